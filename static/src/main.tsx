@@ -7,21 +7,21 @@ import { messageOf } from "./lib/focus.ts";
 import { chooseLocale, setLocale, t } from "./lib/i18n.ts";
 import { ignoreFetchFailure } from "./lib/modules.ts";
 import { readStored } from "./lib/storage.ts";
-import { age } from "./model/deltas.ts";
+import { deltasVersion } from "./model/deltas.ts";
 import {
-  door,
-  enter,
+  pairingPrompt,
+  acceptDevice,
   route,
   setRoute,
   setSpeech,
   setTheme,
-  showKept,
-  shutDoor,
-  tell,
+  setOfflineCopyAt,
+  requirePairing,
+  notify,
   theme,
   tintsSpeech,
 } from "./model/page.ts";
-import { byHand, here, line, peekNode, session, unread } from "./model/story.ts";
+import { changeNodes, stateNode, branch, peekNode, session, unread } from "./model/session-store.ts";
 import { me, setOnOfflineCopy, setOnRefused } from "./net/api.ts";
 import { App, loadAhead } from "./views/app.tsx";
 
@@ -58,23 +58,23 @@ if (isPairing) {
 // The server sends the page for unknown addresses too.
 const isAnywhere = /^\/(s\/.*|settings)?$/.test(location.pathname);
 if (!isAnywhere) history.replaceState(null, "", "/");
-setOnOfflineCopy(showKept);
-setOnRefused(() => shutDoor(code));
+setOnOfflineCopy(setOfflineCopyAt);
+setOnRefused(() => requirePairing(code));
 
 // A failed first request is reported by the next read, of the library or the session.
 await me().then(
   (who) => {
-    enter(who);
-    if (isPairing) tell({ tone: "quiet", stays: true, text: t("door.needless") });
+    acceptDevice(who);
+    if (isPairing) notify({ tone: "quiet", stays: true, text: t("door.needless") });
   },
   () => null,
 );
 
-if (!isAnywhere) tell({ tone: "quiet", stays: true, text: t("page.nowhere") });
+if (!isAnywhere) notify({ tone: "quiet", stays: true, text: t("page.nowhere") });
 
 // A session's WebSocket reports when this device was removed. Elsewhere, the page asks when the user comes back to it.
 document.addEventListener("visibilitychange", () => {
-  if (document.visibilityState === "visible" && door.peek() === null && route.peek().page !== "story")
+  if (document.visibilityState === "visible" && pairingPrompt.peek() === null && route.peek().page !== "story")
     void me().catch(() => null);
 });
 
@@ -83,7 +83,7 @@ let wasIn: string | null = null;
 
 effect(() => {
   const to = route.value;
-  const isShut = door.value !== null;
+  const isShut = pairingPrompt.value !== null;
   untracked(() => {
     if (isShut) return void arrive({ page: "library" });
     void arrive(to);
@@ -106,11 +106,11 @@ async function followWorld(nid: string | null) {
 }
 
 effect(() => {
-  const nid = here();
+  const nid = stateNode();
   // A changed branch can have messages with unknown deltas, or another state at the same node.
-  void line.value;
-  void byHand.value;
-  void age.value;
+  void branch.value;
+  void changeNodes.value;
+  void deltasVersion.value;
   untracked(() => void followWorld(nid));
 });
 

@@ -537,13 +537,13 @@ const PAGES = [
     page: "story",
     where: "what the page says",
     go: async (page) => {
-      await call(page, "model/page.js", "tell", {
+      await call(page, "model/page.js", "notify", {
         tone: "error",
         text: "That did not work.",
         hint: "Try again in a little while.",
         act: { label: "retry", run: null },
       });
-      await call(page, "model/page.js", "tell", {
+      await call(page, "model/page.js", "notify", {
         tone: "quiet",
         stays: true,
         text: "Something passed.",

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { cardAt, cardsOf, isFolded, layOut } from "../../static/src/tree/layout.ts";
-import { FLAG, countsBelow, outlineOf, restated, trunkTo } from "../../static/src/tree/outline.ts";
+import { FLAG, countsBelow, outlineOf, withStates, trunkTo } from "../../static/src/tree/outline.ts";
 
 const LEGEND = {
   roles: ["system", "user", "assistant"],
@@ -140,7 +140,7 @@ describe("the outline of a tree", () => {
 
   test("takes a new state of messages without being read again, and tells when it does not know one of them", () => {
     const outline = outlineOf(skeleton([-1, 0, 1, 2], { kinds: [0, 1, 1, 3], flags: [0, 1, 8, 0] }));
-    const next = restated(outline, [
+    const next = withStates(outline, [
       { id: "n1", isEnabled: true, effects: "muted" },
       { id: "n2", isEnabled: false, isUnread: false },
     ]);
@@ -154,12 +154,12 @@ describe("the outline of a tree", () => {
       "what was drawn stays as it was",
     );
     assert.deepEqual(
-      [...restated(outline, [{ id: "n3", isEnabled: false }]).flags],
+      [...withStates(outline, [{ id: "n3", isEnabled: false }]).flags],
       [...outline.flags],
       "a change by hand is not its message",
     );
     assert.equal(
-      restated(outline, [
+      withStates(outline, [
         { id: "n1", isEnabled: true },
         { id: "elsewhere", isEnabled: true },
       ]),

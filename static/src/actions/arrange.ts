@@ -3,12 +3,12 @@
 import { t } from "../lib/i18n.ts";
 import { copyText } from "../lib/clipboard.ts";
 import { openMenu } from "../lib/focus.ts";
-import { tell } from "../model/page.ts";
+import { notify } from "../model/page.ts";
 import { deltaOf } from "../model/deltas.ts";
-import * as story from "../model/story.ts";
-import { stepped } from "../model/trail.ts";
+import * as store from "../model/session-store.ts";
+import { recordStep } from "../model/head-moves.ts";
 import * as api from "../net/api.ts";
-import { isLinear } from "../tree/line.ts";
+import { isLinear } from "../tree/shown-branch.ts";
 import { newestLeaf } from "./branches.ts";
 import { always, register } from "./commands.ts";
 import { attempt } from "./failure.ts";
@@ -17,7 +17,7 @@ import { navigate } from "./travel.ts";
 import type { ChatNode, NodeState } from "../lib/wire.d.ts";
 
 /** Returns whether a model reads the session. A narrator plugin does not read the messages. */
-export const isRead = () => !story.session.value?.model?.startsWith("plugin:");
+export const isRead = () => !store.session.value?.model?.startsWith("plugin:");
 
 export const isThere = (node: ChatNode | null) => node?.status === "complete" && node.kind !== "change";
 
@@ -25,13 +25,14 @@ export const isThere = (node: ChatNode | null) => node?.status === "complete" &&
  * Returns whether a message can be rearranged: the page shows the current branch of the tree, neither another branch
  * nor the linear view.
  */
-export const canArrange = (node: ChatNode | null) => isThere(node) && story.peek.value === null && !isLinear.value;
+export const canArrange = (node: ChatNode | null) =>
+  isThere(node) && store.viewedLeaf.value === null && !isLinear.value;
 
 async function setState(node: ChatNode | null, state: Omit<NodeState, "id">) {
   const made = node && (await attempt(() => api.setState(sid(), node.id, state)));
   if (!made) return;
-  stepped(made.op);
-  story.putState({ id: node.id, ...state });
+  recordStep(made.op);
+  store.setNodeState({ id: node.id, ...state });
   await refresh();
 }
 
@@ -111,7 +112,7 @@ register({
   enabled: ({ node }) => isThere(node),
   run: async ({ node }) => {
     if (node && (await copyText(`${location.origin}/s/${sid()}/${node.id}`)))
-      tell({ tone: "quiet", text: t("notice.linkCopied") });
+      notify({ tone: "quiet", text: t("notice.linkCopied") });
   },
 });
 
@@ -120,7 +121,7 @@ register({
   label: "command.setCurrent",
   icon: "here",
   scope: "message",
-  enabled: ({ node }) => isThere(node) && story.peek.value !== null && !isLinear.value,
+  enabled: ({ node }) => isThere(node) && store.viewedLeaf.value !== null && !isLinear.value,
   run: async ({ node }) => {
     if (node && (await visit(node.id, true))) navigate(`/s/${sid()}`, true);
   },
@@ -131,11 +132,11 @@ async function switchMode() {
   const mode = isLinear.peek() ? "tree" : "linear";
   const leaf = mode === "linear" ? await attempt(newestLeaf) : null;
   if (leaf === undefined || !(await attempt(() => api.changeSession(sid(), { mode })))) return;
-  story.putSession({ mode });
+  store.updateSession({ mode });
   // The linear view shows the branch that grew last.
-  if (leaf && leaf !== story.head.peek()) await visit(leaf, true);
+  if (leaf && leaf !== store.head.peek()) await visit(leaf, true);
   else await refresh();
-  tell({ tone: "quiet", text: t(mode === "linear" ? "notice.linear" : "notice.tree") });
+  notify({ tone: "quiet", text: t(mode === "linear" ? "notice.linear" : "notice.tree") });
 }
 
 register({
@@ -143,7 +144,7 @@ register({
   label: "command.linear",
   icon: "line",
   scope: "page",
-  enabled: () => story.session.value !== null && !isLinear.value,
+  enabled: () => store.session.value !== null && !isLinear.value,
   run: switchMode,
 });
 

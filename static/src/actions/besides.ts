@@ -1,7 +1,7 @@
 // Texts about the side effects of an edit: changes of the state, and other branches that it affects.
 import { t } from "../lib/i18n.ts";
-import { head } from "../model/story.ts";
-import { isThere, labelOf, nameOf, rows, seenOf } from "../model/world.ts";
+import { head } from "../model/session-store.ts";
+import { isNotNull, labelOf, valueText, rows, visibleChange } from "../model/world.ts";
 import type { Arranged, WorldChange } from "../lib/wire.d.ts";
 
 /** Maximum number of values that are named. */
@@ -29,7 +29,7 @@ function refusedWords(refused: Arranged["refused"]) {
  * @param changed changes at HEAD, at labels and at the new places of moved messages
  */
 function worldWords(changed: WorldChange[]) {
-  const changes = changed.map(seenOf).filter(isThere);
+  const changes = changed.map(visibleChange).filter(isNotNull);
   if (changes.length === 0) return "";
   const here = changes.filter(({ nodeId }) => nodeId === head.peek());
   const told = here.length > 0 ? here : changes;
@@ -43,6 +43,6 @@ function worldWords(changed: WorldChange[]) {
 /** Returns a text like "Hit points 20 → 13", or "" if the value has no name that the user knows. */
 function changeWords({ path, before, after }: WorldChange) {
   const label = labelOf(path);
-  const value = (it: typeof before) => (it === undefined || it === null ? "–" : nameOf(rows.peek().get(path), it));
+  const value = (it: typeof before) => (it === undefined || it === null ? "–" : valueText(rows.peek().get(path), it));
   return label === null ? "" : `${label} ${value(before)} → ${value(after)}`;
 }

@@ -1,9 +1,9 @@
 // The branches of the open session: listing, comparing, and moving to one.
 import { openDialog } from "../model/page.ts";
-import * as story from "../model/story.ts";
+import * as store from "../model/session-store.ts";
 import { readNode } from "../net/api.ts";
 import * as api from "../net/arrange.ts";
-import { isLinear } from "../tree/line.ts";
+import { isLinear } from "../tree/shown-branch.ts";
 import { register } from "./commands.ts";
 import { sid, visit } from "./follow.ts";
 import { navigate } from "./travel.ts";
@@ -24,7 +24,7 @@ export async function readPartings(ids: Id[]): Promise<Map<Id, ChatNode>> {
 
 /** Returns the message of a node. For a change node, that is the message before it. */
 async function messageAt(id: Id, nid: Id) {
-  const read = (at: Id) => story.peekNode(at) ?? readNode(id, at).catch(() => null);
+  const read = (at: Id) => store.peekNode(at) ?? readNode(id, at).catch(() => null);
   let node = await read(nid);
   while (node?.kind === "change" && node.parentId) node = await read(node.parentId);
   return node;
@@ -36,10 +36,10 @@ async function messageAt(id: Id, nid: Id) {
  */
 export async function goTo(nid: Id, exact: boolean = true) {
   openDialog(null);
-  const isHere = !exact && story.peek.peek() === null && story.line.peek().includes(nid);
+  const isHere = !exact && store.viewedLeaf.peek() === null && store.branch.peek().includes(nid);
   if (!isHere && !(await visit(nid, exact))) return;
   navigate(`/s/${sid()}`, true);
-  story.pointAt(nid);
+  store.scrollTo(nid);
 }
 
 export const compare = (from: Id, to: Id) => openDialog({ kind: "compare", from, to });
@@ -54,9 +54,9 @@ export async function newestLeaf(): Promise<Id | null> {
 export async function readUnread() {
   const id = sid();
   const { items } = await api.branches(id, { limit: 100 }).catch(() => ({ items: [] }));
-  if (story.session.peek()?.id !== id) return;
+  if (store.session.peek()?.id !== id) return;
   for (const { leafId, isUnread, status } of items.reverse()) {
-    if (isUnread && status === "complete" && !story.line.peek().includes(leafId)) story.putUnread(leafId, true);
+    if (isUnread && status === "complete" && !store.branch.peek().includes(leafId)) store.setUnread(leafId, true);
   }
 }
 
@@ -65,7 +65,7 @@ register({
   label: "command.branches",
   icon: "branches",
   scope: "page",
-  enabled: () => story.session.value !== null && !isLinear.value,
+  enabled: () => store.session.value !== null && !isLinear.value,
   run: () => openDialog({ kind: "branches" }),
 });
 
@@ -75,9 +75,9 @@ register({
   icon: "compare",
   scope: "message",
   enabled: ({ node }) =>
-    node?.status === "complete" && story.peek.value !== null && story.head.value !== null && !isLinear.value,
+    node?.status === "complete" && store.viewedLeaf.value !== null && store.head.value !== null && !isLinear.value,
   run: ({ node }) => {
-    const head = story.head.peek();
+    const head = store.head.peek();
     if (node && head) compare(head, node.id);
   },
 });

@@ -1,8 +1,8 @@
 // Characters, lorebooks, personas and presets as files: import, changes and export.
 import { download } from "../lib/download.ts";
 import { t } from "../lib/i18n.ts";
-import { openDialog, tell } from "../model/page.ts";
-import { addIncoming, dropIncoming } from "../model/transfers.ts";
+import { openDialog, notify } from "../model/page.ts";
+import { addImport, removeImport } from "../model/transfers.ts";
 import { ApiError } from "../net/api.ts";
 import * as api from "../net/cards.ts";
 import { sendPresets } from "../net/presets.ts";
@@ -32,10 +32,10 @@ const namesOf = (items: { name: string }[]) => items.map(({ name }) => name).joi
 /** Imports cards, lorebooks, personas and presets, one after the other. */
 export async function bringCards(files: { file: File; to: string }[]) {
   for (const { file, to } of files) {
-    const { n, put } = addIncoming({ name: file.name, phase: "sending" });
+    const { n, put } = addImport({ name: file.name, phase: "sending" });
     try {
       const came = await WAYS[to]?.(file);
-      dropIncoming(n);
+      removeImport(n);
       await readLibrary();
       if (came) tellOf(came);
     } catch (error) {
@@ -54,7 +54,7 @@ export function tellOf({ id, name, report }: { id: Id | null; name: string; repo
   const more = { label: "report.open" as const, run: () => openDialog({ kind: "report", report, characterId: id }) };
   const start = id && { label: "notice.play" as const, run: () => openDialog({ kind: "start", characterId: id }) };
   const act = hasMore ? more : start;
-  tell({ tone: "quiet", stays: hasMore, text: t("notice.cameIn", { name }), ...(act && { act }) });
+  notify({ tone: "quiet", stays: hasMore, text: t("notice.cameIn", { name }), ...(act && { act }) });
 }
 
 export const takeCard = (cid: Id, format: "png" | "json" | "charx") => download(api.cardFile(cid, format));

@@ -2,14 +2,14 @@
 import { t } from "../lib/i18n.ts";
 import { copyText } from "../lib/clipboard.ts";
 import { download } from "../lib/download.ts";
-import { choose, chosen, moving } from "../model/arrangement.ts";
-import { deltaOf, doubtDeltas } from "../model/deltas.ts";
-import { dialog, openDialog, tell } from "../model/page.ts";
-import * as story from "../model/story.ts";
-import { stepped } from "../model/trail.ts";
+import { setSelectedIds, selectedIds, moving } from "../model/arrangement.ts";
+import { deltaOf, invalidateDeltas } from "../model/deltas.ts";
+import { dialog, openDialog, notify } from "../model/page.ts";
+import * as store from "../model/session-store.ts";
+import { recordStep } from "../model/head-moves.ts";
 import * as api from "../net/arrange.ts";
-import { shown } from "../tree/line.ts";
-import { nameOf } from "../tree/speaker.ts";
+import { shownIds } from "../tree/shown-branch.ts";
+import { speakerName } from "../tree/speaker.ts";
 import { canArrange, isRead } from "./arrange.ts";
 import { always, register } from "./commands.ts";
 import { attempt } from "./failure.ts";
@@ -22,28 +22,29 @@ import type { ChatNode, Id, NodeState } from "../lib/wire.d.ts";
 let from: Id | null = null;
 
 /** Returns the messages of the branch that can be selected, in branch order. */
-const choosable = () => shown.value.filter((one) => canArrange(story.nodeOf(one)));
+const choosable = () => shownIds.value.filter((one) => canArrange(store.nodeOf(one)));
 
 /** Returns the selected messages in branch order. */
 const nodes = () =>
   choosable()
-    .filter((id) => chosen.value?.includes(id))
-    .map(story.nodeOf) as ChatNode[];
+    .filter((id) => selectedIds.value?.includes(id))
+    .map(store.nodeOf) as ChatNode[];
 
 /** Returns all messages from the first selected one to the last. */
 function between() {
   const line = choosable();
-  const places = (chosen.value ?? []).map((id) => line.indexOf(id)).filter((at) => at >= 0);
+  const places = (selectedIds.value ?? []).map((id) => line.indexOf(id)).filter((at) => at >= 0);
   return line.slice(Math.min(...places), Math.max(...places) + 1);
 }
 
 /** Selects a message or removes it from the selection. With `range`, selects all from the last one to this one. */
 export function pick(id: Id, range: boolean) {
-  const now = chosen.peek() ?? [];
+  const now = selectedIds.peek() ?? [];
   const line = choosable();
   const [one, two] = [line.indexOf(from ?? ""), line.indexOf(id)].sort((a, b) => a - b);
-  if (range && one !== undefined && one >= 0) choose([...new Set([...now, ...line.slice(one, (two ?? one) + 1)])]);
-  else choose(now.includes(id) ? now.filter((other) => other !== id) : [...now, id]);
+  if (range && one !== undefined && one >= 0)
+    setSelectedIds([...new Set([...now, ...line.slice(one, (two ?? one) + 1)])]);
+  else setSelectedIds(now.includes(id) ? now.filter((other) => other !== id) : [...now, id]);
   from = id;
 }
 
@@ -94,11 +95,11 @@ for (const { id, icon, state, changes } of MARKS) {
         .map((node) => node.id);
       const made = await attempt(() => api.setStates(sid(), ids, state));
       if (!made) return;
-      stepped(made.op);
+      recordStep(made.op);
       // With the focus on a message, the undo key works.
-      story.focusOn(ids.at(-1) ?? null);
-      choose(null);
-      if (state.effects) doubtDeltas();
+      store.setFocusNext(ids.at(-1) ?? null);
+      setSelectedIds(null);
+      if (state.effects) invalidateDeltas();
       await refresh();
       say(made, "notice.marked");
     },
@@ -110,8 +111,8 @@ register({
   label: "chosen.between",
   icon: "between",
   scope: "page",
-  enabled: () => (chosen.value?.length ?? 0) > 1 && between().length > (chosen.value?.length ?? 0),
-  run: () => choose(between()),
+  enabled: () => (selectedIds.value?.length ?? 0) > 1 && between().length > (selectedIds.value?.length ?? 0),
+  run: () => setSelectedIds(between()),
 });
 
 register({
@@ -120,7 +121,7 @@ register({
   icon: "summarise",
   scope: "page",
   rearranges: true,
-  enabled: () => (chosen.value?.length ?? 0) > 0 && isRead(),
+  enabled: () => (selectedIds.value?.length ?? 0) > 0 && isRead(),
   run: () => {
     const run = between();
     const [first, last] = [run[0], run.at(-1)];
@@ -129,7 +130,7 @@ register({
 });
 
 /** Returns the texts of messages, each with the name of its speaker. */
-export const asSaid = (nodes: ChatNode[]) => nodes.map((node) => `${nameOf(node)}: ${textOf(node)}`).join("\n\n");
+export const asSaid = (nodes: ChatNode[]) => nodes.map((node) => `${speakerName(node)}: ${textOf(node)}`).join("\n\n");
 
 register({
   id: "chosen.keepLore",
@@ -145,11 +146,11 @@ register({
   label: "chosen.copy",
   icon: "copy",
   scope: "page",
-  enabled: () => (chosen.value?.length ?? 0) > 0,
+  enabled: () => (selectedIds.value?.length ?? 0) > 0,
   run: async () => {
     if (!(await copyText(asSaid(nodes())))) return;
-    choose(null);
-    tell({ tone: "quiet", text: t("notice.copied") });
+    setSelectedIds(null);
+    notify({ tone: "quiet", text: t("notice.copied") });
   },
 });
 
@@ -159,8 +160,8 @@ register({
   icon: "close",
   scope: "page",
   keys: ["Escape"],
-  enabled: () => chosen.value !== null && dialog.value === null,
-  run: () => choose(null),
+  enabled: () => selectedIds.value !== null && dialog.value === null,
+  run: () => setSelectedIds(null),
 });
 
 register({
@@ -168,9 +169,9 @@ register({
   label: "command.file",
   icon: "down",
   scope: "page",
-  enabled: () => story.session.value !== null && (story.peek.value ?? story.head.value) !== null,
+  enabled: () => store.session.value !== null && (store.viewedLeaf.value ?? store.head.value) !== null,
   run: () => {
-    const leaf = story.peek.peek() ?? story.head.peek();
+    const leaf = store.viewedLeaf.peek() ?? store.head.peek();
     if (leaf) download(api.branchFile(sid(), leaf));
   },
 });
@@ -180,6 +181,6 @@ register({
   label: "command.spent",
   icon: "chart",
   scope: "page",
-  enabled: () => story.session.value !== null,
+  enabled: () => store.session.value !== null,
   run: () => openDialog({ kind: "spent", sid: sid() }),
 });

@@ -2,9 +2,9 @@
 import { drawn, focusedMessage, isFocusLost } from "../lib/focus.ts";
 import { t } from "../lib/i18n.ts";
 import { hasOwnUndo, isTyping, isPressed } from "../lib/shortcuts.ts";
-import { mayRearrange, tell } from "../model/page.ts";
-import { focusField, focusOn } from "../model/story.ts";
-import { isLinear, shown } from "../tree/line.ts";
+import { mayRearrange, notify } from "../model/page.ts";
+import { requestFieldFocus, setFocusNext } from "../model/session-store.ts";
+import { isLinear, shownIds } from "../tree/shown-branch.ts";
 import type { Key } from "../lib/i18n.ts";
 import type { ChatNode } from "../lib/wire.d.ts";
 
@@ -76,14 +76,14 @@ let used: { place: string; line: readonly string[] } = { place: "", line: [] };
  */
 async function perform(what: Command, context: Context) {
   const hadFocus = !isFocusLost();
-  if (hadFocus) used = { place: focusedMessage() ?? context.node?.id ?? "", line: shown.peek() };
+  if (hadFocus) used = { place: focusedMessage() ?? context.node?.id ?? "", line: shownIds.peek() };
   await what.run(context);
   await drawn();
   if (!hadFocus || !isFocusLost()) return;
   const { place, line } = used;
-  const near = line.slice(0, line.indexOf(place) + 1).findLast((id) => shown.peek().includes(id));
-  if (near) focusOn(near);
-  else focusField();
+  const near = line.slice(0, line.indexOf(place) + 1).findLast((id) => shownIds.peek().includes(id));
+  if (near) setFocusNext(near);
+  else requestFieldFocus();
 }
 
 /**
@@ -112,7 +112,7 @@ export function runKeys(event: KeyboardEvent, node: ChatNode | null): boolean {
   }
   if (!isHidden) return false;
   event.preventDefault();
-  tell({ tone: "quiet", text: t("notice.oneLine"), act: { label: "command.tree", run: () => run("session.tree") } });
+  notify({ tone: "quiet", text: t("notice.oneLine"), act: { label: "command.tree", run: () => run("session.tree") } });
   return true;
 }
 

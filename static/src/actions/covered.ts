@@ -1,8 +1,8 @@
 // Going back to a message that a summary covers leaves the summary behind. The model then reads neither of them.
 import { t } from "../lib/i18n.ts";
-import { tell } from "../model/page.ts";
-import * as story from "../model/story.ts";
-import { stepped } from "../model/trail.ts";
+import { notify } from "../model/page.ts";
+import * as store from "../model/session-store.ts";
+import { recordStep } from "../model/head-moves.ts";
 import * as api from "../net/arrange.ts";
 import { attempt } from "./failure.ts";
 import { refresh, sid } from "./follow.ts";
@@ -15,15 +15,15 @@ import type { Id } from "../lib/wire.d.ts";
  * @returns whether there are such messages
  */
 export function offerReading(before: Id[]): boolean {
-  const now = new Set(story.line.peek());
+  const now = new Set(store.branch.peek());
   const left = before
-    .map(story.peekNode)
+    .map(store.peekNode)
     .filter((node) => node?.kind === "summary" && node.isEnabled !== false && !now.has(node.id));
   const ids = left
     .flatMap((node) => node?.metadata?.summarizedFrom ?? [])
-    .filter((id) => now.has(id) && story.peekNode(id)?.isEnabled === false);
+    .filter((id) => now.has(id) && store.peekNode(id)?.isEnabled === false);
   if (ids.length === 0) return false;
-  tell({
+  notify({
     tone: "quiet",
     stays: true,
     text: t("notice.neither", { n: ids.length }),
@@ -35,7 +35,7 @@ export function offerReading(before: Id[]): boolean {
 async function readAgain(ids: Id[]) {
   const made = await attempt(() => api.setStates(sid(), ids, { isEnabled: true }));
   if (!made) return;
-  stepped(made.op);
+  recordStep(made.op);
   await refresh();
   say(made, "notice.marked");
 }

@@ -1,7 +1,7 @@
 // The command that shows or hides the hidden values of a state: authors see them, players do not.
 import { t } from "../lib/i18n.ts";
-import { letSeeAll, seesAll, tell } from "../model/page.ts";
-import { session } from "../model/story.ts";
+import { setShowsHidden, showsHidden, notify } from "../model/page.ts";
+import { session } from "../model/session-store.ts";
 import { register } from "./commands.ts";
 
 register({
@@ -11,7 +11,7 @@ register({
   scope: "page",
   enabled: () => session.value !== null,
   run: () => {
-    letSeeAll(!seesAll.peek());
-    tell({ tone: "quiet", text: t(seesAll.peek() ? "secret.shown" : "secret.notShown") });
+    setShowsHidden(!showsHidden.peek());
+    notify({ tone: "quiet", text: t(showsHidden.peek() ? "secret.shown" : "secret.notShown") });
   },
 });

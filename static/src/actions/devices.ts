@@ -1,7 +1,7 @@
 // Devices of the home network: listing, pairing, renaming, removing. Loaded with the settings.
 import { t } from "../lib/i18n.ts";
-import { putDevices, putHouse } from "../model/devices.ts";
-import { openDialog, tell } from "../model/page.ts";
+import { setDevices, setPairedDevices } from "../model/devices.ts";
+import { openDialog, notify } from "../model/page.ts";
 import { ApiError, me } from "../net/api.ts";
 import * as api from "../net/devices.ts";
 import { attempt } from "./failure.ts";
@@ -9,7 +9,7 @@ import type { Device, Id } from "../lib/wire.d.ts";
 
 export async function readHouse() {
   const found = await attempt(() => Promise.all([me(), api.devices()]));
-  if (found) putHouse(found[0].servesHouse === true, found[1]);
+  if (found) setPairedDevices(found[0].servesHouse === true, found[1]);
 }
 
 /** Requests a pairing code for one device. Returns it with the devices that were already paired. */
@@ -23,7 +23,7 @@ export async function offerCode() {
 export async function lookForNew(known: Set<Id>): Promise<Device | null> {
   try {
     const devices = await api.devices();
-    putDevices(devices);
+    setDevices(devices);
     return devices.find(({ id }) => !known.has(id)) ?? null;
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
@@ -47,5 +47,5 @@ export async function revokeDevice({ id, name, isThis }: Device) {
   openDialog(null);
   // If this device was removed, the request finds that out.
   await readHouse();
-  if (!isThis) tell({ tone: "quiet", text: t("devices.gone", { name }) });
+  if (!isThis) notify({ tone: "quiet", text: t("devices.gone", { name }) });
 }

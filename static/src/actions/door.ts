@@ -1,7 +1,7 @@
 // The screen for a device that is not paired: it sends a pairing code. Loaded with that screen.
 import { t } from "../lib/i18n.ts";
 import { codeOf } from "../lib/pairing.ts";
-import { enter, tell } from "../model/page.ts";
+import { acceptDevice, notify } from "../model/page.ts";
 import { ApiError, me } from "../net/api.ts";
 import { claim } from "../net/devices.ts";
 import { navigate } from "./travel.ts";
@@ -17,8 +17,8 @@ export async function knock(typed: string): Promise<Refusal | null> {
   try {
     const { name } = await claim(codeOf(typed));
     isPaired = true;
-    enter(await me());
-    tell({
+    acceptDevice(await me());
+    notify({
       tone: "quiet",
       stays: true,
       text: t("door.done", { name }),
@@ -40,4 +40,4 @@ export async function knock(typed: string): Promise<Refusal | null> {
 }
 
 /** Checks whether this browser was paired in another tab. */
-export const lookAgain = (): Promise<void> => me().then(enter, () => {});
+export const lookAgain = (): Promise<void> => me().then(acceptDevice, () => {});

@@ -1,8 +1,8 @@
 // Lets a model draft the user's next message. The text goes into the text field, where the user can change it.
-import { drafting, putDrafting } from "../model/drafting.ts";
-import * as story from "../model/story.ts";
+import { impersonation, setImpersonation } from "../model/impersonation.ts";
+import * as store from "../model/session-store.ts";
 import * as api from "../net/arrange.ts";
-import { writing } from "../tree/line.ts";
+import { writtenReply } from "../tree/shown-branch.ts";
 import { register } from "./commands.ts";
 import { follow } from "./drafts.ts";
 import { sid } from "./follow.ts";
@@ -14,26 +14,26 @@ let end = () => {};
 
 function begin() {
   const id = sid();
-  putDrafting({ sid: id, text: "", status: "waiting", place: 1 });
+  setImpersonation({ sid: id, text: "", status: "waiting", place: 1 });
   end = follow(() => api.impersonate(id), grown);
 }
 
 function grown({ text, status, place }: Growing) {
-  const at = drafting.peek();
+  const at = impersonation.peek();
   if (!at) return;
   // If the user types meanwhile, the draft stops.
-  if (story.draft.peek() !== at.text) return stop();
+  if (store.draft.peek() !== at.text) return stop();
   writeDraft(text);
   const isOver = status === "done" || status === "error";
-  putDrafting(isOver ? null : { ...at, text, status, place });
-  if (isOver) story.focusField();
+  setImpersonation(isOver ? null : { ...at, text, status, place });
+  if (isOver) store.requestFieldFocus();
 }
 
 /** Stops the draft. The text so far stays in the field. */
 function stop() {
-  putDrafting(null);
+  setImpersonation(null);
   end();
-  story.focusField();
+  store.requestFieldFocus();
 }
 
 register({
@@ -43,14 +43,14 @@ register({
   scope: "page",
   keys: ["mod+j"],
   enabled: () =>
-    story.session.value !== null &&
-    !story.session.value.model?.startsWith("plugin:") &&
-    story.online.value &&
-    story.draft.value === "" &&
-    drafting.value === null &&
-    writing.value === null &&
-    story.peek.value === null &&
-    !story.sending.value,
+    store.session.value !== null &&
+    !store.session.value.model?.startsWith("plugin:") &&
+    store.online.value &&
+    store.draft.value === "" &&
+    impersonation.value === null &&
+    writtenReply.value === null &&
+    store.viewedLeaf.value === null &&
+    !store.sending.value,
   run: begin,
 });
 
@@ -60,6 +60,6 @@ register({
   icon: "stop",
   scope: "page",
   keys: ["mod+."],
-  enabled: () => drafting.value !== null,
+  enabled: () => impersonation.value !== null,
   run: stop,
 });

@@ -1,5 +1,5 @@
 // Texts that a model drafts and that become no message, from the request to the end.
-import { tell } from "../model/page.ts";
+import { notify } from "../model/page.ts";
 import { ApiError } from "../net/api.ts";
 import * as api from "../net/arrange.ts";
 import { attempt, wordsFor } from "./failure.ts";
@@ -37,7 +37,7 @@ export function follow(ask: () => Promise<{ draftId: Id }>, grown: (now: Growing
     text = whole;
     if (status === "done" || status === "error") end();
     grown({ text, status, place: queuePosition ?? 1 });
-    if (error) tell({ tone: "error", ...wordsFor(new ApiError(502, error)) });
+    if (error) notify({ tone: "error", ...wordsFor(new ApiError(502, error)) });
   }
 
   function heard(piece: DraftPiece) {

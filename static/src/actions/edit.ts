@@ -2,11 +2,11 @@
 import { watchFocus } from "../lib/focus.ts";
 import { t } from "../lib/i18n.ts";
 import { writeStored } from "../lib/storage.ts";
-import { dismiss, notices, tell } from "../model/page.ts";
-import { forgetWords, keepWords, wordsOf, wordsSaved } from "../model/rewording.ts";
-import * as story from "../model/story.ts";
+import { dismiss, notices, notify } from "../model/page.ts";
+import { deleteUnsavedEdits, saveUnsavedEdit, unsavedEditOf, deleteSavedEdit } from "../model/message-edits.ts";
+import * as store from "../model/session-store.ts";
 import * as api from "../net/api.ts";
-import { shown } from "../tree/line.ts";
+import { shownIds } from "../tree/shown-branch.ts";
 import { register } from "./commands.ts";
 import { attempt } from "./failure.ts";
 import { refresh, sid } from "./follow.ts";
@@ -15,18 +15,19 @@ import { free, showTimelines, writeDraft } from "./turn.ts";
 import type { ChatNode, Id } from "../lib/wire.d.ts";
 
 /** Returns the initial text of the edit field: unsaved text, if any. */
-export const begun = (node: ChatNode) => wordsOf(node.id) ?? node.content;
+export const begun = (node: ChatNode) => unsavedEditOf(node.id) ?? node.content;
 
-export const typedAnew = (node: ChatNode, text: string) => keepWords(node.id, text === node.content ? null : text);
+export const typedAnew = (node: ChatNode, text: string) =>
+  saveUnsavedEdit(node.id, text === node.content ? null : text);
 
 /** Discards an edit. A notice offers to get the text back, in case the key was a mistake. */
 export function giveUp({ id }: ChatNode) {
-  const text = wordsOf(id);
-  keepWords(id, null);
-  story.editInPlace(null);
-  story.focusOn(id);
+  const text = unsavedEditOf(id);
+  saveUnsavedEdit(id, null);
+  store.setEditedMessage(null);
+  store.setFocusNext(id);
   if (text !== null)
-    tell({ tone: "quiet", text: t("notice.givenUp"), act: { label: "notice.typeOn", run: () => typeOn(id, text) } });
+    notify({ tone: "quiet", text: t("notice.givenUp"), act: { label: "notice.typeOn", run: () => typeOn(id, text) } });
 }
 
 /**
@@ -34,9 +35,9 @@ export function giveUp({ id }: ChatNode) {
  * @param text the unsaved text
  */
 function typeOn(id: Id, text: string) {
-  if (!shown.peek().includes(id)) return tell({ tone: "quiet", text: t("notice.goneOn") });
-  keepWords(id, text);
-  story.editInPlace(id);
+  if (!shownIds.peek().includes(id)) return notify({ tone: "quiet", text: t("notice.goneOn") });
+  saveUnsavedEdit(id, text);
+  store.setEditedMessage(id);
 }
 
 /** The message that is being saved. Its old version leaves the branch for a known reason. */
@@ -55,25 +56,25 @@ export async function edit(node: ChatNode, content: string, carry: boolean) {
     lookAfterEdit();
     return false;
   }
-  wordsSaved(node.id);
+  deleteSavedEdit(node.id);
   // The user may already be editing another message.
-  if (story.editing.peek() === node.id) story.editInPlace(null);
-  if (!carry) story.applyStarted(started);
+  if (store.editedMessage.peek() === node.id) store.setEditedMessage(null);
+  if (!carry) store.applyStarted(started);
   await refresh();
-  if (started.node && isStill()) story.focusOn(started.node.id);
+  if (started.node && isStill()) store.setFocusNext(started.node.id);
   showTimelines();
   return true;
 }
 
 /** Keeps the unsaved text if the edited message leaves the screen, through the user or somebody else. */
 export function lookAfterEdit() {
-  const id = story.editing.peek();
-  const at = story.session.peek()?.id;
-  if (id === null || at === undefined || id === saving || shown.peek().includes(id)) return;
-  story.editInPlace(null);
-  const text = wordsOf(id);
+  const id = store.editedMessage.peek();
+  const at = store.session.peek()?.id;
+  if (id === null || at === undefined || id === saving || shownIds.peek().includes(id)) return;
+  store.setEditedMessage(null);
+  const text = unsavedEditOf(id);
   if (text === null) return;
-  tell({
+  notify({
     tone: "quiet",
     stays: true,
     text: t("notice.wordsKept"),
@@ -93,14 +94,14 @@ const toField = (at: Id, id: Id, text: string) => ({
 
 /** Forgets unsaved text of purged messages. A notice here still offers the text to the user who typed it. */
 export function dropWords(ids: Id[]) {
-  const at = story.session.peek()?.id ?? "";
+  const at = store.session.peek()?.id ?? "";
   for (const id of ids) {
-    const text = wordsOf(id);
-    forgetWords(id);
-    if (story.editing.peek() === id) story.editInPlace(null);
+    const text = unsavedEditOf(id);
+    deleteUnsavedEdits(id);
+    if (store.editedMessage.peek() === id) store.setEditedMessage(null);
     if (text === null) continue;
     for (const notice of notices.peek()) if (notice.text === t("notice.wordsKept")) dismiss(notice.id);
-    tell({
+    notify({
       tone: "quiet",
       stays: true,
       text: t("notice.wordsGone"),
@@ -115,9 +116,9 @@ export function dropWords(ids: Id[]) {
  * @param at the session
  */
 function putIntoField(at: Id, id: Id, text: string) {
-  keepWords(id, null);
-  if (story.session.peek()?.id === at)
-    return writeDraft([story.draft.peek().trim(), text].filter(Boolean).join("\n\n"));
+  saveUnsavedEdit(id, null);
+  if (store.session.peek()?.id === at)
+    return writeDraft([store.draft.peek().trim(), text].filter(Boolean).join("\n\n"));
   writeStored(`draft.${at}`, text);
   navigate(`/s/${at}`);
 }
@@ -132,6 +133,6 @@ register({
   run: ({ node }) => {
     // A discarded edit can be restored until the next edit begins.
     for (const notice of notices.peek()) if (notice.text === t("notice.givenUp")) dismiss(notice.id);
-    story.editInPlace(node?.id ?? null);
+    store.setEditedMessage(node?.id ?? null);
   },
 });

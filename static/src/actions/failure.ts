@@ -1,7 +1,7 @@
 // Error messages for the user.
 import { t, optionalText } from "../lib/i18n.ts";
 import { sentence } from "../lib/text.ts";
-import { tell } from "../model/page.ts";
+import { notify } from "../model/page.ts";
 import { ApiError } from "../net/api.ts";
 
 /** Error codes whose server message says more than the code: from a rule, a model server, or about a wrong field. */
@@ -35,7 +35,7 @@ export async function attempt<T>(work: () => Promise<T>): Promise<T | undefined>
     return await work();
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    tell({ tone: "error", ...wordsFor(error) });
+    notify({ tone: "error", ...wordsFor(error) });
     return undefined;
   }
 }

@@ -3,11 +3,11 @@ import { t } from "../lib/i18n.ts";
 import { ignoreFetchFailure } from "../lib/modules.ts";
 import { coalesce } from "../lib/coalesce.ts";
 import { plain } from "../lib/text.ts";
-import { openDialog, passHint, speak } from "../model/page.ts";
-import { doubtDeltas } from "../model/deltas.ts";
+import { openDialog, hideHint, announce } from "../model/page.ts";
+import { invalidateDeltas } from "../model/deltas.ts";
 import * as library from "../model/library.ts";
-import * as story from "../model/story.ts";
-import * as trail from "../model/trail.ts";
+import * as store from "../model/session-store.ts";
+import * as headMoves from "../model/head-moves.ts";
 import * as api from "../net/api.ts";
 import { ApiError } from "../net/api.ts";
 import { SessionSocket } from "../net/socket.ts";
@@ -28,12 +28,12 @@ export function sid() {
 }
 
 export function closeStory() {
-  passHint();
-  speak("");
+  hideHint();
+  announce("");
   socket?.close();
   socket = null;
   openSid = null;
-  story.beginStory(false);
+  store.resetSession(false);
 }
 
 let opening: { id: Id; done: Promise<boolean> } | null = null;
@@ -52,15 +52,15 @@ export function openStory(id: Id): Promise<boolean> {
 async function readStory(id: Id) {
   closeStory();
   openSid = id;
-  story.beginStory(true);
+  store.resetSession(true);
   try {
     const [session, page] = await Promise.all([api.session(id), api.projection(id, { limit: PAGE })]);
     if (openSid !== id) return false;
-    story.putSession(session);
-    story.applyProjection(page);
+    store.updateSession(session);
+    store.applyProjection(page);
     await takeUpTrail(id);
     if (openSid !== id) return false;
-    story.storyReady();
+    store.setSessionReady();
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     await closed(id, error);
@@ -78,12 +78,12 @@ const MAX_STEPS = 500;
 
 /** Restores the moves of HEAD that this tab remembers. They are valid only until the next step of anyone. */
 async function takeUpTrail(id: Id) {
-  const since = trail.takeUp(id, story.head.peek());
+  const since = headMoves.restoreMoves(id, store.head.peek());
   if (since === null) return;
   const log = await api.operations(id, { since, limit: MAX_STEPS }).catch(() => null);
   if (openSid !== id) return;
-  for (const { op, kind } of log?.items ?? []) if (!NO_STEPS.has(kind)) trail.stepped(op);
-  if (log === null || log.next !== null) trail.stepped(story.op);
+  for (const { op, kind } of log?.items ?? []) if (!NO_STEPS.has(kind)) headMoves.recordStep(op);
+  if (log === null || log.next !== null) headMoves.recordStep(store.newestOp);
 }
 
 /** Shows why a session cannot be read (any more), and whether it is in the trash. */
@@ -94,8 +94,8 @@ async function closed(id: Id, error: ApiError) {
   socket?.close();
   socket = null;
   openDialog(null);
-  story.beginStory(true);
-  story.storyFailed(error, page?.items.find((item) => item.id === id) ?? null);
+  store.resetSession(true);
+  store.setSessionFailed(error, page?.items.find((item) => item.id === id) ?? null);
 }
 
 /** Checks after a lost connection whether the session was deleted elsewhere. */
@@ -109,17 +109,17 @@ async function lookAfter(id: Id) {
 
 function listen(id: Id) {
   socket = new SessionSocket(id, {
-    since: () => story.op,
+    since: () => store.newestOp,
     frame: (frame) => openSid === id && heard(frame),
     dead: api.doubtReads,
     state: (online) => {
       if (openSid !== id) return;
-      const back = online && !story.online.peek();
-      story.setOnline(online);
-      if (online) for (const node of story.generating()) resume(story.resumeOf(node));
+      const back = online && !store.online.peek();
+      store.setOnline(online);
+      if (online) for (const node of store.generatingNodes()) resume(store.resumeOf(node));
       if (back) {
         // Loads whatever changed while the connection was lost.
-        if (story.showsOtherwise()) readFar();
+        if (store.hasDisplayedTexts()) readFar();
         void refresh();
       }
       if (!online) void lookAfter(id);
@@ -140,24 +140,24 @@ export function hear(listener: (frame: Frame) => void): () => void {
 
 function heard(frame: Frame) {
   listeners.forEach((listener) => listener(frame));
-  const wish = story.applyFrame(frame);
+  const wish = store.applyFrame(frame);
   if (wish.resume) resume(wish.resume);
-  const session = story.session.peek();
-  if (frame.type === "session.updated" && session) library.putSession(session);
+  const session = store.session.peek();
+  if (frame.type === "session.updated" && session) library.updateSession(session);
   const doubt = frame.type === "tree.changed" || (frame.type === "node.state.updated" && frame.effects);
   // The display of replies depends on the state and the persona. No frame reports this for older replies.
-  if ((doubt || frame.type === "session.updated") && story.showsOtherwise()) {
+  if ((doubt || frame.type === "session.updated") && store.hasDisplayedTexts()) {
     readFar();
     wish.refresh = true;
   }
-  if (doubt && !wish.refresh) doubtDeltas();
+  if (doubt && !wish.refresh) invalidateDeltas();
   if (wish.refresh) void refresh().then(() => after(wish.finished, doubt));
 }
 
 /** Handles what must wait until the branch is read again, because old messages may be gone. */
 function after(finished: ChatNode | undefined, doubt: boolean | string | undefined) {
-  if (doubt) doubtDeltas();
-  if (finished) announce(finished);
+  if (doubt) invalidateDeltas();
+  if (finished) announceReply(finished);
 }
 
 function resume(from: { id: Id; offset: number; reasoningOffset: number }) {
@@ -175,7 +175,7 @@ const readFar = () => void (isFar = true);
 export async function readShown() {
   readFar();
   await refresh();
-  doubtDeltas();
+  invalidateDeltas();
 }
 
 const readings = coalesce(readLine);
@@ -193,12 +193,12 @@ async function readLine() {
   for (let stale = 0; stale < MAX_STALE; stale += 1) {
     const id = openSid;
     if (id === null) return;
-    const leaf = story.peek.peek();
+    const leaf = store.viewedLeaf.peek();
     const wasFar = isFar;
     isFar = false;
     const page = await attempt(() => api.projection(id, { limit: PAGE, ...(leaf ? { leaf } : {}) }));
-    const isOurs = openSid === id && leaf === story.peek.peek();
-    if (page && isOurs && story.applyProjection(page)) {
+    const isOurs = openSid === id && leaf === store.viewedLeaf.peek();
+    if (page && isOurs && store.applyProjection(page)) {
       // Parts that were not read are still to be read.
       if (wasFar && !(await readUp(id, page))) isFar = true;
       return;
@@ -214,7 +214,7 @@ async function readLine() {
  * @returns whether all were read
  */
 async function readUp(id: Id, newest: Projection): Promise<boolean> {
-  const first = story.line.peek()[0];
+  const first = store.branch.peek()[0];
   if (first === undefined) return true;
   const after = (page: Projection) => (page.items.some((node) => node.id === first) ? null : page.next);
   let stale = 0;
@@ -222,7 +222,7 @@ async function readUp(id: Id, newest: Projection): Promise<boolean> {
     const at = before;
     const page = await attempt(() => api.projection(id, { leaf: newest.leafId, before: at, limit: MAX_AT_ONCE }));
     if (!page || openSid !== id) return false;
-    if (story.putAgain(page)) before = after(page);
+    if (store.updateLoadedNodes(page)) before = after(page);
     else if ((stale += 1) >= MAX_STALE) return false;
   }
   return true;
@@ -232,34 +232,34 @@ async function readUp(id: Id, newest: Projection): Promise<boolean> {
  * Finds an unfinished or failed reply after a reload. It is on no branch, so this looks below the end of the branch.
  */
 async function findUnfinished() {
-  const tail = story.peekNode(story.line.peek().at(-1) ?? null);
+  const tail = store.peekNode(store.branch.peek().at(-1) ?? null);
   if (!tail) return;
   const last = tail.role === "assistant" ? tail.siblings?.ids.at(-1) : tail.childrenIds?.at(-1);
   if (!last || last === tail.id) return;
   const node = await api.readNode(sid(), last).catch(() => null);
   if (node?.role !== "assistant" || node.status === "complete") return;
   if (node.status === "error" && tail.role === "assistant") return;
-  story.putNode(node);
-  story.watch(node.id);
+  store.upsertNode(node);
+  store.setWatchedReply(node.id);
 }
 
-function announce(node: ChatNode) {
+function announceReply(node: ChatNode) {
   if (node.role !== "assistant" || openSid === null) return;
-  if (story.line.peek().includes(node.id)) {
-    speak(`${node.name ?? ""}: ${plain(node.display ?? node.content).slice(0, 1500)}`);
-  } else if (story.watched.peek() === node.id) {
-    speak(t("message.failed"));
+  if (store.branch.peek().includes(node.id)) {
+    announce(`${node.name ?? ""}: ${plain(node.display ?? node.content).slice(0, 1500)}`);
+  } else if (store.watchedReply.peek() === node.id) {
+    announce(t("message.failed"));
   } else if (node.status === "complete") {
-    story.putUnread(node.id, true);
-    speak(t("notice.finishedElsewhere", { name: node.name ?? "" }));
+    store.setUnread(node.id, true);
+    announce(t("notice.finishedElsewhere", { name: node.name ?? "" }));
   }
 }
 
 /** Marks the replies that finished elsewhere as read. */
 export function passUnread() {
-  for (const id of story.unread.peek()) {
-    story.putUnread(id, false);
-    if (story.peekNode(id)?.isUnread) void api.setState(sid(), id, { isUnread: false }).catch(() => null);
+  for (const id of store.unread.peek()) {
+    store.setUnread(id, false);
+    if (store.peekNode(id)?.isUnread) void api.setState(sid(), id, { isUnread: false }).catch(() => null);
   }
 }
 
@@ -286,12 +286,12 @@ function go(nid: Id, exact: boolean, isRemembered: boolean) {
 }
 
 async function move(id: Id, nid: Id, exact: boolean, isRemembered: boolean) {
-  const from = story.head.peek();
-  if (isRemembered && from) trail.setOut(from, story.op);
+  const from = store.head.peek();
+  if (isRemembered && from) headMoves.startMove(from, store.newestOp);
   const moved = await attempt(() => api.checkout(id, nid, exact));
   if (!moved || openSid !== id) return null;
-  if (isRemembered && from) trail.went({ from, to: moved.leafId, op: moved.op });
-  story.leavePeek();
+  if (isRemembered && from) headMoves.finishMove({ from, to: moved.leafId, op: moved.op });
+  store.stopViewingBranch();
   await refresh();
   await findUnfinished();
   return openSid === id ? moved : null;
@@ -299,12 +299,12 @@ async function move(id: Id, nid: Id, exact: boolean, isRemembered: boolean) {
 
 /** Loads the page of older messages. */
 export async function loadOlder(limit: number = PAGE) {
-  const before = story.older.peek();
+  const before = store.olderCursor.peek();
   const id = openSid;
-  if (before === null || id === null || story.loadingOlder.peek()) return;
-  story.setLoadingOlder(true);
-  const leaf = story.peek.peek() ?? story.head.peek();
+  if (before === null || id === null || store.loadingOlder.peek()) return;
+  store.setLoadingOlder(true);
+  const leaf = store.viewedLeaf.peek() ?? store.head.peek();
   const page = await attempt(() => api.projection(id, { before, limit, ...(leaf ? { leaf } : {}) }));
-  if (page && openSid === id && story.older.peek() === before) story.prependPage(page);
-  story.setLoadingOlder(false);
+  if (page && openSid === id && store.olderCursor.peek() === before) store.prependPage(page);
+  store.setLoadingOlder(false);
 }

@@ -2,8 +2,8 @@
 import { dataIn, filesOf } from "../lib/import-folder.ts";
 import { t } from "../lib/i18n.ts";
 import { packZip } from "../lib/zip.ts";
-import { dialog, openDialog, route, tell } from "../model/page.ts";
-import { addIncoming, askAbout, dropIncoming, incoming } from "../model/transfers.ts";
+import { dialog, openDialog, route, notify } from "../model/page.ts";
+import { addImport, setPendingSources, removeImport, imports } from "../model/transfers.ts";
 import { ApiError } from "../net/api.ts";
 import * as api from "../net/transfers.ts";
 import { wordsFor } from "./failure.ts";
@@ -12,14 +12,14 @@ import { readLibrary } from "./library.ts";
 import type { UserData } from "../lib/import-folder.ts";
 import type { Arrived, ReportItem, Totals } from "../lib/wire.d.ts";
 import type { ZipPart } from "../lib/zip.ts";
-import type { How, Parcel } from "../model/transfers.ts";
+import type { ImportOptions, ImportSource } from "../model/transfers.ts";
 import type { KeptJob } from "./jobs.ts";
 
-type Row = ReturnType<typeof addIncoming>;
+type Row = ReturnType<typeof addImport>;
 
 /** Opens the dialog with the options of an import of files or folders. */
-export function ask(parcels: Parcel[]) {
-  askAbout(parcels);
+export function ask(parcels: ImportSource[]) {
+  setPendingSources(parcels);
   openDialog({ kind: "bring" });
 }
 
@@ -27,10 +27,10 @@ export function ask(parcels: Parcel[]) {
  * Returns the parcel for a folder.
  * @param name name of the folder; null: the first part of its paths
  */
-export function folderParcel(name: string | null, files: File[] | ZipPart[]): Parcel[] {
+export function folderParcel(name: string | null, files: File[] | ZipPart[]): ImportSource[] {
   const parts = files.flatMap((file) => ("path" in file ? file : filesOf([file])));
   if (parts.length > 0) return [{ name: name ?? parts[0]?.path.split("/")[0] ?? "", file: null, data: dataIn(parts) }];
-  tell({ tone: "error", text: t("bring.emptyFolder") });
+  notify({ tone: "error", text: t("bring.emptyFolder") });
   return [];
 }
 
@@ -40,13 +40,13 @@ const NONE = { characters: 0, personas: 0, sessions: 0, messages: 0, chats: 0, u
  * Imports parcels one after the other, with one report for all. For files without a preview, a dry run only lists their
  * names.
  */
-export async function bringForeign(all: Parcel[], how: How) {
+export async function bringForeign(all: ImportSource[], how: ImportOptions) {
   const parcels = all.filter(({ to }) => !to);
   const others = how.isDry ? all.filter(({ to }) => to) : [];
   const [only, second] = [...parcels, ...others];
   if (!only) return;
   const name = second ? t("bring.several", { n: parcels.length + others.length }) : only.name;
-  const row = addIncoming({ name, phase: "waiting", isDry: how.isDry, look: { parcels: all, how } });
+  const row = addImport({ name, phase: "waiting", isDry: how.isDry, look: { parcels: all, how } });
   await orFault(row, async () => {
     const told = others.length > 0 ? [unlooked(others)] : [];
     for (const parcel of parcels)
@@ -60,7 +60,7 @@ export async function bringForeign(all: Parcel[], how: How) {
 const KINDS = { card: "character", book: "lorebook", persona: "persona", preset: "preset", session: "session" };
 
 /** Returns the report about files that have no preview. */
-function unlooked(parcels: Parcel[]): Arrived {
+function unlooked(parcels: ImportSource[]): Arrived {
   const items = parcels.map(({ name, to = "card" }) => {
     const item = besideReport(name, "would_send", 1);
     return {
@@ -74,7 +74,7 @@ function unlooked(parcels: Parcel[]): Arrived {
 }
 
 /** Returns a report entry for a parcel that failed, if there are several parcels. */
-function notIn({ name }: Parcel, error: unknown): Arrived {
+function notIn({ name }: ImportSource, error: unknown): Arrived {
   if (!(error instanceof ApiError) || error.status === 0 || wasUnwanted(error)) throw error;
   const { text, hint } = wordsFor(error);
   const item = besideReport(name, "not_in", 1, `${text} ${hint}`.trim());
@@ -88,7 +88,7 @@ function together(one: Arrived, other: Arrived): Arrived {
   return { totals, report: { items: [...one.report.items, ...other.report.items] } };
 }
 
-async function bring(parcel: Parcel, how: How, row: Row) {
+async function bring(parcel: ImportSource, how: ImportOptions, row: Row) {
   const stop = new AbortController();
   row.put({ end: () => stop.abort() });
   const { file, beside } = await fileOf(parcel, how.home, row, stop.signal);
@@ -104,7 +104,7 @@ async function bring(parcel: Parcel, how: How, row: Row) {
 }
 
 /** Returns the file to send for a parcel, and report entries for everything that is not sent. */
-async function fileOf({ file, data }: Parcel, home: string, row: Row, signal: AbortSignal) {
+async function fileOf({ file, data }: ImportSource, home: string, row: Row, signal: AbortSignal) {
   if (file) return { file, beside: [] };
   const chosen = data.find((one) => one.home === home) ?? (data[0] as UserData);
   const packing = pace("packing", row.put);
@@ -160,7 +160,7 @@ async function done(
   if (isSeen) return;
   if (dialog.peek() === null && route.peek().page === "library") openReport(n);
   else
-    tell({
+    notify({
       tone: "quiet",
       stays: true,
       text: t("bring.done", { name: nameOf(n) }),
@@ -168,7 +168,7 @@ async function done(
     });
 }
 
-const rowOf = (n: number) => incoming.peek().find((one) => one.n === n);
+const rowOf = (n: number) => imports.peek().find((one) => one.n === n);
 const nameOf = (n: number) => rowOf(n)?.name ?? "";
 
 /** Opens the report of a finished import. */
@@ -182,15 +182,15 @@ export function openReport(n: number) {
 /** Removes an import from the list after the user has read its report. */
 export function putAway(n: number) {
   forgetJob(rowOf(n)?.jobId);
-  dropIncoming(n);
+  removeImport(n);
 }
 
 /** Removes all finished imports from the list. */
-export const putAllAway = () => incoming.peek().forEach(({ n, arrived }) => arrived && putAway(n));
+export const putAllAway = () => imports.peek().forEach(({ n, arrived }) => arrived && putAway(n));
 
 /** Waits again for a job that was started before the page was reloaded. */
 export async function goOnForeign(kept: KeptJob) {
-  const row = addIncoming({
+  const row = addImport({
     name: kept.name,
     phase: "waiting",
     isDry: kept.isDry ?? false,
@@ -206,7 +206,7 @@ async function orFault(row: Row, work: () => Promise<void>) {
   } catch (error) {
     const isStopped = error instanceof DOMException && wasUnwanted(error);
     const isForgotten = error instanceof ApiError && error.status === 404;
-    if (isStopped || isForgotten) return dropIncoming(row.n);
+    if (isStopped || isForgotten) return removeImport(row.n);
     if (!(error instanceof ApiError)) throw error;
     const { state } = error.details;
     const words = wasUnwanted(error) ? { text: t("bring.cancelled"), hint: "" } : wordsFor(error);

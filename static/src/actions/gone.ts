@@ -1,9 +1,9 @@
 // What the page does when text was purged, here or elsewhere: it keeps and shows none of it.
 import { t } from "../lib/i18n.ts";
-import { carry, moving } from "../model/arrangement.ts";
-import { speak, tell } from "../model/page.ts";
-import { begunHere } from "../model/rewording.ts";
-import * as story from "../model/story.ts";
+import { setMoving, moving } from "../model/arrangement.ts";
+import { announce, notify } from "../model/page.ts";
+import { unsavedEditIds } from "../model/message-edits.ts";
+import * as store from "../model/session-store.ts";
 import { ApiError, readNode } from "../net/api.ts";
 import * as api from "../net/arrange.ts";
 import { dropWords } from "./edit.ts";
@@ -23,8 +23,8 @@ const tabs = new BroadcastChannel("clotho.purged");
 tabs.onmessage = forgetTexts;
 
 function forgetTexts() {
-  speak("");
-  story.textsGone();
+  announce("");
+  store.countPurge();
   void readLibrary();
 }
 
@@ -34,13 +34,13 @@ hear((frame) => {
   tabs.postMessage(null);
   forgetTexts();
   dropWords(gone);
-  for (const id of gone) story.putUnread(id, false);
-  if (gone.includes(story.watched.peek() ?? "")) story.unwatch();
-  if (gone.includes(story.peek.peek() ?? "")) {
-    story.leavePeek();
-    navigate(`/s/${story.session.peek()?.id}`, true);
+  for (const id of gone) store.setUnread(id, false);
+  if (gone.includes(store.watchedReply.peek() ?? "")) store.unwatchReply();
+  if (gone.includes(store.viewedLeaf.peek() ?? "")) {
+    store.stopViewingBranch();
+    navigate(`/s/${store.session.peek()?.id}`, true);
   }
-  void refresh().then(() => story.forgetNodes(gone));
+  void refresh().then(() => store.forgetNodes(gone));
 });
 
 hear((frame) => void (frame.type === "tree.changed" && refresh().then(lookAfterMoving)));
@@ -48,25 +48,25 @@ hear((frame) => void (frame.type === "tree.changed" && refresh().then(lookAfterM
 /** Cancels a move if its message was taken out of the session elsewhere. */
 async function lookAfterMoving() {
   const what = moving.peek();
-  const id = story.session.peek()?.id;
+  const id = store.session.peek()?.id;
   if (!what || !id || what.from !== id || !("nodeId" in what.piece)) return;
   const { nodeId } = what.piece;
-  if (story.line.peek().includes(nodeId) || !(await isNowhere(() => readNode(id, nodeId))) || moving.peek() !== what)
+  if (store.branch.peek().includes(nodeId) || !(await isNowhere(() => readNode(id, nodeId))) || moving.peek() !== what)
     return;
-  carry(null);
-  tell({ tone: "quiet", text: t("moving.gone") });
+  setMoving(null);
+  notify({ tone: "quiet", text: t("moving.gone") });
 }
 
 /** Forgets unsaved edits in the opened session if their messages were purged meanwhile. */
 export async function lookAfterWords() {
-  const id = story.session.peek()?.id;
-  for (const nid of begunHere()) {
+  const id = store.session.peek()?.id;
+  for (const nid of unsavedEditIds()) {
     const isGone =
       id &&
-      story.peekNode(nid) === null &&
+      store.peekNode(nid) === null &&
       (await isNowhere(() => readNode(id, nid))) &&
       (await isNowhere(() => api.purge(id, { nodeId: nid })));
-    if (isGone && story.session.peek()?.id === id) dropWords([nid]);
+    if (isGone && store.session.peek()?.id === id) dropWords([nid]);
   }
 }
 

@@ -1,8 +1,8 @@
 // The history of a value of the state: the messages of the branch that changed it, newest first.
 import { causesOf, inputCausesOf } from "../lib/causes.ts";
 import { valueAt } from "../lib/text.ts";
-import * as story from "../model/story.ts";
-import { isThere, rows, seenOf, seenOperation } from "../model/world.ts";
+import * as store from "../model/session-store.ts";
+import { isNotNull, rows, visibleChange, visibleOperation } from "../model/world.ts";
 import { readNode } from "../net/api.ts";
 import { deltaPage } from "../net/value-history.ts";
 import type { Cause } from "../lib/causes.ts";
@@ -44,7 +44,7 @@ function changesAt(delta: NodeDelta, path: string): Change[] {
 
 /** Returns nothing if the operation concerns hidden values. */
 function seenCause({ operation, run }: Cause): Cause[] {
-  const seen = seenOperation(operation);
+  const seen = visibleOperation(operation);
   return seen ? [{ operation: seen, run }] : [];
 }
 
@@ -53,18 +53,18 @@ function seenCause({ operation, run }: Cause): Cause[] {
  * @param before only older messages than this
  */
 export async function readHistory(path: string, before: Id | null = null): Promise<History> {
-  const sid = story.session.peek()?.id ?? "";
-  const leaf = story.here() ?? "";
+  const sid = store.session.peek()?.id ?? "";
+  const leaf = store.stateNode() ?? "";
   const events: Event[] = [];
   let next = before;
   do {
     const page = await deltaPage(sid, { leaf, limit: PAGE, ...(next && { before: next }) });
     for (const delta of page.items.reverse()) {
       // Players must not see hidden values here.
-      const changes = changesAt(delta, path).map(seenOf).filter(isThere);
+      const changes = changesAt(delta, path).map(visibleChange).filter(isNotNull);
       if (changes.length === 0) continue;
       const own = causesOf(delta, path);
-      const node = story.peekNode(delta.nodeId) ?? (await readNode(sid, delta.nodeId).catch(() => null));
+      const node = store.peekNode(delta.nodeId) ?? (await readNode(sid, delta.nodeId).catch(() => null));
       events.push({
         delta,
         node,

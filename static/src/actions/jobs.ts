@@ -3,7 +3,7 @@ import { readStored, writeStored } from "../lib/storage.ts";
 import { ApiError } from "../net/api.ts";
 import * as api from "../net/transfers.ts";
 import type { Id, Job, ReportItem } from "../lib/wire.d.ts";
-import type { Incoming } from "../model/transfers.ts";
+import type { ImportRow } from "../model/transfers.ts";
 
 /** What is stored about a job. `beside`: report entries of the page itself; `isSeen`: its report was opened. */
 export interface KeptJob {
@@ -80,7 +80,7 @@ export const wasUnwanted = (error: unknown) =>
     : error instanceof ApiError && error.details.state === "cancelled";
 
 /** Returns a function that reports the progress of a phase. */
-export function pace(phase: Incoming["phase"], put: (changes: Partial<Incoming>) => void) {
+export function pace(phase: ImportRow["phase"], put: (changes: Partial<ImportRow>) => void) {
   const since = performance.now();
   let from: number | null = null;
   return (done: number, total: number) => put({ phase, way: { done, total, from: (from ??= done), since } });

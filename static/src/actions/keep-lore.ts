@@ -1,13 +1,13 @@
 // Turns messages, or a fragment of the stash, into an entry of a lorebook.
 import { t } from "../lib/i18n.ts";
 import { readStored, writeStored } from "../lib/storage.ts";
-import { choose, fragments } from "../model/arrangement.ts";
+import { setSelectedIds, fragments } from "../model/arrangement.ts";
 import { characters } from "../model/library.ts";
-import { openDialog, tell } from "../model/page.ts";
-import * as story from "../model/story.ts";
+import { openDialog, notify } from "../model/page.ts";
+import * as store from "../model/session-store.ts";
 import * as api from "../net/lore.ts";
-import { inOrder } from "../tree/fragment.ts";
-import { nameOf } from "../tree/speaker.ts";
+import { fragmentOrder } from "../tree/fragment.ts";
+import { speakerName } from "../tree/speaker.ts";
 import { asSaid } from "./choose.ts";
 import { register } from "./commands.ts";
 import { attempt } from "./failure.ts";
@@ -27,20 +27,20 @@ export async function readPassage(passage: Passage) {
   const nodes = await attempt(() => nodesOf(passage));
   if (!nodes) return undefined;
   const said = nodes.filter((node) => textOf(node).trim());
-  const spoken = said.map(nameOf).filter((name) => name !== t("you") && name !== t("narrator"));
+  const spoken = said.map(speakerName).filter((name) => name !== t("you") && name !== t("narrator"));
   const title = "fragmentId" in passage ? fragments.peek()?.find(({ id }) => id === passage.fragmentId)?.name : null;
   return { text: asSaid(said), names: [...spoken, ...characters.peek().map(({ name }) => name)], title: title ?? "" };
 }
 
 async function nodesOf(passage: Passage): Promise<ChatNode[]> {
-  if ("nodeIds" in passage) return passage.nodeIds.map(story.peekNode).filter((node) => node !== null);
+  if ("nodeIds" in passage) return passage.nodeIds.map(store.peekNode).filter((node) => node !== null);
   const nodes = [];
   for (let next = undefined as string | null | undefined; next !== null; ) {
     const page = await readFragment(passage.fragmentId, next);
     nodes.push(...page.items);
     next = page.next;
   }
-  return inOrder(nodes).map(({ node }) => node);
+  return fragmentOrder(nodes).map(({ node }) => node);
 }
 
 /** Adds an entry to a lorebook, or to a new one. */
@@ -60,8 +60,8 @@ export async function keepLore(
   const uid = String(kept.uid);
   writeStored(LAST_BOOK, bookId);
   openDialog(null);
-  choose(null);
-  tell({
+  setSelectedIds(null);
+  notify({
     tone: "quiet",
     text: t("notice.loreKept"),
     act: { label: "notice.open", run: () => openDialog({ kind: "lore", bookId, uid }) },

@@ -1,8 +1,8 @@
 // Sessions and characters: listing, creating, opening, renaming, deleting.
 import { locale, t } from "../lib/i18n.ts";
-import { openDialog, tell } from "../model/page.ts";
+import { openDialog, notify } from "../model/page.ts";
 import * as model from "../model/library.ts";
-import * as story from "../model/story.ts";
+import * as store from "../model/session-store.ts";
 import * as api from "../net/api.ts";
 import { ApiError } from "../net/api.ts";
 import { register } from "./commands.ts";
@@ -19,14 +19,14 @@ export async function readLibrary() {
   if (model.loading.peek().state === "idle") model.setLoading({ state: "loading" });
   try {
     const [page, { items, next }] = await Promise.all([api.sessions(), api.characters()]);
-    model.putSessions(page.items, page.next);
+    model.setSessions(page.items, page.next);
     // The first characters appear at once. Known characters stay while the others are read again.
-    if (next === null || model.characters.peek().length === 0) model.putCharacters(items);
+    if (next === null || model.characters.peek().length === 0) model.setCharacters(items);
     model.setLoading({ state: "ready" });
     if (next === null) return;
     const read = (reading += 1);
     const others = await api.otherCharacters(next);
-    if (read === reading) model.putCharacters([...items, ...others]);
+    if (read === reading) model.setCharacters([...items, ...others]);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     model.setLoading({ state: "failed", error });
@@ -43,7 +43,7 @@ export async function readHosts() {
     api.models().catch(() => model.models.peek() ?? none),
     api.plugins().catch(() => model.plugins.peek()),
   ]);
-  model.putHosts(models, plugins);
+  model.setModelsAndPlugins(models, plugins);
 }
 
 export async function readMoreSessions() {
@@ -121,8 +121,8 @@ export async function rename(sid: Id, title: string) {
   const changed = await attempt(() => api.changeSession(sid, { title }));
   if (!changed) return;
   openDialog(null);
-  model.putSession({ ...changed, title });
-  if (story.session.peek()?.id === sid) story.putSession({ title });
+  model.updateSession({ ...changed, title });
+  if (store.session.peek()?.id === sid) store.updateSession({ title });
 }
 
 export async function remove(sid: Id) {
@@ -131,10 +131,10 @@ export async function remove(sid: Id) {
     return true;
   });
   if (!gone) return;
-  const title = model.sessions.peek().find(({ id }) => id === sid)?.title ?? story.session.peek()?.title ?? "";
-  model.dropSession(sid);
+  const title = model.sessions.peek().find(({ id }) => id === sid)?.title ?? store.session.peek()?.title ?? "";
+  model.removeSession(sid);
   openDialog(null);
-  if (story.session.peek()?.id === sid) navigate("/");
+  if (store.session.peek()?.id === sid) navigate("/");
   tellTrashed(sid, title);
 }
 
@@ -155,7 +155,7 @@ export async function favour({ id, isFavourite }: Character) {
 }
 
 function tellTrashed(id: Id, name: string) {
-  tell({
+  notify({
     tone: "quiet",
     text: t("notice.trashed", { name }),
     act: { label: "command.restore", run: () => void restore(id) },
@@ -169,7 +169,7 @@ export async function restore(id: Id) {
     return true;
   });
   if (back) await readLibrary();
-  if (story.trashed.peek()?.id === id) void openStory(id);
+  if (store.trashed.peek()?.id === id) void openStory(id);
   return back === true;
 }
 
@@ -178,7 +178,7 @@ export async function changeModel(sid: Id, name: string) {
   const changed = await attempt(() => api.changeSession(sid, { model: name }));
   if (!changed) return;
   openDialog(null);
-  if (story.session.peek()?.id === sid) story.putSession({ model: name });
+  if (store.session.peek()?.id === sid) store.updateSession({ model: name });
 }
 
 export function ask(session: Session | null, kind: "rename" | "delete") {
@@ -190,9 +190,9 @@ register({
   label: "command.model",
   icon: "plug",
   scope: "page",
-  enabled: () => story.session.value !== null,
+  enabled: () => store.session.value !== null,
   run: () => {
-    const at = story.session.peek();
+    const at = store.session.peek();
     if (!at) return;
     openDialog({ kind: "model", sid: at.id, model: at.model ?? "" });
     void readHosts();
@@ -205,8 +205,8 @@ for (const kind of ["rename", "delete"] as const) {
     label: `command.${kind}`,
     icon: kind === "rename" ? "edit" : "trash",
     scope: "page",
-    enabled: () => story.session.value !== null,
-    run: () => ask(story.session.peek(), kind),
+    enabled: () => store.session.value !== null,
+    run: () => ask(store.session.peek(), kind),
   });
 }
 

@@ -2,8 +2,8 @@
 import { download } from "../lib/download.ts";
 import { t } from "../lib/i18n.ts";
 import { idempotencyKeys } from "../lib/idempotency-keys.ts";
-import { putBooks } from "../model/lore.ts";
-import { openDialog, tell } from "../model/page.ts";
+import { setBooks } from "../model/lore.ts";
+import { openDialog, notify } from "../model/page.ts";
 import { ApiError, characters, otherCharacters, session, sessions } from "../net/api.ts";
 import { sendBook } from "../net/cards.ts";
 import * as api from "../net/lore.ts";
@@ -14,7 +14,7 @@ import { doneWithErrors } from "./done-with.ts";
 import { attempt } from "./failure.ts";
 import { restore } from "./library.ts";
 import type { Id, LoreEntry, LoreRules, Lorebook, LorebookHolds } from "../lib/wire.d.ts";
-import type { Words } from "../model/lore.ts";
+import type { EditableEntry } from "../model/lore.ts";
 
 export type NewEntry = Omit<Partial<LoreEntry>, "uid">;
 
@@ -35,7 +35,7 @@ export async function readBooks(
       all.push(...page.items);
       next = page.next;
     }
-    putBooks(all);
+    setBooks(all);
     return true;
   });
   return came === true;
@@ -68,7 +68,7 @@ export async function removeBook({ id, name }: Lorebook) {
   });
   if (!isGone) return;
   await readBooks();
-  tell({
+  notify({
     tone: "quiet",
     text: t("notice.trashed", { name }),
     act: { label: "command.restore", run: () => void restore(id).then(() => readBooks()) },
@@ -144,7 +144,12 @@ export const seeEntries = (id: Id, cursor?: string) => quietly(() => api.entries
 type Written = { is: "written" | "changed"; entry: LoreEntry } | { is: "gone" };
 
 /** Writes an entry if it is still as the user saw it. */
-export const writeEntry = (id: Id, uid: string, mine: Words, seen: Partial<LoreEntry>): Promise<Written | undefined> =>
+export const writeEntry = (
+  id: Id,
+  uid: string,
+  mine: EditableEntry,
+  seen: Partial<LoreEntry>,
+): Promise<Written | undefined> =>
   attempt(async () => {
     try {
       return { is: "written", entry: await api.changeEntry(id, uid, mine, seenOf(seen)) };
@@ -189,14 +194,14 @@ export async function removeEntry(id: Id, entry: LoreEntry, name: string, put: (
       const now = meanwhile(error);
       if (!now) throw error;
       put(now);
-      tell({ tone: "error", text: t("lore.stays", { name }) });
+      notify({ tone: "error", text: t("lore.stays", { name }) });
       return false;
     }
   });
   if (!isGone) return false;
   const keyFor = idempotencyKeys();
   const run = () => void addEntry(id, entry, keyFor).then((made) => made && (put(made), readBooks()));
-  tell({ tone: "quiet", stays: true, text: t("notice.entryGone", { name }), act: { label: "command.undo", run } });
+  notify({ tone: "quiet", stays: true, text: t("notice.entryGone", { name }), act: { label: "command.undo", run } });
   return true;
 }
 

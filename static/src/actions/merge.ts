@@ -1,11 +1,11 @@
 // Merging: applying what happened on another branch since the fork.
-import { openDialog, tell } from "../model/page.ts";
-import * as story from "../model/story.ts";
+import { openDialog, notify } from "../model/page.ts";
+import * as store from "../model/session-store.ts";
 import * as world from "../net/api.ts";
 import { ApiError } from "../net/api.ts";
 import * as api from "../net/arrange.ts";
-import { stepped } from "../model/trail.ts";
-import { isLinear } from "../tree/line.ts";
+import { recordStep } from "../model/head-moves.ts";
+import { isLinear } from "../tree/shown-branch.ts";
 import { register } from "./commands.ts";
 import { attempt, wordsFor } from "./failure.ts";
 import { refresh, sid } from "./follow.ts";
@@ -23,7 +23,7 @@ export async function merge(
   nodeIds: Id[],
   resolve: { [path: string]: Json },
 ): Promise<Conflict[] | null> {
-  const [id, ontoLeafId] = [sid(), story.head.peek()];
+  const [id, ontoLeafId] = [sid(), store.head.peek()];
   if (!ontoLeafId) return null;
   const edit: TreeEdit = {
     op: "merge",
@@ -34,25 +34,25 @@ export async function merge(
   };
   try {
     const made = await api.arrange(id, [edit]);
-    stepped(made.op);
+    recordStep(made.op);
     openDialog(null);
     navigate(`/s/${id}`, true);
-    story.leavePeek();
+    store.stopViewingBranch();
     await Promise.all([refresh(), readArrangement()]);
     const end = made.nodeIds.at(-1);
-    if (end && story.session.peek()?.id === id) story.pointAt(end);
+    if (end && store.session.peek()?.id === id) store.scrollTo(end);
     say(made, "notice.merged");
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     if (error.code === "conflict" && error.details.conflicts) return error.details.conflicts;
-    tell({ tone: "error", ...wordsFor(error) });
+    notify({ tone: "error", ...wordsFor(error) });
   }
   return null;
 }
 
 /** Returns the variables at the ends of both branches. */
 export async function readBoth(theirs: Id) {
-  const [id, ours] = [sid(), story.head.peek()];
+  const [id, ours] = [sid(), store.head.peek()];
   const both = ours && (await attempt(() => Promise.all([world.world(id, theirs), world.world(id, ours)])));
   return both ? { theirs: both[0].world.vars, ours: both[1].world.vars } : { theirs: {}, ours: {} };
 }
@@ -70,9 +70,9 @@ register({
   scope: "message",
   rearranges: true,
   enabled: ({ node }) =>
-    node?.status === "complete" && story.peek.value !== null && story.head.value !== null && !isLinear.value,
+    node?.status === "complete" && store.viewedLeaf.value !== null && store.head.value !== null && !isLinear.value,
   run: () => {
-    const from = story.peek.peek();
+    const from = store.viewedLeaf.peek();
     if (from) askMerge(from);
   },
 });

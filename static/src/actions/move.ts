@@ -1,7 +1,7 @@
 // Moving and copying: the user picks up a message, then chooses its new place, in this or another session.
-import { carry, moving } from "../model/arrangement.ts";
+import { setMoving, moving } from "../model/arrangement.ts";
 import { dialog, openDialog } from "../model/page.ts";
-import * as story from "../model/story.ts";
+import * as store from "../model/session-store.ts";
 import { canArrange } from "./arrange.ts";
 import { register } from "./commands.ts";
 import { sid } from "./follow.ts";
@@ -14,20 +14,20 @@ import type { ChatNode, Id } from "../lib/wire.d.ts";
 /** Starts choosing a place for a fragment. */
 export function place(fragmentId: Id, name: string, isCopy: boolean) {
   openDialog(null);
-  carry({ piece: { fragmentId }, from: sid(), name, isCopy });
+  setMoving({ piece: { fragmentId }, from: sid(), name, isCopy });
 }
 
 export const takeUp = ({ id, content }: ChatNode, isCopy: boolean) =>
-  carry({ piece: { nodeId: id }, from: sid(), name: content, isCopy });
+  setMoving({ piece: { nodeId: id }, from: sid(), name: content, isCopy });
 
 /** Cancels the move. */
-export const leaveThere = () => carry(null);
+export const leaveThere = () => setMoving(null);
 
 /** Opens another session, in which the user then chooses the place for the copy. */
 export function carryTo(to: Id) {
   const what = moving.peek();
   if (!what) return openDialog(null);
-  carry(what, to);
+  setMoving(what, to);
   navigate(`/s/${to}`);
 }
 
@@ -41,7 +41,7 @@ export async function put(targetId: Id) {
     { op: "graft", ...piece, targetId, mode: isCopy ? "copy" : "move", ...(from !== sid() && { fromSessionId: from }) },
   ]);
   if (!made) return;
-  carry(null);
+  setMoving(null);
   if (isCopy) say(made, "notice.copiedTo", made.nodeIds[0]);
   else say(made, "notice.moved", top);
 }
@@ -51,10 +51,10 @@ export async function put(targetId: Id) {
  * anywhere.
  */
 function isPlace({ piece, isCopy, from }: Moving, node: ChatNode) {
-  if ("fragmentId" in piece || from !== story.session.value?.id) return true;
-  const at = story.line.value.indexOf(piece.nodeId);
-  const isBelow = at >= 0 && story.line.value.indexOf(node.id) >= at;
-  return isCopy || (!isBelow && story.nodeOf(piece.nodeId)?.parentId !== node.id);
+  if ("fragmentId" in piece || from !== store.session.value?.id) return true;
+  const at = store.branch.value.indexOf(piece.nodeId);
+  const isBelow = at >= 0 && store.branch.value.indexOf(node.id) >= at;
+  return isCopy || (!isBelow && store.nodeOf(piece.nodeId)?.parentId !== node.id);
 }
 
 for (const [id, symbol, isCopy] of [
@@ -113,7 +113,7 @@ for (const [id, label, isCopy] of [
 /** Returns the message that is being moved within this session. */
 export const movedHere = () => {
   const what = moving.value;
-  return what && !what.isCopy && what.from === story.session.value?.id && "nodeId" in what.piece
+  return what && !what.isCopy && what.from === store.session.value?.id && "nodeId" in what.piece
     ? what.piece.nodeId
     : null;
 };
@@ -123,9 +123,9 @@ export async function putAway() {
   const nodeId = movedHere();
   const what = moving.peek();
   // Cleared first, so that this prune is not taken for one by somebody else.
-  carry(null);
+  setMoving(null);
   const made = nodeId && (await arrange([{ op: "prune", nodeId }]));
-  if (!made) return carry(what);
+  if (!made) return setMoving(what);
   say(made, "notice.pruned");
 }
 

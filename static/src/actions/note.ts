@@ -1,6 +1,6 @@
 // The author's note of the open session.
 import { openDialog } from "../model/page.ts";
-import * as story from "../model/story.ts";
+import * as store from "../model/session-store.ts";
 import * as api from "../net/note.ts";
 import { register } from "./commands.ts";
 import { attempt } from "./failure.ts";
@@ -8,10 +8,10 @@ import type { AuthorsNote } from "../lib/wire.d.ts";
 
 /** Sets the author's note; null: none. */
 export async function changeNote(note: AuthorsNote | null) {
-  const open = story.session.peek();
+  const open = store.session.peek();
   const changed = open && (await attempt(() => api.setNote(open.id, note)));
-  if (changed && story.session.peek()?.id === changed.id)
-    story.putSession({ authorsNote: changed.authorsNote ?? null });
+  if (changed && store.session.peek()?.id === changed.id)
+    store.updateSession({ authorsNote: changed.authorsNote ?? null });
   return Boolean(changed);
 }
 
@@ -20,6 +20,6 @@ register({
   label: "command.note",
   icon: "edit",
   scope: "page",
-  enabled: () => story.session.value !== null,
+  enabled: () => store.session.value !== null,
   run: () => openDialog({ kind: "note" }),
 });

@@ -1,5 +1,5 @@
 // Images from other servers. Whether a character may show them is read once and asked once.
-import { outsideOf, putAllowed, waits, wantAsked } from "../model/outside.ts";
+import { imagePermissionOf, setImagesAllowed, addWaiting, setAskAt } from "../model/remote-images.ts";
 import { ApiError } from "../net/api.ts";
 import * as api from "../net/remote-images.ts";
 import { attempt } from "./failure.ts";
@@ -19,24 +19,24 @@ export function readOutside(cid: Id): Promise<void> {
 async function read(cid: Id) {
   try {
     const { allowed } = await api.readPermission(cid);
-    if (allowed !== outsideOf(cid).peek().allowed) putAllowed(cid, allowed);
+    if (allowed !== imagePermissionOf(cid).peek().allowed) setImagesAllowed(cid, allowed);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
   }
 }
 
 export function learnOutside(cid: Id) {
-  if (outsideOf(cid).peek().allowed === undefined) void readOutside(cid);
+  if (imagePermissionOf(cid).peek().allowed === undefined) void readOutside(cid);
 }
 
 /** Registers a message on screen that contains such images. */
 export function meetPictures(cid: Id, nid: Id) {
   learnOutside(cid);
-  return waits(cid, nid);
+  return addWaiting(cid, nid);
 }
 
 /** Asks the user at this message, whatever was answered before. */
-export const askHere = (cid: Id, nid: Id) => wantAsked(cid, nid);
+export const askHere = (cid: Id, nid: Id) => setAskAt(cid, nid);
 
 /**
  * Sets whether images of a character are loaded.
@@ -44,6 +44,6 @@ export const askHere = (cid: Id, nid: Id) => wantAsked(cid, nid);
  */
 export async function allowOutside(cid: Id, allowed: boolean | null) {
   const said = await attempt(() => api.setPermission(cid, allowed));
-  if (said) putAllowed(cid, said.allowed);
+  if (said) setImagesAllowed(cid, said.allowed);
   return said !== undefined;
 }

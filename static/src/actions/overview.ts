@@ -1,14 +1,14 @@
 // The view of the whole tree: reading its outline and its messages, folding, moving HEAD. Loaded with that view.
 import { coalesce } from "../lib/coalesce.ts";
-import { carry, moving } from "../model/arrangement.ts";
+import { setMoving, moving } from "../model/arrangement.ts";
 import { inTree, mayRearrange } from "../model/page.ts";
 import * as overview from "../model/overview.ts";
-import * as story from "../model/story.ts";
+import * as store from "../model/session-store.ts";
 import { ApiError, readNode } from "../net/api.ts";
 import * as api from "../net/arrange.ts";
-import { outlineOf, restated } from "../tree/outline.ts";
-import { aim, beginningOf, drawn, shownFor } from "../tree/overview.ts";
-import { isMovable } from "../tree/place.ts";
+import { outlineOf, withStates } from "../tree/outline.ts";
+import { moveTarget, previewOf, drawnTree, visibleMessage } from "../tree/overview.ts";
+import { isMovable } from "../tree/move-target.ts";
 import { goTo } from "./branches.ts";
 import { register } from "./commands.ts";
 import { attempt } from "./failure.ts";
@@ -28,17 +28,17 @@ let knownAt = -1;
 let missed = -1;
 
 const readings = coalesce(async () => {
-  const id = story.session.peek()?.id;
+  const id = store.session.peek()?.id;
   if (!id) return;
   isReading = true;
   try {
     const skeleton = await api.skeleton(id);
-    if (story.session.peek()?.id !== id) return;
-    overview.putOutline(id, outlineOf(skeleton));
+    if (store.session.peek()?.id !== id) return;
+    overview.setOutline(id, outlineOf(skeleton));
     knownAt = skeleton.op;
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    overview.outlineFailed(id, error);
+    overview.setOutlineFailure(id, error);
   } finally {
     isReading = false;
   }
@@ -57,7 +57,7 @@ let isFollowed = false;
  * counted.
  */
 function heard(frame: Frame) {
-  const op = ("op" in frame && frame.op) || story.op;
+  const op = ("op" in frame && frame.op) || store.newestOp;
   const isKnown = !CHANGES.has(frame.type) || (isFollowed && isRestated(frame));
   if (!isKnown) missed = Math.max(missed, op);
   else if (op === knownAt + 1 && op > missed) knownAt = op;
@@ -68,9 +68,9 @@ function heard(frame: Frame) {
 function isRestated(frame: Frame) {
   if (frame.type !== "node.state.updated") return false;
   const of = overview.outline.peek();
-  const id = story.session.peek()?.id;
-  const next = of && !isReading && restated(of, frame.nodes ?? [frame]);
-  if (id && next) overview.putOutline(id, next);
+  const id = store.session.peek()?.id;
+  const next = of && !isReading && withStates(of, frame.nodes ?? [frame]);
+  if (id && next) overview.setOutline(id, next);
   return Boolean(id && next);
 }
 
@@ -82,84 +82,84 @@ hear(heard);
  */
 export function followOutline(): () => void {
   isFollowed = true;
-  if (overview.outline.peek() === null || knownAt !== story.op) void readOutline();
+  if (overview.outline.peek() === null || knownAt !== store.newestOp) void readOutline();
   return () => void (isFollowed = false);
 }
 
 /** Moves the keyboard cursor to a message. */
 export function moveTo(n: number) {
-  const nid = drawn.peek()?.outline.ids[n];
-  if (nid) overview.putCursor(nid);
+  const nid = drawnTree.peek()?.outline.ids[n];
+  if (nid) overview.setCursor(nid);
 }
 
-export const stopReading = () => overview.read(null);
+export const stopReading = () => overview.setOpenMessage(null);
 
 /** Shows a message beside the tree, after loading it if necessary. */
 export async function readMessage(n: number) {
-  const nid = drawn.peek()?.outline.ids[n];
+  const nid = drawnTree.peek()?.outline.ids[n];
   if (!nid) return;
-  overview.putCursor(nid);
-  const known = story.peekNode(nid);
-  if (n === 0 || known) overview.read(n === 0 ? null : nid);
+  overview.setCursor(nid);
+  const known = store.peekNode(nid);
+  if (n === 0 || known) overview.setOpenMessage(n === 0 ? null : nid);
   if (n === 0 || known?.status === "generating") return;
   const id = sid();
   const node = await attempt(() => readNode(id, nid));
-  if (story.session.peek()?.id !== id) return;
-  if (node) story.putNode(node);
+  if (store.session.peek()?.id !== id) return;
+  if (node) store.upsertNode(node);
   // If the user moved on to another message meanwhile, that one is shown.
-  if (node && overview.cursor.peek() === nid) overview.read(nid);
+  if (node && overview.cursor.peek() === nid) overview.setOpenMessage(nid);
 }
 
 /** Moves HEAD to a message. At the end of a branch, HEAD also passes the change nodes after it. */
 export function goThere(n: number) {
-  const { ids = [], ends } = drawn.peek()?.outline ?? {};
+  const { ids = [], ends } = drawnTree.peek()?.outline ?? {};
   const nid = ends?.get(n) ?? ids[n];
   if (nid && n > 0) void goTo(nid);
 }
 
 /** Folds or unfolds what belongs to a message: its run, or its side branches. */
 export function turnFold(n: number) {
-  const tree = drawn.peek();
+  const tree = drawnTree.peek();
   const nid = tree?.outline.ids[n];
   if (!tree || !nid) return;
   const card = tree.cards.cardOf[n] ?? -1;
   if ((tree.cards.count[card] ?? 1) > 1) overview.openRun(nid);
-  else if (tree.cards.foldable[card] === 1) overview.flip(nid);
+  else if (tree.cards.foldable[card] === 1) overview.toggleSides(nid);
   keepCursor();
 }
 
 /** Goes to a message in the tree, unfolding everything around it, and shows it. */
 export async function show(nid: Id) {
-  for (let tree = drawn.peek(); tree; tree = drawn.peek()) {
+  for (let tree = drawnTree.peek(); tree; tree = drawnTree.peek()) {
     const n = tree.outline.at.get(nid);
     if (n === undefined) return;
     const card = tree.cards.cardOf[n] ?? -1;
     if (card >= 0 && (tree.cards.count[card] ?? 1) > 1) overview.openRun(nid);
     else if (card >= 0) return readMessage(n);
     else {
-      const above = shownFor(tree, n);
+      const above = visibleMessage(tree, n);
       const top = tree.cards.cardOf[above] ?? -1;
       if ((tree.cards.count[top] ?? 1) > 1) overview.openRun(tree.outline.ids[above] ?? "");
-      else overview.flip(tree.outline.ids[above] ?? "");
+      else overview.toggleSides(tree.outline.ids[above] ?? "");
     }
   }
 }
 
 /** Keeps the keyboard cursor on a visible message. */
 function keepCursor() {
-  const tree = drawn.peek();
+  const tree = drawnTree.peek();
   if (!tree) return;
   const n = tree.outline.at.get(overview.cursor.peek() ?? "");
-  if (n !== undefined) overview.putCursor(tree.outline.ids[shownFor(tree, n)] ?? "");
+  if (n !== undefined) overview.setCursor(tree.outline.ids[visibleMessage(tree, n)] ?? "");
 }
 
 export function turnSides() {
-  overview.foldSides(!overview.sides.peek());
+  overview.setSidesFolded(!overview.areSidesFolded.peek());
   keepCursor();
 }
 
 export function turnRuns() {
-  overview.foldRuns(!overview.runs.peek());
+  overview.setRunsFolded(!overview.areRunsFolded.peek());
   keepCursor();
 }
 
@@ -170,21 +170,21 @@ export function turnRuns() {
  * @returns whether that is possible
  */
 export function takeHere(n: number): boolean {
-  const { outline } = drawn.peek() ?? {};
+  const { outline } = drawnTree.peek() ?? {};
   const nodeId = outline?.ids[n];
   if (!outline || !nodeId || !mayRearrange.peek() || moving.peek() !== null || !isMovable(outline, n)) return false;
-  overview.aimAt(null);
-  carry({ piece: { nodeId }, from: sid(), name: beginningOf(outline, n), isCopy: false });
+  overview.setDropTarget(null);
+  setMoving({ piece: { nodeId }, from: sid(), name: previewOf(outline, n), isCopy: false });
   return true;
 }
 
 /** Sets the target of a move: a message; null: none; undefined: the message at the keyboard cursor. */
 export const holdOver = (n: number | null | undefined) =>
-  overview.aimAt(n == null ? n : (drawn.peek()?.outline.ids[n] ?? null));
+  overview.setDropTarget(n == null ? n : (drawnTree.peek()?.outline.ids[n] ?? null));
 
 /** Attaches the moved part below the current target, if it can go there. */
 export async function putHere() {
-  const to = aim.peek();
+  const to = moveTarget.peek();
   if (to && to.why === null) await put(to.nid);
 }
 
@@ -194,36 +194,36 @@ export async function putHere() {
  */
 export function takeOut(fragmentId: Id, name: string): boolean {
   if (!mayRearrange.peek() || moving.peek() !== null) return false;
-  overview.aimAt(null);
-  carry({ piece: { fragmentId }, from: sid(), name, isCopy: false });
+  overview.setDropTarget(null);
+  setMoving({ piece: { fragmentId }, from: sid(), name, isCopy: false });
   return true;
 }
 
 /** Sets whether the moved message is held over the stash. */
-export const holdOverStash = (is: boolean) => overview.holdOverStash(is && movedHere() !== null);
+export const holdOverStash = (is: boolean) => overview.setOverStash(is && movedHere() !== null);
 
 /** Drops the dragged part: into the stash or below its target. Otherwise it stays where it was. */
 export async function letGo() {
   const isPutAway = overview.isOverStash.peek();
-  overview.holdOverStash(false);
+  overview.setOverStash(false);
   await (isPutAway ? putAway() : putHere());
   if (moving.peek() !== null) leaveThere();
 }
 
 /** Compares two messages, and so their branches, beside the tree. */
 export function compareHere(one: number, two: number) {
-  const { ids = [], ends } = drawn.peek()?.outline ?? {};
+  const { ids = [], ends } = drawnTree.peek()?.outline ?? {};
   // Includes the change nodes after them.
   const [from, to] = [one, two].map((n) => ends?.get(n) ?? ids[n]);
-  if (from && to && one !== two) overview.compareTwo({ from, to });
+  if (from && to && one !== two) overview.setCompared({ from, to });
 }
 
-export const stopComparing = () => overview.compareTwo(null);
+export const stopComparing = () => overview.setCompared(null);
 
 /** Swaps the two sides of the comparison. */
 export function turnCompared() {
   const two = overview.compared.peek();
-  if (two) overview.compareTwo({ from: two.to, to: two.from });
+  if (two) overview.setCompared({ from: two.to, to: two.from });
 }
 
 // Menu items of messages that exist only here
@@ -233,7 +233,7 @@ const isWhole = (node: ChatNode | null) =>
 
 /** Returns whether a message is on the branch of HEAD. */
 function isOnLine({ id }: ChatNode) {
-  const tree = drawn.value;
+  const tree = drawnTree.value;
   return tree?.cards.trunk[tree.cards.cardOf[tree.outline.at.get(id) ?? -1] ?? -1] === 1;
 }
 
@@ -249,7 +249,7 @@ register({
   run: async ({ node }) => {
     if (!node) return;
     await goTo(node.id);
-    story.focusField();
+    store.requestFieldFocus();
   },
 });
 
@@ -267,9 +267,9 @@ register({
   label: "command.compareHere",
   icon: "compare",
   scope: "message",
-  enabled: ({ node }) => isBeside(node) && story.head.value !== null,
+  enabled: ({ node }) => isBeside(node) && store.head.value !== null,
   run: ({ node }) => {
-    const { outline, head } = drawn.peek() ?? {};
+    const { outline, head } = drawnTree.peek() ?? {};
     compareHere(head ?? 0, outline?.at.get(node?.id ?? "") ?? 0);
   },
 });
@@ -280,6 +280,6 @@ register({
   icon: "merge",
   scope: "message",
   rearranges: true,
-  enabled: ({ node }) => isBeside(node) && story.head.value !== null,
+  enabled: ({ node }) => isBeside(node) && store.head.value !== null,
   run: ({ node }) => node && askMerge(node.id),
 });

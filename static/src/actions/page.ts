@@ -11,12 +11,12 @@ import {
   setSpeech,
   setTheme,
   showPane,
-  showWorldBeside,
+  setWorldOpen,
   theme,
   tintsSpeech,
-  worldBeside,
+  isWorldOpen,
 } from "../model/page.ts";
-import { session } from "../model/story.ts";
+import { session } from "../model/session-store.ts";
 import * as api from "../net/api.ts";
 import { register } from "./commands.ts";
 import type { Locale } from "../lib/i18n.ts";
@@ -55,7 +55,7 @@ register({
   keys: ["mod+i"],
   enabled: () => session.value !== null,
   run: () => {
-    showWorldBeside(!worldBeside.peek());
+    setWorldOpen(!isWorldOpen.peek());
     showPane(pane.peek() === "world" ? "chat" : "world");
   },
 });

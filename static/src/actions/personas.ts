@@ -1,7 +1,7 @@
 // Personas: listing, creating, changing, deleting, and choosing one for a session.
 import { t } from "../lib/i18n.ts";
-import { openDialog, tell } from "../model/page.ts";
-import * as story from "../model/story.ts";
+import { openDialog, notify } from "../model/page.ts";
+import * as store from "../model/session-store.ts";
 import * as api from "../net/personas.ts";
 import { register } from "./commands.ts";
 import { attempt } from "./failure.ts";
@@ -29,7 +29,7 @@ export const keepPersona = (
 export async function removePersona({ id, name }: Persona, read: () => void) {
   if (!(await attempt(async () => (await api.remove(id), true)))) return;
   const back = async () => (await restore(id)) && read();
-  tell({
+  notify({
     tone: "quiet",
     text: t("notice.trashed", { name }),
     act: { label: "command.restore", run: () => void back() },
@@ -39,9 +39,9 @@ export async function removePersona({ id, name }: Persona, read: () => void) {
 
 /** Sets the persona of the open session; null: none. */
 export async function playAs(personaId: Id | null) {
-  const open = story.session.peek();
+  const open = store.session.peek();
   const changed = open && (await attempt(() => api.setSessionPersona(open.id, personaId)));
-  if (changed && story.session.peek()?.id === changed.id) story.putSession({ personaId });
+  if (changed && store.session.peek()?.id === changed.id) store.updateSession({ personaId });
 }
 
 register({

@@ -1,9 +1,9 @@
 // Values of the state along branches, for plots.
 import { openDialog } from "../model/page.ts";
-import * as story from "../model/story.ts";
+import * as store from "../model/session-store.ts";
 import { rows } from "../model/world.ts";
 import * as api from "../net/arrange.ts";
-import { isLinear } from "../tree/line.ts";
+import { isLinear } from "../tree/shown-branch.ts";
 import { register } from "./commands.ts";
 import { sid } from "./follow.ts";
 import type { Id, Json } from "../lib/wire.d.ts";
@@ -43,6 +43,6 @@ register({
   label: "command.plot",
   icon: "chart",
   scope: "page",
-  enabled: () => story.session.value !== null && story.head.value !== null && !isLinear.value && drawable().length > 0,
+  enabled: () => store.session.value !== null && store.head.value !== null && !isLinear.value && drawable().length > 0,
   run: () => openDialog({ kind: "plot" }),
 });

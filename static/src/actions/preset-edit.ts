@@ -2,8 +2,8 @@
 import { signal } from "../../vendor/preact.js";
 import { t } from "../lib/i18n.ts";
 import { orderOf, partsOf, expectedValues, inverseChange } from "../lib/preset.ts";
-import { tell } from "../model/page.ts";
-import * as story from "../model/story.ts";
+import { notify } from "../model/page.ts";
+import * as store from "../model/session-store.ts";
 import { ApiError } from "../net/api.ts";
 import { preset as read } from "../net/presets.ts";
 import * as api from "../net/preset-edit.ts";
@@ -69,14 +69,15 @@ export function editing(id: Id) {
   const turn = async (make: (preset: WholePreset) => PresetChange | null) => {
     const came = await change(make);
     if (came?.is === "changed")
-      tell({ tone: "error", text: t("presetEdit.meanwhile"), hint: t("presetEdit.meanwhileHint") });
+      notify({ tone: "error", text: t("presetEdit.meanwhile"), hint: t("presetEdit.meanwhileHint") });
     return came?.is === "written";
   };
   const undo = async () => {
     const done = queue.then(() => one(() => back.peek()[0] ?? null, true));
     queue = done;
     const came = await done;
-    if (came?.is === "changed") tell({ tone: "error", text: t("presetEdit.meanwhile"), hint: t("presetEdit.notBack") });
+    if (came?.is === "changed")
+      notify({ tone: "error", text: t("presetEdit.meanwhile"), hint: t("presetEdit.notBack") });
     version.value += 1;
   };
   return { id, preset, back, version, trouble, load, change, turn, undo };
@@ -92,7 +93,7 @@ export async function dropPart(edit: Editing, identifier: string, name: string) 
       : null,
   );
   if (isGone)
-    tell({
+    notify({
       tone: "quiet",
       text: t("presetEdit.dropped", { name }),
       act: { label: "command.restore", run: () => void edit.undo() },
@@ -108,15 +109,15 @@ export const copyPreset = (from: Id | "own", name: string, keyFor: (request: unk
  * @returns null if no session is open
  */
 export async function promptBy(presetId: Id): Promise<Trace | ApiError | null> {
-  const open = story.session.peek();
-  const head = story.head.peek() ?? open?.activeLeafId;
+  const open = store.session.peek();
+  const head = store.head.peek() ?? open?.activeLeafId;
   if (!open || !head) return null;
-  const waits = story.nodeOf(head)?.role === "user";
+  const waits = store.nodeOf(head)?.role === "user";
   try {
     return await api.previewPrompt(open.id, {
       parentId: head,
       presetId,
-      ...(!waits && { content: story.draft.peek().trim() || t("presetEdit.sample") }),
+      ...(!waits && { content: store.draft.peek().trim() || t("presetEdit.sample") }),
     });
   } catch (error) {
     if (error instanceof ApiError) return error;
@@ -126,10 +127,10 @@ export async function promptBy(presetId: Id): Promise<Trace | ApiError | null> {
 
 /** Returns the preset that the open session uses because it is assigned to a model, with the name of that model. */
 export async function presetOfModel(): Promise<{ id: Id; model: string } | null> {
-  const open = story.session.peek();
-  const head = story.head.peek() ?? open?.activeLeafId;
+  const open = store.session.peek();
+  const head = store.head.peek() ?? open?.activeLeafId;
   if (!open || !head) return null;
-  const waits = story.nodeOf(head)?.role === "user";
+  const waits = store.nodeOf(head)?.role === "user";
   // A preview equals the real prompt. If there is none, no preset is reported.
   const found = await api
     .previewPrompt(open.id, { parentId: head, ...(!waits && { content: t("presetEdit.sample") }) })

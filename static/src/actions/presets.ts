@@ -1,9 +1,9 @@
 // Presets of other programs: listing, viewing, renaming, exporting, deleting, importing.
 import { download } from "../lib/download.ts";
 import { t } from "../lib/i18n.ts";
-import { openDialog, tell } from "../model/page.ts";
-import { scriptsChanged } from "../model/scripted.ts";
-import * as story from "../model/story.ts";
+import { openDialog, notify } from "../model/page.ts";
+import { scriptsChanged } from "../model/display-scripts.ts";
+import * as store from "../model/session-store.ts";
 import { ApiError } from "../net/api.ts";
 import * as api from "../net/presets.ts";
 import { tellOf } from "./cards.ts";
@@ -30,9 +30,9 @@ export const renamePreset = (id: Id, name: string) => attempt(() => api.rename(i
 
 /** Sets the preset of the open session; null: Clotho's own prompt. */
 export async function usePreset(presetId: Id | null) {
-  const open = story.session.peek();
+  const open = store.session.peek();
   const changed = open && (await attempt(() => api.setSessionPreset(open.id, presetId)));
-  if (changed && story.session.peek()?.id === changed.id) story.putSession({ presetId });
+  if (changed && store.session.peek()?.id === changed.id) store.updateSession({ presetId });
 }
 
 /** Reads the regex scripts that apply in a session. */
@@ -40,9 +40,9 @@ export const readScripts = (sid: Id) => attempt(() => api.scriptsOf(sid));
 
 /** Sets whose regex scripts change the prompts and the display of the open session. */
 export async function allowScripts(regexScripts: { card: boolean; preset: boolean }) {
-  const open = story.session.peek();
+  const open = store.session.peek();
   const changed = open && (await attempt(() => api.allowScripts(open.id, regexScripts)));
-  if (changed && story.session.peek()?.id === changed.id) story.putSession({ regexScripts });
+  if (changed && store.session.peek()?.id === changed.id) store.updateSession({ regexScripts });
 }
 
 /**
@@ -53,7 +53,7 @@ export const keepScript = (id: Id | null, name: string, body: Record<string, unk
   attempt(async () => {
     const { problem } = await api.saveScript(id, name, body);
     scriptsChanged();
-    if (problem) tell({ tone: "error", text: t("script.problem", { name, why: problem }) });
+    if (problem) notify({ tone: "error", text: t("script.problem", { name, why: problem }) });
     return true;
   });
 
@@ -67,7 +67,7 @@ export async function removePreset({ id, name }: Preset, read: () => unknown) {
   if (!(await attempt(async () => (await api.remove(id), true)))) return false;
   scriptsChanged();
   const back = async () => (await restore(id)) && (scriptsChanged(), read());
-  tell({
+  notify({
     tone: "quiet",
     text: t("notice.trashed", { name }),
     act: { label: "command.restore", run: () => void back() },
@@ -90,7 +90,7 @@ export const bringPreset = (
       const { items, report } = await api.sendPresets(file, kind);
       scriptsChanged();
       const name = items.map(({ name }) => name).join(", ");
-      if (items.every(({ id }) => known.has(id))) tell({ tone: "quiet", text: t("notice.wasHere", { name }) });
+      if (items.every(({ id }) => known.has(id))) notify({ tone: "quiet", text: t("notice.wasHere", { name }) });
       else tellOf({ id: null, name, report });
       return "in";
     } catch (error) {

@@ -1,7 +1,7 @@
 // Navigation from copies and summaries to the original messages.
 import { t } from "../lib/i18n.ts";
-import { tell } from "../model/page.ts";
-import * as story from "../model/story.ts";
+import { notify } from "../model/page.ts";
+import * as store from "../model/session-store.ts";
 import * as api from "../net/api.ts";
 import { loadUpTo, navigate } from "./travel.ts";
 import { sid } from "./follow.ts";
@@ -11,7 +11,7 @@ import type { Id } from "../lib/wire.d.ts";
 export async function toOriginals([first]: Id[]) {
   if (!first) return;
   await loadUpTo(first);
-  if (story.line.peek().includes(first)) story.pointAt(first);
+  if (store.branch.peek().includes(first)) store.scrollTo(first);
   else await lookAt(sid(), first);
 }
 
@@ -19,7 +19,7 @@ export async function toOriginals([first]: Id[]) {
 export async function lookAt(id: Id, nid: Id) {
   const isGone = await api.readNode(id, nid).then(() => false, isNowhere);
   // A session in the trash says so itself.
-  if (isGone && (await api.session(id).catch(() => null))) tell({ tone: "quiet", text: t("notice.originalGone") });
+  if (isGone && (await api.session(id).catch(() => null))) notify({ tone: "quiet", text: t("notice.originalGone") });
   else navigate(`/s/${id}/${nid}`);
 }
 

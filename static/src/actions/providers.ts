@@ -1,7 +1,7 @@
 // Model servers: connecting, testing, changing, removing. Loaded with the form and the settings.
 import { t } from "../lib/i18n.ts";
-import { tell } from "../model/page.ts";
-import { putProviders } from "../model/providers.ts";
+import { notify } from "../model/page.ts";
+import { setProviders } from "../model/providers.ts";
 import * as api from "../net/providers.ts";
 import { attempt } from "./failure.ts";
 import { readHosts } from "./library.ts";
@@ -9,7 +9,7 @@ import type { NewProvider, ProviderChange, ProviderTrial } from "../lib/wire.d.t
 
 export async function readProviders() {
   const all = await attempt(() => api.providers());
-  if (all) putProviders(all);
+  if (all) setProviders(all);
 }
 
 /** Reads everything that depends on the models again. */
@@ -33,7 +33,7 @@ export async function connect(fields: NewProvider, model: string | null) {
   if (!made) return false;
   if (model) await attempt(() => api.setDefault(`${made.id}/${model}`));
   await readAll();
-  tell({ tone: "quiet", text: t("connect.done", { name: made.id }) });
+  notify({ tone: "quiet", text: t("connect.done", { name: made.id }) });
   return true;
 }
 

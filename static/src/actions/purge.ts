@@ -1,10 +1,10 @@
 // Purging: the only edit that cannot be undone. The user first sees what would be lost, and confirms.
 import { t } from "../lib/i18n.ts";
-import { openDialog, tell } from "../model/page.ts";
-import * as story from "../model/story.ts";
+import { openDialog, notify } from "../model/page.ts";
+import * as store from "../model/session-store.ts";
 import { ApiError } from "../net/api.ts";
 import * as api from "../net/arrange.ts";
-import { isLinear } from "../tree/line.ts";
+import { isLinear } from "../tree/shown-branch.ts";
 import { register } from "./commands.ts";
 import { attempt } from "./failure.ts";
 import { refresh, sid } from "./follow.ts";
@@ -15,11 +15,11 @@ import type { Losses, Piece } from "../lib/wire.d.ts";
 export async function lossesOf(piece: Piece): Promise<{ losses: Losses; op: number } | undefined> {
   const id = sid();
   await refresh();
-  const { op } = story;
+  const { newestOp } = store;
   try {
     await api.purge(id, piece);
   } catch (error) {
-    if (error instanceof ApiError && error.details.field === "confirm") return { losses: error.details, op };
+    if (error instanceof ApiError && error.details.field === "confirm") return { losses: error.details, op: newestOp };
     await attempt(() => Promise.reject(error));
   }
   return undefined;
@@ -29,11 +29,11 @@ export async function lossesOf(piece: Piece): Promise<{ losses: Losses; op: numb
 export async function purge(piece: Piece, op: number) {
   const id = sid();
   const made = await attempt(() => api.purge(id, piece, op));
-  if (story.session.peek()?.id !== id) return true;
+  if (store.session.peek()?.id !== id) return true;
   await Promise.all([refresh(), readArrangement()]);
   if (!made) return false;
   if ("nodeId" in piece) openDialog(null);
-  tell({ tone: "quiet", text: t("notice.purged") });
+  notify({ tone: "quiet", text: t("notice.purged") });
   return true;
 }
 
@@ -47,7 +47,7 @@ register({
     node !== null &&
     node.status !== "generating" &&
     node.kind !== "change" &&
-    story.peek.value === null &&
+    store.viewedLeaf.value === null &&
     !isLinear.value,
   run: ({ node }) => node && openDialog({ kind: "purge", nid: node.id }),
 });

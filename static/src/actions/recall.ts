@@ -1,6 +1,6 @@
 // What the open session recalls, and the documents that it searches.
 import { openDialog } from "../model/page.ts";
-import * as story from "../model/story.ts";
+import * as store from "../model/session-store.ts";
 import { readNode, trace } from "../net/api.ts";
 import * as api from "../net/recall.ts";
 import { register } from "./commands.ts";
@@ -9,31 +9,31 @@ import type { Document, Id, Recall, SummarySettings } from "../lib/wire.d.ts";
 
 /** Changes the recall settings of the open session. */
 export async function changeRecall(recall: Recall) {
-  const open = story.session.peek();
+  const open = store.session.peek();
   const changed = open && (await attempt(() => api.setRecall(open.id, recall)));
-  if (changed && story.session.peek()?.id === changed.id) story.putSession({ recall: changed.recall ?? recall });
+  if (changed && store.session.peek()?.id === changed.id) store.updateSession({ recall: changed.recall ?? recall });
 }
 
 /** Changes the settings for automatic summaries of the open session. */
 export async function changeSummaries(summaries: SummarySettings) {
-  const open = story.session.peek();
+  const open = store.session.peek();
   const changed = open && (await attempt(() => api.setSummaries(open.id, summaries)));
-  if (changed && story.session.peek()?.id === changed.id)
-    story.putSession({ summaries: changed.summaries ?? summaries });
+  if (changed && store.session.peek()?.id === changed.id)
+    store.updateSession({ summaries: changed.summaries ?? summaries });
 }
 
 /** Reads the summaries of the branch on screen. */
 export const readSummaries = () =>
-  attempt(() => api.summaries(story.session.peek()?.id ?? "", story.line.peek().at(-1)));
+  attempt(() => api.summaries(store.session.peek()?.id ?? "", store.branch.peek().at(-1)));
 
 /** Returns the text of a message, loaded if necessary; "" if the message is gone. */
 export const readEnd = async (id: Id): Promise<string> =>
-  (story.peekNode(id) ?? (await readNode(story.session.peek()?.id ?? "", id).catch(() => null)))?.content ?? "";
+  (store.peekNode(id) ?? (await readNode(store.session.peek()?.id ?? "", id).catch(() => null)))?.content ?? "";
 
 /** Returns the summaries in the prompt of the newest reply on screen. */
 export async function readTold(): Promise<Id[]> {
-  const newest = story.line.peek().findLast((id) => Boolean(story.peekNode(id)?.metadata?.model));
-  const made = newest && (await trace(story.session.peek()?.id ?? "", newest).catch(() => null));
+  const newest = store.branch.peek().findLast((id) => Boolean(store.peekNode(id)?.metadata?.model));
+  const made = newest && (await trace(store.session.peek()?.id ?? "", newest).catch(() => null));
   return (made ? made.summaries?.texts?.map(({ id }) => id) : null) ?? [];
 }
 
@@ -43,9 +43,9 @@ export async function readTold(): Promise<Id[]> {
  */
 export const correct = (id: Id, content: string, was: string | null): Promise<true | { theirs: string } | undefined> =>
   attempt(async () => {
-    const sid = story.session.peek()?.id ?? "";
+    const sid = store.session.peek()?.id ?? "";
     if (was !== null) {
-      const now = (await api.summaries(sid, story.line.peek().at(-1))).items.find((one) => one.id === id);
+      const now = (await api.summaries(sid, store.branch.peek().at(-1))).items.find((one) => one.id === id);
       if (now && now.content !== was) return { theirs: now.content };
     }
     await api.correctSummary(sid, id, content);
@@ -53,7 +53,7 @@ export const correct = (id: Id, content: string, was: string | null): Promise<tr
   });
 
 /** Drops a summary, so that it is made again. */
-export const anew = (id: Id) => attempt(async () => (await api.dropSummary(story.session.peek()?.id ?? "", id), true));
+export const anew = (id: Id) => attempt(async () => (await api.dropSummary(store.session.peek()?.id ?? "", id), true));
 
 export const readCollections = () => attempt(api.collections);
 
@@ -83,6 +83,6 @@ register({
   label: "command.recall",
   icon: "bookmark",
   scope: "page",
-  enabled: () => story.session.value !== null,
+  enabled: () => store.session.value !== null,
   run: () => openDialog({ kind: "recall" }),
 });

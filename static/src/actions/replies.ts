@@ -1,6 +1,6 @@
 // Replies requested in another way: from another model, or as a continuation.
 import { openDialog } from "../model/page.ts";
-import * as story from "../model/story.ts";
+import * as store from "../model/session-store.ts";
 import * as api from "../net/api.ts";
 import { register } from "./commands.ts";
 import { sid } from "./follow.ts";
@@ -9,7 +9,7 @@ import { free, isReply, mayBranch, reroll } from "./turn.ts";
 import type { Id } from "../lib/wire.d.ts";
 
 /** Returns whether a model writes the replies. A narrator plugin cannot write a reply in another way. */
-const isModels = () => !story.session.value?.model?.startsWith("plugin:");
+const isModels = () => !store.session.value?.model?.startsWith("plugin:");
 
 register({
   id: "message.goOn",
@@ -36,7 +36,7 @@ register({
 });
 
 export function rerollWith(nid: Id, model: string) {
-  const node = story.peekNode(nid);
+  const node = store.peekNode(nid);
   openDialog(null);
   return node && reroll(node, () => api.reroll(sid(), nid, { model }));
 }

@@ -1,7 +1,7 @@
 // The rules of the open session: active plugins, their settings and their permissions.
 import { addEnglish, t } from "../lib/i18n.ts";
-import { dialog, openDialog, tell } from "../model/page.ts";
-import * as story from "../model/story.ts";
+import { dialog, openDialog, notify } from "../model/page.ts";
+import * as store from "../model/session-store.ts";
 import { session as readSession } from "../net/api.ts";
 import * as api from "../net/session-plugins.ts";
 import { plugin, plugins } from "../net/workshop.ts";
@@ -12,7 +12,7 @@ import type { Failure, PluginChoice, PluginInfo } from "../lib/wire.d.ts";
 
 /** Reads all plugins, and the choices of the open session. */
 export async function readRules() {
-  const open = story.session.peek();
+  const open = store.session.peek();
   const [all, now] = await Promise.all([plugins(), open ? readSession(open.id) : null]);
   return { all, chosen: now?.plugins ?? [] };
 }
@@ -36,21 +36,21 @@ const spelled = (list: PluginChoice[] | undefined) =>
  */
 export const keepRules = (wanted: PluginChoice[], was: PluginChoice[]): Promise<Failure[] | "changed" | undefined> =>
   attempt(async () => {
-    const sid = story.session.peek()?.id ?? "";
+    const sid = store.session.peek()?.id ?? "";
     const now = await readSession(sid);
     if (spelled(now.plugins) !== spelled(was)) return "changed";
     const { plugins: kept, problems } = await api.setPlugins(sid, wanted);
-    if (story.session.peek()?.id === sid) story.putSession({ plugins: kept });
+    if (store.session.peek()?.id === sid) store.updateSession({ plugins: kept });
     await refresh();
     return problems;
   });
 
 /** Sets the values model of the open session. */
 export async function keepValuesBy(model: string | null) {
-  const open = story.session.peek();
+  const open = store.session.peek();
   const changed = open && (await attempt(() => api.setValuesModel(open.id, model)));
-  if (changed && story.session.peek()?.id === changed.id)
-    story.putSession({ valuesModel: changed.valuesModel ?? null });
+  if (changed && store.session.peek()?.id === changed.id)
+    store.updateSession({ valuesModel: changed.valuesModel ?? null });
 }
 
 // Permissions that new code asks for and the session has not granted
@@ -68,7 +68,7 @@ export const withRefused = (all: PluginInfo[], wanted: PluginChoice[]): PluginCh
   });
 
 const isAnyPlaying = (ids: string[]) =>
-  (story.session.peek()?.plugins ?? []).some(({ id, enabled = true }) => enabled && ids.includes(id));
+  (store.session.peek()?.plugins ?? []).some(({ id, enabled = true }) => enabled && ids.includes(id));
 
 hear((frame) => {
   if (frame.type === "plugins.changed" && isAnyPlaying(frame.ids)) void readShown().then(askForMore);
@@ -76,11 +76,11 @@ hear((frame) => {
 
 /** Shows a notice if the code of an active plugin asks for more than the session grants. Read errors are ignored. */
 export async function askForMore() {
-  const open = story.session.peek();
+  const open = store.session.peek();
   const playing = (open?.plugins ?? []).filter(({ enabled = true }) => enabled);
   if (!open || playing.length === 0 || dialog.peek()?.kind === "rules") return;
   const all = await plugins().catch(() => []);
-  if (story.session.peek()?.id !== open.id) return;
+  if (store.session.peek()?.id !== open.id) return;
   const asking = playing.flatMap((choice) => {
     const info = all.find(({ id }) => id === choice.id);
     return info && wantsMore(info, choice).length > 0 ? [info.title || info.id] : [];
@@ -88,7 +88,7 @@ export async function askForMore() {
   if (asking.length === 0) return;
   // The strings are loaded with the dialog, which may not have been opened yet.
   addEnglish((await import("../lib/strings/en-rules.ts")).default);
-  tell({
+  notify({
     tone: "quiet",
     stays: true,
     text: t("storyRules.wantsMore", { names: asking.join(", ") }),
@@ -101,6 +101,6 @@ register({
   label: "command.rules",
   icon: "dice",
   scope: "page",
-  enabled: () => story.session.value !== null,
+  enabled: () => store.session.value !== null,
   run: () => openDialog({ kind: "rules" }),
 });

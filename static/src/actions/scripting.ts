@@ -2,14 +2,14 @@
 import { effect, untracked } from "../../vendor/preact.js";
 import { ScriptSupervisor } from "../lib/script-supervisor.ts";
 import { PLACEMENT, stepsOf } from "../lib/regex-scripts.ts";
-import * as model from "../model/scripted.ts";
-import { nodeOf } from "../model/story.ts";
-import { known } from "../model/world.ts";
+import * as model from "../model/display-scripts.ts";
+import { nodeOf } from "../model/session-store.ts";
+import { loadedWorld } from "../model/world.ts";
 import { depthOf } from "../tree/depths.ts";
 import type { ScriptResult } from "../lib/script-supervisor.ts";
 import type { Place } from "../lib/regex-scripts.ts";
 import type { ChatNode, Id, ScriptsShown, ShownScript } from "../lib/wire.d.ts";
-import type { Left, Part, Wish } from "../model/scripted.ts";
+import type { LeftOutScript, TextPart, DisplayRequest } from "../model/display-scripts.ts";
 
 /** Macros whose values can change during a session. */
 const VARIABLES = /var|\{\{\s*[.$]/i;
@@ -43,8 +43,8 @@ export function stopScripts(isElsewhere: boolean) {
   now?.dispose();
   now?.apart.end();
   now = null;
-  model.putScripting(null);
-  model.forgetShown(isElsewhere);
+  model.setDisplayScripts(null);
+  model.clearResults(isElsewhere);
 }
 
 /** Displays the texts of a session through these scripts from now on. */
@@ -55,7 +55,8 @@ export function useScripts(sid: Id, scripts: ScriptsShown) {
   slow.set(sid, lost);
   const { items } = scripts;
   const texts = items.map((item) => JSON.stringify(item));
-  const tellSlow = () => model.putSlow(new Set(items.filter((_, i) => lost.has(texts[i] ?? "")).map(nameOfSlow)));
+  const tellSlow = () =>
+    model.setSlowScripts(new Set(items.filter((_, i) => lost.has(texts[i] ?? "")).map(nameOfSlow)));
   const lose = (step: number) => {
     lost.add(texts[step] ?? "");
     tellSlow();
@@ -67,33 +68,33 @@ export function useScripts(sid: Id, scripts: ScriptsShown) {
   const begin = () => {
     version += 1;
     apart.setUp(
-      { ...scripts, local: known.peek()?.at.world.vars ?? {} },
+      { ...scripts, local: loadedWorld.peek()?.at.world.vars ?? {} },
       items.flatMap((_, i) => (lost.has(texts[i] ?? "") ? [i] : [])),
     );
-    model.forgetShown(false);
+    model.clearResults(false);
     tellSlow();
-    model.putScripting(scriptingBy(apart, scripts));
+    model.setDisplayScripts(scriptingBy(apart, scripts));
   };
   const dispose = effect(() => {
-    if (readsVariables) void known.value;
+    if (readsVariables) void loadedWorld.value;
     untracked(begin);
   });
   now = { apart, dispose };
 }
 
-function scriptingBy(apart: ScriptSupervisor, { items, casts }: ScriptsShown): model.Scripting {
+function scriptingBy(apart: ScriptSupervisor, { items, casts }: ScriptsShown): model.DisplayScripts {
   const mine = version;
   /** Keys of the running requests, by slot. */
   const asked: Map<string, string> = new Map();
   /** Requests of one rendering. The newest messages are the ones in view, so they come first. */
-  let drawn: Wish[] = [];
+  let drawn: DisplayRequest[] = [];
   const askAll = () => {
     const wishes = drawn.reverse();
     drawn = [];
     for (const wish of wishes) {
       apart.want(wish.slot, wish.text, wish.place, (made) => {
         if (asked.get(wish.slot) === wish.key) asked.delete(wish.slot);
-        if (mine === version) model.putShown(wish, { text: made.text, left: leftOf(items, made) });
+        if (mine === version) model.storeResult(wish, { text: made.text, left: leftOf(items, made) });
       });
     }
   };
@@ -106,15 +107,15 @@ function scriptingBy(apart: ScriptSupervisor, { items, casts }: ScriptsShown): m
       return { slot: `${node.id} ${part}`, key: `${mine} ${steps} ${character} ${speaker} ${text}`, text, place };
     },
     ask(wish) {
-      if (mine !== version || model.isMade(wish.key) || asked.get(wish.slot) === wish.key) return;
+      if (mine !== version || model.hasResult(wish.key) || asked.get(wish.slot) === wish.key) return;
       asked.set(wish.slot, wish.key);
       if (drawn.push(wish) === 1) queueMicrotask(askAll);
     },
   };
 }
 
-function leftOf(items: ShownScript[], { slow: steps, large }: ScriptResult): Left[] {
-  const of = (some: number[], why: Left["why"]) =>
+function leftOf(items: ShownScript[], { slow: steps, large }: ScriptResult): LeftOutScript[] {
+  const of = (some: number[], why: LeftOutScript["why"]) =>
     some.flatMap((step) => {
       const item = items[step];
       return item ? [{ name: item.name, scope: item.scope, why }] : [];
@@ -123,7 +124,7 @@ function leftOf(items: ShownScript[], { slow: steps, large }: ScriptResult): Lef
 }
 
 /** Returns what scripts need to know about a text: its kind, origin, depth and speaker. */
-function placeOf(node: ChatNode, part: Part, casts: ScriptsShown["casts"]): Place {
+function placeOf(node: ChatNode, part: TextPart, casts: ScriptsShown["casts"]): Place {
   const said = { user: PLACEMENT.user, assistant: PLACEMENT.reply, system: PLACEMENT.narrator }[node.role];
   const cast = casts.find(({ characterId }) => characterId === node.characterId) ?? casts[0];
   const isOther = node.role === "assistant" && node.name !== null && node.name !== cast?.values.char;

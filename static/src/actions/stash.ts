@@ -1,13 +1,21 @@
 // Pruning, restoring and labels, and undo of all these.
 import { t, optionalText } from "../lib/i18n.ts";
-import { inTree, openDialog, tell } from "../model/page.ts";
-import { carry, fragments, labels, layStashBeside, moving, putArrangement, stashBeside } from "../model/arrangement.ts";
-import * as returned from "../model/returned.ts";
-import * as story from "../model/story.ts";
-import * as trail from "../model/trail.ts";
+import { inTree, openDialog, notify } from "../model/page.ts";
+import {
+  setMoving,
+  fragments,
+  labels,
+  setStashOpen,
+  moving,
+  setArrangement,
+  isStashOpen,
+} from "../model/arrangement.ts";
+import * as undoneText from "../model/undone-text.ts";
+import * as store from "../model/session-store.ts";
+import * as headMoves from "../model/head-moves.ts";
 import * as api from "../net/arrange.ts";
 import { ApiError, session as readSession } from "../net/api.ts";
-import { isLinear } from "../tree/line.ts";
+import { isLinear } from "../tree/shown-branch.ts";
 import { canArrange } from "./arrange.ts";
 import { goTo } from "./branches.ts";
 import { always, register } from "./commands.ts";
@@ -20,16 +28,16 @@ import type { Key } from "../lib/i18n.ts";
 
 /** Reads labels and the stash. Without an answer, they are not shown. */
 export async function readArrangement() {
-  const id = story.session.peek()?.id;
+  const id = store.session.peek()?.id;
   if (!id) return;
   const [labels, fragments] = await Promise.all([api.labels(id).catch(() => []), api.stash(id).catch(() => [])]);
-  putArrangement({ sid: id, labels, fragments });
+  setArrangement({ sid: id, labels, fragments });
 }
 
 export async function arrange(edits: TreeEdit[]): Promise<Arranged | undefined> {
   const id = sid();
   const arranged = await attempt(() => api.arrange(id, edits));
-  if (arranged && story.session.peek()?.id === id) await Promise.all([refresh(), readArrangement()]);
+  if (arranged && store.session.peek()?.id === id) await Promise.all([refresh(), readArrangement()]);
   return arranged;
 }
 
@@ -38,7 +46,7 @@ export async function arrange(edits: TreeEdit[]): Promise<Arranged | undefined> 
  * @param top the message it is about, if that is in the tree now
  */
 export const say = (made: Pick<Arranged, "op" | "worldChanges"> & Partial<Arranged>, key: Key, top?: Id) =>
-  tell({
+  notify({
     tone: "quiet",
     text: t(key),
     hint: besides(made),
@@ -57,32 +65,32 @@ const turning = (which: "undo" | "redo", seen: number) => ({
 // Undo
 
 /** Undoes or redoes a move of HEAD since the user's last step. */
-async function retrace(which: "undo" | "redo", move: trail.Move) {
+async function retrace(which: "undo" | "redo", move: headMoves.HeadMove) {
   const moved = await stand(which === "undo" ? move.from : move.to, true);
   if (!moved) return;
-  trail.retraced(which, moved.op);
+  headMoves.recordUndo(which, moved.op);
   const other = which === "undo" ? "redo" : "undo";
   const again = () => {
-    const next = trail.nextMove(other, story.head.peek());
+    const next = headMoves.nextMove(other, store.head.peek());
     if (next?.op === moved.op) void retrace(other, next);
-    else tell({ tone: "quiet", text: t("notice.goneOn") });
+    else notify({ tone: "quiet", text: t("notice.goneOn") });
   };
-  tell({ tone: "quiet", text: t(`notice.retraced.${which}`), act: { label: `command.${other}`, run: again } });
+  notify({ tone: "quiet", text: t(`notice.retraced.${which}`), act: { label: `command.${other}`, run: again } });
 }
 
 /** Undoes the newest step, or redoes it. */
 async function turnBack(which: "undo" | "redo", seen?: number) {
   // An undo during a running move of HEAD means that move.
   await arrival();
-  const move = seen === undefined ? trail.nextMove(which, story.head.peek()) : null;
+  const move = seen === undefined ? headMoves.nextMove(which, store.head.peek()) : null;
   if (move) return retrace(which, move);
   const id = sid();
-  const before = story.line.peek().map(story.peekNode);
-  const settings = story.session.peek();
+  const before = store.branch.peek().map(store.peekNode);
+  const settings = store.session.peek();
   try {
     const turned = await api.undo(id, which, seen);
     await Promise.all([refresh(), readArrangement()]);
-    if (story.session.peek()?.id !== id) return;
+    if (store.session.peek()?.id !== id) return;
     if (turned.kind === "message") keepText(which, before);
     const what =
       (turned.kind === "session" && settings && (await settingName(which, settings))) ||
@@ -90,7 +98,7 @@ async function turnBack(which: "undo" | "redo", seen?: number) {
       optionalText(`act.${turned.kind}`) ||
       t("act.other");
     const other = which === "undo" ? "redo" : "undo";
-    tell({
+    notify({
       tone: "quiet",
       text: t(`notice.${which}`, { what }),
       hint: besides(turned),
@@ -99,14 +107,14 @@ async function turnBack(which: "undo" | "redo", seen?: number) {
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     if (error.code === "nothing_to_undo")
-      tell({
+      notify({
         tone: "quiet",
         text: t(error.details.reason === "purged" ? "notice.purgedBefore" : `notice.nothingTo.${which}`),
       });
-    else if (error.code === "head_moved") tell({ tone: "quiet", text: t("notice.goneOn") });
+    else if (error.code === "head_moved") notify({ tone: "quiet", text: t("notice.goneOn") });
     else if (error.code === "conflict")
-      tell({ tone: "quiet", text: t("notice.builtUpon"), hint: wordsFor(error).text });
-    else tell({ tone: "error", ...wordsFor(error) });
+      notify({ tone: "quiet", text: t("notice.builtUpon"), hint: wordsFor(error).text });
+    else notify({ tone: "error", ...wordsFor(error) });
   }
 }
 
@@ -114,7 +122,7 @@ async function turnBack(which: "undo" | "redo", seen?: number) {
 function marked(before: (ChatNode | null)[]) {
   const marks = (node: ChatNode | null) =>
     JSON.stringify([node?.isEnabled, node?.effects, node?.metadata?.rating ?? null]);
-  const n = before.filter((node) => node && marks(node) !== marks(story.peekNode(node.id))).length;
+  const n = before.filter((node) => node && marks(node) !== marks(store.peekNode(node.id))).length;
   return n > 1 ? t("act.states", { n }) : "";
 }
 
@@ -122,7 +130,7 @@ function marked(before: (ChatNode | null)[]) {
 async function settingName(which: "undo" | "redo", before: Session) {
   const now = await attempt(() => readSession(before.id));
   if (!now) return "";
-  story.putSession(now);
+  store.updateSession(now);
   const [made, other] = which === "undo" ? [before, now] : [now, before];
   if (made.mode !== other.mode) return t(`act.${made.mode ?? "tree"}`);
   if (made.title !== other.title) return t("act.title");
@@ -138,18 +146,18 @@ const wordsTyped = ({ content, metadata }: ChatNode): string =>
 
 /** Undo puts the typed text back into the text field, in place of the text after it. Redo removes it again. */
 function keepText(which: "undo" | "redo", before: (ChatNode | null)[]) {
-  const line = story.line.peek();
-  const draft = story.draft.peek();
+  const line = store.branch.peek();
+  const draft = store.draft.peek();
   const gone = before.find((node) => node?.role === "user" && !line.includes(node.id));
-  if (which === "undo" && gone && returned.isReturned(draft)) {
+  if (which === "undo" && gone && undoneText.isUndoneText(draft)) {
     const typed = wordsTyped(gone);
-    returned.putWords(typed, draft);
+    undoneText.addUndoneText(typed, draft);
     writeDraft(typed);
   }
   const back = line
-    .map(story.peekNode)
+    .map(store.peekNode)
     .find((node) => node?.role === "user" && !before.some((old) => old?.id === node.id));
-  if (which === "redo" && back && wordsTyped(back) === draft) writeDraft(returned.takeWords(draft));
+  if (which === "redo" && back && wordsTyped(back) === draft) writeDraft(undoneText.removeUndoneText(draft));
 }
 
 for (const which of ["undo", "redo"] as const) {
@@ -160,9 +168,9 @@ for (const which of ["undo", "redo"] as const) {
     scope: "page",
     keys: which === "undo" ? ["mod+z"] : ["mod+shift+z", "mod+y"],
     leavesTyping: true,
-    enabled: () => story.session.value !== null && story.peek.value === null,
+    enabled: () => store.session.value !== null && store.viewedLeaf.value === null,
     // A picked-up part that has no place yet counts as the newest step.
-    run: () => (which === "undo" && moving.peek() ? carry(null) : turnBack(which)),
+    run: () => (which === "undo" && moving.peek() ? setMoving(null) : turnBack(which)),
   });
 }
 
@@ -176,12 +184,13 @@ register({
   rearranges: true,
   keys: ["Delete"],
   inTree: always,
-  enabled: ({ node }) => canArrange(node) || (node?.status === "error" && story.peek.value === null && !isLinear.value),
+  enabled: ({ node }) =>
+    canArrange(node) || (node?.status === "error" && store.viewedLeaf.value === null && !isLinear.value),
   run: async ({ node }) => {
     const made = node && (await arrange([{ op: "prune", nodeId: node.id }]));
     if (!made) return;
     // A failed reply is watched; it is on no branch.
-    if (story.watched.peek() === node.id) story.unwatch();
+    if (store.watchedReply.peek() === node.id) store.unwatchReply();
     say(made, "notice.pruned");
   },
 });
@@ -214,9 +223,9 @@ register({
   icon: "stash",
   scope: "page",
   keys: ["d"],
-  enabled: () => story.session.value !== null && !isLinear.value,
+  enabled: () => store.session.value !== null && !isLinear.value,
   run: () => {
-    if (inTree.peek()) layStashBeside(!stashBeside.peek());
+    if (inTree.peek()) setStashOpen(!isStashOpen.peek());
     else openDialog({ kind: "stash" });
     void readArrangement();
   },
@@ -231,7 +240,7 @@ function isTaken(nodeId: Id, name: string) {
   const where = other.isInTree
     ? { hint: t("label.takenHint"), go: () => void goTo(other.nodeId, false) }
     : { hint: t("label.takenInStash") };
-  tell({ tone: "error", text: t("label.taken", { name }), ...where });
+  notify({ tone: "error", text: t("label.taken", { name }), ...where });
   return true;
 }
 

@@ -1,7 +1,7 @@
 // Replacing a run of messages with a summary. Their effects stay, and the messages stay behind it.
 import { openDialog } from "../model/page.ts";
-import { choose } from "../model/arrangement.ts";
-import * as story from "../model/story.ts";
+import { setSelectedIds } from "../model/arrangement.ts";
+import * as store from "../model/session-store.ts";
 import * as api from "../net/arrange.ts";
 import { canArrange, isRead } from "./arrange.ts";
 import { register } from "./commands.ts";
@@ -12,7 +12,7 @@ import type { Growing } from "./drafts.ts";
 import type { Id } from "../lib/wire.d.ts";
 
 /** Returns whether a model can draft the text. */
-export const canDraft = () => isRead() && Boolean(story.session.value?.model);
+export const canDraft = () => isRead() && Boolean(store.session.value?.model);
 
 /**
  * Drafts a summary.
@@ -25,9 +25,9 @@ export async function summarise(nodeIds: Id[], content: string) {
   const made = await arrange([{ op: "summarise", nodeIds, content }]);
   if (!made) return false;
   openDialog(null);
-  choose(null);
+  setSelectedIds(null);
   const [summary] = made.nodeIds;
-  if (summary) story.pointAt(summary);
+  if (summary) store.scrollTo(summary);
   say(made, "notice.summarised");
   return true;
 }

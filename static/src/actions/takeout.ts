@@ -1,7 +1,7 @@
 // Exports: a whole session, one branch in a format of other programs, or everything for another program.
 import { download } from "../lib/download.ts";
 import { openDialog } from "../model/page.ts";
-import * as story from "../model/story.ts";
+import * as store from "../model/session-store.ts";
 import * as api from "../net/transfers.ts";
 import { isThere } from "./arrange.ts";
 import { register } from "./commands.ts";
@@ -19,11 +19,11 @@ export const askForm = (sid: Id, title: string, leaf: Id | null = null) =>
 
 /** Calls a function with the open session. */
 function withStory(act: (sid: Id, title: string) => void) {
-  const open = story.session.peek();
+  const open = store.session.peek();
   if (open) act(open.id, open.title);
 }
 
-const isOpen = () => story.session.value !== null;
+const isOpen = () => store.session.value !== null;
 
 register({
   id: "session.export",

@@ -5,8 +5,8 @@ import { filesIn } from "../lib/import-folder.ts";
 import { t, optionalText } from "../lib/i18n.ts";
 import { sentence } from "../lib/text.ts";
 import { sessions } from "../model/library.ts";
-import { openDialog, tell } from "../model/page.ts";
-import { addIncoming, dropIncoming, incoming } from "../model/transfers.ts";
+import { openDialog, notify } from "../model/page.ts";
+import { addImport, removeImport, imports } from "../model/transfers.ts";
 import { ApiError } from "../net/api.ts";
 import * as api from "../net/transfers.ts";
 import { CARDS, bringCards } from "./cards.ts";
@@ -17,7 +17,7 @@ import { cancel, forgetJob, keepJob, keptJobs, over, pace, wasUnwanted, whileSen
 import { readLibrary } from "./library.ts";
 import { navigate } from "./travel.ts";
 import type { Id } from "../lib/wire.d.ts";
-import type { How, Incoming, Parcel } from "../model/transfers.ts";
+import type { ImportOptions, ImportRow, ImportSource } from "../model/transfers.ts";
 import type { KeptJob } from "./jobs.ts";
 
 /**
@@ -31,16 +31,16 @@ async function bringChosenCards(files: File[]) {
   orAsk(parcels.map((parcel) => ({ to: "card", ...parcel })));
 }
 
-function orAsk(parcels: Parcel[]) {
+function orAsk(parcels: ImportSource[]) {
   if (parcels.length === 1 && parcels[0]?.to) void bringAll(parcels, { isDry: false, hours: 0, home: "" });
   else if (parcels.length > 0) ask(parcels.map(asKnown));
 }
 
 /** Of several files, cards and lorebooks go through the import that detects duplicates and has one report for all. */
-const asKnown = ({ to, ...parcel }: Parcel): Parcel =>
+const asKnown = ({ to, ...parcel }: ImportSource): ImportSource =>
   !to || to === "card" || to === "book" ? parcel : { ...parcel, to };
 
-const parcelsOf = (files: File[]): Promise<Parcel[]> =>
+const parcelsOf = (files: File[]): Promise<ImportSource[]> =>
   Promise.all(
     files.map(async (file) => {
       const to = await fileKind(file);
@@ -49,7 +49,7 @@ const parcelsOf = (files: File[]): Promise<Parcel[]> =>
   );
 
 /** Runs the import, or a dry run, as the user answered. */
-export async function bringAll(parcels: Parcel[], how: How) {
+export async function bringAll(parcels: ImportSource[], how: ImportOptions) {
   const rest = bringForeign(parcels, how);
   if (!how.isDry) {
     const own = parcels.flatMap(({ file, to }) => (file && to ? [{ file, to }] : []));
@@ -60,7 +60,7 @@ export async function bringAll(parcels: Parcel[], how: How) {
 }
 
 /** Runs the import after a dry run, with the same answers. */
-export function bringAfterLook({ n, look }: Incoming) {
+export function bringAfterLook({ n, look }: ImportRow) {
   if (!look) return;
   putAway(n);
   openDialog(null);
@@ -76,7 +76,7 @@ export async function bringDropped(dropped: DataTransfer) {
   const loose = files.filter(({ name }) => !names.has(name));
   if (folders.length === 0) return bringIn(loose);
   const found = await filesIn(folders).catch(() => null);
-  if (!found) tell({ tone: "error", text: t("bring.unreadable") });
+  if (!found) notify({ tone: "error", text: t("bring.unreadable") });
   const parcels = [
     ...(found ? folderParcel(folders.map(({ name }) => name).join(", "), found) : []),
     ...(await parcelsOf(loose)),
@@ -86,7 +86,7 @@ export async function bringDropped(dropped: DataTransfer) {
 
 /** Imports sessions, one after the other. */
 async function bringStories(files: File[]) {
-  const all = files.map((file) => ({ file, row: addIncoming({ name: file.name, phase: "waiting" }) }));
+  const all = files.map((file) => ({ file, row: addImport({ name: file.name, phase: "waiting" }) }));
   for (const { file, row } of all) {
     await orFault(row, async () => {
       const sending = pace("sending", row.put);
@@ -108,7 +108,7 @@ const MAX_OF_TITLE = 280;
 /** Copies a session. */
 export async function duplicate({ id, title }: { id: Id; title: string }) {
   const name = t("library.copyOf", { name: [...title].slice(0, MAX_OF_TITLE).join("") });
-  const row = addIncoming({ name, phase: "waiting" });
+  const row = addImport({ name, phase: "waiting" });
   await orFault(row, async () => {
     const kept = { ...(await api.copySession(id, name)), name, kind: "copy" as const };
     keepJob(kept);
@@ -117,7 +117,7 @@ export async function duplicate({ id, title }: { id: Id; title: string }) {
 }
 
 /** Waits for the job that imports or copies a session. */
-async function storyCame({ jobId, name, kind }: KeptJob, row: ReturnType<typeof addIncoming>) {
+async function storyCame({ jobId, name, kind }: KeptJob, row: ReturnType<typeof addImport>) {
   row.put({ jobId, phase: "waiting", way: null, end: () => cancel(jobId) });
   const reading = pace("reading", row.put);
   try {
@@ -126,11 +126,11 @@ async function storyCame({ jobId, name, kind }: KeptJob, row: ReturnType<typeof 
       if (state === "running") reading(done, total);
       else row.put({ phase: "waiting", way: null });
     });
-    dropIncoming(row.n);
+    removeImport(row.n);
     await readLibrary();
     const title = sessions.peek().find(({ id }) => id === sessionId)?.title ?? name;
     const isCopy = sessions.peek().some(({ id, title: other }) => id !== sessionId && other === title);
-    tell({
+    notify({
       tone: "quiet",
       text: t(kind === "copy" ? "notice.duplicated" : isCopy ? "notice.importedBeside" : "notice.imported", {
         name: title,
@@ -142,11 +142,11 @@ async function storyCame({ jobId, name, kind }: KeptJob, row: ReturnType<typeof 
   }
 }
 
-async function orFault(row: ReturnType<typeof addIncoming>, work: () => Promise<void>) {
+async function orFault(row: ReturnType<typeof addImport>, work: () => Promise<void>) {
   try {
     await work();
   } catch (error) {
-    if (wasUnwanted(error)) return dropIncoming(row.n);
+    if (wasUnwanted(error)) return removeImport(row.n);
     if (!(error instanceof ApiError)) throw error;
     row.put({ phase: "failed", isUnasked: false, fault: { ...faultOf(error), isEmpty: true } });
   }
@@ -165,11 +165,11 @@ function faultOf(error: ApiError) {
 
 /** Waits again for the jobs from before a reload of the page. */
 export function goOn() {
-  const known = new Set(incoming.peek().map(({ jobId }) => jobId));
+  const known = new Set(imports.peek().map(({ jobId }) => jobId));
   for (const kept of keptJobs().filter(({ jobId }) => !known.has(jobId))) {
     if (kept.kind === "foreign") void goOnForeign(kept);
     else {
-      const row = addIncoming({ name: kept.name, phase: "waiting", jobId: kept.jobId, isUnasked: true });
+      const row = addImport({ name: kept.name, phase: "waiting", jobId: kept.jobId, isUnasked: true });
       void orFault(row, () => storyCame(kept, row));
     }
   }

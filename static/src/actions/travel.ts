@@ -1,10 +1,10 @@
 // Navigation in the tree and between pages: siblings, going back, jumps, deep links.
 import { watchFocus } from "../lib/focus.ts";
 import { t } from "../lib/i18n.ts";
-import { hintFits, hintSeen, inTree, offerHint, openDialog, setRoute, showPane, tell } from "../model/page.ts";
-import * as story from "../model/story.ts";
+import { hintFits, markHintSeen, inTree, offerHint, openDialog, setRoute, showPane, notify } from "../model/page.ts";
+import * as store from "../model/session-store.ts";
 import * as api from "../net/api.ts";
-import { isLinear, placeAmongSiblings, tail } from "../tree/line.ts";
+import { isLinear, placeAmongSiblings, tail } from "../tree/shown-branch.ts";
 import { always, register } from "./commands.ts";
 import { attempt, wordsFor } from "./failure.ts";
 import { loadOlder, openStory, closeStory, refresh, sid, visit, PAGE } from "./follow.ts";
@@ -26,10 +26,10 @@ addEventListener("popstate", () => {
 /** Follows a route: opens its session and shows its message. */
 export async function arrive(to: Route) {
   if (to.page !== "story") return closeStory();
-  if (story.session.peek()?.id !== to.sid && !(await openStory(to.sid))) return;
+  if (store.session.peek()?.id !== to.sid && !(await openStory(to.sid))) return;
   if (to.nid) await lookAt(to.nid);
   // The chat below the tree keeps what it shows.
-  else if (!to.isTree && story.peek.peek() !== null) await leaveLook();
+  else if (!to.isTree && store.viewedLeaf.peek() !== null) await leaveLook();
 }
 
 /**
@@ -37,39 +37,43 @@ export async function arrive(to: Route) {
  * itself and the leaf.
  */
 async function isFurtherUp(nid: Id) {
-  const leaf = story.line.peek().at(-1);
-  if (story.older.peek() === null || !leaf) return false;
+  const leaf = store.branch.peek().at(-1);
+  if (store.olderCursor.peek() === null || !leaf) return false;
   const { diff } = await import("../net/arrange.ts");
   return (await diff(sid(), leaf, nid).catch(() => null))?.ancestorId === nid;
 }
 
 /** Loads older messages of the branch on screen until it contains a message. */
 export async function loadUpTo(nid: Id) {
-  while (!story.line.peek().includes(nid) && story.older.peek() !== null) {
-    const before = story.older.peek();
+  while (!store.branch.peek().includes(nid) && store.olderCursor.peek() !== null) {
+    const before = store.olderCursor.peek();
     await loadOlder(500);
-    if (story.older.peek() === before) return;
+    if (store.olderCursor.peek() === before) return;
   }
 }
 
 /** Views the branch of a node without moving HEAD. A node on the branch on screen is only scrolled into view. */
 async function lookAt(nid: Id) {
-  if (story.peek.peek() === null && !story.line.peek().includes(nid) && (await isFurtherUp(nid))) await loadUpTo(nid);
-  if (!story.line.peek().includes(nid)) {
+  if (store.viewedLeaf.peek() === null && !store.branch.peek().includes(nid) && (await isFurtherUp(nid)))
+    await loadUpTo(nid);
+  if (!store.branch.peek().includes(nid)) {
     try {
       const page = await api.projection(sid(), { leaf: nid, limit: PAGE });
-      story.enterPeek(nid, page);
+      store.viewBranch(nid, page);
     } catch (error) {
       const why = error as api.ApiError;
-      tell({ tone: "error", ...(why.status === 404 ? { text: t("gone.text"), hint: t("gone.hint") } : wordsFor(why)) });
+      notify({
+        tone: "error",
+        ...(why.status === 404 ? { text: t("gone.text"), hint: t("gone.hint") } : wordsFor(why)),
+      });
       return navigate(`/s/${sid()}`, true);
     }
   }
-  story.pointAt(nid);
+  store.scrollTo(nid);
 }
 
 async function leaveLook() {
-  story.leavePeek();
+  store.stopViewingBranch();
   await refresh();
 }
 
@@ -80,34 +84,34 @@ async function leaveLook() {
 export async function jump({ sessionId, nodeId, onTrunk, stashed, fragmentId = null }: Hit) {
   if (stashed) {
     navigate(`/s/${sessionId}`);
-    if (story.session.peek()?.id === sessionId || (await openStory(sessionId)))
+    if (store.session.peek()?.id === sessionId || (await openStory(sessionId)))
       openDialog({ kind: "stash", fragmentId });
     return;
   }
-  if (inTree.peek() && story.session.peek()?.id === sessionId) {
+  if (inTree.peek() && store.session.peek()?.id === sessionId) {
     openDialog(null);
     return (await import("./overview.ts")).show(nodeId);
   }
   if (onTrunk === false) return navigate(`/s/${sessionId}/${nodeId}`);
   navigate(`/s/${sessionId}`);
-  if (story.session.peek()?.id !== sessionId && !(await openStory(sessionId))) return;
-  if (story.peek.peek() !== null) await leaveLook();
+  if (store.session.peek()?.id !== sessionId && !(await openStory(sessionId))) return;
+  if (store.viewedLeaf.peek() !== null) await leaveLook();
   await loadUpTo(nodeId);
-  if (story.line.peek().includes(nodeId)) story.pointAt(nodeId);
+  if (store.branch.peek().includes(nodeId)) store.scrollTo(nodeId);
   else navigate(`/s/${sessionId}/${nodeId}`);
 }
 
 /** Loads the alternatives of a message that were not on screen yet. Without an answer, they cannot be told apart. */
 export async function readVersions(node: ChatNode) {
-  const isKnown = story
-    .familyOf(node)
+  const isKnown = store
+    .siblingsOf(node)
     .peek()
-    .every((id) => story.peekNode(id));
+    .every((id) => store.peekNode(id));
   if (isKnown) return;
   const id = sid();
   const versions = await api.versions(id, node.id).catch(() => []);
-  if (story.session.peek()?.id !== id) return;
-  for (const version of versions) if (!story.peekNode(version.id)) story.putNode(version);
+  if (store.session.peek()?.id !== id) return;
+  for (const version of versions) if (!store.peekNode(version.id)) store.upsertNode(version);
 }
 
 export async function toSibling(node: ChatNode, which: "previous" | "next") {
@@ -120,32 +124,32 @@ export async function toSibling(node: ChatNode, which: "previous" | "next") {
  * @param id the alternative
  */
 export async function toVersion(node: ChatNode, id: Id) {
-  const sibling = story.peekNode(id) ?? (await attempt(() => api.readNode(sid(), id)));
+  const sibling = store.peekNode(id) ?? (await attempt(() => api.readNode(sid(), id)));
   if (!sibling) return;
   const isStill = watchFocus();
-  const follow = (nid: Id) => isStill() && story.focusOn(nid);
+  const follow = (nid: Id) => isStill() && store.setFocusNext(nid);
   if (sibling.status === "complete") {
     if (!(await visit(id))) return;
     // A failed reply was shown beside it, and HEAD had never moved.
-    if (story.watched.peek() === node.id && node.status === "error") story.unwatch();
+    if (store.watchedReply.peek() === node.id && node.status === "error") store.unwatchReply();
     return follow(id);
   }
   // HEAD cannot be at an unfinished or failed reply, but the page can show it.
-  story.putNode(sibling);
+  store.upsertNode(sibling);
   const above = node.parentId;
-  if (above && story.line.peek().includes(above) && !(await visit(above, true))) return;
-  story.watch(id);
+  if (above && store.branch.peek().includes(above) && !(await visit(above, true))) return;
+  store.setWatchedReply(id);
   follow(id);
 }
 
 /** Moves HEAD to the message that is only viewed, and offers the way back. */
 async function settleHere() {
-  const nid = story.peek.peek();
-  const before = story.head.peek();
+  const nid = store.viewedLeaf.peek();
+  const before = store.head.peek();
   if (!nid || !(await visit(nid, true))) return;
   navigate(`/s/${sid()}`, true);
   if (before && before !== nid)
-    tell({
+    notify({
       tone: "quiet",
       text: t("notice.settled"),
       act: { label: "notice.return", run: () => void visit(before, true) },
@@ -153,7 +157,7 @@ async function settleHere() {
 }
 
 const inLine = (node: ChatNode | null) =>
-  node !== null && node.status === "complete" && story.peek.peek() === null && !isLinear.value;
+  node !== null && node.status === "complete" && store.viewedLeaf.peek() === null && !isLinear.value;
 
 register({
   id: "page.settings",
@@ -201,17 +205,17 @@ register({
   scope: "message",
   keys: ["b"],
   inTree: always,
-  enabled: ({ node }) => inLine(node) && story.head.peek() !== node?.id,
+  enabled: ({ node }) => inLine(node) && store.head.peek() !== node?.id,
   run: async ({ node }) => {
-    const [before, isHinted] = [story.line.peek(), hintFits(tail.peek()?.id)];
+    const [before, isHinted] = [store.branch.peek(), hintFits(tail.peek()?.id)];
     if (!node || !(await visit(node.id, true))) return;
-    if (isHinted) hintSeen();
+    if (isHinted) markHintSeen();
     if (
-      before.some((id) => story.peekNode(id)?.kind === "summary") &&
+      before.some((id) => store.peekNode(id)?.kind === "summary") &&
       (await import("./covered.ts")).offerReading(before)
     )
       return;
-    if (!offerHint("hint.again", node.id)) tell({ tone: "quiet", text: t("notice.wentBack") });
+    if (!offerHint("hint.again", node.id)) notify({ tone: "quiet", text: t("notice.wentBack") });
   },
 });
 
@@ -220,7 +224,7 @@ register({
   label: "command.follow",
   icon: "right",
   scope: "message",
-  enabled: ({ node }) => inLine(node) && story.head.value === node?.id && (node?.childrenIds?.length ?? 0) > 0,
+  enabled: ({ node }) => inLine(node) && store.head.value === node?.id && (node?.childrenIds?.length ?? 0) > 0,
   run: ({ node }) => node && visit(node.id),
 });
 
@@ -229,7 +233,7 @@ register({
   label: "peek.back",
   icon: "left",
   scope: "page",
-  enabled: () => story.peek.value !== null,
+  enabled: () => store.viewedLeaf.value !== null,
   run: () => navigate(`/s/${sid()}`),
 });
 
@@ -238,7 +242,7 @@ register({
   label: "peek.settle",
   icon: "branch",
   scope: "page",
-  enabled: () => story.peek.value !== null,
+  enabled: () => store.viewedLeaf.value !== null,
   run: settleHere,
 });
 

@@ -2,16 +2,16 @@
 import { t } from "../lib/i18n.ts";
 import { copyText } from "../lib/clipboard.ts";
 import { moving } from "../model/arrangement.ts";
-import { doubtDeltas } from "../model/deltas.ts";
+import { invalidateDeltas } from "../model/deltas.ts";
 import * as overview from "../model/overview.ts";
-import { dialog, inTree, tell } from "../model/page.ts";
-import * as story from "../model/story.ts";
-import { stepped } from "../model/trail.ts";
+import { dialog, inTree, notify } from "../model/page.ts";
+import * as store from "../model/session-store.ts";
+import { recordStep } from "../model/head-moves.ts";
 import { readNode } from "../net/api.ts";
 import * as api from "../net/arrange.ts";
 import { FLAG } from "../tree/outline.ts";
-import { drawn } from "../tree/overview.ts";
-import { topsOf } from "../tree/place.ts";
+import { drawnTree } from "../tree/overview.ts";
+import { topsOf } from "../tree/move-target.ts";
 import { isRead } from "./arrange.ts";
 import { asSaid } from "./choose.ts";
 import { register } from "./commands.ts";
@@ -23,7 +23,7 @@ import type { Id } from "../lib/wire.d.ts";
 
 /** Returns the messages of some cards: all messages of a folded run, but not the root. */
 function messagesOf(all: Iterable<number>): Id[] {
-  const { cards, outline } = drawn.peek() ?? {};
+  const { cards, outline } = drawnTree.peek() ?? {};
   if (!cards || !outline) return [];
   const cardsOf = new Set([...all].map((n) => cards.cardOf[n] ?? -1).filter((card) => card >= 0));
   return [...cardsOf].flatMap((card) => {
@@ -34,35 +34,35 @@ function messagesOf(all: Iterable<number>): Id[] {
 
 /** Selects a message or removes it from the selection. */
 export function turnMark(n: number) {
-  const now = overview.marked.peek();
+  const now = overview.selected.peek();
   const ids = messagesOf([n]);
   const isIn = ids.every((id) => now.has(id));
-  overview.mark(isIn ? [...now].filter((id) => !ids.includes(id)) : [...now, ...ids]);
+  overview.setSelected(isIn ? [...now].filter((id) => !ids.includes(id)) : [...now, ...ids]);
 }
 
 /** Adds messages to the selection. */
 export const markAlso = (numbers: Iterable<number>) =>
-  overview.mark([...overview.marked.peek(), ...messagesOf(numbers)]);
+  overview.setSelected([...overview.selected.peek(), ...messagesOf(numbers)]);
 
 /** Selects everything on screen. */
-export const markAll = () => markAlso(drawn.peek()?.cards.node ?? []);
+export const markAll = () => markAlso(drawnTree.peek()?.cards.node ?? []);
 
-export const markNone = () => overview.mark([]);
+export const markNone = () => overview.setSelected([]);
 
-export const turnMarking = () => overview.setMarking(!overview.isMarking.peek());
+export const turnMarking = () => overview.setSelecting(!overview.isSelecting.peek());
 
 /**
  * Returns the selected messages in tree order.
  * @param is filter by flags
  */
 function chosen(is: (flags: number) => boolean = () => true) {
-  const { outline } = drawn.value ?? {};
+  const { outline } = drawnTree.value ?? {};
   if (!outline) return [];
-  const numbers = [...overview.marked.value].flatMap((id) => outline.at.get(id) ?? []).sort((a, b) => a - b);
+  const numbers = [...overview.selected.value].flatMap((id) => outline.at.get(id) ?? []).sort((a, b) => a - b);
   return numbers.filter((n) => is(outline.flags[n] ?? 0));
 }
 
-const idsOf = (numbers: number[]): Id[] => numbers.map((n) => drawn.peek()?.outline.ids[n] ?? "");
+const idsOf = (numbers: number[]): Id[] => numbers.map((n) => drawnTree.peek()?.outline.ids[n] ?? "");
 
 const UNFINISHED = FLAG.writing | FLAG.failed;
 const isWhole = (flags: number) => (flags & UNFINISHED) === 0;
@@ -83,9 +83,9 @@ for (const { id, icon, isEnabled } of MARKS) {
     run: async () => {
       const made = await attempt(() => api.setStates(sid(), idsOf(chosen(changes)), { isEnabled }));
       if (!made) return;
-      stepped(made.op);
+      recordStep(made.op);
       markNone();
-      doubtDeltas();
+      invalidateDeltas();
       await refresh();
       say(made, "notice.marked");
     },
@@ -100,7 +100,7 @@ register({
   rearranges: true,
   enabled: () => inTree.value && chosen().length > 0,
   run: async () => {
-    const { outline } = drawn.peek() ?? {};
+    const { outline } = drawnTree.peek() ?? {};
     const made =
       outline && (await arrange(idsOf(topsOf(outline, chosen())).map((nodeId) => ({ op: "prune", nodeId }))));
     if (!made) return;
@@ -115,10 +115,10 @@ const AT_ONCE = 6;
 /** Loads the given messages that are not loaded yet. */
 async function readAll(ids: Id[]) {
   const id = sid();
-  const missing = ids.filter((nid) => !story.peekNode(nid));
+  const missing = ids.filter((nid) => !store.peekNode(nid));
   for (let from = 0; from < missing.length; from += AT_ONCE) {
     const some = await Promise.all(missing.slice(from, from + AT_ONCE).map((nid) => readNode(id, nid)));
-    if (story.session.peek()?.id === id) some.forEach(story.putNode);
+    if (store.session.peek()?.id === id) some.forEach(store.upsertNode);
   }
 }
 
@@ -131,9 +131,9 @@ register({
   run: async () => {
     const ids = idsOf(chosen(isWhole));
     await attempt(() => readAll(ids));
-    const nodes = ids.map(story.peekNode).filter((node) => node !== null);
+    const nodes = ids.map(store.peekNode).filter((node) => node !== null);
     if (nodes.length < ids.length || !(await copyText(asSaid(nodes)))) return;
-    tell({ tone: "quiet", text: t("notice.copied") });
+    notify({ tone: "quiet", text: t("notice.copied") });
   },
 });
 
@@ -142,7 +142,7 @@ register({
   label: "command.compare",
   icon: "compare",
   scope: "page",
-  enabled: () => inTree.value && overview.marked.value.size === 2 && chosen(isWhole).length === 2,
+  enabled: () => inTree.value && overview.selected.value.size === 2 && chosen(isWhole).length === 2,
   run: () => {
     const [one = 0, two = 0] = chosen();
     markNone();
@@ -156,6 +156,6 @@ register({
   icon: "close",
   scope: "page",
   keys: ["Escape"],
-  enabled: () => inTree.value && moving.value === null && dialog.value === null && overview.marked.value.size > 0,
+  enabled: () => inTree.value && moving.value === null && dialog.value === null && overview.selected.value.size > 0,
   run: markNone,
 });

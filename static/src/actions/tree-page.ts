@@ -1,9 +1,9 @@
 // Opening and closing the view of the whole tree. The view itself is loaded on first use.
 import { isFocusLost } from "../lib/focus.ts";
-import { chosen } from "../model/arrangement.ts";
+import { selectedIds } from "../model/arrangement.ts";
 import { inTree, openDialog } from "../model/page.ts";
-import * as story from "../model/story.ts";
-import { isLinear } from "../tree/line.ts";
+import * as store from "../model/session-store.ts";
+import { isLinear } from "../tree/shown-branch.ts";
 import { register } from "./commands.ts";
 import { sid } from "./follow.ts";
 import { navigate } from "./travel.ts";
@@ -29,7 +29,7 @@ export function leaveTree() {
 export function giveBackFocus() {
   if (!isFocusLost()) return;
   if (before instanceof HTMLElement && before.isConnected) before.focus();
-  if (isFocusLost()) story.focusField();
+  if (isFocusLost()) store.requestFieldFocus();
 }
 
 register({
@@ -38,6 +38,6 @@ register({
   icon: "tree",
   scope: "page",
   keys: ["mod+b", "t"],
-  enabled: () => story.session.value !== null && !isLinear.value && chosen.value === null,
+  enabled: () => store.session.value !== null && !isLinear.value && selectedIds.value === null,
   run: () => (inTree.peek() ? leaveTree() : open()),
 });

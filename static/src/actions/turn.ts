@@ -4,10 +4,10 @@ import { copyText } from "../lib/clipboard.ts";
 import { focusedMessage, watchFocus } from "../lib/focus.ts";
 import { idempotencyKeys } from "../lib/idempotency-keys.ts";
 import { readStored, writeStored } from "../lib/storage.ts";
-import { hint, hintFits, hintSeen, offerHint, passHint, tell } from "../model/page.ts";
-import * as story from "../model/story.ts";
+import { hint, hintFits, markHintSeen, offerHint, hideHint, notify } from "../model/page.ts";
+import * as store from "../model/session-store.ts";
 import * as api from "../net/api.ts";
-import { isLinear, placeAmongSiblings, shown, tail, writing } from "../tree/line.ts";
+import { isLinear, placeAmongSiblings, shownIds, tail, writtenReply } from "../tree/shown-branch.ts";
 import { register } from "./commands.ts";
 import { attempt } from "./failure.ts";
 import { readingEnds, refresh, sid, visit } from "./follow.ts";
@@ -16,21 +16,21 @@ import type { ChatNode, Id, Started } from "../lib/wire.d.ts";
 // Drafts
 
 export function recallDraft(id: Id) {
-  story.setDraft(readStored(`draft.${id}`) ?? "");
+  store.setDraft(readStored(`draft.${id}`) ?? "");
 }
 
 export function writeDraft(text: string) {
-  story.setDraft(text);
+  store.setDraft(text);
   writeStored(`draft.${sid()}`, text || null);
 }
 
 /** Reads the slash commands, once per session and language. Without an answer, there are none to choose from. */
 export async function readSlashCommands() {
   const [id, language] = [sid(), locale.peek()];
-  if (story.slashCommands.peek()?.language === language) return;
-  story.putSlashCommands({ language, list: story.slashCommands.peek()?.list ?? [] });
+  if (store.slashCommands.peek()?.language === language) return;
+  store.setSlashCommands({ language, list: store.slashCommands.peek()?.list ?? [] });
   const list = await api.slashCommands(id).catch(() => []);
-  if (story.session.peek()?.id === id && locale.peek() === language) story.putSlashCommands({ language, list });
+  if (store.session.peek()?.id === id && locale.peek() === language) store.setSlashCommands({ language, list });
 }
 
 // Sending
@@ -40,30 +40,30 @@ let keyFor = idempotencyKeys();
 
 export async function send(text: string): Promise<void> {
   const content = text.trim();
-  if (!content || story.sending.peek()) return;
-  if (writing.peek()) return tell({ tone: "quiet", text: t("notice.writing") });
-  story.setSending(true);
+  if (!content || store.sending.peek()) return;
+  if (writtenReply.peek()) return notify({ tone: "quiet", text: t("notice.writing") });
+  store.setSending(true);
   try {
     // A quick user may send while the branch is still being read. The message waits for that and is not dropped.
     await readingEnds();
-    await sendFrom(story.goesOnFrom(), content);
+    await sendFrom(store.nextParentId(), content);
   } finally {
-    story.setSending(false);
+    store.setSending(false);
   }
 }
 
 async function sendFrom(parentId: Id | null, content: string) {
-  if (!parentId || writing.peek()) return;
+  if (!parentId || writtenReply.peek()) return;
   // Checked before the request, because a quick reply with its own hint may arrive before the response.
   const wentBack = told() === "hint.again";
-  if (wentBack) hintSeen();
-  passHint();
-  const message = { parentId, content, generate: true as const, expectedLeafId: story.head.peek() ?? parentId };
+  if (wentBack) markHintSeen();
+  hideHint();
+  const message = { parentId, content, generate: true as const, expectedLeafId: store.head.peek() ?? parentId };
   const started = await attempt(() => sendOrCatchUp(message));
   if (!started) return;
   keyFor = idempotencyKeys();
-  if (story.draft.peek().trim() === content) writeDraft("");
-  story.applyStarted(started);
+  if (store.draft.peek().trim() === content) writeDraft("");
+  store.applyStarted(started);
   void refresh().then(() => wentBack && showTimelines());
 }
 
@@ -73,7 +73,7 @@ async function sendOrCatchUp(message: Parameters<typeof api.send>[1]) {
   } catch (error) {
     if (error instanceof api.ApiError && error.code === "head_moved") {
       await refresh();
-      tell({ tone: "quiet", text: t("notice.headMoved") });
+      notify({ tone: "quiet", text: t("notice.headMoved") });
       return undefined;
     }
     throw error;
@@ -82,7 +82,7 @@ async function sendOrCatchUp(message: Parameters<typeof api.send>[1]) {
 
 /** Shows the hint that both branches are kept, while the user is at the end of the new one. Newer hints stay. */
 export function showTimelines() {
-  const isParted = shown.peek().some((id) => hasVersions(story.peekNode(id)));
+  const isParted = shownIds.peek().some((id) => hasVersions(store.peekNode(id)));
   if (told() === null && isParted) offerHint("hint.timelines", tail.peek()?.id ?? null);
 }
 
@@ -99,24 +99,24 @@ const hasVersions = (node: ChatNode | null) => node !== null && placeAmongSiblin
  */
 export async function reroll(node: ChatNode, ask: () => Promise<Started> = () => api.reroll(sid(), node.id)) {
   // Only one at a time, because a second click before the first reply appears would request the same again.
-  if (story.asking.peek()) return;
-  story.setAsking(true);
+  if (store.isRequestingReply.peek()) return;
+  store.setRequestingReply(true);
   try {
     if (await askAgain(node, ask)) await refresh();
   } finally {
-    story.setAsking(false);
+    store.setRequestingReply(false);
   }
 }
 
 async function askAgain(node: ChatNode, ask: () => Promise<Started>) {
   const [isFocused, isStill] = [focusedMessage() === node.id, watchFocus()];
-  if (node.status === "complete" && story.head.peek() !== node.id && !(await visit(node.id, true))) return false;
-  passHint();
+  if (node.status === "complete" && store.head.peek() !== node.id && !(await visit(node.id, true))) return false;
+  hideHint();
   const started = await attempt(ask);
   if (!started) return false;
   const generations = started.generations ?? [];
-  story.applyStarted({ generations, op: started.op ?? 0 });
-  if (isFocused && isStill()) story.focusOn(generations[0]?.id ?? node.id);
+  store.applyStarted({ generations, op: started.op ?? 0 });
+  if (isFocused && isStill()) store.setFocusNext(generations[0]?.id ?? node.id);
   showTimelines();
   return true;
 }
@@ -126,7 +126,7 @@ export const textOf = (node: ChatNode | null) =>
   node?.role === "user" ? node.content : (node?.display ?? node?.content ?? "");
 
 export const free = (node: ChatNode | null) =>
-  node !== null && story.peek.peek() === null && !writing.value && !story.asking.value;
+  node !== null && store.viewedLeaf.peek() === null && !writtenReply.value && !store.isRequestingReply.value;
 
 /**
  * Returns whether a reply may be regenerated. In the linear view, only the last one, because the new reply replaces it.
@@ -134,7 +134,7 @@ export const free = (node: ChatNode | null) =>
 export const mayBranch = (node: ChatNode | null) => !isLinear.value || tail.value?.id === node?.id;
 
 /** Returns whether another reply was requested and is not on screen yet. */
-const isAsking = () => story.asking.value && !writing.value;
+const isAsking = () => store.isRequestingReply.value && !writtenReply.value;
 
 export const isReply = (node: ChatNode | null) => node?.role === "assistant" && node.kind !== "greeting";
 
@@ -168,7 +168,7 @@ register({
   keys: ["c"],
   enabled: ({ node }) => Boolean(node?.content),
   run: async ({ node }) => {
-    if (await copyText(textOf(node))) tell({ tone: "quiet", text: t("notice.copied") });
+    if (await copyText(textOf(node))) notify({ tone: "quiet", text: t("notice.copied") });
   },
 });
 
@@ -178,11 +178,11 @@ register({
   icon: "stop",
   scope: "page",
   keys: ["mod+."],
-  enabled: () => writing.value !== null,
+  enabled: () => writtenReply.value !== null,
   run: () => {
-    const node = writing.peek();
+    const node = writtenReply.peek();
     if (node) void attempt(() => api.cancel(sid(), node.id));
     // The stop button disappears when the reply has ended.
-    if (focusedMessage() === null) story.focusField();
+    if (focusedMessage() === null) store.requestFieldFocus();
   },
 });

@@ -1,8 +1,8 @@
 // Navigation to a turn of the branch, or to one of several alternatives.
 import { focusMessage } from "../lib/focus.ts";
-import { fanOut, fanned, showWay, waySeen } from "../model/way.ts";
-import * as story from "../model/story.ts";
-import { isLinear, isTail } from "../tree/line.ts";
+import { setOpenSiblings, openSiblings, setTurnBarShown, isTurnBarShown } from "../model/turn-bar.ts";
+import * as store from "../model/session-store.ts";
+import { isLinear, isTail } from "../tree/shown-branch.ts";
 import { familyKey } from "../tree/turns.ts";
 import { always, register, run } from "./commands.ts";
 import { arrival, visit } from "./follow.ts";
@@ -15,19 +15,19 @@ import type { Turn } from "../tree/turns.ts";
  */
 export async function goToTurn({ first, last }: Turn, isAhead: boolean) {
   await arrival();
-  if (story.peek.peek() !== null || isTail(last)) return story.pointAt(first);
+  if (store.viewedLeaf.peek() !== null || isTail(last)) return store.scrollTo(first);
   if (isAhead) void visit(last, true);
-  else run("message.goBack", story.peekNode(last));
+  else run("message.goBack", store.peekNode(last));
   await arrival();
-  if (story.head.peek() === last) story.showEnd();
+  if (store.head.peek() === last) store.scrollToEnd();
 }
 
 const hasVersions = (node: ChatNode | null) =>
-  node !== null && !isLinear.value && story.familyOf(node).value.length > 1;
+  node !== null && !isLinear.value && store.siblingsOf(node).value.length > 1;
 
 /** Closes the list of alternatives and returns focus to the message. */
 export function putVersionsAway(nid: string) {
-  fanOut(null);
+  setOpenSiblings(null);
   focusMessage(nid);
 }
 
@@ -39,7 +39,7 @@ register({
   keys: ["v"],
   inTree: always,
   enabled: ({ node }) => hasVersions(node),
-  run: ({ node }) => node && fanOut(fanned.peek() === familyKey(node) ? null : familyKey(node)),
+  run: ({ node }) => node && setOpenSiblings(openSiblings.peek() === familyKey(node) ? null : familyKey(node)),
 });
 
 register({
@@ -48,8 +48,8 @@ register({
   icon: "close",
   scope: "page",
   keys: ["Escape"],
-  enabled: () => fanned.value !== null,
-  run: () => fanOut(null),
+  enabled: () => openSiblings.value !== null,
+  run: () => setOpenSiblings(null),
 });
 
 register({
@@ -57,6 +57,6 @@ register({
   label: "command.way",
   icon: "onward",
   scope: "page",
-  enabled: () => story.session.value !== null && !isLinear.value,
-  run: () => showWay(!waySeen.peek()),
+  enabled: () => store.session.value !== null && !isLinear.value,
+  run: () => setTurnBarShown(!isTurnBarShown.peek()),
 });

@@ -1,6 +1,6 @@
 // The workshop: viewing, changing, checking and trying rules. Nothing is written until a file is saved.
 import { openDialog } from "../model/page.ts";
-import * as story from "../model/story.ts";
+import * as store from "../model/session-store.ts";
 import { ApiError, projection } from "../net/api.ts";
 import * as api from "../net/workshop.ts";
 import { register } from "./commands.ts";
@@ -53,13 +53,13 @@ export const tryHook = (id: string, wanted: PluginTry) => attempt(() => api.tryH
 export const replay = (id: string, wanted: PluginReplay) =>
   attempt(async () => {
     const told = await api.replay(id, wanted);
-    const unknown = told.rows.some(({ nodeId }) => story.peekNode(nodeId) === null);
+    const unknown = told.rows.some(({ nodeId }) => store.peekNode(nodeId) === null);
     const page = unknown
       ? await projection(wanted.sessionId, { ...(wanted.leafId && { leaf: wanted.leafId }), limit: 2 * MAX })
       : { items: [] };
     const nodes: Map<Id, ChatNode> = new Map(page.items.map((node) => [node.id, node]));
     for (const { nodeId } of told.rows) {
-      const known = story.peekNode(nodeId);
+      const known = store.peekNode(nodeId);
       if (known) nodes.set(nodeId, known);
     }
     return { ...told, nodes };

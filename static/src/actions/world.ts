@@ -5,7 +5,7 @@ import { codedMessageText } from "../lib/coded-message.ts";
 import { offerHint } from "../model/page.ts";
 import * as deltas from "../model/deltas.ts";
 import * as page from "../model/page.ts";
-import * as story from "../model/story.ts";
+import * as store from "../model/session-store.ts";
 import * as model from "../model/world.ts";
 import * as api from "../net/api.ts";
 import { ApiError } from "../net/api.ts";
@@ -18,32 +18,32 @@ const MAX = 500;
 
 /** Returns the nodes of the turn that ends at a node: the node and the message it answers. */
 function turnTo(nid: Id) {
-  const node = story.peekNode(nid);
+  const node = store.peekNode(nid);
   if (node?.role !== "assistant" || node.kind === "change") return [nid];
-  const line = story.line.peek();
-  const asked = story.peekNode(line[line.indexOf(nid) - 1] ?? null);
+  const line = store.branch.peek();
+  const asked = store.peekNode(line[line.indexOf(nid) - 1] ?? null);
   return asked?.role === "user" ? [asked.id, nid] : [nid];
 }
 
 /** Reads the state after a node, and what its turn changed. */
 export async function readWorld(nid: Id | null) {
-  const session = story.session.peek();
+  const session = store.session.peek();
   if (!session || !nid) {
-    deltas.dropDeltas();
-    return model.putWorld(null);
+    deltas.clearDeltas();
+    return model.setWorld(null);
   }
-  const age = deltas.age.peek();
-  const known = model.known.peek();
+  const age = deltas.deltasVersion.peek();
+  const known = model.loadedWorld.peek();
   if (known?.nid === nid && known.age === age) return void readDeltas().then(() => weigh(nid));
   try {
     const [at] = await Promise.all([api.world(session.id, nid), readDeltas()]);
-    if (story.here() !== nid) return;
-    model.putWorld({ nid, at, turn: turnTo(nid), age });
+    if (store.stateNode() !== nid) return;
+    model.setWorld({ nid, at, turn: turnTo(nid), age });
     weighed = null;
     weigh(nid);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    if (story.here() === nid) model.worldFailed(error);
+    if (store.stateNode() === nid) model.setWorldError(error);
   }
 }
 
@@ -55,10 +55,16 @@ let weighed: Id | null = null;
  * the check waits until its delta is known.
  */
 function weigh(nid: Id) {
-  const node = story.peekNode(nid);
-  if (weighed === nid || story.here() !== nid || node?.status !== "complete" || deltas.untold([nid]).length > 0) return;
+  const node = store.peekNode(nid);
+  if (
+    weighed === nid ||
+    store.stateNode() !== nid ||
+    node?.status !== "complete" ||
+    deltas.missingDeltas([nid]).length > 0
+  )
+    return;
   weighed = nid;
-  if (node.role === "assistant" && model.lostDearly()) offerHint("hint.goBack", nid);
+  if (node.role === "assistant" && model.hasSeriousLoss()) offerHint("hint.goBack", nid);
 }
 
 let telling: Promise<void> | null = null;
@@ -72,17 +78,17 @@ function readDeltas() {
 
 async function readUntold() {
   for (;;) {
-    const session = story.session.peek()?.id;
-    const depth = (id: Id) => story.peekNode(id)?.depth ?? 0;
+    const session = store.session.peek()?.id;
+    const depth = (id: Id) => store.peekNode(id)?.depth ?? 0;
     const ids = deltas
-      .untold([...story.line.peek(), ...story.byHand.peek()])
+      .missingDeltas([...store.branch.peek(), ...store.changeNodes.peek()])
       .sort((one, two) => depth(one) - depth(two));
     const leaf = ids.at(-1);
     if (!session || !leaf) return;
-    const age = deltas.age.peek();
+    const age = deltas.deltasVersion.peek();
     const asked = ids.filter((id) => depth(leaf) - depth(id) < MAX);
     const items = await api.deltas(session, { leaf, limit: depth(leaf) - depth(asked[0] ?? leaf) + 1 });
-    if (story.session.peek()?.id === session) deltas.putDeltas(asked, items, age);
+    if (store.session.peek()?.id === session) deltas.setDeltas(asked, items, age);
   }
 }
 
@@ -91,12 +97,12 @@ function quietly(error: unknown) {
 }
 
 export async function change(operations: { op: string; path: string; value?: Json }[]): Promise<boolean> {
-  const nid = story.head.peek();
+  const nid = store.head.peek();
   if (!nid) return false;
   const changed = await attempt(() => api.changeWorld(sid(), nid, operations));
   if (!changed) return false;
   await refresh();
   const [refused] = changed.node?.problems ?? [];
-  if (refused) page.tell({ tone: "error", text: t("world.refused"), hint: sentence(codedMessageText(refused)) });
+  if (refused) page.notify({ tone: "error", text: t("world.refused"), hint: sentence(codedMessageText(refused)) });
   return !refused;
 }

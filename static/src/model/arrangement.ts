@@ -1,7 +1,7 @@
 // The arrangement of the open session besides its branch: labels, the stash, and what is being moved.
 import { computed, signal } from "../../vendor/preact.js";
 import { readStored, writeStored } from "../lib/storage.ts";
-import { session } from "./story.ts";
+import { session } from "./session-store.ts";
 import type { Fragment, Id, Label } from "../lib/wire.d.ts";
 
 /**
@@ -15,23 +15,23 @@ export interface Moving {
   isCopy: boolean;
 }
 
-interface Known {
+interface Arrangement {
   sid: Id;
   labels: Label[];
   fragments: Fragment[];
 }
 
-const known = signal<Known | null>(null);
-const carried = signal<{ sid: Id; what: Moving } | null>(null);
+const arrangement = signal<Arrangement | null>(null);
+const movingAnywhere = signal<{ sid: Id; what: Moving } | null>(null);
 
 /** The data belong to one session only. */
-const ofThis = computed(() => (known.value?.sid === session.value?.id ? known.value : null));
+const ofOpenSession = computed(() => (arrangement.value?.sid === session.value?.id ? arrangement.value : null));
 
 /** `null` if not loaded yet. */
-export const fragments = computed(() => ofThis.value?.fragments ?? null);
+export const fragments = computed(() => ofOpenSession.value?.fragments ?? null);
 
 /** The labels of the session, including those in the stash. */
-export const labels = computed(() => ofThis.value?.labels ?? []);
+export const labels = computed(() => ofOpenSession.value?.labels ?? []);
 
 const byNode = computed(() => {
   const map: Map<Id, Label[]> = new Map();
@@ -41,34 +41,38 @@ const byNode = computed(() => {
 
 export const labelsOf = (id: Id) => byNode.value.get(id) ?? [];
 
-export function putArrangement(next: Known) {
-  known.value = next;
+export function setArrangement(next: Arrangement) {
+  arrangement.value = next;
 }
 
-export const moving = computed(() => (carried.value?.sid === session.value?.id ? (carried.value?.what ?? null) : null));
+export const moving = computed(() =>
+  movingAnywhere.value?.sid === session.value?.id ? (movingAnywhere.value?.what ?? null) : null,
+);
 
 /**
  * Starts or ends a move.
  * @param sid the session in which the place is chosen
  */
-export function carry(what: Moving | null, sid: Id | undefined = session.peek()?.id) {
-  carried.value = what && sid ? { sid, what } : null;
+export function setMoving(what: Moving | null, sid: Id | undefined = session.peek()?.id) {
+  movingAnywhere.value = what && sid ? { sid, what } : null;
 }
 
-const picked = signal<{ sid: Id; ids: Id[] } | null>(null);
+const selection = signal<{ sid: Id; ids: Id[] } | null>(null);
 
 /** The selected messages; `null` if nothing is being selected. */
-export const chosen = computed(() => (picked.value?.sid === session.value?.id ? (picked.value?.ids ?? null) : null));
+export const selectedIds = computed(() =>
+  selection.value?.sid === session.value?.id ? (selection.value?.ids ?? null) : null,
+);
 
-export function choose(ids: Id[] | null) {
+export function setSelectedIds(ids: Id[] | null) {
   const sid = session.peek()?.id;
-  picked.value = ids && sid ? { sid, ids } : null;
+  selection.value = ids && sid ? { sid, ids } : null;
 }
 
 /** Whether the stash is open next to the whole tree. The choice is remembered. */
-export const stashBeside = signal(readStored("tree.stash") === "open");
+export const isStashOpen = signal(readStored("tree.stash") === "open");
 
-export function layStashBeside(open: boolean) {
-  stashBeside.value = open;
+export function setStashOpen(open: boolean) {
+  isStashOpen.value = open;
   writeStored("tree.stash", open ? "open" : null);
 }

@@ -1,51 +1,51 @@
 // The deltas of messages, as far as the page has loaded them. One request loads a whole branch.
 import { signal } from "../../vendor/preact.js";
-import { peekNode } from "./story.ts";
+import { peekNode } from "./session-store.ts";
 import type { Delta, Id, NodeDelta } from "../lib/wire.d.ts";
 
 /** A loaded delta. It is only valid under this parent, because a moved message may have another effect. */
-interface Told {
+interface LoadedDelta {
   parentId: Id | null;
   age: number;
   delta: Delta | null;
 }
 
-const told = signal<Map<Id, Told>>(new Map());
+const loadedDeltas = signal<Map<Id, LoadedDelta>>(new Map());
 
 /** Grows when loaded deltas may be out of date. They stay on screen until the new ones arrive. */
-export const age = signal(0);
+export const deltasVersion = signal(0);
 
 /** Returns the delta of a message; `null` if it has none or is not loaded. */
-export const deltaOf = (id: Id): Delta | null => told.value.get(id)?.delta ?? null;
+export const deltaOf = (id: Id): Delta | null => loadedDeltas.value.get(id)?.delta ?? null;
 
 /** Returns all loaded deltas. */
-export const everyDelta = () => [...told.value.values()].flatMap(({ delta }) => delta ?? []);
+export const allDeltas = () => [...loadedDeltas.value.values()].flatMap(({ delta }) => delta ?? []);
 
 /** Returns the messages whose deltas must be loaded. */
-export const untold = (ids: Id[]) =>
+export const missingDeltas = (ids: Id[]) =>
   ids.filter((id) => {
     const node = peekNode(id);
-    const known = told.peek().get(id);
-    return node?.status === "complete" && !(known?.parentId === node.parentId && known.age === age.peek());
+    const known = loadedDeltas.peek().get(id);
+    return node?.status === "complete" && !(known?.parentId === node.parentId && known.age === deltasVersion.peek());
   });
 
 /**
  * Stores loaded deltas.
  * @param asked the requested messages; those without an item have no delta
- * @param at the value of `age` at the request
+ * @param at the value of `deltasVersion` at the request
  */
-export function putDeltas(asked: Id[], items: NodeDelta[], at: number) {
-  const next = new Map(told.peek());
+export function setDeltas(asked: Id[], items: NodeDelta[], at: number) {
+  const next = new Map(loadedDeltas.peek());
   const found = new Map(items.map((item) => [item.nodeId, item]));
   for (const id of asked)
     next.set(id, { parentId: peekNode(id)?.parentId ?? null, age: at, delta: found.get(id) ?? null });
-  told.value = next;
+  loadedDeltas.value = next;
 }
 
-export function doubtDeltas() {
-  age.value += 1;
+export function invalidateDeltas() {
+  deltasVersion.value += 1;
 }
 
-export function dropDeltas() {
-  if (told.peek().size > 0) told.value = new Map();
+export function clearDeltas() {
+  if (loadedDeltas.peek().size > 0) loadedDeltas.value = new Map();
 }

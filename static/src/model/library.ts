@@ -17,7 +17,7 @@ export const characters = signal<Character[]>([]);
 /** `null` if not loaded yet. */
 export const models = signal<Models | null>(null);
 /** The models that can play a character. Narrators are left out. */
-export const spokenModels = computed(() =>
+export const chatModels = computed(() =>
   (models.value?.items ?? []).filter((model) => !model.id.startsWith("plugin:") && !model.unusable),
 );
 export const plugins = signal<PluginInfo[]>([]);
@@ -26,17 +26,17 @@ export function setLoading(next: Loading) {
   loading.value = next;
 }
 
-export function putCharacters(list: Character[]) {
+export function setCharacters(list: Character[]) {
   characters.value = list;
 }
 
-export function putHosts(some: Models, list: PluginInfo[]) {
+export function setModelsAndPlugins(some: Models, list: PluginInfo[]) {
   models.value = some;
   plugins.value = list;
 }
 
 /** @param page the newest sessions */
-export function putSessions(page: Session[], next: string | null) {
+export function setSessions(page: Session[], next: string | null) {
   sessions.value = page;
   moreSessions.value = next;
 }
@@ -49,10 +49,10 @@ export function addSessions(page: Session[], next: string | null) {
   moreSessions.value = next;
 }
 
-export function putSession(changed: Session) {
+export function updateSession(changed: Session) {
   sessions.value = sessions.value.map((s) => (s.id === changed.id ? { ...s, ...changed } : s));
 }
 
-export function dropSession(sid: Id) {
+export function removeSession(sid: Id) {
   sessions.value = sessions.value.filter((s) => s.id !== sid);
 }

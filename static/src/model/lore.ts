@@ -4,18 +4,21 @@ import { keysOf, readStored, writeStored } from "../lib/storage.ts";
 import type { Id, LoreEntry, Lorebook } from "../lib/wire.d.ts";
 
 /** The fields of an entry that the user edits. */
-export type Words = Pick<Required<LoreEntry>, "comment" | "key" | "content" | "constant" | "disable" | "vectorized">;
+export type EditableEntry = Pick<
+  Required<LoreEntry>,
+  "comment" | "key" | "content" | "constant" | "disable" | "vectorized"
+>;
 
 /** An unsaved entry. `before`: the stored entry when editing began. */
-interface Begun {
-  mine: Words;
+interface EntryDraft {
+  mine: EditableEntry;
   before: LoreEntry | null;
 }
 
 /** `null` if not loaded yet. */
 export const books = signal<Lorebook[] | null>(null);
 
-export function putBooks(all: Lorebook[]) {
+export function setBooks(all: Lorebook[]) {
   books.value = all;
 }
 
@@ -29,7 +32,7 @@ const keyOf = (id: Id, uid: string | null) => `lore.${id}.${uid ?? ""}`;
  * @param id the lorebook
  * @param uid `null` = a new entry
  */
-export function draftOf(id: Id, uid: string | null): Begun | null {
+export function readEntryDraft(id: Id, uid: string | null): EntryDraft | null {
   try {
     return JSON.parse(readStored(keyOf(id, uid), WHERE) ?? "null");
   } catch {
@@ -38,38 +41,39 @@ export function draftOf(id: Id, uid: string | null): Begun | null {
 }
 
 /** @param begun `null` removes it */
-export const keepDraft = (id: Id, uid: string | null, begun: Begun | null) =>
+export const saveEntryDraft = (id: Id, uid: string | null, begun: EntryDraft | null) =>
   writeStored(keyOf(id, uid), begun && JSON.stringify(begun), WHERE);
 
 /** An unsaved entry made from a passage. It is stored under the passage, because it has no uid yet. */
-interface Keeping {
-  mine: Omit<Words, "disable" | "vectorized">;
+interface PassageDraft {
+  mine: Omit<EditableEntry, "disable" | "vectorized">;
   where: string;
   book: string;
 }
 
-const keeping = (passage: unknown) => `keepLore.${JSON.stringify(passage)}`;
+const passageKey = (passage: unknown) => `keepLore.${JSON.stringify(passage)}`;
 
-export function keepingOf(passage: unknown): Keeping | null {
+export function readPassageDraft(passage: unknown): PassageDraft | null {
   try {
-    return JSON.parse(readStored(keeping(passage), WHERE) ?? "null");
+    return JSON.parse(readStored(passageKey(passage), WHERE) ?? "null");
   } catch {
     return null;
   }
 }
 
 /** @param begun `null` removes it */
-export const putKeeping = (passage: unknown, begun: Keeping | null) =>
-  writeStored(keeping(passage), begun && JSON.stringify(begun), WHERE);
+export const savePassageDraft = (passage: unknown, begun: PassageDraft | null) =>
+  writeStored(passageKey(passage), begun && JSON.stringify(begun), WHERE);
 
 /** Returns the uids of unsaved entries of a lorebook; `null` = a new one. */
-export const begunIn = (id: Id): (string | null)[] =>
+export const entryDraftsIn = (id: Id): (string | null)[] =>
   keysOf(keyOf(id, ""), WHERE).map((key) => key.slice(keyOf(id, "").length) || null);
 
 /** Whether two entries look the same to the user. */
-export const alike = (one: Partial<LoreEntry>, other: Partial<LoreEntry>) => seen(one) === seen(other);
+export const looksSame = (one: Partial<LoreEntry>, other: Partial<LoreEntry>) =>
+  visibleFields(one) === visibleFields(other);
 
-const seen = ({ comment, key, content, constant, disable, vectorized }: Partial<LoreEntry>) =>
+const visibleFields = ({ comment, key, content, constant, disable, vectorized }: Partial<LoreEntry>) =>
   JSON.stringify([
     (comment ?? "").trim(),
     key ?? [],

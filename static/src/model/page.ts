@@ -41,10 +41,10 @@ export function showPane(next: Pane) {
 }
 
 /** Whether the state is shown next to the chat on a wide screen. */
-export const worldBeside = signal(readStored("world") !== "closed");
+export const isWorldOpen = signal(readStored("world") !== "closed");
 
-export function showWorldBeside(open: boolean) {
-  worldBeside.value = open;
+export function setWorldOpen(open: boolean) {
+  isWorldOpen.value = open;
   writeStored("world", open ? null : "closed");
 }
 
@@ -66,10 +66,10 @@ export function setSpeech(tints: boolean) {
 }
 
 /** Whether hidden state is shown, for authors. */
-export const seesAll = signal(readStored("sees") === "all");
+export const showsHidden = signal(readStored("sees") === "all");
 
-export function letSeeAll(all: boolean) {
-  seesAll.value = all;
+export function setShowsHidden(all: boolean) {
+  showsHidden.value = all;
   writeStored("sees", all ? "all" : null);
 }
 
@@ -77,32 +77,32 @@ export function letSeeAll(all: boolean) {
  * Set while the server does not accept this device: it is new here, or it was removed while the page was open. `code`:
  * the pairing code from the page's address. `null` if it is accepted.
  */
-export const door = signal<{ isNew: boolean; code: string } | null>(null);
-let wasIn = false;
+export const pairingPrompt = signal<{ isNew: boolean; code: string } | null>(null);
+let wasAccepted = false;
 
-export function shutDoor(code: string) {
-  if (door.peek()) return;
+export function requirePairing(code: string) {
+  if (pairingPrompt.peek()) return;
   openDialog(null);
-  door.value = wasIn ? { isNew: false, code: "" } : { isNew: true, code };
+  pairingPrompt.value = wasAccepted ? { isNew: false, code: "" } : { isNew: true, code };
 }
 
 /** Whether the server allows edits of the arrangement. */
 export const mayRearrange = signal(true);
 
 /** Notes that the server accepts this device. */
-export function enter({ mayRearrange: may }: Me) {
-  wasIn = true;
+export function acceptDevice({ mayRearrange: may }: Me) {
+  wasAccepted = true;
   mayRearrange.value = may !== false;
   // The notices of the pairing page are out of date.
-  if (door.peek()) notices.value = [];
-  door.value = null;
+  if (pairingPrompt.peek()) notices.value = [];
+  pairingPrompt.value = null;
 }
 
 /** If the server does not answer and the page shows the browser's copy: when the copy was made. Otherwise `null`. */
-export const keptAt: Signal<string | null> = signal(null);
+export const offlineCopyAt: Signal<string | null> = signal(null);
 
-export function showKept(at: string | null) {
-  keptAt.value = at;
+export function setOfflineCopyAt(at: string | null) {
+  offlineCopyAt.value = at;
 }
 
 export const dialog: Signal<Dialog | null> = signal(null);
@@ -125,28 +125,28 @@ export interface Notice {
 export const notices = signal<Notice[]>([]);
 
 /** Number of dialogs opened so far. The browser reports a close late, when the next dialog may be open already. */
-export let opened = 0;
+export let dialogCount = 0;
 
 export function openDialog(next: Dialog | null) {
-  opened += 1;
+  dialogCount += 1;
   dialog.value = next;
-  forgetSaid();
+  dropDialogNotices();
 }
 
 /** Removes the notices of a dialog, when it closes or their subject has changed. */
-export function forgetSaid() {
+export function dropDialogNotices() {
   if (notices.peek().some((notice) => notice.inDialog))
     notices.value = notices.peek().filter((notice) => !notice.inDialog);
 }
 
-let counted = 0;
+let noticeCount = 0;
 
 /**
  * Shows a notice. A passing notice replaces other passing ones. Errors and notices with `stays` remain until they are
  * dismissed. At most three are shown.
  */
-export function tell(notice: Omit<Notice, "id" | "hint" | "inDialog"> & { hint?: string }) {
-  const id = ++counted;
+export function notify(notice: Omit<Notice, "id" | "hint" | "inDialog"> & { hint?: string }) {
+  const id = ++noticeCount;
   const stays = (one: Pick<Notice, "tone" | "stays">) => one.tone === "error" || one.stays;
   const others = notices.value.filter((n) => n.text !== notice.text && (stays(n) || stays(notice)));
   notices.value = [...others.slice(-2), { hint: "", ...notice, id, inDialog: dialog.peek() !== null }];
@@ -157,10 +157,10 @@ export function dismiss(id: number) {
 }
 
 /** The text that a screen reader reads aloud when it changes. */
-export const spoken = signal("");
+export const announcement = signal("");
 
-export function speak(text: string) {
-  spoken.value = text;
+export function announce(text: string) {
+  announcement.value = text;
 }
 
 // Hints that are shown once
@@ -169,7 +169,7 @@ type Hint = "hint.goBack" | "hint.again" | "hint.timelines";
 
 export const hint = signal<Hint | null>(null);
 /** The message that the hint is about; `null` = no message in particular. */
-let about: string | null = null;
+let hintNode: string | null = null;
 
 /**
  * Offers a hint.
@@ -178,7 +178,7 @@ let about: string | null = null;
  */
 export function offerHint(which: Hint, node: string | null = null): boolean {
   if (readStored(which) === "seen") return false;
-  about = node;
+  hintNode = node;
   hint.value = which;
   return true;
 }
@@ -187,14 +187,14 @@ export function offerHint(which: Hint, node: string | null = null): boolean {
  * Whether the hint is about the current end of the branch.
  * @param last the last message on screen
  */
-export const hintFits = (last: string | undefined) => about === null || about === last;
+export const hintFits = (last: string | undefined) => hintNode === null || hintNode === last;
 
 /** Hides a hint whose moment has passed. It can be offered again. */
-export function passHint() {
+export function hideHint() {
   hint.value = null;
 }
 
-export function hintSeen() {
+export function markHintSeen() {
   if (hint.value) writeStored(hint.value, "seen");
   hint.value = null;
 }

@@ -5,6 +5,6 @@ import type { Providers } from "../lib/wire.d.ts";
 /** `null` if not loaded yet. */
 export const providers = signal<Providers | null>(null);
 
-export function putProviders(next: Providers) {
+export function setProviders(next: Providers) {
   providers.value = next;
 }

@@ -11,14 +11,14 @@ interface Stream {
 }
 
 const streams: Map<Id, Stream> = new Map();
-const fresh: Set<Stream> = new Set();
+const changedStreams: Set<Stream> = new Set();
 let scheduled = false;
 /**
  * Minimum milliseconds between two drawings of generated text. Nobody reads faster, and the time between them is free
  * for scrolling and input.
  */
-const APART = 30;
-let shownAt = -APART;
+const MIN_INTERVAL = 30;
+let lastDrawn = -MIN_INTERVAL;
 
 /** Returns the text of a generating node so far. */
 export function streamOf(node: ChatNode): Stream {
@@ -41,7 +41,7 @@ export function addPiece(stream: Stream, part: "text" | "reasoning", piece: stri
   const rest = piece.slice(have - offset);
   if (rest === "") return true;
   stream[part] += rest;
-  fresh.add(stream);
+  changedStreams.add(stream);
   if (!scheduled) schedule();
   return true;
 }
@@ -50,25 +50,25 @@ function schedule() {
   scheduled = true;
   // A hidden page gets no animation frames, but its title and badges should not wait for one.
   if (document.hidden) setTimeout(flush, 250);
-  else setTimeout(withNextFrame, shownAt + APART - performance.now());
+  else setTimeout(withNextFrame, lastDrawn + MIN_INTERVAL - performance.now());
 }
 
 const withNextFrame = () => (document.hidden ? flush() : requestAnimationFrame(flush));
 
 function flush() {
   scheduled = false;
-  shownAt = performance.now();
-  for (const stream of fresh) stream.shown.value += 1;
-  fresh.clear();
+  lastDrawn = performance.now();
+  for (const stream of changedStreams) stream.shown.value += 1;
+  changedStreams.clear();
 }
 
 export function endStream(id: Id) {
   const stream = streams.get(id);
-  if (stream) fresh.delete(stream);
+  if (stream) changedStreams.delete(stream);
   streams.delete(id);
 }
 
 export function endAllStreams() {
   streams.clear();
-  fresh.clear();
+  changedStreams.clear();
 }

@@ -4,7 +4,7 @@ import type { UserData } from "../lib/import-folder.ts";
 import type { Arrived, Id } from "../lib/wire.d.ts";
 
 /** The progress of a phase in bytes. `from`: bytes done at the time `since`, in milliseconds of the page's clock. */
-export interface Way {
+export interface PhaseProgress {
   done: number;
   total: number;
   from: number;
@@ -16,16 +16,16 @@ export interface Way {
  * `jobId`: its job on the server; `look`: the input of a dry run, so that the real import can follow. `isUnasked`: it
  * was started before a reload, and its state is not known yet.
  */
-export interface Incoming {
+export interface ImportRow {
   n: number;
   name: string;
   phase: "packing" | "sending" | "waiting" | "reading" | "failed" | "done";
-  way?: Way | null;
+  way?: PhaseProgress | null;
   fault?: { text: string; hint: string; isEmpty?: boolean } | null;
   end?: (() => void) | null;
   arrived?: Arrived | null;
   isDry?: boolean;
-  look?: { parcels: Parcel[]; how: How };
+  look?: { parcels: ImportSource[]; how: ImportOptions };
   jobId?: Id | null;
   isUnasked?: boolean;
 }
@@ -34,7 +34,7 @@ export interface Incoming {
  * Data of another program: one file, or a folder with the data of one or more users. `to`: the importer of a file that
  * the server cannot check without keeping it.
  */
-export interface Parcel {
+export interface ImportSource {
   name: string;
   file: File | null;
   data: UserData[];
@@ -45,34 +45,34 @@ export interface Parcel {
  * How to import parcels. `hours`: offset from UTC in hours, for dates without a time zone; `home`: whose data in a
  * folder.
  */
-export interface How {
+export interface ImportOptions {
   isDry: boolean;
   hours: number;
   home: string;
 }
 
 /** Imports that are running, failed, or have a report, in the order of their start. */
-export const incoming = signal<Incoming[]>([]);
+export const imports = signal<ImportRow[]>([]);
 
-let counted = 0;
+let importCount = 0;
 
 /** Adds an import. `put` changes it later. */
-export function addIncoming(first: Omit<Incoming, "n">): { n: number; put: (changes: Partial<Incoming>) => void } {
-  const n = ++counted;
-  incoming.value = [...incoming.peek(), { n, ...first }];
+export function addImport(first: Omit<ImportRow, "n">): { n: number; put: (changes: Partial<ImportRow>) => void } {
+  const n = ++importCount;
+  imports.value = [...imports.peek(), { n, ...first }];
   return {
     n,
-    put: (changes) => (incoming.value = incoming.peek().map((one) => (one.n === n ? { ...one, ...changes } : one))),
+    put: (changes) => (imports.value = imports.peek().map((one) => (one.n === n ? { ...one, ...changes } : one))),
   };
 }
 
-export function dropIncoming(n: number) {
-  incoming.value = incoming.peek().filter((one) => one.n !== n);
+export function removeImport(n: number) {
+  imports.value = imports.peek().filter((one) => one.n !== n);
 }
 
 /** Parcels that wait until the user chooses how to import them. */
-export const asked = signal<Parcel[]>([]);
+export const pendingSources = signal<ImportSource[]>([]);
 
-export function askAbout(parcels: Parcel[]) {
-  asked.value = parcels;
+export function setPendingSources(parcels: ImportSource[]) {
+  pendingSources.value = parcels;
 }

@@ -1,12 +1,12 @@
 // The depth of messages, as regex scripts count it.
 import { computed } from "../../vendor/preact.js";
-import { nodeOf } from "../model/story.ts";
-import { shown } from "./line.ts";
+import { nodeOf } from "../model/session-store.ts";
+import { shownIds } from "./shown-branch.ts";
 import type { Id } from "../lib/wire.d.ts";
 
 /** The counted messages on screen, joined to one string. A string only changes if its content does. */
 const counted = computed(() =>
-  shown.value
+  shownIds.value
     .filter((id) => {
       const node = nodeOf(id);
       return node !== null && node.isEnabled !== false && node.status !== "error";

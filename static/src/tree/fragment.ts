@@ -6,7 +6,7 @@ import type { ChatNode, Id } from "../lib/wire.d.ts";
  * later child.
  * @param nodes parents before children
  */
-export function inOrder(nodes: ChatNode[]) {
+export function fragmentOrder(nodes: ChatNode[]) {
   const below: Map<Id | null, ChatNode[]> = new Map();
   const ids = new Set(nodes.map(({ id }) => id));
   for (const node of nodes) {

@@ -63,7 +63,7 @@ export function cardsOf(outline: Outline, folding: Folding): Cards {
   // A message of a straight run: nothing branches off around it.
   const isPlain = (n: number) =>
     n > 0 && children[n] === 1 && hidden[n] === 0 && children[parent[n] ?? 0] === 1 && folding.keeps?.(n) !== true;
-  return gather(outline, folding, { seen, hidden, foldable }, runsIn(outline, folding, seen, isPlain));
+  return collectCards(outline, folding, { seen, hidden, foldable }, runsIn(outline, folding, seen, isPlain));
 }
 
 /** Returns the length of the run that begins at each message; 0 if none begins there, -1 inside a run. */
@@ -86,7 +86,7 @@ function runsIn({ size, parent }: Outline, folding: Folding, seen: Uint8Array, i
   return runs;
 }
 
-function gather(
+function collectCards(
   { size, parent }: Outline,
   { trunk }: Folding,
   found: { seen: Uint8Array; hidden: Int32Array; foldable: Uint8Array },
@@ -147,8 +147,8 @@ export interface Layout {
 }
 
 export function layOut({ size, parent, trunk }: Pick<Cards, "size" | "parent" | "trunk">): Layout {
-  const { row, heir, chain } = measured(size, parent, trunk);
-  const { column, reach } = placed(size, parent, heir, chain, row);
+  const { row, heir, chain } = measureCards(size, parent, trunk);
+  const { column, reach } = placeCards(size, parent, heir, chain, row);
   let [rows, columns] = [0, 0];
   for (let i = 0; i < size; i += 1) {
     rows = Math.max(rows, (row[i] ?? 0) + 1);
@@ -161,7 +161,7 @@ export function layOut({ size, parent, trunk }: Pick<Cards, "size" | "parent" | 
  * Returns for each card its row, the child that continues its column, and the length of its column from there. The
  * trunk continues a column, otherwise the child with most steps below it.
  */
-function measured(size: number, parent: Int32Array, trunk: Uint8Array) {
+function measureCards(size: number, parent: Int32Array, trunk: Uint8Array) {
   const row = new Int32Array(size);
   const tall = new Int32Array(size).fill(1);
   const heir = new Int32Array(size).fill(-1);
@@ -182,7 +182,7 @@ function measured(size: number, parent: Int32Array, trunk: Uint8Array) {
 }
 
 /** Returns the children that leave the column of their parent, as linked lists, the youngest first. */
-function leaving(size: number, parent: Int32Array, heir: Int32Array) {
+function leavingChildren(size: number, parent: Int32Array, heir: Int32Array) {
   const first = new Int32Array(size).fill(-1);
   const next = new Int32Array(size).fill(-1);
   for (let i = 1; i < size; i += 1) {
@@ -199,10 +199,10 @@ function leaving(size: number, parent: Int32Array, heir: Int32Array) {
  * Branches that leave further down go first and stay nearer. No column runs across a line that leads further right. So
  * lines rarely cross, and never look as if they met.
  */
-function placed(size: number, parent: Int32Array, heir: Int32Array, chain: Int32Array, row: Int32Array) {
+function placeCards(size: number, parent: Int32Array, heir: Int32Array, chain: Int32Array, row: Int32Array) {
   const column = new Int32Array(size);
   const reach = new Int32Array(size);
-  const { first, next } = leaving(size, parent, heir);
+  const { first, next } = leavingChildren(size, parent, heir);
   const tracks = [] as Track[];
   const open = size > 0 ? [0] : [];
   for (let start = open.pop(); start !== undefined; start = open.pop()) {
@@ -211,7 +211,7 @@ function placed(size: number, parent: Int32Array, heir: Int32Array, chain: Int32
     // Siblings keep their creation order.
     const from = above < 0 ? 0 : (reach[above] ?? 0) + 1;
     const at = freeTrack(tracks, from, top, top + (chain[start] ?? 1) - 1);
-    for (let passed = from; passed < at; passed += 1) passOver(tracks[passed], top - 1);
+    for (let passed = from; passed < at; passed += 1) addCrossing(tracks[passed], top - 1);
     if (above >= 0) reach[above] = at;
     for (let card = start; card >= 0; card = heir[card] ?? -1) {
       column[card] = reach[card] = at;
@@ -228,7 +228,7 @@ interface Track {
   passed: number[];
 }
 
-function passOver(track: Track | undefined, row: number) {
+function addCrossing(track: Track | undefined, row: number) {
   if (!track) return;
   const place = firstWhere(0, track.passed.length, (i) => (track.passed[i] ?? 0) >= row);
   if (track.passed[place] !== row) track.passed.splice(place, 0, row);

@@ -45,7 +45,7 @@ function flagsOf({ roles, kinds, statuses, flags, legend }: Skeleton, i: number)
 }
 
 /** Returns the children as linked lists: `first` child, then `next`, the youngest first. */
-function chained(parents: ArrayLike<number>, size: number) {
+function childLists(parents: ArrayLike<number>, size: number) {
   const first = new Int32Array(size).fill(-1);
   const next = new Int32Array(size).fill(-1);
   for (let i = 0; i < size; i += 1) {
@@ -61,7 +61,7 @@ function chained(parents: ArrayLike<number>, size: number) {
 export function outlineOf(skeleton: Skeleton): Outline {
   const count = skeleton.ids.length;
   const change = skeleton.legend.kinds.indexOf("change");
-  const { first, next } = chained(skeleton.parents, count);
+  const { first, next } = childLists(skeleton.parents, count);
   const place = new Int32Array(count).fill(-1);
   const parent = new Int32Array(count).fill(-1);
   const flags = new Uint8Array(count);
@@ -85,11 +85,11 @@ export function outlineOf(skeleton: Skeleton): Outline {
     out.at.set(id, place[i] ?? 0);
     for (let child = first[i] ?? -1; child >= 0; child = next[child] ?? -1) open.push(child);
   }
-  return { ...out, parent: parent.slice(0, out.size), flags: flags.slice(0, out.size), ends: withoutFollowers(out) };
+  return { ...out, parent: parent.slice(0, out.size), flags: flags.slice(0, out.size), ends: dropFollowedEnds(out) };
 }
 
 /** Removes the ends of messages that another message follows. */
-function withoutFollowers({ size, parent, ends }: Outline) {
+function dropFollowedEnds({ size, parent, ends }: Outline) {
   for (let n = 1; n < size; n += 1) ends.delete(parent[n] ?? -1);
   return ends;
 }
@@ -109,7 +109,7 @@ export function countsBelow({ size, parent }: Outline) {
 }
 
 /** Returns the outline with changed flags of some messages; `null` if one of them is not in it. */
-export function restated(outline: Outline, states: NodeState[]): Outline | null {
+export function withStates(outline: Outline, states: NodeState[]): Outline | null {
   const flags = outline.flags.slice();
   const turn = (n: number, flag: number, is: boolean | undefined) => {
     if (is !== undefined) flags[n] = is ? (flags[n] ?? 0) | flag : (flags[n] ?? 0) & ~flag;

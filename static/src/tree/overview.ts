@@ -2,18 +2,28 @@
 import { computed } from "../../vendor/preact.js";
 import { quoted } from "../lib/hidden-tags.ts";
 import { labels, labelsOf, moving } from "../model/arrangement.ts";
-import { aimed, compared, cursor, flipped, marked, openRuns, outline, runs, sides } from "../model/overview.ts";
-import { head, session } from "../model/story.ts";
+import {
+  dropTarget,
+  compared,
+  cursor,
+  sideExceptions,
+  selected,
+  openRuns,
+  outline,
+  areRunsFolded,
+  areSidesFolded,
+} from "../model/overview.ts";
+import { head, session } from "../model/session-store.ts";
 import { cardsOf, layOut } from "./layout.ts";
 import { FLAG, trunkTo } from "./outline.ts";
-import { refusalOf } from "./place.ts";
+import { refusalOf } from "./move-target.ts";
 import type { Id } from "../lib/wire.d.ts";
 import type { Cards, Layout } from "./layout.ts";
 import type { Outline } from "./outline.ts";
-import type { Refusal } from "./place.ts";
+import type { MoveRefusal } from "./move-target.ts";
 
 /** `head`: the number of HEAD's message. */
-export interface Drawn {
+export interface DrawnTree {
   outline: Outline;
   cards: Cards;
   layout: Layout;
@@ -24,9 +34,9 @@ export interface Drawn {
 const numbersOf = ({ at }: Outline, ids: Iterable<Id>) => new Set([...ids].flatMap((id) => at.get(id) ?? []));
 
 /** Flags of messages that users look for. They are never part of a run. */
-const KEPT = FLAG.writing | FLAG.failed | FLAG.unread | FLAG.summary | FLAG.merge;
+const KEPT_FLAGS = FLAG.writing | FLAG.failed | FLAG.unread | FLAG.summary | FLAG.merge;
 
-export const drawn = computed(() => {
+export const drawnTree = computed(() => {
   const of = outline.value;
   if (!of) return null;
   const at = of.at.get(head.value ?? "") ?? 0;
@@ -35,34 +45,35 @@ export const drawn = computed(() => {
     of,
     labels.value.map(({ nodeId }) => nodeId),
   );
-  const keeps = (n: number) => n === at || named.has(n) || ((of.flags[n] ?? 0) & KEPT) !== 0;
+  const keeps = (n: number) => n === at || named.has(n) || ((of.flags[n] ?? 0) & KEPT_FLAGS) !== 0;
   const folding = {
     trunk,
-    sides: sides.value,
-    flipped: numbersOf(of, flipped.value),
-    runs: runs.value,
+    sides: areSidesFolded.value,
+    flipped: numbersOf(of, sideExceptions.value),
+    runs: areRunsFolded.value,
     openRuns: numbersOf(of, openRuns.value),
     keeps,
   };
   const cards = cardsOf(of, folding);
-  return { outline: of, cards, layout: layOut(cards), head: at } as Drawn;
+  return { outline: of, cards, layout: layOut(cards), head: at } as DrawnTree;
 });
 
 /**
  * Returns the visible message for one that may be folded: itself, the start of its run, or the nearest visible
  * ancestor.
  */
-export function shownFor({ outline: { parent }, cards }: Drawn, n: number) {
+export function visibleMessage({ outline: { parent }, cards }: DrawnTree, n: number) {
   let at = n;
   while (at > 0 && (cards.cardOf[at] ?? -1) < 0) at = parent[at] ?? 0;
   return cards.node[cards.cardOf[at] ?? 0] ?? 0;
 }
 
 /** Returns the message at the keyboard cursor. */
-export const placeOf = (tree: Drawn) => shownFor(tree, tree.outline.at.get(cursor.value ?? "") ?? tree.head);
+export const cursorMessage = (tree: DrawnTree) =>
+  visibleMessage(tree, tree.outline.at.get(cursor.value ?? "") ?? tree.head);
 
 /** Returns the top message of the part being moved; -1 if it is not in this tree. */
-export function carriedIn({ at }: Outline) {
+export function movedMessage({ at }: Outline) {
   const what = moving.value;
   return what && "nodeId" in what.piece && what.from === session.value?.id ? (at.get(what.piece.nodeId) ?? -1) : -1;
 }
@@ -71,16 +82,16 @@ export function carriedIn({ at }: Outline) {
  * Where the moved part would be put, and why it cannot. On a straight run this is its last message. `null` if it is
  * held over nothing.
  */
-export const aim = computed(() => {
-  const tree = drawn.value;
+export const moveTarget = computed(() => {
+  const tree = drawnTree.value;
   const what = moving.value;
-  if (!tree || !what || aimed.value === null) return null;
+  if (!tree || !what || dropTarget.value === null) return null;
   const { outline: of, cards } = tree;
-  const over = aimed.value === undefined ? placeOf(tree) : of.at.get(aimed.value);
+  const over = dropTarget.value === undefined ? cursorMessage(tree) : of.at.get(dropTarget.value);
   if (over === undefined) return null;
   const card = cards.cardOf[over] ?? -1;
   const n = (cards.node[card] ?? over) + (cards.count[card] ?? 1) - 1;
-  return { n, nid: of.ids[n] ?? "", why: refusalOf(of, carriedIn(of), what.isCopy, n) as Refusal | null };
+  return { n, nid: of.ids[n] ?? "", why: refusalOf(of, movedMessage(of), what.isCopy, n) as MoveRefusal | null };
 });
 
 /** The child cards of each card as linked lists, oldest first. */
@@ -100,7 +111,7 @@ function familiesOf(cards: Cards) {
 }
 
 /** Returns the messages one step away: the one above, those beside it from left to right, and those below. */
-export function around({ cards, layout }: Drawn, n: number) {
+export function neighboursOf({ cards, layout }: DrawnTree, n: number) {
   const card = cards.cardOf[n] ?? 0;
   const above = cards.parent[card] ?? -1;
   const { first, next } = familiesOf(cards);
@@ -117,10 +128,10 @@ export function around({ cards, layout }: Drawn, n: number) {
 }
 
 /** The cards that contain selected messages. */
-export const chosenCards = computed(() => {
-  const { outline: of, cards } = drawn.value ?? {};
+export const selectedCards = computed(() => {
+  const { outline: of, cards } = drawnTree.value ?? {};
   const marks = new Uint8Array(cards?.size ?? 0);
-  for (const id of marked.value) {
+  for (const id of selected.value) {
     const card = cards?.cardOf[of?.at.get(id) ?? -1] ?? -1;
     if (card >= 0) marks[card] = 1;
   }
@@ -129,24 +140,24 @@ export const chosenCards = computed(() => {
 
 /** The cards of the two compared messages, or of their visible ancestors. */
 export const comparedCards = computed(() => {
-  const tree = drawn.value;
+  const tree = drawnTree.value;
   const two = compared.value;
   return tree && two
-    ? [two.from, two.to].map((id) => tree.cards.cardOf[shownFor(tree, tree.outline.at.get(id) ?? 0)] ?? -1)
+    ? [two.from, two.to].map((id) => tree.cards.cardOf[visibleMessage(tree, tree.outline.at.get(id) ?? 0)] ?? -1)
     : [];
 });
 
 /** Returns the label of a message, or of a change node after it. */
-export const placeName = (of: Outline, n: number) =>
+export const labelAt = (of: Outline, n: number) =>
   labelsOf(of.ids[n] ?? "")[0]?.name ?? labelsOf(of.ends.get(n) ?? "")[0]?.name ?? "";
 
 /** Cached previews. Removing hidden tags costs more than drawing. */
-const beginnings: WeakMap<Outline, Map<number, string>> = new WeakMap();
+const previews: WeakMap<Outline, Map<number, string>> = new WeakMap();
 
 /** Returns the start of a message. */
-export function beginningOf(of: Outline, n: number) {
-  let known = beginnings.get(of);
-  if (!known) beginnings.set(of, (known = new Map()));
+export function previewOf(of: Outline, n: number) {
+  let known = previews.get(of);
+  if (!known) previews.set(of, (known = new Map()));
   let text = known.get(n);
   if (text === undefined) known.set(n, (text = quoted(of.previews[n] ?? "")));
   return text;

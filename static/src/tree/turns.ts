@@ -1,8 +1,8 @@
 // The branch on screen as turns.
 import { computed } from "../../vendor/preact.js";
-import { peekNode } from "../model/story.ts";
-import { waySeen } from "../model/way.ts";
-import { isLinear, shown } from "./line.ts";
+import { peekNode } from "../model/session-store.ts";
+import { isTurnBarShown } from "../model/turn-bar.ts";
+import { isLinear, shownIds } from "./shown-branch.ts";
 import type { ChatNode, Id } from "../lib/wire.d.ts";
 
 /** `first`: the message that is answered; `last`: the end of its answer. */
@@ -25,13 +25,14 @@ export function turnsOf(ids: Id[]): Turn[] {
   return turns;
 }
 
-export const turns = computed(() => turnsOf(shown.value));
+export const turns = computed(() => turnsOf(shownIds.value));
 
 /**
  * Whether the turn bar is shown. With a single turn it would lead nowhere.
  * @param ahead the number of turns that the user has gone back
  */
-export const leads = (ahead: number = 0) => !isLinear.value && waySeen.value && turns.value.length + ahead > 1;
+export const hasTurnBar = (ahead: number = 0) =>
+  !isLinear.value && isTurnBarShown.value && turns.value.length + ahead > 1;
 
 /** Returns what the versions of one message have in common. */
 export const familyKey = ({ parentId, role }: ChatNode) => `${parentId}/${role}`;

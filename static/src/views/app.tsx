@@ -7,20 +7,20 @@ import { LOCALES, ago, locale, t } from "../lib/i18n.ts";
 import { ignoreFetchFailure } from "../lib/modules.ts";
 import {
   dialog,
-  door,
+  pairingPrompt,
   inTree,
-  keptAt,
-  opened,
+  offlineCopyAt,
+  dialogCount,
   pane,
   route,
   setTheme,
   showPane,
-  spoken,
+  announcement,
   theme,
   tintsSpeech,
-  worldBeside,
+  isWorldOpen,
 } from "../model/page.ts";
-import { loading, online, session } from "../model/story.ts";
+import { loading, online, session } from "../model/session-store.ts";
 import { Library } from "./library.tsx";
 import { CommandButton, Menu, Notices, icon, later } from "./parts.tsx";
 import type { Key, Locale } from "../lib/i18n.ts";
@@ -55,11 +55,11 @@ export async function loadAhead(): Promise<boolean> {
 }
 
 export function App() {
-  if (door.value) return h(Door, door.value);
+  if (pairingPrompt.value) return h(Door, pairingPrompt.value);
   const inStory = route.value.page === "story";
   const isWhole = inStory && loading.value.state !== "failed";
   const place = `${inStory ? "in-story" : "in-library"} ${inTree.value ? "in-tree" : ""}`;
-  const beside = worldBeside.value && isWhole ? "world-beside" : "";
+  const beside = isWorldOpen.value && isWhole ? "world-beside" : "";
   const look = `app ${place} ${beside} pane-${isWhole ? pane.value : "chat"}`;
   return (
     <div class={look}>
@@ -68,9 +68,9 @@ export function App() {
       <Notices inDialog={false} />
       <main>{inStory ? <Story /> : route.value.page === "settings" ? <Settings /> : <Library />}</main>
       <BottomBar />
-      {dialog.value && <OpenDialog key={opened} open={dialog.value} />}
+      {dialog.value && <OpenDialog key={dialogCount} open={dialog.value} />}
       <p class="hidden" aria-live="polite">
-        {spoken.value}
+        {announcement.value}
       </p>
     </div>
   );
@@ -79,7 +79,7 @@ export function App() {
 /** The line that says that the page shows a stored copy, or that the connection of an open story is lost. */
 function Offline() {
   const isLost = route.value.page === "story" && !online.value && loading.value.state === "ready";
-  const at = keptAt.value;
+  const at = offlineCopyAt.value;
   if (at === null && !isLost) return null;
   return (
     <p class="offline" role="status">

@@ -1,14 +1,14 @@
 // Forms whose input survives a reload and the back button of the browser.
 import { useEffect, useRef } from "../../vendor/preact.js";
-import { begunAs, keepBegun } from "../model/begun.ts";
-import type { Fields } from "../model/begun.ts";
+import { readFormDraft, saveFormDraft } from "../model/form-drafts.ts";
+import type { FormFields } from "../model/form-drafts.ts";
 
 /** Returns the values of a form's fields. */
-export const fieldsOf = (form: HTMLFormElement): Fields =>
+export const fieldsOf = (form: HTMLFormElement): FormFields =>
   Object.fromEntries([...new FormData(form)].map(([name, value]) => [name, String(value)]));
 
 /** Fills the fields of a form, as if the values were typed. */
-export function fillIn(form: HTMLFormElement, fields: Fields) {
+export function fillIn(form: HTMLFormElement, fields: FormFields) {
   for (const field of form.elements as Iterable<HTMLInputElement>) {
     if (!field.name) continue;
     if (field.type === "checkbox") field.checked = field.name in fields;
@@ -20,8 +20,8 @@ export function fillIn(form: HTMLFormElement, fields: Fields) {
  * Returns the unsaved input under a key, or null. Unmounting the form deletes it, because the user has saved or
  * cancelled. A reload or the back button keeps it.
  */
-export function useBegun(key: string): Fields | null {
-  const begun = useRef(begunAs(key)).current;
+export function useBegun(key: string): FormFields | null {
+  const begun = useRef(readFormDraft(key)).current;
   useEffect(() => {
     let isBack = false;
     const back = () => void (isBack = true);
@@ -29,7 +29,7 @@ export function useBegun(key: string): Fields | null {
     addEventListener("popstate", back, true);
     return () => {
       removeEventListener("popstate", back, true);
-      if (!isBack) keepBegun(key, null);
+      if (!isBack) saveFormDraft(key, null);
     };
   }, []);
   return begun;

@@ -9,8 +9,15 @@ import { quoted } from "../lib/hidden-tags.ts";
 import { compactJson, signed } from "../lib/text.ts";
 import { labelsOf } from "../model/arrangement.ts";
 import { mayRearrange } from "../model/page.ts";
-import { head, purges, session } from "../model/story.ts";
-import { nameOf as nameOfValue, isThere, placeName, rows, seenOf, seenOperation } from "../model/world.ts";
+import { head, purgeCount, session } from "../model/session-store.ts";
+import {
+  valueText as nameOfValue,
+  isNotNull,
+  pathLabel,
+  rows,
+  visibleChange,
+  visibleOperation,
+} from "../model/world.ts";
 import { ApiError } from "../net/api.ts";
 import { namesOf } from "../tree/branches.ts";
 import { markDiffering } from "./differing.ts";
@@ -43,7 +50,7 @@ export function Branches() {
     chosen.value = [];
     partings.value = new Map();
     void read();
-  }, [session.value?.id, purges.value]);
+  }, [session.value?.id, purgeCount.value]);
   const turn = (id: Id) => {
     const others = chosen.peek().filter((one) => one !== id);
     chosen.value = others.length === chosen.peek().length ? [...others.slice(-1), id] : others;
@@ -256,8 +263,12 @@ const SIDES = ["from", "to"] as const;
 
 /** Removes hidden values from a difference; null if nothing visible is left. */
 function seenDifference({ path, from, to, operations }: Difference): Difference | null {
-  const seen = seenOf({ path, ...(from !== undefined && { before: from }), ...(to !== undefined && { after: to }) });
-  const done = (list: Difference["operations"]["from"]) => list.map(seenOperation).filter(isThere);
+  const seen = visibleChange({
+    path,
+    ...(from !== undefined && { before: from }),
+    ...(to !== undefined && { after: to }),
+  });
+  const done = (list: Difference["operations"]["from"]) => list.map(visibleOperation).filter(isNotNull);
   return (
     seen && {
       path,
@@ -269,7 +280,7 @@ function seenDifference({ path, from, to, operations }: Difference): Difference 
 }
 
 function Worlds({ world: all }: { world: Difference[] }) {
-  const world = all.map(seenDifference).filter(isThere);
+  const world = all.map(seenDifference).filter(isNotNull);
   const value = (path: string, it: Json | undefined) => {
     if (it === undefined) return <span class="aside">{t("compare.notThere")}</span>;
     if (typeof it === "boolean") return t(it ? "yes" : "no");
@@ -303,7 +314,7 @@ function Worlds({ world: all }: { world: Difference[] }) {
             {world.map((row) => (
               <tr key={row.path}>
                 <th title={row.path}>
-                  {placeName(row.path)}
+                  {pathLabel(row.path)}
                   {secretMark(row.path)}
                 </th>
                 <td>{value(row.path, row.from)}</td>

@@ -6,14 +6,14 @@ import { addEnglish, t } from "../lib/i18n.ts";
 import { bytes, number } from "../lib/units.ts";
 import words from "../lib/strings/en-cards.ts";
 import { openDialog } from "../model/page.ts";
-import { asked } from "../model/transfers.ts";
+import { pendingSources } from "../model/transfers.ts";
 import { Modal, icon } from "./parts.tsx";
-import type { Parcel } from "../model/transfers.ts";
+import type { ImportSource } from "../model/transfers.ts";
 
 addEnglish(words);
 
 export function Bring() {
-  const parcels = asked.value;
+  const parcels = pendingSources.value;
   const form = useRef<HTMLFormElement | null>(null);
   const others = parcels.filter(({ to }) => !to);
   const homes = parcels.flatMap(({ data }) => (data.length > 1 ? data.map(({ home }) => home) : []));
@@ -87,7 +87,7 @@ export function Bring() {
   );
 }
 
-function sizeOf({ file, data }: Parcel) {
+function sizeOf({ file, data }: ImportSource) {
   if (file) return bytes(file.size);
   const count = data.reduce((all, { parts }) => all + parts.length, 0);
   const aside = data.reduce((all, one) => all + one.aside.length, 0);

@@ -5,9 +5,9 @@ import { clock, locale, t } from "../lib/i18n.ts";
 import { compactJson, signed } from "../lib/text.ts";
 import { changesOf, isDescribed, undescribed } from "../lib/schema.ts";
 import { deltaOf } from "../model/deltas.ts";
-import { nodeOf } from "../model/story.ts";
-import { labelOf, nameOf, rows, seenDelta } from "../model/world.ts";
-import { askedFor, handsAfter, isAnswered } from "../tree/line.ts";
+import { nodeOf } from "../model/session-store.ts";
+import { labelOf, valueText, rows, visibleDelta } from "../model/world.ts";
+import { answeredMessage, changeNodesAfter, isAnswered } from "../tree/shown-branch.ts";
 import { icon } from "./parts.tsx";
 import { secretMark } from "./secret.tsx";
 import type { Turn } from "../lib/schema.ts";
@@ -21,7 +21,7 @@ export function differenceOf({ path, before: was, after: now }: Turn) {
   if (Array.isArray(before) && Array.isArray(after)) return listDifference(before, after);
   if (after === undefined || after === null) return t("change.gone");
   if (typeof after === "boolean") return t(after ? "yes" : "no");
-  const [old, is] = [nameOf(row, before), nameOf(row, after)];
+  const [old, is] = [valueText(row, before), valueText(row, after)];
   return before === undefined || before === null || old.length + is.length > 40 ? is : `${old} → ${is}`;
 }
 
@@ -51,7 +51,10 @@ export const RollChip = ({ roll }: { roll: Roll }) => (
 
 /** Returns the rolls and the visible changes of some deltas. */
 function visible(deltas: Delta[]) {
-  const all = [...changesOf(deltas.map(seenDelta)).values()].map((change) => ({ change, label: labelOf(change.path) }));
+  const all = [...changesOf(deltas.map(visibleDelta)).values()].map((change) => ({
+    change,
+    label: labelOf(change.path),
+  }));
   return { rolls: deltas.flatMap((delta) => delta.rolls ?? []), changes: all.filter(({ label }) => label !== null) };
 }
 
@@ -62,7 +65,7 @@ function visible(deltas: Delta[]) {
 function uncounted(id: Id | null) {
   if (nodeOf(id)?.effects !== "muted") return [];
   const delta = deltaOf(id ?? "");
-  const asked = (delta ? (seenDelta(delta).operations ?? []) : []).filter((one) => (one.in ?? "vars") === "vars");
+  const asked = (delta ? (visibleDelta(delta).operations ?? []) : []).filter((one) => (one.in ?? "vars") === "vars");
   return asked
     .map((one) => ({ path: one.path, label: labelOf(one.path), words: wishOf(one) }))
     .filter(({ label }) => label !== null);
@@ -72,7 +75,7 @@ function wishOf({ op, path, value }: Operation) {
   if (op === "add" && typeof value === "number") return signed(value);
   if (op === "append") return `+ ${compactJson(value)}`;
   if (op === "take") return `− ${compactJson(value)}`;
-  return op === "remove" ? t("change.gone") : nameOf(rows.value.get(path), value);
+  return op === "remove" ? t("change.gone") : valueText(rows.value.get(path), value);
 }
 
 function ChangeChip({ change, label }: { change: Turn; label: string | null }) {
@@ -92,7 +95,7 @@ function ChangeChip({ change, label }: { change: Turn; label: string | null }) {
 /** The changes of the turn that ends with this message, and the manual changes after it. */
 export function TurnChanges({ nid }: { nid: Id }) {
   void locale.value;
-  const asked = askedFor(nid);
+  const asked = answeredMessage(nid);
   const turn = isAnswered(nid) ? [] : [asked, nid].map((id) => (id ? deltaOf(id) : null));
   const { rolls, changes } = visible(turn.filter((delta) => delta !== null));
   const without = isAnswered(nid) ? [] : [...uncounted(asked), ...uncounted(nid)];
@@ -116,7 +119,7 @@ export function TurnChanges({ nid }: { nid: Id }) {
           ))}
         </ul>
       )}
-      {handsAfter(nid).map((id) => (
+      {changeNodesAfter(nid).map((id) => (
         <ByHand key={id} id={id} />
       ))}
     </>

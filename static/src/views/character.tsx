@@ -5,7 +5,7 @@ import { allowOutside, readOutside } from "../actions/outside.ts";
 import { addEnglish, t } from "../lib/i18n.ts";
 import words from "../lib/strings/en-cards.ts";
 import outside from "../lib/strings/en-outside.ts";
-import { outsideOf } from "../model/outside.ts";
+import { imagePermissionOf } from "../model/remote-images.ts";
 import { openDialog } from "../model/page.ts";
 import { CardRules } from "./card-rules.tsx";
 import { Avatar, Modal, Waiting, icon } from "./parts.tsx";
@@ -59,7 +59,7 @@ function Form({ character }: { character: FullCharacter }) {
     const shows = ANSWERS.find(([name]) => name === form.get("outside"));
     if (
       shows &&
-      shows[1] !== (outsideOf(character.id).peek().allowed ?? null) &&
+      shows[1] !== (imagePermissionOf(character.id).peek().allowed ?? null) &&
       !(await allowOutside(character.id, shows[1]))
     )
       return;
@@ -121,7 +121,7 @@ const ANSWERS: [name: "ask" | "yes" | "no", allowed: boolean | null][] = [
 ];
 
 function Outside({ characterId }: { characterId: string }) {
-  const allowed = outsideOf(characterId).value.allowed ?? null;
+  const allowed = imagePermissionOf(characterId).value.allowed ?? null;
   return (
     <label>
       {t("outside.setting")}

@@ -5,7 +5,13 @@ import { addEnglish, t } from "../lib/i18n.ts";
 import { sortCharacters, filterCharacters, tagsOf } from "../lib/character-list.ts";
 import words from "../lib/strings/en-shelf.ts";
 import { sessions } from "../model/library.ts";
-import { ORDERS, order, orderBy, want, wanted } from "../model/shelf.ts";
+import {
+  ORDERS,
+  characterOrder,
+  setCharacterOrder,
+  changeCharacterFilter,
+  characterFilter,
+} from "../model/character-list.ts";
 import { Blank, icon } from "./parts.tsx";
 import type { VNode } from "../../vendor/preact.js";
 import type { Character } from "../lib/wire.d.ts";
@@ -15,11 +21,12 @@ addEnglish(words);
 const MAX_TAGS = 14;
 
 export function Characters({ all, card }: { all: Character[]; card: (character: Character) => VNode }) {
-  const { words, tags, favourites } = wanted.value;
-  const found = sortCharacters(filterCharacters(all, wanted.value), order.value, lastPlayed());
-  const turn = (tag: string) => want({ tags: tags.includes(tag) ? tags.filter((one) => one !== tag) : [...tags, tag] });
+  const { words, tags, favourites } = characterFilter.value;
+  const found = sortCharacters(filterCharacters(all, characterFilter.value), characterOrder.value, lastPlayed());
+  const turn = (tag: string) =>
+    changeCharacterFilter({ tags: tags.includes(tag) ? tags.filter((one) => one !== tag) : [...tags, tag] });
   const field = useRef<HTMLInputElement | null>(null);
-  const clear = () => (want({ words: "", tags: [], favourites: false }), field.current?.focus());
+  const clear = () => (changeCharacterFilter({ words: "", tags: [], favourites: false }), field.current?.focus());
   return (
     <div class="shelf">
       <div class="shelf-tools">
@@ -32,15 +39,15 @@ export function Characters({ all, card }: { all: Character[]; card: (character: 
             maxlength={200}
             placeholder={t("shelf.search")}
             value={words}
-            onInput={(event: InputEvent) => want({ words: (event.target as HTMLInputElement).value })}
+            onInput={(event: InputEvent) => changeCharacterFilter({ words: (event.target as HTMLInputElement).value })}
           />
         </label>
         <label>
           <span class="hidden">{t("shelf.order")}</span>
           <select
-            value={order.value}
+            value={characterOrder.value}
             onChange={(event: Event) =>
-              orderBy(ORDERS.find((one) => one === (event.target as HTMLSelectElement).value) ?? "newest")
+              setCharacterOrder(ORDERS.find((one) => one === (event.target as HTMLSelectElement).value) ?? "newest")
             }
           >
             {ORDERS.map((one) => (
@@ -57,7 +64,7 @@ export function Characters({ all, card }: { all: Character[]; card: (character: 
             type="button"
             class={`chip ${favourites ? "on" : ""}`}
             aria-pressed={favourites}
-            onClick={() => want({ favourites: !favourites })}
+            onClick={() => changeCharacterFilter({ favourites: !favourites })}
           >
             {icon("star")}
             {t("shelf.favourites")}

@@ -16,37 +16,37 @@ import { moment, t } from "../lib/i18n.ts";
 import { excerpt } from "../lib/excerpt.ts";
 import { slideIn } from "../lib/motion.ts";
 import { plain } from "../lib/text.ts";
-import { chosen, moving } from "../model/arrangement.ts";
-import { age } from "../model/deltas.ts";
-import { fold } from "../model/folds.ts";
-import { hint, hintFits, hintSeen, route } from "../model/page.ts";
+import { selectedIds, moving } from "../model/arrangement.ts";
+import { deltasVersion } from "../model/deltas.ts";
+import { setSummaryOpen } from "../model/summary-folds.ts";
+import { hint, hintFits, markHintSeen, route } from "../model/page.ts";
 import {
-  editing,
-  ends,
-  focusField,
+  editedMessage,
+  endRequests,
+  requestFieldFocus,
   focusNext,
-  focusOn,
+  setFocusNext,
   loading,
   loadingOlder,
   nodeOf,
-  older,
-  peek,
-  pointAt,
+  olderCursor,
+  viewedLeaf,
+  scrollTo,
   sending,
   session,
-  target,
+  scrollTarget,
   trashed,
-} from "../model/story.ts";
-import { foldAround, folded } from "../tree/folds.ts";
-import { beforeTurn, isLinear, tail, writing } from "../tree/line.ts";
-import { turnOff } from "../tree/slide.ts";
-import { leads } from "../tree/turns.ts";
+} from "../model/session-store.ts";
+import { closedFoldOf, foldedBranch } from "../tree/summary-folds.ts";
+import { beforeTurn, isLinear, tail, writtenReply } from "../tree/shown-branch.ts";
+import { versionSwitch } from "../tree/version-switch.ts";
+import { hasTurnBar } from "../tree/turns.ts";
 import { Composer } from "./composer.tsx";
 import { dropOn } from "./drag.ts";
 import { Message } from "./message.tsx";
 import { Blank, CommandButton, Waiting, icon, later } from "./parts.tsx";
 import type { Id, TrashItem } from "../lib/wire.d.ts";
-import type { Fold } from "../tree/folds.ts";
+import type { SummaryFold } from "../tree/summary-folds.ts";
 import type { ApiError } from "../net/api.ts";
 
 /** Maximum number of messages in the page. The window moves by STEP when the scroll position comes near its end. */
@@ -60,13 +60,13 @@ const AT_END = 40;
 /** The path bar. Its placeholder keeps the space, so that nothing moves under a finger when it is loaded. */
 const Way = later(
   () => import("./way.tsx").then((module) => module.Way),
-  () => (leads() ? <div class="way" /> : null),
+  () => (hasTurnBar() ? <div class="way" /> : null),
 );
 
 export function Chat() {
   const state = loading.value;
   const at = session.value;
-  const changed = age.value;
+  const changed = deltasVersion.value;
   useEffect(() => void (state.state === "ready" && readArrangement()), [at?.id, state.state, changed]);
   useEffect(() => void (state.state === "ready" && (readUnread(), lookAfterWords())), [at?.id, state.state]);
   if (state.state === "failed") return <Unreadable error={state.error} />;
@@ -81,17 +81,20 @@ export function Chat() {
       </section>
     );
   const bar =
-    peek.value !== null ? (
+    viewedLeaf.value !== null ? (
       <PeekBar />
     ) : moving.value !== null ? (
       <MovingBar />
-    ) : chosen.value !== null ? (
+    ) : selectedIds.value !== null ? (
       <ChosenBar />
     ) : (
       <Composer key={at.id} />
     );
   return (
-    <section class={`chat ${moving.value ? "is-moving" : chosen.value ? "is-choosing" : ""}`} aria-label={at.title}>
+    <section
+      class={`chat ${moving.value ? "is-moving" : selectedIds.value ? "is-choosing" : ""}`}
+      aria-label={at.title}
+    >
       <Way />
       <Line key={at.id} />
       {bar}
@@ -158,7 +161,7 @@ function windowOf(ids: Id[], first: Id | null, most: number) {
 }
 
 function Line() {
-  const { entries: ids, folds } = folded.value;
+  const { entries: ids, folds } = foldedBranch.value;
   const scroller = useRef<HTMLDivElement | null>(null);
   const list = useRef<HTMLDivElement | null>(null);
   const [first, setFirst] = useState(null as Id | null);
@@ -168,7 +171,7 @@ function Line() {
   const reached = useRef(0);
   const [most, setMost] = useState(FEW);
   const { start, end } = windowOf(ids, first, most);
-  const beginning = start === 0 && older.value === null;
+  const beginning = start === 0 && olderCursor.value === null;
 
   const settle = () => {
     const box = scroller.current;
@@ -193,7 +196,7 @@ function Line() {
     if (follows && !atEnd) settle();
     setAway(end < ids.length || below > NEAR / 2);
     if (box.scrollTop < NEAR && start > 0) setFirst(ids[Math.max(0, start - STEP)] ?? null);
-    else if (box.scrollTop < NEAR && older.peek() !== null) void loadOlder();
+    else if (box.scrollTop < NEAR && olderCursor.peek() !== null) void loadOlder();
     else if (below < NEAR && end < ids.length) setFirst(ids[Math.min(start + STEP, ids.length - MAX)] ?? null);
   };
 
@@ -206,7 +209,7 @@ function Line() {
   useLayoutEffect(settle, [ids, start, end]);
   const before = useRef(ids);
   useLayoutEffect(() => {
-    const turn = turnOff(before.current, ids);
+    const turn = versionSwitch(before.current, ids);
     before.current = ids;
     if (!turn || !list.current) return;
     const come = new Set(ids.slice(turn.at));
@@ -230,47 +233,47 @@ function Line() {
   useEffect(() => {
     // With folded messages, the rest may be too short to scroll, so that scrolling would never load older messages.
     const box = scroller.current;
-    if (box && box.scrollHeight <= box.clientHeight && older.peek() !== null) void loadOlder();
+    if (box && box.scrollHeight <= box.clientHeight && olderCursor.peek() !== null) void loadOlder();
   }, [ids]);
   useEffect(() => {
     // A page of older messages arrived while its edge is in view: show it.
     if (held.current && start > 0 && (scroller.current?.scrollTop ?? NEAR) < NEAR) look();
   }, [ids.length]);
 
-  const wanted = target.value;
+  const wanted = scrollTarget.value;
   useLayoutEffect(() => {
     const at = wanted === null ? -1 : ids.indexOf(wanted);
     if (at < 0) return unfold(wanted);
     if (at < start || at >= end) return setFirst(ids[Math.max(0, at - MAX / 2)] ?? null);
     const article = articleOf(scroller.current, wanted);
     if (!article) return;
-    pointAt(null);
+    scrollTo(null);
     article.scrollIntoView({ block: "center" });
     leadTo(article);
     article.classList.add("found");
     article.addEventListener("animationend", () => article.classList.remove("found"), { once: true });
     held.current = firstVisible(scroller.current as HTMLElement);
   }, [wanted, ids, start]);
-  const led = ends.value;
+  const led = endRequests.value;
   const ledBefore = useRef(led);
   useLayoutEffect(() => {
     if (led !== ledBefore.current) toEnd();
     ledBefore.current = led;
   }, [led]);
-  const isEditing = editing.value;
+  const isEditing = editedMessage.value;
   useEffect(lookAfterEdit, [ids, isEditing]);
   const focus = focusNext.value;
   useLayoutEffect(() => {
     const article = articleOf(scroller.current, focus);
     if (!article) return unfold(focus);
-    focusOn(null);
+    setFocusNext(null);
     leadTo(article);
   }, [focus, ids]);
 
-  const turnFold = ({ summary, isOpen }: Fold) => {
+  const turnFold = ({ summary, isOpen }: SummaryFold) => {
     // The fold that the user opens must not move.
     held.current = scroller.current && firstVisible(scroller.current);
-    fold(summary, !isOpen);
+    setSummaryOpen(summary, !isOpen);
   };
   const toEnd = () => {
     held.current = null;
@@ -314,7 +317,7 @@ function Line() {
 }
 
 /** The line in place of the messages that a summary covers. */
-const FoldLine = ({ fold: { key, isOpen, count }, turn }: { fold: Fold; turn: () => void }) => (
+const FoldLine = ({ fold: { key, isOpen, count }, turn }: { fold: SummaryFold; turn: () => void }) => (
   <li class="fold">
     <button type="button" data-fold={key} aria-expanded={isOpen} onClick={turn}>
       {icon(isOpen ? "down" : "right")}
@@ -325,8 +328,8 @@ const FoldLine = ({ fold: { key, isOpen, count }, turn }: { fold: Fold; turn: ()
 
 /** Opens the fold around a message. */
 function unfold(id: Id | null) {
-  const around = id === null ? null : foldAround(id);
-  if (around) fold(around.summary, true);
+  const around = id === null ? null : closedFoldOf(id);
+  if (around) setSummaryOpen(around.summary, true);
 }
 
 function articleOf(box: HTMLElement | null, id: Id | null) {
@@ -367,7 +370,7 @@ function walk(event: KeyboardEvent) {
 /** The actions at the end of the branch: another branch continues from here, or the message has no reply. */
 function Onward() {
   const node = tail.value;
-  if (node?.status !== "complete" || peek.value !== null) return null;
+  if (node?.status !== "complete" || viewedLeaf.value !== null) return null;
   const answer = canRun("message.answer", node);
   const follow = canRun("message.follow", node);
   if (!answer && !follow) return null;
@@ -387,8 +390,8 @@ function PeekBar() {
       <div class="peek" role="status">
         {icon("branch")}
         <p>{t("peek.text")}</p>
-        <CommandButton id="message.compare" node={nodeOf(peek.value)} wide />
-        <CommandButton id="message.merge" node={nodeOf(peek.value)} wide />
+        <CommandButton id="message.compare" node={nodeOf(viewedLeaf.value)} wide />
+        <CommandButton id="message.merge" node={nodeOf(viewedLeaf.value)} wide />
         <CommandButton id="peek.back" wide />
         <CommandButton id="peek.settle" wide class="primary" />
       </div>
@@ -435,7 +438,7 @@ function ChosenBar() {
     <div class="dock">
       <div class="peek" role="status">
         {icon("check")}
-        <p>{t("chosen.text", { n: chosen.value?.length ?? 0 })}</p>
+        <p>{t("chosen.text", { n: selectedIds.value?.length ?? 0 })}</p>
         <div class="chosen">
           {CHOSEN.map((id) => (
             <CommandButton key={id} id={id} wide />
@@ -448,12 +451,12 @@ function ChosenBar() {
 
 function HintLine() {
   const which = hint.value;
-  if (which === null || writing.value || peek.value !== null || isLinear.value) return null;
+  if (which === null || writtenReply.value || viewedLeaf.value !== null || isLinear.value) return null;
   const last = tail.value;
   if (!hintFits(last?.id)) return null;
   const before = which === "hint.goBack" ? nodeOf(beforeTurn.value) : null;
   const back = (
-    <button type="button" onClick={() => (run("message.goBack", before), focusField())}>
+    <button type="button" onClick={() => (run("message.goBack", before), requestFieldFocus())}>
       {icon("rewind")}
       <span>{t("hint.goBack.back")}</span>
     </button>
@@ -470,7 +473,7 @@ function HintLine() {
           </div>
         )}
       </div>
-      <button type="button" class="round" aria-label={t("close")} onClick={() => (hintSeen(), focusField())}>
+      <button type="button" class="round" aria-label={t("close")} onClick={() => (markHintSeen(), requestFieldFocus())}>
         {icon("close")}
       </button>
     </div>

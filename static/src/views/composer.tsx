@@ -7,14 +7,14 @@ import { readSlashCommands, recallDraft, send, writeDraft } from "../actions/tur
 import { isFocusLost } from "../lib/focus.ts";
 import { locale, t } from "../lib/i18n.ts";
 import { isWestern } from "../lib/text.ts";
-import { drafting } from "../model/drafting.ts";
-import { seenProblems } from "../model/secrets.ts";
+import { impersonation } from "../model/impersonation.ts";
+import { visibleProblems } from "../model/secrets.ts";
 import {
   draft,
-  editing,
-  fieldWanted,
-  focusField,
-  focusOn,
+  editedMessage,
+  fieldFocusRequests,
+  requestFieldFocus,
+  setFocusNext,
   online,
   problems,
   quickReplies,
@@ -22,10 +22,10 @@ import {
   session,
   slashCommands,
   unread,
-} from "../model/story.ts";
-import { writing } from "../tree/line.ts";
+} from "../model/session-store.ts";
+import { writtenReply } from "../tree/shown-branch.ts";
 import { CommandButton, ProblemLine, icon } from "./parts.tsx";
-import type { Drafting } from "../model/drafting.ts";
+import type { Impersonation } from "../model/impersonation.ts";
 import type { QuickReply, SlashCommand } from "../lib/wire.d.ts";
 
 /** Touch screens, where Enter makes a new line, because there is no Shift key for that. */
@@ -39,11 +39,11 @@ export function Composer() {
     recallDraft(sid);
     if (!TOUCH.matches && document.activeElement === document.body) field.current?.focus({ preventScroll: true });
   }, [sid]);
-  const wanted = fieldWanted.value;
+  const wanted = fieldFocusRequests.value;
   const heard = useRef(wanted);
   useLayoutEffect(() => {
     // On a touch screen, the focus would open the on-screen keyboard.
-    if (heard.current !== wanted && !TOUCH.matches && editing.peek() === null)
+    if (heard.current !== wanted && !TOUCH.matches && editedMessage.peek() === null)
       field.current?.focus({ preventScroll: true });
     heard.current = wanted;
   }, [wanted]);
@@ -71,8 +71,8 @@ export function Composer() {
     if (event.shiftKey || event.altKey || (TOUCH.matches && !event.ctrlKey)) return;
     submit(event);
   };
-  const busy = writing.value !== null;
-  const making = drafting.value;
+  const busy = writtenReply.value !== null;
+  const making = impersonation.value;
   const isSending = sending.value;
   /** Whether the focus is in the composer. It stays there when the focused button disappears. */
   const within = useRef(false);
@@ -145,7 +145,7 @@ export function Composer() {
   );
 }
 
-const draftPhase = ({ status, place }: Drafting) =>
+const draftPhase = ({ status, place }: Impersonation) =>
   status === "queued"
     ? t("phase.queued", { n: place })
     : t(status === "thinking" ? "phase.thinking" : "phase.drafting");
@@ -197,7 +197,7 @@ function Completions({ complete }: { complete: (name: string) => void }) {
 function Unread() {
   const id = unread.value.at(-1);
   if (!id) return null;
-  const show = () => void visit(id).then((moved) => moved && focusOn(id));
+  const show = () => void visit(id).then((moved) => moved && setFocusNext(id));
   return (
     <div class="unread">
       {icon("branch")}
@@ -210,7 +210,7 @@ function Unread() {
         class="round"
         aria-label={t("unread.later")}
         title={t("unread.later")}
-        onClick={() => (passUnread(), focusField())}
+        onClick={() => (passUnread(), requestFieldFocus())}
       >
         {icon("close")}
       </button>
@@ -220,8 +220,8 @@ function Unread() {
 
 /** The problems of plugins that could not make quick replies, in the place of these. */
 function Hindered() {
-  const told = seenProblems(problems.value);
-  if (writing.value || told.length === 0) return null;
+  const told = visibleProblems(problems.value);
+  if (writtenReply.value || told.length === 0) return null;
   return (
     <details class="aside problems hindered">
       <summary>{t("composer.hindered", { n: told.length })}</summary>
@@ -247,13 +247,13 @@ function joined(typed: string, text: string) {
 }
 
 function QuickReplies() {
-  if (writing.value || sending.value || quickReplies.value.length === 0) return null;
+  if (writtenReply.value || sending.value || quickReplies.value.length === 0) return null;
   const choose = (reply: QuickReply) => {
     const begun = draft.peek().trim() !== "";
     const isSent = isDeed(reply);
     // A text that is sent stays in the field until it has arrived, unless the user has typed something else there.
     if (!isSent || !begun) writeDraft(isSent ? reply.send : joined(draft.peek(), reply.send));
-    focusField();
+    requestFieldFocus();
     if (isSent) void send(reply.send);
   };
   return (

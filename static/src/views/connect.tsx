@@ -6,8 +6,8 @@ import { addEnglish, t } from "../lib/i18n.ts";
 import { modelFailureText } from "../lib/model-failure.ts";
 import { COMMON_SERVERS, freeName, closestServer, nextStep } from "../lib/model-servers.ts";
 import words from "../lib/strings/en-settings.ts";
-import { spokenModels } from "../model/library.ts";
-import { forgetSaid, openDialog } from "../model/page.ts";
+import { chatModels } from "../model/library.ts";
+import { dropDialogNotices, openDialog } from "../model/page.ts";
 import { providers } from "../model/providers.ts";
 import { Modal, Waiting, icon } from "./parts.tsx";
 import type { Provider, TrialProblem, TrialResult } from "../lib/wire.d.ts";
@@ -65,7 +65,7 @@ function Form({ known, taken, close }: { known: Provider | null; taken: string[]
   /** Drops the result of a trial, because it belongs to another server. */
   const changed = () => {
     asked.current?.abort();
-    forgetSaid();
+    dropDialogNotices();
     doing.value = "";
     seen.value = null;
   };
@@ -78,7 +78,7 @@ function Form({ known, taken, close }: { known: Provider | null; taken: string[]
   const server = () => ({ kind: usual.peek().kind, baseUrl: value("baseUrl") });
   const tryIt = async (model: string) => {
     if (!form.current?.reportValidity() || doing.peek()) return;
-    forgetSaid();
+    dropDialogNotices();
     doing.value = model ? "testing" : "looking";
     const asking = (asked.current = new AbortController());
     const told = await tryOut(
@@ -172,7 +172,7 @@ function Form({ known, taken, close }: { known: Provider | null; taken: string[]
       </div>
       {seen.value !== null && (
         <label class="check">
-          <input name="default" type="checkbox" defaultChecked={!known && spokenModels.value.length === 0} />
+          <input name="default" type="checkbox" defaultChecked={!known && chatModels.value.length === 0} />
           {t("connect.default")}
         </label>
       )}

@@ -2,7 +2,7 @@
 import { Fragment, h } from "../../vendor/preact.js";
 import { t } from "../lib/i18n.ts";
 import { compactJson, escapeStep } from "../lib/text.ts";
-import { placeName } from "../model/world.ts";
+import { pathLabel } from "../model/world.ts";
 import { secretMark } from "./secret.tsx";
 import type { Change, Json, Operation } from "../lib/wire.d.ts";
 
@@ -41,7 +41,7 @@ export const Differences = ({ changes }: { changes: Change[] }) => (
   <ul class="deeds">
     {changes.map(({ path, before, after }) => (
       <li key={path}>
-        <span title={path}>{placeName(path)}</span>
+        <span title={path}>{pathLabel(path)}</span>
         {secretMark(path)}{" "}
         <b>
           {compactJson(before)} → {compactJson(after)}

@@ -5,8 +5,8 @@ import { copyText } from "../lib/clipboard.ts";
 import { addEnglish, ago, moment, t } from "../lib/i18n.ts";
 import { QUIET_ZONE, darkPath, minutes, siteOf, groupedCode } from "../lib/pairing.ts";
 import words from "../lib/strings/en-devices.ts";
-import { house } from "../model/devices.ts";
-import { openDialog, tell } from "../model/page.ts";
+import { pairedDevices } from "../model/devices.ts";
+import { openDialog, notify } from "../model/page.ts";
 import { Blank, Modal, Waiting, icon } from "./parts.tsx";
 import type { Device, Id, Pairing } from "../lib/wire.d.ts";
 
@@ -14,13 +14,13 @@ addEnglish(words);
 
 const COMMAND = "clotho serve --lan";
 
-const copy = async (text: string) => (await copyText(text)) && tell({ tone: "quiet", text: t("notice.copied") });
+const copy = async (text: string) => (await copyText(text)) && notify({ tone: "quiet", text: t("notice.copied") });
 
 // The section of the settings
 
 export function Devices() {
   useEffect(() => void readHouse(), []);
-  const seen = house.value;
+  const seen = pairedDevices.value;
   if (!seen) return <Waiting rows={2} />;
   const { servesHouse, devices } = seen;
   const list = devices.length > 0 && (

@@ -9,10 +9,10 @@ import edits from "../lib/strings/en-edit.ts";
 import lore from "../lib/strings/en-lore.ts";
 import words from "../lib/strings/en-story.ts";
 import { withNames } from "../lib/text.ts";
-import { keepBegun } from "../model/begun.ts";
-import { characterById, models, plugins, spokenModels } from "../model/library.ts";
+import { saveFormDraft } from "../model/form-drafts.ts";
+import { characterById, models, plugins, chatModels } from "../model/library.ts";
 import { dialog, openDialog } from "../model/page.ts";
-import { session } from "../model/story.ts";
+import { session } from "../model/session-store.ts";
 import { fieldsOf, fillIn, useBegun } from "./begun.ts";
 import { Search } from "./search.tsx";
 import { Models } from "./library.tsx";
@@ -226,7 +226,7 @@ function ChooseModel({ title, now, hint, label, choose }: ChooseModelProps) {
         <Waiting rows={3} />
       </Modal>
     );
-  const names = new Set([now, ...spokenModels.value.map((model) => model.id)].filter(Boolean));
+  const names = new Set([now, ...chatModels.value.map((model) => model.id)].filter(Boolean));
   if (names.size < 2)
     return (
       <Modal title={title}>
@@ -272,7 +272,7 @@ function Start({ characterId }: { characterId: string }) {
     [character?.id],
   );
   if (!character) return null;
-  const list = spokenModels.value;
+  const list = chatModels.value;
   if (models.value === null || brought.value === null)
     return (
       <Modal title={character.name}>
@@ -339,7 +339,7 @@ function NewCharacter() {
   useLayoutEffect(() => {
     if (begun && form.current) fillIn(form.current, begun);
   }, []);
-  const keep = () => keepBegun(NEWCOMER, fieldsOf(form.current as HTMLFormElement));
+  const keep = () => saveFormDraft(NEWCOMER, fieldsOf(form.current as HTMLFormElement));
   const save = async (event: Event) => {
     const form = submitted(event);
     if (busy.current) return;

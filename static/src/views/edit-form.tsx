@@ -4,12 +4,12 @@ import { begun, edit, giveUp, typedAnew } from "../actions/edit.ts";
 import { excerpt } from "../lib/excerpt.ts";
 import { t } from "../lib/i18n.ts";
 import { plain } from "../lib/text.ts";
-import { forgetOthers, takeOver, wordsElsewhere } from "../model/rewording.ts";
-import { fieldWanted } from "../model/story.ts";
-import { isLinear } from "../tree/line.ts";
+import { deleteOtherTabEdit, continueEdit, editsInOtherTabs } from "../model/message-edits.ts";
+import { fieldFocusRequests } from "../model/session-store.ts";
+import { isLinear } from "../tree/shown-branch.ts";
 import { icon } from "./parts.tsx";
 import type { ChatNode } from "../lib/wire.d.ts";
-import type { Others } from "../model/rewording.ts";
+import type { OtherTabEdit } from "../model/message-edits.ts";
 
 export function EditForm({ node, last }: { node: ChatNode; last: boolean }) {
   const field = useRef<HTMLTextAreaElement | null>(null);
@@ -21,7 +21,7 @@ export function EditForm({ node, last }: { node: ChatNode; last: boolean }) {
     field.current?.setSelectionRange(start.length, start.length);
   }, []);
   // While this field exists, it takes the focus in place of the composer.
-  const wanted = fieldWanted.value;
+  const wanted = fieldFocusRequests.value;
   useLayoutEffect(() => field.current?.focus(), [wanted]);
   const saves = node.role === "user" && !carry.value ? "edit.saveAndAnswer" : "edit.save";
   const leave = () => giveUp(node);
@@ -41,9 +41,9 @@ export function EditForm({ node, last }: { node: ChatNode; last: boolean }) {
     } else if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) void save();
   };
   // The text is inserted as if it were typed, so that the undo of the field brings the old text back.
-  const take = (words: Others) => {
+  const take = (words: OtherTabEdit) => {
     field.current?.select();
-    document.execCommand("insertText", false, takeOver(node.id, words));
+    document.execCommand("insertText", false, continueEdit(node.id, words));
     field.current?.focus();
   };
   return (
@@ -79,10 +79,10 @@ export function EditForm({ node, last }: { node: ChatNode; last: boolean }) {
 }
 
 /** Unsaved texts for this message from other tabs, which may be closed by now. */
-function Elsewhere({ node, take }: { node: ChatNode; take: (words: Others) => void }) {
-  const found = useSignal(wordsElsewhere(node.id).filter(({ text }) => text !== begun(node)));
-  const drop = (words: Others) => (found.value = found.peek().filter((one) => one !== words));
-  const forget = (words: Others) => (forgetOthers(words), drop(words));
+function Elsewhere({ node, take }: { node: ChatNode; take: (words: OtherTabEdit) => void }) {
+  const found = useSignal(editsInOtherTabs(node.id).filter(({ text }) => text !== begun(node)));
+  const drop = (words: OtherTabEdit) => (found.value = found.peek().filter((one) => one !== words));
+  const forget = (words: OtherTabEdit) => (deleteOtherTabEdit(words), drop(words));
   return (
     <>
       {found.value.map((words) => (

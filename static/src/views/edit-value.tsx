@@ -6,7 +6,7 @@ import { drawn } from "../lib/focus.ts";
 import { t } from "../lib/i18n.ts";
 import { boundsOf, fault, fieldKind, startValue } from "../lib/fields.ts";
 import { isUndeclared, kindOf, placeOf, stepsBetween } from "../lib/schema.ts";
-import { nameOf } from "../model/world.ts";
+import { valueText } from "../model/world.ts";
 import { icon } from "./parts.tsx";
 import type { Kind, Row } from "../lib/schema.ts";
 import type { Json, Schema } from "../lib/wire.d.ts";
@@ -95,7 +95,7 @@ export function Field(props: FieldProps) {
         <select aria-label={name} onChange={(e: Event) => put(JSON.parse((e.target as HTMLSelectElement).value))}>
           {schema.enum?.map((choice, i) => (
             <option key={i} value={JSON.stringify(choice)} selected={choice === value}>
-              {nameOf(row, choice)}
+              {valueText(row, choice)}
             </option>
           ))}
         </select>

@@ -2,7 +2,7 @@
 import { h, useSignal } from "../../vendor/preact.js";
 import { presetOfModel } from "../actions/preset-edit.ts";
 import { t } from "../lib/i18n.ts";
-import { session } from "../model/story.ts";
+import { session } from "../model/session-store.ts";
 import { useLatest } from "./reading.tsx";
 import type { Id } from "../lib/wire.d.ts";
 

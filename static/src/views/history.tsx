@@ -9,9 +9,9 @@ import { addEnglish, clock, t } from "../lib/i18n.ts";
 import words from "../lib/strings/en-history.ts";
 import { quoted } from "../lib/hidden-tags.ts";
 import { plain, steps } from "../lib/text.ts";
-import { nameOf, placeName, rows } from "../model/world.ts";
+import { valueText, pathLabel, rows } from "../model/world.ts";
 import { ApiError } from "../net/api.ts";
-import { nameOf as speaker } from "../tree/speaker.ts";
+import { speakerName as speaker } from "../tree/speaker.ts";
 import { Causes } from "./causes.tsx";
 import { Modal, Waiting, icon } from "./parts.tsx";
 import { Failed, useReading } from "./reading.tsx";
@@ -27,7 +27,7 @@ const BEGINNING = 60;
 export function HistoryOf({ path }: { path: string }) {
   const row = rows.value.get(path);
   const found = useReading(() => readHistory(path), path);
-  const name = placeName(path);
+  const name = pathLabel(path);
   const formula = formulaOf(row?.schema["x-computed"]);
   return (
     <Modal title={t("history.title", { name })} class="wide history">
@@ -129,7 +129,7 @@ function titleOf(node: ChatNode | null) {
 function Difference({ path, change }: { path: string; change: Change }) {
   const inner = change.path.startsWith(`${path}/`) ? steps(change.path).slice(steps(path).length).join(" · ") : "";
   const said = (value: Json | undefined) =>
-    value === undefined ? t("history.nothing") : nameOf(rows.value.get(change.path), value);
+    value === undefined ? t("history.nothing") : valueText(rows.value.get(change.path), value);
   return (
     <b>
       {inner && `${inner}: `}

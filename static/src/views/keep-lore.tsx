@@ -5,9 +5,9 @@ import { readBooks } from "../actions/lore.ts";
 import { t } from "../lib/i18n.ts";
 import { keywordsOf } from "../lib/keywords.ts";
 import { idempotencyKeys } from "../lib/idempotency-keys.ts";
-import { bookById, books, keepingOf, putKeeping } from "../model/lore.ts";
+import { bookById, books, readPassageDraft, savePassageDraft } from "../model/lore.ts";
 import { openDialog } from "../model/page.ts";
-import { session } from "../model/story.ts";
+import { session } from "../model/session-store.ts";
 import { EntryFields, newEntryOf } from "./entry.tsx";
 import { Modal, Waiting } from "./parts.tsx";
 import type { Passage } from "../model/dialog.d.ts";
@@ -41,7 +41,7 @@ export function KeepLore({ passage }: { passage: Passage }) {
 const ANOTHER = "another";
 
 function Form({ passage, read }: { passage: Passage; read: Read }) {
-  const begun = useRef(keepingOf(passage)).current;
+  const begun = useRef(readPassageDraft(passage)).current;
   const form = useRef<HTMLFormElement | null>(null);
   const suggested = useRef(keywordsOf(read.text, read.names)).current;
   const name = read.title || (suggested.find((word) => !read.names.includes(word)) ?? suggested[0] ?? "");
@@ -56,7 +56,7 @@ function Form({ passage, read }: { passage: Passage; read: Read }) {
   const keep = () => {
     const typed = new FormData(form.current as HTMLFormElement);
     const { comment = "", content = "", constant = false } = newEntryOf(typed, []);
-    putKeeping(passage, {
+    savePassageDraft(passage, {
       mine: { comment, content, constant, key: keys.peek() },
       where: where.peek(),
       book: String(typed.get("book") ?? begun?.book ?? ""),
@@ -77,7 +77,7 @@ function Form({ passage, read }: { passage: Passage; read: Read }) {
   const isFirst = useRef(true);
   useLayoutEffect(() => keys.subscribe(() => (isFirst.current ? (isFirst.current = false) : keep())), []);
   // Unmounting deletes the draft, because the user has saved or cancelled. A reload keeps it: it does not run this.
-  useLayoutEffect(() => () => putKeeping(passage, null), []);
+  useLayoutEffect(() => () => savePassageDraft(passage, null), []);
   const save = async (event: Event) => {
     event.preventDefault();
     if (busy.current) return;

@@ -4,7 +4,7 @@ import { dropLabel, putLabel, renameLabel } from "../actions/stash.ts";
 import { t } from "../lib/i18n.ts";
 import { labelsOf } from "../model/arrangement.ts";
 import { openDialog } from "../model/page.ts";
-import { head } from "../model/story.ts";
+import { head } from "../model/session-store.ts";
 import { Modal, icon } from "./parts.tsx";
 import { takeFocus } from "./sure.tsx";
 import type { Id, Label } from "../lib/wire.d.ts";

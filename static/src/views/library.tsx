@@ -7,8 +7,8 @@ import { ago, moment, t } from "../lib/i18n.ts";
 import { excerpt } from "../lib/excerpt.ts";
 import { favouritesFirst } from "../lib/character-list.ts";
 import { plain, sentence, withNames } from "../lib/text.ts";
-import { characterById, loading, models, moreSessions, sessions, spokenModels } from "../model/library.ts";
-import { dialog, keptAt, openDialog } from "../model/page.ts";
+import { characterById, loading, models, moreSessions, sessions, chatModels } from "../model/library.ts";
+import { dialog, offlineCopyAt, openDialog } from "../model/page.ts";
 import { Avatar, Blank, Menu, Waiting, icon, later } from "./parts.tsx";
 import type { Character, ModelInfo, Session } from "../lib/wire.d.ts";
 
@@ -53,9 +53,9 @@ function Contents() {
   // A new user gets the offer to connect a model beside the other ways to begin, and not a second time below.
   const offersModel =
     first &&
-    keptAt.value === null &&
+    offlineCopyAt.value === null &&
     models.value !== null &&
-    spokenModels.value.length === 0 &&
+    chatModels.value.length === 0 &&
     (models.value.problems ?? []).length === 0;
   return (
     <>
@@ -98,7 +98,7 @@ function Contents() {
         </ul>
         {others.length > MANY && <Characters all={others} card={managed} />}
       </section>
-      {!offersModel && (keptAt.value === null || spokenModels.value.length > 0) && <Models />}
+      {!offersModel && (offlineCopyAt.value === null || chatModels.value.length > 0) && <Models />}
       <Transfers />
     </>
   );
@@ -240,7 +240,7 @@ const toolsOf = ({ tools }: ModelInfo) =>
   );
 
 export function Models() {
-  const list = spokenModels.value;
+  const list = chatModels.value;
   const problems = models.value?.problems ?? [];
   return (
     <section aria-labelledby="models" class="models">

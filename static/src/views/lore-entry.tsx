@@ -4,15 +4,15 @@ import { Fragment, h, useLayoutEffect, useRef, useSignal } from "../../vendor/pr
 import { addEntry, writeEntry } from "../actions/lore.ts";
 import { t } from "../lib/i18n.ts";
 import { idempotencyKeys } from "../lib/idempotency-keys.ts";
-import { alike, draftOf, keepDraft } from "../model/lore.ts";
+import { looksSame, readEntryDraft, saveEntryDraft } from "../model/lore.ts";
 import { EntryFields, entryOf, titleOf } from "./entry.tsx";
 import { icon } from "./parts.tsx";
 import { takeFocus } from "./sure.tsx";
 import type { Id, LoreEntry } from "../lib/wire.d.ts";
-import type { Words } from "../model/lore.ts";
+import type { EditableEntry } from "../model/lore.ts";
 
 /** What happened to the entry during the edit. `now`: as stored elsewhere; `mine`: the own text before taking `now`. */
-type Meanwhile = { is: "changed"; now: LoreEntry } | { is: "taken"; mine: Words } | { is: "gone" };
+type Meanwhile = { is: "changed"; now: LoreEntry } | { is: "taken"; mine: EditableEntry } | { is: "gone" };
 
 interface EntryFormProps {
   bookId: Id;
@@ -22,7 +22,7 @@ interface EntryFormProps {
 
 export function EntryForm({ bookId, entry, done }: EntryFormProps) {
   const uid = entry ? String(entry.uid) : null;
-  const draft = useRef(draftOf(bookId, uid)).current;
+  const draft = useRef(readEntryDraft(bookId, uid)).current;
   /** The stored entry when the edit began, or as the user last saw it. */
   const before = useRef(draft ? draft.before : entry);
   const start = useRef<Partial<LoreEntry>>(before.current ?? {}).current;
@@ -31,13 +31,17 @@ export function EntryForm({ bookId, entry, done }: EntryFormProps) {
   const meanwhile = useSignal<Meanwhile | null>(null);
   const keyFor = useRef(idempotencyKeys()).current;
   const busy = useRef(false);
-  const words = (): Words => {
+  const words = (): EditableEntry => {
     const typed = new FormData(form.current as HTMLFormElement);
-    return { ...entryOf(typed, keys.peek()), disable: !typed.has("on"), vectorized: typed.has("vectorized") } as Words;
+    return {
+      ...entryOf(typed, keys.peek()),
+      disable: !typed.has("on"),
+      vectorized: typed.has("vectorized"),
+    } as EditableEntry;
   };
   const keep = () => {
     const mine = words();
-    keepDraft(bookId, uid, alike(mine, before.current ?? {}) ? null : { mine, before: before.current });
+    saveEntryDraft(bookId, uid, looksSame(mine, before.current ?? {}) ? null : { mine, before: before.current });
   };
   const fill = (from: Partial<LoreEntry>) => {
     const field = (name: string) => form.current?.elements.namedItem(name) as HTMLInputElement;
@@ -52,9 +56,9 @@ export function EntryForm({ bookId, entry, done }: EntryFormProps) {
   useLayoutEffect(() => (draft ? fill(draft.mine) : undefined), []);
   useLayoutEffect(() => keys.subscribe(keep), []);
   // Unmounting deletes the draft, because the user has saved or cancelled. A reload keeps it: it does not run this.
-  useLayoutEffect(() => () => keepDraft(bookId, uid, null), []);
+  useLayoutEffect(() => () => saveEntryDraft(bookId, uid, null), []);
   const leave = (written: LoreEntry | null) => {
-    keepDraft(bookId, uid, null);
+    saveEntryDraft(bookId, uid, null);
     done(written);
   };
 
@@ -88,7 +92,7 @@ export function EntryForm({ bookId, entry, done }: EntryFormProps) {
     fill(now);
     meanwhile.value = { is: "taken", mine };
   };
-  const backToMine = (mine: Words) => {
+  const backToMine = (mine: EditableEntry) => {
     fill(mine);
     meanwhile.value = null;
   };

@@ -15,7 +15,7 @@ import { addEnglish, ago, moment, t } from "../lib/i18n.ts";
 import { onTabVisible } from "../lib/tab-visibility.ts";
 import { idempotencyKeys } from "../lib/idempotency-keys.ts";
 import cards from "../lib/strings/en-cards.ts";
-import { begunIn, bookById, books } from "../model/lore.ts";
+import { entryDraftsIn, bookById, books } from "../model/lore.ts";
 import { Book } from "./lorebook.tsx";
 import { Rules } from "./lore-rules.tsx";
 import { Blank, Modal, Waiting, icon } from "./parts.tsx";
@@ -161,7 +161,7 @@ function Row({ book: { id, name, entryCount, updatedAt }, isLast, open, drop }: 
       <article aria-label={name}>
         <h3>{name}</h3>
         <p class="aside">
-          {begunIn(id).length > 0 && (
+          {entryDraftsIn(id).length > 0 && (
             <>
               <span class="chip on">{t("lore.begun")}</span>{" "}
             </>

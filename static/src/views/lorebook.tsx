@@ -5,7 +5,7 @@ import { excerpt } from "../lib/excerpt.ts";
 import { t } from "../lib/i18n.ts";
 import { onTabVisible } from "../lib/tab-visibility.ts";
 import { plain } from "../lib/text.ts";
-import { begunIn, draftOf, keepDraft } from "../model/lore.ts";
+import { entryDraftsIn, readEntryDraft, saveEntryDraft } from "../model/lore.ts";
 import { titleOf } from "./entry.tsx";
 import { HoldsFor } from "./holds.tsx";
 import { EntryForm } from "./lore-entry.tsx";
@@ -78,7 +78,7 @@ export function Book({ id, opened, back }: { id: Id; opened: string | null; back
   const open =
     at === NEW
       ? null
-      : (entries.value.find(({ uid }) => String(uid) === at) ?? (at === null ? null : draftOf(id, at)?.before));
+      : (entries.value.find(({ uid }) => String(uid) === at) ?? (at === null ? null : readEntryDraft(id, at)?.before));
   const done = (written: LoreEntry | null) => {
     if (written) put(written);
     last.value = written ? String(written.uid) : typeof at === "string" ? at : null;
@@ -164,15 +164,15 @@ export function Book({ id, opened, back }: { id: Id; opened: string | null; back
 
 /** The unsaved drafts of this lorebook from before a reload of the page. */
 function Unsaved({ id, goOn }: { id: Id; goOn: (uid: string | null) => void }) {
-  const begun = useSignal(begunIn(id));
+  const begun = useSignal(entryDraftsIn(id));
   const drop = (uid: string | null) => {
-    keepDraft(id, uid, null);
-    begun.value = begunIn(id);
+    saveEntryDraft(id, uid, null);
+    begun.value = entryDraftsIn(id);
   };
   return (
     <>
       {begun.value.map((uid) => {
-        const { mine } = draftOf(id, uid) ?? {};
+        const { mine } = readEntryDraft(id, uid) ?? {};
         const name =
           mine && (mine.comment || mine.content)
             ? excerpt(plain(mine.comment || mine.content.slice(0, MAX_TEXT)), 60)

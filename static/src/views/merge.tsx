@@ -7,8 +7,8 @@ import { t } from "../lib/i18n.ts";
 import { fault } from "../lib/fields.ts";
 import { valueAt } from "../lib/text.ts";
 import { openDialog } from "../model/page.ts";
-import { head } from "../model/story.ts";
-import { isWithheld, labelOf, nameOf, rows } from "../model/world.ts";
+import { head } from "../model/session-store.ts";
+import { isWithheld, labelOf, valueText, rows } from "../model/world.ts";
 import { ApiError } from "../net/api.ts";
 import { Field } from "./edit-value.tsx";
 import { Labels } from "./label.tsx";
@@ -207,7 +207,7 @@ function Choice({ open, wrong, put }: { open: Open; wrong: string; put: (value: 
   const own = useSignal(false);
   const row = rowOf(open);
   const value = (it: Json | undefined) =>
-    it === undefined ? (path.startsWith("/") ? t("change.gone") : "") : nameOf(row, it);
+    it === undefined ? (path.startsWith("/") ? t("change.gone") : "") : valueText(row, it);
   const isOut = isWithheld(path);
   const side = (which: "ours" | "theirs", it: Json | undefined) => (
     <label class="check">

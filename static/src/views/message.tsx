@@ -10,14 +10,14 @@ import { failureDetail } from "../lib/model-failure.ts";
 import { visiblePart } from "../lib/hidden-tags.ts";
 import { isWestern, sentence } from "../lib/text.ts";
 import { codedMessageText } from "../lib/coded-message.ts";
-import { chosen } from "../model/arrangement.ts";
-import { fanned } from "../model/way.ts";
+import { selectedIds } from "../model/arrangement.ts";
+import { openSiblings } from "../model/turn-bar.ts";
 import { characterById } from "../model/library.ts";
-import { seenNotes, seenProblems } from "../model/secrets.ts";
-import { editing, familyOf, nodeOf, unread } from "../model/story.ts";
+import { visibleNotes, visibleProblems } from "../model/secrets.ts";
+import { editedMessage, siblingsOf, nodeOf, unread } from "../model/session-store.ts";
 import { streamOf } from "../model/stream.ts";
-import { isLinear, placeAmongSiblings, wentOnFrom } from "../tree/line.ts";
-import { nameOf } from "../tree/speaker.ts";
+import { isLinear, placeAmongSiblings, continuedVersions } from "../tree/shown-branch.ts";
+import { speakerName } from "../tree/speaker.ts";
 import { familyKey } from "../tree/turns.ts";
 import { TurnChanges } from "./changes.tsx";
 import { dropOn, handleOf } from "./drag.ts";
@@ -36,7 +36,7 @@ export function Message({ id, last }: { id: Id; last: boolean }) {
   const node = nodeOf(id);
   const swipe = useRef({ x: 0, y: 0 });
   if (!node) return null;
-  const name = nameOf(node);
+  const name = speakerName(node);
   const touched = (event: TouchEvent) => swiped(node, swipe.current, event);
   // A linear session shows all messages of its line, whatever the tree says of them.
   const isLeftOut = node.isEnabled === false && !isLinear.value;
@@ -80,7 +80,7 @@ export function Message({ id, last }: { id: Id; last: boolean }) {
             </span>
           )}
         </header>
-        {editing.value === id ? <EditForm node={node} last={last} /> : <Body node={node} />}
+        {editedMessage.value === id ? <EditForm node={node} last={last} /> : <Body node={node} />}
         {!isLinear.value && <Provenance node={node} />}
         {node.status === "complete" && <TurnChanges nid={id} />}
         <footer>
@@ -89,11 +89,11 @@ export function Message({ id, last }: { id: Id; last: boolean }) {
             {toolsOf(node).map((command) => (
               <CommandButton key={command} id={command} node={node} wide={last && command === "message.reroll"} />
             ))}
-            {chosen.value && canArrange(node) && (
+            {selectedIds.value && canArrange(node) && (
               <label class="pick">
                 <input
                   type="checkbox"
-                  checked={chosen.value.includes(id)}
+                  checked={selectedIds.value.includes(id)}
                   onClick={(event: MouseEvent) => pick(id, event.shiftKey)}
                 />
                 <span>{t("chosen.pick")}</span>
@@ -104,7 +104,7 @@ export function Message({ id, last }: { id: Id; last: boolean }) {
           </div>
         </footer>
       </article>
-      {fanned.value === familyKey(node) && !isLinear.value && familyOf(node).value.length > 1 && (
+      {openSiblings.value === familyKey(node) && !isLinear.value && siblingsOf(node).value.length > 1 && (
         <Versions node={node} />
       )}
     </li>
@@ -137,7 +137,7 @@ export function Body({ node }: { node: ChatNode }) {
       <Words node={node} />
       {node.status === "error" && <Failure node={node} />}
       {node.metadata?.isTruncated && node.status === "complete" && <p class="aside">{t("message.cut")}</p>}
-      {seenNotes(node.notes ?? []).map((note, i) => (
+      {visibleNotes(node.notes ?? []).map((note, i) => (
         <p key={i} class="aside note" title={note.plugin}>
           {codedMessageText({ ...note, message: note.text })}
         </p>
@@ -291,7 +291,7 @@ const HARMLESS = new Set(["clamped", "rounded", "nothing_there"]);
 const UNKEPT = "values_failed";
 
 function Problems({ node }: { node: ChatNode }) {
-  const all = seenProblems(node.problems ?? []);
+  const all = visibleProblems(node.problems ?? []);
   const harmless = all.filter(({ code }) => HARMLESS.has(code));
   // The other model that failed to write the values is not a rule.
   const unkept = all.filter(({ code }) => code === UNKEPT);
@@ -335,7 +335,7 @@ function SiblingSwitch({ node }: { node: ChatNode }) {
   }, [node.id, count]);
   void read.value;
   if (count < 2 || isLinear.value) return null;
-  const followed = wentOnFrom(node);
+  const followed = continuedVersions(node);
   const place = [t("siblings.place", { i: index + 1, n: count }), followed[index] ? "" : t("siblings.candidate")]
     .filter(Boolean)
     .join(", ");
@@ -351,14 +351,14 @@ function SiblingSwitch({ node }: { node: ChatNode }) {
   );
   return (
     <div class="siblings" role="group" aria-label={place}>
-      {familyOf(node).value.some((id) => unread.value.includes(id)) && <b class="new">{t("unread.new")}</b>}
+      {siblingsOf(node).value.some((id) => unread.value.includes(id)) && <b class="new">{t("unread.new")}</b>}
       {arrow("previous", "left", index > 0)}
       <button
         type="button"
         class="count"
         aria-label={t("siblings.all", { i: index + 1, n: count })}
         title={`${t("command.versions")} (V)`}
-        aria-expanded={fanned.value === familyKey(node)}
+        aria-expanded={openSiblings.value === familyKey(node)}
         onClick={() => run("message.versions", node)}
       >
         <span>

@@ -1,7 +1,7 @@
 // The filters and the sort order of a search: chips below the search field.
 import { h } from "../../vendor/preact.js";
 import { t } from "../lib/i18n.ts";
-import { session } from "../model/story.ts";
+import { session } from "../model/session-store.ts";
 import { icon } from "./parts.tsx";
 import type { SearchQuery } from "../lib/wire.d.ts";
 import type { Signal } from "../../vendor/preact.js";

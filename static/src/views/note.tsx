@@ -2,9 +2,9 @@
 import { h, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { changeNote } from "../actions/note.ts";
 import { t } from "../lib/i18n.ts";
-import { keepBegun } from "../model/begun.ts";
+import { saveFormDraft } from "../model/form-drafts.ts";
 import { openDialog } from "../model/page.ts";
-import { session } from "../model/story.ts";
+import { session } from "../model/session-store.ts";
 import { fieldsOf, fillIn, useBegun } from "./begun.ts";
 import { Modal } from "./parts.tsx";
 import type { AuthorsNote } from "../lib/wire.d.ts";
@@ -20,7 +20,7 @@ export function Note() {
   const begun = useBegun(key);
   const form = useRef<HTMLFormElement | null>(null);
   const place = useSignal((begun?.place ?? note.place) as AuthorsNote["place"]);
-  const keep = () => form.current && keepBegun(key, fieldsOf(form.current));
+  const keep = () => form.current && saveFormDraft(key, fieldsOf(form.current));
   useLayoutEffect(() => {
     if (begun && form.current) fillIn(form.current, begun);
   }, []);

@@ -6,8 +6,8 @@ import { addEnglish, locale, t } from "../lib/i18n.ts";
 import { hideImages, hostsIn, showImages } from "../lib/remote-images.ts";
 import words from "../lib/strings/en-outside.ts";
 import { characterById } from "../model/library.ts";
-import { askedAt, outsideOf } from "../model/outside.ts";
-import { nodeOf } from "../model/story.ts";
+import { askingMessage, imagePermissionOf } from "../model/remote-images.ts";
+import { nodeOf } from "../model/session-store.ts";
 import { icon } from "./parts.tsx";
 import type { ChatNode, Id } from "../lib/wire.d.ts";
 
@@ -26,7 +26,7 @@ const wayOf = (cid: Id) => ({ at: (address: string) => pictureAt(cid, address), 
 export function usePictures(host: { current: HTMLElement | null }, id: Id, drawnFor: unknown[]) {
   const cid = cardOf(nodeOf(id));
   const hosts = useSignal<string[]>([]);
-  const allowed = cid === null ? null : outsideOf(cid).value.allowed;
+  const allowed = cid === null ? null : imagePermissionOf(cid).value.allowed;
   useLayoutEffect(() => {
     const found = cid && host.current ? hostsIn(host.current) : [];
     if (found.join() !== hosts.peek().join()) hosts.value = found;
@@ -38,8 +38,8 @@ export function usePictures(host: { current: HTMLElement | null }, id: Id, drawn
   }, [id, cid, allowed, ...drawnFor]);
   const has = hosts.value.length > 0;
   useLayoutEffect(() => (cid && has ? meetPictures(cid, id) : undefined), [id, cid, has]);
-  return cid && has && askedAt(cid) === id ? (
-    <Question cid={cid} id={id} hosts={hosts.value} isWanted={outsideOf(cid).value.wanted === id} />
+  return cid && has && askingMessage(cid) === id ? (
+    <Question cid={cid} id={id} hosts={hosts.value} isWanted={imagePermissionOf(cid).value.wanted === id} />
   ) : null;
 }
 
@@ -51,7 +51,7 @@ export function showPicturesNow(host: HTMLElement, node: ChatNode) {
   const cid = cardOf(node);
   if (!cid || !host.querySelector("[data-outside]")) return;
   learnOutside(cid);
-  if (outsideOf(cid).value.allowed === true) showImages(host, node.id, wayOf(cid));
+  if (imagePermissionOf(cid).value.allowed === true) showImages(host, node.id, wayOf(cid));
 }
 
 /**

@@ -23,22 +23,32 @@ import { excerpt } from "../lib/excerpt.ts";
 import { drawn as onScreen, isFocusLost } from "../lib/focus.ts";
 import { addEnglish, clock, locale, moment, t } from "../lib/i18n.ts";
 import words from "../lib/strings/en-overview.ts";
-import { chosen, fragments, labels, moving, stashBeside } from "../model/arrangement.ts";
-import { compared, cursor, failure, isMarking, isOverStash, marked, reading, runs, sides } from "../model/overview.ts";
-import { editing, loading, nodeOf, purges, session } from "../model/story.ts";
-import { isLinear } from "../tree/line.ts";
+import { selectedIds, fragments, labels, moving, isStashOpen } from "../model/arrangement.ts";
 import {
-  aim,
-  beginningOf,
-  carriedIn,
-  chosenCards,
+  compared,
+  cursor,
+  failure,
+  isSelecting,
+  isOverStash,
+  selected,
+  openMessage,
+  areRunsFolded,
+  areSidesFolded,
+} from "../model/overview.ts";
+import { editedMessage, loading, nodeOf, purgeCount, session } from "../model/session-store.ts";
+import { isLinear } from "../tree/shown-branch.ts";
+import {
+  moveTarget,
+  previewOf,
+  movedMessage,
+  selectedCards,
   comparedCards,
-  drawn,
-  placeName,
-  placeOf,
-  shownFor,
+  drawnTree,
+  labelAt,
+  cursorMessage,
+  visibleMessage,
 } from "../tree/overview.ts";
-import { nameOf } from "../tree/speaker.ts";
+import { speakerName } from "../tree/speaker.ts";
 import { Labels } from "./label.tsx";
 import { Body } from "./message.tsx";
 import { MessageMenu } from "./message-menu.tsx";
@@ -47,7 +57,7 @@ import { Failed } from "./reading.tsx";
 import "./tree-canvas.ts";
 import { STATES, Walk } from "./tree-walk.tsx";
 import type { Key } from "../lib/i18n.ts";
-import type { Drawn } from "../tree/overview.ts";
+import type { DrawnTree } from "../tree/overview.ts";
 import type { TreeCanvas } from "./tree-canvas.ts";
 import type { Scene } from "./tree-paint.ts";
 
@@ -59,10 +69,10 @@ const Compared = later(() => import("./tree-compare.tsx").then((module) => modul
 export function Overview() {
   const sid = session.value?.id;
   const isOpen = loading.value.state === "ready";
-  const texts = purges.value;
+  const texts = purgeCount.value;
   useEffect(() => (isOpen ? followOutline() : undefined), [sid, isOpen, texts]);
   // Selecting and editing messages happen in the chat, and a linear session has no tree view.
-  const isElsewhere = isOpen && (isLinear.value || chosen.value !== null || editing.value !== null);
+  const isElsewhere = isOpen && (isLinear.value || selectedIds.value !== null || editedMessage.value !== null);
   useEffect(() => {
     if (isElsewhere) leaveTree();
   }, [isElsewhere]);
@@ -76,7 +86,7 @@ export function Overview() {
 }
 
 function Content() {
-  const tree = drawn.value;
+  const tree = drawnTree.value;
   if (tree && tree.outline.size > 1) return <Whole key={session.value?.id} tree={tree} />;
   const rest = tree ? (
     <Blank symbol="tree" title={t("tree.empty")} hint={t("tree.emptyHint")} />
@@ -116,30 +126,30 @@ const BackButton = () => (
 );
 
 /** Returns what the canvas draws of the tree now. */
-function sceneOf(tree: Drawn): Scene {
+function sceneOf(tree: DrawnTree): Scene {
   const { outline, cards, layout, head } = tree;
   return {
     outline,
     cards,
     layout,
     head: cards.cardOf[head] ?? -1,
-    cursor: cards.cardOf[placeOf(tree)] ?? -1,
-    marked: chosenCards.value,
+    cursor: cards.cardOf[cursorMessage(tree)] ?? -1,
+    marked: selectedCards.value,
     compared: comparedCards.value,
-    carried: cards.cardOf[carriedIn(outline)] ?? -1,
-    aim: aim.value && { card: cards.cardOf[aim.value.n] ?? -1, isPlace: aim.value.why === null },
-    words: (n) => beginningOf(outline, n) || t("tree.wordless"),
-    label: (n) => placeName(outline, n),
+    carried: cards.cardOf[movedMessage(outline)] ?? -1,
+    aim: moveTarget.value && { card: cards.cardOf[moveTarget.value.n] ?? -1, isPlace: moveTarget.value.why === null },
+    words: (n) => previewOf(outline, n) || t("tree.wordless"),
+    label: (n) => labelAt(outline, n),
     runText: (n) => t("tree.run", { n }),
     beginning: t("tree.beginning"),
   };
 }
 
-function Whole({ tree }: { tree: Drawn }) {
+function Whole({ tree }: { tree: DrawnTree }) {
   const ref = useRef<TreeCanvas | null>(null);
   const box = useRef<HTMLDivElement | null>(null);
   const legend = useSignal(false);
-  const at = placeOf(tree);
+  const at = cursorMessage(tree);
   const focusTree = () =>
     (box.current?.querySelector("[role=tree]") as HTMLElement | null | undefined)?.focus({ preventScroll: true });
   const menu = async (n: number) => {
@@ -167,17 +177,17 @@ function Whole({ tree }: { tree: Drawn }) {
       mark: (n) => (focusTree(), turnMark(n)),
       choose: (all) => (focusTree(), markAlso(all)),
     };
-    canvas.show(sceneOf(tree), placeOf(tree));
+    canvas.show(sceneOf(tree), cursorMessage(tree));
     canvas.center(tree.head);
     if (isFocusLost() || !box.current?.contains(document.activeElement)) focusTree();
   }, []);
   const named = labels.value;
   const language = locale.value;
-  const over = aim.value;
+  const over = moveTarget.value;
   const carried = moving.value;
-  const marks = marked.value;
+  const marks = selected.value;
   const two = compared.value;
-  const isChoosing = isMarking.value;
+  const isChoosing = isSelecting.value;
   useLayoutEffect(() => ref.current?.show(sceneOf(tree), at), [tree, at, named, language, over, carried, marks, two]);
   useLayoutEffect(() => void (ref.current && (ref.current.isMarking = isChoosing)), [isChoosing]);
   useEffect(() => {
@@ -192,8 +202,8 @@ function Whole({ tree }: { tree: Drawn }) {
     if (isFocusLost()) focusTree();
   }, [carried]);
   const place = cursor.value;
-  const isRead = reading.value;
-  const isOpen = stashBeside.value;
+  const isRead = openMessage.value;
+  const isOpen = isStashOpen.value;
   // A drawer that was already open does not take the focus from the tree.
   const wasLeftOpen = useRef(isOpen);
   if (!isOpen) wasLeftOpen.current = false;
@@ -210,7 +220,7 @@ function Whole({ tree }: { tree: Drawn }) {
   useEffect(() => {
     if (two)
       void onScreen().then(() =>
-        ref.current?.frame([two.from, two.to].map((id) => shownFor(tree, tree.outline.at.get(id) ?? 0))),
+        ref.current?.frame([two.from, two.to].map((id) => visibleMessage(tree, tree.outline.at.get(id) ?? 0))),
       );
   }, [two]);
   useEffect(() => void onScreen().then(() => ref.current?.reveal(at)), [isOpen]);
@@ -267,8 +277,8 @@ const AIMED = 60;
 const unquoted = (text: string) => text.replace(/^["“]+/, "").replace(/["”]+$/, "");
 
 /** Shows what is moved, its target, and why it cannot go there. */
-function MovingBar({ tree, focusTree }: { tree: Drawn; focusTree: () => void }) {
-  const to = aim.value;
+function MovingBar({ tree, focusTree }: { tree: DrawnTree; focusTree: () => void }) {
+  const to = moveTarget.value;
   const what = moving.value;
   // A user who started the move from a menu continues with the keyboard in the tree.
   useEffect(() => {
@@ -286,7 +296,7 @@ function MovingBar({ tree, focusTree }: { tree: Drawn; focusTree: () => void }) 
       ? t(`tree.refused.${to.why}`)
       : to.n === 0
         ? t("tree.aimFirst")
-        : t("tree.aim", { text: unquoted(excerpt(beginningOf(tree.outline, to.n), AIMED)) || t("tree.wordless") }));
+        : t("tree.aim", { text: unquoted(excerpt(previewOf(tree.outline, to.n), AIMED)) || t("tree.wordless") }));
   return (
     <div class="tree-bar peek" role="status">
       {icon(what?.isCopy ? "copyTo" : "move")}
@@ -311,7 +321,7 @@ const CHOSEN = ["tree.compare", "tree.leaveOut", "tree.putBack", "tree.copy", "t
 const ChosenBar = () => (
   <div class="tree-bar peek" role="status">
     {icon("check")}
-    <p>{t("chosen.text", { n: marked.value.size })}</p>
+    <p>{t("chosen.text", { n: selected.value.size })}</p>
     <div class="chosen">
       {CHOSEN.map((id) => (
         <CommandButton key={id} id={id} wide />
@@ -326,13 +336,13 @@ const ChosenBar = () => (
  */
 function pick(n: number) {
   if (moving.peek()) return (holdOver(n), void putHere());
-  const { cards } = drawn.peek() ?? {};
+  const { cards } = drawnTree.peek() ?? {};
   if ((cards?.count[cards.cardOf[n] ?? 0] ?? 1) > 1) turnFold(n);
   else void readMessage(n);
 }
 
 /** Returns how many messages are visible, on their own cards or in runs. */
-const shownIn = ({ cards }: Drawn) => cards.count.reduce((sum, count) => sum + count, 0) - 1;
+const shownIn = ({ cards }: DrawnTree) => cards.count.reduce((sum, count) => sum + count, 0) - 1;
 
 interface ToolsProps {
   canvas: () => TreeCanvas | null;
@@ -348,9 +358,9 @@ function Tools({ canvas, head, legend }: ToolsProps) {
   );
   return (
     <div class="tree-tools" role="group" aria-label={t("tree.tools")}>
-      {tool("tree.sides", "sides", turnSides, sides.value)}
-      {tool("tree.runs", "summarise", turnRuns, runs.value)}
-      {tool("tree.marking", "check", turnMarking, isMarking.value)}
+      {tool("tree.sides", "sides", turnSides, areSidesFolded.value)}
+      {tool("tree.runs", "summarise", turnRuns, areRunsFolded.value)}
+      {tool("tree.marking", "check", turnMarking, isSelecting.value)}
       <i />
       {tool("tree.farther", "line", () => canvas()?.farther())}
       {tool("tree.closer", "plus", () => canvas()?.closer())}
@@ -374,7 +384,7 @@ function StashButton() {
       data-takes="stash"
       aria-label={name}
       title={`${name} (D)`}
-      aria-pressed={stashBeside.value}
+      aria-pressed={isStashOpen.value}
       onClick={() => run("session.stash")}
     >
       {icon("stash")}
@@ -402,9 +412,9 @@ const HERE = [
   "message.why",
 ];
 
-function Reading({ tree, back }: { tree: Drawn; back: () => void }) {
-  const node = nodeOf(reading.value);
-  const n = tree.outline.at.get(reading.value ?? "") ?? -1;
+function Reading({ tree, back }: { tree: DrawnTree; back: () => void }) {
+  const node = nodeOf(openMessage.value);
+  const n = tree.outline.at.get(openMessage.value ?? "") ?? -1;
   const keys = (event: KeyboardEvent) => {
     if (event.key !== "Escape" || document.querySelector(":popover-open")) return;
     event.preventDefault();
@@ -419,11 +429,11 @@ function Reading({ tree, back }: { tree: Drawn; back: () => void }) {
     <article
       class="tree-message"
       tabindex={-1}
-      aria-label={t("message.by", { name: nameOf(node), time: clock(node.timestamp) })}
+      aria-label={t("message.by", { name: speakerName(node), time: clock(node.timestamp) })}
       onKeyDown={keys}
     >
       <header>
-        <b>{nameOf(node)}</b>
+        <b>{speakerName(node)}</b>
         <time datetime={node.timestamp} title={moment(node.timestamp)}>
           {clock(node.timestamp)}
         </time>

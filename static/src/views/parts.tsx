@@ -8,7 +8,7 @@ import { ignoreFetchFailure } from "../lib/modules.ts";
 import { initial, sentence } from "../lib/text.ts";
 import { codedMessageText } from "../lib/coded-message.ts";
 import { dialog, dismiss, notices, openDialog } from "../model/page.ts";
-import { focusField } from "../model/story.ts";
+import { requestFieldFocus } from "../model/session-store.ts";
 import type { ComponentChildren, ComponentType, VNode } from "../../vendor/preact.js";
 import type { ChatNode, Problem } from "../lib/wire.d.ts";
 import type { Notice } from "../model/page.ts";
@@ -279,7 +279,7 @@ function NoticeBox({ notice: { id, tone, stays, text, hint, act, go } }: { notic
   }, []);
   const close = () => {
     dismiss(id);
-    focusField();
+    requestFieldFocus();
   };
   return (
     <div ref={ref} class={`notice ${tone}`} role={tone === "error" ? "alert" : "status"}>

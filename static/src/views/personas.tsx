@@ -4,7 +4,7 @@ import { keepPersona, playAs, readPersonas, removePersona } from "../actions/per
 import { addEnglish, t } from "../lib/i18n.ts";
 import words from "../lib/strings/en-cards.ts";
 import { idempotencyKeys } from "../lib/idempotency-keys.ts";
-import { session } from "../model/story.ts";
+import { session } from "../model/session-store.ts";
 import { Avatar, Blank, Modal, Waiting, icon } from "./parts.tsx";
 import type { Signal } from "../../vendor/preact.js";
 import type { Persona } from "../lib/wire.d.ts";

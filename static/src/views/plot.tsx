@@ -7,7 +7,7 @@ import { drawable, readSeries } from "../actions/plot.ts";
 import { turningPoints, valueOn } from "../lib/chart.ts";
 import { t } from "../lib/i18n.ts";
 import { compactJson } from "../lib/text.ts";
-import { head, purges } from "../model/story.ts";
+import { head, purgeCount } from "../model/session-store.ts";
 import { namesOf } from "../tree/branches.ts";
 import { Chart, SHAPES } from "./chart.tsx";
 import { Modal, Waiting } from "./parts.tsx";
@@ -33,11 +33,11 @@ export function Plot() {
   const path = useSignal(values[0]?.path ?? "");
   const lines = useSignal<Drawn[] | null>(null);
   const hidden = useSignal<Id[]>([]);
-  useLayoutEffect(() => void (lines.value = null), [purges.value]);
+  useLayoutEffect(() => void (lines.value = null), [purgeCount.value]);
   useLatest(
     () => attempt(() => readLines(path.value)),
     (found) => found && (lines.value = found),
-    [path.value, purges.value],
+    [path.value, purgeCount.value],
   );
   const row = values.find((one) => one.path === path.value);
   const drawn = (lines.value ?? []).filter(({ leafId }) => !hidden.value.includes(leafId));

@@ -7,8 +7,8 @@ import { addEnglish, t } from "../lib/i18n.ts";
 import { onTabVisible } from "../lib/tab-visibility.ts";
 import { idempotencyKeys } from "../lib/idempotency-keys.ts";
 import words from "../lib/strings/en-preset-edit.ts";
-import { forgetUnder } from "../model/begun.ts";
-import { session } from "../model/story.ts";
+import { deleteFormDrafts } from "../model/form-drafts.ts";
+import { session } from "../model/session-store.ts";
 import { Held, useHeld } from "./held.tsx";
 import { Blank, Waiting, icon, isBegun } from "./parts.tsx";
 import { begunIn } from "./preset-part.tsx";
@@ -48,7 +48,7 @@ export function PresetEditor({ id, back, goTo }: { id: Id; back: () => void; goT
   const drop = () => {
     const act = asking.peek();
     asking.value = null;
-    forgetUnder(begunIn(edit));
+    deleteFormDrafts(begunIn(edit));
     void act?.();
   };
   const head = (

@@ -2,7 +2,7 @@
 import { h, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { t } from "../lib/i18n.ts";
 import { REPLACED, newIdentifier, hasPlace, orderOf, partsOf } from "../lib/preset.ts";
-import { keepBegun } from "../model/begun.ts";
+import { saveFormDraft } from "../model/form-drafts.ts";
 import { fieldsOf, fillIn, useBegun } from "./begun.ts";
 import { icon } from "./parts.tsx";
 import { Meanwhile } from "./preset-settings.tsx";
@@ -79,7 +79,8 @@ export function PartForm({ edit, part, isGone = false, title, done }: PartFormPr
       JSON.stringify(value) !== JSON.stringify((before as Record<string, unknown>)[key]);
     return Object.fromEntries(Object.entries(typedIn()).filter(isOther));
   };
-  const keep = () => form.current && keepBegun(key, Object.keys(written()).length > 0 ? fieldsOf(form.current) : null);
+  const keep = () =>
+    form.current && saveFormDraft(key, Object.keys(written()).length > 0 ? fieldsOf(form.current) : null);
   useLayoutEffect(() => {
     if (begun && form.current) fillIn(form.current, begun);
   }, []);

@@ -6,7 +6,7 @@ import { t, optionalText } from "../lib/i18n.ts";
 import { isKnown, moved, orderOf, partsOf } from "../lib/preset.ts";
 import { plain } from "../lib/text.ts";
 import { icon } from "./parts.tsx";
-import { begunUnder } from "../model/begun.ts";
+import { formDraftKeys } from "../model/form-drafts.ts";
 import { PartForm, begunIn } from "./preset-part.tsx";
 import { titleOf } from "./slots.ts";
 import type { PresetPart, WholePreset } from "../lib/wire.d.ts";
@@ -18,7 +18,7 @@ const MAX_TEXT = 1000;
 
 /** Returns the prompt whose unsaved text was kept over a reload: its identifier, or `NEW` for a new one. */
 const begunBefore = (edit: Editing): string | typeof NEW | null =>
-  begunUnder(begunIn(edit)).map((identifier) => identifier || NEW)[0] ?? null;
+  formDraftKeys(begunIn(edit)).map((identifier) => identifier || NEW)[0] ?? null;
 
 interface PromptsProps {
   edit: Editing;

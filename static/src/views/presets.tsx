@@ -16,7 +16,7 @@ import cards from "../lib/strings/en-cards.ts";
 import words from "../lib/strings/en-presets.ts";
 import editWords from "../lib/strings/en-preset-edit.ts";
 import { idempotencyKeys } from "../lib/idempotency-keys.ts";
-import { session } from "../model/story.ts";
+import { session } from "../model/session-store.ts";
 import { copyPreset } from "../actions/preset-edit.ts";
 import { Held, useHeld } from "./held.tsx";
 import { Parts } from "./json.tsx";

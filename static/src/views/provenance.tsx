@@ -2,7 +2,7 @@
 import { h } from "../../vendor/preact.js";
 import { lookAt, toOriginals } from "../actions/provenance.ts";
 import { t } from "../lib/i18n.ts";
-import { nodeOf, session } from "../model/story.ts";
+import { nodeOf, session } from "../model/session-store.ts";
 import { icon } from "./parts.tsx";
 import type { ChatNode } from "../lib/wire.d.ts";
 

@@ -6,14 +6,14 @@ import { t } from "../lib/i18n.ts";
 import { excerpt } from "../lib/excerpt.ts";
 import { plain } from "../lib/text.ts";
 import { openDialog } from "../model/page.ts";
-import { peekNode, purges } from "../model/story.ts";
+import { peekNode, purgeCount } from "../model/session-store.ts";
 import { Modal, Waiting, icon } from "./parts.tsx";
 import { takeFocus } from "./sure.tsx";
 import type { Id, Losses, Piece } from "../lib/wire.d.ts";
 
 export function PurgeMessage({ nid }: { nid: Id }) {
   const close = () => openDialog(null);
-  void purges.value;
+  void purgeCount.value;
   const words = excerpt(plain(peekNode(nid)?.content ?? ""));
   return (
     <Modal title={t("command.purge")}>

@@ -3,7 +3,7 @@
 import { h, useEffect, useSignal } from "../../vendor/preact.js";
 import { wordsFor } from "../actions/failure.ts";
 import { t } from "../lib/i18n.ts";
-import { purges } from "../model/story.ts";
+import { purgeCount } from "../model/session-store.ts";
 import { Blank } from "./parts.tsx";
 import type { ApiError } from "../net/api.ts";
 
@@ -13,7 +13,7 @@ import type { ApiError } from "../net/api.ts";
  * @returns null while the data is loading
  */
 export function useReading<T>(read: () => Promise<T>, about: string): T | ApiError | null {
-  const key = `${about} ${purges.value}`;
+  const key = `${about} ${purgeCount.value}`;
   const answer = useSignal<{ key: string; found: T | ApiError } | null>(null);
   useEffect(() => {
     let isOver = false;

@@ -6,8 +6,8 @@ import { addDocument, changeRecall, readCollections, readDocuments, removeDocume
 import { addEnglish, t } from "../lib/i18n.ts";
 import { idempotencyKeys } from "../lib/idempotency-keys.ts";
 import words from "../lib/strings/en-recall.ts";
-import { tell } from "../model/page.ts";
-import { session } from "../model/story.ts";
+import { notify } from "../model/page.ts";
+import { session } from "../model/session-store.ts";
 import { Blank, Modal, Waiting, icon } from "./parts.tsx";
 import { SummariesOf } from "./summaries.tsx";
 import { Sure } from "./sure.tsx";
@@ -184,7 +184,7 @@ function NewDocument({ names, read }: { names: string[]; read: () => unknown }) 
     );
     if (busy.current) return;
     doneWithErrors();
-    if (!collection || !content) return tell({ tone: "error", text: t("recall.blank") });
+    if (!collection || !content) return notify({ tone: "error", text: t("recall.blank") });
     busy.current = true;
     if (await addDocument(collection, content, keys.current([collection, content]))) {
       (form.elements.namedItem("content") as HTMLTextAreaElement).value = "";

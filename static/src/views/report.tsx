@@ -10,8 +10,8 @@ import { number } from "../lib/units.ts";
 import words from "../lib/strings/en-cards.ts";
 import findings from "../lib/strings/en-findings.ts";
 import { labelFromKey, sentence } from "../lib/text.ts";
-import { openDialog, tell } from "../model/page.ts";
-import { incoming } from "../model/transfers.ts";
+import { openDialog, notify } from "../model/page.ts";
+import { imports } from "../model/transfers.ts";
 import { Modal, icon } from "./parts.tsx";
 import type { RepeatedFinding, FindingGroup, FindingFilter } from "../lib/findings.ts";
 import type { Arrived, Fate, Finding, Report as Told, ReportItem } from "../lib/wire.d.ts";
@@ -26,7 +26,7 @@ const PIECE = 100;
 const SHORT = 5;
 
 export function Report({ report, characterId, n }: { report: Told; characterId: string | null; n: number | null }) {
-  const row = incoming.value.find((one) => one.n === n) ?? null;
+  const row = imports.value.find((one) => one.n === n) ?? null;
   // Stays the same when the row of the import is closed, so that the report does not change its wording.
   const isDry = useRef(row?.isDry === true).current;
   const wanted = useSignal<FindingFilter>({ fate: null, kind: "", text: "" });
@@ -35,7 +35,7 @@ export function Report({ report, characterId, n }: { report: Told; characterId: 
   const copy = async () => {
     const totals = row?.arrived ? [totalsOf(row.arrived, isDry)] : [];
     if (await copyText([...totals, ...report.items.map(asText)].join("\n")))
-      tell({ tone: "quiet", text: t("notice.copied") });
+      notify({ tone: "quiet", text: t("notice.copied") });
   };
   const isLong = report.items.length > SHORT;
   return (

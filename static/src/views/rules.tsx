@@ -8,9 +8,9 @@ import { titlesOf } from "../lib/untrusted-text.ts";
 import words from "../lib/strings/en-rules.ts";
 import { sentence } from "../lib/text.ts";
 import { codedMessageText } from "../lib/coded-message.ts";
-import { models, spokenModels } from "../model/library.ts";
-import { openDialog, tell } from "../model/page.ts";
-import { session } from "../model/story.ts";
+import { models, chatModels } from "../model/library.ts";
+import { openDialog, notify } from "../model/page.ts";
+import { session } from "../model/session-store.ts";
 import { ApiError } from "../net/api.ts";
 import { Blank, Modal, Waiting, icon } from "./parts.tsx";
 import { Failed, useReading } from "./reading.tsx";
@@ -63,7 +63,7 @@ function Form({ all, chosen, again }: FormProps) {
     if (!Array.isArray(kept)) return;
     openDialog(null);
     const but = kept.map((one) => sentence(codedMessageText(one))).join(" ");
-    tell({ tone: "quiet", stays: but !== "", text: t("storyRules.kept"), hint: but });
+    notify({ tone: "quiet", stays: but !== "", text: t("storyRules.kept"), hint: but });
   };
   if (offered.length + gone.length === 0)
     return <Blank symbol="dice" title={t("storyRules.none")} hint={t("storyRules.noneHint")} />;
@@ -101,7 +101,7 @@ function Form({ all, chosen, again }: FormProps) {
 function ValuesBy() {
   useEffect(() => void (models.peek() ?? readHosts()), []);
   const now = session.value?.valuesModel ?? "";
-  const names = [...new Set([now, ...spokenModels.value.map(({ id }) => id)])].filter(Boolean);
+  const names = [...new Set([now, ...chatModels.value.map(({ id }) => id)])].filter(Boolean);
   // Its place is reserved before the models are loaded. If content above a button grows, the button moves away from
   // under a finger.
   if (names.length === 0 && models.value !== null) return null;

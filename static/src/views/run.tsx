@@ -3,7 +3,7 @@ import { Fragment, h } from "../../vendor/preact.js";
 import { excerpt } from "../lib/excerpt.ts";
 import { clock, t } from "../lib/i18n.ts";
 import { quoted } from "../lib/hidden-tags.ts";
-import { nameOf } from "../tree/speaker.ts";
+import { speakerName } from "../tree/speaker.ts";
 import { ReadOnly } from "./message.tsx";
 import { icon } from "./parts.tsx";
 import type { ChatNode, Id } from "../lib/wire.d.ts";
@@ -13,7 +13,7 @@ const BEGINNING = 60;
 
 /** Returns the title of a message. Equal messages differ by their number and time. */
 const titleOf = (node: ChatNode, i: number) =>
-  `${i + 1}. ${nameOf(node)}, ${clock(node.timestamp)}: ${excerpt(quoted(node.display ?? node.content), BEGINNING)}`;
+  `${i + 1}. ${speakerName(node)}, ${clock(node.timestamp)}: ${excerpt(quoted(node.display ?? node.content), BEGINNING)}`;
 
 /** Returns the messages from the first to the last of a run. */
 export function runOf(nodes: ChatNode[], first: Id, last: Id) {
@@ -66,7 +66,7 @@ export function RunChooser({ nodes, first, last, put }: RunChooserProps) {
 /** Renders a message that can only be read. */
 export const Text = ({ node }: { node: ChatNode }) => (
   <li class={node.isEnabled === false ? "disabled" : ""}>
-    <b>{nameOf(node)}</b>
+    <b>{speakerName(node)}</b>
     {node.isEnabled === false && (
       <>
         {" "}

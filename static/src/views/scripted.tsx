@@ -1,34 +1,34 @@
 // Displayed texts, changed by regex scripts of cards, presets and the user.
 import { Fragment, h, useLayoutEffect, useRef } from "../../vendor/preact.js";
 import { t } from "../lib/i18n.ts";
-import { scripting, shownFor } from "../model/scripted.ts";
+import { displayScripts, displayResult } from "../model/display-scripts.ts";
 import type { Key } from "../lib/i18n.ts";
 import type { ChatNode } from "../lib/wire.d.ts";
-import type { Left, Part, Shown } from "../model/scripted.ts";
+import type { LeftOutScript, TextPart, DisplayResult } from "../model/display-scripts.ts";
 
 /** A displayed text. `isComing`: no result has arrived yet, and nothing was shown before. */
-type Seen = Shown & { isChanged: boolean; isComing: boolean };
+type Seen = DisplayResult & { isChanged: boolean; isComing: boolean };
 
 /**
  * Returns a text as changed by the scripts, outside a component but inside a signal effect.
  * @returns null if no result has arrived yet
  */
-export function scriptedNow(node: ChatNode, part: Part, text: string): Shown | null {
-  const by = scripting.value;
+export function scriptedNow(node: ChatNode, part: TextPart, text: string): DisplayResult | null {
+  const by = displayScripts.value;
   const wish = by?.wish(node, part, text);
   if (!by || !wish) return { text, left: [] };
   by.ask(wish);
-  return shownFor(wish);
+  return displayResult(wish);
 }
 
-export function useScripted(node: ChatNode, part: Part, text: string): Seen {
-  const by = scripting.value;
+export function useScripted(node: ChatNode, part: TextPart, text: string): Seen {
+  const by = displayScripts.value;
   const wish = by?.wish(node, part, text) ?? null;
   const isSeen = useRef(false);
   useLayoutEffect(() => {
     if (wish) by?.ask(wish);
   }, [by, wish?.key]);
-  const shown = wish ? shownFor(wish) : { text, left: [] };
+  const shown = wish ? displayResult(wish) : { text, left: [] };
   if (shown) isSeen.current = true;
   return {
     text: shown?.text ?? text,
@@ -38,7 +38,7 @@ export function useScripted(node: ChatNode, part: Part, text: string): Seen {
   };
 }
 
-const WORDS: Record<`${Left["why"]} ${Left["scope"]}`, Key> = {
+const WORDS: Record<`${LeftOutScript["why"]} ${LeftOutScript["scope"]}`, Key> = {
   "slow card": "scripted.slowCard",
   "slow preset": "scripted.slowPreset",
   "slow global": "scripted.slowOwn",
@@ -48,7 +48,7 @@ const WORDS: Record<`${Left["why"]} ${Left["scope"]}`, Key> = {
 };
 
 /** Lists the scripts that were not applied to a text. */
-export const LeftOut = ({ left }: { left: Left[] }) => (
+export const LeftOut = ({ left }: { left: LeftOutScript[] }) => (
   <>
     {left.map(({ name, scope, why }, i) => (
       <p key={i} class="aside skipped">

@@ -2,8 +2,8 @@
 import { Fragment, h, useEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { allowScripts, keepScript, readPreset, readScripts } from "../actions/presets.ts";
 import { t } from "../lib/i18n.ts";
-import { slow } from "../model/scripted.ts";
-import { session } from "../model/story.ts";
+import { slowScripts } from "../model/display-scripts.ts";
+import { session } from "../model/session-store.ts";
 import { Waiting } from "./parts.tsx";
 import { useLatest } from "./reading.tsx";
 import { takeFocus } from "./sure.tsx";
@@ -26,7 +26,7 @@ const PLACES: [number, Key][] = [
 
 /** Returns whether a script took too long on this page; only the page knows this. */
 const isSlow = ({ scope, name, find, replace }: StoryScript) =>
-  slow.value.has(JSON.stringify([scope, name, find, replace]));
+  slowScripts.value.has(JSON.stringify([scope, name, find, replace]));
 
 /** Lists the scripts of others in the open story; nothing if there are none. */
 export function StoryScripts() {

@@ -9,9 +9,9 @@ import { shortcutText } from "../lib/shortcuts.ts";
 import { fits, otherNames } from "../lib/synonyms.ts";
 import { cutAtMarks, unmarked } from "../lib/text.ts";
 import { openDialog } from "../model/page.ts";
-import { peekNode, purges } from "../model/story.ts";
+import { peekNode, purgeCount } from "../model/session-store.ts";
 import { ApiError } from "../net/api.ts";
-import { tail } from "../tree/line.ts";
+import { tail } from "../tree/shown-branch.ts";
 import { Filters, fieldsOf, narrows } from "./narrow.tsx";
 import { Blank, Modal, icon } from "./parts.tsx";
 import type { Command } from "../actions/commands.ts";
@@ -40,7 +40,7 @@ export function Search({ text, focused }: { text: string; focused: Id | null }) 
   const wanted = query.value.trim();
   const listsCommands = useSignal(text.startsWith(">"));
   const forCommands = listsCommands.value;
-  const gone = purges.value;
+  const gone = purgeCount.value;
   const seen = useRef(gone);
   // Runs before the next paint; otherwise an arrow key pressed right after a letter would be undone.
   useLayoutEffect(() => {

@@ -3,12 +3,12 @@ import { h } from "../../vendor/preact.js";
 import { run } from "../actions/commands.ts";
 import "../actions/creator.ts";
 import { t } from "../lib/i18n.ts";
-import { isSecret } from "../model/world.ts";
+import { isShownSecret } from "../model/world.ts";
 import { icon } from "./parts.tsx";
 
 /** Marks a value that players do not see. */
 export const SecretMark = ({ path }: { path: string }) =>
-  isSecret(path) && (
+  isShownSecret(path) && (
     <span class="secret" title={t("secret.mark")}>
       {icon("eyeOff")}
       <span class="hidden">{t("secret.mark")}</span>

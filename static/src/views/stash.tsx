@@ -9,9 +9,9 @@ import { excerpt } from "../lib/excerpt.ts";
 import { plain } from "../lib/text.ts";
 import { fragments } from "../model/arrangement.ts";
 import { mayRearrange, openDialog } from "../model/page.ts";
-import { purges } from "../model/story.ts";
-import { inOrder } from "../tree/fragment.ts";
-import { nameOf } from "../tree/speaker.ts";
+import { purgeCount } from "../model/session-store.ts";
+import { fragmentOrder } from "../tree/fragment.ts";
+import { speakerName } from "../tree/speaker.ts";
 import { handleOfFragment } from "./drag.ts";
 import { ReadOnly } from "./message.tsx";
 import { Blank, Modal, Waiting, icon } from "./parts.tsx";
@@ -147,14 +147,14 @@ export function Contents({ id }: { id: Id }) {
     nodes.value = [];
     next.value = undefined;
     void more();
-  }, [id, purges.value]);
+  }, [id, purgeCount.value]);
   if (next.value === undefined) return <Waiting rows={2} />;
   return (
     <>
       <ol class="contents" aria-label={t("stash.contents")}>
-        {inOrder(nodes.value).map(({ node, steps }) => (
+        {fragmentOrder(nodes.value).map(({ node, steps }) => (
           <li key={node.id} class={`steps-${Math.min(steps, DEEPEST)}`}>
-            <b>{nameOf(node)}</b>
+            <b>{speakerName(node)}</b>
             <ReadOnly node={node} />
           </li>
         ))}

@@ -6,7 +6,7 @@ import { excerpt } from "../lib/excerpt.ts";
 import { t } from "../lib/i18n.ts";
 import { quoted } from "../lib/hidden-tags.ts";
 import { loading, moreSessions, sessions } from "../model/library.ts";
-import { session } from "../model/story.ts";
+import { session } from "../model/session-store.ts";
 import { Ago } from "./parting.tsx";
 import { Blank, Modal, Waiting, icon } from "./parts.tsx";
 import type { Session } from "../lib/wire.d.ts";

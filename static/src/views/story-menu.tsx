@@ -19,7 +19,7 @@ import presets from "../lib/strings/en-presets.ts";
 import recall from "../lib/strings/en-recall.ts";
 import rules from "../lib/strings/en-rules.ts";
 import workshop from "../lib/strings/en-workshop.ts";
-import { seesAll } from "../model/page.ts";
+import { showsHidden } from "../model/page.ts";
 import { CommandButton, icon } from "./parts.tsx";
 
 addEnglish(files);
@@ -58,7 +58,12 @@ export const StoryMenu = () => (
     {ITEMS.map((id) => (
       <CommandButton key={id} id={id} wide />
     ))}
-    <button type="button" data-command="page.creator" aria-pressed={seesAll.value} onClick={() => run("page.creator")}>
+    <button
+      type="button"
+      data-command="page.creator"
+      aria-pressed={showsHidden.value}
+      onClick={() => run("page.creator")}
+    >
       {icon("check")}
       {t("command.creator")}
     </button>

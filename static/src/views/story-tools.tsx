@@ -5,7 +5,7 @@ import "../actions/stash.ts";
 import "../actions/tree-page.ts";
 import { t } from "../lib/i18n.ts";
 import { inTree } from "../model/page.ts";
-import { session } from "../model/story.ts";
+import { session } from "../model/session-store.ts";
 import { CommandButton, icon } from "./parts.tsx";
 
 /** The buttons of frequent commands in the header, if there is room. */

@@ -7,8 +7,8 @@ import edits from "../lib/strings/en-edit.ts";
 import words from "../lib/strings/en-story.ts";
 import { deltaOf } from "../model/deltas.ts";
 import { inTree, route } from "../model/page.ts";
-import { age } from "../model/scripted.ts";
-import { head, loading, session } from "../model/story.ts";
+import { scriptsVersion } from "../model/display-scripts.ts";
+import { head, loading, session } from "../model/session-store.ts";
 import { Chat } from "./chat.tsx";
 import { MessageItems } from "./message-menu.tsx";
 import { later } from "./parts.tsx";
@@ -57,7 +57,14 @@ function Scripts() {
   const open = session.value?.id === sid ? session.value : null;
   const on =
     open &&
-    JSON.stringify([open.presetId, open.model, open.regexScripts, open.characterIds, open.personaId, age.value]);
+    JSON.stringify([
+      open.presetId,
+      open.model,
+      open.regexScripts,
+      open.characterIds,
+      open.personaId,
+      scriptsVersion.value,
+    ]);
   useEffect(() => void followScripts(sid, on), [sid, on]);
   useEffect(() => () => void followScripts(null, null), []);
   return null;

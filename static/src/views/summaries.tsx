@@ -8,8 +8,8 @@ import { excerpt } from "../lib/excerpt.ts";
 import { t } from "../lib/i18n.ts";
 import { modelFailureText } from "../lib/model-failure.ts";
 import { plain } from "../lib/text.ts";
-import { begunUnder, keepBegun } from "../model/begun.ts";
-import { session } from "../model/story.ts";
+import { formDraftKeys, saveFormDraft } from "../model/form-drafts.ts";
+import { session } from "../model/session-store.ts";
 import { fieldsOf, fillIn, useBegun } from "./begun.ts";
 import { Blank, Waiting, icon } from "./parts.tsx";
 import { useLatest } from "./reading.tsx";
@@ -89,7 +89,7 @@ export function SummariesOf() {
 
 function List({ items, told, read }: { items: Summary[]; told: Set<Id>; read: () => unknown }) {
   const tops = nestChapters(items);
-  const begun = useRef(begunUnder(BEGUN)).current;
+  const begun = useRef(formDraftKeys(BEGUN)).current;
   // The list stays open or folded as it was at first, so that it does not fold while the user reads it.
   const isOpen = useRef(tops.length <= FEW || items.some(({ id }) => begun.includes(id))).current;
   return (
@@ -251,7 +251,7 @@ function Correction({ one: { id, content }, done }: { one: Summary; done: (isSav
     if (begun && form.current) fillIn(form.current, begun);
   }, []);
   const text = () => fieldsOf(form.current as HTMLFormElement).content?.replaceAll("\r\n", "\n") ?? "";
-  const keep = () => keepBegun(BEGUN + id, text() === start ? null : fieldsOf(form.current as HTMLFormElement));
+  const keep = () => saveFormDraft(BEGUN + id, text() === start ? null : fieldsOf(form.current as HTMLFormElement));
   /** The text that someone else saved in the meantime. */
   const theirs = useSignal<string | null>(null);
   const write = async (isSure: boolean) => {

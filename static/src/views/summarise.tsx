@@ -5,8 +5,8 @@ import { canArrange } from "../actions/arrange.ts";
 import { canDraft, draftSummary, readFurther, summarise } from "../actions/summarise.ts";
 import { t } from "../lib/i18n.ts";
 import { openDialog } from "../model/page.ts";
-import { loadingOlder, nodeOf, older } from "../model/story.ts";
-import { shown } from "../tree/line.ts";
+import { loadingOlder, nodeOf, olderCursor } from "../model/session-store.ts";
+import { shownIds } from "../tree/shown-branch.ts";
 import { Modal, icon } from "./parts.tsx";
 import { RunChooser, runOf } from "./run.tsx";
 import type { ChatNode, Id } from "../lib/wire.d.ts";
@@ -17,7 +17,7 @@ import type { Growing } from "../actions/drafts.ts";
  * @param props without `first`, the run starts with the first message that is not summarised yet
  */
 export function Summarise({ first, last }: { first: Id | null; last: Id }) {
-  const nodes = shown.value.map(nodeOf).filter(canArrange) as ChatNode[];
+  const nodes = shownIds.value.map(nodeOf).filter(canArrange) as ChatNode[];
   const run = useSignal({ first: first ?? unsummarised(nodes, last), last });
   const text = useSignal("");
   const drafting = useSignal<Growing | null>(null);
@@ -51,7 +51,7 @@ export function Summarise({ first, last }: { first: Id | null; last: Id }) {
       <form onSubmit={save}>
         <p class="aside">{t("summarise.text")}</p>
         <RunChooser nodes={nodes} first={run.value.first} last={run.value.last} put={put} />
-        {older.value !== null && (
+        {olderCursor.value !== null && (
           <button
             type="button"
             class="start"

@@ -17,11 +17,11 @@ import lore from "../lib/strings/en-lore.ts";
 import presets from "../lib/strings/en-presets.ts";
 import workshop from "../lib/strings/en-workshop.ts";
 import { dialog } from "../model/page.ts";
-import { incoming } from "../model/transfers.ts";
+import { imports } from "../model/transfers.ts";
 import { CommandButton, icon } from "./parts.tsx";
 import { totalsOf } from "./report.tsx";
 import type { Key } from "../lib/i18n.ts";
-import type { Incoming, Way } from "../model/transfers.ts";
+import type { ImportRow, PhaseProgress } from "../model/transfers.ts";
 
 addEnglish(words);
 addEnglish(cards);
@@ -38,7 +38,7 @@ const SHELVES: [Key, string[]][] = [
 
 export function Transfers() {
   const list = useRef<HTMLUListElement | null>(null);
-  const rows = incoming.value.filter(({ isUnasked }) => !isUnasked);
+  const rows = imports.value.filter(({ isUnasked }) => !isUnasked);
   const newest = rows.at(-1)?.n;
   useEffect(goOn, []);
   // Scrolls to the newest row, as the import may have been started from the top of a long page.
@@ -82,7 +82,7 @@ export const Years = () => (
   </button>
 );
 
-function Row({ one }: { one: Incoming }) {
+function Row({ one }: { one: ImportRow }) {
   const { n, name, phase, way, fault, arrived, end, isDry = false } = one;
   const close = (
     <button type="button" onClick={() => putAway(n)}>
@@ -139,7 +139,7 @@ function Row({ one }: { one: Incoming }) {
 }
 
 /** Describes the amount, the speed and the remaining time. */
-function paceOf({ done, total, from, since }: Way) {
+function paceOf({ done, total, from, since }: PhaseProgress) {
   const much = t("bring.of", { done: bytes(done), total: bytes(total) });
   const seconds = (performance.now() - since) / 1000;
   const speed = (done - from) / seconds;

@@ -4,7 +4,7 @@ import { attempt } from "../actions/failure.ts";
 import { restore } from "../actions/library.ts";
 import { destroy, readTrash } from "../actions/trash.ts";
 import { ago, moment, t } from "../lib/i18n.ts";
-import { tell } from "../model/page.ts";
+import { notify } from "../model/page.ts";
 import { Blank, Modal, Waiting, icon } from "./parts.tsx";
 import { Sure } from "./sure.tsx";
 import type { TrashItem } from "../lib/wire.d.ts";
@@ -51,12 +51,12 @@ function Row({ item, drop }: { item: TrashItem; drop: () => void }) {
   const back = async () => {
     if (!(await restore(item.id))) return;
     drop();
-    tell({ tone: "quiet", text: t("notice.restored", { name: item.name }) });
+    notify({ tone: "quiet", text: t("notice.restored", { name: item.name }) });
   };
   const end = async () => {
     if (!(await destroy(item.id))) return;
     drop();
-    tell({ tone: "quiet", text: t("notice.destroyed", { name: item.name }) });
+    notify({ tone: "quiet", text: t("notice.destroyed", { name: item.name }) });
   };
   const what = [t(`trash.${item.kind}`), item.nodes === null ? "" : t("stash.count", { n: item.nodes })]
     .filter(Boolean)

@@ -12,18 +12,18 @@ import { plain } from "../lib/text.ts";
 import { fragments, moving } from "../model/arrangement.ts";
 import { isOverStash } from "../model/overview.ts";
 import { mayRearrange, openDialog } from "../model/page.ts";
-import { beginningOf } from "../tree/overview.ts";
+import { previewOf } from "../tree/overview.ts";
 import { Blank, Menu, Waiting, icon } from "./parts.tsx";
 import { Purge } from "./purge.tsx";
 import { Contents, Rename, titleOf } from "./stash.tsx";
 import { RESTS, SLIP } from "./tree-pointers.ts";
 import type { Key } from "../lib/i18n.ts";
 import type { Fragment as StashFragment } from "../lib/wire.d.ts";
-import type { Drawn } from "../tree/overview.ts";
+import type { DrawnTree } from "../tree/overview.ts";
 import type { TreeCanvas } from "./tree-canvas.ts";
 
 interface Around {
-  tree: Drawn;
+  tree: DrawnTree;
   canvas: () => TreeCanvas | null;
   focusTree: () => void;
 }
@@ -171,7 +171,7 @@ function Origin({
     );
   const n = outline.at.get(originId ?? "");
   if (n === undefined) return null;
-  const words = n === 0 ? t("tree.beginning") : excerpt(beginningOf(outline, n), 40) || t("tree.wordless");
+  const words = n === 0 ? t("tree.beginning") : excerpt(previewOf(outline, n), 40) || t("tree.wordless");
   return (
     <button type="button" class="origin" title={t("tree.showOrigin")} onClick={() => (moveTo(n), focusTree())}>
       {icon("branch")}

@@ -8,24 +8,24 @@ import { leaveTree } from "../actions/tree-page.ts";
 import { markAlso, markAll, markNone, turnMark } from "../actions/tree-chosen.ts";
 import { t } from "../lib/i18n.ts";
 import { moving } from "../model/arrangement.ts";
-import { compared, marked, reading } from "../model/overview.ts";
+import { compared, selected, openMessage } from "../model/overview.ts";
 import { FLAG } from "../tree/outline.ts";
-import { around, beginningOf, placeName, placeOf, shownFor } from "../tree/overview.ts";
+import { neighboursOf, previewOf, labelAt, cursorMessage, visibleMessage } from "../tree/overview.ts";
 import type { Key } from "../lib/i18n.ts";
-import type { Drawn } from "../tree/overview.ts";
+import type { DrawnTree } from "../tree/overview.ts";
 import type { TreeCanvas } from "./tree-canvas.ts";
 
 /** `enter` opens a message and moves the focus to it. */
 interface Props {
-  tree: Drawn;
+  tree: DrawnTree;
   canvas: () => TreeCanvas | null;
   enter: (n: number) => void;
   menu: (n: number) => void;
 }
 
 export function Walk({ tree, canvas, enter, menu }: Props) {
-  const at = placeOf(tree);
-  const { above, beside, below } = around(tree, at);
+  const at = cursorMessage(tree);
+  const { above, beside, below } = neighboursOf(tree, at);
   const level = (tree.layout.row[tree.cards.cardOf[at] ?? 0] ?? 0) + 1;
   const item = (n: number, depth: number, family: number[]) => (
     <Item key={n} tree={tree} n={n} level={depth} place={family.indexOf(n) + 1} count={family.length} />
@@ -93,7 +93,7 @@ function keyed(
     case "Home":
       return step(0);
     case "End":
-      return step(shownFor(tree, tree.head));
+      return step(visibleMessage(tree, tree.head));
     case "Enter":
       return () => (moving.peek() ? putHere() : isMod ? goThere(at) : isRun ? turnFold(at) : enter(at));
     case "s":
@@ -120,9 +120,9 @@ function keyed(
       return () =>
         moving.peek()
           ? leaveThere()
-          : marked.peek().size > 0
+          : selected.peek().size > 0
             ? markNone()
-            : reading.peek() !== null
+            : openMessage.peek() !== null
               ? stopReading()
               : compared.peek() !== null
                 ? stopComparing()
@@ -144,10 +144,10 @@ export const STATES: [number, Key][] = [
 ];
 
 /** Returns a message as a screen reader reads it. */
-function spoken({ outline, cards, head }: Drawn, n: number) {
+function spoken({ outline, cards, head }: DrawnTree, n: number) {
   const card = cards.cardOf[n] ?? 0;
   const count = cards.count[card] ?? 1;
-  const words = beginningOf(outline, n) || t("tree.wordless");
+  const words = previewOf(outline, n) || t("tree.wordless");
   const flags = outline.flags[n] ?? 0;
   const what =
     n === 0
@@ -158,23 +158,16 @@ function spoken({ outline, cards, head }: Drawn, n: number) {
           ? t("tree.mine", { text: words })
           : words;
   const states = count > 1 ? [] : STATES.flatMap(([flag, key]) => (flags & flag ? [t(key)] : []));
-  const isMarked = marked.value.has(outline.ids[n] ?? "") ? [t("tree.isMarked")] : [];
+  const isMarked = selected.value.has(outline.ids[n] ?? "") ? [t("tree.isMarked")] : [];
   const trunk = n === head ? [t("tree.isHere")] : cards.trunk[card] === 1 ? [t("tree.onTrunk")] : [];
   const hidden = cards.hidden[card] ?? 0;
-  return [
-    what,
-    placeName(outline, n),
-    ...isMarked,
-    ...trunk,
-    ...states,
-    hidden > 0 ? t("tree.hides", { n: hidden }) : "",
-  ]
+  return [what, labelAt(outline, n), ...isMarked, ...trunk, ...states, hidden > 0 ? t("tree.hides", { n: hidden }) : ""]
     .filter(Boolean)
     .join(", ");
 }
 
 interface ItemProps {
-  tree: Drawn;
+  tree: DrawnTree;
   n: number;
   level: number;
   place: number;
@@ -194,7 +187,7 @@ function Item({ tree, n, level, place, count }: ItemProps) {
       aria-posinset={place}
       aria-setsize={count}
       aria-expanded={expanded}
-      aria-selected={marked.value.has(outline.ids[n] ?? "") || outline.ids[n] === reading.value}
+      aria-selected={selected.value.has(outline.ids[n] ?? "") || outline.ids[n] === openMessage.value}
       aria-current={n === head ? "true" : undefined}
     >
       {spoken(tree, n)}

@@ -5,12 +5,12 @@ import { putVersionsAway } from "../actions/way.ts";
 import { t } from "../lib/i18n.ts";
 import { quoted } from "../lib/hidden-tags.ts";
 import { plain } from "../lib/text.ts";
-import { familyOf, nodeOf } from "../model/story.ts";
+import { siblingsOf, nodeOf } from "../model/session-store.ts";
 import { icon } from "./parts.tsx";
 import type { ChatNode, Id } from "../lib/wire.d.ts";
 
 export function Versions({ node }: { node: ChatNode }) {
-  const ids = familyOf(node).value;
+  const ids = siblingsOf(node).value;
   const list = useRef<HTMLOListElement | null>(null);
   useEffect(() => void readVersions(node), [ids]);
   useLayoutEffect(() => {

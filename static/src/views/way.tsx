@@ -8,10 +8,10 @@ import { isFocusLost } from "../lib/focus.ts";
 import { t } from "../lib/i18n.ts";
 import { quoted } from "../lib/hidden-tags.ts";
 import { plain } from "../lib/text.ts";
-import { age } from "../model/deltas.ts";
-import { loadingOlder, nodeOf, older, peek, peekNode } from "../model/story.ts";
-import { shown } from "../tree/line.ts";
-import { leads, turns, turnsOf } from "../tree/turns.ts";
+import { deltasVersion } from "../model/deltas.ts";
+import { loadingOlder, nodeOf, olderCursor, viewedLeaf, peekNode } from "../model/session-store.ts";
+import { shownIds } from "../tree/shown-branch.ts";
+import { hasTurnBar, turns, turnsOf } from "../tree/turns.ts";
 import type { Id } from "../lib/wire.d.ts";
 import type { Turn } from "../tree/turns.ts";
 
@@ -24,7 +24,7 @@ const SPARE = 4;
 export function Way() {
   const all = turns.value;
   const ahead = useAhead();
-  return leads(ahead.length) ? <Row all={[...all, ...ahead]} here={all.length - 1} /> : null;
+  return hasTurnBar(ahead.length) ? <Row all={[...all, ...ahead]} here={all.length - 1} /> : null;
 }
 
 /**
@@ -32,9 +32,9 @@ export function Way() {
  */
 function useAhead(): Turn[] {
   const way = useRef({ ids: [] as Id[], age: 0 }).current;
-  const ids = shown.value;
+  const ids = shownIds.value;
   const last = nodeOf(ids.at(-1) ?? null);
-  const at = way.age === age.value && peek.value === null && last ? way.ids.indexOf(last.id) : -1;
+  const at = way.age === deltasVersion.value && viewedLeaf.value === null && last ? way.ids.indexOf(last.id) : -1;
   const rest = at < 0 ? [] : way.ids.slice(at + 1);
   if (
     rest.length > 0 &&
@@ -42,7 +42,7 @@ function useAhead(): Turn[] {
     rest.every((id) => peekNode(id)?.status === "complete")
   )
     return turnsOf(rest);
-  Object.assign(way, { ids, age: age.value });
+  Object.assign(way, { ids, age: deltasVersion.value });
   return [];
 }
 
@@ -60,7 +60,7 @@ function Row({ all, here }: { all: Turn[]; here: number }) {
   useLayoutEffect(() => {
     const row = box.current;
     if (!row) return;
-    const came = asked.current && asked.current.from !== older.value ? all.length - asked.current.count : 0;
+    const came = asked.current && asked.current.from !== olderCursor.value ? all.length - asked.current.count : 0;
     if (came > 0) {
       asked.current = null;
       // If no earlier turns are left, the button disappears together with the focus.
@@ -99,9 +99,9 @@ function Row({ all, here }: { all: Turn[]; here: number }) {
   const leave = ({ relatedTarget }: FocusEvent) =>
     void (relatedTarget instanceof Element && !box.current?.contains(relatedTarget) && (held.value = null));
   // If the row starts further down, the turns above are not counted.
-  const isWhole = older.value === null;
+  const isWhole = olderCursor.value === null;
   const earlier = () => {
-    asked.current = { from: older.value, count: all.length };
+    asked.current = { from: olderCursor.value, count: all.length };
     void loadOlder(500);
   };
   return (

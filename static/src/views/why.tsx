@@ -8,11 +8,11 @@ import { changesOf } from "../lib/schema.ts";
 import { modelFailureText } from "../lib/model-failure.ts";
 import words from "../lib/strings/en-preset-edit.ts";
 import { compactJson, escapeStep, labelFromKey, sentence } from "../lib/text.ts";
-import { maySee, seenIn, seenProblems } from "../model/secrets.ts";
-import { nodeOf, session } from "../model/story.ts";
-import { isWithheld, placeName, rows, seenDelta } from "../model/world.ts";
+import { isTextVisible, visibleDataOf, visibleProblems } from "../model/secrets.ts";
+import { nodeOf, session } from "../model/session-store.ts";
+import { isWithheld, pathLabel, rows, visibleDelta } from "../model/world.ts";
 import { ApiError } from "../net/api.ts";
-import { askedFor, handsAfter } from "../tree/line.ts";
+import { answeredMessage, changeNodesAfter } from "../tree/shown-branch.ts";
 import { deedOf, isTool } from "./causes.tsx";
 import { RollChip, besideTitle, differenceOf, isByHand, toneOf } from "./changes.tsx";
 import { Modal, ProblemLine, Waiting } from "./parts.tsx";
@@ -38,8 +38,8 @@ import type {
 addEnglish(words);
 
 export function Why({ nid }: { nid: Id }) {
-  const asked = askedFor(nid);
-  const hands = handsAfter(nid);
+  const asked = answeredMessage(nid);
+  const hands = changeNodesAfter(nid);
   const known = useReading(
     () => readWhy(session.peek()?.id ?? "", nid, Boolean(nodeOf(nid)?.metadata?.model), [asked, ...hands]),
     nid,
@@ -131,7 +131,7 @@ function ValuesKept({
       </dl>
       {error ? (
         <p class="aside bad">{modelFailureText(failure ?? error)}</p>
-      ) : maySee(text) ? (
+      ) : isTextVisible(text) ? (
         <div class="sent">
           <b>{t("why.keptAnswer")}</b>
           <pre tabindex={0}>{text || "–"}</pre>
@@ -155,12 +155,12 @@ function ValuesKept({
 }
 
 /** Returns whether the request contains no hidden values. */
-const mayRead = (messages: NonNullable<Trace["messages"]>) => messages.every(({ content }) => maySee(content));
+const mayRead = (messages: NonNullable<Trace["messages"]>) => messages.every(({ content }) => isTextVisible(content));
 
 /** Returns the part of a delta that the user may see. */
 function toldOf(delta: Delta): Delta {
-  const seen = seenDelta(delta);
-  return { ...seen, ...(seen.problems && { problems: seenProblems(seen.problems) }) };
+  const seen = visibleDelta(delta);
+  return { ...seen, ...(seen.problems && { problems: visibleProblems(seen.problems) }) };
 }
 
 const isCut = (all: Delta, told: Delta) =>
@@ -216,7 +216,7 @@ function Changes({ delta }: { delta: Delta }) {
         <ul class="changes">
           {rows.map((row) => (
             <li key={row.path} class={`chip ${toneOf(row)}`}>
-              <span title={row.path}>{placeName(row.path)}</span>
+              <span title={row.path}>{pathLabel(row.path)}</span>
               {secretMark(row.path)}
               <b>{differenceOf(row)}</b>
               <small>
@@ -251,7 +251,7 @@ function Computed({ delta, path }: { delta: Delta; path: string }) {
   if (schema?.["x-computed"] === undefined || causesOf(delta, path).length > 0) return null;
   const names = inputsOf(schema, path)
     .filter((input) => !isWithheld(input))
-    .map(placeName);
+    .map(pathLabel);
   return names.length > 0 ? <> · {t("why.follows", { names: names.join(", ") })}</> : null;
 }
 
@@ -291,16 +291,16 @@ function Rules({ rules }: { rules: RuleRun[] }) {
                     <code>{rule.hook}</code>{" "}
                   </>
                 )}
-                <small>{deedOf(maySee(rule.because ?? "") ? rule : { ...rule, because: "" })}</small>
+                <small>{deedOf(isTextVisible(rule.because ?? "") ? rule : { ...rule, because: "" })}</small>
                 <Called call={rule} />
                 {rule.error && (
                   <p class="aside bad">
-                    {maySee(rule.error.message) ? sentence(rule.error.message) : ""} {placeOf(rule.error)}
+                    {isTextVisible(rule.error.message) ? sentence(rule.error.message) : ""} {placeOf(rule.error)}
                   </p>
                 )}
                 {rule.warnings
                   ?.map(compactJson)
-                  .filter(maySee)
+                  .filter(isTextVisible)
                   .map((warning, j) => (
                     <p key={j} class="aside">
                       {warning}
@@ -335,7 +335,9 @@ function Called({ call: { plugin, hook, arguments: args, answer, refused, asks =
       <dl class="called">
         <div>
           <dt>{t(error ? "why.noAnswer" : "why.heard", { name: compactJson(name) })}</dt>
-          <dd>{error ? modelFailureText(failure ?? compactJson(error)) : compactJson(seenIn(plugin, text ?? ""))}</dd>
+          <dd>
+            {error ? modelFailureText(failure ?? compactJson(error)) : compactJson(visibleDataOf(plugin, text ?? ""))}
+          </dd>
         </div>
       </dl>
     );
@@ -346,15 +348,15 @@ function Called({ call: { plugin, hook, arguments: args, answer, refused, asks =
       <div>
         <dt>{t("why.calledWith")}</dt>
         <dd>
-          <code>{JSON.stringify(seenIn(plugin, args))}</code>
+          <code>{JSON.stringify(visibleDataOf(plugin, args))}</code>
         </dd>
       </div>
       <div>
         <dt>{t(refused === undefined ? "why.answered" : "why.refusedIt")}</dt>
         <dd>
           {refused === undefined ? (
-            <code>{JSON.stringify(seenIn(plugin, answer ?? null))}</code>
-          ) : maySee(refused) ? (
+            <code>{JSON.stringify(visibleDataOf(plugin, answer ?? null))}</code>
+          ) : isTextVisible(refused) ? (
             sentence(refused)
           ) : (
             "…"

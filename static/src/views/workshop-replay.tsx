@@ -5,9 +5,9 @@ import { goTo } from "../actions/branches.ts";
 import { doneWithErrors } from "../actions/done-with.ts";
 import { acceptReplay, replay } from "../actions/workshop.ts";
 import { t } from "../lib/i18n.ts";
-import { maySee } from "../model/secrets.ts";
-import { head, peek, session } from "../model/story.ts";
-import { isThere, seenOf, seenOperation } from "../model/world.ts";
+import { isTextVisible } from "../model/secrets.ts";
+import { head, viewedLeaf, session } from "../model/session-store.ts";
+import { isNotNull, visibleChange, visibleOperation } from "../model/world.ts";
 import { Deeds, Differences, spelledOut } from "./deeds.tsx";
 import { Fault } from "./fault.tsx";
 import { Blank, icon } from "./parts.tsx";
@@ -32,10 +32,10 @@ const differs = (row: ReplayedRow) => isOther(row) || row.world.length > 0;
 /** Returns the part of a row that the user may see. */
 const seenRow = (row: ReplayedRow): ReplayedRow => ({
   ...row,
-  old: row.old.map(seenOperation).filter(isThere),
-  new: row.new.map(seenOperation).filter(isThere),
-  world: row.world.map(seenOf).filter(isThere),
-  notes: row.notes.filter(maySee),
+  old: row.old.map(visibleOperation).filter(isNotNull),
+  new: row.new.map(visibleOperation).filter(isNotNull),
+  world: row.world.map(visibleChange).filter(isNotNull),
+  notes: row.notes.filter(isTextVisible),
 });
 
 interface ReplayProps {
@@ -56,7 +56,7 @@ export function Replay({ plugin, texts, jump }: ReplayProps) {
     doneWithErrors();
     isBusy.value = true;
     follows.value = false;
-    const leaf = peek.peek() ?? head.peek();
+    const leaf = viewedLeaf.peek() ?? head.peek();
     const answer = await replay(plugin.id, { sessionId: open.id, files: texts, ...(leaf && { leafId: leaf }) });
     isBusy.value = false;
     if (answer) told.value = { answer, texts };
@@ -65,7 +65,7 @@ export function Replay({ plugin, texts, jump }: ReplayProps) {
     if (isBusy.peek()) return;
     doneWithErrors();
     isBusy.value = true;
-    const leaf = peek.peek() ?? head.peek();
+    const leaf = viewedLeaf.peek() ?? head.peek();
     const answer = await acceptReplay(plugin.id, { sessionId: open.id, files: {}, ...(leaf && { leafId: leaf }) });
     isBusy.value = false;
     if (!answer) return;

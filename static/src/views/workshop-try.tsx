@@ -7,10 +7,10 @@ import { clock, t } from "../lib/i18n.ts";
 import { quoted } from "../lib/hidden-tags.ts";
 import { compactJson, sentence } from "../lib/text.ts";
 import { codedMessageText } from "../lib/coded-message.ts";
-import { maySee, seenIn, seenProblems } from "../model/secrets.ts";
-import { line, nodeOf, session } from "../model/story.ts";
-import { isThere, isWithheld, seenOf, seenOperation } from "../model/world.ts";
-import { nameOf } from "../tree/speaker.ts";
+import { isTextVisible, visibleDataOf, visibleProblems } from "../model/secrets.ts";
+import { branch, nodeOf, session } from "../model/session-store.ts";
+import { isNotNull, isWithheld, visibleChange, visibleOperation } from "../model/world.ts";
+import { speakerName } from "../tree/speaker.ts";
 import { RollChip } from "./changes.tsx";
 import { Deeds, Differences } from "./deeds.tsx";
 import { Fault } from "./fault.tsx";
@@ -38,7 +38,7 @@ function readArguments(text: string): Record<string, Json> | null {
 }
 
 export const titleOf = (node: ChatNode) =>
-  `${nameOf(node)}, ${clock(node.timestamp)}: ${excerpt(quoted(node.display ?? node.content), BEGINNING)}`;
+  `${speakerName(node)}, ${clock(node.timestamp)}: ${excerpt(quoted(node.display ?? node.content), BEGINNING)}`;
 
 interface TryProps {
   plugin: PluginDetail;
@@ -66,7 +66,7 @@ export function Try({ plugin, hooks, texts, jump }: TryProps) {
   const wordsOf = (one: string) =>
     hookWords(one) || (plugin.manifest?.tools?.find(({ name }) => `${TOOL}${name}` === one)?.description ?? "");
   const reads = isTool ? "assistant" : READS[chosen];
-  const nodes = line.value.map((id) => nodeOf(id)).filter((node) => node !== null && node.status === "complete");
+  const nodes = branch.value.map((id) => nodeOf(id)).filter((node) => node !== null && node.status === "complete");
   const fitting = (nodes as ChatNode[]).filter((node) => !reads || (node.role === reads && node.kind === "message"));
   const ask = async (event: Event) => {
     event.preventDefault();
@@ -158,17 +158,23 @@ export function Try({ plugin, hooks, texts, jump }: TryProps) {
 /** Returns the part of a trial's result that the user may see. */
 function seenTry(answer: PluginTried, plugin: string): PluginTried {
   const { operations, problems, notes, warnings, log, world, result, asks } = answer;
-  const texts = (list: string[]) => list.filter(maySee);
+  const texts = (list: string[]) => list.filter(isTextVisible);
   return {
     ...answer,
-    ...{ operations: operations.map(seenOperation).filter(isThere), world: world.map(seenOf).filter(isThere) },
     ...{
-      problems: seenProblems(problems).filter(({ path }) => !path || !isWithheld(path)),
+      operations: operations.map(visibleOperation).filter(isNotNull),
+      world: world.map(visibleChange).filter(isNotNull),
+    },
+    ...{
+      problems: visibleProblems(problems).filter(({ path }) => !path || !isWithheld(path)),
       notes: texts(notes),
       warnings: texts(warnings),
       log: texts(log),
     },
-    ...{ result: seenIn(plugin, result), ...(asks && { asks: asks.filter((one) => maySee(JSON.stringify(one))) }) },
+    ...{
+      result: visibleDataOf(plugin, result),
+      ...(asks && { asks: asks.filter((one) => isTextVisible(JSON.stringify(one))) }),
+    },
   };
 }
 

@@ -6,8 +6,8 @@ import { check, readFile, readPlugin, readPlugins, readReference, saveFile } fro
 import { addEnglish, t } from "../lib/i18n.ts";
 import words from "../lib/strings/en-workshop.ts";
 import { sentence } from "../lib/text.ts";
-import { begunAs, keepBegun } from "../model/begun.ts";
-import { tell } from "../model/page.ts";
+import { readFormDraft, saveFormDraft } from "../model/form-drafts.ts";
+import { notify } from "../model/page.ts";
 import { ApiError } from "../net/api.ts";
 import { Code } from "./code.tsx";
 import { Fault } from "./fault.tsx";
@@ -92,14 +92,14 @@ const SIDES: Side[] = ["about", "try", "tests", "replay"];
 function Table({ plugin, renew }: { plugin: PluginDetail; renew: () => void }) {
   const { id } = plugin;
   /** The unsaved texts by file; they survive a reload. */
-  const texts = useSignal<Texts>(begunAs(BEGUN + id) ?? {});
+  const texts = useSignal<Texts>(readFormDraft(BEGUN + id) ?? {});
   const checked = useSignal<PluginChecked | null>(null);
   const isChecking = useSignal(false);
   const side = useSignal<Side>(SIDES[0] ?? "about");
   const at = useSignal<(Place & { path: string }) | null>(null);
   const put = (next: Texts) => {
     texts.value = next;
-    keepBegun(BEGUN + id, Object.keys(next).length ? next : null);
+    saveFormDraft(BEGUN + id, Object.keys(next).length ? next : null);
   };
   const look = async () => {
     const asked = texts.peek();
@@ -407,7 +407,7 @@ function Unsaved({ saving, plugin, path, was, text, keep, drop, renew }: Unsaved
     isOther.value = kept === "changed";
     if (!kept || kept === "changed") return;
     renew(text);
-    tell(
+    notify(
       kept.isInForce
         ? { tone: "quiet", text: t("workshop.saved", { path }) }
         : { tone: "error", text: t("workshop.savedBroken", { path }), hint: sentence(kept.error?.message) },
@@ -420,7 +420,7 @@ function Unsaved({ saving, plugin, path, was, text, keep, drop, renew }: Unsaved
   });
   const back = () => {
     drop();
-    tell({ tone: "quiet", text: t("workshop.dropped.text", { path }), act: { label: "command.undo", run: keep } });
+    notify({ tone: "quiet", text: t("workshop.dropped.text", { path }), act: { label: "command.undo", run: keep } });
   };
   return (
     <>

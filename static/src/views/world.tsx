@@ -7,9 +7,9 @@ import { t } from "../lib/i18n.ts";
 import { MVU, changeAt, fullness, isChip, isDanger, isOpen, isUndeclared, placeOf } from "../lib/schema.ts";
 import { compactJson } from "../lib/text.ts";
 import { openDialog } from "../model/page.ts";
-import { peek, session } from "../model/story.ts";
-import { failed, groups, known, nameOf, rolls, turn } from "../model/world.ts";
-import { writing } from "../tree/line.ts";
+import { viewedLeaf, session } from "../model/session-store.ts";
+import { worldError, groups, loadedWorld, valueText, turnRolls, turnChanges } from "../model/world.ts";
+import { writtenReply } from "../tree/shown-branch.ts";
 import { RollChip, differenceOf, toneOf } from "./changes.tsx";
 import { EditValue } from "./edit-value.tsx";
 import { Blank, CommandButton, Waiting, icon } from "./parts.tsx";
@@ -33,9 +33,9 @@ export function World() {
 
 function Contents() {
   const sought = useSignal("");
-  if (failed.value)
-    return <Blank symbol="warning" title={wordsFor(failed.value).text} hint={wordsFor(failed.value).hint} />;
-  if (!known.value) return <Waiting rows={5} />;
+  if (worldError.value)
+    return <Blank symbol="warning" title={wordsFor(worldError.value).text} hint={wordsFor(worldError.value).hint} />;
+  if (!loadedWorld.value) return <Waiting rows={5} />;
   if (groups.value.length === 0) return <Blank symbol="world" title={t("world.empty")} hint={t("world.emptyHint")} />;
   const all = valuesIn(groups.value);
   const words = queryWords(sought.value);
@@ -59,11 +59,11 @@ function Contents() {
           </ul>
         </section>
       ))}
-      {words.length === 0 && rolls.value.length > 0 && (
+      {words.length === 0 && turnRolls.value.length > 0 && (
         <section>
           <h3>{t("world.dice")}</h3>
           <ul class="changes">
-            {rolls.value.map((roll, i) => (
+            {turnRolls.value.map((roll, i) => (
               <RollChip key={i} roll={roll} />
             ))}
           </ul>
@@ -76,12 +76,13 @@ function Contents() {
 /** Returns the displayed text of a row where it differs from the stored value. */
 function shownAs(row: Row) {
   if (row.kind === "flag") return t(row.value ? "yes" : "no");
-  if (row.kind === "list") return Array.isArray(row.seen) ? row.seen.map((item) => nameOf(row, item)).join("\n") : "";
+  if (row.kind === "list")
+    return Array.isArray(row.seen) ? row.seen.map((item) => valueText(row, item)).join("\n") : "";
   if (row.kind === "map")
     return Object.keys(isObject(row.seen) ? row.seen : {})
-      .map((key) => nameOf(row, key))
+      .map((key) => valueText(row, key))
       .join("\n");
-  return nameOf(row, row.seen);
+  return valueText(row, row.seen);
 }
 
 function Search({ sought, put, said }: { sought: string; put: (text: string) => void; said: string }) {
@@ -117,14 +118,18 @@ function Variable({ row }: { row: Row }) {
     editing.value = false;
     button.current?.focus();
   };
-  const change = changeAt(turn.value, placeOf(row));
+  const change = changeAt(turnChanges.value, placeOf(row));
   // A group without a schema accepts the values that its author would add.
   const isFree = row.kind === "group" && isUndeclared(row.schema);
   const edit = t("world.edit", { name: row.label });
   // If parts of a value are hidden, a form would show or lose them.
   const isWhole = row.kind === "bar" || isFree || JSON.stringify(row.seen) === JSON.stringify(row.value);
   const mayEdit =
-    isWhole && peek.value === null && !writing.value && !row.schema.readOnly && row.schema["x-computed"] === undefined;
+    isWhole &&
+    viewedLeaf.value === null &&
+    !writtenReply.value &&
+    !row.schema.readOnly &&
+    row.schema["x-computed"] === undefined;
   const pencil = mayEdit && (
     <button
       ref={button}
@@ -205,7 +210,7 @@ const Mark = ({ row, change }: { row: Row; change: Turn }) => (
 function markOf(row: Row, change: Turn) {
   if (typeof change.before === "number" || Array.isArray(change.before)) return differenceOf(change);
   const named = row.kind === "choice" && change.before !== undefined;
-  return named ? t("change.was", { value: nameOf(row, change.before) }) : t("change.changed");
+  return named ? t("change.was", { value: valueText(row, change.before) }) : t("change.changed");
 }
 
 // Values
@@ -227,9 +232,9 @@ function Short({ row }: { row: Row }) {
         <b>{compactJson(value)}</b>
       </span>
     );
-  if (kind === "choice") return <span class="value chip">{nameOf(row, value)}</span>;
+  if (kind === "choice") return <span class="value chip">{valueText(row, value)}</span>;
   if (kind === "flag") return <span class={`value chip ${value ? "on" : ""}`}>{t(value ? "yes" : "no")}</span>;
-  if (kind === "text" && !isLong(value)) return <span class={`value ${chip}`}>{nameOf(row, value)}</span>;
+  if (kind === "text" && !isLong(value)) return <span class={`value ${chip}`}>{valueText(row, value)}</span>;
   return null;
 }
 
@@ -237,13 +242,13 @@ function Short({ row }: { row: Row }) {
 function Long({ row, change }: { row: Row; change: Turn | null }) {
   const { kind, seen: value } = row;
   if (kind === "bar") return <Bar row={row} change={change} />;
-  if (kind === "list") return <Items items={Array.isArray(value) ? value.map((item) => nameOf(row, item)) : []} />;
+  if (kind === "list") return <Items items={Array.isArray(value) ? value.map((item) => valueText(row, item)) : []} />;
   if (kind === "map")
     return (
       <Items
         items={Object.entries(isObject(value) ? value : {})
           .filter(([, inner]) => inner !== 0)
-          .map(([key, inner]) => pair(nameOf(row, key), inner))}
+          .map(([key, inner]) => pair(valueText(row, key), inner))}
       />
     );
   if (kind === "text" && isLong(value)) return <p class="long">{compactJson(value)}</p>;

@@ -3,16 +3,16 @@ import { signal } from "../../vendor/preact.js";
 import { readStored, writeStored } from "../lib/storage.ts";
 
 /** Whether the turn bar is shown. */
-export const waySeen = signal(readStored("way") !== "closed");
+export const isTurnBarShown = signal(readStored("way") !== "closed");
 
-export function showWay(is: boolean) {
-  waySeen.value = is;
+export function setTurnBarShown(is: boolean) {
+  isTurnBarShown.value = is;
   writeStored("way", is ? null : "closed");
 }
 
 /** The swipes that are shown side by side, as their common parent and role. */
-export const fanned = signal<string | null>(null);
+export const openSiblings = signal<string | null>(null);
 
-export function fanOut(family: string | null) {
-  fanned.value = family;
+export function setOpenSiblings(family: string | null) {
+  openSiblings.value = family;
 }

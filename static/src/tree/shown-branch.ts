@@ -1,16 +1,27 @@
 // What the views derive from the tree: messages on screen, siblings, answers. Nothing here changes anything.
 import { computed } from "../../vendor/preact.js";
-import { byHand, familyOf, head, line, nodeOf, ownerOf, peek, peekNode, session, watched } from "../model/story.ts";
+import {
+  changeNodes,
+  siblingsOf,
+  head,
+  branch,
+  nodeOf,
+  ownerOf,
+  viewedLeaf,
+  peekNode,
+  session,
+  watchedReply,
+} from "../model/session-store.ts";
 import type { ChatNode, Id } from "../lib/wire.d.ts";
 
 /** Whether the session is shown as one branch only. Then nothing shows that there are others. */
 export const isLinear = computed(() => session.value?.mode === "linear");
 
 /** The ids on screen: the branch, with the watched generation after its parent or in place of its sibling. */
-export const shown = computed(() => {
-  const ids = line.value;
-  const extra = nodeOf(watched.value);
-  if (!extra || peek.value !== null || ids.includes(extra.id)) return ids;
+export const shownIds = computed(() => {
+  const ids = branch.value;
+  const extra = nodeOf(watchedReply.value);
+  if (!extra || viewedLeaf.value !== null || ids.includes(extra.id)) return ids;
   const beside = ids.findIndex((id) => peekNode(id)?.parentId === extra.parentId);
   if (beside >= 0) return [...ids.slice(0, beside), extra.id];
   const above = extra.parentId ? ids.indexOf(extra.parentId) : -1;
@@ -19,17 +30,17 @@ export const shown = computed(() => {
 });
 
 /** The last message on screen. */
-export const tail = computed(() => nodeOf(shown.value.at(-1) ?? null));
+export const tail = computed(() => nodeOf(shownIds.value.at(-1) ?? null));
 
 /** The node before the last turn: the parent of the last user message. */
 export const beforeTurn = computed(() => {
   const reply = tail.value;
   const deed = reply?.role === "assistant" ? nodeOf(reply.parentId) : null;
-  return deed?.role === "user" && shown.value.includes(deed.parentId ?? "") ? deed.parentId : null;
+  return deed?.role === "user" && shownIds.value.includes(deed.parentId ?? "") ? deed.parentId : null;
 });
 
 /** The generation that is being written on screen. The stop button stops it. */
-export const writing = computed(() => {
+export const writtenReply = computed(() => {
   const last = tail.value;
   return last?.status === "generating" ? last : null;
 });
@@ -40,7 +51,7 @@ export function placeAmongSiblings(node: ChatNode): {
   previous: Id | null;
   next: Id | null;
 } {
-  const ids = familyOf(node).value;
+  const ids = siblingsOf(node).value;
   const index = ids.indexOf(node.id);
   return { index, count: ids.length, previous: ids[index - 1] ?? null, next: ids[index + 1] ?? null };
 }
@@ -49,27 +60,27 @@ export function placeAmongSiblings(node: ChatNode): {
  * For each version of a message in creation order: whether the story continued from it. The others are replies that
  * nothing followed.
  */
-export const wentOnFrom = (node: ChatNode) =>
-  familyOf(node).value.map((id) => (nodeOf(id)?.childrenIds?.length ?? 0) > 0);
+export const continuedVersions = (node: ChatNode) =>
+  siblingsOf(node).value.map((id) => (nodeOf(id)?.childrenIds?.length ?? 0) > 0);
 
 /** Whether nothing follows this message on screen. */
-export const isTail = (id: Id) => shown.value.at(-1) === id;
+export const isTail = (id: Id) => shownIds.value.at(-1) === id;
 
 /** Returns the message that a reply answers, if it is above it on screen. */
-export function askedFor(id: Id): Id | null {
+export function answeredMessage(id: Id): Id | null {
   if (nodeOf(id)?.role !== "assistant") return null;
-  const above = nodeOf(shown.value[shown.value.indexOf(id) - 1] ?? null);
+  const above = nodeOf(shownIds.value[shownIds.value.indexOf(id) - 1] ?? null);
   return above?.role === "user" ? above.id : null;
 }
 
 /** Whether the reply to this message is below it on screen. */
-export const isAnswered = (id: Id) => askedFor(shown.value[shown.value.indexOf(id) + 1] ?? "") === id;
+export const isAnswered = (id: Id) => answeredMessage(shownIds.value[shownIds.value.indexOf(id) + 1] ?? "") === id;
 
-const handsByOwner = computed(() => {
+const changeNodesByOwner = computed(() => {
   const owners: Map<Id | null, Id[]> = new Map();
-  for (const id of byHand.value) owners.set(ownerOf(id), [...(owners.get(ownerOf(id)) ?? []), id]);
+  for (const id of changeNodes.value) owners.set(ownerOf(id), [...(owners.get(ownerOf(id)) ?? []), id]);
   return owners;
 });
 
 /** Returns the change nodes that follow a message. */
-export const handsAfter = (id: Id): Id[] => handsByOwner.value.get(id) ?? [];
+export const changeNodesAfter = (id: Id): Id[] => changeNodesByOwner.value.get(id) ?? [];

@@ -4,38 +4,38 @@ import { readStored, writeStored } from "../lib/storage.ts";
 import type { Id } from "../lib/wire.d.ts";
 
 /** A move of HEAD, with its operation. */
-export interface Move {
+export interface HeadMove {
   from: Id;
   to: Id;
   op: number;
 }
 
 /** Moves that can be undone and redone, the next one last. `begun`: a move without an answer yet. */
-interface Moves {
-  undo: Move[];
-  redo: Move[];
-  begun?: Omit<Move, "to">;
+interface HeadMoves {
+  undo: HeadMove[];
+  redo: HeadMove[];
+  begun?: Omit<HeadMove, "to">;
 }
 
-let moves: Moves = { undo: [], redo: [] };
+let moves: HeadMoves = { undo: [], redo: [] };
 
 /** The newest known step. */
-let newest = 0;
+let newestStep = 0;
 
 /** The session of the moves. */
-let story = "";
+let sessionId = "";
 
-function put(next: Moves) {
+function storeMoves(next: HeadMoves) {
   moves = next;
   const isEmpty = next.undo.length + next.redo.length === 0 && !next.begun;
-  if (story) writeStored(`trail.${story}`, isEmpty ? null : JSON.stringify(next), "sessionStorage");
+  if (sessionId) writeStored(`trail.${sessionId}`, isEmpty ? null : JSON.stringify(next), "sessionStorage");
 }
 
 /** Clears the moves when the page leaves the session. The tab's stored copy stays. */
-export function forget() {
-  story = "";
-  newest = 0;
-  put({ undo: [], redo: [] });
+export function clearMoves() {
+  sessionId = "";
+  newestStep = 0;
+  storeMoves({ undo: [], redo: [] });
 }
 
 /**
@@ -43,11 +43,11 @@ export function forget() {
  * @param head its HEAD
  * @returns the operation from which the log must be checked for steps; `null` if there are no moves
  */
-export function takeUp(sid: Id, head: Id | null): number | null {
-  story = sid;
+export function restoreMoves(sid: Id, head: Id | null): number | null {
+  sessionId = sid;
   moves = JSON.parse(readStored(`trail.${sid}`, "sessionStorage") ?? "null") ?? moves;
   // The page was closed before the answer. HEAD is now where that move led.
-  if (moves.begun && head) went({ ...moves.begun, to: head });
+  if (moves.begun && head) finishMove({ ...moves.begun, to: head });
   const ops = [...moves.undo, ...moves.redo].map(({ op }) => op);
   return ops.length > 0 ? Math.min(...ops) : null;
 }
@@ -56,33 +56,33 @@ export function takeUp(sid: Id, head: Id | null): number | null {
  * Notes that the user asks to move HEAD.
  * @param op the newest known operation
  */
-export const setOut = (from: Id, op: number) => put({ ...moves, begun: { from, op } });
+export const startMove = (from: Id, op: number) => storeMoves({ ...moves, begun: { from, op } });
 
 /** Notes that the user moved HEAD. A newer step may be known before the answer to the move. */
-export function went(move: Move) {
+export function finishMove(move: HeadMove) {
   const { undo, redo } = moves;
-  put(move.from === move.to || move.op < newest ? { undo, redo } : { undo: [...undo, move], redo: [] });
+  storeMoves(move.from === move.to || move.op < newestStep ? { undo, redo } : { undo: [...undo, move], redo: [] });
 }
 
 /** Notes a step. The moves before it can no longer be undone. */
-export function stepped(op: number) {
-  newest = Math.max(newest, op);
-  const since = (some: Move[]) => some.filter((move) => move.op > op);
-  put({ ...moves, undo: since(moves.undo), redo: since(moves.redo) });
+export function recordStep(op: number) {
+  newestStep = Math.max(newestStep, op);
+  const since = (some: HeadMove[]) => some.filter((move) => move.op > op);
+  storeMoves({ ...moves, undo: since(moves.undo), redo: since(moves.redo) });
 }
 
 /** Returns the next move to undo or redo, if HEAD is still at its end. */
 export function nextMove(which: "undo" | "redo", head: Id | null) {
   const move = moves[which].at(-1);
   if (move && (which === "undo" ? move.to : move.from) === head) return move;
-  put({ ...moves, [which]: [] });
+  storeMoves({ ...moves, [which]: [] });
   return null;
 }
 
 /** Notes that an operation undid or redid the next move. */
-export function retraced(which: "undo" | "redo", op: number) {
+export function recordUndo(which: "undo" | "redo", op: number) {
   const move = moves[which].at(-1);
   if (!move) return;
   const again = which === "undo" ? "redo" : "undo";
-  put({ ...moves, [which]: moves[which].slice(0, -1), [again]: [...moves[again], { ...move, op }] });
+  storeMoves({ ...moves, [which]: moves[which].slice(0, -1), [again]: [...moves[again], { ...move, op }] });
 }

@@ -5,9 +5,9 @@ const WHERE = "sessionStorage";
 const keyOf = (key: string) => `begun.${key}`;
 
 /** The input by field name. */
-export type Fields = Record<string, string>;
+export type FormFields = Record<string, string>;
 
-export function begunAs(key: string): Fields | null {
+export function readFormDraft(key: string): FormFields | null {
   try {
     return JSON.parse(readStored(keyOf(key), WHERE) ?? "null");
   } catch {
@@ -16,12 +16,12 @@ export function begunAs(key: string): Fields | null {
 }
 
 /** @param fields `null` removes them */
-export const keepBegun = (key: string, fields: Fields | null) =>
+export const saveFormDraft = (key: string, fields: FormFields | null) =>
   writeStored(keyOf(key), fields && JSON.stringify(fields), WHERE);
 
 /** Returns the rest of each stored key with this prefix. */
-export const begunUnder = (beginning: string) =>
+export const formDraftKeys = (beginning: string) =>
   keysOf(keyOf(beginning), WHERE).map((key) => key.slice(keyOf(beginning).length));
 
-export const forgetUnder = (beginning: string) =>
-  begunUnder(beginning).forEach((end) => keepBegun(beginning + end, null));
+export const deleteFormDrafts = (beginning: string) =>
+  formDraftKeys(beginning).forEach((end) => saveFormDraft(beginning + end, null));

@@ -6,10 +6,10 @@ import type { ChatNode } from "../lib/wire.d.ts";
 import type { Signal } from "../../vendor/preact.js";
 
 /** The part of a message. */
-export type Part = "text" | "thoughts";
+export type TextPart = "text" | "thoughts";
 
 /** A text to be displayed. `slot`: its place; `key`: everything the result depends on. */
-export interface Wish {
+export interface DisplayRequest {
   slot: string;
   key: string;
   text: string;
@@ -17,48 +17,48 @@ export interface Wish {
 }
 
 /** A script that was left out for a text. */
-export interface Left {
+export interface LeftOutScript {
   name: string;
   scope: "global" | "preset" | "card";
   why: "slow" | "large";
 }
 
-export interface Shown {
+export interface DisplayResult {
   text: string;
-  left: Left[];
+  left: LeftOutScript[];
 }
 
 /** What runs the scripts. `wish`: `null` if no script applies to the text. */
-export interface Scripting {
-  wish: (node: ChatNode, part: Part, text: string) => Wish | null;
-  ask: (wish: Wish) => void;
+export interface DisplayScripts {
+  wish: (node: ChatNode, part: TextPart, text: string) => DisplayRequest | null;
+  ask: (wish: DisplayRequest) => void;
 }
 
 /** `null` if no script changes the display here. */
-export const scripting = signal<Scripting | null>(null);
+export const displayScripts = signal<DisplayScripts | null>(null);
 /** Grows when the user's own scripts change. */
-export const age = signal(0);
+export const scriptsVersion = signal(0);
 /** Scripts that took too long in this session, by their content. */
-export const slow = signal<ReadonlySet<string>>(new Set());
+export const slowScripts = signal<ReadonlySet<string>>(new Set());
 
-export function putScripting(next: Scripting | null) {
-  scripting.value = next;
+export function setDisplayScripts(next: DisplayScripts | null) {
+  displayScripts.value = next;
 }
 
-export const scriptsChanged = () => void (age.value += 1);
+export const scriptsChanged = () => void (scriptsVersion.value += 1);
 
-export function putSlow(all: ReadonlySet<string>) {
-  slow.value = all;
+export function setSlowScripts(all: ReadonlySet<string>) {
+  slowScripts.value = all;
 }
 
 /** Results by key, the newest last. */
-const results: Map<string, Shown> = new Map();
+const results: Map<string, DisplayResult> = new Map();
 /** Maximum number of characters in `results`. */
 const MAX = 8_000_000;
-let kept = 0;
+let resultsSize = 0;
 
 /** The result that a place shows until the next one is ready. */
-const places: Map<string, Signal<(Shown & { key: string }) | null>> = new Map();
+const places: Map<string, Signal<(DisplayResult & { key: string }) | null>> = new Map();
 
 function placeOf(slot: string) {
   let place = places.get(slot);
@@ -67,7 +67,7 @@ function placeOf(slot: string) {
 }
 
 /** Returns the result, or the place's previous one; `null` if there is neither. */
-export function shownFor({ slot, key }: Wish): Shown | null {
+export function displayResult({ slot, key }: DisplayRequest): DisplayResult | null {
   const before = placeOf(slot).value;
   const made = results.get(key);
   // Scripts that were left out while a text grew are still reported at its end.
@@ -76,9 +76,9 @@ export function shownFor({ slot, key }: Wish): Shown | null {
     : before;
 }
 
-export const isMade = (key: string) => results.has(key);
+export const hasResult = (key: string) => results.has(key);
 
-export function putShown({ slot, key }: Wish, { text, left }: Shown) {
+export function storeResult({ slot, key }: DisplayRequest, { text, left }: DisplayResult) {
   const place = placeOf(slot);
   const known = place.peek()?.left ?? [];
   const all = [
@@ -87,12 +87,12 @@ export function putShown({ slot, key }: Wish, { text, left }: Shown) {
       (one) => !known.some(({ name, scope, why }) => name === one.name && scope === one.scope && why === one.why),
     ),
   ];
-  if (!results.has(key)) kept += key.length + text.length;
+  if (!results.has(key)) resultsSize += key.length + text.length;
   results.set(key, { text, left: all });
   for (const [old, one] of results) {
-    if (kept <= MAX) break;
+    if (resultsSize <= MAX) break;
     results.delete(old);
-    kept -= old.length + one.text.length;
+    resultsSize -= old.length + one.text.length;
   }
   place.value = { key, text, left: all };
 }
@@ -101,9 +101,9 @@ export function putShown({ slot, key }: Wish, { text, left }: Shown) {
  * Forgets all results, because the scripts or the session changed.
  * @param isElsewhere whether the session changed, so that nothing stays on screen
  */
-export function forgetShown(isElsewhere: boolean) {
+export function clearResults(isElsewhere: boolean) {
   results.clear();
-  kept = 0;
+  resultsSize = 0;
   for (const place of places.values()) {
     const shown = place.peek();
     place.value = shown && !isElsewhere ? { ...shown, key: "", left: [] } : null;

@@ -4,7 +4,7 @@ import { FLAG } from "./outline.ts";
 import type { Outline } from "./outline.ts";
 
 /** Why a part cannot be put below a message. */
-export type Refusal = "self" | "below" | "there" | "unfinished";
+export type MoveRefusal = "self" | "below" | "there" | "unfinished";
 
 /** Whether a message is another one or anywhere below it. */
 export function isWithin({ parent }: Outline, n: number, top: number) {
@@ -22,7 +22,7 @@ const UNFINISHED = FLAG.writing | FLAG.failed;
  * @param piece the top message of the part; -1 if it is not in this tree
  * @param isCopy a copy can be put anywhere
  */
-export function refusalOf(outline: Outline, piece: number, isCopy: boolean, to: number): Refusal | null {
+export function refusalOf(outline: Outline, piece: number, isCopy: boolean, to: number): MoveRefusal | null {
   if (((outline.flags[to] ?? 0) & UNFINISHED) !== 0) return "unfinished";
   if (piece < 0 || isCopy) return null;
   if (piece === to) return "self";

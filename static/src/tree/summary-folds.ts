@@ -1,15 +1,15 @@
 // The branch as the user reads it. The messages of a summary are one entry until the user opens it.
 import { computed } from "../../vendor/preact.js";
-import { unfolded } from "../model/folds.ts";
-import { nodeOf, older } from "../model/story.ts";
-import { shown } from "./line.ts";
+import { openSummaries } from "../model/summary-folds.ts";
+import { nodeOf, olderCursor } from "../model/session-store.ts";
+import { shownIds } from "./shown-branch.ts";
 import type { Id } from "../lib/wire.d.ts";
 
 /**
  * A run of messages that a later summary covers. `count`: their number; `hidden`: those that are hidden while it is
  * closed.
  */
-export interface Fold {
+export interface SummaryFold {
   key: string;
   summary: Id;
   isOpen: boolean;
@@ -18,16 +18,16 @@ export interface Fold {
 }
 
 /** `entries`: ids of messages and keys of folds, oldest first. */
-interface Folded {
+interface FoldedBranch {
   entries: string[];
-  folds: Map<string, Fold>;
+  folds: Map<string, SummaryFold>;
 }
 
-let before: Folded = { entries: [], folds: new Map() };
+let before: FoldedBranch = { entries: [], folds: new Map() };
 
-export const folded = computed(() => {
-  const ids = shown.value;
-  const next = foldUp(ids);
+export const foldedBranch = computed(() => {
+  const ids = shownIds.value;
+  const next = foldBranch(ids);
   // An unchanged list keeps its identity, so that nothing is drawn again.
   if (next.folds.size === 0) next.entries = ids;
   else if (next.entries.join() === before.entries.join()) next.entries = before.entries;
@@ -35,16 +35,16 @@ export const folded = computed(() => {
 });
 
 /** Returns the closed fold that contains a message. */
-export const foldAround = (id: Id) =>
-  [...folded.peek().folds.values()].find(({ hidden }) => hidden.includes(id)) ?? null;
+export const closedFoldOf = (id: Id) =>
+  [...foldedBranch.peek().folds.values()].find(({ hidden }) => hidden.includes(id)) ?? null;
 
 /** Folds the branch from its end upwards, because a summary follows its messages. */
-function foldUp(ids: Id[]): Folded {
+function foldBranch(ids: Id[]): FoldedBranch {
   /** The summary of each covered message. */
   const covers: Map<Id, Id> = new Map();
   /** The folds around the current message, the innermost last. */
-  const around: Fold[] = [];
-  const { entries, folds }: Folded = { entries: [], folds: new Map() };
+  const around: SummaryFold[] = [];
+  const { entries, folds }: FoldedBranch = { entries: [], folds: new Map() };
   const leave = (depth: number) => {
     for (const fold of around.splice(depth).reverse()) {
       folds.set(fold.key, fold);
@@ -58,7 +58,7 @@ function foldUp(ids: Id[]): Folded {
     if (summary === undefined || depth >= 0) leave(depth + 1);
     // A closed fold hides everything in it, even if other summaries cover it too.
     else if (around.at(-1)?.isOpen !== false)
-      around.push({ key: `${summary}/${id}`, summary, isOpen: unfolded.value.has(summary), count: 0, hidden: [] });
+      around.push({ key: `${summary}/${id}`, summary, isOpen: openSummaries.value.has(summary), count: 0, hidden: [] });
     for (const fold of around) fold.count += 1;
     const inner = around.at(-1);
     (inner && !inner.isOpen ? inner.hidden : entries).push(id);
@@ -67,7 +67,7 @@ function foldUp(ids: Id[]): Folded {
   }
   const top = around[0];
   // Messages that are not loaded yet count too.
-  if (top && older.value !== null)
+  if (top && olderCursor.value !== null)
     top.count = Math.max(top.count, nodeOf(top.summary)?.metadata?.summarizedFrom?.length ?? 0);
   leave(0);
   return { entries: entries.reverse(), folds };
