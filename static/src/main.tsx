@@ -1,8 +1,8 @@
 // Starts the page: language, appearance, keys, route; then renders it.
 import { h, effect, render, untracked } from "../vendor/preact.js";
 import { runKeys } from "./actions/commands.ts";
-import { readHosts, readLibrary } from "./actions/library.ts";
-import { arrive } from "./actions/travel.ts";
+import { readModelsAndPlugins, readLibrary } from "./actions/library.ts";
+import { followRoute } from "./actions/navigation.ts";
 import { messageOf } from "./lib/focus.ts";
 import { chooseLocale, setLocale, t } from "./lib/i18n.ts";
 import { ignoreFetchFailure } from "./lib/modules.ts";
@@ -85,13 +85,13 @@ effect(() => {
   const to = route.value;
   const isShut = pairingPrompt.value !== null;
   untracked(() => {
-    if (isShut) return void arrive({ page: "library" });
-    void arrive(to);
+    if (isShut) return void followRoute({ page: "library" });
+    void followRoute(to);
     // Opening the tree or a message of the same session does not count as coming from elsewhere.
     const isIn = to.page === "story" ? to.sid : null;
     if (isIn === null || isIn !== wasIn) void readLibrary();
     wasIn = isIn;
-    if (to.page !== "story") void readHosts();
+    if (to.page !== "story") void readModelsAndPlugins();
   });
 });
 

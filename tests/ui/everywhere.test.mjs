@@ -56,7 +56,7 @@ const call = (page, path, name, given) =>
   );
 
 const speak = (/** @type {Page} */ page, /** @type {string} */ locale) =>
-  call(page, "actions/page.js", "speakIn", locale);
+  call(page, "actions/page.js", "setLanguage", locale);
 
 /** What stands over the edge of a narrow screen, or is to be scrolled sideways without having been meant to. @param {Page} page */
 const overTheEdge = (page) =>
@@ -653,7 +653,7 @@ describe("everywhere", () => {
     const wrong = [];
     await at(page, house.path, ".message.last .changes");
     // As if the reader had come from the first page.
-    await call(page, "actions/library.js", "readHosts", null);
+    await call(page, "actions/library.js", "readModelsAndPlugins", null);
     for (const { dialog, where = `the dialog “${dialog.kind}”`, then } of DIALOGS(house)) {
       await call(page, "model/page.js", "openDialog", dialog);
       const isThere = async () => {

@@ -657,13 +657,13 @@ describe("Markdown", () => {
     await page.goto(server.base);
     const different = await page.evaluate(async (text) => {
       const main = /** @type {HTMLScriptElement} */ (document.querySelector("script[type=module]")).src;
-      const { LiveProse, prose } = await import(new URL("lib/markdown.js", main).href);
+      const { LiveMarkdown, renderMarkdown } = await import(new URL("lib/markdown.js", main).href);
       const [live, whole] = [document.createElement("div"), document.createElement("div")];
       for (const size of [1, 4, 37]) {
         live.replaceChildren();
-        const writer = new LiveProse(live);
+        const writer = new LiveMarkdown(live);
         for (let end = size; end < text.length + size; end += size) writer.show(text.slice(0, end));
-        whole.replaceChildren(prose(text));
+        whole.replaceChildren(renderMarkdown(text));
         if (live.innerHTML.replace(/\s+/g, " ") !== whole.innerHTML.replace(/\s+/g, " "))
           return [size, live.innerHTML, whole.innerHTML];
       }

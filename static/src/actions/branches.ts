@@ -5,8 +5,8 @@ import { readNode } from "../net/api.ts";
 import * as api from "../net/arrange.ts";
 import { isLinear } from "../tree/shown-branch.ts";
 import { register } from "./commands.ts";
-import { sid, visit } from "./follow.ts";
-import { navigate } from "./travel.ts";
+import { sid, moveHead } from "./session-sync.ts";
+import { navigate } from "./navigation.ts";
 import type { ChatNode, Id } from "../lib/wire.d.ts";
 
 export const readBranches = (cursor?: string) => api.branches(sid(), cursor ? { cursor } : {});
@@ -16,7 +16,7 @@ export const readDiff = (from: Id, to: Id) => api.diff(sid(), from, to);
 /**
  * Reads the messages at which branches fork, by the ids of the fork nodes. Messages that cannot be read are left out.
  */
-export async function readPartings(ids: Id[]): Promise<Map<Id, ChatNode>> {
+export async function readForkMessages(ids: Id[]): Promise<Map<Id, ChatNode>> {
   const id = sid();
   const read = [...new Set(ids)].map(async (nid) => [nid, await messageAt(id, nid)] as const);
   return new Map((await Promise.all(read)).flatMap(([nid, node]) => (node ? [[nid, node]] : [])));
@@ -34,10 +34,10 @@ async function messageAt(id: Id, nid: Id) {
  * Moves HEAD to a node on another branch. A node on the branch on screen is only scrolled into view.
  * @param exact whether HEAD moves to exactly this node; the node is then visited even if it is on screen
  */
-export async function goTo(nid: Id, exact: boolean = true) {
+export async function moveHeadTo(nid: Id, exact: boolean = true) {
   openDialog(null);
   const isHere = !exact && store.viewedLeaf.peek() === null && store.branch.peek().includes(nid);
-  if (!isHere && !(await visit(nid, exact))) return;
+  if (!isHere && !(await moveHead(nid, exact))) return;
   navigate(`/s/${sid()}`, true);
   store.scrollTo(nid);
 }

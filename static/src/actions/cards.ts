@@ -6,15 +6,15 @@ import { addImport, removeImport } from "../model/transfers.ts";
 import { ApiError } from "../net/api.ts";
 import * as api from "../net/cards.ts";
 import { sendPresets } from "../net/presets.ts";
-import { attempt, wordsFor } from "./failure.ts";
+import { attempt, errorText } from "./error-text.ts";
 import { readLibrary } from "./library.ts";
 import type { CharacterChanges, Id, Report } from "../lib/wire.d.ts";
 
 /** File extensions of cards. */
-export const CARDS = ".png,.json,.charx,.yaml,.yml";
+export const CARD_EXTENSIONS = ".png,.json,.charx,.yaml,.yml";
 
 /** The import function for each kind of file, with the name and the report for the user. Only characters have an id. */
-const WAYS: Record<string, (file: File) => Promise<{ id: Id | null; name: string; report: Report }>> = {
+const IMPORTERS: Record<string, (file: File) => Promise<{ id: Id | null; name: string; report: Report }>> = {
   card: api.sendCard,
   book: async (file) => ({ ...(await api.sendBook(file)), id: null }),
   persona: async (file) => {
@@ -30,17 +30,17 @@ const WAYS: Record<string, (file: File) => Promise<{ id: Id | null; name: string
 const namesOf = (items: { name: string }[]) => items.map(({ name }) => name).join(", ");
 
 /** Imports cards, lorebooks, personas and presets, one after the other. */
-export async function bringCards(files: { file: File; to: string }[]) {
+export async function importCards(files: { file: File; to: string }[]) {
   for (const { file, to } of files) {
     const { n, put } = addImport({ name: file.name, phase: "sending" });
     try {
-      const came = await WAYS[to]?.(file);
+      const came = await IMPORTERS[to]?.(file);
       removeImport(n);
       await readLibrary();
-      if (came) tellOf(came);
+      if (came) notifyImported(came);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      put({ phase: "failed", fault: { ...wordsFor(error), isEmpty: true } });
+      put({ phase: "failed", fault: { ...errorText(error), isEmpty: true } });
     }
   }
 }
@@ -49,7 +49,7 @@ export async function bringCards(files: { file: File; to: string }[]) {
  * Shows a notice about an import. It has a button for the report if there are findings. Otherwise, a character gets a
  * button to start a session.
  */
-export function tellOf({ id, name, report }: { id: Id | null; name: string; report: Report }) {
+export function notifyImported({ id, name, report }: { id: Id | null; name: string; report: Report }) {
   const hasMore = report.items.some(({ findings }) => findings.length > 0);
   const more = { label: "report.open" as const, run: () => openDialog({ kind: "report", report, characterId: id }) };
   const start = id && { label: "notice.play" as const, run: () => openDialog({ kind: "start", characterId: id }) };
@@ -57,7 +57,7 @@ export function tellOf({ id, name, report }: { id: Id | null; name: string; repo
   notify({ tone: "quiet", stays: hasMore, text: t("notice.cameIn", { name }), ...(act && { act }) });
 }
 
-export const takeCard = (cid: Id, format: "png" | "json" | "charx") => download(api.cardFile(cid, format));
+export const downloadCard = (cid: Id, format: "png" | "json" | "charx") => download(api.cardFile(cid, format));
 
 /** Reads the whole character, to edit it. */
 export const readCharacter = (cid: Id) => attempt(() => api.character(cid));

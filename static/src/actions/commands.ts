@@ -64,23 +64,23 @@ export function isWaiting(id: string, node: ChatNode | null = null) {
 }
 
 export function run(id: string, node: ChatNode | null = null, key: string = "") {
-  if (canRun(id, node)) void perform(command(id), { node, key });
+  if (canRun(id, node)) void execute(command(id), { node, key });
 }
 
 /** Where the user last ran a command: the message, and the branch at that time. */
-let used: { place: string; line: readonly string[] } = { place: "", line: [] };
+let lastUsed: { place: string; line: readonly string[] } = { place: "", line: [] };
 
 /**
  * Runs a command. If its button then disappears, focus goes to its message, else the nearest one above, else the text
  * field. If several commands are running, the one used last decides.
  */
-async function perform(what: Command, context: Context) {
+async function execute(what: Command, context: Context) {
   const hadFocus = !isFocusLost();
-  if (hadFocus) used = { place: focusedMessage() ?? context.node?.id ?? "", line: shownIds.peek() };
+  if (hadFocus) lastUsed = { place: focusedMessage() ?? context.node?.id ?? "", line: shownIds.peek() };
   await what.run(context);
   await drawn();
   if (!hadFocus || !isFocusLost()) return;
-  const { place, line } = used;
+  const { place, line } = lastUsed;
   const near = line.slice(0, line.indexOf(place) + 1).findLast((id) => shownIds.peek().includes(id));
   if (near) setFocusNext(near);
   else requestFieldFocus();

@@ -4,23 +4,23 @@ import { setDevices, setPairedDevices } from "../model/devices.ts";
 import { openDialog, notify } from "../model/page.ts";
 import { ApiError, me } from "../net/api.ts";
 import * as api from "../net/devices.ts";
-import { attempt } from "./failure.ts";
+import { attempt } from "./error-text.ts";
 import type { Device, Id } from "../lib/wire.d.ts";
 
-export async function readHouse() {
+export async function readDevices() {
   const found = await attempt(() => Promise.all([me(), api.devices()]));
   if (found) setPairedDevices(found[0].servesHouse === true, found[1]);
 }
 
 /** Requests a pairing code for one device. Returns it with the devices that were already paired. */
-export async function offerCode() {
+export async function requestPairingCode() {
   const known = await attempt(() => api.devices());
   const pairing = known && (await attempt(() => api.pair()));
   return pairing && { pairing, known: new Set(known.map(({ id }) => id)) };
 }
 
 /** Returns a newly paired device, if there is one. A failed request is ignored, because the caller polls. */
-export async function lookForNew(known: Set<Id>): Promise<Device | null> {
+export async function findNewDevice(known: Set<Id>): Promise<Device | null> {
   try {
     const devices = await api.devices();
     setDevices(devices);
@@ -35,7 +35,7 @@ export async function nameDevice(id: Id, name: string) {
   const named = await attempt(() => api.rename(id, name));
   if (!named) return;
   openDialog(null);
-  await readHouse();
+  await readDevices();
 }
 
 export async function revokeDevice({ id, name, isThis }: Device) {
@@ -46,6 +46,6 @@ export async function revokeDevice({ id, name, isThis }: Device) {
   if (!gone) return;
   openDialog(null);
   // If this device was removed, the request finds that out.
-  await readHouse();
+  await readDevices();
   if (!isThis) notify({ tone: "quiet", text: t("devices.gone", { name }) });
 }

@@ -8,33 +8,37 @@ import * as store from "../model/session-store.ts";
 import * as api from "../net/api.ts";
 import { shownIds } from "../tree/shown-branch.ts";
 import { register } from "./commands.ts";
-import { attempt } from "./failure.ts";
-import { refresh, sid } from "./follow.ts";
-import { navigate } from "./travel.ts";
-import { free, showTimelines, writeDraft } from "./turn.ts";
+import { attempt } from "./error-text.ts";
+import { refresh, sid } from "./session-sync.ts";
+import { navigate } from "./navigation.ts";
+import { canRequestReply, offerBranchHint, saveDraft } from "./turn.ts";
 import type { ChatNode, Id } from "../lib/wire.d.ts";
 
 /** Returns the initial text of the edit field: unsaved text, if any. */
-export const begun = (node: ChatNode) => unsavedEditOf(node.id) ?? node.content;
+export const initialEditText = (node: ChatNode) => unsavedEditOf(node.id) ?? node.content;
 
-export const typedAnew = (node: ChatNode, text: string) =>
+export const keepTypedEdit = (node: ChatNode, text: string) =>
   saveUnsavedEdit(node.id, text === node.content ? null : text);
 
 /** Discards an edit. A notice offers to get the text back, in case the key was a mistake. */
-export function giveUp({ id }: ChatNode) {
+export function cancelEdit({ id }: ChatNode) {
   const text = unsavedEditOf(id);
   saveUnsavedEdit(id, null);
   store.setEditedMessage(null);
   store.setFocusNext(id);
   if (text !== null)
-    notify({ tone: "quiet", text: t("notice.givenUp"), act: { label: "notice.typeOn", run: () => typeOn(id, text) } });
+    notify({
+      tone: "quiet",
+      text: t("notice.givenUp"),
+      act: { label: "notice.typeOn", run: () => reopenEdit(id, text) },
+    });
 }
 
 /**
  * Opens the edit field again.
  * @param text the unsaved text
  */
-function typeOn(id: Id, text: string) {
+function reopenEdit(id: Id, text: string) {
   if (!shownIds.peek().includes(id)) return notify({ tone: "quiet", text: t("notice.goneOn") });
   saveUnsavedEdit(id, text);
   store.setEditedMessage(id);
@@ -53,7 +57,7 @@ export async function edit(node: ChatNode, content: string, carry: boolean) {
   const started = await attempt(() => api.edit(sid(), node.id, { content, carry }));
   saving = null;
   if (!started) {
-    lookAfterEdit();
+    watchEditedMessage();
     return false;
   }
   deleteSavedEdit(node.id);
@@ -62,12 +66,12 @@ export async function edit(node: ChatNode, content: string, carry: boolean) {
   if (!carry) store.applyStarted(started);
   await refresh();
   if (started.node && isStill()) store.setFocusNext(started.node.id);
-  showTimelines();
+  offerBranchHint();
   return true;
 }
 
 /** Keeps the unsaved text if the edited message leaves the screen, through the user or somebody else. */
-export function lookAfterEdit() {
+export function watchEditedMessage() {
   const id = store.editedMessage.peek();
   const at = store.session.peek()?.id;
   if (id === null || at === undefined || id === saving || shownIds.peek().includes(id)) return;
@@ -79,7 +83,7 @@ export function lookAfterEdit() {
     stays: true,
     text: t("notice.wordsKept"),
     hint: t("notice.wordsKeptHint"),
-    act: toField(at, id, text),
+    act: moveToFieldAction(at, id, text),
   });
 }
 
@@ -87,13 +91,13 @@ export function lookAfterEdit() {
  * Returns the action that puts unsaved text into the text field.
  * @param at the session
  */
-const toField = (at: Id, id: Id, text: string) => ({
+const moveToFieldAction = (at: Id, id: Id, text: string) => ({
   label: "notice.toField" as const,
-  run: () => putIntoField(at, id, text),
+  run: () => addToField(at, id, text),
 });
 
 /** Forgets unsaved text of purged messages. A notice here still offers the text to the user who typed it. */
-export function dropWords(ids: Id[]) {
+export function forgetUnsavedEdits(ids: Id[]) {
   const at = store.session.peek()?.id ?? "";
   for (const id of ids) {
     const text = unsavedEditOf(id);
@@ -106,7 +110,7 @@ export function dropWords(ids: Id[]) {
       stays: true,
       text: t("notice.wordsGone"),
       hint: t("notice.wordsGoneHint"),
-      act: toField(at, id, text),
+      act: moveToFieldAction(at, id, text),
     });
   }
 }
@@ -115,10 +119,9 @@ export function dropWords(ids: Id[]) {
  * Puts text into the text field of the session, below the text that is already there.
  * @param at the session
  */
-function putIntoField(at: Id, id: Id, text: string) {
+function addToField(at: Id, id: Id, text: string) {
   saveUnsavedEdit(id, null);
-  if (store.session.peek()?.id === at)
-    return writeDraft([store.draft.peek().trim(), text].filter(Boolean).join("\n\n"));
+  if (store.session.peek()?.id === at) return saveDraft([store.draft.peek().trim(), text].filter(Boolean).join("\n\n"));
   writeStored(`draft.${at}`, text);
   navigate(`/s/${at}`);
 }
@@ -129,7 +132,7 @@ register({
   icon: "edit",
   scope: "message",
   keys: ["e"],
-  enabled: ({ node }) => free(node) && node?.status === "complete" && node.kind !== "merge",
+  enabled: ({ node }) => canRequestReply(node) && node?.status === "complete" && node.kind !== "merge",
   run: ({ node }) => {
     // A discarded edit can be restored until the next edit begins.
     for (const notice of notices.peek()) if (notice.text === t("notice.givenUp")) dismiss(notice.id);

@@ -6,13 +6,13 @@ import * as store from "../model/session-store.ts";
 import * as api from "../net/api.ts";
 import { ApiError } from "../net/api.ts";
 import { register } from "./commands.ts";
-import { attempt } from "./failure.ts";
-import { openStory } from "./follow.ts";
-import { navigate } from "./travel.ts";
+import { attempt } from "./error-text.ts";
+import { openSession } from "./session-sync.ts";
+import { navigate } from "./navigation.ts";
 import type { Character, Id, NewCharacter, NewSession, PluginChoice, Session } from "../lib/wire.d.ts";
 
 /** Number of the last read of all characters; only its result is used. */
-let reading = 0;
+let lastRead = 0;
 
 /** Reads everything that the first page shows. */
 export async function readLibrary() {
@@ -24,9 +24,9 @@ export async function readLibrary() {
     if (next === null || model.characters.peek().length === 0) model.setCharacters(items);
     model.setLoading({ state: "ready" });
     if (next === null) return;
-    const read = (reading += 1);
+    const read = (lastRead += 1);
     const others = await api.otherCharacters(next);
-    if (read === reading) model.setCharacters([...items, ...others]);
+    if (read === lastRead) model.setCharacters([...items, ...others]);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     model.setLoading({ state: "failed", error });
@@ -37,7 +37,7 @@ export async function readLibrary() {
  * Reads models and plugins. Model servers can be slow, so nothing waits for this. Without an answer, the known list
  * stays.
  */
-export async function readHosts() {
+export async function readModelsAndPlugins() {
   const none = { items: [], problems: [] };
   const [models, plugins] = await Promise.all([
     api.models().catch(() => model.models.peek() ?? none),
@@ -53,7 +53,7 @@ export async function readMoreSessions() {
 }
 
 /** Returns whether a character defines its own session, with a model. */
-export const isReady = (character: Character) => Boolean(character.metadata?.clotho?.model);
+export const isReadyToPlay = (character: Character) => Boolean(character.metadata?.clotho?.model);
 
 /** Returns the language of a ready character, if it names one. */
 const languageOf = (character: Character) =>
@@ -65,34 +65,35 @@ const languageOf = (character: Character) =>
  * Returns whether a character is offered. If its story exists in several languages, only the user's language is
  * offered.
  */
-function isForReader(character: Character) {
+function isOffered(character: Character) {
   const language = languageOf(character);
-  return language === undefined || language === locale.value || !hasTwin(character);
+  return language === undefined || language === locale.value || !hasTranslation(character);
 }
 
 /** Returns whether the story of this character exists in the user's language. */
-function hasTwin(character: Character) {
+function hasTranslation(character: Character) {
   const same = (other: Character) => other.metadata?.clotho?.model === character.metadata?.clotho?.model;
   return (
-    isReady(character) && model.characters.value.some((other) => same(other) && languageOf(other) === locale.value)
+    isReadyToPlay(character) &&
+    model.characters.value.some((other) => same(other) && languageOf(other) === locale.value)
   );
 }
 
 /** Returns the characters on the first page, without translations of the same story. */
-export const offered = () => model.characters.value.filter(isForReader);
+export const offeredCharacters = () => model.characters.value.filter(isOffered);
 
 /**
  * Starts a session with a character and opens it.
  * @param choice overrides what the character asks for
  */
-export async function begin(
+export async function startSession(
   character: Character,
   choice: { model?: string; plugins?: PluginChoice[]; personaId?: Id } = {},
 ) {
   const wish = character.metadata?.clotho ?? {};
   const wanted: NewSession = {
     characterIds: [character.id],
-    plugins: choice.plugins ?? (wish.plugins ?? []).map(hasTwin(character) ? asIs : inLanguage),
+    plugins: choice.plugins ?? (wish.plugins ?? []).map(hasTranslation(character) ? withoutLanguage : withUserLanguage),
   };
   const chosen = choice.model || wish.model;
   if (chosen) wanted.model = chosen;
@@ -102,10 +103,10 @@ export async function begin(
   return session?.id;
 }
 
-const asIs = ({ id, config = {} }: PluginChoice): PluginChoice => ({ id, config });
+const withoutLanguage = ({ id, config = {} }: PluginChoice): PluginChoice => ({ id, config });
 
 /** Sets the user's language in plugins that have a language setting. */
-function inLanguage({ id, config = {} }: PluginChoice): PluginChoice {
+function withUserLanguage({ id, config = {} }: PluginChoice): PluginChoice {
   return { id, config: "language" in config ? { ...config, language: locale.peek() } : config };
 }
 
@@ -117,7 +118,7 @@ export async function createCharacter(character: NewCharacter) {
   return true;
 }
 
-export async function rename(sid: Id, title: string) {
+export async function renameSession(sid: Id, title: string) {
   const changed = await attempt(() => api.changeSession(sid, { title }));
   if (!changed) return;
   openDialog(null);
@@ -125,7 +126,7 @@ export async function rename(sid: Id, title: string) {
   if (store.session.peek()?.id === sid) store.updateSession({ title });
 }
 
-export async function remove(sid: Id) {
+export async function deleteSession(sid: Id) {
   const gone = await attempt(async () => {
     await api.deleteSession(sid);
     return true;
@@ -135,7 +136,7 @@ export async function remove(sid: Id) {
   model.removeSession(sid);
   openDialog(null);
   if (store.session.peek()?.id === sid) navigate("/");
-  tellTrashed(sid, title);
+  notifyTrashed(sid, title);
 }
 
 export async function removeCharacter({ id, name }: Character) {
@@ -145,16 +146,16 @@ export async function removeCharacter({ id, name }: Character) {
   });
   if (!gone) return;
   await readLibrary();
-  tellTrashed(id, name);
+  notifyTrashed(id, name);
 }
 
 /** Marks a character as favourite, or removes the mark. */
-export async function favour({ id, isFavourite }: Character) {
+export async function toggleFavourite({ id, isFavourite }: Character) {
   const { changeCharacter } = await import("../net/cards.ts");
   if (await attempt(() => changeCharacter(id, { isFavourite: !isFavourite }))) await readLibrary();
 }
 
-function tellTrashed(id: Id, name: string) {
+function notifyTrashed(id: Id, name: string) {
   notify({
     tone: "quiet",
     text: t("notice.trashed", { name }),
@@ -169,7 +170,7 @@ export async function restore(id: Id) {
     return true;
   });
   if (back) await readLibrary();
-  if (store.trashed.peek()?.id === id) void openStory(id);
+  if (store.trashed.peek()?.id === id) void openSession(id);
   return back === true;
 }
 
@@ -181,7 +182,7 @@ export async function changeModel(sid: Id, name: string) {
   if (store.session.peek()?.id === sid) store.updateSession({ model: name });
 }
 
-export function ask(session: Session | null, kind: "rename" | "delete") {
+export function openSessionDialog(session: Session | null, kind: "rename" | "delete") {
   if (session) openDialog({ kind, sid: session.id, title: session.title });
 }
 
@@ -195,7 +196,7 @@ register({
     const at = store.session.peek();
     if (!at) return;
     openDialog({ kind: "model", sid: at.id, model: at.model ?? "" });
-    void readHosts();
+    void readModelsAndPlugins();
   },
 });
 
@@ -206,7 +207,7 @@ for (const kind of ["rename", "delete"] as const) {
     icon: kind === "rename" ? "edit" : "trash",
     scope: "page",
     enabled: () => store.session.value !== null,
-    run: () => ask(store.session.peek(), kind),
+    run: () => openSessionDialog(store.session.peek(), kind),
   });
 }
 

@@ -8,10 +8,10 @@ import { ApiError, characters, otherCharacters, session, sessions } from "../net
 import { sendBook } from "../net/cards.ts";
 import * as api from "../net/lore.ts";
 import { personas } from "../net/personas.ts";
-import { tellOf } from "./cards.ts";
+import { notifyImported } from "./cards.ts";
 import { register } from "./commands.ts";
-import { doneWithErrors } from "./done-with.ts";
-import { attempt } from "./failure.ts";
+import { clearDialogErrors } from "./dialog-errors.ts";
+import { attempt } from "./error-text.ts";
 import { restore } from "./library.ts";
 import type { Id, LoreEntry, LoreRules, Lorebook, LorebookHolds } from "../lib/wire.d.ts";
 import type { EditableEntry } from "../model/lore.ts";
@@ -19,7 +19,7 @@ import type { EditableEntry } from "../model/lore.ts";
 export type NewEntry = Omit<Partial<LoreEntry>, "uid">;
 
 /** File extensions of lorebooks. */
-export const BOOKS = ".json,.lorebook,.png";
+export const BOOK_EXTENSIONS = ".json,.lorebook,.png";
 
 /**
  * Reads all lorebooks.
@@ -42,14 +42,14 @@ export async function readBooks(
 }
 
 /** Runs a background read without an error message when the server is away. */
-const quietly = <T>(work: () => Promise<T>) => work().catch(() => undefined);
+const ignoreErrors = <T>(work: () => Promise<T>) => work().catch(() => undefined);
 
 /** Reads the lorebooks again, because others may have changed them. */
-export const lookAgain = () => void readBooks(quietly);
+export const rereadBooks = () => void readBooks(ignoreErrors);
 
 // Books
 
-export async function makeBook(name: string, keyFor: (request: unknown) => string) {
+export async function createBook(name: string, keyFor: (request: unknown) => string) {
   const made = await attempt(() => api.create({ name }, keyFor(name)));
   if (made) await readBooks();
   return made;
@@ -75,37 +75,37 @@ export async function removeBook({ id, name }: Lorebook) {
   });
 }
 
-export const takeBook = (id: Id) => download(api.bookFile(id));
+export const downloadBook = (id: Id) => download(api.bookFile(id));
 
 /** Imports lorebooks of other programs, one after the other, and reports on them. */
-export async function bringBooks(files: File[]) {
-  doneWithErrors();
+export async function importBooks(files: File[]) {
+  clearDialogErrors();
   for (const file of files) {
     const came = await attempt(() => sendBook(file));
     if (!came) continue;
     await readBooks();
-    tellOf({ ...came, id: null });
+    notifyImported({ ...came, id: null });
   }
 }
 
 // Links
 
-export const readHolds = (id: Id) => attempt(() => api.links(id));
+export const readLinks = (id: Id) => attempt(() => api.links(id));
 
-export const setHolds = (id: Id, holds: LorebookHolds) => attempt(() => api.setLinks(id, holds));
+export const setLinks = (id: Id, holds: LorebookHolds) => attempt(() => api.setLinks(id, holds));
 
 /** What a lorebook can be linked to, by the field that names it. */
-export type Holders = Record<"sessionIds" | "personaIds" | "characterIds", { id: Id; name: string }[]>;
+export type LinkTargets = Record<"sessionIds" | "personaIds" | "characterIds", { id: Id; name: string }[]>;
 
-async function everyCharacter() {
+async function allCharacters() {
   const { items, next } = await characters();
   return [...items, ...(await otherCharacters(next))];
 }
 
 /** Returns the newest sessions, all personas and characters, and the older sessions to which the book is linked. */
-export const readHolders = (holds: LorebookHolds | null): Promise<Holders | undefined> =>
+export const readLinkTargets = (holds: LorebookHolds | null): Promise<LinkTargets | undefined> =>
   attempt(async () => {
-    const [newest, people, cards] = await Promise.all([sessions(), personas(), everyCharacter()]);
+    const [newest, people, cards] = await Promise.all([sessions(), personas(), allCharacters()]);
     const known = new Set(newest.items.map(({ id }) => id));
     const older = await Promise.all((holds?.sessionIds ?? []).filter((id) => !known.has(id)).map((id) => session(id)));
     return {
@@ -117,13 +117,13 @@ export const readHolders = (holds: LorebookHolds | null): Promise<Holders | unde
 
 // Global settings
 
-export const readRules = () => attempt(api.settings);
+export const readLoreSettings = () => attempt(api.settings);
 
 /**
  * Sets the global lore settings, unless they changed since they were read. Missing settings get their defaults.
  * @param was the settings as read; null: no check
  */
-export const setRules = (
+export const setLoreSettings = (
   rules: Partial<LoreRules>,
   was: LoreRules | null,
 ): Promise<{ kept: LoreRules } | { theirs: LoreRules } | undefined> =>
@@ -138,10 +138,10 @@ export const setRules = (
 export const readEntries = (id: Id, cursor?: string) => attempt(() => api.entries(id, cursor));
 
 /** Reads the entries in the background, without error messages. */
-export const seeEntries = (id: Id, cursor?: string) => quietly(() => api.entries(id, cursor));
+export const readEntriesQuietly = (id: Id, cursor?: string) => ignoreErrors(() => api.entries(id, cursor));
 
 /** The result of writing an entry. Somebody else may have changed or deleted it since it was read. */
-type Written = { is: "written" | "changed"; entry: LoreEntry } | { is: "gone" };
+type EntryWriteResult = { is: "written" | "changed"; entry: LoreEntry } | { is: "gone" };
 
 /** Writes an entry if it is still as the user saw it. */
 export const writeEntry = (
@@ -149,12 +149,12 @@ export const writeEntry = (
   uid: string,
   mine: EditableEntry,
   seen: Partial<LoreEntry>,
-): Promise<Written | undefined> =>
+): Promise<EntryWriteResult | undefined> =>
   attempt(async () => {
     try {
-      return { is: "written", entry: await api.changeEntry(id, uid, mine, seenOf(seen)) };
+      return { is: "written", entry: await api.changeEntry(id, uid, mine, expectedFieldsOf(seen)) };
     } catch (error) {
-      const now = meanwhile(error);
+      const now = currentEntry(error);
       if (now) return { is: "changed", entry: now };
       if (error instanceof ApiError && error.status === 404) return { is: "gone" };
       throw error;
@@ -162,7 +162,7 @@ export const writeEntry = (
   });
 
 /** Returns the editable fields of an entry as the user saw them. */
-const seenOf = ({ comment, key, content, constant, disable, vectorized }: Partial<LoreEntry>) => ({
+const expectedFieldsOf = ({ comment, key, content, constant, disable, vectorized }: Partial<LoreEntry>) => ({
   comment: comment ?? null,
   key: key ?? null,
   content: content ?? null,
@@ -172,7 +172,7 @@ const seenOf = ({ comment, key, content, constant, disable, vectorized }: Partia
 });
 
 /** Returns the current entry if a request was refused because somebody else changed it. */
-const meanwhile = (error: unknown): LoreEntry | null =>
+const currentEntry = (error: unknown): LoreEntry | null =>
   (error instanceof ApiError && error.code === "conflict" && error.details.entry) || null;
 
 export const addEntry = (id: Id, entry: NewEntry, keyFor: (request: unknown) => string) =>
@@ -191,7 +191,7 @@ export async function removeEntry(id: Id, entry: LoreEntry, name: string, put: (
       await api.removeEntry(id, String(entry.uid), entry);
       return true;
     } catch (error) {
-      const now = meanwhile(error);
+      const now = currentEntry(error);
       if (!now) throw error;
       put(now);
       notify({ tone: "error", text: t("lore.stays", { name }) });

@@ -7,10 +7,10 @@ import * as api from "../net/arrange.ts";
 import { recordStep } from "../model/head-moves.ts";
 import { isLinear } from "../tree/shown-branch.ts";
 import { register } from "./commands.ts";
-import { attempt, wordsFor } from "./failure.ts";
-import { refresh, sid } from "./follow.ts";
-import { readArrangement, say } from "./stash.ts";
-import { navigate } from "./travel.ts";
+import { attempt, errorText } from "./error-text.ts";
+import { refresh, sid } from "./session-sync.ts";
+import { readArrangement, notifyEdit } from "./stash.ts";
+import { navigate } from "./navigation.ts";
 import type { Conflict, Id, Json, TreeEdit } from "../lib/wire.d.ts";
 
 /**
@@ -41,11 +41,11 @@ export async function merge(
     await Promise.all([refresh(), readArrangement()]);
     const end = made.nodeIds.at(-1);
     if (end && store.session.peek()?.id === id) store.scrollTo(end);
-    say(made, "notice.merged");
+    notifyEdit(made, "notice.merged");
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     if (error.code === "conflict" && error.details.conflicts) return error.details.conflicts;
-    notify({ tone: "error", ...wordsFor(error) });
+    notify({ tone: "error", ...errorText(error) });
   }
   return null;
 }
@@ -61,7 +61,7 @@ export async function readBoth(theirs: Id) {
  * Opens the merge dialog.
  * @param from the leaf of the other branch
  */
-export const askMerge = (from: Id) => openDialog({ kind: "merge", from });
+export const openMergeDialog = (from: Id) => openDialog({ kind: "merge", from });
 
 register({
   id: "message.merge",
@@ -73,6 +73,6 @@ register({
     node?.status === "complete" && store.viewedLeaf.value !== null && store.head.value !== null && !isLinear.value,
   run: () => {
     const from = store.viewedLeaf.peek();
-    if (from) askMerge(from);
+    if (from) openMergeDialog(from);
   },
 });

@@ -2,29 +2,29 @@
 import { setMoving, moving } from "../model/arrangement.ts";
 import { dialog, openDialog } from "../model/page.ts";
 import * as store from "../model/session-store.ts";
-import { canArrange } from "./arrange.ts";
+import { canArrange } from "./message-state.ts";
 import { register } from "./commands.ts";
-import { sid } from "./follow.ts";
+import { sid } from "./session-sync.ts";
 import { readLibrary } from "./library.ts";
-import { arrange, say, topOf } from "./stash.ts";
-import { navigate } from "./travel.ts";
+import { arrange, notifyEdit, topOf } from "./stash.ts";
+import { navigate } from "./navigation.ts";
 import type { Moving } from "../model/arrangement.ts";
 import type { ChatNode, Id } from "../lib/wire.d.ts";
 
 /** Starts choosing a place for a fragment. */
-export function place(fragmentId: Id, name: string, isCopy: boolean) {
+export function startMovingFragment(fragmentId: Id, name: string, isCopy: boolean) {
   openDialog(null);
   setMoving({ piece: { fragmentId }, from: sid(), name, isCopy });
 }
 
-export const takeUp = ({ id, content }: ChatNode, isCopy: boolean) =>
+export const startMovingMessage = ({ id, content }: ChatNode, isCopy: boolean) =>
   setMoving({ piece: { nodeId: id }, from: sid(), name: content, isCopy });
 
 /** Cancels the move. */
-export const leaveThere = () => setMoving(null);
+export const cancelMove = () => setMoving(null);
 
 /** Opens another session, in which the user then chooses the place for the copy. */
-export function carryTo(to: Id) {
+export function copyToSession(to: Id) {
   const what = moving.peek();
   if (!what) return openDialog(null);
   setMoving(what, to);
@@ -32,7 +32,7 @@ export function carryTo(to: Id) {
 }
 
 /** Attaches the picked-up part below a message. */
-export async function put(targetId: Id) {
+export async function placeBelow(targetId: Id) {
   const what = moving.peek();
   if (!what) return;
   const { piece, from, isCopy } = what;
@@ -42,15 +42,15 @@ export async function put(targetId: Id) {
   ]);
   if (!made) return;
   setMoving(null);
-  if (isCopy) say(made, "notice.copiedTo", made.nodeIds[0]);
-  else say(made, "notice.moved", top);
+  if (isCopy) notifyEdit(made, "notice.copiedTo", made.nodeIds[0]);
+  else notifyEdit(made, "notice.moved", top);
 }
 
 /**
  * Returns whether the picked-up part can go below a message: not below itself or where it already is. Copies can go
  * anywhere.
  */
-function isPlace({ piece, isCopy, from }: Moving, node: ChatNode) {
+function isMoveTarget({ piece, isCopy, from }: Moving, node: ChatNode) {
   if ("fragmentId" in piece || from !== store.session.value?.id) return true;
   const at = store.branch.value.indexOf(piece.nodeId);
   const isBelow = at >= 0 && store.branch.value.indexOf(node.id) >= at;
@@ -68,7 +68,7 @@ for (const [id, symbol, isCopy] of [
     scope: "message",
     rearranges: true,
     enabled: ({ node }) => canArrange(node) && moving.value === null,
-    run: ({ node }) => node && takeUp(node, isCopy),
+    run: ({ node }) => node && startMovingMessage(node, isCopy),
   });
 }
 
@@ -79,8 +79,8 @@ register({
   scope: "message",
   rearranges: true,
   keys: ["p"],
-  enabled: ({ node }) => moving.value !== null && canArrange(node) && node !== null && isPlace(moving.value, node),
-  run: ({ node }) => node && put(node.id),
+  enabled: ({ node }) => moving.value !== null && canArrange(node) && node !== null && isMoveTarget(moving.value, node),
+  run: ({ node }) => node && placeBelow(node.id),
 });
 
 register({
@@ -106,12 +106,12 @@ for (const [id, label, isCopy] of [
     scope: "page",
     keys: ["Escape"],
     enabled: () => moving.value?.isCopy === isCopy && dialog.value === null,
-    run: leaveThere,
+    run: cancelMove,
   });
 }
 
 /** Returns the message that is being moved within this session. */
-export const movedHere = () => {
+export const movedMessageId = () => {
   const what = moving.value;
   return what && !what.isCopy && what.from === store.session.value?.id && "nodeId" in what.piece
     ? what.piece.nodeId
@@ -119,14 +119,14 @@ export const movedHere = () => {
 };
 
 /** Moves the picked-up message into the stash. */
-export async function putAway() {
-  const nodeId = movedHere();
+export async function moveToStash() {
+  const nodeId = movedMessageId();
   const what = moving.peek();
   // Cleared first, so that this prune is not taken for one by somebody else.
   setMoving(null);
   const made = nodeId && (await arrange([{ op: "prune", nodeId }]));
   if (!made) return setMoving(what);
-  say(made, "notice.pruned");
+  notifyEdit(made, "notice.pruned");
 }
 
 register({
@@ -135,6 +135,6 @@ register({
   icon: "stash",
   scope: "page",
   rearranges: true,
-  enabled: () => movedHere() !== null,
-  run: putAway,
+  enabled: () => movedMessageId() !== null,
+  run: moveToStash,
 });

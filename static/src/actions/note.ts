@@ -3,7 +3,7 @@ import { openDialog } from "../model/page.ts";
 import * as store from "../model/session-store.ts";
 import * as api from "../net/note.ts";
 import { register } from "./commands.ts";
-import { attempt } from "./failure.ts";
+import { attempt } from "./error-text.ts";
 import type { AuthorsNote } from "../lib/wire.d.ts";
 
 /** Sets the author's note; null: none. */

@@ -9,25 +9,25 @@ import * as api from "../net/arrange.ts";
 import { outlineOf, withStates } from "../tree/outline.ts";
 import { moveTarget, previewOf, drawnTree, visibleMessage } from "../tree/overview.ts";
 import { isMovable } from "../tree/move-target.ts";
-import { goTo } from "./branches.ts";
+import { moveHeadTo } from "./branches.ts";
 import { register } from "./commands.ts";
-import { attempt } from "./failure.ts";
-import { hear, sid, visit } from "./follow.ts";
-import { askMerge } from "./merge.ts";
-import { leaveThere, movedHere, put, putAway } from "./move.ts";
+import { attempt } from "./error-text.ts";
+import { onFrame, sid, moveHead } from "./session-sync.ts";
+import { openMergeDialog } from "./merge.ts";
+import { cancelMove, movedMessageId, placeBelow, moveToStash } from "./move.ts";
 import type { ChatNode, Frame, Id } from "../lib/wire.d.ts";
 
 /** Whether a read of the outline is running. Its result may be older than frames that arrive meanwhile. */
 let isReading = false;
 /** Number of the operation at which the outline was read. */
-let knownAt = -1;
+let outlineOp = -1;
 /**
  * The newest operation that was reported but is not in the outline. Later frames of that operation do not bring the
  * outline up to date.
  */
-let missed = -1;
+let missedOp = -1;
 
-const readings = coalesce(async () => {
+const outlineReads = coalesce(async () => {
   const id = store.session.peek()?.id;
   if (!id) return;
   isReading = true;
@@ -35,7 +35,7 @@ const readings = coalesce(async () => {
     const skeleton = await api.skeleton(id);
     if (store.session.peek()?.id !== id) return;
     overview.setOutline(id, outlineOf(skeleton));
-    knownAt = skeleton.op;
+    outlineOp = skeleton.op;
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     overview.setOutlineFailure(id, error);
@@ -45,10 +45,15 @@ const readings = coalesce(async () => {
 });
 
 /** Reads the outline. Calls during a read cause one more. */
-export const readOutline = readings.ask;
+export const readOutline = outlineReads.ask;
 
 /** Frames that change the tree or the state of its messages. */
-const CHANGES: Set<Frame["type"]> = new Set(["node.created", "node.completed", "tree.changed", "node.state.updated"]);
+const TREE_FRAMES: Set<Frame["type"]> = new Set([
+  "node.created",
+  "node.completed",
+  "tree.changed",
+  "node.state.updated",
+]);
 
 let isFollowed = false;
 
@@ -56,16 +61,16 @@ let isFollowed = false;
  * Updates the outline on screen after a frame. While it is not on screen, only operations that do not change it are
  * counted.
  */
-function heard(frame: Frame) {
+function handleFrame(frame: Frame) {
   const op = ("op" in frame && frame.op) || store.newestOp;
-  const isKnown = !CHANGES.has(frame.type) || (isFollowed && isRestated(frame));
-  if (!isKnown) missed = Math.max(missed, op);
-  else if (op === knownAt + 1 && op > missed) knownAt = op;
+  const isKnown = !TREE_FRAMES.has(frame.type) || (isFollowed && applyStates(frame));
+  if (!isKnown) missedOp = Math.max(missedOp, op);
+  else if (op === outlineOp + 1 && op > missedOp) outlineOp = op;
   if (!isKnown && isFollowed) void readOutline();
 }
 
 /** Applies a frame that contains the full new state of messages, so that large trees need not be read again. */
-function isRestated(frame: Frame) {
+function applyStates(frame: Frame) {
   if (frame.type !== "node.state.updated") return false;
   const of = overview.outline.peek();
   const id = store.session.peek()?.id;
@@ -74,7 +79,7 @@ function isRestated(frame: Frame) {
   return Boolean(id && next);
 }
 
-hear(heard);
+onFrame(handleFrame);
 
 /**
  * Keeps the outline in sync with the session. Does not read it again if no operation is missing.
@@ -82,12 +87,12 @@ hear(heard);
  */
 export function followOutline(): () => void {
   isFollowed = true;
-  if (overview.outline.peek() === null || knownAt !== store.newestOp) void readOutline();
+  if (overview.outline.peek() === null || outlineOp !== store.newestOp) void readOutline();
   return () => void (isFollowed = false);
 }
 
 /** Moves the keyboard cursor to a message. */
-export function moveTo(n: number) {
+export function moveCursor(n: number) {
   const nid = drawnTree.peek()?.outline.ids[n];
   if (nid) overview.setCursor(nid);
 }
@@ -111,25 +116,25 @@ export async function readMessage(n: number) {
 }
 
 /** Moves HEAD to a message. At the end of a branch, HEAD also passes the change nodes after it. */
-export function goThere(n: number) {
+export function moveHeadToCard(n: number) {
   const { ids = [], ends } = drawnTree.peek()?.outline ?? {};
   const nid = ends?.get(n) ?? ids[n];
-  if (nid && n > 0) void goTo(nid);
+  if (nid && n > 0) void moveHeadTo(nid);
 }
 
 /** Folds or unfolds what belongs to a message: its run, or its side branches. */
-export function turnFold(n: number) {
+export function toggleFold(n: number) {
   const tree = drawnTree.peek();
   const nid = tree?.outline.ids[n];
   if (!tree || !nid) return;
   const card = tree.cards.cardOf[n] ?? -1;
   if ((tree.cards.count[card] ?? 1) > 1) overview.openRun(nid);
   else if (tree.cards.foldable[card] === 1) overview.toggleSides(nid);
-  keepCursor();
+  keepCursorVisible();
 }
 
 /** Goes to a message in the tree, unfolding everything around it, and shows it. */
-export async function show(nid: Id) {
+export async function revealInTree(nid: Id) {
   for (let tree = drawnTree.peek(); tree; tree = drawnTree.peek()) {
     const n = tree.outline.at.get(nid);
     if (n === undefined) return;
@@ -146,21 +151,21 @@ export async function show(nid: Id) {
 }
 
 /** Keeps the keyboard cursor on a visible message. */
-function keepCursor() {
+function keepCursorVisible() {
   const tree = drawnTree.peek();
   if (!tree) return;
   const n = tree.outline.at.get(overview.cursor.peek() ?? "");
   if (n !== undefined) overview.setCursor(tree.outline.ids[visibleMessage(tree, n)] ?? "");
 }
 
-export function turnSides() {
+export function toggleSideBranches() {
   overview.setSidesFolded(!overview.areSidesFolded.peek());
-  keepCursor();
+  keepCursorVisible();
 }
 
-export function turnRuns() {
+export function toggleRuns() {
   overview.setRunsFolded(!overview.areRunsFolded.peek());
-  keepCursor();
+  keepCursorVisible();
 }
 
 // Moving by hand
@@ -169,7 +174,7 @@ export function turnRuns() {
  * Picks up a message with everything below it, to be dropped on another one.
  * @returns whether that is possible
  */
-export function takeHere(n: number): boolean {
+export function startDraggingMessage(n: number): boolean {
   const { outline } = drawnTree.peek() ?? {};
   const nodeId = outline?.ids[n];
   if (!outline || !nodeId || !mayRearrange.peek() || moving.peek() !== null || !isMovable(outline, n)) return false;
@@ -179,20 +184,20 @@ export function takeHere(n: number): boolean {
 }
 
 /** Sets the target of a move: a message; null: none; undefined: the message at the keyboard cursor. */
-export const holdOver = (n: number | null | undefined) =>
+export const setDropTarget = (n: number | null | undefined) =>
   overview.setDropTarget(n == null ? n : (drawnTree.peek()?.outline.ids[n] ?? null));
 
 /** Attaches the moved part below the current target, if it can go there. */
-export async function putHere() {
+export async function dropOnTarget() {
   const to = moveTarget.peek();
-  if (to && to.why === null) await put(to.nid);
+  if (to && to.why === null) await placeBelow(to.nid);
 }
 
 /**
  * Picks up a fragment of the stash, to be dropped on a message.
  * @returns whether that is possible
  */
-export function takeOut(fragmentId: Id, name: string): boolean {
+export function startDraggingFragment(fragmentId: Id, name: string): boolean {
   if (!mayRearrange.peek() || moving.peek() !== null) return false;
   overview.setDropTarget(null);
   setMoving({ piece: { fragmentId }, from: sid(), name, isCopy: false });
@@ -200,18 +205,18 @@ export function takeOut(fragmentId: Id, name: string): boolean {
 }
 
 /** Sets whether the moved message is held over the stash. */
-export const holdOverStash = (is: boolean) => overview.setOverStash(is && movedHere() !== null);
+export const setOverStash = (is: boolean) => overview.setOverStash(is && movedMessageId() !== null);
 
 /** Drops the dragged part: into the stash or below its target. Otherwise it stays where it was. */
-export async function letGo() {
+export async function endDrag() {
   const isPutAway = overview.isOverStash.peek();
   overview.setOverStash(false);
-  await (isPutAway ? putAway() : putHere());
-  if (moving.peek() !== null) leaveThere();
+  await (isPutAway ? moveToStash() : dropOnTarget());
+  if (moving.peek() !== null) cancelMove();
 }
 
 /** Compares two messages, and so their branches, beside the tree. */
-export function compareHere(one: number, two: number) {
+export function compareMessages(one: number, two: number) {
   const { ids = [], ends } = drawnTree.peek()?.outline ?? {};
   // Includes the change nodes after them.
   const [from, to] = [one, two].map((n) => ends?.get(n) ?? ids[n]);
@@ -221,34 +226,34 @@ export function compareHere(one: number, two: number) {
 export const stopComparing = () => overview.setCompared(null);
 
 /** Swaps the two sides of the comparison. */
-export function turnCompared() {
+export function swapCompared() {
   const two = overview.compared.peek();
   if (two) overview.setCompared({ from: two.to, to: two.from });
 }
 
 // Menu items of messages that exist only here
 
-const isWhole = (node: ChatNode | null) =>
+const isCompleteInTree = (node: ChatNode | null) =>
   inTree.value && node?.status === "complete" && node.kind !== "change" && node.kind !== "root";
 
 /** Returns whether a message is on the branch of HEAD. */
-function isOnLine({ id }: ChatNode) {
+function isOnTrunk({ id }: ChatNode) {
   const tree = drawnTree.value;
   return tree?.cards.trunk[tree.cards.cardOf[tree.outline.at.get(id) ?? -1] ?? -1] === 1;
 }
 
 /** Returns whether a message is on another branch than HEAD. */
-const isBeside = (node: ChatNode | null) => isWhole(node) && node !== null && !isOnLine(node);
+const isOnOtherBranch = (node: ChatNode | null) => isCompleteInTree(node) && node !== null && !isOnTrunk(node);
 
 register({
   id: "message.branchHere",
   label: "command.branchHere",
   icon: "branch",
   scope: "message",
-  enabled: ({ node }) => isWhole(node),
+  enabled: ({ node }) => isCompleteInTree(node),
   run: async ({ node }) => {
     if (!node) return;
-    await goTo(node.id);
+    await moveHeadTo(node.id);
     store.requestFieldFocus();
   },
 });
@@ -258,8 +263,8 @@ register({
   label: "command.setCurrent",
   icon: "here",
   scope: "message",
-  enabled: ({ node }) => isBeside(node),
-  run: ({ node }) => node && visit(node.id),
+  enabled: ({ node }) => isOnOtherBranch(node),
+  run: ({ node }) => node && moveHead(node.id),
 });
 
 register({
@@ -267,10 +272,10 @@ register({
   label: "command.compareHere",
   icon: "compare",
   scope: "message",
-  enabled: ({ node }) => isBeside(node) && store.head.value !== null,
+  enabled: ({ node }) => isOnOtherBranch(node) && store.head.value !== null,
   run: ({ node }) => {
     const { outline, head } = drawnTree.peek() ?? {};
-    compareHere(head ?? 0, outline?.at.get(node?.id ?? "") ?? 0);
+    compareMessages(head ?? 0, outline?.at.get(node?.id ?? "") ?? 0);
   },
 });
 
@@ -280,6 +285,6 @@ register({
   icon: "merge",
   scope: "message",
   rearranges: true,
-  enabled: ({ node }) => isBeside(node) && store.head.value !== null,
-  run: ({ node }) => node && askMerge(node.id),
+  enabled: ({ node }) => isOnOtherBranch(node) && store.head.value !== null,
+  run: ({ node }) => node && openMergeDialog(node.id),
 });

@@ -22,7 +22,7 @@ import { register } from "./commands.ts";
 import type { Locale } from "../lib/i18n.ts";
 import type { Id, SearchQuery, Trace } from "../lib/wire.d.ts";
 
-export async function speakIn(next: Locale) {
+export async function setLanguage(next: Locale) {
   await setLocale(next);
   writeStored("language", next);
 }
@@ -89,7 +89,7 @@ register({
   label: "command.language",
   icon: "language",
   scope: "page",
-  run: () => speakIn(locale.peek() === "en" ? "zh" : "en"),
+  run: () => setLanguage(locale.peek() === "en" ? "zh" : "en"),
 });
 
 register({
@@ -119,7 +119,7 @@ register({
  * Reads everything that the server recorded about how a node was made, and the deltas of others beside it.
  * @param isWritten whether a model wrote it; only then it has a trace
  */
-export async function readWhy(sid: Id, nid: Id, isWritten: boolean, others: (Id | null)[]) {
+export async function readTrace(sid: Id, nid: Id, isWritten: boolean, others: (Id | null)[]) {
   const [trace, delta, ...deltas] = await Promise.all([
     isWritten ? api.trace(sid, nid).catch(noTrace) : {},
     api.delta(sid, nid),

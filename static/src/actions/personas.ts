@@ -4,14 +4,14 @@ import { openDialog, notify } from "../model/page.ts";
 import * as store from "../model/session-store.ts";
 import * as api from "../net/personas.ts";
 import { register } from "./commands.ts";
-import { attempt } from "./failure.ts";
+import { attempt } from "./error-text.ts";
 import { restore } from "./library.ts";
 import type { Id, Persona } from "../lib/wire.d.ts";
 
 export const readPersonas = () => attempt(api.personas);
 
 /** Saves a persona, new or not, and its picture if there is a new one. */
-export const keepPersona = (
+export const savePersona = (
   pid: Id | null,
   fields: { name: string; description: string },
   picture: File | null,
@@ -38,7 +38,7 @@ export async function removePersona({ id, name }: Persona, read: () => void) {
 }
 
 /** Sets the persona of the open session; null: none. */
-export async function playAs(personaId: Id | null) {
+export async function setSessionPersona(personaId: Id | null) {
   const open = store.session.peek();
   const changed = open && (await attempt(() => api.setSessionPersona(open.id, personaId)));
   if (changed && store.session.peek()?.id === changed.id) store.updateSession({ personaId });

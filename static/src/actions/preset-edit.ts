@@ -7,17 +7,17 @@ import * as store from "../model/session-store.ts";
 import { ApiError } from "../net/api.ts";
 import { preset as read } from "../net/presets.ts";
 import * as api from "../net/preset-edit.ts";
-import { attempt } from "./failure.ts";
+import { attempt } from "./error-text.ts";
 import type { Id, PresetChange, Trace, WholePreset } from "../lib/wire.d.ts";
 
 /** The result of a change. `fields`: what somebody else changed meanwhile. */
-type Written =
+type PresetWriteResult =
   | { is: "written"; preset: WholePreset }
   | { is: "changed"; fields: string[]; now: PresetChange }
   | { is: "gone" }
   | undefined;
 
-const write = (id: Id, change: PresetChange, expected: PresetChange): Promise<Written> =>
+const write = (id: Id, change: PresetChange, expected: PresetChange): Promise<PresetWriteResult> =>
   attempt(async () => {
     try {
       return { is: "written" as const, preset: await api.changePreset(id, change, expected) };
@@ -31,7 +31,7 @@ const write = (id: Id, change: PresetChange, expected: PresetChange): Promise<Wr
   });
 
 /** Returns the state and the actions of an editor for one preset. */
-export function editing(id: Id) {
+export function presetEditor(id: Id) {
   const preset = signal<WholePreset | null>(null);
   /** Changes that undo the last ones, newest first. */
   const back = signal<PresetChange[]>([]);
@@ -83,10 +83,10 @@ export function editing(id: Id) {
   return { id, preset, back, version, trouble, load, change, turn, undo };
 }
 
-export type Editing = ReturnType<typeof editing>;
+export type PresetEditing = ReturnType<typeof presetEditor>;
 
 /** Removes a part. This can be undone. */
-export async function dropPart(edit: Editing, identifier: string, name: string) {
+export async function removePart(edit: PresetEditing, identifier: string, name: string) {
   const isGone = await edit.turn((preset) =>
     partsOf(preset).some((part) => part.identifier === identifier)
       ? { removed: [identifier], order: orderOf(preset).filter((row) => row.identifier !== identifier) }
@@ -108,7 +108,7 @@ export const copyPreset = (from: Id | "own", name: string, keyFor: (request: unk
  * Returns the prompt that the open session would send with a preset. It uses the draft, or else a sample text.
  * @returns null if no session is open
  */
-export async function promptBy(presetId: Id): Promise<Trace | ApiError | null> {
+export async function previewPrompt(presetId: Id): Promise<Trace | ApiError | null> {
   const open = store.session.peek();
   const head = store.head.peek() ?? open?.activeLeafId;
   if (!open || !head) return null;

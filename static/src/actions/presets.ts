@@ -6,9 +6,9 @@ import { scriptsChanged } from "../model/display-scripts.ts";
 import * as store from "../model/session-store.ts";
 import { ApiError } from "../net/api.ts";
 import * as api from "../net/presets.ts";
-import { tellOf } from "./cards.ts";
+import { notifyImported } from "./cards.ts";
 import { register } from "./commands.ts";
-import { attempt } from "./failure.ts";
+import { attempt } from "./error-text.ts";
 import { restore } from "./library.ts";
 import type { Id, Preset } from "../lib/wire.d.ts";
 
@@ -29,7 +29,7 @@ export const readPreset = (id: Id) => attempt(() => api.preset(id));
 export const renamePreset = (id: Id, name: string) => attempt(() => api.rename(id, name));
 
 /** Sets the preset of the open session; null: Clotho's own prompt. */
-export async function usePreset(presetId: Id | null) {
+export async function setSessionPreset(presetId: Id | null) {
   const open = store.session.peek();
   const changed = open && (await attempt(() => api.setSessionPreset(open.id, presetId)));
   if (changed && store.session.peek()?.id === changed.id) store.updateSession({ presetId });
@@ -49,7 +49,7 @@ export async function allowScripts(regexScripts: { card: boolean; preset: boolea
  * Saves one of the user's own regex scripts, and reports what keeps it from running.
  * @param id null: a new one
  */
-export const keepScript = (id: Id | null, name: string, body: Record<string, unknown>) =>
+export const saveScript = (id: Id | null, name: string, body: Record<string, unknown>) =>
   attempt(async () => {
     const { problem } = await api.saveScript(id, name, body);
     scriptsChanged();
@@ -57,7 +57,7 @@ export const keepScript = (id: Id | null, name: string, body: Record<string, unk
     return true;
   });
 
-export const takePreset = (id: Id) => download(api.presetFile(id));
+export const downloadPreset = (id: Id) => download(api.presetFile(id));
 
 /**
  * Moves a preset to the trash.
@@ -80,7 +80,7 @@ export async function removePreset({ id, name }: Preset, read: () => unknown) {
  * Imports a file of presets. Reports what was imported, or that everything was already here.
  * @returns "unsure" if the file does not show what kind of preset it is
  */
-export const bringPreset = (
+export const importPreset = (
   file: File,
   kind: string | undefined,
   known: Set<Id>,
@@ -91,7 +91,7 @@ export const bringPreset = (
       scriptsChanged();
       const name = items.map(({ name }) => name).join(", ");
       if (items.every(({ id }) => known.has(id))) notify({ tone: "quiet", text: t("notice.wasHere", { name }) });
-      else tellOf({ id: null, name, report });
+      else notifyImported({ id: null, name, report });
       return "in";
     } catch (error) {
       if (error instanceof ApiError && error.details.field === "kind") return "unsure";

@@ -3,8 +3,8 @@ import { t } from "../lib/i18n.ts";
 import { notify } from "../model/page.ts";
 import { setProviders } from "../model/providers.ts";
 import * as api from "../net/providers.ts";
-import { attempt } from "./failure.ts";
-import { readHosts } from "./library.ts";
+import { attempt } from "./error-text.ts";
+import { readModelsAndPlugins } from "./library.ts";
 import type { NewProvider, ProviderChange, ProviderTrial } from "../lib/wire.d.ts";
 
 export async function readProviders() {
@@ -13,10 +13,10 @@ export async function readProviders() {
 }
 
 /** Reads everything that depends on the models again. */
-const readAll = () => Promise.all([readProviders(), readHosts()]);
+const readAll = () => Promise.all([readProviders(), readModelsAndPlugins()]);
 
 /** Tests a server that is not connected yet. */
-export const tryOut = (trial: ProviderTrial, signal: AbortSignal) =>
+export const testNewServer = (trial: ProviderTrial, signal: AbortSignal) =>
   attempt(() =>
     api.testNew(trial, signal).catch((cause) => {
       if (cause?.name === "AbortError") return undefined;
@@ -25,7 +25,7 @@ export const tryOut = (trial: ProviderTrial, signal: AbortSignal) =>
   );
 
 /** Tests a connected server. */
-export const tryKnown = (id: string, model: string | null) => attempt(() => api.testKnown(id, model));
+export const testServer = (id: string, model: string | null) => attempt(() => api.testKnown(id, model));
 
 /** Connects a server and, if wanted, makes one of its models the default. */
 export async function connect(fields: NewProvider, model: string | null) {
@@ -45,7 +45,7 @@ export async function changeProvider(id: string, change: ProviderChange, model: 
   return true;
 }
 
-export async function forget(id: string) {
+export async function removeServer(id: string) {
   const gone = await attempt(async () => {
     await api.forget(id);
     return true;
@@ -53,7 +53,7 @@ export async function forget(id: string) {
   if (gone) await readAll();
 }
 
-export async function chooseDefault(model: string | null) {
+export async function setDefaultModel(model: string | null) {
   if (await attempt(() => api.setDefault(model))) await readAll();
 }
 

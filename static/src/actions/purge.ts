@@ -6,13 +6,13 @@ import { ApiError } from "../net/api.ts";
 import * as api from "../net/arrange.ts";
 import { isLinear } from "../tree/shown-branch.ts";
 import { register } from "./commands.ts";
-import { attempt } from "./failure.ts";
-import { refresh, sid } from "./follow.ts";
+import { attempt } from "./error-text.ts";
+import { refresh, sid } from "./session-sync.ts";
 import { readArrangement } from "./stash.ts";
 import type { Losses, Piece } from "../lib/wire.d.ts";
 
 /** Returns what a purge would delete, and the operation at which that was read. */
-export async function lossesOf(piece: Piece): Promise<{ losses: Losses; op: number } | undefined> {
+export async function readPurgeLosses(piece: Piece): Promise<{ losses: Losses; op: number } | undefined> {
   const id = sid();
   await refresh();
   const { newestOp } = store;

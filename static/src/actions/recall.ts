@@ -4,7 +4,7 @@ import * as store from "../model/session-store.ts";
 import { readNode, trace } from "../net/api.ts";
 import * as api from "../net/recall.ts";
 import { register } from "./commands.ts";
-import { attempt } from "./failure.ts";
+import { attempt } from "./error-text.ts";
 import type { Document, Id, Recall, SummarySettings } from "../lib/wire.d.ts";
 
 /** Changes the recall settings of the open session. */
@@ -27,11 +27,11 @@ export const readSummaries = () =>
   attempt(() => api.summaries(store.session.peek()?.id ?? "", store.branch.peek().at(-1)));
 
 /** Returns the text of a message, loaded if necessary; "" if the message is gone. */
-export const readEnd = async (id: Id): Promise<string> =>
+export const readMessageText = async (id: Id): Promise<string> =>
   (store.peekNode(id) ?? (await readNode(store.session.peek()?.id ?? "", id).catch(() => null)))?.content ?? "";
 
 /** Returns the summaries in the prompt of the newest reply on screen. */
-export async function readTold(): Promise<Id[]> {
+export async function readSentSummaries(): Promise<Id[]> {
   const newest = store.branch.peek().findLast((id) => Boolean(store.peekNode(id)?.metadata?.model));
   const made = newest && (await trace(store.session.peek()?.id ?? "", newest).catch(() => null));
   return (made ? made.summaries?.texts?.map(({ id }) => id) : null) ?? [];
@@ -41,7 +41,11 @@ export async function readTold(): Promise<Id[]> {
  * Changes the text of a summary, unless somebody else changed it since it was read.
  * @param was the text as read; null: no check
  */
-export const correct = (id: Id, content: string, was: string | null): Promise<true | { theirs: string } | undefined> =>
+export const correctSummary = (
+  id: Id,
+  content: string,
+  was: string | null,
+): Promise<true | { theirs: string } | undefined> =>
   attempt(async () => {
     const sid = store.session.peek()?.id ?? "";
     if (was !== null) {
@@ -53,7 +57,8 @@ export const correct = (id: Id, content: string, was: string | null): Promise<tr
   });
 
 /** Drops a summary, so that it is made again. */
-export const anew = (id: Id) => attempt(async () => (await api.dropSummary(store.session.peek()?.id ?? "", id), true));
+export const dropSummary = (id: Id) =>
+  attempt(async () => (await api.dropSummary(store.session.peek()?.id ?? "", id), true));
 
 export const readCollections = () => attempt(api.collections);
 

@@ -3,13 +3,13 @@ import { openDialog } from "../model/page.ts";
 import * as store from "../model/session-store.ts";
 import * as api from "../net/api.ts";
 import { register } from "./commands.ts";
-import { sid } from "./follow.ts";
-import { readHosts } from "./library.ts";
-import { free, isReply, mayBranch, reroll } from "./turn.ts";
+import { sid } from "./session-sync.ts";
+import { readModelsAndPlugins } from "./library.ts";
+import { canRequestReply, isReply, mayReroll, reroll } from "./turn.ts";
 import type { Id } from "../lib/wire.d.ts";
 
 /** Returns whether a model writes the replies. A narrator plugin cannot write a reply in another way. */
-const isModels = () => !store.session.value?.model?.startsWith("plugin:");
+const isWrittenByModel = () => !store.session.value?.model?.startsWith("plugin:");
 
 register({
   id: "message.goOn",
@@ -17,8 +17,9 @@ register({
   icon: "onward",
   scope: "message",
   keys: ["o"],
-  inTree: ({ node }) => isReply(node) && !mayBranch(node),
-  enabled: ({ node }) => free(node) && isReply(node) && mayBranch(node) && Boolean(node?.content) && isModels(),
+  inTree: ({ node }) => isReply(node) && !mayReroll(node),
+  enabled: ({ node }) =>
+    canRequestReply(node) && isReply(node) && mayReroll(node) && Boolean(node?.content) && isWrittenByModel(),
   run: ({ node }) => node && reroll(node, () => api.continueReply(sid(), node.id)),
 });
 
@@ -27,11 +28,11 @@ register({
   label: "command.otherModel",
   icon: "plug",
   scope: "message",
-  enabled: ({ node }) => free(node) && isReply(node) && mayBranch(node) && isModels(),
+  enabled: ({ node }) => canRequestReply(node) && isReply(node) && mayReroll(node) && isWrittenByModel(),
   run: ({ node }) => {
     if (!node) return;
     openDialog({ kind: "otherModel", nid: node.id });
-    void readHosts();
+    void readModelsAndPlugins();
   },
 });
 

@@ -16,13 +16,13 @@ import * as headMoves from "../model/head-moves.ts";
 import * as api from "../net/arrange.ts";
 import { ApiError, session as readSession } from "../net/api.ts";
 import { isLinear } from "../tree/shown-branch.ts";
-import { canArrange } from "./arrange.ts";
-import { goTo } from "./branches.ts";
+import { canArrange } from "./message-state.ts";
+import { moveHeadTo } from "./branches.ts";
 import { always, register } from "./commands.ts";
-import { attempt, wordsFor } from "./failure.ts";
-import { besides } from "./besides.ts";
-import { arrival, refresh, sid, stand } from "./follow.ts";
-import { writeDraft } from "./turn.ts";
+import { attempt, errorText } from "./error-text.ts";
+import { editEffectsText } from "./edit-effects.ts";
+import { headMovesDone, refresh, sid, moveHeadUnrecorded } from "./session-sync.ts";
+import { saveDraft } from "./turn.ts";
 import type { Arranged, ChatNode, Id, Label, Session, TreeEdit } from "../lib/wire.d.ts";
 import type { Key } from "../lib/i18n.ts";
 
@@ -45,45 +45,45 @@ export async function arrange(edits: TreeEdit[]): Promise<Arranged | undefined> 
  * Shows a notice about an edit.
  * @param top the message it is about, if that is in the tree now
  */
-export const say = (made: Pick<Arranged, "op" | "worldChanges"> & Partial<Arranged>, key: Key, top?: Id) =>
+export const notifyEdit = (made: Pick<Arranged, "op" | "worldChanges"> & Partial<Arranged>, key: Key, top?: Id) =>
   notify({
     tone: "quiet",
     text: t(key),
-    hint: besides(made),
-    act: turning("undo", made.op),
-    ...(top && { go: () => void goTo(top, false) }),
+    hint: editEffectsText(made),
+    act: undoAction("undo", made.op),
+    ...(top && { go: () => void moveHeadTo(top, false) }),
   });
 
 /**
  * Returns the undo or redo button of a notice. It affects only its own step: after later steps it undoes nothing else.
  */
-const turning = (which: "undo" | "redo", seen: number) => ({
+const undoAction = (which: "undo" | "redo", seen: number) => ({
   label: `command.${which}` as Key,
-  run: () => void turnBack(which, seen),
+  run: () => void undoStep(which, seen),
 });
 
 // Undo
 
 /** Undoes or redoes a move of HEAD since the user's last step. */
-async function retrace(which: "undo" | "redo", move: headMoves.HeadMove) {
-  const moved = await stand(which === "undo" ? move.from : move.to, true);
+async function undoHeadMove(which: "undo" | "redo", move: headMoves.HeadMove) {
+  const moved = await moveHeadUnrecorded(which === "undo" ? move.from : move.to, true);
   if (!moved) return;
   headMoves.recordUndo(which, moved.op);
   const other = which === "undo" ? "redo" : "undo";
   const again = () => {
     const next = headMoves.nextMove(other, store.head.peek());
-    if (next?.op === moved.op) void retrace(other, next);
+    if (next?.op === moved.op) void undoHeadMove(other, next);
     else notify({ tone: "quiet", text: t("notice.goneOn") });
   };
   notify({ tone: "quiet", text: t(`notice.retraced.${which}`), act: { label: `command.${other}`, run: again } });
 }
 
 /** Undoes the newest step, or redoes it. */
-async function turnBack(which: "undo" | "redo", seen?: number) {
+async function undoStep(which: "undo" | "redo", seen?: number) {
   // An undo during a running move of HEAD means that move.
-  await arrival();
+  await headMovesDone();
   const move = seen === undefined ? headMoves.nextMove(which, store.head.peek()) : null;
-  if (move) return retrace(which, move);
+  if (move) return undoHeadMove(which, move);
   const id = sid();
   const before = store.branch.peek().map(store.peekNode);
   const settings = store.session.peek();
@@ -91,18 +91,18 @@ async function turnBack(which: "undo" | "redo", seen?: number) {
     const turned = await api.undo(id, which, seen);
     await Promise.all([refresh(), readArrangement()]);
     if (store.session.peek()?.id !== id) return;
-    if (turned.kind === "message") keepText(which, before);
+    if (turned.kind === "message") restoreTypedText(which, before);
     const what =
       (turned.kind === "session" && settings && (await settingName(which, settings))) ||
-      (turned.kind === "state" && marked(before)) ||
+      (turned.kind === "state" && changedMarksText(before)) ||
       optionalText(`act.${turned.kind}`) ||
       t("act.other");
     const other = which === "undo" ? "redo" : "undo";
     notify({
       tone: "quiet",
       text: t(`notice.${which}`, { what }),
-      hint: besides(turned),
-      act: turning(other, turned.op),
+      hint: editEffectsText(turned),
+      act: undoAction(other, turned.op),
     });
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
@@ -113,13 +113,13 @@ async function turnBack(which: "undo" | "redo", seen?: number) {
       });
     else if (error.code === "head_moved") notify({ tone: "quiet", text: t("notice.goneOn") });
     else if (error.code === "conflict")
-      notify({ tone: "quiet", text: t("notice.builtUpon"), hint: wordsFor(error).text });
-    else notify({ tone: "error", ...wordsFor(error) });
+      notify({ tone: "quiet", text: t("notice.builtUpon"), hint: errorText(error).text });
+    else notify({ tone: "error", ...errorText(error) });
   }
 }
 
 /** Returns a text with the number of messages on screen whose marks changed, if there are several. */
-function marked(before: (ChatNode | null)[]) {
+function changedMarksText(before: (ChatNode | null)[]) {
   const marks = (node: ChatNode | null) =>
     JSON.stringify([node?.isEnabled, node?.effects, node?.metadata?.rating ?? null]);
   const n = before.filter((node) => node && marks(node) !== marks(store.peekNode(node.id))).length;
@@ -141,23 +141,23 @@ async function settingName(which: "undo" | "redo", before: Session) {
  * Returns the text that the user typed. The node holds the result of a command; sent again, it would be a roll that was
  * never made.
  */
-const wordsTyped = ({ content, metadata }: ChatNode): string =>
+const typedText = ({ content, metadata }: ChatNode): string =>
   typeof metadata?.originalContent === "string" ? metadata.originalContent : content;
 
 /** Undo puts the typed text back into the text field, in place of the text after it. Redo removes it again. */
-function keepText(which: "undo" | "redo", before: (ChatNode | null)[]) {
+function restoreTypedText(which: "undo" | "redo", before: (ChatNode | null)[]) {
   const line = store.branch.peek();
   const draft = store.draft.peek();
   const gone = before.find((node) => node?.role === "user" && !line.includes(node.id));
   if (which === "undo" && gone && undoneText.isUndoneText(draft)) {
-    const typed = wordsTyped(gone);
+    const typed = typedText(gone);
     undoneText.addUndoneText(typed, draft);
-    writeDraft(typed);
+    saveDraft(typed);
   }
   const back = line
     .map(store.peekNode)
     .find((node) => node?.role === "user" && !before.some((old) => old?.id === node.id));
-  if (which === "redo" && back && wordsTyped(back) === draft) writeDraft(undoneText.removeUndoneText(draft));
+  if (which === "redo" && back && typedText(back) === draft) saveDraft(undoneText.removeUndoneText(draft));
 }
 
 for (const which of ["undo", "redo"] as const) {
@@ -170,7 +170,7 @@ for (const which of ["undo", "redo"] as const) {
     leavesTyping: true,
     enabled: () => store.session.value !== null && store.viewedLeaf.value === null,
     // A picked-up part that has no place yet counts as the newest step.
-    run: () => (which === "undo" && moving.peek() ? setMoving(null) : turnBack(which)),
+    run: () => (which === "undo" && moving.peek() ? setMoving(null) : undoStep(which)),
   });
 }
 
@@ -191,17 +191,17 @@ register({
     if (!made) return;
     // A failed reply is watched; it is on no branch.
     if (store.watchedReply.peek() === node.id) store.unwatchReply();
-    say(made, "notice.pruned");
+    notifyEdit(made, "notice.pruned");
   },
 });
 
 /** Restores a fragment to its old place, and shows the session. */
-export async function putBack(fragmentId: Id) {
+export async function restoreFragment(fragmentId: Id) {
   const top = topOf({ fragmentId });
   const made = await arrange([{ op: "graft", fragmentId }]);
   if (!made) return;
   openDialog(null);
-  say(made, "notice.putBack", top);
+  notifyEdit(made, "notice.putBack", top);
 }
 
 /** Returns the top message of a fragment or part. */
@@ -238,7 +238,7 @@ function isTaken(nodeId: Id, name: string) {
   const other = labels.peek().find((label) => label.name === name && label.nodeId !== nodeId);
   if (!other) return false;
   const where = other.isInTree
-    ? { hint: t("label.takenHint"), go: () => void goTo(other.nodeId, false) }
+    ? { hint: t("label.takenHint"), go: () => void moveHeadTo(other.nodeId, false) }
     : { hint: t("label.takenInStash") };
   notify({ tone: "error", text: t("label.taken", { name }), ...where });
   return true;
@@ -258,7 +258,7 @@ export const renameLabel = async ({ name: old, nodeId, following }: Label, name:
     { op: "label", nodeId, name, following },
   ]);
 
-export const dropLabel = (name: string) => arrange([{ op: "unlabel", name }]);
+export const removeLabel = (name: string) => arrange([{ op: "unlabel", name }]);
 
 register({
   id: "message.label",

@@ -3,23 +3,23 @@ import { openDialog } from "../model/page.ts";
 import { setSelectedIds } from "../model/arrangement.ts";
 import * as store from "../model/session-store.ts";
 import * as api from "../net/arrange.ts";
-import { canArrange, isRead } from "./arrange.ts";
+import { canArrange, isReadByModel } from "./message-state.ts";
 import { register } from "./commands.ts";
-import { follow } from "./drafts.ts";
-import { loadOlder, sid } from "./follow.ts";
-import { arrange, say } from "./stash.ts";
-import type { Growing } from "./drafts.ts";
+import { startDraft } from "./model-drafts.ts";
+import { loadOlder, sid } from "./session-sync.ts";
+import { arrange, notifyEdit } from "./stash.ts";
+import type { DraftProgress } from "./model-drafts.ts";
 import type { Id } from "../lib/wire.d.ts";
 
 /** Returns whether a model can draft the text. */
-export const canDraft = () => isRead() && Boolean(store.session.value?.model);
+export const canDraft = () => isReadByModel() && Boolean(store.session.value?.model);
 
 /**
  * Drafts a summary.
  * @returns a function that stops the draft
  */
-export const draftSummary = (nodeIds: Id[], grown: (now: Growing) => void): (() => void) =>
-  follow(() => api.summarise(sid(), nodeIds), grown);
+export const draftSummary = (nodeIds: Id[], grown: (now: DraftProgress) => void): (() => void) =>
+  startDraft(() => api.summarise(sid(), nodeIds), grown);
 
 export async function summarise(nodeIds: Id[], content: string) {
   const made = await arrange([{ op: "summarise", nodeIds, content }]);
@@ -28,14 +28,14 @@ export async function summarise(nodeIds: Id[], content: string) {
   setSelectedIds(null);
   const [summary] = made.nodeIds;
   if (summary) store.scrollTo(summary);
-  say(made, "notice.summarised");
+  notifyEdit(made, "notice.summarised");
   return true;
 }
 
 /** Number of messages to load at once, to choose the first from. */
-const PAGE = 500;
+const PAGE_SIZE = 500;
 
-export const readFurther = () => loadOlder(PAGE);
+export const readMoreMessages = () => loadOlder(PAGE_SIZE);
 
 register({
   id: "message.summarise",
@@ -43,6 +43,6 @@ register({
   icon: "summarise",
   scope: "message",
   rearranges: true,
-  enabled: ({ node }) => canArrange(node) && isRead(),
+  enabled: ({ node }) => canArrange(node) && isReadByModel(),
   run: ({ node }) => node && openDialog({ kind: "summarise", first: null, last: node.id }),
 });

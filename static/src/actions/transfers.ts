@@ -9,38 +9,53 @@ import { openDialog, notify } from "../model/page.ts";
 import { addImport, removeImport, imports } from "../model/transfers.ts";
 import { ApiError } from "../net/api.ts";
 import * as api from "../net/transfers.ts";
-import { CARDS, bringCards } from "./cards.ts";
+import { CARD_EXTENSIONS, importCards } from "./cards.ts";
 import { register } from "./commands.ts";
-import { wordsFor } from "./failure.ts";
-import { ask, bringForeign, folderParcel, goOnForeign, putAway } from "./foreign.ts";
-import { cancel, forgetJob, keepJob, keptJobs, over, pace, wasUnwanted, whileSending } from "./jobs.ts";
+import { errorText } from "./error-text.ts";
+import {
+  openImportOptions,
+  importForeign,
+  folderImportSource,
+  resumeForeignImport,
+  dismissImport,
+} from "./foreign-import.ts";
+import {
+  cancelJob,
+  forgetJob,
+  storeJob,
+  storedJobs,
+  waitForJob,
+  progressReporter,
+  wasCancelled,
+  warnBeforeLeaving,
+} from "./jobs.ts";
 import { readLibrary } from "./library.ts";
-import { navigate } from "./travel.ts";
+import { navigate } from "./navigation.ts";
 import type { Id } from "../lib/wire.d.ts";
 import type { ImportOptions, ImportRow, ImportSource } from "../model/transfers.ts";
-import type { KeptJob } from "./jobs.ts";
+import type { StoredJob } from "./jobs.ts";
 
 /**
  * Imports files by their kind. Several files, and data of other programs, are sent only after one question about all.
  */
-export const bringIn = async (files: File[]) => orAsk(await parcelsOf(files));
+export const importFiles = async (files: File[]) => importOrAsk(await importSourcesOf(files));
 
 /** Imports files that were chosen as cards. Files of unknown kind count as cards. */
-async function bringChosenCards(files: File[]) {
-  const parcels = await parcelsOf(files);
-  orAsk(parcels.map((parcel) => ({ to: "card", ...parcel })));
+async function importChosenCards(files: File[]) {
+  const parcels = await importSourcesOf(files);
+  importOrAsk(parcels.map((parcel) => ({ to: "card", ...parcel })));
 }
 
-function orAsk(parcels: ImportSource[]) {
-  if (parcels.length === 1 && parcels[0]?.to) void bringAll(parcels, { isDry: false, hours: 0, home: "" });
-  else if (parcels.length > 0) ask(parcels.map(asKnown));
+function importOrAsk(parcels: ImportSource[]) {
+  if (parcels.length === 1 && parcels[0]?.to) void runImport(parcels, { isDry: false, hours: 0, home: "" });
+  else if (parcels.length > 0) openImportOptions(parcels.map(withoutKnownImporter));
 }
 
 /** Of several files, cards and lorebooks go through the import that detects duplicates and has one report for all. */
-const asKnown = ({ to, ...parcel }: ImportSource): ImportSource =>
+const withoutKnownImporter = ({ to, ...parcel }: ImportSource): ImportSource =>
   !to || to === "card" || to === "book" ? parcel : { ...parcel, to };
 
-const parcelsOf = (files: File[]): Promise<ImportSource[]> =>
+const importSourcesOf = (files: File[]): Promise<ImportSource[]> =>
   Promise.all(
     files.map(async (file) => {
       const to = await fileKind(file);
@@ -49,79 +64,79 @@ const parcelsOf = (files: File[]): Promise<ImportSource[]> =>
   );
 
 /** Runs the import, or a dry run, as the user answered. */
-export async function bringAll(parcels: ImportSource[], how: ImportOptions) {
-  const rest = bringForeign(parcels, how);
+export async function runImport(parcels: ImportSource[], how: ImportOptions) {
+  const rest = importForeign(parcels, how);
   if (!how.isDry) {
     const own = parcels.flatMap(({ file, to }) => (file && to ? [{ file, to }] : []));
-    void bringCards(own.filter(({ to }) => to !== "session"));
-    await bringStories(own.filter(({ to }) => to === "session").map(({ file }) => file));
+    void importCards(own.filter(({ to }) => to !== "session"));
+    await importSessions(own.filter(({ to }) => to === "session").map(({ file }) => file));
   }
   await rest;
 }
 
 /** Runs the import after a dry run, with the same answers. */
-export function bringAfterLook({ n, look }: ImportRow) {
+export function importAfterDryRun({ n, look }: ImportRow) {
   if (!look) return;
-  putAway(n);
+  dismissImport(n);
   openDialog(null);
-  void bringAll(look.parcels, { ...look.how, isDry: false });
+  void runImport(look.parcels, { ...look.how, isDry: false });
 }
 
 /** Imports dropped files and folders. The browser gives access to them only during the drop event. */
-export async function bringDropped(dropped: DataTransfer) {
+export async function importDropped(dropped: DataTransfer) {
   const entries = [...dropped.items].map((item) => item.webkitGetAsEntry?.() ?? null).filter((entry) => entry !== null);
   const files = [...dropped.files];
   const folders = entries.filter(({ isDirectory }) => isDirectory);
   const names = new Set(folders.map(({ name }) => name));
   const loose = files.filter(({ name }) => !names.has(name));
-  if (folders.length === 0) return bringIn(loose);
+  if (folders.length === 0) return importFiles(loose);
   const found = await filesIn(folders).catch(() => null);
   if (!found) notify({ tone: "error", text: t("bring.unreadable") });
   const parcels = [
-    ...(found ? folderParcel(folders.map(({ name }) => name).join(", "), found) : []),
-    ...(await parcelsOf(loose)),
+    ...(found ? folderImportSource(folders.map(({ name }) => name).join(", "), found) : []),
+    ...(await importSourcesOf(loose)),
   ];
-  if (parcels.length > 0) ask(parcels.map(asKnown));
+  if (parcels.length > 0) openImportOptions(parcels.map(withoutKnownImporter));
 }
 
 /** Imports sessions, one after the other. */
-async function bringStories(files: File[]) {
+async function importSessions(files: File[]) {
   const all = files.map((file) => ({ file, row: addImport({ name: file.name, phase: "waiting" }) }));
   for (const { file, row } of all) {
-    await orFault(row, async () => {
-      const sending = pace("sending", row.put);
+    await catchImportError(row, async () => {
+      const sending = progressReporter("sending", row.put);
       const stop = new AbortController();
       row.put({ end: () => stop.abort() });
-      const { jobId } = await whileSending(() =>
+      const { jobId } = await warnBeforeLeaving(() =>
         api.sendSession(file, { sent: (bytes) => sending(bytes, file.size), signal: stop.signal }),
       );
       const kept = { jobId, name: file.name, kind: "session" as const };
-      keepJob(kept);
-      await storyCame(kept, row);
+      storeJob(kept);
+      await waitForSessionImport(kept, row);
     });
   }
 }
 
 /** Maximum length of the title in a copy's title, in characters. A whole title has at most 300. */
-const MAX_OF_TITLE = 280;
+const MAX_TITLE = 280;
 
 /** Copies a session. */
-export async function duplicate({ id, title }: { id: Id; title: string }) {
-  const name = t("library.copyOf", { name: [...title].slice(0, MAX_OF_TITLE).join("") });
+export async function copySession({ id, title }: { id: Id; title: string }) {
+  const name = t("library.copyOf", { name: [...title].slice(0, MAX_TITLE).join("") });
   const row = addImport({ name, phase: "waiting" });
-  await orFault(row, async () => {
+  await catchImportError(row, async () => {
     const kept = { ...(await api.copySession(id, name)), name, kind: "copy" as const };
-    keepJob(kept);
-    await storyCame(kept, row);
+    storeJob(kept);
+    await waitForSessionImport(kept, row);
   });
 }
 
 /** Waits for the job that imports or copies a session. */
-async function storyCame({ jobId, name, kind }: KeptJob, row: ReturnType<typeof addImport>) {
-  row.put({ jobId, phase: "waiting", way: null, end: () => cancel(jobId) });
-  const reading = pace("reading", row.put);
+async function waitForSessionImport({ jobId, name, kind }: StoredJob, row: ReturnType<typeof addImport>) {
+  row.put({ jobId, phase: "waiting", way: null, end: () => cancelJob(jobId) });
+  const reading = progressReporter("reading", row.put);
   try {
-    const { sessionId } = await over(jobId, ({ state, done, total }) => {
+    const { sessionId } = await waitForJob(jobId, ({ state, done, total }) => {
       row.put({ isUnasked: false });
       if (state === "running") reading(done, total);
       else row.put({ phase: "waiting", way: null });
@@ -142,20 +157,20 @@ async function storyCame({ jobId, name, kind }: KeptJob, row: ReturnType<typeof 
   }
 }
 
-async function orFault(row: ReturnType<typeof addImport>, work: () => Promise<void>) {
+async function catchImportError(row: ReturnType<typeof addImport>, work: () => Promise<void>) {
   try {
     await work();
   } catch (error) {
-    if (wasUnwanted(error)) return removeImport(row.n);
+    if (wasCancelled(error)) return removeImport(row.n);
     if (!(error instanceof ApiError)) throw error;
-    row.put({ phase: "failed", isUnasked: false, fault: { ...faultOf(error), isEmpty: true } });
+    row.put({ phase: "failed", isUnasked: false, fault: { ...importErrorText(error), isEmpty: true } });
   }
 }
 
 /** Returns the error text of an import. For a broken file, it names the line. */
-function faultOf(error: ApiError) {
+function importErrorText(error: ApiError) {
   const { line, flaw } = error.details;
-  if (typeof line !== "number") return wordsFor(error);
+  if (typeof line !== "number") return errorText(error);
   const own = optionalText(`import.flaw.${flaw}`);
   return {
     text: own || t("import.broken", { line }),
@@ -164,30 +179,33 @@ function faultOf(error: ApiError) {
 }
 
 /** Waits again for the jobs from before a reload of the page. */
-export function goOn() {
+export function resumeJobs() {
   const known = new Set(imports.peek().map(({ jobId }) => jobId));
-  for (const kept of keptJobs().filter(({ jobId }) => !known.has(jobId))) {
-    if (kept.kind === "foreign") void goOnForeign(kept);
+  for (const kept of storedJobs().filter(({ jobId }) => !known.has(jobId))) {
+    if (kept.kind === "foreign") void resumeForeignImport(kept);
     else {
       const row = addImport({ name: kept.name, phase: "waiting", jobId: kept.jobId, isUnasked: true });
-      void orFault(row, () => storyCame(kept, row));
+      void catchImportError(row, () => waitForSessionImport(kept, row));
     }
   }
 }
 
-function bringFolder(files: File[]) {
-  const parcels = folderParcel(null, files);
-  if (parcels.length > 0) ask(parcels);
+function importFolder(files: File[]) {
+  const parcels = folderImportSource(null, files);
+  if (parcels.length > 0) openImportOptions(parcels);
 }
 
-const choices = {
-  "page.importCard": { label: "command.importCard", choose: filePicker(bringChosenCards, { accept: CARDS }) },
-  "page.import": { label: "command.import", choose: filePicker(bringIn, { accept: ".clotho" }) },
-  "page.importForeign": { label: "command.importForeign", choose: filePicker(bringIn, {}) },
-  "page.importFolder": { label: "command.importFolder", choose: filePicker(bringFolder, { folder: true }) },
+const pickers = {
+  "page.importCard": {
+    label: "command.importCard",
+    choose: filePicker(importChosenCards, { accept: CARD_EXTENSIONS }),
+  },
+  "page.import": { label: "command.import", choose: filePicker(importFiles, { accept: ".clotho" }) },
+  "page.importForeign": { label: "command.importForeign", choose: filePicker(importFiles, {}) },
+  "page.importFolder": { label: "command.importFolder", choose: filePicker(importFolder, { folder: true }) },
 } as const;
 
-for (const [id, { label, choose }] of Object.entries(choices)) {
+for (const [id, { label, choose }] of Object.entries(pickers)) {
   register({
     id,
     label,

@@ -1,6 +1,6 @@
 // The trash: listing it, and deleting from it permanently.
 import * as api from "../net/trash.ts";
-import { attempt } from "./failure.ts";
+import { attempt } from "./error-text.ts";
 import type { Id } from "../lib/wire.d.ts";
 
 export const readTrash = (cursor?: string) => api.trash(cursor ? { cursor } : {});

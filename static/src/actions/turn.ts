@@ -9,17 +9,17 @@ import * as store from "../model/session-store.ts";
 import * as api from "../net/api.ts";
 import { isLinear, placeAmongSiblings, shownIds, tail, writtenReply } from "../tree/shown-branch.ts";
 import { register } from "./commands.ts";
-import { attempt } from "./failure.ts";
-import { readingEnds, refresh, sid, visit } from "./follow.ts";
+import { attempt } from "./error-text.ts";
+import { branchReadsDone, refresh, sid, moveHead } from "./session-sync.ts";
 import type { ChatNode, Id, Started } from "../lib/wire.d.ts";
 
 // Drafts
 
-export function recallDraft(id: Id) {
+export function loadDraft(id: Id) {
   store.setDraft(readStored(`draft.${id}`) ?? "");
 }
 
-export function writeDraft(text: string) {
+export function saveDraft(text: string) {
   store.setDraft(text);
   writeStored(`draft.${sid()}`, text || null);
 }
@@ -45,7 +45,7 @@ export async function send(text: string): Promise<void> {
   store.setSending(true);
   try {
     // A quick user may send while the branch is still being read. The message waits for that and is not dropped.
-    await readingEnds();
+    await branchReadsDone();
     await sendFrom(store.nextParentId(), content);
   } finally {
     store.setSending(false);
@@ -55,16 +55,16 @@ export async function send(text: string): Promise<void> {
 async function sendFrom(parentId: Id | null, content: string) {
   if (!parentId || writtenReply.peek()) return;
   // Checked before the request, because a quick reply with its own hint may arrive before the response.
-  const wentBack = told() === "hint.again";
+  const wentBack = hintOnScreen() === "hint.again";
   if (wentBack) markHintSeen();
   hideHint();
   const message = { parentId, content, generate: true as const, expectedLeafId: store.head.peek() ?? parentId };
   const started = await attempt(() => sendOrCatchUp(message));
   if (!started) return;
   keyFor = idempotencyKeys();
-  if (store.draft.peek().trim() === content) writeDraft("");
+  if (store.draft.peek().trim() === content) saveDraft("");
   store.applyStarted(started);
-  void refresh().then(() => wentBack && showTimelines());
+  void refresh().then(() => wentBack && offerBranchHint());
 }
 
 async function sendOrCatchUp(message: Parameters<typeof api.send>[1]) {
@@ -81,13 +81,13 @@ async function sendOrCatchUp(message: Parameters<typeof api.send>[1]) {
 }
 
 /** Shows the hint that both branches are kept, while the user is at the end of the new one. Newer hints stay. */
-export function showTimelines() {
+export function offerBranchHint() {
   const isParted = shownIds.peek().some((id) => hasVersions(store.peekNode(id)));
-  if (told() === null && isParted) offerHint("hint.timelines", tail.peek()?.id ?? null);
+  if (hintOnScreen() === null && isParted) offerHint("hint.timelines", tail.peek()?.id ?? null);
 }
 
 /** Returns the hint on screen. */
-const told = () => (hintFits(tail.peek()?.id) ? hint.peek() : null);
+const hintOnScreen = () => (hintFits(tail.peek()?.id) ? hint.peek() : null);
 
 const hasVersions = (node: ChatNode | null) => node !== null && placeAmongSiblings(node).count > 1;
 
@@ -102,39 +102,39 @@ export async function reroll(node: ChatNode, ask: () => Promise<Started> = () =>
   if (store.isRequestingReply.peek()) return;
   store.setRequestingReply(true);
   try {
-    if (await askAgain(node, ask)) await refresh();
+    if (await requestReply(node, ask)) await refresh();
   } finally {
     store.setRequestingReply(false);
   }
 }
 
-async function askAgain(node: ChatNode, ask: () => Promise<Started>) {
+async function requestReply(node: ChatNode, ask: () => Promise<Started>) {
   const [isFocused, isStill] = [focusedMessage() === node.id, watchFocus()];
-  if (node.status === "complete" && store.head.peek() !== node.id && !(await visit(node.id, true))) return false;
+  if (node.status === "complete" && store.head.peek() !== node.id && !(await moveHead(node.id, true))) return false;
   hideHint();
   const started = await attempt(ask);
   if (!started) return false;
   const generations = started.generations ?? [];
   store.applyStarted({ generations, op: started.op ?? 0 });
   if (isFocused && isStill()) store.setFocusNext(generations[0]?.id ?? node.id);
-  showTimelines();
+  offerBranchHint();
   return true;
 }
 
 /** Returns the text as users see it: the displayed text of others, and the typed text of the user. */
-export const textOf = (node: ChatNode | null) =>
+export const shownTextOf = (node: ChatNode | null) =>
   node?.role === "user" ? node.content : (node?.display ?? node?.content ?? "");
 
-export const free = (node: ChatNode | null) =>
+export const canRequestReply = (node: ChatNode | null) =>
   node !== null && store.viewedLeaf.peek() === null && !writtenReply.value && !store.isRequestingReply.value;
 
 /**
  * Returns whether a reply may be regenerated. In the linear view, only the last one, because the new reply replaces it.
  */
-export const mayBranch = (node: ChatNode | null) => !isLinear.value || tail.value?.id === node?.id;
+export const mayReroll = (node: ChatNode | null) => !isLinear.value || tail.value?.id === node?.id;
 
 /** Returns whether another reply was requested and is not on screen yet. */
-const isAsking = () => store.isRequestingReply.value && !writtenReply.value;
+const isReplyRequested = () => store.isRequestingReply.value && !writtenReply.value;
 
 export const isReply = (node: ChatNode | null) => node?.role === "assistant" && node.kind !== "greeting";
 
@@ -144,9 +144,9 @@ register({
   icon: "reroll",
   scope: "message",
   keys: ["r"],
-  inTree: ({ node }) => isReply(node) && !mayBranch(node),
-  enabled: ({ node }) => free(node) && isReply(node) && mayBranch(node),
-  waits: ({ node }) => isAsking() && isReply(node),
+  inTree: ({ node }) => isReply(node) && !mayReroll(node),
+  enabled: ({ node }) => canRequestReply(node) && isReply(node) && mayReroll(node),
+  waits: ({ node }) => isReplyRequested() && isReply(node),
   run: ({ node }) => node && reroll(node),
 });
 
@@ -155,8 +155,8 @@ register({
   label: "command.answer",
   icon: "play",
   scope: "message",
-  enabled: ({ node }) => free(node) && node?.role === "user" && tail.value?.id === node.id,
-  waits: ({ node }) => isAsking() && node?.role === "user" && tail.value?.id === node.id,
+  enabled: ({ node }) => canRequestReply(node) && node?.role === "user" && tail.value?.id === node.id,
+  waits: ({ node }) => isReplyRequested() && node?.role === "user" && tail.value?.id === node.id,
   run: ({ node }) => node && reroll(node),
 });
 
@@ -168,7 +168,7 @@ register({
   keys: ["c"],
   enabled: ({ node }) => Boolean(node?.content),
   run: async ({ node }) => {
-    if (await copyText(textOf(node))) notify({ tone: "quiet", text: t("notice.copied") });
+    if (await copyText(shownTextOf(node))) notify({ tone: "quiet", text: t("notice.copied") });
   },
 });
 

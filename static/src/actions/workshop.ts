@@ -4,7 +4,7 @@ import * as store from "../model/session-store.ts";
 import { ApiError, projection } from "../net/api.ts";
 import * as api from "../net/workshop.ts";
 import { register } from "./commands.ts";
-import { attempt } from "./failure.ts";
+import { attempt } from "./error-text.ts";
 import type { ChatNode, Id, PluginReplay, PluginTry, Texts } from "../lib/wire.d.ts";
 import type { PluginFileKept } from "../lib/wire.d.ts";
 
@@ -40,7 +40,7 @@ export const saveFile = (
     return api.saveFile(id, path, content);
   });
 
-export const check = (id: string, files: Texts) => attempt(() => api.check(id, files));
+export const checkPlugin = (id: string, files: Texts) => attempt(() => api.check(id, files));
 
 /** Reads the reference of everything that scripts can call. */
 export const readReference = () => api.reference();
@@ -50,7 +50,7 @@ export const runTests = (id: string, files: Texts) => attempt(() => api.test(id,
 export const tryHook = (id: string, wanted: PluginTry) => attempt(() => api.tryHook(id, wanted));
 
 /** Runs the rules along the branch on screen without writing anything. Returns the results with their messages. */
-export const replay = (id: string, wanted: PluginReplay) =>
+export const runReplay = (id: string, wanted: PluginReplay) =>
   attempt(async () => {
     const told = await api.replay(id, wanted);
     const unknown = told.rows.some(({ nodeId }) => store.peekNode(nodeId) === null);

@@ -9,15 +9,15 @@ import * as store from "../model/session-store.ts";
 import * as model from "../model/world.ts";
 import * as api from "../net/api.ts";
 import { ApiError } from "../net/api.ts";
-import { attempt } from "./failure.ts";
-import { refresh, sid } from "./follow.ts";
+import { attempt } from "./error-text.ts";
+import { refresh, sid } from "./session-sync.ts";
 import type { Id, Json } from "../lib/wire.d.ts";
 
 /** Maximum number of nodes per request. */
 const MAX = 500;
 
 /** Returns the nodes of the turn that ends at a node: the node and the message it answers. */
-function turnTo(nid: Id) {
+function turnEndingAt(nid: Id) {
   const node = store.peekNode(nid);
   if (node?.role !== "assistant" || node.kind === "change") return [nid];
   const line = store.branch.peek();
@@ -34,13 +34,13 @@ export async function readWorld(nid: Id | null) {
   }
   const age = deltas.deltasVersion.peek();
   const known = model.loadedWorld.peek();
-  if (known?.nid === nid && known.age === age) return void readDeltas().then(() => weigh(nid));
+  if (known?.nid === nid && known.age === age) return void readDeltas().then(() => offerGoBackHint(nid));
   try {
     const [at] = await Promise.all([api.world(session.id, nid), readDeltas()]);
     if (store.stateNode() !== nid) return;
-    model.setWorld({ nid, at, turn: turnTo(nid), age });
-    weighed = null;
-    weigh(nid);
+    model.setWorld({ nid, at, turn: turnEndingAt(nid), age });
+    lastChecked = null;
+    offerGoBackHint(nid);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     if (store.stateNode() === nid) model.setWorldError(error);
@@ -48,35 +48,35 @@ export async function readWorld(nid: Id | null) {
 }
 
 /** The last message that was checked for a bad roll. */
-let weighed: Id | null = null;
+let lastChecked: Id | null = null;
 
 /**
  * Offers the hint to go back after a bad roll. HEAD may be at a reply before the page knows that it is complete. Then
  * the check waits until its delta is known.
  */
-function weigh(nid: Id) {
+function offerGoBackHint(nid: Id) {
   const node = store.peekNode(nid);
   if (
-    weighed === nid ||
+    lastChecked === nid ||
     store.stateNode() !== nid ||
     node?.status !== "complete" ||
     deltas.missingDeltas([nid]).length > 0
   )
     return;
-  weighed = nid;
+  lastChecked = nid;
   if (node.role === "assistant" && model.hasSeriousLoss()) offerHint("hint.goBack", nid);
 }
 
-let telling: Promise<void> | null = null;
+let runningRead: Promise<void> | null = null;
 
 /** Reads the deltas of all loaded messages on the branch at once. Without an answer, they are not shown. */
 function readDeltas() {
-  return (telling ??= readUntold()
-    .catch(quietly)
-    .finally(() => (telling = null)));
+  return (runningRead ??= readMissingDeltas()
+    .catch(ignoreServerErrors)
+    .finally(() => (runningRead = null)));
 }
 
-async function readUntold() {
+async function readMissingDeltas() {
   for (;;) {
     const session = store.session.peek()?.id;
     const depth = (id: Id) => store.peekNode(id)?.depth ?? 0;
@@ -92,11 +92,11 @@ async function readUntold() {
   }
 }
 
-function quietly(error: unknown) {
+function ignoreServerErrors(error: unknown) {
   if (!(error instanceof ApiError)) throw error;
 }
 
-export async function change(operations: { op: string; path: string; value?: Json }[]): Promise<boolean> {
+export async function changeState(operations: { op: string; path: string; value?: Json }[]): Promise<boolean> {
   const nid = store.head.peek();
   if (!nid) return false;
   const changed = await attempt(() => api.changeWorld(sid(), nid, operations));

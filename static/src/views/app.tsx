@@ -1,8 +1,8 @@
 // The frame of the page: header, panes, tab bar of narrow screens, notices and dialogs.
 import { Fragment, h } from "../../vendor/preact.js";
 import { run } from "../actions/commands.ts";
-import { speakIn } from "../actions/page.ts";
-import { navigate } from "../actions/travel.ts";
+import { setLanguage } from "../actions/page.ts";
+import { navigate } from "../actions/navigation.ts";
 import { LOCALES, ago, locale, t } from "../lib/i18n.ts";
 import { ignoreFetchFailure } from "../lib/modules.ts";
 import {
@@ -140,7 +140,7 @@ function MenuItems() {
           <hr />
         </>
       )}
-      {(Object.keys(LOCALES) as Locale[]).map((l) => choice(locale.value === l, LOCALES[l], () => speakIn(l)))}
+      {(Object.keys(LOCALES) as Locale[]).map((l) => choice(locale.value === l, LOCALES[l], () => setLanguage(l)))}
       <hr />
       {(["auto", "light", "dark"] as Theme[]).map((look) =>
         choice(theme.value === look, t(`theme.${look}` as Key), () => setTheme(look)),

@@ -1,8 +1,8 @@
 // The branches of a session with their labels, and two branches side by side. Loaded when first opened.
 import { Fragment, h, useEffect, useRef, useSignal } from "../../vendor/preact.js";
-import { compare, goTo, readBranches, readDiff, readPartings } from "../actions/branches.ts";
-import { attempt } from "../actions/failure.ts";
-import { askMerge } from "../actions/merge.ts";
+import { compare, moveHeadTo, readBranches, readDiff, readForkMessages } from "../actions/branches.ts";
+import { attempt } from "../actions/error-text.ts";
+import { openMergeDialog } from "../actions/merge.ts";
 import { locale, t } from "../lib/i18n.ts";
 import { excerpt } from "../lib/excerpt.ts";
 import { quoted } from "../lib/hidden-tags.ts";
@@ -40,7 +40,7 @@ export function Branches() {
     if (!page) return;
     list.value = [...(list.peek() ?? []), ...page.items];
     next.value = page.next;
-    const more = await readPartings(
+    const more = await readForkMessages(
       page.items.filter(({ leafId, partingId }) => leafId !== partingId).map(({ partingId }) => partingId),
     );
     partings.value = new Map([...partings.peek(), ...more]);
@@ -89,7 +89,7 @@ export function Branches() {
             <button
               type="button"
               disabled={others.length !== 1 || !others[0]}
-              onClick={() => others[0] && askMerge(others[0])}
+              onClick={() => others[0] && openMergeDialog(others[0])}
             >
               {icon("merge")}
               <span>{t("command.merge")}</span>
@@ -154,7 +154,7 @@ function Row({
           </p>
         </div>
         {!isTrunk && status === "complete" && (
-          <button type="button" onClick={() => goTo(leafId)}>
+          <button type="button" onClick={() => moveHeadTo(leafId)}>
             {icon("right")}
             <span>{t("branches.go")}</span>
           </button>
@@ -240,12 +240,12 @@ function Side({ side: { leafId, count, items }, n, isOther }: { side: DiffSide; 
       )}
       {leafId !== head.value && (
         <div class="actions">
-          <button type="button" onClick={() => goTo(leafId)}>
+          <button type="button" onClick={() => moveHeadTo(leafId)}>
             {icon("right")}
             <span>{t("branches.go")}</span>
           </button>
           {isOther && count > 0 && mayRearrange.value && (
-            <button type="button" onClick={() => askMerge(leafId)}>
+            <button type="button" onClick={() => openMergeDialog(leafId)}>
               {icon("merge")}
               <span>{t("command.merge")}</span>
             </button>

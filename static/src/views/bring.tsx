@@ -1,7 +1,7 @@
 // The dialog before an import of several files, or of another program's data: a dry run, if one is possible, or the
 // import. It also asks for what the files do not say, such as the time zone.
 import { h, useRef } from "../../vendor/preact.js";
-import { bringAll } from "../actions/transfers.ts";
+import { runImport } from "../actions/transfers.ts";
 import { addEnglish, t } from "../lib/i18n.ts";
 import { bytes, number } from "../lib/units.ts";
 import words from "../lib/strings/en-cards.ts";
@@ -22,7 +22,7 @@ export function Bring() {
     const said = new FormData(form.current as HTMLFormElement);
     const isDry = event.submitter?.getAttribute("value") === "look";
     openDialog(null);
-    void bringAll(parcels, { isDry, hours: Number(said.get("hours")) || 0, home: String(said.get("home") ?? "") });
+    void runImport(parcels, { isDry, hours: Number(said.get("hours")) || 0, home: String(said.get("home") ?? "") });
   };
   return (
     <Modal title={t(others.length > 0 ? "bring.title" : "bring.own")}>

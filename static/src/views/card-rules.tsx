@@ -1,7 +1,13 @@
 // The embedded plugin of a card: how it compares with the installed plugins, and the button that installs it. None of
 // its code has run.
 import { Fragment, h, useEffect, useSignal } from "../../vendor/preact.js";
-import { acceptRules, dropRules, putRules, readInstalled, readRules } from "../actions/card-rules.ts";
+import {
+  installEmbeddedPlugin,
+  removeEmbeddedPlugin,
+  embedPlugin,
+  readInstalled,
+  readEmbeddedPlugin,
+} from "../actions/embedded-plugin.ts";
 import { t } from "../lib/i18n.ts";
 import { withoutInvisible, diffLines, titlesOf, showInvisible } from "../lib/untrusted-text.ts";
 import { sentence } from "../lib/text.ts";
@@ -18,7 +24,7 @@ export function CardRules({ characterId }: { characterId: Id }) {
   const isTaken = useSignal(false);
   const asking = useSignal(false);
   const read = () =>
-    readRules(characterId).then(
+    readEmbeddedPlugin(characterId).then(
       (found) => void (rules.value = found),
       () => {},
     );
@@ -26,14 +32,14 @@ export function CardRules({ characterId }: { characterId: Id }) {
   const seen = rules.value;
   if (!seen) return null;
   const take = async () => {
-    if (await acceptRules(characterId, seen)) {
+    if (await installEmbeddedPlugin(characterId, seen)) {
       isTaken.value = true;
       await read();
     }
   };
   const drop = async () => {
     asking.value = false;
-    if (await dropRules(characterId)) await read();
+    if (await removeEmbeddedPlugin(characterId)) await read();
   };
   return (
     <details open={isTaken.value || (seen.state !== "none" && seen.state !== "same")}>
@@ -174,7 +180,7 @@ function Put({ characterId, rules }: { characterId: Id; rules: Signal<Rules | nu
     [],
   );
   const put = async () => {
-    const found = chosen.peek() && (await putRules(characterId, chosen.peek()));
+    const found = chosen.peek() && (await embedPlugin(characterId, chosen.peek()));
     if (found) rules.value = found;
   };
   const titles = titlesOf(installed.value);

@@ -1,9 +1,9 @@
 // The menu items of a character or session on the first page. Loaded separately from the page.
 import { Fragment, h } from "../../vendor/preact.js";
-import { takeCard } from "../actions/cards.ts";
+import { downloadCard } from "../actions/cards.ts";
 import { removeCharacter } from "../actions/library.ts";
-import { askForm, takeAlong } from "../actions/takeout.ts";
-import { duplicate } from "../actions/transfers.ts";
+import { openExportDialog, exportSession } from "../actions/export.ts";
+import { copySession } from "../actions/transfers.ts";
 import { addEnglish, t } from "../lib/i18n.ts";
 import words from "../lib/strings/en-cards.ts";
 import edits from "../lib/strings/en-edit.ts";
@@ -23,7 +23,7 @@ export const CharacterTools = ({ character }: { character: Character }) => (
       {t("character.edit")}
     </button>
     {FORMS.map((form) => (
-      <button type="button" onClick={() => takeCard(character.id, form)}>
+      <button type="button" onClick={() => downloadCard(character.id, form)}>
         {icon("download")}
         {t(`character.take.${form}`)}
       </button>
@@ -37,7 +37,7 @@ export const CharacterTools = ({ character }: { character: Character }) => (
 
 export const SessionTools = ({ session: { id, title } }: { session: Session }) => (
   <>
-    <button type="button" onClick={() => duplicate({ id, title })}>
+    <button type="button" onClick={() => copySession({ id, title })}>
       {icon("copy")}
       {t("library.duplicate")}
     </button>
@@ -45,11 +45,11 @@ export const SessionTools = ({ session: { id, title } }: { session: Session }) =
       {icon("chart")}
       {t("command.spent")}
     </button>
-    <button type="button" onClick={() => takeAlong(id)}>
+    <button type="button" onClick={() => exportSession(id)}>
       {icon("download")}
       {t("command.export")}
     </button>
-    <button type="button" onClick={() => askForm(id, title)}>
+    <button type="button" onClick={() => openExportDialog(id, title)}>
       {icon("download")}
       {t("command.exportAs")}
     </button>

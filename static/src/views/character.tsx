@@ -1,7 +1,7 @@
 // The editor of a character: texts, greetings, tags and picture.
 import { h, useEffect, useSignal } from "../../vendor/preact.js";
 import { changeCharacter, readCharacter } from "../actions/cards.ts";
-import { allowOutside, readOutside } from "../actions/outside.ts";
+import { setImagePermission, readImagePermission } from "../actions/remote-images.ts";
 import { addEnglish, t } from "../lib/i18n.ts";
 import words from "../lib/strings/en-cards.ts";
 import outside from "../lib/strings/en-outside.ts";
@@ -33,7 +33,7 @@ export function EditCharacter({ characterId }: { characterId: string }) {
   const whole = useSignal<FullCharacter | null>(null);
   useEffect(
     () =>
-      void Promise.all([readCharacter(characterId), readOutside(characterId)]).then(([found]) =>
+      void Promise.all([readCharacter(characterId), readImagePermission(characterId)]).then(([found]) =>
         found ? (whole.value = found) : openDialog(null),
       ),
     [],
@@ -60,7 +60,7 @@ function Form({ character }: { character: FullCharacter }) {
     if (
       shows &&
       shows[1] !== (imagePermissionOf(character.id).peek().allowed ?? null) &&
-      !(await allowOutside(character.id, shows[1]))
+      !(await setImagePermission(character.id, shows[1]))
     )
       return;
     const text = (name: string) => String(form.get(name) ?? "").replaceAll("\r\n", "\n");

@@ -2,15 +2,15 @@
 import { Fragment, h, useEffect, useLayoutEffect, useRef, useState } from "../../vendor/preact.js";
 import { readUnread } from "../actions/branches.ts";
 import "../actions/merge.ts";
-import "../actions/way.ts";
+import "../actions/turn-bar.ts";
 import { canRun, run } from "../actions/commands.ts";
-import { lookAfterEdit } from "../actions/edit.ts";
-import { lookAfterWords } from "../actions/gone.ts";
-import { loadOlder, openStory } from "../actions/follow.ts";
-import { wordsFor } from "../actions/failure.ts";
+import { watchEditedMessage } from "../actions/edit.ts";
+import { forgetPurgedEdits } from "../actions/purged-texts.ts";
+import { loadOlder, openSession } from "../actions/session-sync.ts";
+import { errorText } from "../actions/error-text.ts";
 import { restore } from "../actions/library.ts";
 import { readArrangement } from "../actions/stash.ts";
-import { arrive, navigate } from "../actions/travel.ts";
+import { followRoute, navigate } from "../actions/navigation.ts";
 import { leadTo } from "../lib/focus.ts";
 import { moment, t } from "../lib/i18n.ts";
 import { excerpt } from "../lib/excerpt.ts";
@@ -68,7 +68,7 @@ export function Chat() {
   const at = session.value;
   const changed = deltasVersion.value;
   useEffect(() => void (state.state === "ready" && readArrangement()), [at?.id, state.state, changed]);
-  useEffect(() => void (state.state === "ready" && (readUnread(), lookAfterWords())), [at?.id, state.state]);
+  useEffect(() => void (state.state === "ready" && (readUnread(), forgetPurgedEdits())), [at?.id, state.state]);
   if (state.state === "failed") return <Unreadable error={state.error} />;
   if (state.state !== "ready" || !at)
     return (
@@ -105,8 +105,9 @@ export function Chat() {
 function Unreadable({ error }: { error: ApiError }) {
   if (trashed.value) return <InTrash item={trashed.value} />;
   const isGone = error.status === 404;
-  const words = isGone ? { text: t("story.notFound"), hint: t("story.notFoundHint") } : wordsFor(error);
-  const retry = () => route.value.page === "story" && void openStory(route.value.sid).then(() => arrive(route.value));
+  const words = isGone ? { text: t("story.notFound"), hint: t("story.notFoundHint") } : errorText(error);
+  const retry = () =>
+    route.value.page === "story" && void openSession(route.value.sid).then(() => followRoute(route.value));
   return (
     <section class="chat">
       <Blank symbol="warning" title={words.text} hint={words.hint} whole>
@@ -261,7 +262,7 @@ function Line() {
     ledBefore.current = led;
   }, [led]);
   const isEditing = editedMessage.value;
-  useEffect(lookAfterEdit, [ids, isEditing]);
+  useEffect(watchEditedMessage, [ids, isEditing]);
   const focus = focusNext.value;
   useLayoutEffect(() => {
     const article = articleOf(scroller.current, focus);

@@ -1,9 +1,9 @@
 // The composer: text field, quick replies, send and stop buttons.
 import { Fragment, h, useEffect, useLayoutEffect, useRef } from "../../vendor/preact.js";
 import { run } from "../actions/commands.ts";
-import "../actions/draft.ts";
-import { passUnread, visit } from "../actions/follow.ts";
-import { readSlashCommands, recallDraft, send, writeDraft } from "../actions/turn.ts";
+import "../actions/impersonate.ts";
+import { markUnreadAsRead, moveHead } from "../actions/session-sync.ts";
+import { readSlashCommands, loadDraft, send, saveDraft } from "../actions/turn.ts";
 import { isFocusLost } from "../lib/focus.ts";
 import { locale, t } from "../lib/i18n.ts";
 import { isWestern } from "../lib/text.ts";
@@ -36,7 +36,7 @@ export function Composer() {
   const sid = session.value?.id ?? "";
   // Before the field is painted: a letter typed into the empty field would replace the stored draft.
   useLayoutEffect(() => {
-    recallDraft(sid);
+    loadDraft(sid);
     if (!TOUCH.matches && document.activeElement === document.body) field.current?.focus({ preventScroll: true });
   }, [sid]);
   const wanted = fieldFocusRequests.value;
@@ -58,7 +58,7 @@ export function Composer() {
     void send(draft.peek());
   };
   const complete = (name: string) => {
-    writeDraft(`/${name} `);
+    saveDraft(`/${name} `);
     field.current?.focus();
   };
   const keys = (event: KeyboardEvent) => {
@@ -102,7 +102,7 @@ export function Composer() {
           aria-label={t("composer.label")}
           placeholder={making ? draftPhase(making) : t("composer.placeholder")}
           value={draft.value}
-          onInput={(event: Event) => writeDraft((event.target as HTMLTextAreaElement).value)}
+          onInput={(event: Event) => saveDraft((event.target as HTMLTextAreaElement).value)}
           onKeyDown={keys}
         />
         <CommandButton id="turn.draft" />
@@ -197,7 +197,7 @@ function Completions({ complete }: { complete: (name: string) => void }) {
 function Unread() {
   const id = unread.value.at(-1);
   if (!id) return null;
-  const show = () => void visit(id).then((moved) => moved && setFocusNext(id));
+  const show = () => void moveHead(id).then((moved) => moved && setFocusNext(id));
   return (
     <div class="unread">
       {icon("branch")}
@@ -210,7 +210,7 @@ function Unread() {
         class="round"
         aria-label={t("unread.later")}
         title={t("unread.later")}
-        onClick={() => (passUnread(), requestFieldFocus())}
+        onClick={() => (markUnreadAsRead(), requestFieldFocus())}
       >
         {icon("close")}
       </button>
@@ -252,7 +252,7 @@ function QuickReplies() {
     const begun = draft.peek().trim() !== "";
     const isSent = isDeed(reply);
     // A text that is sent stays in the field until it has arrived, unless the user has typed something else there.
-    if (!isSent || !begun) writeDraft(isSent ? reply.send : joined(draft.peek(), reply.send));
+    if (!isSent || !begun) saveDraft(isSent ? reply.send : joined(draft.peek(), reply.send));
     requestFieldFocus();
     if (isSent) void send(reply.send);
   };

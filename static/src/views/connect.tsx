@@ -1,7 +1,7 @@
 // The form for a model server: kind, address, key and model. It can be tried before it is saved. Loaded when first
 // opened.
 import { h, useEffect, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
-import { changeProvider, connect, readProviders, tryOut } from "../actions/providers.ts";
+import { changeProvider, connect, readProviders, testNewServer } from "../actions/providers.ts";
 import { addEnglish, t } from "../lib/i18n.ts";
 import { modelFailureText } from "../lib/model-failure.ts";
 import { COMMON_SERVERS, freeName, closestServer, nextStep } from "../lib/model-servers.ts";
@@ -81,7 +81,7 @@ function Form({ known, taken, close }: { known: Provider | null; taken: string[]
     dropDialogNotices();
     doing.value = model ? "testing" : "looking";
     const asking = (asked.current = new AbortController());
-    const told = await tryOut(
+    const told = await testNewServer(
       { ...(known && { id: known.id }), ...server(), ...key(), ...(model && { model }) },
       asking.signal,
     );

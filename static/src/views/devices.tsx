@@ -1,6 +1,6 @@
 // The paired devices: the section of the settings, and the dialogs that pair, name and remove one.
 import { Fragment, h, useEffect, useRef, useSignal } from "../../vendor/preact.js";
-import { lookForNew, nameDevice, offerCode, readHouse, revokeDevice } from "../actions/devices.ts";
+import { findNewDevice, nameDevice, requestPairingCode, readDevices, revokeDevice } from "../actions/devices.ts";
 import { copyText } from "../lib/clipboard.ts";
 import { addEnglish, ago, moment, t } from "../lib/i18n.ts";
 import { QUIET_ZONE, darkPath, minutes, siteOf, groupedCode } from "../lib/pairing.ts";
@@ -19,7 +19,7 @@ const copy = async (text: string) => (await copyText(text)) && notify({ tone: "q
 // The section of the settings
 
 export function Devices() {
-  useEffect(() => void readHouse(), []);
+  useEffect(() => void readDevices(), []);
   const seen = pairedDevices.value;
   if (!seen) return <Waiting rows={2} />;
   const { servesHouse, devices } = seen;
@@ -188,7 +188,7 @@ export function PairDevice() {
   const fresh = async () => {
     isFailed.value = false;
     came.value = offer.value = null;
-    const made = await offerCode();
+    const made = await requestPairingCode();
     isFailed.value = !made;
     if (made) offer.value = { ...made, until: Date.now() + made.pairing.expiresInS * 1000 };
   };
@@ -198,7 +198,7 @@ export function PairDevice() {
     if (!waited) return undefined;
     let isOver = false;
     const look = async () => {
-      const found = await lookForNew(waited.known);
+      const found = await findNewDevice(waited.known);
       if (isOver) return;
       if (found) came.value = found;
       else timer = setTimeout(look, LOOK_EVERY);

@@ -1,9 +1,9 @@
 // The dialogs that only have a few fields or a question. Search and "why?" have their own files.
 import { h, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
-import { broughtRules } from "../actions/card-rules.ts";
-import { begin, changeModel, createCharacter, remove, rename } from "../actions/library.ts";
+import { installedVersionOf } from "../actions/embedded-plugin.ts";
+import { startSession, changeModel, createCharacter, deleteSession, renameSession } from "../actions/library.ts";
 import { rerollWith } from "../actions/replies.ts";
-import { withRefused } from "../actions/rules.ts";
+import { withRefusedPermissions } from "../actions/session-plugins.ts";
 import { addEnglish, t } from "../lib/i18n.ts";
 import edits from "../lib/strings/en-edit.ts";
 import lore from "../lib/strings/en-lore.ts";
@@ -165,7 +165,7 @@ const Actions = ({ label, danger = false }: { label: string; danger?: boolean })
 function Rename({ open }: { open: Extract<Dialog, { kind: "rename" }> }) {
   const save = (event: Event) => {
     const title = text(submitted(event), "title");
-    if (title) void rename(open.sid, title);
+    if (title) void renameSession(open.sid, title);
   };
   return (
     <Modal title={t("command.rename")}>
@@ -183,7 +183,7 @@ function Rename({ open }: { open: Extract<Dialog, { kind: "rename" }> }) {
 function Delete({ open }: { open: Extract<Dialog, { kind: "delete" }> }) {
   return (
     <Modal title={t("command.delete")}>
-      <form onSubmit={(e: Event) => (e.preventDefault(), void remove(open.sid))}>
+      <form onSubmit={(e: Event) => (e.preventDefault(), void deleteSession(open.sid))}>
         <p>{t("delete.text", { name: open.title })}</p>
         <Actions label={t("command.delete")} danger />
       </form>
@@ -267,7 +267,7 @@ function Start({ characterId }: { characterId: string }) {
   /** The plugin of the card, if it is installed; null = not known yet. */
   const brought = useSignal<PluginChoice[] | null>(null);
   useLatest(
-    () => (character ? broughtRules(character) : null),
+    () => (character ? installedVersionOf(character) : null),
     (rules) => (brought.value = rules),
     [character?.id],
   );
@@ -288,10 +288,10 @@ function Start({ characterId }: { characterId: string }) {
     if (busy.current) return;
     busy.current = true;
     const personaId = text(form, "persona");
-    await begin(character, {
+    await startSession(character, {
       model: text(form, "model"),
       ...(personaId && { personaId }),
-      ...(all.length ? { plugins: withRefused(all, chosen.current ?? wish) } : {}),
+      ...(all.length ? { plugins: withRefusedPermissions(all, chosen.current ?? wish) } : {}),
     });
     busy.current = false;
   };

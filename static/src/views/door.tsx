@@ -1,31 +1,31 @@
 // The page of a device that is not paired, or no longer. It contains nothing of the sessions.
 import { h, useEffect, useRef, useSignal } from "../../vendor/preact.js";
-import { knock, lookAgain } from "../actions/door.ts";
-import { speakIn } from "../actions/page.ts";
+import { submitPairingCode, recheckAccess } from "../actions/pairing.ts";
+import { setLanguage } from "../actions/page.ts";
 import { LOCALES, addEnglish, locale, t } from "../lib/i18n.ts";
 import words from "../lib/strings/en-devices.ts";
 import { icon } from "./parts.tsx";
 import type { Locale } from "../lib/i18n.ts";
-import type { Refusal } from "../actions/door.ts";
+import type { PairingRefusal } from "../actions/pairing.ts";
 
 addEnglish(words);
 
 /** @param props `isNew`: not paired before; `code`: the pairing code in the address of the page, or empty */
 export function Door({ isNew, code }: { isNew: boolean; code: string }) {
-  const refused = useSignal<Refusal | null>(null);
+  const refused = useSignal<PairingRefusal | null>(null);
   const isAsking = useSignal(false);
   const field = useRef<HTMLInputElement | null>(null);
   const show = async (typed: string) => {
     if (isAsking.peek()) return;
     isAsking.value = true;
     refused.value = null;
-    refused.value = await knock(typed);
+    refused.value = await submitPairingCode(typed);
     isAsking.value = false;
     if (refused.peek()) field.current?.select();
   };
   useEffect(() => void (code && show(code)), [code]);
   useEffect(() => {
-    const look = () => document.visibilityState === "visible" && void lookAgain();
+    const look = () => document.visibilityState === "visible" && void recheckAccess();
     document.addEventListener("visibilitychange", look);
     return () => document.removeEventListener("visibilitychange", look);
   }, []);
@@ -95,7 +95,7 @@ export function Door({ isNew, code }: { isNew: boolean; code: string }) {
               class="link"
               lang={one}
               aria-pressed={locale.value === one}
-              onClick={() => speakIn(one)}
+              onClick={() => setLanguage(one)}
             >
               {LOCALES[one]}
             </button>

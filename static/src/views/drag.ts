@@ -1,9 +1,9 @@
 // Drag and drop: an item is dropped on the message that becomes its parent, or on a button. Menus and keys can do the
 // same.
-import { canArrange } from "../actions/arrange.ts";
+import { canArrange } from "../actions/message-state.ts";
 import { canRun, run } from "../actions/commands.ts";
-import { leaveThere, place, takeUp } from "../actions/move.ts";
-import { textOf } from "../actions/turn.ts";
+import { cancelMove, startMovingFragment, startMovingMessage } from "../actions/move.ts";
+import { shownTextOf } from "../actions/turn.ts";
 import { mayRearrange } from "../model/page.ts";
 import type { ChatNode, Id } from "../lib/wire.d.ts";
 
@@ -25,11 +25,12 @@ const draggable = (text: string, begin: () => void) => ({
 /** Returns the attributes of the drag handle of a message; none if it cannot be moved. */
 export const handleOf = (node: ChatNode) =>
   mayRearrange.value && canArrange(node)
-    ? { ...draggable(textOf(node), () => takeUp(node, false)), onDragEnd: leaveThere }
+    ? { ...draggable(shownTextOf(node), () => startMovingMessage(node, false)), onDragEnd: cancelMove }
     : {};
 
 /** Returns the attributes of a fragment in the stash. Dragging closes the stash, so that the messages are visible. */
-export const handleOfFragment = (fragmentId: Id, name: string) => draggable(name, () => place(fragmentId, name, false));
+export const handleOfFragment = (fragmentId: Id, name: string) =>
+  draggable(name, () => startMovingFragment(fragmentId, name, false));
 
 /** Returns the attributes of a drop target that runs a command. */
 export const dropOn = (id: string, node: ChatNode | null = null) => ({

@@ -1,6 +1,6 @@
 // The form that edits a message in its place.
 import { Fragment, h, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
-import { begun, edit, giveUp, typedAnew } from "../actions/edit.ts";
+import { initialEditText, edit, cancelEdit, keepTypedEdit } from "../actions/edit.ts";
 import { excerpt } from "../lib/excerpt.ts";
 import { t } from "../lib/i18n.ts";
 import { plain } from "../lib/text.ts";
@@ -16,7 +16,7 @@ export function EditForm({ node, last }: { node: ChatNode; last: boolean }) {
   // In linear mode, the later messages are kept.
   const carry = useSignal(isLinear.peek() && !last);
   const busy = useSignal(false);
-  const start = useRef(begun(node)).current;
+  const start = useRef(initialEditText(node)).current;
   useLayoutEffect(() => {
     field.current?.setSelectionRange(start.length, start.length);
   }, []);
@@ -24,7 +24,7 @@ export function EditForm({ node, last }: { node: ChatNode; last: boolean }) {
   const wanted = fieldFocusRequests.value;
   useLayoutEffect(() => field.current?.focus(), [wanted]);
   const saves = node.role === "user" && !carry.value ? "edit.saveAndAnswer" : "edit.save";
-  const leave = () => giveUp(node);
+  const leave = () => cancelEdit(node);
   const save = async () => {
     const text = field.current?.value ?? "";
     if (busy.peek() || !text.trim()) return;
@@ -53,7 +53,7 @@ export function EditForm({ node, last }: { node: ChatNode; last: boolean }) {
         aria-label={t("command.edit")}
         readonly={busy.value}
         onKeyDown={keys}
-        onInput={(event: Event) => typedAnew(node, (event.target as HTMLTextAreaElement).value)}
+        onInput={(event: Event) => keepTypedEdit(node, (event.target as HTMLTextAreaElement).value)}
         defaultValue={start}
       />
       <Elsewhere node={node} take={take} />
@@ -80,7 +80,7 @@ export function EditForm({ node, last }: { node: ChatNode; last: boolean }) {
 
 /** Unsaved texts for this message from other tabs, which may be closed by now. */
 function Elsewhere({ node, take }: { node: ChatNode; take: (words: OtherTabEdit) => void }) {
-  const found = useSignal(editsInOtherTabs(node.id).filter(({ text }) => text !== begun(node)));
+  const found = useSignal(editsInOtherTabs(node.id).filter(({ text }) => text !== initialEditText(node)));
   const drop = (words: OtherTabEdit) => (found.value = found.peek().filter((one) => one !== words));
   const forget = (words: OtherTabEdit) => (deleteOtherTabEdit(words), drop(words));
   return (

@@ -1,7 +1,7 @@
 // The form that changes a value of the state: the field for its schema, and what is expected if the input does not fit
 // it.
 import { h, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
-import { change } from "../actions/world.ts";
+import { changeState } from "../actions/world.ts";
 import { drawn } from "../lib/focus.ts";
 import { t } from "../lib/i18n.ts";
 import { boundsOf, fault, fieldKind, startValue } from "../lib/fields.ts";
@@ -42,7 +42,9 @@ export function EditValue({ row, close }: { row: Row; close: () => void }) {
     const isSame = JSON.stringify(after) === JSON.stringify(before);
     if (
       isSame ||
-      (await change(isFree ? stepsBetween(placeOf(row), before, after) : [{ op: "set", path: row.path, value: after }]))
+      (await changeState(
+        isFree ? stepsBetween(placeOf(row), before, after) : [{ op: "set", path: row.path, value: after }],
+      ))
     )
       close();
   };

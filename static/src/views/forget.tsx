@@ -1,6 +1,6 @@
 // The confirmation before a model server is removed. Loaded when first opened.
 import { h } from "../../vendor/preact.js";
-import { forget } from "../actions/providers.ts";
+import { removeServer } from "../actions/providers.ts";
 import { addEnglish, t } from "../lib/i18n.ts";
 import words from "../lib/strings/en-settings.ts";
 import { openDialog } from "../model/page.ts";
@@ -12,7 +12,7 @@ export function Forget({ id }: { id: string }) {
   const yes = (event: Event) => {
     event.preventDefault();
     openDialog(null);
-    void forget(id);
+    void removeServer(id);
   };
   return (
     <Modal title={t("settings.remove", { name: id })}>

@@ -1,13 +1,13 @@
 // Git terms and their names in Clotho. Loaded when first opened.
 import { Fragment, h } from "../../vendor/preact.js";
-import "../actions/arrange.ts";
+import "../actions/message-state.ts";
 import "../actions/branches.ts";
 import { command } from "../actions/commands.ts";
 import "../actions/merge.ts";
 import "../actions/move.ts";
 import "../actions/stash.ts";
 import "../actions/summarise.ts";
-import "../actions/takeout.ts";
+import "../actions/export.ts";
 import "../actions/transfers.ts";
 import "../actions/turn.ts";
 import { GIT_TERMS } from "../lib/git-terms.ts";

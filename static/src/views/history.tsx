@@ -1,8 +1,8 @@
 // "Why is it so?": the history of a value of the state, message by message. Loaded when first opened.
 import { Fragment, h, useSignal } from "../../vendor/preact.js";
-import { goTo } from "../actions/branches.ts";
-import { attempt } from "../actions/failure.ts";
-import { readHistory } from "../actions/history.ts";
+import { moveHeadTo } from "../actions/branches.ts";
+import { attempt } from "../actions/error-text.ts";
+import { readValueHistory } from "../actions/value-history.ts";
 import { formulaOf } from "../lib/causes.ts";
 import { excerpt } from "../lib/excerpt.ts";
 import { addEnglish, clock, t } from "../lib/i18n.ts";
@@ -16,7 +16,7 @@ import { Causes } from "./causes.tsx";
 import { Modal, Waiting, icon } from "./parts.tsx";
 import { Failed, useReading } from "./reading.tsx";
 import { secretMark } from "./secret.tsx";
-import type { Event, History } from "../actions/history.ts";
+import type { ValueEvent, ValueHistory } from "../actions/value-history.ts";
 import type { Change, ChatNode, Json } from "../lib/wire.d.ts";
 
 addEnglish(words);
@@ -26,7 +26,7 @@ const BEGINNING = 60;
 
 export function HistoryOf({ path }: { path: string }) {
   const row = rows.value.get(path);
-  const found = useReading(() => readHistory(path), path);
+  const found = useReading(() => readValueHistory(path), path);
   const name = pathLabel(path);
   const formula = formulaOf(row?.schema["x-computed"]);
   return (
@@ -60,13 +60,13 @@ export function HistoryOf({ path }: { path: string }) {
   );
 }
 
-function Line({ path, first }: { path: string; first: History }) {
+function Line({ path, first }: { path: string; first: ValueHistory }) {
   const all = useSignal(first);
   const isBusy = useSignal(false);
   const more = async () => {
     if (isBusy.peek()) return;
     isBusy.value = true;
-    const found = await attempt(() => readHistory(path, all.peek().next));
+    const found = await attempt(() => readValueHistory(path, all.peek().next));
     isBusy.value = false;
     if (found) all.value = { events: [...all.peek().events, ...found.events], next: found.next };
   };
@@ -93,7 +93,7 @@ function Line({ path, first }: { path: string; first: History }) {
   );
 }
 
-function One({ path, event: { delta, node, changes, causes } }: { path: string; event: Event }) {
+function One({ path, event: { delta, node, changes, causes } }: { path: string; event: ValueEvent }) {
   const name = titleOf(node);
   const isMessage = node !== null && node.kind !== "change" && node.kind !== "root";
   return (
@@ -105,7 +105,7 @@ function One({ path, event: { delta, node, changes, causes } }: { path: string; 
       </p>
       <p class="aside">
         {isMessage ? (
-          <button type="button" class="link" onClick={() => goTo(delta.nodeId, false)}>
+          <button type="button" class="link" onClick={() => moveHeadTo(delta.nodeId, false)}>
             {name}
           </button>
         ) : (

@@ -1,11 +1,11 @@
 // What a lorebook is linked to: everything, or chosen sessions, personas and characters.
 import { h, useEffect, useRef, useSignal } from "../../vendor/preact.js";
-import { readHolders, readHolds, setHolds } from "../actions/lore.ts";
+import { readLinkTargets, readLinks, setLinks } from "../actions/lore.ts";
 import { excerpt } from "../lib/excerpt.ts";
 import { t } from "../lib/i18n.ts";
 import { icon } from "./parts.tsx";
 import type { Key } from "../lib/i18n.ts";
-import type { Holders } from "../actions/lore.ts";
+import type { LinkTargets } from "../actions/lore.ts";
 import type { Id, LorebookHolds } from "../lib/wire.d.ts";
 
 /** What a lorebook can be linked to besides everything: field and texts of each kind. */
@@ -17,17 +17,17 @@ const KINDS: { field: "sessionIds" | "personaIds" | "characterIds"; label: Key; 
 
 export function HoldsFor({ id }: { id: Id }) {
   const holds = useSignal<LorebookHolds | null>(null);
-  const holders = useSignal<Holders | null>(null);
+  const holders = useSignal<LinkTargets | null>(null);
   useEffect(() => {
-    void readHolds(id).then((came) => (holds.value = came ?? null));
+    void readLinks(id).then((came) => (holds.value = came ?? null));
   }, []);
   const open = (event: Event) => {
     const isOpen = (event.currentTarget as HTMLDetailsElement).open;
     if (isOpen && holders.peek() === null)
-      void readHolders(holds.peek()).then((came) => (holders.value = came ?? null));
+      void readLinkTargets(holds.peek()).then((came) => (holders.value = came ?? null));
   };
   const put = async (next: LorebookHolds) => {
-    const kept = await setHolds(id, next);
+    const kept = await setLinks(id, next);
     // If the change failed, a copy of the old value resets the fields.
     holds.value = kept ?? (holds.peek() && { ...(holds.peek() as LorebookHolds) });
   };
@@ -55,7 +55,7 @@ export function HoldsFor({ id }: { id: Id }) {
             key={field}
             label={label}
             add={add}
-            all={(holders.value as Holders)[field]}
+            all={(holders.value as LinkTargets)[field]}
             ids={now[field]}
             put={(ids) => put({ ...now, [field]: ids })}
           />

@@ -1,6 +1,6 @@
 // The form that makes a lorebook entry of messages. Loaded when first opened.
 import { h, useEffect, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
-import { keepLore, lastBook, readPassage } from "../actions/keep-lore.ts";
+import { saveLoreEntry, lastBook, readPassage } from "../actions/save-lore-entry.ts";
 import { readBooks } from "../actions/lore.ts";
 import { t } from "../lib/i18n.ts";
 import { keywordsOf } from "../lib/keywords.ts";
@@ -84,7 +84,7 @@ function Form({ passage, read }: { passage: Passage; read: Read }) {
     busy.current = true;
     const form = new FormData(event.target as HTMLFormElement);
     const place = where.peek() === ANOTHER ? { name: String(form.get("book") ?? "").trim() } : { id: where.peek() };
-    await keepLore(place, newEntryOf(form, keys.peek()), keyFor);
+    await saveLoreEntry(place, newEntryOf(form, keys.peek()), keyFor);
     busy.current = false;
   };
   return (

@@ -1,6 +1,6 @@
 // The labels of a message. A bookmark stays on its message; a branch name moves on with each new message.
 import { Fragment, h, useSignal } from "../../vendor/preact.js";
-import { dropLabel, putLabel, renameLabel } from "../actions/stash.ts";
+import { removeLabel, putLabel, renameLabel } from "../actions/stash.ts";
 import { t } from "../lib/i18n.ts";
 import { labelsOf } from "../model/arrangement.ts";
 import { openDialog } from "../model/page.ts";
@@ -95,7 +95,7 @@ function Row({ label }: { label: Label }) {
           {button(t("label.rename", { name }), "edit", () => (editing.value = true))}
         </>
       )}
-      {button(t("label.remove", { name }), "close", () => dropLabel(name))}
+      {button(t("label.remove", { name }), "close", () => removeLabel(name))}
     </li>
   );
 }

@@ -1,8 +1,17 @@
 // The first page: first steps, sessions, characters and models.
 import { Fragment, h } from "../../vendor/preact.js";
-import { ask, begin, favour, isReady, offered, readHosts, readLibrary, readMoreSessions } from "../actions/library.ts";
-import { wordsFor } from "../actions/failure.ts";
-import { navigate } from "../actions/travel.ts";
+import {
+  openSessionDialog,
+  startSession,
+  toggleFavourite,
+  isReadyToPlay,
+  offeredCharacters,
+  readModelsAndPlugins,
+  readLibrary,
+  readMoreSessions,
+} from "../actions/library.ts";
+import { errorText } from "../actions/error-text.ts";
+import { navigate } from "../actions/navigation.ts";
 import { ago, moment, t } from "../lib/i18n.ts";
 import { excerpt } from "../lib/excerpt.ts";
 import { favouritesFirst } from "../lib/character-list.ts";
@@ -36,7 +45,7 @@ export function Library() {
 function Contents() {
   const state = loading.value;
   if (state.state === "failed") {
-    const words = wordsFor(state.error);
+    const words = errorText(state.error);
     return (
       <Blank symbol="warning" title={words.text} hint={words.hint} whole>
         <button type="button" class="primary" onClick={readLibrary}>
@@ -46,8 +55,8 @@ function Contents() {
     );
   }
   if (state.state !== "ready") return <Waiting rows={4} />;
-  const all = offered();
-  const adventure = all.find(isReady);
+  const all = offeredCharacters();
+  const adventure = all.find(isReadyToPlay);
   const others = favouritesFirst(all.filter((character) => character !== adventure));
   const first = sessions.value.length === 0;
   // A new user gets the offer to connect a model beside the other ways to begin, and not a second time below.
@@ -115,7 +124,7 @@ function Welcome({ adventure }: { adventure: Character | undefined }) {
           <div>
             <h2>{adventure.name}</h2>
             <p>{aboutOf(adventure)}</p>
-            <button type="button" class="primary big" onClick={() => begin(adventure)}>
+            <button type="button" class="primary big" onClick={() => startSession(adventure)}>
               {icon("play")}
               <span>{t("welcome.play")}</span>
             </button>
@@ -180,12 +189,12 @@ function SessionRow({ session, now }: { session: Session; now: number }) {
         </span>
       </a>
       <Menu label={t("library.manage", { name: session.title })}>
-        <button type="button" onClick={() => ask(session, "rename")}>
+        <button type="button" onClick={() => openSessionDialog(session, "rename")}>
           {icon("edit")}
           {t("command.rename")}
         </button>
         <SessionTools session={session} />
-        <button type="button" onClick={() => ask(session, "delete")}>
+        <button type="button" onClick={() => openSessionDialog(session, "delete")}>
           {icon("trash")}
           {t("command.delete")}
         </button>
@@ -208,7 +217,7 @@ const managed = (character: Character) => (
       aria-pressed={character.isFavourite === true}
       aria-label={t("library.favourite", { name: character.name })}
       title={t("library.favourite", { name: character.name })}
-      onClick={() => favour(character)}
+      onClick={() => toggleFavourite(character)}
     >
       {icon("star")}
     </button>
@@ -220,7 +229,7 @@ const managed = (character: Character) => (
 
 function CharacterCard({ character }: { character: Character }) {
   const start = () =>
-    isReady(character) ? begin(character) : openDialog({ kind: "start", characterId: character.id });
+    isReadyToPlay(character) ? startSession(character) : openDialog({ kind: "start", characterId: character.id });
   return (
     <button type="button" class="card" onClick={start}>
       <Avatar name={character.name} src={character.avatar ?? null} />
@@ -282,7 +291,7 @@ export function Models() {
           {icon("plug")}
           <span>{t("models.connect")}</span>
         </button>
-        <button type="button" onClick={readHosts}>
+        <button type="button" onClick={readModelsAndPlugins}>
           {icon("reroll")}
           <span>{t("models.again")}</span>
         </button>

@@ -1,6 +1,6 @@
 // The global lore settings: how all lorebooks of the user are scanned.
 import { h, useRef, useSignal } from "../../vendor/preact.js";
-import { readRules, setRules } from "../actions/lore.ts";
+import { readLoreSettings, setLoreSettings } from "../actions/lore.ts";
 import { addEnglish, t } from "../lib/i18n.ts";
 import words from "../lib/strings/en-lore-rules.ts";
 import type { Key } from "../lib/i18n.ts";
@@ -49,7 +49,7 @@ export function Rules() {
   const busy = useRef(false);
   const open = (event: Event) => {
     const isOpen = (event.currentTarget as HTMLDetailsElement).open;
-    if (isOpen && rules.peek() === null) void readRules().then((came) => (rules.value = came ?? null));
+    if (isOpen && rules.peek() === null) void readLoreSettings().then((came) => (rules.value = came ?? null));
   };
   /** A conflict: the settings that were saved elsewhere meanwhile, and the ones to be saved here. */
   const other = useSignal<{ theirs: LoreRules; mine: Partial<LoreRules> } | null>(null);
@@ -57,7 +57,7 @@ export function Rules() {
   const keep = async (wanted: Partial<LoreRules>, isSure: boolean = false) => {
     if (busy.current) return;
     busy.current = true;
-    const came = await setRules(wanted, isSure ? null : rules.peek());
+    const came = await setLoreSettings(wanted, isSure ? null : rules.peek());
     other.value = came && "theirs" in came ? { theirs: came.theirs, mine: wanted } : null;
     if (came && "kept" in came) rules.value = came.kept;
     isKept.value = came !== undefined && "kept" in came;

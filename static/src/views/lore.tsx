@@ -1,14 +1,14 @@
 // The list of lorebooks, and one lorebook with its entries. Loaded when first opened.
 import { Fragment, h, useEffect, useRef, useSignal } from "../../vendor/preact.js";
 import {
-  BOOKS,
-  bringBooks,
-  lookAgain,
-  makeBook,
+  BOOK_EXTENSIONS,
+  importBooks,
+  rereadBooks,
+  createBook,
   readBooks,
   removeBook,
   renameBook,
-  takeBook,
+  downloadBook,
 } from "../actions/lore.ts";
 import { filePicker } from "../lib/file-picker.ts";
 import { addEnglish, ago, moment, t } from "../lib/i18n.ts";
@@ -39,7 +39,7 @@ export function Lore({ bookId, uid }: { bookId: Id | null; uid: string | null })
   };
   useEffect(() => {
     void read();
-    return onTabVisible(lookAgain);
+    return onTabVisible(rereadBooks);
   }, []);
   const back = () => {
     last.value = at.peek();
@@ -49,10 +49,10 @@ export function Lore({ bookId, uid }: { bookId: Id | null; uid: string | null })
   const coming = useSignal(0);
   const bring = async (files: File[]) => {
     coming.value += 1;
-    await bringBooks(files);
+    await importBooks(files);
     coming.value -= 1;
   };
-  const choose = useRef(filePicker(bring, { accept: BOOKS })).current;
+  const choose = useRef(filePicker(bring, { accept: BOOK_EXTENSIONS })).current;
   const id = at.value;
   return (
     <Modal title={(id && bookById(id)?.name) || t("command.lore")} class="wide lore" keeps>
@@ -94,7 +94,7 @@ function List({ at, last, isUnread, choose }: ListProps) {
   /** Moves the focus to the first button, because the pressed one disappears with its row or form. */
   const home = () => first.current?.focus();
   const make = async (name: string) => {
-    const made = await makeBook(name, keyFor);
+    const made = await createBook(name, keyFor);
     if (made) at.value = made.id;
   };
   return (
@@ -177,7 +177,7 @@ function Row({ book: { id, name, entryCount, updatedAt }, isLast, open, drop }: 
             ref: rename,
             "aria-expanded": naming.value,
           })}
-          {button("lore.take", "download", () => takeBook(id))}
+          {button("lore.take", "download", () => downloadBook(id))}
           {button("lore.delete", "trash", drop)}
         </div>
         {naming.value && <NameForm name={name} save={save} done={done} />}

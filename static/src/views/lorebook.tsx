@@ -1,6 +1,6 @@
 // A lorebook: its entries can be searched, switched on and off, edited and removed.
 import { Fragment, h, useEffect, useRef, useSignal } from "../../vendor/preact.js";
-import { changeEntry, readEntries, removeEntry, seeEntries } from "../actions/lore.ts";
+import { changeEntry, readEntries, removeEntry, readEntriesQuietly } from "../actions/lore.ts";
 import { excerpt } from "../lib/excerpt.ts";
 import { t } from "../lib/i18n.ts";
 import { onTabVisible } from "../lib/tab-visibility.ts";
@@ -44,7 +44,7 @@ export function Book({ id, opened, back }: { id: Id; opened: string | null; back
     if (reading.peek() !== "done" || editing.peek() !== null) return;
     const all = [] as LoreEntry[];
     const asked = changes.current;
-    void readAll(seeEntries, id, (page) => all.push(...page.items) >= 0 && isHere.current).then((isWhole) => {
+    void readAll(readEntriesQuietly, id, (page) => all.push(...page.items) >= 0 && isHere.current).then((isWhole) => {
       if (!isWhole || editing.peek() !== null) return;
       if (asked !== changes.current) return lookAgain();
       entries.value = all;
@@ -205,7 +205,11 @@ function Unsaved({ id, goOn }: { id: Id; goOn: (uid: string | null) => void }) {
  * Reads all entries, page by page, until `heard` returns false.
  * @returns whether all pages were read
  */
-async function readAll(ask: typeof seeEntries, id: Id, heard: (page: Page<LoreEntry>) => boolean): Promise<boolean> {
+async function readAll(
+  ask: typeof readEntriesQuietly,
+  id: Id,
+  heard: (page: Page<LoreEntry>) => boolean,
+): Promise<boolean> {
   for (let next = undefined as string | null | undefined; next !== null; ) {
     const page = await ask(id, next);
     if (!page || !heard(page)) return false;

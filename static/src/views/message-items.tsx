@@ -1,13 +1,13 @@
 // The items of a message's menu.
 import { Fragment, h } from "../../vendor/preact.js";
-import { rate } from "../actions/arrange.ts";
+import { rate } from "../actions/message-state.ts";
 import { canRun } from "../actions/commands.ts";
-import "../actions/keep-lore.ts";
+import "../actions/save-lore-entry.ts";
 import "../actions/move.ts";
 import "../actions/purge.ts";
 import "../actions/replies.ts";
 import "../actions/summarise.ts";
-import "../actions/takeout.ts";
+import "../actions/export.ts";
 import { t } from "../lib/i18n.ts";
 import { MAX_STARS } from "./message-menu.tsx";
 import { CommandButton, icon } from "./parts.tsx";

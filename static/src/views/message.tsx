@@ -1,9 +1,9 @@
 // One message: author, time, text, siblings and actions.
 import { Fragment, h, useEffect, useLayoutEffect, useRef, useSignal, useSignalEffect } from "../../vendor/preact.js";
-import { canArrange } from "../actions/arrange.ts";
-import { pick } from "../actions/choose.ts";
+import { canArrange } from "../actions/message-state.ts";
+import { toggleSelected } from "../actions/message-selection.ts";
 import { run } from "../actions/commands.ts";
-import { readVersions, toSibling } from "../actions/travel.ts";
+import { readVersions, goToSibling } from "../actions/navigation.ts";
 import { clock, locale, moment, t, optionalText } from "../lib/i18n.ts";
 import { LiveMarkdown, renderMarkdown, renderTyped, restoreDetails, openDetails } from "../lib/markdown.ts";
 import { failureDetail } from "../lib/model-failure.ts";
@@ -94,7 +94,7 @@ export function Message({ id, last }: { id: Id; last: boolean }) {
                 <input
                   type="checkbox"
                   checked={selectedIds.value.includes(id)}
-                  onClick={(event: MouseEvent) => pick(id, event.shiftKey)}
+                  onClick={(event: MouseEvent) => toggleSelected(id, event.shiftKey)}
                 />
                 <span>{t("chosen.pick")}</span>
               </label>
@@ -344,7 +344,7 @@ function SiblingSwitch({ node }: { node: ChatNode }) {
       type="button"
       aria-label={t(`command.${which}`)}
       aria-disabled={!can}
-      onClick={() => can && toSibling(node, which)}
+      onClick={() => can && goToSibling(node, which)}
     >
       {icon(symbol)}
     </button>
@@ -385,5 +385,5 @@ function swiped(node: ChatNode, from: { x: number; y: number }, event: TouchEven
   const [dx, dy] = [touch.clientX - from.x, touch.clientY - from.y];
   if (event.type === "touchstart") Object.assign(from, { x: touch.clientX, y: touch.clientY });
   else if (!isLinear.peek() && Math.abs(dx) > SWIPE && Math.abs(dx) > 2 * Math.abs(dy))
-    void toSibling(node, dx > 0 ? "previous" : "next");
+    void goToSibling(node, dx > 0 ? "previous" : "next");
 }

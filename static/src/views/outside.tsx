@@ -1,6 +1,13 @@
 // Images from other servers in messages. The page asks once per character, inside the message, whether to show them.
 import { h, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
-import { allowOutside, askHere, learnOutside, meetPictures, pictureAt, readOutside } from "../actions/outside.ts";
+import {
+  setImagePermission,
+  askAtMessage,
+  ensureImagePermission,
+  registerImages,
+  pictureAt,
+  readImagePermission,
+} from "../actions/remote-images.ts";
 import { focusMessage } from "../lib/focus.ts";
 import { addEnglish, locale, t } from "../lib/i18n.ts";
 import { hideImages, hostsIn, showImages } from "../lib/remote-images.ts";
@@ -16,7 +23,10 @@ addEnglish(words);
 /** Returns the character whose permission applies. User messages, and messages without an author, never load images. */
 const cardOf = (node: ChatNode | null) => (node && node.role !== "user" ? (node.characterId ?? null) : null);
 
-const wayOf = (cid: Id) => ({ at: (address: string) => pictureAt(cid, address), failed: () => void readOutside(cid) });
+const wayOf = (cid: Id) => ({
+  at: (address: string) => pictureAt(cid, address),
+  failed: () => void readImagePermission(cid),
+});
 
 /**
  * Shows the images of a text that was just rendered, or asks for permission.
@@ -34,10 +44,10 @@ export function usePictures(host: { current: HTMLElement | null }, id: Id, drawn
   useLayoutEffect(() => {
     if (!cid || !host.current) return;
     if (allowed === true) showImages(host.current, id, wayOf(cid));
-    else hideImages(host.current, id, allowed === undefined ? null : () => askHere(cid, id));
+    else hideImages(host.current, id, allowed === undefined ? null : () => askAtMessage(cid, id));
   }, [id, cid, allowed, ...drawnFor]);
   const has = hosts.value.length > 0;
-  useLayoutEffect(() => (cid && has ? meetPictures(cid, id) : undefined), [id, cid, has]);
+  useLayoutEffect(() => (cid && has ? registerImages(cid, id) : undefined), [id, cid, has]);
   return cid && has && askingMessage(cid) === id ? (
     <Question cid={cid} id={id} hosts={hosts.value} isWanted={imagePermissionOf(cid).value.wanted === id} />
   ) : null;
@@ -50,7 +60,7 @@ export function usePictures(host: { current: HTMLElement | null }, id: Id, drawn
 export function showPicturesNow(host: HTMLElement, node: ChatNode) {
   const cid = cardOf(node);
   if (!cid || !host.querySelector("[data-outside]")) return;
-  learnOutside(cid);
+  ensureImagePermission(cid);
   if (imagePermissionOf(cid).value.allowed === true) showImages(host, node.id, wayOf(cid));
 }
 
@@ -62,7 +72,7 @@ function Question({ cid, id, hosts, isWanted }: { cid: Id; id: Id; hosts: string
   const yes = useRef<HTMLButtonElement | null>(null);
   useLayoutEffect(() => void (isWanted && yes.current?.focus()), [isWanted]);
   const answer = async (allowed: boolean) => {
-    if (await allowOutside(cid, allowed)) focusMessage(id);
+    if (await setImagePermission(cid, allowed)) focusMessage(id);
   };
   const name = characterById(cid)?.name ?? t("narrator");
   return (

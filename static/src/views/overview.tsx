@@ -2,23 +2,23 @@
 import { Fragment, h, useEffect, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
 import {
   followOutline,
-  goThere,
-  holdOver,
-  holdOverStash,
-  letGo,
-  putHere,
+  moveHeadToCard,
+  setDropTarget,
+  setOverStash,
+  endDrag,
+  dropOnTarget,
   readMessage,
   readOutline,
   stopComparing,
   stopReading,
-  takeHere,
-  turnFold,
-  turnRuns,
-  turnSides,
+  startDraggingMessage,
+  toggleFold,
+  toggleRuns,
+  toggleSideBranches,
 } from "../actions/overview.ts";
 import { run } from "../actions/commands.ts";
-import { markAlso, turnMark, turnMarking } from "../actions/tree-chosen.ts";
-import { giveBackFocus, leaveTree } from "../actions/tree-page.ts";
+import { addToSelection, toggleSelected, toggleSelecting } from "../actions/tree-selection.ts";
+import { restoreFocus, closeTree } from "../actions/tree-page.ts";
 import { excerpt } from "../lib/excerpt.ts";
 import { drawn as onScreen, isFocusLost } from "../lib/focus.ts";
 import { addEnglish, clock, locale, moment, t } from "../lib/i18n.ts";
@@ -74,9 +74,9 @@ export function Overview() {
   // Selecting and editing messages happen in the chat, and a linear session has no tree view.
   const isElsewhere = isOpen && (isLinear.value || selectedIds.value !== null || editedMessage.value !== null);
   useEffect(() => {
-    if (isElsewhere) leaveTree();
+    if (isElsewhere) closeTree();
   }, [isElsewhere]);
-  useEffect(() => () => void onScreen().then(giveBackFocus), []);
+  useEffect(() => () => void onScreen().then(restoreFocus), []);
   return (
     <section class="overview" aria-label={t("command.overview")}>
       <h2 class="hidden">{t("command.overview")}</h2>
@@ -118,7 +118,7 @@ const BackButton = () => (
     class="tree-back"
     aria-label={t("tree.back")}
     title={`${t("tree.back")} (Esc)`}
-    onClick={leaveTree}
+    onClick={closeTree}
   >
     {icon("back")}
     <span>{t("tree.back")}</span>
@@ -167,15 +167,15 @@ function Whole({ tree }: { tree: DrawnTree }) {
     if (!canvas) return;
     canvas.hooks = {
       pick: (n) => (focusTree(), pick(n)),
-      go: goThere,
-      fold: (n) => (focusTree(), turnFold(n)),
+      go: moveHeadToCard,
+      fold: (n) => (focusTree(), toggleFold(n)),
       menu: (n) => void menu(n),
-      take: (n) => takeHere(n) && (focusTree(), true),
-      over: holdOver,
-      stash: holdOverStash,
-      drop: () => void letGo(),
-      mark: (n) => (focusTree(), turnMark(n)),
-      choose: (all) => (focusTree(), markAlso(all)),
+      take: (n) => startDraggingMessage(n) && (focusTree(), true),
+      over: setDropTarget,
+      stash: setOverStash,
+      drop: () => void endDrag(),
+      mark: (n) => (focusTree(), toggleSelected(n)),
+      choose: (all) => (focusTree(), addToSelection(all)),
     };
     canvas.show(sceneOf(tree), cursorMessage(tree));
     canvas.center(tree.head);
@@ -197,8 +197,8 @@ function Whole({ tree }: { tree: DrawnTree }) {
     // The move has ended: dropped, cancelled, or the moved part is gone.
     if (carried !== null) return;
     ref.current?.rest();
-    holdOver(undefined);
-    holdOverStash(false);
+    setDropTarget(undefined);
+    setOverStash(false);
     if (isFocusLost()) focusTree();
   }, [carried]);
   const place = cursor.value;
@@ -285,7 +285,7 @@ function MovingBar({ tree, focusTree }: { tree: DrawnTree; focusTree: () => void
     if (!document.activeElement?.closest(".tree-walk")) focusTree();
   }, []);
   const put = (
-    <button type="button" class="primary" aria-disabled={to?.why !== null} onClick={putHere}>
+    <button type="button" class="primary" aria-disabled={to?.why !== null} onClick={dropOnTarget}>
       {icon("move")}
       <span>{t("command.placeHere")}</span>
     </button>
@@ -335,9 +335,9 @@ const ChosenBar = () => (
  * single message is opened for reading.
  */
 function pick(n: number) {
-  if (moving.peek()) return (holdOver(n), void putHere());
+  if (moving.peek()) return (setDropTarget(n), void dropOnTarget());
   const { cards } = drawnTree.peek() ?? {};
-  if ((cards?.count[cards.cardOf[n] ?? 0] ?? 1) > 1) turnFold(n);
+  if ((cards?.count[cards.cardOf[n] ?? 0] ?? 1) > 1) toggleFold(n);
   else void readMessage(n);
 }
 
@@ -358,9 +358,9 @@ function Tools({ canvas, head, legend }: ToolsProps) {
   );
   return (
     <div class="tree-tools" role="group" aria-label={t("tree.tools")}>
-      {tool("tree.sides", "sides", turnSides, areSidesFolded.value)}
-      {tool("tree.runs", "summarise", turnRuns, areRunsFolded.value)}
-      {tool("tree.marking", "check", turnMarking, isSelecting.value)}
+      {tool("tree.sides", "sides", toggleSideBranches, areSidesFolded.value)}
+      {tool("tree.runs", "summarise", toggleRuns, areRunsFolded.value)}
+      {tool("tree.marking", "check", toggleSelecting, isSelecting.value)}
       <i />
       {tool("tree.farther", "line", () => canvas()?.farther())}
       {tool("tree.closer", "plus", () => canvas()?.closer())}
@@ -461,13 +461,13 @@ function Reading({ tree, back }: { tree: DrawnTree; back: () => void }) {
       </div>
       <footer class="actions">
         {n !== tree.head && node.status === "complete" && (
-          <button type="button" class="primary" onClick={() => goThere(n)}>
+          <button type="button" class="primary" onClick={() => moveHeadToCard(n)}>
             {icon("right")}
             <span>{t("branches.go")}</span>
           </button>
         )}
         {tree.cards.foldable[card] === 1 && (
-          <button type="button" onClick={() => turnFold(n)}>
+          <button type="button" onClick={() => toggleFold(n)}>
             {icon(isFolded ? "branches" : "sides")}
             <span>{t(isFolded ? "tree.unfold" : "tree.fold")}</span>
           </button>

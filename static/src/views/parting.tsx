@@ -1,6 +1,6 @@
 // What distinguishes branches that begin alike: where they part, and their age.
 import { h, useSignal } from "../../vendor/preact.js";
-import { readPartings } from "../actions/branches.ts";
+import { readForkMessages } from "../actions/branches.ts";
 import { excerpt } from "../lib/excerpt.ts";
 import { ago, moment, t } from "../lib/i18n.ts";
 import { quoted } from "../lib/hidden-tags.ts";
@@ -27,7 +27,7 @@ export function Parting({ node }: { node: ChatNode | null }) {
 export function PartingAt({ nid }: { nid: Id }) {
   const node = useSignal<ChatNode | null>(null);
   useLatest(
-    () => readPartings([nid]),
+    () => readForkMessages([nid]),
     (found) => (node.value = found.get(nid) ?? null),
     [nid],
   );

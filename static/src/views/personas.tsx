@@ -1,6 +1,6 @@
 // Personas: the list, the form for one, and the choice for a story. Loaded when first opened.
 import { Fragment, h, useEffect, useRef, useSignal } from "../../vendor/preact.js";
-import { keepPersona, playAs, readPersonas, removePersona } from "../actions/personas.ts";
+import { savePersona, setSessionPersona, readPersonas, removePersona } from "../actions/personas.ts";
 import { addEnglish, t } from "../lib/i18n.ts";
 import words from "../lib/strings/en-cards.ts";
 import { idempotencyKeys } from "../lib/idempotency-keys.ts";
@@ -58,7 +58,7 @@ const List = ({ all, changing, read }: ListProps) => (
     )}
     <div class="actions">
       {session.value?.personaId && (
-        <button type="button" onClick={() => playAs(null)}>
+        <button type="button" onClick={() => setSessionPersona(null)}>
           {t("persona.nobody")}
         </button>
       )}
@@ -97,7 +97,7 @@ function Row({ persona, changing, read }: RowProps) {
         </div>
         <div class="actions">
           {session.value && !isPlayed && (
-            <button type="button" onClick={() => playAs(id)}>
+            <button type="button" onClick={() => setSessionPersona(id)}>
               {icon("play")}
               <span>{t("persona.play")}</span>
             </button>
@@ -140,7 +140,7 @@ function Form({ persona, done, leave }: FormProps) {
       String(said.get(name) ?? "")
         .replaceAll("\r\n", "\n")
         .trim();
-    const kept = await keepPersona(
+    const kept = await savePersona(
       persona?.id ?? null,
       { name: text("name"), description: text("description") },
       picture.peek(),

@@ -2,8 +2,8 @@
 // is shown as a table. Loaded when first opened.
 import { Fragment, h, useLayoutEffect, useSignal } from "../../vendor/preact.js";
 import { readBranches } from "../actions/branches.ts";
-import { attempt } from "../actions/failure.ts";
-import { drawable, readSeries } from "../actions/plot.ts";
+import { attempt } from "../actions/error-text.ts";
+import { chartableRows, readSeries } from "../actions/value-chart.ts";
 import { turningPoints, valueOn } from "../lib/chart.ts";
 import { t } from "../lib/i18n.ts";
 import { compactJson } from "../lib/text.ts";
@@ -29,7 +29,7 @@ const BEGINNING = 60;
 const MAX = 6;
 
 export function Plot() {
-  const values = drawable();
+  const values = chartableRows();
   const path = useSignal(values[0]?.path ?? "");
   const lines = useSignal<Drawn[] | null>(null);
   const hidden = useSignal<Id[]>([]);

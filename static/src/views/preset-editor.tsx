@@ -1,8 +1,8 @@
 // The editor of a prompt preset: its prompts in order, its other texts, and its model parameters. Loaded when first
 // opened.
 import { Fragment, h, useEffect, useRef, useSignal } from "../../vendor/preact.js";
-import { usePreset } from "../actions/presets.ts";
-import { copyPreset, editing } from "../actions/preset-edit.ts";
+import { setSessionPreset } from "../actions/presets.ts";
+import { copyPreset, presetEditor } from "../actions/preset-edit.ts";
 import { addEnglish, t } from "../lib/i18n.ts";
 import { onTabVisible } from "../lib/tab-visibility.ts";
 import { idempotencyKeys } from "../lib/idempotency-keys.ts";
@@ -27,7 +27,7 @@ addEnglish(words);
  * @param props `goTo`: opens another preset in the editor
  */
 export function PresetEditor({ id, back, goTo }: { id: Id; back: () => void; goTo: (id: Id) => void }) {
-  const edit = useRef(editing(id)).current;
+  const edit = useRef(presetEditor(id)).current;
   const keyFor = useRef(idempotencyKeys()).current;
   useEffect(() => {
     void edit.load();
@@ -61,7 +61,7 @@ export function PresetEditor({ id, back, goTo }: { id: Id; back: () => void; goT
         {preset && (
           <>
             {session.value && (
-              <button type="button" aria-pressed={serves} onClick={() => usePreset(serves ? null : id)}>
+              <button type="button" aria-pressed={serves} onClick={() => setSessionPreset(serves ? null : id)}>
                 {icon("play")}
                 <span>{t(serves ? "preset.unuse" : "preset.use")}</span>
               </button>

@@ -8,7 +8,7 @@ import { icon } from "./parts.tsx";
 import { Meanwhile } from "./preset-settings.tsx";
 import { takeFocus } from "./sure.tsx";
 import type { PresetChange, PresetPart } from "../lib/wire.d.ts";
-import type { Editing } from "../actions/preset-edit.ts";
+import type { PresetEditing } from "../actions/preset-edit.ts";
 
 const ROLES = ["system", "user", "assistant"] as const;
 const TRIGGERS = ["normal", "continue", "impersonate", "swipe", "regenerate", "quiet"] as const;
@@ -16,10 +16,10 @@ const TRIGGERS = ["normal", "continue", "impersonate", "swipe", "regenerate", "q
 const PLACE = { injection_position: 0, injection_depth: 4, injection_order: 100 };
 
 /** Returns the prefix of the keys under which unsaved text of a preset's prompts is kept. */
-export const begunIn = ({ id }: Editing) => `preset.${id}.`;
+export const begunIn = ({ id }: PresetEditing) => `preset.${id}.`;
 
 interface PartFormProps {
-  edit: Editing;
+  edit: PresetEditing;
   part: PresetPart | null;
   isGone?: boolean;
   title: string;

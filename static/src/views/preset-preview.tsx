@@ -1,7 +1,7 @@
 // A preview of the prompt that the open story would send with a preset, rebuilt after each change.
 import { Fragment, h, useSignal } from "../../vendor/preact.js";
-import { promptBy } from "../actions/preset-edit.ts";
-import { wordsFor } from "../actions/failure.ts";
+import { previewPrompt } from "../actions/preset-edit.ts";
+import { errorText } from "../actions/error-text.ts";
 import { excerpt } from "../lib/excerpt.ts";
 import { t, optionalText } from "../lib/i18n.ts";
 import { partsOf } from "../lib/preset.ts";
@@ -18,14 +18,14 @@ const MAX_TEXT = 1000;
 export function Preview({ preset }: { preset: WholePreset }) {
   const known = useSignal<Trace | ApiError | null>(null);
   useLatest(
-    () => promptBy(preset.id),
+    () => previewPrompt(preset.id),
     (came) => came && (known.value = came),
     [preset.id, preset.updatedAt],
   );
   const found = known.value;
   if (!found) return <Waiting rows={4} />;
   if (found instanceof ApiError) {
-    const { text, hint } = wordsFor(found);
+    const { text, hint } = errorText(found);
     return (
       <p class="aside bad">
         {text} {hint}

@@ -1,6 +1,6 @@
 // The prompts of a preset in order. They can be moved by mouse or keys, switched, edited, inserted and removed.
 import { Fragment, h, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
-import { dropPart } from "../actions/preset-edit.ts";
+import { removePart } from "../actions/preset-edit.ts";
 import { excerpt } from "../lib/excerpt.ts";
 import { t, optionalText } from "../lib/i18n.ts";
 import { isKnown, moved, orderOf, partsOf } from "../lib/preset.ts";
@@ -10,18 +10,18 @@ import { formDraftKeys } from "../model/form-drafts.ts";
 import { PartForm, begunIn } from "./preset-part.tsx";
 import { titleOf } from "./slots.ts";
 import type { PresetPart, WholePreset } from "../lib/wire.d.ts";
-import type { Editing } from "../actions/preset-edit.ts";
+import type { PresetEditing } from "../actions/preset-edit.ts";
 
 const NEW = Symbol("a new prompt");
 /** Maximum number of characters of which an excerpt is made. */
 const MAX_TEXT = 1000;
 
 /** Returns the prompt whose unsaved text was kept over a reload: its identifier, or `NEW` for a new one. */
-const begunBefore = (edit: Editing): string | typeof NEW | null =>
+const begunBefore = (edit: PresetEditing): string | typeof NEW | null =>
   formDraftKeys(begunIn(edit)).map((identifier) => identifier || NEW)[0] ?? null;
 
 interface PromptsProps {
-  edit: Editing;
+  edit: PresetEditing;
   preset: WholePreset;
   ask: (within: Element | null, act: () => unknown) => void;
 }
@@ -103,7 +103,7 @@ export function Prompts({ edit, preset, ask }: PromptsProps) {
   const drop = async (identifier: string) => {
     if (writing.peek() === identifier) writing.value = null;
     // The pressed button disappears with its row.
-    if (await dropPart(edit, identifier, nameOf(identifier))) add.current?.focus();
+    if (await removePart(edit, identifier, nameOf(identifier))) add.current?.focus();
   };
   const done = (identifier: string | null) => {
     writing.value = null;

@@ -7,7 +7,7 @@ import { icon } from "./parts.tsx";
 import { takeFocus } from "./sure.tsx";
 import type { ComponentChildren } from "../../vendor/preact.js";
 import type { PresetChange, WholePreset } from "../lib/wire.d.ts";
-import type { Editing } from "../actions/preset-edit.ts";
+import type { PresetEditing } from "../actions/preset-edit.ts";
 
 /** The number fields: name, minimum, maximum and step. */
 const NUMBERS: [string, number, number | undefined, string][] = [
@@ -54,7 +54,7 @@ function sharesOf(shares: Record<string, number | null | undefined>) {
 }
 
 interface FormProps {
-  edit: Editing;
+  edit: PresetEditing;
   read: (typed: FormData) => Required<Pick<PresetChange, "fields" | "own">>;
   before: Required<Pick<PresetChange, "fields" | "own">>;
   label: string;
@@ -176,7 +176,7 @@ export function Meanwhile({ now, keepMine, takeTheirs }: MeanwhileProps) {
   );
 }
 
-export function Sampling({ edit, preset }: { edit: Editing; preset: WholePreset }) {
+export function Sampling({ edit, preset }: { edit: PresetEditing; preset: WholePreset }) {
   const all = preset.effective ?? {};
   const own = ownOf(preset);
   const naming = own.names === "asNeeded" ? "asNeeded" : String(all.names_behavior ?? 0);
@@ -282,7 +282,7 @@ export function Sampling({ edit, preset }: { edit: Editing; preset: WholePreset 
   );
 }
 
-export function Texts({ edit, preset }: { edit: Editing; preset: WholePreset }) {
+export function Texts({ edit, preset }: { edit: PresetEditing; preset: WholePreset }) {
   const all = preset.effective ?? {};
   const text = (key: string) => String(all[key] ?? "").replaceAll("\r\n", "\n");
   const before = {
@@ -319,7 +319,7 @@ export function Texts({ edit, preset }: { edit: Editing; preset: WholePreset }) 
   );
 }
 
-export function Models({ edit, preset }: { edit: Editing; preset: WholePreset }) {
+export function Models({ edit, preset }: { edit: PresetEditing; preset: WholePreset }) {
   const before = { fields: {}, own: { models: ownOf(preset).models ?? null } };
   const read = (typed: FormData) => {
     const models = lines(typed.get("models"))

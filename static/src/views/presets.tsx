@@ -1,14 +1,14 @@
 // Presets: listed by kind, searched, viewed, edited, renamed, exported, deleted and imported. Loaded when first opened.
 import { Fragment, h, useEffect, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
-import { doneWithErrors } from "../actions/done-with.ts";
+import { clearDialogErrors } from "../actions/dialog-errors.ts";
 import {
-  bringPreset,
+  importPreset,
   readPreset,
   readPresets,
   removePreset,
   renamePreset,
-  takePreset,
-  usePreset,
+  downloadPreset,
+  setSessionPreset,
 } from "../actions/presets.ts";
 import { filePicker } from "../lib/file-picker.ts";
 import { addEnglish, ago, moment, t, optionalText } from "../lib/i18n.ts";
@@ -69,11 +69,11 @@ export function Presets({ presetId }: { presetId: Id | null }) {
   };
   useEffect(() => void read(), []);
   const bring = async (files: File[], kind: string | undefined) => {
-    doneWithErrors();
+    clearDialogErrors();
     coming.value += 1;
     const known = new Set(all.peek()?.map(({ id }) => id));
     for (const file of files) {
-      if ((await bringPreset(file, kind, known)) === "unsure") unsure.value = [...unsure.peek(), file];
+      if ((await importPreset(file, kind, known)) === "unsure") unsure.value = [...unsure.peek(), file];
     }
     coming.value -= 1;
     await read();
@@ -350,7 +350,7 @@ function Row({
         {heldBy !== null && <Held model={heldBy} />}
         <div class="actions">
           {mayServe && (
-            <button type="button" aria-pressed={serves} onClick={() => usePreset(serves ? null : id)}>
+            <button type="button" aria-pressed={serves} onClick={() => setSessionPreset(serves ? null : id)}>
               {icon("play")}
               <span>{t(serves ? "preset.unuse" : "preset.use")}</span>
             </button>
@@ -379,7 +379,7 @@ function Row({
             {icon("edit")}
             <span>{t(isScript ? "script.edit" : "preset.rename")}</span>
           </button>
-          <button type="button" onClick={() => takePreset(id)}>
+          <button type="button" onClick={() => downloadPreset(id)}>
             {icon("download")}
             <span>{t("preset.take")}</span>
           </button>

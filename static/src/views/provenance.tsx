@@ -1,6 +1,6 @@
 // The origin of a message that was not written at its place: a summary, a merged message, or a copy.
 import { h } from "../../vendor/preact.js";
-import { lookAt, toOriginals } from "../actions/provenance.ts";
+import { viewOriginal, showSummarised } from "../actions/provenance.ts";
 import { t } from "../lib/i18n.ts";
 import { nodeOf, session } from "../model/session-store.ts";
 import { icon } from "./parts.tsx";
@@ -10,14 +10,16 @@ export function Provenance({ node }: { node: ChatNode }) {
   const { summarizedFrom = [], mergedFrom, provenance } = node.metadata ?? {};
   const [first] = summarizedFrom;
   if (node.kind === "summary" && first)
-    return <Way text={t("provenance.summary", { n: summarizedFrom.length })} go={() => toOriginals(summarizedFrom)} />;
+    return (
+      <Way text={t("provenance.summary", { n: summarizedFrom.length })} go={() => showSummarised(summarizedFrom)} />
+    );
   // A merged run names its origin once, at its first message.
   const above = nodeOf(node.parentId)?.metadata;
   if (mergedFrom && mergedFrom !== above?.mergedFrom)
     return (
       <Way
         text={t(node.kind === "merge" ? "provenance.merge" : "provenance.run")}
-        go={() => lookAt(session.peek()?.id ?? "", mergedFrom)}
+        go={() => viewOriginal(session.peek()?.id ?? "", mergedFrom)}
       />
     );
   // An imported message has no original to open; "Why?" names its file.
@@ -26,7 +28,7 @@ export function Provenance({ node }: { node: ChatNode }) {
   return (
     <Way
       text={t(sessionId === session.value?.id ? "provenance.copy" : "provenance.copyFrom")}
-      go={() => lookAt(sessionId, nodeId)}
+      go={() => viewOriginal(sessionId, nodeId)}
     />
   );
 }

@@ -1,7 +1,7 @@
 // The confirmation before a permanent deletion: what is deleted, what stays, and what cannot be reached. Loaded when
 // first opened.
 import { h, useEffect, useSignal } from "../../vendor/preact.js";
-import { lossesOf, purge } from "../actions/purge.ts";
+import { readPurgeLosses, purge } from "../actions/purge.ts";
 import { t } from "../lib/i18n.ts";
 import { excerpt } from "../lib/excerpt.ts";
 import { plain } from "../lib/text.ts";
@@ -30,7 +30,7 @@ export function Purge({ piece, keep }: { piece: Piece; keep: () => unknown }) {
   const ask = async () => {
     told.value = null;
     isMeant.value = false;
-    const found = await lossesOf(piece);
+    const found = await readPurgeLosses(piece);
     if (found) told.value = found;
     else keep();
   };

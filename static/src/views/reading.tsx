@@ -1,7 +1,7 @@
 // Hooks for data that a dialog reads from the server. After a purge, `useReading` discards its data at once and reads
 // again.
 import { h, useEffect, useSignal } from "../../vendor/preact.js";
-import { wordsFor } from "../actions/failure.ts";
+import { errorText } from "../actions/error-text.ts";
 import { t } from "../lib/i18n.ts";
 import { purgeCount } from "../model/session-store.ts";
 import { Blank } from "./parts.tsx";
@@ -41,6 +41,6 @@ export function useLatest<T>(read: () => Promise<T> | null, put: (found: T) => u
 /** Explains why a read failed. */
 export function Failed({ error }: { error: ApiError }) {
   const isGone = error.status === 404 || error.status === 410;
-  const words = isGone ? { text: t("gone.text"), hint: t("gone.hint") } : wordsFor(error);
+  const words = isGone ? { text: t("gone.text"), hint: t("gone.hint") } : errorText(error);
   return <Blank symbol="warning" title={words.text} hint={words.hint} />;
 }

@@ -1,7 +1,7 @@
 // The recall settings of the open story: whether it recalls text that its prompts no longer contain, and from which
 // documents. Loaded when first opened.
 import { h, useEffect, useRef, useSignal } from "../../vendor/preact.js";
-import { doneWithErrors } from "../actions/done-with.ts";
+import { clearDialogErrors } from "../actions/dialog-errors.ts";
 import { addDocument, changeRecall, readCollections, readDocuments, removeDocument } from "../actions/recall.ts";
 import { addEnglish, t } from "../lib/i18n.ts";
 import { idempotencyKeys } from "../lib/idempotency-keys.ts";
@@ -183,7 +183,7 @@ function NewDocument({ names, read }: { names: string[]; read: () => unknown }) 
       String(new FormData(form).get(name) ?? "").trim(),
     );
     if (busy.current) return;
-    doneWithErrors();
+    clearDialogErrors();
     if (!collection || !content) return notify({ tone: "error", text: t("recall.blank") });
     busy.current = true;
     if (await addDocument(collection, content, keys.current([collection, content]))) {

@@ -1,8 +1,8 @@
 // The report of an import: what works, what was translated, what is kept without effect, and what was left out. A long
 // report is counted, filtered, grouped by file or finding, and rendered in parts.
 import { Fragment, h, useMemo, useRef, useSignal } from "../../vendor/preact.js";
-import { bringAfterLook } from "../actions/transfers.ts";
-import { navigate } from "../actions/travel.ts";
+import { importAfterDryRun } from "../actions/transfers.ts";
+import { navigate } from "../actions/navigation.ts";
 import { copyText } from "../lib/clipboard.ts";
 import { FATES, additionOf, foldRepeated, groupFindings, kindsOf, filterItems, countFates } from "../lib/findings.ts";
 import { addEnglish, locale, t, optionalText } from "../lib/i18n.ts";
@@ -69,7 +69,7 @@ export function Report({ report, characterId, n }: { report: Told; characterId: 
           <span>{t("report.copy")}</span>
         </button>
         {row?.look && isDry && (
-          <button type="button" class="primary" onClick={() => bringAfterLook(row)}>
+          <button type="button" class="primary" onClick={() => importAfterDryRun(row)}>
             {icon("upload")}
             <span>{t("bring.now")}</span>
           </button>

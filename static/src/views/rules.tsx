@@ -1,8 +1,14 @@
 // The rules of a story: its plugins, their permissions and their settings. Loaded when first opened.
 import { Fragment, h, useEffect, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
-import { doneWithErrors } from "../actions/done-with.ts";
-import { readHosts } from "../actions/library.ts";
-import { keepRules, keepValuesBy, readRules, readSettings, withRefused } from "../actions/rules.ts";
+import { clearDialogErrors } from "../actions/dialog-errors.ts";
+import { readModelsAndPlugins } from "../actions/library.ts";
+import {
+  saveSessionPlugins,
+  setValuesModel,
+  readSessionPlugins,
+  readPluginSettings,
+  withRefusedPermissions,
+} from "../actions/session-plugins.ts";
 import { addEnglish, locale, t, optionalText } from "../lib/i18n.ts";
 import { titlesOf } from "../lib/untrusted-text.ts";
 import words from "../lib/strings/en-rules.ts";
@@ -21,7 +27,7 @@ addEnglish(words);
 
 export function Rules() {
   const age = useSignal(0);
-  const found = useReading(readRules, `rules ${age.value}`);
+  const found = useReading(readSessionPlugins, `rules ${age.value}`);
   const modal = (inside: ComponentChildren) => (
     <Modal title={t("command.rules")} class="wide rules" keeps>
       {inside}
@@ -56,8 +62,8 @@ function Form({ all, chosen, again }: FormProps) {
     event.preventDefault();
     if (busy.current) return;
     busy.current = true;
-    doneWithErrors();
-    const kept = await keepRules(withRefused(all, wanted.current), chosen);
+    clearDialogErrors();
+    const kept = await saveSessionPlugins(withRefusedPermissions(all, wanted.current), chosen);
     busy.current = false;
     isOther.value = kept === "changed";
     if (!Array.isArray(kept)) return;
@@ -99,13 +105,13 @@ function Form({ all, chosen, again }: FormProps) {
 
 /** Renders the choice of the values model; a change takes effect at once. */
 function ValuesBy() {
-  useEffect(() => void (models.peek() ?? readHosts()), []);
+  useEffect(() => void (models.peek() ?? readModelsAndPlugins()), []);
   const now = session.value?.valuesModel ?? "";
   const names = [...new Set([now, ...chatModels.value.map(({ id }) => id)])].filter(Boolean);
   // Its place is reserved before the models are loaded. If content above a button grows, the button moves away from
   // under a finger.
   if (names.length === 0 && models.value !== null) return null;
-  const choose = (event: Event) => void keepValuesBy((event.target as HTMLSelectElement).value || null);
+  const choose = (event: Event) => void setValuesModel((event.target as HTMLSelectElement).value || null);
   return (
     <label>
       {t("storyRules.valuesBy")}
@@ -267,7 +273,7 @@ interface SettingsProps {
 
 function Settings({ id, config, isNew, put }: SettingsProps) {
   const found = useSignal<PluginDetail | null>(null);
-  useEffect(() => void readSettings(id).then((detail) => (found.value = detail)), [id]);
+  useEffect(() => void readPluginSettings(id).then((detail) => (found.value = detail)), [id]);
   const fields = found.value?.config ?? [];
   // Runs before the first paint, so that saving at once also saves the language.
   useLayoutEffect(() => {

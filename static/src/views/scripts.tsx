@@ -1,6 +1,6 @@
 // Regex scripts: the switches for scripts from cards and presets in the open story, and the form for the user's own.
 import { Fragment, h, useEffect, useRef, useSignal } from "../../vendor/preact.js";
-import { allowScripts, keepScript, readPreset, readScripts } from "../actions/presets.ts";
+import { allowScripts, saveScript, readPreset, readScripts } from "../actions/presets.ts";
 import { t } from "../lib/i18n.ts";
 import { slowScripts } from "../model/display-scripts.ts";
 import { session } from "../model/session-store.ts";
@@ -144,7 +144,7 @@ export function ScriptForm({ id, done }: { id: Id | null; done: (isSaved: boolea
       placement: [...shown, ...hidden],
       disabled: !typed.has("on"),
     };
-    const isSaved = await keepScript(id, next.scriptName, { ...(id ? body : BEGINNING), ...next });
+    const isSaved = await saveScript(id, next.scriptName, { ...(id ? body : BEGINNING), ...next });
     busy.current = false;
     if (isSaved) done(true);
   };

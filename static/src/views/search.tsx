@@ -1,9 +1,9 @@
 // One field for two searches: text finds messages in all stories and branches, and a leading ">" finds commands.
 import { Fragment, h, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { canRun, commandsOf, run } from "../actions/commands.ts";
-import { wordsFor } from "../actions/failure.ts";
+import { errorText } from "../actions/error-text.ts";
 import { search } from "../actions/page.ts";
-import { jump } from "../actions/travel.ts";
+import { openSearchHit } from "../actions/navigation.ts";
 import { moment, t, optionalText } from "../lib/i18n.ts";
 import { shortcutText } from "../lib/shortcuts.ts";
 import { fits, otherNames } from "../lib/synonyms.ts";
@@ -162,7 +162,7 @@ function toldOf({ rebuilding, notes = [] }: SearchAnswer): string[] {
 /** Shows why a query is invalid, and where. */
 function Refused({ error, asked }: { error: ApiError; asked: string }) {
   const { at, length, reason, what, known = [] } = error.details;
-  const { text, hint } = wordsFor(error);
+  const { text, hint } = errorText(error);
   const own = reason && optionalText(`search.bad.${reason}`, { what });
   // If the query has no search words, the place would be the whole text, which the field shows already.
   const hasPlace = typeof at === "number" && reason !== "empty";
@@ -212,7 +212,7 @@ function Hits({ answer, chosen }: { answer: Answer; chosen: number }) {
             id={`hit-${i}`}
             role="option"
             aria-selected={i === chosen}
-            onClick={() => void jump(hit)}
+            onClick={() => void openSearchHit(hit)}
           >
             <small>
               <b>{hit.sessionTitle}</b> ·{" "}

@@ -1,7 +1,7 @@
 // Secret values of a state: the mark beside a visible one, and the notice that something is withheld.
 import { h } from "../../vendor/preact.js";
 import { run } from "../actions/commands.ts";
-import "../actions/creator.ts";
+import "../actions/hidden-values.ts";
 import { t } from "../lib/i18n.ts";
 import { isShownSecret } from "../model/world.ts";
 import { icon } from "./parts.tsx";

@@ -1,8 +1,8 @@
 // The settings page. Loaded when first opened.
 import { Fragment, h, useEffect, useSignal } from "../../vendor/preact.js";
 import { commandsOf } from "../actions/commands.ts";
-import { speakIn } from "../actions/page.ts";
-import { chooseDefault, readHealth, readProviders, tryKnown } from "../actions/providers.ts";
+import { setLanguage } from "../actions/page.ts";
+import { setDefaultModel, readHealth, readProviders, testServer } from "../actions/providers.ts";
 import { LOCALES, addEnglish, locale, t, optionalText } from "../lib/i18n.ts";
 import { shortcutText } from "../lib/shortcuts.ts";
 import words from "../lib/strings/en-settings.ts";
@@ -98,7 +98,7 @@ function Server({ server }: { server: Provider }) {
   const test = async () => {
     if (isTrying.peek()) return;
     isTrying.value = true;
-    seen.value = (await tryKnown(id, own[0] ?? null)) ?? null;
+    seen.value = (await testServer(id, own[0] ?? null)) ?? null;
     isTrying.value = false;
   };
   const button = (label: Key, symbol: string, act: () => void) => (
@@ -165,7 +165,7 @@ function DefaultModel() {
       <select
         name="default"
         value={chosen}
-        onChange={(event: Event) => void chooseDefault((event.target as HTMLSelectElement).value || null)}
+        onChange={(event: Event) => void setDefaultModel((event.target as HTMLSelectElement).value || null)}
       >
         <option value="">
           {t("settings.defaultOfFile")}
@@ -198,7 +198,7 @@ function Looks() {
       </div>
       <div role="group" class="choice" aria-label={t("settings.language")}>
         {(Object.keys(LOCALES) as Locale[]).map((one) =>
-          choice(locale.value === one, LOCALES[one], () => speakIn(one)),
+          choice(locale.value === one, LOCALES[one], () => setLanguage(one)),
         )}
       </div>
     </>

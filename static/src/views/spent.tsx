@@ -1,6 +1,6 @@
 // The cost of a story's replies: tokens, time and money. Loaded when first opened.
 import { h, useSignal } from "../../vendor/preact.js";
-import { wordsFor } from "../actions/failure.ts";
+import { errorText } from "../actions/error-text.ts";
 import { addEnglish, locale, t } from "../lib/i18n.ts";
 import cards from "../lib/strings/en-cards.ts";
 import words from "../lib/strings/en-spent.ts";
@@ -26,7 +26,7 @@ export function Spent({ sid }: { sid: Id }) {
       {known === null ? (
         <Waiting rows={3} />
       ) : known instanceof ApiError ? (
-        <Blank symbol="warning" title={wordsFor(known).text} hint={wordsFor(known).hint} />
+        <Blank symbol="warning" title={errorText(known).text} hint={errorText(known).hint} />
       ) : (
         <Table sums={known} />
       )}

@@ -1,9 +1,9 @@
 // The stash: removed parts of the story, which can be read, restored, moved, renamed or purged. Loaded when first
 // opened.
 import { Fragment, h, useEffect, useSignal } from "../../vendor/preact.js";
-import { place } from "../actions/move.ts";
-import { putBack, readFragment, renameFragment } from "../actions/stash.ts";
-import { attempt } from "../actions/failure.ts";
+import { startMovingFragment } from "../actions/move.ts";
+import { restoreFragment, readFragment, renameFragment } from "../actions/stash.ts";
+import { attempt } from "../actions/error-text.ts";
 import { ago, moment, t } from "../lib/i18n.ts";
 import { excerpt } from "../lib/excerpt.ts";
 import { plain } from "../lib/text.ts";
@@ -84,9 +84,9 @@ function Row({ fragment, isOpened }: { fragment: StashFragment; isOpened: boolea
         <div class="actions">
           {mayRearrange.value && (
             <>
-              {fragment.canReturn && button("stash.putBack", "undo", () => putBack(fragment.id))}
-              {button("stash.putBelow", "move", () => place(fragment.id, name, false))}
-              {button("stash.copyBelow", "copyTo", () => place(fragment.id, name, true))}
+              {fragment.canReturn && button("stash.putBack", "undo", () => restoreFragment(fragment.id))}
+              {button("stash.putBelow", "move", () => startMovingFragment(fragment.id, name, false))}
+              {button("stash.copyBelow", "copyTo", () => startMovingFragment(fragment.id, name, true))}
             </>
           )}
           {button("stash.read", "eye", () => turn("read"), doing.value === "read")}

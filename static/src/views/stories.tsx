@@ -1,7 +1,7 @@
 // The choice of another story as the target of a copy. Loaded when first opened.
 import { h } from "../../vendor/preact.js";
 import { readMoreSessions } from "../actions/library.ts";
-import { carryTo } from "../actions/move.ts";
+import { copyToSession } from "../actions/move.ts";
 import { excerpt } from "../lib/excerpt.ts";
 import { t } from "../lib/i18n.ts";
 import { quoted } from "../lib/hidden-tags.ts";
@@ -59,7 +59,7 @@ function Row({ session: { id, title, preview = "", counts, updatedAt } }: { sess
             </span>
           </p>
         </div>
-        <button type="button" onClick={() => carryTo(id)}>
+        <button type="button" onClick={() => copyToSession(id)}>
           {icon("right")}
           <span>{t("stories.choose")}</span>
         </button>

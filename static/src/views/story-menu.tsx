@@ -1,14 +1,14 @@
 // The items of the page's menu while a story is open. They are loaded after the story, which can be shown without them.
 import { Fragment, h } from "../../vendor/preact.js";
 import { run } from "../actions/commands.ts";
-import "../actions/creator.ts";
+import "../actions/hidden-values.ts";
 import "../actions/lore.ts";
 import "../actions/note.ts";
 import "../actions/personas.ts";
 import "../actions/presets.ts";
 import "../actions/recall.ts";
-import "../actions/rules.ts";
-import "../actions/takeout.ts";
+import "../actions/session-plugins.ts";
+import "../actions/export.ts";
 import "../actions/transfers.ts";
 import "../actions/workshop.ts";
 import { addEnglish, t } from "../lib/i18n.ts";

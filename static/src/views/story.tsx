@@ -1,7 +1,7 @@
 // The page of a story: the chat and the state panel beside it. Loaded separately from the first page.
 import { Fragment, h, useEffect } from "../../vendor/preact.js";
-import { askForMore } from "../actions/rules.ts";
-import { followScripts } from "../actions/scripted.ts";
+import { askForPermissions } from "../actions/session-plugins.ts";
+import { updateDisplayScripts } from "../actions/display-scripts.ts";
 import { addEnglish } from "../lib/i18n.ts";
 import edits from "../lib/strings/en-edit.ts";
 import words from "../lib/strings/en-story.ts";
@@ -46,7 +46,7 @@ function Asking() {
     ? head.value
     : null;
   useEffect(() => {
-    if (id) void askForMore();
+    if (id) void askForPermissions();
   }, [id, denied]);
   return null;
 }
@@ -65,8 +65,8 @@ function Scripts() {
       open.personaId,
       scriptsVersion.value,
     ]);
-  useEffect(() => void followScripts(sid, on), [sid, on]);
-  useEffect(() => () => void followScripts(null, null), []);
+  useEffect(() => void updateDisplayScripts(sid, on), [sid, on]);
+  useEffect(() => () => void updateDisplayScripts(null, null), []);
   return null;
 }
 

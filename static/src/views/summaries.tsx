@@ -1,8 +1,15 @@
 // The automatic summaries of the open story: the switch, and the summaries of the displayed branch. Chapters contain
 // their parts, and each summary links to its messages.
 import { Fragment, h, useEffect, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
-import { goTo } from "../actions/branches.ts";
-import { anew, changeSummaries, correct, readEnd, readSummaries, readTold } from "../actions/recall.ts";
+import { moveHeadTo } from "../actions/branches.ts";
+import {
+  dropSummary,
+  changeSummaries,
+  correctSummary,
+  readMessageText,
+  readSummaries,
+  readSentSummaries,
+} from "../actions/recall.ts";
 import { contains, nestChapters } from "../lib/chapters.ts";
 import { excerpt } from "../lib/excerpt.ts";
 import { t } from "../lib/i18n.ts";
@@ -40,7 +47,7 @@ export function SummariesOf() {
     isUnread.value = !answer;
   };
   useEffect(() => void read(), [settings.enabled]);
-  useEffect(() => void readTold().then((ids) => (told.value = new Set(ids))), []);
+  useEffect(() => void readSentSummaries().then((ids) => (told.value = new Set(ids))), []);
   const isWorking = found.value?.isWorking ?? false;
   useEffect(() => {
     if (!isWorking) return;
@@ -141,7 +148,7 @@ function One({ chapter, told, begun, read }: OneProps) {
   };
   const again = async () => {
     asking.value = false;
-    if (await anew(one.id)) await read();
+    if (await dropSummary(one.id)) await read();
     first.current?.focus();
   };
   const marks = [
@@ -173,13 +180,13 @@ function One({ chapter, told, begun, read }: OneProps) {
         )}
         <div class="actions">
           {one.firstId && (
-            <button type="button" onClick={() => goTo(one.firstId as string, false)}>
+            <button type="button" onClick={() => moveHeadTo(one.firstId as string, false)}>
               {icon("eye")}
               <span>{t("summaries.first")}</span>
             </button>
           )}
           {one.lastId && (
-            <button type="button" onClick={() => goTo(one.lastId as string, false)}>
+            <button type="button" onClick={() => moveHeadTo(one.lastId as string, false)}>
               {icon("eye")}
               <span>{t("summaries.last")}</span>
             </button>
@@ -233,7 +240,7 @@ function Ends({ one: { firstId, lastId } }: { one: Summary }) {
   const ends = useSignal<string[]>([]);
   const ids = [...new Set([firstId, lastId])].filter((id) => id !== null);
   useLatest(
-    () => Promise.all(ids.map(readEnd)),
+    () => Promise.all(ids.map(readMessageText)),
     (texts) => (ends.value = texts.map((text) => excerpt(plain(text), ENDS)).filter(Boolean)),
     [firstId, lastId],
   );
@@ -255,7 +262,7 @@ function Correction({ one: { id, content }, done }: { one: Summary; done: (isSav
   /** The text that someone else saved in the meantime. */
   const theirs = useSignal<string | null>(null);
   const write = async (isSure: boolean) => {
-    const kept = await correct(id, text(), isSure ? null : start);
+    const kept = await correctSummary(id, text(), isSure ? null : start);
     theirs.value = kept && kept !== true ? kept.theirs : null;
     if (kept === true) await done(true);
   };

@@ -1,8 +1,8 @@
 // The form for a manual summary of a run: its messages, and the text, which a model can draft. Loaded when first
 // opened.
 import { h, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
-import { canArrange } from "../actions/arrange.ts";
-import { canDraft, draftSummary, readFurther, summarise } from "../actions/summarise.ts";
+import { canArrange } from "../actions/message-state.ts";
+import { canDraft, draftSummary, readMoreMessages, summarise } from "../actions/summarise.ts";
 import { t } from "../lib/i18n.ts";
 import { openDialog } from "../model/page.ts";
 import { loadingOlder, nodeOf, olderCursor } from "../model/session-store.ts";
@@ -10,7 +10,7 @@ import { shownIds } from "../tree/shown-branch.ts";
 import { Modal, icon } from "./parts.tsx";
 import { RunChooser, runOf } from "./run.tsx";
 import type { ChatNode, Id } from "../lib/wire.d.ts";
-import type { Growing } from "../actions/drafts.ts";
+import type { DraftProgress } from "../actions/model-drafts.ts";
 
 /**
  * Renders the form.
@@ -20,7 +20,7 @@ export function Summarise({ first, last }: { first: Id | null; last: Id }) {
   const nodes = shownIds.value.map(nodeOf).filter(canArrange) as ChatNode[];
   const run = useSignal({ first: first ?? unsummarised(nodes, last), last });
   const text = useSignal("");
-  const drafting = useSignal<Growing | null>(null);
+  const drafting = useSignal<DraftProgress | null>(null);
   const end = useRef(() => {});
   useLayoutEffect(() => () => end.current(), []);
   const ids = runOf(nodes, run.value.first, run.value.last).map((node) => node.id);
@@ -56,7 +56,7 @@ export function Summarise({ first, last }: { first: Id | null; last: Id }) {
             type="button"
             class="start"
             aria-disabled={loadingOlder.value}
-            onClick={() => loadingOlder.peek() || readFurther()}
+            onClick={() => loadingOlder.peek() || readMoreMessages()}
           >
             {t("summarise.older")}
           </button>
@@ -97,7 +97,7 @@ export function Summarise({ first, last }: { first: Id | null; last: Id }) {
   );
 }
 
-const phaseOf = ({ status, place }: Growing) =>
+const phaseOf = ({ status, place }: DraftProgress) =>
   status === "queued" ? t("phase.queued", { n: place }) : t(status === "thinking" ? "phase.thinking" : "phase.waiting");
 
 /** Returns the first message after the newest summary above `last`. */

@@ -1,6 +1,6 @@
 // The choice of the format in which a story is exported. Loaded when first opened.
 import { h } from "../../vendor/preact.js";
-import { takeAlong } from "../actions/takeout.ts";
+import { exportSession } from "../actions/export.ts";
 import { addEnglish, t } from "../lib/i18n.ts";
 import words from "../lib/strings/en-cards.ts";
 import { openDialog } from "../model/page.ts";
@@ -18,7 +18,7 @@ export function TakeOut({ open: { sid, title, leaf } }: { open: Extract<Dialog, 
   const take = (event: SubmitEvent) => {
     event.preventDefault();
     const format = new FormData(event.target as HTMLFormElement).get("form") as ExportFormat;
-    takeAlong(sid, { format, ...(leaf && { leaf }) });
+    exportSession(sid, { format, ...(leaf && { leaf }) });
     openDialog(null);
   };
   return (

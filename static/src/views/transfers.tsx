@@ -2,12 +2,12 @@
 // separately from the page.
 import { Fragment, h, useEffect, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { run } from "../actions/commands.ts";
-import { openReport, putAllAway, putAway } from "../actions/foreign.ts";
+import { openReport, dismissAllImports, dismissImport } from "../actions/foreign-import.ts";
 import "../actions/lore.ts";
 import "../actions/personas.ts";
 import "../actions/presets.ts";
-import "../actions/takeout.ts";
-import { bringDropped, goOn } from "../actions/transfers.ts";
+import "../actions/export.ts";
+import { importDropped, resumeJobs } from "../actions/transfers.ts";
 import "../actions/workshop.ts";
 import { addEnglish, t } from "../lib/i18n.ts";
 import { bytes, rate, span } from "../lib/units.ts";
@@ -40,7 +40,7 @@ export function Transfers() {
   const list = useRef<HTMLUListElement | null>(null);
   const rows = imports.value.filter(({ isUnasked }) => !isUnasked);
   const newest = rows.at(-1)?.n;
-  useEffect(goOn, []);
+  useEffect(resumeJobs, []);
   // Scrolls to the newest row, as the import may have been started from the top of a long page.
   useLayoutEffect(() => list.current?.lastElementChild?.scrollIntoView({ block: "nearest" }), [newest]);
   return (
@@ -53,7 +53,7 @@ export function Transfers() {
         </ul>
       )}
       {rows.filter(({ arrived }) => arrived).length > 1 && (
-        <button type="button" onClick={putAllAway}>
+        <button type="button" onClick={dismissAllImports}>
           {icon("close")}
           <span>{t("bring.closeAll")}</span>
         </button>
@@ -85,7 +85,7 @@ export const Years = () => (
 function Row({ one }: { one: ImportRow }) {
   const { n, name, phase, way, fault, arrived, end, isDry = false } = one;
   const close = (
-    <button type="button" onClick={() => putAway(n)}>
+    <button type="button" onClick={() => dismissImport(n)}>
       {t("close")}
     </button>
   );
@@ -157,7 +157,7 @@ function DropPlace() {
       event.preventDefault();
       if (dialog.peek()) return;
       isOver.value = event.type === "dragover" || (event.type === "dragleave" && event.relatedTarget !== null);
-      if (event.type === "drop") void bringDropped(event.dataTransfer);
+      if (event.type === "drop") void importDropped(event.dataTransfer);
     };
     const kinds = ["dragover", "dragleave", "drop"] as const;
     kinds.forEach((kind) => addEventListener(kind, hear));

@@ -1,6 +1,6 @@
 // The trash: deleted things and when they expire, to restore or to delete permanently. Loaded when first opened.
 import { h, useEffect, useSignal } from "../../vendor/preact.js";
-import { attempt } from "../actions/failure.ts";
+import { attempt } from "../actions/error-text.ts";
 import { restore } from "../actions/library.ts";
 import { destroy, readTrash } from "../actions/trash.ts";
 import { ago, moment, t } from "../lib/i18n.ts";

@@ -1,6 +1,6 @@
 // The comparison of two branches, beside the tree. Loaded when first used.
 import { h, useLayoutEffect, useRef } from "../../vendor/preact.js";
-import { turnCompared } from "../actions/overview.ts";
+import { swapCompared } from "../actions/overview.ts";
 import { t } from "../lib/i18n.ts";
 import { Comparison } from "./branches.tsx";
 import { icon } from "./parts.tsx";
@@ -24,7 +24,7 @@ export function Compared({ from, to, back }: { from: Id; to: Id; back: () => voi
           class="round"
           aria-label={t("tree.turnCompared")}
           title={t("tree.turnCompared")}
-          onClick={turnCompared}
+          onClick={swapCompared}
         >
           {icon("sides")}
         </button>

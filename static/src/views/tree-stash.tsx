@@ -2,9 +2,9 @@
 // dragged.
 import { Fragment, h, useEffect, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { run } from "../actions/commands.ts";
-import { movedHere, place } from "../actions/move.ts";
-import { moveTo, takeOut } from "../actions/overview.ts";
-import { putBack, readArrangement } from "../actions/stash.ts";
+import { movedMessageId, startMovingFragment } from "../actions/move.ts";
+import { moveCursor, startDraggingFragment } from "../actions/overview.ts";
+import { restoreFragment, readArrangement } from "../actions/stash.ts";
 import { excerpt } from "../lib/excerpt.ts";
 import { isFocusLost } from "../lib/focus.ts";
 import { ago, moment, t } from "../lib/i18n.ts";
@@ -58,7 +58,7 @@ export function Drawer({
     event.preventDefault();
     close();
   };
-  const takes = movedHere() !== null;
+  const takes = movedMessageId() !== null;
   const isOver = takes && isOverStash.value;
   return (
     <section
@@ -126,14 +126,15 @@ function Piece({ fragment, tree, canvas, focusTree }: Around & { fragment: Stash
         <div class="actions">
           {mayRearrange.value && (
             <>
-              {fragment.canReturn && button("tree.return", "undo", () => putBack(fragment.id))}
-              {button("tree.putBelow", "move", () => place(fragment.id, name, false))}
+              {fragment.canReturn && button("tree.return", "undo", () => restoreFragment(fragment.id))}
+              {button("tree.putBelow", "move", () => startMovingFragment(fragment.id, name, false))}
             </>
           )}
           <Menu label={t("tree.more", { name })} symbol="more" class="more">
             {button(doing.value === "read" ? "tree.close" : "stash.read", "eye", () => turn("read"))}
             {button("stash.rename", "edit", () => turn("rename"))}
-            {mayRearrange.value && button("stash.copyBelow", "copyTo", () => place(fragment.id, name, true))}
+            {mayRearrange.value &&
+              button("stash.copyBelow", "copyTo", () => startMovingFragment(fragment.id, name, true))}
             {button("command.keepLore", "lore", () =>
               openDialog({ kind: "keepLore", passage: { fragmentId: fragment.id } }),
             )}
@@ -173,7 +174,7 @@ function Origin({
   if (n === undefined) return null;
   const words = n === 0 ? t("tree.beginning") : excerpt(previewOf(outline, n), 40) || t("tree.wordless");
   return (
-    <button type="button" class="origin" title={t("tree.showOrigin")} onClick={() => (moveTo(n), focusTree())}>
+    <button type="button" class="origin" title={t("tree.showOrigin")} onClick={() => (moveCursor(n), focusTree())}>
       {icon("branch")}
       <span>{t("tree.origin", { text: words })}</span>
     </button>
@@ -250,7 +251,7 @@ function drawOut(
     if (doing !== "carry") {
       if (Math.hypot(now.clientX - x, now.clientY - y) < SLIP[isMouse ? "mouse" : "touch"]) return;
       // A finger that did not rest scrolls the list.
-      if ((doing === "press" && !isMouse) || !takeOut(fragment.id, name)) return end(false);
+      if ((doing === "press" && !isMouse) || !startDraggingFragment(fragment.id, name)) return end(false);
       doing = "carry";
       handle.setPointerCapture(now.pointerId);
     }

@@ -2,10 +2,18 @@
 // the ones one step away, however large the tree is.
 import { h } from "../../vendor/preact.js";
 import { canRun, run } from "../actions/commands.ts";
-import { leaveThere } from "../actions/move.ts";
-import { compareHere, goThere, moveTo, putHere, stopComparing, stopReading, turnFold } from "../actions/overview.ts";
-import { leaveTree } from "../actions/tree-page.ts";
-import { markAlso, markAll, markNone, turnMark } from "../actions/tree-chosen.ts";
+import { cancelMove } from "../actions/move.ts";
+import {
+  compareMessages,
+  moveHeadToCard,
+  moveCursor,
+  dropOnTarget,
+  stopComparing,
+  stopReading,
+  toggleFold,
+} from "../actions/overview.ts";
+import { closeTree } from "../actions/tree-page.ts";
+import { addToSelection, selectAll, clearSelection, toggleSelected } from "../actions/tree-selection.ts";
 import { t } from "../lib/i18n.ts";
 import { moving } from "../model/arrangement.ts";
 import { compared, selected, openMessage } from "../model/overview.ts";
@@ -75,9 +83,10 @@ function keyed(
   },
 ): (() => unknown) | null {
   // With Shift, the messages passed are selected.
-  const step = (n: number | null | undefined) => () => n != null && (event.shiftKey && markAlso([at, n]), moveTo(n));
+  const step = (n: number | null | undefined) => () =>
+    n != null && (event.shiftKey && addToSelection([at, n]), moveCursor(n));
   const isMod = event.ctrlKey || event.metaKey;
-  if (isMod && event.key === "a") return markAll;
+  if (isMod && event.key === "a") return selectAll;
   if (event.altKey || (isMod && event.key !== "Enter")) return null;
   const place = beside.indexOf(at);
   const isRun = (tree.cards.count[tree.cards.cardOf[at] ?? 0] ?? 1) > 1;
@@ -95,15 +104,15 @@ function keyed(
     case "End":
       return step(visibleMessage(tree, tree.head));
     case "Enter":
-      return () => (moving.peek() ? putHere() : isMod ? goThere(at) : isRun ? turnFold(at) : enter(at));
+      return () => (moving.peek() ? dropOnTarget() : isMod ? moveHeadToCard(at) : isRun ? toggleFold(at) : enter(at));
     case "s":
-      return () => turnMark(at);
+      return () => toggleSelected(at);
     case "c":
-      return canRun("tree.compare") ? () => run("tree.compare") : () => compareHere(tree.head, at);
+      return canRun("tree.compare") ? () => run("tree.compare") : () => compareMessages(tree.head, at);
     case "p":
-      return moving.peek() ? putHere : null;
+      return moving.peek() ? dropOnTarget : null;
     case " ":
-      return () => turnFold(at);
+      return () => toggleFold(at);
     case "+":
     case "=":
       return () => canvas?.closer();
@@ -119,14 +128,14 @@ function keyed(
     case "Escape":
       return () =>
         moving.peek()
-          ? leaveThere()
+          ? cancelMove()
           : selected.peek().size > 0
-            ? markNone()
+            ? clearSelection()
             : openMessage.peek() !== null
               ? stopReading()
               : compared.peek() !== null
                 ? stopComparing()
-                : leaveTree();
+                : closeTree();
     default:
       return null;
   }

@@ -1,7 +1,7 @@
 // The versions of a message side by side. Loaded when first used.
 import { h, useEffect, useLayoutEffect, useRef } from "../../vendor/preact.js";
-import { readVersions, toVersion } from "../actions/travel.ts";
-import { putVersionsAway } from "../actions/way.ts";
+import { readVersions, goToVersion } from "../actions/navigation.ts";
+import { closeVersions } from "../actions/turn-bar.ts";
 import { t } from "../lib/i18n.ts";
 import { quoted } from "../lib/hidden-tags.ts";
 import { plain } from "../lib/text.ts";
@@ -27,7 +27,7 @@ export function Versions({ node }: { node: ChatNode }) {
           class="round"
           aria-label={t("versions.close")}
           title={t("versions.close")}
-          onClick={() => putVersionsAway(node.id)}
+          onClick={() => closeVersions(node.id)}
         >
           {icon("close")}
         </button>
@@ -39,7 +39,7 @@ export function Versions({ node }: { node: ChatNode }) {
               type="button"
               class="option"
               aria-current={id === node.id ? "true" : undefined}
-              onClick={() => id !== node.id && toVersion(node, id)}
+              onClick={() => id !== node.id && goToVersion(node, id)}
             >
               <strong>{t("versions.option", { i: i + 1 })}</strong>
               <span>{previewOf(id)}</span>

@@ -1,8 +1,8 @@
 // The turns that lead to the current message, as a row above the story. Only the visible ones are rendered, however
 // many there are.
 import { h, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
-import { loadOlder } from "../actions/follow.ts";
-import { goToTurn } from "../actions/way.ts";
+import { loadOlder } from "../actions/session-sync.ts";
+import { goToTurn } from "../actions/turn-bar.ts";
 import { excerpt } from "../lib/excerpt.ts";
 import { isFocusLost } from "../lib/focus.ts";
 import { t } from "../lib/i18n.ts";

@@ -1,6 +1,6 @@
 // "Why?": the changes of a turn and the rules that made them, its dice rolls, and its prompt. Loaded when first used.
 import { Fragment, h, useSignal } from "../../vendor/preact.js";
-import { readWhy } from "../actions/page.ts";
+import { readTrace } from "../actions/page.ts";
 import { readParts } from "../actions/preset-edit.ts";
 import { addEnglish, clock, t, optionalText } from "../lib/i18n.ts";
 import { causesOf, inputsOf } from "../lib/causes.ts";
@@ -41,7 +41,7 @@ export function Why({ nid }: { nid: Id }) {
   const asked = answeredMessage(nid);
   const hands = changeNodesAfter(nid);
   const known = useReading(
-    () => readWhy(session.peek()?.id ?? "", nid, Boolean(nodeOf(nid)?.metadata?.model), [asked, ...hands]),
+    () => readTrace(session.peek()?.id ?? "", nid, Boolean(nodeOf(nid)?.metadata?.model), [asked, ...hands]),
     nid,
   );
   return (

@@ -1,9 +1,9 @@
 // A replay of the rules along the displayed branch: the old results beside the new ones. It writes nothing until the
 // user accepts it.
 import { Fragment, h, useSignal } from "../../vendor/preact.js";
-import { goTo } from "../actions/branches.ts";
-import { doneWithErrors } from "../actions/done-with.ts";
-import { acceptReplay, replay } from "../actions/workshop.ts";
+import { moveHeadTo } from "../actions/branches.ts";
+import { clearDialogErrors } from "../actions/dialog-errors.ts";
+import { acceptReplay, runReplay } from "../actions/workshop.ts";
 import { t } from "../lib/i18n.ts";
 import { isTextVisible } from "../model/secrets.ts";
 import { head, viewedLeaf, session } from "../model/session-store.ts";
@@ -53,17 +53,17 @@ export function Replay({ plugin, texts, jump }: ReplayProps) {
   if (!open) return <Blank symbol="book" title={t("workshop.noStory")} hint={t("workshop.noStoryHint")} />;
   const ask = async () => {
     if (isBusy.peek()) return;
-    doneWithErrors();
+    clearDialogErrors();
     isBusy.value = true;
     follows.value = false;
     const leaf = viewedLeaf.peek() ?? head.peek();
-    const answer = await replay(plugin.id, { sessionId: open.id, files: texts, ...(leaf && { leafId: leaf }) });
+    const answer = await runReplay(plugin.id, { sessionId: open.id, files: texts, ...(leaf && { leafId: leaf }) });
     isBusy.value = false;
     if (answer) told.value = { answer, texts };
   };
   const accept = async () => {
     if (isBusy.peek()) return;
-    doneWithErrors();
+    clearDialogErrors();
     isBusy.value = true;
     const leaf = viewedLeaf.peek() ?? head.peek();
     const answer = await acceptReplay(plugin.id, { sessionId: open.id, files: {}, ...(leaf && { leafId: leaf }) });
@@ -173,7 +173,7 @@ function Row({ row, node, jump }: RowProps) {
   return (
     <tr class={differs ? "differs" : ""}>
       <th scope="row">
-        <button type="button" class="link" title={t("workshop.goTo")} onClick={() => goTo(nodeId, false)}>
+        <button type="button" class="link" title={t("workshop.goTo")} onClick={() => moveHeadTo(nodeId, false)}>
           {name}
         </button>{" "}
         <small>

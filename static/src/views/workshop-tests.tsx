@@ -1,7 +1,7 @@
 // The tests of a plugin, run with the unsaved texts: the expected and the actual result of each case. They write
 // nothing.
 import { Fragment, h, useSignal } from "../../vendor/preact.js";
-import { doneWithErrors } from "../actions/done-with.ts";
+import { clearDialogErrors } from "../actions/dialog-errors.ts";
 import { runTests } from "../actions/workshop.ts";
 import { t } from "../lib/i18n.ts";
 import { sentence } from "../lib/text.ts";
@@ -16,7 +16,7 @@ export function Tests({ plugin, texts, jump }: { plugin: PluginDetail; texts: Te
   const isBusy = useSignal(false);
   const ask = async () => {
     if (isBusy.peek()) return;
-    doneWithErrors();
+    clearDialogErrors();
     isBusy.value = true;
     const answer = await runTests(plugin.id, texts);
     isBusy.value = false;

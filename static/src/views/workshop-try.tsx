@@ -1,6 +1,6 @@
 // A trial of a hook on a message of the open story, with the dice rolls recorded there. It writes nothing.
 import { Fragment, h, useRef, useSignal } from "../../vendor/preact.js";
-import { doneWithErrors } from "../actions/done-with.ts";
+import { clearDialogErrors } from "../actions/dialog-errors.ts";
 import { tryHook } from "../actions/workshop.ts";
 import { excerpt } from "../lib/excerpt.ts";
 import { clock, t } from "../lib/i18n.ts";
@@ -71,7 +71,7 @@ export function Try({ plugin, hooks, texts, jump }: TryProps) {
   const ask = async (event: Event) => {
     event.preventDefault();
     if (isBusy.peek()) return;
-    doneWithErrors();
+    clearDialogErrors();
     const given = new FormData(event.target as HTMLFormElement);
     const text = String(given.get("text") ?? "");
     const args = isTool ? readArguments(String(given.get("arguments") ?? "")) : {};

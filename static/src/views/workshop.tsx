@@ -1,8 +1,8 @@
 // The workshop for plugin authors: a plugin, its files and their faults, and what it would do in the open story.
 // Nothing is written until a file is saved. Loaded when first opened.
 import { Fragment, h, useEffect, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
-import { doneWithErrors } from "../actions/done-with.ts";
-import { check, readFile, readPlugin, readPlugins, readReference, saveFile } from "../actions/workshop.ts";
+import { clearDialogErrors } from "../actions/dialog-errors.ts";
+import { checkPlugin, readFile, readPlugin, readPlugins, readReference, saveFile } from "../actions/workshop.ts";
 import { addEnglish, t } from "../lib/i18n.ts";
 import words from "../lib/strings/en-workshop.ts";
 import { sentence } from "../lib/text.ts";
@@ -104,7 +104,7 @@ function Table({ plugin, renew }: { plugin: PluginDetail; renew: () => void }) {
   const look = async () => {
     const asked = texts.peek();
     isChecking.value = true;
-    const answer = await check(id, asked);
+    const answer = await checkPlugin(id, asked);
     // The answer does not apply to text typed in the meantime.
     if (asked !== texts.peek()) return;
     isChecking.value = false;
@@ -401,7 +401,7 @@ function Unsaved({ saving, plugin, path, was, text, keep, drop, renew }: Unsaved
   const save = async (isSure: boolean) => {
     if (busy.current) return;
     busy.current = true;
-    doneWithErrors();
+    clearDialogErrors();
     const kept = await saveFile(plugin.id, path, text, isSure ? null : was);
     busy.current = false;
     isOther.value = kept === "changed";

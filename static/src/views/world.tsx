@@ -1,7 +1,7 @@
 // The state panel: variables rendered by their schemas, with the changes of this turn and a form for each value.
 import { Fragment, h, useRef, useSignal } from "../../vendor/preact.js";
-import { wordsFor } from "../actions/failure.ts";
-import "../actions/plot.ts";
+import { errorText } from "../actions/error-text.ts";
+import "../actions/value-chart.ts";
 import { SEARCH_FROM, findRows, valuesIn, queryWords } from "../lib/find-rows.ts";
 import { t } from "../lib/i18n.ts";
 import { MVU, changeAt, fullness, isChip, isDanger, isOpen, isUndeclared, placeOf } from "../lib/schema.ts";
@@ -34,7 +34,7 @@ export function World() {
 function Contents() {
   const sought = useSignal("");
   if (worldError.value)
-    return <Blank symbol="warning" title={wordsFor(worldError.value).text} hint={wordsFor(worldError.value).hint} />;
+    return <Blank symbol="warning" title={errorText(worldError.value).text} hint={errorText(worldError.value).hint} />;
   if (!loadedWorld.value) return <Waiting rows={5} />;
   if (groups.value.length === 0) return <Blank symbol="world" title={t("world.empty")} hint={t("world.emptyHint")} />;
   const all = valuesIn(groups.value);

@@ -12,13 +12,13 @@ import * as api from "../net/arrange.ts";
 import { FLAG } from "../tree/outline.ts";
 import { drawnTree } from "../tree/overview.ts";
 import { topsOf } from "../tree/move-target.ts";
-import { isRead } from "./arrange.ts";
-import { asSaid } from "./choose.ts";
+import { isReadByModel } from "./message-state.ts";
+import { textWithSpeakers } from "./message-selection.ts";
 import { register } from "./commands.ts";
-import { attempt } from "./failure.ts";
-import { refresh, sid } from "./follow.ts";
-import { compareHere } from "./overview.ts";
-import { arrange, say } from "./stash.ts";
+import { attempt } from "./error-text.ts";
+import { refresh, sid } from "./session-sync.ts";
+import { compareMessages } from "./overview.ts";
+import { arrange, notifyEdit } from "./stash.ts";
 import type { Id } from "../lib/wire.d.ts";
 
 /** Returns the messages of some cards: all messages of a folded run, but not the root. */
@@ -33,7 +33,7 @@ function messagesOf(all: Iterable<number>): Id[] {
 }
 
 /** Selects a message or removes it from the selection. */
-export function turnMark(n: number) {
+export function toggleSelected(n: number) {
   const now = overview.selected.peek();
   const ids = messagesOf([n]);
   const isIn = ids.every((id) => now.has(id));
@@ -41,21 +41,21 @@ export function turnMark(n: number) {
 }
 
 /** Adds messages to the selection. */
-export const markAlso = (numbers: Iterable<number>) =>
+export const addToSelection = (numbers: Iterable<number>) =>
   overview.setSelected([...overview.selected.peek(), ...messagesOf(numbers)]);
 
 /** Selects everything on screen. */
-export const markAll = () => markAlso(drawnTree.peek()?.cards.node ?? []);
+export const selectAll = () => addToSelection(drawnTree.peek()?.cards.node ?? []);
 
-export const markNone = () => overview.setSelected([]);
+export const clearSelection = () => overview.setSelected([]);
 
-export const turnMarking = () => overview.setSelecting(!overview.isSelecting.peek());
+export const toggleSelecting = () => overview.setSelecting(!overview.isSelecting.peek());
 
 /**
  * Returns the selected messages in tree order.
  * @param is filter by flags
  */
-function chosen(is: (flags: number) => boolean = () => true) {
+function selectedNumbers(is: (flags: number) => boolean = () => true) {
   const { outline } = drawnTree.value ?? {};
   if (!outline) return [];
   const numbers = [...overview.selected.value].flatMap((id) => outline.at.get(id) ?? []).sort((a, b) => a - b);
@@ -65,29 +65,29 @@ function chosen(is: (flags: number) => boolean = () => true) {
 const idsOf = (numbers: number[]): Id[] => numbers.map((n) => drawnTree.peek()?.outline.ids[n] ?? "");
 
 const UNFINISHED = FLAG.writing | FLAG.failed;
-const isWhole = (flags: number) => (flags & UNFINISHED) === 0;
+const isComplete = (flags: number) => (flags & UNFINISHED) === 0;
 
-const MARKS: { id: "leaveOut" | "putBack"; icon: string; isEnabled: boolean }[] = [
+const STATE_COMMANDS: { id: "leaveOut" | "putBack"; icon: string; isEnabled: boolean }[] = [
   { id: "leaveOut", icon: "eyeOff", isEnabled: false },
   { id: "putBack", icon: "eye", isEnabled: true },
 ];
 
-for (const { id, icon, isEnabled } of MARKS) {
-  const changes = (flags: number) => isWhole(flags) && ((flags & FLAG.disabled) !== 0) === isEnabled;
+for (const { id, icon, isEnabled } of STATE_COMMANDS) {
+  const changes = (flags: number) => isComplete(flags) && ((flags & FLAG.disabled) !== 0) === isEnabled;
   register({
     id: `tree.${id}`,
     label: `chosen.${id}`,
     icon,
     scope: "page",
-    enabled: () => inTree.value && (isEnabled || isRead()) && chosen(changes).length > 0,
+    enabled: () => inTree.value && (isEnabled || isReadByModel()) && selectedNumbers(changes).length > 0,
     run: async () => {
-      const made = await attempt(() => api.setStates(sid(), idsOf(chosen(changes)), { isEnabled }));
+      const made = await attempt(() => api.setStates(sid(), idsOf(selectedNumbers(changes)), { isEnabled }));
       if (!made) return;
       recordStep(made.op);
-      markNone();
+      clearSelection();
       invalidateDeltas();
       await refresh();
-      say(made, "notice.marked");
+      notifyEdit(made, "notice.marked");
     },
   });
 }
@@ -98,26 +98,26 @@ register({
   icon: "trash",
   scope: "page",
   rearranges: true,
-  enabled: () => inTree.value && chosen().length > 0,
+  enabled: () => inTree.value && selectedNumbers().length > 0,
   run: async () => {
     const { outline } = drawnTree.peek() ?? {};
     const made =
-      outline && (await arrange(idsOf(topsOf(outline, chosen())).map((nodeId) => ({ op: "prune", nodeId }))));
+      outline && (await arrange(idsOf(topsOf(outline, selectedNumbers())).map((nodeId) => ({ op: "prune", nodeId }))));
     if (!made) return;
-    markNone();
-    say(made, "notice.pruned");
+    clearSelection();
+    notifyEdit(made, "notice.pruned");
   },
 });
 
 /** Maximum number of parallel requests for messages. */
-const AT_ONCE = 6;
+const MAX_PARALLEL = 6;
 
 /** Loads the given messages that are not loaded yet. */
 async function readAll(ids: Id[]) {
   const id = sid();
   const missing = ids.filter((nid) => !store.peekNode(nid));
-  for (let from = 0; from < missing.length; from += AT_ONCE) {
-    const some = await Promise.all(missing.slice(from, from + AT_ONCE).map((nid) => readNode(id, nid)));
+  for (let from = 0; from < missing.length; from += MAX_PARALLEL) {
+    const some = await Promise.all(missing.slice(from, from + MAX_PARALLEL).map((nid) => readNode(id, nid)));
     if (store.session.peek()?.id === id) some.forEach(store.upsertNode);
   }
 }
@@ -127,12 +127,12 @@ register({
   label: "chosen.copy",
   icon: "copy",
   scope: "page",
-  enabled: () => inTree.value && chosen(isWhole).length > 0,
+  enabled: () => inTree.value && selectedNumbers(isComplete).length > 0,
   run: async () => {
-    const ids = idsOf(chosen(isWhole));
+    const ids = idsOf(selectedNumbers(isComplete));
     await attempt(() => readAll(ids));
     const nodes = ids.map(store.peekNode).filter((node) => node !== null);
-    if (nodes.length < ids.length || !(await copyText(asSaid(nodes)))) return;
+    if (nodes.length < ids.length || !(await copyText(textWithSpeakers(nodes)))) return;
     notify({ tone: "quiet", text: t("notice.copied") });
   },
 });
@@ -142,11 +142,11 @@ register({
   label: "command.compare",
   icon: "compare",
   scope: "page",
-  enabled: () => inTree.value && overview.selected.value.size === 2 && chosen(isWhole).length === 2,
+  enabled: () => inTree.value && overview.selected.value.size === 2 && selectedNumbers(isComplete).length === 2,
   run: () => {
-    const [one = 0, two = 0] = chosen();
-    markNone();
-    compareHere(one, two);
+    const [one = 0, two = 0] = selectedNumbers();
+    clearSelection();
+    compareMessages(one, two);
   },
 });
 
@@ -157,5 +157,5 @@ register({
   scope: "page",
   keys: ["Escape"],
   enabled: () => inTree.value && moving.value === null && dialog.value === null && overview.selected.value.size > 0,
-  run: markNone,
+  run: clearSelection,
 });

@@ -6,19 +6,28 @@ import { dialog, openDialog, route, notify } from "../model/page.ts";
 import { addImport, setPendingSources, removeImport, imports } from "../model/transfers.ts";
 import { ApiError } from "../net/api.ts";
 import * as api from "../net/transfers.ts";
-import { wordsFor } from "./failure.ts";
-import { cancel, forgetJob, keepJob, over, pace, seeJob, wasUnwanted, whileSending } from "./jobs.ts";
+import { errorText } from "./error-text.ts";
+import {
+  cancelJob,
+  forgetJob,
+  storeJob,
+  waitForJob,
+  progressReporter,
+  markJobReportOpened,
+  wasCancelled,
+  warnBeforeLeaving,
+} from "./jobs.ts";
 import { readLibrary } from "./library.ts";
 import type { UserData } from "../lib/import-folder.ts";
 import type { Arrived, ReportItem, Totals } from "../lib/wire.d.ts";
 import type { ZipPart } from "../lib/zip.ts";
 import type { ImportOptions, ImportSource } from "../model/transfers.ts";
-import type { KeptJob } from "./jobs.ts";
+import type { StoredJob } from "./jobs.ts";
 
 type Row = ReturnType<typeof addImport>;
 
 /** Opens the dialog with the options of an import of files or folders. */
-export function ask(parcels: ImportSource[]) {
+export function openImportOptions(parcels: ImportSource[]) {
   setPendingSources(parcels);
   openDialog({ kind: "bring" });
 }
@@ -27,42 +36,44 @@ export function ask(parcels: ImportSource[]) {
  * Returns the parcel for a folder.
  * @param name name of the folder; null: the first part of its paths
  */
-export function folderParcel(name: string | null, files: File[] | ZipPart[]): ImportSource[] {
+export function folderImportSource(name: string | null, files: File[] | ZipPart[]): ImportSource[] {
   const parts = files.flatMap((file) => ("path" in file ? file : filesOf([file])));
   if (parts.length > 0) return [{ name: name ?? parts[0]?.path.split("/")[0] ?? "", file: null, data: dataIn(parts) }];
   notify({ tone: "error", text: t("bring.emptyFolder") });
   return [];
 }
 
-const NONE = { characters: 0, personas: 0, sessions: 0, messages: 0, chats: 0, unchanged: 0, skipped: 0 };
+const NO_TOTALS = { characters: 0, personas: 0, sessions: 0, messages: 0, chats: 0, unchanged: 0, skipped: 0 };
 
 /**
  * Imports parcels one after the other, with one report for all. For files without a preview, a dry run only lists their
  * names.
  */
-export async function bringForeign(all: ImportSource[], how: ImportOptions) {
+export async function importForeign(all: ImportSource[], how: ImportOptions) {
   const parcels = all.filter(({ to }) => !to);
   const others = how.isDry ? all.filter(({ to }) => to) : [];
   const [only, second] = [...parcels, ...others];
   if (!only) return;
   const name = second ? t("bring.several", { n: parcels.length + others.length }) : only.name;
   const row = addImport({ name, phase: "waiting", isDry: how.isDry, look: { parcels: all, how } });
-  await orFault(row, async () => {
-    const told = others.length > 0 ? [unlooked(others)] : [];
+  await catchImportError(row, async () => {
+    const told = others.length > 0 ? [noPreviewReport(others)] : [];
     for (const parcel of parcels)
       told.push(
-        await bring(parcel, how, row).catch((error) => (second ? notIn(parcel, error) : Promise.reject(error))),
+        await sendImportSource(parcel, how, row).catch((error) =>
+          second ? failedImportReport(parcel, error) : Promise.reject(error),
+        ),
       );
-    await done(row, told.reduce(together), { isKept: !second });
+    await finishImport(row, told.reduce(mergeReports), { isKept: !second });
   });
 }
 
 const KINDS = { card: "character", book: "lorebook", persona: "persona", preset: "preset", session: "session" };
 
 /** Returns the report about files that have no preview. */
-function unlooked(parcels: ImportSource[]): Arrived {
+function noPreviewReport(parcels: ImportSource[]): Arrived {
   const items = parcels.map(({ name, to = "card" }) => {
-    const item = besideReport(name, "would_send", 1);
+    const item = pageReportItem(name, "would_send", 1);
     return {
       ...item,
       kind: KINDS[to],
@@ -70,55 +81,55 @@ function unlooked(parcels: ImportSource[]): Arrived {
       findings: item.findings.map((finding) => ({ ...finding, fate: "works" as const })),
     };
   });
-  return { totals: { ...NONE, unlooked: parcels.length }, report: { items } };
+  return { totals: { ...NO_TOTALS, unlooked: parcels.length }, report: { items } };
 }
 
 /** Returns a report entry for a parcel that failed, if there are several parcels. */
-function notIn({ name }: ImportSource, error: unknown): Arrived {
-  if (!(error instanceof ApiError) || error.status === 0 || wasUnwanted(error)) throw error;
-  const { text, hint } = wordsFor(error);
-  const item = besideReport(name, "not_in", 1, `${text} ${hint}`.trim());
-  return { totals: { ...NONE, skipped: 1 }, report: { items: [item] } };
+function failedImportReport({ name }: ImportSource, error: unknown): Arrived {
+  if (!(error instanceof ApiError) || error.status === 0 || wasCancelled(error)) throw error;
+  const { text, hint } = errorText(error);
+  const item = pageReportItem(name, "not_in", 1, `${text} ${hint}`.trim());
+  return { totals: { ...NO_TOTALS, skipped: 1 }, report: { items: [item] } };
 }
 
-function together(one: Arrived, other: Arrived): Arrived {
+function mergeReports(one: Arrived, other: Arrived): Arrived {
   const totals: Totals = { ...other.totals, ...one.totals };
   for (const key of Object.keys(totals) as (keyof Totals)[])
     totals[key] = (one.totals[key] ?? 0) + (other.totals[key] ?? 0);
   return { totals, report: { items: [...one.report.items, ...other.report.items] } };
 }
 
-async function bring(parcel: ImportSource, how: ImportOptions, row: Row) {
+async function sendImportSource(parcel: ImportSource, how: ImportOptions, row: Row) {
   const stop = new AbortController();
   row.put({ end: () => stop.abort() });
-  const { file, beside } = await fileOf(parcel, how.home, row, stop.signal);
-  const sending = pace("sending", row.put);
+  const { file, beside } = await archiveOf(parcel, how.home, row, stop.signal);
+  const sending = progressReporter("sending", row.put);
   const name = parcel.file ? parcel.name : `${parcel.name}.zip`;
   const sent = (bytes: number) => sending(bytes, file.size);
-  const { jobId } = await whileSending(() =>
+  const { jobId } = await warnBeforeLeaving(() =>
     api.sendForeign(file, { name, dryRun: how.isDry, utcOffset: how.hours }, { sent, signal: stop.signal }),
   );
   const kept = { jobId, name: parcel.name, kind: "foreign" as const, isDry: how.isDry, beside };
-  keepJob(kept);
-  return came(kept, row);
+  storeJob(kept);
+  return waitForForeignImport(kept, row);
 }
 
 /** Returns the file to send for a parcel, and report entries for everything that is not sent. */
-async function fileOf({ file, data }: ImportSource, home: string, row: Row, signal: AbortSignal) {
+async function archiveOf({ file, data }: ImportSource, home: string, row: Row, signal: AbortSignal) {
   if (file) return { file, beside: [] };
   const chosen = data.find((one) => one.home === home) ?? (data[0] as UserData);
-  const packing = pace("packing", row.put);
+  const packing = progressReporter("packing", row.put);
   const below = ({ path, file }: ZipPart) => ({ path: path.slice(chosen.home.length), file });
   const { archive, unread } = await packZip(chosen.parts.map(below), (bytes) => packing(bytes, chosen.bytes), signal);
-  const left = unread.map((path) => besideReport(path, "unread_here", 1));
+  const left = unread.map((path) => pageReportItem(path, "unread_here", 1));
   const places = [...new Set(chosen.aside.map((part) => below(part).path.split("/")[0]))].sort().join(", ");
   return {
     file: archive,
-    beside: chosen.aside.length ? [...left, besideReport(places, "stays_there", chosen.aside.length)] : left,
+    beside: chosen.aside.length ? [...left, pageReportItem(places, "stays_there", chosen.aside.length)] : left,
   };
 }
 
-const besideReport = (name: string, code: string, count: number, message: string = code): ReportItem => ({
+const pageReportItem = (name: string, code: string, count: number, message: string = code): ReportItem => ({
   kind: "file",
   name,
   file: null,
@@ -128,11 +139,11 @@ const besideReport = (name: string, code: string, count: number, message: string
 });
 
 /** Waits for the import job of the server. */
-async function came({ jobId, beside = [] }: KeptJob, row: Row): Promise<Arrived> {
-  row.put({ jobId, phase: "waiting", way: null, end: () => cancel(jobId) });
-  const reading = pace("reading", row.put);
+async function waitForForeignImport({ jobId, beside = [] }: StoredJob, row: Row): Promise<Arrived> {
+  row.put({ jobId, phase: "waiting", way: null, end: () => cancelJob(jobId) });
+  const reading = progressReporter("reading", row.put);
   try {
-    const { report } = await over(jobId, ({ state, done, total }) => {
+    const { report } = await waitForJob(jobId, ({ state, done, total }) => {
       row.put({ isUnasked: false });
       if (state === "running") reading(done, total);
       else row.put({ phase: "waiting", way: null });
@@ -149,7 +160,7 @@ async function came({ jobId, beside = [] }: KeptJob, row: Row): Promise<Arrived>
  * Shows the result of an import.
  * @param how `isKept`: the page asks for the job again after a reload; `isSeen`: its report was opened before
  */
-async function done(
+async function finishImport(
   { n, put }: Row,
   arrived: Arrived,
   { isKept, isSeen = false }: { isKept: boolean; isSeen?: boolean },
@@ -175,21 +186,21 @@ const nameOf = (n: number) => rowOf(n)?.name ?? "";
 export function openReport(n: number) {
   const row = rowOf(n);
   if (!row?.arrived) return;
-  if (row.jobId) seeJob(row.jobId);
+  if (row.jobId) markJobReportOpened(row.jobId);
   openDialog({ kind: "report", report: row.arrived.report, characterId: null, n });
 }
 
 /** Removes an import from the list after the user has read its report. */
-export function putAway(n: number) {
+export function dismissImport(n: number) {
   forgetJob(rowOf(n)?.jobId);
   removeImport(n);
 }
 
 /** Removes all finished imports from the list. */
-export const putAllAway = () => imports.peek().forEach(({ n, arrived }) => arrived && putAway(n));
+export const dismissAllImports = () => imports.peek().forEach(({ n, arrived }) => arrived && dismissImport(n));
 
 /** Waits again for a job that was started before the page was reloaded. */
-export async function goOnForeign(kept: KeptJob) {
+export async function resumeForeignImport(kept: StoredJob) {
   const row = addImport({
     name: kept.name,
     phase: "waiting",
@@ -197,19 +208,21 @@ export async function goOnForeign(kept: KeptJob) {
     jobId: kept.jobId,
     isUnasked: true,
   });
-  await orFault(row, async () => done(row, await came(kept, row), { isKept: true, isSeen: kept.isSeen ?? false }));
+  await catchImportError(row, async () =>
+    finishImport(row, await waitForForeignImport(kept, row), { isKept: true, isSeen: kept.isSeen ?? false }),
+  );
 }
 
-async function orFault(row: Row, work: () => Promise<void>) {
+async function catchImportError(row: Row, work: () => Promise<void>) {
   try {
     await work();
   } catch (error) {
-    const isStopped = error instanceof DOMException && wasUnwanted(error);
+    const isStopped = error instanceof DOMException && wasCancelled(error);
     const isForgotten = error instanceof ApiError && error.status === 404;
     if (isStopped || isForgotten) return removeImport(row.n);
     if (!(error instanceof ApiError)) throw error;
     const { state } = error.details;
-    const words = wasUnwanted(error) ? { text: t("bring.cancelled"), hint: "" } : wordsFor(error);
+    const words = wasCancelled(error) ? { text: t("bring.cancelled"), hint: "" } : errorText(error);
     row.put({
       phase: "failed",
       way: null,

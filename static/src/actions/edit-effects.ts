@@ -5,22 +5,26 @@ import { isNotNull, labelOf, valueText, rows, visibleChange } from "../model/wor
 import type { Arranged, WorldChange } from "../lib/wire.d.ts";
 
 /** Maximum number of values that are named. */
-const NAMED = 3;
+const MAX_NAMED = 3;
 
 /** Returns one or more sentences, or "" if the edit had no side effects. */
-export const besides = ({ worldChanges, affected, refused = [] }: Pick<Arranged, "worldChanges"> & Partial<Arranged>) =>
+export const editEffectsText = ({
+  worldChanges,
+  affected,
+  refused = [],
+}: Pick<Arranged, "worldChanges"> & Partial<Arranged>) =>
   [
-    worldWords(worldChanges),
+    stateChangesText(worldChanges),
     affected && affected.count > 0 ? t("arranged.affected", { n: affected.count }) : "",
-    refusedWords(refused),
+    refusedText(refused),
   ]
     .filter(Boolean)
     .join(" ");
 
 /** Returns a sentence about the operations that the rules of this session left out of a copy. */
-function refusedWords(refused: Arranged["refused"]) {
+function refusedText(refused: Arranged["refused"]) {
   if (refused.length === 0) return "";
-  const names = [...new Set(refused.map(({ path }) => labelOf(path)).filter(Boolean))].slice(0, NAMED);
+  const names = [...new Set(refused.map(({ path }) => labelOf(path)).filter(Boolean))].slice(0, MAX_NAMED);
   return [t("arranged.refused", { n: refused.length }), names.join(", ")].filter(Boolean).join(" ");
 }
 
@@ -28,20 +32,20 @@ function refusedWords(refused: Arranged["refused"]) {
  * Returns a sentence about the changed values, preferably those at HEAD.
  * @param changed changes at HEAD, at labels and at the new places of moved messages
  */
-function worldWords(changed: WorldChange[]) {
+function stateChangesText(changed: WorldChange[]) {
   const changes = changed.map(visibleChange).filter(isNotNull);
   if (changes.length === 0) return "";
   const here = changes.filter(({ nodeId }) => nodeId === head.peek());
   const told = here.length > 0 ? here : changes;
   const [first] = told;
   const places = told.filter(({ nodeId }) => nodeId === first?.nodeId);
-  const words = places.map(changeWords).filter(Boolean).slice(0, NAMED);
+  const words = places.map(stateChangeText).filter(Boolean).slice(0, MAX_NAMED);
   const all = t(here.length > 0 ? "arranged.world" : "arranged.worldThere", { n: places.length });
   return words.length > 0 ? `${all} ${words.join(", ")}${places.length > words.length ? " …" : "."}` : all;
 }
 
 /** Returns a text like "Hit points 20 → 13", or "" if the value has no name that the user knows. */
-function changeWords({ path, before, after }: WorldChange) {
+function stateChangeText({ path, before, after }: WorldChange) {
   const label = labelOf(path);
   const value = (it: typeof before) => (it === undefined || it === null ? "–" : valueText(rows.peek().get(path), it));
   return label === null ? "" : `${label} ${value(before)} → ${value(after)}`;

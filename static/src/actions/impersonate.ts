@@ -4,35 +4,35 @@ import * as store from "../model/session-store.ts";
 import * as api from "../net/arrange.ts";
 import { writtenReply } from "../tree/shown-branch.ts";
 import { register } from "./commands.ts";
-import { follow } from "./drafts.ts";
-import { sid } from "./follow.ts";
-import { writeDraft } from "./turn.ts";
-import type { Growing } from "./drafts.ts";
+import { startDraft } from "./model-drafts.ts";
+import { sid } from "./session-sync.ts";
+import { saveDraft } from "./turn.ts";
+import type { DraftProgress } from "./model-drafts.ts";
 
 /** Stops the current draft. */
-let end = () => {};
+let stopRequest = () => {};
 
-function begin() {
+function startImpersonation() {
   const id = sid();
   setImpersonation({ sid: id, text: "", status: "waiting", place: 1 });
-  end = follow(() => api.impersonate(id), grown);
+  stopRequest = startDraft(() => api.impersonate(id), updateField);
 }
 
-function grown({ text, status, place }: Growing) {
+function updateField({ text, status, place }: DraftProgress) {
   const at = impersonation.peek();
   if (!at) return;
   // If the user types meanwhile, the draft stops.
-  if (store.draft.peek() !== at.text) return stop();
-  writeDraft(text);
+  if (store.draft.peek() !== at.text) return stopImpersonation();
+  saveDraft(text);
   const isOver = status === "done" || status === "error";
   setImpersonation(isOver ? null : { ...at, text, status, place });
   if (isOver) store.requestFieldFocus();
 }
 
 /** Stops the draft. The text so far stays in the field. */
-function stop() {
+function stopImpersonation() {
   setImpersonation(null);
-  end();
+  stopRequest();
   store.requestFieldFocus();
 }
 
@@ -51,7 +51,7 @@ register({
     writtenReply.value === null &&
     store.viewedLeaf.value === null &&
     !store.sending.value,
-  run: begin,
+  run: startImpersonation,
 });
 
 register({
@@ -61,5 +61,5 @@ register({
   scope: "page",
   keys: ["mod+."],
   enabled: () => impersonation.value !== null,
-  run: stop,
+  run: stopImpersonation,
 });

@@ -5,7 +5,7 @@ import * as store from "../model/session-store.ts";
 import { isLinear, isTail } from "../tree/shown-branch.ts";
 import { familyKey } from "../tree/turns.ts";
 import { always, register, run } from "./commands.ts";
-import { arrival, visit } from "./follow.ts";
+import { headMovesDone, moveHead } from "./session-sync.ts";
 import type { ChatNode } from "../lib/wire.d.ts";
 import type { Turn } from "../tree/turns.ts";
 
@@ -14,11 +14,11 @@ import type { Turn } from "../tree/turns.ts";
  * @param isAhead whether the user went back from this turn
  */
 export async function goToTurn({ first, last }: Turn, isAhead: boolean) {
-  await arrival();
+  await headMovesDone();
   if (store.viewedLeaf.peek() !== null || isTail(last)) return store.scrollTo(first);
-  if (isAhead) void visit(last, true);
+  if (isAhead) void moveHead(last, true);
   else run("message.goBack", store.peekNode(last));
-  await arrival();
+  await headMovesDone();
   if (store.head.peek() === last) store.scrollToEnd();
 }
 
@@ -26,7 +26,7 @@ const hasVersions = (node: ChatNode | null) =>
   node !== null && !isLinear.value && store.siblingsOf(node).value.length > 1;
 
 /** Closes the list of alternatives and returns focus to the message. */
-export function putVersionsAway(nid: string) {
+export function closeVersions(nid: string) {
   setOpenSiblings(null);
   focusMessage(nid);
 }

@@ -6,34 +6,34 @@ import { unsavedEditIds } from "../model/message-edits.ts";
 import * as store from "../model/session-store.ts";
 import { ApiError, readNode } from "../net/api.ts";
 import * as api from "../net/arrange.ts";
-import { dropWords } from "./edit.ts";
-import { hear, refresh } from "./follow.ts";
+import { forgetUnsavedEdits } from "./edit.ts";
+import { onFrame, refresh } from "./session-sync.ts";
 import { readLibrary } from "./library.ts";
-import { navigate } from "./travel.ts";
+import { navigate } from "./navigation.ts";
 import type { Frame, Id } from "../lib/wire.d.ts";
 
 /** Returns the purged nodes of a frame. */
-const goneBy = (frame: Frame): Id[] =>
+const purgedNodesOf = (frame: Frame): Id[] =>
   frame.type !== "tree.changed" || frame.operation?.kind !== "purge"
     ? []
     : (frame.operation.effects ?? []).flatMap(({ purged, below = [] }) => (purged ? [purged, ...below] : []));
 
 /** Channel to other tabs, which may show other sessions or none. Their lists also contain starts of texts. */
 const tabs = new BroadcastChannel("clotho.purged");
-tabs.onmessage = forgetTexts;
+tabs.onmessage = forgetPurgedTexts;
 
-function forgetTexts() {
+function forgetPurgedTexts() {
   announce("");
   store.countPurge();
   void readLibrary();
 }
 
-hear((frame) => {
-  const gone = goneBy(frame);
+onFrame((frame) => {
+  const gone = purgedNodesOf(frame);
   if (gone.length === 0) return;
   tabs.postMessage(null);
-  forgetTexts();
-  dropWords(gone);
+  forgetPurgedTexts();
+  forgetUnsavedEdits(gone);
   for (const id of gone) store.setUnread(id, false);
   if (gone.includes(store.watchedReply.peek() ?? "")) store.unwatchReply();
   if (gone.includes(store.viewedLeaf.peek() ?? "")) {
@@ -43,35 +43,39 @@ hear((frame) => {
   void refresh().then(() => store.forgetNodes(gone));
 });
 
-hear((frame) => void (frame.type === "tree.changed" && refresh().then(lookAfterMoving)));
+onFrame((frame) => void (frame.type === "tree.changed" && refresh().then(cancelMoveOfRemoved)));
 
 /** Cancels a move if its message was taken out of the session elsewhere. */
-async function lookAfterMoving() {
+async function cancelMoveOfRemoved() {
   const what = moving.peek();
   const id = store.session.peek()?.id;
   if (!what || !id || what.from !== id || !("nodeId" in what.piece)) return;
   const { nodeId } = what.piece;
-  if (store.branch.peek().includes(nodeId) || !(await isNowhere(() => readNode(id, nodeId))) || moving.peek() !== what)
+  if (
+    store.branch.peek().includes(nodeId) ||
+    !(await isUnknownToServer(() => readNode(id, nodeId))) ||
+    moving.peek() !== what
+  )
     return;
   setMoving(null);
   notify({ tone: "quiet", text: t("moving.gone") });
 }
 
 /** Forgets unsaved edits in the opened session if their messages were purged meanwhile. */
-export async function lookAfterWords() {
+export async function forgetPurgedEdits() {
   const id = store.session.peek()?.id;
   for (const nid of unsavedEditIds()) {
     const isGone =
       id &&
       store.peekNode(nid) === null &&
-      (await isNowhere(() => readNode(id, nid))) &&
-      (await isNowhere(() => api.purge(id, { nodeId: nid })));
-    if (isGone && store.session.peek()?.id === id) dropWords([nid]);
+      (await isUnknownToServer(() => readNode(id, nid))) &&
+      (await isUnknownToServer(() => api.purge(id, { nodeId: nid })));
+    if (isGone && store.session.peek()?.id === id) forgetUnsavedEdits([nid]);
   }
 }
 
 /** Returns whether the server knows nothing of a message any more. Stashed or undone messages could still be purged. */
-const isNowhere = (ask: () => Promise<unknown>) =>
+const isUnknownToServer = (ask: () => Promise<unknown>) =>
   ask().then(
     () => false,
     (error) => error instanceof ApiError && (error.status === 404 || error.status === 410),

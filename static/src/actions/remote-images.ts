@@ -2,21 +2,21 @@
 import { imagePermissionOf, setImagesAllowed, addWaiting, setAskAt } from "../model/remote-images.ts";
 import { ApiError } from "../net/api.ts";
 import * as api from "../net/remote-images.ts";
-import { attempt } from "./failure.ts";
+import { attempt } from "./error-text.ts";
 import type { Id } from "../lib/wire.d.ts";
 
 export const pictureAt = api.imageUrl;
 
-const reading: Map<Id, Promise<void>> = new Map();
+const runningReads: Map<Id, Promise<void>> = new Map();
 
 /** Reads the setting again. Without an answer, no image is shown, and the next message tries again. */
-export function readOutside(cid: Id): Promise<void> {
-  const done = reading.get(cid) ?? read(cid).finally(() => reading.delete(cid));
-  reading.set(cid, done);
+export function readImagePermission(cid: Id): Promise<void> {
+  const done = runningReads.get(cid) ?? loadImagePermission(cid).finally(() => runningReads.delete(cid));
+  runningReads.set(cid, done);
   return done;
 }
 
-async function read(cid: Id) {
+async function loadImagePermission(cid: Id) {
   try {
     const { allowed } = await api.readPermission(cid);
     if (allowed !== imagePermissionOf(cid).peek().allowed) setImagesAllowed(cid, allowed);
@@ -25,24 +25,24 @@ async function read(cid: Id) {
   }
 }
 
-export function learnOutside(cid: Id) {
-  if (imagePermissionOf(cid).peek().allowed === undefined) void readOutside(cid);
+export function ensureImagePermission(cid: Id) {
+  if (imagePermissionOf(cid).peek().allowed === undefined) void readImagePermission(cid);
 }
 
 /** Registers a message on screen that contains such images. */
-export function meetPictures(cid: Id, nid: Id) {
-  learnOutside(cid);
+export function registerImages(cid: Id, nid: Id) {
+  ensureImagePermission(cid);
   return addWaiting(cid, nid);
 }
 
 /** Asks the user at this message, whatever was answered before. */
-export const askHere = (cid: Id, nid: Id) => setAskAt(cid, nid);
+export const askAtMessage = (cid: Id, nid: Id) => setAskAt(cid, nid);
 
 /**
  * Sets whether images of a character are loaded.
  * @param allowed null: ask when there is one
  */
-export async function allowOutside(cid: Id, allowed: boolean | null) {
+export async function setImagePermission(cid: Id, allowed: boolean | null) {
   const said = await attempt(() => api.setPermission(cid, allowed));
   if (said) setImagesAllowed(cid, said.allowed);
   return said !== undefined;

@@ -6,8 +6,8 @@ import * as store from "../model/session-store.ts";
 import * as api from "../net/api.ts";
 import { isLinear, placeAmongSiblings, tail } from "../tree/shown-branch.ts";
 import { always, register } from "./commands.ts";
-import { attempt, wordsFor } from "./failure.ts";
-import { loadOlder, openStory, closeStory, refresh, sid, visit, PAGE } from "./follow.ts";
+import { attempt, errorText } from "./error-text.ts";
+import { loadOlder, openSession, closeSession, refresh, sid, moveHead, PAGE_SIZE } from "./session-sync.ts";
 import type { ChatNode, Hit, Id } from "../lib/wire.d.ts";
 import type { Route } from "../model/page.ts";
 
@@ -24,19 +24,19 @@ addEventListener("popstate", () => {
 });
 
 /** Follows a route: opens its session and shows its message. */
-export async function arrive(to: Route) {
-  if (to.page !== "story") return closeStory();
-  if (store.session.peek()?.id !== to.sid && !(await openStory(to.sid))) return;
-  if (to.nid) await lookAt(to.nid);
+export async function followRoute(to: Route) {
+  if (to.page !== "story") return closeSession();
+  if (store.session.peek()?.id !== to.sid && !(await openSession(to.sid))) return;
+  if (to.nid) await viewBranchOf(to.nid);
   // The chat below the tree keeps what it shows.
-  else if (!to.isTree && store.viewedLeaf.peek() !== null) await leaveLook();
+  else if (!to.isTree && store.viewedLeaf.peek() !== null) await stopViewing();
 }
 
 /**
  * Returns whether a message that is not loaded is further up on the branch on screen. Then it is the common ancestor of
  * itself and the leaf.
  */
-async function isFurtherUp(nid: Id) {
+async function isOlderOnBranch(nid: Id) {
   const leaf = store.branch.peek().at(-1);
   if (store.olderCursor.peek() === null || !leaf) return false;
   const { diff } = await import("../net/arrange.ts");
@@ -53,18 +53,18 @@ export async function loadUpTo(nid: Id) {
 }
 
 /** Views the branch of a node without moving HEAD. A node on the branch on screen is only scrolled into view. */
-async function lookAt(nid: Id) {
-  if (store.viewedLeaf.peek() === null && !store.branch.peek().includes(nid) && (await isFurtherUp(nid)))
+async function viewBranchOf(nid: Id) {
+  if (store.viewedLeaf.peek() === null && !store.branch.peek().includes(nid) && (await isOlderOnBranch(nid)))
     await loadUpTo(nid);
   if (!store.branch.peek().includes(nid)) {
     try {
-      const page = await api.projection(sid(), { leaf: nid, limit: PAGE });
+      const page = await api.projection(sid(), { leaf: nid, limit: PAGE_SIZE });
       store.viewBranch(nid, page);
     } catch (error) {
       const why = error as api.ApiError;
       notify({
         tone: "error",
-        ...(why.status === 404 ? { text: t("gone.text"), hint: t("gone.hint") } : wordsFor(why)),
+        ...(why.status === 404 ? { text: t("gone.text"), hint: t("gone.hint") } : errorText(why)),
       });
       return navigate(`/s/${sid()}`, true);
     }
@@ -72,7 +72,7 @@ async function lookAt(nid: Id) {
   store.scrollTo(nid);
 }
 
-async function leaveLook() {
+async function stopViewing() {
   store.stopViewingBranch();
   await refresh();
 }
@@ -81,21 +81,21 @@ async function leaveLook() {
  * Goes to a search hit. If the tree is on screen, goes there in the tree. Opens the stash for a stashed message. On the
  * current branch, scrolls to the message. On another branch, views it without moving HEAD.
  */
-export async function jump({ sessionId, nodeId, onTrunk, stashed, fragmentId = null }: Hit) {
+export async function openSearchHit({ sessionId, nodeId, onTrunk, stashed, fragmentId = null }: Hit) {
   if (stashed) {
     navigate(`/s/${sessionId}`);
-    if (store.session.peek()?.id === sessionId || (await openStory(sessionId)))
+    if (store.session.peek()?.id === sessionId || (await openSession(sessionId)))
       openDialog({ kind: "stash", fragmentId });
     return;
   }
   if (inTree.peek() && store.session.peek()?.id === sessionId) {
     openDialog(null);
-    return (await import("./overview.ts")).show(nodeId);
+    return (await import("./overview.ts")).revealInTree(nodeId);
   }
   if (onTrunk === false) return navigate(`/s/${sessionId}/${nodeId}`);
   navigate(`/s/${sessionId}`);
-  if (store.session.peek()?.id !== sessionId && !(await openStory(sessionId))) return;
-  if (store.viewedLeaf.peek() !== null) await leaveLook();
+  if (store.session.peek()?.id !== sessionId && !(await openSession(sessionId))) return;
+  if (store.viewedLeaf.peek() !== null) await stopViewing();
   await loadUpTo(nodeId);
   if (store.branch.peek().includes(nodeId)) store.scrollTo(nodeId);
   else navigate(`/s/${sessionId}/${nodeId}`);
@@ -114,22 +114,22 @@ export async function readVersions(node: ChatNode) {
   for (const version of versions) if (!store.peekNode(version.id)) store.upsertNode(version);
 }
 
-export async function toSibling(node: ChatNode, which: "previous" | "next") {
+export async function goToSibling(node: ChatNode, which: "previous" | "next") {
   const id = placeAmongSiblings(node)[which];
-  if (id) await toVersion(node, id);
+  if (id) await goToVersion(node, id);
 }
 
 /**
  * Goes to another alternative of a message.
  * @param id the alternative
  */
-export async function toVersion(node: ChatNode, id: Id) {
+export async function goToVersion(node: ChatNode, id: Id) {
   const sibling = store.peekNode(id) ?? (await attempt(() => api.readNode(sid(), id)));
   if (!sibling) return;
   const isStill = watchFocus();
   const follow = (nid: Id) => isStill() && store.setFocusNext(nid);
   if (sibling.status === "complete") {
-    if (!(await visit(id))) return;
+    if (!(await moveHead(id))) return;
     // A failed reply was shown beside it, and HEAD had never moved.
     if (store.watchedReply.peek() === node.id && node.status === "error") store.unwatchReply();
     return follow(id);
@@ -137,26 +137,26 @@ export async function toVersion(node: ChatNode, id: Id) {
   // HEAD cannot be at an unfinished or failed reply, but the page can show it.
   store.upsertNode(sibling);
   const above = node.parentId;
-  if (above && store.branch.peek().includes(above) && !(await visit(above, true))) return;
+  if (above && store.branch.peek().includes(above) && !(await moveHead(above, true))) return;
   store.setWatchedReply(id);
   follow(id);
 }
 
 /** Moves HEAD to the message that is only viewed, and offers the way back. */
-async function settleHere() {
+async function moveHeadHere() {
   const nid = store.viewedLeaf.peek();
   const before = store.head.peek();
-  if (!nid || !(await visit(nid, true))) return;
+  if (!nid || !(await moveHead(nid, true))) return;
   navigate(`/s/${sid()}`, true);
   if (before && before !== nid)
     notify({
       tone: "quiet",
       text: t("notice.settled"),
-      act: { label: "notice.return", run: () => void visit(before, true) },
+      act: { label: "notice.return", run: () => void moveHead(before, true) },
     });
 }
 
-const inLine = (node: ChatNode | null) =>
+const isOnShownBranch = (node: ChatNode | null) =>
   node !== null && node.status === "complete" && store.viewedLeaf.peek() === null && !isLinear.value;
 
 register({
@@ -184,7 +184,7 @@ register({
   keys: ["alt+ArrowLeft"],
   inTree: always,
   enabled: ({ node }) => node !== null && !isLinear.value && placeAmongSiblings(node).previous !== null,
-  run: ({ node }) => node && toSibling(node, "previous"),
+  run: ({ node }) => node && goToSibling(node, "previous"),
 });
 
 register({
@@ -195,7 +195,7 @@ register({
   keys: ["alt+ArrowRight"],
   inTree: always,
   enabled: ({ node }) => node !== null && !isLinear.value && placeAmongSiblings(node).next !== null,
-  run: ({ node }) => node && toSibling(node, "next"),
+  run: ({ node }) => node && goToSibling(node, "next"),
 });
 
 register({
@@ -205,14 +205,14 @@ register({
   scope: "message",
   keys: ["b"],
   inTree: always,
-  enabled: ({ node }) => inLine(node) && store.head.peek() !== node?.id,
+  enabled: ({ node }) => isOnShownBranch(node) && store.head.peek() !== node?.id,
   run: async ({ node }) => {
     const [before, isHinted] = [store.branch.peek(), hintFits(tail.peek()?.id)];
-    if (!node || !(await visit(node.id, true))) return;
+    if (!node || !(await moveHead(node.id, true))) return;
     if (isHinted) markHintSeen();
     if (
       before.some((id) => store.peekNode(id)?.kind === "summary") &&
-      (await import("./covered.ts")).offerReading(before)
+      (await import("./summarised-messages.ts")).offerToEnableSummarised(before)
     )
       return;
     if (!offerHint("hint.again", node.id)) notify({ tone: "quiet", text: t("notice.wentBack") });
@@ -224,8 +224,8 @@ register({
   label: "command.follow",
   icon: "right",
   scope: "message",
-  enabled: ({ node }) => inLine(node) && store.head.value === node?.id && (node?.childrenIds?.length ?? 0) > 0,
-  run: ({ node }) => node && visit(node.id),
+  enabled: ({ node }) => isOnShownBranch(node) && store.head.value === node?.id && (node?.childrenIds?.length ?? 0) > 0,
+  run: ({ node }) => node && moveHead(node.id),
 });
 
 register({
@@ -243,7 +243,7 @@ register({
   icon: "branch",
   scope: "page",
   enabled: () => store.viewedLeaf.value !== null,
-  run: settleHere,
+  run: moveHeadHere,
 });
 
 register({

@@ -2,5 +2,5 @@
 import { dismiss, notices } from "../model/page.ts";
 
 /** Removes the errors from the open dialog. */
-export const doneWithErrors = () =>
+export const clearDialogErrors = () =>
   notices.peek().forEach(({ id, tone, inDialog }) => tone === "error" && inDialog && dismiss(id));

@@ -8,11 +8,11 @@ import * as store from "../model/session-store.ts";
 import * as api from "../net/lore.ts";
 import { fragmentOrder } from "../tree/fragment.ts";
 import { speakerName } from "../tree/speaker.ts";
-import { asSaid } from "./choose.ts";
+import { textWithSpeakers } from "./message-selection.ts";
 import { register } from "./commands.ts";
-import { attempt } from "./failure.ts";
+import { attempt } from "./error-text.ts";
 import { readFragment } from "./stash.ts";
-import { textOf } from "./turn.ts";
+import { shownTextOf } from "./turn.ts";
 import type { ChatNode, Id } from "../lib/wire.d.ts";
 import type { Passage } from "../model/dialog.d.ts";
 import type { NewEntry } from "./lore.ts";
@@ -26,10 +26,14 @@ export const lastBook = () => readStored(LAST_BOOK);
 export async function readPassage(passage: Passage) {
   const nodes = await attempt(() => nodesOf(passage));
   if (!nodes) return undefined;
-  const said = nodes.filter((node) => textOf(node).trim());
+  const said = nodes.filter((node) => shownTextOf(node).trim());
   const spoken = said.map(speakerName).filter((name) => name !== t("you") && name !== t("narrator"));
   const title = "fragmentId" in passage ? fragments.peek()?.find(({ id }) => id === passage.fragmentId)?.name : null;
-  return { text: asSaid(said), names: [...spoken, ...characters.peek().map(({ name }) => name)], title: title ?? "" };
+  return {
+    text: textWithSpeakers(said),
+    names: [...spoken, ...characters.peek().map(({ name }) => name)],
+    title: title ?? "",
+  };
 }
 
 async function nodesOf(passage: Passage): Promise<ChatNode[]> {
@@ -44,7 +48,7 @@ async function nodesOf(passage: Passage): Promise<ChatNode[]> {
 }
 
 /** Adds an entry to a lorebook, or to a new one. */
-export async function keepLore(
+export async function saveLoreEntry(
   where: { id: Id } | { name: string },
   entry: NewEntry,
   keyFor: (request: unknown) => string,
@@ -74,6 +78,6 @@ register({
   icon: "lore",
   scope: "message",
   keys: ["k"],
-  enabled: ({ node }) => node?.status === "complete" && textOf(node).trim() !== "",
+  enabled: ({ node }) => node?.status === "complete" && shownTextOf(node).trim() !== "",
   run: ({ node }) => node && openDialog({ kind: "keepLore", passage: { nodeIds: [node.id] } }),
 });

@@ -9,12 +9,12 @@ import type { Cause } from "../lib/causes.ts";
 import type { Change, ChatNode, Id, NodeDelta } from "../lib/wire.d.ts";
 
 /** Number of messages per request. */
-const PAGE = 200;
+const PAGE_SIZE = 200;
 /** Number of changes to collect before the user is asked whether to search further. */
-const ENOUGH = 8;
+const ENOUGH_CHANGES = 8;
 
 /** A message that changed the value. `causes`: operations on the value itself, or on the values it is computed from. */
-export interface Event {
+export interface ValueEvent {
   delta: NodeDelta;
   node: ChatNode | null;
   changes: Change[];
@@ -22,8 +22,8 @@ export interface Event {
 }
 
 /** Part of the history of a value. `next`: cursor to older messages. */
-export interface History {
-  events: Event[];
+export interface ValueHistory {
+  events: ValueEvent[];
   next: Id | null;
 }
 
@@ -43,7 +43,7 @@ function changesAt(delta: NodeDelta, path: string): Change[] {
 }
 
 /** Returns nothing if the operation concerns hidden values. */
-function seenCause({ operation, run }: Cause): Cause[] {
+function visibleCause({ operation, run }: Cause): Cause[] {
   const seen = visibleOperation(operation);
   return seen ? [{ operation: seen, run }] : [];
 }
@@ -52,13 +52,13 @@ function seenCause({ operation, run }: Cause): Cause[] {
  * Reads the changes of a value, newest first.
  * @param before only older messages than this
  */
-export async function readHistory(path: string, before: Id | null = null): Promise<History> {
+export async function readValueHistory(path: string, before: Id | null = null): Promise<ValueHistory> {
   const sid = store.session.peek()?.id ?? "";
   const leaf = store.stateNode() ?? "";
-  const events: Event[] = [];
+  const events: ValueEvent[] = [];
   let next = before;
   do {
-    const page = await deltaPage(sid, { leaf, limit: PAGE, ...(next && { before: next }) });
+    const page = await deltaPage(sid, { leaf, limit: PAGE_SIZE, ...(next && { before: next }) });
     for (const delta of page.items.reverse()) {
       // Players must not see hidden values here.
       const changes = changesAt(delta, path).map(visibleChange).filter(isNotNull);
@@ -69,10 +69,10 @@ export async function readHistory(path: string, before: Id | null = null): Promi
         delta,
         node,
         changes,
-        causes: (own.length > 0 ? own : inputCausesOf(delta, path, schemaOf)).flatMap(seenCause),
+        causes: (own.length > 0 ? own : inputCausesOf(delta, path, schemaOf)).flatMap(visibleCause),
       });
     }
     next = page.next;
-  } while (next && events.length < ENOUGH);
+  } while (next && events.length < ENOUGH_CHANGES);
   return { events, next };
 }

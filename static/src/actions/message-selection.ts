@@ -10,42 +10,42 @@ import { recordStep } from "../model/head-moves.ts";
 import * as api from "../net/arrange.ts";
 import { shownIds } from "../tree/shown-branch.ts";
 import { speakerName } from "../tree/speaker.ts";
-import { canArrange, isRead } from "./arrange.ts";
+import { canArrange, isReadByModel } from "./message-state.ts";
 import { always, register } from "./commands.ts";
-import { attempt } from "./failure.ts";
-import { refresh, sid } from "./follow.ts";
-import { say } from "./stash.ts";
-import { textOf } from "./turn.ts";
+import { attempt } from "./error-text.ts";
+import { refresh, sid } from "./session-sync.ts";
+import { notifyEdit } from "./stash.ts";
+import { shownTextOf } from "./turn.ts";
 import type { ChatNode, Id, NodeState } from "../lib/wire.d.ts";
 
 /** The message selected last; a range begins here. */
-let from: Id | null = null;
+let rangeStart: Id | null = null;
 
 /** Returns the messages of the branch that can be selected, in branch order. */
-const choosable = () => shownIds.value.filter((one) => canArrange(store.nodeOf(one)));
+const selectableIds = () => shownIds.value.filter((one) => canArrange(store.nodeOf(one)));
 
 /** Returns the selected messages in branch order. */
-const nodes = () =>
-  choosable()
+const selectedNodes = () =>
+  selectableIds()
     .filter((id) => selectedIds.value?.includes(id))
     .map(store.nodeOf) as ChatNode[];
 
 /** Returns all messages from the first selected one to the last. */
-function between() {
-  const line = choosable();
+function selectionRange() {
+  const line = selectableIds();
   const places = (selectedIds.value ?? []).map((id) => line.indexOf(id)).filter((at) => at >= 0);
   return line.slice(Math.min(...places), Math.max(...places) + 1);
 }
 
 /** Selects a message or removes it from the selection. With `range`, selects all from the last one to this one. */
-export function pick(id: Id, range: boolean) {
+export function toggleSelected(id: Id, range: boolean) {
   const now = selectedIds.peek() ?? [];
-  const line = choosable();
-  const [one, two] = [line.indexOf(from ?? ""), line.indexOf(id)].sort((a, b) => a - b);
+  const line = selectableIds();
+  const [one, two] = [line.indexOf(rangeStart ?? ""), line.indexOf(id)].sort((a, b) => a - b);
   if (range && one !== undefined && one >= 0)
     setSelectedIds([...new Set([...now, ...line.slice(one, (two ?? one) + 1)])]);
   else setSelectedIds(now.includes(id) ? now.filter((other) => other !== id) : [...now, id]);
-  from = id;
+  rangeStart = id;
 }
 
 register({
@@ -56,11 +56,11 @@ register({
   keys: ["s"],
   inTree: always,
   enabled: ({ node }) => canArrange(node) && moving.value === null,
-  run: ({ node }) => node && pick(node.id, false),
+  run: ({ node }) => node && toggleSelected(node.id, false),
 });
 
 /** The states that can be set for all selected messages. `changes` tells which messages would change. */
-const MARKS: {
+const STATE_COMMANDS: {
   id: "leaveOut" | "putBack" | "mute" | "unmute";
   icon: string;
   state: Omit<NodeState, "id">;
@@ -70,7 +70,7 @@ const MARKS: {
     id: "leaveOut",
     icon: "eyeOff",
     state: { isEnabled: false },
-    changes: ({ isEnabled }) => isEnabled !== false && isRead(),
+    changes: ({ isEnabled }) => isEnabled !== false && isReadByModel(),
   },
   { id: "putBack", icon: "eye", state: { isEnabled: true }, changes: ({ isEnabled }) => isEnabled === false },
   {
@@ -82,15 +82,15 @@ const MARKS: {
   { id: "unmute", icon: "world", state: { effects: "on" }, changes: ({ effects }) => effects === "muted" },
 ];
 
-for (const { id, icon, state, changes } of MARKS) {
+for (const { id, icon, state, changes } of STATE_COMMANDS) {
   register({
     id: `chosen.${id}`,
     label: `chosen.${id}`,
     icon,
     scope: "page",
-    enabled: () => nodes().some(changes),
+    enabled: () => selectedNodes().some(changes),
     run: async () => {
-      const ids = nodes()
+      const ids = selectedNodes()
         .filter(changes)
         .map((node) => node.id);
       const made = await attempt(() => api.setStates(sid(), ids, state));
@@ -101,7 +101,7 @@ for (const { id, icon, state, changes } of MARKS) {
       setSelectedIds(null);
       if (state.effects) invalidateDeltas();
       await refresh();
-      say(made, "notice.marked");
+      notifyEdit(made, "notice.marked");
     },
   });
 }
@@ -111,8 +111,8 @@ register({
   label: "chosen.between",
   icon: "between",
   scope: "page",
-  enabled: () => (selectedIds.value?.length ?? 0) > 1 && between().length > (selectedIds.value?.length ?? 0),
-  run: () => setSelectedIds(between()),
+  enabled: () => (selectedIds.value?.length ?? 0) > 1 && selectionRange().length > (selectedIds.value?.length ?? 0),
+  run: () => setSelectedIds(selectionRange()),
 });
 
 register({
@@ -121,24 +121,25 @@ register({
   icon: "summarise",
   scope: "page",
   rearranges: true,
-  enabled: () => (selectedIds.value?.length ?? 0) > 0 && isRead(),
+  enabled: () => (selectedIds.value?.length ?? 0) > 0 && isReadByModel(),
   run: () => {
-    const run = between();
+    const run = selectionRange();
     const [first, last] = [run[0], run.at(-1)];
     if (first && last) openDialog({ kind: "summarise", first, last });
   },
 });
 
 /** Returns the texts of messages, each with the name of its speaker. */
-export const asSaid = (nodes: ChatNode[]) => nodes.map((node) => `${speakerName(node)}: ${textOf(node)}`).join("\n\n");
+export const textWithSpeakers = (nodes: ChatNode[]) =>
+  nodes.map((node) => `${speakerName(node)}: ${shownTextOf(node)}`).join("\n\n");
 
 register({
   id: "chosen.keepLore",
   label: "command.keepLore",
   icon: "lore",
   scope: "page",
-  enabled: () => nodes().some(textOf),
-  run: () => openDialog({ kind: "keepLore", passage: { nodeIds: nodes().map(({ id }) => id) } }),
+  enabled: () => selectedNodes().some(shownTextOf),
+  run: () => openDialog({ kind: "keepLore", passage: { nodeIds: selectedNodes().map(({ id }) => id) } }),
 });
 
 register({
@@ -148,7 +149,7 @@ register({
   scope: "page",
   enabled: () => (selectedIds.value?.length ?? 0) > 0,
   run: async () => {
-    if (!(await copyText(asSaid(nodes())))) return;
+    if (!(await copyText(textWithSpeakers(selectedNodes())))) return;
     setSelectedIds(null);
     notify({ tone: "quiet", text: t("notice.copied") });
   },

@@ -17,13 +17,13 @@ const VARIABLES = /var|\{\{\s*[.$]/i;
 const MAX_VERSIONS = 16;
 
 /** Scripts that took too long, by session, until the page is reloaded. A changed script counts as new. */
-const slow: Map<Id, Set<string>> = new Map();
+const slowBySession: Map<Id, Set<string>> = new Map();
 
-let now: { apart: ScriptSupervisor; dispose: () => void } | null = null;
+let running: { apart: ScriptSupervisor; dispose: () => void } | null = null;
 let version = 0;
 
 /** Returns a key for a script, for lists that do not contain its flags. */
-export const nameOfSlow = ({
+export const slowScriptKey = ({
   scope,
   name,
   find,
@@ -40,23 +40,23 @@ export const nameOfSlow = ({
  * @param isElsewhere another session is open
  */
 export function stopScripts(isElsewhere: boolean) {
-  now?.dispose();
-  now?.apart.end();
-  now = null;
+  running?.dispose();
+  running?.apart.end();
+  running = null;
   model.setDisplayScripts(null);
   model.clearResults(isElsewhere);
 }
 
 /** Displays the texts of a session through these scripts from now on. */
-export function useScripts(sid: Id, scripts: ScriptsShown) {
-  now?.dispose();
-  now?.apart.end();
-  const lost = slow.get(sid) ?? new Set();
-  slow.set(sid, lost);
+export function startScripts(sid: Id, scripts: ScriptsShown) {
+  running?.dispose();
+  running?.apart.end();
+  const lost = slowBySession.get(sid) ?? new Set();
+  slowBySession.set(sid, lost);
   const { items } = scripts;
   const texts = items.map((item) => JSON.stringify(item));
   const tellSlow = () =>
-    model.setSlowScripts(new Set(items.filter((_, i) => lost.has(texts[i] ?? "")).map(nameOfSlow)));
+    model.setSlowScripts(new Set(items.filter((_, i) => lost.has(texts[i] ?? "")).map(slowScriptKey)));
   const lose = (step: number) => {
     lost.add(texts[step] ?? "");
     tellSlow();
@@ -73,16 +73,16 @@ export function useScripts(sid: Id, scripts: ScriptsShown) {
     );
     model.clearResults(false);
     tellSlow();
-    model.setDisplayScripts(scriptingBy(apart, scripts));
+    model.setDisplayScripts(displayScriptsOf(apart, scripts));
   };
   const dispose = effect(() => {
     if (readsVariables) void loadedWorld.value;
     untracked(begin);
   });
-  now = { apart, dispose };
+  running = { apart, dispose };
 }
 
-function scriptingBy(apart: ScriptSupervisor, { items, casts }: ScriptsShown): model.DisplayScripts {
+function displayScriptsOf(apart: ScriptSupervisor, { items, casts }: ScriptsShown): model.DisplayScripts {
   const mine = version;
   /** Keys of the running requests, by slot. */
   const asked: Map<string, string> = new Map();
@@ -94,7 +94,7 @@ function scriptingBy(apart: ScriptSupervisor, { items, casts }: ScriptsShown): m
     for (const wish of wishes) {
       apart.want(wish.slot, wish.text, wish.place, (made) => {
         if (asked.get(wish.slot) === wish.key) asked.delete(wish.slot);
-        if (mine === version) model.storeResult(wish, { text: made.text, left: leftOf(items, made) });
+        if (mine === version) model.storeResult(wish, { text: made.text, left: leftOutScripts(items, made) });
       });
     }
   };
@@ -114,7 +114,7 @@ function scriptingBy(apart: ScriptSupervisor, { items, casts }: ScriptsShown): m
   };
 }
 
-function leftOf(items: ShownScript[], { slow: steps, large }: ScriptResult): LeftOutScript[] {
+function leftOutScripts(items: ShownScript[], { slow: steps, large }: ScriptResult): LeftOutScript[] {
   const of = (some: number[], why: LeftOutScript["why"]) =>
     some.flatMap((step) => {
       const item = items[step];
@@ -130,7 +130,7 @@ function placeOf(node: ChatNode, part: TextPart, casts: ScriptsShown["casts"]): 
   const isOther = node.role === "assistant" && node.name !== null && node.name !== cast?.values.char;
   return {
     placement: part === "thoughts" ? PLACEMENT.thoughts : said,
-    came: cameOf(node),
+    came: originOf(node),
     depth: depthOf(node.id),
     character: cast?.characterId ?? null,
     speaker: isOther ? node.name : null,
@@ -143,7 +143,7 @@ const isForeign = (node: ChatNode | null) => Boolean(node?.metadata?.provenance?
 /**
  * Returns how a message came to be. The server decides in the same way (`crates/engine/src/turn/ask/regex_scripts.rs`).
  */
-function cameOf(node: ChatNode): Place["came"] {
+function originOf(node: ChatNode): Place["came"] {
   if (node.kind === "summary" || isForeign(node)) return "done";
   let before = nodeOf(node.metadata?.editedFrom ?? null);
   for (let n = 0; before && n < MAX_VERSIONS; n += 1) {

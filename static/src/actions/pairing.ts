@@ -4,15 +4,15 @@ import { codeOf } from "../lib/pairing.ts";
 import { acceptDevice, notify } from "../model/page.ts";
 import { ApiError, me } from "../net/api.ts";
 import { claim } from "../net/devices.ts";
-import { navigate } from "./travel.ts";
+import { navigate } from "./navigation.ts";
 
-export type Refusal = "code" | "often" | "cookie" | "offline" | "other";
+export type PairingRefusal = "code" | "often" | "cookie" | "offline" | "other";
 
 /**
  * Sends a pairing code.
  * @returns why the device is not let in; null if it is
  */
-export async function knock(typed: string): Promise<Refusal | null> {
+export async function submitPairingCode(typed: string): Promise<PairingRefusal | null> {
   let isPaired = false;
   try {
     const { name } = await claim(codeOf(typed));
@@ -40,4 +40,4 @@ export async function knock(typed: string): Promise<Refusal | null> {
 }
 
 /** Checks whether this browser was paired in another tab. */
-export const lookAgain = (): Promise<void> => me().then(acceptDevice, () => {});
+export const recheckAccess = (): Promise<void> => me().then(acceptDevice, () => {});

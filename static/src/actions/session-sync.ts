@@ -11,12 +11,12 @@ import * as headMoves from "../model/head-moves.ts";
 import * as api from "../net/api.ts";
 import { ApiError } from "../net/api.ts";
 import { SessionSocket } from "../net/socket.ts";
-import { attempt } from "./failure.ts";
+import { attempt } from "./error-text.ts";
 import type { ChatNode, Frame, Id, Projection } from "../lib/wire.d.ts";
 
-export const PAGE = 60;
+export const PAGE_SIZE = 60;
 /** Maximum number of messages in one response of the server. */
-const MAX_AT_ONCE = 500;
+const MAX_PAGE_SIZE = 500;
 
 let socket: SessionSocket | null = null;
 let openSid: Id | null = null;
@@ -27,7 +27,7 @@ export function sid() {
   return openSid;
 }
 
-export function closeStory() {
+export function closeSession() {
   hideHint();
   announce("");
   socket?.close();
@@ -42,52 +42,52 @@ let opening: { id: Id; done: Promise<boolean> } | null = null;
  * Opens a session. A second call for the same session waits for the first.
  * @returns false if it could not be read, or if another session was opened meanwhile
  */
-export function openStory(id: Id): Promise<boolean> {
+export function openSession(id: Id): Promise<boolean> {
   if (opening?.id === id && openSid === id) return opening.done;
-  const mine = { id, done: readStory(id).finally(() => opening === mine && (opening = null)) };
+  const mine = { id, done: loadSession(id).finally(() => opening === mine && (opening = null)) };
   opening = mine;
   return mine.done;
 }
 
-async function readStory(id: Id) {
-  closeStory();
+async function loadSession(id: Id) {
+  closeSession();
   openSid = id;
   store.resetSession(true);
   try {
-    const [session, page] = await Promise.all([api.session(id), api.projection(id, { limit: PAGE })]);
+    const [session, page] = await Promise.all([api.session(id), api.projection(id, { limit: PAGE_SIZE })]);
     if (openSid !== id) return false;
     store.updateSession(session);
     store.applyProjection(page);
-    await takeUpTrail(id);
+    await restoreHeadMoves(id);
     if (openSid !== id) return false;
     store.setSessionReady();
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    await closed(id, error);
+    await showClosedSession(id, error);
     return false;
   }
   await findUnfinished();
-  if (openSid === id) listen(id);
+  if (openSid === id) connect(id);
   return openSid === id;
 }
 
 /** Kinds of log entries that are not steps. */
-const NO_STEPS = new Set(["begin", "reply", "checkout"]);
+const NON_STEP_KINDS = new Set(["begin", "reply", "checkout"]);
 /** Maximum number of log entries to read. If there are more, the remembered moves of HEAD are dropped. */
-const MAX_STEPS = 500;
+const MAX_LOG_ENTRIES = 500;
 
 /** Restores the moves of HEAD that this tab remembers. They are valid only until the next step of anyone. */
-async function takeUpTrail(id: Id) {
+async function restoreHeadMoves(id: Id) {
   const since = headMoves.restoreMoves(id, store.head.peek());
   if (since === null) return;
-  const log = await api.operations(id, { since, limit: MAX_STEPS }).catch(() => null);
+  const log = await api.operations(id, { since, limit: MAX_LOG_ENTRIES }).catch(() => null);
   if (openSid !== id) return;
-  for (const { op, kind } of log?.items ?? []) if (!NO_STEPS.has(kind)) headMoves.recordStep(op);
+  for (const { op, kind } of log?.items ?? []) if (!NON_STEP_KINDS.has(kind)) headMoves.recordStep(op);
   if (log === null || log.next !== null) headMoves.recordStep(store.newestOp);
 }
 
 /** Shows why a session cannot be read (any more), and whether it is in the trash. */
-async function closed(id: Id, error: ApiError) {
+async function showClosedSession(id: Id, error: ApiError) {
   const module = error.status === 404 ? await import("../net/trash.ts").catch(ignoreFetchFailure) : null;
   const page = (await module?.trash({ limit: 200 }).catch(() => null)) ?? null;
   if (openSid !== id) return;
@@ -99,30 +99,30 @@ async function closed(id: Id, error: ApiError) {
 }
 
 /** Checks after a lost connection whether the session was deleted elsewhere. */
-async function lookAfter(id: Id) {
+async function checkDeleted(id: Id) {
   const error = await api.session(id).then(
     () => null,
     (why) => why,
   );
-  if (openSid === id && error instanceof ApiError && error.status === 404) await closed(id, error);
+  if (openSid === id && error instanceof ApiError && error.status === 404) await showClosedSession(id, error);
 }
 
-function listen(id: Id) {
+function connect(id: Id) {
   socket = new SessionSocket(id, {
     since: () => store.newestOp,
-    frame: (frame) => openSid === id && heard(frame),
+    frame: (frame) => openSid === id && handleFrame(frame),
     dead: api.doubtReads,
     state: (online) => {
       if (openSid !== id) return;
       const back = online && !store.online.peek();
       store.setOnline(online);
-      if (online) for (const node of store.generatingNodes()) resume(store.resumeOf(node));
+      if (online) for (const node of store.generatingNodes()) requestMissingText(store.resumeOf(node));
       if (back) {
         // Loads whatever changed while the connection was lost.
-        if (store.hasDisplayedTexts()) readFar();
+        if (store.hasDisplayedTexts()) requestFullRead();
         void refresh();
       }
-      if (!online) void lookAfter(id);
+      if (!online) void checkDeleted(id);
     },
   });
 }
@@ -133,77 +133,77 @@ const listeners: Set<(frame: Frame) => void> = new Set();
  * Calls a listener for every frame, including those that do not change the session.
  * @returns a function that removes the listener
  */
-export function hear(listener: (frame: Frame) => void): () => void {
+export function onFrame(listener: (frame: Frame) => void): () => void {
   listeners.add(listener);
   return () => void listeners.delete(listener);
 }
 
-function heard(frame: Frame) {
+function handleFrame(frame: Frame) {
   listeners.forEach((listener) => listener(frame));
   const wish = store.applyFrame(frame);
-  if (wish.resume) resume(wish.resume);
+  if (wish.resume) requestMissingText(wish.resume);
   const session = store.session.peek();
   if (frame.type === "session.updated" && session) library.updateSession(session);
   const doubt = frame.type === "tree.changed" || (frame.type === "node.state.updated" && frame.effects);
   // The display of replies depends on the state and the persona. No frame reports this for older replies.
   if ((doubt || frame.type === "session.updated") && store.hasDisplayedTexts()) {
-    readFar();
+    requestFullRead();
     wish.refresh = true;
   }
   if (doubt && !wish.refresh) invalidateDeltas();
-  if (wish.refresh) void refresh().then(() => after(wish.finished, doubt));
+  if (wish.refresh) void refresh().then(() => afterRefresh(wish.finished, doubt));
 }
 
 /** Handles what must wait until the branch is read again, because old messages may be gone. */
-function after(finished: ChatNode | undefined, doubt: boolean | string | undefined) {
+function afterRefresh(finished: ChatNode | undefined, doubt: boolean | string | undefined) {
   if (doubt) invalidateDeltas();
   if (finished) announceReply(finished);
 }
 
-function resume(from: { id: Id; offset: number; reasoningOffset: number }) {
+function requestMissingText(from: { id: Id; offset: number; reasoningOffset: number }) {
   socket?.send({ type: "resume", ...from });
 }
 
 /** Whether the next read covers the whole loaded branch, because plugins may display older messages differently. */
-let isFar = false;
+let isFullReadDue = false;
 
-const readFar = () => void (isFar = true);
+const requestFullRead = () => void (isFullReadDue = true);
 
 /**
  * Reads the branch and its display again after the code of plugins changed. Their names and suggestions may change too.
  */
-export async function readShown() {
-  readFar();
+export async function refreshDisplay() {
+  requestFullRead();
   await refresh();
   invalidateDeltas();
 }
 
-const readings = coalesce(readLine);
+const branchReads = coalesce(readBranch);
 
 /** Reads the branch again. Several calls during a read cause only one more read. */
-export const refresh = readings.ask;
+export const refresh = branchReads.ask;
 
 /** Waits for all requested reads of the branch. */
-export const readingEnds = readings.ends;
+export const branchReadsDone = branchReads.ends;
 
 /** Maximum number of times that an answer may be older than what the page already knows. */
-const MAX_STALE = 5;
+const MAX_STALE_ANSWERS = 5;
 
-async function readLine() {
-  for (let stale = 0; stale < MAX_STALE; stale += 1) {
+async function readBranch() {
+  for (let stale = 0; stale < MAX_STALE_ANSWERS; stale += 1) {
     const id = openSid;
     if (id === null) return;
     const leaf = store.viewedLeaf.peek();
-    const wasFar = isFar;
-    isFar = false;
-    const page = await attempt(() => api.projection(id, { limit: PAGE, ...(leaf ? { leaf } : {}) }));
+    const wasFar = isFullReadDue;
+    isFullReadDue = false;
+    const page = await attempt(() => api.projection(id, { limit: PAGE_SIZE, ...(leaf ? { leaf } : {}) }));
     const isOurs = openSid === id && leaf === store.viewedLeaf.peek();
     if (page && isOurs && store.applyProjection(page)) {
       // Parts that were not read are still to be read.
-      if (wasFar && !(await readUp(id, page))) isFar = true;
+      if (wasFar && !(await readOlderPages(id, page))) isFullReadDue = true;
       return;
     }
-    isFar ||= wasFar;
+    isFullReadDue ||= wasFar;
     // If the user opened another session or views another branch meanwhile, that branch has already been read.
     if (!page || !isOurs) return;
   }
@@ -213,17 +213,17 @@ async function readLine() {
  * Reads the loaded messages above the newest page of a branch, page by page.
  * @returns whether all were read
  */
-async function readUp(id: Id, newest: Projection): Promise<boolean> {
+async function readOlderPages(id: Id, newest: Projection): Promise<boolean> {
   const first = store.branch.peek()[0];
   if (first === undefined) return true;
   const after = (page: Projection) => (page.items.some((node) => node.id === first) ? null : page.next);
   let stale = 0;
   for (let before = after(newest); before !== null; ) {
     const at = before;
-    const page = await attempt(() => api.projection(id, { leaf: newest.leafId, before: at, limit: MAX_AT_ONCE }));
+    const page = await attempt(() => api.projection(id, { leaf: newest.leafId, before: at, limit: MAX_PAGE_SIZE }));
     if (!page || openSid !== id) return false;
     if (store.updateLoadedNodes(page)) before = after(page);
-    else if ((stale += 1) >= MAX_STALE) return false;
+    else if ((stale += 1) >= MAX_STALE_ANSWERS) return false;
   }
   return true;
 }
@@ -256,7 +256,7 @@ function announceReply(node: ChatNode) {
 }
 
 /** Marks the replies that finished elsewhere as read. */
-export function passUnread() {
+export function markUnreadAsRead() {
   for (const id of store.unread.peek()) {
     store.setUnread(id, false);
     if (store.peekNode(id)?.isUnread) void api.setState(sid(), id, { isUnread: false }).catch(() => null);
@@ -267,25 +267,25 @@ export function passUnread() {
  * Moves HEAD and shows its branch. The move is recorded for undo.
  * @param exact whether HEAD goes to exactly this node
  */
-export const visit = async (nid: Id, exact: boolean = false) => (await go(nid, exact, true)) !== null;
+export const moveHead = async (nid: Id, exact: boolean = false) => (await queueHeadMove(nid, exact, true)) !== null;
 
 /** Moves HEAD like `visit`, but does not record the move for undo. */
-export const stand = (nid: Id, exact: boolean) => go(nid, exact, false);
+export const moveHeadUnrecorded = (nid: Id, exact: boolean) => queueHeadMove(nid, exact, false);
 
-let going: Promise<unknown> = Promise.resolve();
+let runningMoves: Promise<unknown> = Promise.resolve();
 
 /** Waits until the last requested move of HEAD is done. */
-export const arrival = () => going;
+export const headMovesDone = () => runningMoves;
 
 /** Runs moves of HEAD one after the other. A move knows its start only when the previous one has ended. */
-function go(nid: Id, exact: boolean, isRemembered: boolean) {
+function queueHeadMove(nid: Id, exact: boolean, isRemembered: boolean) {
   const id = sid();
-  const arriving = going.then(() => (openSid === id ? move(id, nid, exact, isRemembered) : null));
-  going = arriving.catch(() => null);
+  const arriving = runningMoves.then(() => (openSid === id ? executeHeadMove(id, nid, exact, isRemembered) : null));
+  runningMoves = arriving.catch(() => null);
   return arriving;
 }
 
-async function move(id: Id, nid: Id, exact: boolean, isRemembered: boolean) {
+async function executeHeadMove(id: Id, nid: Id, exact: boolean, isRemembered: boolean) {
   const from = store.head.peek();
   if (isRemembered && from) headMoves.startMove(from, store.newestOp);
   const moved = await attempt(() => api.checkout(id, nid, exact));
@@ -298,7 +298,7 @@ async function move(id: Id, nid: Id, exact: boolean, isRemembered: boolean) {
 }
 
 /** Loads the page of older messages. */
-export async function loadOlder(limit: number = PAGE) {
+export async function loadOlder(limit: number = PAGE_SIZE) {
   const before = store.olderCursor.peek();
   const id = openSid;
   if (before === null || id === null || store.loadingOlder.peek()) return;

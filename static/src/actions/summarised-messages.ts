@@ -4,9 +4,9 @@ import { notify } from "../model/page.ts";
 import * as store from "../model/session-store.ts";
 import { recordStep } from "../model/head-moves.ts";
 import * as api from "../net/arrange.ts";
-import { attempt } from "./failure.ts";
-import { refresh, sid } from "./follow.ts";
-import { say } from "./stash.ts";
+import { attempt } from "./error-text.ts";
+import { refresh, sid } from "./session-sync.ts";
+import { notifyEdit } from "./stash.ts";
 import type { Id } from "../lib/wire.d.ts";
 
 /**
@@ -14,7 +14,7 @@ import type { Id } from "../lib/wire.d.ts";
  * @param before the branch before the move
  * @returns whether there are such messages
  */
-export function offerReading(before: Id[]): boolean {
+export function offerToEnableSummarised(before: Id[]): boolean {
   const now = new Set(store.branch.peek());
   const left = before
     .map(store.peekNode)
@@ -27,15 +27,15 @@ export function offerReading(before: Id[]): boolean {
     tone: "quiet",
     stays: true,
     text: t("notice.neither", { n: ids.length }),
-    act: { label: "chosen.putBack", run: () => void readAgain(ids) },
+    act: { label: "chosen.putBack", run: () => void enableMessages(ids) },
   });
   return true;
 }
 
-async function readAgain(ids: Id[]) {
+async function enableMessages(ids: Id[]) {
   const made = await attempt(() => api.setStates(sid(), ids, { isEnabled: true }));
   if (!made) return;
   recordStep(made.op);
   await refresh();
-  say(made, "notice.marked");
+  notifyEdit(made, "notice.marked");
 }

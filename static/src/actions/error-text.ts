@@ -5,13 +5,13 @@ import { notify } from "../model/page.ts";
 import { ApiError } from "../net/api.ts";
 
 /** Error codes whose server message says more than the code: from a rule, a model server, or about a wrong field. */
-const TELLING = new Set(["invalid", "conflict", "forbidden", "input_refused", "provider_failed"]);
+const SPECIFIC_MESSAGE_CODES = new Set(["invalid", "conflict", "forbidden", "input_refused", "provider_failed"]);
 
 /** Returns whether a hint refers to the API documentation, which does not help users of the page. */
 const isForPrograms = (hint: string) => hint.includes("/api/docs");
 
 /** Returns the text for an error: the page's own in the user's language if there is one, otherwise the server's. */
-export function wordsFor(error: ApiError) {
+export function errorText(error: ApiError) {
   if (error.code === "offline") return { text: t("error.offline"), hint: t("error.offlineHint") };
   const said = sentence(error.message);
   const plainer = optionalText(`reason.${error.details?.reason}`);
@@ -23,7 +23,11 @@ export function wordsFor(error: ApiError) {
   const incident = error.incident ? t("error.incident", { id: error.incident }) : "";
   return {
     text,
-    hint: [own && TELLING.has(error.code) ? said : "", optionalText(`refusalHint.${code}`) || hint, incident]
+    hint: [
+      own && SPECIFIC_MESSAGE_CODES.has(error.code) ? said : "",
+      optionalText(`refusalHint.${code}`) || hint,
+      incident,
+    ]
       .filter(Boolean)
       .join(" "),
   };
@@ -35,7 +39,7 @@ export async function attempt<T>(work: () => Promise<T>): Promise<T | undefined>
     return await work();
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    notify({ tone: "error", ...wordsFor(error) });
+    notify({ tone: "error", ...errorText(error) });
     return undefined;
   }
 }

@@ -6,40 +6,40 @@ import { displayScripts } from "../net/presets.ts";
 import type { Id } from "../lib/wire.d.ts";
 
 /** The session of the last request, and what its scripts depend on, if known. */
-let asked: { sid: Id; on: string | null } | null = null;
+let lastRequest: { sid: Id; on: string | null } | null = null;
 /** Number of the last request; only its answer is used. */
-let question = 0;
-let loaded: Promise<typeof import("./scripting.ts") | null> | null = null;
+let requestNumber = 0;
+let runnerModule: Promise<typeof import("./display-script-runner.ts") | null> | null = null;
 
 /**
  * Updates the scripts for a session.
  * @param sid null: no session is open
  * @param on what the scripts depend on; null: not known yet
  */
-export async function followScripts(sid: Id | null, on: string | null) {
-  const before = asked;
+export async function updateDisplayScripts(sid: Id | null, on: string | null) {
+  const before = lastRequest;
   if (sid !== null && before?.sid === sid && (before.on === null || before.on === on)) return void (before.on ??= on);
-  asked = sid === null ? null : { sid, on };
-  const mine = ++question;
+  lastRequest = sid === null ? null : { sid, on };
+  const mine = ++requestNumber;
   // Scripts of another session stop before anything is known of this one.
-  if (loaded && before?.sid !== sid) (await loaded)?.stopScripts(true);
+  if (runnerModule && before?.sid !== sid) (await runnerModule)?.stopScripts(true);
   if (sid === null) return;
-  const found = await displayScripts(sid).catch(quietly);
-  if (!found || mine !== question || (found.items.length === 0 && !loaded)) return;
-  const module = await (loaded ??= import("./scripting.ts").catch(forget));
-  if (!module || mine !== question) return;
+  const found = await displayScripts(sid).catch(ignoreServerErrors);
+  if (!found || mine !== requestNumber || (found.items.length === 0 && !runnerModule)) return;
+  const module = await (runnerModule ??= import("./display-script-runner.ts").catch(forgetModule));
+  if (!module || mine !== requestNumber) return;
   if (found.items.length === 0) module.stopScripts(false);
-  else module.useScripts(sid, found);
+  else module.startScripts(sid, found);
 }
 
 /** Lets the next request load the module again. */
-function forget(error: unknown) {
-  loaded = null;
+function forgetModule(error: unknown) {
+  runnerModule = null;
   return ignoreFetchFailure(error);
 }
 
 /** Ignores errors of the server. Texts are then shown as they are. */
-function quietly(error: unknown) {
+function ignoreServerErrors(error: unknown) {
   if (!(error instanceof ApiError)) throw error;
   return null;
 }

@@ -6,21 +6,21 @@ import { session as readSession } from "../net/api.ts";
 import * as api from "../net/session-plugins.ts";
 import { plugin, plugins } from "../net/workshop.ts";
 import { register } from "./commands.ts";
-import { attempt } from "./failure.ts";
-import { hear, readShown, refresh } from "./follow.ts";
+import { attempt } from "./error-text.ts";
+import { onFrame, refreshDisplay, refresh } from "./session-sync.ts";
 import type { Failure, PluginChoice, PluginInfo } from "../lib/wire.d.ts";
 
 /** Reads all plugins, and the choices of the open session. */
-export async function readRules() {
+export async function readSessionPlugins() {
   const open = store.session.peek();
   const [all, now] = await Promise.all([plugins(), open ? readSession(open.id) : null]);
   return { all, chosen: now?.plugins ?? [] };
 }
 
 /** Reads a plugin with its settings; null if that fails. */
-export const readSettings = (id: string) => plugin(id).catch(() => null);
+export const readPluginSettings = (id: string) => plugin(id).catch(() => null);
 
-const spelled = (list: PluginChoice[] | undefined) =>
+const sortedJson = (list: PluginChoice[] | undefined) =>
   JSON.stringify(
     (list ?? []).map(({ id, enabled = true, config = {}, grants = [] }) => [
       id,
@@ -34,11 +34,14 @@ const spelled = (list: PluginChoice[] | undefined) =>
  * Sets the plugins of the open session, unless somebody else changed them since they were read.
  * @returns probable mistakes in the settings, which do not stop them from working
  */
-export const keepRules = (wanted: PluginChoice[], was: PluginChoice[]): Promise<Failure[] | "changed" | undefined> =>
+export const saveSessionPlugins = (
+  wanted: PluginChoice[],
+  was: PluginChoice[],
+): Promise<Failure[] | "changed" | undefined> =>
   attempt(async () => {
     const sid = store.session.peek()?.id ?? "";
     const now = await readSession(sid);
-    if (spelled(now.plugins) !== spelled(was)) return "changed";
+    if (sortedJson(now.plugins) !== sortedJson(was)) return "changed";
     const { plugins: kept, problems } = await api.setPlugins(sid, wanted);
     if (store.session.peek()?.id === sid) store.updateSession({ plugins: kept });
     await refresh();
@@ -46,7 +49,7 @@ export const keepRules = (wanted: PluginChoice[], was: PluginChoice[]): Promise<
   });
 
 /** Sets the values model of the open session. */
-export async function keepValuesBy(model: string | null) {
+export async function setValuesModel(model: string | null) {
   const open = store.session.peek();
   const changed = open && (await attempt(() => api.setValuesModel(open.id, model)));
   if (changed && store.session.peek()?.id === changed.id)
@@ -56,11 +59,11 @@ export async function keepValuesBy(model: string | null) {
 // Permissions that new code asks for and the session has not granted
 
 /** Returns the permissions of a plugin that were neither granted nor deliberately refused. */
-const wantsMore = ({ permissions = [] }: PluginInfo, { grants = [], refused = [] }: PluginChoice) =>
+const missingPermissions = ({ permissions = [] }: PluginInfo, { grants = [], refused = [] }: PluginChoice) =>
   permissions.filter(({ name }) => !grants.includes(name) && !refused.includes(name));
 
 /** Returns the choices with the permissions that the user saw and did not grant, so that nobody is asked again. */
-export const withRefused = (all: PluginInfo[], wanted: PluginChoice[]): PluginChoice[] =>
+export const withRefusedPermissions = (all: PluginInfo[], wanted: PluginChoice[]): PluginChoice[] =>
   wanted.map((choice) => {
     const asked = (all.find(({ id }) => id === choice.id)?.permissions ?? []).map(({ name }) => name);
     const { grants = asked } = choice;
@@ -70,12 +73,12 @@ export const withRefused = (all: PluginInfo[], wanted: PluginChoice[]): PluginCh
 const isAnyPlaying = (ids: string[]) =>
   (store.session.peek()?.plugins ?? []).some(({ id, enabled = true }) => enabled && ids.includes(id));
 
-hear((frame) => {
-  if (frame.type === "plugins.changed" && isAnyPlaying(frame.ids)) void readShown().then(askForMore);
+onFrame((frame) => {
+  if (frame.type === "plugins.changed" && isAnyPlaying(frame.ids)) void refreshDisplay().then(askForPermissions);
 });
 
 /** Shows a notice if the code of an active plugin asks for more than the session grants. Read errors are ignored. */
-export async function askForMore() {
+export async function askForPermissions() {
   const open = store.session.peek();
   const playing = (open?.plugins ?? []).filter(({ enabled = true }) => enabled);
   if (!open || playing.length === 0 || dialog.peek()?.kind === "rules") return;
@@ -83,7 +86,7 @@ export async function askForMore() {
   if (store.session.peek()?.id !== open.id) return;
   const asking = playing.flatMap((choice) => {
     const info = all.find(({ id }) => id === choice.id);
-    return info && wantsMore(info, choice).length > 0 ? [info.title || info.id] : [];
+    return info && missingPermissions(info, choice).length > 0 ? [info.title || info.id] : [];
   });
   if (asking.length === 0) return;
   // The strings are loaded with the dialog, which may not have been opened yet.

@@ -11,24 +11,24 @@ import * as api from "../net/api.ts";
 import { isLinear } from "../tree/shown-branch.ts";
 import { newestLeaf } from "./branches.ts";
 import { always, register } from "./commands.ts";
-import { attempt } from "./failure.ts";
-import { refresh, sid, visit } from "./follow.ts";
-import { navigate } from "./travel.ts";
+import { attempt } from "./error-text.ts";
+import { refresh, sid, moveHead } from "./session-sync.ts";
+import { navigate } from "./navigation.ts";
 import type { ChatNode, NodeState } from "../lib/wire.d.ts";
 
 /** Returns whether a model reads the session. A narrator plugin does not read the messages. */
-export const isRead = () => !store.session.value?.model?.startsWith("plugin:");
+export const isReadByModel = () => !store.session.value?.model?.startsWith("plugin:");
 
-export const isThere = (node: ChatNode | null) => node?.status === "complete" && node.kind !== "change";
+export const isCompleteMessage = (node: ChatNode | null) => node?.status === "complete" && node.kind !== "change";
 
 /**
  * Returns whether a message can be rearranged: the page shows the current branch of the tree, neither another branch
  * nor the linear view.
  */
 export const canArrange = (node: ChatNode | null) =>
-  isThere(node) && store.viewedLeaf.value === null && !isLinear.value;
+  isCompleteMessage(node) && store.viewedLeaf.value === null && !isLinear.value;
 
-async function setState(node: ChatNode | null, state: Omit<NodeState, "id">) {
+async function setMessageState(node: ChatNode | null, state: Omit<NodeState, "id">) {
   const made = node && (await attempt(() => api.setState(sid(), node.id, state)));
   if (!made) return;
   recordStep(made.op);
@@ -52,8 +52,8 @@ register({
   scope: "message",
   keys: ["x"],
   inTree: always,
-  enabled: ({ node }) => canArrange(node) && node?.isEnabled !== false && isRead(),
-  run: ({ node }) => setState(node, { isEnabled: false }),
+  enabled: ({ node }) => canArrange(node) && node?.isEnabled !== false && isReadByModel(),
+  run: ({ node }) => setMessageState(node, { isEnabled: false }),
 });
 
 register({
@@ -64,7 +64,7 @@ register({
   keys: ["x"],
   inTree: always,
   enabled: ({ node }) => canArrange(node) && node?.isEnabled === false,
-  run: ({ node }) => setState(node, { isEnabled: true }),
+  run: ({ node }) => setMessageState(node, { isEnabled: true }),
 });
 
 register({
@@ -74,7 +74,7 @@ register({
   scope: "message",
   enabled: ({ node }) =>
     canArrange(node) && node?.effects !== "muted" && (deltaOf(node?.id ?? "")?.operations?.length ?? 0) > 0,
-  run: ({ node }) => setState(node, { effects: "muted" }),
+  run: ({ node }) => setMessageState(node, { effects: "muted" }),
 });
 
 register({
@@ -83,7 +83,7 @@ register({
   icon: "world",
   scope: "message",
   enabled: ({ node }) => canArrange(node) && node?.effects === "muted",
-  run: ({ node }) => setState(node, { effects: "on" }),
+  run: ({ node }) => setMessageState(node, { effects: "on" }),
 });
 
 /**
@@ -91,7 +91,7 @@ register({
  * @param stars number of stars; 0 or the current rating removes it
  */
 export const rate = (node: ChatNode, stars: number) =>
-  setState(node, { rating: stars === 0 || stars === node.metadata?.rating ? null : stars });
+  setMessageState(node, { rating: stars === 0 || stars === node.metadata?.rating ? null : stars });
 
 register({
   id: "message.rate",
@@ -99,7 +99,7 @@ register({
   icon: "star",
   scope: "message",
   keys: ["1", "2", "3", "4", "5", "0"],
-  enabled: ({ node }) => isThere(node),
+  enabled: ({ node }) => isCompleteMessage(node),
   run: ({ node, key }) => node && rate(node, Number(key)),
 });
 
@@ -109,7 +109,7 @@ register({
   icon: "link",
   scope: "message",
   keys: ["l"],
-  enabled: ({ node }) => isThere(node),
+  enabled: ({ node }) => isCompleteMessage(node),
   run: async ({ node }) => {
     if (node && (await copyText(`${location.origin}/s/${sid()}/${node.id}`)))
       notify({ tone: "quiet", text: t("notice.linkCopied") });
@@ -121,9 +121,9 @@ register({
   label: "command.setCurrent",
   icon: "here",
   scope: "message",
-  enabled: ({ node }) => isThere(node) && store.viewedLeaf.value !== null && !isLinear.value,
+  enabled: ({ node }) => isCompleteMessage(node) && store.viewedLeaf.value !== null && !isLinear.value,
   run: async ({ node }) => {
-    if (node && (await visit(node.id, true))) navigate(`/s/${sid()}`, true);
+    if (node && (await moveHead(node.id, true))) navigate(`/s/${sid()}`, true);
   },
 });
 
@@ -134,7 +134,7 @@ async function switchMode() {
   if (leaf === undefined || !(await attempt(() => api.changeSession(sid(), { mode })))) return;
   store.updateSession({ mode });
   // The linear view shows the branch that grew last.
-  if (leaf && leaf !== store.head.peek()) await visit(leaf, true);
+  if (leaf && leaf !== store.head.peek()) await moveHead(leaf, true);
   else await refresh();
   notify({ tone: "quiet", text: t(mode === "linear" ? "notice.linear" : "notice.tree") });
 }

@@ -2,12 +2,12 @@
 import { notify } from "../model/page.ts";
 import { ApiError } from "../net/api.ts";
 import * as api from "../net/arrange.ts";
-import { attempt, wordsFor } from "./failure.ts";
-import { hear, sid } from "./follow.ts";
+import { attempt, errorText } from "./error-text.ts";
+import { onFrame, sid } from "./session-sync.ts";
 import type { Draft, DraftPiece, Id } from "../lib/wire.d.ts";
 
 /** The progress of a draft. `place`: position in the queue while it waits. */
-export interface Growing {
+export interface DraftProgress {
   text: string;
   status: Draft["status"];
   place: number;
@@ -18,12 +18,12 @@ export interface Growing {
  * @param grown gets the whole text each time it grows, and at the end
  * @returns a function that stops the draft; the text so far stays
  */
-export function follow(ask: () => Promise<{ draftId: Id }>, grown: (now: Growing) => void): () => void {
+export function startDraft(ask: () => Promise<{ draftId: Id }>, grown: (now: DraftProgress) => void): () => void {
   const at = sid();
   let id = null as Id | null;
   let text = "";
   let isOver = false;
-  const deaf = hear((frame) => {
+  const deaf = onFrame((frame) => {
     if (frame.type === "hello") void catchUp();
     if (frame.type === "draft.updated" && frame.id === id) heard(frame);
   });
@@ -37,7 +37,7 @@ export function follow(ask: () => Promise<{ draftId: Id }>, grown: (now: Growing
     text = whole;
     if (status === "done" || status === "error") end();
     grown({ text, status, place: queuePosition ?? 1 });
-    if (error) notify({ tone: "error", ...wordsFor(new ApiError(502, error)) });
+    if (error) notify({ tone: "error", ...errorText(new ApiError(502, error)) });
   }
 
   function heard(piece: DraftPiece) {

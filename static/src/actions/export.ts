@@ -3,35 +3,36 @@ import { download } from "../lib/download.ts";
 import { openDialog } from "../model/page.ts";
 import * as store from "../model/session-store.ts";
 import * as api from "../net/transfers.ts";
-import { isThere } from "./arrange.ts";
+import { isCompleteMessage } from "./message-state.ts";
 import { register } from "./commands.ts";
 import type { Id } from "../lib/wire.d.ts";
 import type { ExportFormat } from "../net/transfers.ts";
 
-export const takeAlong = (sid: Id, how?: { format?: ExportFormat; leaf?: Id }) => download(api.sessionFile(sid, how));
+export const exportSession = (sid: Id, how?: { format?: ExportFormat; leaf?: Id }) =>
+  download(api.sessionFile(sid, how));
 
 /**
  * Opens the dialog for the format of an export.
  * @param leaf the end of the branch; null: HEAD
  */
-export const askForm = (sid: Id, title: string, leaf: Id | null = null) =>
+export const openExportDialog = (sid: Id, title: string, leaf: Id | null = null) =>
   openDialog({ kind: "takeout", sid, title, leaf });
 
 /** Calls a function with the open session. */
-function withStory(act: (sid: Id, title: string) => void) {
+function withOpenSession(act: (sid: Id, title: string) => void) {
   const open = store.session.peek();
   if (open) act(open.id, open.title);
 }
 
-const isOpen = () => store.session.value !== null;
+const isSessionOpen = () => store.session.value !== null;
 
 register({
   id: "session.export",
   label: "command.export",
   icon: "download",
   scope: "page",
-  enabled: isOpen,
-  run: () => withStory((sid) => takeAlong(sid)),
+  enabled: isSessionOpen,
+  run: () => withOpenSession((sid) => exportSession(sid)),
 });
 
 register({
@@ -39,8 +40,8 @@ register({
   label: "command.exportAs",
   icon: "download",
   scope: "page",
-  enabled: isOpen,
-  run: () => withStory((sid, title) => askForm(sid, title)),
+  enabled: isSessionOpen,
+  run: () => withOpenSession((sid, title) => openExportDialog(sid, title)),
 });
 
 register({
@@ -48,8 +49,8 @@ register({
   label: "command.exportHere",
   icon: "download",
   scope: "message",
-  enabled: ({ node }) => isThere(node),
-  run: ({ node }) => node && withStory((sid, title) => askForm(sid, title, node.id)),
+  enabled: ({ node }) => isCompleteMessage(node),
+  run: ({ node }) => node && withOpenSession((sid, title) => openExportDialog(sid, title, node.id)),
 });
 
 register({
