@@ -40,12 +40,12 @@ addEventListener(
   { capture: true },
 );
 /** Whether everything that keys can do is loaded. */
-let isWhole = false;
+let areKeysLoaded = false;
 
 addEventListener("keydown", (event) => {
   const node = peekNode(messageOf(event.target));
   // A key pressed before everything is loaded runs its command after loading.
-  if (!runKeys(event, node) && !isWhole) void loadAhead().then(() => runKeys(event, node));
+  if (!runKeys(event, node) && !areKeysLoaded) void loadAhead().then(() => runKeys(event, node));
 });
 
 // The code must not stay in the history or in the visible address.
@@ -56,8 +56,8 @@ if (isPairing) {
   setRoute("/");
 }
 // The server sends the page for unknown addresses too.
-const isAnywhere = /^\/(s\/.*|settings)?$/.test(location.pathname);
-if (!isAnywhere) history.replaceState(null, "", "/");
+const isPageAddress = /^\/(s\/.*|settings)?$/.test(location.pathname);
+if (!isPageAddress) history.replaceState(null, "", "/");
 setOnOfflineCopy(setOfflineCopyAt);
 setOnRefused(() => requirePairing(code));
 
@@ -70,7 +70,7 @@ await me().then(
   () => null,
 );
 
-if (!isAnywhere) notify({ tone: "quiet", stays: true, text: t("page.nowhere") });
+if (!isPageAddress) notify({ tone: "quiet", stays: true, text: t("page.nowhere") });
 
 // A session's WebSocket reports when this device was removed. Elsewhere, the page asks when the user comes back to it.
 document.addEventListener("visibilitychange", () => {
@@ -79,7 +79,7 @@ document.addEventListener("visibilitychange", () => {
 });
 
 /** The session that the user was in. */
-let wasIn: string | null = null;
+let lastSession: string | null = null;
 
 effect(() => {
   const to = route.value;
@@ -89,18 +89,18 @@ effect(() => {
     void followRoute(to);
     // Opening the tree or a message of the same session does not count as coming from elsewhere.
     const isIn = to.page === "story" ? to.sid : null;
-    if (isIn === null || isIn !== wasIn) void readLibrary();
-    wasIn = isIn;
+    if (isIn === null || isIn !== lastSession) void readLibrary();
+    lastSession = isIn;
     if (to.page !== "story") void readModelsAndPlugins();
   });
 });
 
-let wasInWorld = false;
+let wasWorldRead = false;
 
 /** Reads the state at a node. Its module is loaded with the first session, not with the first page. */
 async function followWorld(nid: string | null) {
-  if (!nid && !wasInWorld) return;
-  wasInWorld = true;
+  if (!nid && !wasWorldRead) return;
+  wasWorldRead = true;
   const world = await import("./actions/world.ts").catch(ignoreFetchFailure);
   await world?.readWorld(nid);
 }
@@ -125,7 +125,7 @@ if (root) {
   root.replaceChildren();
   render(<App />, root);
   setTimeout(async () => {
-    isWhole = await loadAhead();
+    areKeysLoaded = await loadAhead();
     const offline = await import("./net/offline.ts").catch(ignoreFetchFailure);
     await offline?.keepForOffline();
   }, 300);

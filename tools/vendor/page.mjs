@@ -15,8 +15,14 @@ import { rollup } from "rollup";
 /** Parts that load as one, in the order in which they do: the modules they begin with. */
 const PARTS = {
   first: ["main.tsx"],
-  story: ["views/story.tsx"],
-  tools: ["views/world.tsx", "views/way.tsx", "views/story-menu.tsx", "views/message-items.tsx", "views/dialogs.tsx"],
+  story: ["views/session-page.tsx"],
+  tools: [
+    "views/world.tsx",
+    "views/turn-bar.tsx",
+    "views/session-menu.tsx",
+    "views/message-items.tsx",
+    "views/dialogs.tsx",
+  ],
 };
 
 /**

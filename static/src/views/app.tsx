@@ -22,24 +22,24 @@ import {
 } from "../model/page.ts";
 import { loading, online, session } from "../model/session-store.ts";
 import { Library } from "./library.tsx";
-import { CommandButton, Menu, Notices, icon, later } from "./parts.tsx";
+import { CommandButton, Menu, Notices, icon, lazyView } from "./common.tsx";
 import type { Key, Locale } from "../lib/i18n.ts";
 import type { Theme } from "../model/page.ts";
 
 // The first page stays small: the story view and its Markdown code are loaded while the user looks at the page.
-const story = () => import("./story.tsx");
+const story = () => import("./session-page.tsx");
 const dialogs = () => import("./dialogs.tsx");
-const Story = later(() => story().then((module) => module.Story), 6);
-const Settings = later(() => import("./settings.tsx").then((module) => module.Settings), 6);
-const Door = later(() => import("./door.tsx").then((module) => module.Door), 0);
-const StoryMenu = later(() => import("./story-menu.tsx").then((module) => module.StoryMenu), 0);
-const StoryTools = later(() => story().then((module) => module.StoryTools), 0);
+const SessionPage = lazyView(() => story().then((module) => module.SessionPage), 6);
+const Settings = lazyView(() => import("./settings.tsx").then((module) => module.Settings), 6);
+const PairingPage = lazyView(() => import("./pairing.tsx").then((module) => module.PairingPage), 0);
+const SessionMenu = lazyView(() => import("./session-menu.tsx").then((module) => module.SessionMenu), 0);
+const SessionButtons = lazyView(() => story().then((module) => module.SessionButtons), 0);
 /** The tree tab. Its placeholder keeps the column in the bar, so that no other tab moves under a finger. */
-const TreeTab = later(
+const TreeTab = lazyView(
   () => story().then((module) => module.TreeTab),
   () => <span />,
 );
-const OpenDialog = later(() => dialogs().then((module) => module.OpenDialog), 0);
+const OpenDialog = lazyView(() => dialogs().then((module) => module.OpenDialog), 0);
 
 /**
  * Loads the modules that the next click needs, if they are missing.
@@ -47,15 +47,15 @@ const OpenDialog = later(() => dialogs().then((module) => module.OpenDialog), 0)
  */
 export async function loadAhead(): Promise<boolean> {
   const parts = await Promise.all([
-    story().then(({ bringRest }) => bringRest(), ignoreFetchFailure),
-    StoryMenu.bring(),
+    story().then(({ loadRest }) => loadRest(), ignoreFetchFailure),
+    SessionMenu.bring(),
     OpenDialog.bring(),
   ]);
   return !parts.flat().includes(null);
 }
 
 export function App() {
-  if (pairingPrompt.value) return h(Door, pairingPrompt.value);
+  if (pairingPrompt.value) return h(PairingPage, pairingPrompt.value);
   const inStory = route.value.page === "story";
   const isWhole = inStory && loading.value.state !== "failed";
   const place = `${inStory ? "in-story" : "in-library"} ${inTree.value ? "in-tree" : ""}`;
@@ -66,7 +66,7 @@ export function App() {
       <Header />
       <Offline />
       <Notices inDialog={false} />
-      <main>{inStory ? <Story /> : route.value.page === "settings" ? <Settings /> : <Library />}</main>
+      <main>{inStory ? <SessionPage /> : route.value.page === "settings" ? <Settings /> : <Library />}</main>
       <BottomBar />
       {dialog.value && <OpenDialog key={dialogCount} open={dialog.value} />}
       <p class="hidden" aria-live="polite">
@@ -108,7 +108,7 @@ function Header() {
       </button>
       {inStory && session.value && (
         <>
-          <StoryTools />
+          <SessionButtons />
           <span class="wide-only">
             <CommandButton id="page.world" />
           </span>
@@ -136,7 +136,7 @@ function MenuItems() {
           <CommandButton id="session.model" wide />
           <CommandButton id="session.rename" wide />
           <CommandButton id="session.delete" wide />
-          <StoryMenu />
+          <SessionMenu />
           <hr />
         </>
       )}

@@ -20,13 +20,13 @@ import {
 } from "../model/world.ts";
 import { ApiError } from "../net/api.ts";
 import { namesOf } from "../tree/branches.ts";
-import { markDiffering } from "./differing.ts";
+import { highlightDifferences } from "./diff-highlights.ts";
 import { Labels } from "./label.tsx";
-import { Ago, Parting, PartingAt } from "./parting.tsx";
-import { Modal, Waiting, icon } from "./parts.tsx";
-import { Failed, useReading } from "./reading.tsx";
+import { Ago, ForkMessage, LoadedForkMessage } from "./fork-message.tsx";
+import { Modal, LoadingRows, icon } from "./common.tsx";
+import { QueryError, useQuery } from "./use-query.tsx";
 import { reasonsOf } from "./reasons.ts";
-import { Text } from "./run.tsx";
+import { Text } from "./run-chooser.tsx";
 import { Withheld, secretMark } from "./secret.tsx";
 import type { Branch, ChatNode, Diff, DiffSide, Difference, Id, Json } from "../lib/wire.d.ts";
 
@@ -63,7 +63,7 @@ export function Branches() {
       <div class="stash">
         <p class="aside">{t("branches.text")}</p>
         {list.value === null ? (
-          <Waiting rows={3} />
+          <LoadingRows rows={3} />
         ) : (
           <ul>
             {list.value.map((branch) => (
@@ -150,7 +150,7 @@ function Row({
             <span>
               {t("library.turns", { n: turns })} · <Ago timestamp={timestamp} />
             </span>
-            <Parting node={parting} />
+            <ForkMessage node={parting} />
           </p>
         </div>
         {!isTrunk && status === "complete" && (
@@ -174,13 +174,13 @@ export const Compare = ({ from, to }: { from: Id; to: Id }) => (
 
 /** The differences between two branches. */
 export function Comparison({ from, to }: { from: Id; to: Id }) {
-  const known = useReading(() => readDiff(from, to), `${from} ${to}`);
+  const known = useQuery(() => readDiff(from, to), `${from} ${to}`);
   return (
     <div class="compare">
       {known === null ? (
-        <Waiting rows={4} />
+        <LoadingRows rows={4} />
       ) : known instanceof ApiError ? (
-        <Failed error={known} />
+        <QueryError error={known} />
       ) : (
         <Sides diff={known} />
       )}
@@ -190,11 +190,11 @@ export function Comparison({ from, to }: { from: Id; to: Id }) {
 
 function Sides({ diff }: { diff: Diff }) {
   const box = useRef<HTMLDivElement | null>(null);
-  useEffect(() => markDiffering(box.current), [diff, locale.value]);
+  useEffect(() => highlightDifferences(box.current), [diff, locale.value]);
   return (
     <>
       <p class="aside">
-        <PartingAt nid={diff.ancestorId} />
+        <LoadedForkMessage nid={diff.ancestorId} />
       </p>
       <div class="sides" ref={box}>
         <Side side={diff.from} n={1} isOther={diff.to.leafId === head.value} />
@@ -202,7 +202,7 @@ function Sides({ diff }: { diff: Diff }) {
       </div>
       <section>
         <h3>{t("compare.world")}</h3>
-        {diff.world.length === 0 ? <p class="aside">{t("compare.same")}</p> : <Worlds world={diff.world} />}
+        {diff.world.length === 0 ? <p class="aside">{t("compare.same")}</p> : <ValueDifferences world={diff.world} />}
       </section>
     </>
   );
@@ -262,7 +262,7 @@ const kindOf = ({ from, to }: Difference) => (from === undefined ? "added" : to 
 const SIDES = ["from", "to"] as const;
 
 /** Removes hidden values from a difference; null if nothing visible is left. */
-function seenDifference({ path, from, to, operations }: Difference): Difference | null {
+function visibleDifference({ path, from, to, operations }: Difference): Difference | null {
   const seen = visibleChange({
     path,
     ...(from !== undefined && { before: from }),
@@ -279,8 +279,8 @@ function seenDifference({ path, from, to, operations }: Difference): Difference 
   );
 }
 
-function Worlds({ world: all }: { world: Difference[] }) {
-  const world = all.map(seenDifference).filter(isNotNull);
+function ValueDifferences({ world: all }: { world: Difference[] }) {
+  const world = all.map(visibleDifference).filter(isNotNull);
   const value = (path: string, it: Json | undefined) => {
     if (it === undefined) return <span class="aside">{t("compare.notThere")}</span>;
     if (typeof it === "boolean") return t(it ? "yes" : "no");

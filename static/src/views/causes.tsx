@@ -3,7 +3,7 @@ import { Fragment, h } from "../../vendor/preact.js";
 import { addEnglish, t, optionalText } from "../lib/i18n.ts";
 import words from "../lib/strings/en-why.ts";
 import { groups } from "../model/world.ts";
-import { spelledOut } from "./deeds.tsx";
+import { operationText } from "./operations.tsx";
 import type { Cause } from "../lib/causes.ts";
 import type { RuleRun } from "../lib/wire.d.ts";
 
@@ -16,7 +16,7 @@ const TOOL = "tool_";
 export const isTool = ({ hook }: RuleRun) => hook.startsWith(TOOL);
 
 /** Returns in words what a plugin call was for. */
-export function deedOf(run: RuleRun) {
+export function callPurpose(run: RuleRun) {
   const { hook, because = "" } = run;
   if (isTool(run)) return t("hook.tool", { name: hook.slice(TOOL.length) });
   return optionalText(`hook.${hook.split(":")[0]}`, { why: because });
@@ -31,7 +31,7 @@ export function CauseLine({ cause: { operation, run } }: { cause: Cause }) {
   return (
     <li>
       <b>{who}</b>
-      {run && <> · {deedOf(run)}</>}
+      {run && <> · {callPurpose(run)}</>}
       {why && (
         <>
           {" "}
@@ -39,7 +39,7 @@ export function CauseLine({ cause: { operation, run } }: { cause: Cause }) {
         </>
       )}{" "}
       <small>
-        <code>{spelledOut(operation)}</code>
+        <code>{operationText(operation)}</code>
         {rule ? (
           <>
             {" "}

@@ -8,7 +8,7 @@ import { deltaOf } from "../model/deltas.ts";
 import { nodeOf } from "../model/session-store.ts";
 import { labelOf, valueText, rows, visibleDelta } from "../model/world.ts";
 import { answeredMessage, changeNodesAfter, isAnswered } from "../tree/shown-branch.ts";
-import { icon } from "./parts.tsx";
+import { icon } from "./common.tsx";
 import { secretMark } from "./secret.tsx";
 import type { Turn } from "../lib/schema.ts";
 import type { ChatNode, Delta, Id, Json, Operation, Roll } from "../lib/wire.d.ts";
@@ -62,16 +62,16 @@ function visible(deltas: Delta[]) {
  * Returns the operations that a message with muted effects asked for. There are no changes to show, because none was
  * applied.
  */
-function uncounted(id: Id | null) {
+function mutedOperations(id: Id | null) {
   if (nodeOf(id)?.effects !== "muted") return [];
   const delta = deltaOf(id ?? "");
   const asked = (delta ? (visibleDelta(delta).operations ?? []) : []).filter((one) => (one.in ?? "vars") === "vars");
   return asked
-    .map((one) => ({ path: one.path, label: labelOf(one.path), words: wishOf(one) }))
+    .map((one) => ({ path: one.path, label: labelOf(one.path), words: requestedOperation(one) }))
     .filter(({ label }) => label !== null);
 }
 
-function wishOf({ op, path, value }: Operation) {
+function requestedOperation({ op, path, value }: Operation) {
   if (op === "add" && typeof value === "number") return signed(value);
   if (op === "append") return `+ ${compactJson(value)}`;
   if (op === "take") return `− ${compactJson(value)}`;
@@ -98,7 +98,7 @@ export function TurnChanges({ nid }: { nid: Id }) {
   const asked = answeredMessage(nid);
   const turn = isAnswered(nid) ? [] : [asked, nid].map((id) => (id ? deltaOf(id) : null));
   const { rolls, changes } = visible(turn.filter((delta) => delta !== null));
-  const without = isAnswered(nid) ? [] : [...uncounted(asked), ...uncounted(nid)];
+  const without = isAnswered(nid) ? [] : [...mutedOperations(asked), ...mutedOperations(nid)];
   return (
     <>
       {rolls.length + changes.length + without.length > 0 && (
@@ -120,21 +120,21 @@ export function TurnChanges({ nid }: { nid: Id }) {
         </ul>
       )}
       {changeNodesAfter(nid).map((id) => (
-        <ByHand key={id} id={id} />
+        <ManualChange key={id} id={id} />
       ))}
     </>
   );
 }
 
 /** Returns whether a user made the change. Other changes come with new rules. */
-export const isByHand = (delta: Delta) => (delta.operations ?? []).some(({ by }) => by === "user");
+export const isManualChange = (delta: Delta) => (delta.operations ?? []).some(({ by }) => by === "user");
 
 /** Returns the title of a change node between two messages. */
-export const besideTitle = (node: ChatNode | null, delta: Delta) =>
-  t(isByHand(delta) ? "change.byHand" : node?.metadata?.answers ? "change.answer" : "change.rules");
+export const changeNodeTitle = (node: ChatNode | null, delta: Delta) =>
+  t(isManualChange(delta) ? "change.byHand" : node?.metadata?.answers ? "change.answer" : "change.rules");
 
 /** A manual change. It is a node of its own but no message. */
-function ByHand({ id }: { id: Id }) {
+function ManualChange({ id }: { id: Id }) {
   const node = nodeOf(id);
   const delta = deltaOf(id);
   if (!node || !delta) return null;
@@ -143,7 +143,7 @@ function ByHand({ id }: { id: Id }) {
   return (
     <div class="by-hand">
       {icon("edit")}
-      <span>{besideTitle(node, delta)}</span>
+      <span>{changeNodeTitle(node, delta)}</span>
       <time datetime={node.timestamp}>{clock(node.timestamp)}</time>
       <ul>
         {changes.map(({ change, label }) => (

@@ -7,8 +7,8 @@ import words from "../lib/strings/en-cards.ts";
 import outside from "../lib/strings/en-outside.ts";
 import { imagePermissionOf } from "../model/remote-images.ts";
 import { openDialog } from "../model/page.ts";
-import { CardRules } from "./card-rules.tsx";
-import { Avatar, Modal, Waiting, icon } from "./parts.tsx";
+import { EmbeddedPluginDialog } from "./embedded-plugin.tsx";
+import { Avatar, Modal, LoadingRows, icon } from "./common.tsx";
 import type { Signal } from "../../vendor/preact.js";
 import type { FullCharacter } from "../lib/wire.d.ts";
 
@@ -45,7 +45,7 @@ export function EditCharacter({ characterId }: { characterId: string }) {
     </Modal>
   ) : (
     <Modal title={title}>
-      <Waiting rows={4} />
+      <LoadingRows rows={4} />
     </Modal>
   );
 }
@@ -99,8 +99,8 @@ function Form({ character }: { character: FullCharacter }) {
         <summary>{t("character.more")}</summary>
         {MORE.map(field)}
       </details>
-      <Outside characterId={character.id} />
-      <CardRules characterId={character.id} />
+      <ImagePermissionField characterId={character.id} />
+      <EmbeddedPluginDialog characterId={character.id} />
       <div class="actions">
         <button type="button" onClick={() => openDialog(null)}>
           {t("cancel")}
@@ -120,7 +120,7 @@ const ANSWERS: [name: "ask" | "yes" | "no", allowed: boolean | null][] = [
   ["no", false],
 ];
 
-function Outside({ characterId }: { characterId: string }) {
+function ImagePermissionField({ characterId }: { characterId: string }) {
   const allowed = imagePermissionOf(characterId).value.allowed ?? null;
   return (
     <label>

@@ -12,7 +12,7 @@ import {
   changeCharacterFilter,
   characterFilter,
 } from "../model/character-list.ts";
-import { Blank, icon } from "./parts.tsx";
+import { EmptyState, icon } from "./common.tsx";
 import type { VNode } from "../../vendor/preact.js";
 import type { Character } from "../lib/wire.d.ts";
 
@@ -86,11 +86,11 @@ export function Characters({ all, card }: { all: Character[]; card: (character: 
         {t("shelf.count", { n: found.length })}
       </p>
       {found.length === 0 ? (
-        <Blank symbol="search" title={t("shelf.none")} hint={t("shelf.noneHint")}>
+        <EmptyState symbol="search" title={t("shelf.none")} hint={t("shelf.noneHint")}>
           <button type="button" onClick={clear}>
             {t("shelf.clear")}
           </button>
-        </Blank>
+        </EmptyState>
       ) : (
         <Window found={found} card={card} />
       )}

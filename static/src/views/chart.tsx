@@ -5,9 +5,9 @@ import { UPlot } from "../../vendor/uplot.js";
 import { columnsOf, reachOf, valueOn } from "../lib/chart.ts";
 import { t } from "../lib/i18n.ts";
 import { compactJson } from "../lib/text.ts";
-import { icon } from "./parts.tsx";
+import { icon } from "./common.tsx";
 import type { Row } from "../lib/schema.ts";
-import type { Drawn } from "./plot.tsx";
+import type { DrawnLine } from "./value-chart.tsx";
 import type uPlot from "uplot";
 
 const TALL = 240;
@@ -27,7 +27,7 @@ export const SHAPES = [
   "M-1.5 -5h3v3.5h3.5v3h-3.5v3.5h-3v-3.5h-3.5v-3h3.5z",
 ];
 
-export function Chart({ lines, row }: { lines: Drawn[]; row: Row }) {
+export function Chart({ lines, row }: { lines: DrawnLine[]; row: Row }) {
   const box = useRef<HTMLDivElement | null>(null);
   const plot = useRef<uPlot | null>(null);
   const pointed = useSignal<number | null>(null);
@@ -82,7 +82,7 @@ export function Chart({ lines, row }: { lines: Drawn[]; row: Row }) {
 }
 
 /** The values of the lines at the turn under the pointer. */
-const At = ({ turn, lines }: { turn: number; lines: Drawn[] }) => (
+const At = ({ turn, lines }: { turn: number; lines: DrawnLine[] }) => (
   <>
     <strong>{t("plot.turn", { n: turn })}</strong>
     {lines.map(({ n, points }) => (
@@ -93,7 +93,7 @@ const At = ({ turn, lines }: { turn: number; lines: Drawn[] }) => (
   </>
 );
 
-function optionsOf(lines: Drawn[], row: Row, place: HTMLElement): uPlot.Options {
+function optionsOf(lines: DrawnLine[], row: Row, place: HTMLElement): uPlot.Options {
   const { color, borderTopColor, font } = getComputedStyle(place);
   const axis = { stroke: color, font, grid: { stroke: borderTopColor, width: 1 }, ticks: { show: false } };
   const stepped = UPlot.paths.stepped?.({ align: 1 });
@@ -130,7 +130,7 @@ function toneOf(place: HTMLElement, n: number) {
   return tone ? getComputedStyle(tone).color : "";
 }
 
-function drawSigns(made: uPlot, lines: Drawn[], place: HTMLElement) {
+function drawSigns(made: uPlot, lines: DrawnLine[], place: HTMLElement) {
   const { ctx, scales } = made;
   const [first, last] = [scales.x?.min ?? 0, scales.x?.max ?? 0];
   const style = getComputedStyle(place);

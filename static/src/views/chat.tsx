@@ -44,22 +44,22 @@ import { hasTurnBar } from "../tree/turns.ts";
 import { Composer } from "./composer.tsx";
 import { dropOn } from "./drag.ts";
 import { Message } from "./message.tsx";
-import { Blank, CommandButton, Waiting, icon, later } from "./parts.tsx";
+import { EmptyState, CommandButton, LoadingRows, icon, lazyView } from "./common.tsx";
 import type { Id, TrashItem } from "../lib/wire.d.ts";
 import type { SummaryFold } from "../tree/summary-folds.ts";
 import type { ApiError } from "../net/api.ts";
 
 /** Maximum number of messages in the page. The window moves by STEP when the scroll position comes near its end. */
-const MAX = 80;
+const MAX_IN_PAGE = 80;
 /** Number of messages in the first render. The ones above follow after it. */
-const FEW = 12;
+const FIRST_RENDERED = 12;
 const STEP = 30;
 const NEAR = 900;
 const AT_END = 40;
 
 /** The path bar. Its placeholder keeps the space, so that nothing moves under a finger when it is loaded. */
-const Way = later(
-  () => import("./way.tsx").then((module) => module.Way),
+const TurnBar = lazyView(
+  () => import("./turn-bar.tsx").then((module) => module.TurnBar),
   () => (hasTurnBar() ? <div class="way" /> : null),
 );
 
@@ -75,18 +75,18 @@ export function Chat() {
       <section class="chat">
         <div class="scroller">
           <div class="column">
-            <Waiting rows={6} />
+            <LoadingRows rows={6} />
           </div>
         </div>
       </section>
     );
   const bar =
     viewedLeaf.value !== null ? (
-      <PeekBar />
+      <ViewingBar />
     ) : moving.value !== null ? (
       <MovingBar />
     ) : selectedIds.value !== null ? (
-      <ChosenBar />
+      <SelectionBar />
     ) : (
       <Composer key={at.id} />
     );
@@ -95,8 +95,8 @@ export function Chat() {
       class={`chat ${moving.value ? "is-moving" : selectedIds.value ? "is-choosing" : ""}`}
       aria-label={at.title}
     >
-      <Way />
-      <Line key={at.id} />
+      <TurnBar />
+      <Branch key={at.id} />
       {bar}
     </section>
   );
@@ -110,7 +110,7 @@ function Unreadable({ error }: { error: ApiError }) {
     route.value.page === "story" && void openSession(route.value.sid).then(() => followRoute(route.value));
   return (
     <section class="chat">
-      <Blank symbol="warning" title={words.text} hint={words.hint} whole>
+      <EmptyState symbol="warning" title={words.text} hint={words.hint} whole>
         <div class="actions">
           <button type="button" class={isGone ? "primary" : ""} onClick={() => navigate("/")}>
             {icon("book")}
@@ -122,7 +122,7 @@ function Unreadable({ error }: { error: ApiError }) {
             </button>
           )}
         </div>
-      </Blank>
+      </EmptyState>
     </section>
   );
 }
@@ -131,7 +131,7 @@ function Unreadable({ error }: { error: ApiError }) {
 function InTrash({ item: { id, name, until } }: { item: TrashItem }) {
   return (
     <section class="chat">
-      <Blank
+      <EmptyState
         symbol="trash"
         title={t("notice.trashed", { name })}
         hint={t("story.trashedHint", { when: moment(until) })}
@@ -148,7 +148,7 @@ function InTrash({ item: { id, name, until } }: { item: TrashItem }) {
             <span>{t("command.restore")}</span>
           </button>
         </div>
-      </Blank>
+      </EmptyState>
     </section>
   );
 }
@@ -161,7 +161,7 @@ function windowOf(ids: Id[], first: Id | null, most: number) {
   return { start, end: Math.min(ids.length, start + most) };
 }
 
-function Line() {
+function Branch() {
   const { entries: ids, folds } = foldedBranch.value;
   const scroller = useRef<HTMLDivElement | null>(null);
   const list = useRef<HTMLDivElement | null>(null);
@@ -170,7 +170,7 @@ function Line() {
   // `held` is the message that must not move while content above it changes; null = the view follows the end.
   const held = useRef<{ id: string; top: number } | null>(null);
   const reached = useRef(0);
-  const [most, setMost] = useState(FEW);
+  const [most, setMost] = useState(FIRST_RENDERED);
   const { start, end } = windowOf(ids, first, most);
   const beginning = start === 0 && olderCursor.value === null;
 
@@ -198,7 +198,7 @@ function Line() {
     setAway(end < ids.length || below > NEAR / 2);
     if (box.scrollTop < NEAR && start > 0) setFirst(ids[Math.max(0, start - STEP)] ?? null);
     else if (box.scrollTop < NEAR && olderCursor.peek() !== null) void loadOlder();
-    else if (below < NEAR && end < ids.length) setFirst(ids[Math.min(start + STEP, ids.length - MAX)] ?? null);
+    else if (below < NEAR && end < ids.length) setFirst(ids[Math.min(start + STEP, ids.length - MAX_IN_PAGE)] ?? null);
   };
 
   useLayoutEffect(() => {
@@ -206,7 +206,7 @@ function Line() {
     const box = scroller.current;
     if (box && beginning && ids.length === 1) held.current = firstVisible(box);
   }, []);
-  useEffect(() => setMost(MAX), []);
+  useEffect(() => setMost(MAX_IN_PAGE), []);
   useLayoutEffect(settle, [ids, start, end]);
   const before = useRef(ids);
   useLayoutEffect(() => {
@@ -245,7 +245,7 @@ function Line() {
   useLayoutEffect(() => {
     const at = wanted === null ? -1 : ids.indexOf(wanted);
     if (at < 0) return unfold(wanted);
-    if (at < start || at >= end) return setFirst(ids[Math.max(0, at - MAX / 2)] ?? null);
+    if (at < start || at >= end) return setFirst(ids[Math.max(0, at - MAX_IN_PAGE / 2)] ?? null);
     const article = articleOf(scroller.current, wanted);
     if (!article) return;
     scrollTo(null);
@@ -284,7 +284,7 @@ function Line() {
   const last = ids.length - 1;
   return (
     <>
-      <div class="scroller" ref={scroller} onScroll={look} onKeyDown={walk}>
+      <div class="scroller" ref={scroller} onScroll={look} onKeyDown={moveFocus}>
         <div class="column" ref={list}>
           {beginning ? (
             <header class="opening">
@@ -303,8 +303,8 @@ function Line() {
               );
             })}
           </ol>
-          {ids.length === 0 && <Blank symbol="chat" title={t("story.empty")} hint={t("story.emptyHint")} />}
-          {end === ids.length && <Onward />}
+          {ids.length === 0 && <EmptyState symbol="chat" title={t("story.empty")} hint={t("story.emptyHint")} />}
+          {end === ids.length && <BranchEnd />}
         </div>
       </div>
       {away && (
@@ -353,7 +353,7 @@ function firstVisible(box: HTMLElement) {
 }
 
 /** Moves the focus between messages and folds with the arrow keys. */
-function walk(event: KeyboardEvent) {
+function moveFocus(event: KeyboardEvent) {
   const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
   const at =
     event.target instanceof HTMLElement && event.target.matches("[data-node], [data-fold], .tools > button")
@@ -369,7 +369,7 @@ function walk(event: KeyboardEvent) {
 }
 
 /** The actions at the end of the branch: another branch continues from here, or the message has no reply. */
-function Onward() {
+function BranchEnd() {
   const node = tail.value;
   if (node?.status !== "complete" || viewedLeaf.value !== null) return null;
   const answer = canRun("message.answer", node);
@@ -385,7 +385,7 @@ function Onward() {
   );
 }
 
-function PeekBar() {
+function ViewingBar() {
   return (
     <div class="dock">
       <div class="peek" role="status">
@@ -421,7 +421,7 @@ function MovingBar() {
   );
 }
 
-const CHOSEN = [
+const SELECTION_COMMANDS = [
   "chosen.between",
   "chosen.leaveOut",
   "chosen.putBack",
@@ -434,14 +434,14 @@ const CHOSEN = [
 ];
 
 /** The actions for the selected messages. */
-function ChosenBar() {
+function SelectionBar() {
   return (
     <div class="dock">
       <div class="peek" role="status">
         {icon("check")}
         <p>{t("chosen.text", { n: selectedIds.value?.length ?? 0 })}</p>
         <div class="chosen">
-          {CHOSEN.map((id) => (
+          {SELECTION_COMMANDS.map((id) => (
             <CommandButton key={id} id={id} wide />
           ))}
         </div>

@@ -6,7 +6,7 @@ import { completions, explanationAt } from "../lib/completion.ts";
 import { t } from "../lib/i18n.ts";
 import { json, rhai, toml } from "../lib/rhai.ts";
 import { sentence } from "../lib/text.ts";
-import { look, phrases } from "./code-look.ts";
+import { codeTheme, phrases } from "./code-theme.ts";
 import type { CompletionContext, Diagnostic } from "../../vendor/codemirror.js";
 import type { PluginContext } from "../lib/completion.ts";
 import type { ScriptError } from "../lib/wire.d.ts";
@@ -175,7 +175,7 @@ export class CodeEditor extends HTMLElement {
         [
           languageOf(path),
           help,
-          look,
+          codeTheme,
           cm.EditorState.phrases.of(phrases()),
           cm.EditorView.contentAttributes.of({
             "aria-label": label,

@@ -24,7 +24,7 @@ import {
   unread,
 } from "../model/session-store.ts";
 import { writtenReply } from "../tree/shown-branch.ts";
-import { CommandButton, ProblemLine, icon } from "./parts.tsx";
+import { CommandButton, ProblemLine, icon } from "./common.tsx";
 import type { Impersonation } from "../model/impersonation.ts";
 import type { QuickReply, SlashCommand } from "../lib/wire.d.ts";
 
@@ -62,7 +62,7 @@ export function Composer() {
     field.current?.focus();
   };
   const keys = (event: KeyboardEvent) => {
-    const first = offered()[0];
+    const first = matchingCommands()[0];
     if (event.key === "Tab" && !event.shiftKey && first) {
       event.preventDefault();
       return complete(wordOf(first));
@@ -91,7 +91,7 @@ export function Composer() {
         <Completions complete={complete} />
       ) : (
         <>
-          <Hindered />
+          <QuickReplyProblems />
           <QuickReplies />
         </>
       )}
@@ -151,7 +151,7 @@ const draftPhase = ({ status, place }: Impersonation) =>
     : t(status === "thinking" ? "phase.thinking" : "phase.drafting");
 
 /** Returns the slash commands that begin with what is typed. */
-function offered() {
+function matchingCommands() {
   const begun = /^\/(\S*)$/.exec(draft.value)?.[1];
   if (begun === undefined) return [];
   return (slashCommands.value?.list ?? []).filter(({ name, aliases }) =>
@@ -170,7 +170,7 @@ const wordOf = ({ name, aliases }: Pick<SlashCommand, "name" | "aliases">) =>
 
 function Completions({ complete }: { complete: (name: string) => void }) {
   useEffect(() => void readSlashCommands(), [locale.value]);
-  const list = offered();
+  const list = matchingCommands();
   if (list.length === 0) return null;
   return (
     <ul class="completions" aria-label={t("composer.commands")}>
@@ -219,7 +219,7 @@ function Unread() {
 }
 
 /** The problems of plugins that could not make quick replies, in the place of these. */
-function Hindered() {
+function QuickReplyProblems() {
   const told = visibleProblems(problems.value);
   if (writtenReply.value || told.length === 0) return null;
   return (
@@ -236,7 +236,7 @@ function Hindered() {
  * Returns whether a quick reply is sent at once: a slash command, or a reply from the plugin that narrates the session.
  * Any other one goes to the field, where the user can change it.
  */
-const isDeed = ({ plugin, send: text }: QuickReply) =>
+const isSentAtOnce = ({ plugin, send: text }: QuickReply) =>
   /^\/\S/.test(text) || session.value?.model === `plugin:${plugin}`;
 
 /** Appends a quick reply to the typed text. */
@@ -250,7 +250,7 @@ function QuickReplies() {
   if (writtenReply.value || sending.value || quickReplies.value.length === 0) return null;
   const choose = (reply: QuickReply) => {
     const begun = draft.peek().trim() !== "";
-    const isSent = isDeed(reply);
+    const isSent = isSentAtOnce(reply);
     // A text that is sent stays in the field until it has arrived, unless the user has typed something else there.
     if (!isSent || !begun) saveDraft(isSent ? reply.send : joined(draft.peek(), reply.send));
     requestFieldFocus();
@@ -262,7 +262,7 @@ function QuickReplies() {
         <li key={reply.label}>
           <button
             type="button"
-            title={t(isDeed(reply) ? "composer.sends" : "composer.puts", { text: reply.send })}
+            title={t(isSentAtOnce(reply) ? "composer.sends" : "composer.puts", { text: reply.send })}
             onClick={() => choose(reply)}
           >
             {reply.label}

@@ -9,7 +9,7 @@ import words from "../lib/strings/en-settings.ts";
 import { chatModels } from "../model/library.ts";
 import { dropDialogNotices, openDialog } from "../model/page.ts";
 import { providers } from "../model/providers.ts";
-import { Modal, Waiting, icon } from "./parts.tsx";
+import { Modal, LoadingRows, icon } from "./common.tsx";
 import type { Provider, TrialProblem, TrialResult } from "../lib/wire.d.ts";
 import type { Dialog } from "../model/page.ts";
 import type { CommonServer } from "../lib/model-servers.ts";
@@ -24,7 +24,7 @@ export function Connect({ id, back }: { id: string | null; back: Dialog | null }
   if (all === null)
     return (
       <Modal title={title}>
-        <Waiting rows={4} />
+        <LoadingRows rows={4} />
       </Modal>
     );
   const known = all.items.find((one) => one.id === id) ?? null;
@@ -38,12 +38,12 @@ export function Connect({ id, back }: { id: string | null; back: Dialog | null }
 const nameOf = ({ id, name }: CommonServer) => name || t(id === "local" ? "connect.kind.local" : "connect.kind.openai");
 
 /** The request that is running, if any. */
-type Doing = "" | "looking" | "testing" | "saving";
+type ConnectRequest = "" | "looking" | "testing" | "saving";
 
 function Form({ known, taken, close }: { known: Provider | null; taken: string[]; close: () => void }) {
   const usual = useSignal(known ? closestServer(known) : (COMMON_SERVERS[0] as CommonServer));
   const seen = useSignal<TrialResult | null>(null);
-  const doing = useSignal<Doing>("");
+  const doing = useSignal<ConnectRequest>("");
   const form = useRef<HTMLFormElement | null>(null);
   const asked = useRef<AbortController | null>(null);
   // The dialog opened before the known servers were loaded, so the form sets the focus itself.

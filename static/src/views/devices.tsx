@@ -7,7 +7,7 @@ import { QUIET_ZONE, darkPath, minutes, siteOf, groupedCode } from "../lib/pairi
 import words from "../lib/strings/en-devices.ts";
 import { pairedDevices } from "../model/devices.ts";
 import { openDialog, notify } from "../model/page.ts";
-import { Blank, Modal, Waiting, icon } from "./parts.tsx";
+import { EmptyState, Modal, LoadingRows, icon } from "./common.tsx";
 import type { Device, Id, Pairing } from "../lib/wire.d.ts";
 
 addEnglish(words);
@@ -21,7 +21,7 @@ const copy = async (text: string) => (await copyText(text)) && notify({ tone: "q
 export function Devices() {
   useEffect(() => void readDevices(), []);
   const seen = pairedDevices.value;
-  if (!seen) return <Waiting rows={2} />;
+  if (!seen) return <LoadingRows rows={2} />;
   const { servesHouse, devices } = seen;
   const list = devices.length > 0 && (
     <ul class="servers">
@@ -58,7 +58,7 @@ export function Devices() {
   return (
     <>
       <p class="aside">{t("devices.text")}</p>
-      {list || <Blank symbol="phone" title={t("devices.none")} hint={t("devices.noneHint")} />}
+      {list || <EmptyState symbol="phone" title={t("devices.none")} hint={t("devices.noneHint")} />}
       <div class="actions start">
         <button type="button" class={list ? "" : "primary"} onClick={() => openDialog({ kind: "pair" })}>
           {icon("phone")}
@@ -73,7 +73,7 @@ export function Devices() {
 const HOUR = 3_600_000;
 
 /** Returns when a device was last seen. Within an hour it counts as now, because the server stores it once an hour. */
-const seenOf = (iso: string) =>
+const lastSeenText = (iso: string) =>
   Date.now() - Date.parse(iso) < HOUR ? t("devices.seenNow") : t("devices.seen", { when: ago(iso, Date.now()) });
 
 function Row({ device }: { device: Device }) {
@@ -103,7 +103,7 @@ function Row({ device }: { device: Device }) {
             )}
           </h3>
           <p class="aside">
-            {t("devices.paired", { when: moment(createdAt) })} · {seenOf(lastSeenAt)}
+            {t("devices.paired", { when: moment(createdAt) })} · {lastSeenText(lastSeenAt)}
           </p>
         </div>
         <div class="actions">
@@ -172,7 +172,7 @@ export function RevokeDevice({ device }: { device: Device }) {
 // Pairing
 
 /** Time between two checks for a new device, in milliseconds. */
-const LOOK_EVERY = 1500;
+const POLL_INTERVAL = 1500;
 
 /** A pairing code. `known`: devices from before it; `until`: its end by the clock of this machine, in milliseconds. */
 interface Offer {
@@ -201,16 +201,16 @@ export function PairDevice() {
       const found = await findNewDevice(waited.known);
       if (isOver) return;
       if (found) came.value = found;
-      else timer = setTimeout(look, LOOK_EVERY);
+      else timer = setTimeout(look, POLL_INTERVAL);
     };
-    let timer = setTimeout(look, LOOK_EVERY);
+    let timer = setTimeout(look, POLL_INTERVAL);
     return () => {
       isOver = true;
       clearTimeout(timer);
     };
   }, [waited]);
   const what = came.value ? (
-    <Came device={came.value} again={() => void fresh()} />
+    <PairedDevice device={came.value} again={() => void fresh()} />
   ) : waited ? (
     <Code key={waited.pairing.code} offer={waited} fresh={() => void fresh()} />
   ) : isFailed.value ? (
@@ -220,7 +220,7 @@ export function PairDevice() {
       </button>
     </div>
   ) : (
-    <Waiting rows={4} />
+    <LoadingRows rows={4} />
   );
   return (
     <Modal title={t("devices.pair")} class={came.value ? "" : "pairing"}>
@@ -256,7 +256,7 @@ function Code({ offer: { pairing, until }, fresh }: { offer: Offer; fresh: () =>
     <>
       <p>{t("pair.text")}</p>
       <div class={`scan ${isOver ? "over" : ""}`}>
-        <Squares link={link} />
+        <QrCode link={link} />
         <div class="typed">
           {pairing.links.length > 1 && (
             <label>
@@ -305,7 +305,7 @@ function Code({ offer: { pairing, until }, fresh }: { offer: Offer; fresh: () =>
 const secondsUntil = (until: number) => Math.max(0, Math.ceil((until - Date.now()) / 1000));
 
 /** The QR code. It is dark on light in every theme, because cameras need that. */
-function Squares({ link: { address, modules } }: { link: Pairing["links"][number] }) {
+function QrCode({ link: { address, modules } }: { link: Pairing["links"][number] }) {
   const side = modules.length + 2 * QUIET_ZONE;
   return (
     <svg
@@ -321,7 +321,7 @@ function Squares({ link: { address, modules } }: { link: Pairing["links"][number
   );
 }
 
-function Came({ device, again }: { device: Device; again: () => void }) {
+function PairedDevice({ device, again }: { device: Device; again: () => void }) {
   const said = useRef<HTMLParagraphElement | null>(null);
   useEffect(() => said.current?.focus(), []);
   return (

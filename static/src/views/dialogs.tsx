@@ -13,11 +13,11 @@ import { saveFormDraft } from "../model/form-drafts.ts";
 import { characterById, models, plugins, chatModels } from "../model/library.ts";
 import { dialog, openDialog } from "../model/page.ts";
 import { session } from "../model/session-store.ts";
-import { fieldsOf, fillIn, useBegun } from "./begun.ts";
+import { formValues, fillForm, useFormDraft } from "./form-drafts.ts";
 import { Search } from "./search.tsx";
 import { Models } from "./library.tsx";
-import { Modal, Waiting, icon, later } from "./parts.tsx";
-import { useLatest } from "./reading.tsx";
+import { Modal, LoadingRows, icon, lazyView } from "./common.tsx";
+import { useLatestResult } from "./use-query.tsx";
 import type { PluginChoice } from "../lib/wire.d.ts";
 import type { Dialog } from "../model/page.ts";
 
@@ -30,7 +30,7 @@ export function OpenDialog({ open }: { open: Dialog }) {
     case "search":
       return <Search key={open.text} text={open.text} focused={open.at} />;
     case "why":
-      return <Why key={open.nid} nid={open.nid} />;
+      return <TraceDialog key={open.nid} nid={open.nid} />;
     case "rename":
       return <Rename open={open} />;
     case "delete":
@@ -44,15 +44,15 @@ export function OpenDialog({ open }: { open: Dialog }) {
     case "character":
       return <NewCharacter />;
     case "label":
-      return <LabelPlace key={open.nid} nid={open.nid} />;
+      return <LabelDialog key={open.nid} nid={open.nid} />;
     case "stash":
       return <Stash opened={open.fragmentId ?? null} />;
     case "spent":
-      return <Spent key={open.sid} sid={open.sid} />;
+      return <UsageDialog key={open.sid} sid={open.sid} />;
     case "note":
       return <Note />;
     case "recall":
-      return <RecallOf />;
+      return <RecallDialog />;
     case "branches":
       return <Branches />;
     case "compare":
@@ -62,15 +62,15 @@ export function OpenDialog({ open }: { open: Dialog }) {
     case "summarise":
       return <Summarise key={`${open.first} ${open.last}`} first={open.first} last={open.last} />;
     case "stories":
-      return <Stories />;
+      return <SessionChoice />;
     case "plot":
-      return <Plot />;
+      return <ValueChart />;
     case "git":
-      return <GitWords />;
+      return <GitTerms />;
     case "history":
-      return <HistoryOf key={open.path} path={open.path} />;
+      return <ValueHistoryDialog key={open.path} path={open.path} />;
     case "rules":
-      return <Rules />;
+      return <SessionPlugins />;
     case "workshop":
       return <Workshop pluginId={open.pluginId} />;
     case "purge":
@@ -82,7 +82,7 @@ export function OpenDialog({ open }: { open: Dialog }) {
     case "connect":
       return <Connect key={open.providerId} id={open.providerId} back={open.back} />;
     case "forget":
-      return <Forget id={open.providerId} />;
+      return <RemoveServer id={open.providerId} />;
     case "pair":
       return <PairDevice />;
     case "nameDevice":
@@ -94,55 +94,58 @@ export function OpenDialog({ open }: { open: Dialog }) {
     case "presets":
       return <Presets presetId={open.presetId} />;
     case "takeout":
-      return <TakeOut key={open.sid} open={open} />;
+      return <ExportDialog key={open.sid} open={open} />;
     case "bring":
-      return <Bring />;
+      return <ImportOptionsDialog />;
     case "lore":
       return <Lore key={open.bookId} bookId={open.bookId} uid={open.uid} />;
     case "keepLore":
-      return <KeepLore passage={open.passage} />;
+      return <SaveLoreEntry passage={open.passage} />;
     case "editCharacter":
       return <EditCharacter key={open.characterId} characterId={open.characterId} />;
   }
 }
 
-const Connect = later(() => import("./connect.tsx").then((module) => module.Connect), 0);
-const Forget = later(() => import("./forget.tsx").then((module) => module.Forget), 0);
-const Report = later(() => import("./report.tsx").then((module) => module.Report));
+const Connect = lazyView(() => import("./connect.tsx").then((module) => module.Connect), 0);
+const RemoveServer = lazyView(() => import("./remove-server.tsx").then((module) => module.RemoveServer), 0);
+const Report = lazyView(() => import("./import-report.tsx").then((module) => module.ImportReport));
 const devices = () => import("./devices.tsx");
-const PairDevice = later(() => devices().then((module) => module.PairDevice), 0);
-const NameDevice = later(() => devices().then((module) => module.NameDevice), 0);
-const RevokeDevice = later(() => devices().then((module) => module.RevokeDevice), 0);
+const PairDevice = lazyView(() => devices().then((module) => module.PairDevice), 0);
+const NameDevice = lazyView(() => devices().then((module) => module.NameDevice), 0);
+const RevokeDevice = lazyView(() => devices().then((module) => module.RevokeDevice), 0);
 const personas = () => import("./personas.tsx");
-const Presets = later(() => import("./presets.tsx").then((module) => module.Presets), 0);
-const Personas = later(() => personas().then((module) => module.Personas), 0);
-const PlayedBy = later(() => personas().then((module) => module.PlayedBy), 0);
-const TakeOut = later(() => import("./takeout.tsx").then((module) => module.TakeOut), 0);
-const Bring = later(() => import("./bring.tsx").then((module) => module.Bring), 0);
-const EditCharacter = later(() => import("./character.tsx").then((module) => module.EditCharacter));
-const Lore = later(() => import("./lore.tsx").then((module) => module.Lore));
-const KeepLore = later(() => import("./keep-lore.tsx").then((module) => module.KeepLore));
-const Why = later(() => import("./why.tsx").then((module) => module.Why));
-const LabelPlace = later(() => import("./label.tsx").then((module) => module.LabelPlace), 0);
-const Note = later(() => import("./note.tsx").then((module) => module.Note), 0);
-const RecallOf = later(() => import("./recall.tsx").then((module) => module.RecallOf), 0);
+const Presets = lazyView(() => import("./presets.tsx").then((module) => module.Presets), 0);
+const Personas = lazyView(() => personas().then((module) => module.Personas), 0);
+const PersonaChoice = lazyView(() => personas().then((module) => module.PersonaChoice), 0);
+const ExportDialog = lazyView(() => import("./export.tsx").then((module) => module.ExportDialog), 0);
+const ImportOptionsDialog = lazyView(
+  () => import("./import-options.tsx").then((module) => module.ImportOptionsDialog),
+  0,
+);
+const EditCharacter = lazyView(() => import("./character.tsx").then((module) => module.EditCharacter));
+const Lore = lazyView(() => import("./lore.tsx").then((module) => module.Lore));
+const SaveLoreEntry = lazyView(() => import("./save-lore-entry.tsx").then((module) => module.SaveLoreEntry));
+const TraceDialog = lazyView(() => import("./trace.tsx").then((module) => module.TraceDialog));
+const LabelDialog = lazyView(() => import("./label.tsx").then((module) => module.LabelDialog), 0);
+const Note = lazyView(() => import("./note.tsx").then((module) => module.Note), 0);
+const RecallDialog = lazyView(() => import("./recall.tsx").then((module) => module.RecallDialog), 0);
 const branches = () => import("./branches.tsx");
-const Spent = later(() => import("./spent.tsx").then((module) => module.Spent), 0);
-const Branches = later(() => branches().then((module) => module.Branches), 0);
-const Compare = later(() => branches().then((module) => module.Compare), 0);
-const Merge = later(() => import("./merge.tsx").then((module) => module.Merge), 0);
-const Summarise = later(() => import("./summarise.tsx").then((module) => module.Summarise), 0);
-const Stories = later(() => import("./stories.tsx").then((module) => module.Stories), 0);
-const Plot = later(() => import("./plot.tsx").then((module) => module.Plot), 0);
-const GitWords = later(() => import("./git.tsx").then((module) => module.GitWords), 0);
-const HistoryOf = later(() => import("./history.tsx").then((module) => module.HistoryOf), 0);
-const rules = () => import("./rules.tsx");
-const Rules = later(() => rules().then((module) => module.Rules), 0);
-const Choices = later(() => rules().then((module) => module.Choices), 2);
-const Workshop = later(() => import("./workshop.tsx").then((module) => module.Workshop), 0);
-const Trash = later(() => import("./trash.tsx").then((module) => module.Trash), 0);
-const PurgeMessage = later(() => import("./purge.tsx").then((module) => module.PurgeMessage), 0);
-const Stash = later(() => import("./stash.tsx").then((module) => module.Stash), 0);
+const UsageDialog = lazyView(() => import("./usage.tsx").then((module) => module.UsageDialog), 0);
+const Branches = lazyView(() => branches().then((module) => module.Branches), 0);
+const Compare = lazyView(() => branches().then((module) => module.Compare), 0);
+const Merge = lazyView(() => import("./merge.tsx").then((module) => module.Merge), 0);
+const Summarise = lazyView(() => import("./summarise.tsx").then((module) => module.Summarise), 0);
+const SessionChoice = lazyView(() => import("./session-choice.tsx").then((module) => module.SessionChoice), 0);
+const ValueChart = lazyView(() => import("./value-chart.tsx").then((module) => module.ValueChart), 0);
+const GitTerms = lazyView(() => import("./git-terms.tsx").then((module) => module.GitTerms), 0);
+const ValueHistoryDialog = lazyView(() => import("./value-history.tsx").then((module) => module.ValueHistoryDialog), 0);
+const pluginDialogs = () => import("./session-plugins.tsx");
+const SessionPlugins = lazyView(() => pluginDialogs().then((module) => module.SessionPlugins), 0);
+const PluginChoices = lazyView(() => pluginDialogs().then((module) => module.PluginChoices), 2);
+const Workshop = lazyView(() => import("./workshop.tsx").then((module) => module.Workshop), 0);
+const Trash = lazyView(() => import("./trash.tsx").then((module) => module.Trash), 0);
+const PurgeMessage = lazyView(() => import("./purge.tsx").then((module) => module.PurgeMessage), 0);
+const Stash = lazyView(() => import("./stash.tsx").then((module) => module.Stash), 0);
 
 function submitted(event: Event): FormData {
   event.preventDefault();
@@ -223,7 +226,7 @@ function ChooseModel({ title, now, hint, label, choose }: ChooseModelProps) {
   if (models.value === null)
     return (
       <Modal title={title}>
-        <Waiting rows={3} />
+        <LoadingRows rows={3} />
       </Modal>
     );
   const names = new Set([now, ...chatModels.value.map((model) => model.id)].filter(Boolean));
@@ -266,7 +269,7 @@ function Start({ characterId }: { characterId: string }) {
   const chosen = useRef<PluginChoice[] | null>(null);
   /** The plugin of the card, if it is installed; null = not known yet. */
   const brought = useSignal<PluginChoice[] | null>(null);
-  useLatest(
+  useLatestResult(
     () => (character ? installedVersionOf(character) : null),
     (rules) => (brought.value = rules),
     [character?.id],
@@ -276,7 +279,7 @@ function Start({ characterId }: { characterId: string }) {
   if (models.value === null || brought.value === null)
     return (
       <Modal title={character.name}>
-        <Waiting rows={3} />
+        <LoadingRows rows={3} />
       </Modal>
     );
   const all = plugins.value.filter((plugin) => !plugin.narrates && plugin.isOk !== false);
@@ -316,11 +319,11 @@ function Start({ characterId }: { characterId: string }) {
             ))}
           </select>
         </label>
-        <PlayedBy />
+        <PersonaChoice />
         {all.length > 0 && (
           <fieldset>
             <legend>{t("start.rules")}</legend>
-            <Choices all={all} begin={wish} isStart put={(next) => void (chosen.current = next)} />
+            <PluginChoices all={all} begin={wish} isStart put={(next) => void (chosen.current = next)} />
           </fieldset>
         )}
         <Actions label={t("start.begin")} />
@@ -330,16 +333,16 @@ function Start({ characterId }: { characterId: string }) {
 }
 
 /** Key of the unsaved input for a new character. It survives a reload and the back button. */
-const NEWCOMER = "character.new";
+const NEW_CHARACTER = "character.new";
 
 function NewCharacter() {
   const busy = useRef(false);
-  const begun = useBegun(NEWCOMER);
+  const begun = useFormDraft(NEW_CHARACTER);
   const form = useRef<HTMLFormElement | null>(null);
   useLayoutEffect(() => {
-    if (begun && form.current) fillIn(form.current, begun);
+    if (begun && form.current) fillForm(form.current, begun);
   }, []);
-  const keep = () => saveFormDraft(NEWCOMER, fieldsOf(form.current as HTMLFormElement));
+  const keep = () => saveFormDraft(NEW_CHARACTER, formValues(form.current as HTMLFormElement));
   const save = async (event: Event) => {
     const form = submitted(event);
     if (busy.current) return;

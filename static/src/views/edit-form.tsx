@@ -7,7 +7,7 @@ import { plain } from "../lib/text.ts";
 import { deleteOtherTabEdit, continueEdit, editsInOtherTabs } from "../model/message-edits.ts";
 import { fieldFocusRequests } from "../model/session-store.ts";
 import { isLinear } from "../tree/shown-branch.ts";
-import { icon } from "./parts.tsx";
+import { icon } from "./common.tsx";
 import type { ChatNode } from "../lib/wire.d.ts";
 import type { OtherTabEdit } from "../model/message-edits.ts";
 
@@ -56,7 +56,7 @@ export function EditForm({ node, last }: { node: ChatNode; last: boolean }) {
         onInput={(event: Event) => keepTypedEdit(node, (event.target as HTMLTextAreaElement).value)}
         defaultValue={start}
       />
-      <Elsewhere node={node} take={take} />
+      <OtherTabEdits node={node} take={take} />
       {!last && !isLinear.value && (
         <label class="check">
           <input type="checkbox" checked={carry.value} onChange={() => (carry.value = !carry.value)} />
@@ -79,7 +79,7 @@ export function EditForm({ node, last }: { node: ChatNode; last: boolean }) {
 }
 
 /** Unsaved texts for this message from other tabs, which may be closed by now. */
-function Elsewhere({ node, take }: { node: ChatNode; take: (words: OtherTabEdit) => void }) {
+function OtherTabEdits({ node, take }: { node: ChatNode; take: (words: OtherTabEdit) => void }) {
   const found = useSignal(editsInOtherTabs(node.id).filter(({ text }) => text !== initialEditText(node)));
   const drop = (words: OtherTabEdit) => (found.value = found.peek().filter((one) => one !== words));
   const forget = (words: OtherTabEdit) => (deleteOtherTabEdit(words), drop(words));

@@ -7,7 +7,7 @@ import { t } from "../lib/i18n.ts";
 import { boundsOf, fault, fieldKind, startValue } from "../lib/fields.ts";
 import { isUndeclared, kindOf, placeOf, stepsBetween } from "../lib/schema.ts";
 import { valueText } from "../model/world.ts";
-import { icon } from "./parts.tsx";
+import { icon } from "./common.tsx";
 import type { Kind, Row } from "../lib/schema.ts";
 import type { Json, Schema } from "../lib/wire.d.ts";
 import type { Key } from "../lib/i18n.ts";

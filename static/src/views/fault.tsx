@@ -2,7 +2,7 @@
 import { Fragment, h } from "../../vendor/preact.js";
 import { t } from "../lib/i18n.ts";
 import { sentence } from "../lib/text.ts";
-import { icon } from "./parts.tsx";
+import { icon } from "./common.tsx";
 import type { ScriptError } from "../lib/wire.d.ts";
 
 interface FaultProps {

@@ -4,15 +4,15 @@ import { excerpt } from "../lib/excerpt.ts";
 import { t } from "../lib/i18n.ts";
 
 /** Number of parts that are rendered at once. */
-const PIECE = 100;
+const PAGE_SIZE = 100;
 /** Maximum length of a text that is not folded, in UTF-16 code units. */
-const LINE = 60;
+const MAX_LINE = 60;
 /** Fields that can name an item of a list, best first. */
 const NAMES = ["name", "scriptName", "label", "identifier", "title", "id"];
 
 /** The parts of a value with their names. */
 export function Parts({ value }: { value: object }) {
-  const drawn = useSignal(PIECE);
+  const drawn = useSignal(PAGE_SIZE);
   const all = Object.entries(value);
   const nameOf = (key: string, part: unknown) =>
     Array.isArray(value) ? [Number(key) + 1, titleOf(part)].filter(Boolean).join(" ") : key;
@@ -22,7 +22,7 @@ export function Parts({ value }: { value: object }) {
         <Part key={key} name={nameOf(key, part)} value={part} />
       ))}
       {all.length > drawn.value && (
-        <button type="button" onClick={() => (drawn.value += PIECE)}>
+        <button type="button" onClick={() => (drawn.value += PAGE_SIZE)}>
           {t("preset.more", { n: all.length - drawn.value })}
         </button>
       )}
@@ -50,8 +50,8 @@ function Part({ name, value }: { name: string; value: unknown }) {
   );
   if (value && typeof value === "object" && Object.keys(value).length > 0)
     return folded(t("preset.parts", { n: Object.keys(value).length }), () => <Parts value={value} />);
-  if (typeof value === "string" && (value.length > LINE || value.includes("\n")))
-    return folded(excerpt(value.slice(0, 500).replace(/\s+/g, " "), LINE), () => <pre tabindex={0}>{value}</pre>);
+  if (typeof value === "string" && (value.length > MAX_LINE || value.includes("\n")))
+    return folded(excerpt(value.slice(0, 500).replace(/\s+/g, " "), MAX_LINE), () => <pre tabindex={0}>{value}</pre>);
   return (
     <p>
       <b>{name}</b> <code>{JSON.stringify(value)}</code>

@@ -5,11 +5,11 @@ import { t } from "../lib/i18n.ts";
 import { labelsOf } from "../model/arrangement.ts";
 import { openDialog } from "../model/page.ts";
 import { head } from "../model/session-store.ts";
-import { Modal, icon } from "./parts.tsx";
-import { takeFocus } from "./sure.tsx";
+import { Modal, icon } from "./common.tsx";
+import { takeFocus } from "./confirmation.tsx";
 import type { Id, Label } from "../lib/wire.d.ts";
 
-export function LabelPlace({ nid }: { nid: Id }) {
+export function LabelDialog({ nid }: { nid: Id }) {
   const save = async (event: Event) => {
     event.preventDefault();
     const form = new FormData(event.target as HTMLFormElement);

@@ -18,19 +18,19 @@ import { favouritesFirst } from "../lib/character-list.ts";
 import { plain, sentence, withNames } from "../lib/text.ts";
 import { characterById, loading, models, moreSessions, sessions, chatModels } from "../model/library.ts";
 import { dialog, offlineCopyAt, openDialog } from "../model/page.ts";
-import { Avatar, Blank, Menu, Waiting, icon, later } from "./parts.tsx";
+import { Avatar, EmptyState, Menu, LoadingRows, icon, lazyView } from "./common.tsx";
 import type { Character, ModelInfo, Session } from "../lib/wire.d.ts";
 
-const Transfers = later(() => import("./transfers.tsx").then((module) => module.Transfers), 0);
-const Years = later(() => import("./transfers.tsx").then((module) => module.Years), 0);
-const CharacterTools = later(() => import("./cards.tsx").then((module) => module.CharacterTools), 0);
-const SessionTools = later(() => import("./cards.tsx").then((module) => module.SessionTools), 0);
+const Transfers = lazyView(() => import("./transfers.tsx").then((module) => module.Transfers), 0);
+const ImportHistoryButton = lazyView(() => import("./transfers.tsx").then((module) => module.ImportHistoryButton), 0);
+const CharacterTools = lazyView(() => import("./library-items.tsx").then((module) => module.CharacterItems), 0);
+const SessionTools = lazyView(() => import("./library-items.tsx").then((module) => module.SessionItems), 0);
 
-const Characters = later(() => import("./characters.tsx").then((module) => module.Characters));
+const Characters = lazyView(() => import("./characters.tsx").then((module) => module.Characters));
 /** Length of the preview of a session's newest message, in characters. */
-const PREVIEW = 100;
+const PREVIEW_LENGTH = 100;
 /** Maximum number of characters that are all shown at once. More of them get the list with search. */
-const MANY = 24;
+const SEARCH_FROM = 24;
 
 export function Library() {
   return (
@@ -47,14 +47,14 @@ function Contents() {
   if (state.state === "failed") {
     const words = errorText(state.error);
     return (
-      <Blank symbol="warning" title={words.text} hint={words.hint} whole>
+      <EmptyState symbol="warning" title={words.text} hint={words.hint} whole>
         <button type="button" class="primary" onClick={readLibrary}>
           {t("retry")}
         </button>
-      </Blank>
+      </EmptyState>
     );
   }
-  if (state.state !== "ready") return <Waiting rows={4} />;
+  if (state.state !== "ready") return <LoadingRows rows={4} />;
   const all = offeredCharacters();
   const adventure = all.find(isReadyToPlay);
   const others = favouritesFirst(all.filter((character) => character !== adventure));
@@ -78,7 +78,8 @@ function Contents() {
               <CharacterCard character={adventure} />
             </li>
           )}
-          {others.length <= MANY && others.map((character) => <li key={character.id}>{managed(character)}</li>)}
+          {others.length <= SEARCH_FROM &&
+            others.map((character) => <li key={character.id}>{withTools(character)}</li>)}
           <li>
             <button type="button" class="card new" onClick={() => openDialog({ kind: "character" })}>
               {icon("plus")}
@@ -88,7 +89,7 @@ function Contents() {
           </li>
           {first && (
             <li>
-              <Years />
+              <ImportHistoryButton />
             </li>
           )}
           {offersModel && (
@@ -105,7 +106,7 @@ function Contents() {
             </li>
           )}
         </ul>
-        {others.length > MANY && <Characters all={others} card={managed} />}
+        {others.length > SEARCH_FROM && <Characters all={others} card={withTools} />}
       </section>
       {!offersModel && (offlineCopyAt.value === null || chatModels.value.length > 0) && <Models />}
       <Transfers />
@@ -170,7 +171,7 @@ function SessionRow({ session, now }: { session: Session; now: number }) {
         <Avatar name={character?.name ?? session.title} src={character?.avatar} />
         <span class="session-text">
           <strong>{session.title}</strong>
-          {session.preview && <span class="preview">{excerpt(plain(session.preview), PREVIEW)}</span>}
+          {session.preview && <span class="preview">{excerpt(plain(session.preview), PREVIEW_LENGTH)}</span>}
           <small>
             {[
               character && character.name !== session.title ? character.name : "",
@@ -208,7 +209,7 @@ const aboutOf = ({ name, description, scenario, creatorNotes }: Character) =>
   withNames(description || scenario || creatorNotes, { char: name, user: t("library.reader") });
 
 /** Returns a card with its buttons. */
-const managed = (character: Character) => (
+const withTools = (character: Character) => (
   <>
     <CharacterCard character={character} />
     <button

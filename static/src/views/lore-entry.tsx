@@ -5,14 +5,14 @@ import { addEntry, writeEntry } from "../actions/lore.ts";
 import { t } from "../lib/i18n.ts";
 import { idempotencyKeys } from "../lib/idempotency-keys.ts";
 import { looksSame, readEntryDraft, saveEntryDraft } from "../model/lore.ts";
-import { EntryFields, entryOf, titleOf } from "./entry.tsx";
-import { icon } from "./parts.tsx";
-import { takeFocus } from "./sure.tsx";
+import { EntryFields, entryFromForm, entryTitle } from "./lore-entry-fields.tsx";
+import { icon } from "./common.tsx";
+import { takeFocus } from "./confirmation.tsx";
 import type { Id, LoreEntry } from "../lib/wire.d.ts";
 import type { EditableEntry } from "../model/lore.ts";
 
 /** What happened to the entry during the edit. `now`: as stored elsewhere; `mine`: the own text before taking `now`. */
-type Meanwhile = { is: "changed"; now: LoreEntry } | { is: "taken"; mine: EditableEntry } | { is: "gone" };
+type EntryConflict = { is: "changed"; now: LoreEntry } | { is: "taken"; mine: EditableEntry } | { is: "gone" };
 
 interface EntryFormProps {
   bookId: Id;
@@ -28,13 +28,13 @@ export function EntryForm({ bookId, entry, done }: EntryFormProps) {
   const start = useRef<Partial<LoreEntry>>(before.current ?? {}).current;
   const form = useRef<HTMLFormElement | null>(null);
   const keys = useSignal(start.key ?? []);
-  const meanwhile = useSignal<Meanwhile | null>(null);
+  const meanwhile = useSignal<EntryConflict | null>(null);
   const keyFor = useRef(idempotencyKeys()).current;
   const busy = useRef(false);
   const words = (): EditableEntry => {
     const typed = new FormData(form.current as HTMLFormElement);
     return {
-      ...entryOf(typed, keys.peek()),
+      ...entryFromForm(typed, keys.peek()),
       disable: !typed.has("on"),
       vectorized: typed.has("vectorized"),
     } as EditableEntry;
@@ -119,7 +119,7 @@ export function EntryForm({ bookId, entry, done }: EntryFormProps) {
           <small>{t("lore.onHint")}</small>
         </span>
       </label>
-      {at?.is === "changed" && <Changed now={at.now} keepMine={keepMine} takeTheirs={takeTheirs} />}
+      {at?.is === "changed" && <ConflictNote now={at.now} keepMine={keepMine} takeTheirs={takeTheirs} />}
       {at?.is === "taken" && (
         <p class="aside" role="status">
           {t("lore.taken")}{" "}
@@ -151,21 +151,21 @@ export function EntryForm({ bookId, entry, done }: EntryFormProps) {
   );
 }
 
-interface ChangedProps {
+interface ConflictNoteProps {
   now: LoreEntry;
   keepMine: (now: LoreEntry) => void;
   takeTheirs: (now: LoreEntry) => void;
 }
 
 /** The entry as changed elsewhere meanwhile, and the choice between the two versions. */
-const Changed = ({ now, keepMine, takeTheirs }: ChangedProps) => (
+const ConflictNote = ({ now, keepMine, takeTheirs }: ConflictNoteProps) => (
   <div class="failure" role="alert">
     {icon("warning")}
     <div>
       <p>{t("lore.changed")}</p>
       <div class="theirs" role="group" aria-label={t("lore.theirs")} tabindex={0}>
         <p>
-          <strong>{titleOf(now)}</strong>
+          <strong>{entryTitle(now)}</strong>
           {now.disable && (
             <>
               {" "}

@@ -17,10 +17,10 @@ import { idempotencyKeys } from "../lib/idempotency-keys.ts";
 import cards from "../lib/strings/en-cards.ts";
 import { entryDraftsIn, bookById, books } from "../model/lore.ts";
 import { Book } from "./lorebook.tsx";
-import { Rules } from "./lore-rules.tsx";
-import { Blank, Modal, Waiting, icon } from "./parts.tsx";
-import { DropPlace, NameForm } from "./shelf.tsx";
-import { takeFocus } from "./sure.tsx";
+import { LoreSettings } from "./lore-settings.tsx";
+import { EmptyState, Modal, LoadingRows, icon } from "./common.tsx";
+import { FileDropArea, NameForm } from "./list-parts.tsx";
+import { takeFocus } from "./confirmation.tsx";
 import type { Signal } from "../../vendor/preact.js";
 import type { Key } from "../lib/i18n.ts";
 import type { Id, Lorebook } from "../lib/wire.d.ts";
@@ -56,25 +56,25 @@ export function Lore({ bookId, uid }: { bookId: Id | null; uid: string | null })
   const id = at.value;
   return (
     <Modal title={(id && bookById(id)?.name) || t("command.lore")} class="wide lore" keeps>
-      <DropPlace text="lore.drop" bring={bring}>
+      <FileDropArea text="lore.drop" bring={bring}>
         {coming.value > 0 && (
           <p class="aside" role="status">
             {t("lore.coming")}
           </p>
         )}
         {isUnread.value && (
-          <Blank symbol="warning" title={t("lore.unread")}>
+          <EmptyState symbol="warning" title={t("lore.unread")}>
             <button type="button" class="primary" onClick={read}>
               {t("retry")}
             </button>
-          </Blank>
+          </EmptyState>
         )}
         {id ? (
           <Book key={id} id={id} opened={id === bookId ? uid : null} back={back} />
         ) : (
           <List at={at} last={last.value} isUnread={isUnread.value} choose={choose} />
         )}
-      </DropPlace>
+      </FileDropArea>
     </Modal>
   );
 }
@@ -111,11 +111,11 @@ function List({ at, last, isUnread, choose }: ListProps) {
         </button>
       </div>
       {making.value && <NameForm name="" save={make} done={() => (home(), (making.value = false))} />}
-      <Rules />
+      <LoreSettings />
       {list === null ? (
-        !isUnread && <Waiting rows={3} />
+        !isUnread && <LoadingRows rows={3} />
       ) : list.length === 0 ? (
-        <Blank symbol="lore" title={t("lore.empty")} hint={t("lore.emptyHint")} />
+        <EmptyState symbol="lore" title={t("lore.empty")} hint={t("lore.emptyHint")} />
       ) : (
         <ul>
           {list.map((book) => (

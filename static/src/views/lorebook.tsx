@@ -6,11 +6,11 @@ import { t } from "../lib/i18n.ts";
 import { onTabVisible } from "../lib/tab-visibility.ts";
 import { plain } from "../lib/text.ts";
 import { entryDraftsIn, readEntryDraft, saveEntryDraft } from "../model/lore.ts";
-import { titleOf } from "./entry.tsx";
-import { HoldsFor } from "./holds.tsx";
+import { entryTitle } from "./lore-entry-fields.tsx";
+import { LoreLinks } from "./lore-links.tsx";
 import { EntryForm } from "./lore-entry.tsx";
-import { Blank, Waiting, icon } from "./parts.tsx";
-import { takeFocus } from "./sure.tsx";
+import { EmptyState, LoadingRows, icon } from "./common.tsx";
+import { takeFocus } from "./confirmation.tsx";
 import type { Id, LoreEntry, Page } from "../lib/wire.d.ts";
 
 /** Number of entries that are rendered at once. */
@@ -67,7 +67,7 @@ export function Book({ id, opened, back }: { id: Id; opened: string | null; back
   };
   const first = useRef<HTMLButtonElement | null>(null);
   const drop = async (entry: LoreEntry) => {
-    if (!(await removeEntry(id, entry, titleOf(entry), put))) return;
+    if (!(await removeEntry(id, entry, entryTitle(entry), put))) return;
     changes.current += 1;
     entries.value = entries.peek().filter(({ uid }) => uid !== entry.uid);
     // The button with the focus disappears.
@@ -87,7 +87,7 @@ export function Book({ id, opened, back }: { id: Id; opened: string | null; back
   };
   if (at === NEW || open)
     return <EntryForm key={String(at === NEW || at)} bookId={id} entry={open ?? null} done={done} />;
-  if (reading.value === "on" && (entries.value.length === 0 || at !== null)) return <Waiting rows={4} />;
+  if (reading.value === "on" && (entries.value.length === 0 || at !== null)) return <LoadingRows rows={4} />;
   const found = matching(entries.value, query.value);
   const shown = found.slice(0, Math.max(most.value, found.findIndex(({ uid }) => String(uid) === last.value) + 1));
   const seek = (event: Event) => {
@@ -109,7 +109,7 @@ export function Book({ id, opened, back }: { id: Id; opened: string | null; back
           <span>{t("lore.add")}</span>
         </button>
       </div>
-      <HoldsFor id={id} />
+      <LoreLinks id={id} />
       <Unsaved id={id} goOn={(uid) => (editing.value = uid ?? NEW)} />
       {entries.value.length > 0 && (
         <div class="search-field">
@@ -131,14 +131,14 @@ export function Book({ id, opened, back }: { id: Id; opened: string | null; back
             : t("lore.entries", { n: entries.value.length })}
       </p>
       {reading.value === "failed" && (
-        <Blank symbol="warning" title={t("lore.unread")}>
+        <EmptyState symbol="warning" title={t("lore.unread")}>
           <button type="button" class="primary" onClick={read}>
             {t("retry")}
           </button>
-        </Blank>
+        </EmptyState>
       )}
       {reading.value === "done" && found.length === 0 && (
-        <Blank symbol="lore" title={t(entries.value.length ? "lore.none" : "lore.noEntries")} />
+        <EmptyState symbol="lore" title={t(entries.value.length ? "lore.none" : "lore.noEntries")} />
       )}
       <ul>
         {shown.map((entry) => (
@@ -243,7 +243,7 @@ interface RowProps {
 }
 
 function Row({ bookId, entry, isLast, put, edit, drop }: RowProps) {
-  const name = titleOf(entry);
+  const name = entryTitle(entry);
   const keys = entry.key ?? [];
   const turn = async (event: Event) => {
     const box = event.target as HTMLInputElement;

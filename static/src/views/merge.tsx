@@ -12,12 +12,12 @@ import { isWithheld, labelOf, valueText, rows } from "../model/world.ts";
 import { ApiError } from "../net/api.ts";
 import { Field } from "./edit-value.tsx";
 import { Labels } from "./label.tsx";
-import { Ago, PartingAt } from "./parting.tsx";
-import { Blank, Modal, Waiting, icon } from "./parts.tsx";
-import { Failed, useReading } from "./reading.tsx";
+import { Ago, LoadedForkMessage } from "./fork-message.tsx";
+import { EmptyState, Modal, LoadingRows, icon } from "./common.tsx";
+import { QueryError, useQuery } from "./use-query.tsx";
 import { reasonsOf } from "./reasons.ts";
-import { RunChooser, runOf } from "./run.tsx";
-import { takeFocus } from "./sure.tsx";
+import { RunChooser, runOf } from "./run-chooser.tsx";
+import { takeFocus } from "./confirmation.tsx";
 import type { Row } from "../lib/schema.ts";
 import type { ChatNode, Conflict, DiffSide, Id, Json } from "../lib/wire.d.ts";
 import type { Key } from "../lib/i18n.ts";
@@ -27,16 +27,16 @@ import type { Key } from "../lib/i18n.ts";
  * @param props `from`: the leaf of the other branch
  */
 export function Merge({ from }: { from: Id }) {
-  const known = useReading(() => readDiff(head.peek() ?? from, from), from);
+  const known = useQuery(() => readDiff(head.peek() ?? from, from), from);
   return (
     <Modal title={t("command.merge")} class="wide">
       <p class="aside">{t("merge.text")}</p>
       {known === null ? (
-        <Waiting rows={3} />
+        <LoadingRows rows={3} />
       ) : known instanceof ApiError ? (
-        <Failed error={known} />
+        <QueryError error={known} />
       ) : known.to.count === 0 ? (
-        <Blank symbol="merge" title={t("compare.nothing")} />
+        <EmptyState symbol="merge" title={t("compare.nothing")} />
       ) : (
         <Parts side={known.to} ancestorId={known.ancestorId} />
       )}
@@ -44,7 +44,7 @@ export function Merge({ from }: { from: Id }) {
   );
 }
 
-interface Open {
+interface OpenConflicts {
   path: string;
   theirs: Json | undefined;
   ours: Json | undefined;
@@ -52,7 +52,7 @@ interface Open {
 }
 
 /** A choice for a conflict: one of the sides, or a value of the user; an Error names what was expected. */
-type Held = "ours" | "theirs" | { value: Json | Error };
+type ConflictChoice = "ours" | "theirs" | { value: Json | Error };
 
 /**
  * Renders the form of a merge.
@@ -62,8 +62,8 @@ function Parts({ side: { leafId, count, items }, ancestorId }: { side: DiffSide;
   const nodes = items.filter(({ kind, status }) => kind !== "change" && status === "complete");
   const run = useSignal({ first: nodes[0]?.id ?? "", last: nodes.at(-1)?.id ?? "" });
   const alone = useSignal(nodes.length === 0);
-  const open = useSignal<Open[]>([]);
-  const chosen = useSignal<{ [path: string]: Held }>({});
+  const open = useSignal<OpenConflicts[]>([]);
+  const chosen = useSignal<{ [path: string]: ConflictChoice }>({});
   const wrong = useSignal<{ [path: string]: string }>({});
   const busy = useSignal(false);
   // A different choice of nodes can have different conflicts.
@@ -93,7 +93,7 @@ function Parts({ side: { leafId, count, items }, ancestorId }: { side: DiffSide;
       ours: at(both.ours, conflict.path),
     }));
   };
-  const hold = (path: string, value: Held) => {
+  const hold = (path: string, value: ConflictChoice) => {
     chosen.value = { ...chosen.peek(), [path]: value };
     wrong.value = { ...wrong.peek(), [path]: "" };
   };
@@ -116,7 +116,7 @@ function Parts({ side: { leafId, count, items }, ancestorId }: { side: DiffSide;
     <form novalidate onSubmit={save}>
       <p class="aside">
         <Labels nid={leafId} />
-        <PartingAt nid={ancestorId} />
+        <LoadedForkMessage nid={ancestorId} />
         {nodes.length > 0 && (
           <span>
             {t("stash.count", { n: nodes.length })} · <Ago timestamp={nodes.at(-1)?.timestamp ?? ""} />
@@ -184,7 +184,7 @@ const isPlain = (value: Json | undefined) => typeof value === "number" || typeof
  * Returns the row that the state panel shows for a value, or a row whose schema demands only the kind of the present
  * value.
  */
-function rowOf({ path, theirs, ours }: Open): Row {
+function rowOf({ path, theirs, ours }: OpenConflicts): Row {
   const kind = typeof theirs === "number" || typeof ours === "number" ? "number" : "text";
   return (
     rows.value.get(path) ?? { path, label: labelOf(path) ?? "", about: "", kind, schema: {}, value: ours, rows: [] }
@@ -192,7 +192,7 @@ function rowOf({ path, theirs, ours }: Open): Row {
 }
 
 /** Describes the faults of the values that the user entered, by path. */
-function faultsOf(open: Open[], chosen: { [path: string]: Held }) {
+function faultsOf(open: OpenConflicts[], chosen: { [path: string]: ConflictChoice }) {
   const words: { [path: string]: string } = {};
   for (const one of open) {
     const held = chosen[one.path];
@@ -202,7 +202,7 @@ function faultsOf(open: Open[], chosen: { [path: string]: Held }) {
   return words;
 }
 
-function Choice({ open, wrong, put }: { open: Open; wrong: string; put: (value: Held) => void }) {
+function Choice({ open, wrong, put }: { open: OpenConflicts; wrong: string; put: (value: ConflictChoice) => void }) {
   const { path, theirs, ours, conflict } = open;
   const own = useSignal(false);
   const row = rowOf(open);

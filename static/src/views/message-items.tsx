@@ -10,7 +10,7 @@ import "../actions/summarise.ts";
 import "../actions/export.ts";
 import { t } from "../lib/i18n.ts";
 import { MAX_STARS } from "./message-menu.tsx";
-import { CommandButton, icon } from "./parts.tsx";
+import { CommandButton, icon } from "./common.tsx";
 import type { ChatNode } from "../lib/wire.d.ts";
 
 const ITEMS = [

@@ -1,12 +1,12 @@
 // The menu of a message, for actions that are rarer than those of its buttons. Its items are loaded after the story.
 import { h } from "../../vendor/preact.js";
 import { t } from "../lib/i18n.ts";
-import { Menu, later } from "./parts.tsx";
+import { Menu, lazyView } from "./common.tsx";
 import type { ChatNode } from "../lib/wire.d.ts";
 
 export const MAX_STARS = 5;
 
-export const MessageItems = later(() => import("./message-items.tsx").then((module) => module.Items), 0);
+export const MessageItems = lazyView(() => import("./message-items.tsx").then((module) => module.Items), 0);
 
 /**
  * Renders the menu.

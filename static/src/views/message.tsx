@@ -24,20 +24,20 @@ import { dropOn, handleOf } from "./drag.ts";
 import { EditForm } from "./edit-form.tsx";
 import { Labels } from "./label.tsx";
 import { MessageMenu, Stars } from "./message-menu.tsx";
-import { showPicturesNow, usePictures } from "./outside.tsx";
-import { Avatar, CommandButton, ProblemLine, icon, later } from "./parts.tsx";
+import { showRemoteImages, useRemoteImages } from "./remote-images.tsx";
+import { Avatar, CommandButton, ProblemLine, icon, lazyView } from "./common.tsx";
 import { Provenance } from "./provenance.tsx";
-import { LeftOut, scriptedNow, useScripted } from "./scripted.tsx";
+import { LeftOutScripts, displayedTextNow, useDisplayedText } from "./display-scripts.tsx";
 import type { ChatNode, Id } from "../lib/wire.d.ts";
 
-const Versions = later(() => import("./versions.tsx").then((module) => module.Versions), 2);
+const Versions = lazyView(() => import("./versions.tsx").then((module) => module.Versions), 2);
 
 export function Message({ id, last }: { id: Id; last: boolean }) {
   const node = nodeOf(id);
   const swipe = useRef({ x: 0, y: 0 });
   if (!node) return null;
   const name = speakerName(node);
-  const touched = (event: TouchEvent) => swiped(node, swipe.current, event);
+  const touched = (event: TouchEvent) => handleSwipe(node, swipe.current, event);
   // A linear session shows all messages of its line, whatever the tree says of them.
   const isLeftOut = node.isEnabled === false && !isLinear.value;
   return (
@@ -52,7 +52,11 @@ export function Message({ id, last }: { id: Id; last: boolean }) {
         {...dropOn("message.placeHere", node)}
       >
         <span class="handle" {...handleOf(node)}>
-          <Avatar name={name} symbol={SYMBOLS[node.kind] ?? ""} src={characterById(node.characterId ?? "")?.avatar} />
+          <Avatar
+            name={name}
+            symbol={KIND_ICONS[node.kind] ?? ""}
+            src={characterById(node.characterId ?? "")?.avatar}
+          />
         </span>
         <header>
           <span class="who">{name}</span>
@@ -112,7 +116,7 @@ export function Message({ id, last }: { id: Id; last: boolean }) {
 }
 
 /** Icons for messages without an author, in place of an avatar. */
-const SYMBOLS: { [kind: string]: string } = { summary: "summarise", merge: "merge" };
+const KIND_ICONS: { [kind: string]: string } = { summary: "summarise", merge: "merge" };
 
 const TOOLS = [
   "message.reroll",
@@ -134,7 +138,7 @@ export function Body({ node }: { node: ChatNode }) {
   return (
     <>
       {node.reasoning && <Thinking node={node} text={node.reasoning} live={false} />}
-      <Words node={node} />
+      <MessageText node={node} />
       {node.status === "error" && <Failure node={node} />}
       {node.metadata?.isTruncated && node.status === "complete" && <p class="aside">{t("message.cut")}</p>}
       {visibleNotes(node.notes ?? []).map((note, i) => (
@@ -151,9 +155,9 @@ export function Body({ node }: { node: ChatNode }) {
  * Renders the text of a message, changed by scripts. Replies lose their machine-readable parts; the user's own text is
  * shown as typed. A user text that a script changed is rendered like a reply.
  */
-function Words({ node }: { node: ChatNode }) {
+function MessageText({ node }: { node: ChatNode }) {
   const isOwn = node.role === "user";
-  const { text, left, isChanged, isComing } = useScripted(
+  const { text, left, isChanged, isComing } = useDisplayedText(
     node,
     "text",
     isOwn ? node.content : (node.display ?? node.content),
@@ -161,7 +165,7 @@ function Words({ node }: { node: ChatNode }) {
   return (
     <>
       {text && <Prose id={node.id} text={text} isOwn={isOwn && !isChanged} isComing={isComing} />}
-      <LeftOut left={left} />
+      <LeftOutScripts left={left} />
     </>
   );
 }
@@ -181,11 +185,11 @@ function LiveBody({ node }: { node: ChatNode }) {
     begun.value = text !== "";
     isComing.value = stream.text !== "";
     thoughts.value = stream.reasoning;
-    const shown = scriptedNow(node, "text", text);
+    const shown = displayedTextNow(node, "text", text);
     // Shows nothing until scripts have run for the first time, because they may remove the text.
     if (host.current && shown && (shown.text || live.current))
       (live.current ??= new LiveMarkdown(host.current)).show(shown.text);
-    if (host.current) showPicturesNow(host.current, node);
+    if (host.current) showRemoteImages(host.current, node);
   });
   useFolds(host, node.id, []);
   return (
@@ -200,7 +204,7 @@ function LiveBody({ node }: { node: ChatNode }) {
 }
 
 /** Renders the text of a message that can only be read. */
-export const ReadOnly = ({ node }: { node: ChatNode }) => <Words node={node} />;
+export const ReadOnly = ({ node }: { node: ChatNode }) => <MessageText node={node} />;
 
 /** Which folds of a text the user opened, by node. Kept until the page is reloaded. */
 const folds: Map<Id, boolean[]> = new Map();
@@ -226,7 +230,7 @@ function Prose({ id, text, isOwn, isComing }: { id: Id; text: string; isOwn: boo
     [text, isOwn, locale.value],
   );
   useFolds(ref, id, [text, isOwn, locale.value]);
-  const question = usePictures(ref, id, [text, isOwn, locale.value]);
+  const question = useRemoteImages(ref, id, [text, isOwn, locale.value]);
   return (
     <>
       <div class={`prose ${isWestern(text) ? "western" : ""} ${isComing ? "coming" : ""}`} ref={ref} />
@@ -243,14 +247,14 @@ function phaseOf(node: ChatNode, isComing: boolean) {
 }
 
 function Thinking({ node, text, live }: { node: ChatNode; text: string; live: boolean }) {
-  const shown = useScripted(node, "thoughts", text);
+  const shown = useDisplayedText(node, "thoughts", text);
   return (
     <>
       <details class="thinking">
         <summary>{t(live ? "phase.thinking" : "message.thinking")}</summary>
         <div>{shown.text}</div>
       </details>
-      <LeftOut left={shown.left} />
+      <LeftOutScripts left={shown.left} />
     </>
   );
 }
@@ -288,14 +292,14 @@ function Failure({ node }: { node: ChatNode }) {
 /** Problems that only fitted a value to its rules. Any other code means that a rule failed. */
 const HARMLESS = new Set(["clamped", "rounded", "nothing_there"]);
 
-const UNKEPT = "values_failed";
+const VALUES_FAILED = "values_failed";
 
 function Problems({ node }: { node: ChatNode }) {
   const all = visibleProblems(node.problems ?? []);
   const harmless = all.filter(({ code }) => HARMLESS.has(code));
   // The other model that failed to write the values is not a rule.
-  const unkept = all.filter(({ code }) => code === UNKEPT);
-  const broken = all.filter(({ code }) => !HARMLESS.has(code) && code !== UNKEPT);
+  const unkept = all.filter(({ code }) => code === VALUES_FAILED);
+  const broken = all.filter(({ code }) => !HARMLESS.has(code) && code !== VALUES_FAILED);
   const list = (some: typeof all) => some.map((problem, i) => <ProblemLine key={i} problem={problem} />);
   return (
     <>
@@ -377,13 +381,13 @@ function SiblingSwitch({ node }: { node: ChatNode }) {
   );
 }
 
-const SWIPE = 56;
+const SWIPE_DISTANCE = 56;
 
-function swiped(node: ChatNode, from: { x: number; y: number }, event: TouchEvent) {
+function handleSwipe(node: ChatNode, from: { x: number; y: number }, event: TouchEvent) {
   const touch = event.changedTouches[0];
   if (!touch) return;
   const [dx, dy] = [touch.clientX - from.x, touch.clientY - from.y];
   if (event.type === "touchstart") Object.assign(from, { x: touch.clientX, y: touch.clientY });
-  else if (!isLinear.peek() && Math.abs(dx) > SWIPE && Math.abs(dx) > 2 * Math.abs(dy))
+  else if (!isLinear.peek() && Math.abs(dx) > SWIPE_DISTANCE && Math.abs(dx) > 2 * Math.abs(dy))
     void goToSibling(node, dx > 0 ? "previous" : "next");
 }

@@ -5,8 +5,8 @@ import { t } from "../lib/i18n.ts";
 import { saveFormDraft } from "../model/form-drafts.ts";
 import { openDialog } from "../model/page.ts";
 import { session } from "../model/session-store.ts";
-import { fieldsOf, fillIn, useBegun } from "./begun.ts";
-import { Modal } from "./parts.tsx";
+import { formValues, fillForm, useFormDraft } from "./form-drafts.ts";
+import { Modal } from "./common.tsx";
 import type { AuthorsNote } from "../lib/wire.d.ts";
 import type { Key } from "../lib/strings/keys.d.ts";
 
@@ -17,12 +17,12 @@ const ROLES = ["system", "user", "assistant"] as const;
 export function Note() {
   const note = session.value?.authorsNote ?? NEW;
   const key = `note.${session.peek()?.id}`;
-  const begun = useBegun(key);
+  const begun = useFormDraft(key);
   const form = useRef<HTMLFormElement | null>(null);
   const place = useSignal((begun?.place ?? note.place) as AuthorsNote["place"]);
-  const keep = () => form.current && saveFormDraft(key, fieldsOf(form.current));
+  const keep = () => form.current && saveFormDraft(key, formValues(form.current));
   useLayoutEffect(() => {
-    if (begun && form.current) fillIn(form.current, begun);
+    if (begun && form.current) fillForm(form.current, begun);
   }, []);
   const save = async (event: Event) => {
     event.preventDefault();

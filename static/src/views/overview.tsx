@@ -52,10 +52,10 @@ import { speakerName } from "../tree/speaker.ts";
 import { Labels } from "./label.tsx";
 import { Body } from "./message.tsx";
 import { MessageMenu } from "./message-menu.tsx";
-import { Blank, CommandButton, Waiting, icon, later } from "./parts.tsx";
-import { Failed } from "./reading.tsx";
+import { EmptyState, CommandButton, LoadingRows, icon, lazyView } from "./common.tsx";
+import { QueryError } from "./use-query.tsx";
 import "./tree-canvas.ts";
-import { STATES, Walk } from "./tree-walk.tsx";
+import { STATES, TreeItems } from "./tree-items.tsx";
 import type { Key } from "../lib/i18n.ts";
 import type { DrawnTree } from "../tree/overview.ts";
 import type { TreeCanvas } from "./tree-canvas.ts";
@@ -63,8 +63,8 @@ import type { Scene } from "./tree-paint.ts";
 
 addEnglish(words);
 
-const Drawer = later(() => import("./tree-stash.tsx").then((module) => module.Drawer), 0);
-const Compared = later(() => import("./tree-compare.tsx").then((module) => module.Compared), 0);
+const Drawer = lazyView(() => import("./tree-stash.tsx").then((module) => module.Drawer), 0);
+const Compared = lazyView(() => import("./tree-compare.tsx").then((module) => module.Compared), 0);
 
 export function Overview() {
   const sid = session.value?.id;
@@ -87,12 +87,12 @@ export function Overview() {
 
 function Content() {
   const tree = drawnTree.value;
-  if (tree && tree.outline.size > 1) return <Whole key={session.value?.id} tree={tree} />;
+  if (tree && tree.outline.size > 1) return <TreeView key={session.value?.id} tree={tree} />;
   const rest = tree ? (
-    <Blank symbol="tree" title={t("tree.empty")} hint={t("tree.emptyHint")} />
+    <EmptyState symbol="tree" title={t("tree.empty")} hint={t("tree.emptyHint")} />
   ) : failure.value ? (
     <>
-      <Failed error={failure.value} />
+      <QueryError error={failure.value} />
       <div class="actions">
         <button type="button" onClick={readOutline}>
           {t("retry")}
@@ -100,7 +100,7 @@ function Content() {
       </div>
     </>
   ) : (
-    <Waiting rows={6} />
+    <LoadingRows rows={6} />
   );
   return (
     <>
@@ -145,7 +145,7 @@ function sceneOf(tree: DrawnTree): Scene {
   };
 }
 
-function Whole({ tree }: { tree: DrawnTree }) {
+function TreeView({ tree }: { tree: DrawnTree }) {
   const ref = useRef<TreeCanvas | null>(null);
   const box = useRef<HTMLDivElement | null>(null);
   const legend = useSignal(false);
@@ -166,7 +166,7 @@ function Whole({ tree }: { tree: DrawnTree }) {
     const canvas = ref.current;
     if (!canvas) return;
     canvas.hooks = {
-      pick: (n) => (focusTree(), pick(n)),
+      pick: (n) => (focusTree(), handleCardClick(n)),
       go: moveHeadToCard,
       fold: (n) => (focusTree(), toggleFold(n)),
       menu: (n) => void menu(n),
@@ -224,7 +224,7 @@ function Whole({ tree }: { tree: DrawnTree }) {
       );
   }, [two]);
   useEffect(() => void onScreen().then(() => ref.current?.reveal(at)), [isOpen]);
-  const hidden = tree.outline.size - 1 - shownIn(tree);
+  const hidden = tree.outline.size - 1 - visibleCount(tree);
   const isBusy = isRead !== null || two !== null || legend.value;
   return (
     <div class={`overview-whole ${isOpen ? "has-stash" : ""} ${two ? "is-comparing" : ""}`} ref={box}>
@@ -251,8 +251,8 @@ function Whole({ tree }: { tree: DrawnTree }) {
       )}
       <div class="tree-field">
         <tree-canvas ref={ref} aria-hidden="true" />
-        <Walk tree={tree} canvas={() => ref.current} enter={enter} menu={menu} />
-        {carried ? <MovingBar tree={tree} focusTree={focusTree} /> : marks.size > 0 && <ChosenBar />}
+        <TreeItems tree={tree} canvas={() => ref.current} enter={enter} menu={menu} />
+        {carried ? <MovingBar tree={tree} focusTree={focusTree} /> : marks.size > 0 && <SelectionBar />}
       </div>
       <aside
         class={`tree-beside ${isBusy ? "" : "is-idle"}`}
@@ -263,7 +263,7 @@ function Whole({ tree }: { tree: DrawnTree }) {
         ) : isRead === null ? (
           <Legend />
         ) : (
-          <Reading key={isRead} tree={tree} back={() => (stopReading(), focusTree())} />
+          <OpenMessage key={isRead} tree={tree} back={() => (stopReading(), focusTree())} />
         )}
       </aside>
     </div>
@@ -271,7 +271,7 @@ function Whole({ tree }: { tree: DrawnTree }) {
 }
 
 /** Number of characters that name the message below which the moved part would go. */
-const AIMED = 60;
+const TARGET_LENGTH = 60;
 
 /** Removes quotation marks at both ends: the text is shown as a quotation. */
 const unquoted = (text: string) => text.replace(/^["“]+/, "").replace(/["”]+$/, "");
@@ -296,7 +296,9 @@ function MovingBar({ tree, focusTree }: { tree: DrawnTree; focusTree: () => void
       ? t(`tree.refused.${to.why}`)
       : to.n === 0
         ? t("tree.aimFirst")
-        : t("tree.aim", { text: unquoted(excerpt(previewOf(tree.outline, to.n), AIMED)) || t("tree.wordless") }));
+        : t("tree.aim", {
+            text: unquoted(excerpt(previewOf(tree.outline, to.n), TARGET_LENGTH)) || t("tree.wordless"),
+          }));
   return (
     <div class="tree-bar peek" role="status">
       {icon(what?.isCopy ? "copyTo" : "move")}
@@ -315,15 +317,15 @@ function MovingBar({ tree, focusTree }: { tree: DrawnTree; focusTree: () => void
   );
 }
 
-const CHOSEN = ["tree.compare", "tree.leaveOut", "tree.putBack", "tree.copy", "tree.prune", "tree.none"];
+const SELECTION_COMMANDS = ["tree.compare", "tree.leaveOut", "tree.putBack", "tree.copy", "tree.prune", "tree.none"];
 
 /** Shows the actions for the selected messages. */
-const ChosenBar = () => (
+const SelectionBar = () => (
   <div class="tree-bar peek" role="status">
     {icon("check")}
     <p>{t("chosen.text", { n: selected.value.size })}</p>
     <div class="chosen">
-      {CHOSEN.map((id) => (
+      {SELECTION_COMMANDS.map((id) => (
         <CommandButton key={id} id={id} wide />
       ))}
     </div>
@@ -334,7 +336,7 @@ const ChosenBar = () => (
  * Handles a click on a card. During a move the card is the target. Otherwise a card of several messages unfolds, and a
  * single message is opened for reading.
  */
-function pick(n: number) {
+function handleCardClick(n: number) {
   if (moving.peek()) return (setDropTarget(n), void dropOnTarget());
   const { cards } = drawnTree.peek() ?? {};
   if ((cards?.count[cards.cardOf[n] ?? 0] ?? 1) > 1) toggleFold(n);
@@ -342,7 +344,7 @@ function pick(n: number) {
 }
 
 /** Returns how many messages are visible, on their own cards or in runs. */
-const shownIn = ({ cards }: DrawnTree) => cards.count.reduce((sum, count) => sum + count, 0) - 1;
+const visibleCount = ({ cards }: DrawnTree) => cards.count.reduce((sum, count) => sum + count, 0) - 1;
 
 interface ToolsProps {
   canvas: () => TreeCanvas | null;
@@ -397,11 +399,11 @@ function StashButton() {
  * Message commands that need the chat around the message. Beside the current branch, those for runs are left out as
  * well.
  */
-const APART = ["message.choose", "message.goOn", "message.otherModel"];
-const BESIDE = [...APART, "message.summarise"];
+const CHAT_COMMANDS = ["message.choose", "message.goOn", "message.otherModel"];
+const OTHER_BRANCH_COMMANDS = [...CHAT_COMMANDS, "message.summarise"];
 
 /** Commands that the chat shows as buttons of a message, and commands that need the whole tree. */
-const HERE = [
+const TREE_COMMANDS = [
   "message.branchHere",
   "message.makeCurrent",
   "message.compareHere",
@@ -412,7 +414,7 @@ const HERE = [
   "message.why",
 ];
 
-function Reading({ tree, back }: { tree: DrawnTree; back: () => void }) {
+function OpenMessage({ tree, back }: { tree: DrawnTree; back: () => void }) {
   const node = nodeOf(openMessage.value);
   const n = tree.outline.at.get(openMessage.value ?? "") ?? -1;
   const keys = (event: KeyboardEvent) => {
@@ -420,7 +422,7 @@ function Reading({ tree, back }: { tree: DrawnTree; back: () => void }) {
     event.preventDefault();
     back();
   };
-  if (!node || n < 0) return <Waiting rows={3} />;
+  if (!node || n < 0) return <LoadingRows rows={3} />;
   const flags = tree.outline.flags[n] ?? 0;
   const card = tree.cards.cardOf[n] ?? -1;
   const isTrunk = tree.cards.trunk[card] === 1;
@@ -474,7 +476,9 @@ function Reading({ tree, back }: { tree: DrawnTree; back: () => void }) {
         )}
         <span class="tree-more">
           <CommandButton id="message.why" node={node} />
-          {node.status !== "generating" && <MessageMenu node={node} without={isTrunk ? APART : BESIDE} first={HERE} />}
+          {node.status !== "generating" && (
+            <MessageMenu node={node} without={isTrunk ? CHAT_COMMANDS : OTHER_BRANCH_COMMANDS} first={TREE_COMMANDS} />
+          )}
         </span>
       </footer>
     </article>

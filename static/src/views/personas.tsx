@@ -5,7 +5,7 @@ import { addEnglish, t } from "../lib/i18n.ts";
 import words from "../lib/strings/en-cards.ts";
 import { idempotencyKeys } from "../lib/idempotency-keys.ts";
 import { session } from "../model/session-store.ts";
-import { Avatar, Blank, Modal, Waiting, icon } from "./parts.tsx";
+import { Avatar, EmptyState, Modal, LoadingRows, icon } from "./common.tsx";
 import type { Signal } from "../../vendor/preact.js";
 import type { Persona } from "../lib/wire.d.ts";
 
@@ -25,7 +25,7 @@ export function Personas() {
   const title = t(at === null ? "command.personas" : at ? "persona.change" : "persona.new");
   const inside =
     all.value === null ? (
-      <Waiting rows={3} />
+      <LoadingRows rows={3} />
     ) : at === null ? (
       <List all={all.value} changing={changing} read={read} />
     ) : (
@@ -48,7 +48,7 @@ const List = ({ all, changing, read }: ListProps) => (
   <div class="stash">
     <p class="aside">{t("persona.text")}</p>
     {all.length === 0 ? (
-      <Blank symbol="user" title={t("persona.none")} />
+      <EmptyState symbol="user" title={t("persona.none")} />
     ) : (
       <ul>
         {all.map((persona) => (
@@ -181,7 +181,7 @@ function Form({ persona, done, leave }: FormProps) {
 }
 
 /** Renders the choice of the persona for a new story; nothing if there is no persona. */
-export function PlayedBy() {
+export function PersonaChoice() {
   const all = useSignal<Persona[]>([]);
   useEffect(() => void readPersonas().then((found) => found && (all.value = found)), []);
   return all.value.length === 0 ? null : (

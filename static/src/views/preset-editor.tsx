@@ -9,13 +9,13 @@ import { idempotencyKeys } from "../lib/idempotency-keys.ts";
 import words from "../lib/strings/en-preset-edit.ts";
 import { deleteFormDrafts } from "../model/form-drafts.ts";
 import { session } from "../model/session-store.ts";
-import { Held, useHeld } from "./held.tsx";
-import { Blank, Waiting, icon, isBegun } from "./parts.tsx";
-import { begunIn } from "./preset-part.tsx";
+import { ModelPresetNote, useModelPreset } from "./model-preset.tsx";
+import { EmptyState, LoadingRows, icon, isFormChanged } from "./common.tsx";
+import { partDraftPrefix } from "./preset-part.tsx";
 import { Preview } from "./preset-preview.tsx";
 import { Prompts } from "./preset-prompts.tsx";
 import { Models, Sampling, Texts } from "./preset-settings.tsx";
-import { Sure, takeFocus } from "./sure.tsx";
+import { Confirmation, takeFocus } from "./confirmation.tsx";
 import type { ComponentChildren } from "../../vendor/preact.js";
 import type { Key } from "../lib/i18n.ts";
 import type { Id } from "../lib/wire.d.ts";
@@ -36,11 +36,12 @@ export function PresetEditor({ id, back, goTo }: { id: Id; back: () => void; goT
   const box = useRef<HTMLDivElement | null>(null);
   /** The action that waits until the user agrees to lose typed text. */
   const asking = useSignal<(() => unknown) | null>(null);
-  const ask = (within: Element | null, act: () => unknown) => void (isBegun(within) ? (asking.value = act) : act());
+  const ask = (within: Element | null, act: () => unknown) =>
+    void (isFormChanged(within) ? (asking.value = act) : act());
   const surely = (act: () => unknown) => () => ask(box.current, act);
   const preset = edit.preset.value;
   const serves = session.value?.presetId === id;
-  const held = useHeld(preset?.updatedAt);
+  const held = useModelPreset(preset?.updatedAt);
   const copy = async () => {
     const made = await copyPreset(id, t("presetEdit.copyOf", { name: preset?.name ?? "" }).slice(0, 200), keyFor);
     if (made) goTo(made.id);
@@ -48,7 +49,7 @@ export function PresetEditor({ id, back, goTo }: { id: Id; back: () => void; goT
   const drop = () => {
     const act = asking.peek();
     asking.value = null;
-    deleteFormDrafts(begunIn(edit));
+    deleteFormDrafts(partDraftPrefix(edit));
     void act?.();
   };
   const head = (
@@ -81,9 +82,9 @@ export function PresetEditor({ id, back, goTo }: { id: Id; back: () => void; goT
           </>
         )}
       </div>
-      {held?.id === id && <Held model={held.model} />}
+      {held?.id === id && <ModelPresetNote model={held.model} />}
       {asking.value && (
-        <Sure
+        <Confirmation
           text={t("typed.text")}
           yes={t("typed.drop")}
           no={t("typed.keep")}
@@ -97,32 +98,32 @@ export function PresetEditor({ id, back, goTo }: { id: Id; back: () => void; goT
     return (
       <>
         {head}
-        <Blank symbol="warning" title={t("presetEdit.gone")} hint={t("presetEdit.goneHint")} />
+        <EmptyState symbol="warning" title={t("presetEdit.gone")} hint={t("presetEdit.goneHint")} />
       </>
     );
   if (edit.trouble.value === "unread")
     return (
       <>
         {head}
-        <Blank symbol="warning" title={t("preset.unread")}>
+        <EmptyState symbol="warning" title={t("preset.unread")}>
           <button type="button" class="primary" onClick={edit.load}>
             {t("retry")}
           </button>
-        </Blank>
+        </EmptyState>
       </>
     );
   if (!preset)
     return (
       <>
         {head}
-        <Waiting rows={5} />
+        <LoadingRows rows={5} />
       </>
     );
   if (!preset.effective)
     return (
       <>
         {head}
-        <Blank symbol="warning" title={t("presetEdit.none")} hint={t("presetEdit.noneHint")} />
+        <EmptyState symbol="warning" title={t("presetEdit.none")} hint={t("presetEdit.noneHint")} />
       </>
     );
   const version = edit.version.value;

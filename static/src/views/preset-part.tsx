@@ -3,20 +3,20 @@ import { h, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { t } from "../lib/i18n.ts";
 import { REPLACED, newIdentifier, hasPlace, orderOf, partsOf } from "../lib/preset.ts";
 import { saveFormDraft } from "../model/form-drafts.ts";
-import { fieldsOf, fillIn, useBegun } from "./begun.ts";
-import { icon } from "./parts.tsx";
-import { Meanwhile } from "./preset-settings.tsx";
-import { takeFocus } from "./sure.tsx";
+import { formValues, fillForm, useFormDraft } from "./form-drafts.ts";
+import { icon } from "./common.tsx";
+import { ConflictNote } from "./preset-settings.tsx";
+import { takeFocus } from "./confirmation.tsx";
 import type { PresetChange, PresetPart } from "../lib/wire.d.ts";
 import type { PresetEditing } from "../actions/preset-edit.ts";
 
 const ROLES = ["system", "user", "assistant"] as const;
 const TRIGGERS = ["normal", "continue", "impersonate", "swipe", "regenerate", "quiet"] as const;
 /** The position of a prompt that states none. */
-const PLACE = { injection_position: 0, injection_depth: 4, injection_order: 100 };
+const DEFAULT_POSITION = { injection_position: 0, injection_depth: 4, injection_order: 100 };
 
 /** Returns the prefix of the keys under which unsaved text of a preset's prompts is kept. */
-export const begunIn = ({ id }: PresetEditing) => `preset.${id}.`;
+export const partDraftPrefix = ({ id }: PresetEditing) => `preset.${id}.`;
 
 interface PartFormProps {
   edit: PresetEditing;
@@ -31,8 +31,8 @@ interface PartFormProps {
  * @param props without `part` it is for a new prompt; `isGone`: the prompt was deleted elsewhere in the meantime
  */
 export function PartForm({ edit, part, isGone = false, title, done }: PartFormProps) {
-  const key = begunIn(edit) + (part?.identifier ?? "");
-  const begun = useBegun(key);
+  const key = partDraftPrefix(edit) + (part?.identifier ?? "");
+  const begun = useFormDraft(key);
   // A text field normalizes line breaks. Those of the file do not count as a change.
   const start = useRef<Partial<PresetPart>>(
     part
@@ -49,8 +49,8 @@ export function PartForm({ edit, part, isGone = false, title, done }: PartFormPr
 
   const typedIn = () => {
     const typed = new FormData(form.current as HTMLFormElement);
-    const number = (key: keyof typeof PLACE) =>
-      typed.get(key) === null || typed.get(key) === "" ? (start[key] ?? PLACE[key]) : Number(typed.get(key));
+    const number = (key: keyof typeof DEFAULT_POSITION) =>
+      typed.get(key) === null || typed.get(key) === "" ? (start[key] ?? DEFAULT_POSITION[key]) : Number(typed.get(key));
     return {
       name: String(typed.get("name") ?? "").trim(),
       role: String(typed.get("role")) as NonNullable<PresetPart["role"]>,
@@ -71,7 +71,7 @@ export function PartForm({ edit, part, isGone = false, title, done }: PartFormPr
       content: "",
       injection_trigger: [],
       forbid_overrides: false,
-      ...PLACE,
+      ...DEFAULT_POSITION,
       ...start,
       name: part ? title : "",
     };
@@ -80,9 +80,9 @@ export function PartForm({ edit, part, isGone = false, title, done }: PartFormPr
     return Object.fromEntries(Object.entries(typedIn()).filter(isOther));
   };
   const keep = () =>
-    form.current && saveFormDraft(key, Object.keys(written()).length > 0 ? fieldsOf(form.current) : null);
+    form.current && saveFormDraft(key, Object.keys(written()).length > 0 ? formValues(form.current) : null);
   useLayoutEffect(() => {
-    if (begun && form.current) fillIn(form.current, begun);
+    if (begun && form.current) fillForm(form.current, begun);
   }, []);
   const save = async (event: Event) => {
     event.preventDefault();
@@ -217,7 +217,7 @@ export function PartForm({ edit, part, isGone = false, title, done }: PartFormPr
         </div>
       ) : (
         meanwhile.value && (
-          <Meanwhile
+          <ConflictNote
             now={meanwhile.value}
             keepMine={() => ((meanwhile.value = null), form.current?.requestSubmit())}
             takeTheirs={takeTheirs}

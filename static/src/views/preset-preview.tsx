@@ -7,9 +7,9 @@ import { t, optionalText } from "../lib/i18n.ts";
 import { partsOf } from "../lib/preset.ts";
 import { plain, sentence } from "../lib/text.ts";
 import { ApiError } from "../net/api.ts";
-import { Waiting } from "./parts.tsx";
-import { useLatest } from "./reading.tsx";
-import { slotName } from "./slots.ts";
+import { LoadingRows } from "./common.tsx";
+import { useLatestResult } from "./use-query.tsx";
+import { slotName } from "./prompt-part-names.ts";
 import type { Trace, WholePreset } from "../lib/wire.d.ts";
 
 /** Maximum number of characters of which an excerpt is made. */
@@ -17,13 +17,13 @@ const MAX_TEXT = 1000;
 
 export function Preview({ preset }: { preset: WholePreset }) {
   const known = useSignal<Trace | ApiError | null>(null);
-  useLatest(
+  useLatestResult(
     () => previewPrompt(preset.id),
     (came) => came && (known.value = came),
     [preset.id, preset.updatedAt],
   );
   const found = known.value;
-  if (!found) return <Waiting rows={4} />;
+  if (!found) return <LoadingRows rows={4} />;
   if (found instanceof ApiError) {
     const { text, hint } = errorText(found);
     return (

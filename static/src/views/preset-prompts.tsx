@@ -5,10 +5,10 @@ import { excerpt } from "../lib/excerpt.ts";
 import { t, optionalText } from "../lib/i18n.ts";
 import { isKnown, moved, orderOf, partsOf } from "../lib/preset.ts";
 import { plain } from "../lib/text.ts";
-import { icon } from "./parts.tsx";
+import { icon } from "./common.tsx";
 import { formDraftKeys } from "../model/form-drafts.ts";
-import { PartForm, begunIn } from "./preset-part.tsx";
-import { titleOf } from "./slots.ts";
+import { PartForm, partDraftPrefix } from "./preset-part.tsx";
+import { partTitle } from "./prompt-part-names.ts";
 import type { PresetPart, WholePreset } from "../lib/wire.d.ts";
 import type { PresetEditing } from "../actions/preset-edit.ts";
 
@@ -17,8 +17,8 @@ const NEW = Symbol("a new prompt");
 const MAX_TEXT = 1000;
 
 /** Returns the prompt whose unsaved text was kept over a reload: its identifier, or `NEW` for a new one. */
-const begunBefore = (edit: PresetEditing): string | typeof NEW | null =>
-  formDraftKeys(begunIn(edit)).map((identifier) => identifier || NEW)[0] ?? null;
+const storedPartDraft = (edit: PresetEditing): string | typeof NEW | null =>
+  formDraftKeys(partDraftPrefix(edit)).map((identifier) => identifier || NEW)[0] ?? null;
 
 interface PromptsProps {
   edit: PresetEditing;
@@ -31,7 +31,7 @@ interface PromptsProps {
  * @param props `ask`: asks before typed text is lost
  */
 export function Prompts({ edit, preset, ask }: PromptsProps) {
-  const writing = useSignal(useRef(begunBefore(edit)).current);
+  const writing = useSignal(useRef(storedPartDraft(edit)).current);
   const said = useSignal("");
   /** The row and the button that get the focus back after the row has moved. */
   const wanted = useRef<[string, string] | null>(null);
@@ -66,7 +66,7 @@ export function Prompts({ edit, preset, ask }: PromptsProps) {
     seen.current = edit.version.value;
   }, [edit.version.value]);
   const write = (next: string | typeof NEW | null) => ask(list.current, () => (writing.value = next));
-  const nameOf = (identifier: string) => titleOf(parts.get(identifier) as PresetPart);
+  const nameOf = (identifier: string) => partTitle(parts.get(identifier) as PresetPart);
 
   /**
    * Moves a prompt to the place of another, or by one row. The target is computed only when the move runs, because key
@@ -117,7 +117,7 @@ export function Prompts({ edit, preset, ask }: PromptsProps) {
       edit={edit}
       part={part}
       isGone={!parts.has(part.identifier)}
-      title={titleOf(part)}
+      title={partTitle(part)}
       done={() => done(part.identifier)}
     />
   );
@@ -172,8 +172,8 @@ export function Prompts({ edit, preset, ask }: PromptsProps) {
           <ul>
             {others.map((part) => (
               <li key={part.identifier} data-part={part.identifier} class="fragment">
-                <article aria-label={titleOf(part)}>
-                  <h4>{titleOf(part)}</h4>
+                <article aria-label={partTitle(part)}>
+                  <h4>{partTitle(part)}</h4>
                   {part.content && <p class="aside">{excerpt(plain(part.content.slice(0, MAX_TEXT)), 160)}</p>}
                   <div class="actions">
                     <button type="button" onClick={() => put(part.identifier)}>
@@ -217,7 +217,7 @@ interface RowProps {
 }
 
 function Row({ part, enabled, isGone, isFirst, isLast, isWriting, turn, up, down, take, write, drop, form }: RowProps) {
-  const name = titleOf(part);
+  const name = partTitle(part);
   const isOver = useSignal(false);
   const switched = async (event: Event) => {
     const box = event.target as HTMLInputElement;

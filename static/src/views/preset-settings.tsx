@@ -3,8 +3,8 @@ import { h, useRef, useSignal } from "../../vendor/preact.js";
 import { t, optionalText } from "../lib/i18n.ts";
 import { ownOf } from "../lib/preset.ts";
 import { compactJson } from "../lib/text.ts";
-import { icon } from "./parts.tsx";
-import { takeFocus } from "./sure.tsx";
+import { icon } from "./common.tsx";
+import { takeFocus } from "./confirmation.tsx";
 import type { ComponentChildren } from "../../vendor/preact.js";
 import type { PresetChange, WholePreset } from "../lib/wire.d.ts";
 import type { PresetEditing } from "../actions/preset-edit.ts";
@@ -43,8 +43,8 @@ const lines = (typed: FormDataEntryValue | null) => [
   ),
 ];
 /** Shows a line break inside a stop string as \n. */
-const shown = (text: string) => text.replaceAll("\n", "\\n");
-const meant = (text: string) => text.replaceAll("\\n", "\n");
+const escapeBreaks = (text: string) => text.replaceAll("\n", "\\n");
+const unescapeBreaks = (text: string) => text.replaceAll("\\n", "\n");
 const words = (key: string, of: string = "field") => optionalText(`presetEdit.${of}.${key}`, { 0: "{0}" });
 
 /** Returns the shares in a fixed order, or null if there are none. */
@@ -115,7 +115,7 @@ function Form({ edit, read, before, label, children }: FormProps) {
     <form ref={form} aria-label={label} onSubmit={save} onInput={() => (isKept.value = false)}>
       {children}
       {meanwhile.value && (
-        <Meanwhile now={meanwhile.value} keepMine={again} takeTheirs={() => (edit.version.value += 1)} />
+        <ConflictNote now={meanwhile.value} keepMine={again} takeTheirs={() => (edit.version.value += 1)} />
       )}
       <div class="actions">
         <span class="aside" role="status">
@@ -131,14 +131,14 @@ function Form({ edit, read, before, label, children }: FormProps) {
   );
 }
 
-interface MeanwhileProps {
+interface ConflictNoteProps {
   now: PresetChange;
   keepMine: () => void;
   takeTheirs: () => void;
 }
 
 /** Shows what someone else changed in the meantime, and lets the user choose. */
-export function Meanwhile({ now, keepMine, takeTheirs }: MeanwhileProps) {
+export function ConflictNote({ now, keepMine, takeTheirs }: ConflictNoteProps) {
   const all = [
     ...Object.entries(now.fields ?? {}),
     ...Object.entries(now.own ?? {}),
@@ -196,7 +196,7 @@ export function Sampling({ edit, preset }: { edit: PresetEditing; preset: WholeP
   };
   const read = (typed: FormData) => {
     const number = (key: string) => (String(typed.get(key) ?? "").trim() === "" ? null : Number(typed.get(key)));
-    const stop = lines(typed.get("stop")).map(meant);
+    const stop = lines(typed.get("stop")).map(unescapeBreaks);
     const shares = sharesOf(Object.fromEntries(SHARES.map((key) => [key, number(`share-${key}`)])));
     const isAsNeeded = typed.get("names") === "asNeeded";
     return {
@@ -254,7 +254,12 @@ export function Sampling({ edit, preset }: { edit: PresetEditing; preset: WholeP
       </fieldset>
       <label>
         {t("presetEdit.stop")}
-        <textarea name="stop" rows={2} spellcheck={false} defaultValue={(own.stop ?? []).map(shown).join("\n")} />
+        <textarea
+          name="stop"
+          rows={2}
+          spellcheck={false}
+          defaultValue={(own.stop ?? []).map(escapeBreaks).join("\n")}
+        />
         <small>{t("presetEdit.stopHint")}</small>
       </label>
       <label>

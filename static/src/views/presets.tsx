@@ -18,19 +18,19 @@ import editWords from "../lib/strings/en-preset-edit.ts";
 import { idempotencyKeys } from "../lib/idempotency-keys.ts";
 import { session } from "../model/session-store.ts";
 import { copyPreset } from "../actions/preset-edit.ts";
-import { Held, useHeld } from "./held.tsx";
+import { ModelPresetNote, useModelPreset } from "./model-preset.tsx";
 import { Parts } from "./json.tsx";
-import { Blank, Modal, Waiting, icon, later } from "./parts.tsx";
-import { DropPlace, NameForm } from "./shelf.tsx";
-import { ScriptForm, StoryScripts } from "./scripts.tsx";
-import { takeFocus } from "./sure.tsx";
+import { EmptyState, Modal, LoadingRows, icon, lazyView } from "./common.tsx";
+import { FileDropArea, NameForm } from "./list-parts.tsx";
+import { ScriptForm, SessionScripts } from "./regex-scripts.tsx";
+import { takeFocus } from "./confirmation.tsx";
 import type { Id, Preset, WholePreset } from "../lib/wire.d.ts";
 
 addEnglish(words);
 addEnglish(cards);
 addEnglish(editWords);
 
-const PresetEditor = later(() => import("./preset-editor.tsx").then((module) => module.PresetEditor));
+const PresetEditor = lazyView(() => import("./preset-editor.tsx").then((module) => module.PresetEditor));
 
 /** The kinds of presets, in display order. */
 const KINDS = [
@@ -123,7 +123,7 @@ export function Presets({ presetId }: { presetId: Id | null }) {
     );
   return (
     <Modal title={t("command.presets")} class="wide lore presets" keeps>
-      <DropPlace text="preset.drop" bring={(files) => bring(files, undefined)}>
+      <FileDropArea text="preset.drop" bring={(files) => bring(files, undefined)}>
         <p class="aside">{t("preset.text")}</p>
         <div class="actions start">
           <button type="button" onClick={begin}>
@@ -140,35 +140,35 @@ export function Presets({ presetId }: { presetId: Id | null }) {
           </button>
         </div>
         {isWriting.value && <ScriptForm id={null} done={written} />}
-        <StoryScripts />
+        <SessionScripts />
         {coming.value > 0 && (
           <p class="aside" role="status">
             {t("preset.coming")}
           </p>
         )}
         {unsure.value.map((file) => (
-          <Unsure key={file} file={file} answer={(kind) => answered(file, kind)} />
+          <TypeQuestion key={file} file={file} answer={(kind) => answered(file, kind)} />
         ))}
         {isUnread.value && (
-          <Blank symbol="warning" title={t("preset.unread")}>
+          <EmptyState symbol="warning" title={t("preset.unread")}>
             <button type="button" class="primary" onClick={read}>
               {t("retry")}
             </button>
-          </Blank>
+          </EmptyState>
         )}
         {list === null ? (
-          !isUnread.value && <Waiting rows={3} />
+          !isUnread.value && <LoadingRows rows={3} />
         ) : list.length === 0 ? (
-          <Blank symbol="preset" title={t("preset.empty")} hint={t("preset.emptyHint")} />
+          <EmptyState symbol="preset" title={t("preset.empty")} hint={t("preset.emptyHint")} />
         ) : (
-          <Shelf list={list} presetId={presetId} last={last.value} read={read} drop={drop} edit={open} />
+          <PresetList list={list} presetId={presetId} last={last.value} read={read} drop={drop} edit={open} />
         )}
-      </DropPlace>
+      </FileDropArea>
     </Modal>
   );
 }
 
-function Unsure({ file, answer }: { file: File; answer: (kind: string | null) => void }) {
+function TypeQuestion({ file, answer }: { file: File; answer: (kind: string | null) => void }) {
   const keep = (event: Event) => {
     event.preventDefault();
     answer(String(new FormData(event.target as HTMLFormElement).get("kind")));
@@ -206,7 +206,7 @@ function freeName(all: Preset[]) {
   return name(n);
 }
 
-interface ShelfProps {
+interface PresetListProps {
   list: Preset[];
   presetId: Id | null;
   last: Id | null;
@@ -215,7 +215,7 @@ interface ShelfProps {
   edit: (id: Id) => void;
 }
 
-function Shelf({ list, presetId, last, read, drop, edit }: ShelfProps) {
+function PresetList({ list, presetId, last, read, drop, edit }: PresetListProps) {
   const query = useSignal("");
   const wanted = useSignal("");
   const words = query.value.toLocaleLowerCase().split(/\s+/).filter(Boolean);
@@ -231,7 +231,7 @@ function Shelf({ list, presetId, last, read, drop, edit }: ShelfProps) {
     query.value = field.value;
   };
   const choose = (event: Event) => (wanted.value = (event.target as HTMLSelectElement).value);
-  const held = useHeld(list);
+  const held = useModelPreset(list);
   const row = (preset: Preset) => (
     <Row
       key={preset.id}
@@ -347,7 +347,7 @@ function Row({
           </time>
         </p>
         {models.length > 0 && <p class="aside">{t("presetEdit.for", { models: models.join(", ") })}</p>}
-        {heldBy !== null && <Held model={heldBy} />}
+        {heldBy !== null && <ModelPresetNote model={heldBy} />}
         <div class="actions">
           {mayServe && (
             <button type="button" aria-pressed={serves} onClick={() => setSessionPreset(serves ? null : id)}>
@@ -400,7 +400,7 @@ function Row({
 function Contents({ id, close }: { id: Id; close: () => void }) {
   const whole = useSignal<WholePreset | null>(null);
   useEffect(() => void readPreset(id).then((found) => (found ? (whole.value = found) : close())), []);
-  if (!whole.value) return <Waiting rows={2} />;
+  if (!whole.value) return <LoadingRows rows={2} />;
   const { body } = whole.value;
   return Object.keys(body).length > 0 ? <Parts value={body} /> : <p class="aside">{t("preset.nothing")}</p>;
 }

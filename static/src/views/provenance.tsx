@@ -3,7 +3,7 @@ import { h } from "../../vendor/preact.js";
 import { viewOriginal, showSummarised } from "../actions/provenance.ts";
 import { t } from "../lib/i18n.ts";
 import { nodeOf, session } from "../model/session-store.ts";
-import { icon } from "./parts.tsx";
+import { icon } from "./common.tsx";
 import type { ChatNode } from "../lib/wire.d.ts";
 
 export function Provenance({ node }: { node: ChatNode }) {
@@ -11,13 +11,16 @@ export function Provenance({ node }: { node: ChatNode }) {
   const [first] = summarizedFrom;
   if (node.kind === "summary" && first)
     return (
-      <Way text={t("provenance.summary", { n: summarizedFrom.length })} go={() => showSummarised(summarizedFrom)} />
+      <OriginLink
+        text={t("provenance.summary", { n: summarizedFrom.length })}
+        go={() => showSummarised(summarizedFrom)}
+      />
     );
   // A merged run names its origin once, at its first message.
   const above = nodeOf(node.parentId)?.metadata;
   if (mergedFrom && mergedFrom !== above?.mergedFrom)
     return (
-      <Way
+      <OriginLink
         text={t(node.kind === "merge" ? "provenance.merge" : "provenance.run")}
         go={() => viewOriginal(session.peek()?.id ?? "", mergedFrom)}
       />
@@ -26,14 +29,14 @@ export function Provenance({ node }: { node: ChatNode }) {
   if (!provenance?.sessionId || above?.provenance?.sessionId) return null;
   const { sessionId, nodeId } = provenance;
   return (
-    <Way
+    <OriginLink
       text={t(sessionId === session.value?.id ? "provenance.copy" : "provenance.copyFrom")}
       go={() => viewOriginal(sessionId, nodeId)}
     />
   );
 }
 
-const Way = ({ text, go }: { text: string; go: () => unknown }) => (
+const OriginLink = ({ text, go }: { text: string; go: () => unknown }) => (
   <p class="provenance">
     <span>{text}</span>
     <button type="button" onClick={go}>

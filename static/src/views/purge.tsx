@@ -7,8 +7,8 @@ import { excerpt } from "../lib/excerpt.ts";
 import { plain } from "../lib/text.ts";
 import { openDialog } from "../model/page.ts";
 import { peekNode, purgeCount } from "../model/session-store.ts";
-import { Modal, Waiting, icon } from "./parts.tsx";
-import { takeFocus } from "./sure.tsx";
+import { Modal, LoadingRows, icon } from "./common.tsx";
+import { takeFocus } from "./confirmation.tsx";
 import type { Id, Losses, Piece } from "../lib/wire.d.ts";
 
 export function PurgeMessage({ nid }: { nid: Id }) {
@@ -36,7 +36,7 @@ export function Purge({ piece, keep }: { piece: Piece; keep: () => unknown }) {
   };
   useEffect(() => void ask(), []);
   const known = told.value;
-  if (known === null) return <Waiting rows={2} />;
+  if (known === null) return <LoadingRows rows={2} />;
   const { nodes, branches, keptFragments } = known.losses;
   const act = async () => {
     // If the story has changed in the meantime, the losses can differ and are asked for again.

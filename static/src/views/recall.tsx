@@ -8,16 +8,16 @@ import { idempotencyKeys } from "../lib/idempotency-keys.ts";
 import words from "../lib/strings/en-recall.ts";
 import { notify } from "../model/page.ts";
 import { session } from "../model/session-store.ts";
-import { Blank, Modal, Waiting, icon } from "./parts.tsx";
-import { SummariesOf } from "./summaries.tsx";
-import { Sure } from "./sure.tsx";
+import { EmptyState, Modal, LoadingRows, icon } from "./common.tsx";
+import { SummarySettings } from "./summaries.tsx";
+import { Confirmation } from "./confirmation.tsx";
 import type { Collection, Document } from "../lib/wire.d.ts";
 
 addEnglish(words);
 
 const OFF = { enabled: false, collections: [] as string[] };
 
-export function RecallOf() {
+export function RecallDialog() {
   const all = useSignal<Collection[] | null>(null);
   const isUnread = useSignal(false);
   const read = async () => {
@@ -47,18 +47,18 @@ export function RecallOf() {
           <small>{t("recall.onHint")}</small>
         </span>
       </label>
-      <SummariesOf />
+      <SummarySettings />
       <h3>{t("recall.documents")}</h3>
       <p class="aside">{t("recall.documentsHint")}</p>
       {isUnread.value && (
-        <Blank symbol="warning" title={t("recall.unread")}>
+        <EmptyState symbol="warning" title={t("recall.unread")}>
           <button type="button" class="primary" onClick={read}>
             {t("retry")}
           </button>
-        </Blank>
+        </EmptyState>
       )}
       {all.value === null ? (
-        !isUnread.value && <Waiting rows={2} />
+        !isUnread.value && <LoadingRows rows={2} />
       ) : (
         <ul>
           {names.map((name) => (
@@ -133,7 +133,7 @@ function Documents({ name, read, gone }: { name: string; read: () => unknown; go
     gone();
     await read();
   };
-  if (all.value === null) return <Waiting rows={2} />;
+  if (all.value === null) return <LoadingRows rows={2} />;
   return (
     <ul>
       {all.value.map((one) => (
@@ -160,7 +160,7 @@ function Doc({ one, remove }: { one: Document; remove: () => unknown }) {
         </button>
       </div>
       {asking.value && (
-        <Sure
+        <Confirmation
           text={t("recall.removeText")}
           yes={t("recall.removeYes")}
           no={t("recall.removeNo")}

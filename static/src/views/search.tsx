@@ -12,11 +12,11 @@ import { openDialog } from "../model/page.ts";
 import { peekNode, purgeCount } from "../model/session-store.ts";
 import { ApiError } from "../net/api.ts";
 import { tail } from "../tree/shown-branch.ts";
-import { Filters, fieldsOf, narrows } from "./narrow.tsx";
-import { Blank, Modal, icon } from "./parts.tsx";
+import { SearchFilters, requestFieldsOf, isNarrowing } from "./search-filters.tsx";
+import { EmptyState, Modal, icon } from "./common.tsx";
 import type { Command } from "../actions/commands.ts";
 import type { ChatNode, Hit, Id, SearchAnswer, SearchNote, SearchQuery } from "../lib/wire.d.ts";
-import type { Filter } from "./narrow.tsx";
+import type { SearchFilter } from "./search-filters.tsx";
 
 type Answer =
   | { state: "idle" }
@@ -33,7 +33,7 @@ const PAUSE = 160;
 export function Search({ text, focused }: { text: string; focused: Id | null }) {
   const at = useRef(peekNode(focused) ?? tail.peek()).current;
   const query = useSignal(text);
-  const filter = useSignal<Filter>({});
+  const filter = useSignal<SearchFilter>({});
   const answer = useSignal<Answer>({ state: "idle" });
   const chosen = useSignal(0);
   const list = useRef<HTMLDivElement | null>(null);
@@ -45,11 +45,11 @@ export function Search({ text, focused }: { text: string; focused: Id | null }) 
   // Runs before the next paint; otherwise an arrow key pressed right after a letter would be undone.
   useLayoutEffect(() => {
     chosen.value = 0;
-    if ((!wanted && !narrows(filter.value)) || forCommands) return void (answer.value = { state: "idle" });
+    if ((!wanted && !isNarrowing(filter.value)) || forCommands) return void (answer.value = { state: "idle" });
     const abort = new AbortController();
     const timer = setTimeout(
       () =>
-        void look({ q: wanted, ...fieldsOf(filter.peek()) }, abort.signal).then(
+        void runSearch({ q: wanted, ...requestFieldsOf(filter.peek()) }, abort.signal).then(
           (next) => next && (answer.value = next),
         ),
       PAUSE,
@@ -103,7 +103,7 @@ export function Search({ text, focused }: { text: string; focused: Id | null }) 
             onKeyDown={keys}
           />
         </div>
-        {!forCommands && <Filters filter={filter} />}
+        {!forCommands && <SearchFilters filter={filter} />}
         <div class="hits" ref={list}>
           {forCommands ? (
             <Commands filter={asked} found={commands} chosen={chosen.value} node={at} />
@@ -120,7 +120,7 @@ export function Search({ text, focused }: { text: string; focused: Id | null }) 
  * Turns a query whose last word may be incomplete into a prefix search.
  * @returns "" for a single letter of an alphabet, null if the query ends otherwise
  */
-function begunOf(q: string) {
+function prefixQuery(q: string) {
   if (/^[\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}]$/u.test(q)) return "";
   const isOpen = q.split('"').length % 2 === 0;
   return /(?:^|[\s"])(?!(?:AND|OR|NOT)$)\p{L}[\p{L}\p{N}]+$/u.test(q) ? `${q}${isOpen ? '"*' : "*"}` : null;
@@ -130,10 +130,10 @@ function begunOf(q: string) {
  * Searches for the words as typed. If nothing matches, it searches for words that start with the last one.
  * @returns null if the search was aborted
  */
-async function look(wanted: SearchQuery, signal: AbortSignal): Promise<Answer | null> {
+async function runSearch(wanted: SearchQuery, signal: AbortSignal): Promise<Answer | null> {
   try {
     const whole = await search(wanted, signal);
-    const longer = whole.items.length === 0 ? begunOf(wanted.q) : null;
+    const longer = whole.items.length === 0 ? prefixQuery(wanted.q) : null;
     // Nobody expects results for one letter, but one Chinese character is a word.
     if (longer === "") return { state: "idle" };
     const begun = longer ? await search({ ...wanted, q: longer }, signal) : null;
@@ -144,7 +144,7 @@ async function look(wanted: SearchQuery, signal: AbortSignal): Promise<Answer | 
       state: "done",
       hits: found.items,
       total: t("search.total", { n }),
-      told: [...(isBetter ? [t("search.begun")] : []), ...toldOf(found)],
+      told: [...(isBetter ? [t("search.begun")] : []), ...noteSentences(found)],
     };
   } catch (error) {
     if (signal.aborted) return null;
@@ -154,20 +154,20 @@ async function look(wanted: SearchQuery, signal: AbortSignal): Promise<Answer | 
 }
 
 /** Describes the notes on an answer in sentences. */
-function toldOf({ rebuilding, notes = [] }: SearchAnswer): string[] {
+function noteSentences({ rebuilding, notes = [] }: SearchAnswer): string[] {
   const said = ({ code, name }: SearchNote) => t(`search.note.${code}`, { name: name ?? "" });
   return [...(typeof rebuilding === "number" ? [t("search.rebuilding", { n: rebuilding })] : []), ...notes.map(said)];
 }
 
 /** Shows why a query is invalid, and where. */
-function Refused({ error, asked }: { error: ApiError; asked: string }) {
+function QueryFault({ error, asked }: { error: ApiError; asked: string }) {
   const { at, length, reason, what, known = [] } = error.details;
   const { text, hint } = errorText(error);
   const own = reason && optionalText(`search.bad.${reason}`, { what });
   // If the query has no search words, the place would be the whole text, which the field shows already.
   const hasPlace = typeof at === "number" && reason !== "empty";
   return (
-    <Blank
+    <EmptyState
       symbol="warning"
       title={own || text}
       hint={
@@ -185,7 +185,7 @@ function Refused({ error, asked }: { error: ApiError; asked: string }) {
           )}
         </p>
       )}
-    </Blank>
+    </EmptyState>
   );
 }
 
@@ -197,9 +197,9 @@ function Hits({ answer, chosen }: { answer: Answer; chosen: number }) {
         {t("loading")}
       </p>
     );
-  if (answer.state === "failed") return <Refused error={answer.error} asked={answer.asked} />;
+  if (answer.state === "failed") return <QueryFault error={answer.error} asked={answer.asked} />;
   if (answer.hits.length === 0)
-    return <Blank symbol="search" title={t("search.none")} hint={answer.told.join(" ") || t("search.noneHint")} />;
+    return <EmptyState symbol="search" title={t("search.none")} hint={answer.told.join(" ") || t("search.noneHint")} />;
   return (
     <>
       <p class="aside" role="status">
@@ -273,7 +273,7 @@ function Commands({ filter, found, chosen, node }: CommandsProps) {
   if (found.length === 0)
     return (
       <div role="status">
-        <Blank symbol="search" title={t("search.none")} />
+        <EmptyState symbol="search" title={t("search.none")} />
       </div>
     );
   const choose = ({ id, scope }: Command) => {

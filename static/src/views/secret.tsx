@@ -4,7 +4,7 @@ import { run } from "../actions/commands.ts";
 import "../actions/hidden-values.ts";
 import { t } from "../lib/i18n.ts";
 import { isShownSecret } from "../model/world.ts";
-import { icon } from "./parts.tsx";
+import { icon } from "./common.tsx";
 
 /** Marks a value that players do not see. */
 export const SecretMark = ({ path }: { path: string }) =>

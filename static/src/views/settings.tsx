@@ -13,7 +13,7 @@ import { openDialog, setTheme, theme } from "../model/page.ts";
 import { providers } from "../model/providers.ts";
 import { Result } from "./connect.tsx";
 import { Devices } from "./devices.tsx";
-import { Blank, CommandButton, Waiting, icon } from "./parts.tsx";
+import { EmptyState, CommandButton, LoadingRows, icon } from "./common.tsx";
 import type { ComponentType } from "../../vendor/preact.js";
 import type { Key, Locale } from "../lib/i18n.ts";
 import type { Provider, TrialResult } from "../lib/wire.d.ts";
@@ -26,7 +26,7 @@ addEnglish(story);
 const SECTIONS: { id: string; title: Key; view: ComponentType }[] = [
   { id: "models", title: "settings.models", view: Servers },
   { id: "devices", title: "devices.title", view: Devices },
-  { id: "looks", title: "settings.looks", view: Looks },
+  { id: "looks", title: "settings.looks", view: Appearance },
   { id: "presets", title: "settings.presets", view: Prompts },
   { id: "keys", title: "settings.keys", view: KeyList },
   { id: "about", title: "settings.about", view: About },
@@ -67,11 +67,11 @@ export function Settings() {
 function Servers() {
   useEffect(() => void readProviders(), []);
   const all = providers.value;
-  if (all === null) return <Waiting rows={3} />;
+  if (all === null) return <LoadingRows rows={3} />;
   return (
     <>
       {all.items.length === 0 ? (
-        <Blank symbol="plug" title={t("settings.none")} hint={t("models.short")} />
+        <EmptyState symbol="plug" title={t("settings.none")} hint={t("models.short")} />
       ) : (
         <ul class="servers">
           {all.items.map((server) => (
@@ -183,7 +183,7 @@ function DefaultModel() {
 
 // Appearance, prompts, keys
 
-function Looks() {
+function Appearance() {
   const choice = (on: boolean, label: string, act: () => unknown) => (
     <button type="button" aria-pressed={on} onClick={act}>
       {label}
@@ -251,7 +251,7 @@ function About() {
   const health = useSignal<Awaited<ReturnType<typeof readHealth>> | null>(null);
   useEffect(() => void readHealth().then((told) => (health.value = told ?? null)), []);
   const told = health.value;
-  if (!told) return <Waiting rows={2} />;
+  if (!told) return <LoadingRows rows={2} />;
   const parts = Object.entries(told.parts ?? {}).filter(([name]) => optionalText(`settings.part.${name}`));
   return (
     <>

@@ -14,9 +14,9 @@ import { fragmentOrder } from "../tree/fragment.ts";
 import { speakerName } from "../tree/speaker.ts";
 import { handleOfFragment } from "./drag.ts";
 import { ReadOnly } from "./message.tsx";
-import { Blank, Modal, Waiting, icon } from "./parts.tsx";
+import { EmptyState, Modal, LoadingRows, icon } from "./common.tsx";
 import { Purge } from "./purge.tsx";
-import { takeFocus } from "./sure.tsx";
+import { takeFocus } from "./confirmation.tsx";
 import type { Key } from "../lib/i18n.ts";
 import type { ChatNode, Fragment as StashFragment, Id } from "../lib/wire.d.ts";
 
@@ -30,9 +30,9 @@ export function Stash({ opened }: { opened: Id | null }) {
     <Modal title={t("command.stash")} class="wide">
       <div class="stash">
         {list === null ? (
-          <Waiting rows={3} />
+          <LoadingRows rows={3} />
         ) : list.length === 0 ? (
-          <Blank symbol="stash" title={t("stash.empty")} hint={t("stash.emptyHint")} />
+          <EmptyState symbol="stash" title={t("stash.empty")} hint={t("stash.emptyHint")} />
         ) : (
           <ul>
             {list.map((fragment) => (
@@ -45,15 +45,15 @@ export function Stash({ opened }: { opened: Id | null }) {
   );
 }
 
-type Doing = "" | "read" | "rename" | "purge";
+type FragmentAction = "" | "read" | "rename" | "purge";
 
 /** Returns the name of a fragment, or the start of its text if it has none. */
 export const titleOf = ({ name, firstLine }: StashFragment) => name || excerpt(firstLine) || t("stash.nameless");
 
 function Row({ fragment, isOpened }: { fragment: StashFragment; isOpened: boolean }) {
-  const doing = useSignal<Doing>(isOpened ? "read" : "");
+  const doing = useSignal<FragmentAction>(isOpened ? "read" : "");
   const name = titleOf(fragment);
-  const turn = (to: Doing) => (doing.value = doing.peek() === to ? "" : to);
+  const turn = (to: FragmentAction) => (doing.value = doing.peek() === to ? "" : to);
   const button = (label: Key, symbol: string, act: () => unknown, open?: boolean) => (
     <button type="button" aria-expanded={open} onClick={act}>
       {icon(symbol)}
@@ -131,7 +131,7 @@ export function Rename({ fragment, done }: { fragment: StashFragment; done: () =
 // Reading
 
 /** Maximum number of indentation steps; deeper branches stay at the last one. */
-const DEEPEST = 6;
+const MAX_INDENT = 6;
 
 /** Shows the messages of a fragment. Later branches are indented further. */
 export function Contents({ id }: { id: Id }) {
@@ -148,12 +148,12 @@ export function Contents({ id }: { id: Id }) {
     next.value = undefined;
     void more();
   }, [id, purgeCount.value]);
-  if (next.value === undefined) return <Waiting rows={2} />;
+  if (next.value === undefined) return <LoadingRows rows={2} />;
   return (
     <>
       <ol class="contents" aria-label={t("stash.contents")}>
         {fragmentOrder(nodes.value).map(({ node, steps }) => (
-          <li key={node.id} class={`steps-${Math.min(steps, DEEPEST)}`}>
+          <li key={node.id} class={`steps-${Math.min(steps, MAX_INDENT)}`}>
             <b>{speakerName(node)}</b>
             <ReadOnly node={node} />
           </li>

@@ -17,25 +17,25 @@ import { modelFailureText } from "../lib/model-failure.ts";
 import { plain } from "../lib/text.ts";
 import { formDraftKeys, saveFormDraft } from "../model/form-drafts.ts";
 import { session } from "../model/session-store.ts";
-import { fieldsOf, fillIn, useBegun } from "./begun.ts";
-import { Blank, Waiting, icon } from "./parts.tsx";
-import { useLatest } from "./reading.tsx";
-import { Sure, takeFocus } from "./sure.tsx";
+import { formValues, fillForm, useFormDraft } from "./form-drafts.ts";
+import { EmptyState, LoadingRows, icon } from "./common.tsx";
+import { useLatestResult } from "./use-query.tsx";
+import { Confirmation, takeFocus } from "./confirmation.tsx";
 import type { Chapter } from "../lib/chapters.ts";
 import type { Id, Summaries, Summary } from "../lib/wire.d.ts";
 
 const OFF = { enabled: false };
 /** Interval at which the list is read again while a summary is being written, in milliseconds. */
-const AGAIN = 1500;
+const POLL_INTERVAL = 1500;
 /** Maximum number of summaries in an open list. A longer list is folded, as more follows below it. */
-const FEW = 3;
+const MAX_OPEN_LIST = 3;
 /** Maximum length of the quoted first and last messages in characters. */
-const ENDS = 60;
+const MAX_QUOTE = 60;
 
 /** The prefix of the keys under which unsaved corrections are kept. */
-const BEGUN = "summary.";
+const DRAFT_PREFIX = "summary.";
 
-export function SummariesOf() {
+export function SummarySettings() {
   const found = useSignal<Summaries | null>(null);
   const isUnread = useSignal(false);
   /** The summaries that the newest reply's prompt contained. */
@@ -51,7 +51,7 @@ export function SummariesOf() {
   const isWorking = found.value?.isWorking ?? false;
   useEffect(() => {
     if (!isWorking) return;
-    const again = setTimeout(read, AGAIN);
+    const again = setTimeout(read, POLL_INTERVAL);
     return () => clearTimeout(again);
   }, [found.value]);
   // The server may announce the setting before the work starts, but it answers the request after that.
@@ -68,13 +68,13 @@ export function SummariesOf() {
         </span>
       </label>
       {isUnread.value && (
-        <Blank symbol="warning" title={t("recall.unread")}>
+        <EmptyState symbol="warning" title={t("recall.unread")}>
           <button type="button" class="primary" onClick={read}>
             {t("retry")}
           </button>
-        </Blank>
+        </EmptyState>
       )}
-      {found.value === null && !isUnread.value && <Waiting rows={2} />}
+      {found.value === null && !isUnread.value && <LoadingRows rows={2} />}
       {found.value?.problem && (
         <p class="aside" role="status">
           {icon("warning")}{" "}
@@ -96,9 +96,9 @@ export function SummariesOf() {
 
 function List({ items, told, read }: { items: Summary[]; told: Set<Id>; read: () => unknown }) {
   const tops = nestChapters(items);
-  const begun = useRef(formDraftKeys(BEGUN)).current;
+  const begun = useRef(formDraftKeys(DRAFT_PREFIX)).current;
   // The list stays open or folded as it was at first, so that it does not fold while the user reads it.
-  const isOpen = useRef(tops.length <= FEW || items.some(({ id }) => begun.includes(id))).current;
+  const isOpen = useRef(tops.length <= MAX_OPEN_LIST || items.some(({ id }) => begun.includes(id))).current;
   return (
     <details class="section-fold" open={isOpen}>
       <summary>
@@ -114,7 +114,7 @@ function List({ items, told, read }: { items: Summary[]; told: Set<Id>; read: ()
         </p>
         <ul>
           {tops.map((chapter) => (
-            <One key={chapter.one.id} chapter={chapter} told={told} begun={begun} read={read} />
+            <SummaryItem key={chapter.one.id} chapter={chapter} told={told} begun={begun} read={read} />
           ))}
         </ul>
       </div>
@@ -122,14 +122,14 @@ function List({ items, told, read }: { items: Summary[]; told: Set<Id>; read: ()
   );
 }
 
-interface OneProps {
+interface SummaryItemProps {
   chapter: Chapter;
   told: Set<Id>;
   begun: Id[];
   read: () => unknown;
 }
 
-function One({ chapter, told, begun, read }: OneProps) {
+function SummaryItem({ chapter, told, begun, read }: SummaryItemProps) {
   const { one, parts } = chapter;
   const writing = useSignal(begun.includes(one.id));
   const button = useRef<HTMLButtonElement | null>(null);
@@ -210,7 +210,7 @@ function One({ chapter, told, begun, read }: OneProps) {
           )}
         </div>
         {asking.value && !writing.value && (
-          <Sure
+          <Confirmation
             text={t(one.plugin ? "summaries.destroyText" : one.isEdited ? "summaries.anewOwn" : "summaries.anewText")}
             yes={t("summaries.anewYes")}
             no={t("recall.removeNo")}
@@ -224,7 +224,7 @@ function One({ chapter, told, begun, read }: OneProps) {
             {isOpen.value && (
               <ul>
                 {parts.map((part) => (
-                  <One key={part.one.id} chapter={part} told={told} begun={begun} read={read} />
+                  <SummaryItem key={part.one.id} chapter={part} told={told} begun={begun} read={read} />
                 ))}
               </ul>
             )}
@@ -239,9 +239,9 @@ function One({ chapter, told, begun, read }: OneProps) {
 function Ends({ one: { firstId, lastId } }: { one: Summary }) {
   const ends = useSignal<string[]>([]);
   const ids = [...new Set([firstId, lastId])].filter((id) => id !== null);
-  useLatest(
+  useLatestResult(
     () => Promise.all(ids.map(readMessageText)),
-    (texts) => (ends.value = texts.map((text) => excerpt(plain(text), ENDS)).filter(Boolean)),
+    (texts) => (ends.value = texts.map((text) => excerpt(plain(text), MAX_QUOTE)).filter(Boolean)),
     [firstId, lastId],
   );
   const [first, last] = ends.value;
@@ -250,15 +250,16 @@ function Ends({ one: { firstId, lastId } }: { one: Summary }) {
 
 /** Renders the form to correct a summary. Unsaved text survives a reload. */
 function Correction({ one: { id, content }, done }: { one: Summary; done: (isSaved: boolean) => unknown }) {
-  const begun = useBegun(BEGUN + id);
+  const begun = useFormDraft(DRAFT_PREFIX + id);
   const form = useRef<HTMLFormElement | null>(null);
   /** The text when the correction began. It detects changes by others, which must not be overwritten. */
   const start = useRef(content).current;
   useLayoutEffect(() => {
-    if (begun && form.current) fillIn(form.current, begun);
+    if (begun && form.current) fillForm(form.current, begun);
   }, []);
-  const text = () => fieldsOf(form.current as HTMLFormElement).content?.replaceAll("\r\n", "\n") ?? "";
-  const keep = () => saveFormDraft(BEGUN + id, text() === start ? null : fieldsOf(form.current as HTMLFormElement));
+  const text = () => formValues(form.current as HTMLFormElement).content?.replaceAll("\r\n", "\n") ?? "";
+  const keep = () =>
+    saveFormDraft(DRAFT_PREFIX + id, text() === start ? null : formValues(form.current as HTMLFormElement));
   /** The text that someone else saved in the meantime. */
   const theirs = useSignal<string | null>(null);
   const write = async (isSure: boolean) => {

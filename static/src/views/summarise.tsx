@@ -7,8 +7,8 @@ import { t } from "../lib/i18n.ts";
 import { openDialog } from "../model/page.ts";
 import { loadingOlder, nodeOf, olderCursor } from "../model/session-store.ts";
 import { shownIds } from "../tree/shown-branch.ts";
-import { Modal, icon } from "./parts.tsx";
-import { RunChooser, runOf } from "./run.tsx";
+import { Modal, icon } from "./common.tsx";
+import { RunChooser, runOf } from "./run-chooser.tsx";
 import type { ChatNode, Id } from "../lib/wire.d.ts";
 import type { DraftProgress } from "../actions/model-drafts.ts";
 

@@ -18,8 +18,8 @@ import presets from "../lib/strings/en-presets.ts";
 import workshop from "../lib/strings/en-workshop.ts";
 import { dialog } from "../model/page.ts";
 import { imports } from "../model/transfers.ts";
-import { CommandButton, icon } from "./parts.tsx";
-import { totalsOf } from "./report.tsx";
+import { CommandButton, icon } from "./common.tsx";
+import { totalsOf } from "./import-report.tsx";
 import type { Key } from "../lib/i18n.ts";
 import type { ImportRow, PhaseProgress } from "../model/transfers.ts";
 
@@ -30,7 +30,7 @@ addEnglish(presets);
 addEnglish(workshop);
 
 /** Commands for the other stored things, for imports and for exports. */
-const SHELVES: [Key, string[]][] = [
+const LIBRARY_COMMANDS: [Key, string[]][] = [
   ["foot.rooms", ["page.lore", "page.personas", "page.presets", "page.workshop", "page.trash"]],
   ["foot.in", ["page.importFolder", "page.importForeign", "page.importCard", "page.import"]],
   ["foot.out", ["page.exportAll"]],
@@ -59,7 +59,7 @@ export function Transfers() {
         </button>
       )}
       <nav class="foot" aria-label={t("foot.label")}>
-        {SHELVES.map(([name, ids]) => (
+        {LIBRARY_COMMANDS.map(([name, ids]) => (
           <section key={name}>
             <h2>{t(name)}</h2>
             {ids.map((id) => (
@@ -68,13 +68,13 @@ export function Transfers() {
           </section>
         ))}
       </nav>
-      <DropPlace />
+      <PageDropArea />
     </>
   );
 }
 
 /** The button for new users who import years of chats. */
-export const Years = () => (
+export const ImportHistoryButton = () => (
   <button type="button" class="card new" onClick={() => run("page.importFolder")}>
     {icon("upload")}
     <strong>{t("bring.years")}</strong>
@@ -128,7 +128,7 @@ function Row({ one }: { one: ImportRow }) {
       <span>{name}</span>
       <small>{t(`import.${phase}`)}</small>
       <progress aria-label={name} max="1" value={way ? way.done / Math.max(1, way.total) : 0} />
-      <small>{way && paceOf(way)}</small>
+      <small>{way && progressText(way)}</small>
       {end && (
         <button type="button" class="link" aria-label={t("bring.cancelNamed", { name })} onClick={end}>
           {t("cancel")}
@@ -139,7 +139,7 @@ function Row({ one }: { one: ImportRow }) {
 }
 
 /** Describes the amount, the speed and the remaining time. */
-function paceOf({ done, total, from, since }: PhaseProgress) {
+function progressText({ done, total, from, since }: PhaseProgress) {
   const much = t("bring.of", { done: bytes(done), total: bytes(total) });
   const seconds = (performance.now() - since) / 1000;
   const speed = (done - from) / seconds;
@@ -149,7 +149,7 @@ function paceOf({ done, total, from, since }: PhaseProgress) {
 }
 
 /** Imports files that are dropped anywhere on the page. */
-function DropPlace() {
+function PageDropArea() {
   const isOver = useSignal(false);
   useEffect(() => {
     const hear = (event: DragEvent) => {

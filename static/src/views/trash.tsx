@@ -5,8 +5,8 @@ import { restore } from "../actions/library.ts";
 import { destroy, readTrash } from "../actions/trash.ts";
 import { ago, moment, t } from "../lib/i18n.ts";
 import { notify } from "../model/page.ts";
-import { Blank, Modal, Waiting, icon } from "./parts.tsx";
-import { Sure } from "./sure.tsx";
+import { EmptyState, Modal, LoadingRows, icon } from "./common.tsx";
+import { Confirmation } from "./confirmation.tsx";
 import type { TrashItem } from "../lib/wire.d.ts";
 
 export function Trash() {
@@ -26,9 +26,9 @@ export function Trash() {
       <div class="stash">
         <p class="aside">{t("trash.text")}</p>
         {items === null ? (
-          <Waiting rows={3} />
+          <LoadingRows rows={3} />
         ) : items.length === 0 ? (
-          <Blank symbol="trash" title={t("trash.empty")} />
+          <EmptyState symbol="trash" title={t("trash.empty")} />
         ) : (
           <ul>
             {items.map((item) => (
@@ -83,7 +83,7 @@ function Row({ item, drop }: { item: TrashItem; drop: () => void }) {
           </button>
         </div>
         {asking.value && (
-          <Sure
+          <Confirmation
             text={t("trash.destroySure", { name: item.name })}
             yes={t("trash.destroyYes")}
             no={t("stash.keep")}

@@ -30,10 +30,10 @@ const EDGE = 28;
 const KEPT = 60;
 const MAP = { wide: 110, column: 9, margin: 12 };
 /** Margin by which a badge is larger for pointers, as thumbs must hit it too. */
-const REACH = 4;
-const FOUND_ROOM = 24;
+const BADGE_MARGIN = 4;
+const REVEAL_MARGIN = 24;
 /** Period in which a running reply pulses once, in milliseconds. */
-const BEAT = 1_600;
+const PULSE_PERIOD = 1_600;
 
 const COLOURS = {
   page: "--page",
@@ -236,10 +236,10 @@ export class TreeCanvas extends HTMLElement {
       const box = this.boxOf(n);
       if (!box) return;
       const by = (at: number, size: number, room: number) =>
-        at < FOUND_ROOM
-          ? FOUND_ROOM - at
-          : at + size > room - FOUND_ROOM
-            ? Math.max(room - FOUND_ROOM - at - size, FOUND_ROOM - at)
+        at < REVEAL_MARGIN
+          ? REVEAL_MARGIN - at
+          : at + size > room - REVEAL_MARGIN
+            ? Math.max(room - REVEAL_MARGIN - at - size, REVEAL_MARGIN - at)
             : 0;
       const [dx, dy] = [by(box.x, box.wide, this.wide), by(box.y, box.tall, this.tall)];
       if (dx !== 0 || dy !== 0) this.pan(dx, dy);
@@ -322,7 +322,7 @@ export class TreeCanvas extends HTMLElement {
     if (!ctx) return;
     this.frames += 1;
     const { scene, wide, tall } = this;
-    const beat = still.matches ? 0 : (now % BEAT) / BEAT;
+    const beat = still.matches ? 0 : (now % PULSE_PERIOD) / PULSE_PERIOD;
     this.hands.follow();
     const moves = paint(
       ctx,
@@ -400,7 +400,7 @@ export class TreeCanvas extends HTMLElement {
     const column = Math.floor(x / CARD.stepX);
     const card = cardAt(scene.layout, Math.floor(y / CARD.stepY), column);
     if (card < 0) return null;
-    if (badgeOf(scene, card) !== "" && isIn(badgeBox(scene, card), x, y, REACH)) return { card, isBadge: true };
+    if (badgeOf(scene, card) !== "" && isIn(badgeBox(scene, card), x, y, BADGE_MARGIN)) return { card, isBadge: true };
     return isIn(boxOf(scene, card), x, y, 0) ? { card, isBadge: false } : null;
   }
 

@@ -3,7 +3,7 @@ import { h, useLayoutEffect, useRef } from "../../vendor/preact.js";
 import { swapCompared } from "../actions/overview.ts";
 import { t } from "../lib/i18n.ts";
 import { Comparison } from "./branches.tsx";
-import { icon } from "./parts.tsx";
+import { icon } from "./common.tsx";
 import type { Id } from "../lib/wire.d.ts";
 
 export function Compared({ from, to, back }: { from: Id; to: Id; back: () => void }) {

@@ -127,10 +127,10 @@ export function paint(ctx: CanvasRenderingContext2D, picture: Picture, ratio: nu
   drawLines(ctx, picture, linked, drawn, skip * CARD.stepY);
   if (camera.zoom < NEAR) drawBars(ctx, picture, drawn, skip * CARD.stepY);
   else for (const card of drawn) drawCard(ctx, picture, card);
-  if (camera.zoom < NEAR) drawFar(ctx, picture, look);
+  if (camera.zoom < NEAR) drawDistantRings(ctx, picture, look);
   for (const card of drawn) if (scene.marked[card] === 1) drawMarked(ctx, picture, card);
   scene.compared.forEach((card, i) => card >= 0 && drawCompared(ctx, picture, card, String(i + 1)));
-  drawAim(ctx, picture);
+  drawMoveTarget(ctx, picture);
   return drawn.some((card) => has(scene, card, FLAG.writing) && cards.count[card] === 1);
 }
 
@@ -229,7 +229,11 @@ function drawBars(
 }
 
 /** Draws rings around HEAD and the cursor, so that they are visible at any zoom. */
-function drawFar(ctx: CanvasRenderingContext2D, { scene: { layout, head, cursor }, camera }: Picture, look: Look) {
+function drawDistantRings(
+  ctx: CanvasRenderingContext2D,
+  { scene: { layout, head, cursor }, camera }: Picture,
+  look: Look,
+) {
   const ring = (card: number, colour: string, away: number) => {
     if (card < 0) return;
     ctx.lineWidth = 2 / camera.zoom;
@@ -246,7 +250,7 @@ function drawFar(ctx: CanvasRenderingContext2D, { scene: { layout, head, cursor 
 }
 
 /** Draws the target of a move at any zoom. A target that is not allowed is crossed out. */
-function drawAim(ctx: CanvasRenderingContext2D, { scene, look, camera }: Picture) {
+function drawMoveTarget(ctx: CanvasRenderingContext2D, { scene, look, camera }: Picture) {
   const { aim, carried } = scene;
   if (carried >= 0) {
     const { x, y, wide, tall } = boxOf(scene, carried);
@@ -405,7 +409,7 @@ function coloursOf({ scene, look }: Picture, card: number) {
 const WRITING = [10, 6] as const;
 
 /** Draws a pulsing border around a card. The card covers its inner half, so it never lies under text. */
-function drawBreath(ctx: CanvasRenderingContext2D, look: Look, beat: number) {
+function drawPulse(ctx: CanvasRenderingContext2D, look: Look, beat: number) {
   const { strokeStyle, lineWidth } = ctx;
   ctx.globalAlpha = depth(beat);
   ctx.strokeStyle = look.accent;
@@ -429,7 +433,7 @@ function drawMessage(ctx: CanvasRenderingContext2D, picture: Picture, card: numb
   ctx.lineWidth = isWriting ? 2 : 1.25;
   ctx.beginPath();
   ctx.roundRect(x, y, wide, tall, ROUND);
-  if (isWriting) drawBreath(ctx, look, beat);
+  if (isWriting) drawPulse(ctx, look, beat);
   ctx.fill();
   if (isOut) ctx.setLineDash([3, 4]);
   if (isWriting) ctx.setLineDash(WRITING);

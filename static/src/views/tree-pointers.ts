@@ -7,9 +7,9 @@ interface Place {
 }
 
 /** How far a pointer may move during a click, in pixels. */
-export const SLIP = { mouse: 5, touch: 9 };
+export const MAX_CLICK_MOVE = { mouse: 5, touch: 9 };
 /** How long a finger must rest before it can drag a card, in milliseconds. */
-export const RESTS = 450;
+export const LONG_PRESS = 450;
 /** During a drag near the edge the tree scrolls: distance from the edge and speed, in pixels and pixels per frame. */
 const EDGE = { near: 44, step: 9 };
 
@@ -17,13 +17,13 @@ const EDGE = { near: 44, step: 9 };
  * The state of a press. It can still be a click (`press`), a resting finger (`held`), a selection `box`, or over
  * (`spent`).
  */
-type Doing = "press" | "held" | "pan" | "carry" | "box" | "spent";
+type PressState = "press" | "held" | "pan" | "carry" | "box" | "spent";
 
 export class Pointers {
   canvas: TreeCanvas;
 
   #down: Map<number, Place> = new Map();
-  #doing: Doing = "press";
+  #doing: PressState = "press";
   /** The message under the first press, which can be dragged. */
   #under: number | null = null;
   #from: Place = { x: 0, y: 0 };
@@ -65,7 +65,7 @@ export class Pointers {
     this.#doing = "press";
     this.#marks = event.shiftKey || this.canvas.isMarking;
     if (event.pointerType !== "mouse" && !this.#marks && this.#under !== null)
-      this.#timer = window.setTimeout(() => this.#hold(field), RESTS);
+      this.#timer = window.setTimeout(() => this.#hold(field), LONG_PRESS);
     delete field.dataset.doing;
   }
 
@@ -85,7 +85,11 @@ export class Pointers {
     const other = [...this.#down].find(([id]) => id !== event.pointerId)?.[1];
     const isMouse = event.pointerType === "mouse";
     const isStill = this.#doing === "press" || this.#doing === "held";
-    if (isStill && !other && Math.hypot(now.x - this.#from.x, now.y - this.#from.y) < SLIP[isMouse ? "mouse" : "touch"])
+    if (
+      isStill &&
+      !other &&
+      Math.hypot(now.x - this.#from.x, now.y - this.#from.y) < MAX_CLICK_MOVE[isMouse ? "mouse" : "touch"]
+    )
       return;
     if (isStill) this.#begin(isMouse, now);
     this.#down.set(event.pointerId, now);

@@ -13,10 +13,10 @@ import { fragments, moving } from "../model/arrangement.ts";
 import { isOverStash } from "../model/overview.ts";
 import { mayRearrange, openDialog } from "../model/page.ts";
 import { previewOf } from "../tree/overview.ts";
-import { Blank, Menu, Waiting, icon } from "./parts.tsx";
+import { EmptyState, Menu, LoadingRows, icon } from "./common.tsx";
 import { Purge } from "./purge.tsx";
 import { Contents, Rename, titleOf } from "./stash.tsx";
-import { RESTS, SLIP } from "./tree-pointers.ts";
+import { LONG_PRESS, MAX_CLICK_MOVE } from "./tree-pointers.ts";
 import type { Key } from "../lib/i18n.ts";
 import type { Fragment as StashFragment } from "../lib/wire.d.ts";
 import type { DrawnTree } from "../tree/overview.ts";
@@ -90,9 +90,9 @@ export function Drawer({
         </p>
       )}
       {list === null ? (
-        <Waiting rows={3} />
+        <LoadingRows rows={3} />
       ) : list.length === 0 ? (
-        <Blank symbol="stash" title={t("stash.empty")} hint={t("tree.stashHint")} />
+        <EmptyState symbol="stash" title={t("stash.empty")} hint={t("tree.stashHint")} />
       ) : (
         <ul>
           {list.map((fragment) => (
@@ -104,12 +104,12 @@ export function Drawer({
   );
 }
 
-type Doing = "" | "read" | "rename" | "purge";
+type FragmentAction = "" | "read" | "rename" | "purge";
 
 function Piece({ fragment, tree, canvas, focusTree }: Around & { fragment: StashFragment }) {
-  const doing = useSignal<Doing>("");
+  const doing = useSignal<FragmentAction>("");
   const name = titleOf(fragment);
-  const turn = (to: Doing) => (doing.value = doing.peek() === to ? "" : to);
+  const turn = (to: FragmentAction) => (doing.value = doing.peek() === to ? "" : to);
   const button = (label: Key, symbol: string, act: () => unknown) => (
     <button type="button" onClick={act}>
       {icon(symbol)}
@@ -191,7 +191,7 @@ interface HandleProps {
 function Handle({ fragment, name, canvas }: HandleProps) {
   const held = useRef(false);
   const press = (event: PointerEvent) =>
-    mayRearrange.peek() && drawOut(event, { fragment, name, canvas: canvas(), hold: (is) => (held.current = is) });
+    mayRearrange.peek() && dragFragment(event, { fragment, name, canvas: canvas(), hold: (is) => (held.current = is) });
   // A finger that drags the fragment must not scroll the list as well.
   const stay = (event: TouchEvent) => held.current && event.cancelable && event.preventDefault();
   return (
@@ -218,7 +218,7 @@ function Handle({ fragment, name, canvas }: HandleProps) {
 }
 
 /** Follows one press of a fragment, from the drawer over the tree. */
-function drawOut(
+function dragFragment(
   event: PointerEvent,
   {
     fragment,
@@ -239,7 +239,7 @@ function drawOut(
     handle.classList.add("is-held");
     navigator.vibrate?.(10);
   };
-  const timer = isMouse ? 0 : window.setTimeout(rest, RESTS);
+  const timer = isMouse ? 0 : window.setTimeout(rest, LONG_PRESS);
   const end = (isMeant: boolean) => {
     clearTimeout(timer);
     ends.abort();
@@ -249,7 +249,7 @@ function drawOut(
   };
   const move = (now: PointerEvent) => {
     if (doing !== "carry") {
-      if (Math.hypot(now.clientX - x, now.clientY - y) < SLIP[isMouse ? "mouse" : "touch"]) return;
+      if (Math.hypot(now.clientX - x, now.clientY - y) < MAX_CLICK_MOVE[isMouse ? "mouse" : "touch"]) return;
       // A finger that did not rest scrolls the list.
       if ((doing === "press" && !isMouse) || !startDraggingFragment(fragment.id, name)) return end(false);
       doing = "carry";

@@ -6,7 +6,7 @@ import { t } from "../lib/i18n.ts";
 import { quoted } from "../lib/hidden-tags.ts";
 import { plain } from "../lib/text.ts";
 import { siblingsOf, nodeOf } from "../model/session-store.ts";
-import { icon } from "./parts.tsx";
+import { icon } from "./common.tsx";
 import type { ChatNode, Id } from "../lib/wire.d.ts";
 
 export function Versions({ node }: { node: ChatNode }) {

@@ -5,14 +5,14 @@ import { t, optionalText } from "../lib/i18n.ts";
 import { rulesOf } from "../lib/manifest.ts";
 import { compactJson } from "../lib/text.ts";
 import { Parts } from "./json.tsx";
-import { useReading } from "./reading.tsx";
+import { useQuery } from "./use-query.tsx";
 import type { ConfigField, PluginDetail, Texts } from "../lib/wire.d.ts";
 
 /** The file with the rules without code. */
 const MANIFEST = "plugin.toml";
 
 export function About({ plugin, texts }: { plugin: PluginDetail; texts: Texts }) {
-  const saved = useReading(() => readFile(plugin.id, MANIFEST), `${plugin.id} ${plugin.codeHash}`);
+  const saved = useQuery(() => readFile(plugin.id, MANIFEST), `${plugin.id} ${plugin.codeHash}`);
   const rules = rulesOf(texts[MANIFEST] ?? (typeof saved === "string" ? saved : ""));
   const { description, version, manifest, permissions = [], hooks = [], config = [], schema, codeHash } = plugin;
   const facts = [
@@ -48,7 +48,7 @@ export function About({ plugin, texts }: { plugin: PluginDetail; texts: Texts })
       />
       <Listed
         title={t("workshop.hooks")}
-        items={hooks.map((hook) => [hook, hookWords(hook)])}
+        items={hooks.map((hook) => [hook, hookText(hook)])}
         none={t("workshop.noHooks")}
       />
       {tools.length > 0 && (
@@ -61,7 +61,7 @@ export function About({ plugin, texts }: { plugin: PluginDetail; texts: Texts })
         />
       )}
       {config.length > 0 && (
-        <Listed title={t("workshop.settings")} items={config.map((field) => [field.name, settingWords(field)])} />
+        <Listed title={t("workshop.settings")} items={config.map((field) => [field.name, settingText(field)])} />
       )}
       {rules.length > 0 ? (
         <Listed title={t("workshop.rules")} items={rules.map((rule) => [rule.name || "–", rule.when])} />
@@ -79,9 +79,9 @@ export function About({ plugin, texts }: { plugin: PluginDetail; texts: Texts })
 }
 
 /** Describes when a hook runs. */
-export const hookWords = (hook: string) => optionalText(`workshop.hook.${hook}`);
+export const hookText = (hook: string) => optionalText(`workshop.hook.${hook}`);
 
-function settingWords({ label, type, min, max, choices = [], default: begins }: ConfigField) {
+function settingText({ label, type, min, max, choices = [], default: begins }: ConfigField) {
   const range =
     choices.length > 0
       ? choices.join(", ")

@@ -8,21 +8,21 @@ import { t } from "../lib/i18n.ts";
 import { isTextVisible } from "../model/secrets.ts";
 import { head, viewedLeaf, session } from "../model/session-store.ts";
 import { isNotNull, visibleChange, visibleOperation } from "../model/world.ts";
-import { Deeds, Differences, spelledOut } from "./deeds.tsx";
+import { OperationList, ValueChanges, operationText } from "./operations.tsx";
 import { Fault } from "./fault.tsx";
-import { Blank, icon } from "./parts.tsx";
+import { EmptyState, icon } from "./common.tsx";
 import { Withheld } from "./secret.tsx";
 import { titleOf } from "./workshop-try.tsx";
 import type { ChatNode, Id, PluginDetail, PluginReplayed, ReplayedRow, ScriptError, Texts } from "../lib/wire.d.ts";
 
-type Told = PluginReplayed & { nodes: Map<Id, ChatNode> };
+type ReplayAnswer = PluginReplayed & { nodes: Map<Id, ChatNode> };
 
-const saidOf = ({ old, new: next }: ReplayedRow) =>
-  [old, next].map((list) => list.map((one) => `${spelledOut(one)} ${one.why ?? ""}`).join("\n"));
+const proposalsOf = ({ old, new: next }: ReplayedRow) =>
+  [old, next].map((list) => list.map((one) => `${operationText(one)} ${one.why ?? ""}`).join("\n"));
 
 /** Returns whether the rules would propose something else. */
 function isOther(row: ReplayedRow) {
-  const [was, is] = saidOf(row);
+  const [was, is] = proposalsOf(row);
   return was !== is || Boolean(row.error);
 }
 
@@ -30,7 +30,7 @@ function isOther(row: ReplayedRow) {
 const differs = (row: ReplayedRow) => isOther(row) || row.world.length > 0;
 
 /** Returns the part of a row that the user may see. */
-const seenRow = (row: ReplayedRow): ReplayedRow => ({
+const visibleRow = (row: ReplayedRow): ReplayedRow => ({
   ...row,
   old: row.old.map(visibleOperation).filter(isNotNull),
   new: row.new.map(visibleOperation).filter(isNotNull),
@@ -46,11 +46,11 @@ interface ReplayProps {
 
 export function Replay({ plugin, texts, jump }: ReplayProps) {
   const open = session.value;
-  const told = useSignal<{ answer: Told; texts: Texts } | null>(null);
+  const told = useSignal<{ answer: ReplayAnswer; texts: Texts } | null>(null);
   const isBusy = useSignal(false);
   const every = useSignal(false);
   const follows = useSignal(false);
-  if (!open) return <Blank symbol="book" title={t("workshop.noStory")} hint={t("workshop.noStoryHint")} />;
+  if (!open) return <EmptyState symbol="book" title={t("workshop.noStory")} hint={t("workshop.noStoryHint")} />;
   const ask = async () => {
     if (isBusy.peek()) return;
     clearDialogErrors();
@@ -75,7 +75,7 @@ export function Replay({ plugin, texts, jump }: ReplayProps) {
   const isSaved = Object.keys(texts).length === 0;
   const mayFollow = told.value?.texts === texts && (told.value?.answer.rows ?? []).every((row) => !row.error);
   const all = told.value?.answer.rows ?? [];
-  const rows = all.map(seenRow);
+  const rows = all.map(visibleRow);
   const isLess = JSON.stringify(rows) !== JSON.stringify(all);
   const other = rows.filter(differs);
   const shown = every.value ? rows : other;
@@ -181,7 +181,7 @@ function Row({ row, node, jump }: RowProps) {
         </small>
       </th>
       <td data-label={t("workshop.before")}>
-        <Deeds operations={old} />
+        <OperationList operations={old} />
       </td>
       <td data-label={t("workshop.after")}>
         {error ? (
@@ -189,7 +189,7 @@ function Row({ row, node, jump }: RowProps) {
             <Fault fault={error} jump={jump} />
           </ul>
         ) : differs ? (
-          <Deeds operations={next} />
+          <OperationList operations={next} />
         ) : (
           <p class="aside">{t("workshop.same")}</p>
         )}
@@ -200,7 +200,7 @@ function Row({ row, node, jump }: RowProps) {
         ))}
       </td>
       <td data-label={t("workshop.worldThen")}>
-        {world.length > 0 ? <Differences changes={world} /> : <p class="aside">{t("workshop.same")}</p>}
+        {world.length > 0 ? <ValueChanges changes={world} /> : <p class="aside">{t("workshop.same")}</p>}
       </td>
     </tr>
   );

@@ -6,7 +6,7 @@ import { runTests } from "../actions/workshop.ts";
 import { t } from "../lib/i18n.ts";
 import { sentence } from "../lib/text.ts";
 import { Fault } from "./fault.tsx";
-import { icon } from "./parts.tsx";
+import { icon } from "./common.tsx";
 import type { PluginDetail, PluginTested, TestedCase, Texts } from "../lib/wire.d.ts";
 
 type Jump = (fault: { file?: string | null; line?: number | null; column?: number | null }) => void;
@@ -106,8 +106,8 @@ function Case({ one, jump }: { one: TestedCase; jump: Jump }) {
               </p>
               {failure.expected !== null && (
                 <div class="sides">
-                  <Told name={t("workshop.expected")} text={failure.expected} />
-                  <Told name={t("workshop.found")} text={failure.found ?? ""} />
+                  <TestOutput name={t("workshop.expected")} text={failure.expected} />
+                  <TestOutput name={t("workshop.found")} text={failure.found ?? ""} />
                 </div>
               )}
             </div>
@@ -123,7 +123,7 @@ function Case({ one, jump }: { one: TestedCase; jump: Jump }) {
   );
 }
 
-const Told = ({ name, text }: { name: string; text: string }) => (
+const TestOutput = ({ name, text }: { name: string; text: string }) => (
   <div>
     <p class="aside">{name}</p>
     <pre tabindex={0}>{text || t("workshop.nothingProposed")}</pre>

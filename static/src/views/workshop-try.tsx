@@ -12,11 +12,11 @@ import { branch, nodeOf, session } from "../model/session-store.ts";
 import { isNotNull, isWithheld, visibleChange, visibleOperation } from "../model/world.ts";
 import { speakerName } from "../tree/speaker.ts";
 import { RollChip } from "./changes.tsx";
-import { Deeds, Differences } from "./deeds.tsx";
+import { OperationList, ValueChanges } from "./operations.tsx";
 import { Fault } from "./fault.tsx";
-import { Blank, icon } from "./parts.tsx";
+import { EmptyState, icon } from "./common.tsx";
 import { Withheld } from "./secret.tsx";
-import { hookWords } from "./workshop-about.tsx";
+import { hookText } from "./workshop-about.tsx";
 import type { ChatNode, Json, PluginDetail, PluginTried, ScriptError, Texts } from "../lib/wire.d.ts";
 
 /** Number of characters that a list shows of a message. */
@@ -54,17 +54,17 @@ export function Try({ plugin, hooks, texts, jump }: TryProps) {
   const isBusy = useSignal(false);
   const isWrong = useSignal(false);
   const form = useRef<HTMLFormElement | null>(null);
-  if (!open) return <Blank symbol="book" title={t("workshop.noStory")} hint={t("workshop.noStoryHint")} />;
+  if (!open) return <EmptyState symbol="book" title={t("workshop.noStory")} hint={t("workshop.noStoryHint")} />;
   const all = [...hooks, ...(plugin.manifest?.tools ?? []).map(({ name }) => `${TOOL}${name}`)];
   const chosen =
     hook.value !== null && all.includes(hook.value)
       ? hook.value
       : (["on_reply", "on_input", "plan"].find((one) => all.includes(one)) ?? all[0]);
   if (chosen === undefined)
-    return <Blank symbol="plug" title={t("workshop.noHooks")} hint={t("workshop.noHooksHint")} />;
+    return <EmptyState symbol="plug" title={t("workshop.noHooks")} hint={t("workshop.noHooksHint")} />;
   const isTool = chosen.startsWith(TOOL);
   const wordsOf = (one: string) =>
-    hookWords(one) || (plugin.manifest?.tools?.find(({ name }) => `${TOOL}${name}` === one)?.description ?? "");
+    hookText(one) || (plugin.manifest?.tools?.find(({ name }) => `${TOOL}${name}` === one)?.description ?? "");
   const reads = isTool ? "assistant" : READS[chosen];
   const nodes = branch.value.map((id) => nodeOf(id)).filter((node) => node !== null && node.status === "complete");
   const fitting = (nodes as ChatNode[]).filter((node) => !reads || (node.role === reads && node.kind === "message"));
@@ -150,13 +150,15 @@ export function Try({ plugin, hooks, texts, jump }: TryProps) {
           </>
         )}
       </form>
-      {tried.value && <Tried {...tried.value} plugin={plugin.id} isOld={tried.value.texts !== texts} jump={jump} />}
+      {tried.value && (
+        <TrialResult {...tried.value} plugin={plugin.id} isOld={tried.value.texts !== texts} jump={jump} />
+      )}
     </>
   );
 }
 
 /** Returns the part of a trial's result that the user may see. */
-function seenTry(answer: PluginTried, plugin: string): PluginTried {
+function visibleTrial(answer: PluginTried, plugin: string): PluginTried {
   const { operations, problems, notes, warnings, log, world, result, asks } = answer;
   const texts = (list: string[]) => list.filter(isTextVisible);
   return {
@@ -178,7 +180,7 @@ function seenTry(answer: PluginTried, plugin: string): PluginTried {
   };
 }
 
-interface TriedProps {
+interface TrialResultProps {
   answer: PluginTried;
   plugin: string;
   hook: string;
@@ -186,8 +188,8 @@ interface TriedProps {
   jump: (fault: ScriptError) => void;
 }
 
-function Tried({ answer, plugin, hook, isOld, jump }: TriedProps) {
-  const seen = seenTry(answer, plugin);
+function TrialResult({ answer, plugin, hook, isOld, jump }: TrialResultProps) {
+  const seen = visibleTrial(answer, plugin);
   const { operations, problems, rolls, notes, warnings, log, world, result, asks = [], usage, error } = seen;
   const isLess = JSON.stringify(seen) !== JSON.stringify(answer);
   const part = (title: string, lines: string[]) =>
@@ -215,11 +217,11 @@ function Tried({ answer, plugin, hook, isOld, jump }: TriedProps) {
         <>
           <section>
             <h4>{t("workshop.proposed")}</h4>
-            <Deeds operations={operations} />
+            <OperationList operations={operations} />
           </section>
           <section>
             <h4>{t("workshop.world")}</h4>
-            {world.length > 0 ? <Differences changes={world} /> : <p class="aside">{t("workshop.sameWorld")}</p>}
+            {world.length > 0 ? <ValueChanges changes={world} /> : <p class="aside">{t("workshop.sameWorld")}</p>}
           </section>
         </>
       )}

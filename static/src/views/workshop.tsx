@@ -11,10 +11,10 @@ import { notify } from "../model/page.ts";
 import { ApiError } from "../net/api.ts";
 import { Code } from "./code.tsx";
 import { Fault } from "./fault.tsx";
-import { Blank, Modal, Waiting, icon } from "./parts.tsx";
-import { Failed, useReading } from "./reading.tsx";
-import { Sure } from "./sure.tsx";
-import { About, hookWords } from "./workshop-about.tsx";
+import { EmptyState, Modal, LoadingRows, icon } from "./common.tsx";
+import { QueryError, useQuery } from "./use-query.tsx";
+import { Confirmation } from "./confirmation.tsx";
+import { About, hookText } from "./workshop-about.tsx";
 import { Replay } from "./workshop-replay.tsx";
 import { Tests } from "./workshop-tests.tsx";
 import { Try } from "./workshop-try.tsx";
@@ -27,24 +27,25 @@ addEnglish(words);
 /** Delay after the last input before the text is checked, in milliseconds. */
 const PAUSE = 700;
 /** The prefix of the keys under which unsaved texts are kept. */
-const BEGUN = "workshop.";
+const DRAFT_PREFIX = "workshop.";
 /** The files of a plugin that cannot be read are unknown; most plugins have these. */
-const USUAL = ["main.rhai", "plugin.toml", "state.schema.json"];
+const USUAL_FILES = ["main.rhai", "plugin.toml", "state.schema.json"];
 
 export function Workshop({ pluginId }: { pluginId: string | null }) {
-  const found = useReading(readPlugins, "plugins");
+  const found = useQuery(readPlugins, "plugins");
   const wanted = useSignal(pluginId);
   const modal = (inside: ComponentChildren) => (
     <Modal title={t("command.workshop")} class="widest workshop">
       {inside}
     </Modal>
   );
-  if (found === null) return modal(<Waiting rows={4} />);
-  if (found instanceof ApiError) return modal(<Failed error={found} />);
+  if (found === null) return modal(<LoadingRows rows={4} />);
+  if (found instanceof ApiError) return modal(<QueryError error={found} />);
   // Plugins that can be changed come first.
   const all = [...found].sort((one, two) => Number(isOwn(two)) - Number(isOwn(one)));
   const id = all.find((one) => one.id === wanted.value)?.id ?? all[0]?.id;
-  if (id === undefined) return modal(<Blank symbol="plug" title={t("workshop.none")} hint={t("workshop.noneHint")} />);
+  if (id === undefined)
+    return modal(<EmptyState symbol="plug" title={t("workshop.none")} hint={t("workshop.noneHint")} />);
   const pick = (event: Event) => (wanted.value = (event.target as HTMLSelectElement).value);
   return modal(
     <>
@@ -59,7 +60,7 @@ export function Workshop({ pluginId }: { pluginId: string | null }) {
           ))}
         </select>
       </label>
-      <Bench key={id} id={id} />
+      <PluginLoader key={id} id={id} />
     </>,
   );
 }
@@ -76,30 +77,34 @@ const nameOf = (plugin: PluginInfo) =>
     .filter(Boolean)
     .join(" ");
 
-function Bench({ id }: { id: string }) {
+function PluginLoader({ id }: { id: string }) {
   /** Increases when a file of the plugin is saved, so that the plugin is read again. */
   const age = useSignal(0);
   const last = useRef<PluginDetail | null>(null);
-  const found = useReading(() => readPlugin(id), `${id} ${age.value}`);
-  if (found instanceof ApiError) return <Failed error={found} />;
+  const found = useQuery(() => readPlugin(id), `${id} ${age.value}`);
+  if (found instanceof ApiError) return <QueryError error={found} />;
   if (found) last.current = found;
-  return last.current ? <Table plugin={last.current} renew={() => (age.value += 1)} /> : <Waiting rows={6} />;
+  return last.current ? (
+    <PluginEditor plugin={last.current} renew={() => (age.value += 1)} />
+  ) : (
+    <LoadingRows rows={6} />
+  );
 }
 
 type Side = "about" | "try" | "tests" | "replay";
 const SIDES: Side[] = ["about", "try", "tests", "replay"];
 
-function Table({ plugin, renew }: { plugin: PluginDetail; renew: () => void }) {
+function PluginEditor({ plugin, renew }: { plugin: PluginDetail; renew: () => void }) {
   const { id } = plugin;
   /** The unsaved texts by file; they survive a reload. */
-  const texts = useSignal<Texts>(readFormDraft(BEGUN + id) ?? {});
+  const texts = useSignal<Texts>(readFormDraft(DRAFT_PREFIX + id) ?? {});
   const checked = useSignal<PluginChecked | null>(null);
   const isChecking = useSignal(false);
   const side = useSignal<Side>(SIDES[0] ?? "about");
   const at = useSignal<(Place & { path: string }) | null>(null);
   const put = (next: Texts) => {
     texts.value = next;
-    saveFormDraft(BEGUN + id, Object.keys(next).length ? next : null);
+    saveFormDraft(DRAFT_PREFIX + id, Object.keys(next).length ? next : null);
   };
   const look = async () => {
     const asked = texts.peek();
@@ -240,7 +245,7 @@ interface FilesProps {
 
 function Files({ plugin, texts, put, faults, bad, at, renew }: FilesProps) {
   const { id } = plugin;
-  const known = plugin.files?.length ? plugin.files : USUAL;
+  const known = plugin.files?.length ? plugin.files : USUAL_FILES;
   const paths = [
     ...new Set([
       ...known,
@@ -255,10 +260,7 @@ function Files({ plugin, texts, put, faults, bad, at, renew }: FilesProps) {
     if (at) open.value = at.path;
   }, [at?.n]);
   const age = useSignal(0);
-  const found = useReading(
-    async () => ({ path, of: age.peek(), was: await readFile(id, path) }),
-    `${path} ${age.value}`,
-  );
+  const found = useQuery(async () => ({ path, of: age.peek(), was: await readFile(id, path) }), `${path} ${age.value}`);
   const naming = useSignal(false);
   const add = (event: Event) => {
     event.preventDefault();
@@ -277,11 +279,11 @@ function Files({ plugin, texts, put, faults, bad, at, renew }: FilesProps) {
         : (found.was ?? "")
       : null;
   const text = texts[path] ?? was;
-  const told = useReading(readReference, "reference");
+  const told = useQuery(readReference, "reference");
   const settings = (plugin.config ?? []).map(({ name }) => name);
   const knows =
     told && !(told instanceof ApiError)
-      ? { reference: told, settings, values: Object.keys(plugin.schema?.properties ?? {}), words: hookWords }
+      ? { reference: told, settings, values: Object.keys(plugin.schema?.properties ?? {}), words: hookText }
       : null;
   const states = useRef(new Map());
   const saving = useRef(() => {});
@@ -344,11 +346,11 @@ function Files({ plugin, texts, put, faults, bad, at, renew }: FilesProps) {
           at={at?.path === path ? at : null}
         />
       ) : isClosed ? (
-        <Blank symbol="plug" title={t("workshop.notYours")} hint={t("workshop.notYoursHint")} />
+        <EmptyState symbol="plug" title={t("workshop.notYours")} hint={t("workshop.notYoursHint")} />
       ) : found instanceof ApiError ? (
-        <Failed error={found} />
+        <QueryError error={found} />
       ) : (
-        <Waiting rows={6} />
+        <LoadingRows rows={6} />
       )}
       {path in texts && was !== null && (
         <Unsaved
@@ -437,7 +439,7 @@ function Unsaved({ saving, plugin, path, was, text, keep, drop, renew }: Unsaved
         )}
       </div>
       {isOther.value && (
-        <Sure
+        <Confirmation
           text={t("workshop.otherText", { path })}
           yes={t("workshop.otherYes")}
           no={t("workshop.otherNo")}

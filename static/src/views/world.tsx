@@ -12,7 +12,7 @@ import { worldError, groups, loadedWorld, valueText, turnRolls, turnChanges } fr
 import { writtenReply } from "../tree/shown-branch.ts";
 import { RollChip, differenceOf, toneOf } from "./changes.tsx";
 import { EditValue } from "./edit-value.tsx";
-import { Blank, CommandButton, Waiting, icon } from "./parts.tsx";
+import { EmptyState, CommandButton, LoadingRows, icon } from "./common.tsx";
 import { secretMark } from "./secret.tsx";
 import type { Row, Turn } from "../lib/schema.ts";
 import type { Json } from "../lib/wire.d.ts";
@@ -34,9 +34,12 @@ export function World() {
 function Contents() {
   const sought = useSignal("");
   if (worldError.value)
-    return <Blank symbol="warning" title={errorText(worldError.value).text} hint={errorText(worldError.value).hint} />;
-  if (!loadedWorld.value) return <Waiting rows={5} />;
-  if (groups.value.length === 0) return <Blank symbol="world" title={t("world.empty")} hint={t("world.emptyHint")} />;
+    return (
+      <EmptyState symbol="warning" title={errorText(worldError.value).text} hint={errorText(worldError.value).hint} />
+    );
+  if (!loadedWorld.value) return <LoadingRows rows={5} />;
+  if (groups.value.length === 0)
+    return <EmptyState symbol="world" title={t("world.empty")} hint={t("world.emptyHint")} />;
   const all = valuesIn(groups.value);
   const words = queryWords(sought.value);
   const shown = words.length > 0 ? findRows(groups.value, words, shownAs) : { groups: groups.value, found: all };
@@ -169,9 +172,9 @@ function Variable({ row }: { row: Row }) {
         </span>
         {row.isSecret && secretMark(row.path)}
         {pencil}
-        <Now row={row} change={change} isEdited={editing.value} />
+        <ValueButton row={row} change={change} isEdited={editing.value} />
       </div>
-      {editing.value ? <EditValue row={row} close={close} /> : <Long row={row} change={change} />}
+      {editing.value ? <EditValue row={row} close={close} /> : <LongValue row={row} change={change} />}
       {row.isPair && typeof row.value === "string" && <p class="aside">{row.about}</p>}
       {change?.why && <p class="why">{change.why}</p>}
     </li>
@@ -179,9 +182,9 @@ function Variable({ row }: { row: Row }) {
 }
 
 /** Renders the value as a button that explains it. */
-function Now({ row, change, isEdited }: { row: Row; change: Turn | null; isEdited: boolean }) {
+function ValueButton({ row, change, isEdited }: { row: Row; change: Turn | null; isEdited: boolean }) {
   const ask = t("world.ask", { name: row.label });
-  const isShort = !isEdited && Short({ row }) !== null;
+  const isShort = !isEdited && ShortValue({ row }) !== null;
   return (
     <button
       type="button"
@@ -190,9 +193,9 @@ function Now({ row, change, isEdited }: { row: Row; change: Turn | null; isEdite
       aria-haspopup="dialog"
       onClick={() => openDialog({ kind: "history", path: placeOf(row) })}
     >
-      {change && <Mark row={row} change={change} />}
+      {change && <ChangeMark row={row} change={change} />}
       {isShort ? (
-        <Short row={row} />
+        <ShortValue row={row} />
       ) : (
         <>
           {icon("why")}
@@ -203,7 +206,7 @@ function Now({ row, change, isEdited }: { row: Row; change: Turn | null; isEdite
   );
 }
 
-const Mark = ({ row, change }: { row: Row; change: Turn }) => (
+const ChangeMark = ({ row, change }: { row: Row; change: Turn }) => (
   <b class={`mark ${toneOf(change)}`}>{markOf(row, change)}</b>
 );
 
@@ -216,7 +219,7 @@ function markOf(row: Row, change: Turn) {
 // Values
 
 /** Renders the part of a value beside the label. */
-function Short({ row }: { row: Row }) {
+function ShortValue({ row }: { row: Row }) {
   const { kind, value, schema } = row;
   if (kind === "bar")
     return (
@@ -239,7 +242,7 @@ function Short({ row }: { row: Row }) {
 }
 
 /** Renders the part of a value below the label. */
-function Long({ row, change }: { row: Row; change: Turn | null }) {
+function LongValue({ row, change }: { row: Row; change: Turn | null }) {
   const { kind, seen: value } = row;
   if (kind === "bar") return <Bar row={row} change={change} />;
   if (kind === "list") return <Items items={Array.isArray(value) ? value.map((item) => valueText(row, item)) : []} />;

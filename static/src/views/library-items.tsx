@@ -1,0 +1,57 @@
+// The menu items of a character or session on the first page. Loaded separately from the page.
+import { Fragment, h } from "../../vendor/preact.js";
+import { downloadCard } from "../actions/cards.ts";
+import { removeCharacter } from "../actions/library.ts";
+import { openExportDialog, exportSession } from "../actions/export.ts";
+import { copySession } from "../actions/transfers.ts";
+import { addEnglish, t } from "../lib/i18n.ts";
+import words from "../lib/strings/en-cards.ts";
+import edits from "../lib/strings/en-edit.ts";
+import { openDialog } from "../model/page.ts";
+import { icon } from "./common.tsx";
+import type { Character, Session } from "../lib/wire.d.ts";
+
+addEnglish(words);
+addEnglish(edits);
+
+const FORMATS = ["png", "json", "charx"] as const;
+
+export const CharacterItems = ({ character }: { character: Character }) => (
+  <>
+    <button type="button" onClick={() => openDialog({ kind: "editCharacter", characterId: character.id })}>
+      {icon("edit")}
+      {t("character.edit")}
+    </button>
+    {FORMATS.map((form) => (
+      <button type="button" onClick={() => downloadCard(character.id, form)}>
+        {icon("download")}
+        {t(`character.take.${form}`)}
+      </button>
+    ))}
+    <button type="button" onClick={() => removeCharacter(character)}>
+      {icon("trash")}
+      {t("library.deleteCharacter")}
+    </button>
+  </>
+);
+
+export const SessionItems = ({ session: { id, title } }: { session: Session }) => (
+  <>
+    <button type="button" onClick={() => copySession({ id, title })}>
+      {icon("copy")}
+      {t("library.duplicate")}
+    </button>
+    <button type="button" onClick={() => openDialog({ kind: "spent", sid: id })}>
+      {icon("chart")}
+      {t("command.spent")}
+    </button>
+    <button type="button" onClick={() => exportSession(id)}>
+      {icon("download")}
+      {t("command.export")}
+    </button>
+    <button type="button" onClick={() => openExportDialog(id, title)}>
+      {icon("download")}
+      {t("command.exportAs")}
+    </button>
+  </>
+);

@@ -1,0 +1,66 @@
+// Parts that several dialogs for stored things share: a form for a name, and a drop area for files.
+import { h, useSignal } from "../../vendor/preact.js";
+import { t } from "../lib/i18n.ts";
+import { icon } from "./common.tsx";
+import { takeFocus } from "./confirmation.tsx";
+import type { Key } from "../lib/i18n.ts";
+import type { ComponentChildren } from "../../vendor/preact.js";
+
+interface NameFormProps {
+  name: string;
+  save: (name: string) => unknown;
+  done: () => void;
+}
+
+export function NameForm({ name, save, done }: NameFormProps) {
+  const submit = (event: Event) => {
+    event.preventDefault();
+    const next = String(new FormData(event.target as HTMLFormElement).get("name") ?? "").trim();
+    if (next) void save(next);
+  };
+  return (
+    <form onSubmit={submit}>
+      <label>
+        {t("lore.fieldName")}
+        <input name="name" required maxlength={200} ref={takeFocus} defaultValue={name} />
+      </label>
+      <div class="actions">
+        <button type="button" onClick={done}>
+          {t("cancel")}
+        </button>
+        <button type="submit" class="primary">
+          {t("save")}
+        </button>
+      </div>
+    </form>
+  );
+}
+
+interface FileDropAreaProps {
+  text: Key;
+  bring: (files: File[]) => unknown;
+  children?: ComponentChildren;
+}
+
+/** Imports dropped files as the kind that its dialog shows. The page behind it would guess the kind. */
+export function FileDropArea({ text, bring, children }: FileDropAreaProps) {
+  const isOver = useSignal(false);
+  const hear = (event: DragEvent) => {
+    if (!event.dataTransfer?.types.includes("Files")) return;
+    event.preventDefault();
+    event.stopPropagation();
+    isOver.value = event.type === "dragover";
+    if (event.type === "drop") void bring([...event.dataTransfer.files]);
+  };
+  return (
+    <div class="stash" onDragOver={hear} onDragLeave={hear} onDrop={hear}>
+      {isOver.value && (
+        <p class="drop" role="status">
+          {icon("upload")}
+          {t(text)}
+        </p>
+      )}
+      {children}
+    </div>
+  );
+}

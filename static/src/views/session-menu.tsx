@@ -1,0 +1,71 @@
+// The items of the page's menu while a story is open. They are loaded after the story, which can be shown without them.
+import { Fragment, h } from "../../vendor/preact.js";
+import { run } from "../actions/commands.ts";
+import "../actions/hidden-values.ts";
+import "../actions/lore.ts";
+import "../actions/note.ts";
+import "../actions/personas.ts";
+import "../actions/presets.ts";
+import "../actions/recall.ts";
+import "../actions/session-plugins.ts";
+import "../actions/export.ts";
+import "../actions/transfers.ts";
+import "../actions/workshop.ts";
+import { addEnglish, t } from "../lib/i18n.ts";
+import files from "../lib/strings/en-cards.ts";
+import lore from "../lib/strings/en-lore.ts";
+import note from "../lib/strings/en-note.ts";
+import presets from "../lib/strings/en-presets.ts";
+import recall from "../lib/strings/en-recall.ts";
+import rules from "../lib/strings/en-rules.ts";
+import workshop from "../lib/strings/en-workshop.ts";
+import { showsHidden } from "../model/page.ts";
+import { CommandButton, icon } from "./common.tsx";
+
+addEnglish(files);
+addEnglish(lore);
+addEnglish(note);
+addEnglish(presets);
+addEnglish(recall);
+addEnglish(rules);
+addEnglish(workshop);
+
+const ITEMS = [
+  "session.undo",
+  "session.redo",
+  "page.tree",
+  "session.branches",
+  "session.stash",
+  "page.lore",
+  "page.personas",
+  "page.presets",
+  "session.rules",
+  "page.workshop",
+  "session.note",
+  "session.recall",
+  "session.file",
+  "session.export",
+  "session.exportAs",
+  "session.spent",
+  "page.way",
+  "session.linear",
+  "session.tree",
+];
+
+export const SessionMenu = () => (
+  <>
+    <hr />
+    {ITEMS.map((id) => (
+      <CommandButton key={id} id={id} wide />
+    ))}
+    <button
+      type="button"
+      data-command="page.creator"
+      aria-pressed={showsHidden.value}
+      onClick={() => run("page.creator")}
+    >
+      {icon("check")}
+      {t("command.creator")}
+    </button>
+  </>
+);
