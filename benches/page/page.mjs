@@ -5,7 +5,7 @@
 // Frames stand beside those of an empty page and of a bare canvas in the same run: no page draws more than the browser does.
 import { loadavg } from "node:os";
 import { launch } from "../../tests/ui/support/browser.mjs";
-import { longStory } from "../../tests/ui/support/long.mjs";
+import { createLongSession } from "../../tests/ui/support/long-session.mjs";
 import { startClotho, startModel } from "../../tests/ui/support/server.mjs";
 
 const SIZE = 10_000;
@@ -35,7 +35,7 @@ const browser = await launch();
 try {
   if (isWanted("load")) await load();
   if (isWanted("tree") || isWanted("chat")) {
-    const path = await longStory(clotho, SIZE, (n) => `**Step ${n}** of a long way. ${"The road goes on, and on. ".repeat(1 + (n % 7))}`);
+    const path = await createLongSession(clotho, SIZE, (n) => `**Step ${n}** of a long way. ${"The road goes on, and on. ".repeat(1 + (n % 7))}`);
     if (isWanted("tree")) await tree(path);
     if (isWanted("chat")) await chat(path);
   }
@@ -294,7 +294,7 @@ async function stream() {
   const metrics = async () => Object.fromEntries((await cdp.send("Performance.getMetrics")).metrics.map(({ name, value }) => [name, value * 1000]));
   const words = ["*snow* ", "falls ", "over ", "the ", "harbour, ", "“and ", "stays”, ", "she ", "says.\n\n"];
   const written = async (n, counts, bare = false) => {
-    const held = model.hold(Array.from({ length: TOKENS.count }, (_, i) => words[i % words.length]));
+    const held = model.queueHeldReply(Array.from({ length: TOKENS.count }, (_, i) => words[i % words.length]));
     await clotho.api("POST", `/api/chat/${id}/message`, { parentId: (await clotho.api("GET", `/api/sessions/${id}`)).activeLeafId, content: `On, ${n}.`, generate: true });
     held.next(1);
     if (counts) await page.locator(".message.generating .prose").filter({ hasText: "snow" }).waitFor();

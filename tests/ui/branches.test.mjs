@@ -1,85 +1,85 @@
 // The page against the real server: several lines of one story, found, named, compared; and other ways to a reply.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
-import { reader, test, until } from "./support/browser.mjs";
+import { openPage, test, waitUntil } from "./support/browser.mjs";
 import { startClotho } from "./support/server.mjs";
 import {
   HP,
-  bleed,
+  playUntilHurt,
   browser,
-  chat,
-  check,
-  choose,
-  chooseFromPage,
+  chatPath,
+  checkAccessibility,
+  chooseFromMessageMenu,
+  chooseFromPageMenu,
   clotho,
   composer,
-  focused,
-  grown,
-  last,
-  messageOf,
+  focusedMessageId,
+  seedBranch,
+  lastMessage,
+  messageById,
   model,
-  newStory,
-  open,
-  openGrown,
-  own,
-  say,
-  session,
-  texts,
-  tool,
-  use,
-} from "./support/stage.mjs";
+  createSession,
+  openSession,
+  openSeededBranch,
+  extraServers,
+  sendMessage,
+  readSession,
+  messageTexts,
+  messageButton,
+  clickMessageButton,
+} from "./support/setup.mjs";
 
 describe("branches", () => {
   /** A story with a second line from its first reply. */
   async function forked() {
-    const { path, ids } = await grown();
-    const other = await clotho.api("POST", `${chat(path)}/message`, { parentId: ids[1], content: "To the hills." });
+    const { path, ids } = await seedBranch();
+    const other = await clotho.api("POST", `${chatPath(path)}/message`, { parentId: ids[1], content: "To the hills." });
     return { path, ids, other: other.node.id };
   }
 
   test("S0-41 S4-09: every line is listed by its name or its newest words, gets a name there, is renamed, and is gone to", async () => {
     const { path, ids, other } = await forked();
-    await clotho.api("PUT", `${chat(path)}/tree/edit`, {
+    await clotho.api("PUT", `${chatPath(path)}/tree/edit`, {
       operations: [{ op: "label", nodeId: ids[3], name: "The sea", following: true }],
     });
-    const { page, close } = await open(path);
-    await chooseFromPage(page, "Branches");
+    const { page, close } = await openSession(path);
+    await chooseFromPageMenu(page, "Branches");
     const dialog = page.getByRole("dialog", { name: "Branches" });
     await dialog.getByRole("article", { name: "To the hills." }).getByText("current").waitFor();
     const sea = dialog.getByRole("article", { name: "The sea" });
     await sea.getByText("Masts in the dusk.").waitFor();
-    await check(page, "branches");
+    await checkAccessibility(page, "branches");
     await sea.getByRole("button", { name: "The sea" }).click();
     await page.getByRole("button", { name: "Rename “The sea”" }).click();
     await page.getByRole("textbox", { name: "Rename “The sea”" }).fill("The harbour");
     await page.keyboard.press("Enter");
     await page.getByRole("button", { name: "Rename “The harbour”" }).waitFor();
     await page.keyboard.press("Escape");
-    await chooseFromPage(page, "Branches");
+    await chooseFromPageMenu(page, "Branches");
     await dialog.getByRole("article", { name: "The harbour" }).getByRole("button", { name: "Go to branch" }).click();
-    await until(async () => (await session(path)).activeLeafId === ids[3], "HEAD is there");
-    await until(async () => (await texts(page)).at(-1) === "Masts in the dusk.", "and the page shows it");
-    await messageOf(page, ids[3]).getByRole("button", { name: "The harbour" }).waitFor();
+    await waitUntil(async () => (await readSession(path)).activeLeafId === ids[3], "HEAD is there");
+    await waitUntil(async () => (await messageTexts(page)).at(-1) === "Masts in the dusk.", "and the page shows it");
+    await messageById(page, ids[3]).getByRole("button", { name: "The harbour" }).waitFor();
     assert.notEqual(other, ids[3]);
     await close();
   });
 
   test("S4-09: newest words that are too long end with a sign that they go on, and short ones without", async () => {
     const long = `The ferry ${"sways and ".repeat(30)}lands.`;
-    const { page, close } = await openGrown({}, long);
-    await chooseFromPage(page, "Branches");
+    const { page, close } = await openSeededBranch({}, long);
+    await chooseFromPageMenu(page, "Branches");
     const name = await page.getByRole("dialog", { name: "Branches" }).locator(".branch h3").innerText();
     assert.match(name, /^The ferry sways and .* (sways|and)…$/);
     assert.ok(name.length <= 121);
     await page.keyboard.press("Escape");
-    await choose(page, last(page), "Move, with everything after it");
+    await chooseFromMessageMenu(page, lastMessage(page), "Move, with everything after it");
     assert.match(await page.locator(".peek q").innerText(), /^The ferry .*…$/);
     await page.keyboard.press("Escape");
-    await choose(page, last(page), "Delete, with everything after it");
-    await chooseFromPage(page, "Branches");
+    await chooseFromMessageMenu(page, lastMessage(page), "Delete, with everything after it");
+    await chooseFromPageMenu(page, "Branches");
     assert.equal(await page.locator(".branch h3").innerText(), "To the harbour.");
     await page.keyboard.press("Escape");
-    await chooseFromPage(page, "Stash");
+    await chooseFromPageMenu(page, "Stash");
     assert.match(await page.locator(".fragment h3").innerText(), /^The ferry .*…$/);
     await close();
   });
@@ -87,15 +87,15 @@ describe("branches", () => {
   test("S4-09: lines that begin alike have numbers, and say where they parted, how long they are and how old", async () => {
     const { path, ids } = await forked();
     for (const below of [ids[0], ids[1]]) {
-      const { node } = await clotho.api("POST", `${chat(path)}/message`, { parentId: below, content: "I wait." });
-      await clotho.api("POST", `${chat(path)}/message`, {
+      const { node } = await clotho.api("POST", `${chatPath(path)}/message`, { parentId: below, content: "I wait." });
+      await clotho.api("POST", `${chatPath(path)}/message`, {
         parentId: node.id,
         role: "assistant",
         content: "Masts in the dusk.",
       });
     }
-    const { page, close } = await open(path);
-    await chooseFromPage(page, "Branches");
+    const { page, close } = await openSession(path);
+    await chooseFromPageMenu(page, "Branches");
     const dialog = page.getByRole("dialog", { name: "Branches" });
     const row = (name) => dialog.getByRole("article", { name, exact: true });
     await row("Masts in the dusk.").getByText("current", { exact: true }).waitFor();
@@ -103,7 +103,7 @@ describe("branches", () => {
     await row("Masts in the dusk. (3)").getByText("branched off after “Snow.”").waitFor();
     await row("To the hills.").getByText("branched off after “Snow.”").waitFor();
     await row("Masts in the dusk. (2)").getByText("2 turns").waitFor();
-    await check(page, "branches that begin alike");
+    await checkAccessibility(page, "branches that begin alike");
     await dialog.getByRole("checkbox", { name: "Compare “Masts in the dusk.”", exact: true }).check();
     await dialog.getByRole("checkbox", { name: "Compare “Masts in the dusk. (3)”" }).check();
     await dialog.getByRole("button", { name: "Compare", exact: true }).click();
@@ -123,8 +123,8 @@ describe("branches", () => {
 
   test("S4-06: two lines are chosen and stand side by side since they parted", async () => {
     const { path, ids } = await forked();
-    const { page, close } = await open(path);
-    await chooseFromPage(page, "Branches");
+    const { page, close } = await openSession(path);
+    await chooseFromPageMenu(page, "Branches");
     const pick = (name) => page.getByRole("checkbox", { name: `Compare “${name}”` });
     await pick("To the hills.").check();
     assert.ok(await page.getByRole("button", { name: "Compare", exact: true }).isDisabled());
@@ -135,20 +135,20 @@ describe("branches", () => {
     assert.deepEqual(await side(1).locator(".contents p").allInnerTexts(), ["To the hills."]);
     assert.deepEqual(await side(2).locator(".contents p").allInnerTexts(), ["To the harbour.", "Masts in the dusk."]);
     await page.getByText("The states are the same.").waitFor();
-    await check(page, "a comparison");
+    await checkAccessibility(page, "a comparison");
     await side(2).getByRole("button", { name: "Go to branch" }).click();
-    await until(async () => (await session(path)).activeLeafId === ids[3], "HEAD is there");
+    await waitUntil(async () => (await readSession(path)).activeLeafId === ids[3], "HEAD is there");
     await close();
   });
 
   test("S4-06: what differs in the world stands under the names the story knows it by, also for a line that is only looked at", async () => {
-    const { page, close } = await reader(browser);
-    await bleed(page);
+    const { page, close } = await openPage(browser);
+    await playUntilHurt(page);
     const path = new URL(page.url()).pathname;
-    const hurt = (await session(path)).activeLeafId;
+    const hurt = (await readSession(path)).activeLeafId;
     await page.locator(".message").first().locator("article").focus();
     await page.keyboard.press("b");
-    await until(async () => (await session(path)).activeLeafId !== hurt, "the story went back");
+    await waitUntil(async () => (await readSession(path)).activeLeafId !== hurt, "the story went back");
     await page.goto(`${clotho.base}${path}/${hurt}`);
     await page.getByText("You are viewing another branch.").waitFor();
     await page.locator(".peek").getByRole("button", { name: "Compare" }).click();
@@ -161,15 +161,18 @@ describe("branches", () => {
   });
 
   test("S4-06: what only one of two worlds has stands under a name too, and is called added or removed", async () => {
-    const { path, ids } = await grown();
-    await clotho.api("POST", `${chat(path)}/node/${ids[3]}/world`, {
+    const { path, ids } = await seedBranch();
+    await clotho.api("POST", `${chatPath(path)}/node/${ids[3]}/world`, {
       operations: [{ op: "set", path: "/oldLamp/oilLeft", value: 3 }],
     });
-    const lit = (await session(path)).activeLeafId;
-    const { node } = await clotho.api("POST", `${chat(path)}/message`, { parentId: ids[1], content: "To the hills." });
-    const { page, close } = await reader(browser);
+    const lit = (await readSession(path)).activeLeafId;
+    const { node } = await clotho.api("POST", `${chatPath(path)}/message`, {
+      parentId: ids[1],
+      content: "To the hills.",
+    });
+    const { page, close } = await openPage(browser);
     const compare = async (from) => {
-      await clotho.api("PUT", `${chat(path)}/active_leaf`, { nodeId: from, exact: true });
+      await clotho.api("PUT", `${chatPath(path)}/active_leaf`, { nodeId: from, exact: true });
       await page.goto(`${clotho.base}${path}/${from === lit ? node.id : lit}`);
       await page.locator(".peek").getByRole("button", { name: "Compare" }).click();
       const row = page.getByRole("row", { name: /Old lamp/ });
@@ -184,16 +187,16 @@ describe("branches", () => {
     assert.deepEqual(removed.slice(1), ["missing", "removed"]);
     const [, ...added] = await compare(node.id);
     assert.deepEqual([added[0], added[2]], ["missing", "added"]);
-    await check(page, "a comparison of worlds");
+    await checkAccessibility(page, "a comparison of worlds");
     await close();
   });
 });
 
 describe("the words of Git", () => {
   test("S4-60: the palette finds checkout, branch, cherry-pick and the others, and a page explains them all", async () => {
-    const { path, ids, page, close } = await openGrown();
+    const { path, ids, page, close } = await openSeededBranch();
     const finds = async (word, from, name) => {
-      await messageOf(page, from).locator("article").focus();
+      await messageById(page, from).locator("article").focus();
       await page.keyboard.press("Control+Shift+p");
       await page.getByRole("combobox").fill(`>${word}`);
       await page.getByRole("option").locator("span").getByText(name, { exact: true }).waitFor();
@@ -209,15 +212,15 @@ describe("the words of Git", () => {
     await finds("stash", ids[3], "Delete, with everything after it");
     await finds("revert", ids[3], "Undo");
     for (const word of ["commit", "merge", "rebase", "tag", "blame"]) await finds(word, ids[3], "Git terms");
-    await messageOf(page, ids[1]).locator("article").focus();
+    await messageById(page, ids[1]).locator("article").focus();
     await page.keyboard.press("Control+Shift+p");
     await page.getByRole("combobox").fill(">checkout");
     await page.getByRole("option", { name: /Rewind to here/ }).click();
-    await until(
-      async () => (await session(path)).activeLeafId === ids[1],
+    await waitUntil(
+      async () => (await readSession(path)).activeLeafId === ids[1],
       "it is done with the message that had the keyboard",
     );
-    await until(async () => (await texts(page)).length === 3, "the page has arrived there");
+    await waitUntil(async () => (await messageTexts(page)).length === 3, "the page has arrived there");
     await page.keyboard.press("Control+Shift+p");
     await page.getByRole("combobox").fill(">git");
     await page.getByRole("option", { name: "Git terms" }).click();
@@ -225,72 +228,72 @@ describe("the words of Git", () => {
       .getByRole("row", { name: /cherry-pick, rebase/ })
       .getByText("Move, with everything after it")
       .waitFor();
-    await check(page, "the words of Git");
+    await checkAccessibility(page, "the words of Git");
     await close();
   });
 });
 
 describe("other ways to a reply", () => {
   test("domain 5.8: a reply is written on from where it ended, and the first one stays", async () => {
-    const path = await newStory();
-    const { page, close } = await open(path);
-    model.say(["The sea is"]);
-    await say(page, "Where is the sea?");
-    await until(async () => (await texts(page)).at(-1) === "The sea is", "the reply came");
-    model.say([" far away."]);
-    await choose(page, last(page), "Continue");
-    await until(async () => (await texts(page)).at(-1) === "The sea is far away.", "it goes on");
-    await last(page).getByText("2/2").waitFor();
-    await last(page).locator("article").focus();
+    const path = await createSession();
+    const { page, close } = await openSession(path);
+    model.queueReply(["The sea is"]);
+    await sendMessage(page, "Where is the sea?");
+    await waitUntil(async () => (await messageTexts(page)).at(-1) === "The sea is", "the reply came");
+    model.queueReply([" far away."]);
+    await chooseFromMessageMenu(page, lastMessage(page), "Continue");
+    await waitUntil(async () => (await messageTexts(page)).at(-1) === "The sea is far away.", "it goes on");
+    await lastMessage(page).getByText("2/2").waitFor();
+    await lastMessage(page).locator("article").focus();
     await page.keyboard.press("Alt+ArrowLeft");
-    await until(async () => (await texts(page)).at(-1) === "The sea is", "the first one stays");
+    await waitUntil(async () => (await messageTexts(page)).at(-1) === "The sea is", "the first one stays");
     await close();
   });
 
   test("S2-16 domain 5.8: another model writes one reply, and the story keeps its own", async () => {
-    const path = await newStory();
-    const { page, close } = await open(path);
-    model.say(["North."]);
-    await say(page, "Where to?");
-    await until(async () => (await texts(page)).at(-1) === "North.", "the reply came");
-    await choose(page, last(page), "Reply from another model");
+    const path = await createSession();
+    const { page, close } = await openSession(path);
+    model.queueReply(["North."]);
+    await sendMessage(page, "Where to?");
+    await waitUntil(async () => (await messageTexts(page)).at(-1) === "North.", "the reply came");
+    await chooseFromMessageMenu(page, lastMessage(page), "Reply from another model");
     await page.getByRole("combobox", { name: "Model" }).selectOption("locked/m");
     await page.getByRole("dialog").getByRole("button", { name: "Regenerate" }).click();
-    await last(page).getByText("The model server refused the request.").waitFor();
-    assert.equal((await session(path)).model, "mock/m");
-    await tool(last(page), "Previous swipe").click();
-    await until(async () => (await texts(page)).at(-1) === "North.", "the first one is there");
-    assert.notEqual(await focused(page), null);
+    await lastMessage(page).getByText("The model server refused the request.").waitFor();
+    assert.equal((await readSession(path)).model, "mock/m");
+    await messageButton(lastMessage(page), "Previous swipe").click();
+    await waitUntil(async () => (await messageTexts(page)).at(-1) === "North.", "the first one is there");
+    assert.notEqual(await focusedMessageId(page), null);
     await composer(page).waitFor();
-    await use(last(page), "Copy");
+    await clickMessageButton(lastMessage(page), "Copy");
     await close();
   });
 
   test("domain 5.8: a model drafts the next message into the field, word by word; stopping keeps what came, and nothing is sent", async () => {
-    const path = await newStory();
-    const { page, close } = await open(path);
-    const held = model.hold(["I walk ", "to the ", "sea."]);
+    const path = await createSession();
+    const { page, close } = await openSession(path);
+    const held = model.queueHeldReply(["I walk ", "to the ", "sea."]);
     await page.getByRole("button", { name: "Impersonate" }).click();
     held.next();
-    await until(async () => (await composer(page).inputValue()) === "I walk ", "the first words are in the field");
+    await waitUntil(async () => (await composer(page).inputValue()) === "I walk ", "the first words are in the field");
     held.next();
-    await until(async () => (await composer(page).inputValue()) === "I walk to the ", "and more of them");
+    await waitUntil(async () => (await composer(page).inputValue()) === "I walk to the ", "and more of them");
     await page.getByRole("button", { name: "Stop impersonating" }).click();
     await page.getByRole("button", { name: "Send" }).waitFor();
     assert.equal(await composer(page).inputValue(), "I walk to the ");
     held.open();
     await composer(page).fill("");
-    model.say(["I wait."]);
+    model.queueReply(["I wait."]);
     await composer(page).press("Control+j");
-    await until(async () => (await composer(page).inputValue()) === "I wait.", "a whole one");
+    await waitUntil(async () => (await composer(page).inputValue()) === "I wait.", "a whole one");
     await page.getByRole("button", { name: "Send" }).waitFor();
-    assert.equal((await texts(page)).length, 1, "nothing was sent");
-    await check(page, "a draft");
+    assert.equal((await messageTexts(page)).length, 1, "nothing was sent");
+    await checkAccessibility(page, "a draft");
     await composer(page).fill("");
-    const other = model.hold(["Never ", "mind."]);
+    const other = model.queueHeldReply(["Never ", "mind."]);
     await composer(page).press("Control+j");
     other.next();
-    await until(async () => (await composer(page).inputValue()) === "Never ", "it begins");
+    await waitUntil(async () => (await composer(page).inputValue()) === "Never ", "it begins");
     await composer(page).fill("My own words");
     other.open();
     await page.getByRole("button", { name: "Stop impersonating" }).waitFor({ state: "detached" });
@@ -299,24 +302,24 @@ describe("other ways to a reply", () => {
   });
 
   test("domain 5.2: a reply that is finished while the reader is elsewhere moves nothing, and waits to be seen", async () => {
-    const { path, ids, page, close } = await openGrown();
-    const held = model.hold(["A ship."]);
-    await say(page, "What comes?");
-    await until(async () => model.requests.length === 1, "it is being written");
-    await messageOf(page, ids[1]).locator("article").focus();
+    const { path, ids, page, close } = await openSeededBranch();
+    const held = model.queueHeldReply(["A ship."]);
+    await sendMessage(page, "What comes?");
+    await waitUntil(async () => model.requests.length === 1, "it is being written");
+    await messageById(page, ids[1]).locator("article").focus();
     await page.keyboard.press("b");
-    await until(async () => (await texts(page)).at(-1) === "Snow.", "the reader has gone back");
+    await waitUntil(async () => (await messageTexts(page)).at(-1) === "Snow.", "the reader has gone back");
     held.open();
     await page.getByText("A reply was finished on another branch.").waitFor();
-    assert.equal((await session(path)).activeLeafId, ids[1], "the story has not moved");
+    assert.equal((await readSession(path)).activeLeafId, ids[1], "the story has not moved");
     await page.reload();
     await page.getByText("A reply was finished on another branch.").waitFor();
-    await until(async () => (await page.title()).startsWith("(1) "), "the title says so too");
-    await check(page, "an unread reply");
+    await waitUntil(async () => (await page.title()).startsWith("(1) "), "the title says so too");
+    await checkAccessibility(page, "an unread reply");
     await page.locator(".unread").getByRole("button", { name: "Show" }).click();
-    await until(async () => (await texts(page)).at(-1) === "A ship.", "it is shown");
+    await waitUntil(async () => (await messageTexts(page)).at(-1) === "A ship.", "it is shown");
     await page.locator(".unread").waitFor({ state: "detached" });
-    await until(async () => !(await page.title()).startsWith("("), "nothing waits any more");
+    await waitUntil(async () => !(await page.title()).startsWith("("), "nothing waits any more");
     await close();
   });
 
@@ -330,7 +333,7 @@ id = "mock"
 base_url = "${model.url}"
 models = ["m"]
 `);
-    own.push(server);
+    extraServers.push(server);
     const character = await server.api("POST", "/api/characters", {
       name: "Rin",
       description: "A cartographer.",
@@ -345,19 +348,19 @@ models = ["m"]
       });
       paths.push(`/s/${id}`);
     }
-    const { page, close } = await reader(browser);
+    const { page, close } = await openPage(browser);
     const other = await page.context().newPage();
     await page.goto(server.base + paths[0]);
     await other.goto(server.base + paths[1]);
-    const held = model.hold(["First."]);
-    await say(page, "One?");
-    await until(async () => model.requests.length === 1, "the first is being written");
-    await say(other, "Two?");
-    await last(other).getByText("In the queue, place 1").waitFor();
-    model.say(["Second."]);
+    const held = model.queueHeldReply(["First."]);
+    await sendMessage(page, "One?");
+    await waitUntil(async () => model.requests.length === 1, "the first is being written");
+    await sendMessage(other, "Two?");
+    await lastMessage(other).getByText("In the queue, place 1").waitFor();
+    model.queueReply(["Second."]);
     held.open();
-    await until(async () => (await texts(page)).at(-1) === "First.", "the first is done");
-    await until(async () => (await texts(other)).at(-1) === "Second.", "and the other one had its turn");
+    await waitUntil(async () => (await messageTexts(page)).at(-1) === "First.", "the first is done");
+    await waitUntil(async () => (await messageTexts(other)).at(-1) === "Second.", "and the other one had its turn");
     await close();
   });
 });

@@ -2,26 +2,26 @@
 // step the keyboard is somewhere, in sight, and seen to be there. And how things move, or do not.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
-import { reader, test, until } from "./support/browser.mjs";
-import { isAt, tree } from "./support/overview.mjs";
+import { openPage, test, waitUntil } from "./support/browser.mjs";
+import { waitForCursor, treeElement } from "./support/tree-page.mjs";
 import { startClotho } from "./support/server.mjs";
 import {
-  bar,
+  barValue,
   browser,
   clotho,
-  grown,
-  last,
-  line,
-  messageOf,
+  seedBranch,
+  lastMessage,
+  readBranch,
+  messageById,
   model,
-  open,
-  openGrown,
-  own,
-  replyIsThere,
-  say,
-  texts,
-  tool,
-} from "./support/stage.mjs";
+  openSession,
+  openSeededBranch,
+  extraServers,
+  waitForReply,
+  sendMessage,
+  messageTexts,
+  messageButton,
+} from "./support/setup.mjs";
 
 /** @typedef {import("playwright-core").Page} Page */
 
@@ -48,7 +48,7 @@ const wrongAbout = (page) =>
 async function seen(page, after) {
   let wrong = "";
   const is = async () => (wrong = await wrongAbout(page)) === "";
-  await until(is, "", 3_000).catch(() => assert.fail(`after ${after}: ${wrong}`));
+  await waitUntil(is, "", 3_000).catch(() => assert.fail(`after ${after}: ${wrong}`));
 }
 
 /** @param {Page} page */
@@ -73,7 +73,7 @@ async function walkTo(page, name, key = "Tab") {
 /** Does something by a key, waits for what comes of it, and sees where the keyboard is. @param {Page} page @param {string} what */
 async function press(page, keys, what, is = async () => true) {
   await page.keyboard.press(keys);
-  await until(is, what);
+  await waitUntil(is, what);
   await seen(page, what);
 }
 
@@ -97,8 +97,8 @@ const isGone = (/** @type {Page} */ page) => async () => (await page.locator("di
 describe("by keys alone", () => {
   test("a story is begun, played, gone back in, rolled again, edited and branched, its tree walked, searched, undone; language, looks and a model are chosen", async () => {
     const server = await startClotho();
-    own.push(server);
-    const { page, close } = await reader(browser);
+    extraServers.push(server);
+    const { page, close } = await openPage(browser);
     const sid = () => page.url().split("/")[4];
     const projection = async () => (await server.api("GET", `/api/chat/${sid()}/projection`)).items;
     const shown = () => page.locator(".message").count();
@@ -112,19 +112,19 @@ describe("by keys alone", () => {
     await walkTo(page, /Play the adventure/);
     await page.keyboard.press("Enter");
     await page.waitForURL(/\/s\//);
-    await replyIsThere(page);
+    await waitForReply(page);
     await page.locator(".replies button").first().waitFor();
     await seen(page, "beginning the adventure");
-    assert.equal(await bar(page, HP), 20);
+    assert.equal(await barValue(page, HP), 20);
     await walkTo(page, /^Your message$/);
     await walkTo(page, /^Send: /, "Shift+Tab");
     await press(page, "Enter", "playing a suggestion", async () => (await shown()) === 3);
-    await replyIsThere(page);
+    await waitForReply(page);
     await seen(page, "the reply");
     await walkTo(page, /^Your message$/);
     await page.keyboard.type("I look around.");
     await press(page, "Enter", "playing in one's own words", async () => (await shown()) === 5);
-    await replyIsThere(page);
+    await waitForReply(page);
     await seen(page, "the second reply");
 
     // To the messages, back, and on again.
@@ -134,14 +134,14 @@ describe("by keys alone", () => {
     await press(page, "ArrowUp", "going up further");
     await press(page, "b", "going back", async () => (await shown()) === 3);
     await press(page, "r", "rolling again", async () => (await page.locator(".message.last .count").count()) === 1);
-    await replyIsThere(page);
+    await waitForReply(page);
     await seen(page, "the other reply");
     const rolled = (await projection()).at(-1);
     assert.equal(rolled.siblings.count, 2);
     await press(page, "Alt+ArrowLeft", "going to the version before", async () =>
       (await projection()).some(({ id }) => id === before.at(-1).id),
     );
-    await until(async () => (await shown()) === 5, "the line that went on from it");
+    await waitUntil(async () => (await shown()) === 5, "the line that went on from it");
     await seen(page, "another branch");
     await press(page, "Alt+ArrowRight", "going to the newer version", isLast(rolled.id));
 
@@ -152,13 +152,13 @@ describe("by keys alone", () => {
     await page.keyboard.type("I go slowly.");
     await walkTo(page, /^Save and generate a reply$/);
     await press(page, "Enter", "saving an edit", async () => (await page.locator(".edit").count()) === 0);
-    await replyIsThere(page);
-    await until(async () => (await texts(page)).includes("I go slowly."), "the edit is on screen");
+    await waitForReply(page);
+    await waitUntil(async () => (await messageTexts(page)).includes("I go slowly."), "the edit is on screen");
     await seen(page, "the reply to an edit");
     await walkTo(page, /^Your message$/);
     await page.keyboard.type("I sing of whales.");
     await press(page, "Enter", "going on", async () => (await shown()) === 5);
-    await replyIsThere(page);
+    await waitForReply(page);
     await seen(page, "the reply to a song");
     const song = (await projection()).at(-1).id;
 
@@ -168,11 +168,11 @@ describe("by keys alone", () => {
     await press(page, "Control+z", "undoing", async () => (await shown()) === 5);
 
     // The tree: walked, gone elsewhere in.
-    await press(page, "Control+b", "opening the tree", () => tree(page).isVisible());
+    await press(page, "Control+b", "opening the tree", () => treeElement(page).isVisible());
     await seen(page, "opening the tree");
-    await isAt(page, "current message");
+    await waitForCursor(page, "current message");
     await press(page, "Home", "going to the beginning of the tree");
-    await isAt(page, "Beginning");
+    await waitForCursor(page, "Beginning");
     await press(page, "ArrowDown", "going down the tree");
     await press(
       page,
@@ -181,8 +181,13 @@ describe("by keys alone", () => {
       async () => (await page.locator(".tree-message:focus").count()) === 1,
     );
     await press(page, "Escape", "having read it", async () => (await page.locator(".tree-message").count()) === 0);
-    await press(page, "Control+Enter", "going there from the tree", async () => (await tree(page).count()) === 0);
-    await until(async () => (await projection()).at(-1).id !== song, "the story is somewhere else");
+    await press(
+      page,
+      "Control+Enter",
+      "going there from the tree",
+      async () => (await treeElement(page).count()) === 0,
+    );
+    await waitUntil(async () => (await projection()).at(-1).id !== song, "the story is somewhere else");
     await seen(page, "coming out of the tree");
 
     // A search, and what it finds on another timeline.
@@ -194,7 +199,7 @@ describe("by keys alone", () => {
     await page.keyboard.press("ArrowDown");
     await press(page, "Enter", "opening what was found", isGone(page));
     await page.locator(".peek").waitFor();
-    await until(async () => (await texts(page)).includes("I sing of whales."), "it is on screen");
+    await waitUntil(async () => (await messageTexts(page)).includes("I sing of whales."), "it is on screen");
     await seen(page, "looking at another timeline");
     await walkTo(page, /^Switch to this branch$/);
     await press(
@@ -206,13 +211,13 @@ describe("by keys alone", () => {
 
     // Looks, language, a model.
     await command(page, "Switch light and dark");
-    await until(() => page.evaluate(() => document.documentElement.dataset.theme === "dark"), "it is dark");
+    await waitUntil(() => page.evaluate(() => document.documentElement.dataset.theme === "dark"), "it is dark");
     await seen(page, "switching the light");
     await command(page, "切换到中文");
-    await until(() => page.evaluate(() => document.documentElement.lang.startsWith("zh")), "it speaks Chinese");
+    await waitUntil(() => page.evaluate(() => document.documentElement.lang.startsWith("zh")), "it speaks Chinese");
     await seen(page, "switching the language");
     await command(page, "Switch to English");
-    await until(() => page.evaluate(() => document.documentElement.lang.startsWith("en")), "it speaks English");
+    await waitUntil(() => page.evaluate(() => document.documentElement.lang.startsWith("en")), "it speaks English");
     await command(page, "Connect a model");
     await page.getByRole("dialog", { name: "Connect a model" }).waitFor();
     await seen(page, "opening the form for a model");
@@ -243,7 +248,7 @@ describe("by keys alone", () => {
     await seen(page, "coming to a new story");
     await walkTo(page, /^Your message$/);
     // By the buttons beside the field, which come and go: the keyboard stays at the field.
-    const held = model.hold(["She ", "nods."]);
+    const held = model.queueHeldReply(["She ", "nods."]);
     await page.keyboard.type("Well?");
     await walkTo(page, /^Send$/);
     await press(page, "Enter", "sending", async () => (await shown()) === 2);
@@ -252,7 +257,7 @@ describe("by keys alone", () => {
     await seen(page, "while it speaks");
     await walkTo(page, /^Stop generating/);
     await press(page, "Enter", "stopping", async () => (await page.getByText("Stopped before the end.").count()) === 1);
-    await replyIsThere(page);
+    await waitForReply(page);
     await seen(page, "its answer");
     await walkTo(page, /, \d{1,2}:\d\d$/, "Shift+Tab");
     await press(
@@ -296,42 +301,42 @@ describe("motion", () => {
   const slides = (/** @type {Page} */ page) => page.evaluate(() => /** @type {any} */ (window).slides.splice(0));
 
   test("a branch slides in from the side on which it stands; what only grows does not", async () => {
-    const { path, ids, page, close } = await openGrown({ reducedMotion: "no-preference" });
+    const { path, ids, page, close } = await openSeededBranch({ reducedMotion: "no-preference" });
     await watch(page);
-    model.say(["Gulls."]);
-    await messageOf(page, ids[3]).locator("article").focus();
+    model.queueReply(["Gulls."]);
+    await messageById(page, ids[3]).locator("article").focus();
     await page.keyboard.press("r");
-    await last(page).getByText("2/2").waitFor();
-    await replyIsThere(page);
-    const gulls = (await line(path)).at(-1).id;
-    await until(async () => (await texts(page)).at(-1) === "Gulls.", "another version");
+    await lastMessage(page).getByText("2/2").waitFor();
+    await waitForReply(page);
+    const gulls = (await readBranch(path)).at(-1).id;
+    await waitUntil(async () => (await messageTexts(page)).at(-1) === "Gulls.", "another version");
     assert.deepEqual(await slides(page), [[gulls, "translateX(1.5rem)"]], "the newer one comes from the right");
-    await tool(last(page), "Previous swipe").click();
-    await messageOf(page, ids[3]).waitFor();
-    await until(
+    await messageButton(lastMessage(page), "Previous swipe").click();
+    await messageById(page, ids[3]).waitFor();
+    await waitUntil(
       async () => (await slides(page)).join() === `${ids[3]},translateX(-1.5rem)`,
       "the older one from the left",
     );
-    model.say(["On they go."]);
-    await say(page, "On.");
-    await until(async () => (await texts(page)).at(-1) === "On they go.", "the story grows");
-    await replyIsThere(page);
+    model.queueReply(["On they go."]);
+    await sendMessage(page, "On.");
+    await waitUntil(async () => (await messageTexts(page)).at(-1) === "On they go.", "the story grows");
+    await waitForReply(page);
     assert.deepEqual(await slides(page), []);
-    await messageOf(page, ids[1]).locator("article").focus();
+    await messageById(page, ids[1]).locator("article").focus();
     await page.keyboard.press("b");
-    await until(async () => (await texts(page)).length === 3, "gone back");
+    await waitUntil(async () => (await messageTexts(page)).length === 3, "gone back");
     assert.deepEqual(await slides(page), [], "who goes back sees no other branch");
     await close();
   });
 
   for (const reducedMotion of /** @type {const} */ (["no-preference", "reduce"])) {
     test(`a bar drains, a dialog rises, a reply blinks: ${reducedMotion === "reduce" ? "nothing of it for who wants less motion" : "for who does not mind"}`, async () => {
-      const { path, ids } = await grown();
+      const { path, ids } = await seedBranch();
       const sid = path.replace("/s/", "");
       await clotho.api("PUT", `/api/sessions/${sid}/plugins`, [{ id: "combat", enabled: true }]);
-      const { page, close } = await open(path, { reducedMotion });
+      const { page, close } = await openSession(path, { reducedMotion });
       const isStill = reducedMotion === "reduce";
-      const full = await bar(page, "/combat/hp");
+      const full = await barValue(page, "/combat/hp");
       /** Whether something of this kind moved at any time from now on. @param {RegExp} what @param {() => Promise<unknown>} act */
       const moves = async (what, act) => {
         await page.evaluate(() => {
@@ -351,7 +356,7 @@ describe("motion", () => {
         await act();
         const seen = async () =>
           (await page.evaluate(() => [.../** @type {any} */ (window).moved])).some((one) => what.test(one));
-        if (!isStill) return until(seen, `${what} moves`);
+        if (!isStill) return waitUntil(seen, `${what} moves`);
         await page.evaluate(
           () => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))),
         );
@@ -362,16 +367,16 @@ describe("motion", () => {
           "nothing moved meanwhile",
         );
       };
-      const held = model.hold(["The blade finds you.", "\n\n[HP -17]"]);
+      const held = model.queueHeldReply(["The blade finds you.", "\n\n[HP -17]"]);
       await moves(/live|blink|phase/, async () => {
-        await say(page, "I lower my guard.");
+        await sendMessage(page, "I lower my guard.");
         held.next();
-        await last(page).locator(".live", { hasText: "The blade" }).waitFor();
+        await lastMessage(page).locator(".live", { hasText: "The blade" }).waitFor();
       });
       await moves(/fill transform/, async () => {
         held.open();
-        await replyIsThere(page);
-        await until(async () => (await bar(page, "/combat/hp")) === full - 17, "the bar is told");
+        await waitForReply(page);
+        await waitUntil(async () => (await barValue(page, "/combat/hp")) === full - 17, "the bar is told");
       });
       await moves(/rise/, async () => {
         await page.keyboard.press("Control+k");
@@ -379,7 +384,7 @@ describe("motion", () => {
       });
       await page.keyboard.press("Escape");
       await page.getByRole("dialog").waitFor({ state: "detached" });
-      await messageOf(page, ids[3]).waitFor();
+      await messageById(page, ids[3]).waitFor();
       await close();
     });
   }

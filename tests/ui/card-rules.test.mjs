@@ -1,9 +1,9 @@
 // The page against the real server: rules that a card brings.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
-import { reader, test, until } from "./support/browser.mjs";
-import { pluginFolder, purseStory } from "./support/purse.mjs";
-import { browser, check, model, own } from "./support/stage.mjs";
+import { openPage, test, waitUntil } from "./support/browser.mjs";
+import { pluginFolder, createPurseSession } from "./support/purse-plugin.mjs";
+import { browser, checkAccessibility, model, extraServers } from "./support/setup.mjs";
 
 const MANIFEST =
   'id = "tide"\ntitle = { en = "Tide", zh = "潮汐" }\ndescription = { en = "Rises and falls", zh = "涨落" }\nversion = "1.0.0"\napi = "1"\n[permissions]\nrequest = ["notes"]\n';
@@ -13,15 +13,15 @@ async function form(
   fields,
   prepare = async (/** @type {string} */ _top, /** @type {import("./support/server.mjs").Clotho} */ _server) => {},
 ) {
-  const story = await purseStory(model, { replies: [] });
-  own.push(story.server);
+  const story = await createPurseSession(model, { replies: [] });
+  extraServers.push(story.server);
   await prepare(story.folder, story.server);
   const { name } = await story.server.api("POST", "/api/characters", {
     name: "Ilse",
     firstMessage: "Hello.",
     ...fields,
   });
-  const opened = await reader(browser);
+  const opened = await openPage(browser);
   const { page } = opened;
   await page.goto(story.server.base);
   await page.getByRole("button", { name: `Manage “${name}”` }).click();
@@ -40,7 +40,7 @@ describe("rules in a card", () => {
       await dialog.getByText(words).first().waitFor();
     await dialog.getByText("main.rhai").click();
     await dialog.getByText('ctx.note("The tide.")').waitFor();
-    await check(page, "rules in a card");
+    await checkAccessibility(page, "rules in a card");
     assert.ok(
       !(await server.api("GET", "/api/plugins")).items.some((/** @type {{id: string}} */ one) => one.id === "tide"),
     );
@@ -71,7 +71,7 @@ describe("rules in a card", () => {
     const files = { "plugin.toml": MANIFEST, "main.rhai": 'fn on_reply(ctx) { ctx.note("The tide."); }\n' };
     const { page, close, dialog } = await form({ metadata: { clotho: { rules: { files } } } }, async (top, server) => {
       await pluginFolder({ ...files, "main.rhai": "fn on_reply(ctx) { }\n" }, "tide", top);
-      await until(
+      await waitUntil(
         async () =>
           (await server.api("GET", "/api/plugins")).items.some((/** @type {{id: string}} */ one) => one.id === "tide"),
         "other rules of this name are here",
@@ -94,7 +94,7 @@ describe("rules in a card", () => {
     await out.click();
     await dialog.getByRole("group", { name: "Remove", exact: true }).getByRole("button", { name: "Cancel" }).click();
     await out.click();
-    await check(page, "the question before rules are taken out of a card");
+    await checkAccessibility(page, "the question before rules are taken out of a card");
     await dialog.getByRole("button", { name: "Remove", exact: true }).click();
     await dialog.getByLabel("Plugin").waitFor();
     await close();
@@ -108,7 +108,7 @@ describe("rules in a card", () => {
     const old = { "plugin.toml": MANIFEST, "main.rhai": 'fn on_reply(ctx) {\n    ctx.note("The sea.");\n}\n' };
     const { page, close, dialog } = await form({ metadata: { clotho: { rules: { files } } } }, async (top, server) => {
       await pluginFolder(old, "tide", top);
-      await until(
+      await waitUntil(
         async () =>
           (await server.api("GET", "/api/plugins")).items.some((/** @type {{id: string}} */ one) => one.id === "tide"),
         "the old rules are here",
@@ -131,7 +131,7 @@ describe("rules in a card", () => {
       await dialog.locator("pre.lines:visible").evaluate((box) => box.scrollWidth <= box.clientWidth),
       "no sideways scroll",
     );
-    await check(page, "an update of rules");
+    await checkAccessibility(page, "an update of rules");
     await close();
   });
 });

@@ -1,8 +1,18 @@
 // What a card does to the look of its text: shown as it was meant, by day and by night, and never outside its message.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
-import { reader, test, until } from "./support/browser.mjs";
-import { POLICY, browser, check, clotho, last, model, newStory, replyIsThere, say } from "./support/stage.mjs";
+import { openPage, test, waitUntil } from "./support/browser.mjs";
+import {
+  POLICY_ERROR,
+  browser,
+  checkAccessibility,
+  clotho,
+  lastMessage,
+  model,
+  createSession,
+  waitForReply,
+  sendMessage,
+} from "./support/setup.mjs";
 
 const CARD = `<div style="background: linear-gradient(135deg, #1d2b4f, #3a2458); border: 1px solid #8fa6e8; border-radius: 12px; padding: 14px 18px; box-shadow: 0 4px 12px rgba(0,0,0,.3)">
 <center style="color:#ffd98a; letter-spacing: 2px; text-transform: uppercase"><b>The harbour at dusk</b></center>
@@ -38,24 +48,24 @@ The end.`;
 
 /** A reader of a story whose reply is the card's, which comes in pieces. */
 async function rich(options, pieces = [CARD]) {
-  const { page, close } = await reader(browser, { expected: POLICY, ...options });
-  const path = await newStory();
-  const held = model.hold(pieces);
+  const { page, close } = await openPage(browser, { expected: POLICY_ERROR, ...options });
+  const path = await createSession();
+  const held = model.queueHeldReply(pieces);
   await page.goto(clotho.base + path);
-  await replyIsThere(page);
-  await say(page, "Go on.");
+  await waitForReply(page);
+  await sendMessage(page, "Go on.");
   return { page, close, held };
 }
 
 /** The colours of an element as they are painted. */
 const look = (page, text, name) =>
-  last(page)
+  lastMessage(page)
     .getByText(text, { exact: true })
     .evaluate((e, property) => getComputedStyle(e)[property], name);
 
 /** How well a text can be read on what lies behind it. */
 const contrast = (page, text) =>
-  last(page)
+  lastMessage(page)
     .getByText(text, { exact: true })
     .evaluate((element) => {
       const bright = (colour) => {
@@ -99,11 +109,11 @@ describe("S0-57: the look of a card", () => {
     test(`is that of its maker, can be read and stays in its message, ${when}`, async () => {
       const { page, close, held } = await rich(options);
       held.open();
-      await last(page).getByText("The end.", { exact: true }).waitFor();
-      await replyIsThere(page);
+      await lastMessage(page).getByText("The end.", { exact: true }).waitFor();
+      await waitForReply(page);
       assert.equal(await look(page, "Calm", "color"), "rgb(159, 227, 180)");
       assert.equal(await look(page, "The harbour at dusk", "textTransform"), "uppercase");
-      const box = last(page).locator(".prose > div").first();
+      const box = lastMessage(page).locator(".prose > div").first();
       assert.match(
         await box.evaluate((e) => getComputedStyle(e).backgroundImage),
         /^linear-gradient\(135deg, rgb\(29, 43, 79\), rgb\(58, 36, 88\)\)$/,
@@ -117,13 +127,13 @@ describe("S0-57: the look of a card", () => {
       assert.equal(await look(page, "Loud", "position"), "static");
       assert.equal(await look(page, "Loud", "fontSize"), "40px");
       assert.deepEqual(await outside(page), []);
-      await last(page).getByText("What she").click();
-      await last(page).getByText("one", { exact: true }).waitFor();
-      await check(page, `the look of a card ${when}`);
+      await lastMessage(page).getByText("What she").click();
+      await lastMessage(page).getByText("one", { exact: true }).waitFor();
+      await checkAccessibility(page, `the look of a card ${when}`);
       if (process.env.SHOTS)
         await page.screenshot({ path: `${process.env.SHOTS}/look-${when.replaceAll(" ", "-")}.png` });
       if (process.env.SHOTS)
-        await last(page)
+        await lastMessage(page)
           .locator(".prose")
           .screenshot({ path: `${process.env.SHOTS}/look-whole-${when.replaceAll(" ", "-")}.png` });
       await close();
@@ -139,19 +149,22 @@ describe("S0-57: the look of a card", () => {
       CARD.slice(at + 40),
     ]);
     held.next();
-    await last(page).getByText("What she").click();
-    await last(page).getByText("again").waitFor();
+    await lastMessage(page).getByText("What she").click();
+    await lastMessage(page).getByText("again").waitFor();
     for (const text of ["one", "two"]) {
       held.next();
-      await last(page).getByText(text, { exact: true }).waitFor();
+      await lastMessage(page).getByText(text, { exact: true }).waitFor();
     }
-    assert.equal(await last(page).locator("details li").count(), 2, "the list is in what unfolds");
+    assert.equal(await lastMessage(page).locator("details li").count(), 2, "the list is in what unfolds");
     held.open();
-    await last(page).getByText("The end.", { exact: true }).waitFor();
-    await replyIsThere(page);
-    assert.ok(await last(page).getByText("two", { exact: true }).isVisible());
-    await last(page).getByText("What she").click();
-    await until(async () => !(await last(page).getByText("two", { exact: true }).isVisible()), "it is folded again");
+    await lastMessage(page).getByText("The end.", { exact: true }).waitFor();
+    await waitForReply(page);
+    assert.ok(await lastMessage(page).getByText("two", { exact: true }).isVisible());
+    await lastMessage(page).getByText("What she").click();
+    await waitUntil(
+      async () => !(await lastMessage(page).getByText("two", { exact: true }).isVisible()),
+      "it is folded again",
+    );
     await close();
   });
 
@@ -163,25 +176,25 @@ describe("S0-57: the look of a card", () => {
     const asked = [];
     page.on("request", (request) => asked.push(request.url()));
     held.open();
-    await last(page).getByText("The end.", { exact: true }).waitFor();
-    await replyIsThere(page);
+    await lastMessage(page).getByText("The end.", { exact: true }).waitFor();
+    await waitForReply(page);
     assert.equal(
-      await last(page)
+      await lastMessage(page)
         .getByRole("img", { name: "A dot" })
         .evaluate(async (e) => (await e.decode(), e.naturalWidth)),
       1,
     );
     assert.equal(
-      (await last(page).locator(".prose p").first().innerText()).trim(),
+      (await lastMessage(page).locator(".prose p").first().innerText()).trim(),
       "Image from example.org Image from example.org: the quay nothing",
     );
     assert.deepEqual(
       asked.filter((url) => url.includes("example.org")),
       [],
     );
-    await check(page, "a message with pictures");
+    await checkAccessibility(page, "a message with pictures");
     if (process.env.SHOTS)
-      await last(page)
+      await lastMessage(page)
         .locator(".prose")
         .screenshot({ path: `${process.env.SHOTS}/pictures.png` });
     await close();

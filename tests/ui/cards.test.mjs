@@ -2,13 +2,13 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe } from "node:test";
-import { reader, test, until } from "./support/browser.mjs";
-import { REFUSED, browser, check, clotho, giveFiles } from "./support/stage.mjs";
+import { openPage, test, waitUntil } from "./support/browser.mjs";
+import { LOAD_ERROR, browser, checkAccessibility, clotho, chooseFiles } from "./support/setup.mjs";
 
 const golden = (/** @type {string} */ name) => readFile(new URL(`../fixtures/golden/cards/${name}`, import.meta.url));
 
 /** Chooses files on the first page. @param {import("playwright-core").Page} page */
-const bringIn = (page, label, files) => giveFiles(page, page.getByRole("button", { name: label }), files);
+const bringIn = (page, label, files) => chooseFiles(page, page.getByRole("button", { name: label }), files);
 
 /** The characters of this name. @returns {Promise<any[]>} */
 const named = async (/** @type {string} */ name) =>
@@ -16,7 +16,7 @@ const named = async (/** @type {string} */ name) =>
 
 describe("cards of other programs", () => {
   test("S0-05: a card comes in with its picture and its report, is changed, and goes out again", async () => {
-    const { page, close } = await reader(browser);
+    const { page, close } = await openPage(browser);
     await page.goto(clotho.base);
     await bringIn(page, "Import character card", [
       { name: "keeper.png", buffer: await golden("png-unicode-book.png") },
@@ -26,13 +26,13 @@ describe("cards of other programs", () => {
     const report = page.getByRole("dialog", { name: "Import report" });
     await report.getByText("3 entries").waitFor();
     await report.getByRole("region", { name: "Pocket Atlas" }).getByText("keeper.png").waitFor();
-    await check(page, "the report of a card");
+    await checkAccessibility(page, "the report of a card");
     await report.getByRole("button", { name: "Close" }).click();
 
     const [{ id, avatar }] = await named("灯塔守 🦦");
     const shown = page.locator("button.card", { hasText: "灯塔守" }).locator("img");
     await shown.scrollIntoViewIfNeeded();
-    await until(
+    await waitUntil(
       () => shown.evaluate((img) => /** @type {HTMLImageElement} */ (img).naturalWidth > 0),
       "its picture is drawn",
     );
@@ -47,7 +47,7 @@ describe("cards of other programs", () => {
     await form
       .getByLabel("Picture: PNG, JPEG, WebP or GIF")
       .setInputFiles({ name: "a.png", mimeType: "image/png", buffer: await golden("png-chara-v1.png") });
-    await check(page, "changing a character");
+    await checkAccessibility(page, "changing a character");
     await form.getByRole("button", { name: "Save" }).click();
     await form.waitFor({ state: "detached" });
     const changed = await clotho.api("GET", `/api/characters/${id}`);
@@ -67,7 +67,7 @@ describe("cards of other programs", () => {
   });
 
   test("a card is dropped on the page, and what is none is refused with what to do, in both languages", async () => {
-    const { page, close } = await reader(browser, { expected: REFUSED });
+    const { page, close } = await openPage(browser, { expected: LOAD_ERROR });
     await page.goto(clotho.base);
     await page.getByRole("button", { name: "Import character card" }).waitFor();
     const base64 = (await golden("v2-private.json")).toString("base64");
@@ -82,9 +82,9 @@ describe("cards of other programs", () => {
     const failed = page.getByRole("alert").filter({ hasText: "empty.png" });
     await failed.getByText("The picture has no card in it.").waitFor();
     await failed.getByText("Export the card anew as PNG", { exact: false }).waitFor();
-    await check(page, "a picture without a card");
+    await checkAccessibility(page, "a picture without a card");
     await close();
-    const chinese = await reader(browser, { expected: REFUSED, locale: "zh-CN" });
+    const chinese = await openPage(browser, { expected: LOAD_ERROR, locale: "zh-CN" });
     await chinese.page.goto(clotho.base);
     await bringIn(chinese.page, "导入角色卡", [{ name: "full.json", buffer: await golden("v2-full.json") }]);
     await chinese.page.getByRole("button", { name: "导入报告" }).click();

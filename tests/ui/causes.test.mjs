@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { causesOf, inputsOf } from "../../static/src/lib/causes.ts";
-import { reader, test } from "./support/browser.mjs";
-import { purseStory } from "./support/purse.mjs";
-import { browser, check, model, own, use, last } from "./support/stage.mjs";
+import { openPage, test } from "./support/browser.mjs";
+import { createPurseSession } from "./support/purse-plugin.mjs";
+import { browser, checkAccessibility, model, extraServers, clickMessageButton, lastMessage } from "./support/setup.mjs";
 
 const FILES = {
   "plugin.toml": `id = "gifts"
@@ -55,18 +55,23 @@ fn on_reply(ctx) { if ctx.text.contains("smile") { ctx.add("affinity", 1, "she s
   }),
 };
 
-/** A reader of a story in which a model gave a gift, and one that was refused. @param {Parameters<typeof reader>[1]} [options] */
+/** A reader of a story in which a model gave a gift, and one that was refused. @param {Parameters<typeof openPage>[1]} [options] */
 async function given(options) {
-  const story = await purseStory(model, { replies: ["Hm."], plugins: [{ id: "gifts" }], files: FILES, id: "gifts" });
-  own.push(story.server);
-  const { page, close } = await reader(browser, options);
+  const story = await createPurseSession(model, {
+    replies: ["Hm."],
+    plugins: [{ id: "gifts" }],
+    files: FILES,
+    id: "gifts",
+  });
+  extraServers.push(story.server);
+  const { page, close } = await openPage(browser, options);
   await page.goto(story.server.base + story.path);
   await page.locator(".message.last.complete").waitFor();
-  model.say([
+  model.queueReply([
     { call: { name: "give_gift", arguments: { item: "ring" } } },
     { call: { name: "give_gift", arguments: { item: "stone" } } },
   ]);
-  model.say(["A smile."]);
+  model.queueReply(["A smile."]);
   await page.locator("main textarea").first().fill("For you.");
   await page.keyboard.press("Enter");
   await page.locator(".message.last.complete").getByText("A smile.").waitFor();
@@ -101,7 +106,7 @@ describe("why", () => {
       assert.ok(gift?.includes(part), `${part} in ${gift}`);
     for (const part of ["none → 5", "Start of the story", "set up the state"])
       assert.ok(begun?.includes(part), `${part} in ${begun}`);
-    await check(page, "why a value is so");
+    await checkAccessibility(page, "why a value is so");
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
     // A rule without code, and a value that nobody writes.
@@ -122,7 +127,7 @@ describe("why", () => {
 
   test("S3-12: Why? of a reply says what was called with what and what it answered, and from what a computed value follows", async () => {
     const { page, close } = await given();
-    await use(last(page), "Prompt inspector");
+    await clickMessageButton(lastMessage(page), "Prompt inspector");
     const why = page.getByRole("dialog", { name: "Prompt inspector" });
     await why.getByText("the model called its tool “give_gift”").first().waitFor();
     await why.getByText('{"item":"ring"}').waitFor();
@@ -130,7 +135,7 @@ describe("why", () => {
     await why.getByText("She has no use for stones.").first().waitFor();
     await why.getByText("The model had give_gift and made 2 calls.").waitFor();
     await why.getByText("computed from Affinity").waitFor();
-    await check(page, "why a reply did so");
+    await checkAccessibility(page, "why a reply did so");
     await close();
   });
 
@@ -141,25 +146,25 @@ describe("why", () => {
       "main.rhai":
         'fn on_reply(ctx) { ctx.ask("mood", #{ messages: "In one word: how does she feel?" }); }\nfn on_answer(ctx) { ctx.set("mood", ctx.answer.text, "asked"); }\n',
     };
-    const story = await purseStory(model, { replies: [], plugins: [{ id: "moods" }], files, id: "moods" });
-    own.push(story.server);
-    const { page, close } = await reader(browser);
+    const story = await createPurseSession(model, { replies: [], plugins: [{ id: "moods" }], files, id: "moods" });
+    extraServers.push(story.server);
+    const { page, close } = await openPage(browser);
     await page.goto(story.server.base + story.path);
     await page.locator(".message.last").waitFor();
-    model.say(["A smile."]);
-    model.say(["glad"]);
+    model.queueReply(["A smile."]);
+    model.queueReply(["glad"]);
     await page.locator("main textarea").first().fill("Hello.");
     await page.keyboard.press("Enter");
     await page.locator('[data-path="/moods"], [data-path="/moods/mood"]').first().waitFor();
     await page.locator(".by-hand").getByText("A model answered a plugin").waitFor();
-    await use(last(page), "Prompt inspector");
+    await clickMessageButton(lastMessage(page), "Prompt inspector");
     const why = page.getByRole("dialog", { name: "Prompt inspector" });
     await why.getByText("Model calls by plugins").waitFor();
     await page.keyboard.press("Escape");
     await page.locator(".by-hand button").first().click();
     await why.getByText("read a model’s answer").waitFor();
     await why.getByText("Answer to “mood”").waitFor();
-    await check(page, "what a model answered a plugin");
+    await checkAccessibility(page, "what a model answered a plugin");
     await close();
   });
 
@@ -170,7 +175,7 @@ describe("why", () => {
     const dialog = page.getByRole("dialog");
     await dialog.getByText("模型调用了它的工具“give_gift”").waitFor();
     assert.equal(await dialog.locator(".sheet").evaluate((box) => box.scrollWidth - box.clientWidth), 0);
-    await check(page, "why, on a narrow screen");
+    await checkAccessibility(page, "why, on a narrow screen");
     await close();
   });
 });

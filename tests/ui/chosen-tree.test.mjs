@@ -1,17 +1,17 @@
 // The page against the real server: several messages of the tree are chosen and something is done with all of them.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
-import { test, until } from "./support/browser.mjs";
-import { forked, openTree, seen, tree } from "./support/overview.mjs";
-import { chat, check, clotho, open, session } from "./support/stage.mjs";
+import { test, waitUntil } from "./support/browser.mjs";
+import { seedFork, openTree, waitUntilStill, treeElement } from "./support/tree-page.mjs";
+import { chatPath, checkAccessibility, clotho, openSession, readSession } from "./support/setup.mjs";
 
-const node = (path, id) => clotho.api("GET", `${chat(path)}/node/${id}`);
+const node = (path, id) => clotho.api("GET", `${chatPath(path)}/node/${id}`);
 const bar = (page, n) =>
   page.getByRole("status").filter({ hasText: n === 1 ? "One message is selected." : `${n} messages are selected.` });
 const unfold = (page) => page.getByRole("button", { name: "Fold other branches" }).click();
 
 async function shiftClick(page, id) {
-  const { x, y } = await seen(page, id);
+  const { x, y } = await waitUntilStill(page, id);
   await page.keyboard.down("Shift");
   await page.mouse.click(x, y);
   await page.keyboard.up("Shift");
@@ -19,8 +19,8 @@ async function shiftClick(page, id) {
 
 describe("several messages of the tree", () => {
   test("S4-56: Shift and a click choose one more, and all of them are left out and put back in one step each", async () => {
-    const { path, ids, side } = await forked();
-    const { page, close } = await open(path);
+    const { path, ids, side } = await seedFork();
+    const { page, close } = await openSession(path);
     await openTree(page);
     await unfold(page);
     await shiftClick(page, ids[1]);
@@ -30,18 +30,18 @@ describe("several messages of the tree", () => {
     await bar(page, 3).waitFor();
     await shiftClick(page, ids[2]);
     await bar(page, 2).waitFor();
-    await check(page, "chosen messages of a tree");
-    const { op } = await session(path);
+    await checkAccessibility(page, "chosen messages of a tree");
+    const { op } = await readSession(path);
     await bar(page, 2).getByRole("button", { name: "Exclude from prompt" }).click();
-    await until(
+    await waitUntil(
       async () => (await node(path, side[1])).isEnabled === false && (await node(path, ids[1])).isEnabled === false,
       "both are left out",
     );
     assert.equal((await node(path, ids[2])).isEnabled, true);
-    assert.equal((await session(path)).op, op + 1, "in one step");
+    assert.equal((await readSession(path)).op, op + 1, "in one step");
     await bar(page, 2).waitFor({ state: "detached" });
     await page.keyboard.press("Control+z");
-    await until(
+    await waitUntil(
       async () => (await node(path, side[1])).isEnabled === true && (await node(path, ids[1])).isEnabled === true,
       "one undo puts both back",
     );
@@ -49,11 +49,11 @@ describe("several messages of the tree", () => {
   });
 
   test("S4-56: a box chooses what it touches, with Shift or by the tool; what is chosen goes to the stash at once", async () => {
-    const { path, ids, side } = await forked();
-    const { page, close } = await open(path);
+    const { path, ids, side } = await seedFork();
+    const { page, close } = await openSession(path);
     await openTree(page);
     await unfold(page);
-    const [top, end] = [await seen(page, side[0]), await seen(page, side[1])];
+    const [top, end] = [await waitUntilStill(page, side[0]), await waitUntilStill(page, side[1])];
     const drawBox = async () => {
       await page.mouse.move(top.x + 130, top.y - 35);
       await page.mouse.down();
@@ -70,7 +70,7 @@ describe("several messages of the tree", () => {
     await drawBox();
     await bar(page, 2).getByRole("button", { name: "Delete, with everything after it" }).click();
     await page.getByText("Moved to the stash").waitFor();
-    const { items } = await clotho.api("GET", `${chat(path)}/stash`);
+    const { items } = await clotho.api("GET", `${chatPath(path)}/stash`);
     assert.deepEqual(
       items.map(({ nodeId, count }) => [nodeId, count]),
       [[side[0], 2]],
@@ -81,15 +81,15 @@ describe("several messages of the tree", () => {
   });
 
   test("S4-56: by keys too; two that are chosen are compared", async () => {
-    const { path, side } = await forked();
-    const { page, close } = await open(path);
+    const { path, side } = await seedFork();
+    const { page, close } = await openSession(path);
     await openTree(page);
     await unfold(page);
-    await tree(page).focus();
+    await treeElement(page).focus();
     await page.keyboard.press("s");
     await bar(page, 1).waitFor();
     assert.match(
-      await tree(page)
+      await treeElement(page)
         .getByRole("treeitem", { name: /Masts in the dusk/ })
         .textContent(),
       /selected/,

@@ -1,8 +1,8 @@
 // The list of commands finds by what they are called elsewhere, in two languages, and stays what it is while one types.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
-import { test, until } from "./support/browser.mjs";
-import { check, messageOf, openGrown } from "./support/stage.mjs";
+import { test, waitUntil } from "./support/browser.mjs";
+import { checkAccessibility, messageById, openSeededBranch } from "./support/setup.mjs";
 
 /** Words of other programs and of Git, and the commands that they find: their names in English and in Chinese. */
 const WORDS = [
@@ -39,8 +39,8 @@ describe("the list of commands", () => {
     ["Chinese", "zh-CN", "没有找到。"],
   ])) {
     test(`in ${language} it finds by the words of other programs and of Git, in both languages, and says where there is nothing`, async () => {
-      const { ids, page, close } = await openGrown({ locale });
-      await messageOf(page, ids[1]).locator("article").focus();
+      const { ids, page, close } = await openSeededBranch({ locale });
+      await messageById(page, ids[1]).locator("article").focus();
       await page.keyboard.press("Control+Shift+p");
       const field = page.getByRole("combobox");
       const names = page.getByRole("option").locator("span");
@@ -54,17 +54,17 @@ describe("the list of commands", () => {
         assert.equal(await page.getByRole("option").count(), 0);
       }
       assert.equal(await field.getAttribute("aria-expanded"), "false");
-      await check(page, "no such command");
+      await checkAccessibility(page, "no such command");
       await close();
     });
   }
 
   test("a command that is called so comes before others that are called so elsewhere, and those say why they are there", async () => {
-    const { page, close } = await openGrown();
+    const { page, close } = await openSeededBranch();
     await page.keyboard.press("Control+Shift+p");
     const field = page.getByRole("combobox");
     await field.fill(">continue");
-    await until(
+    await waitUntil(
       async () => (await page.getByRole("option").first().locator("span").innerText()) === "Continue",
       "its own name comes first",
     );
@@ -75,14 +75,14 @@ describe("the list of commands", () => {
       .locator("small")
       .getByText("jailbreak", { exact: true })
       .waitFor();
-    await check(page, "commands with their other names");
+    await checkAccessibility(page, "commands with their other names");
     await page.keyboard.press("Enter");
     await page.getByRole("dialog", { name: "Presets" }).waitFor();
     await close();
   });
 
   test("who selects all of the field and types still looks for a command; without the sign it is the search", async () => {
-    const { page, close } = await openGrown();
+    const { page, close } = await openSeededBranch();
     await page.keyboard.press("Control+Shift+p");
     const commands = page.getByRole("dialog", { name: "Commands and shortcuts" });
     await commands.getByRole("combobox").waitFor();

@@ -2,8 +2,17 @@
 // it. Nothing is sent, chosen or closed by either.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
-import { reader, test, until } from "./support/browser.mjs";
-import { bleed, browser, chat, clotho, composer, messageOf, openGrown, session } from "./support/stage.mjs";
+import { openPage, test, waitUntil } from "./support/browser.mjs";
+import {
+  playUntilHurt,
+  browser,
+  chatPath,
+  clotho,
+  composer,
+  messageById,
+  openSeededBranch,
+  readSession,
+} from "./support/setup.mjs";
 
 /** @typedef {import("playwright-core").Page} Page */
 
@@ -53,7 +62,7 @@ async function compose(page) {
     );
   }
   await tools.send("Input.insertText", { text: "灯" });
-  await until(async () => (await page.locator(":focus").inputValue()) === `${before}灯`, "the word is taken");
+  await waitUntil(async () => (await page.locator(":focus").inputValue()) === `${before}灯`, "the word is taken");
   await tools.detach();
   // As it was, so that nobody is asked about it.
   await field.fill(before);
@@ -68,8 +77,8 @@ async function choose(page, name) {
 
 describe("words that are being composed", () => {
   test("S0-46: in the box, the search, the commands, a name and a label: nothing is sent, chosen or closed", async () => {
-    const { path, ids, page, close } = await openGrown();
-    const { op } = await session(path);
+    const { path, ids, page, close } = await openSeededBranch();
+    const { op } = await readSession(path);
     await composer(page).focus();
     await compose(page);
 
@@ -87,20 +96,20 @@ describe("words that are being composed", () => {
     await compose(page);
     await page.keyboard.press("Escape");
 
-    await messageOf(page, ids[1]).locator("article").focus();
+    await messageById(page, ids[1]).locator("article").focus();
     await page.keyboard.press("n");
     await page.getByRole("dialog").getByRole("textbox").first().focus();
     await compose(page);
     await page.getByRole("dialog").getByRole("button", { name: "Close", exact: true }).click();
 
-    assert.equal((await session(path)).op, op, "nothing was done");
-    assert.equal((await clotho.api("GET", `${chat(path)}/projection`)).items.length, 5);
+    assert.equal((await readSession(path)).op, op, "nothing was done");
+    assert.equal((await clotho.api("GET", `${chatPath(path)}/projection`)).items.length, 5);
     await close();
   });
 
   test("where values and characters are looked for", async () => {
-    const { page, close } = await reader(browser);
-    await bleed(page);
+    const { page, close } = await openPage(browser);
+    await playUntilHurt(page);
     await page.getByRole("searchbox", { name: "Find a variable" }).focus();
     await compose(page);
     await close();

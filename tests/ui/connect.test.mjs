@@ -1,14 +1,24 @@
 // The page against the real server: connecting a model server by one form, and the settings.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
-import { reader, test, until } from "./support/browser.mjs";
+import { openPage, test, waitUntil } from "./support/browser.mjs";
 import { startClotho } from "./support/server.mjs";
-import { REFUSED, browser, check, composer, model, own, replyIsThere, say, texts } from "./support/stage.mjs";
+import {
+  LOAD_ERROR,
+  browser,
+  checkAccessibility,
+  composer,
+  model,
+  extraServers,
+  waitForReply,
+  sendMessage,
+  messageTexts,
+} from "./support/setup.mjs";
 
 /** A server to which nothing is connected yet. */
 async function fresh() {
   const server = await startClotho();
-  own.push(server);
+  extraServers.push(server);
   return server;
 }
 
@@ -26,7 +36,7 @@ describe("connecting a model", () => {
       name: "Rin",
       firstMessage: "The map is not finished.",
     });
-    const { page, close } = await reader(browser);
+    const { page, close } = await openPage(browser);
     await page.goto(server.base);
     await page.getByRole("button", { name: /Connect a model/ }).waitFor();
     assert.equal(await page.getByRole("heading", { name: "Connect a model" }).count(), 0, "it is offered once");
@@ -35,26 +45,26 @@ describe("connecting a model", () => {
     await start.getByRole("button", { name: "Connect a model" }).click();
     await form(page).getByLabel("Base URL").fill(model.url);
     await form(page).getByLabel("API key").fill("sk-typed-by-hand");
-    await check(page, "the form for a model server");
+    await checkAccessibility(page, "the form for a model server");
     await form(page).getByRole("button", { name: "Load models" }).click();
     await form(page).getByRole("status").getByText("One model found.").waitFor();
     assert.equal(await form(page).locator("[name=model]").inputValue(), "m");
-    model.say(["Hello there."]);
+    model.queueReply(["Hello there."]);
     await form(page).getByRole("button", { name: "Test" }).click();
     await form(page)
       .getByText(/Reply after [\d.]+ s: “Hello there\.”/)
       .waitFor();
-    await check(page, "a model that answered");
+    await checkAccessibility(page, "a model that answered");
     await form(page).getByRole("button", { name: "Connect", exact: true }).click();
     const chosen = start.getByRole("combobox", { name: "Model" });
     await chosen.waitFor();
     assert.equal(await chosen.inputValue(), "local/m");
     await start.getByRole("button", { name: "Start" }).click();
     await composer(page).waitFor();
-    model.say(["She nods."]);
-    await say(page, "Well?");
-    await replyIsThere(page);
-    assert.ok((await texts(page)).some((text) => text.includes("She nods.")));
+    model.queueReply(["She nods."]);
+    await sendMessage(page, "Well?");
+    await waitForReply(page);
+    assert.ok((await messageTexts(page)).some((text) => text.includes("She nods.")));
     assert.equal((await server.api("GET", "/api/providers")).defaultModel, "local/m");
     assert.equal(await server.hasOnDisk("sk-typed-by-hand"), false, "the key lies in the data folder");
     await close();
@@ -62,7 +72,7 @@ describe("connecting a model", () => {
 
   test("a wrong key and a server that is not there are said, with what to do", async () => {
     const server = await fresh();
-    const { page, close } = await reader(browser);
+    const { page, close } = await openPage(browser);
     await page.goto(`${server.base}/settings`);
     await page.getByRole("button", { name: "Connect a model" }).click();
     await form(page).getByLabel("Base URL").fill(`${model.url}/locked`);
@@ -70,19 +80,19 @@ describe("connecting a model", () => {
     await form(page).getByRole("button", { name: "Test" }).click();
     await form(page).getByText("Check the API key").waitFor();
     await form(page).getByText("bad key").waitFor();
-    await check(page, "a key that is refused");
+    await checkAccessibility(page, "a key that is refused");
     await form(page).getByLabel("Base URL").fill("http://127.0.0.1:9/v1");
     await form(page).getByText("bad key").waitFor({ state: "detached" });
     await form(page).getByRole("button", { name: "Load models" }).click();
     await form(page).getByText("Check that the server is running").waitFor();
-    await check(page, "a server that is not there");
+    await checkAccessibility(page, "a server that is not there");
     assert.deepEqual(await servers(server), []);
     await close();
   });
 
   test("by the keyboard alone: the palette, the form, and back", async () => {
     const server = await fresh();
-    const { page, close } = await reader(browser);
+    const { page, close } = await openPage(browser);
     await page.goto(server.base);
     await page
       .getByRole("button", { name: "Commands and shortcuts" })
@@ -94,7 +104,7 @@ describe("connecting a model", () => {
     await page.keyboard.type("connect a model");
     await page.keyboard.press("Enter");
     await form(page).waitFor();
-    await until(
+    await waitUntil(
       () => page.evaluate(() => document.activeElement?.getAttribute("name") === "usual"),
       "the first field has the keyboard",
     );
@@ -116,18 +126,18 @@ describe("the settings", () => {
     const server = await fresh();
     await connected(server);
     // The change that is refused is one of them.
-    const { page, close } = await reader(browser, { expected: REFUSED });
+    const { page, close } = await openPage(browser, { expected: LOAD_ERROR });
     await page.goto(server.base);
     await page.getByRole("button", { name: "Menu" }).click();
     await page.getByRole("button", { name: "Settings" }).click();
     const house = page.getByRole("article", { name: "house" });
     await house.getByText("key saved").waitFor();
-    await check(page, "the settings");
-    model.say(["Hello."]);
+    await checkAccessibility(page, "the settings");
+    model.queueReply(["Hello."]);
     await house.getByRole("button", { name: "Test “house”" }).click();
     await house.getByText(/Reply after/).waitFor();
     await page.getByLabel("Default model").selectOption("house/m");
-    await until(async () => (await server.api("GET", "/api/providers")).isChosen, "the default is chosen");
+    await waitUntil(async () => (await server.api("GET", "/api/providers")).isChosen, "the default is chosen");
     await house.getByRole("button", { name: "Edit “house”" }).click();
     const change = page.getByRole("dialog", { name: "Edit “house”" });
     assert.equal(await change.locator("[name=key]").inputValue(), "", "the key is not shown");
@@ -144,7 +154,7 @@ describe("the settings", () => {
     assert.equal((await servers(server))[0].hasKey, false);
     await house.getByRole("button", { name: "Remove “house”" }).click();
     await page.getByRole("button", { name: "Remove", exact: true }).waitFor();
-    await check(page, "the question before a server is forgotten");
+    await checkAccessibility(page, "the question before a server is forgotten");
     await page.getByRole("button", { name: "Remove", exact: true }).click();
     await page.getByText("No model server is connected yet.").waitFor();
     assert.deepEqual(await servers(server), []);
@@ -154,13 +164,13 @@ describe("the settings", () => {
   test("stand at an address of their own, in both languages, and on a phone", async () => {
     const server = await fresh();
     await connected(server);
-    const { page, close } = await reader(browser, { viewport: { width: 390, height: 844 } });
+    const { page, close } = await openPage(browser, { viewport: { width: 390, height: 844 } });
     await page.goto(`${server.base}/settings`);
     await page.getByRole("heading", { name: "About this server" }).waitFor();
     await page.getByRole("button", { name: "中文" }).click();
     await page.getByRole("heading", { name: "关于这台服务器" }).waitFor();
     await page.getByText("数据库").waitFor();
-    await check(page, "the settings on a phone, in Chinese");
+    await checkAccessibility(page, "the settings on a phone, in Chinese");
     assert.ok(
       await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth),
       "nothing hangs over the edge",

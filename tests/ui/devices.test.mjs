@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { describe, test as plain } from "node:test";
 import { codeOf, darkPath, minutes, groupedCode } from "../../static/src/lib/pairing.ts";
-import { reader, test, until } from "./support/browser.mjs";
-import { startHouse } from "./support/house.mjs";
-import { REFUSED, browser, check, clotho, composer, last } from "./support/stage.mjs";
+import { openPage, test, waitUntil } from "./support/browser.mjs";
+import { startLanServer } from "./support/lan-server.mjs";
+import { LOAD_ERROR, browser, checkAccessibility, clotho, composer, lastMessage } from "./support/setup.mjs";
 
 const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
 /** Who is not paired is refused, and the browser says so. */
@@ -18,7 +18,7 @@ const shot = async (page, name) =>
 
 /** The owner at the machine, who has asked for a code. */
 async function pairing(house, options) {
-  const owner = await reader(browser, options);
+  const owner = await openPage(browser, options);
   await owner.page.goto(`${house.base}/settings`);
   await devices(owner.page).getByRole("button", { name: "Pair a device" }).click();
   await owner.page.locator(".short code").waitFor();
@@ -29,7 +29,7 @@ const codeOn = (page) => page.locator(".short code").innerText();
 
 /** A phone that opens an address of the server. */
 async function phone(house, path = "/", options = {}) {
-  const opened = await reader(browser, { expected: CLOSED, ...PHONE, ...options });
+  const opened = await openPage(browser, { expected: CLOSED, ...PHONE, ...options });
   await opened.page.goto(house.elsewhere + path);
   return opened;
 }
@@ -89,9 +89,9 @@ describe("codes", () => {
 
 describe("devices of the house", () => {
   test("a phone scans the code, comes in, and the owner is told by itself", async () => {
-    const house = await startHouse();
+    const house = await startLanServer();
     const owner = await pairing(house);
-    await check(owner.page, "a code for a device");
+    await checkAccessibility(owner.page, "a code for a device");
     const code = await codeOn(owner.page);
     assert.match(code, /^[0-9A-Z]{4}-[0-9A-Z]{4}$/);
     assert.match(await dialog(owner.page).locator(".ends").innerText(), /[45]:\d\d/);
@@ -105,7 +105,7 @@ describe("devices of the house", () => {
     );
     await visitor.page.getByRole("heading", { name: "Every message is a save point." }).waitFor();
     await dialog(owner.page).getByText("is paired.").waitFor();
-    await check(owner.page, "a device was paired");
+    await checkAccessibility(owner.page, "a device was paired");
     await shot(owner.page, "pair-done");
     await dialog(owner.page).getByLabel("Device name").fill("Phone of Rin");
     await dialog(owner.page).getByRole("button", { name: "Done" }).click();
@@ -114,7 +114,7 @@ describe("devices of the house", () => {
     // The device sees itself marked.
     await visitor.page.goto(`${house.elsewhere}/settings`);
     await devices(visitor.page).getByRole("article", { name: "Phone of Rin" }).getByText("this device").waitFor();
-    await check(visitor.page, "the devices, on one of them");
+    await checkAccessibility(visitor.page, "the devices, on one of them");
     await shot(visitor.page, "devices-phone");
     await devices(visitor.page).getByRole("button", { name: "Rename “Phone of Rin”" }).click();
     await visitor.page.getByRole("dialog").getByLabel("Name").fill("Tablet");
@@ -125,7 +125,7 @@ describe("devices of the house", () => {
   });
 
   test("a phone that nobody paired sees the door, and comes in by the code that its owner reads out", async () => {
-    const house = await startHouse();
+    const house = await startLanServer();
     const character = await house.api("POST", "/api/characters", {
       name: "Rin",
       firstMessage: "The map is not finished.",
@@ -139,18 +139,18 @@ describe("devices of the house", () => {
     const owner = await pairing(house);
     const visitor = await phone(house, `/s/${story.id}`);
     await door(visitor.page).waitFor();
-    await check(visitor.page, "the door");
+    await checkAccessibility(visitor.page, "the door");
     await shot(visitor.page, "door-phone");
     assert.doesNotMatch(await visitor.page.locator("body").innerText(), /Secret|map/);
     await knock(visitor.page, "AAAA-AAAA");
     await visitor.page.getByText("This code is not valid.").waitFor();
-    await check(visitor.page, "a code that is refused");
+    await checkAccessibility(visitor.page, "a code that is refused");
     await shot(visitor.page, "door-refused");
     const code = await codeOn(owner.page);
     await knock(visitor.page, code.toLowerCase().replace("-", " "));
     await composer(visitor.page).waitFor();
     await visitor.page.getByText("This device is paired as").waitFor();
-    await last(visitor.page).getByText("The map is not finished.").waitFor();
+    await lastMessage(visitor.page).getByText("The map is not finished.").waitFor();
     await dialog(owner.page).getByText("is paired.").waitFor();
     // It is used up, and a fresh one is one press away.
     const second = await phone(house);
@@ -167,7 +167,7 @@ describe("devices of the house", () => {
   });
 
   test("a phone that is removed is before the door at once, with its story open, and asks for no line any more", async () => {
-    const house = await startHouse();
+    const house = await startLanServer();
     const character = await house.api("POST", "/api/characters", {
       name: "Rin",
       firstMessage: "The map is not finished.",
@@ -182,9 +182,9 @@ describe("devices of the house", () => {
     const lines = [];
     visitor.page.on("websocket", (line) => lines.push(line));
     await visitor.page.goto(`${house.elsewhere}/s/${story.id}`);
-    await last(visitor.page).getByText("The map is not finished.").waitFor();
-    await until(async () => lines.length === 1, "its line is open");
-    const owner = await reader(browser);
+    await lastMessage(visitor.page).getByText("The map is not finished.").waitFor();
+    await waitUntil(async () => lines.length === 1, "its line is open");
+    const owner = await openPage(browser);
     await owner.page.goto(`${house.base}/settings`);
     const [{ name }] = await house.api("GET", "/api/devices");
     await devices(owner.page)
@@ -192,30 +192,30 @@ describe("devices of the house", () => {
       .click();
     const question = owner.page.getByRole("dialog");
     await question.getByText("loses access at once").waitFor();
-    await check(owner.page, "the question before a device is removed");
+    await checkAccessibility(owner.page, "the question before a device is removed");
     await question.getByRole("button", { name: "Remove", exact: true }).click();
     await visitor.page.getByRole("heading", { name: "This device was removed" }).waitFor();
     assert.doesNotMatch(await visitor.page.locator("body").innerText(), /map/);
-    await check(visitor.page, "the door of who was removed");
+    await checkAccessibility(visitor.page, "the door of who was removed");
     await devices(owner.page).getByText("No device is paired yet.").waitFor();
     const opened = lines.length;
     // Whoever looks at the page again asks whether it may come in, and for nothing else.
     const asked = [];
     visitor.page.on("request", (request) => asked.push(new URL(request.url()).pathname));
     await visitor.page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
-    await until(async () => asked.length > 0, "it has asked");
+    await waitUntil(async () => asked.length > 0, "it has asked");
     await new Promise((later) => setTimeout(later, 2_500));
     assert.deepEqual([...new Set(asked)], ["/api/auth/me"]);
     assert.ok(opened <= 2 && lines.length === opened, `${opened}, then ${lines.length} lines`);
     // A fresh code lets it in where it was.
     await knock(visitor.page, await offered(house));
-    await last(visitor.page).getByText("The map is not finished.").waitFor();
+    await lastMessage(visitor.page).getByText("The map is not finished.").waitFor();
     await owner.close();
     await visitor.close();
   });
 
   test("a phone that is removed while its library is open sees the door when somebody looks at it again", async () => {
-    const house = await startHouse();
+    const house = await startLanServer();
     const visitor = await phone(house, `/pair#${await offered(house)}`);
     await visitor.page.getByText("This device is paired as").waitFor();
     const [{ id }] = await house.api("GET", "/api/devices");
@@ -226,7 +226,7 @@ describe("devices of the house", () => {
   });
 
   test("a device takes back its own right, knowing what it does", async () => {
-    const house = await startHouse();
+    const house = await startLanServer();
     const visitor = await phone(house, `/pair#${await offered(house)}`);
     await visitor.page.getByText("This device is paired as").waitFor();
     await visitor.page.getByRole("button", { name: "Rename" }).click();
@@ -247,8 +247,8 @@ describe("devices of the house", () => {
     "on a phone in Chinese": { colorScheme: "dark", locale: "zh-CN", ...PHONE, viewport: { width: 360, height: 740 } },
   })) {
     test(`the code can be scanned ${when}: dark on light, with light around it`, async () => {
-      const house = await startHouse();
-      const owner = await reader(browser, options);
+      const house = await startLanServer();
+      const owner = await openPage(browser, options);
       const answer = owner.page.waitForResponse((response) => response.url().endsWith("/api/devices/pairing"));
       await owner.page.goto(`${house.base}/settings`);
       await owner.page.getByRole("button", { name: /^(Pair a device|配对设备)$/ }).click();
@@ -268,15 +268,15 @@ describe("devices of the house", () => {
         );
       }
       assert.equal(await owner.page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true);
-      await check(owner.page, `a code ${when}`);
+      await checkAccessibility(owner.page, `a code ${when}`);
       await shot(owner.page, `pair-${when.replaceAll(" ", "-")}`);
       await owner.close();
     });
   }
 
   test("a code that has ended says so, and is made afresh", async () => {
-    const house = await startHouse();
-    const owner = await reader(browser);
+    const house = await startLanServer();
+    const owner = await openPage(browser);
     let isFirst = true;
     await owner.page.route("**/api/devices/pairing", async (route) => {
       const answer = await route.fetch();
@@ -299,9 +299,9 @@ describe("devices of the house", () => {
   });
 
   test("who opens the link where no pairing is needed is told so, and uses no code up", async () => {
-    const house = await startHouse();
+    const house = await startLanServer();
     const code = await offered(house);
-    const owner = await reader(browser);
+    const owner = await openPage(browser);
     await owner.page.goto(`${house.base}/pair#${code}`);
     await owner.page.getByText("This device needs no pairing").waitFor();
     assert.equal(await owner.page.evaluate(() => location.href), `${house.base}/`);
@@ -312,7 +312,7 @@ describe("devices of the house", () => {
   });
 
   test("a link whose code is used leads to the door, which says what to do; the door speaks Chinese", async () => {
-    const house = await startHouse();
+    const house = await startLanServer();
     const visitor = await phone(house, `/pair#${"0".repeat(32)}`, {
       colorScheme: "dark",
       viewport: { width: 360, height: 740 },
@@ -321,7 +321,7 @@ describe("devices of the house", () => {
     await visitor.page.getByRole("button", { name: "中文" }).click();
     await visitor.page.getByRole("heading", { name: "这台设备还没有配对" }).waitFor();
     await visitor.page.getByText("这个配对码无效。").waitFor();
-    await check(visitor.page, "the door by night");
+    await checkAccessibility(visitor.page, "the door by night");
     await shot(visitor.page, "door-night");
     await visitor.page.getByRole("textbox").fill("AAAA-AAAA");
     for (let tries = 0; tries < 12 && (await visitor.page.getByText("尝试的次数太多了。").count()) === 0; tries += 1) {
@@ -335,21 +335,21 @@ describe("devices of the house", () => {
   });
 
   test("where the house is not served, the settings say how it is", async () => {
-    const { page, close } = await reader(browser, { permissions: ["clipboard-read", "clipboard-write"] });
+    const { page, close } = await openPage(browser, { permissions: ["clipboard-read", "clipboard-write"] });
     await page.goto(`${clotho.base}/settings`);
     await devices(page).getByText("clotho serve --lan").waitFor();
     assert.equal(await devices(page).getByRole("button", { name: "Pair a device" }).count(), 0);
     await devices(page).getByRole("button", { name: "Copy command" }).click();
     await page.getByText("Copied.").waitFor();
     assert.equal(await page.evaluate(() => navigator.clipboard.readText()), "clotho serve --lan");
-    await check(page, "the devices of a server that serves its own machine");
+    await checkAccessibility(page, "the devices of a server that serves its own machine");
     await shot(page, "devices-off");
     await close();
   });
 
   test("a server that is gone when a fresh code is asked for is told, and asked again", async () => {
-    const house = await startHouse();
-    const owner = await reader(browser, { expected: REFUSED });
+    const house = await startLanServer();
+    const owner = await openPage(browser, { expected: LOAD_ERROR });
     await owner.page.goto(`${house.base}/settings`);
     await devices(owner.page).getByRole("button", { name: "Pair a device" }).click();
     await owner.page.locator(".short code").waitFor();

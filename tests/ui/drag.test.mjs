@@ -1,8 +1,18 @@
 // The page against the real server: messages and what lies in the stash are moved by hand.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
-import { test, until } from "./support/browser.mjs";
-import { chat, check, chooseFromPage, clotho, line, messageOf, openGrown, session, texts } from "./support/stage.mjs";
+import { test, waitUntil } from "./support/browser.mjs";
+import {
+  chatPath,
+  checkAccessibility,
+  chooseFromPageMenu,
+  clotho,
+  readBranch,
+  messageById,
+  openSeededBranch,
+  readSession,
+  messageTexts,
+} from "./support/setup.mjs";
 
 /** Takes something up and draws it a little, so that the browser knows that it is being dragged. */
 async function take(page, handle) {
@@ -19,44 +29,44 @@ async function letGo(page, place) {
   await page.mouse.up();
 }
 
-const handle = (page, id) => messageOf(page, id).locator(".handle .avatar");
-const stashed = async (path) => (await clotho.api("GET", `${chat(path)}/stash`)).items;
+const handle = (page, id) => messageById(page, id).locator(".handle .avatar");
+const stashed = async (path) => (await clotho.api("GET", `${chatPath(path)}/stash`)).items;
 
 describe("moving by hand", () => {
   test("S4-58: a message is dragged by its handle below another one; let go elsewhere it stays where it is", async () => {
-    const { path, ids, page, close } = await openGrown();
-    const { op } = await session(path);
+    const { path, ids, page, close } = await openSeededBranch();
+    const { op } = await readSession(path);
     await take(page, handle(page, ids[2]));
     await page.getByText("Choose the message to place it below:").waitFor();
-    await check(page, "a message that is dragged");
+    await checkAccessibility(page, "a message that is dragged");
     await letGo(page, page.locator(".topbar .title"));
     await page.getByText("Choose the message to place it below:").waitFor({ state: "detached" });
-    assert.equal((await session(path)).op, op, "nothing was done");
+    assert.equal((await readSession(path)).op, op, "nothing was done");
     await take(page, handle(page, ids[2]));
     await page.getByText("Choose the message to place it below:").waitFor();
-    await letGo(page, messageOf(page, ids[0]).locator(".prose"));
+    await letGo(page, messageById(page, ids[0]).locator(".prose"));
     await page.getByText("Moved, with everything after it.").waitFor();
-    assert.equal((await clotho.api("GET", `${chat(path)}/node/${ids[2]}`)).parentId, ids[0]);
+    assert.equal((await clotho.api("GET", `${chatPath(path)}/node/${ids[2]}`)).parentId, ids[0]);
     await close();
   });
 
   test("S4-58: a message is dragged into the stash, and out of it below another message", async () => {
-    const { path, ids, page, close } = await openGrown();
+    const { path, ids, page, close } = await openSeededBranch();
     await take(page, handle(page, ids[3]));
     const stash = page.getByRole("button", { name: "Move to stash" });
     await stash.waitFor();
     await letGo(page, stash);
     await page.getByText("Moved to the stash").waitFor();
     assert.equal((await stashed(path)).length, 1);
-    await until(async () => (await texts(page)).at(-1) === "To the harbour.", "it is gone from the line");
-    await chooseFromPage(page, "Stash");
+    await waitUntil(async () => (await messageTexts(page)).at(-1) === "To the harbour.", "it is gone from the line");
+    await chooseFromPageMenu(page, "Stash");
     await take(page, page.getByRole("dialog", { name: "Stash" }).getByRole("heading", { name: "Masts in the dusk." }));
     await page.getByRole("dialog").waitFor({ state: "detached" });
-    await letGo(page, messageOf(page, ids[1]).locator(".prose"));
+    await letGo(page, messageById(page, ids[1]).locator(".prose"));
     await page.getByText("Moved, with everything after it.").waitFor();
     assert.equal((await stashed(path)).length, 0);
-    assert.equal((await clotho.api("GET", `${chat(path)}/node/${ids[3]}`)).parentId, ids[1]);
-    assert.equal((await line(path)).at(-1).content, "To the harbour.", "the story stays where it is");
+    assert.equal((await clotho.api("GET", `${chatPath(path)}/node/${ids[3]}`)).parentId, ids[1]);
+    assert.equal((await readBranch(path)).at(-1).content, "To the harbour.", "the story stays where it is");
     await close();
   });
 });

@@ -1,15 +1,31 @@
 // The page against the real server: the stash as a drawer beside the tree, and two lines compared beside it.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
-import { reader, test, until } from "./support/browser.mjs";
-import { fingers, forked, isAt, openTree, placeOf, seen, tree } from "./support/overview.mjs";
-import { browser, chat, check, clotho, open, own, session } from "./support/stage.mjs";
+import { openPage, test, waitUntil } from "./support/browser.mjs";
+import {
+  touchDispatcher,
+  seedFork,
+  waitForCursor,
+  openTree,
+  positionOf,
+  waitUntilStill,
+  treeElement,
+} from "./support/tree-page.mjs";
+import {
+  browser,
+  chatPath,
+  checkAccessibility,
+  clotho,
+  openSession,
+  extraServers,
+  readSession,
+} from "./support/setup.mjs";
 import { startClotho } from "./support/server.mjs";
 
 const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
 
-const parentOf = async (path, id) => (await clotho.api("GET", `${chat(path)}/node/${id}`)).parentId;
-const stashed = async (path) => (await clotho.api("GET", `${chat(path)}/stash`)).items;
+const parentOf = async (path, id) => (await clotho.api("GET", `${chatPath(path)}/node/${id}`)).parentId;
+const stashed = async (path) => (await clotho.api("GET", `${chatPath(path)}/stash`)).items;
 const drawer = (page) => page.getByRole("region", { name: "Stash" });
 const piece = (page, name) => drawer(page).getByRole("article", { name });
 const bar = (page) => page.getByRole("status").filter({ hasText: "Choose the message to place it below" });
@@ -18,9 +34,9 @@ const unfold = (page) => page.getByRole("button", { name: "Fold other branches" 
 
 /** A story with its side branch in the stash, and its tree on screen with the drawer open. */
 async function withStash(options) {
-  const { path, ids, side } = await forked();
-  await clotho.api("PUT", `${chat(path)}/tree/edit`, { operations: [{ op: "prune", nodeId: side[0] }] });
-  const opened = await open(path, options);
+  const { path, ids, side } = await seedFork();
+  await clotho.api("PUT", `${chatPath(path)}/tree/edit`, { operations: [{ op: "prune", nodeId: side[0] }] });
+  const opened = await openSession(path, options);
   await openTree(opened.page);
   await opened.page.getByRole("button", { name: "Stash: 1 part" }).click();
   await piece(opened.page, "To the hills.").waitFor();
@@ -37,13 +53,16 @@ const carried = (page) => page.locator(".tree-carried:not([hidden])");
 describe("the stash beside the tree", () => {
   test("S4-58 S4-19: a fragment is drawn out of the drawer onto a card, told where it cannot come, and left by Escape", async () => {
     const { path, ids, side, page, close } = await withStash();
-    await check(page, "the stash beside the tree");
+    await checkAccessibility(page, "the stash beside the tree");
     await piece(page, "To the hills.").getByText("2 messages").waitFor();
     await piece(page, "To the hills.").getByRole("button", { name: "after “Snow.”" }).click();
-    await isAt(page, "Snow.");
-    const { op } = await session(path);
+    await waitForCursor(page, "Snow.");
+    const { op } = await readSession(path);
     const draw = async (id) => {
-      const [from, to] = [await middle(piece(page, "To the hills.").getByRole("heading")), await seen(page, id)];
+      const [from, to] = [
+        await middle(piece(page, "To the hills.").getByRole("heading")),
+        await waitUntilStill(page, id),
+      ];
       await page.mouse.move(from.x, from.y);
       await page.mouse.down();
       await page.mouse.move(from.x + 20, from.y + 8, { steps: 3 });
@@ -56,7 +75,7 @@ describe("the stash beside the tree", () => {
     await page.keyboard.press("Escape");
     await bar(page).waitFor({ state: "detached" });
     await page.mouse.up();
-    assert.equal((await session(path)).op, op, "nothing was done");
+    assert.equal((await readSession(path)).op, op, "nothing was done");
     await draw(ids[3]);
     await bar(page).getByText("Below “Masts in the dusk.”").waitFor();
     const back = await middle(drawer(page).getByRole("heading", { name: "Stash" }));
@@ -64,7 +83,7 @@ describe("the stash beside the tree", () => {
     await bar(page).getByText("Below “Masts in the dusk.”").waitFor({ state: "detached" });
     await page.mouse.up();
     await bar(page).waitFor({ state: "detached" });
-    assert.equal((await session(path)).op, op, "over the drawer it is let go of as it was");
+    assert.equal((await readSession(path)).op, op, "over the drawer it is let go of as it was");
     await draw(ids[0]);
     await bar(page).getByText("Below “To the north.”").waitFor();
     await page.mouse.up();
@@ -72,7 +91,7 @@ describe("the stash beside the tree", () => {
     assert.equal(await parentOf(path, side[0]), ids[0]);
     await drawer(page).getByText("The stash is empty.").waitFor();
     await unfold(page);
-    await seen(page, side[1]);
+    await waitUntilStill(page, side[1]);
     await page.keyboard.press("Control+z");
     await piece(page, "To the hills.").waitFor();
     await close();
@@ -82,69 +101,69 @@ describe("the stash beside the tree", () => {
     const { path, ids, page, close } = await withStash({ expected: /Failed to load resource/ });
     await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { model: "down/m" });
     const failed = (
-      await clotho.api("POST", `${chat(path)}/message`, { parentId: ids[3], content: "I listen.", generate: true })
+      await clotho.api("POST", `${chatPath(path)}/message`, { parentId: ids[3], content: "I listen.", generate: true })
     ).generations[0].id;
     await unfold(page);
-    await seen(page, failed);
-    await until(
-      async () => (await clotho.api("GET", `${chat(path)}/node/${failed}`)).status === "error",
+    await waitUntilStill(page, failed);
+    await waitUntil(
+      async () => (await clotho.api("GET", `${chatPath(path)}/node/${failed}`)).status === "error",
       "it has failed",
     );
-    const { op } = await session(path);
-    await tree(page).focus();
+    const { op } = await readSession(path);
+    await treeElement(page).focus();
     await page.keyboard.press("End");
     await page.keyboard.press("ArrowDown");
-    await isAt(page, "failed");
+    await waitForCursor(page, "failed");
     const from = await middle(piece(page, "To the hills.").getByRole("heading"));
     await page.mouse.move(from.x, from.y);
     await page.mouse.down();
     await page.mouse.move(from.x + 20, from.y, { steps: 3 });
     await carried(page).waitFor();
-    const to = await seen(page, failed);
+    const to = await waitUntilStill(page, failed);
     await page.mouse.move(to.x, to.y, { steps: 8 });
     await bar(page).getByText("That reply is not finished. Nothing can be placed below it.").waitFor();
     await page.mouse.up();
     await bar(page).waitFor({ state: "detached" });
-    assert.equal((await session(path)).op, op);
+    assert.equal((await readSession(path)).op, op);
     assert.equal((await stashed(path)).length, 1);
     await close();
   });
 
   test("S4-17 S4-16: a card drawn into the drawer is taken out of the story with what follows it, in one step", async () => {
     const { path, ids, page, close } = await withStash();
-    const [from, to] = [await seen(page, ids[2]), await middle(drawer(page))];
+    const [from, to] = [await waitUntilStill(page, ids[2]), await middle(drawer(page))];
     await page.mouse.move(from.x, from.y);
     await page.mouse.down();
     await page.mouse.move(from.x - 20, from.y, { steps: 3 });
     await drawer(page).getByText("Drop here to move it to the stash").waitFor();
-    await check(page, "a card that is drawn into the stash");
+    await checkAccessibility(page, "a card that is drawn into the stash");
     await page.mouse.move(to.x, to.y, { steps: 8 });
     await page.locator(".tree-drawer.is-over").waitFor();
     await page.mouse.up();
     await piece(page, "To the harbour.").waitFor();
     const items = await stashed(path);
     assert.deepEqual(items.map(({ nodeId, count }) => [nodeId, count])[0], [ids[2], 2]);
-    await until(async () => (await placeOf(page, ids[2])) === null, "it is drawn no more");
+    await waitUntil(async () => (await positionOf(page, ids[2])) === null, "it is drawn no more");
     await page.keyboard.press("Control+z");
-    await until(async () => (await stashed(path)).length === 1, "one undo puts it back");
+    await waitUntil(async () => (await stashed(path)).length === 1, "one undo puts it back");
     assert.equal(await parentOf(path, ids[2]), ids[1]);
     await piece(page, "To the harbour.").waitFor({ state: "detached" });
     await close();
   });
 
   test("S4-16 S4-58: by keys: D opens it, a fragment is named, put below a message, and put back; Escape closes it", async () => {
-    const { path, ids, side } = await forked();
-    await clotho.api("PUT", `${chat(path)}/tree/edit`, { operations: [{ op: "prune", nodeId: side[0] }] });
-    const { page, close } = await open(path);
+    const { path, ids, side } = await seedFork();
+    await clotho.api("PUT", `${chatPath(path)}/tree/edit`, { operations: [{ op: "prune", nodeId: side[0] }] });
+    const { page, close } = await openSession(path);
     await openTree(page);
     const hasKeys = (locator) =>
-      until(() => locator.evaluate((box) => box.contains(document.activeElement)), "it has the keyboard");
+      waitUntil(() => locator.evaluate((box) => box.contains(document.activeElement)), "it has the keyboard");
     await page.keyboard.press("d");
     await piece(page, "To the hills.").waitFor();
     await hasKeys(drawer(page));
     await page.keyboard.press("Escape");
     await drawer(page).waitFor({ state: "detached" });
-    await hasKeys(tree(page));
+    await hasKeys(treeElement(page));
     await page.keyboard.press("d");
     const more = async (name, label) => {
       await piece(page, name)
@@ -155,14 +174,14 @@ describe("the stash beside the tree", () => {
     await more("To the hills.", "Rename");
     await drawer(page).getByRole("textbox", { name: "Name" }).fill("The hills");
     await page.keyboard.press("Enter");
-    await until(async () => (await stashed(path))[0].name === "The hills", "it has its name");
+    await waitUntil(async () => (await stashed(path))[0].name === "The hills", "it has its name");
     await piece(page, "The hills").waitFor();
     await more("The hills", "Read");
     await piece(page, "The hills").getByText("A path through thorns.").waitFor();
     await piece(page, "The hills").getByRole("button", { name: "Put below…" }).press("Enter");
-    await hasKeys(tree(page));
+    await hasKeys(treeElement(page));
     await page.keyboard.press("End");
-    await isAt(page, "Masts in the dusk.");
+    await waitForCursor(page, "Masts in the dusk.");
     await bar(page).getByText("Below “Masts in the dusk.”").waitFor();
     await page.keyboard.press("p");
     await isPut(page);
@@ -177,20 +196,20 @@ describe("the stash beside the tree", () => {
 
   test("S4-16: a finger that rests on a fragment takes it out, one that does not scrolls; on a phone it is a sheet from below", async () => {
     const { path, ids, side, page, close } = await withStash(PHONE);
-    await check(page, "the stash on a phone");
+    await checkAccessibility(page, "the stash on a phone");
     const [sheet, field] = [await drawer(page).boundingBox(), await page.locator(".tree-field").boundingBox()];
     assert.ok(sheet.y >= field.y + field.height - 1 && sheet.width > 380, "below the tree");
     assert.ok(field.height > 250, "which is still seen");
-    const { op } = await session(path);
-    const touch = await fingers(page);
+    const { op } = await readSession(path);
+    const touch = await touchDispatcher(page);
     const from = await middle(piece(page, "To the hills.").getByRole("heading"));
     await touch("touchStart", from);
     await touch("touchMove", { x: from.x, y: from.y - 60 });
     await touch("touchEnd");
     assert.equal(await bar(page).count(), 0, "nothing is taken up");
-    assert.equal((await session(path)).op, op);
+    assert.equal((await readSession(path)).op, op);
     await page.getByRole("button", { name: "Go to current message" }).click();
-    const to = await seen(page, ids[3]);
+    const to = await waitUntilStill(page, ids[3]);
     await touch("touchStart", from);
     await page.locator(".piece-handle.is-held").waitFor();
     for (const part of [0.2, 0.5, 0.8, 1])
@@ -200,21 +219,21 @@ describe("the stash beside the tree", () => {
     await isPut(page);
     assert.equal(await parentOf(path, side[0]), ids[3]);
     // And back in again.
-    const [here, there] = [await seen(page, ids[3]), await middle(drawer(page))];
+    const [here, there] = [await waitUntilStill(page, ids[3]), await middle(drawer(page))];
     await touch("touchStart", here);
     await page.locator('tree-canvas canvas[data-doing="held"]').waitFor();
     for (const part of [0.2, 0.5, 0.8, 1])
       await touch("touchMove", { x: here.x + (there.x - here.x) * part, y: here.y + (there.y - here.y) * part });
     await page.locator(".tree-drawer.is-over").waitFor();
     await touch("touchEnd");
-    await until(async () => (await stashed(path))[0]?.nodeId === ids[3], "it is in the stash");
+    await waitUntil(async () => (await stashed(path))[0]?.nodeId === ids[3], "it is in the stash");
     assert.equal((await stashed(path))[0].count, 3);
     await close();
   });
 
   test("S4-58: what is thrown away is asked about first; what lies there and is named is there after a restart, and in another tab at once", async () => {
     const server = await startClotho();
-    own.push(server);
+    extraServers.push(server);
     const character = await server.api("POST", "/api/characters", { name: "Rin", firstMessage: "The map." });
     const { id } = await server.api("POST", "/api/sessions", { characterIds: [character.id], plugins: [] });
     const at = `/api/chat/${id}`;
@@ -222,9 +241,9 @@ describe("the stash beside the tree", () => {
     const ids = [];
     for (const content of ["One.", "Two.", "Three."])
       ids.push((parentId = (await server.api("POST", `${at}/message`, { parentId, content })).node.id));
-    const { page, close } = await reader(browser, { expected: /Failed to load resource|WebSocket|ERR_CONNECTION/ });
+    const { page, close } = await openPage(browser, { expected: /Failed to load resource|WebSocket|ERR_CONNECTION/ });
     await page.goto(`${server.base}/s/${id}/tree`);
-    await tree(page).waitFor();
+    await treeElement(page).waitFor();
     await page.keyboard.press("d");
     await drawer(page).getByText("The stash is empty.").waitFor();
     for (const nodeId of [ids[2], ids[1]])
@@ -260,18 +279,18 @@ describe("two lines beside the tree", () => {
   const comparison = (page) => page.getByRole("region", { name: "Compare" });
 
   test("S4-06: two that are chosen are compared beside the tree, their words and worlds, and the tree stays in use", async () => {
-    const { path, ids, side } = await forked();
-    const other = (await clotho.api("POST", `${chat(path)}/node/${ids[3]}/edit`, { content: "Masts in the dawn." }))
+    const { path, ids, side } = await seedFork();
+    const other = (await clotho.api("POST", `${chatPath(path)}/node/${ids[3]}/edit`, { content: "Masts in the dawn." }))
       .node.id;
-    await clotho.api("PUT", `${chat(path)}/active_leaf`, { nodeId: ids[3], exact: true });
-    await clotho.api("PUT", `${chat(path)}/node/${ids[3]}/state`, { rating: 3 });
-    const { page, close } = await open(path);
+    await clotho.api("PUT", `${chatPath(path)}/active_leaf`, { nodeId: ids[3], exact: true });
+    await clotho.api("PUT", `${chatPath(path)}/node/${ids[3]}/state`, { rating: 3 });
+    const { page, close } = await openSession(path);
     await openTree(page);
     await unfold(page);
-    await tree(page).focus();
+    await treeElement(page).focus();
     await page.keyboard.press("s");
     await page.keyboard.press("ArrowRight");
-    await isAt(page, "Masts in the dawn.");
+    await waitForCursor(page, "Masts in the dawn.");
     await page.keyboard.press("s");
     await page
       .getByRole("status")
@@ -283,50 +302,53 @@ describe("two lines beside the tree", () => {
     await comparison(page).getByText("Branched off after “To the harbour.”").waitFor();
     await comparison(page).getByText("The states are the same.").waitFor();
     const marked = () => page.evaluate(() => [...(CSS.highlights.get("differs") ?? [])].map(String));
-    await until(async () => (await marked()).join() === "dusk,dawn", "the words that differ are marked");
-    await check(page, "two lines beside the tree");
+    await waitUntil(async () => (await marked()).join() === "dusk,dawn", "the words that differ are marked");
+    await checkAccessibility(page, "two lines beside the tree");
     const compared = () =>
       page
         .locator("tree-canvas")
         .evaluate(({ scene }) => scene.compared.map((card) => scene.outline.ids[scene.cards.node[card]]));
     assert.deepEqual(await compared(), [ids[3], other], "the tree says which they are");
     await comparison(page).getByRole("button", { name: "Swap sides" }).click();
-    await until(async () => (await compared()).join() === [other, ids[3]].join(), "turned round");
-    await tree(page).focus();
+    await waitUntil(async () => (await compared()).join() === [other, ids[3]].join(), "turned round");
+    await treeElement(page).focus();
     await page.keyboard.press("ArrowUp");
-    await isAt(page, "You: To the harbour.");
+    await waitForCursor(page, "You: To the harbour.");
     await comparison(page).waitFor();
     // A third one, by its key: with where the story is.
     await page.keyboard.press("ArrowRight");
-    await isAt(page, "You: To the hills.");
+    await waitForCursor(page, "You: To the hills.");
     await page.keyboard.press("ArrowDown");
-    await isAt(page, "A path through thorns.");
+    await waitForCursor(page, "A path through thorns.");
     await page.keyboard.press("Enter");
     await page.locator(".tree-message").getByText("A path through thorns.").waitFor();
     assert.equal(await comparison(page).count(), 0, "what is read takes its place");
-    await tree(page).focus();
+    await treeElement(page).focus();
     await page.keyboard.press("c");
     await comparison(page).getByRole("region", { name: "Branch 2" }).getByText("A path through thorns.").waitFor();
     assert.deepEqual(await compared(), [ids[3], side[1]]);
     await page.keyboard.press("Escape");
     await comparison(page).waitFor({ state: "detached" });
-    await until(() => tree(page).evaluate((box) => box === document.activeElement), "the tree has the keyboard");
+    await waitUntil(
+      () => treeElement(page).evaluate((box) => box === document.activeElement),
+      "the tree has the keyboard",
+    );
     assert.deepEqual(await marked(), [], "and nothing is marked any longer");
     assert.ok(page.url().endsWith("/tree"));
     await close();
   });
 
   test("S4-06: on a phone it is a sheet below the tree, with the world since the common ancestor", async () => {
-    const { path, ids, side } = await forked();
-    await clotho.api("POST", `${chat(path)}/node/${side[1]}/world`, {
+    const { path, ids, side } = await seedFork();
+    await clotho.api("POST", `${chatPath(path)}/node/${side[1]}/world`, {
       operations: [{ op: "set", path: "/gold", value: 7 }],
     });
-    await clotho.api("PUT", `${chat(path)}/active_leaf`, { nodeId: ids[3], exact: true });
-    const { page, close } = await open(path, PHONE);
+    await clotho.api("PUT", `${chatPath(path)}/active_leaf`, { nodeId: ids[3], exact: true });
+    const { page, close } = await openSession(path, PHONE);
     await openTree(page);
     await unfold(page);
     await page.getByRole("button", { name: "Fit to screen" }).click();
-    const { x, y } = await seen(page, side[1]);
+    const { x, y } = await waitUntilStill(page, side[1]);
     await page.touchscreen.tap(x, y);
     await page.locator(".tree-message .more").click();
     await page.locator(".menu:popover-open").getByRole("button", { name: "Compare with current branch" }).click();
@@ -334,7 +356,7 @@ describe("two lines beside the tree", () => {
     await comparison(page)
       .getByRole("row", { name: /Gold missing 7 added/ })
       .waitFor();
-    await check(page, "a comparison on a phone");
+    await checkAccessibility(page, "a comparison on a phone");
     const field = await page.locator(".tree-field").boundingBox();
     assert.ok(field.height > 180, "the tree is still seen");
     await close();

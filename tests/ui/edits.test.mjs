@@ -2,72 +2,72 @@
 // once, and how values went.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
-import { reader, test, until } from "./support/browser.mjs";
+import { openPage, test, waitUntil } from "./support/browser.mjs";
 import {
   HP,
-  REFUSED,
-  bar,
-  bleed,
+  LOAD_ERROR,
+  barValue,
+  playUntilHurt,
   browser,
-  chat,
-  check,
-  choose,
-  chooseFromPage,
+  chatPath,
+  checkAccessibility,
+  chooseFromMessageMenu,
+  chooseFromPageMenu,
   clotho,
   composer,
-  focused,
-  grown,
-  line,
-  messageOf,
+  focusedMessageId,
+  seedBranch,
+  readBranch,
+  messageById,
   model,
-  newStory,
-  open,
-  openGrown,
-  say,
-  session,
-  texts,
-  tool,
-} from "./support/stage.mjs";
+  createSession,
+  openSession,
+  openSeededBranch,
+  sendMessage,
+  readSession,
+  messageTexts,
+  messageButton,
+} from "./support/setup.mjs";
 
-const nodeOf = (path, id) => clotho.api("GET", `${chat(path)}/node/${id}`);
-const edit = (path, ...operations) => clotho.api("PUT", `${chat(path)}/tree/edit`, { operations });
+const nodeOf = (path, id) => clotho.api("GET", `${chatPath(path)}/node/${id}`);
+const edit = (path, ...operations) => clotho.api("PUT", `${chatPath(path)}/tree/edit`, { operations });
 const set = (path, id, at, value) =>
-  clotho.api("POST", `${chat(path)}/node/${id}/world`, { operations: [{ op: "set", path: at, value }] });
+  clotho.api("POST", `${chatPath(path)}/node/${id}/world`, { operations: [{ op: "set", path: at, value }] });
 const write = async (path, parentId, content, role = "user") =>
-  (await clotho.api("POST", `${chat(path)}/message`, { parentId, role, content })).node.id;
+  (await clotho.api("POST", `${chatPath(path)}/message`, { parentId, role, content })).node.id;
 
 describe("copies", () => {
   test("domain 2.10: a message with what follows it is copied elsewhere in the story; the original stays, and the copy says what it is", async () => {
-    const { path, ids, page, close } = await openGrown();
-    await choose(page, messageOf(page, ids[2]), "Copy, with everything after it");
+    const { path, ids, page, close } = await openSeededBranch();
+    await chooseFromMessageMenu(page, messageById(page, ids[2]), "Copy, with everything after it");
     await page.getByText("Choose the message to place the copy below:").waitFor();
-    await check(page, "a place for a copy");
-    await messageOf(page, ids[0]).getByRole("button", { name: "Place below this message" }).click();
+    await checkAccessibility(page, "a place for a copy");
+    await messageById(page, ids[0]).getByRole("button", { name: "Place below this message" }).click();
     await page.getByText("Copied, with everything after it.").waitFor();
     await page.locator(".notice").getByRole("button", { name: "Go to branch" }).click();
-    await until(
-      async () => (await texts(page)).join("|").endsWith("To the north.|To the harbour.|Masts in the dusk."),
+    await waitUntil(
+      async () => (await messageTexts(page)).join("|").endsWith("To the north.|To the harbour.|Masts in the dusk."),
       "the copy is read",
     );
-    const copied = (await line(path)).find((node) => node.content === "To the harbour.");
+    const copied = (await readBranch(path)).find((node) => node.content === "To the harbour.");
     assert.equal(copied.parentId, ids[0]);
     assert.equal(copied.metadata.provenance.nodeId, ids[2]);
     assert.equal((await nodeOf(path, ids[2])).parentId, ids[1], "the original stays");
     assert.equal(await page.getByText("Copied from elsewhere in this story.").count(), 1, "it is said once");
-    await check(page, "a copy");
-    await messageOf(page, copied.id).getByRole("button", { name: "Show the original" }).click();
+    await checkAccessibility(page, "a copy");
+    await messageById(page, copied.id).getByRole("button", { name: "Show the original" }).click();
     await page.getByText("You are viewing another branch.").waitFor();
-    await messageOf(page, ids[2]).waitFor();
+    await messageById(page, ids[2]).waitFor();
     await close();
   });
 
   test("domain 2.10: a piece of the stash is copied into another story, by keys, and what the world becomes there is told", async () => {
-    const { path, ids } = await grown();
+    const { path, ids } = await seedBranch();
     await set(path, ids[3], "/lamp", "lit");
     await edit(path, { op: "prune", nodeId: ids[2] });
-    const other = await newStory({ title: "Over the ice" });
-    const { page, close } = await open(path);
-    await chooseFromPage(page, "Stash");
+    const other = await createSession({ title: "Over the ice" });
+    const { page, close } = await openSession(path);
+    await chooseFromPageMenu(page, "Stash");
     await page
       .getByRole("dialog", { name: "Stash" })
       .getByRole("button", { name: "Put a copy below a message…" })
@@ -76,7 +76,7 @@ describe("copies", () => {
     await page.getByRole("button", { name: "In another story…" }).click();
     const dialog = page.getByRole("dialog", { name: "In another story…" });
     await dialog.getByRole("article", { name: "Over the ice" }).waitFor();
-    await check(page, "the other stories");
+    await checkAccessibility(page, "the other stories");
     await dialog.getByRole("article", { name: "Over the ice" }).getByRole("button", { name: "Choose" }).focus();
     await page.keyboard.press("Enter");
     await page.waitForURL(clotho.base + other);
@@ -85,29 +85,30 @@ describe("copies", () => {
     await page.keyboard.press("p");
     await page.getByText("Copied, with everything after it.").waitFor();
     await page.locator(".notice").getByRole("button", { name: "Go to branch" }).click();
-    await until(
-      async () => (await texts(page)).join("|") === "The map is not finished.|To the harbour.|Masts in the dusk.",
+    await waitUntil(
+      async () =>
+        (await messageTexts(page)).join("|") === "The map is not finished.|To the harbour.|Masts in the dusk.",
       "it is read there",
     );
-    const there = await line(other);
+    const there = await readBranch(other);
     assert.equal(there[1].metadata.provenance.nodeId, ids[2]);
     await page.getByText("Copied from another story.").waitFor();
-    assert.equal((await clotho.api("GET", `${chat(path)}/stash`)).items.length, 1, "the piece stays in the stash");
-    const head = (await session(other)).activeLeafId;
-    assert.equal((await clotho.api("GET", `${chat(other)}/node/${head}/world`)).world.vars.lamp, "lit");
+    assert.equal((await clotho.api("GET", `${chatPath(path)}/stash`)).items.length, 1, "the piece stays in the stash");
+    const head = (await readSession(other)).activeLeafId;
+    assert.equal((await clotho.api("GET", `${chatPath(other)}/node/${head}/world`)).world.vars.lamp, "lit");
     await close();
   });
 });
 
 describe("copies between rules", () => {
   test("domain 2.10: what the rules of another story leave out of a copy is told by its name", async () => {
-    const { path, ids } = await grown();
+    const { path, ids } = await seedBranch();
     await set(path, ids[3], "/keep", { hp: "many" });
-    const { page, close } = await reader(browser);
-    await bleed(page);
+    const { page, close } = await openPage(browser);
+    await playUntilHurt(page);
     const there = new URL(page.url()).pathname;
     await page.goto(clotho.base + path);
-    await choose(page, messageOf(page, ids[3]), "Copy, with everything after it");
+    await chooseFromMessageMenu(page, messageById(page, ids[3]), "Copy, with everything after it");
     await page.getByRole("button", { name: "In another story…" }).click();
     await page
       .getByRole("dialog", { name: "In another story…" })
@@ -129,24 +130,24 @@ describe("copies between rules", () => {
 
 describe("summaries", () => {
   test("S4-23 S4-30: a model drafts the summary of a run, the reader mends and takes it; it leads to the originals, and one undo takes it back", async () => {
-    const { path, ids, page, close } = await openGrown();
-    await choose(page, messageOf(page, ids[1]), "Summarise up to here");
+    const { path, ids, page, close } = await openSeededBranch();
+    await chooseFromMessageMenu(page, messageById(page, ids[1]), "Summarise up to here");
     const dialog = page.getByRole("dialog", { name: "Summarise" });
     await dialog.getByRole("combobox", { name: "From" }).selectOption(ids[0]);
     await dialog.getByText("2 messages").waitFor();
-    const held = model.hold(["They went ", "north."]);
+    const held = model.queueHeldReply(["They went ", "north."]);
     await dialog.getByRole("button", { name: "Generate summary" }).click();
     held.next();
     const field = dialog.getByRole("textbox", { name: "Summary" });
-    await until(async () => (await field.inputValue()) === "They went ", "the first words are in the field");
+    await waitUntil(async () => (await field.inputValue()) === "They went ", "the first words are in the field");
     held.open();
     await dialog.getByRole("button", { name: "Generate summary" }).waitFor();
     assert.equal(await field.inputValue(), "They went north.");
-    await check(page, "a summary");
+    await checkAccessibility(page, "a summary");
     await field.fill("They went north, into the snow.");
     await dialog.getByRole("button", { name: "Save summary" }).click();
     await page.getByText("The summary is saved.").waitFor();
-    const summary = (await line(path)).find((node) => node.kind === "summary");
+    const summary = (await readBranch(path)).find((node) => node.kind === "summary");
     assert.deepEqual(summary.metadata.summarizedFrom, ids.slice(0, 2));
     assert.deepEqual(await Promise.all(ids.map(async (id) => (await nodeOf(path, id)).isEnabled)), [
       false,
@@ -154,60 +155,66 @@ describe("summaries", () => {
       true,
       true,
     ]);
-    const shown = messageOf(page, summary.id);
+    const shown = messageById(page, summary.id);
     await shown.getByText("It summarises 2 messages above it.").waitFor();
-    await check(page, "a summary in its place");
-    model.say(["Far."]);
-    await say(page, "How far?");
-    await until(async () => (await texts(page)).at(-1) === "Far.", "the reply came");
+    await checkAccessibility(page, "a summary in its place");
+    model.queueReply(["Far."]);
+    await sendMessage(page, "How far?");
+    await waitUntil(async () => (await messageTexts(page)).at(-1) === "Far.", "the reply came");
     const sent = JSON.stringify(model.requests.at(-1).messages);
     assert.match(sent, /They went north, into the snow/);
     assert.doesNotMatch(sent, /To the north\./);
     await shown.getByRole("button", { name: "Show the original" }).click();
-    await until(
+    await waitUntil(
       async () => page.evaluate((id) => document.activeElement?.getAttribute("data-node") === id, ids[0]),
       "the first original has the keyboard, and is folded away no longer",
     );
     await page.locator(".topbar").getByRole("button", { name: "Undo" }).click();
-    await until(async () => (await texts(page)).at(-1) === "Masts in the dusk.", "the message is taken back");
+    await waitUntil(
+      async () => (await messageTexts(page)).at(-1) === "Masts in the dusk.",
+      "the message is taken back",
+    );
     await page.locator(".topbar").getByRole("button", { name: "Undo" }).click();
-    await until(async () => (await page.locator(".message.disabled").count()) === 0, "and the summary in one step");
-    await until(async () => (await page.locator(".message.summary").count()) === 0, "it is gone");
+    await waitUntil(async () => (await page.locator(".message.disabled").count()) === 0, "and the summary in one step");
+    await waitUntil(async () => (await page.locator(".message.summary").count()) === 0, "it is gone");
     await close();
   });
 });
 
 describe("what a summary stands for", () => {
   test("S4-23 domain 2.12: it is one line that opens, by keys and for screen readers; what is looked for in it is found; another summary folds the first", async () => {
-    const { path, ids } = await grown();
+    const { path, ids } = await seedBranch();
     const {
       nodeIds: [summary],
     } = await edit(path, { op: "summarise", nodeIds: ids.slice(0, 2), content: "They went north." });
-    const { page, close } = await open(path);
+    const { page, close } = await openSession(path);
     const fold = (n) => page.getByRole("button", { name: `${n} messages, summarised` });
     const shown = (...wanted) =>
-      until(async () => (await texts(page)).slice(1).join("|") === wanted.join("|"), `the line is ${wanted.join("|")}`);
+      waitUntil(
+        async () => (await messageTexts(page)).slice(1).join("|") === wanted.join("|"),
+        `the line is ${wanted.join("|")}`,
+      );
     await fold(2).waitFor();
     await shown("They went north.", "To the harbour.", "Masts in the dusk.");
     assert.equal(await fold(2).getAttribute("aria-expanded"), "false");
-    await check(page, "a folded run");
-    await messageOf(page, summary).locator("article").focus();
+    await checkAccessibility(page, "a folded run");
+    await messageById(page, summary).locator("article").focus();
     await page.keyboard.press("ArrowUp");
     await page.keyboard.press("Enter");
     await shown("To the north.", "Snow.", "They went north.", "To the harbour.", "Masts in the dusk.");
     assert.equal(await fold(2).getAttribute("aria-expanded"), "true");
-    await check(page, "an open run");
+    await checkAccessibility(page, "an open run");
     await page.keyboard.press("ArrowDown");
-    await until(async () => (await focused(page)) === ids[0], "the keyboard goes into it");
+    await waitUntil(async () => (await focusedMessageId(page)) === ids[0], "the keyboard goes into it");
     await page.keyboard.press("x");
-    await messageOf(page, ids[0]).locator(".left-out").waitFor({ state: "detached" });
+    await messageById(page, ids[0]).locator(".left-out").waitFor({ state: "detached" });
     await page.getByRole("button", { name: "One message, summarised" }).click();
     await shown("To the north.", "They went north.", "To the harbour.", "Masts in the dusk.");
     await page.locator(".topbar").getByRole("button", { name: "Undo" }).click();
     await fold(2).waitFor();
     await shown("They went north.", "To the harbour.", "Masts in the dusk.");
     await page.goto(`${clotho.base}${path}/${ids[1]}`);
-    await until(async () => (await focused(page)) === ids[1], "a link leads into it");
+    await waitUntil(async () => (await focusedMessageId(page)) === ids[1], "a link leads into it");
     await page.goto(clotho.base + path);
     await edit(path, { op: "summarise", nodeIds: [summary, ids[2]], content: "North, then to the harbour." });
     await fold(4).waitFor();
@@ -219,16 +226,16 @@ describe("what a summary stands for", () => {
   });
 
   test("S4-23: what lies above a long one is loaded, although nothing is left to scroll", async () => {
-    const path = await newStory();
-    let parent = (await session(path)).activeLeafId;
+    const path = await createSession();
+    let parent = (await readSession(path)).activeLeafId;
     const ids = [];
     for (let i = 0; i < 70; i += 1)
       ids.push((parent = await write(path, parent, `Step ${i + 1}.`, i % 2 === 0 ? "user" : "assistant")));
     await edit(path, { op: "summarise", nodeIds: ids.slice(2), content: "Many steps." });
-    const { page, close } = await open(path);
+    const { page, close } = await openSession(path);
     await page.getByRole("button", { name: "68 messages, summarised" }).waitFor();
-    await until(
-      async () => (await texts(page)).join("|") === "The map is not finished.|Step 1.|Step 2.|Many steps.",
+    await waitUntil(
+      async () => (await messageTexts(page)).join("|") === "The map is not finished.|Step 1.|Step 2.|Many steps.",
       "the story is read from its beginning",
     );
     await close();
@@ -237,10 +244,10 @@ describe("what a summary stands for", () => {
 
 describe("many messages at once", () => {
   test("S4-20 S4-23: chosen by keys and by touch, all in between too; summarised, copied, muted", async () => {
-    const { path, ids, page, close } = await openGrown({ permissions: ["clipboard-read", "clipboard-write"] });
-    await messageOf(page, ids[0]).locator("article").focus();
+    const { path, ids, page, close } = await openSeededBranch({ permissions: ["clipboard-read", "clipboard-write"] });
+    await messageById(page, ids[0]).locator("article").focus();
     await page.keyboard.press("s");
-    await messageOf(page, ids[3]).locator("article").focus();
+    await messageById(page, ids[3]).locator("article").focus();
     await page.keyboard.press("s");
     await page.getByText("2 messages are selected.").waitFor();
     await page.getByRole("button", { name: "Select all in between" }).click();
@@ -251,9 +258,9 @@ describe("many messages at once", () => {
       await page.evaluate(() => navigator.clipboard.readText()),
       "You: To the north.\n\nRin: Snow.\n\nYou: To the harbour.\n\nRin: Masts in the dusk.",
     );
-    await messageOf(page, ids[1]).locator("article").focus();
+    await messageById(page, ids[1]).locator("article").focus();
     await page.keyboard.press("s");
-    await messageOf(page, ids[2]).locator("article").focus();
+    await messageById(page, ids[2]).locator("article").focus();
     await page.keyboard.press("s");
     await page.getByRole("button", { name: "Summarise", exact: true }).click();
     const dialog = page.getByRole("dialog", { name: "Summarise" });
@@ -264,7 +271,7 @@ describe("many messages at once", () => {
     await page.getByRole("button", { name: "2 messages, summarised" }).waitFor();
     await composer(page).waitFor();
     await close();
-    const phone = await reader(browser, {
+    const phone = await openPage(browser, {
       viewport: { width: 390, height: 844 },
       hasTouch: true,
       isMobile: true,
@@ -272,26 +279,26 @@ describe("many messages at once", () => {
     });
     await phone.page.goto(clotho.base + path);
     const touch = async (id) => {
-      await messageOf(phone.page, id).locator("article").tap();
-      await messageOf(phone.page, id).getByRole("checkbox").tap();
+      await messageById(phone.page, id).locator("article").tap();
+      await messageById(phone.page, id).getByRole("checkbox").tap();
     };
-    await messageOf(phone.page, ids[0]).locator("article").tap();
-    await tool(messageOf(phone.page, ids[0]), "More").tap();
+    await messageById(phone.page, ids[0]).locator("article").tap();
+    await messageButton(messageById(phone.page, ids[0]), "More").tap();
     await phone.page.locator(".menu:popover-open").getByRole("button", { name: "Select messages" }).tap();
     await touch(ids[3]);
     await phone.page.getByRole("button", { name: "Select all in between" }).tap();
     await phone.page.getByText("5 messages are selected.").waitFor();
-    await check(phone.page, "choosing on a phone");
+    await checkAccessibility(phone.page, "choosing on a phone");
     await phone.page.getByRole("button", { name: "Include in prompt" }).tap();
-    await until(async () => (await line(path)).every((node) => node.isEnabled), "all are read again");
+    await waitUntil(async () => (await readBranch(path)).every((node) => node.isEnabled), "all are read again");
     await phone.page.locator(".fold").waitFor({ state: "detached" });
     await phone.close();
   });
 
   test("S4-20 S4-22: what several messages did stops counting in one step, the world follows, and undo counts it again", async () => {
-    const { page, close } = await reader(browser);
-    await bleed(page);
-    const hurt = await bar(page, HP);
+    const { page, close } = await openPage(browser);
+    await playUntilHurt(page);
+    const hurt = await barValue(page, HP);
     await page.locator(".message.last article").focus();
     await page.keyboard.press("s");
     await page.getByRole("button", { name: "Ignore their state changes" }).click();
@@ -300,22 +307,22 @@ describe("many messages at once", () => {
       .locator(".notice")
       .getByText(/Hit points/)
       .waitFor();
-    await until(async () => (await bar(page, HP)) === 20, "the wound is gone");
+    await waitUntil(async () => (await barValue(page, HP)) === 20, "the wound is gone");
     await page.locator(".notice").getByRole("button", { name: "Undo" }).click();
-    await until(async () => (await bar(page, HP)) === hurt, "the wound is back");
+    await waitUntil(async () => (await barValue(page, HP)) === hurt, "the wound is back");
     await close();
   });
 });
 
 describe("the original of a copy", () => {
   test("domain 2.10 2.16: when it was thrown away for good, the copy says so, and the reader stays where they are", async () => {
-    const { path, ids } = await grown();
+    const { path, ids } = await seedBranch();
     await edit(path, { op: "graft", nodeId: ids[2], targetId: ids[0], mode: "copy" });
     await edit(path, { op: "purge", nodeId: ids[1], confirm: true });
     const top = (await nodeOf(path, ids[0])).childrenIds[0];
-    await clotho.api("PUT", `${chat(path)}/active_leaf`, { nodeId: top });
-    const { page, close } = await open(path, { expected: REFUSED });
-    await messageOf(page, top).getByRole("button", { name: "Show the original" }).click();
+    await clotho.api("PUT", `${chatPath(path)}/active_leaf`, { nodeId: top });
+    const { page, close } = await openSession(path, { expected: LOAD_ERROR });
+    await messageById(page, top).getByRole("button", { name: "Show the original" }).click();
     await page.getByText("The original was deleted permanently.").waitFor();
     assert.equal(new URL(page.url()).pathname, path);
     assert.equal(await page.locator(".peek").count(), 0);
@@ -326,10 +333,10 @@ describe("the original of a copy", () => {
 describe("merges", () => {
   /** Two timelines from the second message on; each did something to the lamp, one to the rope too. */
   async function parted() {
-    const { path, ids } = await grown();
+    const { path, ids } = await seedBranch();
     const { node: there } = await set(path, ids[3], "/lamp", "broken");
     await set(path, there.id, "/rope", 2);
-    const theirs = (await session(path)).activeLeafId;
+    const theirs = (await readSession(path)).activeLeafId;
     const hills = await write(path, ids[1], "To the hills.");
     const { node: here } = await set(path, hills, "/lamp", "lit");
     return { path, ids, theirs, hills, ours: here.id };
@@ -337,8 +344,8 @@ describe("merges", () => {
 
   test("S4-59 C9: what happened on another timeline is brought over, a conflict is settled by the reader, and the way back is shown", async () => {
     const { path, ids, theirs } = await parted();
-    const { page, close } = await open(path, { expected: REFUSED });
-    await chooseFromPage(page, "Branches");
+    const { page, close } = await openSession(path, { expected: LOAD_ERROR });
+    await chooseFromPageMenu(page, "Branches");
     await page.getByRole("checkbox", { name: "Compare “Masts in the dusk.”" }).check();
     await page.getByRole("dialog", { name: "Branches" }).getByRole("button", { name: "Merge" }).click();
     const dialog = page.getByRole("dialog", { name: "Merge" });
@@ -350,7 +357,7 @@ describe("merges", () => {
     const lamp = dialog.getByRole("group", { name: "Lamp" });
     await lamp.getByText("This branch: Lit").waitFor();
     await lamp.getByText("Other branch: Broken").waitFor();
-    await check(page, "a merge");
+    await checkAccessibility(page, "a merge");
     await lamp.getByRole("radio", { name: /Other branch/ }).check();
     await take.click();
     await page.getByText("The branch is merged.").waitFor();
@@ -358,21 +365,21 @@ describe("merges", () => {
       .locator(".notice")
       .getByText(/Lamp Lit → Broken/)
       .waitFor();
-    const head = await nodeOf(path, (await session(path)).activeLeafId);
+    const head = await nodeOf(path, (await readSession(path)).activeLeafId);
     assert.equal(head.kind, "merge");
     assert.equal(head.metadata.mergedFrom, theirs);
-    const { vars } = (await clotho.api("GET", `${chat(path)}/node/${head.id}/world`)).world;
+    const { vars } = (await clotho.api("GET", `${chatPath(path)}/node/${head.id}/world`)).world;
     assert.deepEqual([vars.lamp, vars.rope], ["broken", 2]);
-    await check(page, "what was brought over");
-    await messageOf(page, head.id).getByRole("button", { name: "Show the original" }).click();
+    await checkAccessibility(page, "what was brought over");
+    await messageById(page, head.id).getByRole("button", { name: "Show the original" }).click();
     await page.getByText("You are viewing another branch.").waitFor();
-    await until(async () => (await texts(page)).at(-1) === "Masts in the dusk.", "it is the other one");
+    await waitUntil(async () => (await messageTexts(page)).at(-1) === "Masts in the dusk.", "it is the other one");
     await close();
   });
 
   test("S4-59 C9: some messages come along as copies, with a value of the reader's own, from a timeline that is looked at", async () => {
     const { path, ids, theirs } = await parted();
-    const { page, close } = await reader(browser, { expected: REFUSED, colorScheme: "dark" });
+    const { page, close } = await openPage(browser, { expected: LOAD_ERROR, colorScheme: "dark" });
     await page.goto(`${clotho.base}${path}/${theirs}`);
     await page.locator(".peek").getByRole("button", { name: "Merge" }).click();
     const dialog = page.getByRole("dialog", { name: "Merge" });
@@ -381,19 +388,21 @@ describe("merges", () => {
     await take.click();
     await dialog.getByRole("group", { name: "Lamp" }).waitFor();
     await take.click();
-    await until(
-      async () => (await texts(page)).at(-1) === "Masts in the dusk." && (await texts(page)).includes("To the hills."),
+    await waitUntil(
+      async () =>
+        (await messageTexts(page)).at(-1) === "Masts in the dusk." &&
+        (await messageTexts(page)).includes("To the hills."),
       "the copy ends the line",
     );
-    const nodes = await line(path);
+    const nodes = await readBranch(path);
     assert.equal(nodes.at(-1).metadata.provenance.nodeId, ids[3]);
-    const end = (await session(path)).activeLeafId;
-    const { vars } = (await clotho.api("GET", `${chat(path)}/node/${end}/world`)).world;
+    const end = (await readSession(path)).activeLeafId;
+    const { vars } = (await clotho.api("GET", `${chatPath(path)}/node/${end}/world`)).world;
     assert.deepEqual([vars.lamp, vars.rope], ["lit", 2], "the changes by hand after it came along");
     assert.equal(await page.getByText("Merged from another branch.").count(), 1);
     await close();
     const second = await parted();
-    const again = await reader(browser, { expected: REFUSED });
+    const again = await openPage(browser, { expected: LOAD_ERROR });
     await again.page.goto(`${clotho.base}${second.path}/${second.theirs}`);
     await again.page.locator(".peek").getByRole("button", { name: "Merge" }).click();
     const other = again.page.getByRole("dialog", { name: "Merge" });
@@ -403,8 +412,8 @@ describe("merges", () => {
     await other.getByRole("textbox", { name: "Another value of Lamp" }).fill("dim");
     await again.page.keyboard.press("Enter");
     await again.page.getByText("The branch is merged.").waitFor();
-    const head = (await session(second.path)).activeLeafId;
-    assert.equal((await clotho.api("GET", `${chat(second.path)}/node/${head}/world`)).world.vars.lamp, "dim");
+    const head = (await readSession(second.path)).activeLeafId;
+    assert.equal((await clotho.api("GET", `${chatPath(second.path)}/node/${head}/world`)).world.vars.lamp, "dim");
     await again.close();
   });
 });
@@ -412,18 +421,20 @@ describe("merges", () => {
 describe("what both timelines changed", () => {
   const HIT_POINTS = "/combat/hp";
   const add = (path, id, value, why) =>
-    clotho.api("POST", `${chat(path)}/node/${id}/world`, { operations: [{ op: "add", path: HIT_POINTS, value, why }] });
+    clotho.api("POST", `${chatPath(path)}/node/${id}/world`, {
+      operations: [{ op: "add", path: HIT_POINTS, value, why }],
+    });
 
   test("S4-59: a value of one's own is held to the schema as in the world, and a value that was set by hand says so", async () => {
-    const path = await newStory({ plugins: [{ id: "combat" }] });
-    const start = (await session(path)).activeLeafId;
+    const path = await createSession({ plugins: [{ id: "combat" }] });
+    const start = (await readSession(path)).activeLeafId;
     const there = await write(path, start, "To the marsh.");
     const { node: bitten } = await add(path, there, -3, "the gap in the causeway");
     await set(path, bitten.id, HIT_POINTS, 7);
-    const theirs = (await session(path)).activeLeafId;
+    const theirs = (await readSession(path)).activeLeafId;
     const here = await write(path, start, "To the hills.");
     await add(path, here, -5, "a fall");
-    const { page, close } = await reader(browser, { expected: REFUSED });
+    const { page, close } = await openPage(browser, { expected: LOAD_ERROR });
     await page.goto(`${clotho.base}${path}/${theirs}`);
     await page.locator(".peek").getByRole("button", { name: "Merge" }).click();
     const dialog = page.getByRole("dialog", { name: "Merge" });
@@ -436,28 +447,31 @@ describe("what both timelines changed", () => {
     assert.match(await group.locator("label", { hasText: /^This branch:/ }).innerText(), /35\s*manually: a fall$/);
     await group.getByRole("radio", { name: "Another value" }).check();
     const own = group.getByRole("spinbutton", { name: "Another value of Hit points" });
-    await until(async () => own.evaluate((field) => field === document.activeElement), "the keyboard is in the field");
+    await waitUntil(
+      async () => own.evaluate((field) => field === document.activeElement),
+      "the keyboard is in the field",
+    );
     await own.fill("999");
     await take.click();
     await group.getByText("Enter a whole number from 0 to 40.").waitFor();
-    await check(page, "a value that does not fit");
+    await checkAccessibility(page, "a value that does not fit");
     await own.fill("21");
     await group.getByText("Enter a whole number from 0 to 40.").waitFor({ state: "detached" });
     await take.click();
     await page.getByText("The branch is merged.").waitFor();
-    const { activeLeafId } = await session(path);
-    assert.equal((await clotho.api("GET", `${chat(path)}/node/${activeLeafId}/world`)).world.vars.combat.hp, 21);
+    const { activeLeafId } = await readSession(path);
+    assert.equal((await clotho.api("GET", `${chatPath(path)}/node/${activeLeafId}/world`)).world.vars.combat.hp, 21);
     await close();
   });
 });
 
 describe("values over timelines", () => {
   test("domain 3.1: a timeline that begins with many words is named by whole ones, and a sign says that they go on", async () => {
-    const { path, ids } = await grown(
+    const { path, ids } = await seedBranch(
       "Masts in the dusk, and beyond them the breakwater where nobody had lit a lamp for years.",
     );
     await set(path, ids[3], "/rope", 5);
-    const { page, close } = await open(path);
+    const { page, close } = await openSession(path);
     await page.getByRole("button", { name: "Menu", exact: true }).click();
     const aligned = await page
       .locator(".menu:popover-open button")
@@ -477,18 +491,18 @@ describe("values over timelines", () => {
   });
 
   test("domain 3.1: a value is drawn along several timelines, told apart without colour, and stands as a table too", async () => {
-    const { path, ids } = await grown();
+    const { path, ids } = await seedBranch();
     await set(path, ids[1], "/rope", 5);
-    const first = (await session(path)).activeLeafId;
+    const first = (await readSession(path)).activeLeafId;
     const low = await write(path, first, "To the hills.");
     await set(path, low, "/rope", 2);
-    const left = (await session(path)).activeLeafId;
+    const left = (await readSession(path)).activeLeafId;
     const high = await write(path, first, "To the sea.");
     await set(path, high, "/rope", 9);
-    const head = (await session(path)).activeLeafId;
+    const head = (await readSession(path)).activeLeafId;
     assert.notEqual(left, head);
     for (const colorScheme of /** @type {const} */ (["light", "dark"])) {
-      const { page, close } = await open(path, { colorScheme });
+      const { page, close } = await openSession(path, { colorScheme });
       await page.getByRole("complementary").getByRole("button", { name: "Variable chart" }).click();
       const dialog = page.getByRole("dialog", { name: "Variable chart" });
       await dialog.getByRole("img", { name: /Rope/ }).waitFor();
@@ -518,9 +532,9 @@ describe("values over timelines", () => {
       await dialog.getByText("Show as table").click();
       const rows = await dialog.getByRole("row").allInnerTexts();
       assert.match(rows.at(-1) ?? "", /9\s+2/);
-      await check(page, `a plot, ${colorScheme}`);
+      await checkAccessibility(page, `a plot, ${colorScheme}`);
       await dialog.getByRole("checkbox", { name: /To the hills/ }).uncheck();
-      await until(
+      await waitUntil(
         async () => !(await dialog.getByRole("img").getAttribute("aria-label"))?.includes("Branch 2"),
         "it is taken out",
       );
@@ -542,13 +556,13 @@ const inks = (canvas, tone) =>
 
 describe("one line only", () => {
   test("S4-50: where only one line is shown, nothing of all this is offered, and what was made with it stays", async () => {
-    const { path, ids } = await grown();
+    const { path, ids } = await seedBranch();
     await set(path, ids[3], "/rope", 5);
     await edit(path, { op: "summarise", nodeIds: ids.slice(0, 2), content: "They went north." });
     await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { mode: "linear" });
-    const { page, close } = await open(path);
-    await until(async () => (await texts(page)).includes("They went north."), "the summary is read");
-    await messageOf(page, ids[2]).locator("article").focus();
+    const { page, close } = await openSession(path);
+    await waitUntil(async () => (await messageTexts(page)).includes("They went north."), "the summary is read");
+    await messageById(page, ids[2]).locator("article").focus();
     await page.keyboard.press("m");
     const menu = page.locator(".menu:popover-open");
     await menu.waitFor();

@@ -3,23 +3,23 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe, test as plainTest } from "node:test";
-import { reader, test, until } from "./support/browser.mjs";
-import { openTree, put, seen, tree } from "./support/overview.mjs";
+import { openPage, test, waitUntil } from "./support/browser.mjs";
+import { openTree, addMessage, waitUntilStill, treeElement } from "./support/tree-page.mjs";
 import {
-  bleed,
+  playUntilHurt,
   browser,
-  chat,
-  check,
-  choose,
+  chatPath,
+  checkAccessibility,
+  chooseFromMessageMenu,
   clotho,
-  last,
-  messageOf,
+  lastMessage,
+  messageById,
   model,
-  newStory,
-  say,
-  session,
-  use,
-} from "./support/stage.mjs";
+  createSession,
+  sendMessage,
+  readSession,
+  clickMessageButton,
+} from "./support/setup.mjs";
 import { pageOfModules } from "./support/typescript.mjs";
 
 // What opens here is called by the page's own modules, which the program has put together: they are served one by one.
@@ -94,7 +94,7 @@ async function look(page, where, within) {
   /** @type {string[]} */
   const wrong = [];
   const axe = (/** @type {string} */ how, /** @type {string[] | undefined} */ rules = undefined) =>
-    check(page, `${where}, ${how}`, { within, rules }).catch((error) =>
+    checkAccessibility(page, `${where}, ${how}`, { within, rules }).catch((error) =>
       wrong.push(...(error.actual ?? [String(error)])),
     );
   const edge = async (/** @type {string} */ how) =>
@@ -118,37 +118,40 @@ async function look(page, where, within) {
 
 /** Stories and shelves with something on them. */
 async function furnish() {
-  const path = await newStory({ plugins: [{ id: "combat" }] });
+  const path = await createSession({ plugins: [{ id: "combat" }] });
   const sid = path.replace("/s/", "");
-  const ids = [(await session(path)).activeLeafId];
+  const ids = [(await readSession(path)).activeLeafId];
   for (const text of [
     "To the north.",
     "Snow.",
     "To the harbour.",
     "She says, “**Masts** in the dusk.”\n\n* rope\n* oil\n\n> Nobody came.",
   ])
-    ids.push(await put(path, ids.at(-1), ids.length % 2 ? "user" : "assistant", text));
+    ids.push(await addMessage(path, ids.at(-1), ids.length % 2 ? "user" : "assistant", text));
   ids.shift();
-  const side = await put(path, ids[1], "user", "To the hills.");
-  const hills = await put(path, side, "assistant", "A path through thorns.");
-  const gulls = await put(path, ids[2], "assistant", "Gulls.");
-  model.say(["The blade finds you.\n\n[HP -7]"]);
-  const { generations } = await clotho.api("POST", `${chat(path)}/message`, {
+  const side = await addMessage(path, ids[1], "user", "To the hills.");
+  const hills = await addMessage(path, side, "assistant", "A path through thorns.");
+  const gulls = await addMessage(path, ids[2], "assistant", "Gulls.");
+  model.queueReply(["The blade finds you.\n\n[HP -7]"]);
+  const { generations } = await clotho.api("POST", `${chatPath(path)}/message`, {
     parentId: ids[3],
     content: "I lower my guard.",
     generate: true,
   });
   const reply = generations[0].id;
-  await until(async () => (await clotho.api("GET", `${chat(path)}/node/${reply}`)).status === "complete", "the reply");
-  const lost = await put(path, ids[1], "user", "Home again.");
-  await clotho.api("PUT", `${chat(path)}/tree/edit`, {
+  await waitUntil(
+    async () => (await clotho.api("GET", `${chatPath(path)}/node/${reply}`)).status === "complete",
+    "the reply",
+  );
+  const lost = await addMessage(path, ids[1], "user", "Home again.");
+  await clotho.api("PUT", `${chatPath(path)}/tree/edit`, {
     operations: [
       { op: "prune", nodeId: lost, name: "Home" },
       { op: "label", nodeId: hills, name: "The hills", following: true },
     ],
   });
-  await clotho.api("PUT", `${chat(path)}/active_leaf`, { nodeId: reply, exact: true });
-  const { characterIds } = await session(path);
+  await clotho.api("PUT", `${chatPath(path)}/active_leaf`, { nodeId: reply, exact: true });
+  const { characterIds } = await readSession(path);
   const lore = await clotho.api("POST", "/api/lorebooks", {
     name: "Tides",
     entries: [{ comment: "Ebb", key: ["tide"], content: "It turns at six." }],
@@ -178,7 +181,7 @@ async function furnish() {
       models: ["m"],
     }),
   ] = (await clotho.api("GET", "/api/providers")).items.filter(({ id }) => id === "house");
-  const gone = await newStory({ title: "Gone" });
+  const gone = await createSession({ title: "Gone" });
   await clotho.api("DELETE", gone.replace("/s/", "/api/sessions/"));
   const said = (/** @type {string} */ fate, /** @type {string} */ code, /** @type {string} */ message) => ({
     fate,
@@ -371,10 +374,10 @@ const PAGES = [
     page: "story",
     where: "a long story",
     go: async (page) => {
-      const path = await newStory();
-      let parent = (await session(path)).activeLeafId;
+      const path = await createSession();
+      let parent = (await readSession(path)).activeLeafId;
       for (let i = 0; i < 40; i += 1)
-        parent = await put(
+        parent = await addMessage(
           path,
           parent,
           i % 2 ? "assistant" : "user",
@@ -389,30 +392,30 @@ const PAGES = [
     page: "story",
     where: "a reply that is waited for",
     go: async (page) => {
-      model.hold(["Far away ", "there is a light."]);
-      await at(page, await newStory(), ".message.last");
-      await say(page, "What is there?");
-      await last(page).getByText("Waiting for the model").waitFor();
+      model.queueHeldReply(["Far away ", "there is a light."]);
+      await at(page, await createSession(), ".message.last");
+      await sendMessage(page, "What is there?");
+      await lastMessage(page).getByText("Waiting for the model").waitFor();
     },
   },
   {
     page: "story",
     where: "a reply that is being written",
     go: async (page) => {
-      const held = model.hold([{ reasoning: "A light, or none?" }, "Far away ", "there is a light."]);
-      await at(page, await newStory(), ".message.last");
-      await say(page, "What is there?");
+      const held = model.queueHeldReply([{ reasoning: "A light, or none?" }, "Far away ", "there is a light."]);
+      await at(page, await createSession(), ".message.last");
+      await sendMessage(page, "What is there?");
       held.next(2);
-      await last(page).locator(".live", { hasText: "Far away" }).waitFor();
+      await lastMessage(page).locator(".live", { hasText: "Far away" }).waitFor();
     },
   },
   {
     page: "story",
     where: "a reply that failed",
     go: async (page) => {
-      await at(page, await newStory({ model: "locked/m" }), ".message.last");
-      await say(page, "What is there?");
-      await last(page).locator(".failure").waitFor();
+      await at(page, await createSession({ model: "locked/m" }), ".message.last");
+      await sendMessage(page, "What is there?");
+      await lastMessage(page).locator(".failure").waitFor();
     },
   },
   {
@@ -441,18 +444,18 @@ const PAGES = [
     where: "marked messages",
     go: async (page, { path, ids: [deed, snow] }) => {
       const state = (/** @type {string} */ id, /** @type {object} */ change) =>
-        clotho.api("PUT", `${chat(path)}/node/${id}/state`, change);
+        clotho.api("PUT", `${chatPath(path)}/node/${id}/state`, change);
       await state(deed, { isEnabled: false });
       await state(snow, { effects: "muted", rating: 4 });
-      await messageOf(page, deed).locator(".left-out").waitFor();
-      await messageOf(page, snow).locator(".given-stars").waitFor();
+      await messageById(page, deed).locator(".left-out").waitFor();
+      await messageById(page, snow).locator(".given-stars").waitFor();
     },
   },
   {
     page: "story",
     where: "the menu of a message",
     go: async (page) => {
-      await last(page).locator("article").focus();
+      await lastMessage(page).locator("article").focus();
       await page.keyboard.press("m");
       await page.locator(".menu:popover-open").waitFor();
     },
@@ -462,7 +465,7 @@ const PAGES = [
     where: "a message that is edited",
     go: async (page) => {
       await page.keyboard.press("Escape");
-      await use(last(page), "Edit");
+      await clickMessageButton(lastMessage(page), "Edit");
       await page.locator(".edit textarea").waitFor();
     },
   },
@@ -472,7 +475,7 @@ const PAGES = [
     go: async (page, { ids }) => {
       await page.keyboard.press("Escape");
       await page.locator(".edit").waitFor({ state: "detached" });
-      await messageOf(page, ids[3]).locator(".count").click();
+      await messageById(page, ids[3]).locator(".count").click();
       await page.locator(".fan .option").nth(1).waitFor();
     },
   },
@@ -504,7 +507,7 @@ const PAGES = [
     where: "several messages that are chosen",
     go: async (page, { path }) => {
       await at(page, path, ".message.last");
-      await last(page).locator("article").focus();
+      await lastMessage(page).locator("article").focus();
       await page.keyboard.press("s");
       await page.locator(".chosen").waitFor();
     },
@@ -514,7 +517,7 @@ const PAGES = [
     where: "a place to move a message to",
     go: async (page, { path }) => {
       await at(page, path, ".message.last");
-      await choose(page, last(page), "Copy, with everything after it");
+      await chooseFromMessageMenu(page, lastMessage(page), "Copy, with everything after it");
       await page.locator(".is-moving .place").first().waitFor();
     },
   },
@@ -558,7 +561,7 @@ const PAGES = [
     go: async (page, { path, reply }) => {
       await at(page, path, ".message.last");
       await openTree(page);
-      await seen(page, reply);
+      await waitUntilStill(page, reply);
     },
   },
   {
@@ -566,7 +569,7 @@ const PAGES = [
     where: "the tree, all of it, and a message that is read",
     go: async (page) => {
       await page.getByRole("button", { name: "Fold other branches" }).click();
-      await tree(page).focus();
+      await treeElement(page).focus();
       await page.keyboard.press("Enter");
       await page.locator(".tree-message .prose").waitFor();
     },
@@ -575,7 +578,7 @@ const PAGES = [
     page: "story",
     where: "the menu of the tree",
     go: async (page) => {
-      await tree(page).focus();
+      await treeElement(page).focus();
       await page.keyboard.press("m");
       await page.locator(".menu:popover-open").waitFor();
     },
@@ -585,7 +588,7 @@ const PAGES = [
     where: "what is chosen on the tree",
     go: async (page) => {
       await page.keyboard.press("Escape");
-      await tree(page).focus();
+      await treeElement(page).focus();
       await page.keyboard.press("s");
       await page.locator(".tree-bar").waitFor();
     },
@@ -630,11 +633,11 @@ describe("everywhere", () => {
   });
 
   test("axe finds nothing and nothing hangs over the edge: pages and their states", async () => {
-    const { page, close } = await reader(browser, { expected: EXPECTED });
+    const { page, close } = await openPage(browser, { expected: EXPECTED });
     await at(page, "/", ".hero");
     await page.getByRole("button", { name: /New character/ }).waitFor();
     const wrong = await look(page, "the first run");
-    await bleed(page);
+    await playUntilHurt(page);
     await page.getByRole("note").waitFor();
     wrong.push(...(await look(page, "the adventure, with a hint")));
     const house = await furnish();
@@ -647,7 +650,7 @@ describe("everywhere", () => {
   }, 300_000);
 
   test("axe finds nothing and nothing hangs over the edge: dialogs", async () => {
-    const { page, close } = await reader(browser, { expected: EXPECTED });
+    const { page, close } = await openPage(browser, { expected: EXPECTED });
     const house = await furnish();
     /** @type {string[]} */
     const wrong = [];

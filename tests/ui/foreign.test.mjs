@@ -4,9 +4,9 @@ import { readFile, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { describe } from "node:test";
 import { packZip } from "../../static/src/lib/zip.ts";
-import { reader, test, until } from "./support/browser.mjs";
-import { files, folderOf, greeting, header, lines, said } from "./support/root.mjs";
-import { REFUSED, browser, check, clotho, own } from "./support/stage.mjs";
+import { openPage, test, waitUntil } from "./support/browser.mjs";
+import { sampleFiles, writeFolder, greeting, header, jsonLines, userMessage } from "./support/sillytavern-folder.mjs";
+import { LOAD_ERROR, browser, checkAccessibility, clotho, extraServers } from "./support/setup.mjs";
 import { startClotho } from "./support/server.mjs";
 
 const golden = (name) => readFile(new URL(`../fixtures/golden/${name}`, import.meta.url));
@@ -14,7 +14,7 @@ const golden = (name) => readFile(new URL(`../fixtures/golden/${name}`, import.m
 /** A server of its own: what comes in is counted. */
 async function house() {
   const server = await startClotho();
-  own.push(server);
+  extraServers.push(server);
   return server;
 }
 
@@ -48,14 +48,14 @@ async function archiveOf(all) {
 describe("years of another program", () => {
   test("S4-53, S0-05: a folder is looked at, brought in, reported and played on; a second time adds nothing", async () => {
     const server = await house();
-    const root = await folderOf(files());
-    const { page, close } = await reader(browser, { permissions: ["clipboard-read", "clipboard-write"] });
+    const root = await writeFolder(sampleFiles());
+    const { page, close } = await openPage(browser, { permissions: ["clipboard-read", "clipboard-write"] });
     await page.goto(server.base);
     await chooses(page, /^Import from SillyTavern/, root);
     const question = page.getByRole("dialog", { name: "Import from another program" });
     await question.getByText("34 files,").waitFor();
     await question.getByText("2 more files are not imported").waitFor();
-    await check(page, "the question before it comes in");
+    await checkAccessibility(page, "the question before it comes in");
     await question.getByRole("button", { name: "Preview only" }).click();
     const look = reportOf(page, "Import preview");
     await look.getByText(/^Would import: one character, .*32 stories, .* Nothing was saved\.$/).waitFor();
@@ -85,7 +85,7 @@ describe("years of another program", () => {
     await report.getByRole("region", { name: "Torn" }).getByText("Line 3:").waitFor();
     await report.getByText("2 files were not imported").waitFor();
     assert.equal(await report.getByRole("region", { name: "Ivo" }).count(), 0);
-    await check(page, "a long report");
+    await checkAccessibility(page, "a long report");
     await report.getByRole("button", { name: /^all/ }).click();
     await report.getByRole("combobox", { name: "Sort" }).selectOption({ label: "By message" });
     await report.getByText("1 regex script", { exact: false }).waitFor();
@@ -119,8 +119,8 @@ describe("years of another program", () => {
 
   test("S4-53: an archive is dropped, and the page that was loaded anew goes on waiting for it and has its report", async () => {
     const server = await house();
-    const archive = await archiveOf(files(3));
-    const { page, close } = await reader(browser);
+    const archive = await archiveOf(sampleFiles(3));
+    const { page, close } = await openPage(browser);
     await page.goto(server.base);
     await page.getByRole("button", { name: /^Import from SillyTavern/ }).waitFor();
     const running = { kind: "import", state: "running", done: 10, total: 100, result: null, error: null };
@@ -133,11 +133,11 @@ describe("years of another program", () => {
     const row = page.getByRole("list", { name: "Story imports" }).getByRole("listitem").filter({ hasText: "all.zip" });
     await row.getByText("reading").waitFor();
     await row.getByText("10 bytes of 100 bytes").waitFor();
-    await until(
+    await waitUntil(
       () => row.evaluate((li) => li.getBoundingClientRect().bottom <= innerHeight),
       "it is in view, wherever on the page it was dropped",
     );
-    await check(page, "an archive that is being read");
+    await checkAccessibility(page, "an archive that is being read");
     await page.reload();
     await row.getByText("reading").waitFor();
     isSlow = false;
@@ -166,7 +166,7 @@ describe("years of another program", () => {
 
   test("several files at once go where they belong", async () => {
     const server = await house();
-    const { page, close } = await reader(browser);
+    const { page, close } = await openPage(browser);
     await page.goto(server.base);
     await page.getByRole("button", { name: /^Import from SillyTavern/ }).waitFor();
     await drops(page, [
@@ -179,7 +179,7 @@ describe("years of another program", () => {
           persona_descriptions: { "a.png": { description: "Walks at night." } },
         }),
       },
-      { name: "Alone.jsonl", bytes: lines(header(), greeting, said("Who is there?", 1)) },
+      { name: "Alone.jsonl", bytes: jsonLines(header(), greeting, userMessage("Who is there?", 1)) },
       { name: "noise.zip", bytes: "This is no archive." },
     ]);
     const sent = [];
@@ -200,9 +200,9 @@ describe("years of another program", () => {
       .getByRole("region", { name: "noise.zip" })
       .getByText(/no archive/)
       .waitFor();
-    await until(async () => (await sessions(server)).some(({ title }) => title === "Alone"), "the chat is there");
+    await waitUntil(async () => (await sessions(server)).some(({ title }) => title === "Alone"), "the chat is there");
     const names = async (path) => (await server.api("GET", path)).items.map(({ name }) => name);
-    await until(
+    await waitUntil(
       async () =>
         (await names("/api/lorebooks")).length > 0 &&
         (await names("/api/personas")).includes("Wren") &&
@@ -229,12 +229,12 @@ describe("years of another program", () => {
 
   test("what is on its way is cancelled, in both places; what is nothing that is known is refused with what to do", async () => {
     const server = await house();
-    const { page, close } = await reader(browser, { expected: REFUSED });
+    const { page, close } = await openPage(browser, { expected: LOAD_ERROR });
     await page.goto(server.base);
     const chat = {
       name: "Alone.jsonl",
       mimeType: "application/octet-stream",
-      buffer: Buffer.from(lines(header(), greeting, said("Hello?", 1))),
+      buffer: Buffer.from(jsonLines(header(), greeting, userMessage("Hello?", 1))),
     };
     const begin = async () => {
       await chooses(page, "Import chats and archives", chat);
@@ -299,7 +299,7 @@ describe("years of another program", () => {
       of("session", "Two", "joined", "2 files are one story", { count: 2, names: ["a.jsonl", "b.jsonl"] }),
     ];
     const totals = { characters: 0, personas: 0, sessions: 3, messages: 12, chats: 3, unchanged: 0, skipped: 0 };
-    const { page, close } = await reader(browser, { locale: "zh-CN" });
+    const { page, close } = await openPage(browser, { locale: "zh-CN" });
     await page.route("**/api/jobs/*", (route) =>
       route.fulfill({
         json: {
@@ -316,7 +316,7 @@ describe("years of another program", () => {
     await chooses(page, "导入聊天和压缩包", {
       name: "all.jsonl",
       mimeType: "application/octet-stream",
-      buffer: Buffer.from(lines(header(), greeting)),
+      buffer: Buffer.from(jsonLines(header(), greeting)),
     });
     await page.getByRole("dialog").getByRole("button", { name: "导入" }).click();
     const report = page.getByRole("dialog", { name: "导入报告" });
@@ -349,7 +349,7 @@ describe("years of another program", () => {
       unchanged: 0,
       skipped: 5_000,
     };
-    const { page, close } = await reader(browser, {
+    const { page, close } = await openPage(browser, {
       locale: "zh-CN",
       viewport: { width: 390, height: 844 },
       hasTouch: true,
@@ -371,7 +371,7 @@ describe("years of another program", () => {
     await chooses(page, "导入聊天和压缩包", {
       name: "all.jsonl",
       mimeType: "application/octet-stream",
-      buffer: Buffer.from(lines(header(), greeting)),
+      buffer: Buffer.from(jsonLines(header(), greeting)),
     });
     await page.getByRole("dialog").getByRole("button", { name: "导入" }).tap();
     const report = page.getByRole("dialog", { name: "导入报告" });
@@ -382,7 +382,7 @@ describe("years of another program", () => {
     await report.getByRole("searchbox").fill("Chat 4999");
     await report.getByText("第 5001 行").waitFor();
     assert.equal(await report.getByRole("region").count(), 1);
-    await check(page, "a report on a phone");
+    await checkAccessibility(page, "a report on a phone");
     assert.ok(
       await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth),
       "nothing leads beyond the screen",

@@ -1,23 +1,32 @@
 // The page against the real server: the whole tree of a story, seen, walked by keys and heard read.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
-import { reader, test, until } from "./support/browser.mjs";
-import { at, forked, isAt, openTree, placeOf, put, seen, tree } from "./support/overview.mjs";
+import { openPage, test, waitUntil } from "./support/browser.mjs";
 import {
-  REFUSED,
+  cursorText,
+  seedFork,
+  waitForCursor,
+  openTree,
+  positionOf,
+  addMessage,
+  waitUntilStill,
+  treeElement,
+} from "./support/tree-page.mjs";
+import {
+  LOAD_ERROR,
   browser,
-  chat,
-  check,
+  chatPath,
+  checkAccessibility,
   clotho,
   composer,
-  last,
-  messageOf,
+  lastMessage,
+  messageById,
   model,
-  newStory,
-  open,
-  session,
-  texts,
-} from "./support/stage.mjs";
+  createSession,
+  openSession,
+  readSession,
+  messageTexts,
+} from "./support/setup.mjs";
 
 const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
 
@@ -26,27 +35,27 @@ const fold = (page) => page.getByRole("button", { name: "Fold other branches" })
 
 describe("the tree of a story", () => {
   test("S4-36 S4-13: opens from the header and by a key, folded to the line of the story, and what is folded says how much it is", async () => {
-    const { path, ids, side } = await forked();
-    const { page, close } = await open(path);
+    const { path, ids, side } = await seedFork();
+    const { page, close } = await openSession(path);
     const asked = [];
     page.on("request", (request) => asked.push(request.url()));
     await page.getByRole("button", { name: /^Story tree/ }).click();
-    await tree(page).waitFor();
+    await treeElement(page).waitFor();
     assert.ok(
       asked.some((url) => /\/overview\w*\.js$/.test(url)),
       "what draws it comes with the first use",
     );
     assert.ok(page.url().endsWith(`${path}/tree`));
     await page.getByText("7 messages · 2 folded").waitFor();
-    assert.equal(await placeOf(page, side[0]), null);
-    await isAt(page, "Masts in the dusk., current message");
-    await check(page, "the tree");
-    const badge = await seen(page, ids[1], true);
+    assert.equal(await positionOf(page, side[0]), null);
+    await waitForCursor(page, "Masts in the dusk., current message");
+    await checkAccessibility(page, "the tree");
+    const badge = await waitUntilStill(page, ids[1], true);
     await page.mouse.click(badge.x, badge.y);
-    await seen(page, side[1]);
-    const [here, there] = [await placeOf(page, ids[2]), await placeOf(page, side[0])];
+    await waitUntilStill(page, side[1]);
+    const [here, there] = [await positionOf(page, ids[2]), await positionOf(page, side[0])];
     assert.ok(there.x > here.x && there.y === here.y, "beside each other, the line of the story straight");
-    assert.equal((await placeOf(page, ids[3])).x, here.x);
+    assert.equal((await positionOf(page, ids[3])).x, here.x);
     await page.keyboard.press("Escape");
     await page.waitForURL((url) => url.pathname === path);
     await openTree(page);
@@ -56,54 +65,57 @@ describe("the tree of a story", () => {
   });
 
   test("a click reads a message beside it and moves nothing, a double click goes there", async () => {
-    const { path, ids, side } = await forked();
-    const { page, close } = await open(path);
+    const { path, ids, side } = await seedFork();
+    const { page, close } = await openSession(path);
     await openTree(page);
     await fold(page).click();
-    const there = await seen(page, side[1]);
+    const there = await waitUntilStill(page, side[1]);
     await page.mouse.click(there.x, there.y);
     await reads(page, "A path through thorns.");
-    assert.equal((await session(path)).activeLeafId, ids[3]);
-    await check(page, "a message that is read");
-    const now = await seen(page, side[1]);
+    assert.equal((await readSession(path)).activeLeafId, ids[3]);
+    await checkAccessibility(page, "a message that is read");
+    const now = await waitUntilStill(page, side[1]);
     await page.mouse.dblclick(now.x, now.y);
     await page.waitForURL((url) => url.pathname === path);
-    await until(async () => (await texts(page)).at(-1) === "A path through thorns.", "the story is there");
-    assert.equal((await session(path)).activeLeafId, side[1]);
+    await waitUntil(async () => (await messageTexts(page)).at(-1) === "A path through thorns.", "the story is there");
+    assert.equal((await readSession(path)).activeLeafId, side[1]);
     await openTree(page);
-    const first = await seen(page, ids[0]);
+    const first = await waitUntilStill(page, ids[0]);
     await page.mouse.click(first.x, first.y);
     await reads(page, "To the north.");
     await page.getByRole("button", { name: "Go to branch" }).click();
-    await until(async () => (await session(path)).activeLeafId === ids[0], "and by its button");
+    await waitUntil(async () => (await readSession(path)).activeLeafId === ids[0], "and by its button");
     await close();
   });
 
   test("S4-05: is walked by keys: along the line, between versions, folding, reading, its menu, and back", async () => {
-    const { path, ids } = await forked();
-    const { page, close } = await open(path);
+    const { path, ids } = await seedFork();
+    const { page, close } = await openSession(path);
     await openTree(page);
-    await until(() => tree(page).evaluate((box) => box === document.activeElement), "the tree has the keyboard");
+    await waitUntil(
+      () => treeElement(page).evaluate((box) => box === document.activeElement),
+      "the tree has the keyboard",
+    );
     await page.keyboard.press("Home");
-    await isAt(page, "Beginning");
+    await waitForCursor(page, "Beginning");
     for (const words of [
       "The map is not finished.",
       "You: To the north.",
       "Snow., current branch, 2 messages folded",
     ]) {
       await page.keyboard.press("ArrowDown");
-      await isAt(page, words);
+      await waitForCursor(page, words);
     }
-    const item = tree(page).getByRole("treeitem", { name: /^Snow/ });
+    const item = treeElement(page).getByRole("treeitem", { name: /^Snow/ });
     assert.equal(await item.getAttribute("aria-expanded"), "false");
     await page.keyboard.press("Space");
-    await until(async () => (await item.getAttribute("aria-expanded")) === "true", "it is open");
+    await waitUntil(async () => (await item.getAttribute("aria-expanded")) === "true", "it is open");
     await page.keyboard.press("ArrowDown");
-    await isAt(page, "You: To the harbour.");
+    await waitForCursor(page, "You: To the harbour.");
     await page.keyboard.press("ArrowRight");
-    await isAt(page, "You: To the hills.");
+    await waitForCursor(page, "You: To the hills.");
     assert.deepEqual(
-      await tree(page)
+      await treeElement(page)
         .getByRole("treeitem")
         .evaluateAll((all) => all.map((one) => `${one.getAttribute("aria-level")}: ${one.textContent}`)),
       [
@@ -115,37 +127,45 @@ describe("the tree of a story", () => {
     );
     await page.keyboard.press("Enter");
     await reads(page, "To the hills.");
-    await until(
+    await waitUntil(
       () => page.locator(".tree-message").evaluate((box) => box === document.activeElement),
       "what is read has the keyboard",
     );
     await page.keyboard.press("Escape");
-    await until(() => tree(page).evaluate((box) => box === document.activeElement), "the tree has it again");
+    await waitUntil(() => treeElement(page).evaluate((box) => box === document.activeElement), "the tree has it again");
     await page.keyboard.press("Shift+F10");
     await page.locator(".menu:popover-open").getByRole("button", { name: "Bookmark" }).click();
     await page.getByRole("dialog").getByRole("textbox").first().fill("Hills");
     await page.keyboard.press("Enter");
-    await isAt(page, "You: To the hills., Hills");
-    await until(() => page.evaluate(() => document.querySelector("dialog") === null), "the dialog is gone");
-    await tree(page).focus();
+    await waitForCursor(page, "You: To the hills., Hills");
+    await waitUntil(() => page.evaluate(() => document.querySelector("dialog") === null), "the dialog is gone");
+    await treeElement(page).focus();
     await page.keyboard.press("End");
-    await isAt(page, "Masts in the dusk.");
+    await waitForCursor(page, "Masts in the dusk.");
     await page.keyboard.press("ArrowUp");
     await page.keyboard.press("Control+Enter");
-    await until(async () => (await session(path)).activeLeafId === ids[2], "the story is where the keyboard was");
+    await waitUntil(
+      async () => (await readSession(path)).activeLeafId === ids[2],
+      "the story is where the keyboard was",
+    );
     await close();
   });
 
   test("S4-15: back leaves the chat as it was: what is typed, where it is scrolled to, and the keyboard in the field", async () => {
-    const path = await newStory();
-    let parentId = (await session(path)).activeLeafId;
+    const path = await createSession();
+    let parentId = (await readSession(path)).activeLeafId;
     for (let i = 0; i < 30; i += 1)
-      parentId = await put(path, parentId, i % 2 ? "assistant" : "user", `Step ${i}. ${"On and on. ".repeat(20)}`);
-    const { page, close } = await open(path);
+      parentId = await addMessage(
+        path,
+        parentId,
+        i % 2 ? "assistant" : "user",
+        `Step ${i}. ${"On and on. ".repeat(20)}`,
+      );
+    const { page, close } = await openSession(path);
     await composer(page).fill("A thought that is not sent");
-    await messageOf(page, parentId).waitFor();
+    await messageById(page, parentId).waitFor();
     await page.locator(".scroller").evaluate((box) => (box.scrollTop -= 700));
-    await until(async () => page.locator(".to-end").isVisible(), "it is scrolled up");
+    await waitUntil(async () => page.locator(".to-end").isVisible(), "it is scrolled up");
     const before = await page.locator(".scroller").evaluate((box) => box.scrollTop);
     await composer(page).focus();
     // The chat is not drawn anew: it is the very same one, beneath.
@@ -157,72 +177,75 @@ describe("the tree of a story", () => {
     assert.equal(await composer(page).inputValue(), "A thought that is not sent");
     assert.ok(Math.abs((await page.locator(".scroller").evaluate((box) => box.scrollTop)) - before) < 3);
     assert.ok(await page.locator(".scroller").evaluate((box) => box.isTheSame));
-    await until(() => composer(page).evaluate((box) => box === document.activeElement), "the field has the keyboard");
+    await waitUntil(
+      () => composer(page).evaluate((box) => box === document.activeElement),
+      "the field has the keyboard",
+    );
     await page.goForward();
-    await tree(page).waitFor();
+    await treeElement(page).waitFor();
     await page.getByRole("button", { name: "Back to the story" }).click();
     await composer(page).waitFor();
     await close();
   });
 
   test("S4-36: straight runs become one card that opens, and the choice of what is folded stays", async () => {
-    const path = await newStory();
-    let parentId = (await session(path)).activeLeafId;
+    const path = await createSession();
+    let parentId = (await readSession(path)).activeLeafId;
     const ids = [];
     for (let i = 0; i < 12; i += 1)
-      ids.push((parentId = await put(path, parentId, i % 2 ? "assistant" : "user", `Step ${i}.`)));
-    const { page, close } = await open(path);
+      ids.push((parentId = await addMessage(path, parentId, i % 2 ? "assistant" : "user", `Step ${i}.`)));
+    const { page, close } = await openSession(path);
     await openTree(page);
     await page.getByRole("button", { name: "Fold straight sections" }).click();
     await page.keyboard.press("Tab");
-    await tree(page).focus();
+    await treeElement(page).focus();
     await page.keyboard.press("ArrowUp");
-    await isAt(page, "12 messages");
+    await waitForCursor(page, "12 messages");
     await page.reload();
-    await tree(page).waitFor();
-    await until(
+    await treeElement(page).waitFor();
+    await waitUntil(
       async () =>
         page
           .getByRole("button", { name: "Fold straight sections" })
           .evaluate((one) => one.getAttribute("aria-pressed") === "true"),
       "it is as it was",
     );
-    const run = await seen(page, ids[4]);
+    const run = await waitUntilStill(page, ids[4]);
     await page.mouse.click(run.x, run.y);
-    await tree(page).focus();
+    await treeElement(page).focus();
     await page.keyboard.press("End");
     await page.keyboard.press("ArrowUp");
-    await isAt(page, "You: Step 10.");
+    await waitForCursor(page, "You: Step 10.");
     await close();
   });
 
   test("S4-33: follows the story: a reply that is written is marked until it is there, and what is left out is said to be", async () => {
-    const { path, ids } = await forked();
-    const { page, close } = await open(path, { reducedMotion: "no-preference" });
+    const { path, ids } = await seedFork();
+    const { page, close } = await openSession(path, { reducedMotion: "no-preference" });
     await openTree(page);
-    const held = model.hold(["A gull.", " It cries."]);
-    const { generations } = await clotho.api("POST", `${chat(path)}/message`, {
+    const held = model.queueHeldReply(["A gull.", " It cries."]);
+    const { generations } = await clotho.api("POST", `${chatPath(path)}/message`, {
       parentId: ids[3],
       content: "I listen.",
       generate: true,
     });
-    await isAt(page, "You: I listen., current message");
+    await waitForCursor(page, "You: I listen., current message");
     await fold(page).click();
-    await tree(page)
+    await treeElement(page)
       .getByRole("treeitem", { name: /being written/ })
       .waitFor();
-    await tree(page).focus();
+    await treeElement(page).focus();
     await page.keyboard.press("ArrowDown");
-    await isAt(page, "being written");
+    await waitForCursor(page, "being written");
     const frames = () => page.locator("tree-canvas").evaluate((canvas) => canvas.frames);
     const some = await frames();
-    await until(async () => (await frames()) > some + 3, "it moves while it is written");
+    await waitUntil(async () => (await frames()) > some + 3, "it moves while it is written");
     held.open();
-    await isAt(page, "A gull. It cries., current message");
-    await clotho.api("PUT", `${chat(path)}/node/${ids[1]}/state`, { isEnabled: false });
+    await waitForCursor(page, "A gull. It cries., current message");
+    await clotho.api("PUT", `${chatPath(path)}/node/${ids[1]}/state`, { isEnabled: false });
     await page.keyboard.press("Home");
     for (let i = 0; i < 3; i += 1) await page.keyboard.press("ArrowDown");
-    await isAt(page, "excluded from prompt");
+    await waitForCursor(page, "excluded from prompt");
     assert.ok(generations.length > 0);
     // Nothing changes now: nothing is drawn.
     const still = () =>
@@ -234,7 +257,7 @@ describe("the tree of a story", () => {
             ),
           ),
       );
-    await until(async () => {
+    await waitUntil(async () => {
       const before = await still();
       return before === (await still());
     }, "it is quiet");
@@ -243,14 +266,14 @@ describe("the tree of a story", () => {
 
   test("S4-33: what is being written breathes, and is marked but still for who wants less motion, in the chat as on the tree", async () => {
     for (const reducedMotion of ["no-preference", "reduce"]) {
-      const { path, ids } = await forked();
-      const { page, close } = await open(path, { reducedMotion });
-      const held = model.hold(["A gull.", " It cries."]);
-      await clotho.api("POST", `${chat(path)}/message`, { parentId: ids[3], content: "I listen.", generate: true });
+      const { path, ids } = await seedFork();
+      const { page, close } = await openSession(path, { reducedMotion });
+      const held = model.queueHeldReply(["A gull.", " It cries."]);
+      await clotho.api("POST", `${chatPath(path)}/message`, { parentId: ids[3], content: "I listen.", generate: true });
       await page.locator('.message.generating article[aria-busy="true"]').waitFor();
       await openTree(page);
       await fold(page).click();
-      await tree(page)
+      await treeElement(page)
         .getByRole("treeitem", { name: /being written/ })
         .waitFor();
       // Two pictures of the same card, of which the second is drawn because something wants it, or never.
@@ -267,52 +290,53 @@ describe("the tree of a story", () => {
         const before = await frames();
         return before === (await frames());
       };
-      if (reducedMotion === "reduce") await until(isStill, "it is still");
+      if (reducedMotion === "reduce") await waitUntil(isStill, "it is still");
       else {
         const some = await frames();
-        await until(async () => (await frames()) > some + 5, "it breathes");
+        await waitUntil(async () => (await frames()) > some + 5, "it breathes");
         const picture = () =>
           page
             .locator("tree-canvas canvas")
             .first()
             .evaluate((canvas) => canvas.toDataURL());
         const one = await picture();
-        await until(async () => (await picture()) !== one, "and is seen to");
+        await waitUntil(async () => (await picture()) !== one, "and is seen to");
       }
       held.open();
-      await isAt(page, "A gull. It cries., current message");
+      await waitForCursor(page, "A gull. It cries., current message");
       await close();
     }
   });
 
   test("S4-48: what another tab does to the tree is seen at once, and a new state without reading the whole tree again", async () => {
-    const { path, ids, side } = await forked();
-    const { page, close } = await open(path);
+    const { path, ids, side } = await seedFork();
+    const { page, close } = await openSession(path);
     // A window of its own: what lies behind another tab is drawn when the browser finds the time.
-    const { page: other, close: closeOther } = await reader(browser);
+    const { page: other, close: closeOther } = await openPage(browser);
     await other.goto(`${clotho.base}${path}/tree`);
     await openTree(page);
-    for (const tab of [page, other]) await isAt(tab, "Masts in the dusk., current message");
+    for (const tab of [page, other]) await waitForCursor(tab, "Masts in the dusk., current message");
     const asked = [];
     other.on("request", (request) => request.url().includes("shape=skeleton") && asked.push(request.url()));
-    const place = await seen(page, ids[3]);
+    const place = await waitUntilStill(page, ids[3]);
     await page.mouse.click(place.x, place.y, { button: "right" });
     await page.locator(".menu:popover-open").getByRole("button", { name: "Exclude from prompt" }).click();
-    for (const tab of [page, other]) await isAt(tab, "Masts in the dusk., current message, excluded from prompt");
+    for (const tab of [page, other])
+      await waitForCursor(tab, "Masts in the dusk., current message, excluded from prompt");
     await page.keyboard.press("Control+z");
-    await until(async () => !(await at(other)).includes("excluded from prompt"), "it is back");
+    await waitUntil(async () => !(await cursorText(other)).includes("excluded from prompt"), "it is back");
     const before = asked.length;
-    await clotho.api("PUT", `${chat(path)}/node/${ids[3]}/state`, { isEnabled: false });
-    await isAt(other, "excluded from prompt");
+    await clotho.api("PUT", `${chatPath(path)}/node/${ids[3]}/state`, { isEnabled: false });
+    await waitForCursor(other, "excluded from prompt");
     assert.equal(asked.length, before, "the frame said it all");
     await fold(other).click();
-    await seen(other, side[1]);
-    const added = await put(path, side[1], "user", "Through them.");
-    await seen(other, added);
-    await clotho.api("PUT", `${chat(path)}/tree/edit`, { operations: [{ op: "prune", nodeId: side[0] }] });
-    await until(async () => (await placeOf(other, side[1])) === null, "what is cut away goes");
+    await waitUntilStill(other, side[1]);
+    const added = await addMessage(path, side[1], "user", "Through them.");
+    await waitUntilStill(other, added);
+    await clotho.api("PUT", `${chatPath(path)}/tree/edit`, { operations: [{ op: "prune", nodeId: side[0] }] });
+    await waitUntil(async () => (await positionOf(other, side[1])) === null, "what is cut away goes");
     for (const tab of [page, other]) {
-      await isAt(tab, "current message");
+      await waitForCursor(tab, "current message");
       assert.equal(await tab.locator(".notice.error").count(), 0);
     }
     await closeOther();
@@ -320,20 +344,20 @@ describe("the tree of a story", () => {
   });
 
   test("S4-37: pans by the wheel and by dragging, zooms by keys and by Ctrl and the wheel, and comes back to where the story is", async () => {
-    const { path, ids } = await forked();
-    const { page, close } = await open(path);
+    const { path, ids } = await seedFork();
+    const { page, close } = await openSession(path);
     await openTree(page);
-    const from = await seen(page, ids[3]);
+    const from = await waitUntilStill(page, ids[3]);
     await page.mouse.move(from.x + 150, from.y);
     await page.mouse.wheel(0, -60);
-    await until(async () => (await placeOf(page, ids[3])).y === from.y + 60, "it has moved down");
+    await waitUntil(async () => (await positionOf(page, ids[3])).y === from.y + 60, "it has moved down");
     await page.mouse.down();
     await page.mouse.move(from.x + 100, from.y - 40, { steps: 4 });
     await page.mouse.up();
-    await until(async () => Math.abs((await placeOf(page, ids[3])).x - (from.x - 50)) < 1, "it has moved left");
+    await waitUntil(async () => Math.abs((await positionOf(page, ids[3])).x - (from.x - 50)) < 1, "it has moved left");
     assert.equal(await page.locator(".tree-message").count(), 0, "dragging reads nothing");
     const zoom = () => page.locator("tree-canvas").evaluate((canvas) => canvas.camera.zoom);
-    await tree(page).focus();
+    await treeElement(page).focus();
     await page.keyboard.press("-");
     await page.keyboard.press("-");
     assert.ok((await zoom()) < 0.7);
@@ -342,38 +366,38 @@ describe("the tree of a story", () => {
     await page.keyboard.down("Control");
     await page.mouse.wheel(0, -50);
     await page.keyboard.up("Control");
-    await until(async () => (await zoom()) > before, "it is larger");
+    await waitUntil(async () => (await zoom()) > before, "it is larger");
     await page.keyboard.press("0");
-    assert.ok((await placeOf(page, ids[0])).y > 0 && (await placeOf(page, ids[3])).y < 860);
+    assert.ok((await positionOf(page, ids[0])).y > 0 && (await positionOf(page, ids[3])).y < 860);
     await page.getByRole("button", { name: "Go to current message" }).click();
-    await until(async () => Math.abs((await placeOf(page, ids[3])).x - from.x) < 1, "it is where it was");
+    await waitUntil(async () => Math.abs((await positionOf(page, ids[3])).x - from.x) < 1, "it is where it was");
     await close();
   });
 
   test("fits a phone, where the text comes from below, and speaks Chinese", async () => {
-    const { path, ids } = await forked();
-    const { page, close } = await open(path, { ...PHONE, locale: "zh-CN" });
+    const { path, ids } = await seedFork();
+    const { page, close } = await openSession(path, { ...PHONE, locale: "zh-CN" });
     await page.getByRole("button", { name: /^故事树/ }).click();
     await page.getByRole("tree", { name: "故事里的所有消息" }).waitFor();
-    const there = await seen(page, ids[2]);
+    const there = await waitUntilStill(page, ids[2]);
     await page.touchscreen.tap(there.x, there.y);
     await reads(page, "To the harbour.");
     assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "nothing sticks out");
-    await check(page, "the tree on a phone");
+    await checkAccessibility(page, "the tree on a phone");
     const box = await page.locator(".tree-beside").boundingBox();
     assert.ok(box && box.y > 300 && box.height < 420, "the tree stays in view");
     await page.getByRole("button", { name: "图例" }).click();
     await page.getByText("收起的消息数").waitFor();
     await page.getByRole("navigation").getByRole("button", { name: "故事", exact: true }).click();
     await page.waitForURL((url) => url.pathname === path);
-    await last(page).waitFor();
+    await lastMessage(page).waitFor();
     await close();
   });
 
   test("a story of one line has none, and one that is gone says so", async () => {
-    const { path } = await forked();
+    const { path } = await seedFork();
     await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { mode: "linear" });
-    const { page, close } = await open(path, { expected: REFUSED });
+    const { page, close } = await openSession(path, { expected: LOAD_ERROR });
     assert.equal(await page.getByRole("button", { name: /^Story tree/ }).count(), 0);
     await page.goto(`${clotho.base}${path}/tree`);
     await page.waitForURL((url) => url.pathname === path);

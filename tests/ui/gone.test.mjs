@@ -1,40 +1,43 @@
 // The page against the real server: what was thrown away for good is nowhere on screen and nowhere in the browser, in any tab.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
-import { test, until } from "./support/browser.mjs";
+import { test, waitUntil } from "./support/browser.mjs";
 import {
-  REFUSED,
-  chat,
-  choose,
+  LOAD_ERROR,
+  chatPath,
+  chooseFromMessageMenu,
   clotho,
   composer,
-  last,
-  line,
-  messageOf,
+  lastMessage,
+  readBranch,
+  messageById,
   model,
-  newStory,
-  open,
-  openGrown,
-  say,
-  replyIsThere,
-  session,
-  texts,
-  use,
-} from "./support/stage.mjs";
+  createSession,
+  openSession,
+  openSeededBranch,
+  sendMessage,
+  waitForReply,
+  readSession,
+  messageTexts,
+  clickMessageButton,
+} from "./support/setup.mjs";
 
-const edit = (path, ...operations) => clotho.api("PUT", `${chat(path)}/tree/edit`, { operations });
+const edit = (path, ...operations) => clotho.api("PUT", `${chatPath(path)}/tree/edit`, { operations });
 const purge = (path, nodeId) => edit(path, { op: "purge", nodeId, confirm: true });
 const stored = (page) => page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }]));
 /** All that the page holds, folded or hidden as it may be. @param {import("playwright-core").Page} page */
 const held = (page) => page.evaluate(() => document.body.innerHTML);
 const isFree = (page, word) =>
-  until(async () => !(await held(page)).includes(word), `nothing on the page says ${word}`);
+  waitUntil(async () => !(await held(page)).includes(word), `nothing on the page says ${word}`);
 
 describe("what was thrown away for good", () => {
   test("S0-56 domain 2.16: an open search and an open comparison let go of it at once", async () => {
-    const { path, ids, page, close } = await openGrown({ expected: REFUSED }, "Masts with marzipan.");
-    const { node } = await clotho.api("POST", `${chat(path)}/message`, { parentId: ids[1], content: "To the hills." });
-    await messageOf(page, node.id).waitFor();
+    const { path, ids, page, close } = await openSeededBranch({ expected: LOAD_ERROR }, "Masts with marzipan.");
+    const { node } = await clotho.api("POST", `${chatPath(path)}/message`, {
+      parentId: ids[1],
+      content: "To the hills.",
+    });
+    await messageById(page, node.id).waitFor();
     await page.keyboard.press("Control+k");
     await page.getByRole("combobox").fill("marzipan");
     await page.getByRole("option").first().waitFor();
@@ -58,23 +61,23 @@ describe("what was thrown away for good", () => {
   });
 
   test("S0-56 domain 2.16: an open Why? and the line that is read out let go of it at once", async () => {
-    const path = await newStory();
-    const { page, close } = await open(path, { expected: REFUSED });
-    model.say(["A secret marzipan."]);
-    await say(page, "Tell me of truffles.");
-    await replyIsThere(page);
-    await until(
+    const path = await createSession();
+    const { page, close } = await openSession(path, { expected: LOAD_ERROR });
+    model.queueReply(["A secret marzipan."]);
+    await sendMessage(page, "Tell me of truffles.");
+    await waitForReply(page);
+    await waitUntil(
       async () => ((await page.locator("p[aria-live]").textContent()) ?? "").includes("marzipan"),
       "the reply is read out",
     );
-    model.say(["As you wish."]);
-    await say(page, "Go on.");
-    await last(page).getByText("As you wish.").waitFor();
-    await replyIsThere(page);
-    await last(page).locator("article").focus();
+    model.queueReply(["As you wish."]);
+    await sendMessage(page, "Go on.");
+    await lastMessage(page).getByText("As you wish.").waitFor();
+    await waitForReply(page);
+    await lastMessage(page).locator("article").focus();
     await page.keyboard.press("w");
     await page.locator("dialog .sent pre").getByText("A secret marzipan.").waitFor({ state: "attached" });
-    const gone = (await line(path)).find(({ content }) => content === "Tell me of truffles.");
+    const gone = (await readBranch(path)).find(({ content }) => content === "Tell me of truffles.");
     await purge(path, gone.id);
     await isFree(page, "marzipan");
     await isFree(page, "truffles");
@@ -83,13 +86,16 @@ describe("what was thrown away for good", () => {
   });
 
   test("S0-56: who looks at a timeline that is thrown away elsewhere is led back to the story", async () => {
-    const { path, ids, page, close } = await openGrown({ expected: REFUSED }, "Masts with marzipan.");
-    await clotho.api("POST", `${chat(path)}/message`, { parentId: ids[1], content: "To the hills." });
-    await until(async () => (await texts(page)).at(-1) === "To the hills.", "the story has gone another way");
+    const { path, ids, page, close } = await openSeededBranch({ expected: LOAD_ERROR }, "Masts with marzipan.");
+    await clotho.api("POST", `${chatPath(path)}/message`, { parentId: ids[1], content: "To the hills." });
+    await waitUntil(
+      async () => (await messageTexts(page)).at(-1) === "To the hills.",
+      "the story has gone another way",
+    );
     await page.goto(`${clotho.base}${path}/${ids[3]}`);
     await page.getByText("You are viewing another branch.").waitFor();
     await purge(path, ids[2]);
-    await until(async () => (await texts(page)).at(-1) === "To the hills.", "the story is on screen");
+    await waitUntil(async () => (await messageTexts(page)).at(-1) === "To the hills.", "the story is on screen");
     assert.ok(page.url().endsWith(path), page.url());
     assert.equal(await page.locator(".notice.error").count(), 0);
     await close();
@@ -100,13 +106,13 @@ describe("an edit of a message that was thrown away for good", () => {
   const field = (page) => page.getByRole("textbox", { name: "Edit", exact: true });
 
   test("S4-17 domain 2.16: what was begun is in the browser no longer, in no tab, and the page says so", async () => {
-    const { path, ids, page, close } = await openGrown({ expected: REFUSED }, "Masts with marzipan.");
-    await use(messageOf(page, ids[3]), "Edit");
+    const { path, ids, page, close } = await openSeededBranch({ expected: LOAD_ERROR }, "Masts with marzipan.");
+    await clickMessageButton(messageById(page, ids[3]), "Edit");
     await field(page).fill("Masts with marzipan, twice.");
     assert.match(await stored(page), /marzipan/);
     await edit(path, { op: "prune", nodeId: ids[3] });
     await page.getByText("Your text is kept.").waitFor();
-    const [{ id: fragmentId }] = (await clotho.api("GET", `${chat(path)}/stash`)).items;
+    const [{ id: fragmentId }] = (await clotho.api("GET", `${chatPath(path)}/stash`)).items;
     await edit(path, { op: "purge", fragmentId, confirm: true });
     await page.getByText("deleted permanently. Your text is no longer kept.").waitFor();
     assert.equal(await page.getByText("Your text is kept.").count(), 0);
@@ -117,12 +123,12 @@ describe("an edit of a message that was thrown away for good", () => {
   });
 
   test("S4-17 domain 2.16: where the page was elsewhere meanwhile, it goes when the story is opened; what only lies in the stash stays", async () => {
-    const { path, ids, page, close } = await openGrown({ expected: REFUSED }, "Masts with marzipan.");
+    const { path, ids, page, close } = await openSeededBranch({ expected: LOAD_ERROR }, "Masts with marzipan.");
     for (const [i, text] of [
       [1, "Snow and truffles."],
       [3, "Masts with marzipan, twice."],
     ]) {
-      await use(messageOf(page, ids[i]), "Edit");
+      await clickMessageButton(messageById(page, ids[i]), "Edit");
       await field(page).fill(text);
     }
     await page.goto(clotho.base);
@@ -130,10 +136,10 @@ describe("an edit of a message that was thrown away for good", () => {
     await purge(path, ids[3]);
     await edit(path, { op: "prune", nodeId: ids[1] });
     await page.goto(clotho.base + path);
-    await until(async () => !(await stored(page)).includes("marzipan"), "it is gone");
+    await waitUntil(async () => !(await stored(page)).includes("marzipan"), "it is gone");
     assert.match(await stored(page), /truffles/);
-    assert.equal((await session(path)).activeLeafId, ids[0], "nothing else happened");
-    assert.equal((await clotho.api("GET", `${chat(path)}/stash`)).items.length, 1);
+    assert.equal((await readSession(path)).activeLeafId, ids[0], "nothing else happened");
+    assert.equal((await clotho.api("GET", `${chatPath(path)}/stash`)).items.length, 1);
     await close();
   });
 });

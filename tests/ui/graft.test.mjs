@@ -1,18 +1,26 @@
 // The page against the real server: messages are put below others on the tree itself, by mouse, finger and keys.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
-import { test, until } from "./support/browser.mjs";
-import { fingers, forked, isAt, openTree, placeOf, seen, tree } from "./support/overview.mjs";
-import { chat, check, clotho, open, session } from "./support/stage.mjs";
+import { test, waitUntil } from "./support/browser.mjs";
+import {
+  touchDispatcher,
+  seedFork,
+  waitForCursor,
+  openTree,
+  positionOf,
+  waitUntilStill,
+  treeElement,
+} from "./support/tree-page.mjs";
+import { chatPath, checkAccessibility, clotho, openSession, readSession } from "./support/setup.mjs";
 
-const parentOf = async (path, id) => (await clotho.api("GET", `${chat(path)}/node/${id}`)).parentId;
+const parentOf = async (path, id) => (await clotho.api("GET", `${chatPath(path)}/node/${id}`)).parentId;
 const bar = (page) => page.getByRole("status").filter({ hasText: "Choose the message to place it below" });
 const isPut = (page) => page.getByText("Moved, with everything after it.").waitFor();
 const unfold = (page) => page.getByRole("button", { name: "Fold other branches" }).click();
 
 /** Draws a card over another one, and keeps holding it. */
 async function drawOver(page, from, to) {
-  const [a, b] = [await seen(page, from), await seen(page, to)];
+  const [a, b] = [await waitUntilStill(page, from), await waitUntilStill(page, to)];
   await page.mouse.move(a.x, a.y);
   await page.mouse.down();
   await page.mouse.move(b.x, b.y, { steps: 8 });
@@ -20,14 +28,14 @@ async function drawOver(page, from, to) {
 
 describe("grafting on the tree", () => {
   test("S4-16: a card drawn onto another one by mouse hangs below it; where it cannot, it is said why; Escape leaves it", async () => {
-    const { path, ids, side } = await forked();
-    const { page, close } = await open(path);
+    const { path, ids, side } = await seedFork();
+    const { page, close } = await openSession(path);
     await openTree(page);
     await unfold(page);
-    const before = (await session(path)).op;
+    const before = (await readSession(path)).op;
     await drawOver(page, ids[1], side[1]);
     await bar(page).getByText("It cannot be placed below its own later messages.").waitFor();
-    await check(page, "a message that is drawn over the tree");
+    await checkAccessibility(page, "a message that is drawn over the tree");
     await page.mouse.up();
     await bar(page).waitFor({ state: "detached" });
     await drawOver(page, side[0], ids[1]);
@@ -35,30 +43,33 @@ describe("grafting on the tree", () => {
     await page.keyboard.press("Escape");
     await bar(page).waitFor({ state: "detached" });
     await page.mouse.up();
-    assert.equal((await session(path)).op, before, "nothing was done");
+    assert.equal((await readSession(path)).op, before, "nothing was done");
     await drawOver(page, side[0], ids[3]);
     await bar(page).getByText("Below “Masts in the dusk.”").waitFor();
     await page.mouse.up();
     await isPut(page);
     assert.equal(await parentOf(path, side[0]), ids[3]);
-    await until(async () => (await placeOf(page, side[0])).y > (await placeOf(page, ids[3])).y, "it is drawn there");
+    await waitUntil(
+      async () => (await positionOf(page, side[0])).y > (await positionOf(page, ids[3])).y,
+      "it is drawn there",
+    );
     await page.keyboard.press("Control+z");
-    await until(async () => (await parentOf(path, side[0])) === ids[1], "and it can be taken back");
+    await waitUntil(async () => (await parentOf(path, side[0])) === ids[1], "and it can be taken back");
     await close();
   });
 
   test("S4-16: a finger that rests takes a card up, one that does not moves the tree", async () => {
-    const { path, ids, side } = await forked();
-    const { page, close } = await open(path, { hasTouch: true });
+    const { path, ids, side } = await seedFork();
+    const { page, close } = await openSession(path, { hasTouch: true });
     await openTree(page);
     await unfold(page);
-    const touch = await fingers(page);
-    const from = await seen(page, side[1]);
+    const touch = await touchDispatcher(page);
+    const from = await waitUntilStill(page, side[1]);
     await touch("touchStart", from);
     await touch("touchMove", { x: from.x + 40, y: from.y });
     await touch("touchEnd");
-    await until(async () => (await placeOf(page, side[1])).x > from.x + 20, "the tree has moved");
-    const [here, there] = [await seen(page, side[1]), await seen(page, ids[3])];
+    await waitUntil(async () => (await positionOf(page, side[1])).x > from.x + 20, "the tree has moved");
+    const [here, there] = [await waitUntilStill(page, side[1]), await waitUntilStill(page, ids[3])];
     await touch("touchStart", here);
     await page.locator('tree-canvas canvas[data-doing="held"]').waitFor();
     for (const part of [0.3, 0.6, 1])
@@ -67,7 +78,7 @@ describe("grafting on the tree", () => {
     await touch("touchEnd");
     await isPut(page);
     assert.equal(await parentOf(path, side[1]), ids[3]);
-    const rested = await seen(page, ids[2]);
+    const rested = await waitUntilStill(page, ids[2]);
     await touch("touchStart", rested);
     await page.locator('tree-canvas canvas[data-doing="held"]').waitFor();
     await touch("touchEnd");
@@ -79,49 +90,52 @@ describe("grafting on the tree", () => {
   });
 
   test("S4-16: the same from the menu of a message and by keys", async () => {
-    const { path, ids, side } = await forked();
-    const { page, close } = await open(path);
+    const { path, ids, side } = await seedFork();
+    const { page, close } = await openSession(path);
     await openTree(page);
     await unfold(page);
     const takeUp = async () => {
-      const place = await seen(page, side[1]);
+      const place = await waitUntilStill(page, side[1]);
       await page.mouse.click(place.x, place.y, { button: "right" });
       await page.locator(".menu:popover-open").getByRole("button", { name: "Move, with everything after it" }).click();
       await bar(page).getByText("It cannot be placed below itself.").waitFor();
     };
     await takeUp();
-    const before = (await session(path)).op;
+    const before = (await readSession(path)).op;
     await page.keyboard.press("Control+z");
     await bar(page).waitFor({ state: "detached" });
     assert.equal(
-      (await session(path)).op,
+      (await readSession(path)).op,
       before,
       "what was only taken up is laid down again, and nothing of the story is taken back",
     );
     await takeUp();
     await page.keyboard.press("ArrowUp");
-    await isAt(page, "You: To the hills.");
+    await waitForCursor(page, "You: To the hills.");
     await page.keyboard.press("p");
     await bar(page).getByText("It is already there.").waitFor();
     await page.keyboard.press("End");
-    await isAt(page, "Masts in the dusk.");
+    await waitForCursor(page, "Masts in the dusk.");
     await bar(page).getByText("Below “Masts in the dusk.”").waitFor();
     await page.keyboard.press("p");
     await isPut(page);
     assert.equal(await parentOf(path, side[1]), ids[3]);
-    await until(() => tree(page).evaluate((box) => box === document.activeElement), "the tree has the keyboard");
+    await waitUntil(
+      () => treeElement(page).evaluate((box) => box === document.activeElement),
+      "the tree has the keyboard",
+    );
     await close();
   });
 });
 
 describe("the menu of a message on the tree", () => {
   test("S4-25: makes its line the current one without leaving the tree, compares, and begins a branch where one can write at once", async () => {
-    const { path, ids, side } = await forked();
-    const { page, close } = await open(path);
+    const { path, ids, side } = await seedFork();
+    const { page, close } = await openSession(path);
     await openTree(page);
     await unfold(page);
     const choose = async (id, name) => {
-      const place = await seen(page, id);
+      const place = await waitUntilStill(page, id);
       await page.mouse.click(place.x, place.y, { button: "right" });
       await page.locator(".menu:popover-open").getByRole("button", { name, exact: true }).click();
     };
@@ -129,10 +143,10 @@ describe("the menu of a message on the tree", () => {
     await page.getByRole("region", { name: "Compare" }).getByText("A path through thorns.").waitFor();
     await page.keyboard.press("Escape");
     await choose(side[1], "Make this the current branch");
-    await until(async () => (await session(path)).activeLeafId === side[1], "the story is on that line");
+    await waitUntil(async () => (await readSession(path)).activeLeafId === side[1], "the story is on that line");
     assert.ok(page.url().endsWith("/tree"), "the tree is still there");
     await choose(ids[2], "Branch from here");
-    await until(async () => (await session(path)).activeLeafId === ids[2], "the story is at that message");
+    await waitUntil(async () => (await readSession(path)).activeLeafId === ids[2], "the story is at that message");
     await page.waitForURL((url) => url.pathname === path);
     await close();
   });

@@ -1,9 +1,9 @@
 // The page against the real server: every hint of a schema for the world panel is drawn as what it says.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
-import { reader, test, until } from "./support/browser.mjs";
-import { purseStory } from "./support/purse.mjs";
-import { browser, check, model, own } from "./support/stage.mjs";
+import { openPage, test, waitUntil } from "./support/browser.mjs";
+import { createPurseSession } from "./support/purse-plugin.mjs";
+import { browser, checkAccessibility, model, extraServers } from "./support/setup.mjs";
 
 const bar = (/** @type {string} */ title, /** @type {object} */ hint) => ({
   title,
@@ -65,11 +65,11 @@ fn on_reply(ctx) { if ctx.text.contains("grow") { ctx.add("plain", 1, "it grows"
   "state.schema.json": JSON.stringify(SCHEMA),
 };
 
-/** A reader of a story with each of the signs. @param {Parameters<typeof reader>[1]} [options] @param {string[]} [replies] */
+/** A reader of a story with each of the signs. @param {Parameters<typeof openPage>[1]} [options] @param {string[]} [replies] */
 async function signs(options, replies = ["Hm."]) {
-  const story = await purseStory(model, { replies, plugins: [{ id: "signs" }], files: FILES, id: "signs" });
-  own.push(story.server);
-  const opened = await reader(browser, options);
+  const story = await createPurseSession(model, { replies, plugins: [{ id: "signs" }], files: FILES, id: "signs" });
+  extraServers.push(story.server);
+  const opened = await openPage(browser, options);
   await opened.page.goto(story.server.base + story.path);
   await opened.page.locator(".message.last.complete").waitFor();
   const row = (/** @type {string} */ name) => opened.page.locator(`.world [data-path="/signs/${name}"]`);
@@ -116,7 +116,7 @@ describe("hints of a schema", () => {
     for (const name of ["fixed", "twice"])
       assert.equal(await row(name).getByRole("button", { name: /^Edit/ }).count(), 0, `${name} is not changed by hand`);
     assert.equal(await row("place").locator(".label").getAttribute("title"), "Where you are");
-    await check(page, "every hint");
+    await checkAccessibility(page, "every hint");
     // What is only shown as a text is still a number.
     await row("year").hover();
     await row("year").getByRole("button", { name: "Edit Year" }).click();
@@ -147,12 +147,12 @@ describe("hints of a schema", () => {
   test("S3-19: what is hidden until a condition holds comes when it does, and goes when one goes back", async () => {
     const { page, close, row } = await signs();
     assert.ok(!(await panel(page)).includes("Later"));
-    model.say(["They grow."]);
+    model.queueReply(["They grow."]);
     await page.locator("main textarea").first().fill("Wait.");
     await page.keyboard.press("Enter");
     await row("later").getByText("unseen c").waitFor();
     await page.getByRole("button", { name: "Undo", exact: true }).first().click();
-    await until(async () => (await row("later").count()) === 0, "it is hidden again");
+    await waitUntil(async () => (await row("later").count()) === 0, "it is hidden again");
     await close();
   });
 

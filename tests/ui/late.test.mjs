@@ -1,16 +1,16 @@
 // The page against the real server, where what is drawn comes late: what is done in between is not lost, and not undone.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
-import { reader, test, until } from "./support/browser.mjs";
-import { browser, choose, clotho, grown, messageOf, openGrown } from "./support/stage.mjs";
+import { openPage, test, waitUntil } from "./support/browser.mjs";
+import { browser, chooseFromMessageMenu, clotho, seedBranch, messageById, openSeededBranch } from "./support/setup.mjs";
 
 /** Longer than a test takes between two keys. */
 const LATE = 1500;
 
 /** A story whose menus, dialogs, world and row of turns have not come; `come`: they do. */
 async function openWithoutTools() {
-  const { path, ids } = await grown();
-  const { page, close } = await reader(browser);
+  const { path, ids } = await seedBranch();
+  const { page, close } = await openPage(browser);
   let come = () => {};
   const held = new Promise((resolve) => (come = () => resolve(undefined)));
   await page.route("**/built/js/tools.js", (route) => held.then(() => route.continue()));
@@ -24,7 +24,7 @@ const MODULES = /\/built\/js\/(offline|tools)\.js$/;
 describe("on a slow machine", () => {
   test("a story is read before its menus have come; a key of theirs and an open menu wait for them", async () => {
     const { ids, page, close, come } = await openWithoutTools();
-    const message = messageOf(page, ids[0]);
+    const message = messageById(page, ids[0]);
     await message.getByText("To the north.").waitFor();
     await message.locator("article").focus();
     await page.keyboard.press("m");
@@ -41,18 +41,18 @@ describe("on a slow machine", () => {
   });
 
   test("a module that cannot be loaded is no error of the page, and is loaded again when it is needed", async () => {
-    const { path, ids } = await grown();
-    const { page, close } = await reader(browser, { expected: /ERR_FAILED/ });
+    const { path, ids } = await seedBranch();
+    const { page, close } = await openPage(browser, { expected: /ERR_FAILED/ });
     const refused = new Set();
     await page.route(MODULES, (route) => {
       refused.add(new URL(route.request().url()).pathname.split("/").at(-1));
       return route.abort();
     });
     await page.goto(clotho.base + path);
-    await messageOf(page, ids[0]).getByText("To the north.").waitFor();
-    await until(async () => refused.size === 2, "both modules were asked for");
+    await messageById(page, ids[0]).getByText("To the north.").waitFor();
+    await waitUntil(async () => refused.size === 2, "both modules were asked for");
     await page.unroute(MODULES);
-    await messageOf(page, ids[0]).locator("article").focus();
+    await messageById(page, ids[0]).locator("article").focus();
     await page.keyboard.press("k");
     await page.getByRole("dialog", { name: "Save as lorebook entry" }).waitFor();
     await close();
@@ -60,7 +60,7 @@ describe("on a slow machine", () => {
 
   test("the row of turns comes into its room: what one reaches for does not move away", async () => {
     const { ids, page, close, come } = await openWithoutTools();
-    const message = messageOf(page, ids[3]);
+    const message = messageById(page, ids[3]);
     await message.waitFor();
     const row = page.getByRole("navigation", { name: "Turns" });
     assert.equal(await row.count(), 0);
@@ -73,7 +73,7 @@ describe("on a slow machine", () => {
   });
 
   test("an arrow that is pressed right after a letter is not taken back", async () => {
-    const { page, close } = await openGrown({ late: LATE });
+    const { page, close } = await openSeededBranch({ late: LATE });
     await page.keyboard.press("Control+k");
     const field = page.getByRole("combobox", { name: "Search" });
     await field.fill(">");
@@ -87,14 +87,14 @@ describe("on a slow machine", () => {
   });
 
   test("what is given up at once is not kept", async () => {
-    const { ids, page, close } = await openGrown({ late: LATE });
+    const { ids, page, close } = await openSeededBranch({ late: LATE });
     const dialog = page.getByRole("dialog", { name: "Save as lorebook entry" });
     const text = dialog.getByRole("textbox", { name: "Content" });
-    await choose(page, messageOf(page, ids[0]), "Save as lorebook entry");
+    await chooseFromMessageMenu(page, messageById(page, ids[0]), "Save as lorebook entry");
     await text.fill("Never.");
     await dialog.getByRole("button", { name: "Cancel" }).click();
     await dialog.waitFor({ state: "detached" });
-    await choose(page, messageOf(page, ids[0]), "Save as lorebook entry");
+    await chooseFromMessageMenu(page, messageById(page, ids[0]), "Save as lorebook entry");
     await text.waitFor();
     assert.equal(await text.inputValue(), "You: To the north.");
     await close();
@@ -108,7 +108,7 @@ describe("on a slow machine", () => {
         { uid: 2, comment: "Tern", content: "Grey." },
       ],
     });
-    const { page, close } = await reader(browser);
+    const { page, close } = await openPage(browser);
     await page.goto(clotho.base);
     await page.getByRole("button", { name: "Lorebooks" }).click();
     await page.getByRole("article", { name: "Late", exact: true }).getByRole("button", { name: "Open" }).click();
@@ -129,7 +129,7 @@ describe("on a slow machine", () => {
       { times: 1 },
     );
     await page.evaluate(() => dispatchEvent(new Event("focus")));
-    await until(async () => isAsked, "the book is read again");
+    await waitUntil(async () => isAsked, "the book is read again");
     await dialog.getByRole("button", { name: "Delete “Tern”" }).click();
     await dialog.getByRole("article", { name: "Tern" }).waitFor({ state: "detached" });
     const again = page.waitForResponse(

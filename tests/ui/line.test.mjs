@@ -1,24 +1,24 @@
 // The page against the real server: the line on screen is the line of the server, and all of it looks like a chat.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
-import { reader, test, until } from "./support/browser.mjs";
+import { openPage, test, waitUntil } from "./support/browser.mjs";
 import {
-  REFUSED,
+  LOAD_ERROR,
   browser,
-  chat,
+  chatPath,
   clotho,
-  grown,
-  last,
-  line,
-  messageOf,
+  seedBranch,
+  lastMessage,
+  readBranch,
+  messageById,
   model,
-  newStory,
-  open,
-  replyIsThere,
-  say,
-  session,
-  texts,
-} from "./support/stage.mjs";
+  createSession,
+  openSession,
+  waitForReply,
+  sendMessage,
+  readSession,
+  messageTexts,
+} from "./support/setup.mjs";
 
 /** Numbers that look like chance and are the same each time. @param {number} seed */
 const chance = (seed) => (/** @type {number} */ below) => {
@@ -29,39 +29,39 @@ const chance = (seed) => (/** @type {number} */ below) => {
 /** A tree of so many messages, each below a message drawn by chance. @returns {Promise<string>} its address */
 async function randomTree(seed, messages) {
   const draw = chance(seed);
-  const path = await newStory();
-  const nodes = [{ id: (await session(path)).activeLeafId, role: "assistant" }];
+  const path = await createSession();
+  const nodes = [{ id: (await readSession(path)).activeLeafId, role: "assistant" }];
   for (let n = 1; n <= messages; n += 1) {
     const parent = nodes[draw(nodes.length)];
     const role = parent.role === "user" ? "assistant" : "user";
-    const { node } = await clotho.api("POST", `${chat(path)}/message`, {
+    const { node } = await clotho.api("POST", `${chatPath(path)}/message`, {
       parentId: parent.id,
       role,
       content: `Tree ${seed}, message ${n}.`,
     });
     nodes.push({ id: node.id, role });
   }
-  await clotho.api("PUT", `${chat(path)}/active_leaf`, { nodeId: nodes[draw(nodes.length)].id, exact: true });
+  await clotho.api("PUT", `${chatPath(path)}/active_leaf`, { nodeId: nodes[draw(nodes.length)].id, exact: true });
   return path;
 }
 
 describe("the line", () => {
   test("S0-44: of ten trees grown by chance the page shows just what the server says is the line, in its order", async () => {
-    const { page, close } = await reader(browser);
+    const { page, close } = await openPage(browser);
     for (let seed = 1; seed <= 10; seed += 1) {
       const path = await randomTree(seed, 14);
-      const wanted = (await line(path)).filter((node) => node.kind !== "root").map((node) => node.content);
+      const wanted = (await readBranch(path)).filter((node) => node.kind !== "root").map((node) => node.content);
       await page.goto(clotho.base + path);
-      await last(page).waitFor();
-      await until(async () => (await texts(page)).length === wanted.length, `all of tree ${seed} is shown`);
-      assert.deepEqual(await texts(page), wanted, `tree ${seed}`);
+      await lastMessage(page).waitFor();
+      await waitUntil(async () => (await messageTexts(page)).length === wanted.length, `all of tree ${seed} is shown`);
+      assert.deepEqual(await messageTexts(page), wanted, `tree ${seed}`);
     }
     await close();
   });
 
   test("S0-22: while it is read the page says so; a fault is told with a way to try again, and then it is there", async () => {
-    const { path } = await grown();
-    const { page, close } = await reader(browser, { expected: REFUSED });
+    const { path } = await seedBranch();
+    const { page, close } = await openPage(browser, { expected: LOAD_ERROR });
     let letGo = () => {};
     const held = new Promise((resolve) => (letGo = () => resolve(undefined)));
     let isFirst = true;
@@ -78,40 +78,40 @@ describe("the line", () => {
     await page.locator(".chat .waiting").waitFor();
     letGo();
     await page.getByRole("button", { name: "Try again" }).click();
-    await until(async () => (await texts(page)).length === 5, "the story is there");
+    await waitUntil(async () => (await messageTexts(page)).length === 5, "the story is there");
     await close();
   });
 
   test("S0-47: a message has a picture by its speaker, a name, hours and minutes, and Markdown in which nothing runs", async () => {
     const { ids, page, close } = await openHostile();
-    const message = messageOf(page, ids[3]);
+    const message = messageById(page, ids[3]);
     assert.equal(await message.locator(".prose strong").innerText(), "tide");
     assert.equal(await message.locator(".who").innerText(), "Rin");
     assert.match(await message.locator("header time").innerText(), /^\d{1,2}:\d\d$/);
     assert.equal(await message.locator(".avatar").innerText(), "R");
-    assert.equal(await messageOf(page, ids[2]).locator(".avatar").count(), 1);
+    assert.equal(await messageById(page, ids[2]).locator(".avatar").count(), 1);
     assert.equal(await page.evaluate(() => /** @type {any} */ (window).hacked), undefined);
     await close();
   });
 
   test("S2-20: who is new writes three messages and meets no word of trees", async () => {
-    const { page, close } = await open(await newStory());
+    const { page, close } = await openSession(await createSession());
     for (const text of ["Hello.", "Where are we?", "Let us go."]) {
-      model.say([`To “${text}” an answer.`]);
-      await say(page, text);
-      await until(async () => (await texts(page)).at(-1) === `To “${text}” an answer.`, "the reply came");
-      await replyIsThere(page);
+      model.queueReply([`To “${text}” an answer.`]);
+      await sendMessage(page, text);
+      await waitUntil(async () => (await messageTexts(page)).at(-1) === `To “${text}” an answer.`, "the reply came");
+      await waitForReply(page);
     }
     const seen = await page.locator(".chat").innerText();
     assert.doesNotMatch(seen, /\b(tree|branch|node|leaf|fork|checkout|sibling|HEAD|projection)/i);
-    assert.equal((await texts(page)).length, 7);
+    assert.equal((await messageTexts(page)).length, 7);
     await close();
   });
 });
 
 async function openHostile() {
-  const story = await grown(
+  const story = await seedBranch(
     'Wait for the **tide**. <script>window.hacked = 1</script><img src=x onerror="window.hacked=1">',
   );
-  return { ...story, ...(await open(story.path, { expected: /Content Security Policy|content policy/ })) };
+  return { ...story, ...(await openSession(story.path, { expected: /Content Security Policy|content policy/ })) };
 }

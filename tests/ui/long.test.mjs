@@ -2,16 +2,25 @@
 // not how long it takes: that is measured by benches/page.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
-import { reader, test, until } from "./support/browser.mjs";
-import { longStory } from "./support/long.mjs";
-import { at, isAt, openTree, tree } from "./support/overview.mjs";
-import { browser, chat, clotho, composer, focused, line, open, session } from "./support/stage.mjs";
+import { openPage, test, waitUntil } from "./support/browser.mjs";
+import { createLongSession } from "./support/long-session.mjs";
+import { cursorText, waitForCursor, openTree, treeElement } from "./support/tree-page.mjs";
+import {
+  browser,
+  chatPath,
+  clotho,
+  composer,
+  focusedMessageId,
+  readBranch,
+  openSession,
+  readSession,
+} from "./support/setup.mjs";
 
 const SIZE = 10_000;
 
 /** All tests look at the same one. @type {Promise<string> | null} */
 let made = null;
-const story = () => (made ??= longStory(clotho, SIZE));
+const story = () => (made ??= createLongSession(clotho, SIZE));
 
 /** Counts, in the page, what is drawn: texts on canvases, and bars of far cards. */
 function countDrawing() {
@@ -34,7 +43,7 @@ async function drawnBy(page, act) {
   const before = await frames();
   await page.evaluate(() => Object.assign(/** @type {any} */ (window).drawing, { texts: 0, bars: 0 }));
   await act();
-  await until(async () => (await frames()) > before, "a frame is drawn");
+  await waitUntil(async () => (await frames()) > before, "a frame is drawn");
   const [{ texts, bars }, n] = [
     await page.evaluate(() => /** @type {any} */ (window).drawing),
     (await frames()) - before,
@@ -55,14 +64,14 @@ const zoomOf = (page) => page.locator("tree-canvas").evaluate((canvas) => canvas
 describe("ten thousand messages on the tree", () => {
   test("S4-05 S4-37: the tree opens, pans and zooms with only what is in sight drawn, in one layout, and few elements", async () => {
     const path = await story();
-    const { ids } = await clotho.api("GET", `${chat(path)}/tree?shape=skeleton`);
+    const { ids } = await clotho.api("GET", `${chatPath(path)}/tree?shape=skeleton`);
     assert.ok(ids.length > SIZE);
-    const { page, close } = await reader(browser);
+    const { page, close } = await openPage(browser);
     await page.addInitScript(countDrawing);
     await page.goto(clotho.base + path);
     await composer(page).waitFor();
     await openTree(page);
-    await isAt(page, "Step 9999 of a long way., current message");
+    await waitForCursor(page, "Step 9999 of a long way., current message");
     await layout(page);
     assert.ok((await elements(page, ".overview *")) < 200, "no element for each message");
     const field = await page.locator(".tree-field").boundingBox();
@@ -82,7 +91,7 @@ describe("ten thousand messages on the tree", () => {
     const side = await drawnBy(page, () => page.mouse.wheel(120, -400));
     assert.ok(side.texts < 250, `unfolded too: ${JSON.stringify(side)}`);
     await page.getByRole("button", { name: "Fit to screen" }).click();
-    await until(async () => (await zoomOf(page)) < 0.05, "all of it is in sight");
+    await waitUntil(async () => (await zoomOf(page)) < 0.05, "all of it is in sight");
     await page.mouse.move(x, y);
     const far = await drawnBy(page, () => page.mouse.wheel(0, -10));
     assert.ok(
@@ -96,7 +105,7 @@ describe("ten thousand messages on the tree", () => {
     assert.ok((await elements(page, ".overview *")) < 200);
     await page.getByRole("button", { name: "Fold other branches" }).click();
     await page.getByRole("button", { name: "Fold straight sections" }).click();
-    await until(
+    await waitUntil(
       () => page.locator("tree-canvas").evaluate(({ scene }, size) => scene.cards.size < size / 8, ids.length),
       "runs are one card each",
     );
@@ -104,9 +113,9 @@ describe("ten thousand messages on the tree", () => {
   }, 400_000);
 
   test("S4-57: the frame on the small map goes along, and a click on it goes there", async () => {
-    const { page, close } = await open(await story());
+    const { page, close } = await openSession(await story());
     await openTree(page);
-    await isAt(page, "current message");
+    await waitForCursor(page, "current message");
     const map = page.locator(".tree-map");
     /** Where the dark frame is on the map, as parts of its height. */
     const frame = () =>
@@ -128,11 +137,11 @@ describe("ten thousand messages on the tree", () => {
       });
     const box = await map.boundingBox();
     assert.ok((await frame()).end > 0.99, "the story is at its end");
-    await until(async () => (await crossed()).some((row) => row > 0.95), "the frame is at the end");
+    await waitUntil(async () => (await crossed()).some((row) => row > 0.95), "the frame is at the end");
     for (const part of [0.25, 0.7]) {
       await page.mouse.click(box.x + box.width / 2, box.y + 6 + (box.height - 12) * part);
-      await until(async () => Math.abs((await frame()).top - part) < 0.02, "it is there");
-      await until(
+      await waitUntil(async () => Math.abs((await frame()).top - part) < 0.02, "it is there");
+      await waitUntil(
         async () => (await crossed()).every((row) => Math.abs(row - part) < 0.03) && (await crossed()).length > 0,
         "and the frame with it",
       );
@@ -141,46 +150,46 @@ describe("ten thousand messages on the tree", () => {
     const field = await page.locator(".tree-field").boundingBox();
     await page.mouse.move(field.x + 100, field.y + 100);
     await page.mouse.wheel(0, 8_000);
-    await until(async () => (await frame()).top > before.top + 0.005, "it has moved on");
+    await waitUntil(async () => (await frame()).top > before.top + 0.005, "it has moved on");
     await close();
   }, 400_000);
 
   test("S4-05: a message that is folded away is found, gone to on the tree and read; keys go on from there", async () => {
     const path = await story();
-    await until(
+    await waitUntil(
       async () => (await clotho.api("GET", '/api/search?q="another step 4321"')).items.length > 0,
       "the index has it",
       120_000,
     );
-    const { page, close } = await open(path);
+    const { page, close } = await openSession(path);
     await openTree(page);
-    await isAt(page, "current message");
+    await waitForCursor(page, "current message");
     await page.keyboard.press("Control+k");
     await page.getByRole("combobox", { name: "Search all stories" }).fill('"another step 4321 the 3"');
     await page.getByRole("option").filter({ hasText: "the 3" }).first().click();
     await page.locator(".tree-message").getByText("Another step 4321, the 3.").waitFor();
-    await isAt(page, "Another step 4321, the 3.");
+    await waitForCursor(page, "Another step 4321, the 3.");
     assert.ok(page.url().endsWith("/tree"));
-    await tree(page).focus();
+    await treeElement(page).focus();
     await page.keyboard.press("ArrowUp");
-    await isAt(page, "You: Step 4320 of a long way.");
+    await waitForCursor(page, "You: Step 4320 of a long way.");
     await page.keyboard.press("ArrowDown");
-    await isAt(page, "Step 4321 of a long way.");
+    await waitForCursor(page, "Step 4321 of a long way.");
     await page.keyboard.press("Home");
-    await isAt(page, "Beginning");
+    await waitForCursor(page, "Beginning");
     await close();
   }, 400_000);
 
   test("S4-15: there and back nothing is read again that is known, the chat is the very same, and so are its draft and its place", async () => {
     const path = await story();
-    const { page, close } = await open(path);
+    const { page, close } = await openSession(path);
     await composer(page).fill("A thought that is not sent");
     await openTree(page);
-    await isAt(page, "current message");
+    await waitForCursor(page, "current message");
     await page.keyboard.press("Escape");
     await composer(page).waitFor();
     await page.locator(".scroller").evaluate((box) => (box.scrollTop -= 500));
-    await until(async () => page.locator(".to-end").isVisible(), "it is scrolled up");
+    await waitUntil(async () => page.locator(".to-end").isVisible(), "it is scrolled up");
     const top = await page.locator(".scroller").evaluate((box) => ((box.isTheSame = true), box.scrollTop));
     const messages = await page
       .locator(".message article")
@@ -189,7 +198,7 @@ describe("ten thousand messages on the tree", () => {
     page.on("request", (request) => request.url().includes("/api/") && asked.push(request.url()));
     for (let turn = 0; turn < 2; turn += 1) {
       await openTree(page);
-      await isAt(page, "current message");
+      await waitForCursor(page, "current message");
       await page.keyboard.press("Escape");
       await composer(page).waitFor();
     }
@@ -205,16 +214,16 @@ describe("ten thousand messages on the tree", () => {
     assert.ok(Math.abs((await page.locator(".scroller").evaluate((box) => box.scrollTop)) - top) < 3);
     assert.equal(await composer(page).inputValue(), "A thought that is not sent");
     // What has changed meanwhile is read.
-    const head = (await session(path)).activeLeafId;
-    const { node } = await clotho.api("POST", `${chat(path)}/message`, {
+    const head = (await readSession(path)).activeLeafId;
+    const { node } = await clotho.api("POST", `${chatPath(path)}/message`, {
       parentId: head,
       content: "And one more step.",
     });
     await page.getByText("And one more step.").waitFor();
     await openTree(page);
-    await isAt(page, "You: And one more step., current message");
-    await clotho.api("PUT", `${chat(path)}/tree/edit`, { operations: [{ op: "prune", nodeId: node.id }] });
-    await until(async () => (await at(page)).includes("Step 9999"), "and followed");
+    await waitForCursor(page, "You: And one more step., current message");
+    await clotho.api("PUT", `${chatPath(path)}/tree/edit`, { operations: [{ op: "prune", nodeId: node.id }] });
+    await waitUntil(async () => (await cursorText(page)).includes("Step 9999"), "and followed");
     await close();
   }, 400_000);
 });
@@ -222,13 +231,13 @@ describe("ten thousand messages on the tree", () => {
 describe("ten thousand messages in the chat", () => {
   test("S1-23: the chat opens at its end with a window of it in the page, scrolls up, and a link far up leads there on the same line", async () => {
     const path = await story();
-    const { page, close } = await open(path);
+    const { page, close } = await openSession(path);
     await page.getByText("Step 9999 of a long way.").waitFor();
     const scroller = page.locator(".scroller");
     assert.ok(await scroller.evaluate((box) => box.scrollHeight - box.scrollTop - box.clientHeight < 50), "at its end");
     const few = async () => assert.ok((await elements(page, ".message")) <= 80, "a window of it");
     await few();
-    await until(
+    await waitUntil(
       async () => {
         await scroller.evaluate((box) => (box.scrollTop = 0));
         await few();
@@ -237,16 +246,16 @@ describe("ten thousand messages in the chat", () => {
       "it scrolls up",
       60_000,
     );
-    const { ids, previews } = await clotho.api("GET", `${chat(path)}/tree?shape=skeleton`);
+    const { ids, previews } = await clotho.api("GET", `${chatPath(path)}/tree?shape=skeleton`);
     const early = ids[previews.findIndex((text) => text.startsWith("Step 101 "))];
     await page.goto(`${clotho.base}${path}/${early}`);
-    await until(async () => (await focused(page)) === early, "the link leads there", 90_000);
+    await waitUntil(async () => (await focusedMessageId(page)) === early, "the link leads there", 90_000);
     assert.equal(await page.getByText("You are viewing another branch.").count(), 0, "it is no other timeline");
     await few();
     assert.ok((await elements(page, ".chat *")) < 4_000);
     await page.getByRole("button", { name: "Jump to the newest message" }).click();
     await page.getByText("Step 9999 of a long way.").waitFor();
-    assert.equal((await line(path)).at(-1).content, "Step 9999 of a long way.");
+    assert.equal((await readBranch(path)).at(-1).content, "Step 9999 of a long way.");
     await close();
   }, 400_000);
 });

@@ -2,15 +2,25 @@
 // next prompt.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
-import { test, until } from "./support/browser.mjs";
-import { chat, check, chooseFromPage, clotho, open, replyIsThere, say, session, newStory } from "./support/stage.mjs";
+import { test, waitUntil } from "./support/browser.mjs";
+import {
+  chatPath,
+  checkAccessibility,
+  chooseFromPageMenu,
+  clotho,
+  openSession,
+  waitForReply,
+  sendMessage,
+  readSession,
+  createSession,
+} from "./support/setup.mjs";
 
 const shelf = (/** @type {import("playwright-core").Page} */ page) =>
   page.getByRole("dialog", { name: "Lorebooks", exact: true });
 /** Which entries the next prompt of a story has. @param {string} path @param {string} content */
 const called = async (path, content) => {
-  const { lore } = await clotho.api("POST", `${chat(path)}/prompt`, {
-    parentId: (await session(path)).activeLeafId,
+  const { lore } = await clotho.api("POST", `${chatPath(path)}/prompt`, {
+    parentId: (await readSession(path)).activeLeafId,
     content,
   });
   return (lore?.fired ?? []).map(({ title }) => title).sort();
@@ -22,9 +32,9 @@ describe("what lorebooks do", () => {
       name: "Tides",
       entries: [{ comment: "Ebb", key: ["tide"], content: "It turns at six." }],
     });
-    const [path, other] = [await newStory({ title: "The quay" }), await newStory({ title: "Inland" })];
-    const { page, close } = await open(path);
-    await chooseFromPage(page, "Lorebooks");
+    const [path, other] = [await createSession({ title: "The quay" }), await createSession({ title: "Inland" })];
+    const { page, close } = await openSession(path);
+    await chooseFromPageMenu(page, "Lorebooks");
     await shelf(page).getByRole("article", { name: "Tides" }).getByRole("button", { name: "Open" }).click();
     const book = page.getByRole("dialog", { name: "Tides" });
     await book.getByText("Linked to:").waitFor();
@@ -34,29 +44,29 @@ describe("what lorebooks do", () => {
     await book.getByRole("button", { name: "Unlink “The quay”" }).waitFor();
     assert.deepEqual([await called(path, "The tide!"), await called(other, "The tide!")], [["Ebb"], []]);
     await book.getByRole("checkbox", { name: /^all stories/ }).check();
-    await until(
+    await waitUntil(
       async () => (await clotho.api("GET", `/api/lorebooks/${id}/holds`)).everything,
       "it holds for everything",
     );
     assert.deepEqual(await called(other, "The tide!"), ["Ebb"]);
     await book.getByRole("checkbox", { name: /^all stories/ }).uncheck();
-    await until(
+    await waitUntil(
       async () => !(await clotho.api("GET", `/api/lorebooks/${id}/holds`)).everything,
       "it does not any more",
     );
     assert.deepEqual([await called(path, "The tide!"), await called(other, "The tide!")], [["Ebb"], []]);
     await page.keyboard.press("Escape");
     await book.waitFor({ state: "detached" });
-    await say(page, "The tide!");
-    await replyIsThere(page);
-    const { activeLeafId } = await session(path);
-    const { lore, messages } = await clotho.api("GET", `${chat(path)}/node/${activeLeafId}/trace`);
+    await sendMessage(page, "The tide!");
+    await waitForReply(page);
+    const { activeLeafId } = await readSession(path);
+    const { lore, messages } = await clotho.api("GET", `${chatPath(path)}/node/${activeLeafId}/trace`);
     assert.deepEqual(
       lore.fired.map(({ title }) => title),
       ["Ebb"],
     );
     assert.ok(JSON.stringify(messages).includes("It turns at six."), "it reached the model");
-    await chooseFromPage(page, "Lorebooks");
+    await chooseFromPageMenu(page, "Lorebooks");
     await shelf(page).getByRole("article", { name: "Tides" }).getByRole("button", { name: "Open" }).click();
     await book.getByText("Linked to:").click();
     await book.getByRole("button", { name: "Unlink “The quay”" }).click();
@@ -73,15 +83,15 @@ describe("what lorebooks do", () => {
         { comment: "Road", key: ["zzz"], content: "The old road to the northern harbour." },
       ],
     });
-    const path = await newStory();
-    const { activeLeafId: _, ...sid } = await session(path);
+    const path = await createSession();
+    const { activeLeafId: _, ...sid } = await readSession(path);
     await clotho.api("PUT", `/api/lorebooks/${id}/holds`, { sessionIds: [sid.id] });
-    const { page, close } = await open(path);
-    await chooseFromPage(page, "Lorebooks");
+    const { page, close } = await openSession(path);
+    await chooseFromPageMenu(page, "Lorebooks");
     await shelf(page).getByText("World Info settings").click();
     const form = shelf(page).locator(".lore-rules form");
     await form.getByRole("spinbutton", { name: /^Scan depth The number of recent messages/ }).waitFor();
-    await check(page, "how lorebooks are read");
+    await checkAccessibility(page, "how lorebooks are read");
     assert.deepEqual(await called(path, "The kingdom!"), []);
     await form.getByRole("checkbox", { name: /^Match whole words/ }).uncheck();
     await form.getByRole("spinbutton", { name: /^Scan depth The number of recent messages/ }).fill("1");
@@ -91,28 +101,28 @@ describe("what lorebooks do", () => {
     const { scanDepth, matchWholeWords } = await clotho.api("GET", "/api/lorebooks/settings");
     assert.deepEqual([scanDepth, matchWholeWords], [1, false]);
     await form.getByRole("button", { name: "Reset to defaults" }).click();
-    await until(async () => (await clotho.api("GET", "/api/lorebooks/settings")).scanDepth === 2, "it is as usual");
+    await waitUntil(async () => (await clotho.api("GET", "/api/lorebooks/settings")).scanDepth === 2, "it is as usual");
     assert.deepEqual(await called(path, "The kingdom!"), []);
     // What somebody else has set meanwhile is not written over unasked.
     await form.getByRole("spinbutton", { name: /^Scan depth The number of recent messages/ }).fill("3");
     await clotho.api("PUT", "/api/lorebooks/settings", { scanDepth: 7 });
     await form.getByRole("button", { name: "Save" }).click();
     await shelf(page).getByText("The settings were changed elsewhere.").waitFor();
-    await check(page, "two who set how lorebooks are read");
+    await checkAccessibility(page, "two who set how lorebooks are read");
     assert.equal((await clotho.api("GET", "/api/lorebooks/settings")).scanDepth, 7);
     await shelf(page).getByRole("button", { name: "Save mine anyway" }).click();
-    await until(async () => (await clotho.api("GET", "/api/lorebooks/settings")).scanDepth === 3, "mine are kept");
+    await waitUntil(async () => (await clotho.api("GET", "/api/lorebooks/settings")).scanDepth === 3, "mine are kept");
     await clotho.api("PUT", "/api/lorebooks/settings", { scanDepth: 8 });
     await form.getByRole("button", { name: "Save" }).click();
     await shelf(page).getByRole("button", { name: "Load the saved settings" }).click();
-    await until(
+    await waitUntil(
       async () =>
         (await form.getByRole("spinbutton", { name: /^Scan depth The number of recent messages/ }).inputValue()) ===
         "8",
       "theirs are shown",
     );
     await form.getByRole("button", { name: "Reset to defaults" }).click();
-    await until(
+    await waitUntil(
       async () => (await clotho.api("GET", "/api/lorebooks/settings")).scanDepth === 2,
       "it is as usual again",
     );

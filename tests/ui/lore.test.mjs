@@ -2,19 +2,19 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe } from "node:test";
-import { reader, test, until } from "./support/browser.mjs";
+import { openPage, test, waitUntil } from "./support/browser.mjs";
 import {
-  REFUSED,
+  LOAD_ERROR,
   browser,
-  chat,
-  check,
-  choose,
-  chooseFromPage,
+  chatPath,
+  checkAccessibility,
+  chooseFromMessageMenu,
+  chooseFromPageMenu,
   clotho,
-  giveFiles,
-  messageOf,
-  openGrown,
-} from "./support/stage.mjs";
+  chooseFiles,
+  messageById,
+  openSeededBranch,
+} from "./support/setup.mjs";
 
 const book = (/** @type {string} */ name, /** @type {object[]} */ entries = []) =>
   clotho.api("POST", "/api/lorebooks", { name, entries });
@@ -28,9 +28,12 @@ const keepLore = (/** @type {import("playwright-core").Page} */ page) =>
 
 describe("saving as lore", () => {
   test("S4-61: a part of the stash becomes an entry of a new lorebook, stays in the stash, and the entry is opened from there", async () => {
-    const { path, ids, page, close } = await openGrown({}, "The Keeper of Saint Orme lights “the Grey Lamp” again.");
-    await choose(page, messageOf(page, ids[2]), "Delete, with everything after it");
-    await chooseFromPage(page, "Stash");
+    const { path, ids, page, close } = await openSeededBranch(
+      {},
+      "The Keeper of Saint Orme lights “the Grey Lamp” again.",
+    );
+    await chooseFromMessageMenu(page, messageById(page, ids[2]), "Delete, with everything after it");
+    await chooseFromPageMenu(page, "Stash");
     await page
       .getByRole("article", { name: "To the harbour." })
       .getByRole("button", { name: "Save as lorebook entry" })
@@ -55,7 +58,7 @@ describe("saving as lore", () => {
     await dialog.getByRole("checkbox", { name: /^Constant/ }).check();
     await dialog.getByRole("combobox", { name: "Lorebook" }).selectOption({ label: "New lorebook…" });
     await dialog.getByRole("textbox", { name: "Name of the new lorebook" }).fill("Coast of lamps");
-    await check(page, "saving as lore");
+    await checkAccessibility(page, "saving as lore");
     await dialog.getByRole("button", { name: "Save", exact: true }).click();
     await page.getByText("Saved as a lorebook entry.").waitFor();
     const [kept] = await named("Coast of lamps");
@@ -65,7 +68,7 @@ describe("saving as lore", () => {
       [1, "The lamp", ["Keeper of Saint Orme", "灯"], true, false, true],
     );
     assert.match(entry.content, /^You: To the harbour\./);
-    assert.equal((await clotho.api("GET", `${chat(path)}/stash`)).items.length, 1, "the part itself stays");
+    assert.equal((await clotho.api("GET", `${chatPath(path)}/stash`)).items.length, 1, "the part itself stays");
     await page.locator(".notice").getByRole("button", { name: "Open" }).click();
     const opened = page.getByRole("dialog", { name: "Coast of lamps" });
     assert.equal(await opened.getByRole("textbox", { name: "Name", exact: true }).inputValue(), "The lamp");
@@ -73,9 +76,9 @@ describe("saving as lore", () => {
   });
 
   test("S4-61: a key that was typed without Enter is kept by the first click on Save", async () => {
-    const { ids, page, close } = await openGrown();
+    const { ids, page, close } = await openSeededBranch();
     await book("Keys");
-    await choose(page, messageOf(page, ids[3]), "Save as lorebook entry");
+    await chooseFromMessageMenu(page, messageById(page, ids[3]), "Save as lorebook entry");
     const dialog = keepLore(page);
     await dialog.getByRole("combobox", { name: "Lorebook" }).selectOption({ label: "Keys" });
     await dialog.getByRole("textbox", { name: "Add key" }).fill("ebb");
@@ -95,11 +98,11 @@ describe("saving as lore", () => {
   });
 
   test("S4-61: chosen messages, and one by its menu, extend a lorebook that is there; what was written is not lost by Escape", async () => {
-    const { ids, page, close } = await openGrown();
+    const { ids, page, close } = await openSeededBranch();
     await book("Weather", [{ comment: "Rain", key: ["rain"], content: "It rains." }]);
-    await messageOf(page, ids[1]).locator("article").focus();
+    await messageById(page, ids[1]).locator("article").focus();
     await page.keyboard.press("s");
-    await messageOf(page, ids[3]).locator("article").focus();
+    await messageById(page, ids[3]).locator("article").focus();
     await page.keyboard.press("s");
     await page.locator(".chosen").getByRole("button", { name: "Save as lorebook entry" }).click();
     const dialog = keepLore(page);
@@ -115,12 +118,12 @@ describe("saving as lore", () => {
     await dialog.getByRole("textbox", { name: "Add key" }).fill("snow");
     await dialog.getByRole("button", { name: "Save", exact: true }).click();
     await page.getByText("Saved as a lorebook entry.").waitFor();
-    await until(async () => (await page.locator(".chosen").count()) === 0, "nothing is chosen any more");
-    await choose(page, messageOf(page, ids[0]), "Save as lorebook entry");
+    await waitUntil(async () => (await page.locator(".chosen").count()) === 0, "nothing is chosen any more");
+    await chooseFromMessageMenu(page, messageById(page, ids[0]), "Save as lorebook entry");
     await text.waitFor();
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
-    await messageOf(page, ids[0]).locator("article").focus();
+    await messageById(page, ids[0]).locator("article").focus();
     await page.keyboard.press("k");
     await text.waitFor();
     assert.equal(await text.inputValue(), "You: To the north.");
@@ -141,21 +144,21 @@ describe("saving as lore", () => {
   });
 
   test("S4-61: what was written outlasts a reload, until it is saved or left", async () => {
-    const { ids, page, close } = await openGrown();
-    await choose(page, messageOf(page, ids[0]), "Save as lorebook entry");
+    const { ids, page, close } = await openSeededBranch();
+    await chooseFromMessageMenu(page, messageById(page, ids[0]), "Save as lorebook entry");
     const dialog = keepLore(page);
     const text = dialog.getByRole("textbox", { name: "Content" });
     await text.fill("North lies the ice.");
     await dialog.getByRole("textbox", { name: "Add key" }).fill("ice");
     await dialog.getByRole("textbox", { name: "Add key" }).press("Enter");
     await page.reload();
-    await messageOf(page, ids[0]).waitFor();
-    await choose(page, messageOf(page, ids[0]), "Save as lorebook entry");
+    await messageById(page, ids[0]).waitFor();
+    await chooseFromMessageMenu(page, messageById(page, ids[0]), "Save as lorebook entry");
     await text.waitFor();
     assert.equal(await text.inputValue(), "North lies the ice.");
     await dialog.getByRole("button", { name: "Remove the key “ice”" }).waitFor();
     await dialog.getByRole("button", { name: "Cancel" }).click();
-    await choose(page, messageOf(page, ids[0]), "Save as lorebook entry");
+    await chooseFromMessageMenu(page, messageById(page, ids[0]), "Save as lorebook entry");
     await text.waitFor();
     assert.equal(await text.inputValue(), "You: To the north.");
     await close();
@@ -167,9 +170,9 @@ describe("lorebooks", () => {
   const shelf = (/** @type {import("playwright-core").Page} */ page) =>
     page.getByRole("dialog", { name: "Lorebooks", exact: true });
 
-  /** A reader who has the lorebooks open. @param {Parameters<typeof reader>[1]} [options] */
+  /** A reader who has the lorebooks open. @param {Parameters<typeof openPage>[1]} [options] */
   async function atShelf(options) {
-    const opened = await reader(browser, options);
+    const opened = await openPage(browser, options);
     await opened.page.goto(clotho.base);
     await opened.page.getByRole("button", { name: "Lorebooks" }).click();
     await shelf(opened.page).waitFor();
@@ -196,7 +199,7 @@ describe("lorebooks", () => {
     await row("Harbours").getByRole("textbox", { name: "Name" }).fill("Harbours of the north");
     await page.keyboard.press("Enter");
     await row("Harbours of the north").waitFor();
-    await check(page, "the lorebooks");
+    await checkAccessibility(page, "the lorebooks");
     const coming = page.waitForEvent("download");
     await row("Harbours of the north").getByRole("button", { name: "Export as World Info" }).click();
     assert.deepEqual(JSON.parse(await readFile(await (await coming).path(), "utf8")), {
@@ -242,7 +245,7 @@ describe("lorebooks", () => {
     await dialog.getByRole("searchbox").fill("灯塔");
     await dialog.getByText("1 of 1000 entries").waitFor();
     await dialog.getByRole("checkbox", { name: "“Place 777” is enabled" }).uncheck();
-    await until(
+    await waitUntil(
       async () => (await clotho.api("GET", `/api/lorebooks/${id}`)).entries[777].disable === true,
       "it is switched off",
     );
@@ -255,7 +258,7 @@ describe("lorebooks", () => {
     await dialog.getByRole("textbox", { name: "Add key" }).fill("/灯{1,2}塔/i");
     await page.keyboard.press("Enter");
     await dialog.getByRole("checkbox", { name: /^Constant/ }).check();
-    await check(page, "an entry");
+    await checkAccessibility(page, "an entry");
     await dialog.getByRole("button", { name: "Save", exact: true }).click();
     const row = dialog.getByRole("article", { name: "Place 777" });
     await row.getByText("Here stood the 灯塔.").waitFor();
@@ -265,7 +268,7 @@ describe("lorebooks", () => {
         .getByRole("button", { name: "Edit “Place 777”" })
         .evaluate((button) => button === document.activeElement),
     );
-    await check(page, "the entries of a book");
+    await checkAccessibility(page, "the entries of a book");
     const now = async () => (await clotho.api("GET", `/api/lorebooks/${id}`)).entries;
     const { content, key, constant, disable, order, odd } = (await now())[777];
     assert.deepEqual(
@@ -299,7 +302,7 @@ describe("lorebooks", () => {
     ]);
     const elsewhere = (content) => clotho.api("PATCH", `/api/lorebooks/${id}/entries/1`, { entry: { content } });
     const entries = async () => (await clotho.api("GET", `/api/lorebooks/${id}`)).entries;
-    const { page, close } = await atShelf({ expected: REFUSED });
+    const { page, close } = await atShelf({ expected: LOAD_ERROR });
     await shelf(page).getByRole("article", { name: "Two hands" }).getByRole("button", { name: "Open" }).click();
     const dialog = page.getByRole("dialog", { name: "Two hands" });
     const text = dialog.getByRole("textbox", { name: "Content" });
@@ -315,7 +318,7 @@ describe("lorebooks", () => {
       await dialog.getByRole("group", { name: "Saved entry" }).getByText(theirs).waitFor();
     };
     await begin("Mine.", "Theirs.");
-    await check(page, "an entry that was changed meanwhile");
+    await checkAccessibility(page, "an entry that was changed meanwhile");
     assert.equal((await entries())[0].content, "Theirs.", "nothing is written before it is said");
     await dialog.getByRole("button", { name: "Use the saved entry" }).click();
     assert.equal(await text.inputValue(), "Theirs.");
@@ -350,7 +353,7 @@ describe("lorebooks", () => {
     const { id } = await book("Two tabs", [{ uid: 1, comment: "Ferry", key: ["ferry"], content: "Slow.", order: 7 }]);
     const now = async () => (await clotho.api("GET", `/api/lorebooks/${id}`)).entries.map(({ content }) => content);
     const one = await atShelf();
-    const other = await atShelf({ expected: REFUSED });
+    const other = await atShelf({ expected: LOAD_ERROR });
     const tabs = [one, other].map(({ page }) => ({ page, dialog: page.getByRole("dialog", { name: "Two tabs" }) }));
     const [first, second] = tabs;
     for (const { page, dialog } of tabs) {
@@ -404,7 +407,7 @@ describe("lorebooks", () => {
     await page.getByRole("button", { name: "Lorebooks" }).click();
     await row.getByText("Unsaved draft").waitFor();
     await row.getByRole("button", { name: "Open" }).click();
-    await check(page, "a book with an entry that was begun");
+    await checkAccessibility(page, "a book with an entry that was begun");
     await dialog.getByRole("group", { name: "Unsaved draft" }).getByRole("button", { name: "Keep editing" }).click();
     assert.equal(await text.inputValue(), "Grey.");
     await dialog.getByRole("button", { name: "Save", exact: true }).click();
@@ -425,8 +428,8 @@ describe("lorebooks", () => {
   });
 
   test("S4-61: books of other programs come in by a button and by being dropped, with their report; what is none says so", async () => {
-    const { page, close } = await atShelf({ expected: REFUSED });
-    const bring = (file) => giveFiles(page, shelf(page).getByRole("button", { name: "Import lorebook" }), [file]);
+    const { page, close } = await atShelf({ expected: LOAD_ERROR });
+    const bring = (file) => chooseFiles(page, shelf(page).getByRole("button", { name: "Import lorebook" }), [file]);
     await bring({ name: "Old tales.lorebook", buffer: await golden("novel.json") });
     await page.locator(".notice").getByText("is imported.").waitFor();
     await page.locator(".notice").getByRole("button", { name: "Import report" }).click();
@@ -459,7 +462,7 @@ describe("lorebooks", () => {
 
   test("what could not be read says so, and is read again", async () => {
     await book("Reefs", [{ comment: "The reef", content: "Sharp." }]);
-    const { page, close } = await reader(browser, { expected: REFUSED });
+    const { page, close } = await openPage(browser, { expected: LOAD_ERROR });
     await page.goto(clotho.base);
     await page.getByRole("button", { name: "Lorebooks" }).waitFor();
     await page.route("**/api/lorebooks**", (route) => route.abort());
@@ -484,7 +487,7 @@ describe("lorebooks", () => {
       { comment: "灯塔", key: ["灯塔", "灯"], content: "灯塔在最北边的岬角上。".repeat(40), constant: true },
       { comment: endless, key: [endless], content: endless },
     ]);
-    const { page, close } = await reader(browser, {
+    const { page, close } = await openPage(browser, {
       locale: "zh-CN",
       viewport: { width: 390, height: 844 },
       hasTouch: true,
@@ -507,7 +510,7 @@ describe("lorebooks", () => {
     await dialog.getByRole("button", { name: "取消" }).tap();
     await dialog.getByRole("button", { name: "编辑“灯塔”" }).tap();
     await dialog.getByRole("textbox", { name: "内容" }).waitFor();
-    await check(page, "an entry on a phone");
+    await checkAccessibility(page, "an entry on a phone");
     assert.doesNotMatch(await dialog.innerText(), /[a-z]{4,}/);
     await close();
   });

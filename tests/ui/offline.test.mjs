@@ -2,24 +2,24 @@
 // last, and keeps nothing for a device that was shut out.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
-import { reader, test, until } from "./support/browser.mjs";
-import { startHouse } from "./support/house.mjs";
+import { openPage, test, waitUntil } from "./support/browser.mjs";
+import { startLanServer } from "./support/lan-server.mjs";
 import { startClotho } from "./support/server.mjs";
 import {
-  bar,
-  bleed,
+  barValue,
+  playUntilHurt,
   browser,
-  check,
+  checkAccessibility,
   clotho,
   composer,
   HP,
-  last,
-  openGrown,
-  own,
-  replyIsThere,
-  say,
-  texts,
-} from "./support/stage.mjs";
+  lastMessage,
+  openSeededBranch,
+  extraServers,
+  waitForReply,
+  sendMessage,
+  messageTexts,
+} from "./support/setup.mjs";
 
 /** With its keyboard open. */
 const PHONE = { viewport: { width: 360, height: 400 }, hasTouch: true, isMobile: true };
@@ -31,7 +31,7 @@ const KEEPS = {
 /** A server that can be stopped. */
 async function fresh() {
   const server = await startClotho();
-  own.push(server);
+  extraServers.push(server);
   return server;
 }
 
@@ -45,7 +45,7 @@ const kept = (page, name) =>
 
 /** @param {import("playwright-core").Page} page @param {string} address what the browser is to have kept */
 const keeps = (page, address) =>
-  until(async () => (await kept(page, "clotho-story")).includes(address), `${address} is kept`);
+  waitUntil(async () => (await kept(page, "clotho-story")).includes(address), `${address} is kept`);
 
 /** The worker answers for the page. @param {import("playwright-core").Page} page */
 const isHeld = (page) => page.waitForFunction(() => navigator.serviceWorker.controller !== null);
@@ -53,7 +53,7 @@ const isHeld = (page) => page.waitForFunction(() => navigator.serviceWorker.cont
 describe("without a server", () => {
   test("it can be installed: its name, its signs, and a worker", async () => {
     const server = await fresh();
-    const { page, close } = await reader(browser, { serviceWorkers: "allow" });
+    const { page, close } = await openPage(browser, { serviceWorkers: "allow" });
     await page.goto(server.base);
     await isHeld(page);
     const tools = await page.context().newCDPSession(page);
@@ -73,23 +73,23 @@ describe("without a server", () => {
 
   test("the story that was read last is there with its world, what is written is kept, and it goes on when the server is back", async () => {
     const server = await fresh();
-    const { page, close } = await reader(browser, KEEPS);
-    await bleed(page, server.base);
+    const { page, close } = await openPage(browser, KEEPS);
+    await playUntilHurt(page, server.base);
     await isHeld(page);
-    const [said, hurt, address] = [await texts(page), await bar(page, HP), new URL(page.url()).pathname];
+    const [said, hurt, address] = [await messageTexts(page), await barValue(page, HP), new URL(page.url()).pathname];
     await keeps(page, address.replace("/s/", "/api/sessions/"));
     // Read once with the worker there, as on any later day.
     await page.reload();
-    await replyIsThere(page);
-    await bar(page, HP);
+    await waitForReply(page);
+    await barValue(page, HP);
     await keeps(page, `${address.replace("/s/", "/api/chat/")}/projection`);
     await server.stop("SIGKILL");
     await page.reload();
-    await replyIsThere(page);
-    assert.deepEqual(await texts(page), said);
-    assert.equal(await bar(page, HP), hurt);
+    await waitForReply(page);
+    assert.deepEqual(await messageTexts(page), said);
+    assert.equal(await barValue(page, HP), hurt);
     await page.getByText("This story is from").waitFor();
-    await check(page, "a story that was kept");
+    await checkAccessibility(page, "a story that was kept");
     await composer(page).fill("I wait for the light.");
     await composer(page).press("Enter");
     await page.getByText("The server did not answer.").first().waitFor();
@@ -97,14 +97,14 @@ describe("without a server", () => {
     await page.goto(server.base);
     await page.locator(".session").first().waitFor();
     await page.goto(server.base + address);
-    await replyIsThere(page);
-    await until(
+    await waitForReply(page);
+    await waitUntil(
       async () => (await composer(page).inputValue()) === "I wait for the light.",
       "what was written is there",
     );
     await server.start();
     await page.getByText("This story is from").waitFor({ state: "detached" });
-    await say(page, "I wait for the light.");
+    await sendMessage(page, "I wait for the light.");
     await page.locator(".message.user").nth(1).getByText("I wait for the light.").waitFor();
     await close();
   });
@@ -116,29 +116,29 @@ describe("without a server", () => {
       stories.push(await clotho.api("POST", "/api/sessions", { characterIds: [id], model: "mock/m", plugins: [] }));
     }
     const [rin, tam] = stories.map(({ id }) => id);
-    const { page, close } = await reader(browser, KEEPS);
+    const { page, close } = await openPage(browser, KEEPS);
     await page.goto(`${clotho.base}/s/${rin}`);
-    await last(page).getByText("I am Rin.").waitFor();
+    await lastMessage(page).getByText("I am Rin.").waitFor();
     await isHeld(page);
     await keeps(page, `/api/sessions/${rin}`);
     await page.evaluate(async () =>
       (await caches.open("clotho-page")).put("/assets/0123456789ab/js/main.js", new Response("old")),
     );
     await page.goto(`${clotho.base}/s/${tam}`);
-    await last(page).getByText("I am Tam.").waitFor();
+    await lastMessage(page).getByText("I am Tam.").waitFor();
     await keeps(page, `/api/sessions/${tam}`);
-    await until(
+    await waitUntil(
       async () => !(await kept(page, "clotho-story")).some((path) => path.includes(rin)),
       "the other story is gone",
     );
     // Whichever of its parts was answered first.
     await keeps(page, `/api/chat/${tam}/projection`);
-    await until(
+    await waitUntil(
       async () => !(await kept(page, "clotho-page")).some((path) => path.includes("0123456789ab")),
       "the other version is gone",
     );
     await clotho.api("DELETE", `/api/sessions/${tam}`);
-    await until(
+    await waitUntil(
       async () => !(await kept(page, "clotho-story")).some((path) => path.includes(tam)),
       "what was deleted is not kept",
     );
@@ -148,13 +148,13 @@ describe("without a server", () => {
   test("a story that is on its way while the worker comes is kept as well", async () => {
     const { id } = await clotho.api("POST", "/api/characters", { name: "Rin", firstMessage: "I am Rin." });
     const story = await clotho.api("POST", "/api/sessions", { characterIds: [id], model: "mock/m", plugins: [] });
-    const { page, close } = await reader(browser, KEEPS);
+    const { page, close } = await openPage(browser, KEEPS);
     await page.route(`**/api/sessions/${story.id}`, async (route) => {
       await isHeld(page);
       await route.continue();
     });
     await page.goto(`${clotho.base}/s/${story.id}`);
-    await last(page).getByText("I am Rin.").waitFor();
+    await lastMessage(page).getByText("I am Rin.").waitFor();
     await keeps(page, `/api/sessions/${story.id}`);
     await close();
   });
@@ -162,7 +162,7 @@ describe("without a server", () => {
   test("a story is kept as well that came before a worker which another page had brought", async () => {
     const { id } = await clotho.api("POST", "/api/characters", { name: "Rin", firstMessage: "I am Rin." });
     const story = await clotho.api("POST", "/api/sessions", { characterIds: [id], model: "mock/m", plugins: [] });
-    const { page, close } = await reader(browser, KEEPS);
+    const { page, close } = await openPage(browser, KEEPS);
     let letGo = () => {};
     const held = new Promise((resolve) => (letGo = () => resolve(undefined)));
     await page.route(/\/js\/(?:net\/)?offline\.js$/, async (route) => {
@@ -170,7 +170,7 @@ describe("without a server", () => {
       await route.continue();
     });
     await page.goto(`${clotho.base}/s/${story.id}`);
-    await last(page).getByText("I am Rin.").waitFor();
+    await lastMessage(page).getByText("I am Rin.").waitFor();
     const other = await page.context().newPage();
     await other.goto(clotho.base);
     await isHeld(page);
@@ -180,31 +180,31 @@ describe("without a server", () => {
   });
 
   test("a device that is shut out keeps nothing", async () => {
-    const house = await startHouse();
+    const house = await startLanServer();
     const { id } = await house.api("POST", "/api/characters", {
       name: "Rin",
       firstMessage: "The map is not finished.",
     });
     const story = await house.api("POST", "/api/sessions", { characterIds: [id], model: "mock/m", plugins: [] });
     const { code } = await house.api("POST", "/api/devices/pairing", {});
-    const { page, close } = await reader(browser, KEEPS);
+    const { page, close } = await openPage(browser, KEEPS);
     await page.goto(`${house.elsewhere}/pair#${code}`);
     await page.getByText("This device is paired as").waitFor();
     await page.goto(`${house.elsewhere}/s/${story.id}`);
-    await last(page).getByText("The map is not finished.").waitFor();
+    await lastMessage(page).getByText("The map is not finished.").waitFor();
     await isHeld(page);
     await keeps(page, `/api/sessions/${story.id}`);
     const [device] = await house.api("GET", "/api/devices");
     await house.api("DELETE", `/api/devices/${device.id}`);
     await page.getByRole("heading", { name: "This device was removed" }).waitFor();
-    await until(async () => (await kept(page, "clotho-story")).length === 0, "nothing is kept");
+    await waitUntil(async () => (await kept(page, "clotho-story")).length === 0, "nothing is kept");
     await close();
   });
 });
 
 describe("on a phone", () => {
   test("the tree is in the bar, and what one writes stays in sight while the keyboard is open", async () => {
-    const { page, close } = await openGrown(PHONE);
+    const { page, close } = await openSeededBranch(PHONE);
     const bottom = page.getByRole("navigation", { name: "Panes" });
     await bottom.getByRole("button", { name: "Story tree" }).tap();
     await page.locator("tree-canvas").waitFor();

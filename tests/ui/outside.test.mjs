@@ -5,12 +5,22 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { describe } from "node:test";
 import { ATTACKS } from "./support/attacks.mjs";
-import { reader, test, until } from "./support/browser.mjs";
+import { openPage, test, waitUntil } from "./support/browser.mjs";
 import { startClotho } from "./support/server.mjs";
-import { POLICY, REFUSED, browser, check, last, model, own, replyIsThere, say } from "./support/stage.mjs";
+import {
+  POLICY_ERROR,
+  LOAD_ERROR,
+  browser,
+  checkAccessibility,
+  lastMessage,
+  model,
+  extraServers,
+  waitForReply,
+  sendMessage,
+} from "./support/setup.mjs";
 
 const PNG = readFileSync(new URL("../fixtures/golden/cards/png-chara-v1.png", import.meta.url));
-const MISSED = new RegExp(`${REFUSED.source}|${POLICY.source}`);
+const MISSED = new RegExp(`${LOAD_ERROR.source}|${POLICY_ERROR.source}`);
 
 /** A server of pictures, which counts what it is asked for. What is `gone` is answered with 404. */
 async function elsewhere() {
@@ -22,7 +32,7 @@ async function elsewhere() {
     response.writeHead(200, { "Content-Type": "image/png" }).end(PNG);
   });
   await new Promise((resolve) => server.listen(0, "127.0.0.1", () => resolve(undefined)));
-  own.push(/** @type {any} */ ({ close: () => (server.closeAllConnections(), server.close()) }));
+  extraServers.push(/** @type {any} */ ({ close: () => (server.closeAllConnections(), server.close()) }));
   return { at: `http://127.0.0.1:${server.address().port}`, host: `127.0.0.1:${server.address().port}`, asked, gone };
 }
 
@@ -31,7 +41,7 @@ async function told(firstMessage, allowed = ["127.0.0.1"]) {
   const server = await startClotho(
     `[[providers]]\nid = "mock"\nbase_url = "${model.url}"\nmodels = ["m"]\n[pictures]\nallowed_hosts = ${JSON.stringify(allowed)}\n`,
   );
-  own.push(server);
+  extraServers.push(server);
   const character = await server.api("POST", "/api/characters", {
     name: "Rin",
     description: "A cartographer.",
@@ -52,7 +62,7 @@ async function told(firstMessage, allowed = ["127.0.0.1"]) {
 
 /** A reader of it; `away` are the requests that went past our server. */
 async function open({ server, path }, options = {}) {
-  const opened = await reader(browser, { expected: MISSED, ...options });
+  const opened = await openPage(browser, { expected: MISSED, ...options });
   const away = [];
   const pictures = [];
   opened.page.on("request", (request) => {
@@ -61,7 +71,7 @@ async function open({ server, path }, options = {}) {
     if (pathname.endsWith("/outside/picture")) pictures.push(searchParams.get("url"));
   });
   await opened.page.goto(server.base + path);
-  await last(opened.page).waitFor();
+  await lastMessage(opened.page).waitFor();
   return { ...opened, away, pictures };
 }
 
@@ -83,16 +93,16 @@ describe("pictures of other servers", () => {
       await question(page).waitFor();
       assert.equal(await question(page).count(), 1);
       assert.match(await question(page).innerText(), /see the address of your server.*words of this story/s);
-      await check(page, `the question ${when}`);
+      await checkAccessibility(page, `the question ${when}`);
       await shot(page, `outside-question-${when.replaceAll(" ", "-")}`);
       // A second message with pictures asks no second time.
-      model.say([`Look: ![A boat](${there.at}/boat.png)`]);
-      await say(page, `I paint ![mine](${there.at}/mine.png)`);
-      await replyIsThere(page);
-      await until(
+      model.queueReply([`Look: ![A boat](${there.at}/boat.png)`]);
+      await sendMessage(page, `I paint ![mine](${there.at}/mine.png)`);
+      await waitForReply(page);
+      await waitUntil(
         async () =>
           (await question(page).count()) === 1 &&
-          (await last(page).getByRole("group", { name: "Show images from other servers" }).count()) === 1,
+          (await lastMessage(page).getByRole("group", { name: "Show images from other servers" }).count()) === 1,
         "the last message asks, and no other",
       );
       assert.deepEqual([there.asked, pictures, away], [[], [], []], "nothing was asked before the answer");
@@ -101,7 +111,7 @@ describe("pictures of other servers", () => {
       const quay = page.getByRole("img", { name: "The quay" });
       for (const image of [page.getByRole("img", { name: "A boat" }), quay]) {
         await image.scrollIntoViewIfNeeded();
-        await until(() => isLoaded(image), "the picture is there");
+        await waitUntil(() => isLoaded(image), "the picture is there");
       }
       assert.equal(await question(page).count(), 0);
       assert.deepEqual(await story.answer(), { allowed: true });
@@ -114,13 +124,13 @@ describe("pictures of other servers", () => {
         assert.deepEqual([headers.cookie, headers.referer], [undefined, undefined]);
       assert.deepEqual(away, []);
       assert.ok(new URL(await quay.evaluate((e) => e.src)).pathname.startsWith("/api/characters/"));
-      await check(page, `pictures ${when}`);
+      await checkAccessibility(page, `pictures ${when}`);
       await shot(page, `outside-shown-${when.replaceAll(" ", "-")}`);
       // It is remembered, and what was fetched is kept.
       await page.reload();
-      await last(page).waitFor();
+      await lastMessage(page).waitFor();
       await quay.scrollIntoViewIfNeeded();
-      await until(() => isLoaded(quay), "the picture is there again");
+      await waitUntil(() => isLoaded(quay), "the picture is there again");
       assert.equal(await question(page).count(), 0);
       assert.equal(there.asked.length, 2);
       await close();
@@ -144,7 +154,7 @@ describe("pictures of other servers", () => {
     assert.equal(await page.evaluate(() => document.activeElement?.textContent), "Show images");
     await page.keyboard.press("Enter");
     const quay = page.getByRole("img", { name: "The quay" });
-    await until(() => isLoaded(quay), "it is shown");
+    await waitUntil(() => isLoaded(quay), "it is shown");
     // Where the character is changed.
     const change = async (answer) => {
       await page.goto(story.server.base);
@@ -152,7 +162,7 @@ describe("pictures of other servers", () => {
       await page.locator(".menu:popover-open").getByRole("button", { name: "Edit character" }).click();
       const dialog = page.getByRole("dialog");
       await dialog.getByLabel("Images from other servers").selectOption({ label: answer });
-      await check(page, "the answer at the character");
+      await checkAccessibility(page, "the answer at the character");
       await dialog.getByRole("button", { name: "Save" }).click();
       await dialog.waitFor({ state: "detached" });
     };
@@ -174,7 +184,7 @@ describe("pictures of other servers", () => {
     const story = await told("Well?");
     await story.server.api("PUT", `/api/characters/${story.cid}/outside`, { allowed: true });
     const { page, close, pictures } = await open(story);
-    const held = model.hold([
+    const held = model.queueHeldReply([
       "Look: ",
       `![A bo`,
       `at](${there.at}/boat.png)`,
@@ -185,10 +195,10 @@ describe("pictures of other servers", () => {
       `${there.at}/boat.png) more.`,
       "\n\nThe end.",
     ]);
-    await say(page, "Go on.");
+    await sendMessage(page, "Go on.");
     held.next(3);
-    const boat = last(page).getByRole("img", { name: "A boat" });
-    await until(() => isLoaded(boat), "it is there while the reply is written");
+    const boat = lastMessage(page).getByRole("img", { name: "A boat" });
+    await waitUntil(() => isLoaded(boat), "it is there while the reply is written");
     await boat.evaluate((e) => Object.assign(window, { boat: e, gone: 0 }));
     // An element that is put back where it was before the next frame is never seen to be gone.
     await page.evaluate(() => {
@@ -200,17 +210,17 @@ describe("pictures of other servers", () => {
     });
     for (const text of ["there", "on", "More", "more.", "The end."]) {
       held.next(text === "more." ? 2 : 1);
-      await last(page).getByText(text).first().waitFor();
+      await lastMessage(page).getByText(text).first().waitFor();
     }
     held.open();
-    await replyIsThere(page);
+    await waitForReply(page);
     assert.deepEqual(
       await boat.evaluate((e) => [e === /** @type {any} */ (window).boat, /** @type {any} */ (window).gone]),
       [true, 0],
     );
-    const again = last(page).getByRole("img", { name: "again" });
+    const again = lastMessage(page).getByRole("img", { name: "again" });
     await again.scrollIntoViewIfNeeded();
-    await until(() => isLoaded(again), "the second is there");
+    await waitUntil(() => isLoaded(again), "the second is there");
     assert.deepEqual(new Set(pictures), new Set([`${there.at}/boat.png`]));
     assert.equal(there.asked.length, 1);
     await close();
@@ -222,12 +232,12 @@ describe("pictures of other servers", () => {
     const story = await told(`Before.\n\n![The quay](${there.at}/quay.png)\n\nAfter.`);
     await story.server.api("PUT", `/api/characters/${story.cid}/outside`, { allowed: true });
     const { page, close } = await open(story);
-    await last(page).getByText(`The image from ${there.host} could not be loaded: The quay`).waitFor();
-    await check(page, "a picture that did not come");
+    await lastMessage(page).getByText(`The image from ${there.host} could not be loaded: The quay`).waitFor();
+    await checkAccessibility(page, "a picture that did not come");
     await shot(page, "outside-failed");
     there.gone.clear();
-    await last(page).getByRole("button", { name: "Try again" }).click();
-    await until(() => isLoaded(page.getByRole("img", { name: "The quay" })), "it has come");
+    await lastMessage(page).getByRole("button", { name: "Try again" }).click();
+    await waitUntil(() => isLoaded(page.getByRole("img", { name: "The quay" })), "it has come");
     await close();
   });
 
@@ -237,7 +247,7 @@ describe("pictures of other servers", () => {
     await story.server.api("PUT", `/api/characters/${story.cid}/outside`, { allowed: true });
     const { page, close } = await open(story);
     const quay = page.getByRole("img", { name: "The quay" });
-    await until(() => isLoaded(quay), "it is there");
+    await waitUntil(() => isLoaded(quay), "it is there");
     const size = () =>
       quay.evaluate((e) => [e.getBoundingClientRect().width, e.getBoundingClientRect().height].map(Math.round));
     const seen = await size();
@@ -276,9 +286,13 @@ describe("pictures of other servers", () => {
     );
     await story.server.api("PUT", `/api/characters/${story.cid}/outside`, { allowed: true });
     const { page, close, away, pictures } = await open(story);
-    await until(async () => pictures.length > 0, "our server is asked");
+    await waitUntil(async () => pictures.length > 0, "our server is asked");
     for (const shown of await page.locator(".prose .shown").all()) await shown.scrollIntoViewIfNeeded();
-    await until(async () => (await page.locator(".prose .shown.awaited").count()) === 0, "each was answered", 60_000);
+    await waitUntil(
+      async () => (await page.locator(".prose .shown.awaited").count()) === 0,
+      "each was answered",
+      60_000,
+    );
     assert.deepEqual(there.asked, [], "nothing inside was asked");
     assert.deepEqual(away, []);
     assert.ok(pictures.length >= 6 && pictures.every((url) => /^https?:\/\//.test(url)), pictures.join());

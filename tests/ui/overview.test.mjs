@@ -1,9 +1,20 @@
 // The page against the real server: what is drawn of a tree, what stands out, how it is moved, and that all of it can be reached.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
-import { test, until } from "./support/browser.mjs";
-import { bushy, drawnIds, fingers, forked, isAt, openTree, placeOf, put, seen, tree } from "./support/overview.mjs";
-import { chat, clotho, line, newStory, open, session } from "./support/stage.mjs";
+import { test, waitUntil } from "./support/browser.mjs";
+import {
+  seedBushyTree,
+  drawnIds,
+  touchDispatcher,
+  seedFork,
+  waitForCursor,
+  openTree,
+  positionOf,
+  addMessage,
+  waitUntilStill,
+  treeElement,
+} from "./support/tree-page.mjs";
+import { chatPath, clotho, readBranch, createSession, openSession, readSession } from "./support/setup.mjs";
 
 const sides = (page) => page.getByRole("button", { name: "Fold other branches" });
 const zoomOf = (page) => page.locator("tree-canvas").evaluate((canvas) => canvas.camera.zoom);
@@ -11,10 +22,10 @@ const sameIds = (some, others) => assert.deepEqual([...some].sort(), [...others]
 
 /** Sees that a message stays where it is on the screen while the tree is seen from nearer, or from farther. */
 async function stays(page, id, what, act) {
-  const [before, zoom] = [await placeOf(page, id), await zoomOf(page)];
+  const [before, zoom] = [await positionOf(page, id), await zoomOf(page)];
   await act();
-  await until(async () => (await zoomOf(page)) !== zoom, `${what} zooms`);
-  const after = await placeOf(page, id);
+  await waitUntil(async () => (await zoomOf(page)) !== zoom, `${what} zooms`);
+  const after = await positionOf(page, id);
   assert.ok(Math.hypot(after.x - before.x, after.y - before.y) < 2, `${what}: it stays where it was`);
   return (await zoomOf(page)) / zoom;
 }
@@ -32,11 +43,11 @@ async function pinch(touch, { x, y }, from, to) {
 
 describe("the tree on its canvas", () => {
   test("S4-37: two fingers zoom around what is between them, and move the tree with them; one finger moves it", async () => {
-    const { path, ids } = await forked();
-    const { page, close } = await open(path, { hasTouch: true });
+    const { path, ids } = await seedFork();
+    const { page, close } = await openSession(path, { hasTouch: true });
     await openTree(page);
-    const touch = await fingers(page);
-    const place = await seen(page, ids[2]);
+    const touch = await touchDispatcher(page);
+    const place = await waitUntilStill(page, ids[2]);
     const closer = await stays(page, ids[2], "drawing fingers apart", () => pinch(touch, place, 80, 160));
     assert.ok(closer > 1.9 && closer < 2.1, `twice as far apart is twice as near: ${closer}`);
     const farther = await stays(page, ids[2], "drawing them together", () => pinch(touch, place, 200, 100));
@@ -50,21 +61,27 @@ describe("the tree on its canvas", () => {
     await touch("touchStart", ...both(0));
     for (const by of [20, 40]) await touch("touchMove", ...both(by));
     await touch("touchEnd");
-    await until(async () => Math.abs((await placeOf(page, ids[2])).y - place.y - 40) < 2, "both fingers take it along");
+    await waitUntil(
+      async () => Math.abs((await positionOf(page, ids[2])).y - place.y - 40) < 2,
+      "both fingers take it along",
+    );
     assert.ok(Math.abs((await zoomOf(page)) - zoom) < 0.001);
     await touch("touchStart", { x: place.x + 150, y: place.y });
     await touch("touchMove", { x: place.x + 150, y: place.y - 40 });
     await touch("touchEnd");
-    await until(async () => Math.abs((await placeOf(page, ids[2])).y - place.y) < 10, "one finger takes it back");
+    await waitUntil(
+      async () => Math.abs((await positionOf(page, ids[2])).y - place.y) < 10,
+      "one finger takes it back",
+    );
     await close();
   });
 
   test("S4-37: the wheel zooms around the message under it, keys around the middle, and one button shows all", async () => {
-    const { path, ids, side } = await forked();
-    const { page, close } = await open(path);
+    const { path, ids, side } = await seedFork();
+    const { page, close } = await openSession(path);
     await openTree(page);
     await sides(page).click();
-    const place = await seen(page, side[0]);
+    const place = await waitUntilStill(page, side[0]);
     await page.mouse.move(place.x, place.y);
     const wheel = (by) => async () => {
       await page.keyboard.down("Control");
@@ -73,7 +90,7 @@ describe("the tree on its canvas", () => {
     };
     assert.ok((await stays(page, side[0], "the wheel", wheel(-50))) > 1.2);
     assert.ok((await stays(page, side[0], "the wheel back", wheel(50))) < 0.8);
-    await tree(page).focus();
+    await treeElement(page).focus();
     const middle = () =>
       page
         .locator("tree-canvas")
@@ -86,20 +103,21 @@ describe("the tree on its canvas", () => {
     await page.getByRole("button", { name: "Fit to screen" }).click();
     const view = await page.locator("tree-canvas").boundingBox();
     for (const id of [...ids, ...side]) {
-      const { x, y } = await placeOf(page, id);
+      const { x, y } = await positionOf(page, id);
       assert.ok(x > view.x && x < view.x + view.width && y > view.y && y < view.y + view.height, "each is in view");
     }
     await close();
   });
 
   test("S4-36: only the line of the story is open at first, what is folded shows its count, and all can be unfolded", async () => {
-    const { path, ids, side } = await forked();
+    const { path, ids, side } = await seedFork();
     let parentId = ids[3];
-    for (let i = 0; i < 6; i += 1) parentId = await put(path, parentId, i % 2 ? "assistant" : "user", `Step ${i}.`);
-    await clotho.api("PUT", `${chat(path)}/active_leaf`, { nodeId: parentId, exact: true });
-    const { page, close } = await open(path);
+    for (let i = 0; i < 6; i += 1)
+      parentId = await addMessage(path, parentId, i % 2 ? "assistant" : "user", `Step ${i}.`);
+    await clotho.api("PUT", `${chatPath(path)}/active_leaf`, { nodeId: parentId, exact: true });
+    const { page, close } = await openSession(path);
     await openTree(page);
-    const trunk = (await line(path)).map(({ id }) => id);
+    const trunk = (await readBranch(path)).map(({ id }) => id);
     sameIds((await drawnIds(page)).slice(1), trunk);
     const badge = (id) =>
       page
@@ -110,21 +128,21 @@ describe("the tree on its canvas", () => {
     await page.getByRole("button", { name: "Fold straight sections" }).click();
     const runs = () =>
       page.locator("tree-canvas").evaluate(({ scene }) => [...scene.cards.count].filter((count) => count > 1));
-    await until(async () => (await runs()).join() === "7", "one run, with how many it has");
+    await waitUntil(async () => (await runs()).join() === "7", "one run, with how many it has");
     await page.getByRole("button", { name: "Fold straight sections" }).click();
     await sides(page).click();
-    await until(async () => (await drawnIds(page)).length === 14, "all of it is there");
+    await waitUntil(async () => (await drawnIds(page)).length === 14, "all of it is there");
     sameIds((await drawnIds(page)).slice(1), [...trunk, ...side]);
     await page.getByText("13 messages", { exact: true }).waitFor();
     await close();
   });
 
   test("S4-38: what stands out is the line that the server tells, and goes along when the story goes on elsewhere", async () => {
-    const { path, ids, side } = await forked();
-    const { page, close } = await open(path);
+    const { path, ids, side } = await seedFork();
+    const { page, close } = await openSession(path);
     await openTree(page);
     await sides(page).click();
-    await seen(page, side[1]);
+    await waitUntilStill(page, side[1]);
     const standsOut = () =>
       page
         .locator("tree-canvas")
@@ -133,22 +151,22 @@ describe("the tree on its canvas", () => {
         );
     const isTold = async () => {
       const [root, ...shown] = await standsOut();
-      return root !== undefined && shown.join() === (await line(path)).map(({ id }) => id).join();
+      return root !== undefined && shown.join() === (await readBranch(path)).map(({ id }) => id).join();
     };
     assert.ok(await isTold());
     assert.ok((await standsOut()).includes(ids[3]));
-    await clotho.api("PUT", `${chat(path)}/active_leaf`, { nodeId: side[1], exact: true });
-    await until(isTold, "another line stands out");
+    await clotho.api("PUT", `${chatPath(path)}/active_leaf`, { nodeId: side[1], exact: true });
+    await waitUntil(isTold, "another line stands out");
     assert.ok((await standsOut()).includes(side[1]) && !(await standsOut()).includes(ids[3]));
-    await isAt(page, "A path through thorns., current message");
+    await waitForCursor(page, "A path through thorns., current message");
     await close();
   });
 
   test("S4-14: the chat has the line of the story alone, and what is not left out of it is what the server tells", async () => {
-    const { path, ids, side } = await forked();
-    await clotho.api("PUT", `${chat(path)}/node/${ids[1]}/state`, { isEnabled: false });
-    const { page, close } = await open(path);
-    const told = (await line(path)).map(({ id }) => id);
+    const { path, ids, side } = await seedFork();
+    await clotho.api("PUT", `${chatPath(path)}/node/${ids[1]}/state`, { isEnabled: false });
+    const { page, close } = await openSession(path);
+    const told = (await readBranch(path)).map(({ id }) => id);
     assert.ok(!told.includes(ids[1]));
     const read = (which) =>
       page.locator(`.message${which} [data-node]`).evaluateAll((all) => all.map((one) => one.dataset.node));
@@ -159,11 +177,11 @@ describe("the tree on its canvas", () => {
   });
 
   test("S4-13 S4-05: of a thousand messages as many are drawn or counted as the server has, and keys reach each of them", async () => {
-    const path = await newStory();
-    await bushy(path, 31, 32);
-    const { ids } = await clotho.api("GET", `${chat(path)}/tree?shape=skeleton`);
+    const path = await createSession();
+    await seedBushyTree(path, 31, 32);
+    const { ids } = await clotho.api("GET", `${chatPath(path)}/tree?shape=skeleton`);
     assert.ok(ids.length >= 1_000, `${ids.length}`);
-    const { page, close } = await open(path);
+    const { page, close } = await openSession(path);
     await openTree(page);
     const counted = () =>
       page
@@ -175,11 +193,11 @@ describe("the tree on its canvas", () => {
     assert.ok((await drawnIds(page)).length < ids.length / 2);
     await page.getByText(new RegExp(`^${ids.length - 1} messages · `)).waitFor();
     await sides(page).click();
-    await until(async () => (await drawnIds(page)).length === ids.length, "all are drawn");
+    await waitUntil(async () => (await drawnIds(page)).length === ids.length, "all are drawn");
     sameIds(await drawnIds(page), ids);
-    await tree(page).focus();
+    await treeElement(page).focus();
     await page.keyboard.press("Home");
-    await isAt(page, "Beginning");
+    await waitForCursor(page, "Beginning");
     assert.equal(new Set(await page.evaluate(walkAll)).size, ids.length, "keys reach them all");
     await close();
   });

@@ -2,20 +2,20 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe } from "node:test";
-import { reader, test, until } from "./support/browser.mjs";
+import { openPage, test, waitUntil } from "./support/browser.mjs";
 import {
   browser,
-  check,
-  chooseFromPage,
+  checkAccessibility,
+  chooseFromPageMenu,
   clotho,
-  open,
-  newStory,
-  say,
-  session,
-  line,
-  replyIsThere,
+  openSession,
+  createSession,
+  sendMessage,
+  readSession,
+  readBranch,
+  waitForReply,
   model,
-} from "./support/stage.mjs";
+} from "./support/setup.mjs";
 
 const picture = new URL("../fixtures/golden/cards/png-chara-v1.png", import.meta.url);
 const named = async (name) =>
@@ -23,8 +23,8 @@ const named = async (name) =>
 
 describe("who a reader plays", () => {
   test("S0-05: a persona is made with its picture, plays a story from its beginning, is changed and deleted", async () => {
-    await newStory();
-    const { page, close } = await reader(browser);
+    await createSession();
+    const { page, close } = await openPage(browser);
     await page.goto(clotho.base);
     await page.getByRole("button", { name: "Personas" }).click();
     const dialog = page.getByRole("dialog");
@@ -34,15 +34,15 @@ describe("who a reader plays", () => {
     await dialog
       .getByLabel("Picture: PNG, JPEG, WebP or GIF")
       .setInputFiles({ name: "a.png", mimeType: "image/png", buffer: await readFile(picture) });
-    await check(page, "a new persona");
+    await checkAccessibility(page, "a new persona");
     await dialog.getByRole("button", { name: "Save" }).click();
     const row = dialog.getByRole("article", { name: "Wren" });
     await row.getByText("Walks at night.").waitFor();
-    await until(
+    await waitUntil(
       () => row.locator("img").evaluate((img) => /** @type {HTMLImageElement} */ (img).naturalWidth > 0),
       "its picture is drawn",
     );
-    await check(page, "the personas");
+    await checkAccessibility(page, "the personas");
     await dialog.getByRole("button", { name: "Close" }).click();
     await page.locator("button.card", { hasText: "Rin" }).first().click();
     await dialog.getByRole("combobox", { name: "Persona" }).selectOption({ label: "Wren" });
@@ -50,7 +50,7 @@ describe("who a reader plays", () => {
     await dialog.getByRole("button", { name: "Start" }).click();
     await page.waitForURL(/\/s\//);
     const [{ id }] = await named("Wren");
-    assert.equal((await session(new URL(page.url()).pathname)).personaId, id);
+    assert.equal((await readSession(new URL(page.url()).pathname)).personaId, id);
     await page.goto(clotho.base);
     await page.getByRole("button", { name: "Personas" }).click();
     await row.getByRole("button", { name: "Edit" }).click();
@@ -67,7 +67,7 @@ describe("who a reader plays", () => {
   });
 
   test("a double click on Save makes one persona, and one character", async () => {
-    const { page, close } = await reader(browser);
+    const { page, close } = await openPage(browser);
     await page.goto(clotho.base);
     await page.getByRole("button", { name: "Personas" }).click();
     const dialog = page.getByRole("dialog");
@@ -92,19 +92,19 @@ describe("who a reader plays", () => {
 
   test("a story that has begun goes on as somebody else, and as nobody again, in Chinese on a phone too", async () => {
     const persona = await clotho.api("POST", "/api/personas", { name: "Mara", description: "A smuggler." });
-    const path = await newStory();
-    const { page, close } = await open(path);
-    await chooseFromPage(page, "Personas");
+    const path = await createSession();
+    const { page, close } = await openSession(path);
+    await chooseFromPageMenu(page, "Personas");
     const row = page.getByRole("dialog").getByRole("article", { name: "Mara" });
     await row.getByRole("button", { name: "Use in this story" }).click();
     await row.getByText("in this story").waitFor();
     await page.keyboard.press("Escape");
-    model.say(["Good evening."]);
-    await say(page, "Who is there?");
-    await replyIsThere(page);
-    assert.equal((await line(path)).find(({ content }) => content === "Who is there?").personaId, persona.id);
+    model.queueReply(["Good evening."]);
+    await sendMessage(page, "Who is there?");
+    await waitForReply(page);
+    assert.equal((await readBranch(path)).find(({ content }) => content === "Who is there?").personaId, persona.id);
     await close();
-    const chinese = await open(path, {
+    const chinese = await openSession(path, {
       locale: "zh-CN",
       viewport: { width: 390, height: 844 },
       hasTouch: true,
@@ -113,9 +113,9 @@ describe("who a reader plays", () => {
     await chinese.page.getByRole("button", { name: "菜单", exact: true }).tap();
     await chinese.page.locator(".menu:popover-open").getByRole("button", { name: "用户角色" }).tap();
     await chinese.page.getByRole("dialog").getByRole("article", { name: "Mara" }).getByText("这个故事里").waitFor();
-    await check(chinese.page, "the personas on a phone");
+    await checkAccessibility(chinese.page, "the personas on a phone");
     await chinese.page.getByRole("button", { name: "不用角色" }).tap();
-    await until(async () => (await session(path)).personaId === null, "nobody is played any more");
+    await waitUntil(async () => (await readSession(path)).personaId === null, "nobody is played any more");
     await chinese.close();
   });
 });

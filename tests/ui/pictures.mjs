@@ -2,26 +2,37 @@
 // night, on a phone and in Chinese.
 //   CLOTHO_BIN=… npm run pictures              all of them
 //   CLOTHO_BIN=… npm run pictures -- stash     those that are named
-import { LOOKS, PAGES, furnish } from "./support/pages.mjs";
-import { PHONE, WIDE, chatOf, close, clotho, isWanted, picture, rollAgain, story, written } from "./support/studio.mjs";
+import { VARIANTS, PAGES, seedData } from "./support/pages.mjs";
+import {
+  PHONE,
+  WIDE,
+  chatPath,
+  close,
+  clotho,
+  isRequested,
+  takeScreenshot,
+  addVersions,
+  createAdventure,
+  waitUntilComplete,
+} from "./support/screenshots.mjs";
 
 const TALL = { viewport: { width: 1280, height: 1120 } };
 
 try {
-  const english = await story("en");
+  const english = await createAdventure("en");
   const look = await branch(english);
   await inStory("menu", english, PHONE, openMenu);
   await inStory("stash", english, WIDE, openStash);
   await inStory("branches", english, { ...WIDE, colorScheme: "dark" }, openBranches);
   await inStory("compare", english, TALL, openCompare);
   await clear(english, look);
-  await rollAgain(english);
+  await addVersions(english);
   await inStory("adventure", english, WIDE);
-  for (const [look, { language, ...options }] of Object.entries(LOOKS)) {
-    const wanted = Object.entries(PAGES).filter(([page]) => isWanted(`${page}-${look}`));
-    const house = wanted.length > 0 ? await furnish(language) : null;
+  for (const [look, { language, ...options }] of Object.entries(VARIANTS)) {
+    const wanted = Object.entries(PAGES).filter(([page]) => isRequested(`${page}-${look}`));
+    const house = wanted.length > 0 ? await seedData(language) : null;
     for (const [page, { path, sign, open }] of house ? wanted : [])
-      await picture(`${page}-${look}`, path(house), options, sign, (shown) => open?.(shown, house));
+      await takeScreenshot(`${page}-${look}`, path(house), options, sign, (shown) => open?.(shown, house));
   }
 } finally {
   await close();
@@ -29,7 +40,7 @@ try {
 
 /** @param {string} name @param {string} path @param {import("playwright-core").BrowserContextOptions} options @param {(page: import("playwright-core").Page) => Promise<unknown>} [open] */
 async function inStory(name, path, options, open) {
-  await picture(name, path, options, ".message.last .changes", async (page) => {
+  await takeScreenshot(name, path, options, ".message.last .changes", async (page) => {
     await page.locator(".replies button").first().waitFor();
     await open?.(page);
   });
@@ -37,13 +48,13 @@ async function inStory(name, path, options, open) {
 
 /** Gives a story a second line, names, and something in the stash. @param {string} path @returns {Promise<string>} where the second line begins */
 async function branch(path) {
-  const chat = chatOf(path);
+  const chat = chatPath(path);
   const { items, leafId } = await clotho.api("GET", `${chat}/projection`);
   const say = (parentId, role, content, generate = false) =>
     clotho.api("POST", `${chat}/message`, { parentId, role, content, generate });
   const look = await say(items[0].id, "user", "look around", true);
   const seen = look.generations[0].id;
-  await written(chat, seen);
+  await waitUntilComplete(chat, seen);
   const home = await say(items[0].id, "user", "I turn round. The tide can have the keep.");
   const supper = await say(home.node.id, "assistant", "The village has kept supper warm, and nobody asks.");
   const plan = await say(leafId, "user", "I tear a strip off my sleeve and bind the knee.");
@@ -63,7 +74,7 @@ async function branch(path) {
 /** Takes the second line and the names away again. @param {string} path @param {string} look */
 async function clear(path, look) {
   const names = ["Over the gap", "A good look first"].map((name) => ({ op: "unlabel", name }));
-  await clotho.api("PUT", `${chatOf(path)}/tree/edit`, { operations: [...names, { op: "prune", nodeId: look }] });
+  await clotho.api("PUT", `${chatPath(path)}/tree/edit`, { operations: [...names, { op: "prune", nodeId: look }] });
 }
 
 /** @param {import("playwright-core").Page} page */

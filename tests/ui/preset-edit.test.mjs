@@ -1,22 +1,22 @@
 // The page against the real server: presets that are edited.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
-import { reader, test, until } from "./support/browser.mjs";
+import { openPage, test, waitUntil } from "./support/browser.mjs";
 import {
-  REFUSED,
+  LOAD_ERROR,
   browser,
-  check,
-  chooseFromPage,
+  checkAccessibility,
+  chooseFromPageMenu,
   clotho,
-  last,
+  lastMessage,
   model,
-  newStory,
-  open,
-  replyIsThere,
-  say,
-  session,
-  use,
-} from "./support/stage.mjs";
+  createSession,
+  openSession,
+  waitForReply,
+  sendMessage,
+  readSession,
+  clickMessageButton,
+} from "./support/setup.mjs";
 
 const KEPT =
   '{"temperature":0.70,"big":12345678901234567890,"odd":{"a":[null,1.50]},"prompts":[{"identifier":"main","name":"Main","content":"Tell it slowly.","odd":1.0},{"identifier":"tide","name":"Tide","content":"Mind the tide.","role":"user"}],"prompt_order":[{"character_id":100000,"order":[]},{"character_id":100001,"order":[{"identifier":"main","enabled":true},{"identifier":"charDescription","enabled":true},{"identifier":"chatHistory","enabled":true},{"identifier":"tide","enabled":true,"kept":7.0}]}]}';
@@ -44,13 +44,13 @@ const row = (page, name) =>
     .filter({ has: page.getByRole("article", { name, exact: true }) });
 const button = (page, name) => dialog(page).getByRole("button", { name, exact: true });
 const isFocused = (one) =>
-  until(() => one.evaluate((element) => element === document.activeElement), "the keyboard is there");
+  waitUntil(() => one.evaluate((element) => element === document.activeElement), "the keyboard is there");
 
 /** A reader who edits a preset. */
 async function editing(name, path = null, options = {}) {
-  const opened = path ? await open(path, options) : await reader(browser, options);
+  const opened = path ? await openSession(path, options) : await openPage(browser, options);
   const { page } = opened;
-  if (path) await chooseFromPage(page, "Presets");
+  if (path) await chooseFromPageMenu(page, "Presets");
   else {
     await page.goto(clotho.base);
     await page.getByRole("button", { name: "Presets", exact: true }).click();
@@ -67,20 +67,20 @@ describe("editing presets", () => {
   test("prompts are ordered by keys and by hand, switched, and taken back; what else the file says stays to the letter", async () => {
     const id = await preset("Slow");
     const { page, close } = await editing("Slow");
-    await check(page, "a preset being edited");
+    await checkAccessibility(page, "a preset being edited");
     await button(page, "Move “Tide” up").press("Enter");
-    await until(async () => (await order(id)) === "main charDescription tide chatHistory", "it moved up");
+    await waitUntil(async () => (await order(id)) === "main charDescription tide chatHistory", "it moved up");
     await isFocused(button(page, "Move “Tide” up"));
     await page.keyboard.press("Enter");
-    await until(async () => (await order(id)) === "main tide charDescription chatHistory", "and again");
+    await waitUntil(async () => (await order(id)) === "main tide charDescription chatHistory", "and again");
     await dialog(page).getByText("Tide is now 2 of 4").waitFor({ state: "attached" });
     await row(page, "Chat history").locator(".grip").dragTo(row(page, "Main prompt"));
-    await until(async () => (await order(id)) === "chatHistory main tide charDescription", "it was dragged");
+    await waitUntil(async () => (await order(id)) === "chatHistory main tide charDescription", "it was dragged");
     await dialog(page).getByRole("checkbox", { name: "Send “Tide”" }).click();
-    await until(async () => (await order(id)) === "chatHistory main -tide charDescription", "it is off");
+    await waitUntil(async () => (await order(id)) === "chatHistory main -tide charDescription", "it is off");
     for (const before of ["chatHistory main tide charDescription", "main tide charDescription chatHistory"]) {
       await button(page, "Undo").click();
-      await until(async () => (await order(id)) === before, `back to ${before}`);
+      await waitUntil(async () => (await order(id)) === before, `back to ${before}`);
     }
     const text = await raw(id);
     for (const kept of [
@@ -95,7 +95,7 @@ describe("editing presets", () => {
 
   test("a prompt is written, put at a depth, made, deleted and had back, and the next message is made by it", async () => {
     const id = await preset("Tides");
-    const path = await newStory();
+    const path = await createSession();
     await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { presetId: id });
     const { page, close } = await editing("Tides", path);
     await button(page, "Edit “Tide”").click();
@@ -104,7 +104,7 @@ describe("editing presets", () => {
     await form.getByRole("combobox", { name: "Role" }).selectOption("system");
     await form.getByRole("combobox", { name: "Position" }).selectOption({ label: "In chat" });
     await form.getByRole("spinbutton", { name: /^Depth/ }).fill("1");
-    await check(page, "a prompt being written");
+    await checkAccessibility(page, "a prompt being written");
     await form.getByRole("button", { name: "Save" }).click();
     await row(page, "Tide").getByText("in chat, depth 1").waitFor();
     await isFocused(button(page, "Edit “Tide”"));
@@ -127,7 +127,7 @@ describe("editing presets", () => {
     const preview = dialog(page).locator(".preview");
     await preview.getByText("There is fog.").first().waitFor();
     await preview.getByText("(Your next message)").first().waitFor();
-    await check(page, "a preview");
+    await checkAccessibility(page, "a preview");
     await button(page, "Delete “Fog”").click();
     await row(page, "Fog").waitFor({ state: "detached" });
     await preview.getByText("There is fog.").first().waitFor({ state: "detached" });
@@ -139,38 +139,38 @@ describe("editing presets", () => {
       "what every preset has can be switched off, not deleted",
     );
     await page.keyboard.press("Escape");
-    model.say(["Yes."]);
-    await say(page, "Who is there?");
-    await replyIsThere(page);
+    model.queueReply(["Yes."]);
+    await sendMessage(page, "Who is there?");
+    await waitForReply(page);
     const sent = model.requests.at(-1).messages.map(({ content }) => content);
     assert.ok(sent.includes("Mind the ebb.") && sent.at(-1) === "There is fog.", JSON.stringify(sent));
     await close();
   });
 
   test("our own is what a new one begins as: used in a story it makes the same prompt; samplers, texts and stop strings are set", async () => {
-    const path = await newStory();
-    const { page, close } = await open(path);
+    const path = await createSession();
+    const { page, close } = await openSession(path);
     const preview = async () =>
       (
         await clotho.api("POST", `${path.replace("/s/", "/api/chat/")}/prompt`, {
-          parentId: (await session(path)).activeLeafId,
+          parentId: (await readSession(path)).activeLeafId,
           content: "Hello.",
         })
       ).messages;
     const before = await preview();
-    await chooseFromPage(page, "Presets");
+    await chooseFromPageMenu(page, "Presets");
     await button(page, "New preset from the built-in one").click();
     await dialog(page).getByRole("heading", { name: "My preset" }).waitFor();
     await button(page, "Use in this story").click();
-    await until(async () => (await session(path)).presetId !== null, "it is in use");
-    const id = (await session(path)).presetId;
+    await waitUntil(async () => (await readSession(path)).presetId !== null, "it is in use");
+    const id = (await readSession(path)).presetId;
     assert.deepEqual(await preview(), before);
 
     await dialog(page).getByText("Generation settings").click();
     const sampling = dialog(page).getByRole("form", { name: "Generation settings" });
     await sampling.getByRole("spinbutton", { name: "Temperature" }).fill("0.4");
     await sampling.getByRole("textbox", { name: "Stop strings" }).fill("###\n\\nRin:");
-    await check(page, "samplers");
+    await checkAccessibility(page, "samplers");
     await sampling.getByRole("button", { name: "Save" }).click();
     await sampling.getByText("Saved.").waitFor();
     await dialog(page).getByText("Utility prompts").click();
@@ -181,22 +181,22 @@ describe("editing presets", () => {
     const { temperature, new_chat_prompt, extensions } = await body(id);
     assert.deepEqual([temperature, new_chat_prompt, extensions.clotho.stop], [0.4, "It begins.", ["###", "\nRin:"]]);
     await button(page, "Undo").click();
-    await until(async () => (await body(id)).new_chat_prompt === "", "the text is as it was");
-    await until(
+    await waitUntil(async () => (await body(id)).new_chat_prompt === "", "the text is as it was");
+    await waitUntil(
       async () => (await texts.getByRole("textbox", { name: "New chat" }).inputValue()) === "",
       "and the form shows it",
     );
     await page.keyboard.press("Escape");
-    model.say(["Yes."]);
-    await say(page, "Who is there?");
-    await replyIsThere(page);
+    model.queueReply(["Yes."]);
+    await sendMessage(page, "Who is there?");
+    await waitForReply(page);
     assert.deepEqual([model.requests.at(-1).temperature, model.requests.at(-1).stop], [0.4, ["###", "\nRin:"]]);
     await close();
   });
 
   test("one can be for models: it makes the prompts where a story chose none, and says so; shares of the prompt are set", async () => {
     const id = await preset("For m");
-    const path = await newStory();
+    const path = await createSession();
     const { page, close } = await editing("For m", path);
     await dialog(page).getByText("Use automatically with models").click();
     const models = dialog(page).getByRole("form", { name: "Use automatically with models" });
@@ -204,7 +204,10 @@ describe("editing presets", () => {
     await models.getByRole("button", { name: "Save" }).click();
     await models.getByText("Saved.").waitFor();
     const kept = (await body(id)).extensions.clotho.models.join("\n");
-    await until(async () => (await models.getByRole("textbox").inputValue()) === kept, "the field has what was kept");
+    await waitUntil(
+      async () => (await models.getByRole("textbox").inputValue()) === kept,
+      "the field has what was kept",
+    );
     await models.getByRole("textbox").fill("another\nmock/*");
     await models.getByRole("button", { name: "Save" }).click();
     await models.getByText("Saved.").waitFor();
@@ -213,7 +216,7 @@ describe("editing presets", () => {
     const sampling = dialog(page).getByRole("form", { name: "Generation settings" });
     await sampling.getByRole("spinbutton", { name: "Lore (max)" }).fill("20");
     await sampling.getByRole("spinbutton", { name: "Chat history (min)" }).fill("40");
-    await check(page, "shares");
+    await checkAccessibility(page, "shares");
     await sampling.getByRole("button", { name: "Save" }).click();
     await sampling.getByText("Saved.").waitFor();
     assert.deepEqual((await body(id)).extensions.clotho, {
@@ -230,15 +233,15 @@ describe("editing presets", () => {
     await shown.getByRole("button", { name: "Use in this story" }).click();
     await shown.getByRole("button", { name: "Stop using in this story" }).click();
     await shown.getByText("This story has no preset of its own.").waitFor();
-    await check(page, "a preset that holds by the model");
+    await checkAccessibility(page, "a preset that holds by the model");
     // Nothing is left to be saved, so nothing is asked.
     await page.keyboard.press("Escape");
     await dialog(page).waitFor({ state: "detached" });
-    model.say(["Yes."]);
-    await say(page, "Who is there?");
-    await replyIsThere(page);
+    model.queueReply(["Yes."]);
+    await sendMessage(page, "Who is there?");
+    await waitForReply(page);
     assert.match(JSON.stringify(model.requests.at(-1).messages), /Tell it slowly/);
-    await use(last(page), "Prompt inspector");
+    await clickMessageButton(lastMessage(page), "Prompt inspector");
     await page
       .getByRole("dialog", { name: "Prompt inspector" })
       .getByText("For m, used automatically with mock/*")
@@ -253,7 +256,7 @@ describe("editing presets", () => {
 
   test("two who edit at once do not write over one another: it is told, shown, and one's own is kept or given up", async () => {
     const id = await preset("Shared");
-    const { page, close } = await editing("Shared", null, { expected: REFUSED });
+    const { page, close } = await editing("Shared", null, { expected: LOAD_ERROR });
     await button(page, "Edit “Tide”").click();
     const form = dialog(page).getByRole("form", { name: "Tide" });
     await form.getByRole("textbox", { name: "Text" }).fill("Mine.");
@@ -262,7 +265,7 @@ describe("editing presets", () => {
     });
     await form.getByRole("button", { name: "Save" }).click();
     await dialog(page).getByRole("alert").getByText("Theirs.").waitFor();
-    await check(page, "changed meanwhile");
+    await checkAccessibility(page, "changed meanwhile");
     assert.equal((await body(id)).prompts[1].content, "Theirs.");
     await button(page, "Overwrite with mine").click();
     await form.waitFor({ state: "detached" });
@@ -332,7 +335,7 @@ describe("editing presets", () => {
 
   test("a prompt that somebody else deletes while it is written stays on screen and can be kept as a new one", async () => {
     const id = await preset("Lost");
-    const { page, close } = await editing("Lost", null, { expected: REFUSED });
+    const { page, close } = await editing("Lost", null, { expected: LOAD_ERROR });
     await button(page, "Edit “Tide”").click();
     const form = dialog(page).getByRole("form", { name: "Tide" });
     await form.getByRole("textbox", { name: "Text" }).fill("Mind the ebb.");
@@ -348,7 +351,7 @@ describe("editing presets", () => {
     await form.getByRole("button", { name: "Save" }).click();
     await form.getByText("This prompt was deleted elsewhere.").waitFor();
     assert.equal(await form.getByRole("textbox", { name: "Text" }).inputValue(), "Mind the ebb.");
-    await check(page, "a prompt that is gone");
+    await checkAccessibility(page, "a prompt that is gone");
     await form.getByRole("button", { name: "Save as a new prompt" }).click();
     await form.waitFor({ state: "detached" });
     await row(page, "Tide").waitFor();
@@ -365,13 +368,13 @@ describe("editing presets", () => {
     const id = await preset("Quick");
     const { page, close } = await editing("Quick");
     await button(page, "Move “Tide” up").evaluate((up) => (up.click(), up.click()));
-    await until(async () => (await order(id)) === "main tide charDescription chatHistory", "by two");
+    await waitUntil(async () => (await order(id)) === "main tide charDescription chatHistory", "by two");
     await close();
   });
 
   test("on a phone, in Chinese, in the dark: nothing is wider than the screen", async () => {
     await preset("潮汐", KEPT.replaceAll("Mind the tide.", "0123456789".repeat(60)));
-    const { page, close } = await reader(browser, {
+    const { page, close } = await openPage(browser, {
       locale: "zh-CN",
       viewport: { width: 390, height: 844 },
       hasTouch: true,
@@ -391,7 +394,7 @@ describe("editing presets", () => {
       ),
       "nothing is wider than the screen",
     );
-    await check(page, "a preset edited on a phone");
+    await checkAccessibility(page, "a preset edited on a phone");
     await close();
   });
 });

@@ -2,24 +2,24 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe } from "node:test";
-import { reader, test, until } from "./support/browser.mjs";
+import { openPage, test, waitUntil } from "./support/browser.mjs";
 import {
-  REFUSED,
+  LOAD_ERROR,
   browser,
-  check,
-  chooseFromPage,
+  checkAccessibility,
+  chooseFromPageMenu,
   clotho,
-  giveFiles,
-  last,
+  chooseFiles,
+  lastMessage,
   model,
-  newStory,
-  open,
-  own,
-  replyIsThere,
-  say,
-  session,
-  use,
-} from "./support/stage.mjs";
+  createSession,
+  openSession,
+  extraServers,
+  waitForReply,
+  sendMessage,
+  readSession,
+  clickMessageButton,
+} from "./support/setup.mjs";
 import { startClotho } from "./support/server.mjs";
 
 /** The presets of this name, with all that they say. @returns {Promise<any[]>} */
@@ -44,9 +44,9 @@ const drop = (page, selector, files) =>
     [selector, files],
   );
 
-/** A reader who has the presets open. @param {Parameters<typeof reader>[1]} [options] */
+/** A reader who has the presets open. @param {Parameters<typeof openPage>[1]} [options] */
 async function atShelf(options) {
-  const opened = await reader(browser, options);
+  const opened = await openPage(browser, options);
   await opened.page.goto(clotho.base);
   await opened.page.getByRole("button", { name: "Presets", exact: true }).click();
   await shelf(opened.page).waitFor();
@@ -77,7 +77,7 @@ describe("presets", () => {
         );
       }
       assert.ok(await sheet.evaluate((box) => box.scrollHeight > 2 * box.clientHeight), "the list is a long one");
-      await check(page, "a notice in a long list");
+      await checkAccessibility(page, "a notice in a long list");
       await back.click();
       await row(page, `Long ${where} 0`).waitFor();
       await close();
@@ -116,7 +116,7 @@ describe("presets", () => {
     await row(page, "Calm sea").getByText("1 Main prompt").click();
     await row(page, "Calm sea").getByText("content", { exact: true }).first().click();
     await row(page, "Calm sea").locator("pre").getByText("Never as {{user}}.").waitFor();
-    await check(page, "a preset that is looked into");
+    await checkAccessibility(page, "a preset that is looked into");
     await row(page, "Dusk").getByRole("button", { name: "Show contents" }).click();
     await row(page, "Dusk").getByText("It is empty.").waitFor();
 
@@ -125,7 +125,7 @@ describe("presets", () => {
     await page.keyboard.press("Enter");
     const calm = row(page, "Calm harbour");
     await calm.waitFor();
-    await until(
+    await waitUntil(
       () => calm.getByRole("button", { name: "Rename" }).evaluate((button) => button === document.activeElement),
       "the keyboard is where it was",
     );
@@ -155,15 +155,15 @@ describe("presets", () => {
   });
 
   test("S4-61: come in by their button and by dropping, to the letter and only once; what does not say its kind is asked about, what is none says so", async () => {
-    const { page, close } = await atShelf({ expected: REFUSED });
-    const bring = (...files) => giveFiles(page, shelf(page).getByRole("button", { name: "Import presets" }), files);
+    const { page, close } = await atShelf({ expected: LOAD_ERROR });
+    const bring = (...files) => chooseFiles(page, shelf(page).getByRole("button", { name: "Import presets" }), files);
     const text = '{"temperature":0.70,"big":12345678901234567890,"prompts":[]}';
     await bring(file("Tide.json", text), file("Odd.json", '{"what": "is this"}'));
     await row(page, "Tide").waitFor();
     const raw = await fetch(`${clotho.base}/api/presets/${(await named("Tide"))[0].id}`);
     assert.ok((await raw.text()).includes(text), "not even a number is written in another way");
     await shelf(page).getByText("The type of “Odd.json” is unknown.").waitFor();
-    await check(page, "a preset without a kind");
+    await checkAccessibility(page, "a preset without a kind");
     await shelf(page)
       .getByRole("combobox", { name: /Odd\.json/ })
       .selectOption({ label: "System prompts" });
@@ -189,7 +189,7 @@ describe("presets", () => {
     await page.getByRole("button", { name: "Close" }).first().click();
     await close();
 
-    const other = await reader(browser);
+    const other = await openPage(browser);
     await other.page.goto(clotho.base);
     await other.page.getByRole("button", { name: "Presets", exact: true }).waitFor();
     await drop(other.page, null, [{ name: "Trim.json", text: '[{"scriptName": "Trim", "findRegex": "a"}]' }]);
@@ -213,24 +213,24 @@ describe("presets", () => {
       prompt_order: [],
     });
     await keep("theme", "Only looks", {});
-    const path = await newStory();
-    const { page, close } = await open(path);
-    await chooseFromPage(page, "Presets");
+    const path = await createSession();
+    const { page, close } = await openSession(path);
+    await chooseFromPageMenu(page, "Presets");
     const mine = row(page, "Own order");
     await mine.getByRole("button", { name: "Use in this story" }).click();
     await mine.getByText("in this story", { exact: true }).waitFor();
-    await check(page, "a preset that is in use");
+    await checkAccessibility(page, "a preset that is in use");
     assert.equal(await row(page, "Only looks").getByRole("button", { name: "Use in this story" }).count(), 0);
-    assert.equal((await session(path)).presetId, preset.id);
+    assert.equal((await readSession(path)).presetId, preset.id);
     await page.keyboard.press("Escape");
-    model.say(["Good evening."]);
-    await say(page, "Who is there?");
-    await replyIsThere(page);
+    model.queueReply(["Good evening."]);
+    await sendMessage(page, "Who is there?");
+    await waitForReply(page);
     assert.match(JSON.stringify(model.requests.at(-1).messages), /Tell it in my order/);
-    await chooseFromPage(page, "Presets");
+    await chooseFromPageMenu(page, "Presets");
     await mine.getByRole("button", { name: "Stop using in this story" }).click();
     await mine.getByRole("button", { name: "Use in this story", exact: true }).waitFor();
-    assert.equal((await session(path)).presetId, null);
+    assert.equal((await readSession(path)).presetId, null);
     await close();
   });
 
@@ -242,10 +242,10 @@ describe("presets", () => {
       metadata: { extensions: { regex_scripts } },
     });
     const preset = await keep("openai", "Plain order", { prompts: [], prompt_order: [] });
-    const path = await newStory({ characterIds: [character.id] });
+    const path = await createSession({ characterIds: [character.id] });
     await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { presetId: preset.id });
-    const { page, close } = await open(path);
-    await chooseFromPage(page, "Presets");
+    const { page, close } = await openSession(path);
+    await chooseFromPageMenu(page, "Presets");
     await shelf(page).getByRole("button", { name: "New script" }).click();
     await shelf(page).getByRole("textbox", { name: "Name" }).fill("No ships");
     await shelf(page).getByRole("textbox", { name: "Find regex" }).fill("/ships?/g");
@@ -262,32 +262,32 @@ describe("presets", () => {
     const others = shelf(page).getByRole("group", { name: "Scripts of the card and the preset" });
     await others.getByText("Show scripts").click();
     await others.getByText("/harbour/g").waitFor();
-    await check(page, "the scripts of a story");
+    await checkAccessibility(page, "the scripts of a story");
     await page.keyboard.press("Escape");
     const send = async (text) => {
       const before = model.requests.length;
-      model.say(["Yes."]);
-      await say(page, text);
-      await until(() => model.requests.length > before, "the model is asked");
-      await replyIsThere(page);
+      model.queueReply(["Yes."]);
+      await sendMessage(page, text);
+      await waitUntil(() => model.requests.length > before, "the model is asked");
+      await waitForReply(page);
       return JSON.stringify(model.requests.at(-1).messages);
     };
     assert.match(await send("Ships in the harbour?"), /Ships in the pier\?/);
     assert.match(await send("A ship in the harbour?"), /A boats in the pier\?/);
-    await use(last(page), "Prompt inspector");
+    await clickMessageButton(lastMessage(page), "Prompt inspector");
     const why = page.getByRole("dialog", { name: "Prompt inspector" });
     await why.getByText("No ships yours changed one text").waitFor();
     await why.getByText("Quiet from the card changed 2 texts").waitFor();
-    await check(page, "why, with scripts");
+    await checkAccessibility(page, "why, with scripts");
     await page.keyboard.press("Escape");
 
-    await chooseFromPage(page, "Presets");
+    await chooseFromPageMenu(page, "Presets");
     await others.getByRole("checkbox", { name: "1 script of the card" }).click();
-    await until(async () => (await session(path)).regexScripts.card === false, "the story knows");
+    await waitUntil(async () => (await readSession(path)).regexScripts.card === false, "the story knows");
     await row(page, "No ships").getByRole("button", { name: "Edit" }).click();
     await row(page, "No ships").getByRole("textbox", { name: "Replace with" }).fill("rafts");
     await row(page, "No ships").getByRole("button", { name: "Save" }).click();
-    await until(async () => (await named("No ships"))[0].body.replaceString === "rafts", "the script is another");
+    await waitUntil(async () => (await named("No ships"))[0].body.replaceString === "rafts", "the script is another");
     // What is being typed would be asked about.
     await row(page, "No ships").getByRole("button", { name: "Save" }).waitFor({ state: "detached" });
     await page.keyboard.press("Escape");
@@ -298,8 +298,8 @@ describe("presets", () => {
 
   test("S4-61: where there is none yet it says how they come, and what could not be read is read again", async () => {
     const server = await startClotho();
-    own.push(server);
-    const { page, close } = await reader(browser, { expected: REFUSED });
+    extraServers.push(server);
+    const { page, close } = await openPage(browser, { expected: LOAD_ERROR });
     await page.goto(server.base);
     await page.getByRole("button", { name: "Presets", exact: true }).waitFor();
     await page.route("**/api/presets**", (route) => route.abort());
@@ -308,14 +308,14 @@ describe("presets", () => {
     await page.unroute("**/api/presets**");
     await shelf(page).getByRole("button", { name: "Try again" }).click();
     await shelf(page).getByText("There is no preset yet.").waitFor();
-    await check(page, "no presets");
+    await checkAccessibility(page, "no presets");
     await close();
   });
 
   test("S4-61: on a phone and in Chinese, by touch, in the dark; long names and a thousand parts fit", async () => {
     const endless = "0123456789".repeat(19);
     await keep("context", endless, { [endless]: endless.repeat(5), list: Array.from({ length: 1000 }, (_, n) => n) });
-    const { page, close } = await reader(browser, {
+    const { page, close } = await openPage(browser, {
       locale: "zh-CN",
       viewport: { width: 390, height: 844 },
       hasTouch: true,
@@ -336,7 +336,7 @@ describe("presets", () => {
       ),
       "nothing is wider than the screen",
     );
-    await check(page, "the presets on a phone");
+    await checkAccessibility(page, "the presets on a phone");
     await close();
   });
 });

@@ -1,34 +1,34 @@
 // The page against the real server: going on from anywhere in a long story, and a server that rearranges nothing, in Chromium.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
-import { reader, test, until } from "./support/browser.mjs";
+import { openPage, test, waitUntil } from "./support/browser.mjs";
 import { startClotho } from "./support/server.mjs";
 import {
   browser,
-  chat,
-  check,
-  chooseFromPage,
+  chatPath,
+  checkAccessibility,
+  chooseFromPageMenu,
   clotho,
-  line,
-  messageOf,
+  readBranch,
+  messageById,
   model,
-  newStory,
-  open,
-  own,
-  say,
-  session,
-  texts,
-  tool,
-  use,
-} from "./support/stage.mjs";
+  createSession,
+  openSession,
+  extraServers,
+  sendMessage,
+  readSession,
+  messageTexts,
+  messageButton,
+  clickMessageButton,
+} from "./support/setup.mjs";
 
 /** A story of so many messages below its greeting. @returns {Promise<{path: string, ids: string[]}>} the greeting first */
 async function long(messages) {
-  const path = await newStory();
-  const ids = [(await session(path)).activeLeafId];
+  const path = await createSession();
+  const ids = [(await readSession(path)).activeLeafId];
   for (let n = 1; n <= messages; n += 1) {
     const body = { parentId: ids.at(-1), role: n % 2 ? "user" : "assistant", content: `Message ${n}.` };
-    ids.push((await clotho.api("POST", `${chat(path)}/message`, body)).node.id);
+    ids.push((await clotho.api("POST", `${chatPath(path)}/message`, body)).node.id);
   }
   return { path, ids };
 }
@@ -36,21 +36,24 @@ async function long(messages) {
 describe("from anywhere", () => {
   test("S4-02: of forty messages the third is chosen, and the story goes on right below it; the other thirty-seven stay", async () => {
     const { path, ids } = await long(40);
-    const { page, close } = await open(path);
-    await until(async () => (await texts(page)).at(-1) === "Message 40.", "the end of the story is shown");
-    const third = messageOf(page, ids[3]);
+    const { page, close } = await openSession(path);
+    await waitUntil(async () => (await messageTexts(page)).at(-1) === "Message 40.", "the end of the story is shown");
+    const third = messageById(page, ids[3]);
     for (let tries = 0; (await third.count()) === 0 && tries < 20; tries += 1)
       await page.locator(".message").first().scrollIntoViewIfNeeded();
-    await use(third, "Rewind to here");
-    await until(async () => (await session(path)).activeLeafId === ids[3], "the story stands at the third message");
-    model.say(["A bridge."]);
-    await say(page, "Another way.");
-    await until(async () => (await texts(page)).at(-1) === "A bridge.", "the reply came");
-    const now = await line(path);
+    await clickMessageButton(third, "Rewind to here");
+    await waitUntil(
+      async () => (await readSession(path)).activeLeafId === ids[3],
+      "the story stands at the third message",
+    );
+    model.queueReply(["A bridge."]);
+    await sendMessage(page, "Another way.");
+    await waitUntil(async () => (await messageTexts(page)).at(-1) === "A bridge.", "the reply came");
+    const now = await readBranch(path);
     assert.deepEqual(now.map((node) => node.id).slice(0, 4), ids.slice(0, 4), "the first three and the greeting");
     assert.deepEqual(now.map((node) => node.content).slice(4), ["Another way.", "A bridge."], "and what is new");
-    assert.equal((await texts(page)).length, 6);
-    const old = await clotho.api("GET", `${chat(path)}/projection?leaf=${ids[40]}`);
+    assert.equal((await messageTexts(page)).length, 6);
+    const old = await clotho.api("GET", `${chatPath(path)}/projection?leaf=${ids[40]}`);
     assert.deepEqual(
       old.items.map((node) => node.id),
       ids,
@@ -61,18 +64,18 @@ describe("from anywhere", () => {
 
 describe("what it took", () => {
   test("S4-54: the sums on the page are those of the story's replies", async () => {
-    const path = await newStory();
-    const { page, close } = await open(path);
+    const path = await createSession();
+    const { page, close } = await openSession(path);
     for (const text of ["A bridge.", "A tower."]) {
-      model.say([text]);
-      await say(page, "What is there?");
-      await until(async () => (await texts(page)).at(-1) === text, "the reply came");
+      model.queueReply([text]);
+      await sendMessage(page, "What is there?");
+      await waitUntil(async () => (await messageTexts(page)).at(-1) === text, "the reply came");
     }
-    await chooseFromPage(page, "Usage");
+    await chooseFromPageMenu(page, "Usage");
     const dialog = page.getByRole("dialog");
     await dialog.locator("dt", { hasText: "Replies" }).waitFor();
     const shown = await dialog.locator("dd").allInnerTexts();
-    const replies = (await line(path)).filter((node) => node.metadata?.latencyMs !== undefined);
+    const replies = (await readBranch(path)).filter((node) => node.metadata?.latencyMs !== undefined);
     const sum = (pick) => String(replies.reduce((all, node) => all + (pick(node.metadata) ?? 0), 0));
     assert.equal(shown[0], "2");
     assert.deepEqual(shown.slice(0, 3), [
@@ -81,7 +84,7 @@ describe("what it took", () => {
       sum((known) => known.tokenCount?.completion),
     ]);
     assert.equal(shown[4], "no price is known");
-    await check(page, "what it took");
+    await checkAccessibility(page, "what it took");
     await close();
   });
 });
@@ -89,8 +92,8 @@ describe("what it took", () => {
 describe("the rows of the library", () => {
   test("S1-29: a copy has its whole tree under a name of its own, and goes its own way", async () => {
     const server = await startClotho(`[[providers]]\nid = "mock"\nbase_url = "${model.url}"\nmodels = ["m"]\n`);
-    own.push(server);
-    const { page, close } = await reader(browser);
+    extraServers.push(server);
+    const { page, close } = await openPage(browser);
     const character = await server.api("POST", "/api/characters", {
       name: "Rin",
       firstMessage: "The map is not finished.",
@@ -101,13 +104,13 @@ describe("the rows of the library", () => {
       model: "mock/m",
       plugins: [],
     });
-    model.say(["Snow."]);
-    model.say(["Fog."]);
+    model.queueReply(["Snow."]);
+    model.queueReply(["Fog."]);
     await page.goto(`${server.base}/s/${made.id}`);
-    await say(page, "To the north.");
-    await until(async () => (await texts(page)).at(-1) === "Snow.", "the reply came");
+    await sendMessage(page, "To the north.");
+    await waitUntil(async () => (await messageTexts(page)).at(-1) === "Snow.", "the reply came");
     await page.getByRole("button", { name: "Regenerate" }).last().click();
-    await until(async () => (await texts(page)).at(-1) === "Fog.", "another one came");
+    await waitUntil(async () => (await messageTexts(page)).at(-1) === "Fog.", "another one came");
     await page.getByRole("link", { name: "Clotho" }).click();
     const row = (name) => page.locator(".session").filter({ has: page.getByText(name, { exact: true }) });
     await row("Over the pass").getByText("2 branches").waitFor();
@@ -116,22 +119,22 @@ describe("the rows of the library", () => {
     await page.getByRole("button", { name: "Usage" }).click();
     const took = page.getByRole("dialog", { name: "Usage" });
     await took.locator("div", { hasText: "Replies" }).locator("dd").getByText("2", { exact: true }).waitFor();
-    await check(page, "what a story of the library took");
+    await checkAccessibility(page, "what a story of the library took");
     await page.keyboard.press("Escape");
     await took.waitFor({ state: "detached" });
     await manage.click();
     await page.getByRole("button", { name: "Duplicate" }).click();
     await page.getByText("“Over the pass (copy)” is duplicated with all branches.").waitFor();
     await row("Over the pass (copy)").getByText("2 branches").waitFor();
-    await check(page, "a library with a copy");
+    await checkAccessibility(page, "a library with a copy");
     await page.getByRole("button", { name: "Open", exact: true }).click();
-    await until(
-      async () => (await texts(page)).join() === "The map is not finished.,To the north.,Fog.",
+    await waitUntil(
+      async () => (await messageTexts(page)).join() === "The map is not finished.,To the north.,Fog.",
       "it is there",
     );
-    model.say(["A bridge."]);
-    await say(page, "Over it.");
-    await until(async () => (await texts(page)).at(-1) === "A bridge.", "and goes on");
+    model.queueReply(["A bridge."]);
+    await sendMessage(page, "Over it.");
+    await waitUntil(async () => (await messageTexts(page)).at(-1) === "A bridge.", "and goes on");
     assert.equal(
       (await server.api("GET", `/api/sessions/${made.id}`)).counts.nodes,
       4,
@@ -144,8 +147,8 @@ describe("the rows of the library", () => {
 describe("a server that rearranges nothing", () => {
   test("S2-19: no button, no menu and no key offers what it refuses; versions and going back are there", async () => {
     const server = await startClotho("[tree]\nedits = false\n");
-    own.push(server);
-    const { page, close } = await reader(browser);
+    extraServers.push(server);
+    const { page, close } = await openPage(browser);
     const character = await server.api("POST", "/api/characters", {
       name: "Rin",
       firstMessage: "The map is not finished.",
@@ -162,10 +165,10 @@ describe("a server that rearranges nothing", () => {
       content: "Snow.",
     });
     await page.goto(`${server.base}/s/${made.id}`);
-    const message = messageOf(page, node.id);
+    const message = messageById(page, node.id);
     await message.locator("article").focus();
     await page.keyboard.press("Delete");
-    await tool(message, "More").click();
+    await messageButton(message, "More").click();
     const menu = page.locator(".menu:popover-open");
     await menu.getByRole("button", { name: "Bookmark", exact: true }).waitFor();
     const offered = await menu.getByRole("button").allInnerTexts();
@@ -174,8 +177,8 @@ describe("a server that rearranges nothing", () => {
       offered.join(" | "),
     );
     await page.keyboard.press("Escape");
-    await use(message, "Rewind to here");
-    await until(async () => (await texts(page)).length === 2, "going back is there");
+    await clickMessageButton(message, "Rewind to here");
+    await waitUntil(async () => (await messageTexts(page)).length === 2, "going back is there");
     const { items } = await server.api("GET", `/api/chat/${made.id}/stash`);
     assert.deepEqual(items, [], "the key for deleting did nothing");
     await close();
@@ -189,14 +192,14 @@ describe("how models are told of tools", () => {
     const server = await startClotho(
       [provider("own", ""), provider("told", 'tools = "words"'), provider("bare", 'tools = "none"')].join("\n"),
     );
-    own.push(server);
-    const { page, close } = await reader(browser);
+    extraServers.push(server);
+    const { page, close } = await openPage(browser);
     await page.goto(server.base);
     const models = page.getByRole("region", { name: "Connect a model" });
     await models.getByRole("listitem").filter({ hasText: "told/m" }).waitFor();
     const said = (await models.locator(".model-list li").allInnerTexts()).map((one) => one.replace(/\s+/g, " ")).sort();
     assert.deepEqual(said, ["bare/m no tool calls", "own/m", "told/m text tool calls"]);
-    await check(page, "models and tools");
+    await checkAccessibility(page, "models and tools");
     await close();
   });
 });

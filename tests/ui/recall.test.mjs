@@ -1,24 +1,24 @@
 // The page against the real server: what a story recalls, and the documents that it looks through.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
-import { reader, test, until } from "./support/browser.mjs";
-import { purseStory } from "./support/purse.mjs";
+import { openPage, test, waitUntil } from "./support/browser.mjs";
+import { createPurseSession } from "./support/purse-plugin.mjs";
 import { startClotho } from "./support/server.mjs";
 import {
   browser,
-  check,
-  chooseFromPage,
+  checkAccessibility,
+  chooseFromPageMenu,
   clotho,
-  last,
+  lastMessage,
   model,
-  newStory,
-  open,
-  own,
-  replyIsThere,
-  say,
-  session,
-  use,
-} from "./support/stage.mjs";
+  createSession,
+  openSession,
+  extraServers,
+  waitForReply,
+  sendMessage,
+  readSession,
+  clickMessageButton,
+} from "./support/setup.mjs";
 
 /** A story of long miles, most of which its prompts do not hold any more. @param {string} [more] of the settings of summaries */
 async function walked(more = "", miles = 8) {
@@ -42,7 +42,7 @@ id = "down"
 base_url = "http://127.0.0.1:9/v1"
 models = ["m"]
 `);
-  own.push(server);
+  extraServers.push(server);
   const character = await server.api("POST", "/api/characters", { name: "Rin", firstMessage: "Hello." });
   const made = await server.api("POST", "/api/sessions", {
     characterIds: [character.id],
@@ -58,7 +58,7 @@ models = ["m"]
       content,
       generate: true,
     });
-    await until(
+    await waitUntil(
       async () => (await server.api("GET", `/api/chat/${made.id}/node/${generations[0].id}`)).status === "complete",
       "the reply",
     );
@@ -69,13 +69,13 @@ models = ["m"]
 
 describe("memory", () => {
   test("S1-17: is switched on for a story, documents are added, looked into, ticked and destroyed", async () => {
-    const path = await newStory();
-    const { page, close } = await open(path);
-    await chooseFromPage(page, "Memory");
+    const path = await createSession();
+    const { page, close } = await openSession(path);
+    await chooseFromPageMenu(page, "Memory");
     const dialog = page.getByRole("dialog", { name: "Memory", exact: true });
     const on = dialog.getByRole("checkbox", { name: /^Recall older messages/ });
     await on.check();
-    await until(async () => (await session(path)).recall.enabled === true, "it is on");
+    await waitUntil(async () => (await readSession(path)).recall.enabled === true, "it is on");
     await dialog.getByLabel("Collection").fill("Maps");
     await dialog.getByLabel("Text", { exact: true }).fill("  ");
     await dialog.getByRole("button", { name: "Add" }).click();
@@ -87,24 +87,24 @@ describe("memory", () => {
     await row.getByText("1 document").waitFor();
     assert.equal(await blank.count(), 0, "what was said of the try before is done with");
     await row.getByRole("checkbox").check();
-    await until(
-      async () => (await session(path)).recall.collections.join() === "Maps",
+    await waitUntil(
+      async () => (await readSession(path)).recall.collections.join() === "Maps",
       "the collection is looked through",
     );
     await row.getByRole("button", { name: "Show documents" }).click();
     await row.getByText("The harbour lies north of the ferry.").waitFor();
-    await check(page, "the memory of a story");
+    await checkAccessibility(page, "the memory of a story");
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
     await page.reload();
-    await chooseFromPage(page, "Memory");
+    await chooseFromPageMenu(page, "Memory");
     assert.ok(await on.isChecked());
     assert.ok(await row.getByRole("checkbox").isChecked());
     await row.getByRole("button", { name: "Show documents" }).click();
     const destroy = row.getByRole("button", { name: "Delete this document permanently" });
     await destroy.click();
     await row.getByText("You cannot restore this document.").waitFor();
-    await check(page, "the question before a document is destroyed");
+    await checkAccessibility(page, "the question before a document is destroyed");
     await row.getByRole("button", { name: "Cancel" }).click();
     assert.equal(
       (await clotho.api("GET", "/api/documents?collection=Maps")).items.length,
@@ -123,20 +123,23 @@ describe("memory", () => {
 
   test("S3-09: what slides out of sight is summed up, with the way to its messages; it is corrected and made anew", async () => {
     const { server, made } = await walked();
-    const { page, close } = await reader(browser);
+    const { page, close } = await openPage(browser);
     await page.goto(`${server.base}/s/${made.id}`);
-    await chooseFromPage(page, "Memory");
+    await chooseFromPageMenu(page, "Memory");
     const dialog = page.getByRole("dialog", { name: "Memory", exact: true });
     await dialog.getByRole("checkbox", { name: /^Summarise automatically/ }).check();
     const first = dialog.getByRole("article", { name: /messages$/ }).first();
     await first.getByText("Yes.", { exact: true }).waitFor();
-    await until(async () => !(await server.api("GET", `/api/sessions/${made.id}/summaries`)).isWorking, "all of it");
+    await waitUntil(
+      async () => !(await server.api("GET", `/api/sessions/${made.id}/summaries`)).isWorking,
+      "all of it",
+    );
     await first.getByRole("button", { name: "Edit" }).click();
     await first.getByLabel("Text").fill("They set out.");
     await first.getByRole("button", { name: "Save" }).click();
     await first.getByText("They set out.", { exact: true }).waitFor();
     await first.getByText("Edited").waitFor();
-    await check(page, "what is summed up");
+    await checkAccessibility(page, "what is summed up");
     // What somebody else wrote meanwhile is not written over unasked.
     await first.getByRole("button", { name: "Edit" }).click();
     await first.getByLabel("Text").fill("They set out early.");
@@ -147,13 +150,13 @@ describe("memory", () => {
     await first.getByRole("button", { name: "Save" }).click();
     await first.getByText("This summary was changed elsewhere.").waitFor();
     await first.getByText("They set out late.", { exact: true }).waitFor();
-    await check(page, "two who correct one summary");
+    await checkAccessibility(page, "two who correct one summary");
     await first.getByRole("button", { name: "Overwrite with mine" }).click();
     await first.getByText("They set out early.", { exact: true }).waitFor();
     // What is there goes only after a question.
     await first.getByRole("button", { name: "Regenerate" }).click();
     await first.getByText("Your text is deleted permanently.").waitFor();
-    await check(page, "the question before a summary is made anew");
+    await checkAccessibility(page, "the question before a summary is made anew");
     await first.getByRole("button", { name: "Cancel" }).click();
     await first.getByText("They set out early.", { exact: true }).waitFor();
     await first.getByRole("button", { name: "Regenerate" }).click();
@@ -164,10 +167,10 @@ describe("memory", () => {
     await dialog.waitFor({ state: "detached" });
     await page.getByText("Mile 0,").first().waitFor();
     await page.goto(`${server.base}/s/${made.id}`);
-    await last(page).waitFor();
-    await say(page, "And then?");
-    await replyIsThere(page);
-    await use(last(page), "Prompt inspector");
+    await lastMessage(page).waitFor();
+    await sendMessage(page, "And then?");
+    await waitForReply(page);
+    await clickMessageButton(lastMessage(page), "Prompt inspector");
     const block = page
       .getByRole("dialog", { name: "Prompt inspector" })
       .locator(".blocks li")
@@ -189,7 +192,7 @@ describe("memory", () => {
 
   test("S3-09: what is summed up comes, also where the setting is heard of before the work has begun", async () => {
     const { server, made } = await walked();
-    const { page, close } = await reader(browser);
+    const { page, close } = await openPage(browser);
     let looks = 0;
     let isAnswered = false;
     await page.route(/\/summaries(\?|$)/, (route) => {
@@ -200,12 +203,12 @@ describe("memory", () => {
       if (route.request().method() !== "PATCH") return route.continue();
       const before = looks;
       const response = await route.fetch();
-      await until(async () => looks > before, "the page has heard of it and looked");
+      await waitUntil(async () => looks > before, "the page has heard of it and looked");
       isAnswered = true;
       return route.fulfill({ response });
     });
     await page.goto(`${server.base}/s/${made.id}`);
-    await chooseFromPage(page, "Memory");
+    await chooseFromPageMenu(page, "Memory");
     const dialog = page.getByRole("dialog", { name: "Memory", exact: true });
     await dialog.getByRole("checkbox", { name: /^Summarise automatically/ }).check();
     await dialog
@@ -225,22 +228,22 @@ describe("memory", () => {
       content: "On.",
       generate: true,
     });
-    await until(
+    await waitUntil(
       async () => (await server.api("GET", `/api/chat/${made.id}/node/${generations[0].id}`)).status === "complete",
       "the reply",
     );
     const summed = () => server.api("GET", `${at}/summaries`);
-    await until(
+    await waitUntil(
       async () => (await summed()).items.some(({ level }) => level > 1) && !(await summed()).isWorking,
       "a chapter is there",
     );
-    const { page, close } = await reader(browser);
+    const { page, close } = await openPage(browser);
     await page.goto(`${server.base}/s/${made.id}`);
-    await say(page, "Further.");
-    await replyIsThere(page);
-    await until(async () => !(await summed()).isWorking, "all is summed up");
+    await sendMessage(page, "Further.");
+    await waitForReply(page);
+    await waitUntil(async () => !(await summed()).isWorking, "all is summed up");
     const all = (await summed()).items;
-    await chooseFromPage(page, "Memory");
+    await chooseFromPageMenu(page, "Memory");
     const dialog = page.getByRole("dialog", { name: "Memory", exact: true });
     const list = dialog.locator("details.section-fold").filter({ hasText: "Summaries of this branch" }).first();
     await list.waitFor();
@@ -254,19 +257,19 @@ describe("memory", () => {
     const part = chapter.getByRole("article", { name: /^\d+ messages?$/ }).first();
     await part.getByText(/^From “.+” to “.+”$|^“.+”$/).waitFor();
     await dialog.getByText("In the last prompt").first().waitFor();
-    await check(page, "chapters and their parts");
+    await checkAccessibility(page, "chapters and their parts");
 
     await part.getByRole("button", { name: "Edit" }).click();
     await part.getByLabel("Text").fill("Two lines,\nhalf written");
     await page.reload();
-    await last(page).waitFor();
-    await chooseFromPage(page, "Memory");
+    await lastMessage(page).waitFor();
+    await chooseFromPageMenu(page, "Memory");
     assert.equal(await part.getByLabel("Text").inputValue(), "Two lines,\nhalf written");
     await page.keyboard.press("Escape");
     await dialog.getByRole("button", { name: "Keep editing" }).click();
     await part.getByRole("button", { name: "Save" }).click();
     // The chapter is made anew of what its parts say now.
-    await until(
+    await waitUntil(
       async () =>
         (await summed()).items.some(({ content, isEdited }) => isEdited && content === "Two lines,\nhalf written"),
       "it is kept",
@@ -281,21 +284,21 @@ describe("memory", () => {
         'id = "scribe"\ntitle = "Scribe"\nversion = "1.0.0"\napi = "1"\n[permissions]\nrequest = ["tree.summarise"]\n',
       "main.rhai": "fn on_reply(ctx) { ctx.propose_summary(`Seen: ${ctx.text}`, 1); }\n",
     };
-    const { server, path } = await purseStory(model, {
+    const { server, path } = await createPurseSession(model, {
       replies: ["She finds a gate."],
       plugins: [{ id: "scribe" }],
       files,
       id: "scribe",
     });
-    own.push(server);
-    const { page, close } = await reader(browser);
+    extraServers.push(server);
+    const { page, close } = await openPage(browser);
     await page.goto(`${server.base}${path}`);
-    await chooseFromPage(page, "Memory");
+    await chooseFromPageMenu(page, "Memory");
     const dialog = page.getByRole("dialog", { name: "Memory", exact: true });
     const one = dialog.getByRole("article", { name: "3 messages", exact: true });
     await one.getByText("Seen: She finds a gate.").waitFor();
     await one.getByText("From the plugin scribe").waitFor();
-    await check(page, "a summary that a plugin proposed");
+    await checkAccessibility(page, "a summary that a plugin proposed");
     await one.getByRole("button", { name: "Delete permanently" }).click();
     await one.getByText("The summary is deleted permanently").waitFor();
     await one.getByRole("button", { name: "Delete", exact: true }).click();
@@ -306,9 +309,9 @@ describe("memory", () => {
   test("S3-09: why nothing could be summed up is said in the reader's language", async () => {
     const { server, made } = await walked();
     await server.api("PATCH", `/api/sessions/${made.id}`, { summaries: { enabled: true, model: "down/m" } });
-    const { page, close } = await reader(browser, { locale: "zh-CN" });
+    const { page, close } = await openPage(browser, { locale: "zh-CN" });
     await page.goto(`${server.base}/s/${made.id}`);
-    await until(
+    await waitUntil(
       async () => Boolean((await server.api("GET", `/api/sessions/${made.id}/summaries`)).problem),
       "it has failed",
     );

@@ -2,25 +2,25 @@
 // without any setting, in Chromium.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
-import { reader, test, until } from "./support/browser.mjs";
-import { tree } from "./support/overview.mjs";
-import { pluginFolder } from "./support/purse.mjs";
+import { openPage, test, waitUntil } from "./support/browser.mjs";
+import { treeElement } from "./support/tree-page.mjs";
+import { pluginFolder } from "./support/purse-plugin.mjs";
 import { startClotho } from "./support/server.mjs";
 import {
   browser,
   clotho,
-  last,
-  messageOf,
+  lastMessage,
+  messageById,
   model,
-  newStory,
-  open,
-  own,
-  replyIsThere,
-  say,
-  texts,
-  tool,
-  use,
-} from "./support/stage.mjs";
+  createSession,
+  openSession,
+  extraServers,
+  waitForReply,
+  sendMessage,
+  messageTexts,
+  messageButton,
+  clickMessageButton,
+} from "./support/setup.mjs";
 
 /** Rules that count gold and keep what happened. */
 const CHRONICLE = {
@@ -64,7 +64,7 @@ id = "mock"
 base_url = "${model.url}"
 models = ["m"]
 `);
-  own.push(server);
+  extraServers.push(server);
   const preset = await server.api("POST", "/api/presets", { kind: "openai", name: "Narrow", body: NARROW });
   const character = await server.api("POST", "/api/characters", { name: "Rin", firstMessage: "Hello." });
   const { id: sid } = await server.api("POST", "/api/sessions", {
@@ -78,12 +78,12 @@ models = ["m"]
   });
   const at = `/api/chat/${sid}`;
   const whole = async (/** @type {string} */ id) => {
-    await until(async () => (await server.api("GET", `${at}/node/${id}`)).status === "complete", "the reply");
+    await waitUntil(async () => (await server.api("GET", `${at}/node/${id}`)).status === "complete", "the reply");
     return id;
   };
   const leaf = async () => (await server.api("GET", `/api/sessions/${sid}`)).activeLeafId;
   const told = async (/** @type {string} */ content, /** @type {string} */ reply) => {
-    model.say([reply]);
+    model.queueReply([reply]);
     const { node, generations } = await server.api("POST", `${at}/message`, {
       parentId: await leaf(),
       content,
@@ -107,32 +107,32 @@ describe("one line and no other", () => {
     await told("The silver key lies under the third willow.", "She nods.");
     await walk();
     const { reply: old } = await told("What is in the chest?", "She finds 5 gold.");
-    model.say(["She finds 7 gold."]);
+    model.queueReply(["She finds 7 gold."]);
     const { generations } = await server.api("POST", `${at}/node/${old}/reroll`, {});
     const other = await whole(generations[0].id);
     assert.equal(await leaf(), other);
     await told("Where is the silver key? The silver key is in the chapel, the silver key!", "She finds 20 gold.");
 
-    const { page, close } = await reader(browser);
+    const { page, close } = await openPage(browser);
     await page.goto(`${server.base}/s/${sid}`);
     const gold = page.locator('[data-path="/chronicle/gold"] .value').first();
     const happened = page.locator('[data-path="/chronicle/happened"] .items li');
-    await until(async () => (await gold.innerText()) === "37", "the gold of the newer line");
-    await messageOf(page, other).locator("article").focus();
-    await tool(messageOf(page, other), "Previous swipe").click();
-    await until(
-      async () => (await texts(page)).at(-1) === "She finds 5 gold.",
+    await waitUntil(async () => (await gold.innerText()) === "37", "the gold of the newer line");
+    await messageById(page, other).locator("article").focus();
+    await messageButton(messageById(page, other), "Previous swipe").click();
+    await waitUntil(
+      async () => (await messageTexts(page)).at(-1) === "She finds 5 gold.",
       "the old record is on screen, with nothing below it",
     );
-    await until(async () => (await gold.innerText()) === "15", "its state with it");
+    await waitUntil(async () => (await gold.innerText()) === "15", "its state with it");
     assert.deepEqual(await happened.allInnerTexts(), ["found 5 gold"]);
 
     model.requests.length = 0;
-    model.say(["She finds 1 gold there."]);
-    await say(page, "Where is the silver key?");
-    await until(async () => (await texts(page)).at(-1) === "She finds 1 gold there.", "the reply came");
-    await replyIsThere(page);
-    await until(async () => (await gold.innerText()) === "16", "the state goes on from the old record");
+    model.queueReply(["She finds 1 gold there."]);
+    await sendMessage(page, "Where is the silver key?");
+    await waitUntil(async () => (await messageTexts(page)).at(-1) === "She finds 1 gold there.", "the reply came");
+    await waitForReply(page);
+    await waitUntil(async () => (await gold.innerText()) === "16", "the state goes on from the old record");
     assert.deepEqual(
       await happened.allInnerTexts(),
       ["found 5 gold", "found 1 gold"],
@@ -144,9 +144,9 @@ describe("one line and no other", () => {
     const turns = await server.api("GET", `${at}/turns`);
     assert.equal(turns.at(-2).shownRecordId, old, "the new turn follows the old record");
     // The other line still has what it had.
-    await messageOf(page, old).locator("article").focus();
-    await tool(messageOf(page, old), "Next swipe").click();
-    await until(async () => (await gold.innerText()) === "37", "the other line has its own");
+    await messageById(page, old).locator("article").focus();
+    await messageButton(messageById(page, old), "Next swipe").click();
+    await waitUntil(async () => (await gold.innerText()) === "37", "the other line has its own");
     assert.deepEqual(await happened.allInnerTexts(), ["found 7 gold", "found 20 gold"]);
     await close();
   });
@@ -168,25 +168,28 @@ describe("what was sent", () => {
       personaIds: [],
       characterIds: [],
     });
-    const path = await newStory({ plugins: [{ id: "combat" }], personaId: persona.id });
-    const { page, close } = await open(path);
+    const path = await createSession({ plugins: [{ id: "combat" }], personaId: persona.id });
+    const { page, close } = await openSession(path);
     for (const [text, reply] of [
       ["  When does the **tide** turn?\n\n- now\n- later  ", "Soon.\n\n[HP -3]"],
       ["我等。", "She waits, too."],
     ]) {
-      model.say([reply]);
-      await say(page, text);
-      await until(async () => (await texts(page)).at(-1)?.startsWith(reply.split("\n")[0]) ?? false, "the reply came");
-      await replyIsThere(page);
+      model.queueReply([reply]);
+      await sendMessage(page, text);
+      await waitUntil(
+        async () => (await messageTexts(page)).at(-1)?.startsWith(reply.split("\n")[0]) ?? false,
+        "the reply came",
+      );
+      await waitForReply(page);
     }
     const [first, second] = model.requests;
     assert.match(JSON.stringify(first), /六点退潮/, "lore and all");
     const why = page.getByRole("dialog", { name: "Prompt inspector" });
     for (const [message, { messages }] of [
       [page.locator(".message.assistant").nth(1), first],
-      [last(page), second],
+      [lastMessage(page), second],
     ]) {
-      await use(message, "Prompt inspector");
+      await clickMessageButton(message, "Prompt inspector");
       await why.locator("summary", { hasText: "messages" }).click();
       const shown = await why.locator(".sent").evaluateAll((all) =>
         all.map((one) => ({
@@ -205,19 +208,19 @@ describe("what was sent", () => {
   });
 
   test("S1-19: the second reply is asked for in the same words; only the seed is another", async () => {
-    const { page, close } = await open(await newStory());
-    model.say(["A bridge."]);
-    await say(page, "What is there?");
-    await until(async () => (await texts(page)).at(-1) === "A bridge.", "the first reply");
-    await replyIsThere(page);
-    model.say(["A tower."]);
-    await use(last(page), "Regenerate");
-    await last(page).getByText("2/2").waitFor();
-    await until(async () => (await texts(page)).at(-1) === "A tower.", "the second reply");
-    await replyIsThere(page);
-    await tool(last(page), "Previous swipe").click();
-    await until(async () => (await texts(page)).at(-1) === "A bridge.", "the first one is one press away");
-    await last(page).getByText("1/2").waitFor();
+    const { page, close } = await openSession(await createSession());
+    model.queueReply(["A bridge."]);
+    await sendMessage(page, "What is there?");
+    await waitUntil(async () => (await messageTexts(page)).at(-1) === "A bridge.", "the first reply");
+    await waitForReply(page);
+    model.queueReply(["A tower."]);
+    await clickMessageButton(lastMessage(page), "Regenerate");
+    await lastMessage(page).getByText("2/2").waitFor();
+    await waitUntil(async () => (await messageTexts(page)).at(-1) === "A tower.", "the second reply");
+    await waitForReply(page);
+    await messageButton(lastMessage(page), "Previous swipe").click();
+    await waitUntil(async () => (await messageTexts(page)).at(-1) === "A bridge.", "the first one is one press away");
+    await lastMessage(page).getByText("1/2").waitFor();
     const [{ seed: one, ...before }, { seed: two, ...after }] = model.requests;
     assert.deepEqual(after, before);
     assert.ok(Number.isInteger(one) && Number.isInteger(two) && one !== two, `${one}, ${two}`);
@@ -227,21 +230,21 @@ describe("what was sent", () => {
 
 describe("a model server that fails", () => {
   test("S0-22: while it thinks the page says so; its fault is told with its words and a way to try again, and then it answers", async () => {
-    const { page, close } = await open(await newStory());
+    const { page, close } = await openSession(await createSession());
     model.refuse(500, "the lamp is out");
-    const held = model.hold(["A light."]);
-    await say(page, "What is there?");
-    const failure = last(page).getByRole("group", { name: "The reply failed." });
+    const held = model.queueHeldReply(["A light."]);
+    await sendMessage(page, "What is there?");
+    const failure = lastMessage(page).getByRole("group", { name: "The reply failed." });
     await failure.getByText("the lamp is out").waitFor();
     assert.equal(await page.getByRole("textbox", { name: "Your message" }).isEnabled(), true);
     model.recover();
     await failure.getByRole("button", { name: "Try again" }).click();
     await page.locator('.message.last article[aria-busy="true"]').waitFor();
-    await last(page).getByText("Waiting for the model").waitFor();
+    await lastMessage(page).getByText("Waiting for the model").waitFor();
     await page.getByRole("button", { name: "Stop generating" }).waitFor();
     held.open();
-    await until(async () => (await texts(page)).at(-1) === "A light.", "it answers");
-    await replyIsThere(page);
+    await waitUntil(async () => (await messageTexts(page)).at(-1) === "A light.", "it answers");
+    await waitForReply(page);
     await close();
   });
 });
@@ -249,8 +252,8 @@ describe("a model server that fails", () => {
 describe("without any setting", () => {
   test("S4-49: on a fresh server a new story has arrows between versions and its whole tree, and nobody switched anything on", async () => {
     const server = await startClotho(`[[providers]]\nid = "mock"\nbase_url = "${model.url}"\nmodels = ["m"]\n`);
-    own.push(server);
-    const { page, close } = await reader(browser);
+    extraServers.push(server);
+    const { page, close } = await openPage(browser);
     await page.goto(server.base);
     await page.getByRole("button", { name: /New character/ }).click();
     const form = page.getByRole("dialog", { name: "New character" });
@@ -259,20 +262,20 @@ describe("without any setting", () => {
     await form.getByRole("button", { name: "Save" }).click();
     await page.getByRole("dialog", { name: "Rin" }).getByRole("button", { name: "Start" }).click();
     await page.waitForURL(/\/s\//);
-    model.say(["Snow."]);
-    await say(page, "To the north.");
-    await until(async () => (await texts(page)).at(-1) === "Snow.", "the reply came");
-    await replyIsThere(page);
+    model.queueReply(["Snow."]);
+    await sendMessage(page, "To the north.");
+    await waitUntil(async () => (await messageTexts(page)).at(-1) === "Snow.", "the reply came");
+    await waitForReply(page);
     assert.equal(await page.locator(".siblings").count(), 0, "there is nothing to choose from yet");
-    model.say(["Ice."]);
-    await use(last(page), "Regenerate");
-    await last(page).getByText("2/2").waitFor();
-    await until(async () => (await texts(page)).at(-1) === "Ice.", "another reply");
-    await replyIsThere(page);
-    await tool(last(page), "Previous swipe").click();
-    await until(async () => (await texts(page)).at(-1) === "Snow.", "and back");
+    model.queueReply(["Ice."]);
+    await clickMessageButton(lastMessage(page), "Regenerate");
+    await lastMessage(page).getByText("2/2").waitFor();
+    await waitUntil(async () => (await messageTexts(page)).at(-1) === "Ice.", "another reply");
+    await waitForReply(page);
+    await messageButton(lastMessage(page), "Previous swipe").click();
+    await waitUntil(async () => (await messageTexts(page)).at(-1) === "Snow.", "and back");
     await page.locator('.topbar [data-command="page.tree"]').click();
-    await tree(page).waitFor();
+    await treeElement(page).waitFor();
     const sid = page.url().split("/")[4];
     await page.getByText(/^4 messages/).waitFor();
     assert.equal((await server.api("GET", `/api/sessions/${sid}`)).mode, "tree");

@@ -1,9 +1,9 @@
 // The page against the real server: what rules suggest to a reader.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
-import { reader, test, until } from "./support/browser.mjs";
-import { purseStory } from "./support/purse.mjs";
-import { browser, check, model, own, texts } from "./support/stage.mjs";
+import { openPage, test, waitUntil } from "./support/browser.mjs";
+import { createPurseSession } from "./support/purse-plugin.mjs";
+import { browser, checkAccessibility, model, extraServers, messageTexts } from "./support/setup.mjs";
 
 const FILES = {
   "plugin.toml":
@@ -13,11 +13,16 @@ fn quick_replies(ctx) { [#{ label: "Follow", send: "I follow her." }, #{ label: 
 `,
 };
 
-/** A reader of a story with suggestions. @param {Parameters<typeof reader>[1]} [options] */
+/** A reader of a story with suggestions. @param {Parameters<typeof openPage>[1]} [options] */
 async function guided(options) {
-  const story = await purseStory(model, { replies: ["Hm."], plugins: [{ id: "guide" }], files: FILES, id: "guide" });
-  own.push(story.server);
-  const opened = await reader(browser, options);
+  const story = await createPurseSession(model, {
+    replies: ["Hm."],
+    plugins: [{ id: "guide" }],
+    files: FILES,
+    id: "guide",
+  });
+  extraServers.push(story.server);
+  const opened = await openPage(browser, options);
   const { page } = opened;
   await page.goto(story.server.base + story.path);
   const offer = (/** @type {string} */ name) => page.locator(".replies").getByRole("button", { name, exact: true });
@@ -28,11 +33,11 @@ async function guided(options) {
 describe("suggestions", () => {
   test("rank 6: a suggested text goes into the field, behind what was typed, and nothing is sent until the reader sends it", async () => {
     const { page, close, offer, field } = await guided();
-    const before = await texts(page);
+    const before = await messageTexts(page);
     const asked = model.requests.length;
     assert.equal(await offer("Follow").getAttribute("title"), "Put into the field: I follow her.");
     await offer("Follow").click();
-    await until(async () => (await field.inputValue()) === "I follow her.", "it stands in the field");
+    await waitUntil(async () => (await field.inputValue()) === "I follow her.", "it stands in the field");
     assert.ok(await field.evaluate((box) => box === document.activeElement), "the field has the keyboard");
     // Once more adds nothing; something else comes behind it, and so it does behind words of one's own.
     await offer("Follow").press("Enter");
@@ -41,14 +46,14 @@ describe("suggestions", () => {
     await field.fill("Well …\n");
     await offer("Follow").click();
     assert.equal(await field.inputValue(), "Well … I follow her.");
-    assert.deepEqual([await texts(page), model.requests.length], [before, asked]);
-    await check(page, "suggestions");
+    assert.deepEqual([await messageTexts(page), model.requests.length], [before, asked]);
+    await checkAccessibility(page, "suggestions");
     await page.reload();
     assert.equal(await field.inputValue(), "Well … I follow her.");
-    model.say(["She turns."]);
+    model.queueReply(["She turns."]);
     await field.press("Enter");
     await page.locator(".message.last").getByText("She turns.").waitFor();
-    assert.ok((await texts(page)).includes("Well … I follow her."));
+    assert.ok((await messageTexts(page)).includes("Well … I follow her."));
     await close();
   });
 
@@ -62,7 +67,7 @@ describe("suggestions", () => {
     await field.fill("");
     await offer("Look").click();
     await page.locator(".message").getByText("A square, a well.").nth(1).waitFor();
-    await until(async () => (await field.inputValue()) === "", "the field is empty");
+    await waitUntil(async () => (await field.inputValue()) === "", "the field is empty");
     await close();
   });
 });

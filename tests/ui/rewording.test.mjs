@@ -1,74 +1,74 @@
 // The page against the real server: the words of an edit that was not saved, whatever happens to the message.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
-import { reader, test, until } from "./support/browser.mjs";
+import { openPage, test, waitUntil } from "./support/browser.mjs";
 import {
-  REFUSED,
+  LOAD_ERROR,
   browser,
-  chat,
-  check,
+  chatPath,
+  checkAccessibility,
   clotho,
   composer,
-  focused,
-  grown,
-  last,
-  line,
-  messageOf,
-  openGrown,
-  replyIsThere,
-  session,
-  texts,
-  use,
-} from "./support/stage.mjs";
+  focusedMessageId,
+  seedBranch,
+  lastMessage,
+  readBranch,
+  messageById,
+  openSeededBranch,
+  waitForReply,
+  readSession,
+  messageTexts,
+  clickMessageButton,
+} from "./support/setup.mjs";
 
 const field = (page) => page.getByRole("textbox", { name: "Edit", exact: true });
-const edit = (path, ...operations) => clotho.api("PUT", `${chat(path)}/tree/edit`, { operations });
+const edit = (path, ...operations) => clotho.api("PUT", `${chatPath(path)}/tree/edit`, { operations });
 const kept = (page) => page.locator(".notice").getByText("Your text is kept.");
 
 /** Begins to write a message anew. */
 async function begin(page, id, text) {
-  await use(messageOf(page, id), "Edit");
+  await clickMessageButton(messageById(page, id), "Edit");
   await field(page).fill(text);
 }
 
 describe("an edit that was not saved", () => {
   test("S4-17: its words are kept when the reader goes back above it, and are there again when the message is edited again", async () => {
-    const { path, ids, page, close } = await openGrown();
+    const { path, ids, page, close } = await openSeededBranch();
     await begin(page, ids[2], "To the harbour, by night.");
-    await messageOf(page, ids[0]).locator("article").focus();
+    await messageById(page, ids[0]).locator("article").focus();
     await page.keyboard.press("b");
-    await until(async () => (await texts(page)).length === 2, "the line ends there");
+    await waitUntil(async () => (await messageTexts(page)).length === 2, "the line ends there");
     await kept(page).waitFor();
-    await check(page, "words that are kept");
-    await messageOf(page, ids[0]).locator("article").focus();
+    await checkAccessibility(page, "words that are kept");
+    await messageById(page, ids[0]).locator("article").focus();
     await page.keyboard.press("Control+z");
-    await until(async () => (await texts(page)).length === 5, "the message is back");
+    await waitUntil(async () => (await messageTexts(page)).length === 5, "the message is back");
     assert.equal(await field(page).count(), 0, "no editor takes the keyboard");
-    await use(messageOf(page, ids[2]), "Edit");
+    await clickMessageButton(messageById(page, ids[2]), "Edit");
     assert.equal(await field(page).inputValue(), "To the harbour, by night.");
     await page.reload();
-    await replyIsThere(page);
-    await use(messageOf(page, ids[2]), "Edit");
+    await waitForReply(page);
+    await clickMessageButton(messageById(page, ids[2]), "Edit");
     assert.equal(await field(page).inputValue(), "To the harbour, by night.", "after a reload as well");
     await page.getByRole("button", { name: "Save and generate a reply" }).click();
-    await until(async () => (await texts(page))[3] === "To the harbour, by night.", "it is saved");
-    await until(async () => (await texts(page)).length === 5, "the reply came");
+    await waitUntil(async () => (await messageTexts(page))[3] === "To the harbour, by night.", "it is saved");
+    await waitUntil(async () => (await messageTexts(page)).length === 5, "the reply came");
     assert.equal(await page.getByText("Your text is kept.").count(), 0, "what was saved needs no keeping");
-    await clotho.api("PUT", `${chat(path)}/active_leaf`, { nodeId: ids[3], exact: true });
-    await messageOf(page, ids[2]).waitFor();
-    await use(messageOf(page, ids[2]), "Edit");
+    await clotho.api("PUT", `${chatPath(path)}/active_leaf`, { nodeId: ids[3], exact: true });
+    await messageById(page, ids[2]).waitFor();
+    await clickMessageButton(messageById(page, ids[2]), "Edit");
     assert.equal(await field(page).inputValue(), "To the harbour.", "nothing is left over");
     await close();
   });
 
   test("S4-17: who gives it up gets the message's own words the next time", async () => {
-    const { ids, page, close } = await openGrown();
+    const { ids, page, close } = await openSeededBranch();
     await begin(page, ids[2], "Nowhere.");
     await page.keyboard.press("Escape");
-    await until(async () => (await focused(page)) === ids[2], "the keyboard is at the message");
+    await waitUntil(async () => (await focusedMessageId(page)) === ids[2], "the keyboard is at the message");
     const offer = page.locator(".notice").filter({ hasText: "The message is unchanged." });
     await offer.waitFor();
-    await use(messageOf(page, ids[2]), "Edit");
+    await clickMessageButton(messageById(page, ids[2]), "Edit");
     assert.equal(await field(page).inputValue(), "To the harbour.");
     await offer.waitFor({ state: "detached" });
     await page.keyboard.press("Escape");
@@ -78,22 +78,25 @@ describe("an edit that was not saved", () => {
   });
 
   test("S4-17: who only missed the key goes on with what was typed", async () => {
-    const { path, ids, page, close } = await openGrown();
+    const { path, ids, page, close } = await openSeededBranch();
     await begin(page, ids[2], "Nowhere, for now.");
     await page.getByRole("button", { name: "Cancel" }).click();
     assert.equal(await field(page).count(), 0);
-    await check(page, "an edit that was given up");
+    await checkAccessibility(page, "an edit that was given up");
     await page.locator(".notice").getByRole("button", { name: "Continue editing" }).click();
     assert.equal(await field(page).inputValue(), "Nowhere, for now.");
-    await until(() => field(page).evaluate((one) => one === document.activeElement), "the keyboard is in it");
+    await waitUntil(() => field(page).evaluate((one) => one === document.activeElement), "the keyboard is in it");
     await page.keyboard.press("Control+Enter");
-    await until(async () => (await line(path)).some(({ content }) => content === "Nowhere, for now."), "it is saved");
+    await waitUntil(
+      async () => (await readBranch(path)).some(({ content }) => content === "Nowhere, for now."),
+      "it is saved",
+    );
     await close();
   });
 
   test("S4-17 domain 2.16: when another window deletes or destroys the message, its words go into the field, below what stands there", async () => {
     for (const gone of /** @type {const} */ (["prune", "purge"])) {
-      const { path, ids, page, close } = await openGrown({ expected: REFUSED });
+      const { path, ids, page, close } = await openSeededBranch({ expected: LOAD_ERROR });
       await composer(page).fill("And then?");
       await begin(page, ids[2], "To the harbour, by night.");
       await edit(path, { op: gone, nodeId: ids[2], ...(gone === "purge" && { confirm: true }) });
@@ -101,9 +104,9 @@ describe("an edit that was not saved", () => {
         ? kept(page)
         : page.locator(".notice").getByText("Your text is no longer kept.")
       ).waitFor();
-      assert.equal((await session(path)).activeLeafId, ids[1]);
+      assert.equal((await readSession(path)).activeLeafId, ids[1]);
       await page.locator(".notice").getByRole("button", { name: "Put it into the field" }).click();
-      await until(
+      await waitUntil(
         async () => (await composer(page).inputValue()) === "And then?\n\nTo the harbour, by night.",
         "both are in the field",
       );
@@ -112,16 +115,16 @@ describe("an edit that was not saved", () => {
   });
 
   test("S4-17: each tab has its own, also after a reload, and those of a tab that was closed are offered, taken or forgotten", async () => {
-    const { path, ids } = await grown();
-    const { page, close } = await reader(browser);
+    const { path, ids } = await seedBranch();
+    const { page, close } = await openPage(browser);
     const other = await page.context().newPage();
     for (const tab of [page, other]) {
       tab.setDefaultTimeout(20_000);
       await tab.goto(clotho.base + path);
-      await replyIsThere(tab);
+      await waitForReply(tab);
     }
     await begin(page, ids[2], "To the harbour, by night.");
-    await use(messageOf(other, ids[2]), "Edit");
+    await clickMessageButton(messageById(other, ids[2]), "Edit");
     assert.equal(await field(other).inputValue(), "To the harbour.", "the second tab begins with the message");
     await field(other).fill("To the mill.");
     for (const [tab, text] of [
@@ -129,59 +132,59 @@ describe("an edit that was not saved", () => {
       [other, "To the mill."],
     ]) {
       await tab.reload();
-      await replyIsThere(tab);
-      await use(messageOf(tab, ids[2]), "Edit");
+      await waitForReply(tab);
+      await clickMessageButton(messageById(tab, ids[2]), "Edit");
       assert.equal(await field(tab).inputValue(), text);
     }
     await page.keyboard.press("Escape");
     await other.close();
-    await use(messageOf(page, ids[2]), "Edit");
+    await clickMessageButton(messageById(page, ids[2]), "Edit");
     const offer = page.getByRole("group", { name: "Another tab is editing this message:" });
     await offer.getByText("To the mill.").waitFor();
-    await check(page, "words of another tab");
+    await checkAccessibility(page, "words of another tab");
     await offer.getByRole("button", { name: "Use this text" }).click();
     assert.equal(await field(page).inputValue(), "To the mill.");
     await page.keyboard.press("Control+z");
     assert.equal(await field(page).inputValue(), "To the harbour.", "what stood there comes back");
     await page.keyboard.press("Control+y");
     await page.keyboard.press("Escape");
-    await use(messageOf(page, ids[2]), "Edit");
+    await clickMessageButton(messageById(page, ids[2]), "Edit");
     await offer.getByRole("button", { name: "Discard this text" }).click();
     await offer.waitFor({ state: "detached" });
     await page.reload();
-    await replyIsThere(page);
-    await use(messageOf(page, ids[2]), "Edit");
+    await waitForReply(page);
+    await clickMessageButton(messageById(page, ids[2]), "Edit");
     assert.equal(await offer.count(), 0, "they are forgotten");
     await close();
   });
 
   test("S4-17: words of another tab that were taken and saved are offered no more", async () => {
-    const { path, ids } = await grown();
-    const { page, close } = await reader(browser);
+    const { path, ids } = await seedBranch();
+    const { page, close } = await openPage(browser);
     const other = await page.context().newPage();
     await other.goto(clotho.base + path);
     await begin(other, ids[3], "Masts at dawn.");
     await other.close();
     await page.goto(clotho.base + path);
-    await replyIsThere(page);
-    await use(messageOf(page, ids[3]), "Edit");
+    await waitForReply(page);
+    await clickMessageButton(messageById(page, ids[3]), "Edit");
     await page.getByRole("button", { name: "Use this text" }).click();
     await page.getByRole("button", { name: "Save as a new version" }).click();
-    await until(async () => (await texts(page)).at(-1) === "Masts at dawn.", "they are saved");
-    await last(page).locator("article").focus();
+    await waitUntil(async () => (await messageTexts(page)).at(-1) === "Masts at dawn.", "they are saved");
+    await lastMessage(page).locator("article").focus();
     await page.keyboard.press("Alt+ArrowLeft");
-    await until(async () => (await texts(page)).at(-1) === "Masts in the dusk.", "the old version");
-    await use(messageOf(page, ids[3]), "Edit");
+    await waitUntil(async () => (await messageTexts(page)).at(-1) === "Masts in the dusk.", "the old version");
+    await clickMessageButton(messageById(page, ids[3]), "Edit");
     assert.equal(await page.getByRole("button", { name: "Use this text" }).count(), 0);
     await page.getByRole("button", { name: "Save as a new version" }).click();
     await page.locator(".edit").waitFor({ state: "detached" });
-    assert.equal((await line(path)).at(-1).siblings.count, 2, "the same words once more are no version");
+    assert.equal((await readBranch(path)).at(-1).siblings.count, 2, "the same words once more are no version");
     await close();
   });
 
   /** An edit that is on its way to the server; what lets it arrive. */
   async function heldEdit() {
-    const { ids, page, close } = await openGrown();
+    const { ids, page, close } = await openSeededBranch();
     let answer = () => {};
     const held = new Promise((resolve) => (answer = () => resolve(undefined)));
     await page.route(/\/edit$/, async (route) => {
@@ -190,18 +193,18 @@ describe("an edit that was not saved", () => {
     });
     await begin(page, ids[3], "Masts at dawn.");
     await page.getByRole("button", { name: "Save as a new version" }).click();
-    await until(async () => !(await field(page).isEditable()), "it is being saved");
+    await waitUntil(async () => !(await field(page).isEditable()), "it is being saved");
     return { ids, page, close, answer };
   }
 
   test("S0-48: who went on to another message while the new text was being saved stays there; meanwhile nothing can be typed that would be lost", async () => {
     const { ids, page, close, answer } = await heldEdit();
-    await messageOf(page, ids[1]).locator("article").focus();
+    await messageById(page, ids[1]).locator("article").focus();
     answer();
     await page.locator(".edit").waitFor({ state: "detached" });
-    await until(async () => (await texts(page)).at(-1) === "Masts at dawn.", "it is read");
+    await waitUntil(async () => (await messageTexts(page)).at(-1) === "Masts at dawn.", "it is read");
     await page.waitForLoadState("networkidle");
-    assert.equal(await focused(page), ids[1]);
+    assert.equal(await focusedMessageId(page), ids[1]);
     await close();
   });
 
@@ -209,7 +212,7 @@ describe("an edit that was not saved", () => {
     const { ids, page, close, answer } = await heldEdit();
     await begin(page, ids[1], "Snow, and");
     answer();
-    await until(async () => (await texts(page)).at(-1) === "Masts at dawn.", "it is read");
+    await waitUntil(async () => (await messageTexts(page)).at(-1) === "Masts at dawn.", "it is read");
     await page.waitForLoadState("networkidle");
     await page.keyboard.type(" a bell.");
     assert.equal(await field(page).inputValue(), "Snow, and a bell.");

@@ -3,15 +3,25 @@ import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe } from "node:test";
-import { reader, test, until } from "./support/browser.mjs";
-import { pluginFolder, purseStory } from "./support/purse.mjs";
-import { browser, check, chooseFromPage, clotho, model, newStory, open, own, session } from "./support/stage.mjs";
+import { openPage, test, waitUntil } from "./support/browser.mjs";
+import { pluginFolder, createPurseSession } from "./support/purse-plugin.mjs";
+import {
+  browser,
+  checkAccessibility,
+  chooseFromPageMenu,
+  clotho,
+  model,
+  createSession,
+  openSession,
+  extraServers,
+  readSession,
+} from "./support/setup.mjs";
 
 describe("the rules of a story", () => {
   test("are switched on in a running one, with what they ask to be allowed and their settings, and hold from there on", async () => {
-    const path = await newStory();
-    const { page, close } = await open(path);
-    await chooseFromPage(page, "Plugins of this story");
+    const path = await createSession();
+    const { page, close } = await openSession(path);
+    await chooseFromPageMenu(page, "Plugins of this story");
     const dialog = page.getByRole("dialog");
     const combat = dialog.getByRole("checkbox", { name: /^Combat/ });
     await combat.waitFor();
@@ -26,10 +36,10 @@ describe("the rules of a story", () => {
     await dialog.getByText("Without a permission, only that feature is off.").waitFor();
     await dialog.getByRole("spinbutton", { name: /^Hit points at the beginning/ }).fill("12");
     await dialog.getByRole("textbox", { name: /^Other names of the player/ }).fill("knight\n fox ");
-    await check(page, "the rules of a story");
+    await checkAccessibility(page, "the rules of a story");
     await dialog.getByRole("button", { name: "Save" }).click();
     await dialog.waitFor({ state: "detached" });
-    const { plugins } = await session(path);
+    const { plugins } = await readSession(path);
     assert.deepEqual(
       plugins.map(({ id, enabled, config }) => ({ id, enabled, config })),
       [{ id: "combat", enabled: true, config: { start_hp: 12, also_called: ["knight", "fox"] } }],
@@ -40,10 +50,10 @@ describe("the rules of a story", () => {
     // What was refused knowingly is not asked for again.
     await page.reload();
     await page.locator('[data-path="/combat/hp"]').waitFor();
-    await chooseFromPage(page, "Plugins of this story");
+    await chooseFromPageMenu(page, "Plugins of this story");
     await dialog.getByText("not granted yet").waitFor();
     assert.equal(await page.getByText("need more permissions in this story").count(), 0);
-    const other = await open(path);
+    const other = await openSession(path);
     await other.page.locator('[data-path="/combat/hp"]').waitFor();
     await other.page.waitForLoadState("networkidle");
     assert.equal(
@@ -58,7 +68,7 @@ describe("the rules of a story", () => {
     await dialog.getByRole("button", { name: "Save" }).click();
     await dialog.waitFor({ state: "detached" });
     assert.deepEqual(
-      (await session(path)).plugins.map(({ enabled, config }) => ({ enabled, config })),
+      (await readSession(path)).plugins.map(({ enabled, config }) => ({ enabled, config })),
       [{ enabled: false, config: {} }],
     );
     await close();
@@ -71,22 +81,22 @@ describe("the rules of a story", () => {
       "plugin.toml": manifest("aunt"),
       "main.rhai": 'fn on_input(ctx) { if ctx.command == "look" { #{ reply: "A square." } } }\n',
     };
-    const { server, path, folder } = await purseStory(model, {
+    const { server, path, folder } = await createPurseSession(model, {
       replies: ["Hm."],
       plugins: [{ id: "aunt" }],
       files,
       id: "aunt",
     });
-    own.push(server);
+    extraServers.push(server);
     await pluginFolder({ ...files, "plugin.toml": manifest("bard") }, "bard", folder);
-    await until(
+    await waitUntil(
       async () =>
         (await server.api("GET", "/api/plugins?limit=200")).items.some(
           (/** @type {{id: string}} */ { id }) => id === "bard",
         ),
       "the other plugin is taken in",
     );
-    const { page, close } = await reader(browser, { locale: "zh-CN" });
+    const { page, close } = await openPage(browser, { locale: "zh-CN" });
     await page.goto(server.base + path);
     await page.locator(".message.last").waitFor();
     await page.getByRole("button", { name: "菜单", exact: true }).click();
@@ -100,53 +110,53 @@ describe("the rules of a story", () => {
   });
 
   test("a plugin that is switched on speaks the reader's language, and its choices are words", async () => {
-    const path = await newStory();
-    const { page, close } = await open(path, { locale: "zh-CN" });
+    const path = await createSession();
+    const { page, close } = await openSession(path, { locale: "zh-CN" });
     await page.getByRole("button", { name: "菜单", exact: true }).click();
     await page.locator(".menu:popover-open").getByRole("button", { name: "这个故事的插件" }).click();
     const dialog = page.getByRole("dialog");
     const mvu = dialog.locator("li.choice:has(input[value=mvu])");
     await mvu.locator("input[value=mvu]").check();
     const language = mvu.locator("select:has(option[value=zh])");
-    await until(async () => (await language.inputValue()) === "zh", "the reader's language");
+    await waitUntil(async () => (await language.inputValue()) === "zh", "the reader's language");
     assert.deepEqual(await language.locator("option").allInnerTexts(), ["English", "中文"]);
     assert.deepEqual(await mvu.locator("select:has(option[value=never]) option").allInnerTexts(), [
       "占位符处",
       "总是",
       "从不",
     ]);
-    await check(page, "the rules in Chinese");
+    await checkAccessibility(page, "the rules in Chinese");
     await dialog.locator("button.primary").click();
     await dialog.waitFor({ state: "detached" });
     assert.deepEqual(
-      (await session(path)).plugins.map(({ id, config }) => ({ id, config })),
+      (await readSession(path)).plugins.map(({ id, config }) => ({ id, config })),
       [{ id: "mvu", config: { language: "zh" } }],
     );
     await close();
   });
 
   test("another model can keep the values, at once and as long as it is wanted", async () => {
-    const path = await newStory();
-    const { page, close } = await open(path);
-    await chooseFromPage(page, "Plugins of this story");
+    const path = await createSession();
+    const { page, close } = await openSession(path);
+    await chooseFromPageMenu(page, "Plugins of this story");
     const keeps = page.getByRole("dialog").getByRole("combobox", { name: /Model that updates the state/ });
     await keeps.waitFor();
     // The field is there before the models that can be chosen.
-    await until(async () => (await keeps.locator("option").count()) > 1, "the models are there");
+    await waitUntil(async () => (await keeps.locator("option").count()) > 1, "the models are there");
     const [other = ""] = await keeps
       .locator("option")
       .evaluateAll((all) => all.map((one) => /** @type {HTMLOptionElement} */ (one).value).filter(Boolean));
     await keeps.selectOption(other);
-    await until(async () => (await session(path)).valuesModel === other, "it is kept");
+    await waitUntil(async () => (await readSession(path)).valuesModel === other, "it is kept");
     await keeps.selectOption("");
-    await until(async () => (await session(path)).valuesModel === null, "nobody else keeps them");
+    await waitUntil(async () => (await readSession(path)).valuesModel === null, "nobody else keeps them");
     await close();
   });
 
   test("S3-18: code that wants more than the story allows asks again, and gets it only where somebody says so", async () => {
-    const { server, path, sid, folder } = await purseStory(model, { replies: ["She finds 5 gold."] });
-    own.push(server);
-    const { page, close } = await reader(browser);
+    const { server, path, sid, folder } = await createPurseSession(model, { replies: ["She finds 5 gold."] });
+    extraServers.push(server);
+    const { page, close } = await openPage(browser);
     await page.goto(server.base + path);
     await page.locator(".message.last.complete").waitFor();
     const manifest = join(folder, "purse", "plugin.toml");
@@ -160,7 +170,7 @@ describe("the rules of a story", () => {
     await dialog.getByText("not granted yet").waitFor();
     const more = dialog.getByRole("checkbox", { name: /^answer instead of the model/ });
     assert.ok(!(await more.isChecked()), "nothing is granted by looking");
-    await check(page, "new code that asks for more");
+    await checkAccessibility(page, "new code that asks for more");
     await more.check();
     await dialog.getByRole("button", { name: "Save" }).click();
     await dialog.waitFor({ state: "detached" });
@@ -180,14 +190,14 @@ describe("the rules of a story", () => {
       "main.rhai":
         'fn on_reply(ctx) { ctx.add("n", 1); }\nfn on_display(ctx) { `${ctx.text} So far ${ctx.get("n", 0)}.` }\n',
     };
-    const { server, path, sid, ids } = await purseStory(model, {
+    const { server, path, sid, ids } = await createPurseSession(model, {
       replies: ["One.", "Two."],
       plugins: [{ id: "shown" }],
       files,
       id: "shown",
     });
-    own.push(server);
-    const { page, close } = await reader(browser);
+    extraServers.push(server);
+    const { page, close } = await openPage(browser);
     await page.goto(server.base + path);
     const lastOne = page.locator(".message.last.complete");
     await lastOne.getByText("Two. So far 2.").waitFor();
@@ -205,13 +215,13 @@ describe("the rules of a story", () => {
         'id = "shown"\ntitle = "Shown"\nversion = "1.0.0"\napi = "1"\n[permissions]\nrequest = ["display.rewrite"]\n',
       "main.rhai": show("First."),
     };
-    const { server, path, sid, folder } = await purseStory(model, {
+    const { server, path, sid, folder } = await createPurseSession(model, {
       replies: ["One."],
       plugins: [{ id: "shown" }],
       files,
       id: "shown",
     });
-    own.push(server);
+    extraServers.push(server);
     let { activeLeafId: parentId } = await server.api("GET", `/api/sessions/${sid}`);
     for (let i = 0; i < 70; i += 1) {
       parentId = (
@@ -228,7 +238,7 @@ describe("the rules of a story", () => {
       });
       parentId = (await server.api("GET", `/api/sessions/${sid}`)).activeLeafId;
     }
-    const { page, close } = await reader(browser);
+    const { page, close } = await openPage(browser);
     await page.goto(server.base + path);
     await page.locator(".message.last.complete").getByText("m69 First.").waitFor();
     await page.getByRole("button", { name: "Earlier…" }).click();
@@ -242,9 +252,9 @@ describe("the rules of a story", () => {
   });
 
   test("what somebody else has set meanwhile is not written over", async () => {
-    const path = await newStory({ plugins: [{ id: "combat" }] });
-    const { page, close } = await open(path);
-    await chooseFromPage(page, "Plugins of this story");
+    const path = await createSession({ plugins: [{ id: "combat" }] });
+    const { page, close } = await openSession(path);
+    await chooseFromPageMenu(page, "Plugins of this story");
     const dialog = page.getByRole("dialog");
     await dialog.getByRole("spinbutton", { name: /^Hit points/ }).fill("9");
     await clotho.api("PUT", `${path.replace("/s/", "/api/sessions/")}/plugins`, [
@@ -253,7 +263,7 @@ describe("the rules of a story", () => {
     await dialog.getByRole("button", { name: "Save" }).click();
     await dialog.getByText("The plugins of this story were changed elsewhere.").waitFor();
     await dialog.getByRole("button", { name: "Reload" }).click();
-    await until(
+    await waitUntil(
       async () =>
         (await dialog
           .getByRole("spinbutton", { name: /^Hit points/ })
@@ -267,7 +277,7 @@ describe("the rules of a story", () => {
   test("are chosen where a story begins, with the same form, also on a narrow screen and in Chinese", async () => {
     const name = `Ada ${Date.now()}`;
     await clotho.api("POST", "/api/characters", { name, firstMessage: "Hello." });
-    const { page, close } = await reader(browser, { viewport: { width: 390, height: 844 }, locale: "zh-CN" });
+    const { page, close } = await openPage(browser, { viewport: { width: 390, height: 844 }, locale: "zh-CN" });
     await page.goto(clotho.base);
     await page
       .getByRole("button", { name: new RegExp(name) })
@@ -279,11 +289,11 @@ describe("the rules of a story", () => {
     await dialog.getByRole("spinbutton").first().fill("40");
     const wide = await dialog.locator(".sheet").evaluate((box) => box.scrollWidth - box.clientWidth);
     assert.equal(wide, 0, "nothing stands over the edge");
-    await check(page, "rules at the beginning");
+    await checkAccessibility(page, "rules at the beginning");
     await dialog.getByRole("button", { name: "开始" }).click();
     await page.waitForURL(/\/s\//);
     await page.locator('[data-path^="/affinity/"]').first().waitFor({ state: "attached" });
-    const { plugins } = await session(new URL(page.url()).pathname);
+    const { plugins } = await readSession(new URL(page.url()).pathname);
     assert.deepEqual(
       plugins.map(({ id, config }) => ({ id, config })),
       [{ id: "affinity", config: { language: "zh", start: 40 } }],

@@ -4,21 +4,21 @@ import { readFileSync, readdirSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { describe } from "node:test";
 import { fileURLToPath } from "node:url";
-import { ATTACKS, MAY, PARSED, unwanted } from "./support/attacks.mjs";
-import { reader, test, until } from "./support/browser.mjs";
+import { ATTACKS, ALLOWED, PARSER_REPORTS, findUnwanted } from "./support/attacks.mjs";
+import { openPage, test, waitUntil } from "./support/browser.mjs";
 import {
   browser,
-  chat,
-  choose,
-  chooseFromPage,
+  chatPath,
+  chooseFromMessageMenu,
+  chooseFromPageMenu,
   clotho,
-  last,
-  line,
+  lastMessage,
+  readBranch,
   model,
-  newStory,
-  replyIsThere,
-  say,
-} from "./support/stage.mjs";
+  createSession,
+  waitForReply,
+  sendMessage,
+} from "./support/setup.mjs";
 
 const sources = join(resolve(dirname(fileURLToPath(import.meta.url)), "../../static"), "src");
 const read = (path) => readFileSync(join(sources, path), "utf8");
@@ -51,7 +51,7 @@ describe("ways from text to markup or code", () => {
 
 /** A reader whose page is watched: what it asked for, what the browser refused, what opened. */
 async function watched(options = {}) {
-  const { page, wrong } = await reader(browser, options);
+  const { page, wrong } = await openPage(browser, options);
   const asked = [];
   const opened = [];
   const refused = [];
@@ -68,7 +68,7 @@ async function watched(options = {}) {
   const before = await page.evaluate(() => Object.keys(window));
   /** Nothing has come of any text. @param {string} where */
   const isSafe = async (where) => {
-    assert.deepEqual(await page.evaluate(unwanted, MAY), [], where);
+    assert.deepEqual(await page.evaluate(findUnwanted, ALLOWED), [], where);
     assert.deepEqual(
       asked.filter((url) => !/^(data|blob):/.test(url) && new URL(url).origin !== clotho.base),
       [],
@@ -82,7 +82,7 @@ async function watched(options = {}) {
       `${where}: globals`,
     );
     assert.deepEqual(
-      refused.filter((what) => !PARSED.test(what)),
+      refused.filter((what) => !PARSER_REPORTS.test(what)),
       [],
       `${where}: content policy`,
     );
@@ -108,18 +108,18 @@ describe("S0-57: what is hostile stays text", () => {
   for (const [i, some] of half(27).entries()) {
     test(`in messages, streamed and stored, part ${i + 1}`, async () => {
       const { page, isSafe } = await watched();
-      const path = await newStory();
+      const path = await createSession();
       await page.goto(clotho.base + path);
-      await replyIsThere(page);
+      await waitForReply(page);
       for (const [n, attack] of some.entries()) {
         const cut = Math.ceil(attack.length / 3);
-        const held = model.hold([
+        const held = model.queueHeldReply([
           attack.slice(0, cut),
           attack.slice(cut, 2 * cut),
           `${attack.slice(2 * cut)}\n\nThe end.`,
         ]);
         const count = await page.locator(".message").count();
-        await say(page, attack.slice(0, 2_000).replaceAll("\0", ""));
+        await sendMessage(page, attack.slice(0, 2_000).replaceAll("\0", ""));
         for (let piece = 0; piece < 3; piece += 1) {
           held.next();
           await page.waitForFunction(
@@ -128,12 +128,12 @@ describe("S0-57: what is hostile stays text", () => {
         }
         if (n % 6 === 0) await isSafe(`${attack.slice(0, 60)}, while it is written`);
         held.open();
-        await until(async () => (await page.locator(".message").count()) === count + 2, "the message is there");
-        await replyIsThere(page);
+        await waitUntil(async () => (await page.locator(".message").count()) === count + 2, "the message is there");
+        await waitForReply(page);
       }
       await isSafe("as they came");
       await page.reload();
-      await replyIsThere(page);
+      await waitForReply(page);
       assert.equal(await page.locator(".message").count(), 1 + 2 * some.length);
       await isSafe("as they are kept");
     });
@@ -141,16 +141,17 @@ describe("S0-57: what is hostile stays text", () => {
 
   test("in what plugins note and make of a text for display, and in thoughts and problems", async () => {
     const { page, isSafe } = await watched();
-    const path = await newStory();
+    const path = await createSession();
     for (let turn = 0; turn < 4; turn += 1) {
-      model.say(["Yes."]);
-      await clotho.api("POST", `${chat(path)}/message`, {
-        parentId: (await line(path)).at(-1).id,
+      model.queueReply(["Yes."]);
+      await clotho.api("POST", `${chatPath(path)}/message`, {
+        parentId: (await readBranch(path)).at(-1).id,
         content: "Go on.",
         generate: true,
       });
-      await until(
-        async () => (await line(path)).length === 3 + 2 * turn && (await line(path)).at(-1).status === "complete",
+      await waitUntil(
+        async () =>
+          (await readBranch(path)).length === 3 + 2 * turn && (await readBranch(path)).at(-1).status === "complete",
         "it is written",
       );
     }
@@ -171,7 +172,7 @@ describe("S0-57: what is hostile stays text", () => {
       await route.fulfill({ response: answer, json });
     });
     await page.goto(clotho.base + path);
-    await last(page).getByText("shown", { exact: true }).first().waitFor();
+    await lastMessage(page).getByText("shown", { exact: true }).first().waitFor();
     assert.equal(seen.size, ATTACKS.length);
     await isSafe("shown otherwise");
   });
@@ -207,32 +208,32 @@ describe("S0-57: what is hostile stays text", () => {
       title: short[3],
     });
     const path = `/s/${made.id}`;
-    model.say([`needle ${all}`]);
-    await clotho.api("POST", `${chat(path)}/message`, {
-      parentId: (await line(path)).at(-1).id,
+    model.queueReply([`needle ${all}`]);
+    await clotho.api("POST", `${chatPath(path)}/message`, {
+      parentId: (await readBranch(path)).at(-1).id,
       content: `needle ${all}`,
       generate: true,
     });
-    await until(async () => (await line(path)).at(-1).status === "complete", "it is written");
+    await waitUntil(async () => (await readBranch(path)).at(-1).status === "complete", "it is written");
     await page.goto(clotho.base + path);
-    await replyIsThere(page);
+    await waitForReply(page);
     await isSafe("names and greetings");
 
     for (const name of [short[0], short[5]]) {
-      await choose(page, last(page), "Bookmark");
+      await chooseFromMessageMenu(page, lastMessage(page), "Bookmark");
       await page.getByRole("dialog").getByRole("textbox").fill(name);
       await page.getByRole("dialog").getByRole("button", { name: "Save", exact: true }).click();
       await page.getByRole("dialog").waitFor({ state: "hidden" });
     }
     await isSafe("labels");
-    await choose(page, last(page), "Delete, with everything after it");
+    await chooseFromMessageMenu(page, lastMessage(page), "Delete, with everything after it");
     await page.locator(".message.last.user").waitFor();
-    await chooseFromPage(page, "Stash");
+    await chooseFromPageMenu(page, "Stash");
     await page.getByRole("dialog").locator(".fragment").first().waitFor();
     await page.getByRole("dialog").locator("summary, button").first().waitFor();
     await isSafe("the stash");
     await page.keyboard.press("Escape");
-    await chooseFromPage(page, "Branches");
+    await chooseFromPageMenu(page, "Branches");
     await page.getByRole("dialog").waitFor();
     await isSafe("branches");
     await page.keyboard.press("Escape");
@@ -249,7 +250,7 @@ describe("S0-57: what is hostile stays text", () => {
     await page.keyboard.press("Escape");
 
     for (const name of ["Lorebooks", "Personas"]) {
-      await chooseFromPage(page, name);
+      await chooseFromPageMenu(page, name);
       await page.getByRole("dialog").locator("li").first().waitFor();
       await isSafe(name);
       await page.keyboard.press("Escape");

@@ -1,27 +1,27 @@
 // The page against the real server: texts as scripts of cards, presets and the reader show them, and scripts that mean harm.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
-import { ATTACKS, MAY, PARSED, unwanted } from "./support/attacks.mjs";
-import { test, until } from "./support/browser.mjs";
+import { ATTACKS, ALLOWED, PARSER_REPORTS, findUnwanted } from "./support/attacks.mjs";
+import { test, waitUntil } from "./support/browser.mjs";
 import {
-  POLICY,
+  POLICY_ERROR,
   browser,
-  chat,
-  check,
-  chooseFromPage,
+  chatPath,
+  checkAccessibility,
+  chooseFromPageMenu,
   clotho,
   composer,
-  last,
-  line,
-  messageOf,
+  lastMessage,
+  readBranch,
+  messageById,
   model,
-  newStory,
-  open,
-  replyIsThere,
-  say,
-  session,
-  use,
-} from "./support/stage.mjs";
+  createSession,
+  openSession,
+  waitForReply,
+  sendMessage,
+  readSession,
+  clickMessageButton,
+} from "./support/setup.mjs";
 
 /** A script for what is shown. */
 const display = (scriptName, findRegex, replaceString, more = {}) => ({
@@ -42,23 +42,23 @@ async function scriptedStory(regex_scripts, card = {}) {
     ...card,
     metadata: { extensions: { regex_scripts } },
   });
-  return newStory({ characterIds: [character.id] });
+  return createSession({ characterIds: [character.id] });
 }
 
 /** Messages below the end of a line, by the server alone. @returns {Promise<string[]>} their ids */
 async function told(path, ...texts) {
-  let parentId = (await session(path)).activeLeafId;
+  let parentId = (await readSession(path)).activeLeafId;
   const ids = [];
   for (const content of texts) {
     const role = ids.length % 2 === 0 ? "user" : "assistant";
-    const { node } = await clotho.api("POST", `${chat(path)}/message`, { parentId, role, content });
+    const { node } = await clotho.api("POST", `${chatPath(path)}/message`, { parentId, role, content });
     ids.push((parentId = node.id));
   }
   return ids;
 }
 
-const words = (page, id) => messageOf(page, id).locator(".prose").innerText();
-const becomes = (page, id, text) => until(async () => (await words(page, id)) === text, `${id} says ${text}`);
+const words = (page, id) => messageById(page, id).locator(".prose").innerText();
+const becomes = (page, id, text) => waitUntil(async () => (await words(page, id)) === text, `${id} says ${text}`);
 const presets = (page) => page.getByRole("dialog", { name: "Presets", exact: true });
 
 describe("S4-52: scripts for what is shown", () => {
@@ -75,26 +75,29 @@ describe("S4-52: scripts for what is shown", () => {
       display("off", "/mist/g", "snow", { disabled: true }),
     ]);
     const [asked, reply] = await told(path, "> I <b>wait</b>.", "The fog lifts. <hp>7</hp>");
-    const { page, close } = await open(path, { expected: POLICY, permissions: ["clipboard-read", "clipboard-write"] });
+    const { page, close } = await openSession(path, {
+      expected: POLICY_ERROR,
+      permissions: ["clipboard-read", "clipboard-write"],
+    });
     const made = async () => /^The mist lifts\.\s+Rin has 7 of for You$/.test(await words(page, reply));
-    await until(made, "the reply is as the card means it");
-    const bar = messageOf(page, reply).locator(".prose div").first();
+    await waitUntil(made, "the reply is as the card means it");
+    const bar = messageById(page, reply).locator(".prose div").first();
     assert.deepEqual(await bar.evaluate((e) => [e.style.position, e.dataset.ink]), ["", ""]);
     await becomes(page, asked, "I wait.");
     assert.deepEqual(
-      (await line(path)).map(({ content }) => content),
+      (await readBranch(path)).map(({ content }) => content),
       ["The map is not finished.", "> I <b>wait</b>.", "The fog lifts. <hp>7</hp>"],
     );
-    await use(messageOf(page, reply), "Copy");
-    await until(
+    await clickMessageButton(messageById(page, reply), "Copy");
+    await waitUntil(
       async () => (await page.evaluate(() => navigator.clipboard.readText())) === "The fog lifts. <hp>7</hp>",
       "the original is copied",
     );
-    await use(messageOf(page, reply), "Edit");
-    assert.equal(await messageOf(page, reply).getByRole("textbox").inputValue(), "The fog lifts. <hp>7</hp>");
+    await clickMessageButton(messageById(page, reply), "Edit");
+    assert.equal(await messageById(page, reply).getByRole("textbox").inputValue(), "The fog lifts. <hp>7</hp>");
     await page.keyboard.press("Escape");
-    await until(made, "it is so again");
-    await check(page, "a text that a script made");
+    await waitUntil(made, "it is so again");
+    await checkAccessibility(page, "a text that a script made");
     await close();
   });
 
@@ -104,19 +107,19 @@ describe("S4-52: scripts for what is shown", () => {
       display("old", "/$/", " (old)", { minDepth: 2 }),
     ]);
     const [asked, first, , second] = await told(path, "One.", "Snow.", "Two.", "Rain.");
-    const { page, close } = await open(path);
+    const { page, close } = await openSession(path);
     await becomes(page, second, "Rain. (new)");
     await becomes(page, first, "Snow. (old)");
     assert.equal(await words(page, asked), "One.");
-    await use(last(page), "Exclude from prompt");
+    await clickMessageButton(lastMessage(page), "Exclude from prompt");
     await becomes(page, second, "Rain. (new) (old)");
-    await use(last(page), "Include in prompt");
+    await clickMessageButton(lastMessage(page), "Include in prompt");
     await becomes(page, second, "Rain. (new)");
-    model.say(["Hail."]);
-    await say(page, "Three.");
-    await replyIsThere(page);
-    await until(
-      async () => (await last(page).locator(".prose").innerText()) === "Hail. (new)",
+    model.queueReply(["Hail."]);
+    await sendMessage(page, "Three.");
+    await waitForReply(page);
+    await waitUntil(
+      async () => (await lastMessage(page).locator(".prose").innerText()) === "Hail. (new)",
       "the newest is another one",
     );
     await becomes(page, second, "Rain. (old)");
@@ -125,23 +128,23 @@ describe("S4-52: scripts for what is shown", () => {
 
   test("thoughts have scripts of their own", async () => {
     const path = await scriptedStory([display("quiet", "/secret/g", "…", { placement: [6] })]);
-    const { page, close } = await open(path);
-    model.say([{ reasoning: "A secret plan." }, "No secret."]);
-    await say(page, "Well?");
-    await replyIsThere(page);
-    await last(page).locator(".thinking summary").click();
-    await last(page).getByText("A … plan.").waitFor();
-    assert.equal(await last(page).locator(".prose").innerText(), "No secret.");
+    const { page, close } = await openSession(path);
+    model.queueReply([{ reasoning: "A secret plan." }, "No secret."]);
+    await sendMessage(page, "Well?");
+    await waitForReply(page);
+    await lastMessage(page).locator(".thinking summary").click();
+    await lastMessage(page).getByText("A … plan.").waitFor();
+    assert.equal(await lastMessage(page).locator(".prose").innerText(), "No secret.");
     await close();
   });
 
   test("a story without any loads nothing for them, and has nothing of those of another one", async () => {
-    const [plain, other] = [await newStory(), await scriptedStory([display("map", "/map/", "chart")])];
-    const { page, close } = await open(plain);
+    const [plain, other] = [await createSession(), await scriptedStory([display("map", "/map/", "chart")])];
+    const { page, close } = await openSession(plain);
     const asked = [];
     page.on("request", (request) => asked.push(request.url()));
     await page.reload();
-    await last(page).waitFor();
+    await lastMessage(page).waitFor();
     await page.waitForLoadState("networkidle");
     assert.ok(
       asked.some((url) => url.endsWith("/scripts/shown")),
@@ -154,11 +157,11 @@ describe("S4-52: scripts for what is shown", () => {
     const go = (to) =>
       page.evaluate((to) => (history.pushState(null, "", to), dispatchEvent(new PopStateEvent("popstate"))), to);
     await go(other);
-    await last(page).getByText("The chart is not finished.").waitFor();
+    await lastMessage(page).getByText("The chart is not finished.").waitFor();
     assert.equal(page.workers().length, 1);
     await go(plain);
-    await last(page).getByText("The map is not finished.").waitFor();
-    await until(async () => page.workers().length === 0, "the worker went with its story");
+    await lastMessage(page).getByText("The map is not finished.").waitFor();
+    await waitUntil(async () => page.workers().length === 0, "the worker went with its story");
     await close();
   });
 
@@ -167,7 +170,7 @@ describe("S4-52: scripts for what is shown", () => {
       display("hide", "/<hidden>[^]*?(<\\/hidden>|$)/g", ""),
       display("name", "/keeper/g", "**warden**"),
     ]);
-    const { page, close } = await open(path);
+    const { page, close } = await openSession(path);
     const pieces = [
       "The keeper waits.\n\nSecond ",
       "block.\n\n<hidden>Nobody",
@@ -175,11 +178,11 @@ describe("S4-52: scripts for what is shown", () => {
       "er goes.",
       "\n\nLast.",
     ];
-    const held = model.hold(pieces);
-    await say(page, "Well?");
+    const held = model.queueHeldReply(pieces);
+    await sendMessage(page, "Well?");
     held.next();
-    await last(page).locator(".prose strong").getByText("warden").waitFor();
-    const first = await last(page).locator(".prose p").first().elementHandle();
+    await lastMessage(page).locator(".prose strong").getByText("warden").waitFor();
+    const first = await lastMessage(page).locator(".prose p").first().elementHandle();
     await page.evaluate(() => {
       const seen = /** @type {any} */ ((window.seen = []));
       new MutationObserver(() => seen.push(document.querySelector(".message.last .prose")?.textContent ?? "")).observe(
@@ -189,15 +192,15 @@ describe("S4-52: scripts for what is shown", () => {
     });
     for (const text of ["Second block.", "Third block.", "The warden goes."]) {
       held.next();
-      await last(page).getByText(text, { exact: true }).waitFor();
+      await lastMessage(page).getByText(text, { exact: true }).waitFor();
     }
     assert.ok(await first.evaluate((e) => e.isConnected), "what can no longer change stays as it is");
     held.open();
-    await last(page).getByText("Last.").waitFor();
-    await replyIsThere(page);
-    await until(
+    await lastMessage(page).getByText("Last.").waitFor();
+    await waitForReply(page);
+    await waitUntil(
       async () =>
-        (await last(page).locator(".prose").innerText()) ===
+        (await lastMessage(page).locator(".prose").innerText()) ===
         "The warden waits.\n\nSecond block.\n\nThird block.\n\nThe warden goes.\n\nLast.",
       "all of it is there",
     );
@@ -208,20 +211,20 @@ describe("S4-52: scripts for what is shown", () => {
 
   test("what a script takes back of a text that grew is made anew", async () => {
     const path = await scriptedStory([display("swap", "/^([^]*)END$/", "All **other**.\n\nWords.")]);
-    const { page, close } = await open(path);
-    const held = model.hold(["One.\n\nTwo.\n\nThree.\n\nFour.", "\n\nFive.END", "!"]);
-    await say(page, "Well?");
+    const { page, close } = await openSession(path);
+    const held = model.queueHeldReply(["One.\n\nTwo.\n\nThree.\n\nFour.", "\n\nFive.END", "!"]);
+    await sendMessage(page, "Well?");
     held.next();
-    await last(page).getByText("Four.").waitFor();
+    await lastMessage(page).getByText("Four.").waitFor();
     held.next();
-    await until(
-      async () => (await last(page).locator(".prose").innerText()) === "All other.\n\nWords.",
+    await waitUntil(
+      async () => (await lastMessage(page).locator(".prose").innerText()) === "All other.\n\nWords.",
       "it is another text",
     );
     held.open();
-    await replyIsThere(page);
-    await until(
-      async () => (await last(page).locator(".prose").innerText()).endsWith("Five.END!"),
+    await waitForReply(page);
+    await waitUntil(
+      async () => (await lastMessage(page).locator(".prose").innerText()).endsWith("Five.END!"),
       "it is the first one again",
     );
     await close();
@@ -229,30 +232,30 @@ describe("S4-52: scripts for what is shown", () => {
 
   test("one's own are written here for what is shown, and those of a card are switched off: both at once", async () => {
     const path = await scriptedStory([display("map", "/map/", "chart")]);
-    const { page, close } = await open(path);
-    await last(page).getByText("The chart is not finished.").waitFor();
-    await chooseFromPage(page, "Presets");
+    const { page, close } = await openSession(path);
+    await lastMessage(page).getByText("The chart is not finished.").waitFor();
+    await chooseFromPageMenu(page, "Presets");
     const box = presets(page);
     await box.getByText("Show scripts").click();
     await box.getByText("display only", { exact: true }).waitFor();
     await box.getByRole("checkbox", { name: "1 script of the card" }).click();
-    await last(page).getByText("The map is not finished.").waitFor();
+    await lastMessage(page).getByText("The map is not finished.").waitFor();
     await box.getByRole("button", { name: "New script" }).click();
     await box.getByRole("textbox", { name: "Name" }).fill("Done");
     await box.getByRole("textbox", { name: "Find regex" }).fill("/not finished/");
     await box.getByRole("textbox", { name: "Replace with" }).fill("done");
     await box.getByRole("checkbox", { name: "Chat display; the saved text stays" }).check();
     await box.getByRole("checkbox", { name: "Outgoing prompt" }).uncheck();
-    await check(page, "a script for what is shown");
+    await checkAccessibility(page, "a script for what is shown");
     await box.getByRole("button", { name: "Save" }).click();
-    await last(page).getByText("The map is done.").waitFor();
+    await lastMessage(page).getByText("The map is done.").waitFor();
     const kept = (await clotho.api("GET", "/api/presets?limit=500&kind=regex")).items.find(
       ({ name }) => name === "Done",
     );
     const { body } = await clotho.api("GET", `/api/presets/${kept.id}`);
     assert.deepEqual([body.promptOnly, body.markdownOnly], [false, true]);
     await box.getByRole("article", { name: "Done" }).getByRole("button", { name: "Delete" }).click();
-    await last(page).getByText("The map is not finished.").waitFor();
+    await lastMessage(page).getByText("The map is not finished.").waitFor();
     await page.keyboard.press("Escape");
     await close();
   });
@@ -263,7 +266,7 @@ describe("S4-52: scripts that mean harm", () => {
     const path = await scriptedStory([display("endless", "/(a+)+$/", "x"), display("good", "/map|chart/g", "plan")]);
     const long = `A chart of ${"a".repeat(4_000)}!`;
     const ids = await told(path, ...Array.from({ length: 30 }, (_, i) => (i % 2 === 0 ? "And?" : `${i}: ${long}`)));
-    const { page, close } = await open(path);
+    const { page, close } = await openSession(path);
     // A click that comes while the script runs is answered by the page, not by its end.
     await page.evaluate(() => {
       const late = /** @type {any} */ ((window.late = []));
@@ -276,22 +279,22 @@ describe("S4-52: scripts that mean harm", () => {
     const newest = ids.at(-1);
     const note = page.getByText("A card script took too long and was skipped: endless");
     await note.waitFor();
-    await until(
+    await waitUntil(
       async () => (await words(page, newest)).startsWith("29: A plan of aaa"),
       "the scripts around it have done their work",
     );
-    await until(async () => (await words(page, ids[1])).startsWith("1: A plan of aaa"), "the oldest too");
+    await waitUntil(async () => (await words(page, ids[1])).startsWith("1: A plan of aaa"), "the oldest too");
     assert.equal(await page.getByText("A card script took too long").count(), 1, "it is tried on one message only");
     const late = await page.evaluate(() => Math.max(.../** @type {any} */ (window).late));
     assert.ok(late < 5_000, `the page stood still for ${late} ms; the pattern would take years`);
-    await check(page, "a script that was skipped");
+    await checkAccessibility(page, "a script that was skipped");
 
-    model.say([`Another chart. ${"a".repeat(4_000)}!`]);
-    await say(page, "More?");
-    await replyIsThere(page);
-    await last(page).getByText("Another plan.").waitFor();
-    assert.equal(await last(page).getByText("took too long").count(), 0);
-    await chooseFromPage(page, "Presets");
+    model.queueReply([`Another chart. ${"a".repeat(4_000)}!`]);
+    await sendMessage(page, "More?");
+    await waitForReply(page);
+    await lastMessage(page).getByText("Another plan.").waitFor();
+    assert.equal(await lastMessage(page).getByText("took too long").count(), 0);
+    await chooseFromPageMenu(page, "Presets");
     await presets(page).getByText("Show scripts").click();
     await presets(page)
       .getByRole("listitem")
@@ -313,17 +316,19 @@ describe("S4-52: scripts that mean harm", () => {
     const path = await scriptedStory(attacks.map((attack, i) => display(`attack ${i}`, `/\\[${i}\\]/`, attack)));
     const texts = attacks.map((_, i) => `[${i}] attack`);
     await told(path, ...texts.flatMap((text) => ["Go on.", text]).slice(0, 78));
-    const { page, close } = await open(path, { expected: new RegExp(`${POLICY.source}|${PARSED.source}`) });
+    const { page, close } = await openSession(path, {
+      expected: new RegExp(`${POLICY_ERROR.source}|${PARSER_REPORTS.source}`),
+    });
     const asked = [];
     page.on("request", (request) => asked.push(request.url()));
-    await until(
+    await waitUntil(
       async () =>
         !(await page.locator(".message.assistant .prose").allInnerTexts()).some((text) =>
           /^\[\d+\] attack$/.test(text),
         ),
       "all of them have been made",
     );
-    assert.deepEqual(await page.evaluate(unwanted, MAY), []);
+    assert.deepEqual(await page.evaluate(findUnwanted, ALLOWED), []);
     assert.deepEqual(
       asked.filter((url) => !url.startsWith(clotho.base)),
       [],
@@ -333,8 +338,8 @@ describe("S4-52: scripts that mean harm", () => {
 
   test("one worker is all there can be: the page makes none of another address", async () => {
     const path = await scriptedStory([display("map", "/map/", "chart")]);
-    const { page, close } = await open(path, { expected: /TrustedScriptURL|TrustedTypePolicy|content policy/ });
-    await last(page).getByText("The chart is not finished.").waitFor();
+    const { page, close } = await openSession(path, { expected: /TrustedScriptURL|TrustedTypePolicy|content policy/ });
+    await lastMessage(page).getByText("The chart is not finished.").waitFor();
     const tried = await page.evaluate(() => {
       const outcome = (/** @type {() => unknown} */ make) => {
         try {

@@ -1,28 +1,31 @@
 // The page against the real server: the language of searches, what is said about a search that is none, and what comes first.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
-import { test, until } from "./support/browser.mjs";
-import { chat, check, clotho, composer, grown, open } from "./support/stage.mjs";
+import { test, waitUntil } from "./support/browser.mjs";
+import { chatPath, checkAccessibility, clotho, composer, seedBranch, openSession } from "./support/setup.mjs";
 
 const indexed = (word, count) =>
-  until(async () => (await clotho.api("GET", `/api/search?q=${word}`)).items.length === count, `the index has ${word}`);
+  waitUntil(
+    async () => (await clotho.api("GET", `/api/search?q=${word}`)).items.length === count,
+    `the index has ${word}`,
+  );
 
 /** The search of a page, and the texts that it found. */
 async function searching(path, options = {}) {
-  const { page, close } = await open(path, options);
+  const { page, close } = await openSession(path, options);
   await composer(page).waitFor();
   await page.keyboard.press("Control+k");
   const box = page.getByRole("combobox", { name: "Search all stories" });
   const shown = () => page.getByRole("option").locator(":scope > span").allInnerTexts();
   const finds = (expected) =>
-    until(async () => JSON.stringify(await shown()) === JSON.stringify(expected), `it finds ${expected}`);
+    waitUntil(async () => JSON.stringify(await shown()) === JSON.stringify(expected), `it finds ${expected}`);
   return { page, close, box, finds };
 }
 
 describe("the language of searches", () => {
   test("S4-28 domain 8: words are joined, begun and slipped; what is meant is marked, what is none says where", async () => {
-    const { path, ids } = await grown("Ochre lanterns.");
-    await clotho.api("POST", `${chat(path)}/message`, { parentId: ids[3], content: "Ochre masts." });
+    const { path, ids } = await seedBranch("Ochre lanterns.");
+    await clotho.api("POST", `${chatPath(path)}/message`, { parentId: ids[3], content: "Ochre masts." });
     await indexed("ochre", 2);
     const { page, close, box, finds } = await searching(path, { expected: /Failed to load resource/ });
     await box.fill("ochre lantern");
@@ -50,13 +53,13 @@ describe("the language of searches", () => {
     await page.getByText('There is no role "king"').waitFor();
     assert.deepEqual(await page.locator(".asked mark").allInnerTexts(), ["king"]);
     assert.equal(await page.locator(".asked").innerText(), "ochre role:king");
-    await check(page, "a search that is none");
+    await checkAccessibility(page, "a search that is none");
     await close();
   });
 
   test("S4-28: chips narrow it to who speaks and to the last days, and the order is chosen", async () => {
-    const { path, ids } = await grown("Umber masts.");
-    await clotho.api("POST", `${chat(path)}/message`, { parentId: ids[3], content: "Umber umber umber." });
+    const { path, ids } = await seedBranch("Umber masts.");
+    await clotho.api("POST", `${chatPath(path)}/message`, { parentId: ids[3], content: "Umber umber umber." });
     await indexed("umber", 2);
     const { page, close, box, finds } = await searching(path);
     await box.fill("umber");
@@ -69,7 +72,7 @@ describe("the language of searches", () => {
     await finds(["Umber masts."]);
     await page.getByRole("button", { name: "Your messages" }).click();
     await finds(["Umber umber umber."]);
-    await check(page, "a search with chips");
+    await checkAccessibility(page, "a search with chips");
     await close();
   });
 });

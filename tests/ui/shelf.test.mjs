@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { deflateSync } from "node:zlib";
-import { reader, test, until } from "./support/browser.mjs";
+import { openPage, test, waitUntil } from "./support/browser.mjs";
 import { startClotho } from "./support/server.mjs";
-import { browser, check, own } from "./support/stage.mjs";
+import { browser, checkAccessibility, extraServers } from "./support/setup.mjs";
 
 const MANY = 400;
 const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
@@ -12,7 +12,7 @@ const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile:
 /** A server of its own with so many characters, the seventh of whom has a story. */
 async function crowded() {
   const server = await startClotho();
-  own.push(server);
+  extraServers.push(server);
   const add = (/** @type {number} */ n) =>
     server.api("POST", "/api/characters", {
       name: `Traveller ${n}`,
@@ -36,21 +36,21 @@ describe("a full library", () => {
       ["a desk", {}],
       ["a phone", PHONE],
     ])) {
-      const { page, close } = await reader(browser, options);
+      const { page, close } = await openPage(browser, options);
       await page.goto(server.base);
       const cards = page.locator(".windowed > li");
       const names = () => page.locator(".windowed strong").allInnerTexts();
       const field = page.getByRole("searchbox", { name: "Find a character" });
       await field.waitFor();
       const told = page.locator(".shelf [role=status]");
-      await until(async () => Number.parseInt(await told.innerText(), 10) >= MANY, "all are known");
+      await waitUntil(async () => Number.parseInt(await told.innerText(), 10) >= MANY, "all are known");
       assert.ok(!(await names()).includes("Traveller 1"), "the newest come first");
       await page.getByRole("combobox", { name: "Sort" }).selectOption("By name");
-      await check(page, `a full library on ${where}`);
+      await checkAccessibility(page, `a full library on ${where}`);
       assert.ok((await cards.count()) < 60, `${await cards.count()} cards`);
       const before = await page.locator(".library").evaluate((box) => box.scrollHeight);
       // Down to the last one, and what was above is no longer drawn.
-      await until(async () => {
+      await waitUntil(async () => {
         await page.locator(".windowed").evaluate((box) => box.scrollIntoView({ block: "end" }));
         assert.ok((await cards.count()) < 60);
         return (await names()).at(-1) === "Traveller 400";
@@ -61,7 +61,7 @@ describe("a full library", () => {
         "the page keeps its length",
       );
       await field.fill("letter 399");
-      await until(async () => (await names()).join() === "Traveller 399", "found by the words of its text");
+      await waitUntil(async () => (await names()).join() === "Traveller 399", "found by the words of its text");
       assert.match(
         await cards.first().innerText(),
         /Traveller 399 carries the letter 399 over the pass\./,
@@ -69,18 +69,18 @@ describe("a full library", () => {
       );
       await field.fill("");
       await page.getByRole("button", { name: "Rare", exact: true }).click();
-      await until(
+      await waitUntil(
         async () => (await names()).join() === "Traveller 7,Traveller 107,Traveller 207,Traveller 307",
         "found by a tag",
       );
       await page.getByRole("button", { name: "even", exact: true }).click();
       await page.getByText("No matching characters.").waitFor();
-      await check(page, `nobody found on ${where}`);
+      await checkAccessibility(page, `nobody found on ${where}`);
       await page.getByRole("button", { name: "Show all" }).click();
       await page.getByRole("combobox", { name: "Sort" }).selectOption("Recently played first");
-      await until(async () => (await names())[0] === "Traveller 7", "who was played last comes first");
+      await waitUntil(async () => (await names())[0] === "Traveller 7", "who was played last comes first");
       await page.reload();
-      await until(async () => (await names())[0] === "Traveller 7", "the order is kept");
+      await waitUntil(async () => (await names())[0] === "Traveller 7", "the order is kept");
       await page.locator(".windowed button.card").first().click();
       await page.getByRole("dialog").waitFor();
       await close();
@@ -89,7 +89,7 @@ describe("a full library", () => {
 
   test("S0-05: the pictures of four hundred characters are less than a megabyte", async () => {
     const server = await startClotho();
-    own.push(server);
+    extraServers.push(server);
     const paths = [];
     const { csrf } = await server.api("GET", "/api/auth/me");
     const headers = { Origin: server.base, "Content-Type": "image/png", "X-CSRF-Token": csrf };
@@ -111,7 +111,7 @@ describe("a full library", () => {
         avatar: `${paths[n % PICTURES]}?v=${n}`,
       });
     for (let n = 1; n <= MANY; n += 20) await Promise.all(Array.from({ length: 20 }, (_, i) => add(n + i)));
-    const { page, close } = await reader(browser);
+    const { page, close } = await openPage(browser);
     /** @type {Map<string, number>} */
     const bytes = new Map();
     page.on(
@@ -121,7 +121,7 @@ describe("a full library", () => {
     );
     await page.goto(server.base);
     const told = page.locator(".shelf [role=status]");
-    await until(async () => Number.parseInt(await told.innerText(), 10) >= MANY, "all are known");
+    await waitUntil(async () => Number.parseInt(await told.innerText(), 10) >= MANY, "all are known");
     await page.getByRole("combobox", { name: "Sort" }).selectOption("By name");
     const down = () =>
       page
@@ -137,9 +137,9 @@ describe("a full library", () => {
         );
         return near.every((image) => image.complete && image.naturalWidth > 0);
       });
-    do await until(isDrawn, "what is in sight is drawn");
+    do await waitUntil(isDrawn, "what is in sight is drawn");
     while (!(await down()));
-    await until(async () => bytes.size >= MANY && (await isDrawn()), "each was seen");
+    await waitUntil(async () => bytes.size >= MANY && (await isDrawn()), "each was seen");
     assert.ok([...bytes.keys()].every((url) => url.endsWith("size=96")));
     const sum = [...bytes.values()].reduce((all, one) => all + one, 0);
     assert.ok(sum < 1_000_000, `${sum} bytes`);
@@ -149,7 +149,7 @@ describe("a full library", () => {
 
   test("favourites stand before the others, are kept, and are looked for with tags; by keys too", async () => {
     const server = await crowded();
-    const { page, close } = await reader(browser);
+    const { page, close } = await openPage(browser);
     await page.goto(server.base);
     const names = () => page.locator(".windowed strong").allInnerTexts();
     const field = page.getByRole("searchbox", { name: "Find a character" });
@@ -160,24 +160,24 @@ describe("a full library", () => {
     await page.locator('.star[aria-pressed="true"]').waitFor();
     await field.fill("Traveller 20");
     await star("Traveller 20").click();
-    await until(
+    await waitUntil(
       async () => (await names())[0] === "Traveller 20" && (await names()).length > 1,
       "it stands before the others",
     );
     await page.reload();
-    await until(
+    await waitUntil(
       async () => (await names()).slice(0, 2).join() === "Traveller 107,Traveller 20",
       "both do, after a reload",
     );
-    await check(page, "favourites");
+    await checkAccessibility(page, "favourites");
     await page.getByRole("button", { name: "Favourites", exact: true }).click();
-    await until(async () => (await names()).length === 2, "only they are there");
+    await waitUntil(async () => (await names()).length === 2, "only they are there");
     await page.getByRole("button", { name: "Rare", exact: true }).click();
-    await until(async () => (await names()).join() === "Traveller 107", "with a tag");
+    await waitUntil(async () => (await names()).join() === "Traveller 107", "with a tag");
     await star("Traveller 107").click();
     await page.getByText("No matching characters.").waitFor();
     await page.getByRole("button", { name: "Show all" }).click();
-    await until(async () => (await names())[0] === "Traveller 20", "one is left");
+    await waitUntil(async () => (await names())[0] === "Traveller 20", "one is left");
     await close();
   });
 });

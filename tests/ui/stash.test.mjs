@@ -1,68 +1,73 @@
 // The page against the real server: what lies in the stash, where it came from, where it can go.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
-import { test, until } from "./support/browser.mjs";
+import { test, waitUntil } from "./support/browser.mjs";
 import {
-  chat,
-  check,
-  choose,
-  chooseFromPage,
+  chatPath,
+  checkAccessibility,
+  chooseFromMessageMenu,
+  chooseFromPageMenu,
   clotho,
   composer,
-  grown,
-  messageOf,
-  open,
-  openGrown,
-  session,
-  texts,
-} from "./support/stage.mjs";
+  seedBranch,
+  messageById,
+  openSession,
+  openSeededBranch,
+  readSession,
+  messageTexts,
+} from "./support/setup.mjs";
 
 describe("what comes out of the stash", () => {
   test("S4-19: who puts it back or puts it elsewhere is led there, also when the story has gone on another way", async () => {
-    const { path, ids } = await grown();
-    await clotho.api("PUT", `${chat(path)}/tree/edit`, { operations: [{ op: "prune", nodeId: ids[2] }] });
-    await clotho.api("POST", `${chat(path)}/message`, { parentId: ids[1], content: "To the hills." });
-    const { page, close } = await open(path);
-    await chooseFromPage(page, "Stash");
+    const { path, ids } = await seedBranch();
+    await clotho.api("PUT", `${chatPath(path)}/tree/edit`, { operations: [{ op: "prune", nodeId: ids[2] }] });
+    await clotho.api("POST", `${chatPath(path)}/message`, { parentId: ids[1], content: "To the hills." });
+    const { page, close } = await openSession(path);
+    await chooseFromPageMenu(page, "Stash");
     await page.getByRole("button", { name: "Put back in place" }).click();
     await page.getByText("Put back in place.").waitFor();
-    assert.equal((await texts(page)).at(-1), "To the hills.", "the story stays where it is");
+    assert.equal((await messageTexts(page)).at(-1), "To the hills.", "the story stays where it is");
     await page.locator(".notice").getByRole("button", { name: "Go to branch" }).click();
-    await until(async () => (await texts(page)).at(-1) === "Masts in the dusk.", "the line is the one that came back");
-    assert.equal((await session(path)).activeLeafId, ids[3], "the story goes on at its end");
-    await choose(page, messageOf(page, ids[3]), "Move, with everything after it");
-    await messageOf(page, ids[0]).getByRole("button", { name: "Place below this message" }).click();
+    await waitUntil(
+      async () => (await messageTexts(page)).at(-1) === "Masts in the dusk.",
+      "the line is the one that came back",
+    );
+    assert.equal((await readSession(path)).activeLeafId, ids[3], "the story goes on at its end");
+    await chooseFromMessageMenu(page, messageById(page, ids[3]), "Move, with everything after it");
+    await messageById(page, ids[0]).getByRole("button", { name: "Place below this message" }).click();
     await page.getByText("Moved, with everything after it.").waitFor();
     await page.locator(".notice").getByRole("button", { name: "Go to branch" }).click();
-    await until(
-      async () => (await texts(page)).slice(1).join("|") === "To the north.|Masts in the dusk.",
+    await waitUntil(
+      async () => (await messageTexts(page)).slice(1).join("|") === "To the north.|Masts in the dusk.",
       "it is on screen",
     );
     await close();
   });
 
   test("S4-18: what cannot go back to where it was says why", async () => {
-    const { path, ids } = await grown();
-    const prune = (nodeId) => clotho.api("PUT", `${chat(path)}/tree/edit`, { operations: [{ op: "prune", nodeId }] });
+    const { path, ids } = await seedBranch();
+    const prune = (nodeId) =>
+      clotho.api("PUT", `${chatPath(path)}/tree/edit`, { operations: [{ op: "prune", nodeId }] });
     await prune(ids[3]);
     await prune(ids[2]);
-    const { page, close } = await open(path);
-    await chooseFromPage(page, "Stash");
+    const { page, close } = await openSession(path);
+    await chooseFromPageMenu(page, "Stash");
     const dialog = page.getByRole("dialog", { name: "Stash" });
     const masts = dialog.getByRole("article", { name: "Masts in the dusk." });
     await masts.getByText("The message before it is not in the story now.").waitFor();
     assert.equal(await masts.getByRole("button", { name: "Put back in place" }).count(), 0);
-    await check(page, "a fragment that cannot go back");
+    await checkAccessibility(page, "a fragment that cannot go back");
     await dialog
       .getByRole("article", { name: "To the harbour." })
       .getByRole("button", { name: "Put back in place" })
       .click();
     await dialog.waitFor({ state: "detached" });
-    await chooseFromPage(page, "Stash");
+    await chooseFromPageMenu(page, "Stash");
     await masts.getByRole("button", { name: "Put back in place" }).click();
-    await until(
+    await waitUntil(
       async () =>
-        (await texts(page)).length === 5 || (await clotho.api("GET", `${chat(path)}/stash`)).items.length === 0,
+        (await messageTexts(page)).length === 5 ||
+        (await clotho.api("GET", `${chatPath(path)}/stash`)).items.length === 0,
       "both are back",
     );
     await close();
@@ -71,12 +76,13 @@ describe("what comes out of the stash", () => {
 
 describe("what lies in the stash", () => {
   test("S4-18: the first of several lines has a sign that others follow, a text of one line has none", async () => {
-    const { path, ids } = await grown("Masts in the dusk.\n\nA bell.");
-    const prune = (nodeId) => clotho.api("PUT", `${chat(path)}/tree/edit`, { operations: [{ op: "prune", nodeId }] });
+    const { path, ids } = await seedBranch("Masts in the dusk.\n\nA bell.");
+    const prune = (nodeId) =>
+      clotho.api("PUT", `${chatPath(path)}/tree/edit`, { operations: [{ op: "prune", nodeId }] });
     await prune(ids[3]);
     await prune(ids[2]);
-    const { page, close } = await open(path);
-    await chooseFromPage(page, "Stash");
+    const { page, close } = await openSession(path);
+    await chooseFromPageMenu(page, "Stash");
     await page.locator(".fragment h3").first().waitFor();
     assert.deepEqual(await page.locator(".fragment h3").allInnerTexts(), ["To the harbour.", "Masts in the dusk. …"]);
     await close();
@@ -85,45 +91,48 @@ describe("what lies in the stash", () => {
 
 describe("searching", () => {
   test("S4-55: without words, what narrows the search lists all that fits, the newest first", async () => {
-    const { path, ids } = await grown("Indigo masts.");
+    const { path, ids } = await seedBranch("Indigo masts.");
     for (const [id, rating] of [
       [ids[1], 5],
       [ids[3], 4],
     ])
-      await clotho.api("PUT", `${chat(path)}/node/${id}/state`, { rating });
-    await until(async () => (await clotho.api("GET", "/api/search?q=indigo")).items.length === 1, "the index has it");
-    const { page, close } = await open(path);
+      await clotho.api("PUT", `${chatPath(path)}/node/${id}/state`, { rating });
+    await waitUntil(
+      async () => (await clotho.api("GET", "/api/search?q=indigo")).items.length === 1,
+      "the index has it",
+    );
+    const { page, close } = await openSession(path);
     await composer(page).waitFor();
     await page.keyboard.press("Control+k");
     const dialog = page.getByRole("dialog");
     await dialog.getByText("Search all branches of all stories.").waitFor();
     await dialog.getByRole("button", { name: "Only this story" }).click();
-    await until(async () => (await page.getByRole("option").count()) === 5, "all of this story");
+    await waitUntil(async () => (await page.getByRole("option").count()) === 5, "all of this story");
     await dialog.getByRole("button", { name: "4 stars or more" }).click();
-    await until(async () => (await page.getByRole("option").count()) === 2, "two have stars");
+    await waitUntil(async () => (await page.getByRole("option").count()) === 2, "two have stars");
     assert.deepEqual(await page.getByRole("option").locator(":scope > span").allInnerTexts(), [
       "Indigo masts.",
       "Snow.",
     ]);
-    await check(page, "a search without words");
+    await checkAccessibility(page, "a search without words");
     await close();
   });
 
   test("S1-14 S4-55: a search is narrowed to stars, to a place in the tree and to one story", async () => {
-    const { path, ids } = await grown("Cinnabar masts.");
-    await clotho.api("PUT", `${chat(path)}/node/${ids[3]}/state`, { rating: 4 });
-    await clotho.api("POST", `${chat(path)}/message`, { parentId: ids[1], content: "Cinnabar hills." });
-    const other = await grown("Cinnabar elsewhere.");
-    await until(
+    const { path, ids } = await seedBranch("Cinnabar masts.");
+    await clotho.api("PUT", `${chatPath(path)}/node/${ids[3]}/state`, { rating: 4 });
+    await clotho.api("POST", `${chatPath(path)}/message`, { parentId: ids[1], content: "Cinnabar hills." });
+    const other = await seedBranch("Cinnabar elsewhere.");
+    await waitUntil(
       async () => (await clotho.api("GET", "/api/search?q=cinnabar")).items.length === 3,
       "the index has them",
     );
-    const { page, close } = await open(path);
+    const { page, close } = await openSession(path);
     await composer(page).waitFor();
     await page.keyboard.press("Control+k");
     await page.getByRole("combobox", { name: "Search all stories" }).fill("cinnabar");
     const found = (n) =>
-      until(
+      waitUntil(
         async () =>
           (await page
             .getByRole("option")
@@ -136,7 +145,7 @@ describe("searching", () => {
     await press("4 stars or more");
     await found(1);
     await page.getByRole("option").filter({ hasText: "Cinnabar masts." }).waitFor();
-    await check(page, "a narrowed search");
+    await checkAccessibility(page, "a narrowed search");
     await press("5 stars or more");
     await page.getByText("Nothing found.").waitFor();
     await press("5 stars, press to remove");
@@ -161,10 +170,13 @@ describe("throwing away for good", () => {
   const search = async (word) => (await clotho.api("GET", `/api/search?q=${word}`)).items.length;
 
   test("S4-18 domain 2.16: from the stash, told what would go and what is out of reach, asked twice, and beyond undo", async () => {
-    const { path, ids, page, close } = await openGrown({ expected: /Failed to load resource/ }, "Vermilion masts.");
-    await choose(page, messageOf(page, ids[2]), "Delete, with everything after it");
-    await until(async () => (await texts(page)).length === 3, "it is gone");
-    await chooseFromPage(page, "Stash");
+    const { path, ids, page, close } = await openSeededBranch(
+      { expected: /Failed to load resource/ },
+      "Vermilion masts.",
+    );
+    await chooseFromMessageMenu(page, messageById(page, ids[2]), "Delete, with everything after it");
+    await waitUntil(async () => (await messageTexts(page)).length === 3, "it is gone");
+    await chooseFromPageMenu(page, "Stash");
     const dialog = page.getByRole("dialog", { name: "Stash" });
     const fragment = dialog.getByRole("article", { name: "To the harbour." });
     const ask = () => fragment.locator(".actions").first().getByRole("button", { name: "Delete permanently" }).click();
@@ -172,52 +184,52 @@ describe("throwing away for good", () => {
     const question = fragment.getByRole("group", { name: "Delete permanently" });
     await question.getByText("2 messages will be deleted").waitFor();
     await question.getByText("Not deleted: backups").waitFor();
-    await check(page, "the question");
+    await checkAccessibility(page, "the question");
     const button = question.getByRole("button", { name: "Delete permanently" });
     assert.ok(await button.isDisabled(), "one click is not enough");
     await question.getByRole("button", { name: "Cancel" }).click();
-    assert.equal((await clotho.api("GET", `${chat(path)}/stash`)).items.length, 1);
+    assert.equal((await clotho.api("GET", `${chatPath(path)}/stash`)).items.length, 1);
     await ask();
     await question.getByRole("checkbox", { name: "Yes, delete permanently." }).check();
     await button.click();
     await page.getByText("Deleted permanently.").waitFor();
     await dialog.getByText("The stash is empty.").waitFor();
     await page.keyboard.press("Escape");
-    await until(async () => (await search("vermilion")) === 0, "the search has forgotten it");
-    await messageOf(page, ids[1]).locator("article").focus();
+    await waitUntil(async () => (await search("vermilion")) === 0, "the search has forgotten it");
+    await messageById(page, ids[1]).locator("article").focus();
     await page.keyboard.press("Control+z");
     await page
       .locator(".notice")
       .getByText(/undone|nothing/i)
       .waitFor();
-    assert.equal((await texts(page)).length, 3, "undo does not bring it back");
+    assert.equal((await messageTexts(page)).length, 3, "undo does not bring it back");
     await close();
   });
 
   test("S4-17 domain 2.16: from the menu of a message, refused when the story has gone on since the question", async () => {
-    const { path, ids } = await grown();
-    await clotho.api("POST", `${chat(path)}/node/${ids[3]}/edit`, { content: "No masts." });
-    const { page, close } = await open(path, { expected: /Failed to load resource/ });
+    const { path, ids } = await seedBranch();
+    await clotho.api("POST", `${chatPath(path)}/node/${ids[3]}/edit`, { content: "No masts." });
+    const { page, close } = await openSession(path, { expected: /Failed to load resource/ });
     const question = page.getByRole("dialog", { name: "Delete permanently" });
     const mean = async () => {
       await question.getByText("3 messages will be deleted").waitFor();
       await question.getByText("2 branches end in them.").waitFor();
       await question.getByRole("checkbox").check();
     };
-    await choose(page, messageOf(page, ids[2]), "Delete permanently");
+    await chooseFromMessageMenu(page, messageById(page, ids[2]), "Delete permanently");
     await mean();
-    await check(page, "the question");
-    await clotho.api("PUT", `${chat(path)}/node/${ids[0]}/state`, { rating: 1 });
+    await checkAccessibility(page, "the question");
+    await clotho.api("PUT", `${chatPath(path)}/node/${ids[0]}/state`, { rating: 1 });
     await question.getByRole("button", { name: "Delete permanently" }).click();
     await page.getByRole("alert").waitFor();
-    await until(async () => !(await question.getByRole("checkbox").isChecked()), "the question is asked anew");
-    assert.equal((await texts(page)).length, 5, "nothing has gone");
+    await waitUntil(async () => !(await question.getByRole("checkbox").isChecked()), "the question is asked anew");
+    assert.equal((await messageTexts(page)).length, 5, "nothing has gone");
     await mean();
     await question.getByRole("button", { name: "Delete permanently" }).click();
     await page.getByText("Deleted permanently.").waitFor();
-    await until(async () => (await texts(page)).at(-1) === "Snow.", "the line ends above it");
-    assert.equal((await clotho.api("GET", `${chat(path)}/stash`)).items.length, 0);
-    assert.equal((await session(path)).activeLeafId, ids[1]);
+    await waitUntil(async () => (await messageTexts(page)).at(-1) === "Snow.", "the line ends above it");
+    assert.equal((await clotho.api("GET", `${chatPath(path)}/stash`)).items.length, 0);
+    assert.equal((await readSession(path)).activeLeafId, ids[1]);
     await close();
   });
 });

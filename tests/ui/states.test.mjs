@@ -1,28 +1,28 @@
 // The page against the real server: in which state a message is, told in words and by more than a colour.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
-import { reader, test, until } from "./support/browser.mjs";
+import { openPage, test, waitUntil } from "./support/browser.mjs";
 import { startClotho } from "./support/server.mjs";
 import {
-  REFUSED,
+  LOAD_ERROR,
   browser,
-  chat,
-  check,
+  chatPath,
+  checkAccessibility,
   clotho,
-  grown,
-  last,
-  messageOf,
+  seedBranch,
+  lastMessage,
+  messageById,
   model,
-  newStory,
-  open,
-  openGrown,
-  own,
-  replyIsThere,
-  say,
-  session,
-  texts,
-  use,
-} from "./support/stage.mjs";
+  createSession,
+  openSession,
+  openSeededBranch,
+  extraServers,
+  waitForReply,
+  sendMessage,
+  readSession,
+  messageTexts,
+  clickMessageButton,
+} from "./support/setup.mjs";
 
 /** Whether a message has these words, beside a sign where there is one. */
 async function isCalled(message, words, { sign = "" } = {}) {
@@ -33,34 +33,34 @@ async function isCalled(message, words, { sign = "" } = {}) {
 
 describe("the states of a reply", () => {
   test("S4-11: waiting, writing, stopped, broken off", async () => {
-    const path = await newStory();
-    const { page, close } = await open(path);
-    const article = last(page).locator("article");
-    const held = model.hold(["Far away ", "there is a light."]);
-    await say(page, "What is there?");
-    await isCalled(last(page), "Waiting for the model");
+    const path = await createSession();
+    const { page, close } = await openSession(path);
+    const article = lastMessage(page).locator("article");
+    const held = model.queueHeldReply(["Far away ", "there is a light."]);
+    await sendMessage(page, "What is there?");
+    await isCalled(lastMessage(page), "Waiting for the model");
     assert.equal(await article.getAttribute("aria-busy"), "true");
-    await check(page, "a reply that is waited for");
+    await checkAccessibility(page, "a reply that is waited for");
     held.next();
-    await last(page).locator(".live", { hasText: "Far away" }).waitFor();
+    await lastMessage(page).locator(".live", { hasText: "Far away" }).waitFor();
     assert.equal(await article.getAttribute("aria-busy"), "true");
     await page.getByRole("button", { name: "Stop generating" }).click();
-    await isCalled(last(page), "Stopped before the end.");
+    await isCalled(lastMessage(page), "Stopped before the end.");
     assert.equal(await article.getAttribute("aria-busy"), "false");
-    await check(page, "a reply that was stopped");
-    model.say(["It goes ", null]);
-    await say(page, "And then?");
-    await isCalled(last(page), "The reply broke off.", { sign: ".failure" });
-    await last(page).getByRole("group", { name: "The reply failed." }).waitFor();
-    await last(page).getByText("It goes").waitFor();
-    await check(page, "a reply that broke off");
+    await checkAccessibility(page, "a reply that was stopped");
+    model.queueReply(["It goes ", null]);
+    await sendMessage(page, "And then?");
+    await isCalled(lastMessage(page), "The reply broke off.", { sign: ".failure" });
+    await lastMessage(page).getByRole("group", { name: "The reply failed." }).waitFor();
+    await lastMessage(page).getByText("It goes").waitFor();
+    await checkAccessibility(page, "a reply that broke off");
     await close();
   });
 
   test("S3-18: thoughts and commands in the text are not to be read while they come", async () => {
-    const { page, close } = await open(await newStory());
-    const shown = async () => (await last(page).locator(".prose").innerText()).trim();
-    const held = model.hold([
+    const { page, close } = await openSession(await createSession());
+    const shown = async () => (await lastMessage(page).locator(".prose").innerText()).trim();
+    const held = model.queueHeldReply([
       "<thi",
       "nk>A plan.",
       "</think>\n\nShe no",
@@ -69,21 +69,21 @@ describe("the states of a reply", () => {
       "\n</UpdateVariable>",
       " Done.",
     ]);
-    await say(page, "And?");
+    await sendMessage(page, "And?");
     held.next(2);
-    await isCalled(last(page), "Thinking");
+    await isCalled(lastMessage(page), "Thinking");
     assert.equal(await shown(), "");
     held.next();
-    await last(page).locator(".live", { hasText: "She no" }).waitFor();
+    await lastMessage(page).locator(".live", { hasText: "She no" }).waitFor();
     held.next();
-    await last(page).locator(".live", { hasText: "She nods." }).waitFor();
+    await lastMessage(page).locator(".live", { hasText: "She nods." }).waitFor();
     held.next();
     await page.reload();
-    await last(page).locator(".live", { hasText: "She nods." }).waitFor();
+    await lastMessage(page).locator(".live", { hasText: "She nods." }).waitFor();
     assert.equal(await shown(), "She nods.");
     held.open();
-    await last(page).locator(".prose", { hasText: "Done." }).waitFor();
-    await replyIsThere(page);
+    await lastMessage(page).locator(".prose", { hasText: "Done." }).waitFor();
+    await waitForReply(page);
     assert.equal((await shown()).replace(/\s+/g, " "), "She nods. Done.");
     await close();
   });
@@ -98,7 +98,7 @@ id = "mock"
 base_url = "${model.url}"
 models = ["m"]
 `);
-    own.push(server);
+    extraServers.push(server);
     const character = await server.api("POST", "/api/characters", {
       name: "Rin",
       description: "A cartographer.",
@@ -113,36 +113,36 @@ models = ["m"]
       });
       paths.push(`/s/${id}`);
     }
-    const { page, close } = await reader(browser, { expected: /WebSocket|Failed to load resource/ });
+    const { page, close } = await openPage(browser, { expected: /WebSocket|Failed to load resource/ });
     const other = await page.context().newPage();
     await page.goto(server.base + paths[0]);
     await other.goto(server.base + paths[1]);
-    const held = model.hold(["Far off, the first ", "of two."]);
-    await say(page, "One?");
+    const held = model.queueHeldReply(["Far off, the first ", "of two."]);
+    await sendMessage(page, "One?");
     held.next();
-    await last(page).locator(".live", { hasText: "Far off, the first" }).waitFor();
-    await say(other, "Two?");
-    await isCalled(last(other), "In the queue, place 1");
-    await until(() => server.hasOnDisk("Far off, the first "), "what has come is being written");
+    await lastMessage(page).locator(".live", { hasText: "Far off, the first" }).waitFor();
+    await sendMessage(other, "Two?");
+    await isCalled(lastMessage(other), "In the queue, place 1");
+    await waitUntil(() => server.hasOnDisk("Far off, the first "), "what has come is being written");
     // Writes are made one after the other: when this one is done, that one is whole on disk.
     await server.api("PATCH", `/api/characters/${character.id}`, { description: "A mapmaker." });
     await server.stop("SIGKILL");
     await page.getByText("Connection lost.").waitFor();
     await server.start();
     for (const tab of [page, other])
-      await isCalled(last(tab), "Clotho was stopped during this reply.", { sign: ".failure" });
-    await last(page).getByText("Far off, the first").waitFor();
+      await isCalled(lastMessage(tab), "Clotho was stopped during this reply.", { sign: ".failure" });
+    await lastMessage(page).getByText("Far off, the first").waitFor();
     await close();
   });
 
   test("S4-11 domain 5.2: finished where nobody looked", async () => {
-    const { path, ids, page, close } = await openGrown();
-    const held = model.hold(["A ship."]);
-    await say(page, "What comes?");
-    await until(async () => model.requests.length > 0, "it is being written");
-    await messageOf(page, ids[3]).locator("article").focus();
+    const { path, ids, page, close } = await openSeededBranch();
+    const held = model.queueHeldReply(["A ship."]);
+    await sendMessage(page, "What comes?");
+    await waitUntil(async () => model.requests.length > 0, "it is being written");
+    await messageById(page, ids[3]).locator("article").focus();
     await page.keyboard.press("b");
-    await until(async () => (await session(path)).activeLeafId === ids[3], "the reader has gone back");
+    await waitUntil(async () => (await readSession(path)).activeLeafId === ids[3], "the reader has gone back");
     held.open();
     await page.locator(".unread").getByText("A reply was finished on another branch.").waitFor();
     await page.locator(".unread svg").first().waitFor();
@@ -151,11 +151,11 @@ models = ["m"]
 });
 
 describe("the states of a message", () => {
-  const state = (path, id, change) => clotho.api("PUT", `${chat(path)}/node/${id}/state`, change);
+  const state = (path, id, change) => clotho.api("PUT", `${chatPath(path)}/node/${id}/state`, change);
 
   test("S4-11 S4-48: left out, not counted, edited, with stars, one of several: in words, with a sign, in both languages", async () => {
-    const { path, ids } = await grown();
-    const { node: edited } = await clotho.api("POST", `${chat(path)}/node/${ids[3]}/edit`, {
+    const { path, ids } = await seedBranch();
+    const { node: edited } = await clotho.api("POST", `${chatPath(path)}/node/${ids[3]}/edit`, {
       content: "Masts at dawn.",
       carry: true,
     });
@@ -173,14 +173,14 @@ describe("the states of a message", () => {
       "zh-CN": ["已从提示词中排除。", "它的状态变化已忽略。", "已编辑", "4 颗星", "备选回复 2"],
     };
     for (const [locale, [leftOut, muted, anew, stars, version]] of Object.entries(looks)) {
-      const { page, close } = await open(path, { locale });
-      const message = (id) => messageOf(page, id);
+      const { page, close } = await openSession(path, { locale });
+      const message = (id) => messageById(page, id);
       await isCalled(message(ids[0]), leftOut, { sign: ".left-out" });
       await isCalled(message(ids[1]), muted, { sign: ".left-out" });
       await isCalled(message(edited.id), anew, { sign: ".edited" });
       assert.match(await message(edited.id).getByRole("img").first().getAttribute("aria-label"), new RegExp(stars));
       assert.match(await message(edited.id).locator(".siblings").getAttribute("aria-label"), new RegExp(version));
-      await check(page, `marked messages in ${locale}`);
+      await checkAccessibility(page, `marked messages in ${locale}`);
       await close();
     }
   });
@@ -188,19 +188,19 @@ describe("the states of a message", () => {
 
 describe("letters", () => {
   test("Chinese and English everywhere: on the Chinese page the apostrophes of an English text are narrow, and those of a Chinese one are wide", async () => {
-    const { ids, page, close } = await openGrown({ locale: "zh-CN" }, "It’s the captain’s.");
+    const { ids, page, close } = await openSeededBranch({ locale: "zh-CN" }, "It’s the captain’s.");
     const width = (id) =>
-      messageOf(page, id)
+      messageById(page, id)
         .locator(".prose")
         .evaluate((prose) => getComputedStyle(prose).fontVariantEastAsian);
     assert.equal(await width(ids[3]), "proportional-width");
-    model.say(["他说：‘等潮水。’"]);
+    model.queueReply(["他说：‘等潮水。’"]);
     await page.getByRole("textbox").last().fill("等多久？");
     await page.keyboard.press("Enter");
-    await until(async () => (await texts(page)).at(-1)?.startsWith("他说") ?? false, "the reply came");
+    await waitUntil(async () => (await messageTexts(page)).at(-1)?.startsWith("他说") ?? false, "the reply came");
     // What is still being written is drawn anew when it is complete.
-    await replyIsThere(page);
-    const chinese = await last(page).locator("article").getAttribute("data-node");
+    await waitForReply(page);
+    const chinese = await lastMessage(page).locator("article").getAttribute("data-node");
     assert.equal(await width(chinese), "normal");
     await close();
   });

@@ -1,20 +1,20 @@
 // The page against the real server: what does not change is not drawn anew, and what is being read stays where it is.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
-import { test, until } from "./support/browser.mjs";
+import { test, waitUntil } from "./support/browser.mjs";
 import {
-  chat,
+  chatPath,
   clotho,
   composer,
-  last,
+  lastMessage,
   model,
-  newStory,
-  open,
-  openGrown,
-  replyIsThere,
-  say,
-  session,
-} from "./support/stage.mjs";
+  createSession,
+  openSession,
+  openSeededBranch,
+  waitForReply,
+  sendMessage,
+  readSession,
+} from "./support/setup.mjs";
 
 /** In the page: notes from now on which messages anything changes in, by their place in the line. */
 const watch = (page) =>
@@ -51,7 +51,7 @@ const places = (page) =>
 
 describe("a page that is still", () => {
   test("speed: who types changes nothing in the story above", async () => {
-    const { page, close } = await openGrown();
+    const { page, close } = await openSeededBranch();
     await composer(page).focus();
     await watch(page);
     await page.keyboard.type("I look for the lamp, *quietly*, and wait for the tide.");
@@ -61,16 +61,16 @@ describe("a page that is still", () => {
   });
 
   test("S0-36: a piece of a reply changes the message that is written, and no other", async () => {
-    const { page, close } = await openGrown();
+    const { page, close } = await openSeededBranch();
     const pieces = Array.from({ length: 40 }, (_, i) => (i % 10 === 9 ? `piece ${i}.\n\n` : `piece ${i} `));
-    const held = model.hold(["First. ", ...pieces, "Last."]);
-    await say(page, "And then?");
+    const held = model.queueHeldReply(["First. ", ...pieces, "Last."]);
+    await sendMessage(page, "And then?");
     held.next();
-    await last(page).locator(".live", { hasText: "First." }).waitFor();
+    await lastMessage(page).locator(".live", { hasText: "First." }).waitFor();
     await watch(page);
     for (const piece of pieces) {
       held.next();
-      await last(page).locator(".live", { hasText: piece.trim() }).waitFor();
+      await lastMessage(page).locator(".live", { hasText: piece.trim() }).waitFor();
     }
     const at = (await page.locator(".message").count()) - 1;
     const records = await changed(page);
@@ -80,20 +80,20 @@ describe("a page that is still", () => {
       [],
     );
     held.open();
-    await replyIsThere(page);
+    await waitForReply(page);
     await close();
   });
 
   test("S1-23: what is being read stays where it is when older messages come above it", async () => {
-    const path = await newStory();
-    let parentId = (await session(path)).activeLeafId;
+    const path = await createSession();
+    let parentId = (await readSession(path)).activeLeafId;
     for (let i = 0; i < 180; i += 1) {
       const content = `Line ${i}. ${"It goes on for a while. ".repeat(1 + (i % 9))}`;
       parentId = (
-        await clotho.api("POST", `${chat(path)}/message`, { parentId, role: i % 2 ? "assistant" : "user", content })
+        await clotho.api("POST", `${chatPath(path)}/message`, { parentId, role: i % 2 ? "assistant" : "user", content })
       ).node.id;
     }
-    const { page, close } = await open(path);
+    const { page, close } = await openSession(path);
     await page.getByText("Line 179.").waitFor();
     let asked = false;
     let answer = () => {};
@@ -104,12 +104,12 @@ describe("a page that is still", () => {
       await route.continue();
     });
     const scroller = page.locator(".scroller");
-    await until(async () => {
+    await waitUntil(async () => {
       await scroller.evaluate((box) => (box.scrollTop = Math.max(300, box.scrollTop - 700)));
       return asked;
     }, "older messages are asked for");
     // The window over what is there already moves by itself; the reader rests.
-    await until(async () => {
+    await waitUntil(async () => {
       const one = await places(page);
       await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
       return JSON.stringify(await places(page)) === JSON.stringify(one);
@@ -117,7 +117,7 @@ describe("a page that is still", () => {
     const before = await places(page);
     const first = await page.locator(".message article").first().getAttribute("data-node");
     answer();
-    await until(
+    await waitUntil(
       async () => (await page.locator(".message article").first().getAttribute("data-node")) !== first,
       "they have come",
     );

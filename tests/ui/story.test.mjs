@@ -1,90 +1,90 @@
 // The page against the real server: what a reader does in a story, in Chromium.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
-import { reader, test, until } from "./support/browser.mjs";
+import { openPage, test, waitUntil } from "./support/browser.mjs";
 import { startClotho } from "./support/server.mjs";
 import {
   HP,
-  POLICY,
-  REFUSED,
-  bar,
-  bleed,
+  POLICY_ERROR,
+  LOAD_ERROR,
+  barValue,
+  playUntilHurt,
   browser,
-  chat,
+  chatPath,
   clotho,
   composer,
-  last,
-  line,
+  lastMessage,
+  readBranch,
   model,
-  newStory,
-  own,
-  replyIsThere,
-  say,
-  session,
-  texts,
-  use,
-} from "./support/stage.mjs";
-import { ATTACKS, PROSE } from "./support/texts.mjs";
+  createSession,
+  extraServers,
+  waitForReply,
+  sendMessage,
+  readSession,
+  messageTexts,
+  clickMessageButton,
+} from "./support/setup.mjs";
+import { ATTACKS, MARKDOWN } from "./support/texts.mjs";
 import { pageOfModules } from "./support/typescript.mjs";
 
 describe("the adventure", () => {
   test("S0-24 S1-19 S2-13 S0-50 S3-02: lose hit points, go back, they return; roll again, other dice; both timelines stay", async () => {
-    const { page, close } = await reader(browser);
+    const { page, close } = await openPage(browser);
     await page.goto(clotho.base);
     await page.getByRole("heading", { name: "Every message is a save point." }).waitFor();
     await page.getByRole("button", { name: /New character/ }).waitFor();
-    await bleed(page);
-    const hurt = await bar(page, HP);
+    await playUntilHurt(page);
+    const hurt = await barValue(page, HP);
     await page.locator(".message.last .chip.down", { hasText: "Hit points" }).waitFor();
     await page.getByRole("note").filter({ hasText: "That was a bad roll." }).waitFor();
 
-    await use(page.locator(".message").first(), "Rewind to here");
-    await until(async () => (await bar(page, HP)) === 20, "the hit points are back");
+    await clickMessageButton(page.locator(".message").first(), "Rewind to here");
+    await waitUntil(async () => (await barValue(page, HP)) === 20, "the hit points are back");
     assert.equal(await page.locator(".message").count(), 1);
 
     await page.getByRole("button", { name: "Follow this branch" }).click();
-    await until(async () => (await bar(page, HP)) === hurt, "the wound is back with its timeline");
+    await waitUntil(async () => (await barValue(page, HP)) === hurt, "the wound is back with its timeline");
     const path = new URL(page.url()).pathname;
     assert.deepEqual(
-      (await line(path)).map((node) => node.id),
+      (await readBranch(path)).map((node) => node.id),
       await page.locator("[data-node]").evaluateAll((all) => all.map((e) => e.dataset.node)),
     );
 
     const [node, old] = [
-      await last(page).locator("article").getAttribute("data-node"),
-      await last(page).locator(".prose").innerText(),
+      await lastMessage(page).locator("article").getAttribute("data-node"),
+      await lastMessage(page).locator(".prose").innerText(),
     ];
-    const count = (await line(path)).at(-1).siblings.count;
-    await use(last(page), "Regenerate");
-    await last(page)
+    const count = (await readBranch(path)).at(-1).siblings.count;
+    await clickMessageButton(lastMessage(page), "Regenerate");
+    await lastMessage(page)
       .getByText(`${count + 1}/${count + 1}`)
       .waitFor();
     await page.locator(`.message.last.complete article:not([data-node="${node}"])`).waitFor();
-    const dice = async (id) => (await clotho.api("GET", `${chat(path)}/node/${id}/delta`)).rolls;
-    const other = (await line(path)).at(-1).id;
+    const dice = async (id) => (await clotho.api("GET", `${chatPath(path)}/node/${id}/delta`)).rolls;
+    const other = (await readBranch(path)).at(-1).id;
     assert.ok((await dice(node)).length > 0 && (await dice(other)).length > 0, "both replies threw dice");
     assert.notDeepEqual(await dice(other), await dice(node));
 
-    await last(page).getByRole("button", { name: "Previous swipe" }).click();
-    await until(
-      async () => (await last(page).locator("article").getAttribute("data-node")) !== other,
+    await lastMessage(page).getByRole("button", { name: "Previous swipe" }).click();
+    await waitUntil(
+      async () => (await lastMessage(page).locator("article").getAttribute("data-node")) !== other,
       "the other timeline is shown",
     );
-    await last(page)
+    await lastMessage(page)
       .getByText(`${count}/${count + 1}`)
       .waitFor();
-    await until(async () => (await texts(page)).at(-1) === old, "the old text is one click away");
-    await until(async () => (await bar(page, HP)) === hurt, "its wound too");
+    await waitUntil(async () => (await messageTexts(page)).at(-1) === old, "the old text is one click away");
+    await waitUntil(async () => (await barValue(page, HP)) === hurt, "its wound too");
     await close();
   });
 
   test("a newcomer is shown the way at the moment of a loss: back with one press, another deed, and between both timelines", async () => {
-    const { page, close } = await reader(browser);
-    await bleed(page);
+    const { page, close } = await openPage(browser);
+    await playUntilHurt(page);
     const hint = page.getByRole("note");
     await hint.getByRole("button", { name: "Regenerate" }).waitFor();
     await hint.getByRole("button", { name: "Rewind" }).click();
-    await until(async () => (await bar(page, HP)) === 20, "the hit points are back");
+    await waitUntil(async () => (await barValue(page, HP)) === 20, "the hit points are back");
     await hint.filter({ hasText: "You are back before this turn." }).waitFor();
     await page.locator(".replies button").nth(1).click();
     await page.locator(".message.user").getByText("2/2").waitFor();
@@ -95,20 +95,20 @@ describe("the adventure", () => {
   });
 
   test("a hint passes with its moment: it goes with who follows the old timeline again, and into no other story", async () => {
-    await newStory({ title: "Elsewhere" });
-    const { page, close } = await reader(browser);
-    await bleed(page);
+    await createSession({ title: "Elsewhere" });
+    const { page, close } = await openPage(browser);
+    await playUntilHurt(page);
     const hint = page.getByRole("note");
     await hint.getByRole("button", { name: "Rewind" }).click();
     await hint.filter({ hasText: "You are back before this turn." }).waitFor();
     await page.getByRole("button", { name: "Follow this branch" }).click();
     await hint.waitFor({ state: "detached" });
-    const count = (await texts(page)).length;
+    const count = (await messageTexts(page)).length;
     await page.locator(".replies button").first().click();
-    await until(async () => (await texts(page)).length === count + 2, "the story goes on");
+    await waitUntil(async () => (await messageTexts(page)).length === count + 2, "the story goes on");
     await page.locator(".message.last.complete").waitFor();
     assert.equal(await hint.filter({ hasText: "Both branches are kept." }).count(), 0, "there is only one");
-    await use(page.locator(".message").first(), "Rewind to here");
+    await clickMessageButton(page.locator(".message").first(), "Rewind to here");
     await hint.filter({ hasText: "You are back before this turn." }).waitFor();
     await page.getByRole("link", { name: /^Clotho/ }).click();
     await page.locator(".session").filter({ hasText: "Elsewhere" }).getByRole("link").click();
@@ -118,9 +118,9 @@ describe("the adventure", () => {
   });
 
   test("S3-32: why did it change: the rule, the operation, the dice", async () => {
-    const { page, close } = await reader(browser);
-    await bleed(page);
-    await use(last(page), "Prompt inspector");
+    const { page, close } = await openPage(browser);
+    await playUntilHurt(page);
+    await clickMessageButton(lastMessage(page), "Prompt inspector");
     const why = page.getByRole("dialog", { name: "Prompt inspector" });
     await why.getByText("add /keep/hp").waitFor();
     await why.getByText("narrate").first().waitFor();
@@ -144,36 +144,36 @@ describe("the adventure", () => {
   });
 
   test("a value set by hand is a change like any other: it can be gone back from", async () => {
-    const { page, close } = await reader(browser);
-    await bleed(page);
-    const hurt = await bar(page, HP);
+    const { page, close } = await openPage(browser);
+    await playUntilHurt(page);
+    const hurt = await barValue(page, HP);
     const row = page.locator(`[data-path="${HP}"]`);
     await row.hover();
     await page.getByRole("button", { name: "Edit Hit points" }).click();
     await row.getByRole("spinbutton").fill("3");
     await row.getByRole("button", { name: "Set" }).click();
-    await until(async () => (await bar(page, HP)) === 3, "the bar shows the new value");
-    await use(last(page), "Rewind to here");
-    await until(async () => (await bar(page, HP)) === hurt, "the old value is back");
+    await waitUntil(async () => (await barValue(page, HP)) === 3, "the bar shows the new value");
+    await clickMessageButton(lastMessage(page), "Rewind to here");
+    await waitUntil(async () => (await barValue(page, HP)) === hurt, "the old value is back");
     await close();
   });
 
   test("a slash shows what the rules of the story understand; Tab completes it", async () => {
-    const { page, close } = await reader(browser);
+    const { page, close } = await openPage(browser);
     await page.goto(clotho.base);
     await page
       .locator(".hero button, button.card")
       .filter({ hasText: /Lantern Keep|Play the adventure/ })
       .first()
       .click();
-    await replyIsThere(page);
+    await waitForReply(page);
     await composer(page).fill("/");
     const list = page.getByRole("list", { name: "Commands" });
     await list.getByRole("button", { name: /\/look.*Look around/ }).waitFor();
     await composer(page).fill("/inv");
     assert.equal(await list.getByRole("button").count(), 1);
     await composer(page).press("Tab");
-    await until(async () => (await composer(page).inputValue()) === "/inventory ", "the command is completed");
+    await waitUntil(async () => (await composer(page).inputValue()) === "/inventory ", "the command is completed");
     await list.waitFor({ state: "detached" });
     await composer(page).press("Enter");
     await page.locator(".message.last.assistant.complete").filter({ hasText: /bread/i }).waitFor();
@@ -189,15 +189,15 @@ describe("the adventure", () => {
   });
 
   test("a bar is red only where its schema says that it is dangerous: at few hit points, not at the little that a stranger thinks of you", async () => {
-    const { page, close } = await reader(browser);
-    await bleed(page);
+    const { page, close } = await openPage(browser);
+    await playUntilHurt(page);
     const meter = (path) => page.locator(`[data-path="${path}"] .meter`);
-    assert.equal(await bar(page, "/keep/tamsin/affinity"), 20);
+    assert.equal(await barValue(page, "/keep/tamsin/affinity"), 20);
     assert.doesNotMatch((await meter("/keep/tamsin/affinity").getAttribute("class")) ?? "", /danger/);
     assert.doesNotMatch((await meter(HP).getAttribute("class")) ?? "", /danger/);
     const path = new URL(page.url()).pathname;
-    const { activeLeafId } = await session(path);
-    await clotho.api("POST", `${chat(path)}/node/${activeLeafId}/world`, {
+    const { activeLeafId } = await readSession(path);
+    await clotho.api("POST", `${chatPath(path)}/node/${activeLeafId}/world`, {
       operations: [{ op: "set", path: HP, value: 5 }],
     });
     await page.locator(`[data-path="${HP}"] .meter.danger`).waitFor();
@@ -205,25 +205,25 @@ describe("the adventure", () => {
   });
 
   test("S0-51: a second tab's state panel follows as its list does", async () => {
-    const { page, close } = await reader(browser);
-    await bleed(page);
-    const hurt = await bar(page, HP);
+    const { page, close } = await openPage(browser);
+    await playUntilHurt(page);
+    const hurt = await barValue(page, HP);
     const other = await page.context().newPage();
     other.setDefaultTimeout(20_000);
     await other.goto(page.url());
-    await until(async () => (await bar(other, HP)) === hurt, "both tabs show the wound");
-    const whole = await texts(page);
-    await use(page.locator(".message").first(), "Rewind to here");
-    await until(async () => (await bar(other, HP)) === 20, "the hit points are back in the second tab");
-    assert.deepEqual(await texts(other), whole.slice(0, 1));
+    await waitUntil(async () => (await barValue(other, HP)) === hurt, "both tabs show the wound");
+    const whole = await messageTexts(page);
+    await clickMessageButton(page.locator(".message").first(), "Rewind to here");
+    await waitUntil(async () => (await barValue(other, HP)) === 20, "the hit points are back in the second tab");
+    assert.deepEqual(await messageTexts(other), whole.slice(0, 1));
     await page.getByRole("button", { name: "Follow this branch" }).click();
-    await until(async () => (await bar(other, HP)) === hurt, "the wound is there again");
-    await until(async () => (await texts(other)).length === whole.length, "and the line that led to it");
+    await waitUntil(async () => (await barValue(other, HP)) === hurt, "the wound is there again");
+    await waitUntil(async () => (await messageTexts(other)).length === whole.length, "and the line that led to it");
     await close();
   });
 
   test("in a Chinese page nothing is English but names, keys and code", async () => {
-    const { page, close } = await reader(browser, { locale: "zh-CN" });
+    const { page, close } = await openPage(browser, { locale: "zh-CN" });
     const check = async (where) => {
       const found = await page.evaluate(() => {
         const shown = [...document.querySelectorAll("body *")].filter(
@@ -263,7 +263,7 @@ describe("the adventure", () => {
     await page.locator(".completions button").first().waitFor();
     await check("commands");
     await page.getByRole("textbox", { name: "你的消息" }).fill("");
-    await use(last(page), "提示词查看器");
+    await clickMessageButton(lastMessage(page), "提示词查看器");
     await page.locator(".why-view table").first().waitFor();
     await check("why");
     await page.keyboard.press("Escape");
@@ -275,7 +275,7 @@ describe("the adventure", () => {
   });
 
   test("Chinese: from the browser's languages, the Chinese story with it; the switch is live", async () => {
-    const { page, close } = await reader(browser, { locale: "zh-CN" });
+    const { page, close } = await openPage(browser, { locale: "zh-CN" });
     await page.goto(clotho.base);
     await page
       .locator("button.card, .hero button")
@@ -284,7 +284,7 @@ describe("the adventure", () => {
       .click();
     await page.getByRole("heading", { name: "状态" }).waitFor();
     await page.locator(".variable", { hasText: "体力" }).waitFor();
-    assert.match((await texts(page))[0], /[\u4e00-\u9fff]{5}/);
+    assert.match((await messageTexts(page))[0], /[\u4e00-\u9fff]{5}/);
     assert.equal(await page.locator("html").getAttribute("lang"), "zh-CN");
     await page.getByRole("button", { name: "菜单" }).click();
     await page.getByRole("button", { name: "English" }).click();
@@ -298,31 +298,31 @@ describe("the adventure", () => {
 
 describe("a story with a model", () => {
   test("S0-36 S1-12 S1-18: the reply grows on screen while the model still speaks; thoughts are folded; HEAD moves at the end", async () => {
-    const { page, close } = await reader(browser);
-    const path = await newStory();
-    const held = model.hold([{ reasoning: "She asks about the coast." }, "The **coast** ", "is long."]);
+    const { page, close } = await openPage(browser);
+    const path = await createSession();
+    const held = model.queueHeldReply([{ reasoning: "She asks about the coast." }, "The **coast** ", "is long."]);
     await page.goto(clotho.base + path);
-    await say(page, "How long is the coast?");
+    await sendMessage(page, "How long is the coast?");
     await page.locator(".message.last.generating").waitFor();
     held.next(2);
-    await last(page).locator(".live strong", { hasText: "coast" }).waitFor();
-    const user = (await line(path)).at(-1);
-    assert.equal((await session(path)).activeLeafId, user.id);
+    await lastMessage(page).locator(".live strong", { hasText: "coast" }).waitFor();
+    const user = (await readBranch(path)).at(-1);
+    assert.equal((await readSession(path)).activeLeafId, user.id);
     held.open();
-    await replyIsThere(page);
-    assert.equal((await texts(page)).at(-1), "The coast is long.");
-    await last(page).getByText("Reasoning").click();
-    await last(page).getByText("She asks about the coast.").waitFor();
-    const reply = (await line(path)).at(-1);
-    assert.equal((await session(path)).activeLeafId, reply.id);
+    await waitForReply(page);
+    assert.equal((await messageTexts(page)).at(-1), "The coast is long.");
+    await lastMessage(page).getByText("Reasoning").click();
+    await lastMessage(page).getByText("She asks about the coast.").waitFor();
+    const reply = (await readBranch(path)).at(-1);
+    assert.equal((await readSession(path)).activeLeafId, reply.id);
     await page.locator("[aria-live=polite]", { hasText: "The coast is long." }).waitFor({ state: "attached" });
     await close();
   });
 
   test("what the rules only bent is told quietly, a rule that failed openly; the text stays", async () => {
-    const { page, close } = await reader(browser);
-    const path = await newStory();
-    model.say(["You fall a long way."]);
+    const { page, close } = await openPage(browser);
+    const path = await createSession();
+    model.queueReply(["You fall a long way."]);
     await page.route("**/projection*", async (route) => {
       const response = await route.fetch();
       const body = await response.json();
@@ -336,50 +336,50 @@ describe("a story with a model", () => {
       await route.fulfill({ response, json: body });
     });
     await page.goto(clotho.base + path);
-    await say(page, "I jump.");
-    const quiet = last(page).locator("details", { hasText: "A value was limited to its allowed range" });
+    await sendMessage(page, "I jump.");
+    const quiet = lastMessage(page).locator("details", { hasText: "A value was limited to its allowed range" });
     await quiet.waitFor();
     assert.equal(await quiet.getAttribute("open"), null);
     await quiet.locator("summary").click();
     await quiet.getByText("Hp: -3 is below 0, kept at 0.").waitFor();
-    await last(page).getByText("A plugin failed here; the text stays").waitFor();
-    await last(page).getByText("Line 4: no such function.").waitFor();
-    assert.equal((await texts(page)).at(-1), "You fall a long way.");
+    await lastMessage(page).getByText("A plugin failed here; the text stays").waitFor();
+    await lastMessage(page).getByText("Line 4: no such function.").waitFor();
+    assert.equal((await messageTexts(page)).at(-1), "You fall a long way.");
     await page.unrouteAll({ behavior: "ignoreErrors" });
     await close();
   });
 
   test("S0-50: the second reply is asked for without the first", async () => {
-    const { page, close } = await reader(browser);
-    const path = await newStory();
-    model.say(["First answer."]);
+    const { page, close } = await openPage(browser);
+    const path = await createSession();
+    model.queueReply(["First answer."]);
     await page.goto(clotho.base + path);
-    await say(page, "Where are we?");
-    await replyIsThere(page);
-    model.say(["Second answer."]);
-    await use(last(page), "Regenerate");
-    await last(page).getByText("2/2").waitFor();
-    await until(async () => (await texts(page)).at(-1) === "Second answer.", "the second reply is shown");
+    await sendMessage(page, "Where are we?");
+    await waitForReply(page);
+    model.queueReply(["Second answer."]);
+    await clickMessageButton(lastMessage(page), "Regenerate");
+    await lastMessage(page).getByText("2/2").waitFor();
+    await waitUntil(async () => (await messageTexts(page)).at(-1) === "Second answer.", "the second reply is shown");
     assert.doesNotMatch(JSON.stringify(model.requests.at(-1)), /First answer/);
     await close();
   });
 
   test("S3-32 S0-16: why did it say that: the prompt of a model's reply, its parameters, what it changed", async () => {
-    const { page, close } = await reader(browser);
-    const path = await newStory({ plugins: [{ id: "combat" }], params: { temperature: 0.4 } });
-    model.say(["The blade finds you.\n\n[HP -7]"]);
+    const { page, close } = await openPage(browser);
+    const path = await createSession({ plugins: [{ id: "combat" }], params: { temperature: 0.4 } });
+    model.queueReply(["The blade finds you.\n\n[HP -7]"]);
     await page.goto(clotho.base + path);
-    await say(page, "I lower my guard.");
-    await replyIsThere(page);
-    await until(async () => (await bar(page, "/combat/hp")) === 33, "the rules have read the reply");
-    await use(last(page), "Prompt inspector");
+    await sendMessage(page, "I lower my guard.");
+    await waitForReply(page);
+    await waitUntil(async () => (await barValue(page, "/combat/hp")) === 33, "the rules have read the reply");
+    await clickMessageButton(lastMessage(page), "Prompt inspector");
     const why = page.getByRole("dialog", { name: "Prompt inspector" });
     await why.locator(".chip", { hasText: "Hit points" }).getByText("−7").waitFor();
     await why.getByText("/combat/hp").first().waitFor();
-    const reply = (await line(path)).at(-1);
+    const reply = (await readBranch(path)).at(-1);
     const fact = async (name) => why.locator("dl div").filter({ hasText: name }).locator("dd").innerText();
     assert.equal(await fact("Model"), "mock/m");
-    const { params } = (await clotho.api("GET", `${chat(path)}/node/${reply.id}`)).metadata;
+    const { params } = (await clotho.api("GET", `${chatPath(path)}/node/${reply.id}`)).metadata;
     assert.deepEqual([params.temperature, params.seed], [model.requests[0].temperature, model.requests[0].seed]);
     assert.equal(
       await fact("Parameters"),
@@ -396,42 +396,42 @@ describe("a story with a model", () => {
   });
 
   test("S3-18: what a model writes for machines is not shown, its prose is, byte for byte", async () => {
-    const { page, close } = await reader(browser);
-    const path = await newStory();
+    const { page, close } = await openPage(browser);
+    const path = await createSession();
     const prose = "The tide turns at nine; 九点退潮 — “be quick”, she says.";
     const told = `<think>nine or ten?</think>\n${prose}\n\n<UpdateVariable>\n_.set('tide', 9);\n</UpdateVariable>`;
-    model.say([told]);
+    model.queueReply([told]);
     await page.goto(clotho.base + path);
-    await say(page, "When?");
-    await replyIsThere(page);
-    await until(async () => (await texts(page)).at(-1) === prose, "the prose alone is shown");
-    assert.equal((await line(path)).at(-1).content, told, "the stored reply keeps every byte");
+    await sendMessage(page, "When?");
+    await waitForReply(page);
+    await waitUntil(async () => (await messageTexts(page)).at(-1) === prose, "the prose alone is shown");
+    assert.equal((await readBranch(path)).at(-1).content, told, "the stored reply keeps every byte");
     await page.reload();
-    await until(async () => (await texts(page)).at(-1) === prose, "after a reload too");
+    await waitUntil(async () => (await messageTexts(page)).at(-1) === prose, "after a reload too");
     await close();
   });
 
   test("S0-49: twenty turns through the page: the path is forty messages and the greeting", async () => {
-    const { page, close } = await reader(browser);
-    const path = await newStory();
+    const { page, close } = await openPage(browser);
+    const path = await createSession();
     await page.goto(clotho.base + path);
     for (let i = 1; i <= 20; i += 1) {
-      model.say([`Answer ${i}.`]);
-      await say(page, `Question ${i}?`);
-      await last(page).getByText(`Answer ${i}.`, { exact: true }).waitFor();
-      await replyIsThere(page);
+      model.queueReply([`Answer ${i}.`]);
+      await sendMessage(page, `Question ${i}?`);
+      await lastMessage(page).getByText(`Answer ${i}.`, { exact: true }).waitFor();
+      await waitForReply(page);
     }
     const expected = [
       "The map is not finished.",
       ...Array.from({ length: 20 }, (_, i) => [`Question ${i + 1}?`, `Answer ${i + 1}.`]).flat(),
     ];
-    assert.deepEqual(await texts(page), expected);
-    const items = await line(path);
+    assert.deepEqual(await messageTexts(page), expected);
+    const items = await readBranch(path);
     assert.deepEqual(
       items.map((node) => node.content),
       expected,
     );
-    assert.equal(items.at(-1).id, (await session(path)).activeLeafId);
+    assert.equal(items.at(-1).id, (await readSession(path)).activeLeafId);
     assert.equal(model.requests.length, 20);
     assert.deepEqual(
       model.requests[19].messages.slice(-40).map((message) => message.content),
@@ -441,8 +441,8 @@ describe("a story with a model", () => {
   });
 
   test("in Chinese a failure and its hint are told in Chinese, whatever the server speaks", async () => {
-    const { page, close } = await reader(browser, { locale: "zh-CN", expected: REFUSED });
-    const path = await newStory({ model: "locked/m" });
+    const { page, close } = await openPage(browser, { locale: "zh-CN", expected: LOAD_ERROR });
+    const path = await createSession({ model: "locked/m" });
     await page.goto(clotho.base + path);
     await page.getByRole("textbox", { name: "你的消息" }).fill("你好");
     await page.keyboard.press("Enter");
@@ -451,7 +451,7 @@ describe("a story with a model", () => {
     await failure.getByText("密钥对不对").waitFor();
     await page.goto(`${clotho.base}/s/00000000-0000-4000-8000-000000000000`);
     await page.getByText("这个故事不存在。").waitFor();
-    const tooLong = await newStory();
+    const tooLong = await createSession();
     await page.goto(clotho.base + tooLong);
     await page.route("**/message", (route) =>
       route.fulfill({
@@ -468,18 +468,18 @@ describe("a story with a model", () => {
   });
 
   test("S0-46: stop keeps the text; the draft survives a reload", async () => {
-    const { page, close } = await reader(browser);
-    const path = await newStory();
-    const held = model.hold(["Kept words. ", "Never said."]);
+    const { page, close } = await openPage(browser);
+    const path = await createSession();
+    const held = model.queueHeldReply(["Kept words. ", "Never said."]);
     await page.goto(clotho.base + path);
-    await say(page, "Tell me everything.");
+    await sendMessage(page, "Tell me everything.");
     held.next();
-    await last(page).locator(".live", { hasText: "Kept words." }).waitFor();
+    await lastMessage(page).locator(".live", { hasText: "Kept words." }).waitFor();
     await composer(page).fill("half a thought");
     await page.getByRole("button", { name: "Stop generating" }).click();
-    await replyIsThere(page);
-    await last(page).getByText("Stopped before the end.").waitFor();
-    assert.equal((await texts(page)).at(-1), "Kept words.");
+    await waitForReply(page);
+    await lastMessage(page).getByText("Stopped before the end.").waitFor();
+    assert.equal((await messageTexts(page)).at(-1), "Kept words.");
     // The field is never seen without its draft: who types at once would lose it. What it holds is noted before anything is painted.
     await page.addInitScript(() => {
       const watch = new MutationObserver(async () => {
@@ -501,110 +501,113 @@ describe("a story with a model", () => {
   });
 
   test("a reload in the middle of a reply: what was said is there, the rest follows", async () => {
-    const { page, close } = await reader(browser);
-    const path = await newStory();
-    const held = model.hold(["One, ", "two, ", "three."]);
+    const { page, close } = await openPage(browser);
+    const path = await createSession();
+    const held = model.queueHeldReply(["One, ", "two, ", "three."]);
     await page.goto(clotho.base + path);
-    await say(page, "Count.");
+    await sendMessage(page, "Count.");
     held.next();
-    await last(page).locator(".live", { hasText: "One," }).waitFor();
+    await lastMessage(page).locator(".live", { hasText: "One," }).waitFor();
     await page.reload();
-    await last(page).locator(".live", { hasText: "One," }).waitFor();
+    await lastMessage(page).locator(".live", { hasText: "One," }).waitFor();
     held.open();
-    await replyIsThere(page);
-    assert.equal((await texts(page)).at(-1), "One, two, three.");
+    await waitForReply(page);
+    assert.equal((await messageTexts(page)).at(-1), "One, two, three.");
     await close();
   });
 
   test("a reply that broke off stays in the story of who goes on below it", async () => {
-    const { page, close } = await reader(browser);
-    const path = await newStory();
+    const { page, close } = await openPage(browser);
+    const path = await createSession();
     await page.goto(clotho.base + path);
-    model.hold(["Half a sentence, ", null]).open();
-    await say(page, "What is there?");
+    model.queueHeldReply(["Half a sentence, ", null]).open();
+    await sendMessage(page, "What is there?");
     await page.locator(".failure").waitFor();
-    model.say(["And on it goes."]);
-    await say(page, "Go on.");
-    await until(async () => (await texts(page)).at(-1) === "And on it goes.", "the next message is answered");
+    model.queueReply(["And on it goes."]);
+    await sendMessage(page, "Go on.");
+    await waitUntil(
+      async () => (await messageTexts(page)).at(-1) === "And on it goes.",
+      "the next message is answered",
+    );
     const expected = ["What is there?", "Half a sentence,", "Go on.", "And on it goes."];
     assert.deepEqual(
-      (await texts(page)).slice(-4).map((text) => text.trim()),
+      (await messageTexts(page)).slice(-4).map((text) => text.trim()),
       expected,
     );
     await page.reload();
-    await until(async () => (await texts(page)).length >= 4, "the line is read anew");
+    await waitUntil(async () => (await messageTexts(page)).length >= 4, "the line is read anew");
     assert.deepEqual(
-      (await texts(page)).slice(-4).map((text) => text.trim()),
+      (await messageTexts(page)).slice(-4).map((text) => text.trim()),
       expected,
     );
     await close();
   });
 
   test("S1-16: with the model down the message stays, the failure has words and a hint, and retry works", async () => {
-    const { page, close } = await reader(browser);
-    const path = await newStory({ model: "down/m" });
+    const { page, close } = await openPage(browser);
+    const path = await createSession({ model: "down/m" });
     await page.goto(clotho.base + path);
-    await say(page, "Is anybody there?");
+    await sendMessage(page, "Is anybody there?");
     const failure = page.locator(".failure");
     await failure.waitFor();
     assert.match(await failure.innerText(), /The model server cannot be reached\.\s+\S+/);
     await failure.locator(".hint", { hasText: "base URL" }).waitFor();
-    assert.equal((await line(path)).at(-1).content, "Is anybody there?");
+    assert.equal((await readBranch(path)).at(-1).content, "Is anybody there?");
     await page.reload();
     await failure.waitFor();
     await failure.getByRole("button", { name: "Change model" }).click();
     await page.getByRole("combobox", { name: "Model" }).selectOption("mock/m");
     await page.getByRole("button", { name: "Save" }).click();
-    await until(async () => (await session(path)).model === "mock/m", "the story has the other model");
-    model.say(["I am."]);
+    await waitUntil(async () => (await readSession(path)).model === "mock/m", "the story has the other model");
+    model.queueReply(["I am."]);
     await failure.getByRole("button", { name: "Try again" }).click();
-    await until(async () => (await texts(page)).at(-1) === "I am.", "the retry is answered");
+    await waitUntil(async () => (await messageTexts(page)).at(-1) === "I am.", "the retry is answered");
     await close();
   });
 
   test("S0-55: kill -9 in mid-stream: the page says so, catches up, and shows what was said with a retry", async () => {
-    const { page, close } = await reader(browser, {
+    const { page, close } = await openPage(browser, {
       expected: /WebSocket|ERR_CONNECTION_REFUSED|Failed to load resource/,
     });
     const server = await startClotho(`[[providers]]\nid = "mock"\nbase_url = "${model.url}"\nmodels = ["m"]\n`);
-    own.push(server);
+    extraServers.push(server);
     const character = await server.api("POST", "/api/characters", { name: "Rin", firstMessage: "Yes?" });
     const made = await server.api("POST", "/api/sessions", {
       characterIds: [character.id],
       model: "mock/m",
       plugins: [],
     });
-    const held = model.hold(["Said before the crash. ", "Lost."]);
+    const held = model.queueHeldReply(["Said before the crash. ", "Lost."]);
     await page.goto(`${server.base}/s/${made.id}`);
-    await say(page, "Go on.");
+    await sendMessage(page, "Go on.");
     held.next();
-    await last(page).locator(".live", { hasText: "Said before" }).waitFor();
+    await lastMessage(page).locator(".live", { hasText: "Said before" }).waitFor();
     // What arrived is saved within a second: wait until it is on disk, not for a time.
-    await until(() => server.hasOnDisk("Said before the crash."), "the text is on disk");
+    await waitUntil(() => server.hasOnDisk("Said before the crash."), "the text is on disk");
     await server.stop("SIGKILL");
     await page.getByText("Connection lost.").waitFor();
     held.open();
     await server.start();
     await page.getByText("Connection lost.").waitFor({ state: "detached" });
     await page.locator(".failure").waitFor();
-    assert.equal((await texts(page)).at(-1), "Said before the crash.");
-    model.say(["And on."]);
+    assert.equal((await messageTexts(page)).at(-1), "Said before the crash.");
+    model.queueReply(["And on."]);
     await page.locator(".failure").getByRole("button", { name: "Try again" }).click();
-    await until(async () => (await texts(page)).at(-1) === "And on.", "the retry is answered");
+    await waitUntil(async () => (await messageTexts(page)).at(-1) === "And on.", "the retry is answered");
     await close();
   });
 
   test("hostile replies stay text: nothing runs, nothing is loaded, nothing unwanted survives", async () => {
-    const { page, close } = await reader(browser, { expected: POLICY });
-    const path = await newStory();
+    const { page, close } = await openPage(browser, { expected: POLICY_ERROR });
+    const path = await createSession();
     await page.goto(clotho.base + path);
-    await replyIsThere(page);
+    await waitForReply(page);
     for (const attack of ATTACKS) {
-      model.say([attack]);
+      model.queueReply([attack]);
       const count = await page.locator(".message").count();
-      await say(page, "Go on.");
-      await until(async () => (await page.locator(".message").count()) === count + 2, "the message is there");
-      await replyIsThere(page);
+      await sendMessage(page, "Go on.");
+      await waitUntil(async () => (await page.locator(".message").count()) === count + 2, "the message is there");
+      await waitForReply(page);
     }
     assert.equal(await page.evaluate(() => /** @type {any} */ (window).hacked), undefined);
     const found = await page
@@ -626,34 +629,40 @@ describe("a story with a model", () => {
 
 describe("Markdown", () => {
   test("what is said has a colour of its own, not in code, until the reader takes it away", async () => {
-    const { page, close } = await reader(browser);
-    const path = await newStory();
-    model.say(['She says "Wait", “wait”, «wait», 「等」 and 『等』.\n\n`"code"`']);
+    const { page, close } = await openPage(browser);
+    const path = await createSession();
+    model.queueReply(['She says "Wait", “wait”, «wait», 「等」 and 『等』.\n\n`"code"`']);
     await page.goto(clotho.base + path);
-    await replyIsThere(page);
-    await say(page, "Go on.");
-    await last(page).getByText("She says").waitFor();
-    await replyIsThere(page);
-    assert.deepEqual(await last(page).locator("q").allInnerTexts(), ['"Wait"', "“wait”", "«wait»", "「等」", "『等』"]);
+    await waitForReply(page);
+    await sendMessage(page, "Go on.");
+    await lastMessage(page).getByText("She says").waitFor();
+    await waitForReply(page);
+    assert.deepEqual(await lastMessage(page).locator("q").allInnerTexts(), [
+      '"Wait"',
+      "“wait”",
+      "«wait»",
+      "「等」",
+      "『等』",
+    ]);
     const isTinted = () =>
-      last(page).evaluate(
+      lastMessage(page).evaluate(
         (e) => getComputedStyle(e.querySelector("q")).color !== getComputedStyle(e.querySelector("p")).color,
       );
     assert.ok(await isTinted());
     await page.getByRole("button", { name: "Menu", exact: true }).click();
     await page.locator(".menu:popover-open").getByRole("button", { name: "Colour dialogue", exact: true }).click();
-    await until(async () => !(await isTinted()), "it has the colour of the text");
+    await waitUntil(async () => !(await isTinted()), "it has the colour of the text");
     await page.reload();
-    await replyIsThere(page);
+    await waitForReply(page);
     assert.equal(await isTinted(), false);
     await close();
   });
 
   test("what was streamed piece by piece is what one rendering of the whole shows", async () => {
-    const { page, close } = await reader(browser, { expected: POLICY });
+    const { page, close } = await openPage(browser, { expected: POLICY_ERROR });
     // The program has put the modules together: this one serves them one by one.
     const server = await startClotho(`[server]\nstatic_dir = ${JSON.stringify(pageOfModules())}\n`);
-    own.push(server);
+    extraServers.push(server);
     await page.goto(server.base);
     const different = await page.evaluate(async (text) => {
       const main = /** @type {HTMLScriptElement} */ (document.querySelector("script[type=module]")).src;
@@ -668,7 +677,7 @@ describe("Markdown", () => {
           return [size, live.innerHTML, whole.innerHTML];
       }
       return null;
-    }, PROSE);
+    }, MARKDOWN);
     assert.equal(different, null);
     await close();
   });

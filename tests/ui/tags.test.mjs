@@ -3,41 +3,41 @@ import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { test } from "./support/browser.mjs";
 import {
-  bar,
-  check,
+  barValue,
+  checkAccessibility,
   clotho,
   composer,
-  last,
-  line,
+  lastMessage,
+  readBranch,
   model,
-  newStory,
-  open,
-  replyIsThere,
-  say,
-  use,
-} from "./support/stage.mjs";
+  createSession,
+  openSession,
+  waitForReply,
+  sendMessage,
+  clickMessageButton,
+} from "./support/setup.mjs";
 
 describe("tags", () => {
   test("S3-18: tags that combat and affinity have read are not shown; the message, its edit and the next prompt have them", async () => {
-    const path = await newStory({ plugins: [{ id: "combat" }, { id: "affinity" }] });
-    const { page, close } = await open(path);
+    const path = await createSession({ plugins: [{ id: "combat" }, { id: "affinity" }] });
+    const { page, close } = await openSession(path);
     const reply = "It *bites*. [HP -7] [GET 3 arrows]\n\nShe helps you up. [AFFINITY +2] [a map](1) HP: 35/40";
-    model.say([reply]);
-    await say(page, "I wait.");
-    await replyIsThere(page);
-    const text = last(page).locator(".prose");
+    model.queueReply([reply]);
+    await sendMessage(page, "I wait.");
+    await waitForReply(page);
+    const text = lastMessage(page).locator(".prose");
     await text.getByText("She helps you up.").waitFor();
     assert.deepEqual(await text.locator("p").allInnerTexts(), ["It bites.", "She helps you up. a map HP: 35/40"]);
-    assert.equal(await bar(page, "/combat/hp"), 33);
-    assert.equal(await bar(page, "/affinity/closeness"), 7);
-    const told = (await line(path)).at(-1);
+    assert.equal(await barValue(page, "/combat/hp"), 33);
+    assert.equal(await barValue(page, "/affinity/closeness"), 7);
+    const told = (await readBranch(path)).at(-1);
     assert.equal(told.content, reply);
     assert.equal(told.display, "It *bites*.  \n\nShe helps you up.  [a map](1) HP: 35/40");
-    await check(page, "a reply without its tags");
-    await use(last(page), "Edit");
-    assert.equal(await last(page).locator("textarea").inputValue(), reply);
+    await checkAccessibility(page, "a reply without its tags");
+    await clickMessageButton(lastMessage(page), "Edit");
+    assert.equal(await lastMessage(page).locator("textarea").inputValue(), reply);
     await page.keyboard.press("Escape");
-    model.say(["Nothing here."]);
+    model.queueReply(["Nothing here."]);
     await composer(page).fill("And now?");
     await composer(page).press("Enter");
     await page.locator(".message.last").getByText("Nothing here.").waitFor();
@@ -55,11 +55,11 @@ describe("tags", () => {
       model: "mock/m",
       plugins: [{ id: "combat" }],
     });
-    const { page, close } = await open(`/s/${id}`);
-    await last(page).getByText("Say [HP -5] when I am hurt.").waitFor();
-    model.say(["She smiles. [AFFINITY +2]"]);
-    await say(page, "Hello.");
-    await last(page).getByText("She smiles. [AFFINITY +2]").waitFor();
+    const { page, close } = await openSession(`/s/${id}`);
+    await lastMessage(page).getByText("Say [HP -5] when I am hurt.").waitFor();
+    model.queueReply(["She smiles. [AFFINITY +2]"]);
+    await sendMessage(page, "Hello.");
+    await lastMessage(page).getByText("She smiles. [AFFINITY +2]").waitFor();
     await close();
   });
 });

@@ -2,14 +2,24 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe } from "node:test";
-import { reader, test } from "./support/browser.mjs";
-import { browser, chat, check, choose, chooseFromPage, clotho, grown, messageOf, open } from "./support/stage.mjs";
+import { openPage, test } from "./support/browser.mjs";
+import {
+  browser,
+  chatPath,
+  checkAccessibility,
+  chooseFromMessageMenu,
+  chooseFromPageMenu,
+  clotho,
+  seedBranch,
+  messageById,
+  openSession,
+} from "./support/setup.mjs";
 
 /** Chooses a form in the dialog, and gets the file. @param {import("playwright-core").Page} page */
 async function take(page, form) {
   const dialog = page.getByRole("dialog");
   await dialog.getByRole("radio", { name: form }).check();
-  await check(page, "the question in which form");
+  await checkAccessibility(page, "the question in which form");
   const coming = page.waitForEvent("download");
   await dialog.getByRole("button", { name: "Export" }).click();
   const file = await coming;
@@ -19,17 +29,17 @@ async function take(page, form) {
 
 describe("in forms that others read", () => {
   test("S0-05: the line on screen goes out as a chat with the other versions as swipes, as Markdown and as a page", async () => {
-    const { path, ids } = await grown();
+    const { path, ids } = await seedBranch();
     await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { title: "Over the ice" });
-    await clotho.api("POST", `${chat(path)}/message`, {
+    await clotho.api("POST", `${chatPath(path)}/message`, {
       parentId: ids[2],
       role: "assistant",
       content: "Fog in the dusk.",
       moveHead: false,
     });
-    const { page, close } = await open(path);
+    const { page, close } = await openSession(path);
     const form = async (name) => {
-      await chooseFromPage(page, "Export branch as…");
+      await chooseFromPageMenu(page, "Export branch as…");
       return take(page, name);
     };
     const jsonl = await form(/^SillyTavern chat/);
@@ -47,9 +57,9 @@ describe("in forms that others read", () => {
   });
 
   test("S4-53: everything goes out as a packed folder of SillyTavern, which knows its stories again when it comes back", async () => {
-    const { path } = await grown();
+    const { path } = await seedBranch();
     await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { title: "Round the point" });
-    const { page, close } = await reader(browser);
+    const { page, close } = await openPage(browser);
     await page.goto(clotho.base);
     const coming = page.waitForEvent("download");
     await page.getByRole("button", { name: "Export everything (SillyTavern)" }).click();
@@ -71,10 +81,10 @@ describe("in forms that others read", () => {
   });
 
   test("S4-53: the line up to a message goes out by its menu, and a story by its menu on the first page, in Chinese too", async () => {
-    const { path, ids } = await grown();
+    const { path, ids } = await seedBranch();
     await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { title: "Past the cape" });
-    const { page, close } = await open(path);
-    await choose(page, messageOf(page, ids[1]), "Export up to here");
+    const { page, close } = await openSession(path);
+    await chooseFromMessageMenu(page, messageById(page, ids[1]), "Export up to here");
     assert.equal(
       await page
         .getByRole("dialog")
@@ -86,7 +96,7 @@ describe("in forms that others read", () => {
     assert.match(text, /Snow\./);
     assert.doesNotMatch(text, /harbour/);
     await close();
-    const chinese = await reader(browser, {
+    const chinese = await openPage(browser, {
       locale: "zh-CN",
       viewport: { width: 390, height: 844 },
       hasTouch: true,

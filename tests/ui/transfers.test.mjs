@@ -2,41 +2,42 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe } from "node:test";
-import { reader, test, until } from "./support/browser.mjs";
+import { openPage, test, waitUntil } from "./support/browser.mjs";
 import {
-  REFUSED,
+  LOAD_ERROR,
   browser,
-  chat,
-  check,
-  chooseFromPage,
+  chatPath,
+  checkAccessibility,
+  chooseFromPageMenu,
   clotho,
-  giveFiles,
-  grown,
-  line,
-  open,
-  session,
-  texts,
-} from "./support/stage.mjs";
+  chooseFiles,
+  seedBranch,
+  readBranch,
+  openSession,
+  readSession,
+  messageTexts,
+} from "./support/setup.mjs";
 
 const IMPORT = "Import story";
 
 /** Takes the open story along. @param {import("playwright-core").Page} page @returns {Promise<{name: string, bytes: Buffer}>} */
 async function takeAlong(page) {
   const coming = page.waitForEvent("download");
-  await chooseFromPage(page, "Export story");
+  await chooseFromPageMenu(page, "Export story");
   const file = await coming;
   return { name: file.suggestedFilename(), bytes: await readFile(await file.path()) };
 }
 
 /** Chooses a file on the first page. @param {import("playwright-core").Page} page @param {string} name @param {Buffer} buffer */
-const bringIn = (page, name, buffer) => giveFiles(page, page.getByRole("button", { name: IMPORT }), [{ name, buffer }]);
+const bringIn = (page, name, buffer) =>
+  chooseFiles(page, page.getByRole("button", { name: IMPORT }), [{ name, buffer }]);
 
 describe("whole stories as files", () => {
   test("S0-05 domain 2.10: a whole story goes out as a file and comes in again as a copy with all its timelines", async () => {
-    const { path, ids } = await grown();
+    const { path, ids } = await seedBranch();
     await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { title: "Over the ice" });
-    await clotho.api("POST", `${chat(path)}/message`, { parentId: ids[1], content: "To the hills." });
-    const { page, close } = await open(path);
+    await clotho.api("POST", `${chatPath(path)}/message`, { parentId: ids[1], content: "To the hills." });
+    const { page, close } = await openSession(path);
     const { name, bytes } = await takeAlong(page);
     assert.equal(name, "Over the ice.clotho");
     await page.goto(clotho.base);
@@ -48,25 +49,28 @@ describe("whole stories as files", () => {
       "the list tells the two apart",
     );
     await page.locator(".notice").getByRole("button", { name: "Open" }).click();
-    await until(async () => (await texts(page)).join("|").endsWith("To the north.|Snow.|To the hills."), "it is read");
+    await waitUntil(
+      async () => (await messageTexts(page)).join("|").endsWith("To the north.|Snow.|To the hills."),
+      "it is read",
+    );
     const copy = new URL(page.url()).pathname;
     assert.notEqual(copy, path);
-    assert.equal((await session(copy)).counts.nodes, (await session(path)).counts.nodes);
+    assert.equal((await readSession(copy)).counts.nodes, (await readSession(path)).counts.nodes);
     await page.goto(clotho.base);
     await page
       .getByRole("link", { name: /Over the ice/ })
       .nth(1)
       .waitFor();
     assert.equal(await page.getByRole("list", { name: "Story imports" }).count(), 0, "it waits for nothing any more");
-    await check(page, "a story that came in");
-    assert.equal((await line(copy))[1].metadata.provenance.sessionId, (await session(path)).id);
+    await checkAccessibility(page, "a story that came in");
+    assert.equal((await readBranch(copy))[1].metadata.provenance.sessionId, (await readSession(path)).id);
     await close();
   });
 
   test("a file that breaks off is refused with its line, in both languages and without a trace; one that is dropped comes in", async () => {
-    const { path } = await grown();
+    const { path } = await seedBranch();
     await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { title: "Down the river" });
-    const { page, close } = await open(path, { expected: REFUSED });
+    const { page, close } = await openSession(path, { expected: LOAD_ERROR });
     const { bytes } = await takeAlong(page);
     const before = (await clotho.api("GET", "/api/sessions?limit=500")).items.length;
     await page.goto(clotho.base);
@@ -75,7 +79,7 @@ describe("whole stories as files", () => {
     await failed.getByText("The end of the file is missing.").waitFor();
     await failed.getByText(/Found in line \d+\./).waitFor();
     await failed.getByText("Nothing was imported.").waitFor();
-    await check(page, "a broken file");
+    await checkAccessibility(page, "a broken file");
     await failed.getByRole("button", { name: "Close" }).click();
     await failed.waitFor({ state: "detached" });
     assert.equal((await clotho.api("GET", "/api/sessions?limit=500")).items.length, before);
@@ -94,8 +98,8 @@ describe("whole stories as files", () => {
     await page.getByText("“Down the river” is imported. Another story has the same name.").waitFor();
     assert.equal((await clotho.api("GET", "/api/sessions?limit=500")).items.length, before + 1);
     await close();
-    const chinese = await reader(browser, {
-      expected: REFUSED,
+    const chinese = await openPage(browser, {
+      expected: LOAD_ERROR,
       locale: "zh-CN",
       viewport: { width: 390, height: 844 },
       hasTouch: true,
@@ -115,9 +119,9 @@ describe("whole stories as files", () => {
   });
 
   test("S0-05: a page that was loaded anew goes on waiting for a story, and one that is on its way is cancelled without a trace", async () => {
-    const { path } = await grown();
+    const { path } = await seedBranch();
     await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { title: "Under the bridge" });
-    const { page, close } = await open(path);
+    const { page, close } = await openSession(path);
     const { bytes } = await takeAlong(page);
     await page.goto(clotho.base);
     const running = { id: "x", state: "running", done: 1, total: 2, result: null, error: null };
@@ -158,21 +162,21 @@ describe("whole stories as files", () => {
   test("S0-05: several stories or cards by their own button come in after one question, as by dropping; one comes in at once", async () => {
     const files = [];
     for (const title of ["Ebb", "Flood"]) {
-      const { path } = await grown();
+      const { path } = await seedBranch();
       await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { title });
-      const { page, close } = await open(path);
+      const { page, close } = await openSession(path);
       const { name, bytes } = await takeAlong(page);
       files.push({ name, buffer: bytes });
       await close();
     }
-    const { page, close } = await reader(browser);
+    const { page, close } = await openPage(browser);
     await page.goto(clotho.base);
     const sent = [];
     page.on("request", (request) => request.method() === "POST" && sent.push(new URL(request.url()).pathname));
     const dialog = page.getByRole("dialog", { name: "Import files" });
-    await giveFiles(page, page.getByRole("button", { name: IMPORT }), files);
+    await chooseFiles(page, page.getByRole("button", { name: IMPORT }), files);
     await dialog.getByText("Flood.clotho").waitFor();
-    await check(page, "the question about several stories");
+    await checkAccessibility(page, "the question about several stories");
     assert.equal(
       await dialog.getByRole("button", { name: "Preview only" }).count(),
       0,
@@ -183,7 +187,7 @@ describe("whole stories as files", () => {
       name: `${name}.json`,
       buffer: Buffer.from(JSON.stringify({ name, description: "A gull.", first_mes: "Kree." })),
     });
-    await giveFiles(page, page.getByRole("button", { name: "Import character card" }), [card("Kree"), card("Kraa")]);
+    await chooseFiles(page, page.getByRole("button", { name: "Import character card" }), [card("Kree"), card("Kraa")]);
     const known = page.getByRole("dialog", { name: "Import from another program" });
     await known.getByText("Kraa.json").waitFor();
     assert.deepEqual(sent, [], "nothing is sent before it is answered");
@@ -192,9 +196,9 @@ describe("whole stories as files", () => {
     const named = async () =>
       (await clotho.api("GET", "/api/characters?limit=500")).items.filter(({ name }) => /^Kr(ee|aa)$/.test(name))
         .length;
-    await until(async () => (await named()) === 2, "both cards are there");
+    await waitUntil(async () => (await named()) === 2, "both cards are there");
     await page.getByRole("dialog", { name: "Import report" }).getByRole("button", { name: "Close" }).click();
-    await giveFiles(page, page.getByRole("button", { name: IMPORT }), files);
+    await chooseFiles(page, page.getByRole("button", { name: IMPORT }), files);
     await dialog.getByRole("button", { name: "Import" }).click();
     await page.locator(".session").filter({ hasText: "Flood" }).nth(1).waitFor();
     await page.locator(".session").filter({ hasText: "Ebb" }).nth(1).waitFor();
@@ -202,9 +206,9 @@ describe("whole stories as files", () => {
   });
 
   test("a story is taken along from the first page, by its menu; and the palette finds both ways", async () => {
-    const { path } = await grown();
+    const { path } = await seedBranch();
     await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { title: "Up the hill" });
-    const { page, close } = await reader(browser);
+    const { page, close } = await openPage(browser);
     await page.goto(clotho.base);
     await page.getByRole("button", { name: "Manage “Up the hill”" }).click();
     const coming = page.waitForEvent("download");

@@ -1,77 +1,80 @@
 // The page against the real server: the tree and the library, in Chromium.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
-import { reader, test, until } from "./support/browser.mjs";
+import { openPage, test, waitUntil } from "./support/browser.mjs";
 import {
-  REFUSED,
+  LOAD_ERROR,
   browser,
-  chat,
-  check,
+  chatPath,
+  checkAccessibility,
   clotho,
   composer,
-  focused,
-  grown,
-  last,
-  line,
+  focusedMessageId,
+  seedBranch,
+  lastMessage,
+  readBranch,
   model,
-  newStory,
-  own,
-  replyIsThere,
-  say,
-  session,
-  texts,
-  use,
-} from "./support/stage.mjs";
+  createSession,
+  extraServers,
+  waitForReply,
+  sendMessage,
+  readSession,
+  messageTexts,
+  clickMessageButton,
+} from "./support/setup.mjs";
 import { startClotho } from "./support/server.mjs";
 
 describe("the tree", () => {
   /** Two tabs of one reader that show the same story. @param {string} path */
   async function twoTabs(path) {
-    const { page, close } = await reader(browser);
+    const { page, close } = await openPage(browser);
     const other = await page.context().newPage();
     other.setDefaultTimeout(20_000);
     for (const tab of [page, other]) await tab.goto(clotho.base + path);
     for (const tab of [page, other])
-      await until(async () => (await texts(tab)).length === 5, "both tabs show the story");
+      await waitUntil(async () => (await messageTexts(tab)).length === 5, "both tabs show the story");
     return { page, other, close };
   }
 
   test("S1-15 S1-14: a deep link shows the line of its node and moves nothing", async () => {
-    const { page, close } = await reader(browser);
-    const { path, ids } = await grown();
-    await clotho.api("PUT", `${chat(path)}/active_leaf`, { nodeId: ids[1], exact: true });
+    const { page, close } = await openPage(browser);
+    const { path, ids } = await seedBranch();
+    await clotho.api("PUT", `${chatPath(path)}/active_leaf`, { nodeId: ids[1], exact: true });
     await page.goto(`${clotho.base}${path}/${ids[2]}`);
     await page.getByText("You are viewing another branch.").waitFor();
-    assert.deepEqual((await texts(page)).slice(1), ["To the north.", "Snow.", "To the harbour."]);
-    assert.equal((await session(path)).activeLeafId, ids[1]);
+    assert.deepEqual((await messageTexts(page)).slice(1), ["To the north.", "Snow.", "To the harbour."]);
+    assert.equal((await readSession(path)).activeLeafId, ids[1]);
     await page.getByRole("button", { name: "Back to the story" }).click();
-    await until(async () => (await texts(page)).at(-1) === "Snow.", "the story is shown");
+    await waitUntil(async () => (await messageTexts(page)).at(-1) === "Snow.", "the story is shown");
     await page.goto(`${clotho.base}${path}/${ids[0]}`);
-    await until(async () => (await focused(page)) === ids[0], "the linked message has the focus");
+    await waitUntil(async () => (await focusedMessageId(page)) === ids[0], "the linked message has the focus");
     await page.goto(`${clotho.base}${path}/${ids[3]}`);
     await page.getByRole("button", { name: "Switch to this branch" }).click();
-    await until(async () => (await session(path)).activeLeafId === ids[3], "HEAD has moved");
+    await waitUntil(async () => (await readSession(path)).activeLeafId === ids[3], "HEAD has moved");
     await close();
   });
 
   test("S1-02: versions that nothing follows are dimmed beside the one the story went on from", async () => {
-    const { page, close } = await reader(browser);
-    const { path, ids } = await grown();
-    const tried = await clotho.api("POST", `${chat(path)}/node/${ids[1]}/edit`, { content: "Ice." });
+    const { page, close } = await openPage(browser);
+    const { path, ids } = await seedBranch();
+    const tried = await clotho.api("POST", `${chatPath(path)}/node/${ids[1]}/edit`, { content: "Ice." });
     await page.goto(clotho.base + path);
-    await until(async () => (await texts(page)).at(-1) === "Ice.", "HEAD stands on the new version");
-    const dots = last(page).locator(".versions i");
-    await until(async () => (await dots.count()) === 2, "a dot for each version");
+    await waitUntil(async () => (await messageTexts(page)).at(-1) === "Ice.", "HEAD stands on the new version");
+    const dots = lastMessage(page).locator(".versions i");
+    await waitUntil(async () => (await dots.count()) === 2, "a dot for each version");
     const looks = async () => (await dots.evaluateAll((all) => all.map((dot) => dot.className.trim()))).join(", ");
-    await until(async () => (await looks()) === "confirmed, candidate here", "one is confirmed, the other a candidate");
+    await waitUntil(
+      async () => (await looks()) === "confirmed, candidate here",
+      "one is confirmed, the other a candidate",
+    );
     const shade = (n) => dots.nth(n).evaluate((dot) => getComputedStyle(dot).backgroundColor);
     assert.notEqual(await shade(0), await shade(1));
-    await last(page).getByRole("group", { name: "Swipe 2 of 2, nothing after it" }).waitFor();
-    model.say(["It cracks."]);
-    await say(page, "I walk on it.");
-    await until(async () => (await texts(page)).at(-1) === "It cracks.", "the story went on");
+    await lastMessage(page).getByRole("group", { name: "Swipe 2 of 2, nothing after it" }).waitFor();
+    model.queueReply(["It cracks."]);
+    await sendMessage(page, "I walk on it.");
+    await waitUntil(async () => (await messageTexts(page)).at(-1) === "It cracks.", "the story went on");
     const here = page.locator(`.message:has([data-node="${tried.node.id}"]) .versions i`);
-    await until(
+    await waitUntil(
       async () => (await here.last().getAttribute("class"))?.trim() === "confirmed here",
       "now it is confirmed as well",
     );
@@ -79,7 +82,7 @@ describe("the tree", () => {
   });
 
   test("S4-48 S4-21: a message left out in one tab is grey in the other, with words and a sign, and no model reads it", async () => {
-    const { path, ids } = await grown();
+    const { path, ids } = await seedBranch();
     const { page, other, close } = await twoTabs(path);
     const snow = (tab) => tab.locator(`.message:has([data-node="${ids[1]}"])`);
     const colour = () =>
@@ -87,17 +90,17 @@ describe("the tree", () => {
         .locator(".prose")
         .evaluate((prose) => getComputedStyle(prose).color);
     const before = await colour();
-    await use(snow(page), "Exclude from prompt");
+    await clickMessageButton(snow(page), "Exclude from prompt");
     await other.locator(`.message.disabled:has([data-node="${ids[1]}"])`).waitFor();
     assert.notEqual(await colour(), before);
     await snow(other).getByText("Excluded from the prompt.").waitFor();
     await snow(other).locator(".left-out svg").waitFor();
-    model.say(["Far."]);
-    await say(other, "How far?");
-    await until(async () => (await texts(page)).at(-1) === "Far.", "the reply came");
+    model.queueReply(["Far."]);
+    await sendMessage(other, "How far?");
+    await waitUntil(async () => (await messageTexts(page)).at(-1) === "Far.", "the reply came");
     assert.doesNotMatch(JSON.stringify(model.requests.at(-1).messages), /Snow\./);
     assert.match(JSON.stringify(model.requests.at(-1).messages), /To the north\./);
-    await use(snow(other), "Include in prompt");
+    await clickMessageButton(snow(other), "Include in prompt");
     for (const tab of [page, other])
       await tab.locator(`.message:not(.disabled):has([data-node="${ids[1]}"])`).waitFor();
     assert.equal(await colour(), before);
@@ -105,28 +108,31 @@ describe("the tree", () => {
   });
 
   test("S0-51 S1-30: a second tab follows HEAD, a new message and a reply by itself", async () => {
-    const { path, ids } = await grown();
+    const { path, ids } = await seedBranch();
     const { page, other, close } = await twoTabs(path);
-    await use(page.locator(".message").nth(2), "Rewind to here");
-    await until(async () => (await texts(other)).at(-1) === "Snow.", "the second tab went back too");
-    const held = model.hold(["Seen ", "by both."]);
-    await say(page, "And then?");
+    await clickMessageButton(page.locator(".message").nth(2), "Rewind to here");
+    await waitUntil(async () => (await messageTexts(other)).at(-1) === "Snow.", "the second tab went back too");
+    const held = model.queueHeldReply(["Seen ", "by both."]);
+    await sendMessage(page, "And then?");
     held.next();
-    await last(other).locator(".live", { hasText: "Seen" }).waitFor();
+    await lastMessage(other).locator(".live", { hasText: "Seen" }).waitFor();
     held.open();
-    await replyIsThere(other);
-    await replyIsThere(page);
-    assert.deepEqual(await texts(other), await texts(page));
-    await clotho.api("PUT", `${chat(path)}/active_leaf`, { nodeId: ids[3] });
-    await until(async () => (await texts(other)).at(-1)?.startsWith("Masts") ?? false, "a move by the API is followed");
+    await waitForReply(other);
+    await waitForReply(page);
+    assert.deepEqual(await messageTexts(other), await messageTexts(page));
+    await clotho.api("PUT", `${chatPath(path)}/active_leaf`, { nodeId: ids[3] });
+    await waitUntil(
+      async () => (await messageTexts(other)).at(-1)?.startsWith("Masts") ?? false,
+      "a move by the API is followed",
+    );
     await close();
   });
 
   test("search finds what was left behind, marks it, opens its branch there, and goes on from it or comes back", async () => {
-    const { page, close } = await reader(browser);
-    const { path, ids } = await grown("Masts, heliotrope in the dusk.");
-    await clotho.api("PUT", `${chat(path)}/active_leaf`, { nodeId: ids[1], exact: true });
-    await until(
+    const { page, close } = await openPage(browser);
+    const { path, ids } = await seedBranch("Masts, heliotrope in the dusk.");
+    await clotho.api("PUT", `${chatPath(path)}/active_leaf`, { nodeId: ids[1], exact: true });
+    await waitUntil(
       async () => (await clotho.api("GET", "/api/search?q=heliotrope")).items.some((hit) => hit.nodeId === ids[3]),
       "the index has it",
     );
@@ -137,33 +143,33 @@ describe("the tree", () => {
       await hit.waitFor();
       assert.equal(await hit.locator("mark").first().innerText(), "heliotrope");
       await hit.click();
-      await until(async () => (await focused(page)) === ids[3], "the found message has the focus");
-      assert.equal((await texts(page)).at(-1), "Masts, heliotrope in the dusk.");
-      assert.equal((await session(path)).activeLeafId, ids[1], "the story itself has not moved");
+      await waitUntil(async () => (await focusedMessageId(page)) === ids[3], "the found message has the focus");
+      assert.equal((await messageTexts(page)).at(-1), "Masts, heliotrope in the dusk.");
+      assert.equal((await readSession(path)).activeLeafId, ids[1], "the story itself has not moved");
     };
     await page.goto(clotho.base);
     await found();
     await page.getByRole("button", { name: "Back to the story" }).click();
-    await until(async () => (await texts(page)).at(-1) === "Snow.", "the story is shown");
+    await waitUntil(async () => (await messageTexts(page)).at(-1) === "Snow.", "the story is shown");
     await found();
     await page.getByRole("button", { name: "Switch to this branch" }).click();
-    await until(async () => (await session(path)).activeLeafId === ids[3], "the story stands there now");
-    model.say(["A lamp."]);
-    await say(page, "What else?");
-    await until(async () => (await texts(page)).at(-1) === "A lamp.", "and goes on");
-    await clotho.api("PUT", `${chat(path)}/active_leaf`, { nodeId: ids[1], exact: true });
-    await until(async () => (await texts(page)).at(-1) === "Snow.", "the story is elsewhere");
+    await waitUntil(async () => (await readSession(path)).activeLeafId === ids[3], "the story stands there now");
+    model.queueReply(["A lamp."]);
+    await sendMessage(page, "What else?");
+    await waitUntil(async () => (await messageTexts(page)).at(-1) === "A lamp.", "and goes on");
+    await clotho.api("PUT", `${chatPath(path)}/active_leaf`, { nodeId: ids[1], exact: true });
+    await waitUntil(async () => (await messageTexts(page)).at(-1) === "Snow.", "the story is elsewhere");
     await found();
     await page.getByRole("button", { name: "Switch to this branch" }).click();
     await page.getByRole("button", { name: "Back to the old branch" }).click();
-    await until(async () => (await session(path)).activeLeafId === ids[1], "one press leads back");
+    await waitUntil(async () => (await readSession(path)).activeLeafId === ids[1], "one press leads back");
     await close();
   });
 
   test("a hit in the story as it stands is only brought into view", async () => {
-    const { page, close } = await reader(browser);
-    const { path, ids } = await grown("Masts, jacaranda in the dusk.");
-    await until(
+    const { page, close } = await openPage(browser);
+    const { path, ids } = await seedBranch("Masts, jacaranda in the dusk.");
+    await waitUntil(
       async () => (await clotho.api("GET", "/api/search?q=jacaranda")).items.some((hit) => hit.nodeId === ids[3]),
       "the index has it",
     );
@@ -171,58 +177,58 @@ describe("the tree", () => {
     await page.keyboard.press("Control+k");
     await page.getByRole("combobox").fill("jacaranda");
     await page.getByRole("option").first().click();
-    await until(async () => (await focused(page)) === ids[3], "the found message has the focus");
+    await waitUntil(async () => (await focusedMessageId(page)) === ids[3], "the found message has the focus");
     assert.equal(await page.getByText("You are viewing another branch.").count(), 0);
     await composer(page).waitFor();
     await close();
   });
 
   test("S1-20 S2-10 S2-11: an edit further up is a sibling, HEAD goes there, the reply starts by itself", async () => {
-    const { page, close } = await reader(browser);
-    const { path, ids } = await grown();
+    const { page, close } = await openPage(browser);
+    const { path, ids } = await seedBranch();
     await page.goto(clotho.base + path);
-    model.say(["Sand."]);
-    await use(page.locator(".message").nth(1), "Edit");
+    model.queueReply(["Sand."]);
+    await clickMessageButton(page.locator(".message").nth(1), "Edit");
     await page.getByRole("textbox", { name: "Edit" }).fill("To the south.");
     await page.getByRole("button", { name: "Save and generate a reply" }).click();
-    await last(page).getByText("Sand.", { exact: true }).waitFor();
-    await replyIsThere(page);
-    assert.deepEqual((await texts(page)).slice(1), ["To the south.", "Sand."]);
+    await lastMessage(page).getByText("Sand.", { exact: true }).waitFor();
+    await waitForReply(page);
+    assert.deepEqual((await messageTexts(page)).slice(1), ["To the south.", "Sand."]);
     await page.locator(".message").nth(1).getByText("2/2").waitFor();
     await page.locator(".message").nth(1).locator("article").focus();
     await page.keyboard.press("Alt+ArrowLeft");
-    await until(async () => (await texts(page)).length === 5, "the old timeline is whole");
-    assert.equal((await session(path)).activeLeafId, ids[3]);
+    await waitUntil(async () => (await messageTexts(page)).length === 5, "the old timeline is whole");
+    assert.equal((await readSession(path)).activeLeafId, ids[3]);
     await close();
   });
 
   test("S2-10: an edit that keeps what follows moves it below the new text", async () => {
-    const { page, close } = await reader(browser);
-    const { path, ids } = await grown();
+    const { page, close } = await openPage(browser);
+    const { path, ids } = await seedBranch();
     await page.goto(clotho.base + path);
-    await use(page.locator(".message").nth(2), "Edit");
+    await clickMessageButton(page.locator(".message").nth(2), "Edit");
     await page.getByRole("textbox", { name: "Edit" }).fill("Deep snow.");
     await page.getByRole("checkbox", { name: /Keep what follows/ }).check();
     await page.getByRole("button", { name: "Save as a new version" }).click();
-    await until(async () => (await texts(page))[2] === "Deep snow.", "the new text stands there");
-    assert.equal((await texts(page)).length, 5);
-    assert.equal((await session(path)).activeLeafId, ids[3]);
+    await waitUntil(async () => (await messageTexts(page))[2] === "Deep snow.", "the new text stands there");
+    assert.equal((await messageTexts(page)).length, 5);
+    assert.equal((await readSession(path)).activeLeafId, ids[3]);
     await close();
   });
 
   test("S2-13: siblings by keys and by swipe", async () => {
-    const { page, close } = await reader(browser, {
+    const { page, close } = await openPage(browser, {
       viewport: { width: 390, height: 844 },
       hasTouch: true,
       isMobile: true,
     });
-    const { path } = await grown();
-    const items = await line(path);
-    await clotho.api("POST", `${chat(path)}/node/${items.at(-1).id}/edit`, { content: "No masts." });
+    const { path } = await seedBranch();
+    const items = await readBranch(path);
+    await clotho.api("POST", `${chatPath(path)}/node/${items.at(-1).id}/edit`, { content: "No masts." });
     await page.goto(clotho.base + path);
-    await last(page).getByText("2/2").waitFor();
+    await lastMessage(page).getByText("2/2").waitFor();
     const swipe = (dx) =>
-      last(page)
+      lastMessage(page)
         .locator("article")
         .evaluate((article, by) => {
           const touch = (x) => new Touch({ identifier: 1, target: article, clientX: x, clientY: 300 });
@@ -230,12 +236,12 @@ describe("the tree", () => {
           article.dispatchEvent(new TouchEvent("touchend", { bubbles: true, changedTouches: [touch(200 + by)] }));
         }, dx);
     await swipe(120);
-    await last(page).getByText("1/2").waitFor();
+    await lastMessage(page).getByText("1/2").waitFor();
     await swipe(-120);
-    await last(page).getByText("2/2").waitFor();
-    await last(page).locator("article").focus();
+    await lastMessage(page).getByText("2/2").waitFor();
+    await lastMessage(page).locator("article").focus();
     await page.keyboard.press("Alt+ArrowLeft");
-    await last(page).getByText("1/2").waitFor();
+    await lastMessage(page).getByText("1/2").waitFor();
     await page.getByRole("navigation").getByRole("button", { name: "State" }).click();
     await page.getByRole("heading", { name: "State" }).waitFor();
     await composer(page).waitFor({ state: "hidden" });
@@ -243,46 +249,50 @@ describe("the tree", () => {
   });
 
   test("S4-44: a message that comes too late is not lost: the line is shown anew, the draft stays", async () => {
-    const { page, close } = await reader(browser, { expected: REFUSED });
-    const { path, ids } = await grown();
+    const { page, close } = await openPage(browser, { expected: LOAD_ERROR });
+    const { path, ids } = await seedBranch();
     await page.goto(clotho.base + path);
-    await until(async () => (await texts(page)).length === 5, "the story is shown");
+    await waitUntil(async () => (await messageTexts(page)).length === 5, "the story is shown");
     // The page hears of the move only after its own request was refused.
     await page.routeWebSocket(/./, () => {});
     await page.reload();
-    await until(async () => (await texts(page)).length === 5, "the story is shown");
-    await clotho.api("PUT", `${chat(path)}/active_leaf`, { nodeId: ids[1], exact: true });
+    await waitUntil(async () => (await messageTexts(page)).length === 5, "the story is shown");
+    await clotho.api("PUT", `${chatPath(path)}/active_leaf`, { nodeId: ids[1], exact: true });
     await composer(page).fill("Too late?");
     await composer(page).press("Enter");
     await page.getByText("The story has moved on elsewhere.").waitFor();
     assert.equal(await composer(page).inputValue(), "Too late?");
-    await until(async () => (await texts(page)).at(-1) === "Snow.", "the line is the new one");
+    await waitUntil(async () => (await messageTexts(page)).at(-1) === "Snow.", "the line is the new one");
     await close();
   });
 
   test("S1-23: a long story stays light: a window of it is in the page, and its beginning can be reached", async () => {
-    const { page, close } = await reader(browser);
-    const path = await newStory();
-    let parentId = (await session(path)).activeLeafId;
+    const { page, close } = await openPage(browser);
+    const path = await createSession();
+    let parentId = (await readSession(path)).activeLeafId;
     for (let i = 0; i < 260; i += 1) {
       const role = i % 2 ? "assistant" : "user";
       parentId = (
-        await clotho.api("POST", `${chat(path)}/message`, { parentId, role, content: `Line ${i}, and a little more.` })
+        await clotho.api("POST", `${chatPath(path)}/message`, {
+          parentId,
+          role,
+          content: `Line ${i}, and a little more.`,
+        })
       ).node.id;
     }
     await page.goto(clotho.base + path);
     await page.getByText("Line 259,").waitFor();
     const scroller = page.locator(".scroller");
-    await until(async () => {
+    await waitUntil(async () => {
       await scroller.evaluate((box) => (box.scrollTop = 0));
       assert.ok((await page.locator(".message").count()) <= 80);
       return page.getByText("The map is not finished.").isVisible();
     }, "the beginning is reached");
     await page.getByRole("button", { name: "Jump to the newest message" }).click();
     await page.getByText("Line 259,").waitFor();
-    const early = (await clotho.api("GET", `${chat(path)}/projection?limit=500`)).items[20];
+    const early = (await clotho.api("GET", `${chatPath(path)}/projection?limit=500`)).items[20];
     await page.goto(`${clotho.base}${path}/${early.id}`);
-    await until(async () => (await focused(page)) === early.id, "a link far up the line leads there");
+    await waitUntil(async () => (await focusedMessageId(page)) === early.id, "a link far up the line leads there");
     assert.equal(await page.getByText("You are viewing another branch.").count(), 0, "it is no other timeline");
     await page.getByRole("button", { name: "Jump to the newest message" }).click();
     await page.getByText("Line 259,").waitFor();
@@ -305,9 +315,9 @@ id = "mock"
 base_url = "${model.url}"
 models = ["other", "m"]
 `);
-    own.push(server);
+    extraServers.push(server);
     await server.api("POST", "/api/characters", { name: "Old Tam", firstMessage: "The pass is closed." });
-    const { page, close } = await reader(browser);
+    const { page, close } = await openPage(browser);
     await page.goto(server.base);
     await page
       .getByRole("button", { name: /Old Tam/ })
@@ -321,7 +331,7 @@ models = ["other", "m"]
   });
 
   test("a character is made, its story begun with a model, renamed and deleted", async () => {
-    const { page, close } = await reader(browser);
+    const { page, close } = await openPage(browser);
     await page.goto(clotho.base);
     await page.getByRole("button", { name: /New character/ }).click();
     await page.getByLabel("Name").fill("Old Tam");
@@ -344,12 +354,12 @@ models = ["other", "m"]
   });
 
   test("stories of one name can be told apart: by how their newest message begins, by when they began and were last told, by how much there is", async () => {
-    const { page, close } = await reader(browser);
+    const { page, close } = await openPage(browser);
     const titled = { title: "Three of a name" };
     for (const tries of [["To the east."], ["To the west."], ["Somewhere?", "**Nowhere** at all."]]) {
-      const path = await newStory(titled);
-      const parentId = (await session(path)).activeLeafId;
-      for (const content of tries) await clotho.api("POST", `${chat(path)}/message`, { parentId, content });
+      const path = await createSession(titled);
+      const parentId = (await readSession(path)).activeLeafId;
+      for (const content of tries) await clotho.api("POST", `${chatPath(path)}/message`, { parentId, content });
     }
     await page.route("**/api/sessions", async (route) => {
       const response = await route.fetch();
@@ -360,7 +370,7 @@ models = ["other", "m"]
     });
     await page.goto(clotho.base);
     const rows = page.locator(".session", { hasText: "Three of a name" });
-    await until(async () => (await rows.count()) === 3, "they are there");
+    await waitUntil(async () => (await rows.count()) === 3, "they are there");
     assert.deepEqual(await rows.locator(".preview").allInnerTexts(), [
       "Nowhere at all.",
       "To the west.",
@@ -374,7 +384,7 @@ models = ["other", "m"]
   });
 
   test("a story that is not there says so, and nothing else waits for it", async () => {
-    const { page, close } = await reader(browser, { expected: REFUSED });
+    const { page, close } = await openPage(browser, { expected: LOAD_ERROR });
     for (const address of ["00000000-0000-4000-8000-000000000000", "nonsense"]) {
       await page.goto(`${clotho.base}/s/${address}`);
       await page.getByText("This story does not exist.").waitFor();

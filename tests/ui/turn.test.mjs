@@ -5,30 +5,30 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe } from "node:test";
 import { fault } from "../../static/src/lib/fields.ts";
-import { reader, test, until } from "./support/browser.mjs";
+import { openPage, test, waitUntil } from "./support/browser.mjs";
 import { startClotho } from "./support/server.mjs";
 import {
   HP,
-  REFUSED,
-  bar,
-  bleed,
+  LOAD_ERROR,
+  barValue,
+  playUntilHurt,
   browser,
-  chat,
+  chatPath,
   clotho,
   composer,
-  focused,
-  last,
-  line,
+  focusedMessageId,
+  lastMessage,
+  readBranch,
   model,
-  newStory,
-  own,
-  replyIsThere,
-  say,
-  session,
-  texts,
-  tool,
-  use,
-} from "./support/stage.mjs";
+  createSession,
+  extraServers,
+  waitForReply,
+  sendMessage,
+  readSession,
+  messageTexts,
+  messageButton,
+  clickMessageButton,
+} from "./support/setup.mjs";
 
 const deltaRequests = (page) => {
   const asked = [];
@@ -41,21 +41,21 @@ const deltaRequests = (page) => {
 
 describe("what a turn changed", () => {
   test("stands under every reply that changed something, and all of it is asked for at once", async () => {
-    const { page, close } = await reader(browser);
-    const path = await newStory({ plugins: [{ id: "combat" }] });
+    const { page, close } = await openPage(browser);
+    const path = await createSession({ plugins: [{ id: "combat" }] });
     for (const [words, reply] of [
       ["One?", "It bites. [HP -7]"],
       ["Two?", "Nothing stirs."],
       ["Three?", "It scratches. [HP -2]"],
     ]) {
-      model.say([reply]);
-      const { activeLeafId } = await session(path);
-      const { generations } = await clotho.api("POST", `${chat(path)}/message`, {
+      model.queueReply([reply]);
+      const { activeLeafId } = await readSession(path);
+      const { generations } = await clotho.api("POST", `${chatPath(path)}/message`, {
         parentId: activeLeafId,
         content: words,
         generate: true,
       });
-      await until(async () => (await session(path)).activeLeafId === generations[0].id, "the reply is there");
+      await waitUntil(async () => (await readSession(path)).activeLeafId === generations[0].id, "the reply is there");
     }
     const asked = deltaRequests(page);
     await page.goto(clotho.base + path);
@@ -65,8 +65,8 @@ describe("what a turn changed", () => {
     await changes(3).getByText("−2").waitFor();
     assert.equal(await changes(2).count(), 0, "nothing happened there");
     assert.equal(asked.length, 1, asked.join());
-    model.say(["A deep wound. [HP -9]"]);
-    await say(page, "Four?");
+    model.queueReply(["A deep wound. [HP -9]"]);
+    await sendMessage(page, "Four?");
     await changes(4).getByText("−9").waitFor();
     await changes(1).getByText("−7").waitFor();
     // The message and its reply come one after the other.
@@ -75,20 +75,20 @@ describe("what a turn changed", () => {
   });
 
   test("a change by hand stands where it was made and says why; the step after it is another one", async () => {
-    const { page, close } = await reader(browser);
-    const path = await newStory({ plugins: [{ id: "combat" }] });
-    model.say(["It bites. [HP -7]"]);
+    const { page, close } = await openPage(browser);
+    const path = await createSession({ plugins: [{ id: "combat" }] });
+    model.queueReply(["It bites. [HP -7]"]);
     await page.goto(clotho.base + path);
-    await say(page, "One?");
-    await replyIsThere(page);
-    await until(async () => (await bar(page, "/combat/hp")) === 33, "the bite is felt");
-    const { activeLeafId } = await session(path);
-    await clotho.api("POST", `${chat(path)}/node/${activeLeafId}/world`, {
+    await sendMessage(page, "One?");
+    await waitForReply(page);
+    await waitUntil(async () => (await barValue(page, "/combat/hp")) === 33, "the bite is felt");
+    const { activeLeafId } = await readSession(path);
+    await clotho.api("POST", `${chatPath(path)}/node/${activeLeafId}/world`, {
       operations: [{ op: "set", path: "/combat/hp", value: 12 }],
     });
-    const hand = last(page).locator(".by-hand");
+    const hand = lastMessage(page).locator(".by-hand");
     await hand.getByText("−21").waitFor();
-    await last(page).locator(".changes").getByText("−7").waitFor();
+    await lastMessage(page).locator(".changes").getByText("−7").waitFor();
     const why = page.getByRole("dialog", { name: "Prompt inspector" });
     await hand.getByRole("button", { name: "Why this change?" }).click();
     await why.getByRole("heading", { name: /^You changed this manually, \d\d:\d\d$/ }).waitFor();
@@ -96,52 +96,52 @@ describe("what a turn changed", () => {
     await why.getByText("set /combat/hp").waitFor();
     assert.equal(await why.getByText("40 → 33").count(), 0, "of the reply nothing is said there");
     await page.keyboard.press("Escape");
-    await use(last(page), "Prompt inspector");
+    await clickMessageButton(lastMessage(page), "Prompt inspector");
     await why.getByText("40 → 33").waitFor();
     await why.getByText("33 → 12").waitFor();
     await page.keyboard.press("Escape");
-    model.say(["It limps away."]);
-    await say(page, "Two?");
-    await replyIsThere(page);
+    model.queueReply(["It limps away."]);
+    await sendMessage(page, "Two?");
+    await waitForReply(page);
     await page.locator(".message.assistant").nth(1).locator(".by-hand").getByText("−21").waitFor();
-    assert.equal(await last(page).locator(".by-hand, .changes").count(), 0);
+    assert.equal(await lastMessage(page).locator(".by-hand, .changes").count(), 0);
     await close();
   });
 
   test("the way back is shown after dice that hurt, not after a turn that went well", async () => {
-    const { page, close } = await reader(browser);
+    const { page, close } = await openPage(browser);
     await page.goto(clotho.base);
     await page
       .locator(".hero button, button.card")
       .filter({ hasText: /Lantern Keep|Play the adventure/ })
       .first()
       .click();
-    await replyIsThere(page);
+    await waitForReply(page);
     const path = new URL(page.url()).pathname;
     // The real turns of the adventure, until one was dry and one was not: what is shown follows what it cost.
     const seen = { dry: false, hurt: false };
     await page.locator(".replies button").first().click();
     await page.locator(".message.user").waitFor();
     for (let rolls = 0; rolls < 60 && !(seen.dry && seen.hurt); rolls += 1) {
-      await replyIsThere(page);
-      const reply = (await line(path)).at(-1).id;
-      await last(page).locator(".changes .chip", { hasText: "1d20" }).waitFor();
-      const { changes, rolls: thrown } = await clotho.api("GET", `${chat(path)}/node/${reply}/delta`);
+      await waitForReply(page);
+      const reply = (await readBranch(path)).at(-1).id;
+      await lastMessage(page).locator(".changes .chip", { hasText: "1d20" }).waitFor();
+      const { changes, rolls: thrown } = await clotho.api("GET", `${chatPath(path)}/node/${reply}/delta`);
       const dice = page.locator(".world .changes .chip b");
-      await until(
+      await waitUntil(
         async () => (await dice.allInnerTexts()).join() === thrown.map((roll) => roll.total).join(),
         "the panel shows these dice",
       );
       const isHurt = changes.some((change) => change.path === HP);
-      await until(
-        async () => (await bar(page, HP)) === (isHurt ? changes.find((change) => change.path === HP).after : 20),
+      await waitUntil(
+        async () => (await barValue(page, HP)) === (isHurt ? changes.find((change) => change.path === HP).after : 20),
         "the panel follows",
       );
       const hint = page.getByRole("note").filter({ hasText: "That was a bad roll." });
       if (isHurt) await hint.waitFor();
       else assert.equal(await hint.count(), 0, "nothing was lost");
       seen[isHurt ? "hurt" : "dry"] = true;
-      await use(last(page), "Regenerate");
+      await clickMessageButton(lastMessage(page), "Regenerate");
       await page.locator(`.message.last.complete article:not([data-node="${reply}"])`).waitFor();
     }
     assert.deepEqual(seen, { dry: true, hurt: true });
@@ -170,7 +170,7 @@ describe("rules that do not work", () => {
     const server = await startClotho(
       `[plugins]\ndir = "${plugins}"\n\n[[providers]]\nid = "mock"\nbase_url = "${model.url}"\nmodels = ["m"]\n`,
     );
-    own.push(server);
+    extraServers.push(server);
     const character = await server.api("POST", "/api/characters", { name: "Rin", firstMessage: "Yes?" });
     const made = await server.api("POST", "/api/sessions", {
       characterIds: [character.id],
@@ -183,16 +183,16 @@ describe("rules that do not work", () => {
   after(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true }))));
 
   test("an error before the reply is told under the message and in its Why?, with the place in the script", async () => {
-    const { page, close } = await reader(browser);
+    const { page, close } = await openPage(browser);
     await page.goto(await brokenRules());
-    model.say(["Never mind."]);
-    await say(page, "Do you hear me?");
-    await replyIsThere(page);
+    model.queueReply(["Never mind."]);
+    await sendMessage(page, "Do you hear me?");
+    await waitForReply(page);
     const message = page.locator(".message.user");
     await message.getByText("A plugin failed here; the text stays").waitFor();
     const why = page.getByRole("dialog", { name: "Prompt inspector" });
-    for (const of of [message, last(page)]) {
-      await use(of, "Prompt inspector");
+    for (const of of [message, lastMessage(page)]) {
+      await clickMessageButton(of, "Prompt inspector");
       await why.getByRole("cell", { name: /grumpy · on_input.*The ear is shut/i }).waitFor();
       await why.getByText("main.rhai:2").first().waitFor();
       await page.keyboard.press("Escape");
@@ -202,7 +202,7 @@ describe("rules that do not work", () => {
   });
 
   test("a rule that has no suggestions says so calmly where they would stand", async () => {
-    const { page, close } = await reader(browser);
+    const { page, close } = await openPage(browser);
     await page.goto(await brokenRules());
     const told = page.locator(".dock details", { hasText: "A plugin could not make its suggestions" });
     await told.waitFor();
@@ -213,20 +213,20 @@ describe("rules that do not work", () => {
   });
 
   test("S3-11 S3-18: what a rule planned and thought stands under Why?, and a reply is shown as a rule says", async () => {
-    const { page, close } = await reader(browser);
+    const { page, close } = await openPage(browser);
     const script =
       'fn plan(ctx) {\n  ctx.inject("system", "Be brief.");\n  ctx.warn("the player seems hurried");\n}\n\nfn on_display(ctx) { ctx.text + " \u2665" }\n';
     await page.goto(await playing("guide", ["prompt.inject:system", "display.rewrite"], script));
-    await until(async () => (await texts(page)).at(-1) === "Yes? \u2665", "the greeting is shown so");
-    model.say(["All is well."]);
-    await say(page, "Quick!");
-    await replyIsThere(page);
-    await until(
-      async () => (await texts(page)).at(-1) === "All is well. \u2665",
+    await waitUntil(async () => (await messageTexts(page)).at(-1) === "Yes? \u2665", "the greeting is shown so");
+    model.queueReply(["All is well."]);
+    await sendMessage(page, "Quick!");
+    await waitForReply(page);
+    await waitUntil(
+      async () => (await messageTexts(page)).at(-1) === "All is well. \u2665",
       "so is the reply, as soon as it is there",
     );
     assert.doesNotMatch(JSON.stringify(model.requests.at(-1)), /\u2665|hurried/);
-    await use(last(page), "Prompt inspector");
+    await clickMessageButton(lastMessage(page), "Prompt inspector");
     const why = page.getByRole("dialog", { name: "Prompt inspector" });
     await why.getByRole("cell", { name: /guide · plan changed the prompt.*the player seems hurried/i }).waitFor();
     const block = why.locator(".blocks li", { hasText: "guide · post-history" });
@@ -237,25 +237,25 @@ describe("rules that do not work", () => {
 
 describe("asking again", () => {
   test("eight clicks in a row are eight replies, a burst of them is one: none is lost, none is doubled", async () => {
-    const { page, close } = await reader(browser);
-    const path = await newStory();
-    model.say(["Answer 0."]);
+    const { page, close } = await openPage(browser);
+    const path = await createSession();
+    model.queueReply(["Answer 0."]);
     await page.goto(clotho.base + path);
-    await say(page, "Again and again?");
-    await replyIsThere(page);
+    await sendMessage(page, "Again and again?");
+    await waitForReply(page);
     // A reply may be whole before the page has read its line anew; until then the button is there, dimmed.
-    const ready = last(page).locator('[data-command="message.reroll"]:not([aria-disabled])');
+    const ready = lastMessage(page).locator('[data-command="message.reroll"]:not([aria-disabled])');
     for (let i = 1; i <= 8; i += 1) {
-      model.say([`Answer ${i}.`]);
+      model.queueReply([`Answer ${i}.`]);
       await ready.click();
-      await last(page)
+      await lastMessage(page)
         .getByText(`${i + 1}/${i + 1}`)
         .waitFor();
     }
-    await until(async () => (await texts(page)).at(-1) === "Answer 8.", "the last one is shown");
-    await replyIsThere(page);
+    await waitUntil(async () => (await messageTexts(page)).at(-1) === "Answer 8.", "the last one is shown");
+    await waitForReply(page);
     assert.equal(model.requests.length, 9);
-    const held = model.hold(["Once."]);
+    const held = model.queueHeldReply(["Once."]);
     await ready.waitFor();
     // The same button eight times before anything can have happened: the first is heard, the others find it dimmed.
     const after = await ready.evaluate((button) => {
@@ -267,11 +267,11 @@ describe("asking again", () => {
       );
     });
     assert.ok(after === "true" || after === false, "while one runs the button is dimmed, or gone with its message");
-    await last(page).getByText("10/10").waitFor();
+    await lastMessage(page).getByText("10/10").waitFor();
     held.open();
-    await until(async () => (await texts(page)).at(-1) === "Once.", "the tenth is shown");
-    await replyIsThere(page);
-    assert.equal((await line(path)).at(-1).siblings.count, 10);
+    await waitUntil(async () => (await messageTexts(page)).at(-1) === "Once.", "the tenth is shown");
+    await waitForReply(page);
+    assert.equal((await readBranch(path)).at(-1).siblings.count, 10);
     assert.equal(model.requests.length, 10);
     await close();
   });
@@ -279,36 +279,36 @@ describe("asking again", () => {
 
 describe("the keyboard", () => {
   test("the focus stays with the message: after another reply, an edit given up, one left out, and a step back", async () => {
-    const { page, close } = await reader(browser);
-    const path = await newStory();
-    model.say(["First."]);
+    const { page, close } = await openPage(browser);
+    const path = await createSession();
+    model.queueReply(["First."]);
     await page.goto(clotho.base + path);
-    await say(page, "Who is first?");
-    await replyIsThere(page);
-    const newest = () => last(page).locator("article").getAttribute("data-node");
-    const has = (id, what) => until(async () => (await focused(page)) === id, what);
-    await last(page).locator("article").focus();
+    await sendMessage(page, "Who is first?");
+    await waitForReply(page);
+    const newest = () => lastMessage(page).locator("article").getAttribute("data-node");
+    const has = (id, what) => waitUntil(async () => (await focusedMessageId(page)) === id, what);
+    await lastMessage(page).locator("article").focus();
     const before = await newest();
-    const held = model.hold(["Second."]);
+    const held = model.queueHeldReply(["Second."]);
     await page.keyboard.press("r");
     await page.locator(`.message.last article:not([data-node="${before}"])`).waitFor();
     await has(await newest(), "the new reply has the focus while it is written");
     held.open();
-    await replyIsThere(page);
+    await waitForReply(page);
     await has(await newest(), "and afterwards");
-    await tool(last(page), "Edit").waitFor();
+    await messageButton(lastMessage(page), "Edit").waitFor();
     await page.keyboard.press("e");
     await page.getByRole("textbox", { name: "Edit" }).fill("Never.");
     await page.keyboard.press("Escape");
     await has(await newest(), "the edit was given up");
-    assert.equal((await texts(page)).at(-1), "Second.");
-    model.say(["Third."]);
-    await tool(last(page), "Regenerate").focus();
+    assert.equal((await messageTexts(page)).at(-1), "Second.");
+    model.queueReply(["Third."]);
+    await messageButton(lastMessage(page), "Regenerate").focus();
     await page.keyboard.press("Enter");
-    await last(page).getByText("3/3").waitFor();
+    await lastMessage(page).getByText("3/3").waitFor();
     await has(await newest(), "a button of the message was used");
-    await replyIsThere(page);
-    await tool(last(page), "Exclude from prompt").focus();
+    await waitForReply(page);
+    await messageButton(lastMessage(page), "Exclude from prompt").focus();
     await page.keyboard.press("Enter");
     await page.locator(".message.last.disabled").waitFor();
     await has(await newest(), "its button is another one now");
@@ -327,7 +327,7 @@ describe("the keyboard", () => {
     await why.waitFor({ state: "detached" });
     await has(await newest(), "the dialog is closed");
     const field = () => composer(page).evaluate((box) => box === document.activeElement);
-    const slow = model.hold(["Slow ", "words."]);
+    const slow = model.queueHeldReply(["Slow ", "words."]);
     await composer(page).fill("Slowly?");
     await page.keyboard.press("Enter");
     await page.locator(".message.last.generating").waitFor();
@@ -340,36 +340,36 @@ describe("the keyboard", () => {
     await composer(page).fill("");
     await page.getByRole("button", { name: "Stop generating" }).focus();
     await page.keyboard.press("Enter");
-    await replyIsThere(page);
-    await until(field, "the button to stop is gone, the field is there");
+    await waitForReply(page);
+    await waitUntil(field, "the button to stop is gone, the field is there");
     slow.open();
     await close();
   });
 
   test("S0-48: a deed that ends late does not lead who has used another message since away from it", async () => {
-    const { page, close } = await reader(browser);
-    const path = await newStory();
-    model.say(["First."]);
-    const { activeLeafId } = await session(path);
-    const { generations } = await clotho.api("POST", `${chat(path)}/message`, {
+    const { page, close } = await openPage(browser);
+    const path = await createSession();
+    model.queueReply(["First."]);
+    const { activeLeafId } = await readSession(path);
+    const { generations } = await clotho.api("POST", `${chatPath(path)}/message`, {
       parentId: activeLeafId,
       content: "Who is first?",
       generate: true,
     });
-    await until(async () => (await session(path)).activeLeafId === generations[0].id, "the reply is there");
+    await waitUntil(async () => (await readSession(path)).activeLeafId === generations[0].id, "the reply is there");
     // Opened at its HEAD: a roll that is pressed before HEAD has come to its message goes there first, by a reading.
     await page.goto(clotho.base + path);
-    await replyIsThere(page);
+    await waitForReply(page);
     /** @type {() => void} */
     let letPass = () => {};
     const passing = new Promise((resolve) => (letPass = () => resolve(undefined)));
     await page.route(/\/projection/, (route) => passing.then(() => route.continue()));
-    model.say(["Second."]);
-    await tool(last(page), "Regenerate").focus();
+    model.queueReply(["Second."]);
+    await messageButton(lastMessage(page), "Regenerate").focus();
     await page.keyboard.press("Enter");
-    await last(page).getByText("2/2").waitFor();
-    await replyIsThere(page);
-    const leaveOut = tool(last(page), "Exclude from prompt");
+    await lastMessage(page).getByText("2/2").waitFor();
+    await waitForReply(page);
+    const leaveOut = messageButton(lastMessage(page), "Exclude from prompt");
     await leaveOut.focus();
     const answered = page.waitForResponse(/\/state$/);
     await page.keyboard.press("Enter");
@@ -377,18 +377,18 @@ describe("the keyboard", () => {
     await leaveOut.waitFor({ state: "detached" });
     // Both deeds end now, one after the other: the roll, and what was left out of it.
     letPass();
-    const newest = await last(page).locator("article").getAttribute("data-node");
-    await until(async () => (await focused(page)) !== null, "a message has the keyboard again");
-    assert.equal(await focused(page), newest);
+    const newest = await lastMessage(page).locator("article").getAttribute("data-node");
+    await waitUntil(async () => (await focusedMessageId(page)) !== null, "a message has the keyboard again");
+    assert.equal(await focusedMessageId(page), newest);
     await close();
   });
 
   test("what the page says leaves by itself, stays while it is looked at, covers nothing, and Escape closes it", async () => {
-    const { page, close } = await reader(browser, { expected: REFUSED });
-    const path = await newStory();
+    const { page, close } = await openPage(browser, { expected: LOAD_ERROR });
+    const path = await createSession();
     await page.clock.install();
     await page.goto(clotho.base + path);
-    await replyIsThere(page);
+    await waitForReply(page);
     await page.route("**/message", (route) =>
       route.fulfill({
         status: 413,
@@ -403,7 +403,7 @@ describe("the keyboard", () => {
     };
     await fail();
     const [notice, field, message] = await Promise.all(
-      [error, composer(page), last(page).locator("article")].map((part) => part.boundingBox()),
+      [error, composer(page), lastMessage(page).locator("article")].map((part) => part.boundingBox()),
     );
     assert.ok(notice.y + notice.height <= Math.min(field.y, message.y), "it lies above all it could be about");
     await page.clock.runFor(30_000);
@@ -419,7 +419,7 @@ describe("the keyboard", () => {
     await composer(page).press("Escape");
     await error.waitFor({ state: "detached" });
     assert.equal(await composer(page).inputValue(), "Far too long.");
-    await last(page).locator("article").focus();
+    await lastMessage(page).locator("article").focus();
     await page.keyboard.press("c");
     const quiet = page.getByRole("status").filter({ hasText: "Copied." });
     await quiet.waitFor();
@@ -430,8 +430,8 @@ describe("the keyboard", () => {
   });
 
   test("what goes wrong in a dialog is told inside it, what went wrong before is not", async () => {
-    const { page, close } = await reader(browser, { expected: REFUSED });
-    const path = await newStory();
+    const { page, close } = await openPage(browser, { expected: LOAD_ERROR });
+    const path = await createSession();
     await page.goto(clotho.base + path);
     await page.route("**/message", (route) =>
       route.fulfill({
@@ -473,16 +473,19 @@ describe("changing the world by hand", () => {
     return row;
   }
   const value = async (path, of) => {
-    const { activeLeafId } = await session(path);
+    const { activeLeafId } = await readSession(path);
     return of
       .split("/")
       .slice(1)
-      .reduce((at, step) => at[step], (await clotho.api("GET", `${chat(path)}/node/${activeLeafId}/world`)).world.vars);
+      .reduce(
+        (at, step) => at[step],
+        (await clotho.api("GET", `${chatPath(path)}/node/${activeLeafId}/world`)).world.vars,
+      );
   };
 
   test("a number has its bounds and steps, and a wrong one is told what is expected", async () => {
-    const { page, close } = await reader(browser);
-    await bleed(page);
+    const { page, close } = await openPage(browser);
+    await playUntilHurt(page);
     const path = new URL(page.url()).pathname;
     const row = await open(page, HP, "Hit points");
     await row.getByRole("spinbutton").fill("99");
@@ -494,27 +497,27 @@ describe("changing the world by hand", () => {
     assert.equal(await row.getByRole("spinbutton").inputValue(), "20", "no further than the schema");
     await row.getByRole("button", { name: "Decrease Hit points" }).click();
     await row.getByRole("button", { name: "Set" }).click();
-    await until(async () => (await bar(page, HP)) === 19, "the bar shows it");
+    await waitUntil(async () => (await barValue(page, HP)) === 19, "the bar shows it");
     assert.equal(await value(path, HP), 19);
-    await until(
+    await waitUntil(
       async () => (await page.evaluate(() => document.activeElement?.getAttribute("aria-label"))) === "Edit Hit points",
       "the focus is back where it was",
     );
     await page.keyboard.press("Enter");
-    await until(
+    await waitUntil(
       () => row.getByRole("spinbutton").evaluate((field) => field === document.activeElement),
       "the number can be typed at once",
     );
     await row.getByRole("spinbutton").fill("1");
     await page.keyboard.press("Escape");
     await row.getByRole("spinbutton").waitFor({ state: "detached" });
-    assert.equal(await bar(page, HP), 19);
+    assert.equal(await barValue(page, HP), 19);
     await close();
   });
 
   test("what one carries is a list: to add to, to rename in, to take from", async () => {
-    const { page, close } = await reader(browser);
-    await bleed(page);
+    const { page, close } = await openPage(browser);
+    await playUntilHurt(page);
     const path = new URL(page.url()).pathname;
     const pack = "/keep/pack";
     assert.deepEqual(await value(path, pack), { bread: 1 });
@@ -522,7 +525,7 @@ describe("changing the world by hand", () => {
     assert.equal(await row.locator("textarea").count(), 0, "nobody has to write JSON");
     await row.getByRole("button", { name: "Add item" }).click();
     const names = row.getByPlaceholder("Name");
-    await until(
+    await waitUntil(
       () => names.nth(1).evaluate((field) => field === document.activeElement),
       "the new name can be typed at once",
     );
@@ -589,14 +592,14 @@ describe("what a schema expects", () => {
 describe("what one writes oneself", () => {
   test("is shown just as it was typed: markup, machine tags and all, and nothing of it is ever parsed", async () => {
     // No error is expected: a browser that parsed any of this would report what its policy blocked.
-    const { page, close } = await reader(browser);
-    const path = await newStory();
+    const { page, close } = await openPage(browser);
+    const path = await createSession();
     const typed =
       '<b>Bold</b> & <img src=x onerror="window.hacked=1"> &lt;i&gt;\n<think>hidden?</think>\n<style>*{color:red}</style>\n\n[1]: https://example.org\n![map](https://evil.example/x.png) *leaning*';
-    model.say(["I see."]);
+    model.queueReply(["I see."]);
     await page.goto(clotho.base + path);
-    await say(page, typed);
-    await replyIsThere(page);
+    await sendMessage(page, typed);
+    await waitForReply(page);
     const shown = page.locator(".message.user .prose");
     assert.equal(
       (await shown.innerText()).replace(/\n+/g, "\n"),

@@ -1,8 +1,18 @@
 // The page against the real server: two tabs do what comes to their minds, and both show in the end what the server says.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
-import { test, until } from "./support/browser.mjs";
-import { REFUSED, chat, chooseFromPage, clotho, composer, grown, last, open, session } from "./support/stage.mjs";
+import { test, waitUntil } from "./support/browser.mjs";
+import {
+  LOAD_ERROR,
+  chatPath,
+  chooseFromPageMenu,
+  clotho,
+  composer,
+  seedBranch,
+  lastMessage,
+  openSession,
+  readSession,
+} from "./support/setup.mjs";
 
 const STEPS = 60;
 const SEED = 20_261;
@@ -56,7 +66,7 @@ const ACTS = {
   undo: async (page) => press(page, (await idsOf(page)).at(-1), "Control+z"),
   redo: async (page) => press(page, (await idsOf(page)).at(-1), "Control+y"),
   async putBack(page, pick) {
-    await chooseFromPage(page, "Stash");
+    await chooseFromPageMenu(page, "Stash");
     await page.getByRole("dialog").waitFor();
     const buttons = await page.getByRole("button", { name: "Put back in place" }).all();
     await buttons[pick(Math.max(1, buttons.length))]?.click();
@@ -99,7 +109,7 @@ const shownBy = (page) =>
 
 /** The same, as the server tells it. */
 async function toldOf(path) {
-  const { items } = await clotho.api("GET", `${chat(path)}/projection?all=true&limit=500`);
+  const { items } = await clotho.api("GET", `${chatPath(path)}/projection?all=true&limit=500`);
   return items
     .filter(({ kind }) => kind !== "root" && kind !== "change")
     .map(({ id, isEnabled, metadata }) => `${id} ${!isEnabled} ${metadata?.rating ?? 0}`);
@@ -111,14 +121,14 @@ const ropeShown = async (page) =>
     : "";
 
 async function ropeOf(path) {
-  const { activeLeafId } = await session(path);
-  const { world } = await clotho.api("GET", `${chat(path)}/node/${activeLeafId}/world`);
+  const { activeLeafId } = await readSession(path);
+  const { world } = await clotho.api("GET", `${chatPath(path)}/node/${activeLeafId}/world`);
   return String(world.vars.rope ?? "");
 }
 
 async function stashShown(page) {
   await page.keyboard.press("Escape");
-  await chooseFromPage(page, "Stash");
+  await chooseFromPageMenu(page, "Stash");
   const dialog = page.getByRole("dialog", { name: "Stash" });
   await dialog.locator(".fragment, .blank").first().waitFor();
   const names = await dialog
@@ -132,7 +142,7 @@ async function stashShown(page) {
 /** Leaves what is open, if it has not closed by itself meanwhile. @param {import("playwright-core").Page} page */
 async function leaveAll(page) {
   const cancel = page.locator("form.edit, form.edit-value").getByRole("button", { name: "Cancel" });
-  await until(
+  await waitUntil(
     async () => {
       if (await page.getByRole("dialog").count()) await page.keyboard.press("Escape");
       else if (await cancel.count())
@@ -152,21 +162,21 @@ describe("two tabs of one story", () => {
   test(
     "S0-56: after sixty acts by chance, in one tab and the other, both show the line, its marks, the values and the stash that the server tells of",
     async () => {
-      const { path, ids } = await grown();
-      await clotho.api("POST", `${chat(path)}/node/${ids[3]}/world`, {
+      const { path, ids } = await seedBranch();
+      await clotho.api("POST", `${chatPath(path)}/node/${ids[3]}/world`, {
         operations: [{ op: "set", path: "/rope", value: 3 }],
       });
-      const { page, close } = await open(path, { expected: REFUSED });
+      const { page, close } = await openSession(path, { expected: LOAD_ERROR });
       const other = await page.context().newPage();
       other.setDefaultTimeout(20_000);
       await other.goto(clotho.base + path);
-      await last(other).waitFor();
+      await lastMessage(other).waitFor();
       const tabs = [page, other].map((tab) => ({ tab, waits: requestsOf(tab) }));
       const pick = chance(SEED);
       const done = [];
       const isTold = async (tab) => {
         const isSame = async () => (await shownBy(tab)).join() === (await toldOf(path)).join();
-        await until(isSame, "the line is the server's", 60_000).catch(async () =>
+        await waitUntil(isSame, "the line is the server's", 60_000).catch(async () =>
           assert.deepEqual(await shownBy(tab), await toldOf(path), done.join(", ")),
         );
       };
@@ -176,18 +186,22 @@ describe("two tabs of one story", () => {
         const act = WISHES[pick(WISHES.length)];
         done.push(act);
         await ACTS[act](tab, pick, step);
-        await until(async () => waits() === 0, `the tab has its answers to step ${step}: ${act}`, 60_000);
+        await waitUntil(async () => waits() === 0, `the tab has its answers to step ${step}: ${act}`, 60_000);
         await leaveAll(tab);
         // Now and then both are looked at, so that nothing that was missed is made up for by what comes next.
         if (pick(2)) for (const { tab } of tabs) await isTold(tab);
       }
-      assert.ok((await session(path)).op > STEPS / 2, `most acts did something: ${done.join(", ")}`);
+      assert.ok((await readSession(path)).op > STEPS / 2, `most acts did something: ${done.join(", ")}`);
       for (const { tab } of tabs) {
         await isTold(tab);
-        await until(async () => (await ropeShown(tab)) === (await ropeOf(path)), "the value is the server's", 60_000);
-        const { items } = await clotho.api("GET", `${chat(path)}/stash`);
+        await waitUntil(
+          async () => (await ropeShown(tab)) === (await ropeOf(path)),
+          "the value is the server's",
+          60_000,
+        );
+        const { items } = await clotho.api("GET", `${chatPath(path)}/stash`);
         const names = items.map(({ name, firstLine }) => name || firstLine || "A part without text");
-        await until(
+        await waitUntil(
           async () => (await stashShown(tab)).join("|") === names.join("|"),
           "the stash is the server's",
           60_000,

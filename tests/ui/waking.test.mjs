@@ -1,8 +1,17 @@
 // The page against the real server: lines that died without a word, as they do when a phone sleeps.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
-import { reader, test, until } from "./support/browser.mjs";
-import { browser, chat, clotho, grown, last, open, session, texts } from "./support/stage.mjs";
+import { openPage, test, waitUntil } from "./support/browser.mjs";
+import {
+  browser,
+  chatPath,
+  clotho,
+  seedBranch,
+  lastMessage,
+  openSession,
+  readSession,
+  messageTexts,
+} from "./support/setup.mjs";
 
 /** How long a reader who comes back may wait: a second for the dead line, and what reading anew takes. */
 const SOON = 5000;
@@ -12,14 +21,14 @@ const wake = (page) => page.evaluate(() => document.dispatchEvent(new Event("vis
 
 /** Adds a message from elsewhere. @param {string} path */
 async function addFromElsewhere(path, content) {
-  const parentId = (await session(path)).activeLeafId;
-  return clotho.api("POST", `${chat(path)}/message`, { parentId, role: "user", content });
+  const parentId = (await readSession(path)).activeLeafId;
+  return clotho.api("POST", `${chatPath(path)}/message`, { parentId, role: "user", content });
 }
 
 describe("waking", () => {
   test("a line that died unheard is found within a second, and what was missed is there", async () => {
-    const { path } = await grown();
-    const { page, close } = await reader(browser);
+    const { path } = await seedBranch();
+    const { page, close } = await openPage(browser);
     const lines = [];
     await page.routeWebSocket(/\/ws/, (socket) => {
       const server = socket.connectToServer();
@@ -34,41 +43,45 @@ describe("waking", () => {
       socket.onClose(() => line.isDead || server.close());
     });
     await page.goto(clotho.base + path);
-    await last(page).waitFor();
-    await until(async () => lines.length === 1, "the line is open");
+    await lastMessage(page).waitFor();
+    await waitUntil(async () => lines.length === 1, "the line is open");
     await addFromElsewhere(path, "First.");
-    await until(async () => (await texts(page)).at(-1) === "First.", "the line is alive");
+    await waitUntil(async () => (await messageTexts(page)).at(-1) === "First.", "the line is alive");
     lines[0].isDead = true;
     await addFromElsewhere(path, "Said while asleep.");
     await wake(page);
-    await until(async () => (await texts(page)).at(-1) === "Said while asleep.", "what was missed is shown", SOON);
+    await waitUntil(
+      async () => (await messageTexts(page)).at(-1) === "Said while asleep.",
+      "what was missed is shown",
+      SOON,
+    );
     assert.equal(lines.length, 2);
     await wake(page);
-    await until(async () => lines[1].pongs === 1, "a line that is alive answers");
+    await waitUntil(async () => lines[1].pongs === 1, "a line that is alive answers");
     await addFromElsewhere(path, "And stays.");
-    await until(async () => (await texts(page)).at(-1) === "And stays.", "what comes next is heard");
+    await waitUntil(async () => (await messageTexts(page)).at(-1) === "And stays.", "what comes next is heard");
     assert.equal(lines.length, 2, "on the same line");
     await close();
   });
 
   test("a read that is never answered is asked again", async () => {
-    const { path } = await grown();
-    const { page, close } = await reader(browser);
+    const { path } = await seedBranch();
+    const { page, close } = await openPage(browser);
     await page.clock.install();
     let asked = 0;
     // The first has no answer, ever.
     await page.route(/\/projection/, (route) => ((asked += 1) === 1 ? undefined : route.continue()));
     await page.goto(clotho.base + path);
-    await until(async () => asked === 1, "the story is asked for");
+    await waitUntil(async () => asked === 1, "the story is asked for");
     await page.clock.fastForward(31_000);
-    await last(page).waitFor({ timeout: SOON });
+    await lastMessage(page).waitFor({ timeout: SOON });
     assert.ok(asked >= 2);
     await close();
   });
 
   test("an answer that breaks off in its middle is told as a lost connection, and may be tried again", async () => {
-    const { path } = await grown();
-    const { page, close } = await reader(browser);
+    const { path } = await seedBranch();
+    const { page, close } = await openPage(browser);
     await page.addInitScript(() => {
       const real = window.fetch;
       let isFirst = true;
@@ -80,18 +93,18 @@ describe("waking", () => {
     });
     await page.goto(clotho.base + path);
     await page.getByRole("button", { name: "Try again" }).click();
-    await last(page).waitFor();
+    await lastMessage(page).waitFor();
     await close();
   });
 });
 
 describe("the title", () => {
   test("S0-40: of a story that is renamed by a program follows, on the page and in the tab", async () => {
-    const { path } = await grown();
-    const { page, close } = await open(path);
+    const { path } = await seedBranch();
+    const { page, close } = await openSession(path);
     await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { title: "The unfinished map" });
     await page.locator(".topbar .title", { hasText: "The unfinished map" }).waitFor();
-    await until(async () => (await page.title()) === "The unfinished map · Clotho", "the tab says so");
+    await waitUntil(async () => (await page.title()) === "The unfinished map · Clotho", "the tab says so");
     assert.equal(await page.locator(".opening p").innerText(), "The unfinished map");
     await close();
   });

@@ -1,42 +1,42 @@
 // The page against the real server: the way to where one stands, turn by turn, and the versions of a message side by side.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
-import { reader, test, until } from "./support/browser.mjs";
+import { openPage, test, waitUntil } from "./support/browser.mjs";
 import {
-  REFUSED,
+  LOAD_ERROR,
   browser,
-  chat,
-  check,
-  chooseFromPage,
+  chatPath,
+  checkAccessibility,
+  chooseFromPageMenu,
   clotho,
   composer,
-  focused,
-  grown,
-  last,
-  line,
-  messageOf,
+  focusedMessageId,
+  seedBranch,
+  lastMessage,
+  readBranch,
+  messageById,
   model,
-  newStory,
-  open,
-  openGrown,
-  replyIsThere,
-  say,
-  session,
-  texts,
-  use,
-} from "./support/stage.mjs";
+  createSession,
+  openSession,
+  openSeededBranch,
+  waitForReply,
+  sendMessage,
+  readSession,
+  messageTexts,
+  clickMessageButton,
+} from "./support/setup.mjs";
 
 const way = (page) => page.getByRole("navigation", { name: "Turns" });
 const chips = (page) => way(page).getByRole("listitem").getByRole("button");
 const current = (page) => way(page).locator('[aria-current="step"]').getAttribute("aria-label");
-const turnsOf = (path) => clotho.api("GET", `${chat(path)}/turns`);
+const turnsOf = (path) => clotho.api("GET", `${chatPath(path)}/turns`);
 const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
 
 /** A message that has four versions, and how they read. */
 async function fourVersions() {
-  const { path, ids } = await grown("Masts.");
+  const { path, ids } = await seedBranch("Masts.");
   for (const content of ["Gulls.", "Fog, and a bell in it. ".repeat(20), "Rain."]) {
-    await clotho.api("POST", `${chat(path)}/message`, { parentId: ids[2], role: "assistant", content });
+    await clotho.api("POST", `${chatPath(path)}/message`, { parentId: ids[2], role: "assistant", content });
   }
   return { path, ids };
 }
@@ -47,39 +47,42 @@ describe("the way", () => {
     ["a phone", PHONE],
   ])) {
     test(`S0-43: a chip for each turn, the last one marked; the second leads back there, what lies ahead stays in reach, on ${where}`, async () => {
-      const { path, ids, page, close } = await openGrown(options);
+      const { path, ids, page, close } = await openSeededBranch(options);
       const wanted = (await turnsOf(path)).length;
-      await until(async () => (await chips(page).count()) === wanted, "a chip for each turn");
+      await waitUntil(async () => (await chips(page).count()) === wanted, "a chip for each turn");
       assert.equal(wanted, 3);
       assert.equal(await current(page), "Turn 2: To the harbour.");
-      await check(page, `the way on ${where}`);
+      await checkAccessibility(page, `the way on ${where}`);
       await chips(page).nth(1).click();
-      await until(async () => (await session(path)).activeLeafId === ids[1], "HEAD is at the end of the second turn");
-      await until(async () => (await current(page)) === "Turn 1: To the north.", "and its chip is marked");
-      assert.equal((await texts(page)).at(-1), "Snow.");
+      await waitUntil(
+        async () => (await readSession(path)).activeLeafId === ids[1],
+        "HEAD is at the end of the second turn",
+      );
+      await waitUntil(async () => (await current(page)) === "Turn 1: To the north.", "and its chip is marked");
+      assert.equal((await messageTexts(page)).at(-1), "Snow.");
       assert.equal(await chips(page).nth(2).getAttribute("aria-label"), "Turn 2: To the harbour. (later)");
-      await check(page, `the way ahead on ${where}`);
+      await checkAccessibility(page, `the way ahead on ${where}`);
       await chips(page).nth(2).click();
-      await until(async () => (await session(path)).activeLeafId === ids[3], "HEAD is at the end again");
+      await waitUntil(async () => (await readSession(path)).activeLeafId === ids[3], "HEAD is at the end again");
       await chips(page).nth(1).click();
-      await until(async () => (await session(path)).activeLeafId === ids[1], "and back once more");
+      await waitUntil(async () => (await readSession(path)).activeLeafId === ids[1], "and back once more");
       // Who goes on in another way has nothing ahead any longer.
-      model.say(["Hills."]);
+      model.queueReply(["Hills."]);
       await composer(page).fill("To the hills.");
       await page.getByRole("button", { name: "Send", exact: true }).click();
-      await until(async () => (await texts(page)).at(-1) === "Hills.", "the story goes on");
-      await replyIsThere(page);
-      await until(async () => (await current(page)) === "Turn 2: To the hills.", "the new turn is the current one");
+      await waitUntil(async () => (await messageTexts(page)).at(-1) === "Hills.", "the story goes on");
+      await waitForReply(page);
+      await waitUntil(async () => (await current(page)) === "Turn 2: To the hills.", "the new turn is the current one");
       assert.equal(await chips(page).count(), 3);
       await close();
     });
   }
 
   test("S0-43: of two turns tapped one after the other the second is where one ends up, however late the first answers", async () => {
-    const { path, ids, page, close } = await openGrown();
-    await until(async () => (await chips(page).count()) === 3, "a chip for each turn");
+    const { path, ids, page, close } = await openSeededBranch();
+    await waitUntil(async () => (await chips(page).count()) === 3, "a chip for each turn");
     await chips(page).nth(1).click();
-    await until(async () => (await current(page)) === "Turn 1: To the north.", "one has gone back");
+    await waitUntil(async () => (await current(page)) === "Turn 1: To the north.", "one has gone back");
     let letGo = () => {};
     const held = new Promise((resolve) => (letGo = () => resolve(undefined)));
     let asked = 0;
@@ -89,31 +92,34 @@ describe("the way", () => {
       await route.continue();
     });
     await chips(page).nth(2).click();
-    await until(async () => asked === 1, "the server is asked");
+    await waitUntil(async () => asked === 1, "the server is asked");
     await chips(page).nth(1).click();
     letGo();
-    await until(async () => asked === 2, "and asked again");
-    await until(async () => (await session(path)).activeLeafId === ids[1], "HEAD is where the second tap leads");
-    await until(async () => (await current(page)) === "Turn 1: To the north.", "and so is the page");
+    await waitUntil(async () => asked === 2, "and asked again");
+    await waitUntil(
+      async () => (await readSession(path)).activeLeafId === ids[1],
+      "HEAD is where the second tap leads",
+    );
+    await waitUntil(async () => (await current(page)) === "Turn 1: To the north.", "and so is the page");
     await close();
   });
 
   test("S0-43: it is walked by keys, can be put away for good, and is not there where one line is shown", async () => {
-    const { path, ids, page, close } = await openGrown();
+    const { path, ids, page, close } = await openSeededBranch();
     await chips(page).nth(2).focus();
     await page.keyboard.press("ArrowLeft");
     await page.keyboard.press("ArrowLeft");
-    await until(
+    await waitUntil(
       () => page.evaluate(() => document.activeElement?.getAttribute("aria-label") === "The map is not finished."),
       "the first chip has the keyboard",
     );
     await page.keyboard.press("ArrowRight");
     await page.keyboard.press("Enter");
-    await until(async () => (await session(path)).activeLeafId === ids[1], "HEAD is there");
-    await chooseFromPage(page, "Show or hide the turn bar");
+    await waitUntil(async () => (await readSession(path)).activeLeafId === ids[1], "HEAD is there");
+    await chooseFromPageMenu(page, "Show or hide the turn bar");
     await way(page).waitFor({ state: "detached" });
     await page.reload();
-    await last(page).waitFor();
+    await lastMessage(page).waitFor();
     await page.getByRole("button", { name: "Menu", exact: true }).click();
     assert.equal(await way(page).count(), 0);
     await page.locator(".menu:popover-open").getByRole("button", { name: "Show or hide the turn bar" }).click();
@@ -125,11 +131,11 @@ describe("the way", () => {
 
   /** A story of eighty turns. */
   async function long() {
-    const path = await newStory();
-    let parentId = (await session(path)).activeLeafId;
+    const path = await createSession();
+    let parentId = (await readSession(path)).activeLeafId;
     for (let i = 0; i < 160; i += 1) {
       parentId = (
-        await clotho.api("POST", `${chat(path)}/message`, {
+        await clotho.api("POST", `${chatPath(path)}/message`, {
           parentId,
           role: i % 2 ? "assistant" : "user",
           content: `Line ${i}.`,
@@ -141,34 +147,37 @@ describe("the way", () => {
 
   test("S0-43: the keyboard stays with its turn while earlier ones come, and one sees where one went, wherever one had scrolled to", async () => {
     const path = await long();
-    const { page, close } = await open(path);
+    const { page, close } = await openSession(path);
     const at = () => page.evaluate(() => document.activeElement?.getAttribute("aria-label"));
     const number = async () => Number(/\d+/.exec((await at()) ?? "")?.[0]);
-    await until(async () => (await current(page)) === "Turn 80: Line 158.", "one stands at the end");
+    await waitUntil(async () => (await current(page)) === "Turn 80: Line 158.", "one stands at the end");
     await chips(page).last().focus();
     await page.keyboard.press("Home");
-    await until(async () => (await number()) < 60, "the first chip that is known");
+    await waitUntil(async () => (await number()) < 60, "the first chip that is known");
     await page.keyboard.press("ArrowRight");
     const before = await number();
     await page.keyboard.press("Enter");
-    await until(async () => ((await current(page)) ?? "").startsWith(`Turn ${before}:`), "one has gone back");
-    await until(async () => (await number()) === before, "the keyboard is where it was");
+    await waitUntil(async () => ((await current(page)) ?? "").startsWith(`Turn ${before}:`), "one has gone back");
+    await waitUntil(async () => (await number()) === before, "the keyboard is where it was");
     await page.keyboard.press("ArrowLeft");
-    await until(async () => (await number()) === before - 1, "and goes on from there");
+    await waitUntil(async () => (await number()) === before - 1, "and goes on from there");
     await page.locator(".scroller").evaluate((box) => (box.scrollTop = 0));
-    await until(
+    await waitUntil(
       () => page.locator(".scroller").evaluate((box) => box.scrollHeight - box.scrollTop > 2 * box.clientHeight),
       "one reads further up",
     );
     await chips(page).nth(1).waitFor();
     const name = `Turn ${before - 2}: `;
     await page.keyboard.press("ArrowLeft");
-    await until(async () => (await at())?.startsWith(name), "two turns before");
+    await waitUntil(async () => (await at())?.startsWith(name), "two turns before");
     await page.keyboard.press("Enter");
-    await until(async () => ((await current(page)) ?? "").startsWith(name), "one has gone back once more");
-    await until(async () => (await texts(page)).at(-1) === `Line ${2 * (before - 2) - 1}.`, "to the end of that turn");
-    await until(
-      () => last(page).evaluate((message) => message.getBoundingClientRect().top < innerHeight),
+    await waitUntil(async () => ((await current(page)) ?? "").startsWith(name), "one has gone back once more");
+    await waitUntil(
+      async () => (await messageTexts(page)).at(-1) === `Line ${2 * (before - 2) - 1}.`,
+      "to the end of that turn",
+    );
+    await waitUntil(
+      () => lastMessage(page).evaluate((message) => message.getBoundingClientRect().top < innerHeight),
       "which is in view",
     );
     await close();
@@ -176,7 +185,7 @@ describe("the way", () => {
 
   test("S0-43: of a long line only the chips that can be seen are in the page", async () => {
     const path = await long();
-    const { page, close } = await open(path);
+    const { page, close } = await openSession(path);
     await chips(page).first().waitFor();
     const inSight = (name) =>
       way(page)
@@ -188,15 +197,15 @@ describe("the way", () => {
           return left >= row.left - 1 && right <= row.right + 1;
         });
     const now = "Turn 80: Line 158.";
-    await until(() => inSight(now), "one sees where one stands");
+    await waitUntil(() => inSight(now), "one sees where one stands");
     await page.setViewportSize({ width: 420, height: 700 });
-    await until(() => inSight(now), "also when the window has become narrow");
+    await waitUntil(() => inSight(now), "also when the window has become narrow");
     await page.setViewportSize({ width: 1280, height: 720 });
     const firstOf = async () => Number(/\d+/.exec((await chips(page).first().getAttribute("aria-label")) ?? "")?.[0]);
     const before = await firstOf();
     await way(page).getByRole("button", { name: "Earlier…" }).click();
-    await until(async () => (await firstOf()) < before - 20, "who asks for earlier turns is shown them");
-    await until(async () => {
+    await waitUntil(async () => (await firstOf()) < before - 20, "who asks for earlier turns is shown them");
+    await waitUntil(async () => {
       // It may be gone, or wait for what is on its way.
       await way(page)
         .getByRole("button", { name: "Earlier…" })
@@ -207,7 +216,7 @@ describe("the way", () => {
     await way(page)
       .locator("div")
       .evaluate((box) => (box.scrollLeft = box.scrollWidth));
-    await until(async () => (await current(page)) === "Turn 80: Line 158.", "one stands where one stood");
+    await waitUntil(async () => (await current(page)) === "Turn 80: Line 158.", "one stands where one stood");
     await way(page)
       .locator("div")
       .evaluate((box) => (box.scrollLeft = 0));
@@ -227,14 +236,14 @@ describe("versions side by side", () => {
   ])) {
     test(`S0-45: four replies are four cards with a title, "option n" and three lines; a tap takes one, and it closes, on ${where}`, async () => {
       const { path, ids } = await fourVersions();
-      const { page, close } = await open(path, options);
-      const [masts, gulls] = (await line(path)).at(-1).siblings.ids;
+      const { page, close } = await openSession(path, options);
+      const [masts, gulls] = (await readBranch(path)).at(-1).siblings.ids;
       assert.equal(masts, ids[3]);
-      await last(page)
+      await lastMessage(page)
         .getByRole("button", { name: /show all swipes/ })
         .click();
       const cards = fan(page).getByRole("button", { name: /^Swipe \d/ });
-      await until(async () => (await cards.count()) === 4, "four cards");
+      await waitUntil(async () => (await cards.count()) === 4, "four cards");
       assert.equal(await fan(page).getByRole("heading").innerText(), "4 swipes of this message");
       await fan(page).getByText("Gulls.").waitFor();
       assert.deepEqual(await cards.locator("strong").allInnerTexts(), ["Swipe 1", "Swipe 2", "Swipe 3", "Swipe 4"]);
@@ -246,14 +255,14 @@ describe("versions side by side", () => {
           wide: /** @type {Element} */ (box.parentElement).clientWidth,
         }));
       assert.ok(Math.round(lines) === 3 && wide >= 196, `${lines} lines, ${wide} wide`);
-      await check(page, `versions on ${where}`);
+      await checkAccessibility(page, `versions on ${where}`);
       await cards.nth(1).click();
-      await until(async () => (await session(path)).activeLeafId === gulls, "HEAD is the second one");
-      await until(async () => (await texts(page)).at(-1) === "Gulls.", "and it is read");
+      await waitUntil(async () => (await readSession(path)).activeLeafId === gulls, "HEAD is the second one");
+      await waitUntil(async () => (await messageTexts(page)).at(-1) === "Gulls.", "and it is read");
       await fan(page).locator('[aria-current="true"]').getByText("Swipe 2").waitFor();
       await fan(page).getByRole("button", { name: "Close the swipes" }).click();
       await fan(page).waitFor({ state: "detached" });
-      assert.equal(await focused(page), gulls, "the keyboard is at the message");
+      assert.equal(await focusedMessageId(page), gulls, "the keyboard is at the message");
       await page.keyboard.press("v");
       await fan(page).waitFor();
       await page.keyboard.press("Escape");
@@ -265,46 +274,49 @@ describe("versions side by side", () => {
 
 describe("the parts of a chat", () => {
   test("S0-42: while a reply is written nothing offers another one, and then it is offered again", async () => {
-    const { page, close } = await openGrown();
-    await last(page).locator('[data-command="message.reroll"]').waitFor();
-    const held = model.hold(["Slowly. ", "Done."]);
-    await say(page, "Take your time.");
+    const { page, close } = await openSeededBranch();
+    await lastMessage(page).locator('[data-command="message.reroll"]').waitFor();
+    const held = model.queueHeldReply(["Slowly. ", "Done."]);
+    await sendMessage(page, "Take your time.");
     held.next();
-    await last(page).locator(".live", { hasText: "Slowly." }).waitFor();
+    await lastMessage(page).locator(".live", { hasText: "Slowly." }).waitFor();
     assert.equal(await page.locator('[data-command="message.reroll"]:not([aria-disabled="true"])').count(), 0);
     await page.locator(".message.assistant article").nth(1).focus();
     await page.keyboard.press("r");
     held.open();
-    await replyIsThere(page);
-    await last(page).locator('[data-command="message.reroll"]:not([aria-disabled])').waitFor();
+    await waitForReply(page);
+    await lastMessage(page).locator('[data-command="message.reroll"]:not([aria-disabled])').waitFor();
     assert.equal(model.requests.length, 1, "the key asked for nothing either");
     await close();
   });
 
   test("S0-23: messages, the way, versions, writing, the offer of another reply and a fault: each is on screen as the server has it", async () => {
-    const { path, ids, page, close } = await openGrown({ expected: REFUSED });
+    const { path, ids, page, close } = await openSeededBranch({ expected: LOAD_ERROR });
     assert.deepEqual(
-      await texts(page),
-      (await line(path)).filter(({ kind }) => kind !== "root").map(({ content }) => content),
+      await messageTexts(page),
+      (await readBranch(path)).filter(({ kind }) => kind !== "root").map(({ content }) => content),
     );
-    await until(async () => (await chips(page).count()) === 3, "the turns");
-    await last(page).locator('[data-command="message.reroll"]').waitFor();
-    await clotho.api("POST", `${chat(path)}/message`, { parentId: ids[2], role: "assistant", content: "Gulls." });
-    await last(page).getByText("2/2").waitFor();
-    await until(async () => (await texts(page)).at(-1) === "Gulls.", "the other reply");
-    const held = model.hold(["Snow again."]);
-    const { activeLeafId } = await session(path);
-    await clotho.api("POST", `${chat(path)}/message`, {
+    await waitUntil(async () => (await chips(page).count()) === 3, "the turns");
+    await lastMessage(page).locator('[data-command="message.reroll"]').waitFor();
+    await clotho.api("POST", `${chatPath(path)}/message`, { parentId: ids[2], role: "assistant", content: "Gulls." });
+    await lastMessage(page).getByText("2/2").waitFor();
+    await waitUntil(async () => (await messageTexts(page)).at(-1) === "Gulls.", "the other reply");
+    const held = model.queueHeldReply(["Snow again."]);
+    const { activeLeafId } = await readSession(path);
+    await clotho.api("POST", `${chatPath(path)}/message`, {
       parentId: activeLeafId,
       expectedLeafId: activeLeafId,
       content: "Back.",
       generate: true,
     });
     await page.getByRole("button", { name: "Stop generating" }).waitFor();
-    await until(async () => (await chips(page).count()) === 4, "a turn more");
-    assert.equal(await last(page).locator('[data-command="message.reroll"]:not([aria-disabled="true"])').count(), 0);
+    await waitUntil(async () => (await chips(page).count()) === 4, "a turn more");
+    assert.equal(
+      await lastMessage(page).locator('[data-command="message.reroll"]:not([aria-disabled="true"])').count(),
+      0,
+    );
     held.open();
-    await replyIsThere(page);
+    await waitForReply(page);
     await page.getByRole("button", { name: "Stop generating" }).waitFor({ state: "detached" });
     await page.route(
       /\/message$/,
@@ -323,27 +335,27 @@ describe("the parts of a chat", () => {
   });
 
   test("S0-48: of the last reply another one, an edit, and another way on: each makes the tree what it says", async () => {
-    const { path, ids, page, close } = await openGrown();
-    const versions = async () => (await line(path)).at(-1).siblings.ids;
-    model.say(["Gulls."]);
-    await use(last(page), "Regenerate");
-    await until(async () => (await texts(page)).at(-1) === "Gulls.", "another reply");
-    await replyIsThere(page);
+    const { path, ids, page, close } = await openSeededBranch();
+    const versions = async () => (await readBranch(path)).at(-1).siblings.ids;
+    model.queueReply(["Gulls."]);
+    await clickMessageButton(lastMessage(page), "Regenerate");
+    await waitUntil(async () => (await messageTexts(page)).at(-1) === "Gulls.", "another reply");
+    await waitForReply(page);
     assert.equal((await versions()).length, 2);
-    assert.equal((await clotho.api("GET", `${chat(path)}/node/${ids[3]}`)).content, "Masts in the dusk.");
-    await last(page).locator('[data-command="message.edit"]').waitFor();
-    await use(last(page), "Edit");
-    await last(page).getByRole("textbox").fill("Gulls and rain.");
-    await last(page).getByRole("button", { name: "Save as a new version" }).click();
-    await until(async () => (await versions()).length === 3, "an edit is a version of its own");
-    await until(async () => (await texts(page)).at(-1) === "Gulls and rain.", "and it is read");
-    await use(messageOf(page, ids[1]), "Rewind to here");
-    await until(async () => (await session(path)).activeLeafId === ids[1], "HEAD is there");
-    model.say(["Hills."]);
-    await say(page, "To the hills.");
-    await until(async () => (await texts(page)).at(-1) === "Hills.", "another way on");
-    await replyIsThere(page);
-    const { items: others } = await clotho.api("GET", `${chat(path)}/node/${ids[2]}/alternatives`);
+    assert.equal((await clotho.api("GET", `${chatPath(path)}/node/${ids[3]}`)).content, "Masts in the dusk.");
+    await lastMessage(page).locator('[data-command="message.edit"]').waitFor();
+    await clickMessageButton(lastMessage(page), "Edit");
+    await lastMessage(page).getByRole("textbox").fill("Gulls and rain.");
+    await lastMessage(page).getByRole("button", { name: "Save as a new version" }).click();
+    await waitUntil(async () => (await versions()).length === 3, "an edit is a version of its own");
+    await waitUntil(async () => (await messageTexts(page)).at(-1) === "Gulls and rain.", "and it is read");
+    await clickMessageButton(messageById(page, ids[1]), "Rewind to here");
+    await waitUntil(async () => (await readSession(path)).activeLeafId === ids[1], "HEAD is there");
+    model.queueReply(["Hills."]);
+    await sendMessage(page, "To the hills.");
+    await waitUntil(async () => (await messageTexts(page)).at(-1) === "Hills.", "another way on");
+    await waitForReply(page);
+    const { items: others } = await clotho.api("GET", `${chatPath(path)}/node/${ids[2]}/alternatives`);
     assert.deepEqual(
       others.map(({ content }) => content),
       ["To the harbour.", "To the hills."],

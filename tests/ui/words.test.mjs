@@ -1,33 +1,33 @@
 // The page against the real server: what readers typed is not lost unasked, and what the page says is said in their words.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
-import { reader, test, until } from "./support/browser.mjs";
+import { openPage, test, waitUntil } from "./support/browser.mjs";
 import {
-  REFUSED,
+  LOAD_ERROR,
   browser,
-  chat,
-  check,
-  choose,
-  chooseFromPage,
+  chatPath,
+  checkAccessibility,
+  chooseFromMessageMenu,
+  chooseFromPageMenu,
   clotho,
-  focused,
-  grown,
-  line,
-  messageOf,
-  open,
-  openGrown,
-  texts,
-  tool,
-} from "./support/stage.mjs";
+  focusedMessageId,
+  seedBranch,
+  readBranch,
+  messageById,
+  openSession,
+  openSeededBranch,
+  messageTexts,
+  messageButton,
+} from "./support/setup.mjs";
 
-const edit = (path, ...operations) => clotho.api("PUT", `${chat(path)}/tree/edit`, { operations });
+const edit = (path, ...operations) => clotho.api("PUT", `${chatPath(path)}/tree/edit`, { operations });
 const set = (path, id, value) =>
-  clotho.api("POST", `${chat(path)}/node/${id}/world`, { operations: [{ op: "set", path: "/rope", value }] });
+  clotho.api("POST", `${chatPath(path)}/node/${id}/world`, { operations: [{ op: "set", path: "/rope", value }] });
 const notice = (page, text) => page.locator(".notice").getByText(text);
 
 describe("an address", () => {
   test("UI: an address that leads nowhere shows the library and says so, and is gone from the address; a program hears a refusal", async () => {
-    const { page, close } = await reader(browser, { expected: REFUSED });
+    const { page, close } = await openPage(browser, { expected: LOAD_ERROR });
     const answer = await page.goto(`${clotho.base}/stories/of/old`);
     assert.equal(answer?.status(), 404);
     await page.getByText("There is nothing at this address.").waitFor();
@@ -45,13 +45,13 @@ describe("an address", () => {
 
 describe("what was typed in a dialog", () => {
   test("S4-17: a summary and a character that were begun are not lost by Escape or a click beside them without a question", async () => {
-    const { ids, page, close } = await openGrown();
-    await choose(page, messageOf(page, ids[1]), "Summarise up to here");
+    const { ids, page, close } = await openSeededBranch();
+    await chooseFromMessageMenu(page, messageById(page, ids[1]), "Summarise up to here");
     const text = page.getByRole("textbox", { name: "Summary" });
     await text.fill("They went north.");
     await page.keyboard.press("Escape");
     await page.getByText("Your text is not saved.").waitFor();
-    await check(page, "the question before it is lost");
+    await checkAccessibility(page, "the question before it is lost");
     await page.keyboard.press("Escape");
     assert.equal(await text.inputValue(), "They went north.", "a second Escape is no answer");
     await page.getByText("Your text is not saved.").waitFor({ state: "detached" });
@@ -80,12 +80,15 @@ describe("what was typed in a dialog", () => {
 
 describe("words for readers", () => {
   test("S4-06: a comparison says per line why a value is what it is, also where it was set by hand, and by how much they differ", async () => {
-    const { path, ids } = await grown();
+    const { path, ids } = await seedBranch();
     await set(path, ids[3], 12);
-    const { node } = await clotho.api("POST", `${chat(path)}/message`, { parentId: ids[1], content: "To the hills." });
+    const { node } = await clotho.api("POST", `${chatPath(path)}/message`, {
+      parentId: ids[1],
+      content: "To the hills.",
+    });
     await set(path, node.id, 33);
-    const { page, close } = await open(path);
-    await chooseFromPage(page, "Branches");
+    const { page, close } = await openSession(path);
+    await chooseFromPageMenu(page, "Branches");
     const dialog = page.getByRole("dialog");
     await dialog.getByRole("checkbox").nth(1).waitFor();
     for (const box of await dialog.getByRole("checkbox").all()) await box.check();
@@ -99,7 +102,7 @@ describe("words for readers", () => {
   });
 
   test("S4-28: a search for nothing but what is left out says what is missing, in both languages, and its field covers nothing", async () => {
-    const { page, close } = await reader(browser, { expected: REFUSED });
+    const { page, close } = await openPage(browser, { expected: LOAD_ERROR });
     await page.goto(clotho.base);
     await page.keyboard.press("Control+k");
     const field = page.getByRole("combobox");
@@ -110,7 +113,7 @@ describe("words for readers", () => {
     const [input, chip] = [await field.boundingBox(), await page.locator(".filters .chip").first().boundingBox()];
     assert.ok(input && chip && chip.y >= input.y + input.height + 5, "there is room for the ring around the field");
     await page.keyboard.press("Escape");
-    await chooseFromPage(page, "中文");
+    await chooseFromPageMenu(page, "中文");
     await page.keyboard.press("Control+k");
     await field.fill("-wolf");
     await page.getByText("请写一个要找的词").waitFor();
@@ -119,8 +122,8 @@ describe("words for readers", () => {
   });
 
   test("S4-19: a copy whose original is taken out elsewhere ends and says so; Escape closes a menu without ending it", async () => {
-    const { path, ids, page, close } = await openGrown({ expected: REFUSED });
-    await choose(page, messageOf(page, ids[2]), "Copy, with everything after it");
+    const { path, ids, page, close } = await openSeededBranch({ expected: LOAD_ERROR });
+    await chooseFromMessageMenu(page, messageById(page, ids[2]), "Copy, with everything after it");
     await page.getByRole("button", { name: "Cancel copy" }).waitFor();
     await page.getByRole("button", { name: "Menu", exact: true }).click();
     await page.locator(".menu:popover-open").waitFor();
@@ -138,10 +141,10 @@ describe("words for readers", () => {
   });
 
   test("S4-17: who takes back marks on several messages is told how many", async () => {
-    const { ids, page, close } = await openGrown();
-    await messageOf(page, ids[0]).locator("article").focus();
+    const { ids, page, close } = await openSeededBranch();
+    await messageById(page, ids[0]).locator("article").focus();
     await page.keyboard.press("s");
-    await messageOf(page, ids[3]).locator("article").focus();
+    await messageById(page, ids[3]).locator("article").focus();
     await page.keyboard.press("s");
     await page.getByRole("button", { name: "Select all in between" }).click();
     await page.getByRole("button", { name: "Exclude from prompt", exact: true }).last().click();
@@ -152,43 +155,43 @@ describe("words for readers", () => {
   });
 
   test("S4-23: who goes back into a run that a summary stands for can let the model read it again", async () => {
-    const { path, ids } = await grown();
+    const { path, ids } = await seedBranch();
     await edit(path, { op: "summarise", nodeIds: ids.slice(0, 2), content: "They went north." });
-    const { page, close } = await open(path);
+    const { page, close } = await openSession(path);
     await page.getByRole("button", { name: "2 messages, summarised" }).click();
-    await messageOf(page, ids[1]).locator("article").focus();
+    await messageById(page, ids[1]).locator("article").focus();
     await page.keyboard.press("b");
     await notice(page, "Neither is in the prompt now.").waitFor();
     await page.locator(".notice").getByRole("button", { name: "Include in prompt" }).click();
-    await until(
-      async () => (await line(path)).filter(({ isEnabled }) => isEnabled === false).length === 0,
+    await waitUntil(
+      async () => (await readBranch(path)).filter(({ isEnabled }) => isEnabled === false).length === 0,
       "the model reads them",
     );
     await close();
   });
 
   test("S4-50 S4-23: where one line is shown, too, what a summary stands for is folded", async () => {
-    const { path, ids } = await grown();
+    const { path, ids } = await seedBranch();
     await edit(path, { op: "summarise", nodeIds: ids.slice(0, 2), content: "They went north." });
     await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { mode: "linear" });
-    const { page, close } = await open(path);
+    const { page, close } = await openSession(path);
     await page.getByRole("button", { name: "2 messages, summarised" }).waitFor();
-    assert.equal(await messageOf(page, ids[0]).count(), 0);
+    assert.equal(await messageById(page, ids[0]).count(), 0);
     await close();
   });
 
   test("S4-17: the keyboard stays in the story when a message goes by a key from one of its buttons, and walks on from there", async () => {
-    const { ids, page, close } = await openGrown();
-    await messageOf(page, ids[3]).locator("article").focus();
-    await tool(messageOf(page, ids[3]), "Copy").focus();
+    const { ids, page, close } = await openSeededBranch();
+    await messageById(page, ids[3]).locator("article").focus();
+    await messageButton(messageById(page, ids[3]), "Copy").focus();
     await page.keyboard.press("ArrowUp");
-    assert.equal(await focused(page), ids[2], "up from a button");
-    await messageOf(page, ids[3]).locator("article").focus();
-    await tool(messageOf(page, ids[3]), "Copy").focus();
+    assert.equal(await focusedMessageId(page), ids[2], "up from a button");
+    await messageById(page, ids[3]).locator("article").focus();
+    await messageButton(messageById(page, ids[3]), "Copy").focus();
     await page.keyboard.press("Delete");
     await notice(page, "Moved to the stash").waitFor();
-    await until(async () => (await texts(page)).length === 4, "it is gone");
-    await until(async () => (await focused(page)) === ids[2], "the message above has the keyboard");
+    await waitUntil(async () => (await messageTexts(page)).length === 4, "it is gone");
+    await waitUntil(async () => (await focusedMessageId(page)) === ids[2], "the message above has the keyboard");
     await close();
   });
 });

@@ -3,23 +3,33 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe } from "node:test";
-import { reader, test, until } from "./support/browser.mjs";
-import { codeIn } from "./support/code.mjs";
-import { purseStory } from "./support/purse.mjs";
-import { REFUSED, browser, check, chooseFromPage, clotho, model, newStory, open, own } from "./support/stage.mjs";
+import { openPage, test, waitUntil } from "./support/browser.mjs";
+import { codeEditorIn } from "./support/code-editor.mjs";
+import { createPurseSession } from "./support/purse-plugin.mjs";
+import {
+  LOAD_ERROR,
+  browser,
+  checkAccessibility,
+  chooseFromPageMenu,
+  clotho,
+  model,
+  createSession,
+  openSession,
+  extraServers,
+} from "./support/setup.mjs";
 
-/** A reader in the workshop of a story that counts gold. @param {Parameters<typeof reader>[1]} [options] @param {Parameters<typeof purseStory>[1]} [how] */
+/** A reader in the workshop of a story that counts gold. @param {Parameters<typeof openPage>[1]} [options] @param {Parameters<typeof createPurseSession>[1]} [how] */
 async function inWorkshop(options, how) {
-  const story = await purseStory(model, how);
-  own.push(story.server);
-  const opened = await reader(browser, options);
+  const story = await createPurseSession(model, how);
+  extraServers.push(story.server);
+  const opened = await openPage(browser, options);
   const { page } = opened;
   await page.goto(story.server.base + story.path);
   await page.locator(".message.last.complete").waitFor();
   await page.locator(".topbar .round").last().click();
   await page.locator('.menu:popover-open [data-command="page.workshop"]').click();
   const dialog = page.getByRole("dialog");
-  const text = codeIn(dialog);
+  const text = codeEditorIn(dialog);
   await text.waitFor();
   return { ...story, ...opened, dialog, text };
 }
@@ -36,16 +46,16 @@ describe("the workshop", () => {
       "Gold at the start (a whole number; 0 – 1000; default 10)",
     ])
       await about.getByText(words).waitFor();
-    await check(page, "the workshop");
+    await checkAccessibility(page, "the workshop");
     const source = await text.inputValue();
     await text.fill(source.replace("parse_int", "parse_nt"));
     const fault = dialog.getByRole("list", { name: "Problems" }).getByRole("listitem");
     await fault.getByText('There is no function "parse_nt" (did you mean "parse_int"?)').waitFor();
     await fault.getByRole("button", { name: "main.rhai:9:25" }).click();
-    await until(async () => (await text.selected()) === "parse_nt", "the word is selected");
+    await waitUntil(async () => (await text.selected()) === "parse_nt", "the word is selected");
     assert.ok(await text.isFocused(), "the keyboard is in the text");
     await dialog.locator(".cm-lint-marker").waitFor();
-    await check(page, "a fault");
+    await checkAccessibility(page, "a fault");
     // A fault of another file leads into that one.
     await dialog.getByRole("combobox", { name: "File" }).selectOption("plugin.toml");
     await text.fill(`${await text.inputValue()}\n[[rule]]\nname = "rich"\nwhen = "gold >= 100"\nnote = "Rich!"\n`);
@@ -60,7 +70,7 @@ describe("the workshop", () => {
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
     await page.reload();
-    await chooseFromPage(page, "Plugin editor");
+    await chooseFromPageMenu(page, "Plugin editor");
     assert.match(await text.inputValue(), /parse_nt/);
     assert.ok((await dialog.getByRole("combobox", { name: "File" }).innerText()).includes("main.rhai (not saved)"));
     await dialog.getByRole("button", { name: "Revert to saved" }).click();
@@ -81,7 +91,7 @@ describe("the workshop", () => {
     await tried.getByText("add /purse/gold 10").waitFor();
     await tried.getByText("10 → 20").waitFor();
     await tried.getByText(/^\d+ µs, \d+ steps, \d+ KiB\.$/).waitFor();
-    await check(page, "a trial");
+    await checkAccessibility(page, "a trial");
     await dialog.getByText("Use another text").click();
     await dialog.getByRole("textbox", { name: "Text Leave it empty" }).fill("He finds 100 gold.");
     await dialog.getByRole("button", { name: "Run", exact: true }).click();
@@ -95,7 +105,7 @@ describe("the workshop", () => {
     await tried.getByText('State has no "glod" (did you mean "gold"?)').waitFor();
     await tried.getByText("One earlier proposal was discarded.").waitFor();
     await tried.getByRole("button", { name: /^main\.rhai:11:/ }).click();
-    await until(() => text.isFocused(), "the keyboard is in the text");
+    await waitUntil(() => text.isFocused(), "the keyboard is in the text");
     await text.fill(doubled);
     await dialog.getByRole("tab", { name: "Replay" }).click();
     await dialog.getByRole("button", { name: "Run replay" }).click();
@@ -107,7 +117,7 @@ describe("the workshop", () => {
       assert.ok(words[1]?.includes(part), `${part} in ${words[1]}`);
     assert.match(words[2] ?? "", /same/);
     assert.match(words[3] ?? "", /22 → 34/);
-    await check(page, "a replay");
+    await checkAccessibility(page, "a replay");
     const { world } = await server.api("GET", `/api/chat/${sid}/node/${ids[2]}/world`);
     assert.equal(world.vars.purse.gold, 22, "the story is as it was");
     await rows.nth(1).getByRole("button").click();
@@ -127,7 +137,7 @@ describe("the workshop", () => {
     await dialog.getByRole("button", { name: "Run replay" }).click();
     await dialog.getByRole("button", { name: "Apply to the story" }).click();
     await dialog.getByText("Applied to the story.").waitFor();
-    await check(page, "an accepted replay");
+    await checkAccessibility(page, "an accepted replay");
     assert.equal(await gold(), 34);
     await server.api("POST", `/api/chat/${sid}/undo`, {});
     assert.equal(await gold(), 22);
@@ -135,25 +145,25 @@ describe("the workshop", () => {
   });
 
   test("rank 8: a replay that cannot hold is refused with the reason, and the story stays as it is", async () => {
-    const { page, close, dialog, text, ids, server, sid } = await inWorkshop({ expected: REFUSED });
+    const { page, close, dialog, text, ids, server, sid } = await inWorkshop({ expected: LOAD_ERROR });
     const gold = async () => (await server.api("GET", `/api/chat/${sid}/node/${ids[2]}/world`)).world.vars.purse.gold;
     await text.fill((await text.inputValue()).replace("parse_int(found.n)", "2 * parse_int(found.n)"));
     await dialog.getByRole("button", { name: "Save file" }).click();
     await dialog.getByText("Not saved.").waitFor({ state: "detached" });
     // One message is played without the rules.
     await server.api("PUT", `/api/sessions/${sid}/plugins`, []);
-    model.say(["He finds 9 gold."]);
+    model.queueReply(["He finds 9 gold."]);
     const { generations } = await server.api("POST", `/api/chat/${sid}/message`, {
       parentId: ids[2],
       content: "Look again.",
       generate: true,
     });
-    await until(
+    await waitUntil(
       async () => (await server.api("GET", `/api/chat/${sid}/node/${generations[0].id}`)).status === "complete",
       "the reply",
     );
     await server.api("PUT", `/api/sessions/${sid}/plugins`, [{ id: "purse" }]);
-    await until(
+    await waitUntil(
       async () => (await page.locator(".message.last.complete .prose").innerText()) === "He finds 9 gold.",
       "the page has it",
     );
@@ -161,7 +171,7 @@ describe("the workshop", () => {
     await dialog.getByRole("button", { name: "Run replay" }).click();
     await dialog.getByRole("button", { name: "Apply to the story" }).click();
     await dialog.getByRole("alert").getByText("was played without this plugin").waitFor();
-    await check(page, "a replay that was refused");
+    await checkAccessibility(page, "a replay that was refused");
     assert.equal(await dialog.getByText("Applied to the story.").count(), 0);
     assert.equal(await gold(), 22);
     await close();
@@ -194,7 +204,7 @@ describe("the workshop", () => {
     await tried.getByText("paid").first().waitFor();
     await tried.locator("pre").getByText('"left": 7').waitFor();
     assert.equal(await dialog.getByText("This is not a JSON object.").count(), 0);
-    await check(page, "a tool that was tried");
+    await checkAccessibility(page, "a tool that was tried");
     await given.fill('{"n": "three pieces"}');
     await tryIt();
     await tried.locator("pre").getByText("refused").waitFor();
@@ -243,12 +253,12 @@ describe("the workshop", () => {
     await dialog.getByText("3 条消息中有 3 条结果不同。").waitFor();
     const wide = await dialog.locator(".sheet").evaluate((box) => box.scrollWidth - box.clientWidth);
     assert.equal(wide, 0, "nothing stands over the edge");
-    await check(page, "the workshop on a narrow screen");
+    await checkAccessibility(page, "the workshop on a narrow screen");
     await close();
   });
 
   test("with keys alone a rule is completed, its fault shown, its test run, seen failing, mended and saved", async () => {
-    const { page, close, dialog, text, disk } = await inWorkshop({ colorScheme: "dark", expected: REFUSED });
+    const { page, close, dialog, text, disk } = await inWorkshop({ colorScheme: "dark", expected: LOAD_ERROR });
     await text.waitFor();
     const source = await text.inputValue();
     await text.box.focus();
@@ -258,8 +268,8 @@ describe("the workshop", () => {
     await offered.getByRole("option", { name: /^note/ }).waitFor();
     await offered.locator("[aria-selected]").filter({ hasText: /^note/ }).waitFor();
     await dialog.locator(".cm-completionInfo").waitFor();
-    await check(page, "a completion");
-    await until(
+    await checkAccessibility(page, "a completion");
+    await waitUntil(
       async () => (await text.press("Enter"), (await text.inputValue()).includes("ctx.note(")),
       "it is written",
     );
@@ -275,7 +285,7 @@ describe("the workshop", () => {
     assert.equal(await page.getByRole("dialog").count(), 1, "the workshop is still there");
     await text.box.focus();
     await text.press("Control+s");
-    await until(async () => (await disk("main.rhai")).includes("fn on_edit(ctx)"), "it is saved");
+    await waitUntil(async () => (await disk("main.rhai")).includes("fn on_edit(ctx)"), "it is saved");
     // A case, with a slip in what it expects.
     await dialog.getByRole("button", { name: "New file" }).focus();
     await page.keyboard.press("Enter");
@@ -291,9 +301,9 @@ describe("the workshop", () => {
     const panel = dialog.getByRole("tabpanel");
     for (const words of ["state gold", "Expected", "16", "Actual", "15"])
       await panel.getByText(words, { exact: true }).waitFor();
-    await check(page, "a test that failed");
+    await checkAccessibility(page, "a test that failed");
     await panel.getByRole("button", { name: "tests/first.toml:5" }).click();
-    await until(async () => (await text.selected()) === "state.gold = 16", "its line is selected");
+    await waitUntil(async () => (await text.selected()) === "state.gold = 16", "its line is selected");
     await text.type("state.gold = 15");
     await run.click();
     await dialog.getByText("The one case passed.").waitFor();
@@ -301,34 +311,34 @@ describe("the workshop", () => {
     await dialog.getByRole("combobox", { name: "File" }).selectOption("main.rhai");
     await dialog.getByRole("textbox", { name: "Text of main.rhai" }).waitFor();
     await text.box.focus();
-    await until(
+    await waitUntil(
       async () => (await text.press("Control+z"), (await text.inputValue()) === source),
       "all of it is taken back",
     );
     await text.press("Control+f");
     await dialog.getByRole("textbox", { name: "Find" }).waitFor();
-    await check(page, "the search");
+    await checkAccessibility(page, "the search");
     await close();
   });
 
   test("a plugin inside the program is read and tried with other words, and not saved", async () => {
-    const path = await newStory({ plugins: [{ id: "combat" }] });
-    const { page, close } = await open(path);
-    await chooseFromPage(page, "Plugin editor");
+    const path = await createSession({ plugins: [{ id: "combat" }] });
+    const { page, close } = await openSession(path);
+    await chooseFromPageMenu(page, "Plugin editor");
     const dialog = page.getByRole("dialog");
     await dialog.getByRole("combobox", { name: "Plugin" }).selectOption("combat");
     await dialog.getByText("This plugin is built in.").waitFor();
     await dialog.getByText("/roll 2d6+3").waitFor();
-    const field = codeIn(dialog);
+    const field = codeEditorIn(dialog);
     await dialog.getByRole("textbox", { name: "Text of main.rhai" }).waitFor();
-    await until(async () => (await field.inputValue()).includes("fn on_reply(ctx)"), "its text is there");
+    await waitUntil(async () => (await field.inputValue()).includes("fn on_reply(ctx)"), "its text is there");
     await field.fill("fn on_replay(ctx) { }");
     await dialog.getByRole("list", { name: "Problems" }).getByRole("listitem").first().waitFor();
     assert.equal(await dialog.getByRole("button", { name: "Save file" }).count(), 0);
     await dialog.getByRole("button", { name: "Revert to saved" }).click();
-    await until(async () => (await field.inputValue()).includes("fn on_reply(ctx) {"), "its own text again");
+    await waitUntil(async () => (await field.inputValue()).includes("fn on_reply(ctx) {"), "its own text again");
     assert.ok((await clotho.api("GET", "/api/plugins/combat/files/main.rhai")).content.length > 1000);
-    await check(page, "a plugin inside the program");
+    await checkAccessibility(page, "a plugin inside the program");
     await close();
   });
 });

@@ -2,10 +2,19 @@
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { SEARCH_FROM, findRows, valuesIn, queryWords } from "../../static/src/lib/find-rows.ts";
-import { reader, test } from "./support/browser.mjs";
-import { codeIn } from "./support/code.mjs";
-import { purseStory } from "./support/purse.mjs";
-import { REFUSED, browser, check, chooseFromPage, last, model, own, use } from "./support/stage.mjs";
+import { openPage, test } from "./support/browser.mjs";
+import { codeEditorIn } from "./support/code-editor.mjs";
+import { createPurseSession } from "./support/purse-plugin.mjs";
+import {
+  LOAD_ERROR,
+  browser,
+  checkAccessibility,
+  chooseFromPageMenu,
+  lastMessage,
+  model,
+  extraServers,
+  clickMessageButton,
+} from "./support/setup.mjs";
 
 const MANIFEST =
   'id = "town"\ntitle = { en = "Town", zh = "小镇" }\nversion = "1.0.0"\napi = "1"\n[state]\nschema = "state.schema.json"\n';
@@ -46,11 +55,11 @@ const PEOPLE = {
   }),
 };
 
-/** A reader of a story that such a plugin plays in. @param {Record<string, string>} files @param {Parameters<typeof reader>[1]} [options] @param {string[]} [replies] @param {string} [keeper] the model that keeps the values */
+/** A reader of a story that such a plugin plays in. @param {Record<string, string>} files @param {Parameters<typeof openPage>[1]} [options] @param {string[]} [replies] @param {string} [keeper] the model that keeps the values */
 async function inTown(files, options, replies = [], keeper = "") {
-  const story = await purseStory(model, { replies, plugins: [{ id: "town" }], files, id: "town", keeper });
-  own.push(story.server);
-  const opened = await reader(browser, options);
+  const story = await createPurseSession(model, { replies, plugins: [{ id: "town" }], files, id: "town", keeper });
+  extraServers.push(story.server);
+  const opened = await openPage(browser, options);
   await opened.page.goto(story.server.base + story.path);
   await opened.page.locator(".message.last").waitFor();
   return { ...story, ...opened };
@@ -71,7 +80,7 @@ describe("a world of many values", () => {
     await page.keyboard.type("ANGRY");
     await page.locator(".world").getByText("1 of 16 variables").waitFor();
     assert.deepEqual(await places(page), ["/town/people", "/town/people/jory", "/town/people/jory/mood"]);
-    await check(page, "the world, searched");
+    await checkAccessibility(page, "the world, searched");
     await field.fill("tamsin rope");
     assert.deepEqual(await places(page), ["/town/people", "/town/people/tamsin", "/town/people/tamsin/pack"]);
     await field.fill("the sky");
@@ -132,8 +141,8 @@ fn on_reply(ctx) { ctx.add("白霜/好感度/0", 2, "kind words"); }
 describe("the values of a card, which no schema tells of", () => {
   test("are rows of their own, described by the card, each changed at its own place, on a narrow screen too", async () => {
     const { page, close, server, sid } = await inTown(CARD, { locale: "zh-CN" }, ["She nods."]);
-    await last(page).locator(".changes", { hasText: "白霜 · 好感度" }).waitFor();
-    assert.match(await last(page).locator(".changes").innerText(), /^白霜 · 好感度\s*\+2/);
+    await lastMessage(page).locator(".changes", { hasText: "白霜 · 好感度" }).waitFor();
+    assert.match(await lastMessage(page).locator(".changes").innerText(), /^白霜 · 好感度\s*\+2/);
     await page.locator('[data-path="/stat_data/白霜/好感度"]').waitFor();
     assert.deepEqual(
       await places(page),
@@ -156,7 +165,7 @@ describe("the values of a card, which no schema tells of", () => {
     assert.match(await love.innerText(), /好感度\s*\+2\s*14/);
     assert.equal(await love.locator(".label").getAttribute("title"), "0-100");
     await world.getByText("她现在的心情").waitFor();
-    await check(page, "the values of a card");
+    await checkAccessibility(page, "the values of a card");
     await love.getByRole("button", { name: "编辑好感度" }).click();
     await love.getByRole("button", { name: "增加好感度" }).click();
     await love.getByRole("button", { name: "减少好感度" }).click();
@@ -237,11 +246,11 @@ fn on_reply(ctx) {
 /** What tells a hidden value, wherever it is written. */
 const TOLD = /debt|owes for the map|pays|she was seen|errand|spies|burns the ledger/i;
 
-/** A reader of a story in which hidden values changed. @param {Parameters<typeof reader>[1]} [options] */
+/** A reader of a story in which hidden values changed. @param {Parameters<typeof openPage>[1]} [options] */
 async function withSecrets(options) {
   const opened = await inTown(SECRETS, options);
-  model.say([{ call: { name: "look", arguments: {} } }]);
-  model.say(["A smile."]);
+  model.queueReply([{ call: { name: "look", arguments: {} } }]);
+  model.queueReply(["A smile."]);
   const { page } = opened;
   await page.locator("main textarea").first().fill("Hello.");
   await page.keyboard.press("Enter");
@@ -265,12 +274,12 @@ describe("what a world hides", () => {
     await page.locator('.world [data-path="/town/rin"]').getByText("angry").waitFor();
     await seesNone(page.locator(".world"), "the world");
     await seesNone(page.locator(".message.last"), "the message");
-    await use(last(page), "Prompt inspector");
+    await clickMessageButton(lastMessage(page), "Prompt inspector");
     await dialog.getByText("kind words").first().waitFor();
     await dialog.getByText("the model called its tool “look”").waitFor();
     await seesNone(dialog, "Prompt inspector");
     await dialog.getByText("Some values are hidden here.").first().waitFor();
-    await check(page, "why, for players");
+    await checkAccessibility(page, "why, for players");
     await page.keyboard.press("Escape");
     await page.locator('[data-path="/town/rin"] .now').click();
     await dialog.locator(".events li").first().waitFor();
@@ -287,14 +296,14 @@ describe("what a world hides", () => {
     });
     await page.locator('.world [data-path="/town/trust"]').getByText("8").waitFor();
     await seesNone(page.locator(".message.last"), "what was changed by hand");
-    await chooseFromPage(page, "Plugin editor");
+    await chooseFromPageMenu(page, "Plugin editor");
     await dialog.getByRole("tab", { name: "Try" }).click();
     await dialog.getByRole("button", { name: "Run", exact: true }).click();
     const came = dialog.locator(".tried");
     await came.waitFor();
     await came.getByText("kind words").waitFor();
     await seesNone(came, "a try");
-    const code = codeIn(dialog);
+    const code = codeEditorIn(dialog);
     await code.waitFor();
     await code.fill(
       (await code.inputValue()).replace('"trust", 1,', '"trust", 2,').replace('"debt", 20,', '"debt", 30,'),
@@ -308,7 +317,7 @@ describe("what a world hides", () => {
     await dialog.waitFor({ state: "detached" });
     const { items } = await server.api("GET", `/api/chat/${sid}/projection`);
     await server.api("POST", `/api/chat/${sid}/message`, { parentId: items[0].id, content: "The other way." });
-    await chooseFromPage(page, "Branches");
+    await chooseFromPageMenu(page, "Branches");
     await dialog.getByRole("checkbox", { name: "Compare “The other way.”" }).check();
     await dialog.getByRole("checkbox", { name: "Compare “A smile.”" }).check();
     await dialog.getByRole("button", { name: "Compare", exact: true }).click();
@@ -322,28 +331,28 @@ describe("what a world hides", () => {
     const { page, close } = await withSecrets();
     const dialog = page.getByRole("dialog");
     assert.deepEqual(await places(page), ["/town/trust", "/town/rin"]);
-    await chooseFromPage(page, "Show hidden state");
+    await chooseFromPageMenu(page, "Show hidden state");
     const debt = page.locator('.world [data-path="/town/debt"]');
     await debt.getByText("Hidden from players").waitFor({ state: "attached" });
     await page.locator('.world [data-path="/town/rin"]').getByText("burns the ledger").waitFor();
     await page.locator(".message.last .changes").getByText("Debt").waitFor();
-    await check(page, "what a world hides");
+    await checkAccessibility(page, "what a world hides");
     await page.reload();
     await debt.waitFor();
-    await use(last(page), "Prompt inspector");
+    await clickMessageButton(lastMessage(page), "Prompt inspector");
     for (const words of ["owes for the map", "add /town/debt", "burns the ledger"])
       await dialog.getByText(words).first().waitFor();
     await dialog.locator("code").filter({ hasText: "spies for the harbour" }).first().waitFor();
     assert.equal(await dialog.getByText("Some values are hidden here.").count(), 0);
     await dialog.locator(".secret").first().waitFor({ state: "attached" });
-    await check(page, "why, for who makes worlds");
+    await checkAccessibility(page, "why, for who makes worlds");
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
     await debt.locator(".now").click();
     await dialog.getByText("owes for the map").waitFor();
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
-    await chooseFromPage(page, "Show hidden state");
+    await chooseFromPageMenu(page, "Show hidden state");
     await debt.waitFor({ state: "detached" });
     await close();
   });
@@ -352,7 +361,7 @@ describe("what a world hides", () => {
 describe("what a world hides, on several timelines", () => {
   /** Two timelines that did something to the same two places, one of them hidden; who reads is on the second. */
   async function partedInTown() {
-    const opened = await inTown(SECRETS, { expected: REFUSED });
+    const opened = await inTown(SECRETS, { expected: LOAD_ERROR });
     const { server, sid } = opened;
     const { items } = await server.api("GET", `/api/chat/${sid}/projection`);
     const write = async (/** @type {string} */ content, /** @type {number} */ trust, /** @type {number} */ debt) => {
@@ -390,10 +399,10 @@ describe("what a world hides, on several timelines", () => {
     await hidden.waitFor();
     assert.doesNotMatch(await wordsOfBox(dialog), TOLD);
     assert.doesNotMatch(await wordsOfBox(dialog), /940|712/);
-    await check(page, "a merge, for players");
+    await checkAccessibility(page, "a merge, for players");
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
-    await chooseFromPage(page, "Show hidden state");
+    await chooseFromPageMenu(page, "Show hidden state");
     await ask();
     const debt = dialog.getByRole("group", { name: "Debt" });
     await debt.getByText("Other branch: 940").waitFor();
@@ -410,7 +419,7 @@ describe("what a world hides, on several timelines", () => {
   test("a chart shows the value chosen last, however late the one before comes", async () => {
     const { page, close } = await partedInTown();
     const dialog = page.getByRole("dialog", { name: "Variable chart" });
-    await chooseFromPage(page, "Show hidden state");
+    await chooseFromPageMenu(page, "Show hidden state");
     await page.locator('.world [data-path="/town/debt"]').waitFor();
     /** The first reading, held back until another one is here. @type {() => Promise<void>} */
     let release = async () => {};
@@ -443,12 +452,12 @@ describe("what a world hides, on several timelines", () => {
     assert.doesNotMatch(await wordsOfBox(dialog), TOLD);
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
-    await chooseFromPage(page, "Show hidden state");
+    await chooseFromPageMenu(page, "Show hidden state");
     await page.locator('.world [data-path="/town/debt"]').waitFor();
     await page.getByRole("complementary").getByRole("button", { name: "Variable chart" }).click();
     await dialog.getByRole("combobox", { name: "Variable" }).selectOption({ label: "Debt" });
     await dialog.getByRole("img", { name: /^Debt.*to 712.*to 940/ }).waitFor();
-    await check(page, "a hidden value along timelines");
+    await checkAccessibility(page, "a hidden value along timelines");
     await close();
   });
 });
@@ -460,11 +469,11 @@ const KEPT = {
   "main.rhai": `${/** @type {string} */ (SECRETS["main.rhai"].match(/^fn init[\s\S]*?^}\n/m)?.[0])}`,
 };
 
-/** A reader of a story whose values another model has kept. @param {string} kept what it said @param {Parameters<typeof reader>[1]} [options] */
+/** A reader of a story whose values another model has kept. @param {string} kept what it said @param {Parameters<typeof openPage>[1]} [options] */
 async function withKeeper(kept, options) {
   const opened = await inTown(KEPT, options, [], "mock/k");
-  model.say(["A smile."]);
-  model.say([kept]);
+  model.queueReply(["A smile."]);
+  model.queueReply([kept]);
   const { page } = opened;
   await page.locator("main textarea").first().fill("Hello.");
   await page.keyboard.press("Enter");
@@ -482,13 +491,13 @@ describe("values that another model keeps", () => {
   test("Why? names it, with its commands and what it was sent", async () => {
     const { page, close, dialog, section } = await withKeeper("_.add('town.trust', 2);//kind words");
     await page.locator('.world [data-path="/town/trust"]').getByText("7").waitFor();
-    await use(last(page), "Prompt inspector");
+    await clickMessageButton(lastMessage(page), "Prompt inspector");
     await section.getByText("mock/k").waitFor();
     await section.locator("pre").getByText("_.add('town.trust', 2);//kind words").waitFor();
     await dialog.getByRole("row", { name: /add \/town\/trust.*kind words/ }).waitFor();
     await section.getByText(/^The \d+ messages as sent$/).click();
     await section.locator("pre").filter({ hasText: "town/trust: 5" }).first().waitFor();
-    await check(page, "values that another model kept");
+    await checkAccessibility(page, "values that another model kept");
     await close();
   });
 
@@ -497,7 +506,7 @@ describe("values that another model keeps", () => {
       "She spies for the harbour.\n_.add('town.trust', 2);//kind words",
     );
     await page.locator('.world [data-path="/town/trust"]').getByText("7").waitFor();
-    await use(last(page), "Prompt inspector");
+    await clickMessageButton(lastMessage(page), "Prompt inspector");
     await section.getByText("Some values are hidden here.").first().waitFor();
     assert.doesNotMatch(await wordsOfBox(section), TOLD);
     await section.getByRole("button", { name: "Show hidden state" }).first().click();
@@ -507,10 +516,10 @@ describe("values that another model keeps", () => {
 
   test("where it keeps none the text stays, and the message and Why? say so, in the reader's language too", async () => {
     const { page, close, dialog } = await withKeeper("I cannot help with that.", { locale: "zh-CN" });
-    const told = last(page).locator(".problems.broken");
+    const told = lastMessage(page).locator(".problems.broken");
     await told.getByText("状态没有更新").waitFor();
-    await last(page).locator("article").focus();
-    await last(page).locator('[data-command="message.why"]').click();
+    await lastMessage(page).locator("article").focus();
+    await lastMessage(page).locator('[data-command="message.why"]').click();
     await dialog.getByRole("heading", { name: "由另一个模型更新状态" }).waitFor();
     await dialog.locator("section p.bad").waitFor();
     await close();
@@ -553,10 +562,10 @@ fn on_reply(ctx) {
 describe("what the world would not take", () => {
   test("S4-57: is said under the reply in the reader's language, every kind of it", async () => {
     const { page, close } = await inTown(STUBBORN, { locale: "zh-CN" }, ["Hm."]);
-    await last(page).getByText("hp：-20 低于下限，按 0 算。").waitFor();
-    await last(page).getByText("hp：2.5 不是整数，取整为").waitFor();
-    await last(page).getByText("高于上限，按 100 算。").waitFor();
-    const problems = last(page).locator(".problem-line");
+    await lastMessage(page).getByText("hp：-20 低于下限，按 0 算。").waitFor();
+    await lastMessage(page).getByText("hp：2.5 不是整数，取整为").waitFor();
+    await lastMessage(page).getByText("高于上限，按 100 算。").waitFor();
+    const problems = lastMessage(page).locator(".problem-line");
     const told = (await problems.evaluateAll((lines) => lines.map((line) => line.textContent ?? ""))).join("\n");
     for (const words of [
       'Mood："odd" 不在 "calm"、"angry" 之中。',

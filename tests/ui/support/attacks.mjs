@@ -72,7 +72,7 @@ export const ATTACKS = [
 ];
 
 /** Elements that a message may have, and their attributes. */
-export const MAY = {
+export const ALLOWED = {
   elements:
     "p br hr em strong b i u small del s sub sup q mark font center blockquote ul ol li h1 h2 h3 h4 h5 h6 code pre kbd div span details summary " +
     "table caption colgroup col thead tbody tfoot tr th td a ruby rt rp img",
@@ -87,14 +87,14 @@ export const MAY = {
  * What the sanitiser itself makes the browser report: it has to parse what it refuses, and empties a script
  * that was cut off before it takes it out. Nothing of it runs or is asked for.
  */
-export const PARSED =
+export const PARSER_REPORTS =
   /^(style-src-elem|style-src-attr|script-src-attr|base-uri) |^require-trusted-types-for sanitising HTMLScriptElement text\|/;
 
 /**
  * Looks at a whole page, in the page itself.
  * @param {{elements: string, attributes: string, looks: string}} may
  */
-export function unwanted(may) {
+export function findUnwanted(may) {
   const wrong = [];
   const say = (what, element) => wrong.push(`${what}: ${element.outerHTML.slice(0, 160)}`);
   const [elements, attributes] = [new Set(may.elements.split(" ")), new Set(may.attributes.split(" "))];

@@ -14,29 +14,29 @@ export const launch = () =>
     args: FLAGS.split(" "),
   });
 
-const ONE_TEST = 120_000;
-const WHOLE_RUN = 15 * 60_000;
+const TEST_LIMIT = 120_000;
+const RUN_LIMIT = 15 * 60_000;
 
 /** What is cut away while a page still reads what happened there is not found; the page goes on without a word of it. */
-const CUT_WHILE_READ = /status of 404 \(Not Found\) \S+\/(?:world|deltas\?\S+)$/;
+const PURGED_WHILE_READ = /status of 404 \(Not Found\) \S+\/(?:world|deltas\?\S+)$/;
 
 /** A test with a limit: one that hangs fails, and the others still run. @param {string} name @param {() => Promise<void>} body @param {number} [limit] milliseconds */
-export const test = (name, body, limit = ONE_TEST) => plainTest(name, { timeout: limit }, body);
+export const test = (name, body, limit = TEST_LIMIT) => plainTest(name, { timeout: limit }, body);
 
 /** The last resort: ends this process, and with it its servers and its browser, when the whole run hangs. */
 export function limitRun() {
   const end = () => {
-    console.error(`the run did not end within ${WHOLE_RUN / 60_000} minutes`);
+    console.error(`the run did not end within ${RUN_LIMIT / 60_000} minutes`);
     process.exit(1);
   };
-  setTimeout(end, WHOLE_RUN).unref();
+  setTimeout(end, RUN_LIMIT).unref();
 }
 
 /** Puts away what a test that failed half-way left open. @param {import("playwright-core").Browser} browser */
 export const closePages = (browser) => Promise.all(browser.contexts().map((context) => context.close()));
 
 /** What waits for a frame comes late, as on a slow machine; what is pressed does not. @param {number} ms */
-function lateFrames(ms) {
+function delayFrames(ms) {
   const wait = window.setTimeout.bind(window);
   window.requestAnimationFrame = (then) => wait(() => then(performance.now()), ms);
   window.cancelAnimationFrame = (id) => clearTimeout(id);
@@ -52,7 +52,7 @@ function lateFrames(ms) {
  * @param {import("playwright-core").Browser} browser
  * @param {import("playwright-core").BrowserContextOptions & {expected?: RegExp, late?: number}} [options] `expected`: errors that belong to the test; `late`: frames are, by so many milliseconds
  */
-export async function reader(browser, { expected, late = 0, ...options } = {}) {
+export async function openPage(browser, { expected, late = 0, ...options } = {}) {
   // What the browser keeps for when no server answers would answer in its place: only those tests have it that are about it.
   const context = await browser.newContext({
     locale: "en-GB",
@@ -61,7 +61,7 @@ export async function reader(browser, { expected, late = 0, ...options } = {}) {
     serviceWorkers: "block",
     ...options,
   });
-  if (late > 0) await context.addInitScript(lateFrames, late);
+  if (late > 0) await context.addInitScript(delayFrames, late);
   const page = await context.newPage();
   page.setDefaultTimeout(20_000);
   const wrong = [];
@@ -78,7 +78,7 @@ export async function reader(browser, { expected, late = 0, ...options } = {}) {
   const close = async () => {
     await context.close();
     assert.deepEqual(
-      wrong.filter((text) => !expected?.test(text) && !CUT_WHILE_READ.test(text)),
+      wrong.filter((text) => !expected?.test(text) && !PURGED_WHILE_READ.test(text)),
       [],
     );
   };
@@ -86,7 +86,7 @@ export async function reader(browser, { expected, late = 0, ...options } = {}) {
 }
 
 /** Waits until something is true; what it waited for is in the failure. @param {() => Promise<boolean>} is @param {string} what */
-export async function until(is, what, watchdog = 20_000) {
+export async function waitUntil(is, what, watchdog = 20_000) {
   const end = Date.now() + watchdog;
   while (!(await is())) {
     if (Date.now() > end) throw new Error(`waited in vain until ${what}`);

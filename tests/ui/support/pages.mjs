@@ -1,14 +1,14 @@
 // Each page of the product, furnished with something worth a look, in the four looks of docs/screenshots/.
 //
 // One more page: its address or its dialog, and the sign that it is there.
-import { PHONE, WIDE, chatOf, clotho, rollAgain, story } from "./studio.mjs";
+import { PHONE, WIDE, chatPath, clotho, addVersions, createAdventure } from "./screenshots.mjs";
 
 /** @import { BrowserContextOptions, Page } from "playwright-core" */
 /** @typedef {{story: string, book: string, word: string}} House `word`: what is searched for */
 /** @typedef {{path: (house: House) => string, sign: string, open?: (page: Page, house: House) => Promise<unknown>}} Scene */
 
 /** @type {Record<string, BrowserContextOptions & {language: "en" | "zh"}>} */
-export const LOOKS = {
+export const VARIANTS = {
   light: { ...WIDE, language: "en", colorScheme: "light" },
   dark: { ...WIDE, language: "en", colorScheme: "dark" },
   phone: { ...PHONE, language: "en" },
@@ -24,22 +24,22 @@ export const PAGES = {
   search: {
     path: () => "/",
     sign: ".session",
-    open: (page, { word }) => inDialog(page, { kind: "search", text: word, at: null }, "mark"),
+    open: (page, { word }) => openDialogOn(page, { kind: "search", text: word, at: null }, "mark"),
   },
   lore: {
     path: () => "/",
     sign: ".session",
-    open: (page, { book }) => inDialog(page, { kind: "lore", bookId: book, uid: null }, "li"),
+    open: (page, { book }) => openDialogOn(page, { kind: "lore", bookId: book, uid: null }, "li"),
   },
   workshop: {
     path: () => "/",
     sign: ".session",
-    open: (page) => inDialog(page, { kind: "workshop", pluginId: "combat" }, ".cm-content"),
+    open: (page) => openDialogOn(page, { kind: "workshop", pluginId: "combat" }, ".cm-content"),
   },
   settings: { path: () => "/settings", sign: "main h1" },
 };
 
-const WORDS = {
+const TEXTS = {
   en: {
     made: "You go on the third step, and the stones hold.",
     ways: [
@@ -98,12 +98,12 @@ const WORDS = {
 };
 
 /** A story with several lines, people to play with, and a lorebook. @param {"en" | "zh"} language @returns {Promise<House>} */
-export async function furnish(language) {
-  const words = WORDS[language];
-  await clear();
-  const path = await story(language);
-  await grow(path, words);
-  await rollAgain(path);
+export async function seedData(language) {
+  const words = TEXTS[language];
+  await deleteAll();
+  const path = await createAdventure(language);
+  await addBranches(path, words);
+  await addVersions(path);
   for (const [name, description] of words.people) {
     const { id } = await clotho.api("POST", "/api/characters", { name, description, firstMessage: description });
     await clotho.api("POST", "/api/sessions", { characterIds: [id] });
@@ -117,7 +117,7 @@ export async function furnish(language) {
 }
 
 /** Nothing of a picture before stands on the next one. */
-async function clear() {
+async function deleteAll() {
   for (const kind of ["sessions", "characters", "lorebooks"]) {
     const { items } = await clotho.api("GET", `/api/${kind}?limit=200`);
     for (const { id, metadata } of items)
@@ -125,9 +125,9 @@ async function clear() {
   }
 }
 
-/** Lets lines grow out of the end of a story, which stays where it was. @param {string} path @param {(typeof WORDS)["en"]} words */
-async function grow(path, { made, ways, name }) {
-  const chat = chatOf(path);
+/** Lets lines grow out of the end of a story, which stays where it was. @param {string} path @param {(typeof TEXTS)["en"]} words */
+async function addBranches(path, { made, ways, name }) {
+  const chat = chatPath(path);
   const { items, leafId } = await clotho.api("GET", `${chat}/projection`);
   await clotho.api("POST", `${chat}/message`, {
     parentId: items.at(-1).parentId,
@@ -166,7 +166,7 @@ const call = (page, path, name, given) =>
   );
 
 /** @param {Page} page @param {object} dialog @param {string} sign */
-async function inDialog(page, dialog, sign) {
+async function openDialogOn(page, dialog, sign) {
   await call(page, "model/page.js", "openDialog", dialog);
   await page.locator(`dialog[open] ${sign}`).first().waitFor();
 }

@@ -8,9 +8,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 const READY = /Clotho listens on (http:\/\/127\.0\.0\.1:\d+)/;
-const WATCHDOG = 60_000;
+const START_LIMIT = 60_000;
 /** A server that was asked to end and does not is ended for it. */
-const PATIENCE = 10_000;
+const STOP_LIMIT = 10_000;
 
 /**
  * @typedef {object} Clotho
@@ -54,9 +54,9 @@ export async function startClotho(config = "") {
     child = server;
     running.set(server, folder);
     server.once("exit", () => running.delete(server));
-    clotho.base = await ready(child);
+    clotho.base = await waitUntilReady(child);
     listen = new URL(clotho.base).host;
-    clotho.api = caller(clotho.base);
+    clotho.api = apiCaller(clotho.base);
   }
 
   /** @param {NodeJS.Signals} [signal] */
@@ -65,7 +65,7 @@ export async function startClotho(config = "") {
     if (server.exitCode !== null || server.signalCode !== null) return;
     const gone = new Promise((resolve) => server.once("exit", resolve));
     server.kill(signal);
-    const timer = setTimeout(() => server.kill("SIGKILL"), PATIENCE);
+    const timer = setTimeout(() => server.kill("SIGKILL"), STOP_LIMIT);
     await gone;
     clearTimeout(timer);
   }
@@ -87,10 +87,10 @@ export async function startClotho(config = "") {
 }
 
 /** Waits for the line that says where the server listens. @param {import("node:child_process").ChildProcess} child */
-function ready(child) {
+function waitUntilReady(child) {
   return new Promise((resolve, reject) => {
     let said = "";
-    const timer = setTimeout(() => reject(new Error(`the server did not say where it listens:\n${said}`)), WATCHDOG);
+    const timer = setTimeout(() => reject(new Error(`the server did not say where it listens:\n${said}`)), START_LIMIT);
     const hear = (data) => {
       said += data;
       const found = READY.exec(said);
@@ -105,7 +105,7 @@ function ready(child) {
 }
 
 /** @param {string} base @returns {Api} */
-function caller(base) {
+function apiCaller(base) {
   return async (method, path, body) => {
     const headers = { Origin: base, ...(body === undefined ? {} : { "Content-Type": "application/json" }) };
     const me = method === "GET" ? null : await (await fetch(`${base}/api/auth/me`)).json();
@@ -141,7 +141,7 @@ export async function startModel() {
         return response
           .writeHead(fault.status, { "Content-Type": "application/json" })
           .end(JSON.stringify({ error: { message: fault.message } }));
-      void answer(response, waiting.shift() ?? reply(["Yes."]).open());
+      void sendReply(response, waiting.shift() ?? queuedReply(["Yes."]).open());
     });
   });
   await new Promise((resolve) => server.listen(0, "127.0.0.1", () => resolve(undefined)));
@@ -150,15 +150,15 @@ export async function startModel() {
     url,
     requests,
     /** @param {(string | {reasoning: string})[]} pieces of the next reply, which is held until it is let go */
-    hold(pieces) {
-      const held = reply(pieces);
+    queueHeldReply(pieces) {
+      const held = queuedReply(pieces);
       waiting.push(held);
       all.push(held);
       return held;
     },
     /** @param {(string | {reasoning: string} | {call: {name: string, arguments: object}} | null)[]} pieces of the next reply, sent at once; null: the connection breaks */
-    say(pieces) {
-      waiting.push(reply(pieces).open());
+    queueReply(pieces) {
+      waiting.push(queuedReply(pieces).open());
     },
     /** Every request is refused until it recovers. @param {number} status @param {string} message */
     refuse(status, message) {
@@ -176,7 +176,7 @@ export async function startModel() {
 }
 
 /** @param {(string | {reasoning: string} | null)[]} pieces */
-function reply(pieces) {
+function queuedReply(pieces) {
   let allowed = 0;
   let wake = () => {};
   const held = {
@@ -192,12 +192,12 @@ function reply(pieces) {
 }
 
 /** @param {{name: string, arguments: object}} call of a tool @param {number} index */
-const calling = (call, index) => ({
+const toolCall = (call, index) => ({
   tool_calls: [{ index, id: `c${index}`, function: { name: call.name, arguments: JSON.stringify(call.arguments) } }],
 });
 
-/** @param {import("node:http").ServerResponse} response @param {ReturnType<typeof reply>} held */
-async function answer(response, held) {
+/** @param {import("node:http").ServerResponse} response @param {ReturnType<typeof queuedReply>} held */
+async function sendReply(response, held) {
   response.writeHead(200, { "Content-Type": "text/event-stream" });
   const send = (choice) =>
     response.write(`data: ${JSON.stringify({ model: "m", choices: [{ index: 0, ...choice }] })}\n\n`);
@@ -210,7 +210,7 @@ async function answer(response, held) {
         typeof piece === "string"
           ? { content: piece }
           : piece.call
-            ? calling(piece.call, index)
+            ? toolCall(piece.call, index)
             : { reasoning_content: piece.reasoning },
     });
   }

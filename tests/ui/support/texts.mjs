@@ -1,6 +1,6 @@
 // Texts that replies are made of: Markdown with everything in it, and what a hostile model may send.
 
-export const PROSE = `# The harbour\r\n\r\nShe says, "Wait for the **tide**," and waits.\r\nSo do you.
+export const MARKDOWN = `# The harbour\r\n\r\nShe says, "Wait for the **tide**," and waits.\r\nSo do you.
 
 * rope
 * oil, *three* measures

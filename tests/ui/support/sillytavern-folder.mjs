@@ -13,7 +13,7 @@ export const greeting = {
   mes: "Good evening.",
   extra: {},
 };
-export const said = (mes, minute) => ({
+export const userMessage = (mes, minute) => ({
   name: "Wren",
   is_user: true,
   is_system: false,
@@ -21,7 +21,7 @@ export const said = (mes, minute) => ({
   mes,
   extra: {},
 });
-export const reply = (swipes, minute) => ({
+export const replyMessage = (swipes, minute) => ({
   name: "Ivo",
   is_user: false,
   is_system: false,
@@ -33,11 +33,12 @@ export const reply = (swipes, minute) => ({
   swipe_info: swipes.map(() => ({ send_date: date(minute), extra: {} })),
 });
 /** Rows as the text of a chat; a text stands as it is. */
-export const lines = (...rows) => rows.map((row) => (typeof row === "string" ? row : JSON.stringify(row))).join("\n");
+export const jsonLines = (...rows) =>
+  rows.map((row) => (typeof row === "string" ? row : JSON.stringify(row))).join("\n");
 
 /** The files of a folder: a story with a branch, so many that share only the greeting, a line that is none, and what no story needs. @returns {Record<string, string>} */
-export function files(greeted = 30) {
-  const night = [greeting, said("Who keeps the lamp?", 1), reply(["I do.", "Nobody does."], 2)];
+export function sampleFiles(greeted = 30) {
+  const night = [greeting, userMessage("Who keeps the lamp?", 1), replyMessage(["I do.", "Nobody does."], 2)];
   return {
     "characters/Ivo.json": JSON.stringify({
       spec: "chara_card_v2",
@@ -49,13 +50,13 @@ export function files(greeted = 30) {
         extensions: { regex_scripts: [{ scriptName: "dim", findRegex: "a", replaceString: "b" }] },
       },
     }),
-    "chats/Ivo/Night.jsonl": lines(header(), ...night, said("Show me.", 3), reply(["Come up."], 4)),
-    "chats/Ivo/Night - Branch.jsonl": lines(header({ main_chat: "Night" }), ...night, said("Goodbye.", 3)),
-    "chats/Ivo/Torn.jsonl": lines(header(), greeting, "{ this is torn", said("Torn?", 1)),
+    "chats/Ivo/Night.jsonl": jsonLines(header(), ...night, userMessage("Show me.", 3), replyMessage(["Come up."], 4)),
+    "chats/Ivo/Night - Branch.jsonl": jsonLines(header({ main_chat: "Night" }), ...night, userMessage("Goodbye.", 3)),
+    "chats/Ivo/Torn.jsonl": jsonLines(header(), greeting, "{ this is torn", userMessage("Torn?", 1)),
     ...Object.fromEntries(
       Array.from({ length: greeted }, (_, n) => [
         `chats/Ivo/Evening ${n}.jsonl`,
-        lines(header(), greeting, said(`Evening ${n}.`, 1)),
+        jsonLines(header(), greeting, userMessage(`Evening ${n}.`, 1)),
       ]),
     ),
     "backgrounds/sea.jpg": "x".repeat(1000),
@@ -64,7 +65,7 @@ export function files(greeted = 30) {
 }
 
 /** Writes files into a new folder. @param {Record<string, string>} all @returns {Promise<string>} its path */
-export async function folderOf(all) {
+export async function writeFolder(all) {
   const top = join(await mkdtemp(join(tmpdir(), "clotho-root-")), "default-user");
   for (const [path, text] of Object.entries(all)) {
     await mkdir(dirname(join(top, path)), { recursive: true });

@@ -2,7 +2,7 @@
 // only 127.0.0.1 is the owner at the machine.
 import { connect, createServer } from "node:net";
 import { startClotho } from "./server.mjs";
-import { model, own } from "./stage.mjs";
+import { model, extraServers } from "./setup.mjs";
 
 const config = () => `[server]
 lan = true
@@ -15,7 +15,7 @@ models = ["m"]
 `;
 
 /** @returns {Promise<import("./server.mjs").Clotho & {elsewhere: string}>} `elsewhere`: its address for other machines */
-export async function startHouse() {
+export async function startLanServer() {
   const server = await startClotho(config());
   const pipe = createServer((outer) => {
     const inner = connect({ port: Number(new URL(server.base).port), host: "127.0.0.1", localAddress: "127.0.0.2" });
@@ -34,6 +34,6 @@ export async function startHouse() {
     pipe.close();
     await close();
   };
-  own.push(server);
+  extraServers.push(server);
   return Object.assign(server, { elsewhere: `http://127.0.0.1:${pipe.address().port}` });
 }

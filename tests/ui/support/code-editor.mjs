@@ -1,7 +1,7 @@
 // The editor of the workshop, used as somebody with a keyboard uses it.
 
 /** @param {import("playwright-core").Locator} dialog in which it stands */
-export function codeIn(dialog) {
+export function codeEditorIn(dialog) {
   const element = dialog.locator("code-editor");
   const box = element.locator(".cm-content");
   const press = (/** @type {string} */ keys) => box.page().keyboard.press(keys);

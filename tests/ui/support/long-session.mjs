@@ -1,6 +1,6 @@
 // Stories of ten thousand messages: a chat of another program comes in quicker than so many are sent one by one.
-import { greeting, header, lines, said } from "./root.mjs";
-import { until } from "./browser.mjs";
+import { greeting, header, jsonLines, userMessage } from "./sillytavern-folder.mjs";
+import { waitUntil } from "./browser.mjs";
 
 /** Every so-manieth reply has so many versions. */
 const VERSIONS = { every: 20, count: 5 };
@@ -10,10 +10,10 @@ const VERSIONS = { every: 20, count: 5 };
  * @param {import("./server.mjs").Clotho} clotho @param {number} size @param {(n: number) => string} [write] the text of each
  * @returns {Promise<string>} its address
  */
-export async function longStory(clotho, size, write = (n) => `Step ${n} of a long way.`) {
+export async function createLongSession(clotho, size, write = (n) => `Step ${n} of a long way.`) {
   const all = Array.from({ length: size }, (_, i) => {
     const isReply = i % 2 === 1;
-    const message = said(write(i), i, { is_user: !isReply, name: isReply ? "Ivo" : "You" });
+    const message = userMessage(write(i), i, { is_user: !isReply, name: isReply ? "Ivo" : "You" });
     if (!isReply || i % VERSIONS.every !== 1) return message;
     const swipes = Array.from({ length: VERSIONS.count }, (_, n) =>
       n === 0 ? write(i) : `Another step ${i}, the ${n}.`,
@@ -27,12 +27,12 @@ export async function longStory(clotho, size, write = (n) => `Step ${n} of a lon
   const answer = await fetch(`${clotho.base}/api/import?name=Long.jsonl`, {
     method: "POST",
     headers,
-    body: lines(header(), greeting, ...all),
+    body: jsonLines(header(), greeting, ...all),
   });
   if (!answer.ok) throw new Error(`it did not come in: ${answer.status} ${await answer.text()}`);
   const { jobId } = await answer.json();
   let job;
-  await until(
+  await waitUntil(
     async () => !["queued", "running"].includes((job = await clotho.api("GET", `/api/jobs/${jobId}`)).state),
     "the story has come in",
     300_000,

@@ -4,27 +4,27 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { launch, limitRun, until } from "./browser.mjs";
+import { launch, limitRun, waitUntil } from "./browser.mjs";
 import { startClotho } from "./server.mjs";
 import { pageOfModules } from "./typescript.mjs";
 
 /** @import { BrowserContextOptions, Page } from "playwright-core" */
 
 const FOLDER = join(fileURLToPath(import.meta.url), "../../../../docs/screenshots");
-const LARGEST = 250_000;
+const MAX_BYTES = 250_000;
 /** The edge of a curve is not drawn alike each time: a colour value differs by as much, or so few of them by more. */
-const SEEN = 24;
-const NOISE = 120;
+const VISIBLE_DIFFERENCE = 24;
+const MAX_DIFFERENT = 120;
 /** Nothing was fetched for so many milliseconds: everything is there. */
-const QUIET = 300;
+const QUIET_TIME = 300;
 /** The dice of the leap on every picture: it fails, and costs five hit points. */
-const DICE = "9 1,3";
+const WANTED_DICE = "9 1,3";
 
 export const WIDE = { viewport: { width: 1280, height: 900 } };
 export const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
 
 /** The pictures to take; none named: all. */
-const NAMED = process.argv.slice(2);
+const REQUESTED = process.argv.slice(2);
 
 limitRun();
 // What opens on a picture is called by the page's own modules, which the program has put together: they are served one by one.
@@ -37,12 +37,12 @@ await mkdir(FOLDER, { recursive: true });
 export const close = () => Promise.allSettled([browser.close(), clotho.close()]);
 
 /** @param {string} name */
-export function isWanted(name) {
-  return NAMED.length === 0 || NAMED.includes(name);
+export function isRequested(name) {
+  return REQUESTED.length === 0 || REQUESTED.includes(name);
 }
 
 /** A story whose first leap has the wanted outcome. @param {string} language @returns {Promise<string>} its address */
-export async function story(language) {
+export async function createAdventure(language) {
   const characters = (await clotho.api("GET", "/api/characters")).items;
   const keep = characters.find((one) =>
     one.metadata?.clotho?.plugins?.some((plugin) => plugin.config?.language === language),
@@ -57,9 +57,9 @@ export async function story(language) {
       generate: true,
     });
     const wanted = sent.generations[0].id;
-    await written(chat, wanted);
+    await waitUntilComplete(chat, wanted);
     const { rolls } = await clotho.api("GET", `${chat}/node/${wanted}/delta`);
-    if (rolls.map((roll) => roll.dice.join()).join(" ") !== DICE) {
+    if (rolls.map((roll) => roll.dice.join()).join(" ") !== WANTED_DICE) {
       await clotho.api("DELETE", `/api/sessions/${session.id}`);
       continue;
     }
@@ -69,24 +69,24 @@ export async function story(language) {
 }
 
 /** @param {string} path */
-export function chatOf(path) {
+export function chatPath(path) {
   return path.replace("/s/", "/api/chat/");
 }
 
 /** Gives the end of a story two other versions, which fall as they fall, and stays at the first. @param {string} path */
-export async function rollAgain(path) {
-  const chat = chatOf(path);
+export async function addVersions(path) {
+  const chat = chatPath(path);
   const { leafId } = await clotho.api("GET", `${chat}/projection`);
   for (let more = 0; more < 2; more += 1) {
     const other = await clotho.api("POST", `${chat}/node/${leafId}/reroll`, {});
-    await written(chat, other.generations[0].id);
+    await waitUntilComplete(chat, other.generations[0].id);
   }
   await clotho.api("PUT", `${chat}/active_leaf`, { nodeId: leafId, exact: true });
 }
 
 /** @param {string} chat @param {string} id */
-export async function written(chat, id) {
-  await until(
+export async function waitUntilComplete(chat, id) {
+  await waitUntil(
     async () => (await clotho.api("GET", `${chat}/node/${id}`)).status !== "generating",
     "the reply is written",
   );
@@ -98,8 +98,8 @@ export async function written(chat, id) {
  * @param {string} name @param {string} path @param {BrowserContextOptions} options @param {string} sign what is there when the page is
  * @param {(page: Page) => Promise<unknown>} [open] what is opened before it is taken
  */
-export async function picture(name, path, options, sign, open) {
-  if (!isWanted(name)) return;
+export async function takeScreenshot(name, path, options, sign, open) {
+  if (!isRequested(name)) return;
   const context = await browser.newContext({ locale: "en-GB", reducedMotion: "reduce", ...options });
   const page = await context.newPage();
   await page.addInitScript(() =>
@@ -109,7 +109,7 @@ export async function picture(name, path, options, sign, open) {
   await page.locator(sign).first().waitFor();
   await page.waitForLoadState("networkidle");
   await open?.(page);
-  await page.evaluate(allThere, QUIET);
+  await page.evaluate(waitUntilLoaded, QUIET_TIME);
   await page.evaluate(async () => {
     await document.fonts.ready;
     const isInStory = (/** @type {Element} */ time) => time.closest("dialog") === null;
@@ -121,24 +121,24 @@ export async function picture(name, path, options, sign, open) {
     await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
   });
   const png = await page.screenshot({ animations: "disabled" });
-  if (png.length > LARGEST) throw new Error(`${name}.png has ${png.length} bytes, more than ${LARGEST}`);
+  if (png.length > MAX_BYTES) throw new Error(`${name}.png has ${png.length} bytes, more than ${MAX_BYTES}`);
   const file = join(FOLDER, `${name}.png`);
   const old = await readFile(file).catch(() => null);
-  const isNew = old === null || (await different(context, old, png)) > NOISE;
+  const isNew = old === null || (await countDifferentPixels(context, old, png)) > MAX_DIFFERENT;
   if (isNew) await writeFile(file, png);
   console.log(`${name}.png: ${isNew ? `${png.length} bytes` : "as it was"}`);
   await context.close();
 }
 
 /** Menus, the world and icons come after what was asked for: waits until nothing more is fetched. @param {number} quiet milliseconds */
-async function allThere(quiet) {
+async function waitUntilLoaded(quiet) {
   const fetched = () => performance.getEntriesByType("resource").length;
   for (let before = -1; before !== fetched(); await new Promise((resolve) => setTimeout(resolve, quiet)))
     before = fetched();
 }
 
 /** How many pixels differ so that one can see it. @param {import("playwright-core").BrowserContext} context @param {Buffer[]} pngs */
-async function different(context, ...pngs) {
+async function countDifferentPixels(context, ...pngs) {
   const page = await context.newPage();
   return page.evaluate(
     async ([urls, seen]) => {
@@ -155,6 +155,6 @@ async function different(context, ...pngs) {
       if (one.width !== two.width || one.height !== two.height) return Infinity;
       return one.data.filter((value, i) => Math.abs(value - (two.data[i] ?? 0)) > seen).length;
     },
-    /** @type {const} */ ([pngs.map((png) => `data:image/png;base64,${png.toString("base64")}`), SEEN]),
+    /** @type {const} */ ([pngs.map((png) => `data:image/png;base64,${png.toString("base64")}`), VISIBLE_DIFFERENCE]),
   );
 }

@@ -2,7 +2,7 @@
 import { mkdir, mkdtemp, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { until } from "./browser.mjs";
+import { waitUntil } from "./browser.mjs";
 import { startClotho } from "./server.mjs";
 
 const FILES = {
@@ -65,10 +65,10 @@ export async function pluginFolder(files, id = "purse", top = "") {
 }
 
 /**
- * @param {{url: string, say: (pieces: string[]) => void}} model
+ * @param {{url: string, queueReply: (pieces: string[]) => void}} model
  * @param {{replies?: string[], plugins?: object[], files?: Record<string, string>, id?: string, keeper?: string}} [how] `keeper`: the model that keeps the values
  */
-export async function purseStory(
+export async function createPurseSession(
   model,
   {
     replies = ["She finds 5 gold.", "Nothing here.", "She finds 7 gold."],
@@ -99,14 +99,14 @@ models = ["m", "k"]
   /** @type {string[]} */
   const ids = [];
   for (const [n, text] of replies.entries()) {
-    model.say([text]);
+    model.queueReply([text]);
     const { generations } = await server.api("POST", `/api/chat/${sid}/message`, {
       parentId,
       content: `Look around, ${n + 1}.`,
       generate: true,
     });
     parentId = generations[0].id;
-    await until(
+    await waitUntil(
       async () => (await server.api("GET", `/api/chat/${sid}/node/${parentId}`)).status === "complete",
       "the reply",
     );

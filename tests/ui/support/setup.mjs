@@ -3,12 +3,12 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { after, afterEach, before } from "node:test";
-import { closePages, launch, limitRun, reader, until } from "./browser.mjs";
+import { closePages, launch, limitRun, openPage, waitUntil } from "./browser.mjs";
 import { startClotho, startModel } from "./server.mjs";
 
-export const REFUSED = /Failed to load resource/;
+export const LOAD_ERROR = /Failed to load resource/;
 // A sanitiser has to parse what it refuses; the browser reports what it blocked meanwhile.
-export const POLICY = /Content Security Policy|content policy/;
+export const POLICY_ERROR = /Content Security Policy|content policy/;
 
 export let browser, clotho, model;
 
@@ -35,13 +35,13 @@ models = ["m"]
 `);
 });
 
-/** Servers that only one test needs. @type {import("./support/server.mjs").Clotho[]} */
-export const own = [];
+/** Servers that only one test needs. @type {import("./server.mjs").Clotho[]} */
+export const extraServers = [];
 
 afterEach(async () => {
   model.reset();
   await closePages(browser);
-  await Promise.all(own.splice(0).map((server) => server.close()));
+  await Promise.all(extraServers.splice(0).map((server) => server.close()));
 });
 
 after(async () => {
@@ -50,30 +50,31 @@ after(async () => {
 
 // What a reader sees and does
 
-export const last = (page) => page.locator(".message.last");
-export const replyIsThere = (page) => page.locator(".message.last.assistant.complete").waitFor();
-export const texts = (page) => page.locator(".message .prose").allInnerTexts();
+export const lastMessage = (page) => page.locator(".message.last");
+export const waitForReply = (page) => page.locator(".message.last.assistant.complete").waitFor();
+export const messageTexts = (page) => page.locator(".message .prose").allInnerTexts();
 export const composer = (page) => page.getByRole("textbox", { name: "Your message" });
-export const tool = (message, name) => message.getByRole("button", { name, exact: true });
+export const messageButton = (message, name) => message.getByRole("button", { name, exact: true });
 
 /** The message that has the keyboard focus. @param {import("playwright-core").Page} page */
-export const focused = (page) => page.evaluate(() => document.activeElement?.getAttribute("data-node") ?? null);
+export const focusedMessageId = (page) =>
+  page.evaluate(() => document.activeElement?.getAttribute("data-node") ?? null);
 
 /** Sends a message, and sees that it was taken: the field is empty. @param {import("playwright-core").Page} page */
-export async function say(page, text) {
+export async function sendMessage(page, text) {
   await composer(page).fill(text);
   await composer(page).press("Enter");
-  await until(async () => (await composer(page).inputValue()) === "", "the message is taken");
+  await waitUntil(async () => (await composer(page).inputValue()) === "", "the message is taken");
 }
 
 /** Uses a tool of a message, which shows itself when the message is touched. */
-export async function use(message, name) {
+export async function clickMessageButton(message, name) {
   await message.locator("article").focus();
-  await tool(message, name).click();
+  await messageButton(message, name).click();
 }
 
 /** A story with the mock model, without the page's help. @returns {Promise<string>} its address */
-export async function newStory(settings = {}) {
+export async function createSession(settings = {}) {
   const character = await clotho.api("POST", "/api/characters", {
     name: "Rin",
     description: "A cartographer.",
@@ -88,12 +89,12 @@ export async function newStory(settings = {}) {
   return `/s/${session.id}`;
 }
 
-export const chat = (path) => path.replace("/s/", "/api/chat/");
-export const session = (path) => clotho.api("GET", path.replace("/s/", "/api/sessions/"));
-export const line = async (path) => (await clotho.api("GET", `${chat(path)}/projection`)).items;
+export const chatPath = (path) => path.replace("/s/", "/api/chat/");
+export const readSession = (path) => clotho.api("GET", path.replace("/s/", "/api/sessions/"));
+export const readBranch = async (path) => (await clotho.api("GET", `${chatPath(path)}/projection`)).items;
 
 /** The number a bar of the world panel shows. */
-export async function bar(page, path) {
+export async function barValue(page, path) {
   const meter = page.locator(`[data-path="${path}"] [role=meter]`);
   await meter.waitFor();
   return Number(await meter.getAttribute("aria-valuenow"));
@@ -102,7 +103,7 @@ export async function bar(page, path) {
 export const HP = "/keep/hp";
 
 /** Plays the adventure until the first deed has cost blood, rolling again where it did not. */
-export async function bleed(page, base = clotho.base) {
+export async function playUntilHurt(page, base = clotho.base) {
   await page.goto(base);
   await page
     .locator(".hero button, button.card")
@@ -110,25 +111,25 @@ export async function bleed(page, base = clotho.base) {
     .first()
     .click();
   await page.waitForURL(/\/s\//);
-  await replyIsThere(page);
-  assert.equal(await bar(page, HP), 20);
+  await waitForReply(page);
+  assert.equal(await barValue(page, HP), 20);
   await page.locator(".replies button").first().click();
   await page.locator(".message.user").waitFor();
-  await replyIsThere(page);
+  await waitForReply(page);
   for (let rolls = 0; rolls < 30; rolls += 1) {
     await page.locator(".message.last .changes").waitFor();
-    if ((await bar(page, HP)) < 20) return;
+    if ((await barValue(page, HP)) < 20) return;
     const before = await page.locator(".message.last article").getAttribute("data-node");
-    await use(last(page), "Regenerate");
+    await clickMessageButton(lastMessage(page), "Regenerate");
     await page.locator(`.message.last.complete article:not([data-node="${before}"])`).waitFor();
   }
   assert.fail("thirty rolls and not a scratch");
 }
 
 /** You -> reply -> You -> reply, by the server alone. */
-export async function grown(end = "Masts in the dusk.") {
-  const path = await newStory();
-  let parentId = (await session(path)).activeLeafId;
+export async function seedBranch(end = "Masts in the dusk.") {
+  const path = await createSession();
+  let parentId = (await readSession(path)).activeLeafId;
   const ids = [];
   for (const [role, content] of [
     ["user", "To the north."],
@@ -136,24 +137,24 @@ export async function grown(end = "Masts in the dusk.") {
     ["user", "To the harbour."],
     ["assistant", end],
   ]) {
-    const { node } = await clotho.api("POST", `${chat(path)}/message`, { parentId, role, content });
+    const { node } = await clotho.api("POST", `${chatPath(path)}/message`, { parentId, role, content });
     ids.push((parentId = node.id));
   }
   return { path, ids };
 }
 
-/** A reader who has a story open. @param {string} path @param {Parameters<typeof reader>[1]} [options] */
-export async function open(path, options) {
-  const opened = await reader(browser, options);
+/** A reader who has a story open. @param {string} path @param {Parameters<typeof openPage>[1]} [options] */
+export async function openSession(path, options) {
+  const opened = await openPage(browser, options);
   await opened.page.goto(clotho.base + path);
-  await last(opened.page).waitFor();
+  await lastMessage(opened.page).waitFor();
   return opened;
 }
 
-/** A reader who has a grown story open. @param {Parameters<typeof reader>[1]} [options] @param {string} [end] the last reply */
-export async function openGrown(options, end) {
-  const story = await grown(end);
-  return { ...story, ...(await open(story.path, options)) };
+/** A reader who has a grown story open. @param {Parameters<typeof openPage>[1]} [options] @param {string} [end] the last reply */
+export async function openSeededBranch(options, end) {
+  const story = await seedBranch(end);
+  return { ...story, ...(await openSession(story.path, options)) };
 }
 
 // For everybody
@@ -165,7 +166,7 @@ const axe = readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js
  * @param {import("playwright-core").Page} page @param {string} where
  * @param {{within?: string, rules?: string[]}} [how] `within`: only this part of it; `rules`: only these of axe
  */
-export async function check(page, where, { within, rules } = {}) {
+export async function checkAccessibility(page, where, { within, rules } = {}) {
   if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(await axe);
   const { violations } = await page.evaluate(
     async ([part, only]) => {
@@ -191,24 +192,24 @@ export async function check(page, where, { within, rules } = {}) {
 }
 
 /** Chooses from the menu of a message. */
-export async function choose(page, message, name) {
+export async function chooseFromMessageMenu(page, message, name) {
   await message.locator("article").focus();
-  await tool(message, "More").click();
+  await messageButton(message, "More").click();
   await page.locator(".menu:popover-open").getByRole("button", { name, exact: true }).click();
 }
 
 /** Chooses from the menu of the page. @param {import("playwright-core").Page} page */
-export async function chooseFromPage(page, name) {
+export async function chooseFromPageMenu(page, name) {
   await page.getByRole("button", { name: "Menu", exact: true }).click();
   await page.locator(".menu:popover-open").getByRole("button", { name, exact: true }).click();
 }
 
 /** Chooses files where a button asks for some. @param {import("playwright-core").Page} page @param {import("playwright-core").Locator} button @param {{name: string, buffer: Buffer}[]} files */
-export async function giveFiles(page, button, files) {
+export async function chooseFiles(page, button, files) {
   const asked = page.waitForEvent("filechooser");
   await button.click();
   await (await asked).setFiles(files.map((file) => ({ ...file, mimeType: "application/octet-stream" })));
 }
 
 /** A message on screen, by its id. @param {import("playwright-core").Page} page */
-export const messageOf = (page, id) => page.locator(`.message:has([data-node="${id}"])`);
+export const messageById = (page, id) => page.locator(`.message:has([data-node="${id}"])`);
