@@ -1,4 +1,4 @@
-// The page against the real server: what a reader changes of messages that are there, in Chromium.
+// Tests in Chromium against the real server: rating, disabling, exporting, deleting, moving and naming messages.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe } from "node:test";
@@ -34,7 +34,7 @@ import {
 const nodeOf = (path, id) => clotho.api("GET", `${chatPath(path)}/node/${id}`);
 
 describe("the menu of a message", () => {
-  test("S4-55: stars by mouse, by touch and by keys, and taken back", async () => {
+  test("S4-55: stars are set by mouse, touch and keys, and removed again", async () => {
     const { path, ids, page, close } = await openSeededBranch();
     await chooseFromMessageMenu(page, messageById(page, ids[1]), "4 stars");
     await messageById(page, ids[1]).getByRole("img", { name: "4 of 5 stars" }).waitFor();
@@ -73,7 +73,7 @@ describe("the menu of a message", () => {
     await phone.close();
   });
 
-  test("S4-22: what a message did to the world stops counting, and counts again; words say so, and the world follows", async () => {
+  test("S4-22: a muted message no longer changes the state, and unmuting restores its effect", async () => {
     const { page, close } = await openPage(browser);
     await playUntilHurt(page);
     const hurt = await barValue(page, HP);
@@ -93,7 +93,7 @@ describe("the menu of a message", () => {
     await close();
   });
 
-  test("S4-21: a message left out is translucent and carries a struck eye, and everybody can still read it", async () => {
+  test("S4-21: a disabled message is dimmed, shows a crossed-out eye and stays readable", async () => {
     for (const colorScheme of /** @type {const} */ (["light", "dark"])) {
       const { ids, page, close } = await openSeededBranch({ colorScheme });
       await clickMessageButton(messageById(page, ids[1]), "Exclude from prompt");
@@ -109,7 +109,7 @@ describe("the menu of a message", () => {
     }
   });
 
-  test("S4-20 S4-01: several messages are ticked, a whole range with Shift, and left out in one step", async () => {
+  test("S4-20 S4-01: several messages are selected, a range with Shift, and disabled in one step", async () => {
     const { path, ids, page, close } = await openSeededBranch();
     await chooseFromMessageMenu(page, messageById(page, ids[0]), "Select messages");
     await page.getByText("One message is selected.").waitFor();
@@ -144,7 +144,7 @@ describe("the menu of a message", () => {
     await close();
   });
 
-  test("S4-04: a line is taken along as a file with what the model reads", async () => {
+  test("S4-04: a branch is exported as a file with what the model reads", async () => {
     const { path, ids } = await seedBranch();
     await clotho.api("PUT", `${chatPath(path)}/node/${ids[1]}/state`, { isEnabled: false });
     const { page, close } = await openSession(path);
@@ -158,7 +158,7 @@ describe("the menu of a message", () => {
     await close();
   });
 
-  test("S1-15 S4-25: a copied link shows its line and moves nothing until it is made the current one", async () => {
+  test("S1-15 S4-25: a copied link shows its branch and moves HEAD only when the user makes it the current branch", async () => {
     const { path, ids } = await seedBranch();
     const other = await clotho.api("POST", `${chatPath(path)}/message`, { parentId: ids[1], content: "To the hills." });
     const { page, close } = await openPage(browser, { permissions: ["clipboard-read", "clipboard-write"] });
@@ -181,8 +181,8 @@ describe("the menu of a message", () => {
   });
 });
 
-describe("one line only", () => {
-  test("S4-50: the switch hides every control of branches and ignores the flags, and erases nothing", async () => {
+describe("the linear view", () => {
+  test("S4-50: the linear view hides all branch controls, ignores the branch settings and deletes nothing", async () => {
     const { path, ids } = await seedBranch();
     await clotho.api("POST", `${chatPath(path)}/node/${ids[3]}/edit`, { content: "No masts." });
     await clotho.api("PUT", `${chatPath(path)}/node/${ids[1]}/state`, { isEnabled: false });
@@ -233,7 +233,7 @@ describe("one line only", () => {
 });
 
 describe("undo", () => {
-  test("S4-17: a reply that failed is deleted like any other, and what it answered stays", async () => {
+  test("S4-17: a failed reply is deleted like any other message, and the message it answered stays", async () => {
     const path = await createSession({ model: "locked/m" });
     const { page, close } = await openSession(path);
     await sendMessage(page, "Where to?");
@@ -245,7 +245,7 @@ describe("undo", () => {
     await close();
   });
 
-  test("S4-17 S4-48: what is deleted goes with what follows it, and undo and redo bring it back and take it again, by notice, by keys and by button", async () => {
+  test("S4-17 S4-48: deleting removes a message with its descendants; undo and redo work from the notice, by keys and by button", async () => {
     const { path, ids, page, close } = await openSeededBranch();
     await chooseFromMessageMenu(page, messageById(page, ids[2]), "Delete, with everything after it");
     await waitUntil(async () => (await messageTexts(page)).at(-1) === "Snow.", "it is gone, with what followed");
@@ -271,7 +271,7 @@ describe("undo", () => {
     await close();
   });
 
-  test("undo of one's own message gives the words back to the field; in the field Ctrl+Z belongs to what is typed", async () => {
+  test("undo of a user message puts its text back into the field; in the field, Ctrl+Z undoes typing", async () => {
     const path = await createSession();
     const { page, close } = await openSession(path);
     model.queueReply(["Far away."]);
@@ -293,7 +293,7 @@ describe("undo", () => {
     await close();
   });
 
-  test("S4-44: nothing to undo, and a step that something else stands on, are told kindly", async () => {
+  test("S4-44: a notice explains when there is nothing to undo or when a later step prevents it", async () => {
     const { page, close } = await openPage(browser, { expected: LOAD_ERROR });
     const path = await createSession();
     await page.goto(clotho.base + path);
@@ -308,7 +308,7 @@ describe("undo", () => {
 });
 
 describe("the stash", () => {
-  test("S4-18 S4-19 S4-58: what was deleted is listed, read, named, put back where it was and below another message", async () => {
+  test("S4-18 S4-19 S4-58: a deleted fragment is listed, read, named, restored, and placed below another message", async () => {
     const { path, ids, page, close } = await openSeededBranch();
     await chooseFromMessageMenu(page, messageById(page, ids[2]), "Delete, with everything after it");
     await waitUntil(async () => (await messageTexts(page)).length === 3, "it is gone");
@@ -344,7 +344,7 @@ describe("the stash", () => {
     await close();
   });
 
-  test("S4-18 S4-58: what lies in the stash is found by its words, and read there", async () => {
+  test("S4-18 S4-58: a fragment in the stash is found by search and can be read there", async () => {
     const { path, ids } = await seedBranch("Masts, celadon in the dusk.");
     await clotho.api("PUT", `${chatPath(path)}/tree/edit`, { operations: [{ op: "prune", nodeId: ids[2] }] });
     await waitUntil(
@@ -361,7 +361,7 @@ describe("the stash", () => {
     await close();
   });
 
-  test("S4-19: a message is moved below another, Escape leaves it where it is, and no place is offered where it cannot go", async () => {
+  test("S4-19: a message is moved below another; Escape cancels; invalid targets are not offered", async () => {
     const { path, ids } = await seedBranch();
     const other = await clotho.api("POST", `${chatPath(path)}/message`, { parentId: ids[1], content: "To the hills." });
     const { page, close } = await openSession(path);
@@ -396,8 +396,8 @@ describe("the stash", () => {
   });
 });
 
-describe("names", () => {
-  test("S4-09: a place gets a name that stays, or one that moves on, and loses it again", async () => {
+describe("labels", () => {
+  test("S4-09: a label is set, fixed or following, and removed again", async () => {
     const { ids, page, close } = await openSeededBranch();
     await chooseFromMessageMenu(page, messageById(page, ids[1]), "Bookmark");
     await page.getByRole("textbox", { name: "Name" }).fill("Before the snow");
@@ -408,7 +408,7 @@ describe("names", () => {
     await checkAccessibility(page, "a name");
     await page.keyboard.press("Enter");
     await messageById(page, ids[1]).getByRole("button", { name: "Before the snow" }).waitFor();
-    // The name may be heard of before the question is answered.
+    // The frame about the label may arrive before the request is answered.
     await page.getByRole("dialog").waitFor({ state: "detached" });
     await messageById(page, ids[3]).locator("article").focus();
     await page.keyboard.press("n");
@@ -440,7 +440,7 @@ describe("names", () => {
 });
 
 describe("the trash", () => {
-  test("S0-20: a story that is put into the trash in another window says so, and is brought back where it is read", async () => {
+  test("S0-20: a session deleted in another window says so and can be restored where it is open", async () => {
     const path = await createSession({ title: "Under the ice" });
     const { page, close } = await openSession(path, { expected: /Failed to load resource|WebSocket/ });
     await clotho.api("DELETE", path.replace("/s/", "/api/sessions/"));
@@ -467,7 +467,7 @@ describe("the trash", () => {
     await close();
   });
 
-  test("S0-20: a deleted story and a deleted character come back from the notice and from the trash, and are destroyed only when asked twice", async () => {
+  test("S0-20: a deleted session and character are restored from the notice and from the trash; permanent deletion asks twice", async () => {
     const path = await createSession({ title: "Over the ice" });
     const { page, close } = await openPage(browser);
     await page.goto(clotho.base);

@@ -1,4 +1,4 @@
-// The page against the real server: several lines of one story, found, named, compared; and other ways to a reply.
+// Tests against the real server: listing, naming and comparing branches, and other ways to request a reply.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { openPage, test, waitUntil } from "./support/browser.mjs";
@@ -30,14 +30,14 @@ import {
 } from "./support/setup.mjs";
 
 describe("branches", () => {
-  /** A story with a second line from its first reply. */
+  /** Creates a session with a second branch from its first reply. */
   async function forked() {
     const { path, ids } = await seedBranch();
     const other = await clotho.api("POST", `${chatPath(path)}/message`, { parentId: ids[1], content: "To the hills." });
     return { path, ids, other: other.node.id };
   }
 
-  test("S0-41 S4-09: every line is listed by its name or its newest words, gets a name there, is renamed, and is gone to", async () => {
+  test("S0-41 S4-09: every branch is listed by its label or newest text; a label is set and renamed, and HEAD moves to the branch", async () => {
     const { path, ids, other } = await forked();
     await clotho.api("PUT", `${chatPath(path)}/tree/edit`, {
       operations: [{ op: "label", nodeId: ids[3], name: "The sea", following: true }],
@@ -64,7 +64,7 @@ describe("branches", () => {
     await close();
   });
 
-  test("S4-09: newest words that are too long end with a sign that they go on, and short ones without", async () => {
+  test("S4-09: a long newest text is cut with an ellipsis, a short one is not", async () => {
     const long = `The ferry ${"sways and ".repeat(30)}lands.`;
     const { page, close } = await openSeededBranch({}, long);
     await chooseFromPageMenu(page, "Branches");
@@ -84,7 +84,7 @@ describe("branches", () => {
     await close();
   });
 
-  test("S4-09: lines that begin alike have numbers, and say where they parted, how long they are and how old", async () => {
+  test("S4-09: branches with the same beginning are numbered and show their fork, length and age", async () => {
     const { path, ids } = await forked();
     for (const below of [ids[0], ids[1]]) {
       const { node } = await clotho.api("POST", `${chatPath(path)}/message`, { parentId: below, content: "I wait." });
@@ -121,7 +121,7 @@ describe("branches", () => {
     await close();
   });
 
-  test("S4-06: two lines are chosen and stand side by side since they parted", async () => {
+  test("S4-06: two branches are selected and compared side by side from their fork", async () => {
     const { path, ids } = await forked();
     const { page, close } = await openSession(path);
     await chooseFromPageMenu(page, "Branches");
@@ -141,7 +141,7 @@ describe("branches", () => {
     await close();
   });
 
-  test("S4-06: what differs in the world stands under the names the story knows it by, also for a line that is only looked at", async () => {
+  test("S4-06: differences of the state use the names from the schema, also for a branch that is only viewed", async () => {
     const { page, close } = await openPage(browser);
     await playUntilHurt(page);
     const path = new URL(page.url()).pathname;
@@ -160,7 +160,7 @@ describe("branches", () => {
     await close();
   });
 
-  test("S4-06: what only one of two worlds has stands under a name too, and is called added or removed", async () => {
+  test("S4-06: a value that exists on one branch only has its name and is marked as added or removed", async () => {
     const { path, ids } = await seedBranch();
     await clotho.api("POST", `${chatPath(path)}/node/${ids[3]}/world`, {
       operations: [{ op: "set", path: "/oldLamp/oilLeft", value: 3 }],
@@ -192,8 +192,8 @@ describe("branches", () => {
   });
 });
 
-describe("the words of Git", () => {
-  test("S4-60: the palette finds checkout, branch, cherry-pick and the others, and a page explains them all", async () => {
+describe("Git terms", () => {
+  test("S4-60: the command list finds checkout, branch, cherry-pick and other Git terms, and a page explains them", async () => {
     const { path, ids, page, close } = await openSeededBranch();
     const finds = async (word, from, name) => {
       await messageById(page, from).locator("article").focus();
@@ -233,8 +233,8 @@ describe("the words of Git", () => {
   });
 });
 
-describe("other ways to a reply", () => {
-  test("domain 5.8: a reply is written on from where it ended, and the first one stays", async () => {
+describe("other ways to request a reply", () => {
+  test("domain 5.8: continuing a reply creates a new one that begins with its text; the first one stays", async () => {
     const path = await createSession();
     const { page, close } = await openSession(path);
     model.queueReply(["The sea is"]);
@@ -250,7 +250,7 @@ describe("other ways to a reply", () => {
     await close();
   });
 
-  test("S2-16 domain 5.8: another model writes one reply, and the story keeps its own", async () => {
+  test("S2-16 domain 5.8: another model writes one reply, and the session keeps its own model", async () => {
     const path = await createSession();
     const { page, close } = await openSession(path);
     model.queueReply(["North."]);
@@ -269,7 +269,7 @@ describe("other ways to a reply", () => {
     await close();
   });
 
-  test("domain 5.8: a model drafts the next message into the field, word by word; stopping keeps what came, and nothing is sent", async () => {
+  test("domain 5.8: a model drafts the next message into the field; stopping keeps the text and sends nothing", async () => {
     const path = await createSession();
     const { page, close } = await openSession(path);
     const held = model.queueHeldReply(["I walk ", "to the ", "sea."]);
@@ -301,7 +301,7 @@ describe("other ways to a reply", () => {
     await close();
   });
 
-  test("domain 5.2: a reply that is finished while the reader is elsewhere moves nothing, and waits to be seen", async () => {
+  test("domain 5.2: a reply that finishes while the user is elsewhere moves nothing and is marked as unread", async () => {
     const { path, ids, page, close } = await openSeededBranch();
     const held = model.queueHeldReply(["A ship."]);
     await sendMessage(page, "What comes?");
@@ -323,7 +323,7 @@ describe("other ways to a reply", () => {
     await close();
   });
 
-  test("S4-07: a reply that has to wait says its place in the line, and is written when its turn comes", async () => {
+  test("S4-07: a queued reply shows its position and is generated in its turn", async () => {
     const server = await startClotho(`
 [limits]
 generations_per_user = 1

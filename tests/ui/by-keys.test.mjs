@@ -1,5 +1,5 @@
-// The page against the real server, for who never touches a mouse: from the first page through a whole story. After every
-// step the keyboard is somewhere, in sight, and seen to be there. And how things move, or do not.
+// Tests against the real server with the keyboard only, through a whole session. After each step the focus is on an
+// element in view, with a visible focus ring. Also tests of animations and of reduced motion.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { openPage, test, waitUntil } from "./support/browser.mjs";
@@ -25,7 +25,7 @@ import {
 
 /** @typedef {import("playwright-core").Page} Page */
 
-/** What is wrong with where the keyboard is, or "". @param {Page} page */
+/** Returns what is wrong with the focus, or "". @param {Page} page */
 const wrongAbout = (page) =>
   page.evaluate(() => {
     const at = document.activeElement;
@@ -35,7 +35,7 @@ const wrongAbout = (page) =>
     const { left, right, top, bottom, width, height } = at.getBoundingClientRect();
     if (width < 1 || height < 1 || right <= 0 || bottom <= 0 || left >= innerWidth || top >= innerHeight)
       return `${what} is out of sight`;
-    // A field may have its ring around the box that it stands in.
+    // The focus ring of a field may be drawn around the box that contains it.
     const ringed = [at, at.closest(".composer, .search-field")].some((box) => {
       if (!box || (box !== at && !box.matches(":focus-within"))) return false;
       const { outlineStyle, outlineWidth, boxShadow } = getComputedStyle(box);
@@ -44,7 +44,7 @@ const wrongAbout = (page) =>
     return ringed ? "" : `${what} has the keyboard and does not show it`;
   });
 
-/** Sees that the keyboard is somewhere, and that one can see where. @param {Page} page @param {string} after */
+/** Checks that the focus is on an element and that its ring is visible. @param {Page} page @param {string} after */
 async function seen(page, after) {
   let wrong = "";
   const is = async () => (wrong = await wrongAbout(page)) === "";
@@ -60,7 +60,10 @@ const namesOfFocus = (page) =>
     );
   });
 
-/** Walks with a key until it is at what has this name; it is seen at every step. @param {Page} page @param {RegExp} name */
+/**
+ * Presses a key until the focus is on an element with this name. Checks the focus after each press.
+ * @param {Page} page @param {RegExp} name
+ */
 async function walkTo(page, name, key = "Tab") {
   for (let steps = 0; steps < 60; steps += 1) {
     if ((await namesOfFocus(page)).some((one) => name.test(one))) return;
@@ -70,7 +73,7 @@ async function walkTo(page, name, key = "Tab") {
   assert.fail(`${name} is not reached by ${key}`);
 }
 
-/** Does something by a key, waits for what comes of it, and sees where the keyboard is. @param {Page} page @param {string} what */
+/** Presses a key, waits for the result and checks the focus. @param {Page} page @param {string} what */
 async function press(page, keys, what, is = async () => true) {
   await page.keyboard.press(keys);
   await waitUntil(is, what);
@@ -94,8 +97,8 @@ async function command(page, words) {
 const HP = "/keep/hp";
 const isGone = (/** @type {Page} */ page) => async () => (await page.locator("dialog").count()) === 0;
 
-describe("by keys alone", () => {
-  test("a story is begun, played, gone back in, rolled again, edited and branched, its tree walked, searched, undone; language, looks and a model are chosen", async () => {
+describe("keyboard only", () => {
+  test("the keyboard alone starts a session, plays, goes back, rerolls, edits, branches, walks the tree, searches, undoes, and changes language, theme and model", async () => {
     const server = await startClotho();
     extraServers.push(server);
     const { page, close } = await openPage(browser);
@@ -105,7 +108,7 @@ describe("by keys alone", () => {
     const isLast = (/** @type {string} */ id) => async () =>
       (await page.locator(".message.last article").getAttribute("data-node")) === id;
 
-    // Begin, and play.
+    // Starting and playing
     await page.goto(server.base);
     await page.getByRole("button", { name: "Play the adventure" }).waitFor();
     await page.keyboard.press("Tab");
@@ -127,7 +130,7 @@ describe("by keys alone", () => {
     await waitForReply(page);
     await seen(page, "the second reply");
 
-    // To the messages, back, and on again.
+    // Walking to the messages and back
     const before = await projection();
     await walkTo(page, /, \d{1,2}:\d\d$/, "Shift+Tab");
     await press(page, "ArrowUp", "going up");
@@ -145,7 +148,7 @@ describe("by keys alone", () => {
     await seen(page, "another branch");
     await press(page, "Alt+ArrowRight", "going to the newer version", isLast(rolled.id));
 
-    // An edit, and a way of one's own.
+    // Editing, and an own message
     await press(page, "ArrowUp", "going to one's own message");
     await press(page, "e", "beginning an edit", async () => (await page.locator(".edit textarea").count()) === 1);
     await page.keyboard.press("Control+a");
@@ -162,12 +165,12 @@ describe("by keys alone", () => {
     await seen(page, "the reply to a song");
     const song = (await projection()).at(-1).id;
 
-    // Deleted, and undone.
+    // Deleting and undoing
     await walkTo(page, /, \d{1,2}:\d\d$/, "Shift+Tab");
     await press(page, "Delete", "deleting a message", async () => (await shown()) === 4);
     await press(page, "Control+z", "undoing", async () => (await shown()) === 5);
 
-    // The tree: walked, gone elsewhere in.
+    // Walking the tree and moving HEAD in it
     await press(page, "Control+b", "opening the tree", () => treeElement(page).isVisible());
     await seen(page, "opening the tree");
     await waitForCursor(page, "current message");
@@ -190,7 +193,7 @@ describe("by keys alone", () => {
     await waitUntil(async () => (await projection()).at(-1).id !== song, "the story is somewhere else");
     await seen(page, "coming out of the tree");
 
-    // A search, and what it finds on another timeline.
+    // Searching, and a hit on another branch
     await press(page, "Control+k", "opening the search", () =>
       page.getByRole("dialog").getByRole("combobox").isVisible(),
     );
@@ -209,7 +212,7 @@ describe("by keys alone", () => {
       async () => (await page.locator(".peek").count()) === 0 && new URL(page.url()).pathname === `/s/${sid()}`,
     );
 
-    // Looks, language, a model.
+    // Theme, language and model
     await command(page, "Switch light and dark");
     await waitUntil(() => page.evaluate(() => document.documentElement.dataset.theme === "dark"), "it is dark");
     await seen(page, "switching the light");
@@ -230,7 +233,7 @@ describe("by keys alone", () => {
     await press(page, "Enter", "connecting it", isGone(page));
     assert.equal((await server.api("GET", "/api/providers")).items.length, 1);
 
-    // A character who speaks with that model, and what it does not read.
+    // A character that uses this model, and a message that the model does not read
     await command(page, "Stories");
     await page.getByRole("button", { name: /New character/ }).waitFor();
     await page.keyboard.press("Tab");
@@ -247,7 +250,7 @@ describe("by keys alone", () => {
     await page.locator(".composer").waitFor();
     await seen(page, "coming to a new story");
     await walkTo(page, /^Your message$/);
-    // By the buttons beside the field, which come and go: the keyboard stays at the field.
+    // Buttons beside the field appear and disappear; the focus stays in the field.
     const held = model.queueHeldReply(["She ", "nods."]);
     await page.keyboard.type("Well?");
     await walkTo(page, /^Send$/);
@@ -276,8 +279,8 @@ describe("by keys alone", () => {
   }, 180_000);
 });
 
-describe("motion", () => {
-  /** What moves longer than one can see. @param {Page} page */
+describe("animations", () => {
+  /** Returns the animations that last longer than anyone can see. @param {Page} page */
   const moving = (page) =>
     page.evaluate(() =>
       document
@@ -288,7 +291,7 @@ describe("motion", () => {
           return `${target?.className ?? ""} ${/** @type {any} */ (one).animationName ?? /** @type {any} */ (one).transitionProperty ?? ""}`;
         }),
     );
-  /** Writes down what begins to move, from now on. @param {Page} page */
+  /** Records the animations that start from now on. @param {Page} page */
   const watch = (page) =>
     page.evaluate(() => {
       const seen = /** @type {any} */ ((window.slides = []));
@@ -300,7 +303,7 @@ describe("motion", () => {
     });
   const slides = (/** @type {Page} */ page) => page.evaluate(() => /** @type {any} */ (window).slides.splice(0));
 
-  test("a branch slides in from the side on which it stands; what only grows does not", async () => {
+  test("a branch slides in from its side; a branch that only grows does not", async () => {
     const { path, ids, page, close } = await openSeededBranch({ reducedMotion: "no-preference" });
     await watch(page);
     model.queueReply(["Gulls."]);
@@ -330,14 +333,17 @@ describe("motion", () => {
   });
 
   for (const reducedMotion of /** @type {const} */ (["no-preference", "reduce"])) {
-    test(`a bar drains, a dialog rises, a reply blinks: ${reducedMotion === "reduce" ? "nothing of it for who wants less motion" : "for who does not mind"}`, async () => {
+    test(`a bar, a dialog and a running reply ${reducedMotion === "reduce" ? "do not move when motion is reduced" : "are animated"}`, async () => {
       const { path, ids } = await seedBranch();
       const sid = path.replace("/s/", "");
       await clotho.api("PUT", `/api/sessions/${sid}/plugins`, [{ id: "combat", enabled: true }]);
       const { page, close } = await openSession(path, { reducedMotion });
       const isStill = reducedMotion === "reduce";
       const full = await barValue(page, "/combat/hp");
-      /** Whether something of this kind moved at any time from now on. @param {RegExp} what @param {() => Promise<unknown>} act */
+      /**
+       * Returns whether such an animation ran at any time since the start of an action.
+       * @param {RegExp} what @param {() => Promise<unknown>} act
+       */
       const moves = async (what, act) => {
         await page.evaluate(() => {
           const all = /** @type {any} */ ((window.moved = new Set()));

@@ -1,4 +1,4 @@
-// The page against the real server: rules that a card brings.
+// Tests against the real server: plugins embedded in cards.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { openPage, test, waitUntil } from "./support/browser.mjs";
@@ -8,7 +8,10 @@ import { browser, checkAccessibility, model, extraServers } from "./support/setu
 const MANIFEST =
   'id = "tide"\ntitle = { en = "Tide", zh = "潮汐" }\ndescription = { en = "Rises and falls", zh = "涨落" }\nversion = "1.0.0"\napi = "1"\n[permissions]\nrequest = ["notes"]\n';
 
-/** The form of a character, of a server that plays the purse. @param {object} fields @param {(top: string, server: any) => Promise<void>} [prepare] puts more into its folder of plugins */
+/**
+ * Opens the form of a character on a server with the purse plugin.
+ * @param {object} fields @param {(top: string, server: any) => Promise<void>} [prepare] puts more into its folder of plugins
+ */
 async function form(
   fields,
   prepare = async (/** @type {string} */ _top, /** @type {import("./support/server.mjs").Clotho} */ _server) => {},
@@ -31,8 +34,8 @@ async function form(
   return { ...story, ...opened, dialog };
 }
 
-describe("rules in a card", () => {
-  test("rank 7, 13: what a card brings is shown and does not run before it is taken in", async () => {
+describe("embedded plugins", () => {
+  test("rank 7, 13: an embedded plugin is shown and does not run before it is installed", async () => {
     const files = { "plugin.toml": MANIFEST, "main.rhai": 'fn on_reply(ctx) { ctx.note("The tide."); }\n' };
     const { page, close, dialog, server } = await form({ metadata: { clotho: { rules: { files } } } });
     await dialog.getByText("The card’s plugin is not installed here. It has not run.").waitFor();
@@ -49,7 +52,7 @@ describe("rules in a card", () => {
     assert.ok(
       (await server.api("GET", "/api/plugins")).items.some((/** @type {{id: string}} */ one) => one.id === "tide"),
     );
-    // A story that begins has them on, unless somebody switches them off.
+    // A new session has the plugin on, unless the user switches it off.
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
     await page.reload();
@@ -67,7 +70,7 @@ describe("rules in a card", () => {
     await close();
   });
 
-  test("rules that are not installed just as the card has them are not switched on by themselves", async () => {
+  test("a plugin that is not installed in exactly the version of the card is not switched on automatically", async () => {
     const files = { "plugin.toml": MANIFEST, "main.rhai": 'fn on_reply(ctx) { ctx.note("The tide."); }\n' };
     const { page, close, dialog } = await form({ metadata: { clotho: { rules: { files } } } }, async (top, server) => {
       await pluginFolder({ ...files, "main.rhai": "fn on_reply(ctx) { }\n" }, "tide", top);
@@ -84,7 +87,7 @@ describe("rules in a card", () => {
     await close();
   });
 
-  test("installed rules are put into a card and taken out of it", async () => {
+  test("an installed plugin is embedded in a card and removed from it", async () => {
     const { page, close, dialog } = await form({});
     await dialog.getByText("Plugin in this card").click();
     await dialog.getByLabel("Plugin").selectOption({ label: "Purse" });
@@ -100,7 +103,7 @@ describe("rules in a card", () => {
     await close();
   });
 
-  test("an update shows what is different line by line, with the signs that nobody sees, and its title without them", async () => {
+  test("an update shows a line diff with invisible characters, and a title without them", async () => {
     const files = {
       "plugin.toml": MANIFEST.replace("1.0.0", "1.1.0").replace('"Tide"', '"Ti\\u202Ede"'),
       "main.rhai": `fn on_reply(ctx) {\n    // \u202e${"long ".repeat(60)}\n    ctx.note("The tide.");\n}\n`,

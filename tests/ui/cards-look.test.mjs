@@ -1,4 +1,4 @@
-// What a card does to the look of its text: shown as it was meant, by day and by night, and never outside its message.
+// Tests of inline styles from cards: shown as intended in light and dark mode, and never outside their message.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { openPage, test, waitUntil } from "./support/browser.mjs";
@@ -46,7 +46,7 @@ Plain words, <font color="yellow">a yellow word</font>, <span style="color:#222"
 
 The end.`;
 
-/** A reader of a story whose reply is the card's, which comes in pieces. */
+/** Opens a session whose reply is the card's text, sent in pieces. */
 async function rich(options, pieces = [CARD]) {
   const { page, close } = await openPage(browser, { expected: POLICY_ERROR, ...options });
   const path = await createSession();
@@ -57,13 +57,13 @@ async function rich(options, pieces = [CARD]) {
   return { page, close, held };
 }
 
-/** The colours of an element as they are painted. */
+/** Returns the colours of an element as painted. */
 const look = (page, text, name) =>
   lastMessage(page)
     .getByText(text, { exact: true })
     .evaluate((e, property) => getComputedStyle(e)[property], name);
 
-/** How well a text can be read on what lies behind it. */
+/** Returns the contrast of a text with its background. */
 const contrast = (page, text) =>
   lastMessage(page)
     .getByText(text, { exact: true })
@@ -84,7 +84,7 @@ const contrast = (page, text) =>
       return (high + 0.05) / (low + 0.05);
     });
 
-/** What stands outside of the message it is in, or makes the page wider than it is. */
+/** Returns what is outside of its message or makes the page wider. */
 const outside = (page) =>
   page.evaluate(() => {
     const prose = document.querySelector(".message.last .prose");
@@ -104,9 +104,9 @@ const LOOKS = {
   "on a phone": { colorScheme: "light", viewport: { width: 390, height: 844 } },
 };
 
-describe("S0-57: the look of a card", () => {
+describe("S0-57: the styles of a card", () => {
   for (const [when, options] of Object.entries(LOOKS)) {
-    test(`is that of its maker, can be read and stays in its message, ${when}`, async () => {
+    test(`styles of a card are kept, readable and inside the message, ${when}`, async () => {
       const { page, close, held } = await rich(options);
       held.open();
       await lastMessage(page).getByText("The end.", { exact: true }).waitFor();
@@ -119,7 +119,7 @@ describe("S0-57: the look of a card", () => {
         /^linear-gradient\(135deg, rgb\(29, 43, 79\), rgb\(58, 36, 88\)\)$/,
       );
       assert.equal(await box.evaluate((e) => getComputedStyle(e).borderTopLeftRadius), "12px");
-      // What has no colour of its own takes ours for that ground.
+      // Text without its own colour gets our colour for that background.
       assert.equal(await box.evaluate((e) => getComputedStyle(e).color), "rgb(230, 225, 214)");
       assert.equal(await box.locator("q").evaluate((e) => getComputedStyle(e).color), "rgb(239, 211, 160)");
       for (const text of ["a yellow word", "a dark word", '"said"'])
@@ -140,7 +140,7 @@ describe("S0-57: the look of a card", () => {
     });
   }
 
-  test("what a reader unfolds stays so while the reply grows, and when it is complete", async () => {
+  test("opened details stay open while the reply grows and after it is complete", async () => {
     const at = CARD.indexOf("- one");
     const { page, close, held } = await rich({}, [
       CARD.slice(0, at),
@@ -168,7 +168,7 @@ describe("S0-57: the look of a card", () => {
     await close();
   });
 
-  test("a picture that a text brings along is shown, one from elsewhere is only told of", async () => {
+  test("an embedded picture is shown, and a remote picture is only named", async () => {
     const dot = "R0lGODlhAQABAIAAAP8AAP8AACH5BAAAAAAALAAAAAABAAEAAAICRAEAOw==";
     const { page, close, held } = await rich({}, [
       `![A dot](data:image/gif;base64,${dot}) <img src="https://example.org/a.png" width=900> ![the quay](https://example.org/b.png) ![nothing](x.png)\n\nThe end.`,

@@ -1,4 +1,4 @@
-// The page against the real server: cards of other programs come in, are changed, and are taken along.
+// Tests against the real server: cards of other programs are imported, changed and exported.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe } from "node:test";
@@ -10,12 +10,12 @@ const golden = (/** @type {string} */ name) => readFile(new URL(`../fixtures/gol
 /** Chooses files on the first page. @param {import("playwright-core").Page} page */
 const bringIn = (page, label, files) => chooseFiles(page, page.getByRole("button", { name: label }), files);
 
-/** The characters of this name. @returns {Promise<any[]>} */
+/** Returns the characters with this name. @returns {Promise<any[]>} */
 const named = async (/** @type {string} */ name) =>
   (await clotho.api("GET", "/api/characters?limit=500")).items.filter((one) => one.name === name);
 
 describe("cards of other programs", () => {
-  test("S0-05: a card comes in with its picture and its report, is changed, and goes out again", async () => {
+  test("S0-05: a card is imported with its picture and its report, changed, and exported again", async () => {
     const { page, close } = await openPage(browser);
     await page.goto(clotho.base);
     await bringIn(page, "Import character card", [
@@ -66,7 +66,7 @@ describe("cards of other programs", () => {
     await close();
   });
 
-  test("a card is dropped on the page, and what is none is refused with what to do, in both languages", async () => {
+  test("a card is dropped on the page; a file that is no card is refused with a hint, in both languages", async () => {
     const { page, close } = await openPage(browser, { expected: LOAD_ERROR });
     await page.goto(clotho.base);
     await page.getByRole("button", { name: "Import character card" }).waitFor();

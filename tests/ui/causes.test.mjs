@@ -1,4 +1,4 @@
-// The page against the real server: why a value is what it is, from the world panel and from a message.
+// Tests against the real server: the causes of a value, shown from the state panel and from a message.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { causesOf, inputsOf } from "../../static/src/lib/causes.ts";
@@ -55,7 +55,7 @@ fn on_reply(ctx) { if ctx.text.contains("smile") { ctx.add("affinity", 1, "she s
   }),
 };
 
-/** A reader of a story in which a model gave a gift, and one that was refused. @param {Parameters<typeof openPage>[1]} [options] */
+/** Opens a session in which a model gave a gift and another gift was refused. @param {Parameters<typeof openPage>[1]} [options] */
 async function given(options) {
   const story = await createPurseSession(model, {
     replies: ["Hm."],
@@ -78,8 +78,8 @@ async function given(options) {
   return { ...story, page, close };
 }
 
-describe("why", () => {
-  test("S3-20: a value in the world panel says which plugin, rule, tool or person made it so, at which message, from what to what", async () => {
+describe("causes of values", () => {
+  test("S3-20: the history of a value names the plugin, rule, tool or person, the message, and the old and new value", async () => {
     const { page, close, server, sid } = await given();
     const { activeLeafId } = await server.api("GET", `/api/sessions/${sid}`);
     await server.api("POST", `/api/chat/${sid}/node/${activeLeafId}/world`, {
@@ -109,7 +109,7 @@ describe("why", () => {
     await checkAccessibility(page, "why a value is so");
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
-    // A rule without code, and a value that nobody writes.
+    // A manifest rule, and a computed value.
     await page.locator('[data-path="/gifts/met"]').getByTitle("Why is Met so?").click();
     await page.getByRole("dialog").getByText("declarative rule:").waitFor();
     await page.keyboard.press("Escape");
@@ -125,7 +125,7 @@ describe("why", () => {
     await close();
   });
 
-  test("S3-12: Why? of a reply says what was called with what and what it answered, and from what a computed value follows", async () => {
+  test("S3-12: the trace of a reply shows each call with its arguments and answer, and the inputs of computed values", async () => {
     const { page, close } = await given();
     await clickMessageButton(lastMessage(page), "Prompt inspector");
     const why = page.getByRole("dialog", { name: "Prompt inspector" });
@@ -139,7 +139,7 @@ describe("why", () => {
     await close();
   });
 
-  test("what a plugin had a model asked and what came of it is told where it counts", async () => {
+  test("model calls of plugins and their results are shown in the trace", async () => {
     const files = {
       "plugin.toml":
         'id = "moods"\ntitle = "Moods"\nversion = "1.0.0"\napi = "1"\n[permissions]\nrequest = ["model.call"]\n',
@@ -168,7 +168,7 @@ describe("why", () => {
     await close();
   });
 
-  test("on a narrow screen, in Chinese", async () => {
+  test("the causes work on a narrow screen and in Chinese", async () => {
     const { page, close } = await given({ viewport: { width: 390, height: 844 }, locale: "zh-CN" });
     await page.getByRole("navigation").getByRole("button", { name: "状态" }).click();
     await page.locator('[data-path="/gifts/affinity"] .now').click();
@@ -181,7 +181,7 @@ describe("why", () => {
 });
 
 describe("causes", () => {
-  test("of several calls of one plugin it is told which proposed what; where the numbers do not fit, only whose it was", async () => {
+  test("operations of several calls of one plugin are assigned to their call; if the counts differ, only the plugin is named", async () => {
     const ops = [
       { op: "set", path: "/lore/x", by: "server", in: "lore" },
       { op: "add", path: "/a/hp", value: 1, by: "a" },
@@ -200,7 +200,7 @@ describe("causes", () => {
     assert.deepEqual(hooks({ operations: ops, rules: rules.slice(1) }, "/a/hp"), [null, null]);
   });
 
-  test("a computed value names what stands beside it, or what its root leads to", async () => {
+  test("a computed value names its siblings or paths from its root", async () => {
     const of = (/** @type {any} */ computed) => inputsOf({ "x-computed": computed }, "/a/people/rin/stage");
     assert.deepEqual(of([{ when: 'affinity >= 20 and mood == "calm"', is: "friend" }, { is: "stranger" }]), [
       "/a/people/rin/affinity",

@@ -1,4 +1,4 @@
-// The page against the real server: several messages of the tree are chosen and something is done with all of them.
+// Tests against the real server: several messages are selected in the tree and changed together.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { test, waitUntil } from "./support/browser.mjs";
@@ -18,7 +18,7 @@ async function shiftClick(page, id) {
 }
 
 describe("several messages of the tree", () => {
-  test("S4-56: Shift and a click choose one more, and all of them are left out and put back in one step each", async () => {
+  test("S4-56: Shift and a click add a message to the selection; all are disabled and enabled in one step each", async () => {
     const { path, ids, side } = await seedFork();
     const { page, close } = await openSession(path);
     await openTree(page);
@@ -48,7 +48,7 @@ describe("several messages of the tree", () => {
     await close();
   });
 
-  test("S4-56: a box chooses what it touches, with Shift or by the tool; what is chosen goes to the stash at once", async () => {
+  test("S4-56: a box selects what it touches, with Shift or with the tool; the selection goes to the stash in one step", async () => {
     const { path, ids, side } = await seedFork();
     const { page, close } = await openSession(path);
     await openTree(page);
@@ -80,7 +80,7 @@ describe("several messages of the tree", () => {
     await close();
   });
 
-  test("S4-56: by keys too; two that are chosen are compared", async () => {
+  test("S4-56: keys select messages too, and two selected messages are compared", async () => {
     const { path, side } = await seedFork();
     const { page, close } = await openSession(path);
     await openTree(page);

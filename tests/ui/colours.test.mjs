@@ -1,5 +1,5 @@
-// The colours of what is drawn on a canvas, which no tool that reads a page can see: a tree with all that a message can be
-// is drawn by the page's own code on paper that remembers, in the colours of the style sheet, light and dark.
+// Tests of the colours on the canvas of the tree, which axe cannot check. The page's own code draws a tree with every
+// kind of message on a recording canvas, in the colours of the style sheet, light and dark.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
@@ -7,7 +7,7 @@ import { cardsOf, layOut } from "../../static/src/tree/layout.ts";
 import { FLAG, trunkTo } from "../../static/src/tree/outline.ts";
 
 const css = readFileSync(new URL("../../static/css/base.css", import.meta.url), "utf8");
-/** What can be read needs so much contrast, and what only has to be seen. */
+/** The minimum contrast of text, and of other graphics. */
 const ENOUGH = { text: 4.5, shape: 3 };
 const ROLES = {
   page: "page",
@@ -23,7 +23,7 @@ const ROLES = {
   bad: "bad",
 };
 
-/** A colour of the style sheet. @param {string} name @param {0 | 1} theme light, dark */
+/** Returns a colour of the style sheet. @param {string} name @param {0 | 1} theme light, dark */
 function token(name, theme) {
   const value = new RegExp(`--${name}: ([^;]+);`).exec(css)?.[1] ?? assert.fail(`no --${name}`);
   const role = /^var\(--([\w-]+)\)$/.exec(value)?.[1];
@@ -40,13 +40,13 @@ const light = (rgb) =>
     .map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4))
     .reduce((sum, part, i) => sum + part * [0.2126, 0.7152, 0.0722][i], 0);
 
-/** How far a colour stands out from its ground, as WCAG counts it. */
+/** Returns the contrast of two colours by WCAG. */
 function contrast(colour, ground, alpha = 1) {
   const [most, least] = [light(over(colour, ground, alpha)), light(parts(ground))].sort((a, b) => b - a);
   return (most + 0.05) / (least + 0.05);
 }
 
-/** The shapes of a path. */
+/** Returns the shapes of a path. */
 class Shapes {
   boxes = [];
   roundRect(x, y, wide, tall) {
@@ -62,7 +62,7 @@ class Shapes {
 }
 globalThis.Path2D = Shapes;
 
-/** A canvas that remembers what is written on which ground, and with what lines are drawn. */
+/** Creates a canvas that records each text with its background, and the line styles. */
 class Paper extends Shapes {
   canvas = { width: 1, height: 1 };
   globalAlpha = 1;
@@ -105,7 +105,7 @@ class Paper extends Shapes {
   setLineDash() {}
 }
 
-/** A tree in which each thing that a message can be is there, on the line of the story and beside it. */
+/** Creates a tree with every kind of message, on the current branch and beside it. */
 function everything() {
   const kinds = [
     0,
@@ -122,7 +122,7 @@ function everything() {
   ];
   const flags = [0, ...kinds, ...kinds, 0, 0, 0, 0, 0, 0];
   const trunkEnd = kinds.length;
-  // The line of the story, another one beside it, and a straight run below the first message.
+  // The current branch, another branch beside it, and a straight run below the first message.
   const parent = flags.map((_, n) => (n === trunkEnd + 1 || n === 2 * trunkEnd + 1 ? 1 : n - 1));
   const outline = {
     size: flags.length,
@@ -192,7 +192,7 @@ describe("the colours of the tree", async () => {
       return paper;
     };
 
-    test(`${name}: all that is written on it can be read`, () => {
+    test(`${name}: all text is readable`, () => {
       const { words } = draw(1);
       for (const text of [
         "Beginning",
@@ -219,10 +219,10 @@ describe("the colours of the tree", async () => {
         );
     });
 
-    test(`${name}: lines, frames and the bars that stand for messages from far can be seen`, () => {
+    test(`${name}: lines, frames and distant bars are visible`, () => {
       const [near, far] = [draw(1), draw(0.2)];
       assert.ok(far.bars.length >= 4 && near.lines.length > 20);
-      // The frame of a plain card says nothing that its words do not.
+      // The frame of a plain card has no meaning of its own.
       const shapes = [...near.lines, ...far.lines, ...far.bars].filter(
         ({ colour }) => colour !== look.line && colour !== look.page,
       );
@@ -233,7 +233,7 @@ describe("the colours of the tree", async () => {
         );
     });
 
-    test(`${name}: the line of the story stands out, not by its colour alone`, () => {
+    test(`${name}: the current branch stands out, not by its colour alone`, () => {
       assert.ok(contrast(look.accent, look.raised) >= ENOUGH.shape && contrast(look.accent, look.soft) >= ENOUGH.shape);
       assert.ok(contrast(look.text, look.soft) >= ENOUGH.text);
     });

@@ -1,10 +1,11 @@
-// The list of commands finds by what they are called elsewhere, in two languages, and stays what it is while one types.
+// Tests of the command list: it finds commands by their names in other programs, in two languages, while the user
+// types.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { test, waitUntil } from "./support/browser.mjs";
 import { checkAccessibility, messageById, openSeededBranch } from "./support/setup.mjs";
 
-/** Words of other programs and of Git, and the commands that they find: their names in English and in Chinese. */
+/** Terms of other programs and of Git, and the commands that they find, by their English and Chinese names. */
 const WORDS = [
   ["reroll", "Regenerate", "重新生成"],
   ["swipe", "Regenerate", "重新生成"],
@@ -33,12 +34,12 @@ const WORDS = [
   ["reset", "Rewind to here", "回退到这里"],
 ];
 
-describe("the list of commands", () => {
+describe("the command list", () => {
   for (const [language, locale, none] of /** @type {const} */ ([
     ["English", "en-GB", "Nothing found."],
     ["Chinese", "zh-CN", "没有找到。"],
   ])) {
-    test(`in ${language} it finds by the words of other programs and of Git, in both languages, and says where there is nothing`, async () => {
+    test(`in ${language} the list finds commands by terms of other programs and of Git, in both languages, and says when there are none`, async () => {
       const { ids, page, close } = await openSeededBranch({ locale });
       await messageById(page, ids[1]).locator("article").focus();
       await page.keyboard.press("Control+Shift+p");
@@ -59,7 +60,7 @@ describe("the list of commands", () => {
     });
   }
 
-  test("a command that is called so comes before others that are called so elsewhere, and those say why they are there", async () => {
+  test("commands found by their own name come before commands found by another name, which is shown", async () => {
     const { page, close } = await openSeededBranch();
     await page.keyboard.press("Control+Shift+p");
     const field = page.getByRole("combobox");
@@ -81,7 +82,7 @@ describe("the list of commands", () => {
     await close();
   });
 
-  test("who selects all of the field and types still looks for a command; without the sign it is the search", async () => {
+  test("replacing the whole text still searches commands; without the sign it searches messages", async () => {
     const { page, close } = await openSeededBranch();
     await page.keyboard.press("Control+Shift+p");
     const commands = page.getByRole("dialog", { name: "Commands and shortcuts" });

@@ -1,5 +1,5 @@
-// What is written with an input method, as Chinese is: while letters become a word, Enter takes the word and Escape drops
-// it. Nothing is sent, chosen or closed by either.
+// Tests with an input method, as for Chinese: during composition, Enter accepts the word and Escape drops it. Neither
+// sends, selects or closes anything.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { openPage, test, waitUntil } from "./support/browser.mjs";
@@ -16,7 +16,7 @@ import {
 
 /** @typedef {import("playwright-core").Page} Page */
 
-/** Begins a word in the field that has the keyboard, presses what ends one, and takes it. @param {Page} page */
+/** Starts a composition in the focused field, presses a key that would end it, and accepts the word. @param {Page} page */
 async function compose(page) {
   const tools = await page.context().newCDPSession(page);
   const ime = (/** @type {string} */ text) =>
@@ -32,7 +32,7 @@ async function compose(page) {
     ["Tab", 9],
     ["ArrowDown", 40],
   ]) {
-    // As a browser tells of a key that the input method takes, and as some of them do after it.
+    // The events of a key that the input method handles, and of a key that some of them send after it.
     for (const windowsVirtualKeyCode of [229, Number(code)]) {
       const press = {
         key: windowsVirtualKeyCode === 229 ? "Process" : String(key),
@@ -64,7 +64,7 @@ async function compose(page) {
   await tools.send("Input.insertText", { text: "灯" });
   await waitUntil(async () => (await page.locator(":focus").inputValue()) === `${before}灯`, "the word is taken");
   await tools.detach();
-  // As it was, so that nobody is asked about it.
+  // The text is restored, so that no question appears.
   await field.fill(before);
 }
 
@@ -75,8 +75,8 @@ async function choose(page, name) {
   await page.getByRole("option", { name, exact: true }).first().click();
 }
 
-describe("words that are being composed", () => {
-  test("S0-46: in the box, the search, the commands, a name and a label: nothing is sent, chosen or closed", async () => {
+describe("composition", () => {
+  test("S0-46: Enter and Escape during composition send, select and close nothing in the field, search, command list, name and label", async () => {
     const { path, ids, page, close } = await openSeededBranch();
     const { op } = await readSession(path);
     await composer(page).focus();
@@ -107,7 +107,7 @@ describe("words that are being composed", () => {
     await close();
   });
 
-  test("where values and characters are looked for", async () => {
+  test("composition works in the search of values and of characters", async () => {
     const { page, close } = await openPage(browser);
     await playUntilHurt(page);
     await page.getByRole("searchbox", { name: "Find a variable" }).focus();

@@ -1,4 +1,4 @@
-// The page against the real server: connecting a model server by one form, and the settings.
+// Tests against the real server: connecting a model server with one form, and the settings.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { openPage, test, waitUntil } from "./support/browser.mjs";
@@ -15,7 +15,7 @@ import {
   messageTexts,
 } from "./support/setup.mjs";
 
-/** A server to which nothing is connected yet. */
+/** Starts a server without any model server. */
 async function fresh() {
   const server = await startClotho();
   extraServers.push(server);
@@ -25,12 +25,12 @@ async function fresh() {
 const form = (page) => page.getByRole("dialog", { name: "Connect a model" });
 const servers = async (server) => (await server.api("GET", "/api/providers")).items;
 
-/** Connects the mock without the page's help. */
+/** Connects the mock model server through the API. */
 const connected = (server, id = "house") =>
   server.api("POST", "/api/providers", { id, kind: "openai", baseUrl: model.url, key: "sk-kept" });
 
 describe("connecting a model", () => {
-  test("S0-39: who comes for the first time fills one form and plays", async () => {
+  test("S0-39: a new user fills in one form and plays", async () => {
     const server = await fresh();
     const character = await server.api("POST", "/api/characters", {
       name: "Rin",
@@ -70,7 +70,7 @@ describe("connecting a model", () => {
     await close();
   });
 
-  test("a wrong key and a server that is not there are said, with what to do", async () => {
+  test("a wrong key and an unreachable server are reported with a hint", async () => {
     const server = await fresh();
     const { page, close } = await openPage(browser);
     await page.goto(`${server.base}/settings`);
@@ -90,7 +90,7 @@ describe("connecting a model", () => {
     await close();
   });
 
-  test("by the keyboard alone: the palette, the form, and back", async () => {
+  test("the command list and the form work with the keyboard only", async () => {
     const server = await fresh();
     const { page, close } = await openPage(browser);
     await page.goto(server.base);
@@ -122,7 +122,7 @@ describe("connecting a model", () => {
 });
 
 describe("the settings", () => {
-  test("list servers, change and test one, choose a default, and forget it", async () => {
+  test("the settings list servers, change and test one, set a default and remove it", async () => {
     const server = await fresh();
     await connected(server);
     // The change that is refused is one of them.
@@ -161,7 +161,7 @@ describe("the settings", () => {
     await close();
   });
 
-  test("stand at an address of their own, in both languages, and on a phone", async () => {
+  test("the settings have their own address and work in both languages and on a phone", async () => {
     const server = await fresh();
     await connected(server);
     const { page, close } = await openPage(browser, { viewport: { width: 390, height: 844 } });

@@ -1,4 +1,4 @@
-// Devices of the house: the owner pairs one on the page, the phone comes in by its code, and is put out again.
+// Tests of paired devices: the owner pairs a phone on the page, the phone enters with its code, and is removed again.
 import assert from "node:assert/strict";
 import { describe, test as plain } from "node:test";
 import { codeOf, darkPath, minutes, groupedCode } from "../../static/src/lib/pairing.ts";
@@ -7,7 +7,7 @@ import { startLanServer } from "./support/lan-server.mjs";
 import { LOAD_ERROR, browser, checkAccessibility, clotho, composer, lastMessage } from "./support/setup.mjs";
 
 const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
-/** Who is not paired is refused, and the browser says so. */
+/** A device that is not paired is refused, and the browser reports that. */
 const CLOSED = /Failed to load resource|WebSocket/;
 
 const dialog = (page) => page.getByRole("dialog", { name: "Pair a device" });
@@ -16,7 +16,7 @@ const devices = (page) => page.getByRole("region", { name: "Devices" });
 const shot = async (page, name) =>
   process.env.SHOTS && (await page.screenshot({ path: `${process.env.SHOTS}/${name}.png` }));
 
-/** The owner at the machine, who has asked for a code. */
+/** Opens the page of the owner, who has requested a code. */
 async function pairing(house, options) {
   const owner = await openPage(browser, options);
   await owner.page.goto(`${house.base}/settings`);
@@ -27,7 +27,7 @@ async function pairing(house, options) {
 
 const codeOn = (page) => page.locator(".short code").innerText();
 
-/** A phone that opens an address of the server. */
+/** Opens an address of the server on a phone. */
 async function phone(house, path = "/", options = {}) {
   const opened = await openPage(browser, { expected: CLOSED, ...PHONE, ...options });
   await opened.page.goto(house.elsewhere + path);
@@ -39,10 +39,13 @@ const knock = async (page, code) => {
   await page.getByRole("button", { name: "Pair this device" }).click();
 };
 
-/** A code without the page. */
+/** Requests a code through the API. */
 const offered = async (house) => (await house.api("POST", "/api/devices/pairing", {})).code;
 
-/** What a camera sees of a code: the middle of each square of a picture of it, 1 where it is dark. @param {import("playwright-core").Page} page @param {number} side in squares, with the light ones around it */
+/**
+ * Returns the modules of a QR code on the screen: the middle of each square, 1 if it is dark.
+ * @param {import("playwright-core").Page} page @param {number} side in squares, with the light ones around it
+ */
 async function scanned(page, side) {
   const png = (await page.locator(".qr").screenshot()).toString("base64");
   return page.evaluate(
@@ -87,8 +90,8 @@ describe("codes", () => {
   });
 });
 
-describe("devices of the house", () => {
-  test("a phone scans the code, comes in, and the owner is told by itself", async () => {
+describe("paired devices", () => {
+  test("a phone scans the code and is paired, and the owner is notified", async () => {
     const house = await startLanServer();
     const owner = await pairing(house);
     await checkAccessibility(owner.page, "a code for a device");
@@ -111,7 +114,7 @@ describe("devices of the house", () => {
     await dialog(owner.page).getByRole("button", { name: "Done" }).click();
     await devices(owner.page).getByRole("article", { name: "Phone of Rin" }).waitFor();
     assert.equal(await devices(owner.page).getByText("this device").count(), 0);
-    // The device sees itself marked.
+    // The device is marked as this one.
     await visitor.page.goto(`${house.elsewhere}/settings`);
     await devices(visitor.page).getByRole("article", { name: "Phone of Rin" }).getByText("this device").waitFor();
     await checkAccessibility(visitor.page, "the devices, on one of them");
@@ -124,7 +127,7 @@ describe("devices of the house", () => {
     await visitor.close();
   });
 
-  test("a phone that nobody paired sees the door, and comes in by the code that its owner reads out", async () => {
+  test("an unpaired phone shows the pairing page and enters with the code that the owner reads out", async () => {
     const house = await startLanServer();
     const character = await house.api("POST", "/api/characters", {
       name: "Rin",
@@ -152,7 +155,7 @@ describe("devices of the house", () => {
     await visitor.page.getByText("This device is paired as").waitFor();
     await lastMessage(visitor.page).getByText("The map is not finished.").waitFor();
     await dialog(owner.page).getByText("is paired.").waitFor();
-    // It is used up, and a fresh one is one press away.
+    // The code is used up, and the next press gives a new one.
     const second = await phone(house);
     await door(second.page).waitFor();
     await knock(second.page, code);
@@ -166,7 +169,7 @@ describe("devices of the house", () => {
     for (const { close } of [owner, visitor, second]) await close();
   });
 
-  test("a phone that is removed is before the door at once, with its story open, and asks for no line any more", async () => {
+  test("a removed phone shows the pairing page at once, with its session open, and stops requesting", async () => {
     const house = await startLanServer();
     const character = await house.api("POST", "/api/characters", {
       name: "Rin",
@@ -199,7 +202,7 @@ describe("devices of the house", () => {
     await checkAccessibility(visitor.page, "the door of who was removed");
     await devices(owner.page).getByText("No device is paired yet.").waitFor();
     const opened = lines.length;
-    // Whoever looks at the page again asks whether it may come in, and for nothing else.
+    // When the user returns to the page, it asks only whether it is paired.
     const asked = [];
     visitor.page.on("request", (request) => asked.push(new URL(request.url()).pathname));
     await visitor.page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
@@ -207,14 +210,14 @@ describe("devices of the house", () => {
     await new Promise((later) => setTimeout(later, 2_500));
     assert.deepEqual([...new Set(asked)], ["/api/auth/me"]);
     assert.ok(opened <= 2 && lines.length === opened, `${opened}, then ${lines.length} lines`);
-    // A fresh code lets it in where it was.
+    // A new code brings the device back to where it was.
     await knock(visitor.page, await offered(house));
     await lastMessage(visitor.page).getByText("The map is not finished.").waitFor();
     await owner.close();
     await visitor.close();
   });
 
-  test("a phone that is removed while its library is open sees the door when somebody looks at it again", async () => {
+  test("a phone removed while its library is open shows the pairing page when the user returns", async () => {
     const house = await startLanServer();
     const visitor = await phone(house, `/pair#${await offered(house)}`);
     await visitor.page.getByText("This device is paired as").waitFor();
@@ -225,7 +228,7 @@ describe("devices of the house", () => {
     await visitor.close();
   });
 
-  test("a device takes back its own right, knowing what it does", async () => {
+  test("a device revokes its own access after a confirmation", async () => {
     const house = await startLanServer();
     const visitor = await phone(house, `/pair#${await offered(house)}`);
     await visitor.page.getByText("This device is paired as").waitFor();
@@ -246,7 +249,7 @@ describe("devices of the house", () => {
     "by night": { colorScheme: "dark" },
     "on a phone in Chinese": { colorScheme: "dark", locale: "zh-CN", ...PHONE, viewport: { width: 360, height: 740 } },
   })) {
-    test(`the code can be scanned ${when}: dark on light, with light around it`, async () => {
+    test(`the QR code can be scanned ${when}: dark on light, with a light border`, async () => {
       const house = await startLanServer();
       const owner = await openPage(browser, options);
       const answer = owner.page.waitForResponse((response) => response.url().endsWith("/api/devices/pairing"));
@@ -260,7 +263,7 @@ describe("devices of the house", () => {
         assert.equal(await owner.page.locator(".site code").innerText(), new URL(address).origin);
         const light = "0".repeat(modules.length + 8);
         const rows = modules.map((row) => `0000${row}0000`);
-        // The outermost light squares lie below the round edge of the paper.
+        // The outermost light modules lie below the rounded edge.
         const around = Array(4).fill(light);
         assert.deepEqual(
           (await scanned(owner.page, modules.length + 8)).slice(1, -1).map((row) => row.slice(1, -1)),
@@ -274,7 +277,7 @@ describe("devices of the house", () => {
     });
   }
 
-  test("a code that has ended says so, and is made afresh", async () => {
+  test("an expired code says so and can be replaced", async () => {
     const house = await startLanServer();
     const owner = await openPage(browser);
     let isFirst = true;
@@ -298,7 +301,7 @@ describe("devices of the house", () => {
     await owner.close();
   });
 
-  test("who opens the link where no pairing is needed is told so, and uses no code up", async () => {
+  test("the link says when no pairing is needed, and uses no code up", async () => {
     const house = await startLanServer();
     const code = await offered(house);
     const owner = await openPage(browser);
@@ -311,7 +314,7 @@ describe("devices of the house", () => {
     await visitor.close();
   });
 
-  test("a link whose code is used leads to the door, which says what to do; the door speaks Chinese", async () => {
+  test("a link with a used code leads to the pairing page, which explains what to do, also in Chinese", async () => {
     const house = await startLanServer();
     const visitor = await phone(house, `/pair#${"0".repeat(32)}`, {
       colorScheme: "dark",
@@ -334,7 +337,7 @@ describe("devices of the house", () => {
     await visitor.close();
   });
 
-  test("where the house is not served, the settings say how it is", async () => {
+  test("the settings explain how to serve other devices when the server does not", async () => {
     const { page, close } = await openPage(browser, { permissions: ["clipboard-read", "clipboard-write"] });
     await page.goto(`${clotho.base}/settings`);
     await devices(page).getByText("clotho serve --lan").waitFor();
@@ -347,7 +350,7 @@ describe("devices of the house", () => {
     await close();
   });
 
-  test("a server that is gone when a fresh code is asked for is told, and asked again", async () => {
+  test("a server that is gone when a new code is requested is reported, and the request can be repeated", async () => {
     const house = await startLanServer();
     const owner = await openPage(browser, { expected: LOAD_ERROR });
     await owner.page.goto(`${house.base}/settings`);

@@ -1,4 +1,4 @@
-// The page against the real server: messages and what lies in the stash are moved by hand.
+// Tests against the real server: messages and fragments are dragged.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { test, waitUntil } from "./support/browser.mjs";
@@ -14,7 +14,7 @@ import {
   messageTexts,
 } from "./support/setup.mjs";
 
-/** Takes something up and draws it a little, so that the browser knows that it is being dragged. */
+/** Starts dragging an element and moves it a little, so that the browser notices the drag. */
 async function take(page, handle) {
   const { x, y, width, height } = await handle.boundingBox();
   await page.mouse.move(x + width / 2, y + height / 2);
@@ -22,7 +22,7 @@ async function take(page, handle) {
   await page.mouse.move(x + width / 2 + 12, y + height / 2 + 12, { steps: 4 });
 }
 
-/** Draws it on and lets go. */
+/** Drags it to its target and drops it. */
 async function letGo(page, place) {
   const { x, y, width, height } = await place.boundingBox();
   await page.mouse.move(x + width / 2, y + height / 2, { steps: 6 });
@@ -32,8 +32,8 @@ async function letGo(page, place) {
 const handle = (page, id) => messageById(page, id).locator(".handle .avatar");
 const stashed = async (path) => (await clotho.api("GET", `${chatPath(path)}/stash`)).items;
 
-describe("moving by hand", () => {
-  test("S4-58: a message is dragged by its handle below another one; let go elsewhere it stays where it is", async () => {
+describe("dragging", () => {
+  test("S4-58: a message is dragged by its handle below another one; dropped elsewhere, it stays", async () => {
     const { path, ids, page, close } = await openSeededBranch();
     const { op } = await readSession(path);
     await take(page, handle(page, ids[2]));
@@ -50,7 +50,7 @@ describe("moving by hand", () => {
     await close();
   });
 
-  test("S4-58: a message is dragged into the stash, and out of it below another message", async () => {
+  test("S4-58: a message is dragged into the stash, and from there below another message", async () => {
     const { path, ids, page, close } = await openSeededBranch();
     await take(page, handle(page, ids[3]));
     const stash = page.getByRole("button", { name: "Move to stash" });

@@ -1,4 +1,4 @@
-// The page against the real server: the stash as a drawer beside the tree, and two lines compared beside it.
+// Tests against the real server: the stash beside the tree, and the comparison of two branches beside it.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { openPage, test, waitUntil } from "./support/browser.mjs";
@@ -32,7 +32,7 @@ const bar = (page) => page.getByRole("status").filter({ hasText: "Choose the mes
 const isPut = (page) => page.getByText("Moved, with everything after it.").waitFor();
 const unfold = (page) => page.getByRole("button", { name: "Fold other branches" }).click();
 
-/** A story with its side branch in the stash, and its tree on screen with the drawer open. */
+/** Opens the tree of a session with its side branch in the stash, and the stash beside it. */
 async function withStash(options) {
   const { path, ids, side } = await seedFork();
   await clotho.api("PUT", `${chatPath(path)}/tree/edit`, { operations: [{ op: "prune", nodeId: side[0] }] });
@@ -51,7 +51,7 @@ const middle = async (locator) => {
 const carried = (page) => page.locator(".tree-carried:not([hidden])");
 
 describe("the stash beside the tree", () => {
-  test("S4-58 S4-19: a fragment is drawn out of the drawer onto a card, told where it cannot come, and left by Escape", async () => {
+  test("S4-58 S4-19: a fragment is dragged onto a card; invalid targets are explained; Escape cancels", async () => {
     const { path, ids, side, page, close } = await withStash();
     await checkAccessibility(page, "the stash beside the tree");
     await piece(page, "To the hills.").getByText("2 messages").waitFor();
@@ -97,7 +97,7 @@ describe("the stash beside the tree", () => {
     await close();
   });
 
-  test("S4-19: where a fragment cannot come is crossed out and said", async () => {
+  test("S4-19: an invalid target for a fragment is crossed out and explained", async () => {
     const { path, ids, page, close } = await withStash({ expected: /Failed to load resource/ });
     await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { model: "down/m" });
     const failed = (
@@ -129,7 +129,7 @@ describe("the stash beside the tree", () => {
     await close();
   });
 
-  test("S4-17 S4-16: a card drawn into the drawer is taken out of the story with what follows it, in one step", async () => {
+  test("S4-17 S4-16: a card dragged into the stash is pruned with its descendants in one step", async () => {
     const { path, ids, page, close } = await withStash();
     const [from, to] = [await waitUntilStill(page, ids[2]), await middle(drawer(page))];
     await page.mouse.move(from.x, from.y);
@@ -151,7 +151,7 @@ describe("the stash beside the tree", () => {
     await close();
   });
 
-  test("S4-16 S4-58: by keys: D opens it, a fragment is named, put below a message, and put back; Escape closes it", async () => {
+  test("S4-16 S4-58: by keys: D opens the stash, a fragment is named, placed below a message and restored; Escape closes the stash", async () => {
     const { path, ids, side } = await seedFork();
     await clotho.api("PUT", `${chatPath(path)}/tree/edit`, { operations: [{ op: "prune", nodeId: side[0] }] });
     const { page, close } = await openSession(path);
@@ -194,7 +194,7 @@ describe("the stash beside the tree", () => {
     await close();
   });
 
-  test("S4-16: a finger that rests on a fragment takes it out, one that does not scrolls; on a phone it is a sheet from below", async () => {
+  test("S4-16: a finger that rests on a fragment drags it, another one scrolls; on a phone the stash is a sheet from below", async () => {
     const { path, ids, side, page, close } = await withStash(PHONE);
     await checkAccessibility(page, "the stash on a phone");
     const [sheet, field] = [await drawer(page).boundingBox(), await page.locator(".tree-field").boundingBox()];
@@ -218,7 +218,7 @@ describe("the stash beside the tree", () => {
     await touch("touchEnd");
     await isPut(page);
     assert.equal(await parentOf(path, side[0]), ids[3]);
-    // And back in again.
+    // Back into the stash.
     const [here, there] = [await waitUntilStill(page, ids[3]), await middle(drawer(page))];
     await touch("touchStart", here);
     await page.locator('tree-canvas canvas[data-doing="held"]').waitFor();
@@ -231,7 +231,7 @@ describe("the stash beside the tree", () => {
     await close();
   });
 
-  test("S4-58: what is thrown away is asked about first; what lies there and is named is there after a restart, and in another tab at once", async () => {
+  test("S4-58: permanent deletion asks first; named fragments survive a restart and appear in another tab at once", async () => {
     const server = await startClotho();
     extraServers.push(server);
     const character = await server.api("POST", "/api/characters", { name: "Rin", firstMessage: "The map." });
@@ -275,10 +275,10 @@ describe("the stash beside the tree", () => {
   });
 });
 
-describe("two lines beside the tree", () => {
+describe("two branches beside the tree", () => {
   const comparison = (page) => page.getByRole("region", { name: "Compare" });
 
-  test("S4-06: two that are chosen are compared beside the tree, their words and worlds, and the tree stays in use", async () => {
+  test("S4-06: two selected messages are compared beside the tree, with texts and state, while the tree stays usable", async () => {
     const { path, ids, side } = await seedFork();
     const other = (await clotho.api("POST", `${chatPath(path)}/node/${ids[3]}/edit`, { content: "Masts in the dawn." }))
       .node.id;
@@ -315,7 +315,7 @@ describe("two lines beside the tree", () => {
     await page.keyboard.press("ArrowUp");
     await waitForCursor(page, "You: To the harbour.");
     await comparison(page).waitFor();
-    // A third one, by its key: with where the story is.
+    // A third one, by its key: compared with HEAD.
     await page.keyboard.press("ArrowRight");
     await waitForCursor(page, "You: To the hills.");
     await page.keyboard.press("ArrowDown");
@@ -338,7 +338,7 @@ describe("two lines beside the tree", () => {
     await close();
   });
 
-  test("S4-06: on a phone it is a sheet below the tree, with the world since the common ancestor", async () => {
+  test("S4-06: on a phone the comparison is a sheet below the tree, with the state since the common ancestor", async () => {
     const { path, ids, side } = await seedFork();
     await clotho.api("POST", `${chatPath(path)}/node/${side[1]}/world`, {
       operations: [{ op: "set", path: "/gold", value: 7 }],

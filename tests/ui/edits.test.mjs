@@ -1,5 +1,4 @@
-// The page against the real server: a story is rearranged as a document is. Copies, summaries, merges, many messages at
-// once, and how values went.
+// Tests against the real server: copies, summaries, merges, edits of many messages, and the history of values.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { openPage, test, waitUntil } from "./support/browser.mjs";
@@ -37,7 +36,7 @@ const write = async (path, parentId, content, role = "user") =>
   (await clotho.api("POST", `${chatPath(path)}/message`, { parentId, role, content })).node.id;
 
 describe("copies", () => {
-  test("domain 2.10: a message with what follows it is copied elsewhere in the story; the original stays, and the copy says what it is", async () => {
+  test("domain 2.10: a message with its descendants is copied within the session; the original stays, and the copy is marked", async () => {
     const { path, ids, page, close } = await openSeededBranch();
     await chooseFromMessageMenu(page, messageById(page, ids[2]), "Copy, with everything after it");
     await page.getByText("Choose the message to place the copy below:").waitFor();
@@ -61,7 +60,7 @@ describe("copies", () => {
     await close();
   });
 
-  test("domain 2.10: a piece of the stash is copied into another story, by keys, and what the world becomes there is told", async () => {
+  test("domain 2.10: a fragment is copied into another session by keys, and the effect on its state is reported", async () => {
     const { path, ids } = await seedBranch();
     await set(path, ids[3], "/lamp", "lit");
     await edit(path, { op: "prune", nodeId: ids[2] });
@@ -100,8 +99,8 @@ describe("copies", () => {
   });
 });
 
-describe("copies between rules", () => {
-  test("domain 2.10: what the rules of another story leave out of a copy is told by its name", async () => {
+describe("copies between sessions with other plugins", () => {
+  test("domain 2.10: values that the plugins of the target session do not accept are named", async () => {
     const { path, ids } = await seedBranch();
     await set(path, ids[3], "/keep", { hp: "many" });
     const { page, close } = await openPage(browser);
@@ -129,7 +128,7 @@ describe("copies between rules", () => {
 });
 
 describe("summaries", () => {
-  test("S4-23 S4-30: a model drafts the summary of a run, the reader mends and takes it; it leads to the originals, and one undo takes it back", async () => {
+  test("S4-23 S4-30: a model drafts a summary, the user edits and accepts it; it links to the originals, and one undo removes it", async () => {
     const { path, ids, page, close } = await openSeededBranch();
     await chooseFromMessageMenu(page, messageById(page, ids[1]), "Summarise up to here");
     const dialog = page.getByRole("dialog", { name: "Summarise" });
@@ -181,8 +180,8 @@ describe("summaries", () => {
   });
 });
 
-describe("what a summary stands for", () => {
-  test("S4-23 domain 2.12: it is one line that opens, by keys and for screen readers; what is looked for in it is found; another summary folds the first", async () => {
+describe("folded summaries", () => {
+  test("S4-23 domain 2.12: a summary folds its messages into one line that opens, by keys and for screen readers; search finds inside it; the next summary folds the first", async () => {
     const { path, ids } = await seedBranch();
     const {
       nodeIds: [summary],
@@ -225,7 +224,7 @@ describe("what a summary stands for", () => {
     await close();
   });
 
-  test("S4-23: what lies above a long one is loaded, although nothing is left to scroll", async () => {
+  test("S4-23: messages above a long folded run are loaded although there is nothing to scroll", async () => {
     const path = await createSession();
     let parent = (await readSession(path)).activeLeafId;
     const ids = [];
@@ -243,7 +242,7 @@ describe("what a summary stands for", () => {
 });
 
 describe("many messages at once", () => {
-  test("S4-20 S4-23: chosen by keys and by touch, all in between too; summarised, copied, muted", async () => {
+  test("S4-20 S4-23: messages are selected by keys, by touch and as a range, then summarised, copied and muted", async () => {
     const { path, ids, page, close } = await openSeededBranch({ permissions: ["clipboard-read", "clipboard-write"] });
     await messageById(page, ids[0]).locator("article").focus();
     await page.keyboard.press("s");
@@ -295,7 +294,7 @@ describe("many messages at once", () => {
     await phone.close();
   });
 
-  test("S4-20 S4-22: what several messages did stops counting in one step, the world follows, and undo counts it again", async () => {
+  test("S4-20 S4-22: several messages are muted in one step, the state follows, and undo unmutes them", async () => {
     const { page, close } = await openPage(browser);
     await playUntilHurt(page);
     const hurt = await barValue(page, HP);
@@ -315,7 +314,7 @@ describe("many messages at once", () => {
 });
 
 describe("the original of a copy", () => {
-  test("domain 2.10 2.16: when it was thrown away for good, the copy says so, and the reader stays where they are", async () => {
+  test("domain 2.10 2.16: a copy says when its original was purged, and the view does not move", async () => {
     const { path, ids } = await seedBranch();
     await edit(path, { op: "graft", nodeId: ids[2], targetId: ids[0], mode: "copy" });
     await edit(path, { op: "purge", nodeId: ids[1], confirm: true });
@@ -331,7 +330,7 @@ describe("the original of a copy", () => {
 });
 
 describe("merges", () => {
-  /** Two timelines from the second message on; each did something to the lamp, one to the rope too. */
+  /** Creates two branches from the second message on. Each changes the lamp, and one also the rope. */
   async function parted() {
     const { path, ids } = await seedBranch();
     const { node: there } = await set(path, ids[3], "/lamp", "broken");
@@ -342,7 +341,7 @@ describe("merges", () => {
     return { path, ids, theirs, hills, ours: here.id };
   }
 
-  test("S4-59 C9: what happened on another timeline is brought over, a conflict is settled by the reader, and the way back is shown", async () => {
+  test("S4-59 C9: changes of another branch are merged, the user resolves a conflict, and undo is offered", async () => {
     const { path, ids, theirs } = await parted();
     const { page, close } = await openSession(path, { expected: LOAD_ERROR });
     await chooseFromPageMenu(page, "Branches");
@@ -377,7 +376,7 @@ describe("merges", () => {
     await close();
   });
 
-  test("S4-59 C9: some messages come along as copies, with a value of the reader's own, from a timeline that is looked at", async () => {
+  test("S4-59 C9: some messages are merged as copies, with a value of the user, from a branch that is viewed", async () => {
     const { path, ids, theirs } = await parted();
     const { page, close } = await openPage(browser, { expected: LOAD_ERROR, colorScheme: "dark" });
     await page.goto(`${clotho.base}${path}/${theirs}`);
@@ -418,14 +417,14 @@ describe("merges", () => {
   });
 });
 
-describe("what both timelines changed", () => {
+describe("conflicts of a merge", () => {
   const HIT_POINTS = "/combat/hp";
   const add = (path, id, value, why) =>
     clotho.api("POST", `${chatPath(path)}/node/${id}/world`, {
       operations: [{ op: "add", path: HIT_POINTS, value, why }],
     });
 
-  test("S4-59: a value of one's own is held to the schema as in the world, and a value that was set by hand says so", async () => {
+  test("S4-59: an own value must match the schema, and a manually changed value is marked", async () => {
     const path = await createSession({ plugins: [{ id: "combat" }] });
     const start = (await readSession(path)).activeLeafId;
     const there = await write(path, start, "To the marsh.");
@@ -465,8 +464,8 @@ describe("what both timelines changed", () => {
   });
 });
 
-describe("values over timelines", () => {
-  test("domain 3.1: a timeline that begins with many words is named by whole ones, and a sign says that they go on", async () => {
+describe("values along branches", () => {
+  test("domain 3.1: a branch with a long beginning is named by whole words and an ellipsis", async () => {
     const { path, ids } = await seedBranch(
       "Masts in the dusk, and beyond them the breakwater where nobody had lit a lamp for years.",
     );
@@ -490,7 +489,7 @@ describe("values over timelines", () => {
     await close();
   });
 
-  test("domain 3.1: a value is drawn along several timelines, told apart without colour, and stands as a table too", async () => {
+  test("domain 3.1: a value is plotted along several branches, distinct without colour, and listed in a table", async () => {
     const { path, ids } = await seedBranch();
     await set(path, ids[1], "/rope", 5);
     const first = (await readSession(path)).activeLeafId;
@@ -517,7 +516,7 @@ describe("values over timelines", () => {
       assert.equal(new Set(signs).size, signs.length, "and a sign of its own");
       const tones = await samples.evaluateAll((all) => all.map((one) => getComputedStyle(one).stroke));
       for (const tone of tones) assert.ok(await inks(dialog.locator(".chart canvas"), tone), `${tone} is drawn`);
-      // A turn that is pointed at says what the lines are there; a stretch that is drawn over is seen closer.
+      // Pointing at a turn shows the values there; dragging over a range zooms in.
       const { x, y, width, height } = /** @type {{x: number, y: number, width: number, height: number}} */ (
         await dialog.locator(".u-over").boundingBox()
       );
@@ -543,7 +542,7 @@ describe("values over timelines", () => {
   });
 });
 
-/** Whether something is drawn in a colour. @param {import("playwright-core").Locator} canvas @param {string} tone as CSS says it */
+/** Returns whether something is drawn in a colour. @param {import("playwright-core").Locator} canvas @param {string} tone as CSS says it */
 const inks = (canvas, tone) =>
   canvas.evaluate((/** @type {HTMLCanvasElement} */ board, tone) => {
     const pen = /** @type {CanvasRenderingContext2D} */ (board.getContext("2d"));
@@ -554,8 +553,8 @@ const inks = (canvas, tone) =>
     return false;
   }, tone);
 
-describe("one line only", () => {
-  test("S4-50: where only one line is shown, nothing of all this is offered, and what was made with it stays", async () => {
+describe("the linear view", () => {
+  test("S4-50: the linear view offers none of these commands, and keeps their results", async () => {
     const { path, ids } = await seedBranch();
     await set(path, ids[3], "/rope", 5);
     await edit(path, { op: "summarise", nodeIds: ids.slice(0, 2), content: "They went north." });

@@ -1,5 +1,5 @@
-// Every page, every dialog and the states they can be in: by day, by night, and on a narrow screen in both languages. What
-// is new on the page belongs into one of the two lists; a dialog or a page that is in neither fails the first test.
+// Tests of every page, every dialog and their states: in light and dark mode, and on a narrow screen in both languages.
+// A new page or dialog belongs in one of the two lists; the first test fails for one that is missing.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe, test as plainTest } from "node:test";
@@ -22,7 +22,7 @@ import {
 } from "./support/setup.mjs";
 import { pageOfModules } from "./support/typescript.mjs";
 
-// What opens here is called by the page's own modules, which the program has put together: they are served one by one.
+// Dialogs are opened through the page's own modules, which are bundled in the program. Here they are served one by one.
 process.env.CLOTHO_SERVER__STATIC_DIR ??= pageOfModules();
 
 /** @typedef {import("playwright-core").Page} Page */
@@ -30,13 +30,13 @@ process.env.CLOTHO_SERVER__STATIC_DIR ??= pageOfModules();
 
 const WIDE = { width: 1280, height: 860 };
 const NARROW = { width: 360, height: 780 };
-/** What belongs to the states that are looked at: no connection, no answer, no such story. */
+/** Console errors that belong to the tested states: no connection, no response, no such session. */
 const EXPECTED = /Failed to load resource|WebSocket|ERR_/;
-/** What is wider than its place on purpose, and scrolls there. */
+/** Elements that are wider than their container on purpose and scroll. */
 const SCROLLS =
   ".way > div, .replies, .fan ol, .prose pre, .prose table, pre, textarea, input, code-editor, .scroll-x, .tree-map";
 
-/** One that nobody has paired. */
+/** A device that is not paired. */
 const DEVICE = {
   id: "d",
   name: "Mara’s phone",
@@ -45,7 +45,10 @@ const DEVICE = {
   isThis: false,
 };
 
-/** Loads a module of the page again, which is the one that runs. @param {Page} page @param {string} path @param {string} name @param {unknown} given */
+/**
+ * Imports a module of the page, which is the instance that runs, and calls a function of it.
+ * @param {Page} page @param {string} path @param {string} name @param {unknown} given
+ */
 const call = (page, path, name, given) =>
   page.evaluate(
     async ([path, name, given]) => {
@@ -58,7 +61,7 @@ const call = (page, path, name, given) =>
 const speak = (/** @type {Page} */ page, /** @type {string} */ locale) =>
   call(page, "actions/page.js", "setLanguage", locale);
 
-/** What stands over the edge of a narrow screen, or is to be scrolled sideways without having been meant to. @param {Page} page */
+/** Returns what overflows a narrow screen or scrolls sideways without being intended to. @param {Page} page */
 const overTheEdge = (page) =>
   page.evaluate((allowed) => {
     const scope = document.querySelector("dialog[open]") ?? document.body;
@@ -87,7 +90,7 @@ const overTheEdge = (page) =>
   }, SCROLLS);
 
 /**
- * Looks at what is on screen in every light, on every screen, in both languages.
+ * Checks what is on screen in every theme, on every screen size and in both languages.
  * @param {Page} page @param {string} where @param {string} [within] @returns {Promise<string[]>} what is wrong
  */
 async function look(page, where, within) {
@@ -101,10 +104,10 @@ async function look(page, where, within) {
     wrong.push(...(await overTheEdge(page)).map((one) => `${where}, ${how}: ${one}`));
   await axe("by day");
   await page.emulateMedia({ colorScheme: "dark" });
-  // A dialog has the same in it wherever it stands; by night it is looked at on the narrow screen.
+  // A dialog has the same content on every screen; dark mode is checked on the narrow one.
   if (!within) await axe("by night", ["color-contrast"]);
   await page.setViewportSize(NARROW);
-  // A browser tells the page of its new size with the next picture, and before that nobody sees it.
+  // A browser reports the new size of the page with the next frame.
   await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
   await edge("on a narrow screen");
   await speak(page, "zh");
@@ -116,7 +119,7 @@ async function look(page, where, within) {
   return wrong;
 }
 
-/** Stories and shelves with something on them. */
+/** Creates sessions and library items. */
 async function furnish() {
   const path = await createSession({ plugins: [{ id: "combat" }] });
   const sid = path.replace("/s/", "");
@@ -230,10 +233,10 @@ async function furnish() {
   };
 }
 
-// What there is to see
+// What is checked
 
 /**
- * Every dialog with what it is opened for. How a reader comes to it is seen where it is used; `then` goes on in it.
+ * Every dialog with its arguments. Other tests open it as a user does; `then` goes on in it.
  * @type {(house: Partial<House>) => {dialog: {kind: string, [name: string]: unknown}, where?: string, then?: (page: Page) => Promise<unknown>}[]}
  */
 const DIALOGS = ({
@@ -291,7 +294,7 @@ const DIALOGS = ({
     { dialog: { kind: "connect", providerId: null, back: null } },
     { dialog: { kind: "connect", providerId, back: null }, where: "a changed connection" },
     { dialog: { kind: "forget", providerId } },
-    // This server lets no devices in, and says so; one that does is looked at where they are paired.
+    // This server accepts no other devices and says so. The other case is checked in the tests of paired devices.
     { dialog: { kind: "pair" } },
     { dialog: { kind: "nameDevice", device: DEVICE } },
     { dialog: { kind: "revokeDevice", device: DEVICE } },
@@ -326,7 +329,7 @@ const DIALOGS = ({
   ];
 };
 
-/** Every page, and the states it can be in. @type {{page: string, where: string, go: (page: Page, house: House) => Promise<unknown>}[]} */
+/** Every page and its states. @type {{page: string, where: string, go: (page: Page, house: House) => Promise<unknown>}[]} */
 const PAGES = [
   { page: "library", where: "the library, filled", go: (page) => at(page, "/", ".session") },
   {
@@ -423,7 +426,7 @@ const PAGES = [
     where: "a lost connection",
     go: async (page, { path }) => {
       await at(page, path, ".message.last");
-      // What the other language needs is there before.
+      // The texts of the other language are loaded already.
       await speak(page, "zh");
       await speak(page, "en");
       await page.context().setOffline(true);
@@ -608,7 +611,7 @@ const PAGES = [
   },
 ];
 
-/** Goes to an address, and sees what is to be there. @param {Page} page @param {string} path @param {string} sign */
+/** Goes to an address and waits for an element. @param {Page} page @param {string} path @param {string} sign */
 async function at(page, path, sign) {
   await page.goto(clotho.base + path);
   await page.locator(sign).first().waitFor();
@@ -618,7 +621,7 @@ const source = (/** @type {string} */ path) => readFile(new URL(`../../static/sr
 /** @param {string} text @param {RegExp} pattern */
 const namesIn = (text, pattern) => [...new Set([...text.matchAll(pattern)].map(([, name]) => name))].sort();
 
-describe("everywhere", () => {
+describe("every page and dialog", () => {
   plainTest("every dialog and every page there is stands in the lists that are looked through", async () => {
     const kinds = namesIn(await source("model/dialog.d.ts"), /\{ kind: "(\w+)"/g);
     assert.ok(kinds.length > 30);
@@ -632,7 +635,7 @@ describe("everywhere", () => {
     assert.deepEqual([...new Set(PAGES.map(({ page }) => page))].sort(), pages);
   });
 
-  test("axe finds nothing and nothing hangs over the edge: pages and their states", async () => {
+  test("pages and their states pass axe and do not overflow", async () => {
     const { page, close } = await openPage(browser, { expected: EXPECTED });
     await at(page, "/", ".hero");
     await page.getByRole("button", { name: /New character/ }).waitFor();
@@ -649,13 +652,13 @@ describe("everywhere", () => {
     await close();
   }, 300_000);
 
-  test("axe finds nothing and nothing hangs over the edge: dialogs", async () => {
+  test("dialogs pass axe and do not overflow", async () => {
     const { page, close } = await openPage(browser, { expected: EXPECTED });
     const house = await furnish();
     /** @type {string[]} */
     const wrong = [];
     await at(page, house.path, ".message.last .changes");
-    // As if the reader had come from the first page.
+    // As if the user had come from the first page.
     await call(page, "actions/library.js", "readModelsAndPlugins", null);
     for (const { dialog, where = `the dialog “${dialog.kind}”`, then } of DIALOGS(house)) {
       await call(page, "model/page.js", "openDialog", dialog);

@@ -1,4 +1,4 @@
-// What the page makes of files before it sends them, and of a report: plain readings, without a browser.
+// Tests without a browser: how the page reads files before it sends them, and how it reads a report.
 import assert from "node:assert/strict";
 import { readFile, readdir } from "node:fs/promises";
 import { describe, test } from "node:test";
@@ -12,8 +12,8 @@ import { packZip } from "../../static/src/lib/zip.ts";
 const golden = new URL("../fixtures/golden/", import.meta.url);
 const part = (path, text = path) => ({ path, file: new File([text], path.split("/").at(-1)) });
 
-describe("where a file belongs", () => {
-  test("S0-05: every recorded card and lorebook is known for what it is", async () => {
+describe("the kind of a file", () => {
+  test("S0-05: every recorded card and lorebook is recognised", async () => {
     for (const [folder, wanted] of [
       ["cards", "card"],
       ["books", "book"],
@@ -29,7 +29,7 @@ describe("where a file belongs", () => {
     }
   });
 
-  test("by its name, and by what is in it where the name does not say", async () => {
+  test("a file is recognised by its name, or else by its content", async () => {
     for (const [name, text, wanted] of [
       ["Over the ice.CLOTHO", "", "session"],
       ["Night.jsonl", "{}", "foreign"],
@@ -42,7 +42,7 @@ describe("where a file belongs", () => {
       assert.equal(await fileKind(new File([text], name)), wanted, name);
   });
 
-  test("JSON by its keys", () => {
+  test("JSON is recognised by its keys", () => {
     for (const [value, wanted] of [
       [{ power_user: { personas: {} } }, "persona"],
       [{ personas: {}, persona_descriptions: {} }, "persona"],
@@ -75,7 +75,7 @@ describe("where a file belongs", () => {
     assert.equal(jsonKind('\uFEFF{"entries": {}}'), "book", "a mark of the byte order is no part of it");
   });
 
-  test("a picture with a lorebook of NovelAI is one, whatever else is in it", async () => {
+  test("a picture with a NovelAI lorebook is a lorebook, whatever else it contains", async () => {
     const chunk = (kind, text) => {
       const data = Buffer.from(text, "latin1");
       const head = Buffer.alloc(8);
@@ -107,8 +107,8 @@ describe("where a file belongs", () => {
   });
 });
 
-describe("an archive of files", () => {
-  /** Reads a list at the end of an archive, and each file where it says that it lies. */
+describe("a zip archive", () => {
+  /** Reads the central directory of an archive, and each file at its offset. */
   function unpacked(bytes) {
     const end = bytes.lastIndexOf("PK\x05\x06", undefined, "latin1");
     const [count, length, start] = [
@@ -136,7 +136,7 @@ describe("an archive of files", () => {
     return found;
   }
 
-  test("S4-53: holds every file under its path, in their order, with their checksums; what cannot be read is named", async () => {
+  test("S4-53: the archive contains every file under its path, in order, with checksums; unreadable files are named", async () => {
     const broken = new File(["x"], "gone.jsonl");
     broken.stream = () => {
       throw new DOMException("it is gone", "NotReadableError");
@@ -156,7 +156,7 @@ describe("an archive of files", () => {
     assert.equal(seen.at(-1), 5);
   });
 
-  test("holds more files than two bytes count", async () => {
+  test("the archive can contain more files than two bytes count", async () => {
     const parts = Array.from({ length: 66_000 }, (_, n) => part(`${n}`, ""));
     const { archive } = await packZip(parts, () => {}, new AbortController().signal);
     const whole = Buffer.from(await archive.slice(-98).arrayBuffer());
@@ -167,7 +167,7 @@ describe("an archive of files", () => {
     assert.equal(whole.readUInt16LE(76 + 10), 0xffff);
   });
 
-  test("ends when nobody wants it any more", async () => {
+  test("packing stops when it is cancelled", async () => {
     const stop = new AbortController();
     await assert.rejects(
       packZip([part("a"), part("b")], () => stop.abort(), stop.signal),
@@ -176,8 +176,8 @@ describe("an archive of files", () => {
   });
 });
 
-describe("a folder of data", () => {
-  test("S4-53: is found wherever it lies; what no story needs and every key stays where it is", () => {
+describe("a data folder", () => {
+  test("S4-53: the data folder is found at any depth; keys and files of no session are left out", () => {
     const paths = [
       "st/config.yaml",
       "st/data/ann/characters/Ivo.png",
@@ -212,7 +212,7 @@ describe("a folder of data", () => {
     );
   });
 
-  test("is walked whole, though a browser lists it in portions", async () => {
+  test("a folder is read completely although a browser lists it in portions", async () => {
     const file = (fullPath) => ({ isDirectory: false, fullPath, file: (done) => done(new File(["x"], fullPath)) });
     const folder = (fullPath, portions) => ({
       isDirectory: true,
@@ -246,7 +246,7 @@ describe("a report", () => {
       findings.length,
     ]);
 
-  test("S4-53: is counted, and sifted by what became of it, by kind and by word", () => {
+  test("S4-53: findings are counted and filtered by fate, kind and text", () => {
     assert.deepEqual(countFates(items), { works: 3, translated: 2, kept: 1, skipped: 2 });
     assert.deepEqual(kindsOf(items), ["character", "session", "file"]);
     assert.deepEqual(names({ fate: "skipped" }), [
@@ -266,7 +266,7 @@ describe("a report", () => {
     ]);
   });
 
-  test("the same said of many stands once, what is said most often first", () => {
+  test("equal findings of many items are combined, the most frequent first", () => {
     assert.deepEqual(
       groupFindings(items).map(({ code, count, at }) => [code, count, at.map(({ item }) => item.name).join()]),
       [
@@ -278,7 +278,7 @@ describe("a report", () => {
     );
   });
 
-  test("what one file says of line after line stands once, with the first lines", () => {
+  test("a finding that a file repeats is combined, with its first lines", () => {
     const bad = (line, message = `line ${line}: it is not UTF-8`) => ({
       fate: "skipped",
       code: "bad_line",
@@ -299,7 +299,7 @@ describe("a report", () => {
     assert.deepEqual([other.lines, other.line], [[11], 11]);
   });
 
-  test("how much and how long is said in round figures", () => {
+  test("sizes, rates and durations are rounded", () => {
     assert.deepEqual([bytes(0), bytes(1_499), bytes(12_340_000), bytes(12e9)], ["0 bytes", "1 kB", "12.3 MB", "12 GB"]);
     assert.deepEqual([rate(4_200_000), rate(90_000)], ["4.2 MB/s", "90 kB/s"]);
     assert.deepEqual([span(0.2), span(75), span(600), span(9_000)], ["1 sec", "75 sec", "10 min", "2.5 hr"]);

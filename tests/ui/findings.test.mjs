@@ -1,4 +1,5 @@
-// What the program can say in a report of an import, and whether the page has words for it: read from the program's own source.
+// Tests that the page has a text for everything that an import report can say. The codes are read from the source of
+// the program.
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { describe, test } from "node:test";
@@ -15,20 +16,20 @@ const files = folders.flatMap((folder) =>
     .filter((path) => path.endsWith(".rs"))
     .map((path) => [path, folder]),
 );
-/** Without what only its tests say. */
+/** Removes unit tests from a source. */
 const sources = files.map(([path, folder]) => [
   path,
   readFileSync(new URL(path, folder), "utf8").split("#[cfg(test)]")[0],
 ]);
 
-/** Functions that are told the code of what they find, each with the file that it stands in. */
+/** Functions that take the code of a finding, each with its file. */
 const TOLD = {
   "card/unsupported.rs": "kept",
   "foreign_chat/message_tree.rs": "told",
   "sillytavern/data_folder.rs": "leave_out",
 };
 
-/** The codes that a file names, and whether it has findings whose code is no word of it. */
+/** Returns the codes in a file, and whether it has findings whose code is not a literal. */
 function codesOf(path, text) {
   const made = [...text.matchAll(/Finding::new\(\s*[\w:]+,\s*(?:"(\w+)"|\w+),/g)].map(([, code]) => code);
   const told =
@@ -46,8 +47,8 @@ function codesOf(path, text) {
 const found = sources.map(([path, text]) => ({ path, ...codesOf(path, text) }));
 const codes = [...new Set(found.flatMap(({ codes }) => codes))].sort();
 
-describe("what a report says", () => {
-  test("S4-53: every finding is seen where it is made: by its code, or by a function that is told it", () => {
+describe("the texts of a report", () => {
+  test("S4-53: every finding is found in the source: by its code, or by a function that takes it", () => {
     for (const { path, all, seen } of found)
       assert.equal(seen, all, `${path} makes findings in a way that is not read here`);
     assert.deepEqual(
@@ -65,14 +66,14 @@ describe("what a report says", () => {
     );
   });
 
-  test("S4-53: every code has words in both languages", () => {
+  test("S4-53: every code has a text in both languages", () => {
     const wordless = (words) => codes.filter((code) => !words[`finding.${code}`]?.trim());
     assert.deepEqual(wordless(english), []);
     assert.deepEqual(wordless(chinese), []);
     assert.deepEqual(Object.keys(english).sort(), Object.keys(chinese).sort());
   });
 
-  test("S4-53: every kind of thing that is told of has a name in both languages", () => {
+  test("S4-53: every kind of item has a name in both languages", () => {
     const kinds = new Set(
       sources.flatMap(([, text]) => [...text.matchAll(/Item::(?:new|skipped)\(\s*"(\w+)"/g)].map(([, kind]) => kind)),
     );

@@ -1,4 +1,4 @@
-// The page against the real server: what other programs keep comes in, by folder, by archive, by file, and is reported.
+// Tests against the real server: data of other programs is imported from folders, archives and files, with a report.
 import assert from "node:assert/strict";
 import { readFile, rm } from "node:fs/promises";
 import { dirname } from "node:path";
@@ -11,14 +11,14 @@ import { startClotho } from "./support/server.mjs";
 
 const golden = (name) => readFile(new URL(`../fixtures/golden/${name}`, import.meta.url));
 
-/** A server of its own: what comes in is counted. */
+/** Starts an own server, because these tests count what is imported. */
 async function house() {
   const server = await startClotho();
   extraServers.push(server);
   return server;
 }
 
-/** Chooses a folder, or files, on the first page. */
+/** Chooses a folder or files on the first page. */
 async function chooses(page, label, what) {
   const asked = page.waitForEvent("filechooser");
   await page.getByRole("button", { name: label }).first().click();
@@ -45,8 +45,8 @@ async function archiveOf(all) {
   return Buffer.from(await (await packZip(parts, () => {}, new AbortController().signal)).archive.arrayBuffer());
 }
 
-describe("years of another program", () => {
-  test("S4-53, S0-05: a folder is looked at, brought in, reported and played on; a second time adds nothing", async () => {
+describe("data of another program", () => {
+  test("S4-53, S0-05: a folder is previewed, imported, reported and played; a second import adds nothing", async () => {
     const server = await house();
     const root = await writeFolder(sampleFiles());
     const { page, close } = await openPage(browser, { permissions: ["clipboard-read", "clipboard-write"] });
@@ -117,7 +117,7 @@ describe("years of another program", () => {
     await rm(dirname(root), { recursive: true });
   });
 
-  test("S4-53: an archive is dropped, and the page that was loaded anew goes on waiting for it and has its report", async () => {
+  test("S4-53: an archive is dropped; after a reload the page still waits for it and shows its report", async () => {
     const server = await house();
     const archive = await archiveOf(sampleFiles(3));
     const { page, close } = await openPage(browser);
@@ -164,7 +164,7 @@ describe("years of another program", () => {
     await close();
   });
 
-  test("several files at once go where they belong", async () => {
+  test("several files at once go to their importers", async () => {
     const server = await house();
     const { page, close } = await openPage(browser);
     await page.goto(server.base);
@@ -227,7 +227,7 @@ describe("years of another program", () => {
     await close();
   });
 
-  test("what is on its way is cancelled, in both places; what is nothing that is known is refused with what to do", async () => {
+  test("a running import is cancelled on the page and on the server; unknown files are refused with a hint", async () => {
     const server = await house();
     const { page, close } = await openPage(browser, { expected: LOAD_ERROR });
     await page.goto(server.base);
@@ -258,7 +258,7 @@ describe("years of another program", () => {
       );
     });
     await begin();
-    // While it is being sent nothing of it is there, and it just goes.
+    // While the file is being sent, nothing is stored, so the row just disappears.
     await page.getByRole("list", { name: "Story imports" }).getByText("reading").waitFor();
     await page.getByRole("button", { name: "Cancel “Alone.jsonl”" }).click();
     const failed = page.getByRole("alert").filter({ hasText: "Alone.jsonl" });
@@ -281,7 +281,7 @@ describe("years of another program", () => {
     await close();
   });
 
-  test("S4-53: in Chinese a report names, counts and gives reasons as the English one does", async () => {
+  test("S4-53: a Chinese report names, counts and explains like the English one", async () => {
     const server = await house();
     const of = (kind, name, code, message, more = {}) => ({
       kind,
@@ -330,7 +330,7 @@ describe("years of another program", () => {
     await close();
   });
 
-  test("thousands of findings are drawn piece by piece, on a phone and in Chinese too", async () => {
+  test("thousands of findings are rendered in pieces, on a phone and in Chinese too", async () => {
     const server = await house();
     const items = Array.from({ length: 5_000 }, (_, n) => ({
       kind: "session",

@@ -1,4 +1,4 @@
-// The page against the real server: the whole tree of a story, seen, walked by keys and heard read.
+// Tests against the real server: the whole tree of a session, shown, walked by keys and read by screen readers.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { openPage, test, waitUntil } from "./support/browser.mjs";
@@ -33,8 +33,8 @@ const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile:
 const reads = (page, text) => page.locator(".tree-message").getByText(text, { exact: true }).waitFor();
 const fold = (page) => page.getByRole("button", { name: "Fold other branches" });
 
-describe("the tree of a story", () => {
-  test("S4-36 S4-13: opens from the header and by a key, folded to the line of the story, and what is folded says how much it is", async () => {
+describe("the tree of a session", () => {
+  test("S4-36 S4-13: the tree opens from the header and by a key, folded to the current branch; folded parts show their size", async () => {
     const { path, ids, side } = await seedFork();
     const { page, close } = await openSession(path);
     const asked = [];
@@ -64,7 +64,7 @@ describe("the tree of a story", () => {
     await close();
   });
 
-  test("a click reads a message beside it and moves nothing, a double click goes there", async () => {
+  test("a click shows a message beside the tree and does not move HEAD; a double click moves HEAD", async () => {
     const { path, ids, side } = await seedFork();
     const { page, close } = await openSession(path);
     await openTree(page);
@@ -88,7 +88,7 @@ describe("the tree of a story", () => {
     await close();
   });
 
-  test("S4-05: is walked by keys: along the line, between versions, folding, reading, its menu, and back", async () => {
+  test("S4-05: keys walk along the branch and between versions, fold, read, open the menu, and lead back", async () => {
     const { path, ids } = await seedFork();
     const { page, close } = await openSession(path);
     await openTree(page);
@@ -151,7 +151,7 @@ describe("the tree of a story", () => {
     await close();
   });
 
-  test("S4-15: back leaves the chat as it was: what is typed, where it is scrolled to, and the keyboard in the field", async () => {
+  test("S4-15: going back leaves the chat as it was: draft, scroll position, and focus in the field", async () => {
     const path = await createSession();
     let parentId = (await readSession(path)).activeLeafId;
     for (let i = 0; i < 30; i += 1)
@@ -168,7 +168,7 @@ describe("the tree of a story", () => {
     await waitUntil(async () => page.locator(".to-end").isVisible(), "it is scrolled up");
     const before = await page.locator(".scroller").evaluate((box) => box.scrollTop);
     await composer(page).focus();
-    // The chat is not drawn anew: it is the very same one, beneath.
+    // The chat is the same element as before, below the tree.
     await page.locator(".scroller").evaluate((box) => (box.isTheSame = true));
     await openTree(page);
     assert.equal(await composer(page).count(), 0, "what lies beneath is nobody’s to use");
@@ -188,7 +188,7 @@ describe("the tree of a story", () => {
     await close();
   });
 
-  test("S4-36: straight runs become one card that opens, and the choice of what is folded stays", async () => {
+  test("S4-36: straight runs are folded into one card that opens, and the choice is stored", async () => {
     const path = await createSession();
     let parentId = (await readSession(path)).activeLeafId;
     const ids = [];
@@ -219,7 +219,7 @@ describe("the tree of a story", () => {
     await close();
   });
 
-  test("S4-33: follows the story: a reply that is written is marked until it is there, and what is left out is said to be", async () => {
+  test("S4-33: the tree follows the session: a running reply and a disabled message are marked", async () => {
     const { path, ids } = await seedFork();
     const { page, close } = await openSession(path, { reducedMotion: "no-preference" });
     await openTree(page);
@@ -247,7 +247,7 @@ describe("the tree of a story", () => {
     for (let i = 0; i < 3; i += 1) await page.keyboard.press("ArrowDown");
     await waitForCursor(page, "excluded from prompt");
     assert.ok(generations.length > 0);
-    // Nothing changes now: nothing is drawn.
+    // Nothing changes now, so nothing is drawn.
     const still = () =>
       page.evaluate(
         () =>
@@ -264,7 +264,7 @@ describe("the tree of a story", () => {
     await close();
   });
 
-  test("S4-33: what is being written breathes, and is marked but still for who wants less motion, in the chat as on the tree", async () => {
+  test("S4-33: a running reply pulses, and is marked without motion when motion is reduced, in the chat and in the tree", async () => {
     for (const reducedMotion of ["no-preference", "reduce"]) {
       const { path, ids } = await seedFork();
       const { page, close } = await openSession(path, { reducedMotion });
@@ -276,7 +276,7 @@ describe("the tree of a story", () => {
       await treeElement(page)
         .getByRole("treeitem", { name: /being written/ })
         .waitFor();
-      // Two pictures of the same card, of which the second is drawn because something wants it, or never.
+      // Two frames of the same card. The second is drawn only if something requests it.
       const frames = () =>
         page.evaluate(
           () =>
@@ -308,10 +308,10 @@ describe("the tree of a story", () => {
     }
   });
 
-  test("S4-48: what another tab does to the tree is seen at once, and a new state without reading the whole tree again", async () => {
+  test("S4-48: changes from another tab appear in the tree at once; a new state of a message does not reload the outline", async () => {
     const { path, ids, side } = await seedFork();
     const { page, close } = await openSession(path);
-    // A window of its own: what lies behind another tab is drawn when the browser finds the time.
+    // An own window, because a tab in the background is drawn late.
     const { page: other, close: closeOther } = await openPage(browser);
     await other.goto(`${clotho.base}${path}/tree`);
     await openTree(page);
@@ -343,7 +343,7 @@ describe("the tree of a story", () => {
     await close();
   });
 
-  test("S4-37: pans by the wheel and by dragging, zooms by keys and by Ctrl and the wheel, and comes back to where the story is", async () => {
+  test("S4-37: the wheel and dragging pan; keys and Ctrl with the wheel zoom; a key centres HEAD", async () => {
     const { path, ids } = await seedFork();
     const { page, close } = await openSession(path);
     await openTree(page);
@@ -374,7 +374,7 @@ describe("the tree of a story", () => {
     await close();
   });
 
-  test("fits a phone, where the text comes from below, and speaks Chinese", async () => {
+  test("on a phone the tree fits and the text comes from below, in Chinese too", async () => {
     const { path, ids } = await seedFork();
     const { page, close } = await openSession(path, { ...PHONE, locale: "zh-CN" });
     await page.getByRole("button", { name: /^故事树/ }).click();
@@ -394,7 +394,7 @@ describe("the tree of a story", () => {
     await close();
   });
 
-  test("a story of one line has none, and one that is gone says so", async () => {
+  test("a session in linear view has no tree, and a deleted session says so", async () => {
     const { path } = await seedFork();
     await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { mode: "linear" });
     const { page, close } = await openSession(path, { expected: LOAD_ERROR });

@@ -1,4 +1,4 @@
-// The page against the real server: what was thrown away for good is nowhere on screen and nowhere in the browser, in any tab.
+// Tests against the real server: purged text is nowhere on screen and nowhere in the browser, in any tab.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { test, waitUntil } from "./support/browser.mjs";
@@ -25,13 +25,13 @@ import {
 const edit = (path, ...operations) => clotho.api("PUT", `${chatPath(path)}/tree/edit`, { operations });
 const purge = (path, nodeId) => edit(path, { op: "purge", nodeId, confirm: true });
 const stored = (page) => page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }]));
-/** All that the page holds, folded or hidden as it may be. @param {import("playwright-core").Page} page */
+/** Returns all text on the page, including folded and hidden parts. @param {import("playwright-core").Page} page */
 const held = (page) => page.evaluate(() => document.body.innerHTML);
 const isFree = (page, word) =>
   waitUntil(async () => !(await held(page)).includes(word), `nothing on the page says ${word}`);
 
-describe("what was thrown away for good", () => {
-  test("S0-56 domain 2.16: an open search and an open comparison let go of it at once", async () => {
+describe("purged text", () => {
+  test("S0-56 domain 2.16: an open search and an open comparison drop purged text at once", async () => {
     const { path, ids, page, close } = await openSeededBranch({ expected: LOAD_ERROR }, "Masts with marzipan.");
     const { node } = await clotho.api("POST", `${chatPath(path)}/message`, {
       parentId: ids[1],
@@ -43,7 +43,7 @@ describe("what was thrown away for good", () => {
     await page.getByRole("option").first().waitFor();
     await purge(path, ids[3]);
     await page.getByText("Nothing found.").waitFor();
-    // What was asked for stands in the field; nothing else says it.
+    // The field still contains the query; nothing else contains the text.
     await page.getByRole("combobox").fill("other");
     await isFree(page, "marzipan");
     await page.keyboard.press("Escape");
@@ -60,7 +60,7 @@ describe("what was thrown away for good", () => {
     await close();
   });
 
-  test("S0-56 domain 2.16: an open Why? and the line that is read out let go of it at once", async () => {
+  test("S0-56 domain 2.16: an open trace and the announcement for screen readers drop purged text at once", async () => {
     const path = await createSession();
     const { page, close } = await openSession(path, { expected: LOAD_ERROR });
     model.queueReply(["A secret marzipan."]);
@@ -85,7 +85,7 @@ describe("what was thrown away for good", () => {
     await close();
   });
 
-  test("S0-56: who looks at a timeline that is thrown away elsewhere is led back to the story", async () => {
+  test("S0-56: a view of a branch that is purged elsewhere leads back to the session", async () => {
     const { path, ids, page, close } = await openSeededBranch({ expected: LOAD_ERROR }, "Masts with marzipan.");
     await clotho.api("POST", `${chatPath(path)}/message`, { parentId: ids[1], content: "To the hills." });
     await waitUntil(
@@ -102,10 +102,10 @@ describe("what was thrown away for good", () => {
   });
 });
 
-describe("an edit of a message that was thrown away for good", () => {
+describe("an edit of a purged message", () => {
   const field = (page) => page.getByRole("textbox", { name: "Edit", exact: true });
 
-  test("S4-17 domain 2.16: what was begun is in the browser no longer, in no tab, and the page says so", async () => {
+  test("S4-17 domain 2.16: an unsaved edit is removed from the browser in every tab, with a notice", async () => {
     const { path, ids, page, close } = await openSeededBranch({ expected: LOAD_ERROR }, "Masts with marzipan.");
     await clickMessageButton(messageById(page, ids[3]), "Edit");
     await field(page).fill("Masts with marzipan, twice.");
@@ -122,7 +122,7 @@ describe("an edit of a message that was thrown away for good", () => {
     await close();
   });
 
-  test("S4-17 domain 2.16: where the page was elsewhere meanwhile, it goes when the story is opened; what only lies in the stash stays", async () => {
+  test("S4-17 domain 2.16: an unsaved edit is removed when the session is opened later; an edit of a stashed message stays", async () => {
     const { path, ids, page, close } = await openSeededBranch({ expected: LOAD_ERROR }, "Masts with marzipan.");
     for (const [i, text] of [
       [1, "Snow and truffles."],

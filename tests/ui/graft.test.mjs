@@ -1,4 +1,4 @@
-// The page against the real server: messages are put below others on the tree itself, by mouse, finger and keys.
+// Tests against the real server: messages are moved on the tree itself, by mouse, finger and keys.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { test, waitUntil } from "./support/browser.mjs";
@@ -18,7 +18,7 @@ const bar = (page) => page.getByRole("status").filter({ hasText: "Choose the mes
 const isPut = (page) => page.getByText("Moved, with everything after it.").waitFor();
 const unfold = (page) => page.getByRole("button", { name: "Fold other branches" }).click();
 
-/** Draws a card over another one, and keeps holding it. */
+/** Drags a card over another one without dropping it. */
 async function drawOver(page, from, to) {
   const [a, b] = [await waitUntilStill(page, from), await waitUntilStill(page, to)];
   await page.mouse.move(a.x, a.y);
@@ -26,8 +26,8 @@ async function drawOver(page, from, to) {
   await page.mouse.move(b.x, b.y, { steps: 8 });
 }
 
-describe("grafting on the tree", () => {
-  test("S4-16: a card drawn onto another one by mouse hangs below it; where it cannot, it is said why; Escape leaves it", async () => {
+describe("moving messages on the tree", () => {
+  test("S4-16: a card dropped on another one by mouse is moved below it; invalid targets are explained; Escape cancels", async () => {
     const { path, ids, side } = await seedFork();
     const { page, close } = await openSession(path);
     await openTree(page);
@@ -58,7 +58,7 @@ describe("grafting on the tree", () => {
     await close();
   });
 
-  test("S4-16: a finger that rests takes a card up, one that does not moves the tree", async () => {
+  test("S4-16: a finger that rests drags a card, another one pans the tree", async () => {
     const { path, ids, side } = await seedFork();
     const { page, close } = await openSession(path, { hasTouch: true });
     await openTree(page);
@@ -89,7 +89,7 @@ describe("grafting on the tree", () => {
     await close();
   });
 
-  test("S4-16: the same from the menu of a message and by keys", async () => {
+  test("S4-16: a message is moved from its menu and by keys", async () => {
     const { path, ids, side } = await seedFork();
     const { page, close } = await openSession(path);
     await openTree(page);
@@ -129,7 +129,7 @@ describe("grafting on the tree", () => {
 });
 
 describe("the menu of a message on the tree", () => {
-  test("S4-25: makes its line the current one without leaving the tree, compares, and begins a branch where one can write at once", async () => {
+  test("S4-25: the menu makes the branch current without leaving the tree, compares it, and starts a new branch in the field", async () => {
     const { path, ids, side } = await seedFork();
     const { page, close } = await openSession(path);
     await openTree(page);

@@ -1,4 +1,4 @@
-// The page against the real server: every hint of a schema for the world panel is drawn as what it says.
+// Tests against the real server: the state panel renders every hint of a schema.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { openPage, test, waitUntil } from "./support/browser.mjs";
@@ -65,7 +65,7 @@ fn on_reply(ctx) { if ctx.text.contains("grow") { ctx.add("plain", 1, "it grows"
   "state.schema.json": JSON.stringify(SCHEMA),
 };
 
-/** A reader of a story with each of the signs. @param {Parameters<typeof openPage>[1]} [options] @param {string[]} [replies] */
+/** Opens a session with a value for each hint. @param {Parameters<typeof openPage>[1]} [options] @param {string[]} [replies] */
 async function signs(options, replies = ["Hm."]) {
   const story = await createPurseSession(model, { replies, plugins: [{ id: "signs" }], files: FILES, id: "signs" });
   extraServers.push(story.server);
@@ -77,11 +77,11 @@ async function signs(options, replies = ["Hm."]) {
   return { ...story, ...opened, row };
 }
 
-/** What can be seen of the world. @param {import("playwright-core").Page} page */
+/** Returns the visible part of the state panel. @param {import("playwright-core").Page} page */
 const panel = (page) => page.locator(".world").innerText();
 
 describe("hints of a schema", () => {
-  test("S3-19: a bar, a bar in danger, a number, chips, a switch, lists, a text: each is drawn as what it is", async () => {
+  test("S3-19: a bar, a bar in danger, a number, chips, a switch, lists and a text are each rendered as such", async () => {
     const { page, close, row } = await signs();
     assert.equal(
       await row("plain").getByRole("meter").getAttribute("aria-valuenow"),
@@ -117,7 +117,7 @@ describe("hints of a schema", () => {
       assert.equal(await row(name).getByRole("button", { name: /^Edit/ }).count(), 0, `${name} is not changed by hand`);
     assert.equal(await row("place").locator(".label").getAttribute("title"), "Where you are");
     await checkAccessibility(page, "every hint");
-    // What is only shown as a text is still a number.
+    // A number that is shown as text is still edited as a number.
     await row("year").hover();
     await row("year").getByRole("button", { name: "Edit Year" }).click();
     await row("year").getByRole("spinbutton").fill("1204");
@@ -126,7 +126,7 @@ describe("hints of a schema", () => {
     await close();
   });
 
-  test("S3-19: a map of like things is drawn thing by thing; what is hidden is seen neither there nor under a message", async () => {
+  test("S3-19: a map of objects is rendered object by object; hidden values are neither there nor under a message", async () => {
     const { page, close, row } = await signs({}, ["They grow."]);
     assert.equal(await row("people/rin").getByRole("meter", { name: "Love" }).getAttribute("aria-valuenow"), "3");
     assert.equal(await row("people/tomas").getByRole("meter", { name: "Love" }).getAttribute("aria-valuenow"), "3");
@@ -144,7 +144,7 @@ describe("hints of a schema", () => {
     await close();
   });
 
-  test("S3-19: what is hidden until a condition holds comes when it does, and goes when one goes back", async () => {
+  test("S3-19: a value hidden until a condition holds appears with it, and disappears after going back", async () => {
     const { page, close, row } = await signs();
     assert.ok(!(await panel(page)).includes("Later"));
     model.queueReply(["They grow."]);
@@ -156,7 +156,7 @@ describe("hints of a schema", () => {
     await close();
   });
 
-  test("S3-19: titles, descriptions and names of values are in the reader's language, on a narrow screen too", async () => {
+  test("S3-19: titles, descriptions and names of values are in the user's language, on a narrow screen too", async () => {
     const { page, close, row } = await signs({
       viewport: { width: 390, height: 844 },
       hasTouch: true,

@@ -1,11 +1,11 @@
-// Draws static/icons/*.png, the signs of the page on a phone's first screen, from static/icon.svg.
+// Renders static/icons/*.png, the icons for the home screen of a phone, from static/icon.svg.
 //   npm run icons
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { launch } from "./support/browser.mjs";
 
 const STATIC = new URL("../../static/", import.meta.url);
-/** A mask may cut off all but the middle: there the ground reaches to the edge, and the sign is small enough. */
+/** A mask may cut off everything but the middle. There, the background fills the square and the sign is smaller. */
 const SIZES = { 192: [192, 1, "8"], 512: [512, 1, "8"], "maskable-512": [512, 0.72, "0"] };
 
 const svg = await readFile(new URL("icon.svg", STATIC), "utf8");

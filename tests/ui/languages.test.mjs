@@ -1,4 +1,4 @@
-// The words of the page in its two languages, without a browser. That no key is missing is held by the types.
+// Tests of the page's texts in both languages, without a browser. The type check finds missing keys.
 import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";
 import { describe, test } from "node:test";
@@ -15,16 +15,19 @@ for (const name of names) {
   for (const [key, text] of Object.entries(english)) pairs.push([key, text, chinese[key]]);
 }
 
-/** What is filled in; of two forms, what either has. Findings are always told with their count, which a language may leave out. @param {string} text @param {string} key */
+/**
+ * Returns the placeholders of a text, of both forms if it has two. Findings always have a count, which a text may leave out.
+ * @param {string} text @param {string} key
+ */
 const placesOf = (text, key) => places(text).filter((name) => name !== "count" || !key.startsWith("finding."));
 /** @param {string} text */
 const places = (text) => [...new Set([...text.matchAll(/(?<!\{)\{(\w+)\}/g)].map(([, name]) => name))].sort();
 const isChinese = (/** @type {string} */ text) => /[\u3400-\u9fff]/.test(text);
-/** What is written alike in both: names, signs, code. */
+/** Returns the parts that are the same in both languages: names, signs, code. */
 const ALIKE = /^[^a-z]*$|^(?:[\w.+-]*[A-Z/_.\d`{}][\w.+-]*|\{\w+\}|[^\w]|(?:px|ms|s|of|or))+$/;
 
 describe("the languages of the page", () => {
-  test("every text is there in both, with the same places to fill in", () => {
+  test("every text exists in both languages with the same placeholders", () => {
     assert.ok(pairs.length > 1_000, `${pairs.length} texts`);
     const wrong = pairs.filter(
       ([key, english, other]) =>
@@ -33,8 +36,8 @@ describe("the languages of the page", () => {
     assert.deepEqual(wrong, []);
   });
 
-  test("none is in the other language", () => {
-    // A switch is written in the language that it leads to.
+  test("no text is in the wrong language", () => {
+    // The language switch is written in the language that it selects.
     const plain = pairs.filter(([key]) => key !== "command.language");
     assert.deepEqual(
       plain.filter(([, english]) => isChinese(english.replace(/中文/g, ""))),
@@ -47,13 +50,13 @@ describe("the languages of the page", () => {
     );
   });
 
-  test("a counted text has the forms that its language has: two in English, one in Chinese", () => {
+  test("a counted text has the forms of its language: two in English, one in Chinese", () => {
     const forms = (/** @type {string} */ text) => text.split("|").length;
     assert.deepEqual(
       pairs.filter(([, english, other]) => forms(english) > 2 || forms(other) > 1),
       [],
     );
-    // Nobody reads "1 messages": a number before a word in English has both forms.
+    // In English, a number before a word needs both forms.
     const counted = pairs.filter(
       ([key, english]) => /\{n\} [a-z]+s\b/.test(english) && forms(english) === 1 && !key.endsWith(".several"),
     );

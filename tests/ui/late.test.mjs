@@ -1,13 +1,13 @@
-// The page against the real server, where what is drawn comes late: what is done in between is not lost, and not undone.
+// Tests against the real server with late modules and frames: input in the meantime is neither lost nor undone.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { openPage, test, waitUntil } from "./support/browser.mjs";
 import { browser, chooseFromMessageMenu, clotho, seedBranch, messageById, openSeededBranch } from "./support/setup.mjs";
 
-/** Longer than a test takes between two keys. */
+/** A delay longer than the time between two keys of a test. */
 const LATE = 1500;
 
-/** A story whose menus, dialogs, world and row of turns have not come; `come`: they do. */
+/** Opens a session whose menus, dialogs, state panel and turn bar are not loaded; `come` lets them load. */
 async function openWithoutTools() {
   const { path, ids } = await seedBranch();
   const { page, close } = await openPage(browser);
@@ -18,11 +18,11 @@ async function openWithoutTools() {
   return { ids, page, close, come: () => come() };
 }
 
-/** What is loaded after the first picture: what the next click needs, and an extra. */
+/** Modules that load after the first picture: what the next click needs, and an extra. */
 const MODULES = /\/built\/js\/(offline|tools)\.js$/;
 
 describe("on a slow machine", () => {
-  test("a story is read before its menus have come; a key of theirs and an open menu wait for them", async () => {
+  test("a session is readable before its menus are loaded; a key and an open menu wait for them", async () => {
     const { ids, page, close, come } = await openWithoutTools();
     const message = messageById(page, ids[0]);
     await message.getByText("To the north.").waitFor();
@@ -40,7 +40,7 @@ describe("on a slow machine", () => {
     await close();
   });
 
-  test("a module that cannot be loaded is no error of the page, and is loaded again when it is needed", async () => {
+  test("a module that fails to load is no error of the page, and loads again when it is needed", async () => {
     const { path, ids } = await seedBranch();
     const { page, close } = await openPage(browser, { expected: /ERR_FAILED/ });
     const refused = new Set();
@@ -58,7 +58,7 @@ describe("on a slow machine", () => {
     await close();
   });
 
-  test("the row of turns comes into its room: what one reaches for does not move away", async () => {
+  test("the turn bar loads into its reserved space, so that nothing moves", async () => {
     const { ids, page, close, come } = await openWithoutTools();
     const message = messageById(page, ids[3]);
     await message.waitFor();
@@ -72,7 +72,7 @@ describe("on a slow machine", () => {
     await close();
   });
 
-  test("an arrow that is pressed right after a letter is not taken back", async () => {
+  test("an arrow key right after a letter is not undone", async () => {
     const { page, close } = await openSeededBranch({ late: LATE });
     await page.keyboard.press("Control+k");
     const field = page.getByRole("combobox", { name: "Search" });
@@ -86,7 +86,7 @@ describe("on a slow machine", () => {
     await close();
   });
 
-  test("what is given up at once is not kept", async () => {
+  test("an edit cancelled at once is not stored", async () => {
     const { ids, page, close } = await openSeededBranch({ late: LATE });
     const dialog = page.getByRole("dialog", { name: "Save as lorebook entry" });
     const text = dialog.getByRole("textbox", { name: "Content" });
@@ -100,7 +100,7 @@ describe("on a slow machine", () => {
     await close();
   });
 
-  test("an entry that was deleted while its book was read again does not come back", async () => {
+  test("an entry deleted while its lorebook was read again does not come back", async () => {
     const { id } = await clotho.api("POST", "/api/lorebooks", {
       name: "Late",
       entries: [

@@ -1,5 +1,4 @@
-// Where the messages of a whole tree stand, without a browser: against a slow reading of the same rules, and on trees as
-// deep and as wide as they come.
+// Tests of the tree layout without a browser: against a slow reference implementation, and on very deep and wide trees.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { cardAt, cardsOf, isFolded, layOut } from "../../static/src/tree/layout.ts";
@@ -12,7 +11,10 @@ const LEGEND = {
   flags: ["disabled", "muted", "keyframe", "unread"],
 };
 
-/** An outline as the server sends it. @param {number[]} parents @param {Partial<Record<"kinds" | "flags" | "statuses", number[]>>} [more] */
+/**
+ * Builds an outline as the server sends it.
+ * @param {number[]} parents @param {Partial<Record<"kinds" | "flags" | "statuses", number[]>>} [more]
+ */
 function skeleton(parents, more = {}) {
   const all = (n) => parents.map((_, i) => (i === 0 ? 0 : n));
   return {
@@ -30,7 +32,7 @@ function skeleton(parents, more = {}) {
   };
 }
 
-/** Numbers that look random and are the same each time. @param {number} seed */
+/** Returns pseudo-random numbers that are the same each time. @param {number} seed */
 function dice(seed) {
   let state = seed;
   return (n) => {
@@ -39,7 +41,7 @@ function dice(seed) {
   };
 }
 
-/** A tree as stories grow: mostly on from the end, at times another version, or a branch from anywhere. */
+/** Builds a tree like that of a session: mostly appended, sometimes another version, or a branch from anywhere. */
 function story(size, seed) {
   const roll = dice(seed);
   const parents = [-1];
@@ -57,7 +59,7 @@ const open = (outline, end, more = {}) => ({
   ...more,
 });
 
-/** The same rules, taken literally: recursion, and sets of all places that are taken or that a line passes over. */
+/** The reference implementation: recursion, and sets of all cells that are occupied or crossed by a line. */
 function slowly({ size, parent, trunk }) {
   const below = Array.from({ length: size }, () => []);
   for (let i = 1; i < size; i += 1) below[parent[i]].push(i);
@@ -86,7 +88,7 @@ function slowly({ size, parent, trunk }) {
   return column;
 }
 
-/** What holds of every layout. */
+/** Checks what is true for every layout. */
 function sound(cards, layout) {
   const places = new Set();
   for (let i = 0; i < cards.size; i += 1) {
@@ -104,7 +106,7 @@ function sound(cards, layout) {
 }
 
 describe("the outline of a tree", () => {
-  test("changes by hand are no messages: what follows one follows the message before it", () => {
+  test("change nodes are no messages: their children belong to the message before them", () => {
     const outline = outlineOf(skeleton([-1, 0, 1, 2, 2, 1], { kinds: [0, 1, 3, 1, 3, 3] }));
     assert.deepEqual([outline.size, outline.ids, [...outline.parent]], [3, ["n0", "n1", "n3"], [-1, 0, 1]]);
     assert.deepEqual(
@@ -116,7 +118,7 @@ describe("the outline of a tree", () => {
     assert.deepEqual([...end.ends], [[1, "n3"]]);
   });
 
-  test("parents come before children, the eldest child right behind its parent, and what is known of each stays with it", () => {
+  test("parents come before children, the first child directly after its parent, with all data of each", () => {
     const outline = outlineOf(
       skeleton([-1, 0, 0, 1, 2, 1], {
         flags: [0, 1, 2, 8, 4, 0],
@@ -138,7 +140,7 @@ describe("the outline of a tree", () => {
     assert.deepEqual([...trunkTo(outline, 3)], [1, 1, 0, 1, 0, 0]);
   });
 
-  test("takes a new state of messages without being read again, and tells when it does not know one of them", () => {
+  test("new states of messages are applied without reading the outline again, unless a message is unknown", () => {
     const outline = outlineOf(skeleton([-1, 0, 1, 2], { kinds: [0, 1, 1, 3], flags: [0, 1, 8, 0] }));
     const next = withStates(outline, [
       { id: "n1", isEnabled: true, effects: "muted" },
@@ -167,7 +169,7 @@ describe("the outline of a tree", () => {
     );
   });
 
-  test("nothing at all is no tree", () => {
+  test("an empty outline is no tree", () => {
     const outline = outlineOf(skeleton([]));
     assert.equal(outline.size, 0);
     assert.equal(layOut(cardsOf(outline, open(outline, -1))).rows, 0);
@@ -175,7 +177,7 @@ describe("the outline of a tree", () => {
 });
 
 describe("a layout", () => {
-  test("is that of the slow reading, on trees of all shapes, and no two cards stand in one place", () => {
+  test("the layout equals the reference on trees of all shapes, and no two cards share a cell", () => {
     for (let seed = 1; seed <= 150; seed += 1) {
       const roll = dice(seed * 7919);
       const outline = outlineOf(skeleton(story(1 + roll(60), seed)));
@@ -189,7 +191,7 @@ describe("a layout", () => {
     }
   });
 
-  test("versions stand beside each other in the order in which they came", () => {
+  test("versions are side by side in creation order", () => {
     const outline = outlineOf(skeleton([-1, 0, 1, 1, 1, 1]));
     const cards = cardsOf(outline, open(outline, outline.at.get("n3")));
     const { column } = layOut(cards);
@@ -199,7 +201,7 @@ describe("a layout", () => {
     );
   });
 
-  test("holds for ten thousand messages of a story, folded or not", () => {
+  test("the layout is valid for ten thousand messages, folded or not", () => {
     const outline = outlineOf(skeleton(story(10_000, 42)));
     const end = outline.size - 1;
     for (const more of [{}, { sides: true }, { runs: true }, { sides: true, runs: true }]) {
@@ -211,7 +213,7 @@ describe("a layout", () => {
     }
   });
 
-  test("takes a line of fifty thousand messages, and as many versions of one", () => {
+  test("a branch of fifty thousand messages and as many versions of one message are laid out", () => {
     const deep = outlineOf(skeleton(Array.from({ length: 50_000 }, (_, i) => i - 1)));
     const line = layOut(cardsOf(deep, open(deep, 20_000)));
     assert.deepEqual([line.rows, line.columns], [50_000, 1]);
@@ -222,11 +224,11 @@ describe("a layout", () => {
 });
 
 describe("folding", () => {
-  // 0 - 1 - 2 - 3 - 4 - 5 - 6 - 7 - 8 is the trunk; 9 and 10 leave it at 1, 11 below 10; 12 at 6.
+  // 0 - 1 - 2 - 3 - 4 - 5 - 6 - 7 - 8 is the trunk. 9 and 10 leave it at 1, 11 is below 10, 12 leaves it at 6.
   const outline = outlineOf(skeleton([-1, 0, 1, 2, 3, 4, 5, 6, 7, 1, 1, 10, 6]));
   const at = (id) => outline.at.get(`n${id}`);
 
-  test("side branches go, and the card they leave says how many messages they are", () => {
+  test("side branches are folded, and the card at their fork shows their number of messages", () => {
     const folding = open(outline, at(8), { sides: true });
     const cards = cardsOf(outline, folding);
     assert.equal(cards.size, 9);
@@ -244,12 +246,12 @@ describe("folding", () => {
     assert.ok(!isFolded({ ...folding, flipped: new Set([at(1)]) }, at(1)));
   });
 
-  test("beside the trunk, too, what follows a message can go", () => {
+  test("messages below a message beside the trunk can be folded too", () => {
     const cards = cardsOf(outline, open(outline, at(8), { flipped: new Set([at(10)]) }));
     assert.deepEqual([cards.size, cards.hidden[cards.cardOf[at(10)]]], [12, 1]);
   });
 
-  test("a straight run is one card, unless it is short, opened, or holds what is kept", () => {
+  test("a straight run is one card, unless it is short, opened, or contains a kept message", () => {
     const folding = open(outline, at(8), { sides: true, runs: true });
     const cards = cardsOf(outline, folding);
     const run = cards.cardOf[at(2)];

@@ -1,4 +1,4 @@
-// Pure parts of the page, without a browser.
+// Tests of the pure parts of the page, without a browser.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { columnsOf, reachOf } from "../../static/src/lib/chart.ts";
@@ -14,27 +14,27 @@ import { SYNONYMS, otherNames } from "../../static/src/lib/synonyms.ts";
 import { visiblePart, quoted } from "../../static/src/lib/hidden-tags.ts";
 import { unmarked } from "../../static/src/lib/text.ts";
 
-/** More than enough for whatever follows from what has happened. */
+/** Waits longer than any promise that is already settled needs. */
 const settled = () => steps(12);
 
 async function steps(n) {
   for (let i = 0; i < n; i += 1) await null;
 }
 
-test("what is found is shown without marks and tags, and with whatever else looks like one", () => {
+test("search hits are shown without Markdown marks and tags", () => {
   assert.equal(unmarked('# The *red* `lamp` <font color="red">burns</font>,<br/> see'), "The red lamp burns, see");
   assert.equal(unmarked("I <3 you: 2 < 3 > 1, <<so it is>>"), "I <3 you: 2 < 3 > 1, <<so it is>>");
 });
 
-describe("work in rounds", () => {
-  /** Rounds that end when the test says so: the functions that end those that have begun. */
+describe("coalesced work", () => {
+  /** Starts rounds that end when the test says so. Returns the functions that end them. */
   function held() {
     const begun = [];
     const rounds = coalesce(() => new Promise((end) => begun.push(end)));
     return { ...rounds, begun };
   }
 
-  test("S0-51: whoever asks is served by a round that begins after they asked, at whichever step of another one's end they do", async () => {
+  test("S0-51: each request gets a round that begins after it, at whichever step of another round it is made", async () => {
     for (let late = 0; late < 12; late += 1) {
       const { ask, begun } = held();
       void ask();
@@ -52,7 +52,7 @@ describe("work in rounds", () => {
     }
   });
 
-  test("all who ask before a round begins share it, and whoever waits for the end waits for that one", async () => {
+  test("all requests before a round share it, and whoever waits for the end waits for that round", async () => {
     const { ask, ends, begun } = held();
     void ask();
     await settled();
@@ -78,7 +78,7 @@ describe("work in rounds", () => {
   });
 });
 
-describe("words that a passage could be looked up by", () => {
+describe("keywords of a passage", () => {
   const check = (/** @type {string} */ text, /** @type {string[]} */ names, /** @type {string[]} */ expected) =>
     test(`S4-61: ${text.slice(0, 60)}`, () => assert.deepEqual(keywordsOf(text, names), expected));
 
@@ -93,7 +93,7 @@ describe("words that a passage could be looked up by", () => {
   check("Aa Bb. x Cc x Dd x Ee x Ff x Gg x Hh x Ii", [], ["Bb", "Cc", "Dd", "Ee", "Ff", "Gg"]);
   check("", ["Rin"], []);
 
-  test("S4-61: keys stand between commas of any kind; a pattern keeps its own", () => {
+  test("S4-61: keys are separated by commas of any kind; a regular expression keeps its commas", () => {
     assert.deepEqual(keysIn("lamp, 灯，塔、sea\n the keep,"), ["lamp", "灯", "塔", "sea", "the keep"]);
     assert.deepEqual(keysIn(" /la{1,2}mp|灯/i "), ["/la{1,2}mp|灯/i"]);
     assert.deepEqual(keysIn(" , "), []);
@@ -113,7 +113,7 @@ describe("summaries", () => {
   });
   const shape = (chapters) => chapters.map(({ one, parts }) => (parts.length > 0 ? [one.id, ...shape(parts)] : one.id));
 
-  test("S3-09: a chapter is around what it was made of, the nearest one first, and what holds is in none that does not", () => {
+  test("S3-09: a chapter contains the summaries that it was made of, in order; a valid summary is in no stale chapter", () => {
     const pieces = [of("a", 1, ["1", "2"]), of("b", 1, ["3", "4"]), of("c", 1, ["5"]), of("d", 1, ["6"])];
     const all = [
       ...pieces.slice(0, 2),
@@ -133,7 +133,7 @@ describe("summaries", () => {
   });
 });
 
-describe("the rows of a world", () => {
+describe("the rows of a state", () => {
   const properties = {
     love: { type: "integer" },
     secret: { type: "string", "x-visible": "love >= 20" },
@@ -148,14 +148,14 @@ describe("the rows of a world", () => {
     return group.rows.flatMap(({ path, rows }) => [path, ...rows.map((row) => row.path)]);
   };
 
-  test("what is not to be seen yet is not there", () => {
+  test("hidden values have no rows", () => {
     const all = ["/mine/love", "/mine/secret", "/mine/place", "/mine/place/room", "/mine/place/trap"];
     assert.deepEqual(rowsOf([]), all);
     assert.deepEqual(rowsOf(undefined), all);
     assert.deepEqual(rowsOf(["/mine/secret", "/mine/place/trap"]), ["/mine/love", "/mine/place", "/mine/place/room"]);
   });
 
-  test("of maps and lists of things that have parts, hidden parts are seen nowhere: not in a row, not as a text, not by name", () => {
+  test("hidden parts of objects in maps and lists are not in rows, texts or names", () => {
     const person = {
       title: "A person",
       properties: {
@@ -203,11 +203,11 @@ describe("the rows of a world", () => {
   });
 });
 
-describe("what is written for machines", () => {
+describe("hidden tags", () => {
   const whole =
     'Snow <b>falls</b>, 3 < 4.\n\n<think>a secret</THINK>\n\nShe nods. <thinker>\n<updatevariable a=1>\n_.set("hp", 1);\n</UpdateVariable>\n<StatusPlaceHolderImpl/>\nThe end';
 
-  test("S3-18: nothing of it is shown while a text grows, however it is cut, and what is shown stays", () => {
+  test("S3-18: no part of a hidden tag is shown while a text grows, and what is shown stays", () => {
     let before = "";
     for (let n = 0; n <= whole.length; n += 1) {
       const now = visiblePart(whole.slice(0, n));
@@ -227,14 +227,14 @@ describe("what is written for machines", () => {
       assert.equal(visiblePart(text), shown);
   });
 
-  test("a quotation has nothing of it either, also where it was cut within", () => {
+  test("a quotation has no part of a hidden tag, even if it was cut inside one", () => {
     assert.equal(quoted("**Hello**\n\n<StatusPlaceHol"), "Hello");
     assert.equal(quoted("Hi.\n<UpdateVariable>\n_.se"), "Hi.");
   });
 });
 
-describe("what a stranger wrote", () => {
-  test("signs that nobody sees are not in titles, and are seen in code", () => {
+describe("untrusted text", () => {
+  test("invisible characters are removed from titles and shown in code", () => {
     assert.equal(withoutInvisible("Tide\u202e\u0007 gnp\u200b.exe"), "Tide gnp.exe");
     assert.equal(showInvisible("a\u202eb\tc\r\n\u200b"), "a⟨U+202E⟩b\tc\n⟨U+200B⟩");
     assert.equal(showInvisible("人物 👩\u200d🚀"), "人物 👩\u200d🚀");
@@ -251,7 +251,7 @@ describe("what a stranger wrote", () => {
     );
   });
 
-  test("two texts are told line by line", () => {
+  test("two texts are compared line by line", () => {
     const told = (before, after) =>
       diffLines(before, after)
         .map(({ sign, text }) => `${sign}${text}`)
@@ -265,8 +265,8 @@ describe("what a stranger wrote", () => {
   });
 });
 
-describe("the rules of a manifest", () => {
-  test("are listed with what makes them fire", () => {
+describe("manifest rules", () => {
+  test("the rules of a manifest are listed with their conditions", () => {
     const text =
       'id = "a"\n[[rule]]\nname = "friends" # unique\nwhen = "affinity >= 20" # once\nonce = true\ndo = [\n  { op = "set", path = "met", value = true },\n]\n[[rule]]\nname = \'wages\'\nevery = 10\n[permissions]\nwhen = "no"\n';
     assert.deepEqual(rulesOf(text), [
@@ -277,11 +277,11 @@ describe("the rules of a manifest", () => {
   });
 });
 
-describe("words in which two versions differ", () => {
+describe("word differences of two versions", () => {
   const told = (one, two) =>
     diffWords(one, two)?.map((parts, i) => parts.map(({ start, end }) => [one, two][i].slice(start, end)).join("|"));
 
-  test("are found by words, of the West and of the East, in as few parts as there are", () => {
+  test("differing words are found in Western and East Asian scripts, in as few ranges as possible", () => {
     assert.deepEqual(told("The old gate stands open tonight.", "The new gate stands wide open."), [
       "old|open tonight",
       "new|wide open",
@@ -297,15 +297,15 @@ describe("words in which two versions differ", () => {
     assert.deepEqual(told("同样的话。", "同样的话。"), ["", ""]);
   });
 
-  test("are not looked for in two texts that are no versions of one, or that are too long", () => {
+  test("unrelated or very long texts are not compared", () => {
     assert.equal(told("Snow.", "A path through thorns."), undefined);
     const long = (sign) => Array.from({ length: 4_000 }, (_, i) => `${sign}${i}`).join(" ");
     assert.equal(told(long("a"), long("b")), undefined);
   });
 });
 
-describe("what a chart is drawn from", () => {
-  test("it reaches as far as the value may and did, and never nowhere", () => {
+describe("the data of a chart", () => {
+  test("the range includes the bounds and all values, and is never empty", () => {
     assert.deepEqual(
       reachOf(
         [
@@ -326,7 +326,7 @@ describe("what a chart is drawn from", () => {
     assert.deepEqual(reachOf([], {}), [0, 1]);
   });
 
-  test("lines share their turns; one that is not there at a turn has no value, one that has none there has a gap", () => {
+  test("lines share their turns; a missing turn has no value, a turn without the value is a gap", () => {
     const lines = [
       [
         { turn: 0, value: 1 },
@@ -346,10 +346,10 @@ describe("what a chart is drawn from", () => {
   });
 });
 
-describe("other names of the commands", () => {
+describe("other names of commands", () => {
   const finds = (word) => Object.keys(SYNONYMS).filter((id) => otherNames(id, word).length > 0);
 
-  test("each word of Git finds what does here what it does there, and the page that explains it", () => {
+  test("each Git term finds the command that does the same, and the page that explains it", () => {
     for (const { git, commands } of GIT_TERMS) {
       for (const word of git.split(", ")) {
         const found = finds(word.split(" ")[0]);
@@ -358,7 +358,7 @@ describe("other names of the commands", () => {
     }
   });
 
-  test("words are found where they begin, together or apart, whatever their case and quotes", () => {
+  test("words match at their beginnings, together or apart, with any case and quotes", () => {
     assert.deepEqual(otherNames("session.note", "Author’s NOTE"), ["author's note"]);
     assert.deepEqual(otherNames("page.world", "bar"), ["status bar"]);
     assert.deepEqual(otherNames("page.presets", "jailbreak regex"), ["jailbreak", "regex"]);
@@ -367,7 +367,7 @@ describe("other names of the commands", () => {
     assert.deepEqual(otherNames("message.goOn", "续"), ["继续", "续写"]);
   });
 
-  test("what there is no command for has no name of one", () => {
+  test("words without a command have no match", () => {
     for (const word of ["group", "image", "voice", "background", "tts", "群聊", "图片", "语音", "背景", "qwertz"])
       assert.deepEqual(finds(word), [], word);
   });

@@ -1,4 +1,4 @@
-// The page against the real server: the line on screen is the line of the server, and all of it looks like a chat.
+// Tests against the real server: the branch on screen is the branch of the server, and it looks like a chat.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { openPage, test, waitUntil } from "./support/browser.mjs";
@@ -20,13 +20,13 @@ import {
   messageTexts,
 } from "./support/setup.mjs";
 
-/** Numbers that look like chance and are the same each time. @param {number} seed */
+/** Returns pseudo-random numbers that are the same each time. @param {number} seed */
 const chance = (seed) => (/** @type {number} */ below) => {
   seed = (seed * 1103515245 + 12345) % 2147483648;
   return Math.floor((seed / 2147483648) * below);
 };
 
-/** A tree of so many messages, each below a message drawn by chance. @returns {Promise<string>} its address */
+/** Creates a tree of messages, each below a random message. @returns {Promise<string>} its address */
 async function randomTree(seed, messages) {
   const draw = chance(seed);
   const path = await createSession();
@@ -45,8 +45,8 @@ async function randomTree(seed, messages) {
   return path;
 }
 
-describe("the line", () => {
-  test("S0-44: of ten trees grown by chance the page shows just what the server says is the line, in its order", async () => {
+describe("the branch on screen", () => {
+  test("S0-44: the page shows exactly the branch of the server, in its order, for ten random trees", async () => {
     const { page, close } = await openPage(browser);
     for (let seed = 1; seed <= 10; seed += 1) {
       const path = await randomTree(seed, 14);
@@ -59,7 +59,7 @@ describe("the line", () => {
     await close();
   });
 
-  test("S0-22: while it is read the page says so; a fault is told with a way to try again, and then it is there", async () => {
+  test("S0-22: the page says that it is loading; a failure has a retry button that works", async () => {
     const { path } = await seedBranch();
     const { page, close } = await openPage(browser, { expected: LOAD_ERROR });
     let letGo = () => {};
@@ -82,7 +82,7 @@ describe("the line", () => {
     await close();
   });
 
-  test("S0-47: a message has a picture by its speaker, a name, hours and minutes, and Markdown in which nothing runs", async () => {
+  test("S0-47: a message has an avatar, a name, a time, and Markdown that runs nothing", async () => {
     const { ids, page, close } = await openHostile();
     const message = messageById(page, ids[3]);
     assert.equal(await message.locator(".prose strong").innerText(), "tide");
@@ -94,7 +94,7 @@ describe("the line", () => {
     await close();
   });
 
-  test("S2-20: who is new writes three messages and meets no word of trees", async () => {
+  test("S2-20: a new user writes three messages and reads no word about trees", async () => {
     const { page, close } = await openSession(await createSession());
     for (const text of ["Hello.", "Where are we?", "Let us go."]) {
       model.queueReply([`To “${text}” an answer.`]);

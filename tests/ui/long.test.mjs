@@ -1,5 +1,5 @@
-// The page against the real server: a story of ten thousand messages, on the tree and in the chat. What is held is how much is done,
-// not how long it takes: that is measured by benches/page.
+// Tests against the real server: a session of ten thousand messages, in the tree and in the chat. They limit the amount
+// of work. benches/page measures times.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { openPage, test, waitUntil } from "./support/browser.mjs";
@@ -18,11 +18,11 @@ import {
 
 const SIZE = 10_000;
 
-/** All tests look at the same one. @type {Promise<string> | null} */
+/** All tests use the same session. @type {Promise<string> | null} */
 let made = null;
 const story = () => (made ??= createLongSession(clotho, SIZE));
 
-/** Counts, in the page, what is drawn: texts on canvases, and bars of far cards. */
+/** Counts, in the page, what is drawn: texts on canvases, and bars of distant cards. */
 function countDrawing() {
   const counts = { texts: 0, bars: 0, lines: 0 };
   /** @type {any} */ (window).drawing = counts;
@@ -37,7 +37,7 @@ function countDrawing() {
   counting(Path2D, "rect", "bars");
 }
 
-/** What is drawn by something that the reader does, until a frame of the tree has come of it. */
+/** Returns what is drawn for an action of the user, up to the next frame of the tree. */
 async function drawnBy(page, act) {
   const frames = () => page.locator("tree-canvas").evaluate((canvas) => canvas.frames);
   const before = await frames();
@@ -61,8 +61,8 @@ const layout = (page) =>
 const elements = (page, of) => page.evaluate((query) => document.querySelectorAll(query).length, of);
 const zoomOf = (page) => page.locator("tree-canvas").evaluate((canvas) => canvas.camera.zoom);
 
-describe("ten thousand messages on the tree", () => {
-  test("S4-05 S4-37: the tree opens, pans and zooms with only what is in sight drawn, in one layout, and few elements", async () => {
+describe("ten thousand messages in the tree", () => {
+  test("S4-05 S4-37: the tree opens, pans and zooms, drawing only what is in view, with one layout and few elements", async () => {
     const path = await story();
     const { ids } = await clotho.api("GET", `${chatPath(path)}/tree?shape=skeleton`);
     assert.ok(ids.length > SIZE);
@@ -112,12 +112,12 @@ describe("ten thousand messages on the tree", () => {
     await close();
   }, 400_000);
 
-  test("S4-57: the frame on the small map goes along, and a click on it goes there", async () => {
+  test("S4-57: the frame on the small map follows the view, and a click on the map moves the view", async () => {
     const { page, close } = await openSession(await story());
     await openTree(page);
     await waitForCursor(page, "current message");
     const map = page.locator(".tree-map");
-    /** Where the dark frame is on the map, as parts of its height. */
+    /** Returns where the dark frame is on the map, as parts of its height. */
     const frame = () =>
       page.locator("tree-canvas").evaluate(({ camera, tall, scene }) => {
         const whole = scene.layout.rows * 80 * camera.zoom;
@@ -154,7 +154,7 @@ describe("ten thousand messages on the tree", () => {
     await close();
   }, 400_000);
 
-  test("S4-05: a message that is folded away is found, gone to on the tree and read; keys go on from there", async () => {
+  test("S4-05: a folded message is found, shown in the tree and read, and keys continue from there", async () => {
     const path = await story();
     await waitUntil(
       async () => (await clotho.api("GET", '/api/search?q="another step 4321"')).items.length > 0,
@@ -180,7 +180,7 @@ describe("ten thousand messages on the tree", () => {
     await close();
   }, 400_000);
 
-  test("S4-15: there and back nothing is read again that is known, the chat is the very same, and so are its draft and its place", async () => {
+  test("S4-15: going to the tree and back reads nothing again and keeps the chat with its draft and scroll position", async () => {
     const path = await story();
     const { page, close } = await openSession(path);
     await composer(page).fill("A thought that is not sent");
@@ -213,7 +213,7 @@ describe("ten thousand messages on the tree", () => {
     );
     assert.ok(Math.abs((await page.locator(".scroller").evaluate((box) => box.scrollTop)) - top) < 3);
     assert.equal(await composer(page).inputValue(), "A thought that is not sent");
-    // What has changed meanwhile is read.
+    // Changes of the meantime are read.
     const head = (await readSession(path)).activeLeafId;
     const { node } = await clotho.api("POST", `${chatPath(path)}/message`, {
       parentId: head,
@@ -229,7 +229,7 @@ describe("ten thousand messages on the tree", () => {
 });
 
 describe("ten thousand messages in the chat", () => {
-  test("S1-23: the chat opens at its end with a window of it in the page, scrolls up, and a link far up leads there on the same line", async () => {
+  test("S1-23: the chat opens at its end with a window of messages, scrolls up, and follows a link far up on the same branch", async () => {
     const path = await story();
     const { page, close } = await openSession(path);
     await page.getByText("Step 9999 of a long way.").waitFor();

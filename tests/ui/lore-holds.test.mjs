@@ -1,4 +1,4 @@
-// The page against the real server: for what a lorebook holds, and how lorebooks are read, chosen on the page and heard by the
+// Tests against the real server: the links and global settings of lorebooks, changed on the page and applied to the
 // next prompt.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
@@ -17,7 +17,7 @@ import {
 
 const shelf = (/** @type {import("playwright-core").Page} */ page) =>
   page.getByRole("dialog", { name: "Lorebooks", exact: true });
-/** Which entries the next prompt of a story has. @param {string} path @param {string} content */
+/** Returns which entries the next prompt of a session contains. @param {string} path @param {string} content */
 const called = async (path, content) => {
   const { lore } = await clotho.api("POST", `${chatPath(path)}/prompt`, {
     parentId: (await readSession(path)).activeLeafId,
@@ -26,8 +26,8 @@ const called = async (path, content) => {
   return (lore?.fired ?? []).map(({ title }) => title).sort();
 };
 
-describe("what lorebooks do", () => {
-  test("S3-16: what a book holds for is chosen on the page, and the next prompt has its entries or has them not", async () => {
+describe("links and settings of lorebooks", () => {
+  test("S3-16: the links of a lorebook are changed on the page, and the next prompt contains its entries or not", async () => {
     const { id } = await clotho.api("POST", "/api/lorebooks", {
       name: "Tides",
       entries: [{ comment: "Ebb", key: ["tide"], content: "It turns at six." }],
@@ -75,7 +75,7 @@ describe("what lorebooks do", () => {
     await close();
   });
 
-  test("how lorebooks are read is changed on the page, holds for the next prompt, and goes back to what is usual", async () => {
+  test("the global lore settings are changed on the page, apply to the next prompt, and are reset", async () => {
     const { id } = await clotho.api("POST", "/api/lorebooks", {
       name: "Kings",
       entries: [
@@ -103,7 +103,7 @@ describe("what lorebooks do", () => {
     await form.getByRole("button", { name: "Reset to defaults" }).click();
     await waitUntil(async () => (await clotho.api("GET", "/api/lorebooks/settings")).scanDepth === 2, "it is as usual");
     assert.deepEqual(await called(path, "The kingdom!"), []);
-    // What somebody else has set meanwhile is not written over unasked.
+    // Settings that another client changed meanwhile are not overwritten without a question.
     await form.getByRole("spinbutton", { name: /^Scan depth The number of recent messages/ }).fill("3");
     await clotho.api("PUT", "/api/lorebooks/settings", { scanDepth: 7 });
     await form.getByRole("button", { name: "Save" }).click();
@@ -126,7 +126,7 @@ describe("what lorebooks do", () => {
       async () => (await clotho.api("GET", "/api/lorebooks/settings")).scanDepth === 2,
       "it is as usual again",
     );
-    // An entry that is marked comes without its key.
+    // A constant entry is activated without its key.
     await shelf(page).getByRole("article", { name: "Kings" }).getByRole("button", { name: "Open" }).click();
     const book = page.getByRole("dialog", { name: "Kings" });
     await book.getByRole("button", { name: "Edit “Road”" }).click();

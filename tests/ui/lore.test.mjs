@@ -1,4 +1,4 @@
-// The page against the real server: what is kept of a story as lore, and the lorebooks it is kept in.
+// Tests against the real server: lorebooks, and parts of a session that are saved as lore entries.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe } from "node:test";
@@ -18,7 +18,7 @@ import {
 
 const book = (/** @type {string} */ name, /** @type {object[]} */ entries = []) =>
   clotho.api("POST", "/api/lorebooks", { name, entries });
-/** The lorebooks of this name, with their entries. @returns {Promise<any[]>} */
+/** Returns the lorebooks with this name, with their entries. @returns {Promise<any[]>} */
 const named = async (/** @type {string} */ name) => {
   const books = (await clotho.api("GET", "/api/lorebooks?limit=500")).items.filter((one) => one.name === name);
   return Promise.all(books.map(({ id }) => clotho.api("GET", `/api/lorebooks/${id}`)));
@@ -27,7 +27,7 @@ const keepLore = (/** @type {import("playwright-core").Page} */ page) =>
   page.getByRole("dialog", { name: "Save as lorebook entry" });
 
 describe("saving as lore", () => {
-  test("S4-61: a part of the stash becomes an entry of a new lorebook, stays in the stash, and the entry is opened from there", async () => {
+  test("S4-61: a fragment becomes an entry of a new lorebook, stays in the stash, and the entry opens from the notice", async () => {
     const { path, ids, page, close } = await openSeededBranch(
       {},
       "The Keeper of Saint Orme lights “the Grey Lamp” again.",
@@ -75,7 +75,7 @@ describe("saving as lore", () => {
     await close();
   });
 
-  test("S4-61: a key that was typed without Enter is kept by the first click on Save", async () => {
+  test("S4-61: the first click on Save includes a key that was typed without Enter", async () => {
     const { ids, page, close } = await openSeededBranch();
     await book("Keys");
     await chooseFromMessageMenu(page, messageById(page, ids[3]), "Save as lorebook entry");
@@ -97,7 +97,7 @@ describe("saving as lore", () => {
     await close();
   });
 
-  test("S4-61: chosen messages, and one by its menu, extend a lorebook that is there; what was written is not lost by Escape", async () => {
+  test("S4-61: selected messages, and one message from its menu, are added to a lorebook; Escape does not lose the text", async () => {
     const { ids, page, close } = await openSeededBranch();
     await book("Weather", [{ comment: "Rain", key: ["rain"], content: "It rains." }]);
     await messageById(page, ids[1]).locator("article").focus();
@@ -114,7 +114,7 @@ describe("saving as lore", () => {
     await page.getByRole("button", { name: "Keep editing" }).click();
     assert.equal(await text.inputValue(), "Snow, then masts.");
     await dialog.getByRole("textbox", { name: "Name", exact: true }).fill("Snow");
-    // A key that was typed and not ended counts as well.
+    // A key that was typed without Enter counts as well.
     await dialog.getByRole("textbox", { name: "Add key" }).fill("snow");
     await dialog.getByRole("button", { name: "Save", exact: true }).click();
     await page.getByText("Saved as a lorebook entry.").waitFor();
@@ -143,7 +143,7 @@ describe("saving as lore", () => {
     await close();
   });
 
-  test("S4-61: what was written outlasts a reload, until it is saved or left", async () => {
+  test("S4-61: an unsaved entry survives a reload until it is saved or cancelled", async () => {
     const { ids, page, close } = await openSeededBranch();
     await chooseFromMessageMenu(page, messageById(page, ids[0]), "Save as lorebook entry");
     const dialog = keepLore(page);
@@ -170,7 +170,7 @@ describe("lorebooks", () => {
   const shelf = (/** @type {import("playwright-core").Page} */ page) =>
     page.getByRole("dialog", { name: "Lorebooks", exact: true });
 
-  /** A reader who has the lorebooks open. @param {Parameters<typeof openPage>[1]} [options] */
+  /** Opens the lorebooks. @param {Parameters<typeof openPage>[1]} [options] */
   async function atShelf(options) {
     const opened = await openPage(browser, options);
     await opened.page.goto(clotho.base);
@@ -179,7 +179,7 @@ describe("lorebooks", () => {
     return opened;
   }
 
-  test("S4-61: a book is begun, named anew, taken along, thrown away and brought back", async () => {
+  test("S4-61: a lorebook is created, renamed, exported, deleted and restored", async () => {
     const { page, close } = await atShelf();
     await shelf(page).getByRole("button", { name: "New lorebook" }).click();
     await shelf(page).getByRole("textbox", { name: "Name" }).fill("Harbours");
@@ -225,7 +225,7 @@ describe("lorebooks", () => {
     await close();
   });
 
-  test("S4-61: entries are found among a thousand, written, switched off, taken out and brought back; nothing else about them changes", async () => {
+  test("S4-61: an entry is found among a thousand, edited, disabled, deleted and restored; its other fields stay", async () => {
     const many = Array.from({ length: 1000 }, (_, n) => ({
       uid: n,
       comment: `Place ${n}`,
@@ -295,7 +295,7 @@ describe("lorebooks", () => {
     await close();
   });
 
-  test("S4-61: nobody's text in an entry is written over without a word, also where the entry is gone by then; lists are read again when looked at", async () => {
+  test("S4-61: entries changed or deleted elsewhere are not overwritten without a question; lists are read again when the user returns", async () => {
     const { id } = await book("Two hands", [
       { uid: 1, comment: "Harbour", key: ["harbour"], content: "Quiet.", order: 7 },
       { uid: 2, comment: "Wall", content: "Old." },
@@ -349,7 +349,7 @@ describe("lorebooks", () => {
     await close();
   });
 
-  test("S4-61: of two tabs that save or delete the same entry, the second hears of the first before anything is written over", async () => {
+  test("S4-61: of two tabs that save or delete the same entry, the second sees the change of the first before it overwrites", async () => {
     const { id } = await book("Two tabs", [{ uid: 1, comment: "Ferry", key: ["ferry"], content: "Slow.", order: 7 }]);
     const now = async () => (await clotho.api("GET", `/api/lorebooks/${id}`)).entries.map(({ content }) => content);
     const one = await atShelf();
@@ -363,7 +363,7 @@ describe("lorebooks", () => {
     const save = ({ dialog }) => dialog.getByRole("button", { name: "Save", exact: true }).click();
     await first.dialog.getByRole("textbox", { name: "Content" }).fill("Quick.");
     await second.dialog.getByRole("textbox", { name: "Content" }).fill("Sunk.");
-    // Nothing lies between looking and writing: the answer to the other tab's request comes after the first has saved.
+    // The answer to the request of the other tab is held until the first tab has saved.
     await second.page.route(
       "**/entries/1",
       async (route) => {
@@ -392,7 +392,7 @@ describe("lorebooks", () => {
     await other.close();
   });
 
-  test("S4-61: what was begun in an entry outlasts a reload, and is forgotten when it is given up", async () => {
+  test("S4-61: an unsaved edit of an entry survives a reload, and is removed when it is cancelled", async () => {
     await book("Drafts", [{ uid: 1, comment: "Gull", key: ["gull"], content: "White." }]);
     const { page, close } = await atShelf();
     const row = shelf(page).getByRole("article", { name: "Drafts" });
@@ -427,7 +427,7 @@ describe("lorebooks", () => {
     await close();
   });
 
-  test("S4-61: books of other programs come in by a button and by being dropped, with their report; what is none says so", async () => {
+  test("S4-61: lorebooks of other programs are imported by a button and by dropping, with a report; other files are refused", async () => {
     const { page, close } = await atShelf({ expected: LOAD_ERROR });
     const bring = (file) => chooseFiles(page, shelf(page).getByRole("button", { name: "Import lorebook" }), [file]);
     await bring({ name: "Old tales.lorebook", buffer: await golden("novel.json") });
@@ -440,7 +440,7 @@ describe("lorebooks", () => {
       .waitFor();
     await report.getByRole("button", { name: "Close" }).click();
     await page.getByRole("button", { name: "Lorebooks" }).click();
-    // Counted once the shelf is there.
+    // Counted once the list is loaded.
     await shelf(page).getByRole("article", { name: "Old tales" }).waitFor();
     const before = await shelf(page).getByRole("article").count();
     await page.evaluate(
@@ -460,7 +460,7 @@ describe("lorebooks", () => {
     await close();
   });
 
-  test("what could not be read says so, and is read again", async () => {
+  test("a failed read is reported and can be repeated", async () => {
     await book("Reefs", [{ comment: "The reef", content: "Sharp." }]);
     const { page, close } = await openPage(browser, { expected: LOAD_ERROR });
     await page.goto(clotho.base);
@@ -481,7 +481,7 @@ describe("lorebooks", () => {
     await close();
   });
 
-  test("S4-61: on a phone and in Chinese, by touch, in the dark", async () => {
+  test("S4-61: lorebooks work on a phone, by touch, in Chinese and in dark mode", async () => {
     const endless = "0123456789".repeat(60);
     await book("潮汐", [
       { comment: "灯塔", key: ["灯塔", "灯"], content: "灯塔在最北边的岬角上。".repeat(40), constant: true },

@@ -1,5 +1,5 @@
-// The page as something one keeps on a phone: it is installed, opens where no server answers with the story that was read
-// last, and keeps nothing for a device that was shut out.
+// Tests of the installed page: it opens the session that was read last without a server, and stores nothing for a
+// device that was removed.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { openPage, test, waitUntil } from "./support/browser.mjs";
@@ -21,21 +21,24 @@ import {
   messageTexts,
 } from "./support/setup.mjs";
 
-/** With its keyboard open. */
+/** A phone with its keyboard open. */
 const PHONE = { viewport: { width: 360, height: 400 }, hasTouch: true, isMobile: true };
 const KEEPS = {
   serviceWorkers: /** @type {const} */ ("allow"),
   expected: /Failed to load resource|WebSocket connection|ERR_/,
 };
 
-/** A server that can be stopped. */
+/** Starts a server that can be stopped. */
 async function fresh() {
   const server = await startClotho();
   extraServers.push(server);
   return server;
 }
 
-/** The addresses that the browser keeps. @param {import("playwright-core").Page} page @param {string} name @returns {Promise<string[]>} */
+/**
+ * Returns the addresses in a cache of the browser.
+ * @param {import("playwright-core").Page} page @param {string} name @returns {Promise<string[]>}
+ */
 const kept = (page, name) =>
   page.evaluate(
     async (name) =>
@@ -43,15 +46,15 @@ const kept = (page, name) =>
     name,
   );
 
-/** @param {import("playwright-core").Page} page @param {string} address what the browser is to have kept */
+/** Waits until the browser has stored this address. @param {string} address what the browser is to have kept */
 const keeps = (page, address) =>
   waitUntil(async () => (await kept(page, "clotho-story")).includes(address), `${address} is kept`);
 
-/** The worker answers for the page. @param {import("playwright-core").Page} page */
+/** Waits until the service worker controls the page. @param {import("playwright-core").Page} page */
 const isHeld = (page) => page.waitForFunction(() => navigator.serviceWorker.controller !== null);
 
 describe("without a server", () => {
-  test("it can be installed: its name, its signs, and a worker", async () => {
+  test("the page can be installed: its name, icons and service worker", async () => {
     const server = await fresh();
     const { page, close } = await openPage(browser, { serviceWorkers: "allow" });
     await page.goto(server.base);
@@ -63,7 +66,7 @@ describe("without a server", () => {
     assert.deepEqual([name, display], ["Clotho", "standalone"]);
     assert.ok(icons.some(({ sizes }) => sizes === "512x512"));
     const { installabilityErrors } = await tools.send("Page.getInstallabilityErrors");
-    // Every page of a test is a private one.
+    // Every page of a test is in a private window.
     assert.deepEqual(
       installabilityErrors.filter(({ errorId }) => errorId !== "in-incognito"),
       [],
@@ -71,14 +74,14 @@ describe("without a server", () => {
     await close();
   });
 
-  test("the story that was read last is there with its world, what is written is kept, and it goes on when the server is back", async () => {
+  test("the session that was read last opens with its state; typed text is kept, and the page continues when the server is back", async () => {
     const server = await fresh();
     const { page, close } = await openPage(browser, KEEPS);
     await playUntilHurt(page, server.base);
     await isHeld(page);
     const [said, hurt, address] = [await messageTexts(page), await barValue(page, HP), new URL(page.url()).pathname];
     await keeps(page, address.replace("/s/", "/api/sessions/"));
-    // Read once with the worker there, as on any later day.
+    // Reads the session once with the service worker, as on any later visit.
     await page.reload();
     await waitForReply(page);
     await barValue(page, HP);
@@ -109,7 +112,7 @@ describe("without a server", () => {
     await close();
   });
 
-  test("one story is kept, and files of one version", async () => {
+  test("one session is stored, and files of one version", async () => {
     const stories = [];
     for (const name of ["Rin", "Tam"]) {
       const { id } = await clotho.api("POST", "/api/characters", { name, firstMessage: `I am ${name}.` });
@@ -131,7 +134,7 @@ describe("without a server", () => {
       async () => !(await kept(page, "clotho-story")).some((path) => path.includes(rin)),
       "the other story is gone",
     );
-    // Whichever of its parts was answered first.
+    // Whichever part was answered first.
     await keeps(page, `/api/chat/${tam}/projection`);
     await waitUntil(
       async () => !(await kept(page, "clotho-page")).some((path) => path.includes("0123456789ab")),
@@ -145,7 +148,7 @@ describe("without a server", () => {
     await close();
   });
 
-  test("a story that is on its way while the worker comes is kept as well", async () => {
+  test("a session that is loading while the service worker starts is stored too", async () => {
     const { id } = await clotho.api("POST", "/api/characters", { name: "Rin", firstMessage: "I am Rin." });
     const story = await clotho.api("POST", "/api/sessions", { characterIds: [id], model: "mock/m", plugins: [] });
     const { page, close } = await openPage(browser, KEEPS);
@@ -159,7 +162,7 @@ describe("without a server", () => {
     await close();
   });
 
-  test("a story is kept as well that came before a worker which another page had brought", async () => {
+  test("a session loaded before a service worker of another page started is stored too", async () => {
     const { id } = await clotho.api("POST", "/api/characters", { name: "Rin", firstMessage: "I am Rin." });
     const story = await clotho.api("POST", "/api/sessions", { characterIds: [id], model: "mock/m", plugins: [] });
     const { page, close } = await openPage(browser, KEEPS);
@@ -179,7 +182,7 @@ describe("without a server", () => {
     await close();
   });
 
-  test("a device that is shut out keeps nothing", async () => {
+  test("a removed device stores nothing", async () => {
     const house = await startLanServer();
     const { id } = await house.api("POST", "/api/characters", {
       name: "Rin",
@@ -203,7 +206,7 @@ describe("without a server", () => {
 });
 
 describe("on a phone", () => {
-  test("the tree is in the bar, and what one writes stays in sight while the keyboard is open", async () => {
+  test("the tree is in the tab bar, and the field stays in view while the keyboard is open", async () => {
     const { page, close } = await openSeededBranch(PHONE);
     const bottom = page.getByRole("navigation", { name: "Panes" });
     await bottom.getByRole("button", { name: "Story tree" }).tap();

@@ -1,5 +1,5 @@
-// Pictures that a card names on other servers: nothing is asked of anybody before a reader has said so, once for the card;
-// then they come by way of the reader's own server, and from nowhere inside.
+// Tests of remote pictures of cards: nothing is requested before the user has agreed, once for a card. Then pictures
+// come through the own server, and never from private addresses.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -22,7 +22,7 @@ import {
 const PNG = readFileSync(new URL("../fixtures/golden/cards/png-chara-v1.png", import.meta.url));
 const MISSED = new RegExp(`${LOAD_ERROR.source}|${POLICY_ERROR.source}`);
 
-/** A server of pictures, which counts what it is asked for. What is `gone` is answered with 404. */
+/** Starts a server of pictures that counts requests. It answers 404 for what is `gone`. */
 async function elsewhere() {
   const asked = [];
   const gone = new Set();
@@ -36,7 +36,7 @@ async function elsewhere() {
   return { at: `http://127.0.0.1:${server.address().port}`, host: `127.0.0.1:${server.address().port}`, asked, gone };
 }
 
-/** A server of stories that may ask 127.0.0.1 for pictures, with a story whose greeting is the text. */
+/** Starts a server that may request pictures from 127.0.0.1, with a session whose greeting is the text. */
 async function told(firstMessage, allowed = ["127.0.0.1"]) {
   const server = await startClotho(
     `[[providers]]\nid = "mock"\nbase_url = "${model.url}"\nmodels = ["m"]\n[pictures]\nallowed_hosts = ${JSON.stringify(allowed)}\n`,
@@ -60,7 +60,7 @@ async function told(firstMessage, allowed = ["127.0.0.1"]) {
   };
 }
 
-/** A reader of it; `away` are the requests that went past our server. */
+/** Opens a page on it; `away` are the requests to other servers. */
 async function open({ server, path }, options = {}) {
   const opened = await openPage(browser, { expected: MISSED, ...options });
   const away = [];
@@ -80,13 +80,13 @@ const isLoaded = (image) => image.evaluate((e) => e.complete && e.naturalWidth >
 const shot = async (page, name) =>
   process.env.SHOTS && (await page.screenshot({ path: `${process.env.SHOTS}/${name}.png` }));
 
-describe("pictures of other servers", () => {
+describe("remote pictures", () => {
   for (const [when, options] of Object.entries({
     "by day": { colorScheme: "light" },
     "by night": { colorScheme: "dark" },
     "on a phone": { colorScheme: "light", viewport: { width: 360, height: 740 } },
   })) {
-    test(`are asked about once for a card, and then come by way of the reader's own server, ${when}`, async () => {
+    test(`the page asks once for a card, then loads pictures through the own server, ${when}`, async () => {
       const there = await elsewhere();
       const story = await told(`The quay lies still.\n\n![The quay](${there.at}/quay.png)\n\nShe waits.`);
       const { page, close, away, pictures } = await open(story, options);
@@ -95,7 +95,7 @@ describe("pictures of other servers", () => {
       assert.match(await question(page).innerText(), /see the address of your server.*words of this story/s);
       await checkAccessibility(page, `the question ${when}`);
       await shot(page, `outside-question-${when.replaceAll(" ", "-")}`);
-      // A second message with pictures asks no second time.
+      // A second message with pictures does not ask again.
       model.queueReply([`Look: ![A boat](${there.at}/boat.png)`]);
       await sendMessage(page, `I paint ![mine](${there.at}/mine.png)`);
       await waitForReply(page);
@@ -126,7 +126,7 @@ describe("pictures of other servers", () => {
       assert.ok(new URL(await quay.evaluate((e) => e.src)).pathname.startsWith("/api/characters/"));
       await checkAccessibility(page, `pictures ${when}`);
       await shot(page, `outside-shown-${when.replaceAll(" ", "-")}`);
-      // It is remembered, and what was fetched is kept.
+      // The answer and the pictures are stored.
       await page.reload();
       await lastMessage(page).waitFor();
       await quay.scrollIntoViewIfNeeded();
@@ -137,7 +137,7 @@ describe("pictures of other servers", () => {
     });
   }
 
-  test("stay away after a no, until it is changed where the character is, or at the picture", async () => {
+  test("a refusal holds until the user changes it in the character or at the picture", async () => {
     const there = await elsewhere();
     const story = await told(`![The quay](${there.at}/quay.png)`);
     const { page, close, pictures } = await open(story);
@@ -155,7 +155,7 @@ describe("pictures of other servers", () => {
     await page.keyboard.press("Enter");
     const quay = page.getByRole("img", { name: "The quay" });
     await waitUntil(() => isLoaded(quay), "it is shown");
-    // Where the character is changed.
+    // In the character.
     const change = async (answer) => {
       await page.goto(story.server.base);
       await page.getByRole("region", { name: "New story" }).getByRole("button", { name: "Manage “Rin”" }).click();
@@ -179,7 +179,7 @@ describe("pictures of other servers", () => {
     await close();
   });
 
-  test("neither flicker nor are asked for twice while a reply is written", async () => {
+  test("pictures neither flicker nor load twice while a reply is generated", async () => {
     const there = await elsewhere();
     const story = await told("Well?");
     await story.server.api("PUT", `/api/characters/${story.cid}/outside`, { allowed: true });
@@ -200,7 +200,7 @@ describe("pictures of other servers", () => {
     const boat = lastMessage(page).getByRole("img", { name: "A boat" });
     await waitUntil(() => isLoaded(boat), "it is there while the reply is written");
     await boat.evaluate((e) => Object.assign(window, { boat: e, gone: 0 }));
-    // An element that is put back where it was before the next frame is never seen to be gone.
+    // An element that is restored before the next frame is never seen missing.
     await page.evaluate(() => {
       const look = () => {
         if (!(/** @type {any} */ (window).boat.isConnected)) /** @type {any} */ (window).gone += 1;
@@ -226,7 +226,7 @@ describe("pictures of other servers", () => {
     await close();
   });
 
-  test("that do not come say where they are, and are tried again", async () => {
+  test("pictures that fail name their server and can be requested again", async () => {
     const there = await elsewhere();
     there.gone.add("/quay.png");
     const story = await told(`Before.\n\n![The quay](${there.at}/quay.png)\n\nAfter.`);
@@ -241,7 +241,7 @@ describe("pictures of other servers", () => {
     await close();
   });
 
-  test("leave the text where it is when they are drawn a second time", async () => {
+  test("a text rendered again keeps its position", async () => {
     const there = await elsewhere();
     const story = await told(`Before.\n\n![The quay](${there.at}/quay.png)\n\nAfter.`);
     await story.server.api("PUT", `/api/characters/${story.cid}/outside`, { allowed: true });
@@ -252,7 +252,7 @@ describe("pictures of other servers", () => {
       quay.evaluate((e) => [e.getBoundingClientRect().width, e.getBoundingClientRect().height].map(Math.round));
     const seen = await size();
     await page.route("**/outside/picture*", () => {});
-    // Another language draws every text anew.
+    // A change of the language renders every text again.
     await page.getByRole("button", { name: "Menu", exact: true }).click();
     await page.locator(".menu:popover-open").getByRole("button", { name: "中文" }).click();
     await page.getByRole("textbox", { name: "你的消息" }).waitFor();
@@ -261,7 +261,7 @@ describe("pictures of other servers", () => {
     await close();
   });
 
-  test("S0-57: hostile addresses lead nowhere inside, and no browser asks anybody else", async () => {
+  test("S0-57: hostile addresses reach nothing on the local network, and the browser requests nothing elsewhere", async () => {
     const there = await elsewhere();
     const inside = [
       `${there.at}/inside.png`,

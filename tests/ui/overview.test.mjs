@@ -1,4 +1,5 @@
-// The page against the real server: what is drawn of a tree, what stands out, how it is moved, and that all of it can be reached.
+// Tests against the real server: what the tree draws, what stands out, how it is moved, and that every message can be
+// reached.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { test, waitUntil } from "./support/browser.mjs";
@@ -20,7 +21,7 @@ const sides = (page) => page.getByRole("button", { name: "Fold other branches" }
 const zoomOf = (page) => page.locator("tree-canvas").evaluate((canvas) => canvas.camera.zoom);
 const sameIds = (some, others) => assert.deepEqual([...some].sort(), [...others].sort());
 
-/** Sees that a message stays where it is on the screen while the tree is seen from nearer, or from farther. */
+/** Checks that a message stays at its place on the screen while the tree is zoomed. */
 async function stays(page, id, what, act) {
   const [before, zoom] = [await positionOf(page, id), await zoomOf(page)];
   await act();
@@ -30,7 +31,7 @@ async function stays(page, id, what, act) {
   return (await zoomOf(page)) / zoom;
 }
 
-/** Two fingers around a place, that go from so far apart to so far apart. */
+/** Moves two fingers around a point from one distance to another. */
 async function pinch(touch, { x, y }, from, to) {
   const apart = (far) => [
     { x: x - far / 2, y },
@@ -42,7 +43,7 @@ async function pinch(touch, { x, y }, from, to) {
 }
 
 describe("the tree on its canvas", () => {
-  test("S4-37: two fingers zoom around what is between them, and move the tree with them; one finger moves it", async () => {
+  test("S4-37: two fingers zoom around their middle and pan; one finger pans", async () => {
     const { path, ids } = await seedFork();
     const { page, close } = await openSession(path, { hasTouch: true });
     await openTree(page);
@@ -76,7 +77,7 @@ describe("the tree on its canvas", () => {
     await close();
   });
 
-  test("S4-37: the wheel zooms around the message under it, keys around the middle, and one button shows all", async () => {
+  test("S4-37: the wheel zooms around the pointer, keys around the middle, and a button shows everything", async () => {
     const { path, ids, side } = await seedFork();
     const { page, close } = await openSession(path);
     await openTree(page);
@@ -109,7 +110,7 @@ describe("the tree on its canvas", () => {
     await close();
   });
 
-  test("S4-36: only the line of the story is open at first, what is folded shows its count, and all can be unfolded", async () => {
+  test("S4-36: at first only the current branch is open; folded parts show their count and can all be unfolded", async () => {
     const { path, ids, side } = await seedFork();
     let parentId = ids[3];
     for (let i = 0; i < 6; i += 1)
@@ -137,7 +138,7 @@ describe("the tree on its canvas", () => {
     await close();
   });
 
-  test("S4-38: what stands out is the line that the server tells, and goes along when the story goes on elsewhere", async () => {
+  test("S4-38: the current branch stands out and follows HEAD", async () => {
     const { path, ids, side } = await seedFork();
     const { page, close } = await openSession(path);
     await openTree(page);
@@ -162,7 +163,7 @@ describe("the tree on its canvas", () => {
     await close();
   });
 
-  test("S4-14: the chat has the line of the story alone, and what is not left out of it is what the server tells", async () => {
+  test("S4-14: the chat shows the current branch only, and its messages in the prompt are those of the server", async () => {
     const { path, ids, side } = await seedFork();
     await clotho.api("PUT", `${chatPath(path)}/node/${ids[1]}/state`, { isEnabled: false });
     const { page, close } = await openSession(path);
@@ -176,7 +177,7 @@ describe("the tree on its canvas", () => {
     await close();
   });
 
-  test("S4-13 S4-05: of a thousand messages as many are drawn or counted as the server has, and keys reach each of them", async () => {
+  test("S4-13 S4-05: of a thousand messages, the tree draws or counts as many as the server has, and keys reach each of them", async () => {
     const path = await createSession();
     await seedBushyTree(path, 31, 32);
     const { ids } = await clotho.api("GET", `${chatPath(path)}/tree?shape=skeleton`);
@@ -203,7 +204,7 @@ describe("the tree on its canvas", () => {
   });
 });
 
-/** Goes through a tree by arrow keys as one who hears it read does: down where something follows, else to the side, else up. In the page. */
+/** Walks a tree by arrow keys as a screen-reader user does: down if possible, else sideways, else up. Runs in the page. */
 async function walkAll() {
   const box = document.querySelector(".tree-walk");
   const at = () => document.getElementById(box.getAttribute("aria-activedescendant"));

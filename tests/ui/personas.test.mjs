@@ -1,4 +1,4 @@
-// The page against the real server: who a reader plays.
+// Tests against the real server: the personas of a user.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe } from "node:test";
@@ -21,8 +21,8 @@ const picture = new URL("../fixtures/golden/cards/png-chara-v1.png", import.meta
 const named = async (name) =>
   (await clotho.api("GET", "/api/personas?limit=500")).items.filter((one) => one.name === name);
 
-describe("who a reader plays", () => {
-  test("S0-05: a persona is made with its picture, plays a story from its beginning, is changed and deleted", async () => {
+describe("personas", () => {
+  test("S0-05: a persona is created with a picture, used in a new session, changed and deleted", async () => {
     await createSession();
     const { page, close } = await openPage(browser);
     await page.goto(clotho.base);
@@ -66,7 +66,7 @@ describe("who a reader plays", () => {
     await close();
   });
 
-  test("a double click on Save makes one persona, and one character", async () => {
+  test("a double click on Save creates one persona and one character", async () => {
     const { page, close } = await openPage(browser);
     await page.goto(clotho.base);
     await page.getByRole("button", { name: "Personas" }).click();
@@ -90,7 +90,7 @@ describe("who a reader plays", () => {
     await close();
   });
 
-  test("a story that has begun goes on as somebody else, and as nobody again, in Chinese on a phone too", async () => {
+  test("a running session changes to another persona and back to none, in Chinese on a phone too", async () => {
     const persona = await clotho.api("POST", "/api/personas", { name: "Mara", description: "A smuggler." });
     const path = await createSession();
     const { page, close } = await openSession(path);

@@ -1,5 +1,5 @@
-// Takes the pictures of docs/screenshots/ from the real page: what the READMEs tell of, and each page as it looks by day, by
-// night, on a phone and in Chinese.
+// Takes the screenshots in docs/screenshots/ of the real page: those of the READMEs, and each page in light and dark
+// mode, on a phone and in Chinese.
 //   CLOTHO_BIN=… npm run pictures              all of them
 //   CLOTHO_BIN=… npm run pictures -- stash     those that are named
 import { VARIANTS, PAGES, seedData } from "./support/pages.mjs";
@@ -46,7 +46,10 @@ async function inStory(name, path, options, open) {
   });
 }
 
-/** Gives a story a second line, names, and something in the stash. @param {string} path @returns {Promise<string>} where the second line begins */
+/**
+ * Adds a second branch, labels, and a fragment in the stash to a session.
+ * @param {string} path @returns {Promise<string>} where the second line begins
+ */
 async function branch(path) {
   const chat = chatPath(path);
   const { items, leafId } = await clotho.api("GET", `${chat}/projection`);
@@ -71,7 +74,7 @@ async function branch(path) {
   return look.node.id;
 }
 
-/** Takes the second line and the names away again. @param {string} path @param {string} look */
+/** Removes the second branch and the labels again. @param {string} path @param {string} look */
 async function clear(path, look) {
   const names = ["Over the gap", "A good look first"].map((name) => ({ op: "unlabel", name }));
   await clotho.api("PUT", `${chatPath(path)}/tree/edit`, { operations: [...names, { op: "prune", nodeId: look }] });

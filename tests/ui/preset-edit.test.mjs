@@ -1,4 +1,4 @@
-// The page against the real server: presets that are edited.
+// Tests against the real server: the preset editor.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { openPage, test, waitUntil } from "./support/browser.mjs";
@@ -46,7 +46,7 @@ const button = (page, name) => dialog(page).getByRole("button", { name, exact: t
 const isFocused = (one) =>
   waitUntil(() => one.evaluate((element) => element === document.activeElement), "the keyboard is there");
 
-/** A reader who edits a preset. */
+/** Opens a preset in the editor. */
 async function editing(name, path = null, options = {}) {
   const opened = path ? await openSession(path, options) : await openPage(browser, options);
   const { page } = opened;
@@ -63,8 +63,8 @@ async function editing(name, path = null, options = {}) {
   return opened;
 }
 
-describe("editing presets", () => {
-  test("prompts are ordered by keys and by hand, switched, and taken back; what else the file says stays to the letter", async () => {
+describe("the preset editor", () => {
+  test("prompts are reordered by keys and by dragging, switched and undone; other fields of the file stay the same", async () => {
     const id = await preset("Slow");
     const { page, close } = await editing("Slow");
     await checkAccessibility(page, "a preset being edited");
@@ -93,7 +93,7 @@ describe("editing presets", () => {
     await close();
   });
 
-  test("a prompt is written, put at a depth, made, deleted and had back, and the next message is made by it", async () => {
+  test("a prompt is edited, placed at a depth, created, deleted and restored, and applies to the next message", async () => {
     const id = await preset("Tides");
     const path = await createSession();
     await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { presetId: id });
@@ -147,7 +147,7 @@ describe("editing presets", () => {
     await close();
   });
 
-  test("our own is what a new one begins as: used in a story it makes the same prompt; samplers, texts and stop strings are set", async () => {
+  test("a new preset is a copy of our own and gives the same prompt; samplers, texts and stop strings are set", async () => {
     const path = await createSession();
     const { page, close } = await openSession(path);
     const preview = async () =>
@@ -194,7 +194,7 @@ describe("editing presets", () => {
     await close();
   });
 
-  test("one can be for models: it makes the prompts where a story chose none, and says so; shares of the prompt are set", async () => {
+  test("a preset assigned to models applies to sessions without their own, and says so; shares of the prompt are set", async () => {
     const id = await preset("For m");
     const path = await createSession();
     const { page, close } = await editing("For m", path);
@@ -234,7 +234,7 @@ describe("editing presets", () => {
     await shown.getByRole("button", { name: "Stop using in this story" }).click();
     await shown.getByText("This story has no preset of its own.").waitFor();
     await checkAccessibility(page, "a preset that holds by the model");
-    // Nothing is left to be saved, so nothing is asked.
+    // There is nothing to save, so nothing is asked.
     await page.keyboard.press("Escape");
     await dialog(page).waitFor({ state: "detached" });
     model.queueReply(["Yes."]);
@@ -254,7 +254,7 @@ describe("editing presets", () => {
     await close();
   });
 
-  test("two who edit at once do not write over one another: it is told, shown, and one's own is kept or given up", async () => {
+  test("concurrent edits do not overwrite each other: the conflict is shown, and the user keeps one version", async () => {
     const id = await preset("Shared");
     const { page, close } = await editing("Shared", null, { expected: LOAD_ERROR });
     await button(page, "Edit “Tide”").click();
@@ -291,7 +291,7 @@ describe("editing presets", () => {
     await close();
   });
 
-  test("what was typed into a prompt is lost by nothing without a question, and outlasts a reload and the way back", async () => {
+  test("typed text of a prompt is never lost without a question, and survives a reload and the back button", async () => {
     await preset("Typed");
     const opened = await editing("Typed");
     const { page, close } = opened;
@@ -333,7 +333,7 @@ describe("editing presets", () => {
     await close();
   });
 
-  test("a prompt that somebody else deletes while it is written stays on screen and can be kept as a new one", async () => {
+  test("a prompt that another client deletes during an edit stays on screen and can be saved as a new one", async () => {
     const id = await preset("Lost");
     const { page, close } = await editing("Lost", null, { expected: LOAD_ERROR });
     await button(page, "Edit “Tide”").click();
@@ -372,7 +372,7 @@ describe("editing presets", () => {
     await close();
   });
 
-  test("on a phone, in Chinese, in the dark: nothing is wider than the screen", async () => {
+  test("the editor fits a phone, in Chinese and in dark mode", async () => {
     await preset("潮汐", KEPT.replaceAll("Mind the tide.", "0123456789".repeat(60)));
     const { page, close } = await openPage(browser, {
       locale: "zh-CN",

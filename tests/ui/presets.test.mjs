@@ -1,4 +1,4 @@
-// The page against the real server: what other programs keep for their prompts.
+// Tests against the real server: presets of other programs.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe } from "node:test";
@@ -22,7 +22,7 @@ import {
 } from "./support/setup.mjs";
 import { startClotho } from "./support/server.mjs";
 
-/** The presets of this name, with all that they say. @returns {Promise<any[]>} */
+/** Returns the presets with this name, with all their fields. @returns {Promise<any[]>} */
 const named = async (name) => {
   const found = (await clotho.api("GET", "/api/presets?limit=500")).items.filter((one) => one.name === name);
   return Promise.all(found.map(({ id }) => clotho.api("GET", `/api/presets/${id}`)));
@@ -31,7 +31,7 @@ const keep = (kind, name, body, server = clotho) => server.api("POST", "/api/pre
 const shelf = (page, name = "Presets") => page.getByRole("dialog", { name, exact: true });
 const row = (page, name) => shelf(page).getByRole("article", { name, exact: true });
 const file = (name, text) => ({ name, buffer: Buffer.from(text) });
-/** Lets files fall on something. */
+/** Drops files on an element. */
 const drop = (page, selector, files) =>
   page.evaluate(
     ([selector, files]) => {
@@ -44,7 +44,7 @@ const drop = (page, selector, files) =>
     [selector, files],
   );
 
-/** A reader who has the presets open. @param {Parameters<typeof openPage>[1]} [options] */
+/** Opens the presets. @param {Parameters<typeof openPage>[1]} [options] */
 async function atShelf(options) {
   const opened = await openPage(browser, options);
   await opened.page.goto(clotho.base);
@@ -58,7 +58,7 @@ describe("presets", () => {
     "a window": {},
     "a phone": { viewport: { width: 390, height: 780 } },
   })) {
-    test(`S4-61: in ${where}, what is said in a long list is in sight wherever the list stands, and covers nothing of it`, async () => {
+    test(`S4-61: in ${where}, notices of a long list are in view at any scroll position and cover nothing of it`, async () => {
       for (let n = 0; n < 15; n += 1) await keep("sysprompt", `Long ${where} ${n}`, {});
       const { page, close } = await atShelf(options);
       await row(page, `Long ${where} 0`).getByRole("button", { name: "Delete" }).click();
@@ -84,7 +84,7 @@ describe("presets", () => {
     });
   }
 
-  test("S4-61: are listed by their kind, found, looked into, named, taken along, thrown away and brought back", async () => {
+  test("S4-61: presets are listed by kind, searched, viewed, renamed, exported, deleted and restored", async () => {
     const prompts = [
       { identifier: "main", name: "Main prompt", content: "Write as {{char}}.\nNever as {{user}}." },
       { identifier: "nsfw", name: "Aside", content: "" },
@@ -154,7 +154,7 @@ describe("presets", () => {
     await close();
   });
 
-  test("S4-61: come in by their button and by dropping, to the letter and only once; what does not say its kind is asked about, what is none says so", async () => {
+  test("S4-61: presets are imported by the button and by dropping, unchanged and once; an unknown type is asked, other files are refused", async () => {
     const { page, close } = await atShelf({ expected: LOAD_ERROR });
     const bring = (...files) => chooseFiles(page, shelf(page).getByRole("button", { name: "Import presets" }), files);
     const text = '{"temperature":0.70,"big":12345678901234567890,"prompts":[]}';
@@ -207,7 +207,7 @@ describe("presets", () => {
     await other.close();
   });
 
-  test("S4-34: one for chat completion makes the prompts of a story from the next message on, until it is let go", async () => {
+  test("S4-34: a chat-completion preset makes the prompts of a session from the next message on, until it is unset", async () => {
     const preset = await keep("openai", "Own order", {
       prompts: [{ identifier: "main", content: "Tell it in my order." }],
       prompt_order: [],
@@ -234,7 +234,7 @@ describe("presets", () => {
     await close();
   });
 
-  test("S4-52: regex scripts of one's own are written here, those of others are shown in a story and switched off there", async () => {
+  test("S4-52: own regex scripts are edited here; scripts of others are shown and switched off in a session", async () => {
     const regex_scripts = [{ scriptName: "Quiet", findRegex: "/harbour/g", replaceString: "pier", placement: [1] }];
     const character = await clotho.api("POST", "/api/characters", {
       name: "Rin",
@@ -288,7 +288,7 @@ describe("presets", () => {
     await row(page, "No ships").getByRole("textbox", { name: "Replace with" }).fill("rafts");
     await row(page, "No ships").getByRole("button", { name: "Save" }).click();
     await waitUntil(async () => (await named("No ships"))[0].body.replaceString === "rafts", "the script is another");
-    // What is being typed would be asked about.
+    // A question about the typed text would appear.
     await row(page, "No ships").getByRole("button", { name: "Save" }).waitFor({ state: "detached" });
     await page.keyboard.press("Escape");
     await shelf(page).waitFor({ state: "detached" });
@@ -296,7 +296,7 @@ describe("presets", () => {
     await close();
   });
 
-  test("S4-61: where there is none yet it says how they come, and what could not be read is read again", async () => {
+  test("S4-61: an empty list says how presets are imported, and a failed read can be repeated", async () => {
     const server = await startClotho();
     extraServers.push(server);
     const { page, close } = await openPage(browser, { expected: LOAD_ERROR });
@@ -312,7 +312,7 @@ describe("presets", () => {
     await close();
   });
 
-  test("S4-61: on a phone and in Chinese, by touch, in the dark; long names and a thousand parts fit", async () => {
+  test("S4-61: presets work on a phone, by touch, in Chinese and in dark mode; long names and a thousand parts fit", async () => {
     const endless = "0123456789".repeat(19);
     await keep("context", endless, { [endless]: endless.repeat(5), list: Array.from({ length: 1000 }, (_, n) => n) });
     const { page, close } = await openPage(browser, {

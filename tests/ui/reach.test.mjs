@@ -1,4 +1,5 @@
-// The page against the real server: going on from anywhere in a long story, and a server that rearranges nothing, in Chromium.
+// Tests in Chromium against the real server: continuing from any message of a long session, and a server without
+// rearranging.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { openPage, test, waitUntil } from "./support/browser.mjs";
@@ -22,7 +23,7 @@ import {
   clickMessageButton,
 } from "./support/setup.mjs";
 
-/** A story of so many messages below its greeting. @returns {Promise<{path: string, ids: string[]}>} the greeting first */
+/** Creates a session with messages below its greeting. @returns {Promise<{path: string, ids: string[]}>} the greeting first */
 async function long(messages) {
   const path = await createSession();
   const ids = [(await readSession(path)).activeLeafId];
@@ -33,8 +34,8 @@ async function long(messages) {
   return { path, ids };
 }
 
-describe("from anywhere", () => {
-  test("S4-02: of forty messages the third is chosen, and the story goes on right below it; the other thirty-seven stay", async () => {
+describe("continuing from any message", () => {
+  test("S4-02: of forty messages the third is selected, and the session continues below it; the other thirty-seven stay", async () => {
     const { path, ids } = await long(40);
     const { page, close } = await openSession(path);
     await waitUntil(async () => (await messageTexts(page)).at(-1) === "Message 40.", "the end of the story is shown");
@@ -62,8 +63,8 @@ describe("from anywhere", () => {
   });
 });
 
-describe("what it took", () => {
-  test("S4-54: the sums on the page are those of the story's replies", async () => {
+describe("usage", () => {
+  test("S4-54: the usage on the page equals the sum of the session's replies", async () => {
     const path = await createSession();
     const { page, close } = await openSession(path);
     for (const text of ["A bridge.", "A tower."]) {
@@ -89,8 +90,8 @@ describe("what it took", () => {
   });
 });
 
-describe("the rows of the library", () => {
-  test("S1-29: a copy has its whole tree under a name of its own, and goes its own way", async () => {
+describe("sessions in the library", () => {
+  test("S1-29: a copy has the whole tree and its own name, and changes independently", async () => {
     const server = await startClotho(`[[providers]]\nid = "mock"\nbase_url = "${model.url}"\nmodels = ["m"]\n`);
     extraServers.push(server);
     const { page, close } = await openPage(browser);
@@ -144,8 +145,8 @@ describe("the rows of the library", () => {
   });
 });
 
-describe("a server that rearranges nothing", () => {
-  test("S2-19: no button, no menu and no key offers what it refuses; versions and going back are there", async () => {
+describe("a server without rearranging", () => {
+  test("S2-19: no button, menu or key offers what the server refuses; versions and going back work", async () => {
     const server = await startClotho("[tree]\nedits = false\n");
     extraServers.push(server);
     const { page, close } = await openPage(browser);
@@ -185,8 +186,8 @@ describe("a server that rearranges nothing", () => {
   });
 });
 
-describe("how models are told of tools", () => {
-  test("stands beside those that are not told in their own way", async () => {
+describe("how models get tools", () => {
+  test("the settings mark models without native tool calls", async () => {
     const provider = (/** @type {string} */ id, /** @type {string} */ how) =>
       `[[providers]]\nid = "${id}"\nbase_url = "${model.url}"\nmodels = ["m"]\n${how}\n`;
     const server = await startClotho(

@@ -1,4 +1,4 @@
-// The page against the real server: what a story recalls, and the documents that it looks through.
+// Tests against the real server: the recall settings of a session, and its documents.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { openPage, test, waitUntil } from "./support/browser.mjs";
@@ -20,7 +20,7 @@ import {
   clickMessageButton,
 } from "./support/setup.mjs";
 
-/** A story of long miles, most of which its prompts do not hold any more. @param {string} [more] of the settings of summaries */
+/** Creates a session of long messages, most of which no longer fit the prompt. @param {string} [more] of the settings of summaries */
 async function walked(more = "", miles = 8) {
   const server = await startClotho(`
 [generation]
@@ -68,7 +68,7 @@ models = ["m"]
 }
 
 describe("memory", () => {
-  test("S1-17: is switched on for a story, documents are added, looked into, ticked and destroyed", async () => {
+  test("S1-17: recall is switched on for a session; documents are added, viewed, selected and deleted", async () => {
     const path = await createSession();
     const { page, close } = await openSession(path);
     await chooseFromPageMenu(page, "Memory");
@@ -115,13 +115,13 @@ describe("memory", () => {
     await row.getByRole("button", { name: "Delete permanently", exact: true }).click();
     await row.getByText("0 documents").waitFor();
     assert.deepEqual(await clotho.api("GET", "/api/collections"), []);
-    // Nothing stands behind the name any more: with its tick the row goes.
+    // The collection is empty now, so its row disappears when it is unticked.
     await row.getByRole("checkbox").click();
     await row.waitFor({ state: "detached" });
     await close();
   });
 
-  test("S3-09: what slides out of sight is summed up, with the way to its messages; it is corrected and made anew", async () => {
+  test("S3-09: messages that no longer fit are summarised, with a link to them; a summary is corrected and made again", async () => {
     const { server, made } = await walked();
     const { page, close } = await openPage(browser);
     await page.goto(`${server.base}/s/${made.id}`);
@@ -140,7 +140,7 @@ describe("memory", () => {
     await first.getByText("They set out.", { exact: true }).waitFor();
     await first.getByText("Edited").waitFor();
     await checkAccessibility(page, "what is summed up");
-    // What somebody else wrote meanwhile is not written over unasked.
+    // A change by another client is not overwritten without a question.
     await first.getByRole("button", { name: "Edit" }).click();
     await first.getByLabel("Text").fill("They set out early.");
     const id = (await server.api("GET", `/api/sessions/${made.id}/summaries`)).items.find(
@@ -153,7 +153,7 @@ describe("memory", () => {
     await checkAccessibility(page, "two who correct one summary");
     await first.getByRole("button", { name: "Overwrite with mine" }).click();
     await first.getByText("They set out early.", { exact: true }).waitFor();
-    // What is there goes only after a question.
+    // An existing text is removed only after a question.
     await first.getByRole("button", { name: "Regenerate" }).click();
     await first.getByText("Your text is deleted permanently.").waitFor();
     await checkAccessibility(page, "the question before a summary is made anew");
@@ -190,7 +190,7 @@ describe("memory", () => {
     await close();
   });
 
-  test("S3-09: what is summed up comes, also where the setting is heard of before the work has begun", async () => {
+  test("S3-09: a summary appears even if the setting arrives before the work has begun", async () => {
     const { server, made } = await walked();
     const { page, close } = await openPage(browser);
     let looks = 0;
@@ -219,7 +219,7 @@ describe("memory", () => {
     await close();
   });
 
-  test("S3-09: chapters have their parts inside, what the last prompt told is marked, and what is begun outlasts a reload", async () => {
+  test("S3-09: chapters contain their parts, sent summaries are marked, and an unsaved correction survives a reload", async () => {
     const { server, made } = await walked("chapter = 2", 14);
     const at = `/api/sessions/${made.id}`;
     await server.api("PATCH", at, { summaries: { enabled: true } });
@@ -268,7 +268,7 @@ describe("memory", () => {
     await page.keyboard.press("Escape");
     await dialog.getByRole("button", { name: "Keep editing" }).click();
     await part.getByRole("button", { name: "Save" }).click();
-    // The chapter is made anew of what its parts say now.
+    // The chapter is made again from the current text of its parts.
     await waitUntil(
       async () =>
         (await summed()).items.some(({ content, isEdited }) => isEdited && content === "Two lines,\nhalf written"),
@@ -278,7 +278,7 @@ describe("memory", () => {
     await close();
   });
 
-  test("S3-09: a summary that a plugin proposed names it, and is destroyed after a question", async () => {
+  test("S3-09: a summary proposed by a plugin names it, and is deleted after a question", async () => {
     const files = {
       "plugin.toml":
         'id = "scribe"\ntitle = "Scribe"\nversion = "1.0.0"\napi = "1"\n[permissions]\nrequest = ["tree.summarise"]\n',
@@ -306,7 +306,7 @@ describe("memory", () => {
     await close();
   });
 
-  test("S3-09: why nothing could be summed up is said in the reader's language", async () => {
+  test("S3-09: the reason why nothing could be summarised is in the user's language", async () => {
     const { server, made } = await walked();
     await server.api("PATCH", `/api/sessions/${made.id}`, { summaries: { enabled: true, model: "down/m" } });
     const { page, close } = await openPage(browser, { locale: "zh-CN" });

@@ -1,5 +1,4 @@
-// The page against the real server: what belongs to one line and to no other, what was really sent, and what is there
-// without any setting, in Chromium.
+// Tests in Chromium against the real server: what belongs to one branch only, what was really sent, and the defaults.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { openPage, test, waitUntil } from "./support/browser.mjs";
@@ -22,7 +21,7 @@ import {
   clickMessageButton,
 } from "./support/setup.mjs";
 
-/** Rules that count gold and keep what happened. */
+/** A plugin that counts gold and records events. */
 const CHRONICLE = {
   "plugin.toml":
     'id = "chronicle"\ntitle = "Chronicle"\ndescription = "Keeps what happened"\nversion = "1.0.0"\napi = "1"\n\n[state]\nschema = "state.schema.json"\n',
@@ -39,7 +38,7 @@ const CHRONICLE = {
 };
 
 const on = (/** @type {string} */ id) => ({ identifier: id, enabled: true });
-/** So little room that what was said long ago is not in the prompt any more. */
+/** A context size so small that old messages are not in the prompt. */
 const NARROW = {
   openai_max_context: 700,
   openai_max_tokens: 60,
@@ -49,7 +48,7 @@ const NARROW = {
   prompt_order: [{ character_id: 100001, order: [on("main"), on("chatHistory")] }],
 };
 
-/** A server with these rules, and a story on it that recalls. */
+/** Starts a server with this plugin and a session with recall. */
 async function recalling() {
   const folder = await pluginFolder(CHRONICLE, "chronicle");
   const server = await startClotho(`
@@ -101,8 +100,8 @@ models = ["m"]
   return { server, sid, at, whole, leaf, told, walk };
 }
 
-describe("one line and no other", () => {
-  test("S0-52: from an old record the story goes on with its own state, its own events and its own memories", async () => {
+describe("one branch and no other", () => {
+  test("S0-52: a session continued from an old message has its own state, events and memories", async () => {
     const { server, sid, at, whole, leaf, told, walk } = await recalling();
     await told("The silver key lies under the third willow.", "She nods.");
     await walk();
@@ -143,7 +142,7 @@ describe("one line and no other", () => {
     assert.doesNotMatch(sent, /chapel|7 gold|20 gold/, "what only the other line said is not");
     const turns = await server.api("GET", `${at}/turns`);
     assert.equal(turns.at(-2).shownRecordId, old, "the new turn follows the old record");
-    // The other line still has what it had.
+    // The other branch is unchanged.
     await messageById(page, old).locator("article").focus();
     await messageButton(messageById(page, old), "Next swipe").click();
     await waitUntil(async () => (await gold.innerText()) === "37", "the other line has its own");
@@ -153,7 +152,7 @@ describe("one line and no other", () => {
 });
 
 describe("what was sent", () => {
-  test("S3-13: Why? shows the prompt of a reply to the letter: every message with its role, as the model server got it", async () => {
+  test("S3-13: the trace shows the exact prompt of a reply: every message with its role, as the model server received it", async () => {
     const persona = await clotho.api("POST", "/api/personas", {
       name: "Mara",
       description: "A smuggler.\n  She limps.",
@@ -207,7 +206,7 @@ describe("what was sent", () => {
     await close();
   });
 
-  test("S1-19: the second reply is asked for in the same words; only the seed is another", async () => {
+  test("S1-19: a second reply is requested with the same prompt and another seed", async () => {
     const { page, close } = await openSession(await createSession());
     model.queueReply(["A bridge."]);
     await sendMessage(page, "What is there?");
@@ -228,8 +227,8 @@ describe("what was sent", () => {
   });
 });
 
-describe("a model server that fails", () => {
-  test("S0-22: while it thinks the page says so; its fault is told with its words and a way to try again, and then it answers", async () => {
+describe("a failing model server", () => {
+  test("S0-22: the page shows that the model thinks; a failure is shown with its message and a retry button, and the retry works", async () => {
     const { page, close } = await openSession(await createSession());
     model.refuse(500, "the lamp is out");
     const held = model.queueHeldReply(["A light."]);
@@ -249,8 +248,8 @@ describe("a model server that fails", () => {
   });
 });
 
-describe("without any setting", () => {
-  test("S4-49: on a fresh server a new story has arrows between versions and its whole tree, and nobody switched anything on", async () => {
+describe("without any settings", () => {
+  test("S4-49: on a fresh server, a new session has arrows between versions and its tree", async () => {
     const server = await startClotho(`[[providers]]\nid = "mock"\nbase_url = "${model.url}"\nmodels = ["m"]\n`);
     extraServers.push(server);
     const { page, close } = await openPage(browser);

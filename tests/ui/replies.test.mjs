@@ -1,4 +1,4 @@
-// The page against the real server: what rules suggest to a reader.
+// Tests against the real server: quick replies of plugins.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { openPage, test, waitUntil } from "./support/browser.mjs";
@@ -13,7 +13,7 @@ fn quick_replies(ctx) { [#{ label: "Follow", send: "I follow her." }, #{ label: 
 `,
 };
 
-/** A reader of a story with suggestions. @param {Parameters<typeof openPage>[1]} [options] */
+/** Opens a session with quick replies. @param {Parameters<typeof openPage>[1]} [options] */
 async function guided(options) {
   const story = await createPurseSession(model, {
     replies: ["Hm."],
@@ -30,8 +30,8 @@ async function guided(options) {
   return { ...story, ...opened, offer, field: page.locator("main textarea").first() };
 }
 
-describe("suggestions", () => {
-  test("rank 6: a suggested text goes into the field, behind what was typed, and nothing is sent until the reader sends it", async () => {
+describe("quick replies", () => {
+  test("rank 6: a quick reply is appended to the text in the field, and only the user sends it", async () => {
     const { page, close, offer, field } = await guided();
     const before = await messageTexts(page);
     const asked = model.requests.length;
@@ -39,7 +39,7 @@ describe("suggestions", () => {
     await offer("Follow").click();
     await waitUntil(async () => (await field.inputValue()) === "I follow her.", "it stands in the field");
     assert.ok(await field.evaluate((box) => box === document.activeElement), "the field has the keyboard");
-    // Once more adds nothing; something else comes behind it, and so it does behind words of one's own.
+    // A second press adds nothing. Another quick reply is appended, also to the user's own text.
     await offer("Follow").press("Enter");
     await offer("跟上").click();
     assert.equal(await field.inputValue(), "I follow her.我跟上去。");
@@ -57,7 +57,7 @@ describe("suggestions", () => {
     await close();
   });
 
-  test("a command is carried out at once; what was begun in the field stays there", async () => {
+  test("a quick reply that is a command runs at once, and the text in the field stays", async () => {
     const { page, close, offer, field } = await guided();
     await field.fill("Half a sentence");
     assert.equal(await offer("Look").getAttribute("title"), "Send: /look");

@@ -1,4 +1,4 @@
-// The page against the real server: the words of an edit that was not saved, whatever happens to the message.
+// Tests against the real server: unsaved edits of messages, whatever happens to the message.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { openPage, test, waitUntil } from "./support/browser.mjs";
@@ -25,14 +25,14 @@ const field = (page) => page.getByRole("textbox", { name: "Edit", exact: true })
 const edit = (path, ...operations) => clotho.api("PUT", `${chatPath(path)}/tree/edit`, { operations });
 const kept = (page) => page.locator(".notice").getByText("Your text is kept.");
 
-/** Begins to write a message anew. */
+/** Starts to edit a message. */
 async function begin(page, id, text) {
   await clickMessageButton(messageById(page, id), "Edit");
   await field(page).fill(text);
 }
 
-describe("an edit that was not saved", () => {
-  test("S4-17: its words are kept when the reader goes back above it, and are there again when the message is edited again", async () => {
+describe("an unsaved edit", () => {
+  test("S4-17: an unsaved edit is kept when the user goes back above its message, and is there when the message is edited again", async () => {
     const { path, ids, page, close } = await openSeededBranch();
     await begin(page, ids[2], "To the harbour, by night.");
     await messageById(page, ids[0]).locator("article").focus();
@@ -61,7 +61,7 @@ describe("an edit that was not saved", () => {
     await close();
   });
 
-  test("S4-17: who gives it up gets the message's own words the next time", async () => {
+  test("S4-17: a cancelled edit starts from the message's own text the next time", async () => {
     const { ids, page, close } = await openSeededBranch();
     await begin(page, ids[2], "Nowhere.");
     await page.keyboard.press("Escape");
@@ -77,7 +77,7 @@ describe("an edit that was not saved", () => {
     await close();
   });
 
-  test("S4-17: who only missed the key goes on with what was typed", async () => {
+  test("S4-17: an edit that was cancelled by mistake continues with the typed text", async () => {
     const { path, ids, page, close } = await openSeededBranch();
     await begin(page, ids[2], "Nowhere, for now.");
     await page.getByRole("button", { name: "Cancel" }).click();
@@ -94,7 +94,7 @@ describe("an edit that was not saved", () => {
     await close();
   });
 
-  test("S4-17 domain 2.16: when another window deletes or destroys the message, its words go into the field, below what stands there", async () => {
+  test("S4-17 domain 2.16: when another window deletes or purges the message, its unsaved text goes into the field, below the text there", async () => {
     for (const gone of /** @type {const} */ (["prune", "purge"])) {
       const { path, ids, page, close } = await openSeededBranch({ expected: LOAD_ERROR });
       await composer(page).fill("And then?");
@@ -114,7 +114,7 @@ describe("an edit that was not saved", () => {
     }
   });
 
-  test("S4-17: each tab has its own, also after a reload, and those of a tab that was closed are offered, taken or forgotten", async () => {
+  test("S4-17: each tab has its own edit, also after a reload; edits of a closed tab are offered, continued or dropped", async () => {
     const { path, ids } = await seedBranch();
     const { page, close } = await openPage(browser);
     const other = await page.context().newPage();
@@ -158,7 +158,7 @@ describe("an edit that was not saved", () => {
     await close();
   });
 
-  test("S4-17: words of another tab that were taken and saved are offered no more", async () => {
+  test("S4-17: an edit taken over from another tab and saved is not offered again", async () => {
     const { path, ids } = await seedBranch();
     const { page, close } = await openPage(browser);
     const other = await page.context().newPage();
@@ -182,7 +182,7 @@ describe("an edit that was not saved", () => {
     await close();
   });
 
-  /** An edit that is on its way to the server; what lets it arrive. */
+  /** Holds the request that saves an edit. Returns the function that lets it go. */
   async function heldEdit() {
     const { ids, page, close } = await openSeededBranch();
     let answer = () => {};
@@ -197,7 +197,7 @@ describe("an edit that was not saved", () => {
     return { ids, page, close, answer };
   }
 
-  test("S0-48: who went on to another message while the new text was being saved stays there; meanwhile nothing can be typed that would be lost", async () => {
+  test("S0-48: focus stays on another message that the user went to during the save, and no text is lost meanwhile", async () => {
     const { ids, page, close, answer } = await heldEdit();
     await messageById(page, ids[1]).locator("article").focus();
     answer();
@@ -208,7 +208,7 @@ describe("an edit that was not saved", () => {
     await close();
   });
 
-  test("S4-17: who began to edit another message while the new text was being saved goes on writing there", async () => {
+  test("S4-17: an edit of another message that was started during the save continues", async () => {
     const { ids, page, close, answer } = await heldEdit();
     await begin(page, ids[1], "Snow, and");
     answer();

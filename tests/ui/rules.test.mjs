@@ -1,4 +1,4 @@
-// The page against the real server: the rules of a story, what they may do, and how they are set.
+// Tests against the real server: the plugins of a session, their permissions and settings.
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -17,8 +17,8 @@ import {
   readSession,
 } from "./support/setup.mjs";
 
-describe("the rules of a story", () => {
-  test("are switched on in a running one, with what they ask to be allowed and their settings, and hold from there on", async () => {
+describe("the plugins of a session", () => {
+  test("plugins are switched on in a running session with permissions and settings, and apply from there on", async () => {
     const path = await createSession();
     const { page, close } = await openSession(path);
     await chooseFromPageMenu(page, "Plugins of this story");
@@ -47,7 +47,7 @@ describe("the rules of a story", () => {
     assert.ok(!plugins[0].grants.includes("notes") && plugins[0].grants.includes("input.stop"));
     assert.deepEqual(plugins[0].refused, ["notes"]);
     await page.locator('[data-path="/combat/hp"]').getByText("12").waitFor();
-    // What was refused knowingly is not asked for again.
+    // Refused permissions are not asked for again.
     await page.reload();
     await page.locator('[data-path="/combat/hp"]').waitFor();
     await chooseFromPageMenu(page, "Plugins of this story");
@@ -74,7 +74,7 @@ describe("the rules of a story", () => {
     await close();
   });
 
-  test("two that have one command: saving says who gets it, in the reader's language", async () => {
+  test("for two plugins with the same command, saving says which one gets it, in the user's language", async () => {
     const manifest = (/** @type {string} */ id) =>
       `id = "${id}"\ntitle = "${id}"\nversion = "1.0.0"\napi = "1"\n[permissions]\nrequest = ["input.stop"]\n[[command]]\nname = "look"\nhelp = "Looks around"\n`;
     const files = {
@@ -109,7 +109,7 @@ describe("the rules of a story", () => {
     await close();
   });
 
-  test("a plugin that is switched on speaks the reader's language, and its choices are words", async () => {
+  test("a plugin that is switched on uses the user's language, and its choices have names", async () => {
     const path = await createSession();
     const { page, close } = await openSession(path, { locale: "zh-CN" });
     await page.getByRole("button", { name: "菜单", exact: true }).click();
@@ -135,13 +135,13 @@ describe("the rules of a story", () => {
     await close();
   });
 
-  test("another model can keep the values, at once and as long as it is wanted", async () => {
+  test("another model keeps the values, from now on and until it is unset", async () => {
     const path = await createSession();
     const { page, close } = await openSession(path);
     await chooseFromPageMenu(page, "Plugins of this story");
     const keeps = page.getByRole("dialog").getByRole("combobox", { name: /Model that updates the state/ });
     await keeps.waitFor();
-    // The field is there before the models that can be chosen.
+    // The field appears before the list of models.
     await waitUntil(async () => (await keeps.locator("option").count()) > 1, "the models are there");
     const [other = ""] = await keeps
       .locator("option")
@@ -153,7 +153,7 @@ describe("the rules of a story", () => {
     await close();
   });
 
-  test("S3-18: code that wants more than the story allows asks again, and gets it only where somebody says so", async () => {
+  test("S3-18: new code that needs more permissions asks, and gets them only if the user agrees", async () => {
     const { server, path, sid, folder } = await createPurseSession(model, { replies: ["She finds 5 gold."] });
     extraServers.push(server);
     const { page, close } = await openPage(browser);
@@ -183,7 +183,7 @@ describe("the rules of a story", () => {
     await close();
   });
 
-  test("S3-18: what a plugin shows of replies follows the world on a page that is open, also where it is changed elsewhere", async () => {
+  test("S3-18: texts displayed by a plugin follow the state on an open page, also after a change elsewhere", async () => {
     const files = {
       "plugin.toml":
         'id = "shown"\ntitle = "Shown"\nversion = "1.0.0"\napi = "1"\n[permissions]\nrequest = ["display.rewrite"]\n',
@@ -208,7 +208,7 @@ describe("the rules of a story", () => {
     await close();
   });
 
-  test("S3-12: new code shows the replies of a page that is open, however far up they are", async () => {
+  test("S3-12: new code changes the displayed replies on an open page, however far up they are", async () => {
     const show = (/** @type {string} */ word) => `fn on_display(ctx) { \`\${ctx.text} ${word}\` }\n`;
     const files = {
       "plugin.toml":
@@ -232,7 +232,7 @@ describe("the rules of a story", () => {
         })
       ).node.id;
       if (i % 9 > 0) continue;
-      // What is no message stands on the line too.
+      // A change node is on the branch too.
       await server.api("POST", `/api/chat/${sid}/node/${parentId}/world`, {
         operations: [{ op: "set", path: "/n", value: i }],
       });
@@ -251,7 +251,7 @@ describe("the rules of a story", () => {
     await close();
   });
 
-  test("what somebody else has set meanwhile is not written over", async () => {
+  test("settings that another client changed meanwhile are not overwritten", async () => {
     const path = await createSession({ plugins: [{ id: "combat" }] });
     const { page, close } = await openSession(path);
     await chooseFromPageMenu(page, "Plugins of this story");
@@ -274,7 +274,7 @@ describe("the rules of a story", () => {
     await close();
   });
 
-  test("are chosen where a story begins, with the same form, also on a narrow screen and in Chinese", async () => {
+  test("plugins are chosen for a new session in the same form, also on a narrow screen and in Chinese", async () => {
     const name = `Ada ${Date.now()}`;
     await clotho.api("POST", "/api/characters", { name, firstMessage: "Hello." });
     const { page, close } = await openPage(browser, { viewport: { width: 390, height: 844 }, locale: "zh-CN" });

@@ -1,4 +1,4 @@
-// Text from others stays text: in messages, names, cards, lore, labels and wherever else the page shows it.
+// Tests that untrusted text stays text: in messages, names, cards, lore, labels and everywhere else.
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
@@ -26,17 +26,17 @@ const read = (path) => readFileSync(join(sources, path), "utf8");
 describe("ways from text to markup or code", () => {
   const SINKS =
     /dangerouslySetInnerHTML|innerHTML|outerHTML|insertAdjacentHTML|setHTML|parseHTML|srcdoc|document\.write|createContextualFragment|DOMParser|XSLTProcessor|createPolicy|\beval\(|new Function|importScripts|new Worker|cssText|setAttribute\(\s*["'`](?:on|style|src|href)|set(?:Timeout|Interval)\(\s*["'`]|DOMPurify\.\w+/g;
-  /** All there are. One more belongs here only when it has been seen that nothing of others reaches it unsanitised. */
+  /** All known ways. Add one only after checking that no unsanitised text of others reaches it. */
   const KNOWN = {
-    // One address, of our own file: in it run patterns of others, and nothing of them is code.
+    // One address, of our own file. It runs patterns of others; no part of them is code.
     "lib/trusted-urls.ts": ["createPolicy"],
     "lib/script-supervisor.ts": ["new Worker"],
-    // Of an element that belongs to no page; what is kept of it is written property by property.
+    // The element belongs to no page. What is kept of it is set property by property.
     "lib/inline-style.ts": ["cssText"],
     "lib/markdown.ts": ["DOMPurify.addHook", "DOMPurify.sanitize"],
   };
 
-  test("each of them is known", async () => {
+  test("every way is known", async () => {
     const scripts = readdirSync(sources, { recursive: true })
       .filter((path) => /\.tsx?$/.test(path))
       .sort();
@@ -49,7 +49,7 @@ describe("ways from text to markup or code", () => {
   });
 });
 
-/** A reader whose page is watched: what it asked for, what the browser refused, what opened. */
+/** Opens a page and records its requests, what the browser refused, and opened windows. */
 async function watched(options = {}) {
   const { page, wrong } = await openPage(browser, options);
   const asked = [];
@@ -66,7 +66,7 @@ async function watched(options = {}) {
   page.on("popup", () => opened.push("a window"));
   await page.goto(clotho.base);
   const before = await page.evaluate(() => Object.keys(window));
-  /** Nothing has come of any text. @param {string} where */
+  /** Checks that no text had an effect. @param {string} where */
   const isSafe = async (where) => {
     assert.deepEqual(await page.evaluate(findUnwanted, ALLOWED), [], where);
     assert.deepEqual(
@@ -102,11 +102,11 @@ async function watched(options = {}) {
 
 const half = (n) => [ATTACKS.slice(0, n), ATTACKS.slice(n)];
 
-describe("S0-57: what is hostile stays text", () => {
-  test("there are enough of them", async () => assert.ok(ATTACKS.length >= 40));
+describe("S0-57: hostile text stays text", () => {
+  test("there are at least forty attacks", async () => assert.ok(ATTACKS.length >= 40));
 
   for (const [i, some] of half(27).entries()) {
-    test(`in messages, streamed and stored, part ${i + 1}`, async () => {
+    test(`attacks in messages stay text, streamed and stored, part ${i + 1}`, async () => {
       const { page, isSafe } = await watched();
       const path = await createSession();
       await page.goto(clotho.base + path);
@@ -139,7 +139,7 @@ describe("S0-57: what is hostile stays text", () => {
     });
   }
 
-  test("in what plugins note and make of a text for display, and in thoughts and problems", async () => {
+  test("attacks in notes and display texts of plugins, in thoughts and in problems stay text", async () => {
     const { page, isSafe } = await watched();
     const path = await createSession();
     for (let turn = 0; turn < 4; turn += 1) {
@@ -177,7 +177,7 @@ describe("S0-57: what is hostile stays text", () => {
     await isSafe("shown otherwise");
   });
 
-  test("in names, cards, greetings, lore, titles, labels, the stash, personas and what a search finds", async () => {
+  test("attacks in names, cards, greetings, lore, titles, labels, the stash, personas and search hits stay text", async () => {
     const { page, isSafe } = await watched();
     const short = ATTACKS.filter((attack) => attack.length <= 95)
       .concat(ATTACKS.map((attack) => attack.slice(0, 95)))

@@ -1,4 +1,4 @@
-// The page against the real server: texts as scripts of cards, presets and the reader show them, and scripts that mean harm.
+// Tests against the real server: texts displayed by regex scripts of cards, presets and the user, and harmful scripts.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { ATTACKS, ALLOWED, PARSER_REPORTS, findUnwanted } from "./support/attacks.mjs";
@@ -23,7 +23,7 @@ import {
   clickMessageButton,
 } from "./support/setup.mjs";
 
-/** A script for what is shown. */
+/** Returns a display script. */
 const display = (scriptName, findRegex, replaceString, more = {}) => ({
   scriptName,
   findRegex,
@@ -34,7 +34,7 @@ const display = (scriptName, findRegex, replaceString, more = {}) => ({
   ...more,
 });
 
-/** A story whose card brings scripts along. @returns {Promise<string>} its address */
+/** Creates a session whose card has scripts. @returns {Promise<string>} its address */
 async function scriptedStory(regex_scripts, card = {}) {
   const character = await clotho.api("POST", "/api/characters", {
     name: "Rin",
@@ -45,7 +45,7 @@ async function scriptedStory(regex_scripts, card = {}) {
   return createSession({ characterIds: [character.id] });
 }
 
-/** Messages below the end of a line, by the server alone. @returns {Promise<string[]>} their ids */
+/** Adds messages to the end of a branch through the API. @returns {Promise<string[]>} their ids */
 async function told(path, ...texts) {
   let parentId = (await readSession(path)).activeLeafId;
   const ids = [];
@@ -61,8 +61,8 @@ const words = (page, id) => messageById(page, id).locator(".prose").innerText();
 const becomes = (page, id, text) => waitUntil(async () => (await words(page, id)) === text, `${id} says ${text}`);
 const presets = (page) => page.getByRole("dialog", { name: "Presets", exact: true });
 
-describe("S4-52: scripts for what is shown", () => {
-  test("show texts as they are meant, and change none: what is copied, edited and kept is the original", async () => {
+describe("S4-52: display scripts", () => {
+  test("scripts change the display of texts and not the texts: copying, editing and storage use the original", async () => {
     const path = await scriptedStory([
       display(
         "bar",
@@ -101,7 +101,7 @@ describe("S4-52: scripts for what is shown", () => {
     await close();
   });
 
-  test("depths are counted from the newest message that counts, and anew with each one", async () => {
+  test("depths are counted from the newest message that counts, and updated with each new one", async () => {
     const path = await scriptedStory([
       display("new", "/$/", " (new)", { maxDepth: 0 }),
       display("old", "/$/", " (old)", { minDepth: 2 }),
@@ -126,7 +126,7 @@ describe("S4-52: scripts for what is shown", () => {
     await close();
   });
 
-  test("thoughts have scripts of their own", async () => {
+  test("thoughts have their own scripts", async () => {
     const path = await scriptedStory([display("quiet", "/secret/g", "…", { placement: [6] })]);
     const { page, close } = await openSession(path);
     model.queueReply([{ reasoning: "A secret plan." }, "No secret."]);
@@ -138,7 +138,7 @@ describe("S4-52: scripts for what is shown", () => {
     await close();
   });
 
-  test("a story without any loads nothing for them, and has nothing of those of another one", async () => {
+  test("a session without scripts loads nothing for them, and shows nothing of another session's scripts", async () => {
     const [plain, other] = [await createSession(), await scriptedStory([display("map", "/map/", "chart")])];
     const { page, close } = await openSession(plain);
     const asked = [];
@@ -165,7 +165,7 @@ describe("S4-52: scripts for what is shown", () => {
     await close();
   });
 
-  test("a reply is shown as they have it while it grows, block by block, and nothing of what they hide is seen", async () => {
+  test("a growing reply is displayed through the scripts block by block, and hidden parts never appear", async () => {
     const path = await scriptedStory([
       display("hide", "/<hidden>[^]*?(<\\/hidden>|$)/g", ""),
       display("name", "/keeper/g", "**warden**"),
@@ -209,7 +209,7 @@ describe("S4-52: scripts for what is shown", () => {
     await close();
   });
 
-  test("what a script takes back of a text that grew is made anew", async () => {
+  test("when a script removes part of a growing text, the text is rendered again", async () => {
     const path = await scriptedStory([display("swap", "/^([^]*)END$/", "All **other**.\n\nWords.")]);
     const { page, close } = await openSession(path);
     const held = model.queueHeldReply(["One.\n\nTwo.\n\nThree.\n\nFour.", "\n\nFive.END", "!"]);
@@ -230,7 +230,7 @@ describe("S4-52: scripts for what is shown", () => {
     await close();
   });
 
-  test("one's own are written here for what is shown, and those of a card are switched off: both at once", async () => {
+  test("own display scripts are edited here, and those of a card are switched off; both apply at once", async () => {
     const path = await scriptedStory([display("map", "/map/", "chart")]);
     const { page, close } = await openSession(path);
     await lastMessage(page).getByText("The chart is not finished.").waitFor();
@@ -261,13 +261,13 @@ describe("S4-52: scripts for what is shown", () => {
   });
 });
 
-describe("S4-52: scripts that mean harm", () => {
-  test("one that runs away is ended and named, the page answers meanwhile, and no other message pays for it", async () => {
+describe("S4-52: harmful scripts", () => {
+  test("an endless script is stopped and named; the page responds meanwhile, and other messages are unaffected", async () => {
     const path = await scriptedStory([display("endless", "/(a+)+$/", "x"), display("good", "/map|chart/g", "plan")]);
     const long = `A chart of ${"a".repeat(4_000)}!`;
     const ids = await told(path, ...Array.from({ length: 30 }, (_, i) => (i % 2 === 0 ? "And?" : `${i}: ${long}`)));
     const { page, close } = await openSession(path);
-    // A click that comes while the script runs is answered by the page, not by its end.
+    // The page handles a click while the script runs, not after its end.
     await page.evaluate(() => {
       const late = /** @type {any} */ ((window.late = []));
       let before = performance.now();
@@ -306,8 +306,8 @@ describe("S4-52: scripts that mean harm", () => {
     await close();
   });
 
-  test("what they make stays text that one sanitiser sees: nothing of it runs, asks or leaves its message", async () => {
-    // The server takes no text with U+0000.
+  test("results of scripts are sanitised: nothing runs, requests, or leaves its message", async () => {
+    // The server accepts no text with U+0000.
     const attacks = [
       ...ATTACKS.filter((attack) => !attack.includes("\u0000")),
       "```html\n<style>body{display:none}</style><script>window.hacked=1</script><div onclick=window.hacked=1>x</div>\n```",
@@ -336,7 +336,7 @@ describe("S4-52: scripts that mean harm", () => {
     await close();
   });
 
-  test("one worker is all there can be: the page makes none of another address", async () => {
+  test("the page can start no other worker than the one for scripts", async () => {
     const path = await scriptedStory([display("map", "/map/", "chart")]);
     const { page, close } = await openSession(path, { expected: /TrustedScriptURL|TrustedTypePolicy|content policy/ });
     await lastMessage(page).getByText("The chart is not finished.").waitFor();

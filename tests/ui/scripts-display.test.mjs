@@ -1,5 +1,5 @@
-// What scripts make of texts that are shown, without a page: the recorded cases, what is decided about accidents, the bounds;
-// and who watches over them: a worker that takes too long is ended.
+// Tests of display scripts without a page: recorded cases, decisions about odd cases, and limits. Also tests of the
+// supervisor that ends a slow worker.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
@@ -16,7 +16,7 @@ const cases = readFileSync(join(golden, "regex.jsonl"), "utf8")
   .split("\n")
   .map((line) => JSON.parse(line));
 
-/** A script as the server tells the page of it; `null`: it does not. What its numbers mean is read and tested there (`crates/compat/src/prompt/scripts/read.rs`). */
+/** Returns a script as the server sends it to the page; `null` if it does not. `crates/compat/src/prompt/scripts/read.rs` reads and tests the numbers. */
 function told(scope, raw) {
   const limit = (n, least) => (typeof n === "number" && n >= least ? n : null);
   if (raw.disabled || !Array.isArray(raw.placement)) return null;
@@ -48,11 +48,11 @@ const REPLY = { placement: 2, came: "written", depth: 0, character: "c", speaker
 const one = (raw) => setupOf([told("global", { placement: [2], trimStrings: [], ...raw })]);
 const shown = (raw, text, place = REPLY) => displayedText(one(raw), text, place).text;
 
-/** Where another program stops, or does by accident what nobody asks for; as `crates/compat/src/prompt/scripts/tests.rs` decides. */
+/** Cases where another program stops or does something by accident, decided as in `crates/compat/src/prompt/scripts/tests.rs`. */
 const DECIDED = { "regex-096": "a[]c", "regex-103": "[]" };
 
-describe("what scripts make of what is shown", () => {
-  test("S4-52: is what it is where they come from, in every recorded case", () => {
+describe("results of scripts", () => {
+  test("S4-52: the result equals that of the original program in every recorded case", () => {
     const wrong = [];
     let count = 0;
     for (const { id, text, placement, depth, name, scripts, expect } of cases) {
@@ -69,7 +69,7 @@ describe("what scripts make of what is shown", () => {
     assert.equal(count, 60);
   });
 
-  test("what is to be done when a text comes is done once, and what an edit takes only on an edit", () => {
+  test("scripts for arriving texts run once, and scripts for edits run only on edits", () => {
     const kept = { findRegex: "/a/", replaceString: "b" };
     const display = { findRegex: "/b/", replaceString: "c", markdownOnly: true };
     const setup = setupOf([
@@ -83,13 +83,13 @@ describe("what scripts make of what is shown", () => {
     assert.equal(shown({ ...kept, promptOnly: true, markdownOnly: true }, "a"), "b");
   });
 
-  test("a card's are for what its own character says", () => {
+  test("scripts of a card run on messages of its character", () => {
     const setup = setupOf([told("card", { placement: [2], findRegex: "a", replaceString: "b" })]);
     assert.equal(displayedText(setup, "a", REPLY).text, "b");
     assert.equal(displayedText(setup, "a", { ...REPLY, character: "other" }).text, "a");
   });
 
-  test("what a dollar means", () => {
+  test("dollar signs in replacements", () => {
     assert.deepEqual(parseReplacement("[$1]{{MATCH}}{{ match}}$& $$ $<名>$<>$<a"), [
       "[",
       { group: 1 },
@@ -109,7 +109,7 @@ describe("what scripts make of what is shown", () => {
     assert.equal(shown({ findRegex: "/./gs", replaceString: "-" }, "🦦"), "--");
   });
 
-  test("a text that grows without an end stays as it was, and the script is named", () => {
+  test("a text that grows without end stays unchanged, and the script is named", () => {
     const long = "a".repeat(100_000);
     for (const raw of [
       { findRegex: "/./g", replaceString: "x".repeat(1_000) },
@@ -120,7 +120,7 @@ describe("what scripts make of what is shown", () => {
   });
 });
 
-describe("macros of scripts", () => {
+describe("macros in scripts", () => {
   const fill = (
     text,
     speaker = null,
@@ -131,7 +131,7 @@ describe("macros of scripts", () => {
       speaker,
     );
 
-  test("say what those of the server say", () => {
+  test("macros give the same values as on the server", () => {
     for (const [text, expected] of [
       ["{{user}} {{ CHAR }} <USER> <bot> {{description}}", "Wren Maren Voss Wren Maren Voss A cartographer."],
       ["{{nobody}} {{nobody::{{user}}}} {{user", "{{nobody}} {{nobody::Wren}} {{user"],
@@ -153,7 +153,7 @@ describe("macros of scripts", () => {
     assert.match(fill("{{isodate}} {{isotime}} {{weekday}}"), /^\d{4}-\d\d-\d\d \d\d:\d\d [A-Z]\w+day$/);
   });
 
-  test("end, whatever stands in them, and chance is the same for the same text", () => {
+  test("macros end for any input, and the same text gives the same random values", () => {
     const deep = `${"{{reverse::".repeat(5_000)}x${"}}".repeat(5_000)}`;
     assert.ok(fill(deep).length < 3 * deep.length);
     assert.ok(
@@ -164,7 +164,7 @@ describe("macros of scripts", () => {
   });
 });
 
-/** Workers that do what a test says. `slow`: the scripts that never end. */
+/** Workers controlled by a test. `slow`: the scripts that never end. */
 function workers(slow) {
   const all = [];
   const start = () => {
@@ -196,12 +196,12 @@ function workers(slow) {
   return { all, start };
 }
 
-describe("the watch over scripts", () => {
+describe("the script supervisor", () => {
   const place = REPLY;
   const setup = (n) => ({ items: Array.from({ length: n }, () => ({})), casts: [], globals: {}, local: {} });
   const asked = (apart, slot, text) => new Promise((tell) => apart.want(slot, text, place, tell));
 
-  test("ends what runs away, finds out which it was, and runs it no more", async () => {
+  test("the supervisor ends an endless script, finds out which one it is, and does not run it again", async () => {
     const { all, start } = workers((step) => step === 1);
     const lost = [];
     const apart = new ScriptSupervisor({ start, limit: 5, lose: (step) => lost.push(step) });
@@ -223,7 +223,7 @@ describe("the watch over scripts", () => {
     assert.ok(all.every(({ isEnded }) => isEnded));
   });
 
-  test("a machine that was busy for a moment costs no script", async () => {
+  test("a machine that is busy for a moment costs no script", async () => {
     let times = 0;
     const { all, start } = workers((step) => step === 1 && ++times === 1);
     const apart = new ScriptSupervisor({ start, limit: 5, lose: () => assert.fail("it did nothing") });
@@ -232,7 +232,7 @@ describe("the watch over scripts", () => {
     assert.equal(all.length, 2);
   });
 
-  test("where everything runs away the text stays as far as it came", async () => {
+  test("if every script is endless, the text is shown as far as it came", async () => {
     const { all, start } = workers((step) => step > 0);
     const apart = new ScriptSupervisor({ start, limit: 2 });
     apart.setUp(setup(50), []);
@@ -240,7 +240,7 @@ describe("the watch over scripts", () => {
     assert.deepEqual([text, slow.length < 10, all.length < 12], ["x0", true, true]);
   });
 
-  test("of one place only the newest is made, what waits for other scripts is forgotten, and no worker means no change", async () => {
+  test("only the newest text of a slot is processed, setup drops waiting texts, and without a worker texts stay unchanged", async () => {
     const { start } = workers(() => false);
     const apart = new ScriptSupervisor({ start });
     apart.setUp(setup(1), []);

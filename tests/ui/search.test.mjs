@@ -1,4 +1,4 @@
-// The page against the real server: the language of searches, what is said about a search that is none, and what comes first.
+// Tests against the real server: the query language, errors in queries, and the order of results.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { test, waitUntil } from "./support/browser.mjs";
@@ -10,7 +10,7 @@ const indexed = (word, count) =>
     `the index has ${word}`,
   );
 
-/** The search of a page, and the texts that it found. */
+/** Types a query. Returns the texts that were found. */
 async function searching(path, options = {}) {
   const { page, close } = await openSession(path, options);
   await composer(page).waitFor();
@@ -22,8 +22,8 @@ async function searching(path, options = {}) {
   return { page, close, box, finds };
 }
 
-describe("the language of searches", () => {
-  test("S4-28 domain 8: words are joined, begun and slipped; what is meant is marked, what is none says where", async () => {
+describe("the query language", () => {
+  test("S4-28 domain 8: words are combined, completed and matched with typos; matches are marked, and an invalid query says where", async () => {
     const { path, ids } = await seedBranch("Ochre lanterns.");
     await clotho.api("POST", `${chatPath(path)}/message`, { parentId: ids[3], content: "Ochre masts." });
     await indexed("ochre", 2);
@@ -35,7 +35,7 @@ describe("the language of searches", () => {
     await finds(["Ochre masts."]);
     await box.fill("ochre (lantren~ OR nothing)");
     await finds(["Ochre lanterns."]);
-    // As one types: the word is found before it is whole, and that is said.
+    // As the user types, a word is found before it is complete, and a note says so.
     await box.fill("ochre lanter");
     await finds(["Ochre lanterns."]);
     await page.getByText("Showing words with this beginning.").waitFor();
@@ -57,7 +57,7 @@ describe("the language of searches", () => {
     await close();
   });
 
-  test("S4-28: chips narrow it to who speaks and to the last days, and the order is chosen", async () => {
+  test("S4-28: filters limit the search to a role and to recent days, and the order can be chosen", async () => {
     const { path, ids } = await seedBranch("Umber masts.");
     await clotho.api("POST", `${chatPath(path)}/message`, { parentId: ids[3], content: "Umber umber umber." });
     await indexed("umber", 2);

@@ -1,4 +1,4 @@
-// The page against the real server: four hundred characters on the first page.
+// Tests against the real server: four hundred characters on the first page.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { deflateSync } from "node:zlib";
@@ -9,7 +9,7 @@ import { browser, checkAccessibility, extraServers } from "./support/setup.mjs";
 const MANY = 400;
 const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
 
-/** A server of its own with so many characters, the seventh of whom has a story. */
+/** Starts a server with that many characters. The seventh has a session. */
 async function crowded() {
   const server = await startClotho();
   extraServers.push(server);
@@ -30,7 +30,7 @@ async function crowded() {
 }
 
 describe("a full library", () => {
-  test("of four hundred characters those in sight are in the page; all are found by words, tags and order", async () => {
+  test("of four hundred characters only visible ones are in the page; all are found by words, tags and order", async () => {
     const server = await crowded();
     for (const [where, options] of /** @type {const} */ ([
       ["a desk", {}],
@@ -49,7 +49,7 @@ describe("a full library", () => {
       await checkAccessibility(page, `a full library on ${where}`);
       assert.ok((await cards.count()) < 60, `${await cards.count()} cards`);
       const before = await page.locator(".library").evaluate((box) => box.scrollHeight);
-      // Down to the last one, and what was above is no longer drawn.
+      // Down to the last one; the rows above are no longer rendered.
       await waitUntil(async () => {
         await page.locator(".windowed").evaluate((box) => box.scrollIntoView({ block: "end" }));
         assert.ok((await cards.count()) < 60);
@@ -87,7 +87,7 @@ describe("a full library", () => {
     }
   });
 
-  test("S0-05: the pictures of four hundred characters are less than a megabyte", async () => {
+  test("S0-05: the pictures of four hundred characters are smaller than a megabyte", async () => {
     const server = await startClotho();
     extraServers.push(server);
     const paths = [];
@@ -103,7 +103,7 @@ describe("a full library", () => {
       assert.equal(answer.status, 200, await answer.clone().text());
       paths.push(`/api/characters/${id}/avatar`);
     }
-    // Each has an address of its own, so that the browser fetches each.
+    // Each has its own address, so that the browser requests each of them.
     const add = (/** @type {number} */ n) =>
       server.api("POST", "/api/characters", {
         name: `Traveller ${n}`,
@@ -129,7 +129,7 @@ describe("a full library", () => {
         .evaluate(
           (box) => (box.scrollBy(0, innerHeight / 2), box.scrollTop + box.clientHeight >= box.scrollHeight - 2),
         );
-    // What is not near yet may wait: that is what it is for.
+    // Pictures outside the view may load later.
     const isDrawn = () =>
       page.evaluate(() => {
         const near = [...document.images].filter(
@@ -147,7 +147,7 @@ describe("a full library", () => {
     await close();
   });
 
-  test("favourites stand before the others, are kept, and are looked for with tags; by keys too", async () => {
+  test("favourites come first, are stored, and are filtered with tags, by keys too", async () => {
     const server = await crowded();
     const { page, close } = await openPage(browser);
     await page.goto(server.base);
@@ -182,10 +182,10 @@ describe("a full library", () => {
   });
 });
 
-/** So many pictures are painted; each has many addresses. */
+/** Only that many pictures are generated; each has many addresses. */
 const PICTURES = 8;
 
-/** A portrait as a card has one: soft light, and the grain of a photograph. @param {number} seed */
+/** Generates a portrait like that of a card: soft light, and the grain of a photograph. @param {number} seed */
 function painted(seed) {
   const [width, height] = [160, 240];
   const rows = Buffer.alloc(height * (1 + width * 3));
@@ -214,7 +214,7 @@ function painted(seed) {
   ]);
 }
 
-/** The sum that each part of a PNG ends with; Node has one of its own from 22 on. @param {Buffer} bytes */
+/** Returns the CRC of a PNG chunk. Node has its own function from version 22 on. @param {Buffer} bytes */
 function crc(bytes) {
   let sum = ~0;
   for (const byte of bytes) {

@@ -1,4 +1,4 @@
-// The page against the real server: what lies in the stash, where it came from, where it can go.
+// Tests against the real server: fragments in the stash, their origins and targets.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { test, waitUntil } from "./support/browser.mjs";
@@ -17,8 +17,8 @@ import {
   messageTexts,
 } from "./support/setup.mjs";
 
-describe("what comes out of the stash", () => {
-  test("S4-19: who puts it back or puts it elsewhere is led there, also when the story has gone on another way", async () => {
+describe("restoring from the stash", () => {
+  test("S4-19: restoring or placing a fragment leads there, also when the session has continued elsewhere", async () => {
     const { path, ids } = await seedBranch();
     await clotho.api("PUT", `${chatPath(path)}/tree/edit`, { operations: [{ op: "prune", nodeId: ids[2] }] });
     await clotho.api("POST", `${chatPath(path)}/message`, { parentId: ids[1], content: "To the hills." });
@@ -44,7 +44,7 @@ describe("what comes out of the stash", () => {
     await close();
   });
 
-  test("S4-18: what cannot go back to where it was says why", async () => {
+  test("S4-18: a fragment that cannot be restored says why", async () => {
     const { path, ids } = await seedBranch();
     const prune = (nodeId) =>
       clotho.api("PUT", `${chatPath(path)}/tree/edit`, { operations: [{ op: "prune", nodeId }] });
@@ -74,8 +74,8 @@ describe("what comes out of the stash", () => {
   });
 });
 
-describe("what lies in the stash", () => {
-  test("S4-18: the first of several lines has a sign that others follow, a text of one line has none", async () => {
+describe("the content of the stash", () => {
+  test("S4-18: a text of several lines has an ellipsis after the first, a text of one line has none", async () => {
     const { path, ids } = await seedBranch("Masts in the dusk.\n\nA bell.");
     const prune = (nodeId) =>
       clotho.api("PUT", `${chatPath(path)}/tree/edit`, { operations: [{ op: "prune", nodeId }] });
@@ -90,7 +90,7 @@ describe("what lies in the stash", () => {
 });
 
 describe("searching", () => {
-  test("S4-55: without words, what narrows the search lists all that fits, the newest first", async () => {
+  test("S4-55: without words, the filters list all matches, newest first", async () => {
     const { path, ids } = await seedBranch("Indigo masts.");
     for (const [id, rating] of [
       [ids[1], 5],
@@ -118,7 +118,7 @@ describe("searching", () => {
     await close();
   });
 
-  test("S1-14 S4-55: a search is narrowed to stars, to a place in the tree and to one story", async () => {
+  test("S1-14 S4-55: a search is limited to ratings, to a place in the tree and to one session", async () => {
     const { path, ids } = await seedBranch("Cinnabar masts.");
     await clotho.api("PUT", `${chatPath(path)}/node/${ids[3]}/state`, { rating: 4 });
     await clotho.api("POST", `${chatPath(path)}/message`, { parentId: ids[1], content: "Cinnabar hills." });
@@ -166,10 +166,10 @@ describe("searching", () => {
   });
 });
 
-describe("throwing away for good", () => {
+describe("purging", () => {
   const search = async (word) => (await clotho.api("GET", `/api/search?q=${word}`)).items.length;
 
-  test("S4-18 domain 2.16: from the stash, told what would go and what is out of reach, asked twice, and beyond undo", async () => {
+  test("S4-18 domain 2.16: a fragment is purged from the stash: losses and remaining copies are listed, confirmation is twice, and undo is impossible", async () => {
     const { path, ids, page, close } = await openSeededBranch(
       { expected: /Failed to load resource/ },
       "Vermilion masts.",
@@ -206,7 +206,7 @@ describe("throwing away for good", () => {
     await close();
   });
 
-  test("S4-17 domain 2.16: from the menu of a message, refused when the story has gone on since the question", async () => {
+  test("S4-17 domain 2.16: a message is purged from its menu; the purge is refused if the session changed since the question", async () => {
     const { path, ids } = await seedBranch();
     await clotho.api("POST", `${chatPath(path)}/node/${ids[3]}/edit`, { content: "No masts." });
     const { page, close } = await openSession(path, { expected: /Failed to load resource/ });

@@ -1,4 +1,4 @@
-// The page against the real server: in which state a message is, told in words and by more than a colour.
+// Tests against the real server: the states of messages, shown in words and not by colour alone.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { openPage, test, waitUntil } from "./support/browser.mjs";
@@ -24,7 +24,7 @@ import {
   clickMessageButton,
 } from "./support/setup.mjs";
 
-/** Whether a message has these words, beside a sign where there is one. */
+/** Returns whether a message has these words, with an icon if it has one. */
 async function isCalled(message, words, { sign = "" } = {}) {
   const place = message.getByText(words).first();
   await place.waitFor();
@@ -32,7 +32,7 @@ async function isCalled(message, words, { sign = "" } = {}) {
 }
 
 describe("the states of a reply", () => {
-  test("S4-11: waiting, writing, stopped, broken off", async () => {
+  test("S4-11: waiting, writing, stopped and failed replies", async () => {
     const path = await createSession();
     const { page, close } = await openSession(path);
     const article = lastMessage(page).locator("article");
@@ -57,7 +57,7 @@ describe("the states of a reply", () => {
     await close();
   });
 
-  test("S3-18: thoughts and commands in the text are not to be read while they come", async () => {
+  test("S3-18: thoughts and commands in the text are not readable while they arrive", async () => {
     const { page, close } = await openSession(await createSession());
     const shown = async () => (await lastMessage(page).locator(".prose").innerText()).trim();
     const held = model.queueHeldReply([
@@ -88,7 +88,7 @@ describe("the states of a reply", () => {
     await close();
   });
 
-  test("S4-11: in the line, interrupted", async () => {
+  test("S4-11: queued and interrupted replies", async () => {
     const server = await startClotho(`
 [limits]
 generations_per_user = 1
@@ -124,7 +124,7 @@ models = ["m"]
     await sendMessage(other, "Two?");
     await isCalled(lastMessage(other), "In the queue, place 1");
     await waitUntil(() => server.hasOnDisk("Far off, the first "), "what has come is being written");
-    // Writes are made one after the other: when this one is done, that one is whole on disk.
+    // Writes are sequential: when this one is done, the other is on disk.
     await server.api("PATCH", `/api/characters/${character.id}`, { description: "A mapmaker." });
     await server.stop("SIGKILL");
     await page.getByText("Connection lost.").waitFor();
@@ -135,7 +135,7 @@ models = ["m"]
     await close();
   });
 
-  test("S4-11 domain 5.2: finished where nobody looked", async () => {
+  test("S4-11 domain 5.2: a reply finished on another branch", async () => {
     const { path, ids, page, close } = await openSeededBranch();
     const held = model.queueHeldReply(["A ship."]);
     await sendMessage(page, "What comes?");
@@ -153,7 +153,7 @@ models = ["m"]
 describe("the states of a message", () => {
   const state = (path, id, change) => clotho.api("PUT", `${chatPath(path)}/node/${id}/state`, change);
 
-  test("S4-11 S4-48: left out, not counted, edited, with stars, one of several: in words, with a sign, in both languages", async () => {
+  test("S4-11 S4-48: disabled, muted, edited, rated messages and versions are marked with words and an icon, in both languages", async () => {
     const { path, ids } = await seedBranch();
     const { node: edited } = await clotho.api("POST", `${chatPath(path)}/node/${ids[3]}/edit`, {
       content: "Masts at dawn.",
@@ -186,8 +186,8 @@ describe("the states of a message", () => {
   });
 });
 
-describe("letters", () => {
-  test("Chinese and English everywhere: on the Chinese page the apostrophes of an English text are narrow, and those of a Chinese one are wide", async () => {
+describe("typography", () => {
+  test("on the Chinese page, apostrophes are narrow in English texts and wide in Chinese ones", async () => {
     const { ids, page, close } = await openSeededBranch({ locale: "zh-CN" }, "It’s the captain’s.");
     const width = (id) =>
       messageById(page, id)
@@ -198,7 +198,7 @@ describe("letters", () => {
     await page.getByRole("textbox").last().fill("等多久？");
     await page.keyboard.press("Enter");
     await waitUntil(async () => (await messageTexts(page)).at(-1)?.startsWith("他说") ?? false, "the reply came");
-    // What is still being written is drawn anew when it is complete.
+    // A growing text is rendered again when it is complete.
     await waitForReply(page);
     const chinese = await lastMessage(page).locator("article").getAttribute("data-node");
     assert.equal(await width(chinese), "normal");

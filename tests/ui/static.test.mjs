@@ -1,4 +1,4 @@
-// What can be said of the page without running it: its weight, the direction of its imports, its one way to markup.
+// Tests of the page without running it: its size, the direction of its imports, and its one way to markup.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
@@ -12,13 +12,13 @@ const scripts = readdirSync(join(root, "src"), { recursive: true })
   .map((path) => join("src", path))
   .filter((path) => /(?<!\.d)\.tsx?$/.test(path));
 
-/** What a module imports at once and runs with: types and `import()` are not among it. */
+/** Returns what a module imports statically. Types and `import()` are left out. */
 function imports(path) {
   const statements = read(path).matchAll(/^(?:import|export)\s(?!type\b)[^;]*?from\s+"(\.[^"]+)"/gm);
   return [...statements].map(([, to]) => relative(root, resolve(root, dirname(path), to)));
 }
 
-/** What a file of static/built imports at once; the vendored ones import nothing. */
+/** Returns what a file of static/built imports statically; vendored files import nothing. */
 const needs = (path) =>
   path.startsWith("vendor")
     ? []
@@ -26,13 +26,13 @@ const needs = (path) =>
         relative(root, resolve(root, dirname(path), to)),
       );
 
-/** All that comes with some files. */
+/** Returns some files with everything that they import. */
 function withAll(paths, seen = new Set()) {
   for (const path of paths) if (!seen.has(path)) withAll(needs(path), seen.add(path));
   return seen;
 }
 
-// The numbers are what they were when this was written, with some room: who adds to a first load says why here.
+// The limits are the sizes at the time of writing plus some room. Give the reason here when you raise one.
 for (const [page, begins, most] of [
   ["the library", ["main"], 40],
   ["a story", ["main", "story"], 106],
@@ -58,7 +58,7 @@ test("imports go one way: lib <- net, model <- tree <- actions <- views <- main"
   }
 });
 
-test("text becomes markup in lib/markdown.js only, and there through the sanitiser only", () => {
+test("only lib/markdown.ts turns text into markup, and only through the sanitiser", () => {
   const sinks =
     /innerHTML|outerHTML|insertAdjacentHTML|document\.write|srcdoc|createContextualFragment|DOMParser|setHTML|\beval\(|new Function/;
   for (const path of scripts) assert.doesNotMatch(read(path), sinks, path);
@@ -66,7 +66,7 @@ test("text becomes markup in lib/markdown.js only, and there through the sanitis
   assert.deepEqual(users, ["src/lib/markdown.ts"]);
 });
 
-test("state changes in model/ only", () => {
+test("only model/ changes state", () => {
   for (const path of scripts.filter((p) => /^src\/(actions|views|tree|net)\//.test(p) || p === "src/main.tsx")) {
     const source = read(path);
     const imported = [
@@ -80,7 +80,7 @@ test("state changes in model/ only", () => {
   }
 });
 
-test("no script or style inside the page", () => {
+test("the document has no inline script or style", () => {
   const page = read("index.html");
   assert.doesNotMatch(page, /<style|style=|\son\w+=|<script(?![^>]*\ssrc=)/);
 });

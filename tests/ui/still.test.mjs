@@ -1,4 +1,4 @@
-// The page against the real server: what does not change is not drawn anew, and what is being read stays where it is.
+// Tests against the real server: unchanged content is not rendered again, and the scroll position stays.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { test, waitUntil } from "./support/browser.mjs";
@@ -16,7 +16,7 @@ import {
   readSession,
 } from "./support/setup.mjs";
 
-/** In the page: notes from now on which messages anything changes in, by their place in the line. */
+/** Records, in the page, which messages change from now on, by their position. */
 const watch = (page) =>
   page.evaluate(() => {
     const seen = /** @type {any} */ (window);
@@ -38,7 +38,7 @@ const watch = (page) =>
     });
   });
 const changed = (page) => page.evaluate(() => /** @type {any} */ (window).changed);
-/** Where the messages in sight are on the screen. */
+/** Returns the positions of visible messages on the screen. */
 const places = (page) =>
   page.evaluate(() => {
     const { top, bottom } = /** @type {Element} */ (document.querySelector(".scroller")).getBoundingClientRect();
@@ -49,8 +49,8 @@ const places = (page) =>
     return all.filter(({ box }) => box.bottom > top && box.top < bottom).map(({ id, box }) => ({ id, top: box.top }));
   });
 
-describe("a page that is still", () => {
-  test("speed: who types changes nothing in the story above", async () => {
+describe("rendering", () => {
+  test("speed: typing changes nothing in the messages above", async () => {
     const { page, close } = await openSeededBranch();
     await composer(page).focus();
     await watch(page);
@@ -60,7 +60,7 @@ describe("a page that is still", () => {
     await close();
   });
 
-  test("S0-36: a piece of a reply changes the message that is written, and no other", async () => {
+  test("S0-36: a piece of a reply changes only the message of that reply", async () => {
     const { page, close } = await openSeededBranch();
     const pieces = Array.from({ length: 40 }, (_, i) => (i % 10 === 9 ? `piece ${i}.\n\n` : `piece ${i} `));
     const held = model.queueHeldReply(["First. ", ...pieces, "Last."]);
@@ -84,7 +84,7 @@ describe("a page that is still", () => {
     await close();
   });
 
-  test("S1-23: what is being read stays where it is when older messages come above it", async () => {
+  test("S1-23: the scroll position stays when older messages are loaded above", async () => {
     const path = await createSession();
     let parentId = (await readSession(path)).activeLeafId;
     for (let i = 0; i < 180; i += 1) {
@@ -108,7 +108,7 @@ describe("a page that is still", () => {
       await scroller.evaluate((box) => (box.scrollTop = Math.max(300, box.scrollTop - 700)));
       return asked;
     }, "older messages are asked for");
-    // The window over what is there already moves by itself; the reader rests.
+    // The window over loaded messages moves by itself; the user does not scroll.
     await waitUntil(async () => {
       const one = await places(page);
       await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));

@@ -1,4 +1,4 @@
-// The page against the real server: what a reader does in a story, in Chromium.
+// Tests in Chromium against the real server: playing a session.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { openPage, test, waitUntil } from "./support/browser.mjs";
@@ -28,7 +28,7 @@ import { ATTACKS, MARKDOWN } from "./support/texts.mjs";
 import { pageOfModules } from "./support/typescript.mjs";
 
 describe("the adventure", () => {
-  test("S0-24 S1-19 S2-13 S0-50 S3-02: lose hit points, go back, they return; roll again, other dice; both timelines stay", async () => {
+  test("S0-24 S1-19 S2-13 S0-50 S3-02: hit points are lost and restored by going back; a reroll has other dice; both branches stay", async () => {
     const { page, close } = await openPage(browser);
     await page.goto(clotho.base);
     await page.getByRole("heading", { name: "Every message is a save point." }).waitFor();
@@ -78,7 +78,7 @@ describe("the adventure", () => {
     await close();
   });
 
-  test("a newcomer is shown the way at the moment of a loss: back with one press, another deed, and between both timelines", async () => {
+  test("a new user sees hints at a loss: go back, act differently, and switch between both branches", async () => {
     const { page, close } = await openPage(browser);
     await playUntilHurt(page);
     const hint = page.getByRole("note");
@@ -94,7 +94,7 @@ describe("the adventure", () => {
     await close();
   });
 
-  test("a hint passes with its moment: it goes with who follows the old timeline again, and into no other story", async () => {
+  test("a hint disappears when the user follows the old branch, and does not appear in another session", async () => {
     await createSession({ title: "Elsewhere" });
     const { page, close } = await openPage(browser);
     await playUntilHurt(page);
@@ -117,14 +117,14 @@ describe("the adventure", () => {
     await close();
   });
 
-  test("S3-32: why did it change: the rule, the operation, the dice", async () => {
+  test("S3-32: the history of a value shows the rule, the operation and the dice", async () => {
     const { page, close } = await openPage(browser);
     await playUntilHurt(page);
     await clickMessageButton(lastMessage(page), "Prompt inspector");
     const why = page.getByRole("dialog", { name: "Prompt inspector" });
     await why.getByText("add /keep/hp").waitFor();
     await why.getByText("narrate").first().waitFor();
-    // On a phone a path goes on in the next line between its steps only.
+    // On a phone, a path wraps only between its steps.
     await page.setViewportSize({ width: 390, height: 844 });
     const broken = await why.locator("th, td:first-child code").evaluateAll((all) =>
       all
@@ -143,7 +143,7 @@ describe("the adventure", () => {
     await close();
   });
 
-  test("a value set by hand is a change like any other: it can be gone back from", async () => {
+  test("a manual change of a value can be gone back from like any other", async () => {
     const { page, close } = await openPage(browser);
     await playUntilHurt(page);
     const hurt = await barValue(page, HP);
@@ -158,7 +158,7 @@ describe("the adventure", () => {
     await close();
   });
 
-  test("a slash shows what the rules of the story understand; Tab completes it", async () => {
+  test("a slash lists the commands of the session's plugins, and Tab completes them", async () => {
     const { page, close } = await openPage(browser);
     await page.goto(clotho.base);
     await page
@@ -188,7 +188,7 @@ describe("the adventure", () => {
     await close();
   });
 
-  test("a bar is red only where its schema says that it is dangerous: at few hit points, not at the little that a stranger thinks of you", async () => {
+  test("a bar is red only where its schema says that it is dangerous", async () => {
     const { page, close } = await openPage(browser);
     await playUntilHurt(page);
     const meter = (path) => page.locator(`[data-path="${path}"] .meter`);
@@ -204,7 +204,7 @@ describe("the adventure", () => {
     await close();
   });
 
-  test("S0-51: a second tab's state panel follows as its list does", async () => {
+  test("S0-51: the state panel of a second tab follows", async () => {
     const { page, close } = await openPage(browser);
     await playUntilHurt(page);
     const hurt = await barValue(page, HP);
@@ -222,7 +222,7 @@ describe("the adventure", () => {
     await close();
   });
 
-  test("in a Chinese page nothing is English but names, keys and code", async () => {
+  test("on a Chinese page, only names, keys and code are English", async () => {
     const { page, close } = await openPage(browser, { locale: "zh-CN" });
     const check = async (where) => {
       const found = await page.evaluate(() => {
@@ -274,7 +274,7 @@ describe("the adventure", () => {
     await close();
   });
 
-  test("Chinese: from the browser's languages, the Chinese story with it; the switch is live", async () => {
+  test("Chinese follows from the browser's languages, with the Chinese session; the switch applies at once", async () => {
     const { page, close } = await openPage(browser, { locale: "zh-CN" });
     await page.goto(clotho.base);
     await page
@@ -296,8 +296,8 @@ describe("the adventure", () => {
   });
 });
 
-describe("a story with a model", () => {
-  test("S0-36 S1-12 S1-18: the reply grows on screen while the model still speaks; thoughts are folded; HEAD moves at the end", async () => {
+describe("a session with a model", () => {
+  test("S0-36 S1-12 S1-18: the reply grows while the model writes; thoughts are folded; HEAD moves at the end", async () => {
     const { page, close } = await openPage(browser);
     const path = await createSession();
     const held = model.queueHeldReply([{ reasoning: "She asks about the coast." }, "The **coast** ", "is long."]);
@@ -319,7 +319,7 @@ describe("a story with a model", () => {
     await close();
   });
 
-  test("what the rules only bent is told quietly, a rule that failed openly; the text stays", async () => {
+  test("clamped operations are reported quietly, a failed rule openly; the text stays", async () => {
     const { page, close } = await openPage(browser);
     const path = await createSession();
     model.queueReply(["You fall a long way."]);
@@ -349,7 +349,7 @@ describe("a story with a model", () => {
     await close();
   });
 
-  test("S0-50: the second reply is asked for without the first", async () => {
+  test("S0-50: a second reply is requested without the first one in the prompt", async () => {
     const { page, close } = await openPage(browser);
     const path = await createSession();
     model.queueReply(["First answer."]);
@@ -364,7 +364,7 @@ describe("a story with a model", () => {
     await close();
   });
 
-  test("S3-32 S0-16: why did it say that: the prompt of a model's reply, its parameters, what it changed", async () => {
+  test("S3-32 S0-16: the trace of a reply shows its prompt, parameters and changes", async () => {
     const { page, close } = await openPage(browser);
     const path = await createSession({ plugins: [{ id: "combat" }], params: { temperature: 0.4 } });
     model.queueReply(["The blade finds you.\n\n[HP -7]"]);
@@ -395,7 +395,7 @@ describe("a story with a model", () => {
     await close();
   });
 
-  test("S3-18: what a model writes for machines is not shown, its prose is, byte for byte", async () => {
+  test("S3-18: hidden tags of a reply are not shown, and its prose is unchanged byte for byte", async () => {
     const { page, close } = await openPage(browser);
     const path = await createSession();
     const prose = "The tide turns at nine; 九点退潮 — “be quick”, she says.";
@@ -411,7 +411,7 @@ describe("a story with a model", () => {
     await close();
   });
 
-  test("S0-49: twenty turns through the page: the path is forty messages and the greeting", async () => {
+  test("S0-49: after twenty turns through the page, the branch has forty messages and the greeting", async () => {
     const { page, close } = await openPage(browser);
     const path = await createSession();
     await page.goto(clotho.base + path);
@@ -440,7 +440,7 @@ describe("a story with a model", () => {
     await close();
   });
 
-  test("in Chinese a failure and its hint are told in Chinese, whatever the server speaks", async () => {
+  test("on a Chinese page, a failure and its hint are in Chinese, whatever language the server uses", async () => {
     const { page, close } = await openPage(browser, { locale: "zh-CN", expected: LOAD_ERROR });
     const path = await createSession({ model: "locked/m" });
     await page.goto(clotho.base + path);
@@ -467,7 +467,7 @@ describe("a story with a model", () => {
     await close();
   });
 
-  test("S0-46: stop keeps the text; the draft survives a reload", async () => {
+  test("S0-46: stopping keeps the text, and the draft survives a reload", async () => {
     const { page, close } = await openPage(browser);
     const path = await createSession();
     const held = model.queueHeldReply(["Kept words. ", "Never said."]);
@@ -480,7 +480,8 @@ describe("a story with a model", () => {
     await waitForReply(page);
     await lastMessage(page).getByText("Stopped before the end.").waitFor();
     assert.equal((await messageTexts(page)).at(-1), "Kept words.");
-    // The field is never seen without its draft: who types at once would lose it. What it holds is noted before anything is painted.
+    // The field never appears without its draft, because typing at once would lose it. Its content is recorded before
+    // the first paint.
     await page.addInitScript(() => {
       const watch = new MutationObserver(async () => {
         const box = /** @type {HTMLTextAreaElement | null} */ (document.querySelector("form.composer textarea"));
@@ -500,7 +501,7 @@ describe("a story with a model", () => {
     held.open();
   });
 
-  test("a reload in the middle of a reply: what was said is there, the rest follows", async () => {
+  test("after a reload during a reply, the received text is shown and the rest follows", async () => {
     const { page, close } = await openPage(browser);
     const path = await createSession();
     const held = model.queueHeldReply(["One, ", "two, ", "three."]);
@@ -516,7 +517,7 @@ describe("a story with a model", () => {
     await close();
   });
 
-  test("a reply that broke off stays in the story of who goes on below it", async () => {
+  test("a failed reply stays on the branch when the user continues below it", async () => {
     const { page, close } = await openPage(browser);
     const path = await createSession();
     await page.goto(clotho.base + path);
@@ -543,7 +544,7 @@ describe("a story with a model", () => {
     await close();
   });
 
-  test("S1-16: with the model down the message stays, the failure has words and a hint, and retry works", async () => {
+  test("S1-16: without a model server the message stays, the failure has a text and a hint, and the retry works", async () => {
     const { page, close } = await openPage(browser);
     const path = await createSession({ model: "down/m" });
     await page.goto(clotho.base + path);
@@ -565,7 +566,7 @@ describe("a story with a model", () => {
     await close();
   });
 
-  test("S0-55: kill -9 in mid-stream: the page says so, catches up, and shows what was said with a retry", async () => {
+  test("S0-55: after kill -9 during a reply, the page says so, reconnects, and shows the received text with a retry", async () => {
     const { page, close } = await openPage(browser, {
       expected: /WebSocket|ERR_CONNECTION_REFUSED|Failed to load resource/,
     });
@@ -582,7 +583,7 @@ describe("a story with a model", () => {
     await sendMessage(page, "Go on.");
     held.next();
     await lastMessage(page).locator(".live", { hasText: "Said before" }).waitFor();
-    // What arrived is saved within a second: wait until it is on disk, not for a time.
+    // Received text is saved within a second. This waits until it is on disk, not for a time.
     await waitUntil(() => server.hasOnDisk("Said before the crash."), "the text is on disk");
     await server.stop("SIGKILL");
     await page.getByText("Connection lost.").waitFor();
@@ -597,7 +598,7 @@ describe("a story with a model", () => {
     await close();
   });
 
-  test("hostile replies stay text: nothing runs, nothing is loaded, nothing unwanted survives", async () => {
+  test("hostile replies stay text: nothing runs, nothing is requested, no unwanted element remains", async () => {
     const { page, close } = await openPage(browser, { expected: POLICY_ERROR });
     const path = await createSession();
     await page.goto(clotho.base + path);
@@ -628,7 +629,7 @@ describe("a story with a model", () => {
 });
 
 describe("Markdown", () => {
-  test("what is said has a colour of its own, not in code, until the reader takes it away", async () => {
+  test("speech has its own colour, not in code, until the user switches it off", async () => {
     const { page, close } = await openPage(browser);
     const path = await createSession();
     model.queueReply(['She says "Wait", “wait”, «wait», 「等」 and 『等』.\n\n`"code"`']);
@@ -658,9 +659,9 @@ describe("Markdown", () => {
     await close();
   });
 
-  test("what was streamed piece by piece is what one rendering of the whole shows", async () => {
+  test("a text rendered piece by piece equals the same text rendered at once", async () => {
     const { page, close } = await openPage(browser, { expected: POLICY_ERROR });
-    // The program has put the modules together: this one serves them one by one.
+    // The modules are bundled in the program. This server serves them one by one.
     const server = await startClotho(`[server]\nstatic_dir = ${JSON.stringify(pageOfModules())}\n`);
     extraServers.push(server);
     await page.goto(server.base);

@@ -1,4 +1,4 @@
-// The page against the real server: what a model writes for the bundled rules is not for readers.
+// Tests against the real server: tags that a model writes for the bundled plugins are not shown to users.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { test } from "./support/browser.mjs";
@@ -17,8 +17,8 @@ import {
   clickMessageButton,
 } from "./support/setup.mjs";
 
-describe("tags", () => {
-  test("S3-18: tags that combat and affinity have read are not shown; the message, its edit and the next prompt have them", async () => {
+describe("hidden tags", () => {
+  test("S3-18: tags that combat and affinity have read are not shown; the message, its edit and the next prompt contain them", async () => {
     const path = await createSession({ plugins: [{ id: "combat" }, { id: "affinity" }] });
     const { page, close } = await openSession(path);
     const reply = "It *bites*. [HP -7] [GET 3 arrows]\n\nShe helps you up. [AFFINITY +2] [a map](1) HP: 35/40";
@@ -45,7 +45,7 @@ describe("tags", () => {
     await close();
   });
 
-  test("what was not read stays: tags in a greeting, and of rules that are off", async () => {
+  test("unread tags stay visible: tags in a greeting, and tags of plugins that are off", async () => {
     const character = await clotho.api("POST", "/api/characters", {
       name: "Mira",
       firstMessage: "Say [HP -5] when I am hurt.",

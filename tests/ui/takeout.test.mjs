@@ -1,4 +1,4 @@
-// The page against the real server: stories and lines of them are taken along in forms that others read.
+// Tests against the real server: sessions and branches are exported in formats of other programs.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe } from "node:test";
@@ -15,7 +15,7 @@ import {
   openSession,
 } from "./support/setup.mjs";
 
-/** Chooses a form in the dialog, and gets the file. @param {import("playwright-core").Page} page */
+/** Chooses a format in the dialog. Returns the file. @param {import("playwright-core").Page} page */
 async function take(page, form) {
   const dialog = page.getByRole("dialog");
   await dialog.getByRole("radio", { name: form }).check();
@@ -27,8 +27,8 @@ async function take(page, form) {
   return { name: file.suggestedFilename(), text: await readFile(await file.path(), "utf8") };
 }
 
-describe("in forms that others read", () => {
-  test("S0-05: the line on screen goes out as a chat with the other versions as swipes, as Markdown and as a page", async () => {
+describe("formats of other programs", () => {
+  test("S0-05: the branch on screen is exported as a chat with swipes, as Markdown and as HTML", async () => {
     const { path, ids } = await seedBranch();
     await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { title: "Over the ice" });
     await clotho.api("POST", `${chatPath(path)}/message`, {
@@ -56,7 +56,7 @@ describe("in forms that others read", () => {
     await close();
   });
 
-  test("S4-53: everything goes out as a packed folder of SillyTavern, which knows its stories again when it comes back", async () => {
+  test("S4-53: everything is exported as a zipped SillyTavern folder; importing it again recognises the sessions", async () => {
     const { path } = await seedBranch();
     await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { title: "Round the point" });
     const { page, close } = await openPage(browser);
@@ -80,7 +80,7 @@ describe("in forms that others read", () => {
     await close();
   });
 
-  test("S4-53: the line up to a message goes out by its menu, and a story by its menu on the first page, in Chinese too", async () => {
+  test("S4-53: a branch up to a message is exported from its menu, and a session from its menu on the first page, in Chinese too", async () => {
     const { path, ids } = await seedBranch();
     await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { title: "Past the cape" });
     const { page, close } = await openSession(path);

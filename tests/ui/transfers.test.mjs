@@ -1,4 +1,4 @@
-// The page against the real server: whole stories as files, out and in.
+// Tests against the real server: whole sessions are exported and imported as files.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe } from "node:test";
@@ -20,7 +20,7 @@ import {
 
 const IMPORT = "Import story";
 
-/** Takes the open story along. @param {import("playwright-core").Page} page @returns {Promise<{name: string, bytes: Buffer}>} */
+/** Exports the open session. @param {import("playwright-core").Page} page @returns {Promise<{name: string, bytes: Buffer}>} */
 async function takeAlong(page) {
   const coming = page.waitForEvent("download");
   await chooseFromPageMenu(page, "Export story");
@@ -32,8 +32,8 @@ async function takeAlong(page) {
 const bringIn = (page, name, buffer) =>
   chooseFiles(page, page.getByRole("button", { name: IMPORT }), [{ name, buffer }]);
 
-describe("whole stories as files", () => {
-  test("S0-05 domain 2.10: a whole story goes out as a file and comes in again as a copy with all its timelines", async () => {
+describe("session files", () => {
+  test("S0-05 domain 2.10: a whole session is exported and imported again as a copy with all its branches", async () => {
     const { path, ids } = await seedBranch();
     await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { title: "Over the ice" });
     await clotho.api("POST", `${chatPath(path)}/message`, { parentId: ids[1], content: "To the hills." });
@@ -67,7 +67,7 @@ describe("whole stories as files", () => {
     await close();
   });
 
-  test("a file that breaks off is refused with its line, in both languages and without a trace; one that is dropped comes in", async () => {
+  test("a truncated file is refused with its line, in both languages, and leaves nothing; a dropped file is imported", async () => {
     const { path } = await seedBranch();
     await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { title: "Down the river" });
     const { page, close } = await openSession(path, { expected: LOAD_ERROR });
@@ -118,7 +118,7 @@ describe("whole stories as files", () => {
     await chinese.close();
   });
 
-  test("S0-05: a page that was loaded anew goes on waiting for a story, and one that is on its way is cancelled without a trace", async () => {
+  test("S0-05: a reloaded page waits for an import that still runs, and a cancelled import leaves nothing", async () => {
     const { path } = await seedBranch();
     await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { title: "Under the bridge" });
     const { page, close } = await openSession(path);
@@ -148,7 +148,7 @@ describe("whole stories as files", () => {
     );
     answers();
     await page.getByText("reading").waitFor();
-    // The server knows nothing of it: the page must not ask on when it is no longer answered here.
+    // The server does not know the job any more. The page must stop asking about it.
     await page.evaluate(() => localStorage.removeItem("clotho.jobs"));
     await page.reload();
     await page.unroute("**/api/jobs/*");
@@ -159,7 +159,7 @@ describe("whole stories as files", () => {
     await close();
   });
 
-  test("S0-05: several stories or cards by their own button come in after one question, as by dropping; one comes in at once", async () => {
+  test("S0-05: several sessions or cards chosen by their own button are imported after one question, as by dropping; one is imported at once", async () => {
     const files = [];
     for (const title of ["Ebb", "Flood"]) {
       const { path } = await seedBranch();
@@ -205,7 +205,7 @@ describe("whole stories as files", () => {
     await close();
   });
 
-  test("a story is taken along from the first page, by its menu; and the palette finds both ways", async () => {
+  test("a session is exported from its menu on the first page, and the command list finds export and import", async () => {
     const { path } = await seedBranch();
     await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { title: "Up the hill" });
     const { page, close } = await openPage(browser);

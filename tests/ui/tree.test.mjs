@@ -1,4 +1,4 @@
-// The page against the real server: the tree and the library, in Chromium.
+// Tests in Chromium against the real server: branches in the chat, and the library.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { openPage, test, waitUntil } from "./support/browser.mjs";
@@ -25,7 +25,7 @@ import {
 import { startClotho } from "./support/server.mjs";
 
 describe("the tree", () => {
-  /** Two tabs of one reader that show the same story. @param {string} path */
+  /** Opens two tabs of one user that show the same session. @param {string} path */
   async function twoTabs(path) {
     const { page, close } = await openPage(browser);
     const other = await page.context().newPage();
@@ -36,7 +36,7 @@ describe("the tree", () => {
     return { page, other, close };
   }
 
-  test("S1-15 S1-14: a deep link shows the line of its node and moves nothing", async () => {
+  test("S1-15 S1-14: a deep link shows the branch of its node and does not move HEAD", async () => {
     const { page, close } = await openPage(browser);
     const { path, ids } = await seedBranch();
     await clotho.api("PUT", `${chatPath(path)}/active_leaf`, { nodeId: ids[1], exact: true });
@@ -54,7 +54,7 @@ describe("the tree", () => {
     await close();
   });
 
-  test("S1-02: versions that nothing follows are dimmed beside the one the story went on from", async () => {
+  test("S1-02: versions that nothing follows are dimmed beside the one that was continued", async () => {
     const { page, close } = await openPage(browser);
     const { path, ids } = await seedBranch();
     const tried = await clotho.api("POST", `${chatPath(path)}/node/${ids[1]}/edit`, { content: "Ice." });
@@ -81,7 +81,7 @@ describe("the tree", () => {
     await close();
   });
 
-  test("S4-48 S4-21: a message left out in one tab is grey in the other, with words and a sign, and no model reads it", async () => {
+  test("S4-48 S4-21: a message disabled in one tab is dimmed in the other, with words and an icon, and no model reads it", async () => {
     const { path, ids } = await seedBranch();
     const { page, other, close } = await twoTabs(path);
     const snow = (tab) => tab.locator(`.message:has([data-node="${ids[1]}"])`);
@@ -107,7 +107,7 @@ describe("the tree", () => {
     await close();
   });
 
-  test("S0-51 S1-30: a second tab follows HEAD, a new message and a reply by itself", async () => {
+  test("S0-51 S1-30: a second tab follows HEAD, a new message and a reply", async () => {
     const { path, ids } = await seedBranch();
     const { page, other, close } = await twoTabs(path);
     await clickMessageButton(page.locator(".message").nth(2), "Rewind to here");
@@ -128,7 +128,7 @@ describe("the tree", () => {
     await close();
   });
 
-  test("search finds what was left behind, marks it, opens its branch there, and goes on from it or comes back", async () => {
+  test("search finds a message on another branch, marks it, opens its branch there, and continues from it or returns", async () => {
     const { page, close } = await openPage(browser);
     const { path, ids } = await seedBranch("Masts, heliotrope in the dusk.");
     await clotho.api("PUT", `${chatPath(path)}/active_leaf`, { nodeId: ids[1], exact: true });
@@ -166,7 +166,7 @@ describe("the tree", () => {
     await close();
   });
 
-  test("a hit in the story as it stands is only brought into view", async () => {
+  test("a hit on the current branch is only scrolled into view", async () => {
     const { page, close } = await openPage(browser);
     const { path, ids } = await seedBranch("Masts, jacaranda in the dusk.");
     await waitUntil(
@@ -183,7 +183,7 @@ describe("the tree", () => {
     await close();
   });
 
-  test("S1-20 S2-10 S2-11: an edit further up is a sibling, HEAD goes there, the reply starts by itself", async () => {
+  test("S1-20 S2-10 S2-11: an edit further up is a sibling; HEAD moves there, and the reply starts", async () => {
     const { page, close } = await openPage(browser);
     const { path, ids } = await seedBranch();
     await page.goto(clotho.base + path);
@@ -216,7 +216,7 @@ describe("the tree", () => {
     await close();
   });
 
-  test("S2-13: siblings by keys and by swipe", async () => {
+  test("S2-13: keys and swipes go to siblings", async () => {
     const { page, close } = await openPage(browser, {
       viewport: { width: 390, height: 844 },
       hasTouch: true,
@@ -248,12 +248,12 @@ describe("the tree", () => {
     await close();
   });
 
-  test("S4-44: a message that comes too late is not lost: the line is shown anew, the draft stays", async () => {
+  test("S4-44: a message sent after HEAD moved elsewhere is not lost: the branch is read again, and the draft stays", async () => {
     const { page, close } = await openPage(browser, { expected: LOAD_ERROR });
     const { path, ids } = await seedBranch();
     await page.goto(clotho.base + path);
     await waitUntil(async () => (await messageTexts(page)).length === 5, "the story is shown");
-    // The page hears of the move only after its own request was refused.
+    // The page learns of the move only after its own request was refused.
     await page.routeWebSocket(/./, () => {});
     await page.reload();
     await waitUntil(async () => (await messageTexts(page)).length === 5, "the story is shown");
@@ -266,7 +266,7 @@ describe("the tree", () => {
     await close();
   });
 
-  test("S1-23: a long story stays light: a window of it is in the page, and its beginning can be reached", async () => {
+  test("S1-23: a long session has a window of messages in the page, and its beginning can be reached", async () => {
     const { page, close } = await openPage(browser);
     const path = await createSession();
     let parentId = (await readSession(path)).activeLeafId;
@@ -302,7 +302,7 @@ describe("the tree", () => {
 });
 
 describe("the library", () => {
-  test("a story begins with the model of the server, not with the first name of the list", async () => {
+  test("a session begins with the default model of the server, not with the first one of the list", async () => {
     const server = await startClotho(`
 [generation]
 model = "mock/m"
@@ -330,7 +330,7 @@ models = ["other", "m"]
     await close();
   });
 
-  test("a character is made, its story begun with a model, renamed and deleted", async () => {
+  test("a character is created, and a session with it is started with a model, renamed and deleted", async () => {
     const { page, close } = await openPage(browser);
     await page.goto(clotho.base);
     await page.getByRole("button", { name: /New character/ }).click();
@@ -353,7 +353,7 @@ models = ["other", "m"]
     await close();
   });
 
-  test("stories of one name can be told apart: by how their newest message begins, by when they began and were last told, by how much there is", async () => {
+  test("sessions with the same name differ by their newest text, their dates and their size", async () => {
     const { page, close } = await openPage(browser);
     const titled = { title: "Three of a name" };
     for (const tries of [["To the east."], ["To the west."], ["Somewhere?", "**Nowhere** at all."]]) {
@@ -364,7 +364,7 @@ models = ["other", "m"]
     await page.route("**/api/sessions", async (route) => {
       const response = await route.fetch();
       const body = await response.json();
-      // What the server does not say is simply not there.
+      // Missing fields of the server are left out.
       delete body.items[1].counts;
       await route.fulfill({ response, json: body });
     });
@@ -383,7 +383,7 @@ models = ["other", "m"]
     await close();
   });
 
-  test("a story that is not there says so, and nothing else waits for it", async () => {
+  test("a session that does not exist says so, and nothing else waits for it", async () => {
     const { page, close } = await openPage(browser, { expected: LOAD_ERROR });
     for (const address of ["00000000-0000-4000-8000-000000000000", "nonsense"]) {
       await page.goto(`${clotho.base}/s/${address}`);

@@ -1,4 +1,5 @@
-// The page against the real server: what a turn changed and why, asking again, and the keyboard, in Chromium.
+// Tests in Chromium against the real server: changes of a turn and their causes, rerolls, focus, notices and edits of
+// values.
 import assert from "node:assert/strict";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -39,8 +40,8 @@ const deltaRequests = (page) => {
   return asked;
 };
 
-describe("what a turn changed", () => {
-  test("stands under every reply that changed something, and all of it is asked for at once", async () => {
+describe("the changes of a turn", () => {
+  test("every reply lists its changes, and one request loads all of them", async () => {
     const { page, close } = await openPage(browser);
     const path = await createSession({ plugins: [{ id: "combat" }] });
     for (const [words, reply] of [
@@ -69,12 +70,12 @@ describe("what a turn changed", () => {
     await sendMessage(page, "Four?");
     await changes(4).getByText("−9").waitFor();
     await changes(1).getByText("−7").waitFor();
-    // The message and its reply come one after the other.
+    // The message and its reply arrive one after the other.
     assert.ok(asked.length <= 3, asked.join());
     await close();
   });
 
-  test("a change by hand stands where it was made and says why; the step after it is another one", async () => {
+  test("a manual change is shown where it was made, with its reason; the next turn is separate", async () => {
     const { page, close } = await openPage(browser);
     const path = await createSession({ plugins: [{ id: "combat" }] });
     model.queueReply(["It bites. [HP -7]"]);
@@ -108,7 +109,7 @@ describe("what a turn changed", () => {
     await close();
   });
 
-  test("the way back is shown after dice that hurt, not after a turn that went well", async () => {
+  test("the hint to go back appears after dice with a loss, not after a turn that went well", async () => {
     const { page, close } = await openPage(browser);
     await page.goto(clotho.base);
     await page
@@ -118,7 +119,7 @@ describe("what a turn changed", () => {
       .click();
     await waitForReply(page);
     const path = new URL(page.url()).pathname;
-    // The real turns of the adventure, until one was dry and one was not: what is shown follows what it cost.
+    // Plays real turns of the adventure until there was one with and one without a loss. The hint follows the loss.
     const seen = { dry: false, hurt: false };
     await page.locator(".replies button").first().click();
     await page.locator(".message.user").waitFor();
@@ -149,15 +150,15 @@ describe("what a turn changed", () => {
   });
 });
 
-describe("rules that do not work", () => {
-  /** A server with one plugin whose hooks all fail. */
+describe("plugins that fail", () => {
+  /** Starts a server with one plugin whose hooks all fail. */
   const brokenRules = () =>
     playing(
       "grumpy",
       ["input.rewrite"],
       'fn on_input(ctx) {\n  throw "the ear is shut";\n}\n\nfn quick_replies(ctx) {\n  throw "out of ideas";\n}\n',
     );
-  /** A story on a server with one plugin. */
+  /** Creates a session on a server with one plugin. */
   async function playing(id, permissions, script) {
     const plugins = await mkdtemp(join(tmpdir(), "clotho-ui-rules-"));
     folders.push(plugins);
@@ -182,7 +183,7 @@ describe("rules that do not work", () => {
   const folders = [];
   after(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true }))));
 
-  test("an error before the reply is told under the message and in its Why?, with the place in the script", async () => {
+  test("an error before the reply is shown under the message and in its trace, with the place in the script", async () => {
     const { page, close } = await openPage(browser);
     await page.goto(await brokenRules());
     model.queueReply(["Never mind."]);
@@ -201,7 +202,7 @@ describe("rules that do not work", () => {
     await close();
   });
 
-  test("a rule that has no suggestions says so calmly where they would stand", async () => {
+  test("a plugin that fails to make quick replies is reported quietly in their place", async () => {
     const { page, close } = await openPage(browser);
     await page.goto(await brokenRules());
     const told = page.locator(".dock details", { hasText: "A plugin could not make its suggestions" });
@@ -212,7 +213,7 @@ describe("rules that do not work", () => {
     await close();
   });
 
-  test("S3-11 S3-18: what a rule planned and thought stands under Why?, and a reply is shown as a rule says", async () => {
+  test("S3-11 S3-18: the trace shows what a plugin planned and noted, and a reply is displayed as its plugin says", async () => {
     const { page, close } = await openPage(browser);
     const script =
       'fn plan(ctx) {\n  ctx.inject("system", "Be brief.");\n  ctx.warn("the player seems hurried");\n}\n\nfn on_display(ctx) { ctx.text + " \u2665" }\n';
@@ -235,15 +236,15 @@ describe("rules that do not work", () => {
   });
 });
 
-describe("asking again", () => {
-  test("eight clicks in a row are eight replies, a burst of them is one: none is lost, none is doubled", async () => {
+describe("rerolling", () => {
+  test("eight separate clicks request eight replies, a burst of clicks requests one: none is lost or doubled", async () => {
     const { page, close } = await openPage(browser);
     const path = await createSession();
     model.queueReply(["Answer 0."]);
     await page.goto(clotho.base + path);
     await sendMessage(page, "Again and again?");
     await waitForReply(page);
-    // A reply may be whole before the page has read its line anew; until then the button is there, dimmed.
+    // A reply may be complete before the page has read its branch again. Until then the button is disabled.
     const ready = lastMessage(page).locator('[data-command="message.reroll"]:not([aria-disabled])');
     for (let i = 1; i <= 8; i += 1) {
       model.queueReply([`Answer ${i}.`]);
@@ -257,7 +258,7 @@ describe("asking again", () => {
     assert.equal(model.requests.length, 9);
     const held = model.queueHeldReply(["Once."]);
     await ready.waitFor();
-    // The same button eight times before anything can have happened: the first is heard, the others find it dimmed.
+    // Clicks the same button eight times at once. The first click counts; the others find it disabled.
     const after = await ready.evaluate((button) => {
       for (let i = 0; i < 8; i += 1) button.click();
       return new Promise((resolve) =>
@@ -277,8 +278,8 @@ describe("asking again", () => {
   });
 });
 
-describe("the keyboard", () => {
-  test("the focus stays with the message: after another reply, an edit given up, one left out, and a step back", async () => {
+describe("focus", () => {
+  test("focus stays on the message after a reroll, a cancelled edit, disabling a message, and going back", async () => {
     const { page, close } = await openPage(browser);
     const path = await createSession();
     model.queueReply(["First."]);
@@ -346,7 +347,7 @@ describe("the keyboard", () => {
     await close();
   });
 
-  test("S0-48: a deed that ends late does not lead who has used another message since away from it", async () => {
+  test("S0-48: a command that ends late does not move the focus away from another message that was used since", async () => {
     const { page, close } = await openPage(browser);
     const path = await createSession();
     model.queueReply(["First."]);
@@ -357,7 +358,7 @@ describe("the keyboard", () => {
       generate: true,
     });
     await waitUntil(async () => (await readSession(path)).activeLeafId === generations[0].id, "the reply is there");
-    // Opened at its HEAD: a roll that is pressed before HEAD has come to its message goes there first, by a reading.
+    // The session is opened at its HEAD. A reroll before HEAD has reached its message first moves HEAD there.
     await page.goto(clotho.base + path);
     await waitForReply(page);
     /** @type {() => void} */
@@ -375,7 +376,7 @@ describe("the keyboard", () => {
     await page.keyboard.press("Enter");
     await answered;
     await leaveOut.waitFor({ state: "detached" });
-    // Both deeds end now, one after the other: the roll, and what was left out of it.
+    // Both commands end now, one after the other: the reroll and the disabling.
     letPass();
     const newest = await lastMessage(page).locator("article").getAttribute("data-node");
     await waitUntil(async () => (await focusedMessageId(page)) !== null, "a message has the keyboard again");
@@ -383,7 +384,7 @@ describe("the keyboard", () => {
     await close();
   });
 
-  test("what the page says leaves by itself, stays while it is looked at, covers nothing, and Escape closes it", async () => {
+  test("notices disappear by themselves, stay while the user looks at them, cover nothing, and close with Escape", async () => {
     const { page, close } = await openPage(browser, { expected: LOAD_ERROR });
     const path = await createSession();
     await page.clock.install();
@@ -429,7 +430,7 @@ describe("the keyboard", () => {
     await close();
   });
 
-  test("what goes wrong in a dialog is told inside it, what went wrong before is not", async () => {
+  test("errors of a dialog appear inside it, and earlier errors do not", async () => {
     const { page, close } = await openPage(browser, { expected: LOAD_ERROR });
     const path = await createSession();
     await page.goto(clotho.base + path);
@@ -464,7 +465,7 @@ describe("the keyboard", () => {
   });
 });
 
-describe("changing the world by hand", () => {
+describe("editing values", () => {
   /** Opens the form of a row. @param {import("playwright-core").Page} page */
   async function open(page, path, name) {
     const row = page.locator(`[data-path="${path}"]`);
@@ -483,7 +484,7 @@ describe("changing the world by hand", () => {
       );
   };
 
-  test("a number has its bounds and steps, and a wrong one is told what is expected", async () => {
+  test("a number has bounds and steps, and a wrong one says what is expected", async () => {
     const { page, close } = await openPage(browser);
     await playUntilHurt(page);
     const path = new URL(page.url()).pathname;
@@ -515,7 +516,7 @@ describe("changing the world by hand", () => {
     await close();
   });
 
-  test("what one carries is a list: to add to, to rename in, to take from", async () => {
+  test("a list of items can be extended, renamed and shortened", async () => {
     const { page, close } = await openPage(browser);
     await playUntilHurt(page);
     const path = new URL(page.url()).pathname;
@@ -558,8 +559,8 @@ describe("changing the world by hand", () => {
   });
 });
 
-describe("what a schema expects", () => {
-  test("is found out before anything is sent", async () => {
+describe("values and their schema", () => {
+  test("a wrong value is found before it is sent", async () => {
     const table = [
       [{ type: "integer", minimum: 0, maximum: 9 }, 9, null],
       [{ type: "integer", minimum: 0, maximum: 9 }, 10, "integerBetween"],
@@ -589,9 +590,9 @@ describe("what a schema expects", () => {
   });
 });
 
-describe("what one writes oneself", () => {
-  test("is shown just as it was typed: markup, machine tags and all, and nothing of it is ever parsed", async () => {
-    // No error is expected: a browser that parsed any of this would report what its policy blocked.
+describe("the user's own text", () => {
+  test("own text is shown as typed, with markup and machine tags, and is never parsed", async () => {
+    // No error is expected: if any of this were parsed, the browser would report what its policy blocked.
     const { page, close } = await openPage(browser);
     const path = await createSession();
     const typed =

@@ -1,4 +1,4 @@
-// The page against the real server: two tabs do what comes to their minds, and both show in the end what the server says.
+// Tests against the real server: two tabs act at random, and both finally show what the server has.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { test, waitUntil } from "./support/browser.mjs";
@@ -16,10 +16,10 @@ import {
 
 const STEPS = 60;
 const SEED = 20_261;
-/** Many acts, on a machine that may have other things to do. */
+/** A time limit for many actions on a busy machine. */
 const LIMIT = 8 * 60_000;
 
-/** The same numbers each time: 0 to n, n excluded. @param {number} seed */
+/** Returns pseudo-random integers from 0 up to, not including, n, the same each time. @param {number} seed */
 function chance(seed) {
   let state = seed;
   return (n) => {
@@ -28,7 +28,7 @@ function chance(seed) {
   };
 }
 
-/** Counts what a tab has asked the server and not been answered yet. @param {import("playwright-core").Page} page */
+/** Counts the requests of a tab that are not answered yet. @param {import("playwright-core").Page} page */
 function requestsOf(page) {
   const open = new Set();
   const ours = (request) => request.url().includes("/api/") && !request.url().includes("/ws");
@@ -40,7 +40,7 @@ function requestsOf(page) {
 const idsOf = (page) =>
   page.locator(".message article").evaluateAll((all) => all.map((one) => one.getAttribute("data-node")));
 
-/** The keyboard goes to a message, if that is still there, and presses a key. */
+/** Focuses a message if it is still there, and presses a key. */
 async function press(page, id, key) {
   const isThere = await page.evaluate((at) => {
     const article = document.querySelector(`[data-node="${at}"]`);
@@ -50,7 +50,10 @@ async function press(page, id, key) {
   if (isThere) await page.keyboard.press(key);
 }
 
-/** What a reader can do, by its name. @type {Record<string, (page: import("playwright-core").Page, pick: (n: number) => number, step: number) => Promise<void>>} */
+/**
+ * What a user can do, by name.
+ * @type {Record<string, (page: import("playwright-core").Page, pick: (n: number) => number, step: number) => Promise<void>>}
+ */
 const ACTS = {
   async say(page, _pick, step) {
     await composer(page).fill(`Step ${step}.`);
@@ -95,10 +98,10 @@ const ACTS = {
 const oneOf = (ids, pick) => ids[pick(ids.length)];
 const beyondFirst = (ids, pick) => ids[1 + pick(Math.max(1, ids.length - 1))];
 
-/** A story is told most of all, or little would be left of it. */
+/** Most actions send messages; otherwise little would be left of the session. */
 const WISHES = [...Object.keys(ACTS), "say", "say", "say", "reroll", "undo", "putBack"];
 
-/** The line as a tab shows it: which messages, and how they are marked. */
+/** Returns the branch that a tab shows: its messages and their marks. */
 const shownBy = (page) =>
   page.locator(".message").evaluateAll((all) =>
     all.map((one) => {
@@ -107,7 +110,7 @@ const shownBy = (page) =>
     }),
   );
 
-/** The same, as the server tells it. */
+/** Returns the same from the server. */
 async function toldOf(path) {
   const { items } = await clotho.api("GET", `${chatPath(path)}/projection?all=true&limit=500`);
   return items
@@ -139,7 +142,7 @@ async function stashShown(page) {
   return names;
 }
 
-/** Leaves what is open, if it has not closed by itself meanwhile. @param {import("playwright-core").Page} page */
+/** Closes what is open, if it has not closed meanwhile. @param {import("playwright-core").Page} page */
 async function leaveAll(page) {
   const cancel = page.locator("form.edit, form.edit-value").getByRole("button", { name: "Cancel" });
   await waitUntil(
@@ -158,9 +161,9 @@ async function leaveAll(page) {
   );
 }
 
-describe("two tabs of one story", () => {
+describe("two tabs of one session", () => {
   test(
-    "S0-56: after sixty acts by chance, in one tab and the other, both show the line, its marks, the values and the stash that the server tells of",
+    "S0-56: after sixty random actions in two tabs, both show the branch, marks, values and stash of the server",
     async () => {
       const { path, ids } = await seedBranch();
       await clotho.api("POST", `${chatPath(path)}/node/${ids[3]}/world`, {
@@ -181,14 +184,14 @@ describe("two tabs of one story", () => {
         );
       };
       for (let step = 0; step < STEPS; step += 1) {
-        // Only this tab is waited for: the other one hears of it while it already does something else.
+        // Waits only for this tab. The other one gets the change while it already does something else.
         const { tab, waits } = tabs[pick(2)];
         const act = WISHES[pick(WISHES.length)];
         done.push(act);
         await ACTS[act](tab, pick, step);
         await waitUntil(async () => waits() === 0, `the tab has its answers to step ${step}: ${act}`, 60_000);
         await leaveAll(tab);
-        // Now and then both are looked at, so that nothing that was missed is made up for by what comes next.
+        // Compares both tabs from time to time, so that a later change cannot hide a missed one.
         if (pick(2)) for (const { tab } of tabs) await isTold(tab);
       }
       assert.ok((await readSession(path)).op > STEPS / 2, `most acts did something: ${done.join(", ")}`);

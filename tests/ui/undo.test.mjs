@@ -1,4 +1,4 @@
-// The page against the real server: what Undo takes back, where the keyboard is then, and what the page says of it.
+// Tests against the real server: what undo reverts, where the focus is afterwards, and the notices about it.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { openPage, test, waitUntil } from "./support/browser.mjs";
@@ -25,9 +25,10 @@ import {
 
 const headOf = async (path) => (await readSession(path)).activeLeafId;
 
-describe("undo after moving", () => {
-  test("S4-17 domain 2.15: right after going back it leads to where one was, redo goes back again, and no step is taken back by either", async () => {
-    // The world of a message is read once more when the story comes back to it; where the message is taken back meanwhile it is gone.
+describe("undo after moves of HEAD", () => {
+  test("S4-17 domain 2.15: right after going back, undo returns and redo goes back again; neither reverts a step", async () => {
+    // The state of a message is read again when the session returns to it. If the message is undone meanwhile, the
+    // answer is 404.
     const { path, ids, page, close } = await openSeededBranch({
       expected: /404 \(Not Found\) \S+\/node\/[\w-]+\/world$/,
     });
@@ -56,7 +57,7 @@ describe("undo after moving", () => {
     await close();
   });
 
-  test("S4-17: several moves are taken back one by one, also those from version to version", async () => {
+  test("S4-17: several moves are undone one by one, also those between versions", async () => {
     const { path, ids } = await seedBranch();
     const other = await clotho.api("POST", `${chatPath(path)}/node/${ids[1]}/edit`, {
       content: "Ice.",
@@ -81,7 +82,7 @@ describe("undo after moving", () => {
     await close();
   });
 
-  test("S4-17: keys that are quicker than the page lead the same way back", async () => {
+  test("S4-17: keys faster than the page undo the same moves", async () => {
     const { path, ids, page, close } = await openSeededBranch();
     let open = () => {};
     const held = new Promise((resolve) => (open = resolve));
@@ -104,7 +105,7 @@ describe("undo after moving", () => {
     await close();
   });
 
-  test("S4-17: the way back outlasts a reload and a look at another story, until somebody does a step", async () => {
+  test("S4-17: moves can be undone after a reload and a visit to another session, until anyone does a step", async () => {
     const { path, ids, page, close } = await openSeededBranch();
     const goBack = async (id) => {
       await messageById(page, id).locator("article").focus();
@@ -135,9 +136,9 @@ describe("undo after moving", () => {
     await close();
   });
 
-  test("S4-17: the way back is there too for who loads the page anew before the server has answered", async () => {
+  test("S4-17: a move can be undone after a reload before the server has answered", async () => {
     const { path, ids, page, close } = await openSeededBranch();
-    // The server does it; its answer never comes.
+    // The server executes the request, and its answer never arrives.
     await page.route("**/active_leaf", (route) => void route.fetch(), { times: 1 });
     await messageById(page, ids[1]).locator("article").focus();
     await page.keyboard.press("b");
@@ -150,7 +151,7 @@ describe("undo after moving", () => {
     await close();
   });
 
-  test("S4-17: who moved and then did something takes that back, not the way there", async () => {
+  test("S4-17: after a move and a step, undo reverts the step and not the move", async () => {
     const { path, ids, page, close } = await openSeededBranch();
     await messageById(page, ids[1]).locator("article").focus();
     await page.keyboard.press("b");
@@ -166,12 +167,12 @@ describe("undo after moving", () => {
   });
 });
 
-/** Waits until a message ends the line. */
+/** Waits until a message is the end of the branch. */
 const replyless = (page, text) =>
   waitUntil(async () => (await messageTexts(page)).at(-1) === text, `the line ends with “${text}”`);
 
-describe("the keyboard after a deletion", () => {
-  test("S4-17: it is at the message above, so that Ctrl+Z brings back what was deleted", async () => {
+describe("focus after deleting", () => {
+  test("S4-17: focus is on the message above, so that Ctrl+Z restores what was deleted", async () => {
     const { ids, page, close } = await openSeededBranch();
     await chooseFromMessageMenu(page, messageById(page, ids[2]), "Delete, with everything after it");
     await waitUntil(async () => (await messageTexts(page)).length === 3, "it is gone");
@@ -185,8 +186,8 @@ describe("the keyboard after a deletion", () => {
   });
 });
 
-describe("the keyboard after many messages were marked", () => {
-  test("S4-20 S4-17: it is at one of them, and Ctrl+Z takes the marks back, there and in the empty field", async () => {
+describe("focus after marking many messages", () => {
+  test("S4-20 S4-17: focus is on one of the messages, and Ctrl+Z reverts the marks, there and in the empty field", async () => {
     const { ids, page, close } = await openSeededBranch();
     const leaveOut = async () => {
       await chooseFromMessageMenu(page, messageById(page, ids[0]), "Select messages");
@@ -207,7 +208,7 @@ describe("the keyboard after many messages were marked", () => {
     await back();
     await page.keyboard.press("Control+y");
     await waitUntil(async () => (await page.locator(".message.disabled").count()) === 2, "redo from the field");
-    // Not the one of an earlier step, which takes back nothing later.
+    // Not the notice of an earlier step, which would revert nothing later.
     await page.locator(".notice").filter({ hasText: "Redone" }).getByRole("button", { name: "Undo" }).click();
     await back();
     await leaveOut();
@@ -223,8 +224,8 @@ describe("the keyboard after many messages were marked", () => {
   });
 });
 
-describe("words that undo gives back", () => {
-  test("S4-17: of several messages that are taken back the field has the one that comes next, and redo leaves the next one's", async () => {
+describe("text that undo restores", () => {
+  test("S4-17: after undoing several messages, the field has the text of the next one, and redo leaves that of the one after it", async () => {
     const path = await createSession();
     const { page, close } = await openSession(path);
     for (const [i, [asked, answer]] of [
@@ -261,8 +262,8 @@ describe("words that undo gives back", () => {
   });
 });
 
-describe("what the page says", () => {
-  test("S4-17: a newer word takes the place of the older one for good", async () => {
+describe("notices", () => {
+  test("S4-17: a newer notice replaces an older one", async () => {
     const { ids, page, close } = await openSeededBranch({ permissions: ["clipboard-read", "clipboard-write"] });
     await chooseFromMessageMenu(page, messageById(page, ids[2]), "Delete, with everything after it");
     await page.getByText("Moved to the stash").waitFor();
@@ -275,7 +276,7 @@ describe("what the page says", () => {
     await close();
   });
 
-  test("S4-44 domain 2.15: what a notice offers is its own step, and nothing else once the story has gone on", async () => {
+  test("S4-44 domain 2.15: the button of a notice undoes its own step only, and nothing after the session has changed", async () => {
     const { path, ids, page, close } = await openSeededBranch({ expected: /Failed to load resource/ });
     await chooseFromMessageMenu(page, messageById(page, ids[2]), "Delete, with everything after it");
     await page.getByText("Moved to the stash").waitFor();
@@ -288,7 +289,7 @@ describe("what the page says", () => {
     await close();
   });
 
-  test("S4-17 domain 2.16: where something was thrown away for good, undo says that it ends there", async () => {
+  test("S4-17 domain 2.16: after a purge, undo says that it ends there", async () => {
     const { path, ids } = await seedBranch();
     const { page, close } = await openPage(browser, { expected: /Failed to load resource/ });
     const answer = { error: { code: "nothing_to_undo", message: "nothing to undo", details: { reason: "purged" } } };
@@ -300,7 +301,7 @@ describe("what the page says", () => {
     await close();
   });
 
-  test("S4-17 S4-50: settings of the story are called by their names", async () => {
+  test("S4-17 S4-50: settings of the session are named when they are undone", async () => {
     const { path, page, close } = await openSeededBranch();
     await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { title: "Over the ice" });
     await page.locator(".topbar .title").getByText("Over the ice").waitFor();
@@ -320,7 +321,7 @@ describe("what the page says", () => {
     await close();
   });
 
-  test("S4-17: a copy that is taken back is not called a move", async () => {
+  test("S4-17: undoing a copy is not called a move", async () => {
     const { path, ids } = await seedBranch();
     await clotho.api("PUT", `${chatPath(path)}/tree/edit`, {
       operations: [{ op: "graft", nodeId: ids[2], targetId: ids[0], mode: "copy" }],

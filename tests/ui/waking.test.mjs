@@ -1,4 +1,4 @@
-// The page against the real server: lines that died without a word, as they do when a phone sleeps.
+// Tests against the real server: connections that died silently, as when a phone sleeps.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { openPage, test, waitUntil } from "./support/browser.mjs";
@@ -13,20 +13,20 @@ import {
   messageTexts,
 } from "./support/setup.mjs";
 
-/** How long a reader who comes back may wait: a second for the dead line, and what reading anew takes. */
+/** The maximum waiting time of a returning user: a second for the dead connection, plus the time of reading again. */
 const SOON = 5000;
 
 /** @param {import("playwright-core").Page} page */
 const wake = (page) => page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
 
-/** Adds a message from elsewhere. @param {string} path */
+/** Adds a message through the API. @param {string} path */
 async function addFromElsewhere(path, content) {
   const parentId = (await readSession(path)).activeLeafId;
   return clotho.api("POST", `${chatPath(path)}/message`, { parentId, role: "user", content });
 }
 
-describe("waking", () => {
-  test("a line that died unheard is found within a second, and what was missed is there", async () => {
+describe("dead connections", () => {
+  test("a dead connection is noticed within a second, and the missed changes are shown", async () => {
     const { path } = await seedBranch();
     const { page, close } = await openPage(browser);
     const lines = [];
@@ -64,12 +64,12 @@ describe("waking", () => {
     await close();
   });
 
-  test("a read that is never answered is asked again", async () => {
+  test("a read without an answer is repeated", async () => {
     const { path } = await seedBranch();
     const { page, close } = await openPage(browser);
     await page.clock.install();
     let asked = 0;
-    // The first has no answer, ever.
+    // The first request never gets an answer.
     await page.route(/\/projection/, (route) => ((asked += 1) === 1 ? undefined : route.continue()));
     await page.goto(clotho.base + path);
     await waitUntil(async () => asked === 1, "the story is asked for");
@@ -79,7 +79,7 @@ describe("waking", () => {
     await close();
   });
 
-  test("an answer that breaks off in its middle is told as a lost connection, and may be tried again", async () => {
+  test("a truncated response is reported as a lost connection, and can be repeated", async () => {
     const { path } = await seedBranch();
     const { page, close } = await openPage(browser);
     await page.addInitScript(() => {
@@ -99,7 +99,7 @@ describe("waking", () => {
 });
 
 describe("the title", () => {
-  test("S0-40: of a story that is renamed by a program follows, on the page and in the tab", async () => {
+  test("S0-40: the title follows when another program renames the session, on the page and in the tab", async () => {
     const { path } = await seedBranch();
     const { page, close } = await openSession(path);
     await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { title: "The unfinished map" });

@@ -1,4 +1,4 @@
-// The page against the real server: the way to where one stands, turn by turn, and the versions of a message side by side.
+// Tests against the real server: the turn bar, and the versions of a message side by side.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { openPage, test, waitUntil } from "./support/browser.mjs";
@@ -32,7 +32,7 @@ const current = (page) => way(page).locator('[aria-current="step"]').getAttribut
 const turnsOf = (path) => clotho.api("GET", `${chatPath(path)}/turns`);
 const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
 
-/** A message that has four versions, and how they read. */
+/** Creates a message with four versions. Returns their texts. */
 async function fourVersions() {
   const { path, ids } = await seedBranch("Masts.");
   for (const content of ["Gulls.", "Fog, and a bell in it. ".repeat(20), "Rain."]) {
@@ -41,12 +41,12 @@ async function fourVersions() {
   return { path, ids };
 }
 
-describe("the way", () => {
+describe("the turn bar", () => {
   for (const [where, options] of /** @type {const} */ ([
     ["a desk", {}],
     ["a phone", PHONE],
   ])) {
-    test(`S0-43: a chip for each turn, the last one marked; the second leads back there, what lies ahead stays in reach, on ${where}`, async () => {
+    test(`S0-43: each turn has a chip, the last one marked; the second leads back there, later turns stay reachable, on ${where}`, async () => {
       const { path, ids, page, close } = await openSeededBranch(options);
       const wanted = (await turnsOf(path)).length;
       await waitUntil(async () => (await chips(page).count()) === wanted, "a chip for each turn");
@@ -66,7 +66,7 @@ describe("the way", () => {
       await waitUntil(async () => (await readSession(path)).activeLeafId === ids[3], "HEAD is at the end again");
       await chips(page).nth(1).click();
       await waitUntil(async () => (await readSession(path)).activeLeafId === ids[1], "and back once more");
-      // Who goes on in another way has nothing ahead any longer.
+      // Continuing in another way removes the turns ahead.
       model.queueReply(["Hills."]);
       await composer(page).fill("To the hills.");
       await page.getByRole("button", { name: "Send", exact: true }).click();
@@ -78,7 +78,7 @@ describe("the way", () => {
     });
   }
 
-  test("S0-43: of two turns tapped one after the other the second is where one ends up, however late the first answers", async () => {
+  test("S0-43: of two turns tapped in a row the second one wins, however late the first is answered", async () => {
     const { path, ids, page, close } = await openSeededBranch();
     await waitUntil(async () => (await chips(page).count()) === 3, "a chip for each turn");
     await chips(page).nth(1).click();
@@ -104,7 +104,7 @@ describe("the way", () => {
     await close();
   });
 
-  test("S0-43: it is walked by keys, can be put away for good, and is not there where one line is shown", async () => {
+  test("S0-43: the turn bar works by keys, can be hidden permanently, and is not shown in the linear view", async () => {
     const { path, ids, page, close } = await openSeededBranch();
     await chips(page).nth(2).focus();
     await page.keyboard.press("ArrowLeft");
@@ -129,7 +129,7 @@ describe("the way", () => {
     await close();
   });
 
-  /** A story of eighty turns. */
+  /** Creates a session of eighty turns. */
   async function long() {
     const path = await createSession();
     let parentId = (await readSession(path)).activeLeafId;
@@ -145,7 +145,7 @@ describe("the way", () => {
     return path;
   }
 
-  test("S0-43: the keyboard stays with its turn while earlier ones come, and one sees where one went, wherever one had scrolled to", async () => {
+  test("S0-43: focus stays on its turn while earlier ones load, and the target turn is scrolled into view", async () => {
     const path = await long();
     const { page, close } = await openSession(path);
     const at = () => page.evaluate(() => document.activeElement?.getAttribute("aria-label"));
@@ -183,7 +183,7 @@ describe("the way", () => {
     await close();
   });
 
-  test("S0-43: of a long line only the chips that can be seen are in the page", async () => {
+  test("S0-43: of a long branch only the visible chips are in the page", async () => {
     const path = await long();
     const { page, close } = await openSession(path);
     await chips(page).first().waitFor();
@@ -206,7 +206,7 @@ describe("the way", () => {
     await way(page).getByRole("button", { name: "Earlier…" }).click();
     await waitUntil(async () => (await firstOf()) < before - 20, "who asks for earlier turns is shown them");
     await waitUntil(async () => {
-      // It may be gone, or wait for what is on its way.
+      // It may be gone, or wait for its answer.
       await way(page)
         .getByRole("button", { name: "Earlier…" })
         .evaluateAll((found) => found[0]?.click());
@@ -234,7 +234,7 @@ describe("versions side by side", () => {
     ["a desk", {}],
     ["a phone", PHONE],
   ])) {
-    test(`S0-45: four replies are four cards with a title, "option n" and three lines; a tap takes one, and it closes, on ${where}`, async () => {
+    test(`S0-45: four replies are four cards with a title and an excerpt of three lines; a tap selects one and closes the list, on ${where}`, async () => {
       const { path, ids } = await fourVersions();
       const { page, close } = await openSession(path, options);
       const [masts, gulls] = (await readBranch(path)).at(-1).siblings.ids;
@@ -273,7 +273,7 @@ describe("versions side by side", () => {
 });
 
 describe("the parts of a chat", () => {
-  test("S0-42: while a reply is written nothing offers another one, and then it is offered again", async () => {
+  test("S0-42: while a reply is generated nothing offers another one; afterwards it is offered again", async () => {
     const { page, close } = await openSeededBranch();
     await lastMessage(page).locator('[data-command="message.reroll"]').waitFor();
     const held = model.queueHeldReply(["Slowly. ", "Done."]);
@@ -290,7 +290,7 @@ describe("the parts of a chat", () => {
     await close();
   });
 
-  test("S0-23: messages, the way, versions, writing, the offer of another reply and a fault: each is on screen as the server has it", async () => {
+  test("S0-23: messages, the turn bar, versions, a running reply, the reroll button and a failure are on screen as on the server", async () => {
     const { path, ids, page, close } = await openSeededBranch({ expected: LOAD_ERROR });
     assert.deepEqual(
       await messageTexts(page),
@@ -334,7 +334,7 @@ describe("the parts of a chat", () => {
     await close();
   });
 
-  test("S0-48: of the last reply another one, an edit, and another way on: each makes the tree what it says", async () => {
+  test("S0-48: a reroll, an edit and a new branch from the last reply change the tree as expected", async () => {
     const { path, ids, page, close } = await openSeededBranch();
     const versions = async () => (await readBranch(path)).at(-1).siblings.ids;
     model.queueReply(["Gulls."]);

@@ -1,4 +1,4 @@
-// The page against the real server: what readers typed is not lost unasked, and what the page says is said in their words.
+// Tests against the real server: typed text is not lost without a question, and notices use plain words.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { openPage, test, waitUntil } from "./support/browser.mjs";
@@ -25,8 +25,8 @@ const set = (path, id, value) =>
   clotho.api("POST", `${chatPath(path)}/node/${id}/world`, { operations: [{ op: "set", path: "/rope", value }] });
 const notice = (page, text) => page.locator(".notice").getByText(text);
 
-describe("an address", () => {
-  test("UI: an address that leads nowhere shows the library and says so, and is gone from the address; a program hears a refusal", async () => {
+describe("addresses", () => {
+  test("UI: an unknown address shows the library with a notice and is replaced; an API client gets 404", async () => {
     const { page, close } = await openPage(browser, { expected: LOAD_ERROR });
     const answer = await page.goto(`${clotho.base}/stories/of/old`);
     assert.equal(answer?.status(), 404);
@@ -43,8 +43,8 @@ describe("an address", () => {
   });
 });
 
-describe("what was typed in a dialog", () => {
-  test("S4-17: a summary and a character that were begun are not lost by Escape or a click beside them without a question", async () => {
+describe("typed text in a dialog", () => {
+  test("S4-17: an unfinished summary and character are not lost by Escape or a click outside without a question", async () => {
     const { ids, page, close } = await openSeededBranch();
     await chooseFromMessageMenu(page, messageById(page, ids[1]), "Summarise up to here");
     const text = page.getByRole("textbox", { name: "Summary" });
@@ -78,8 +78,8 @@ describe("what was typed in a dialog", () => {
   });
 });
 
-describe("words for readers", () => {
-  test("S4-06: a comparison says per line why a value is what it is, also where it was set by hand, and by how much they differ", async () => {
+describe("texts for users", () => {
+  test("S4-06: a comparison explains per branch why a value is what it is, also after a manual change, and shows the difference", async () => {
     const { path, ids } = await seedBranch();
     await set(path, ids[3], 12);
     const { node } = await clotho.api("POST", `${chatPath(path)}/message`, {
@@ -101,7 +101,7 @@ describe("words for readers", () => {
     await close();
   });
 
-  test("S4-28: a search for nothing but what is left out says what is missing, in both languages, and its field covers nothing", async () => {
+  test("S4-28: a search of exclusions only says what is missing, in both languages, and its field covers nothing", async () => {
     const { page, close } = await openPage(browser, { expected: LOAD_ERROR });
     await page.goto(clotho.base);
     await page.keyboard.press("Control+k");
@@ -121,7 +121,7 @@ describe("words for readers", () => {
     await close();
   });
 
-  test("S4-19: a copy whose original is taken out elsewhere ends and says so; Escape closes a menu without ending it", async () => {
+  test("S4-19: a copy whose original is removed elsewhere is cancelled with a notice; Escape closes a menu without cancelling it", async () => {
     const { path, ids, page, close } = await openSeededBranch({ expected: LOAD_ERROR });
     await chooseFromMessageMenu(page, messageById(page, ids[2]), "Copy, with everything after it");
     await page.getByRole("button", { name: "Cancel copy" }).waitFor();
@@ -140,7 +140,7 @@ describe("words for readers", () => {
     await close();
   });
 
-  test("S4-17: who takes back marks on several messages is told how many", async () => {
+  test("S4-17: undoing marks of several messages says how many", async () => {
     const { ids, page, close } = await openSeededBranch();
     await messageById(page, ids[0]).locator("article").focus();
     await page.keyboard.press("s");
@@ -154,7 +154,7 @@ describe("words for readers", () => {
     await close();
   });
 
-  test("S4-23: who goes back into a run that a summary stands for can let the model read it again", async () => {
+  test("S4-23: going back into a summarised run offers to enable its messages again", async () => {
     const { path, ids } = await seedBranch();
     await edit(path, { op: "summarise", nodeIds: ids.slice(0, 2), content: "They went north." });
     const { page, close } = await openSession(path);
@@ -170,7 +170,7 @@ describe("words for readers", () => {
     await close();
   });
 
-  test("S4-50 S4-23: where one line is shown, too, what a summary stands for is folded", async () => {
+  test("S4-50 S4-23: summarised runs are folded in the linear view too", async () => {
     const { path, ids } = await seedBranch();
     await edit(path, { op: "summarise", nodeIds: ids.slice(0, 2), content: "They went north." });
     await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { mode: "linear" });
@@ -180,7 +180,7 @@ describe("words for readers", () => {
     await close();
   });
 
-  test("S4-17: the keyboard stays in the story when a message goes by a key from one of its buttons, and walks on from there", async () => {
+  test("S4-17: focus stays in the branch when a message is deleted by a key from one of its buttons, and moves on from there", async () => {
     const { ids, page, close } = await openSeededBranch();
     await messageById(page, ids[3]).locator("article").focus();
     await messageButton(messageById(page, ids[3]), "Copy").focus();

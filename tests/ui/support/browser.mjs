@@ -1,5 +1,5 @@
-// One Chromium for a test file; pages that fail their test on any console error or breach of the content policy; and the
-// limits that end a run which hangs.
+// Starts one Chromium for a test file. A page fails its test on any console error or violation of the content policy.
+// Time limits end a run that hangs.
 import assert from "node:assert/strict";
 import { test as plainTest } from "node:test";
 import { chromium } from "playwright-core";
@@ -17,13 +17,16 @@ export const launch = () =>
 const TEST_LIMIT = 120_000;
 const RUN_LIMIT = 15 * 60_000;
 
-/** What is cut away while a page still reads what happened there is not found; the page goes on without a word of it. */
+/** A purge while a page still reads the message gives 404. The page ignores it. */
 const PURGED_WHILE_READ = /status of 404 \(Not Found\) \S+\/(?:world|deltas\?\S+)$/;
 
-/** A test with a limit: one that hangs fails, and the others still run. @param {string} name @param {() => Promise<void>} body @param {number} [limit] milliseconds */
+/**
+ * Defines a test with a time limit, so that the others still run if it hangs.
+ * @param {string} name @param {() => Promise<void>} body @param {number} [limit] milliseconds
+ */
 export const test = (name, body, limit = TEST_LIMIT) => plainTest(name, { timeout: limit }, body);
 
-/** The last resort: ends this process, and with it its servers and its browser, when the whole run hangs. */
+/** Ends this process with its servers and its browser if the whole run hangs. */
 export function limitRun() {
   const end = () => {
     console.error(`the run did not end within ${RUN_LIMIT / 60_000} minutes`);
@@ -32,15 +35,15 @@ export function limitRun() {
   setTimeout(end, RUN_LIMIT).unref();
 }
 
-/** Puts away what a test that failed half-way left open. @param {import("playwright-core").Browser} browser */
+/** Closes the pages that a failed test left open. @param {import("playwright-core").Browser} browser */
 export const closePages = (browser) => Promise.all(browser.contexts().map((context) => context.close()));
 
-/** What waits for a frame comes late, as on a slow machine; what is pressed does not. @param {number} ms */
+/** Delays animation frames, as on a slow machine. Input is not delayed. @param {number} ms */
 function delayFrames(ms) {
   const wait = window.setTimeout.bind(window);
   window.requestAnimationFrame = (then) => wait(() => then(performance.now()), ms);
   window.cancelAnimationFrame = (id) => clearTimeout(id);
-  // The libraries of the page do not wait longer than this for a frame.
+  // The libraries of the page wait no longer than this for a frame.
   window.setTimeout = /** @type {any} */ (
     (/** @type {() => void} */ then, /** @type {number} */ pause, ...more) =>
       wait(then, pause === 35 ? ms : pause, ...more)
@@ -48,12 +51,12 @@ function delayFrames(ms) {
 }
 
 /**
- * A fresh reader.
+ * Opens a page in a new browser context.
  * @param {import("playwright-core").Browser} browser
- * @param {import("playwright-core").BrowserContextOptions & {expected?: RegExp, late?: number}} [options] `expected`: errors that belong to the test; `late`: frames are, by so many milliseconds
+ * @param {import("playwright-core").BrowserContextOptions & {expected?: RegExp, late?: number}} [options] `expected`: console errors that belong to the test; `late`: delay of frames in milliseconds
  */
 export async function openPage(browser, { expected, late = 0, ...options } = {}) {
-  // What the browser keeps for when no server answers would answer in its place: only those tests have it that are about it.
+  // A service worker would answer from its cache. Only its own tests allow it.
   const context = await browser.newContext({
     locale: "en-GB",
     viewport: { width: 1280, height: 860 },
@@ -85,7 +88,7 @@ export async function openPage(browser, { expected, late = 0, ...options } = {})
   return { page, close, wrong };
 }
 
-/** Waits until something is true; what it waited for is in the failure. @param {() => Promise<boolean>} is @param {string} what */
+/** Waits until a condition is true. A failure names the condition. @param {() => Promise<boolean>} is @param {string} what */
 export async function waitUntil(is, what, watchdog = 20_000) {
   const end = Date.now() + watchdog;
   while (!(await is())) {

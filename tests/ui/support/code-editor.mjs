@@ -1,4 +1,4 @@
-// The editor of the workshop, used as somebody with a keyboard uses it.
+// Uses the code editor of the workshop by keyboard.
 
 /** @param {import("playwright-core").Locator} dialog in which it stands */
 export function codeEditorIn(dialog) {

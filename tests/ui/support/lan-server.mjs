@@ -1,5 +1,5 @@
-// A server that serves the house, and another machine of it: whoever comes through the pipe has the address 127.0.0.2, and
-// only 127.0.0.1 is the owner at the machine.
+// Starts a server for other devices, and a proxy that stands for another machine: its connections come from 127.0.0.2.
+// Only 127.0.0.1 is the owner's own machine.
 import { connect, createServer } from "node:net";
 import { startClotho } from "./server.mjs";
 import { model, extraServers } from "./setup.mjs";

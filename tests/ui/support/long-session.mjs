@@ -1,12 +1,13 @@
-// Stories of ten thousand messages: a chat of another program comes in quicker than so many are sent one by one.
+// Creates sessions of ten thousand messages. Importing a chat of another program is faster than sending that many
+// messages.
 import { greeting, header, jsonLines, userMessage } from "./sillytavern-folder.mjs";
 import { waitUntil } from "./browser.mjs";
 
-/** Every so-manieth reply has so many versions. */
+/** Every `every`-th reply has `count` versions. */
 const VERSIONS = { every: 20, count: 5 };
 
 /**
- * A story with a line of so many messages below its first one, some of them with other versions beside them.
+ * Creates a session with a branch of `size` messages below its first one. Some of them have other versions.
  * @param {import("./server.mjs").Clotho} clotho @param {number} size @param {(n: number) => string} [write] the text of each
  * @returns {Promise<string>} its address
  */

@@ -1,6 +1,5 @@
-// Each page of the product, furnished with something worth a look, in the four looks of docs/screenshots/.
-//
-// One more page: its address or its dialog, and the sign that it is there.
+// Each page of the product with sample data, in the four variants of docs/screenshots/.
+// To add a page: its address or its dialog, and an element that shows that it is ready.
 import { PHONE, WIDE, chatPath, clotho, addVersions, createAdventure } from "./screenshots.mjs";
 
 /** @import { BrowserContextOptions, Page } from "playwright-core" */
@@ -97,7 +96,7 @@ const TEXTS = {
   },
 };
 
-/** A story with several lines, people to play with, and a lorebook. @param {"en" | "zh"} language @returns {Promise<House>} */
+/** Creates a session with several branches, characters, and a lorebook. @param {"en" | "zh"} language @returns {Promise<House>} */
 export async function seedData(language) {
   const words = TEXTS[language];
   await deleteAll();
@@ -116,7 +115,7 @@ export async function seedData(language) {
   return { story: path, book: id, word: words.word };
 }
 
-/** Nothing of a picture before stands on the next one. */
+/** Removes the data of earlier screenshots. */
 async function deleteAll() {
   for (const kind of ["sessions", "characters", "lorebooks"]) {
     const { items } = await clotho.api("GET", `/api/${kind}?limit=200`);
@@ -125,7 +124,7 @@ async function deleteAll() {
   }
 }
 
-/** Lets lines grow out of the end of a story, which stays where it was. @param {string} path @param {(typeof TEXTS)["en"]} words */
+/** Adds branches to the end of a session without moving HEAD. @param {string} path @param {(typeof TEXTS)["en"]} words */
 async function addBranches(path, { made, ways, name }) {
   const chat = chatPath(path);
   const { items, leafId } = await clotho.api("GET", `${chat}/projection`);
@@ -155,7 +154,10 @@ async function addBranches(path, { made, ways, name }) {
   await clotho.api("PUT", `${chat}/active_leaf`, { nodeId: leafId, exact: true });
 }
 
-/** A module of the page, as the page itself has it. @param {Page} page @param {string} path @param {string} name @param {unknown} given */
+/**
+ * Calls a function of a module, which is the instance that the page uses.
+ * @param {Page} page @param {string} path @param {string} name @param {unknown} given
+ */
 const call = (page, path, name, given) =>
   page.evaluate(
     async ([path, name, given]) => {
@@ -171,14 +173,14 @@ async function openDialogOn(page, dialog, sign) {
   await page.locator(`dialog[open] ${sign}`).first().waitFor();
 }
 
-/** The values on a phone, where they are a pane of their own; and elsewhere what became of one. @param {Page} page */
+/** Opens the state panel on a phone, and the history of a value elsewhere. @param {Page} page */
 async function openWorld(page) {
   if ((page.viewportSize()?.width ?? 0) < 600) return call(page, "model/page.js", "showPane", "world");
   await page.locator("button.now").first().click();
   await page.locator("dialog[open] li").first().waitFor();
 }
 
-/** Everything unfolded, and all of it in sight. @param {Page} page */
+/** Unfolds the whole tree and fits it into the view. @param {Page} page */
 async function openWhole(page) {
   const tools = page.locator(".tree-tools button");
   await tools.first().click();

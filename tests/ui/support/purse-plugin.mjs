@@ -1,4 +1,4 @@
-// A plugin of our own in a folder, a server that plays it, and a story in which it counted.
+// Creates a plugin in a folder, a server that loads it, and a session in which it counted.
 import { mkdir, mkdtemp, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";

@@ -1,6 +1,6 @@
-// Where the pictures of docs/screenshots/ are taken: the program, a browser, a story whose dice fell as wanted, and the
-// camera. What falls by chance is asked for until it falls as the pictures want it, and times of day are written over: a
-// page that has not changed leaves the files as they are.
+// Takes the screenshots in docs/screenshots/: the program, a browser, a session with fixed dice, and the camera. Random
+// results are requested again until they are as wanted, and times of day are replaced. So an unchanged page leaves the
+// files unchanged.
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -12,28 +12,28 @@ import { pageOfModules } from "./typescript.mjs";
 
 const FOLDER = join(fileURLToPath(import.meta.url), "../../../../docs/screenshots");
 const MAX_BYTES = 250_000;
-/** The edge of a curve is not drawn alike each time: a colour value differs by as much, or so few of them by more. */
+/** Anti-aliased edges differ between runs: a colour value by this much, or at most so many values by more. */
 const VISIBLE_DIFFERENCE = 24;
 const MAX_DIFFERENT = 120;
-/** Nothing was fetched for so many milliseconds: everything is there. */
+/** If nothing was fetched for this many milliseconds, the page is loaded. */
 const QUIET_TIME = 300;
-/** The dice of the leap on every picture: it fails, and costs five hit points. */
+/** The dice of the first action in every screenshot: it fails and costs five hit points. */
 const WANTED_DICE = "9 1,3";
 
 export const WIDE = { viewport: { width: 1280, height: 900 } };
 export const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
 
-/** The pictures to take; none named: all. */
+/** The requested screenshots; none means all. */
 const REQUESTED = process.argv.slice(2);
 
 limitRun();
-// What opens on a picture is called by the page's own modules, which the program has put together: they are served one by one.
+// Dialogs are opened through the page's own modules, which are bundled in the program. Here they are served one by one.
 process.env.CLOTHO_SERVER__STATIC_DIR ??= pageOfModules();
 export const clotho = await startClotho();
 export const browser = await launch();
 await mkdir(FOLDER, { recursive: true });
 
-/** Ends both. */
+/** Ends the browser and the server. */
 export const close = () => Promise.allSettled([browser.close(), clotho.close()]);
 
 /** @param {string} name */
@@ -41,7 +41,7 @@ export function isRequested(name) {
   return REQUESTED.length === 0 || REQUESTED.includes(name);
 }
 
-/** A story whose first leap has the wanted outcome. @param {string} language @returns {Promise<string>} its address */
+/** Creates a session whose first action has the wanted outcome. @param {string} language @returns {Promise<string>} its address */
 export async function createAdventure(language) {
   const characters = (await clotho.api("GET", "/api/characters")).items;
   const keep = characters.find((one) =>
@@ -73,7 +73,7 @@ export function chatPath(path) {
   return path.replace("/s/", "/api/chat/");
 }
 
-/** Gives the end of a story two other versions, which fall as they fall, and stays at the first. @param {string} path */
+/** Adds two versions to the end of a session, with any outcome, and stays at the first. @param {string} path */
 export async function addVersions(path) {
   const chat = chatPath(path);
   const { leafId } = await clotho.api("GET", `${chat}/projection`);
@@ -117,7 +117,7 @@ export async function takeScreenshot(name, path, options, sign, open) {
       (time, i) => (time.textContent = isInStory(time) ? `20:${10 + Math.ceil(i / 2)}` : "5 minutes ago"),
     );
     /** @type {HTMLElement | null} */ (document.activeElement)?.blur();
-    // Two frames: what the changed texts moved has settled.
+    // Two frames, so that the layout of the changed texts is final.
     await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
   });
   const png = await page.screenshot({ animations: "disabled" });
@@ -130,14 +130,17 @@ export async function takeScreenshot(name, path, options, sign, open) {
   await context.close();
 }
 
-/** Menus, the world and icons come after what was asked for: waits until nothing more is fetched. @param {number} quiet milliseconds */
+/**
+ * Waits until nothing more is fetched, because menus, the state panel and icons load after the content.
+ * @param {number} quiet milliseconds
+ */
 async function waitUntilLoaded(quiet) {
   const fetched = () => performance.getEntriesByType("resource").length;
   for (let before = -1; before !== fetched(); await new Promise((resolve) => setTimeout(resolve, quiet)))
     before = fetched();
 }
 
-/** How many pixels differ so that one can see it. @param {import("playwright-core").BrowserContext} context @param {Buffer[]} pngs */
+/** Returns how many colour values differ visibly. @param {import("playwright-core").BrowserContext} context @param {Buffer[]} pngs */
 async function countDifferentPixels(context, ...pngs) {
   const page = await context.newPage();
   return page.evaluate(

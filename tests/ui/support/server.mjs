@@ -1,5 +1,5 @@
-// Starts the real program on a free port with its own data directory, and a small model server that says what a test
-// tells it to say, when the test tells it to.
+// Starts the real program on a free port with its own data directory, and a small model server whose replies a test
+// controls.
 import { spawn } from "node:child_process";
 import { rmSync } from "node:fs";
 import { mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
@@ -9,7 +9,7 @@ import { join } from "node:path";
 
 const READY = /Clotho listens on (http:\/\/127\.0\.0\.1:\d+)/;
 const START_LIMIT = 60_000;
-/** A server that was asked to end and does not is ended for it. */
+/** A server that does not stop within this time is killed. */
 const STOP_LIMIT = 10_000;
 
 /**
@@ -24,7 +24,7 @@ const STOP_LIMIT = 10_000;
  */
 /** @typedef {(method: string, path: string, body?: unknown) => Promise<any>} Api */
 
-/** Every server that runs. However a test process ends, none of them outlives it. @type {Map<import("node:child_process").ChildProcess, string>} */
+/** Every running server. All of them end with the test process. @type {Map<import("node:child_process").ChildProcess, string>} */
 const running = new Map();
 process.on("exit", () => {
   for (const [child, folder] of running) {
@@ -86,7 +86,7 @@ export async function startClotho(config = "") {
   return clotho;
 }
 
-/** Waits for the line that says where the server listens. @param {import("node:child_process").ChildProcess} child */
+/** Waits for the log line with the server's address. @param {import("node:child_process").ChildProcess} child */
 function waitUntilReady(child) {
   return new Promise((resolve, reject) => {
     let said = "";
@@ -121,7 +121,7 @@ function apiCaller(base) {
   };
 }
 
-/** A model server. Each reply sends its pieces as the test lets it: `next(n)` lets n pieces go, `finish()` all of them. */
+/** Starts a model server. The test releases the pieces of each reply: `next(n)` releases n pieces, `open()` all of them. */
 export async function startModel() {
   const waiting = [];
   /** @type {{status: number, message: string} | null} */
@@ -160,12 +160,12 @@ export async function startModel() {
     queueReply(pieces) {
       waiting.push(queuedReply(pieces).open());
     },
-    /** Every request is refused until it recovers. @param {number} status @param {string} message */
+    /** Refuses every request until `recover` is called. @param {number} status @param {string} message */
     refuse(status, message) {
       fault = { status, message };
     },
     recover: () => void (fault = null),
-    /** Lets go what is held and forgets what was not asked for, so that no test finds the words of another one. */
+    /** Releases held replies and drops unused ones, so that no test gets the replies of another one. */
     reset() {
       all.forEach((held) => held.open());
       waiting.length = requests.length = all.length = 0;

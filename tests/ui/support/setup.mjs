@@ -1,4 +1,4 @@
-// What every file of browser tests begins with: a server, a model and a browser; and what a reader sees and does.
+// The setup of every browser test: a server, a model and a browser. Also what tests often do on a page and check there.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
@@ -7,7 +7,7 @@ import { closePages, launch, limitRun, openPage, waitUntil } from "./browser.mjs
 import { startClotho, startModel } from "./server.mjs";
 
 export const LOAD_ERROR = /Failed to load resource/;
-// A sanitiser has to parse what it refuses; the browser reports what it blocked meanwhile.
+// The sanitiser must parse what it removes. Meanwhile the browser reports what it blocked.
 export const POLICY_ERROR = /Content Security Policy|content policy/;
 
 export let browser, clotho, model;
@@ -48,7 +48,7 @@ after(async () => {
   await Promise.allSettled([browser?.close(), clotho?.close(), model?.close()]);
 });
 
-// What a reader sees and does
+// Actions and checks
 
 export const lastMessage = (page) => page.locator(".message.last");
 export const waitForReply = (page) => page.locator(".message.last.assistant.complete").waitFor();
@@ -56,24 +56,24 @@ export const messageTexts = (page) => page.locator(".message .prose").allInnerTe
 export const composer = (page) => page.getByRole("textbox", { name: "Your message" });
 export const messageButton = (message, name) => message.getByRole("button", { name, exact: true });
 
-/** The message that has the keyboard focus. @param {import("playwright-core").Page} page */
+/** Returns the id of the focused message. @param {import("playwright-core").Page} page */
 export const focusedMessageId = (page) =>
   page.evaluate(() => document.activeElement?.getAttribute("data-node") ?? null);
 
-/** Sends a message, and sees that it was taken: the field is empty. @param {import("playwright-core").Page} page */
+/** Sends a message, and waits until the field is empty. @param {import("playwright-core").Page} page */
 export async function sendMessage(page, text) {
   await composer(page).fill(text);
   await composer(page).press("Enter");
   await waitUntil(async () => (await composer(page).inputValue()) === "", "the message is taken");
 }
 
-/** Uses a tool of a message, which shows itself when the message is touched. */
+/** Presses a button of a message. The buttons appear when the message has the focus. */
 export async function clickMessageButton(message, name) {
   await message.locator("article").focus();
   await messageButton(message, name).click();
 }
 
-/** A story with the mock model, without the page's help. @returns {Promise<string>} its address */
+/** Creates a session with the mock model through the API. @returns {Promise<string>} its address */
 export async function createSession(settings = {}) {
   const character = await clotho.api("POST", "/api/characters", {
     name: "Rin",
@@ -93,7 +93,7 @@ export const chatPath = (path) => path.replace("/s/", "/api/chat/");
 export const readSession = (path) => clotho.api("GET", path.replace("/s/", "/api/sessions/"));
 export const readBranch = async (path) => (await clotho.api("GET", `${chatPath(path)}/projection`)).items;
 
-/** The number a bar of the world panel shows. */
+/** Returns the number of a bar in the state panel. */
 export async function barValue(page, path) {
   const meter = page.locator(`[data-path="${path}"] [role=meter]`);
   await meter.waitFor();
@@ -102,7 +102,7 @@ export async function barValue(page, path) {
 
 export const HP = "/keep/hp";
 
-/** Plays the adventure until the first deed has cost blood, rolling again where it did not. */
+/** Plays the adventure until the first action has cost hit points. Rerolls if it did not. */
 export async function playUntilHurt(page, base = clotho.base) {
   await page.goto(base);
   await page
@@ -126,7 +126,7 @@ export async function playUntilHurt(page, base = clotho.base) {
   assert.fail("thirty rolls and not a scratch");
 }
 
-/** You -> reply -> You -> reply, by the server alone. */
+/** Creates user -> reply -> user -> reply through the API. */
 export async function seedBranch(end = "Masts in the dusk.") {
   const path = await createSession();
   let parentId = (await readSession(path)).activeLeafId;
@@ -143,7 +143,7 @@ export async function seedBranch(end = "Masts in the dusk.") {
   return { path, ids };
 }
 
-/** A reader who has a story open. @param {string} path @param {Parameters<typeof openPage>[1]} [options] */
+/** Opens a session in a new page. @param {string} path @param {Parameters<typeof openPage>[1]} [options] */
 export async function openSession(path, options) {
   const opened = await openPage(browser, options);
   await opened.page.goto(clotho.base + path);
@@ -151,31 +151,35 @@ export async function openSession(path, options) {
   return opened;
 }
 
-/** A reader who has a grown story open. @param {Parameters<typeof openPage>[1]} [options] @param {string} [end] the last reply */
+/**
+ * Creates a session with four messages and opens it.
+ * @param {Parameters<typeof openPage>[1]} [options] @param {string} [end] the last reply
+ */
 export async function openSeededBranch(options, end) {
   const story = await seedBranch(end);
   return { ...story, ...(await openSession(story.path, options)) };
 }
 
-// For everybody
+// Accessibility
 
 const axe = readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 /**
- * Sees that everybody can use what is on screen.
+ * Checks the accessibility of what is on screen with axe.
  * @param {import("playwright-core").Page} page @param {string} where
- * @param {{within?: string, rules?: string[]}} [how] `within`: only this part of it; `rules`: only these of axe
+ * @param {{within?: string, rules?: string[]}} [how] `within`: a selector of the part to check; `rules`: the only rules to use
  */
 export async function checkAccessibility(page, where, { within, rules } = {}) {
   if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(await axe);
   const { violations } = await page.evaluate(
     async ([part, only]) => {
-      // What fades in has the contrast of its first moments, and nobody reads it then. What goes on for ever is looked at as it is.
+      // Waits for animations that end, because the contrast is too low while something fades in. Endless ones are
+      // checked as they are.
       const ends = document
         .getAnimations()
         .filter((one) => Number.isFinite(Number(one.effect?.getComputedTiming().endTime)));
       await Promise.allSettled(ends.map((one) => one.finished));
-      // Styles that name others, as they do while one works on the page, are nothing that it could read under the content policy.
+      // Style sheets that import others, as in development, cannot be read under the content policy.
       const preload = document.querySelector('link[rel="stylesheet"][href^="/assets/dev/"]') === null;
       return /** @type {any} */ (window).axe.run(part ?? document, {
         resultTypes: ["violations"],
@@ -191,25 +195,28 @@ export async function checkAccessibility(page, where, { within, rules } = {}) {
   );
 }
 
-/** Chooses from the menu of a message. */
+/** Selects an item of a message's menu. */
 export async function chooseFromMessageMenu(page, message, name) {
   await message.locator("article").focus();
   await messageButton(message, "More").click();
   await page.locator(".menu:popover-open").getByRole("button", { name, exact: true }).click();
 }
 
-/** Chooses from the menu of the page. @param {import("playwright-core").Page} page */
+/** Selects an item of the page's menu. @param {import("playwright-core").Page} page */
 export async function chooseFromPageMenu(page, name) {
   await page.getByRole("button", { name: "Menu", exact: true }).click();
   await page.locator(".menu:popover-open").getByRole("button", { name, exact: true }).click();
 }
 
-/** Chooses files where a button asks for some. @param {import("playwright-core").Page} page @param {import("playwright-core").Locator} button @param {{name: string, buffer: Buffer}[]} files */
+/**
+ * Chooses files after pressing a button that opens the file dialog.
+ * @param {import("playwright-core").Page} page @param {import("playwright-core").Locator} button @param {{name: string, buffer: Buffer}[]} files
+ */
 export async function chooseFiles(page, button, files) {
   const asked = page.waitForEvent("filechooser");
   await button.click();
   await (await asked).setFiles(files.map((file) => ({ ...file, mimeType: "application/octet-stream" })));
 }
 
-/** A message on screen, by its id. @param {import("playwright-core").Page} page */
+/** Returns a message on screen by its id. @param {import("playwright-core").Page} page */
 export const messageById = (page, id) => page.locator(`.message:has([data-node="${id}"])`);

@@ -1,4 +1,4 @@
-// A folder of data as SillyTavern keeps one, of texts of our own.
+// A sample data folder of SillyTavern.
 import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -32,11 +32,14 @@ export const replyMessage = (swipes, minute) => ({
   swipe_id: 0,
   swipe_info: swipes.map(() => ({ send_date: date(minute), extra: {} })),
 });
-/** Rows as the text of a chat; a text stands as it is. */
+/** Joins the lines of a chat file. Texts are kept, other rows become JSON. */
 export const jsonLines = (...rows) =>
   rows.map((row) => (typeof row === "string" ? row : JSON.stringify(row))).join("\n");
 
-/** The files of a folder: a story with a branch, so many that share only the greeting, a line that is none, and what no story needs. @returns {Record<string, string>} */
+/**
+ * Returns the files of a folder: a chat with a branch, chats that share only the greeting, a broken line, and files that no session needs.
+ * @returns {Record<string, string>}
+ */
 export function sampleFiles(greeted = 30) {
   const night = [greeting, userMessage("Who keeps the lamp?", 1), replyMessage(["I do.", "Nobody does."], 2)];
   return {

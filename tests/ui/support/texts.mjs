@@ -1,4 +1,4 @@
-// Texts that replies are made of: Markdown with everything in it, and what a hostile model may send.
+// Texts of replies: Markdown with every element, and hostile texts.
 
 export const MARKDOWN = `# The harbour\r\n\r\nShe says, "Wait for the **tide**," and waits.\r\nSo do you.
 

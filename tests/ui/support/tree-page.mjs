@@ -1,12 +1,12 @@
-// A story with another line, and its tree on screen.
+// Creates a session with a second branch, and uses the page with its tree.
 import { waitUntil } from "./browser.mjs";
 import { chatPath, clotho, seedBranch, readSession } from "./setup.mjs";
 
-/** A message without a reply of a model. */
+/** Adds a message through the API, without a reply of a model. */
 export const addMessage = async (path, parentId, role, content) =>
   (await clotho.api("POST", `${chatPath(path)}/message`, { parentId, role, content })).node.id;
 
-/** You -> reply -> You -> reply, where HEAD is; from the first reply another line goes elsewhere, with two messages. */
+/** Creates user -> reply -> user -> reply with HEAD at its end, and a branch of two messages from the first reply. */
 export async function seedFork() {
   const { path, ids } = await seedBranch();
   const side = [await addMessage(path, ids[1], "user", "To the hills.")];
@@ -22,14 +22,17 @@ export const cursorText = (page) =>
   );
 export const waitForCursor = (page, words) =>
   waitUntil(async () => (await cursorText(page)).includes(words), `the keyboard is at “${words}”`);
-/** Opens it by its key, which is there when its button is. @param {import("playwright-core").Page} page */
+/** Opens the tree by its key, which works once its button is there. @param {import("playwright-core").Page} page */
 export async function openTree(page) {
   await page.locator('[data-command="page.tree"]:visible').first().waitFor();
   await page.keyboard.press("Control+b");
   await treeElement(page).waitFor();
 }
 
-/** Where a message is on the screen, or the badge that folds what leaves it. @param {import("playwright-core").Page} page @param {string} id */
+/**
+ * Returns where a message is on the screen, or the badge at which its side branches are folded.
+ * @param {import("playwright-core").Page} page @param {string} id
+ */
 export function positionOf(page, id, badge = false) {
   return page.locator("tree-canvas").evaluate(
     (canvas, [nid, isBadge]) => {
@@ -41,7 +44,7 @@ export function positionOf(page, id, badge = false) {
   );
 }
 
-/** Waits until a message is drawn and stands still, and says where: nobody hits what still moves. */
+/** Waits until a message is drawn and no longer moves. Returns its position. */
 export async function waitUntilStill(page, id, badge = false) {
   /** @type {{x: number, y: number} | null} */
   let place = null;
@@ -55,18 +58,18 @@ export async function waitUntilStill(page, id, badge = false) {
   return place;
 }
 
-/** Fingers on the screen, as the browser tells of real ones. @param {import("playwright-core").Page} page */
+/** Returns a function that sends real touch events. @param {import("playwright-core").Page} page */
 export async function touchDispatcher(page) {
   const cdp = await page.context().newCDPSession(page);
   return (type, ...points) =>
     cdp.send("Input.dispatchTouchEvent", { type, touchPoints: points.map(({ x, y }, id) => ({ x, y, id })) });
 }
 
-/** The messages that have a card of their own, the beginning first. @param {import("playwright-core").Page} page */
+/** Returns the messages that have their own card, in the order of the tree. @param {import("playwright-core").Page} page */
 export const drawnIds = (page) =>
   page.locator("tree-canvas").evaluate(({ scene: { cards, outline } }) => [...cards.node].map((n) => outline.ids[n]));
 
-/** Grows a tree quickly: a line of so many messages, and from each of them branches off a piece of so many others, with a fork in it. */
+/** Builds a large tree quickly: a branch of `steps` messages, each with a copy of a side branch of `size` messages, which has a fork. */
 export async function seedBushyTree(path, steps, size) {
   const start = (await readSession(path)).activeLeafId;
   const trunk = [start];

@@ -1,7 +1,7 @@
-// The page's TypeScript, for Node and for browsers that are to call single modules of it.
+// Compiles the page's TypeScript, for Node and for browser tests that call single modules.
 //
-// Node: `node --import ./support/typescript.mjs --test lib.test.mjs` runs modules as they are written. Node 20 does not
-// know types; the esbuild of tools/vendor takes them out, as it does for the page (`page.mjs` there).
+// `node --import ./support/typescript.mjs --test lib.test.mjs` runs modules in Node. Node 20 does not
+// support types. The esbuild of tools/vendor removes them, as for the page (`page.mjs` there).
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { createRequire, register } from "node:module";
@@ -13,10 +13,10 @@ import { isMainThread } from "node:worker_threads";
 const STATIC = fileURLToPath(new URL("../../../static", import.meta.url));
 const TOOLS = new URL("../../../tools/vendor/package.json", import.meta.url);
 
-// Node runs `load` in a thread of its own, which reads this file again.
+// Node runs `load` in its own thread, which evaluates this file again.
 if (isMainThread && process.execArgv.some((argument) => argument.includes("typescript.mjs"))) register(import.meta.url);
 
-/** How the types are taken out, and JSX becomes calls of `h`. */
+/** Options that remove the types and turn JSX into calls of `h`. */
 const OPTIONS = {
   sourcemap: /** @type {const} */ ("inline"),
   charset: /** @type {const} */ ("utf8"),
@@ -25,7 +25,7 @@ const OPTIONS = {
   tsconfigRaw: { compilerOptions: { verbatimModuleSyntax: true } },
 };
 
-/** A hook of Node. @param {string} url @param {object} context @param {(url: string, context: object) => Promise<object>} next */
+/** The load hook of Node. @param {string} url @param {object} context @param {(url: string, context: object) => Promise<object>} next */
 export async function load(url, context, next) {
   if (!/^file:.*\.tsx?$/.test(url)) return next(url, context);
   const path = fileURLToPath(url);
@@ -39,8 +39,8 @@ export async function load(url, context, next) {
 }
 
 /**
- * Makes a folder with the page in which each module is a file of its own, as the program has put them together: for tests
- * that call a module that runs, by its place below `js/`. It goes with the process. At once, as servers are started by then.
+ * Writes the page to a folder with each module in its own file, for tests that call modules by their path below `js/`.
+ * The folder is removed with the process. Synchronous, because servers are about to start.
  * @returns {string} for `server.static_dir`
  */
 export function pageOfModules() {
