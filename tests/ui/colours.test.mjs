@@ -143,8 +143,8 @@ function everything() {
     keeps: (n) => n <= 2 * trunkEnd,
   });
   const layout = layOut(cards);
-  const marked = new Uint8Array(cards.size);
-  marked[4] = 1;
+  const selected = new Uint8Array(cards.size);
+  selected[4] = 1;
   return {
     outline,
     cards,
@@ -152,9 +152,9 @@ function everything() {
     head: cards.cardOf[trunkEnd],
     cursor: 2,
     carried: -1,
-    marked,
+    selected,
     compared: [3, 6],
-    aim: { card: 5, isPlace: false },
+    moveTarget: { card: 5, isPlace: false },
     words: (n) => `words ${n}`,
     label: (n) => (n % 5 === 1 ? "A place" : ""),
     runText: (n) => `${n} messages`,
@@ -184,7 +184,7 @@ describe("the colours of the tree", async () => {
           camera: { x: 0, y: 0, zoom },
           wide: 4_000,
           tall: 4_000,
-          beat: 0.5,
+          pulse: 0.5,
           fitted: new Map(),
         },
         1,

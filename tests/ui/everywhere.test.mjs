@@ -547,13 +547,13 @@ const PAGES = [
         tone: "error",
         text: "That did not work.",
         hint: "Try again in a little while.",
-        act: { label: "retry", run: null },
+        action: { label: "retry", run: null },
       });
       await call(page, "model/page.js", "notify", {
         tone: "quiet",
         stays: true,
         text: "Something passed.",
-        act: { label: "command.undo", run: null },
+        action: { label: "command.undo", run: null },
       });
       await page.locator(".notice").nth(1).waitFor();
     },

@@ -195,7 +195,7 @@ describe("a data folder", () => {
       ann.parts.map(({ path }) => path.slice(ann.home.length)),
       ["characters/Ivo.png", "chats/backups/a.jsonl", "settings.json"],
     );
-    assert.equal(ann.aside.length, 4);
+    assert.equal(ann.skipped.length, 4);
     assert.equal(
       ann.bytes,
       ann.parts.reduce((sum, { path }) => sum + path.length, 0),

@@ -111,7 +111,8 @@ describe("summaries", () => {
     lastId: nodeIds.at(-1),
     isEdited: false,
   });
-  const shape = (chapters) => chapters.map(({ one, parts }) => (parts.length > 0 ? [one.id, ...shape(parts)] : one.id));
+  const shape = (chapters) =>
+    chapters.map(({ summary, parts }) => (parts.length > 0 ? [summary.id, ...shape(parts)] : summary.id));
 
   test("S3-09: a chapter contains the summaries that it was made of, in order; a valid summary is in no stale chapter", () => {
     const pieces = [of("a", 1, ["1", "2"]), of("b", 1, ["3", "4"]), of("c", 1, ["5"]), of("d", 1, ["6"])];
@@ -188,7 +189,7 @@ describe("the rows of a state", () => {
       ["group", [["Rin", "group", [["/mine/people/rin/love", "bar"]]]]],
     );
     assert.deepEqual(
-      [listed.kind, listed.seen, met.kind, met.seen],
+      [listed.kind, listed.visible, met.kind, met.visible],
       ["map", { rin: { love: 3 } }, "list", [{ love: 3, diary: "dear" }]],
     );
     for (const path of [

@@ -44,7 +44,7 @@ const setupOf = (items, local = context.local) => ({
   local,
   globals: {},
 });
-const REPLY = { placement: 2, came: "written", depth: 0, character: "c", speaker: null };
+const REPLY = { placement: 2, origin: "written", depth: 0, character: "c", speaker: null };
 const one = (raw) => setupOf([told("global", { placement: [2], trimStrings: [], ...raw })]);
 const shown = (raw, text, place = REPLY) => displayedText(one(raw), text, place).text;
 
@@ -60,7 +60,13 @@ describe("results of scripts", () => {
       const of = (scope) =>
         scripts[`${scope}_allowed`] === false ? [] : (scripts[scope] ?? []).map((raw) => told(scope, raw));
       const setup = setupOf([...of("global"), ...of("preset"), ...of("card")]);
-      const got = displayedText(setup, text, { placement, came: "written", depth, character: "c", speaker: name }).text;
+      const got = displayedText(setup, text, {
+        placement,
+        origin: "written",
+        depth,
+        character: "c",
+        speaker: name,
+      }).text;
       const expected = DECIDED[id] ?? expect.display;
       if (got !== expected) wrong.push(`${id}: ${JSON.stringify(got)}, not ${JSON.stringify(expected)}`);
       count += 1;
@@ -76,9 +82,9 @@ describe("results of scripts", () => {
       told("global", { placement: [2], ...kept }),
       told("global", { placement: [2], ...display }),
     ]);
-    const as = (came) => displayedText(setup, "a", { ...REPLY, came }).text;
+    const as = (origin) => displayedText(setup, "a", { ...REPLY, origin }).text;
     assert.deepEqual([as("written"), as("edited"), as("done")], ["c", "a", "a"]);
-    assert.equal(shown({ ...kept, runOnEdit: true }, "a", { ...REPLY, came: "edited" }), "b");
+    assert.equal(shown({ ...kept, runOnEdit: true }, "a", { ...REPLY, origin: "edited" }), "b");
     assert.equal(shown({ ...kept, promptOnly: true }, "a"), "a");
     assert.equal(shown({ ...kept, promptOnly: true, markdownOnly: true }, "a"), "b");
   });
@@ -199,12 +205,12 @@ function workers(slow) {
 describe("the script supervisor", () => {
   const place = REPLY;
   const setup = (n) => ({ items: Array.from({ length: n }, () => ({})), casts: [], globals: {}, local: {} });
-  const asked = (apart, slot, text) => new Promise((tell) => apart.want(slot, text, place, tell));
+  const asked = (apart, slot, text) => new Promise((tell) => apart.request(slot, text, place, tell));
 
   test("the supervisor ends an endless script, finds out which one it is, and does not run it again", async () => {
     const { all, start } = workers((step) => step === 1);
     const lost = [];
-    const apart = new ScriptSupervisor({ start, limit: 5, lose: (step) => lost.push(step) });
+    const apart = new ScriptSupervisor({ start, limit: 5, onSlow: (step) => lost.push(step) });
     apart.setUp(setup(3), []);
     const [first, second] = await Promise.all([asked(apart, "a", "x"), asked(apart, "b", "y")]);
     assert.deepEqual(
@@ -226,7 +232,7 @@ describe("the script supervisor", () => {
   test("a machine that is busy for a moment costs no script", async () => {
     let times = 0;
     const { all, start } = workers((step) => step === 1 && ++times === 1);
-    const apart = new ScriptSupervisor({ start, limit: 5, lose: () => assert.fail("it did nothing") });
+    const apart = new ScriptSupervisor({ start, limit: 5, onSlow: () => assert.fail("it did nothing") });
     apart.setUp(setup(2), []);
     assert.deepEqual(await asked(apart, "a", "x"), { text: "x01", slow: [], large: [] });
     assert.equal(all.length, 2);
@@ -245,14 +251,14 @@ describe("the script supervisor", () => {
     const apart = new ScriptSupervisor({ start });
     apart.setUp(setup(1), []);
     const told = [];
-    for (let n = 0; n < 20; n += 1) apart.want("a", `${n}`, place, ({ text }) => told.push(text));
+    for (let n = 0; n < 20; n += 1) apart.request("a", `${n}`, place, ({ text }) => told.push(text));
     await asked(apart, "b", "end");
     assert.deepEqual(
       told,
       ["00", "10", "20", "30", "40", "50", "60", "70", "190"],
       "eight are in the worker, and then the newest",
     );
-    apart.want("a", "old", place, () => assert.fail("that is of scripts that are none any more"));
+    apart.request("a", "old", place, () => assert.fail("that is of scripts that are none any more"));
     apart.setUp(setup(2), []);
     assert.equal((await asked(apart, "b", "new")).text, "new01");
     const broken = new ScriptSupervisor({

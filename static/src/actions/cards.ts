@@ -40,7 +40,7 @@ export async function importCards(files: { file: File; to: string }[]) {
       if (came) notifyImported(came);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      put({ phase: "failed", fault: { ...errorText(error), isEmpty: true } });
+      put({ phase: "failed", failure: { ...errorText(error), isEmpty: true } });
     }
   }
 }
@@ -54,7 +54,7 @@ export function notifyImported({ id, name, report }: { id: Id | null; name: stri
   const more = { label: "report.open" as const, run: () => openDialog({ kind: "report", report, characterId: id }) };
   const start = id && { label: "notice.play" as const, run: () => openDialog({ kind: "start", characterId: id }) };
   const act = hasMore ? more : start;
-  notify({ tone: "quiet", stays: hasMore, text: t("notice.cameIn", { name }), ...(act && { act }) });
+  notify({ tone: "quiet", stays: hasMore, text: t("notice.cameIn", { name }), ...(act && { action: act }) });
 }
 
 export const downloadCard = (cid: Id, format: "png" | "json" | "charx") => download(api.cardFile(cid, format));

@@ -112,7 +112,11 @@ export function runKeys(event: KeyboardEvent, node: ChatNode | null): boolean {
   }
   if (!isHidden) return false;
   event.preventDefault();
-  notify({ tone: "quiet", text: t("notice.oneLine"), act: { label: "command.tree", run: () => run("session.tree") } });
+  notify({
+    tone: "quiet",
+    text: t("notice.oneLine"),
+    action: { label: "command.tree", run: () => run("session.tree") },
+  });
   return true;
 }
 

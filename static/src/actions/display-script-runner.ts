@@ -19,7 +19,7 @@ const MAX_VERSIONS = 16;
 /** Scripts that took too long, by session, until the page is reloaded. A changed script counts as new. */
 const slowBySession: Map<Id, Set<string>> = new Map();
 
-let running: { apart: ScriptSupervisor; dispose: () => void } | null = null;
+let running: { supervisor: ScriptSupervisor; dispose: () => void } | null = null;
 let version = 0;
 
 /** Returns a key for a script, for lists that do not contain its flags. */
@@ -41,7 +41,7 @@ export const slowScriptKey = ({
  */
 export function stopScripts(isElsewhere: boolean) {
   running?.dispose();
-  running?.apart.end();
+  running?.supervisor.end();
   running = null;
   model.setDisplayScripts(null);
   model.clearResults(isElsewhere);
@@ -50,66 +50,66 @@ export function stopScripts(isElsewhere: boolean) {
 /** Displays the texts of a session through these scripts from now on. */
 export function startScripts(sid: Id, scripts: ScriptsShown) {
   running?.dispose();
-  running?.apart.end();
+  running?.supervisor.end();
   const lost = slowBySession.get(sid) ?? new Set();
   slowBySession.set(sid, lost);
   const { items } = scripts;
   const texts = items.map((item) => JSON.stringify(item));
   const tellSlow = () =>
     model.setSlowScripts(new Set(items.filter((_, i) => lost.has(texts[i] ?? "")).map(slowScriptKey)));
-  const lose = (step: number) => {
+  const onSlow = (step: number) => {
     lost.add(texts[step] ?? "");
     tellSlow();
   };
-  const apart = new ScriptSupervisor({ lose });
+  const supervisor = new ScriptSupervisor({ onSlow });
   const readsVariables = items.some(({ find, replace, trim }) =>
     [find, replace, ...trim].some((text) => VARIABLES.test(text)),
   );
   const begin = () => {
     version += 1;
-    apart.setUp(
+    supervisor.setUp(
       { ...scripts, local: loadedWorld.peek()?.at.world.vars ?? {} },
       items.flatMap((_, i) => (lost.has(texts[i] ?? "") ? [i] : [])),
     );
     model.clearResults(false);
     tellSlow();
-    model.setDisplayScripts(displayScriptsOf(apart, scripts));
+    model.setDisplayScripts(displayScriptsOf(supervisor, scripts));
   };
   const dispose = effect(() => {
     if (readsVariables) void loadedWorld.value;
     untracked(begin);
   });
-  running = { apart, dispose };
+  running = { supervisor, dispose };
 }
 
-function displayScriptsOf(apart: ScriptSupervisor, { items, casts }: ScriptsShown): model.DisplayScripts {
+function displayScriptsOf(supervisor: ScriptSupervisor, { items, casts }: ScriptsShown): model.DisplayScripts {
   const mine = version;
   /** Keys of the running requests, by slot. */
   const asked: Map<string, string> = new Map();
   /** Requests of one rendering. The newest messages are the ones in view, so they come first. */
   let drawn: DisplayRequest[] = [];
   const askAll = () => {
-    const wishes = drawn.reverse();
+    const requests = drawn.reverse();
     drawn = [];
-    for (const wish of wishes) {
-      apart.want(wish.slot, wish.text, wish.place, (made) => {
-        if (asked.get(wish.slot) === wish.key) asked.delete(wish.slot);
-        if (mine === version) model.storeResult(wish, { text: made.text, left: leftOutScripts(items, made) });
+    for (const request of requests) {
+      supervisor.request(request.slot, request.text, request.place, (made) => {
+        if (asked.get(request.slot) === request.key) asked.delete(request.slot);
+        if (mine === version) model.storeResult(request, { text: made.text, left: leftOutScripts(items, made) });
       });
     }
   };
   return {
-    wish(node, part, text) {
+    requestFor(node, part, text) {
       const place = placeOf(node, part, casts);
       const steps = text === "" ? [] : stepsOf(items, place);
       if (steps.length === 0) return null;
       const { character, speaker } = place;
       return { slot: `${node.id} ${part}`, key: `${mine} ${steps} ${character} ${speaker} ${text}`, text, place };
     },
-    ask(wish) {
-      if (mine !== version || model.hasResult(wish.key) || asked.get(wish.slot) === wish.key) return;
-      asked.set(wish.slot, wish.key);
-      if (drawn.push(wish) === 1) queueMicrotask(askAll);
+    process(request) {
+      if (mine !== version || model.hasResult(request.key) || asked.get(request.slot) === request.key) return;
+      asked.set(request.slot, request.key);
+      if (drawn.push(request) === 1) queueMicrotask(askAll);
     },
   };
 }
@@ -130,7 +130,7 @@ function placeOf(node: ChatNode, part: TextPart, casts: ScriptsShown["casts"]): 
   const isOther = node.role === "assistant" && node.name !== null && node.name !== cast?.values.char;
   return {
     placement: part === "thoughts" ? PLACEMENT.thoughts : said,
-    came: originOf(node),
+    origin: originOf(node),
     depth: depthOf(node.id),
     character: cast?.characterId ?? null,
     speaker: isOther ? node.name : null,
@@ -143,7 +143,7 @@ const isForeign = (node: ChatNode | null) => Boolean(node?.metadata?.provenance?
 /**
  * Returns how a message came to be. The server decides in the same way (`crates/engine/src/turn/ask/regex_scripts.rs`).
  */
-function originOf(node: ChatNode): Place["came"] {
+function originOf(node: ChatNode): Place["origin"] {
   if (node.kind === "summary" || isForeign(node)) return "done";
   let before = nodeOf(node.metadata?.editedFrom ?? null);
   for (let n = 0; before && n < MAX_VERSIONS; n += 1) {

@@ -30,7 +30,7 @@ export function cancelEdit({ id }: ChatNode) {
     notify({
       tone: "quiet",
       text: t("notice.givenUp"),
-      act: { label: "notice.typeOn", run: () => reopenEdit(id, text) },
+      action: { label: "notice.typeOn", run: () => reopenEdit(id, text) },
     });
 }
 
@@ -83,7 +83,7 @@ export function watchEditedMessage() {
     stays: true,
     text: t("notice.wordsKept"),
     hint: t("notice.wordsKeptHint"),
-    act: moveToFieldAction(at, id, text),
+    action: moveToFieldAction(at, id, text),
   });
 }
 
@@ -110,7 +110,7 @@ export function forgetUnsavedEdits(ids: Id[]) {
       stays: true,
       text: t("notice.wordsGone"),
       hint: t("notice.wordsGoneHint"),
-      act: moveToFieldAction(at, id, text),
+      action: moveToFieldAction(at, id, text),
     });
   }
 }

@@ -27,8 +27,8 @@ import type { StoredJob } from "./jobs.ts";
 type Row = ReturnType<typeof addImport>;
 
 /** Opens the dialog with the options of an import of files or folders. */
-export function openImportOptions(parcels: ImportSource[]) {
-  setPendingSources(parcels);
+export function openImportOptions(sources: ImportSource[]) {
+  setPendingSources(sources);
   openDialog({ kind: "bring" });
 }
 
@@ -50,18 +50,18 @@ const NO_TOTALS = { characters: 0, personas: 0, sessions: 0, messages: 0, chats:
  * names.
  */
 export async function importForeign(all: ImportSource[], how: ImportOptions) {
-  const parcels = all.filter(({ to }) => !to);
+  const sources = all.filter(({ to }) => !to);
   const others = how.isDry ? all.filter(({ to }) => to) : [];
-  const [only, second] = [...parcels, ...others];
+  const [only, second] = [...sources, ...others];
   if (!only) return;
-  const name = second ? t("bring.several", { n: parcels.length + others.length }) : only.name;
-  const row = addImport({ name, phase: "waiting", isDry: how.isDry, look: { parcels: all, how } });
+  const name = second ? t("bring.several", { n: sources.length + others.length }) : only.name;
+  const row = addImport({ name, phase: "waiting", isDry: how.isDry, dryRun: { parcels: all, how } });
   await catchImportError(row, async () => {
     const told = others.length > 0 ? [noPreviewReport(others)] : [];
-    for (const parcel of parcels)
+    for (const source of sources)
       told.push(
-        await sendImportSource(parcel, how, row).catch((error) =>
-          second ? failedImportReport(parcel, error) : Promise.reject(error),
+        await sendImportSource(source, how, row).catch((error) =>
+          second ? failedImportReport(source, error) : Promise.reject(error),
         ),
       );
     await finishImport(row, told.reduce(mergeReports), { isKept: !second });
@@ -71,8 +71,8 @@ export async function importForeign(all: ImportSource[], how: ImportOptions) {
 const KINDS = { card: "character", book: "lorebook", persona: "persona", preset: "preset", session: "session" };
 
 /** Returns the report about files that have no preview. */
-function noPreviewReport(parcels: ImportSource[]): Arrived {
-  const items = parcels.map(({ name, to = "card" }) => {
+function noPreviewReport(sources: ImportSource[]): Arrived {
+  const items = sources.map(({ name, to = "card" }) => {
     const item = pageReportItem(name, "would_send", 1);
     return {
       ...item,
@@ -81,7 +81,7 @@ function noPreviewReport(parcels: ImportSource[]): Arrived {
       findings: item.findings.map((finding) => ({ ...finding, fate: "works" as const })),
     };
   });
-  return { totals: { ...NO_TOTALS, unlooked: parcels.length }, report: { items } };
+  return { totals: { ...NO_TOTALS, unlooked: sources.length }, report: { items } };
 }
 
 /** Returns a report entry for a parcel that failed, if there are several parcels. */
@@ -99,17 +99,17 @@ function mergeReports(one: Arrived, other: Arrived): Arrived {
   return { totals, report: { items: [...one.report.items, ...other.report.items] } };
 }
 
-async function sendImportSource(parcel: ImportSource, how: ImportOptions, row: Row) {
+async function sendImportSource(source: ImportSource, how: ImportOptions, row: Row) {
   const stop = new AbortController();
-  row.put({ end: () => stop.abort() });
-  const { file, beside } = await archiveOf(parcel, how.home, row, stop.signal);
+  row.put({ cancel: () => stop.abort() });
+  const { file, beside } = await archiveOf(source, how.home, row, stop.signal);
   const sending = progressReporter("sending", row.put);
-  const name = parcel.file ? parcel.name : `${parcel.name}.zip`;
+  const name = source.file ? source.name : `${source.name}.zip`;
   const sent = (bytes: number) => sending(bytes, file.size);
   const { jobId } = await warnBeforeLeaving(() =>
     api.sendForeign(file, { name, dryRun: how.isDry, utcOffset: how.hours }, { sent, signal: stop.signal }),
   );
-  const kept = { jobId, name: parcel.name, kind: "foreign" as const, isDry: how.isDry, beside };
+  const kept = { jobId, name: source.name, kind: "foreign" as const, isDry: how.isDry, beside };
   storeJob(kept);
   return waitForForeignImport(kept, row);
 }
@@ -122,10 +122,10 @@ async function archiveOf({ file, data }: ImportSource, home: string, row: Row, s
   const below = ({ path, file }: ZipPart) => ({ path: path.slice(chosen.home.length), file });
   const { archive, unread } = await packZip(chosen.parts.map(below), (bytes) => packing(bytes, chosen.bytes), signal);
   const left = unread.map((path) => pageReportItem(path, "unread_here", 1));
-  const places = [...new Set(chosen.aside.map((part) => below(part).path.split("/")[0]))].sort().join(", ");
+  const places = [...new Set(chosen.skipped.map((part) => below(part).path.split("/")[0]))].sort().join(", ");
   return {
     file: archive,
-    beside: chosen.aside.length ? [...left, pageReportItem(places, "stays_there", chosen.aside.length)] : left,
+    beside: chosen.skipped.length ? [...left, pageReportItem(places, "stays_there", chosen.skipped.length)] : left,
   };
 }
 
@@ -140,13 +140,13 @@ const pageReportItem = (name: string, code: string, count: number, message: stri
 
 /** Waits for the import job of the server. */
 async function waitForForeignImport({ jobId, beside = [] }: StoredJob, row: Row): Promise<Arrived> {
-  row.put({ jobId, phase: "waiting", way: null, end: () => cancelJob(jobId) });
+  row.put({ jobId, phase: "waiting", progress: null, cancel: () => cancelJob(jobId) });
   const reading = progressReporter("reading", row.put);
   try {
     const { report } = await waitForJob(jobId, ({ state, done, total }) => {
       row.put({ isUnasked: false });
       if (state === "running") reading(done, total);
-      else row.put({ phase: "waiting", way: null });
+      else row.put({ phase: "waiting", progress: null });
     });
     if (!report) throw new ApiError(404, {});
     return { ...report, report: { items: [...report.report.items, ...beside] } };
@@ -166,7 +166,7 @@ async function finishImport(
   { isKept, isSeen = false }: { isKept: boolean; isSeen?: boolean },
 ) {
   if (!isKept) forgetJob(rowOf(n)?.jobId);
-  put({ phase: "done", way: null, end: null, arrived, isUnasked: false });
+  put({ phase: "done", progress: null, cancel: null, result: arrived, isUnasked: false });
   if (!rowOf(n)?.isDry) await readLibrary();
   if (isSeen) return;
   if (dialog.peek() === null && route.peek().page === "library") openReport(n);
@@ -175,7 +175,7 @@ async function finishImport(
       tone: "quiet",
       stays: true,
       text: t("bring.done", { name: nameOf(n) }),
-      act: { label: "report.open", run: () => openReport(n) },
+      action: { label: "report.open", run: () => openReport(n) },
     });
 }
 
@@ -185,9 +185,9 @@ const nameOf = (n: number) => rowOf(n)?.name ?? "";
 /** Opens the report of a finished import. */
 export function openReport(n: number) {
   const row = rowOf(n);
-  if (!row?.arrived) return;
+  if (!row?.result) return;
   if (row.jobId) markJobReportOpened(row.jobId);
-  openDialog({ kind: "report", report: row.arrived.report, characterId: null, n });
+  openDialog({ kind: "report", report: row.result.report, characterId: null, n });
 }
 
 /** Removes an import from the list after the user has read its report. */
@@ -197,7 +197,7 @@ export function dismissImport(n: number) {
 }
 
 /** Removes all finished imports from the list. */
-export const dismissAllImports = () => imports.peek().forEach(({ n, arrived }) => arrived && dismissImport(n));
+export const dismissAllImports = () => imports.peek().forEach(({ n, result }) => result && dismissImport(n));
 
 /** Waits again for a job that was started before the page was reloaded. */
 export async function resumeForeignImport(kept: StoredJob) {
@@ -225,10 +225,10 @@ async function catchImportError(row: Row, work: () => Promise<void>) {
     const words = wasCancelled(error) ? { text: t("bring.cancelled"), hint: "" } : errorText(error);
     row.put({
       phase: "failed",
-      way: null,
-      end: null,
+      progress: null,
+      cancel: null,
       isUnasked: false,
-      fault: { ...words, isEmpty: !state || error.code === "invalid" || rowOf(row.n)?.isDry === true },
+      failure: { ...words, isEmpty: !state || error.code === "invalid" || rowOf(row.n)?.isDry === true },
     });
   }
 }

@@ -83,7 +83,7 @@ export const wasCancelled = (error: unknown) =>
 export function progressReporter(phase: ImportRow["phase"], put: (changes: Partial<ImportRow>) => void) {
   const since = performance.now();
   let from: number | null = null;
-  return (done: number, total: number) => put({ phase, way: { done, total, from: (from ??= done), since } });
+  return (done: number, total: number) => put({ phase, progress: { done, total, from: (from ??= done), since } });
 }
 
 /** Runs an upload. Leaving the page would abort it, so the browser asks the user first. */

@@ -159,7 +159,7 @@ function notifyTrashed(id: Id, name: string) {
   notify({
     tone: "quiet",
     text: t("notice.trashed", { name }),
-    act: { label: "command.restore", run: () => void restore(id) },
+    action: { label: "command.restore", run: () => void restore(id) },
   });
 }
 

@@ -71,7 +71,7 @@ export async function removeBook({ id, name }: Lorebook) {
   notify({
     tone: "quiet",
     text: t("notice.trashed", { name }),
-    act: { label: "command.restore", run: () => void restore(id).then(() => readBooks()) },
+    action: { label: "command.restore", run: () => void restore(id).then(() => readBooks()) },
   });
 }
 
@@ -201,7 +201,7 @@ export async function removeEntry(id: Id, entry: LoreEntry, name: string, put: (
   if (!isGone) return false;
   const keyFor = idempotencyKeys();
   const run = () => void addEntry(id, entry, keyFor).then((made) => made && (put(made), readBooks()));
-  notify({ tone: "quiet", stays: true, text: t("notice.entryGone", { name }), act: { label: "command.undo", run } });
+  notify({ tone: "quiet", stays: true, text: t("notice.entryGone", { name }), action: { label: "command.undo", run } });
   return true;
 }
 

@@ -23,13 +23,13 @@ export function startDraft(ask: () => Promise<{ draftId: Id }>, grown: (now: Dra
   let id = null as Id | null;
   let text = "";
   let isOver = false;
-  const deaf = onFrame((frame) => {
+  const stopListening = onFrame((frame) => {
     if (frame.type === "hello") void catchUp();
     if (frame.type === "draft.updated" && frame.id === id) heard(frame);
   });
   const end = () => {
     isOver = true;
-    deaf();
+    stopListening();
   };
 
   function grow({ status, queuePosition, error }: Pick<Draft, "status" | "queuePosition" | "error">, whole: string) {

@@ -152,7 +152,7 @@ async function moveHeadHere() {
     notify({
       tone: "quiet",
       text: t("notice.settled"),
-      act: { label: "notice.return", run: () => void moveHead(before, true) },
+      action: { label: "notice.return", run: () => void moveHead(before, true) },
     });
 }
 

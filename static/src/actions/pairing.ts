@@ -22,7 +22,7 @@ export async function submitPairingCode(typed: string): Promise<PairingRefusal |
       tone: "quiet",
       stays: true,
       text: t("door.done", { name }),
-      act: { label: "door.rename", run: () => navigate("/settings") },
+      action: { label: "door.rename", run: () => navigate("/settings") },
     });
     return null;
   } catch (error) {

@@ -32,7 +32,7 @@ export async function removePersona({ id, name }: Persona, read: () => void) {
   notify({
     tone: "quiet",
     text: t("notice.trashed", { name }),
-    act: { label: "command.restore", run: () => void back() },
+    action: { label: "command.restore", run: () => void back() },
   });
   read();
 }

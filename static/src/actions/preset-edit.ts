@@ -96,7 +96,7 @@ export async function removePart(edit: PresetEditing, identifier: string, name: 
     notify({
       tone: "quiet",
       text: t("presetEdit.dropped", { name }),
-      act: { label: "command.restore", run: () => void edit.undo() },
+      action: { label: "command.restore", run: () => void edit.undo() },
     });
   return isGone;
 }

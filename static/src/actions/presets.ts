@@ -70,7 +70,7 @@ export async function removePreset({ id, name }: Preset, read: () => unknown) {
   notify({
     tone: "quiet",
     text: t("notice.trashed", { name }),
-    act: { label: "command.restore", run: () => void back() },
+    action: { label: "command.restore", run: () => void back() },
   });
   await read();
   return true;

@@ -68,7 +68,7 @@ export async function saveLoreEntry(
   notify({
     tone: "quiet",
     text: t("notice.loreKept"),
-    act: { label: "notice.open", run: () => openDialog({ kind: "lore", bookId, uid }) },
+    action: { label: "notice.open", run: () => openDialog({ kind: "lore", bookId, uid }) },
   });
 }
 

@@ -95,7 +95,7 @@ export async function askForPermissions() {
     tone: "quiet",
     stays: true,
     text: t("storyRules.wantsMore", { names: asking.join(", ") }),
-    act: { label: "storyRules.look", run: () => openDialog({ kind: "rules" }) },
+    action: { label: "storyRules.look", run: () => openDialog({ kind: "rules" }) },
   });
 }
 

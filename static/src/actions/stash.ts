@@ -50,8 +50,8 @@ export const notifyEdit = (made: Pick<Arranged, "op" | "worldChanges"> & Partial
     tone: "quiet",
     text: t(key),
     hint: editEffectsText(made),
-    act: undoAction("undo", made.op),
-    ...(top && { go: () => void moveHeadTo(top, false) }),
+    action: undoAction("undo", made.op),
+    ...(top && { show: () => void moveHeadTo(top, false) }),
   });
 
 /**
@@ -75,7 +75,7 @@ async function undoHeadMove(which: "undo" | "redo", move: headMoves.HeadMove) {
     if (next?.op === moved.op) void undoHeadMove(other, next);
     else notify({ tone: "quiet", text: t("notice.goneOn") });
   };
-  notify({ tone: "quiet", text: t(`notice.retraced.${which}`), act: { label: `command.${other}`, run: again } });
+  notify({ tone: "quiet", text: t(`notice.retraced.${which}`), action: { label: `command.${other}`, run: again } });
 }
 
 /** Undoes the newest step, or redoes it. */
@@ -102,7 +102,7 @@ async function undoStep(which: "undo" | "redo", seen?: number) {
       tone: "quiet",
       text: t(`notice.${which}`, { what }),
       hint: editEffectsText(turned),
-      act: undoAction(other, turned.op),
+      action: undoAction(other, turned.op),
     });
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
@@ -238,7 +238,7 @@ function isTaken(nodeId: Id, name: string) {
   const other = labels.peek().find((label) => label.name === name && label.nodeId !== nodeId);
   if (!other) return false;
   const where = other.isInTree
-    ? { hint: t("label.takenHint"), go: () => void moveHeadTo(other.nodeId, false) }
+    ? { hint: t("label.takenHint"), show: () => void moveHeadTo(other.nodeId, false) }
     : { hint: t("label.takenInStash") };
   notify({ tone: "error", text: t("label.taken", { name }), ...where });
   return true;

@@ -27,7 +27,7 @@ export function offerToEnableSummarised(before: Id[]): boolean {
     tone: "quiet",
     stays: true,
     text: t("notice.neither", { n: ids.length }),
-    act: { label: "chosen.putBack", run: () => void enableMessages(ids) },
+    action: { label: "chosen.putBack", run: () => void enableMessages(ids) },
   });
   return true;
 }

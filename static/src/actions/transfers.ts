@@ -42,13 +42,13 @@ export const importFiles = async (files: File[]) => importOrAsk(await importSour
 
 /** Imports files that were chosen as cards. Files of unknown kind count as cards. */
 async function importChosenCards(files: File[]) {
-  const parcels = await importSourcesOf(files);
-  importOrAsk(parcels.map((parcel) => ({ to: "card", ...parcel })));
+  const sources = await importSourcesOf(files);
+  importOrAsk(sources.map((source) => ({ to: "card", ...source })));
 }
 
-function importOrAsk(parcels: ImportSource[]) {
-  if (parcels.length === 1 && parcels[0]?.to) void runImport(parcels, { isDry: false, hours: 0, home: "" });
-  else if (parcels.length > 0) openImportOptions(parcels.map(withoutKnownImporter));
+function importOrAsk(sources: ImportSource[]) {
+  if (sources.length === 1 && sources[0]?.to) void runImport(sources, { isDry: false, hours: 0, home: "" });
+  else if (sources.length > 0) openImportOptions(sources.map(withoutKnownImporter));
 }
 
 /** Of several files, cards and lorebooks go through the import that detects duplicates and has one report for all. */
@@ -64,10 +64,10 @@ const importSourcesOf = (files: File[]): Promise<ImportSource[]> =>
   );
 
 /** Runs the import, or a dry run, as the user answered. */
-export async function runImport(parcels: ImportSource[], how: ImportOptions) {
-  const rest = importForeign(parcels, how);
+export async function runImport(sources: ImportSource[], how: ImportOptions) {
+  const rest = importForeign(sources, how);
   if (!how.isDry) {
-    const own = parcels.flatMap(({ file, to }) => (file && to ? [{ file, to }] : []));
+    const own = sources.flatMap(({ file, to }) => (file && to ? [{ file, to }] : []));
     void importCards(own.filter(({ to }) => to !== "session"));
     await importSessions(own.filter(({ to }) => to === "session").map(({ file }) => file));
   }
@@ -75,11 +75,11 @@ export async function runImport(parcels: ImportSource[], how: ImportOptions) {
 }
 
 /** Runs the import after a dry run, with the same answers. */
-export function importAfterDryRun({ n, look }: ImportRow) {
-  if (!look) return;
+export function importAfterDryRun({ n, dryRun }: ImportRow) {
+  if (!dryRun) return;
   dismissImport(n);
   openDialog(null);
-  void runImport(look.parcels, { ...look.how, isDry: false });
+  void runImport(dryRun.parcels, { ...dryRun.how, isDry: false });
 }
 
 /** Imports dropped files and folders. The browser gives access to them only during the drop event. */
@@ -92,11 +92,11 @@ export async function importDropped(dropped: DataTransfer) {
   if (folders.length === 0) return importFiles(loose);
   const found = await filesIn(folders).catch(() => null);
   if (!found) notify({ tone: "error", text: t("bring.unreadable") });
-  const parcels = [
+  const sources = [
     ...(found ? folderImportSource(folders.map(({ name }) => name).join(", "), found) : []),
     ...(await importSourcesOf(loose)),
   ];
-  if (parcels.length > 0) openImportOptions(parcels.map(withoutKnownImporter));
+  if (sources.length > 0) openImportOptions(sources.map(withoutKnownImporter));
 }
 
 /** Imports sessions, one after the other. */
@@ -106,7 +106,7 @@ async function importSessions(files: File[]) {
     await catchImportError(row, async () => {
       const sending = progressReporter("sending", row.put);
       const stop = new AbortController();
-      row.put({ end: () => stop.abort() });
+      row.put({ cancel: () => stop.abort() });
       const { jobId } = await warnBeforeLeaving(() =>
         api.sendSession(file, { sent: (bytes) => sending(bytes, file.size), signal: stop.signal }),
       );
@@ -133,13 +133,13 @@ export async function copySession({ id, title }: { id: Id; title: string }) {
 
 /** Waits for the job that imports or copies a session. */
 async function waitForSessionImport({ jobId, name, kind }: StoredJob, row: ReturnType<typeof addImport>) {
-  row.put({ jobId, phase: "waiting", way: null, end: () => cancelJob(jobId) });
+  row.put({ jobId, phase: "waiting", progress: null, cancel: () => cancelJob(jobId) });
   const reading = progressReporter("reading", row.put);
   try {
     const { sessionId } = await waitForJob(jobId, ({ state, done, total }) => {
       row.put({ isUnasked: false });
       if (state === "running") reading(done, total);
-      else row.put({ phase: "waiting", way: null });
+      else row.put({ phase: "waiting", progress: null });
     });
     removeImport(row.n);
     await readLibrary();
@@ -150,7 +150,7 @@ async function waitForSessionImport({ jobId, name, kind }: StoredJob, row: Retur
       text: t(kind === "copy" ? "notice.duplicated" : isCopy ? "notice.importedBeside" : "notice.imported", {
         name: title,
       }),
-      act: { label: "notice.open", run: () => navigate(`/s/${sessionId}`) },
+      action: { label: "notice.open", run: () => navigate(`/s/${sessionId}`) },
     });
   } finally {
     forgetJob(jobId);
@@ -163,7 +163,7 @@ async function catchImportError(row: ReturnType<typeof addImport>, work: () => P
   } catch (error) {
     if (wasCancelled(error)) return removeImport(row.n);
     if (!(error instanceof ApiError)) throw error;
-    row.put({ phase: "failed", isUnasked: false, fault: { ...importErrorText(error), isEmpty: true } });
+    row.put({ phase: "failed", isUnasked: false, failure: { ...importErrorText(error), isEmpty: true } });
   }
 }
 
@@ -191,8 +191,8 @@ export function resumeJobs() {
 }
 
 function importFolder(files: File[]) {
-  const parcels = folderImportSource(null, files);
-  if (parcels.length > 0) openImportOptions(parcels);
+  const sources = folderImportSource(null, files);
+  if (sources.length > 0) openImportOptions(sources);
 }
 
 const pickers = {

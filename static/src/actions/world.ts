@@ -34,11 +34,11 @@ export async function readWorld(nid: Id | null) {
   }
   const age = deltas.deltasVersion.peek();
   const known = model.loadedWorld.peek();
-  if (known?.nid === nid && known.age === age) return void readDeltas().then(() => offerGoBackHint(nid));
+  if (known?.nid === nid && known.deltasVersion === age) return void readDeltas().then(() => offerGoBackHint(nid));
   try {
     const [at] = await Promise.all([api.world(session.id, nid), readDeltas()]);
     if (store.stateNode() !== nid) return;
-    model.setWorld({ nid, at, turn: turnEndingAt(nid), age });
+    model.setWorld({ nid, at, turn: turnEndingAt(nid), deltasVersion: age });
     lastChecked = null;
     offerGoBackHint(nid);
   } catch (error) {

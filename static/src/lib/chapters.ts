@@ -3,7 +3,7 @@ import type { Summary } from "./wire.d.ts";
 
 /** A summary. If it is a chapter, `parts` are the summaries inside it. */
 export interface Chapter {
-  one: Summary;
+  summary: Summary;
   parts: Chapter[];
 }
 
@@ -20,17 +20,17 @@ function covers(chapter: Summary, other: Summary) {
  * @returns the summaries that are part of no other
  */
 export function nestChapters(all: Summary[]): Chapter[] {
-  const chapters = all.map((one) => ({ one, parts: [] }) as Chapter);
+  const chapters = all.map((one) => ({ summary: one, parts: [] }) as Chapter);
   const tops: Chapter[] = [];
   for (const chapter of chapters) {
     const around = chapters
-      .filter((other) => covers(other.one, chapter.one))
-      .sort((a, b) => a.one.level - b.one.level)[0];
+      .filter((other) => covers(other.summary, chapter.summary))
+      .sort((a, b) => a.summary.level - b.summary.level)[0];
     (around ? around.parts : tops).push(chapter);
   }
   return tops;
 }
 
 /** Whether this summary or one inside it matches. */
-export const contains = ({ one, parts }: Chapter, isOne: (id: string) => boolean): boolean =>
-  isOne(one.id) || parts.some((part) => contains(part, isOne));
+export const contains = ({ summary, parts }: Chapter, isOne: (id: string) => boolean): boolean =>
+  isOne(summary.id) || parts.some((part) => contains(part, isOne));

@@ -20,10 +20,10 @@ export const queryWords = (text: string): string[] => foldCase(text).split(/\s+/
 const fits = (words: string[], text: string) => words.every((word) => foldCase(text).includes(word));
 
 /** Returns how many values a row shows. A list or a map counts its items, and an empty one counts as one. */
-function valuesOf({ kind, rows, seen }: Row): number {
+function valuesOf({ kind, rows, visible }: Row): number {
   if (kind === "group") return countOf(rows);
   if (kind !== "list" && kind !== "map") return 1;
-  return Math.max(1, Object.keys(seen !== null && typeof seen === "object" ? seen : {}).length);
+  return Math.max(1, Object.keys(visible !== null && typeof visible === "object" ? visible : {}).length);
 }
 
 const countOf = (rows: Row[]) => rows.reduce((sum, row) => sum + valuesOf(row), 0);
@@ -36,9 +36,9 @@ export const valuesIn = (groups: Group[]) => groups.reduce((sum, group) => sum +
  */
 export function findRows(groups: Group[], words: string[], shown: (row: Row) => string): FoundRows {
   const sift = (row: Row, around: string): Row[] => {
-    const named = [around, row.label, row.path, row.about].join("\n");
+    const named = [around, row.label, row.path, row.description].join("\n");
     if (fits(words, named)) return [row];
-    if (row.kind !== "group") return fits(words, [named, shown(row), compactJson(row.seen)].join("\n")) ? [row] : [];
+    if (row.kind !== "group") return fits(words, [named, shown(row), compactJson(row.visible)].join("\n")) ? [row] : [];
     const rows = row.rows.flatMap((inner) => sift(inner, named));
     return rows.length > 0 ? [{ ...row, rows }] : [];
   };

@@ -48,7 +48,7 @@ export interface UserData {
   home: string;
   parts: ZipPart[];
   bytes: number;
-  aside: ZipPart[];
+  skipped: ZipPart[];
 }
 
 /**
@@ -59,10 +59,10 @@ export function dataIn(parts: ZipPart[]): UserData[] {
   const homes = [...new Set(parts.flatMap(({ path }) => homeOf(path) ?? []))].sort();
   return (homes.length ? homes : [""]).map((home) => {
     const own = parts.filter(({ path }) => path.startsWith(home));
-    const aside = own.filter(({ path }) => isSkipped(path.slice(home.length)));
-    const left = new Set(aside);
+    const skipped = own.filter(({ path }) => isSkipped(path.slice(home.length)));
+    const left = new Set(skipped);
     const sent = own.filter((part) => !left.has(part));
-    return { home, parts: sent, bytes: sent.reduce((sum, { file }) => sum + file.size, 0), aside };
+    return { home, parts: sent, bytes: sent.reduce((sum, { file }) => sum + file.size, 0), skipped };
   });
 }
 

@@ -2,11 +2,11 @@
 // page. The text of the style is never used itself. The browser parses it on an element of an inert document, and each
 // parsed value is checked.
 
-/** `ink`: the colour of the text; `ground`: whether its own background is light or dark. */
+/** `textColour`: the colour of the text; `background`: whether its own background is light or dark. */
 export interface InlineStyle {
   properties: [string, string][];
-  ink: string;
-  ground: "light" | "dark" | "";
+  textColour: string;
+  background: "light" | "dark" | "";
 }
 
 const inert = document.implementation.createHTMLDocument("").createElement("i");
@@ -106,19 +106,21 @@ export function parseStyle(style: string, font: string): InlineStyle | null {
   // Nearly transparent text only makes sense on a picture, or is meant to be invisible.
   const isInk = given !== null && given[3] >= 0.4;
   if (properties.length === 0 && !isInk) return null;
-  return { properties, ink: isInk ? ink : "", ground: backgroundOf(new Map(properties)) };
+  return { properties, textColour: isInk ? ink : "", background: backgroundOf(new Map(properties)) };
 }
 
 /** Applies a style to a new element of the page. Its ancestors must have their styles already. */
-export function applyStyle(element: HTMLElement, { properties, ink, ground }: InlineStyle) {
+export function applyStyle(element: HTMLElement, { properties, textColour, background }: InlineStyle) {
   for (const [name, value] of properties) element.style.setProperty(name, value);
-  if (ground) element.dataset.ground = ground;
-  if (!ink) return;
+  if (background) element.dataset.ground = background;
+  if (!textColour) return;
   element.dataset.ink = "";
   // On the card's own background its colour stays. On ours it is adjusted until it is readable in light and dark mode.
   element.style.setProperty(
     "color",
-    element.closest("[data-ground]") ? ink : `light-dark(${readableColour(ink, DAY)}, ${readableColour(ink, NIGHT)})`,
+    element.closest("[data-ground]")
+      ? textColour
+      : `light-dark(${readableColour(textColour, DAY)}, ${readableColour(textColour, NIGHT)})`,
   );
 }
 

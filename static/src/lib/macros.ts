@@ -144,7 +144,7 @@ export class Macros {
   values: Map<string, string>;
   local: Variables;
   global: Variables;
-  draw: () => number;
+  random: () => number;
   macros = 0;
   work = 0;
 
@@ -153,7 +153,7 @@ export class Macros {
     this.values = new Map(Object.entries(values).map(([name, value]) => [name.toLowerCase(), value]));
     this.local = new Variables(local);
     this.global = new Variables(global);
-    this.draw = randomFor(text);
+    this.random = randomFor(text);
   }
 
   /** @param speaker the name that `{{char}}` becomes */
@@ -273,9 +273,9 @@ const ROWS: Record<string, Row> = {
   comment: [0, Infinity, () => ""],
   trim: [0, 1, (_, [words]) => words ?? TRIM],
   reverse: [1, 1, (_, [words = ""]) => [...words].reverse().join("")],
-  random: [0, Infinity, (m, args) => choices(args)[Math.floor(m.draw() * choices(args).length)] ?? ""],
-  pick: [0, Infinity, (m, args) => choices(args)[Math.floor(m.draw() * choices(args).length)] ?? ""],
-  roll: [1, 1, (m, [dice = ""]) => roll(dice, m.draw)],
+  random: [0, Infinity, (m, args) => choices(args)[Math.floor(m.random() * choices(args).length)] ?? ""],
+  pick: [0, Infinity, (m, args) => choices(args)[Math.floor(m.random() * choices(args).length)] ?? ""],
+  roll: [1, 1, (m, [dice = ""]) => roll(dice, m.random)],
   time: [0, 0, () => moment({ hour: "numeric", minute: "2-digit" })],
   date: [0, 0, () => moment({ dateStyle: "long" })],
   weekday: [0, 0, () => moment({ weekday: "long" })],

@@ -13,7 +13,7 @@ export interface Place {
   /** Its kind, as in PLACEMENT. */
   placement: number;
   /** How the text arrived. `done`: scripts for arriving texts have already run at its source. */
-  came: "written" | "edited" | "done";
+  origin: "written" | "edited" | "done";
   /** Number of counted messages after it; `null` = it has no place among them. */
   depth: number | null;
   /** The character whose scripts and names apply. */
@@ -35,15 +35,15 @@ const appliesAtDepth = ({ minDepth, maxDepth }: ShownScript, depth: number | nul
  * Returns the positions of the scripts that run on a text, in order. First come scripts that change the stored text,
  * then those for display.
  */
-export function stepsOf(scripts: ShownScript[], { placement, came, depth, character }: Place) {
+export function stepsOf(scripts: ShownScript[], { placement, origin, depth, character }: Place) {
   const fits = (script: ShownScript) =>
     script.placements.includes(placement) && (script.characterId === null || script.characterId === character);
   const places = (is: (script: ShownScript) => boolean) =>
     scripts.flatMap((script, i) => (fits(script) && is(script) ? [i] : []));
   const isKept = (script: ShownScript) =>
-    !script.isForDisplay && !script.isForPrompts && (came === "written" || script.isOnEdit);
+    !script.isForDisplay && !script.isForPrompts && (origin === "written" || script.isOnEdit);
   return [
-    ...(came === "done" ? [] : places(isKept)),
+    ...(origin === "done" ? [] : places(isKept)),
     ...places((script) => script.isForDisplay && appliesAtDepth(script, depth)),
   ];
 }

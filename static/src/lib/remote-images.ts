@@ -6,8 +6,8 @@ import { wordsOf } from "./markdown.ts";
 
 /** The address of a picture on our server, and the callback for failures. */
 interface ImageSource {
-  at: (address: string) => string;
-  failed: () => void;
+  url: (address: string) => string;
+  onFail: () => void;
 }
 
 const PLACES = "[data-outside]";
@@ -117,11 +117,11 @@ class RemoteImage {
     });
     image.addEventListener("error", () => {
       this.#fail();
-      this.way.failed();
+      this.way.onFail();
     });
     this.element.classList.add("awaited");
     this.element.replaceChildren(image);
-    image.src = this.way.at(this.address);
+    image.src = this.way.url(this.address);
   }
 
   #fail() {

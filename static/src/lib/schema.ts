@@ -8,12 +8,12 @@ export interface Row {
   /** JSON Pointer from `vars`. */
   path: string;
   label: string;
-  about: string;
+  description: string;
   kind: Kind;
   schema: Schema;
   value: Json | undefined;
   /** The value without its hidden parts. */
-  seen?: Json | undefined;
+  visible?: Json | undefined;
   /** The rows inside a group. */
   rows: Row[];
   /** Whether the value is a list of the actual value and its description. */
@@ -36,14 +36,14 @@ export interface Turn {
 }
 
 /**
- * How a schema is viewed: the whole schema for `$ref`, the user's language, the paths that are hidden now. `isAll`
+ * How a schema is viewed: the whole schema for `$ref`, the user's language, the paths that are hidden now. `showsHidden`
  * shows them anyway.
  */
 export interface View {
   whole: Schema;
   locale: string;
   hidden: Set<string>;
-  isAll?: boolean;
+  showsHidden?: boolean;
 }
 
 /**
@@ -57,7 +57,13 @@ export function groupsOf(at: WorldAt, locale: string, isAll: boolean = false): G
     const path = root.startsWith("/") ? root : `/${escapeStep(root)}`;
     const name = steps(path)[0] ?? root;
     governed.add(name);
-    const row = rowOf({ whole: schema, locale, hidden: new Set(hidden ?? []), isAll }, schema, vars[name], path, name);
+    const row = rowOf(
+      { whole: schema, locale, hidden: new Set(hidden ?? []), showsHidden: isAll },
+      schema,
+      vars[name],
+      path,
+      name,
+    );
     return { plugin, title: titleOf(schema, locale) || title || labelFromKey(plugin), rows: row ? row.rows : [] };
   });
   const free = Object.entries(vars).filter(([name]) => !governed.has(name));
@@ -148,7 +154,7 @@ function visibleValue(view: View, schema: Schema, value: Json | undefined, path:
     const part = partOf(view, schema, name);
     const place = `${path}/${escapeStep(name)}`;
     if (isInternal(place, name)) return [];
-    return !view.isAll && isHidden(view, part, place) ? [] : [[name, visibleValue(view, part, inner, place)]];
+    return !view.showsHidden && isHidden(view, part, place) ? [] : [[name, visibleValue(view, part, inner, place)]];
   });
   return isList ? kept.map(([, inner]) => inner as Json) : Object.fromEntries(kept);
 }
@@ -169,7 +175,7 @@ function rowOf(
   const { whole, locale } = view;
   const schema = withParts(whole, resolved(whole, part));
   const isSecret = isInSecret || isHidden(view, schema, path);
-  if (isSecret && !view.isAll) return null;
+  if (isSecret && !view.showsHidden) return null;
   const label = titleOf(schema, locale) || labelFromKey(key);
   const isFree = isUndeclared(schema);
   const isPair = isFree && isOfCard(path) && isDescribed(found);
@@ -180,11 +186,11 @@ function rowOf(
   return {
     path,
     label,
-    about,
+    description: about,
     kind,
     schema,
     value,
-    seen: visibleValue(view, schema, value, path),
+    visible: visibleValue(view, schema, value, path),
     rows,
     ...(isPair && { isPair }),
     ...(isSecret && { isSecret }),

@@ -34,16 +34,16 @@ export interface ScriptResult {
   large: number[];
 }
 
-/** A requested text. `begun`: the start time of each script, by its step. */
+/** A requested text. `stepStarts`: the start time of each script, by its step. */
 interface ScriptRequest {
   slot: string;
   text: string;
   place: Place;
-  tell: (made: ScriptResult) => void;
+  done: (made: ScriptResult) => void;
   id: number;
   isWatched: boolean;
-  lost: number[];
-  begun: [number, number][];
+  slow: number[];
+  stepStarts: [number, number][];
   before: string;
   tries: number;
 }
@@ -53,10 +53,10 @@ const startWorker = () => new Worker(trustedUrl("scripts"), { type: "module" });
 export class ScriptSupervisor {
   start: () => Worker;
   limit: number;
-  lose: (step: number) => void;
+  onSlow: (step: number) => void;
   setup: ScriptSetup | null = null;
   /** Scripts that are turned off, by position. */
-  lost = new Set<number>();
+  disabled = new Set<number>();
   worker: Worker | null = null;
   /** Texts that wait, oldest first; only the newest of each slot. */
   waiting = new Map<string, ScriptRequest>();
@@ -66,15 +66,15 @@ export class ScriptSupervisor {
   isBroken = false;
   ids = 0;
 
-  /** @param how `lose` is called with the script that took too long */
+  /** @param how `onSlow` is called with the script that took too long */
   constructor({
     start = startWorker,
     limit = TIME_LIMIT,
-    lose = () => {},
-  }: { start?: () => Worker; limit?: number; lose?: (step: number) => void } = {}) {
+    onSlow = () => {},
+  }: { start?: () => Worker; limit?: number; onSlow?: (step: number) => void } = {}) {
     this.start = start;
     this.limit = limit;
-    this.lose = lose;
+    this.onSlow = onSlow;
   }
 
   /**
@@ -87,7 +87,7 @@ export class ScriptSupervisor {
     if (this.sent.length > 0) this.#drop();
     this.sent = [];
     this.setup = setup;
-    this.lost = new Set(lost);
+    this.disabled = new Set(lost);
     this.worker?.postMessage({ setup });
   }
 
@@ -95,17 +95,17 @@ export class ScriptSupervisor {
    * Requests the result for a text.
    * @param slot the place on the page; only its newest text is processed
    */
-  want(slot: string, text: string, place: Place, tell: (made: ScriptResult) => void) {
+  request(slot: string, text: string, place: Place, tell: (made: ScriptResult) => void) {
     if (this.isBroken) return tell({ text, slow: [], large: [] });
     this.waiting.set(slot, {
       slot,
       text,
       place,
-      tell,
+      done: tell,
       id: 0,
       isWatched: false,
-      lost: [],
-      begun: [],
+      slow: [],
+      stepStarts: [],
       before: text,
       tries: 0,
     });
@@ -135,9 +135,9 @@ export class ScriptSupervisor {
 
   #job(wanted: ScriptRequest): ScriptJob {
     wanted.id = ++this.ids;
-    wanted.begun = [];
+    wanted.stepStarts = [];
     const { id, text, place, isWatched } = wanted;
-    return { id, text, place, without: [...this.lost], isWatched };
+    return { id, text, place, without: [...this.disabled], isWatched };
   }
 
   /** Returns the worker. Starts a new one if the last was ended. */
@@ -161,7 +161,7 @@ export class ScriptSupervisor {
     const [first] = this.sent;
     if (first?.id !== said.id) return;
     if (said.says === "step") {
-      first.begun.push([said.step, said.at]);
+      first.stepStarts.push([said.step, said.at]);
       first.before = said.text;
     } else if (said.says === "begun") {
       clearTimeout(this.timer);
@@ -170,23 +170,23 @@ export class ScriptSupervisor {
       clearTimeout(this.timer);
       this.sent.shift();
       this.#send();
-      first.tell({ text: said.text, slow: first.lost, large: said.left });
+      first.done({ text: said.text, slow: first.slow, large: said.left });
     }
   }
 
   #tooLong(first: ScriptRequest) {
     this.#drop();
-    if (first.isWatched && first.begun.length > 0) {
-      const step = longest(first.begun, performance.timeOrigin + performance.now());
-      this.lost.add(step);
-      first.lost = [...first.lost, step];
-      this.lose(step);
+    if (first.isWatched && first.stepStarts.length > 0) {
+      const step = longest(first.stepStarts, performance.timeOrigin + performance.now());
+      this.disabled.add(step);
+      first.slow = [...first.slow, step];
+      this.onSlow(step);
     }
     first.isWatched = true;
     first.tries += 1;
     if (first.tries >= MAX_TRIES) {
       this.sent.shift();
-      first.tell({ text: first.before, slow: first.lost, large: [] });
+      first.done({ text: first.before, slow: first.slow, large: [] });
     }
     for (const wanted of [...this.sent]) this.#post(wanted);
     this.#send();
@@ -205,7 +205,7 @@ export class ScriptSupervisor {
     const all = [...this.sent, ...this.waiting.values()];
     this.sent = [];
     this.waiting.clear();
-    for (const { text, tell } of all) tell({ text, slow: [], large: [] });
+    for (const { text, done } of all) done({ text, slow: [], large: [] });
   }
 }
 

@@ -6,7 +6,7 @@ import type { Delta, Id, NodeDelta } from "../lib/wire.d.ts";
 /** A loaded delta. It is only valid under this parent, because a moved message may have another effect. */
 interface LoadedDelta {
   parentId: Id | null;
-  age: number;
+  version: number;
   delta: Delta | null;
 }
 
@@ -26,7 +26,9 @@ export const missingDeltas = (ids: Id[]) =>
   ids.filter((id) => {
     const node = peekNode(id);
     const known = loadedDeltas.peek().get(id);
-    return node?.status === "complete" && !(known?.parentId === node.parentId && known.age === deltasVersion.peek());
+    return (
+      node?.status === "complete" && !(known?.parentId === node.parentId && known.version === deltasVersion.peek())
+    );
   });
 
 /**
@@ -38,7 +40,7 @@ export function setDeltas(asked: Id[], items: NodeDelta[], at: number) {
   const next = new Map(loadedDeltas.peek());
   const found = new Map(items.map((item) => [item.nodeId, item]));
   for (const id of asked)
-    next.set(id, { parentId: peekNode(id)?.parentId ?? null, age: at, delta: found.get(id) ?? null });
+    next.set(id, { parentId: peekNode(id)?.parentId ?? null, version: at, delta: found.get(id) ?? null });
   loadedDeltas.value = next;
 }
 

@@ -28,10 +28,10 @@ export interface DisplayResult {
   left: LeftOutScript[];
 }
 
-/** What runs the scripts. `wish`: `null` if no script applies to the text. */
+/** What runs the scripts. `requestFor`: `null` if no script applies to the text. */
 export interface DisplayScripts {
-  wish: (node: ChatNode, part: TextPart, text: string) => DisplayRequest | null;
-  ask: (wish: DisplayRequest) => void;
+  requestFor: (node: ChatNode, part: TextPart, text: string) => DisplayRequest | null;
+  process: (wish: DisplayRequest) => void;
 }
 
 /** `null` if no script changes the display here. */

@@ -109,7 +109,7 @@ export const dialog: Signal<Dialog | null> = signal(null);
 
 /**
  * A notice to the user. An `error` shows what the server said. A notice made while a dialog is open appears inside it,
- * and disappears with it. `stays`: not replaced by the next notice. `go`: leads to its message.
+ * and disappears with it. `stays`: not replaced by the next notice. `show`: leads to its message.
  */
 export interface Notice {
   id: number;
@@ -118,8 +118,8 @@ export interface Notice {
   text: string;
   hint: string;
   stays?: boolean;
-  act?: { label: Key; run: () => void };
-  go?: () => void;
+  action?: { label: Key; run: () => void };
+  show?: () => void;
 }
 
 export const notices = signal<Notice[]>([]);

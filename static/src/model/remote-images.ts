@@ -5,18 +5,18 @@ import type { Id } from "../lib/wire.d.ts";
 
 /**
  * `allowed`: `null` = nobody was asked, `undefined` = not loaded yet. `waiting`: messages on screen with such pictures.
- * `wanted`: the message at which the user wants to be asked.
+ * `askAt`: the message at which the user wants to be asked.
  */
 interface ImagePermission {
   allowed: boolean | null | undefined;
   waiting: Id[];
-  wanted: Id | null;
+  askAt: Id | null;
 }
 
 const permissions: Map<Id, Signal<ImagePermission>> = new Map();
 
 export function imagePermissionOf(cid: Id): Signal<ImagePermission> {
-  const known = permissions.get(cid) ?? signal<ImagePermission>({ allowed: undefined, waiting: [], wanted: null });
+  const known = permissions.get(cid) ?? signal<ImagePermission>({ allowed: undefined, waiting: [], askAt: null });
   permissions.set(cid, known);
   return known;
 }
@@ -26,9 +26,9 @@ function changePermission(cid: Id, change: Partial<ImagePermission>) {
   of.value = { ...of.peek(), ...change };
 }
 
-export const setImagesAllowed = (cid: Id, allowed: boolean | null) => changePermission(cid, { allowed, wanted: null });
+export const setImagesAllowed = (cid: Id, allowed: boolean | null) => changePermission(cid, { allowed, askAt: null });
 
-export const setAskAt = (cid: Id, nid: Id) => changePermission(cid, { wanted: nid });
+export const setAskAt = (cid: Id, nid: Id) => changePermission(cid, { askAt: nid });
 
 /**
  * Adds a message with such pictures that is on screen.
@@ -45,7 +45,7 @@ export function addWaiting(cid: Id, nid: Id): () => void {
 
 /** Returns the message that asks: the one that the user chose, otherwise the newest, because ids grow with time. */
 export function askingMessage(cid: Id): Id | null {
-  const { allowed, waiting, wanted } = imagePermissionOf(cid).value;
-  if (wanted !== null && waiting.includes(wanted)) return wanted;
+  const { allowed, waiting, askAt } = imagePermissionOf(cid).value;
+  if (askAt !== null && waiting.includes(askAt)) return askAt;
   return allowed === null ? (waiting.toSorted().at(-1) ?? null) : null;
 }

@@ -12,20 +12,20 @@ export interface PhaseProgress {
 }
 
 /**
- * An import. `fault`: why it failed; `end`: cancels it; `arrived`: the result, or the expected result of a dry run.
- * `jobId`: its job on the server; `look`: the input of a dry run, so that the real import can follow. `isUnasked`: it
+ * An import. `failure`: why it failed; `cancel`: cancels it; `result`: the result, or the expected result of a dry run.
+ * `jobId`: its job on the server; `dryRun`: the input of a dry run, so that the real import can follow. `isUnasked`: it
  * was started before a reload, and its state is not known yet.
  */
 export interface ImportRow {
   n: number;
   name: string;
   phase: "packing" | "sending" | "waiting" | "reading" | "failed" | "done";
-  way?: PhaseProgress | null;
-  fault?: { text: string; hint: string; isEmpty?: boolean } | null;
-  end?: (() => void) | null;
-  arrived?: Arrived | null;
+  progress?: PhaseProgress | null;
+  failure?: { text: string; hint: string; isEmpty?: boolean } | null;
+  cancel?: (() => void) | null;
+  result?: Arrived | null;
   isDry?: boolean;
-  look?: { parcels: ImportSource[]; how: ImportOptions };
+  dryRun?: { parcels: ImportSource[]; how: ImportOptions };
   jobId?: Id | null;
   isUnasked?: boolean;
 }
@@ -73,6 +73,6 @@ export function removeImport(n: number) {
 /** Parcels that wait until the user chooses how to import them. */
 export const pendingSources = signal<ImportSource[]>([]);
 
-export function setPendingSources(parcels: ImportSource[]) {
-  pendingSources.value = parcels;
+export function setPendingSources(sources: ImportSource[]) {
+  pendingSources.value = sources;
 }

@@ -19,12 +19,12 @@ import type { Row } from "../lib/schema.ts";
 import type { Delta, Id, Json, Operation, WorldAt } from "../lib/wire.d.ts";
 import type { ApiError } from "../net/api.ts";
 
-/** `turn`: the nodes of the last turn; `age`: see `model/deltas.ts`. */
+/** `turn`: the nodes of the last turn; `deltasVersion`: see `model/deltas.ts`. */
 interface LoadedWorld {
   nid: Id;
   at: WorldAt;
   turn: Id[];
-  age: number;
+  deltasVersion: number;
 }
 
 export const loadedWorld = signal<LoadedWorld | null>(null);

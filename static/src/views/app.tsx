@@ -48,8 +48,8 @@ const OpenDialog = lazyView(() => dialogs().then((module) => module.OpenDialog),
 export async function loadAhead(): Promise<boolean> {
   const parts = await Promise.all([
     story().then(({ loadRest }) => loadRest(), ignoreFetchFailure),
-    SessionMenu.bring(),
-    OpenDialog.bring(),
+    SessionMenu.load(),
+    OpenDialog.load(),
   ]);
   return !parts.flat().includes(null);
 }

@@ -71,9 +71,9 @@ export function Branches() {
                 key={branch.leafId}
                 branch={branch}
                 name={names.get(branch.leafId) ?? ""}
-                parting={partings.value.get(branch.partingId) ?? null}
+                fork={partings.value.get(branch.partingId) ?? null}
                 isChosen={chosen.value.includes(branch.leafId)}
-                turn={() => turn(branch.leafId)}
+                onToggle={() => turn(branch.leafId)}
               />
             ))}
           </ul>
@@ -108,24 +108,24 @@ export function Branches() {
 interface RowProps {
   branch: Branch;
   name: string;
-  parting: ChatNode | null;
+  fork: ChatNode | null;
   isChosen: boolean;
-  turn: () => void;
+  onToggle: () => void;
 }
 
 function Row({
   branch: { leafId, preview, turns, timestamp, isTrunk, status },
   name,
-  parting,
+  fork,
   isChosen,
-  turn,
+  onToggle,
 }: RowProps) {
   const title = labelsOf(leafId).length > 0 ? excerpt(quoted(preview)) || t("stash.nameless") : name;
   return (
     <li class="fragment branch">
       <article aria-label={name}>
         <label class="check">
-          <input type="checkbox" checked={isChosen} aria-label={t("branches.pick", { name })} onChange={turn} />
+          <input type="checkbox" checked={isChosen} aria-label={t("branches.pick", { name })} onChange={onToggle} />
         </label>
         <div>
           <h3>{title}</h3>
@@ -150,7 +150,7 @@ function Row({
             <span>
               {t("library.turns", { n: turns })} · <Ago timestamp={timestamp} />
             </span>
-            <ForkMessage node={parting} />
+            <ForkMessage node={fork} />
           </p>
         </div>
         {!isTrunk && status === "complete" && (

@@ -18,8 +18,8 @@ interface CodeProps {
   path: string;
   label: string;
   text: string;
-  put: (path: string, text: string) => void;
-  save: () => void;
+  onChange: (path: string, text: string) => void;
+  onSave: () => void;
   /** The faults of this file. */
   faults: ScriptError[];
   /** The fault that stops the file from running. */
@@ -29,11 +29,11 @@ interface CodeProps {
   at: Place | null;
 }
 
-export function Code({ states, path, label, text, put, save, faults, bad, known, at }: CodeProps) {
+export function Code({ states, path, label, text, onChange, onSave, faults, bad, known, at }: CodeProps) {
   const ref = useRef<CodeEditor | null>(null);
   useLayoutEffect(() => {
     const editor = ref.current;
-    if (editor) Object.assign(editor, { states, onText: put, onSave: save, known });
+    if (editor) Object.assign(editor, { states, onText: onChange, onSave: onSave, known });
   });
   useLayoutEffect(() => ref.current?.show(path, text, label), [path, text]);
   const marks = faults.map((one) => [one.line, one.column, one.message, one === bad].join(" ")).join("\n");

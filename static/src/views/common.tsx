@@ -240,7 +240,13 @@ export function Modal({ title, class: look = "", keeps = false, children }: Moda
           </button>
         </header>
         {asking.value && (
-          <Confirmation text={t("typed.text")} yes={t("typed.drop")} no={t("typed.keep")} act={close} keep={stay} />
+          <Confirmation
+            text={t("typed.text")}
+            confirmLabel={t("typed.drop")}
+            cancelLabel={t("typed.keep")}
+            onConfirm={close}
+            onCancel={stay}
+          />
         )}
         {children}
       </div>
@@ -270,11 +276,14 @@ export function Notices({ inDialog }: { inDialog: boolean }) {
 /** How long a notice stays, in milliseconds. It stays longer while the user looks at it. */
 const NOTICE_TIME = { quiet: 7_000, error: 20_000 };
 
-function NoticeBox({ notice: { id, tone, stays, text, hint, act, go } }: { notice: Notice }) {
+function NoticeBox({ notice: { id, tone, stays, text, hint, action, show } }: { notice: Notice }) {
   const ref = useRef<HTMLDivElement | null>(null);
   useEffect(() => {
     const isRead = () => document.hidden || ref.current?.matches(":hover, :focus-within");
-    const timer = setInterval(() => isRead() || dismiss(id), NOTICE_TIME[stays ? "error" : tone] * (act || go ? 2 : 1));
+    const timer = setInterval(
+      () => isRead() || dismiss(id),
+      NOTICE_TIME[stays ? "error" : tone] * (action || show ? 2 : 1),
+    );
     return () => clearInterval(timer);
   }, []);
   const close = () => {
@@ -288,14 +297,14 @@ function NoticeBox({ notice: { id, tone, stays, text, hint, act, go } }: { notic
         <p>{text}</p>
         {hint && <p class="hint">{hint}</p>}
       </div>
-      {go && (
-        <button type="button" onClick={() => (dismiss(id), go())}>
+      {show && (
+        <button type="button" onClick={() => (dismiss(id), show())}>
           {t("branches.go")}
         </button>
       )}
-      {act && (
-        <button type="button" onClick={() => (act.run(), close())}>
-          {t(act.label)}
+      {action && (
+        <button type="button" onClick={() => (action.run(), close())}>
+          {t(action.label)}
         </button>
       )}
       <button type="button" class="round" aria-label={t("close")} title={`${t("close")} (Esc)`} onClick={close}>
@@ -354,12 +363,12 @@ export function LoadingRows({ rows }: { rows: number }) {
 /**
  * Returns a view whose code is loaded when it is first shown, so that it costs nothing before.
  * @param until number of placeholder rows, or a component shown instead
- * @returns the view; its `bring` loads the code in advance
+ * @returns the view; its `load` loads the code in advance
  */
 export function lazyView<P extends object>(
   load: () => Promise<ComponentType<P>>,
   until: number | (() => VNode | null) = 4,
-): ((props: P) => VNode | null) & { bring: () => Promise<unknown> } {
+): ((props: P) => VNode | null) & { load: () => Promise<unknown> } {
   const view = signal<ComponentType<P> | null>(null);
   let coming: Promise<unknown> | null = null;
   // Loads a view again at the next use after a failure.
@@ -367,12 +376,12 @@ export function lazyView<P extends object>(
     coming = null;
     return ignoreFetchFailure(error);
   };
-  const bring = () => (coming ??= load().then((loaded) => (view.value = loaded), again));
-  const Later = (props: P) => {
+  const start = () => (coming ??= load().then((loaded) => (view.value = loaded), again));
+  const LazyView = (props: P) => {
     if (view.value) return h(view.value, props) as VNode;
-    void bring();
+    void start();
     if (typeof until === "function") return until();
     return until > 0 ? <LoadingRows rows={until} /> : <span hidden />;
   };
-  return Object.assign(Later, { bring });
+  return Object.assign(LazyView, { load: start });
 }

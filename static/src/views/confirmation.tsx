@@ -4,22 +4,22 @@ import { icon } from "./common.tsx";
 
 interface ConfirmationProps {
   text: string;
-  yes: string;
-  no: string;
-  act: () => unknown;
-  keep: () => unknown;
+  confirmLabel: string;
+  cancelLabel: string;
+  onConfirm: () => unknown;
+  onCancel: () => unknown;
 }
 
-export const Confirmation = ({ text, yes, no, act, keep }: ConfirmationProps) => (
-  <div class="grave" role="group" aria-label={yes}>
+export const Confirmation = ({ text, confirmLabel, cancelLabel, onConfirm, onCancel }: ConfirmationProps) => (
+  <div class="grave" role="group" aria-label={confirmLabel}>
     {icon("warning")}
     <p>{text}</p>
     <div class="actions">
-      <button type="button" ref={takeFocus} onClick={keep}>
-        {no}
+      <button type="button" ref={takeFocus} onClick={onCancel}>
+        {cancelLabel}
       </button>
-      <button type="button" class="primary danger" onClick={act}>
-        {yes}
+      <button type="button" class="primary danger" onClick={onConfirm}>
+        {confirmLabel}
       </button>
     </div>
   </div>

@@ -323,7 +323,7 @@ function Start({ characterId }: { characterId: string }) {
         {all.length > 0 && (
           <fieldset>
             <legend>{t("start.rules")}</legend>
-            <PluginChoices all={all} begin={wish} isStart put={(next) => void (chosen.current = next)} />
+            <PluginChoices all={all} begin={wish} isStart onChange={(next) => void (chosen.current = next)} />
           </fieldset>
         )}
         <Actions label={t("start.begin")} />

@@ -6,8 +6,8 @@ import type { Key } from "../lib/i18n.ts";
 import type { ChatNode } from "../lib/wire.d.ts";
 import type { LeftOutScript, TextPart, DisplayResult } from "../model/display-scripts.ts";
 
-/** A displayed text. `isComing`: no result has arrived yet, and nothing was shown before. */
-type DisplayedText = DisplayResult & { isChanged: boolean; isComing: boolean };
+/** A displayed text. `isLoading`: no result has arrived yet, and nothing was shown before. */
+type DisplayedText = DisplayResult & { isChanged: boolean; isLoading: boolean };
 
 /**
  * Returns a text as changed by the scripts, outside a component but inside a signal effect.
@@ -15,18 +15,18 @@ type DisplayedText = DisplayResult & { isChanged: boolean; isComing: boolean };
  */
 export function displayedTextNow(node: ChatNode, part: TextPart, text: string): DisplayResult | null {
   const by = displayScripts.value;
-  const wish = by?.wish(node, part, text);
+  const wish = by?.requestFor(node, part, text);
   if (!by || !wish) return { text, left: [] };
-  by.ask(wish);
+  by.process(wish);
   return displayResult(wish);
 }
 
 export function useDisplayedText(node: ChatNode, part: TextPart, text: string): DisplayedText {
   const by = displayScripts.value;
-  const wish = by?.wish(node, part, text) ?? null;
+  const wish = by?.requestFor(node, part, text) ?? null;
   const isSeen = useRef(false);
   useLayoutEffect(() => {
-    if (wish) by?.ask(wish);
+    if (wish) by?.process(wish);
   }, [by, wish?.key]);
   const shown = wish ? displayResult(wish) : { text, left: [] };
   if (shown) isSeen.current = true;
@@ -34,7 +34,7 @@ export function useDisplayedText(node: ChatNode, part: TextPart, text: string): 
     text: shown?.text ?? text,
     left: shown?.left ?? [],
     isChanged: shown !== null && shown.text !== text,
-    isComing: !isSeen.current,
+    isLoading: !isSeen.current,
   };
 }
 

@@ -22,7 +22,7 @@ export function EditValue({ row, close }: { row: Row; close: () => void }) {
   const form = useRef<HTMLFormElement | null>(null);
   // Of a value without a schema, only the changed parts are written, each at its path. The rest may change meanwhile.
   const isFree = isUndeclared(row.schema);
-  const before = isFree ? row.seen : row.value;
+  const before = isFree ? row.visible : row.value;
   const value = useRef<Json | Error>(before ?? startValue(row.schema));
   const wrong = useSignal("");
   const begin = () =>
@@ -56,7 +56,14 @@ export function EditValue({ row, close }: { row: Row; close: () => void }) {
   const put = (next: Json | Error) => void (value.current = next);
   return (
     <form ref={form} class="edit-value" novalidate onSubmit={save} onKeyDown={keys}>
-      <Field row={row} kind={fieldKind(row)} schema={row.schema} value={value.current} name={row.label} put={put} />
+      <Field
+        row={row}
+        kind={fieldKind(row)}
+        schema={row.schema}
+        value={value.current}
+        name={row.label}
+        onChange={put}
+      />
       {wrong.value && (
         <p class="hint bad" role="alert">
           {wrong.value}
@@ -83,18 +90,18 @@ interface FieldProps {
   value: Json | Error;
   name: string;
   /** Called after each change. The message of an `Error` names what was expected. */
-  put: (next: Json | Error) => void;
+  onChange: (next: Json | Error) => void;
 }
 
 export function Field(props: FieldProps) {
-  const { row, kind, schema, value, name, put } = props;
+  const { row, kind, schema, value, name, onChange } = props;
   switch (kind) {
     case "bar":
     case "number":
       return h(NumberField, props);
     case "choice":
       return (
-        <select aria-label={name} onChange={(e: Event) => put(JSON.parse((e.target as HTMLSelectElement).value))}>
+        <select aria-label={name} onChange={(e: Event) => onChange(JSON.parse((e.target as HTMLSelectElement).value))}>
           {schema.enum?.map((choice, i) => (
             <option key={i} value={JSON.stringify(choice)} selected={choice === value}>
               {valueText(row, choice)}
@@ -108,7 +115,7 @@ export function Field(props: FieldProps) {
           <input
             type="checkbox"
             defaultChecked={value === true}
-            onChange={(e: Event) => put((e.target as HTMLInputElement).checked)}
+            onChange={(e: Event) => onChange((e.target as HTMLInputElement).checked)}
           />
           <span>{name}</span>
         </label>
@@ -120,7 +127,7 @@ export function Field(props: FieldProps) {
           maxlength={schema.maxLength}
           defaultValue={typeof value === "string" ? value : ""}
           aria-label={name}
-          onInput={(e: Event) => put(textIn(e))}
+          onInput={(e: Event) => onChange(textIn(e))}
         />
       );
     case "list":
@@ -134,7 +141,7 @@ export function Field(props: FieldProps) {
 const textIn = (event: Event) => (event.target as HTMLInputElement).value;
 
 /** A number field with a minus and a plus button. */
-function NumberField({ schema, value, name, put }: FieldProps) {
+function NumberField({ schema, value, name, onChange }: FieldProps) {
   const field = useRef<HTMLInputElement | null>(null);
   const { min, max } = boundsOf(schema);
   const step = (way: 1 | -1) => {
@@ -143,11 +150,11 @@ function NumberField({ schema, value, name, put }: FieldProps) {
     // Computed here, because a field that takes any number has no step.
     const next = Number(((Number.isNaN(input.valueAsNumber) ? 0 : input.valueAsNumber) + way).toPrecision(12));
     input.valueAsNumber = Math.min(max ?? Infinity, Math.max(min ?? -Infinity, next));
-    put(input.valueAsNumber);
+    onChange(input.valueAsNumber);
   };
   const heard = () => {
     const number = field.current?.valueAsNumber ?? NaN;
-    put(Number.isNaN(number) ? new Error("number") : number);
+    onChange(Number.isNaN(number) ? new Error("number") : number);
   };
   return (
     <span class="stepper">
@@ -174,13 +181,13 @@ function NumberField({ schema, value, name, put }: FieldProps) {
 let counted = 0;
 
 /** The items of a list, or the keys and values of a map. They can be changed, removed and added. */
-function Entries({ row, kind, schema, value, name, put }: FieldProps) {
+function Entries({ row, kind, schema, value, name, onChange }: FieldProps) {
   const isMap = kind === "map";
   const inner = innerOf(schema, isMap);
   const box = useRef<HTMLDivElement | null>(null);
   const begun = useRef<Entry[] | null>(null);
   const entries = useSignal((begun.current ??= entriesOf(value)));
-  const tell = () => put(isMap ? mapOf(entries.peek()) : entries.peek().map((entry) => entry.value));
+  const tell = () => onChange(isMap ? mapOf(entries.peek()) : entries.peek().map((entry) => entry.value));
   const focusLast = () =>
     void drawn().then(() =>
       (
@@ -221,7 +228,7 @@ function Entries({ row, kind, schema, value, name, put }: FieldProps) {
               name={
                 isMap ? t("world.entryValue", { name: entry.key || String(i + 1) }) : t("world.entryName", { n: i + 1 })
               }
-              put={(next) => ((entry.value = next as Json), tell())}
+              onChange={(next) => ((entry.value = next as Json), tell())}
             />
             <button
               type="button"
@@ -265,7 +272,7 @@ function mapOf(entries: Entry[]): Json | Error {
 }
 
 /** A JSON field for values of other kinds. */
-function JsonField({ value, name, put }: FieldProps) {
+function JsonField({ value, name, onChange }: FieldProps) {
   const read = (text: string) => {
     try {
       return JSON.parse(text) as Json;
@@ -279,7 +286,7 @@ function JsonField({ value, name, put }: FieldProps) {
       class="code"
       aria-label={name}
       defaultValue={JSON.stringify(value ?? null, null, 1)}
-      onInput={(e: Event) => put(read(textIn(e)))}
+      onInput={(e: Event) => onChange(read(textIn(e)))}
     />
   );
 }

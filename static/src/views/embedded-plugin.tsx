@@ -66,10 +66,10 @@ export function EmbeddedPluginDialog({ characterId }: { characterId: Id }) {
             {asking.value && (
               <Confirmation
                 text={t("cardRules.dropText")}
-                yes={t("cardRules.dropYes")}
-                no={t("cardRules.dropNo")}
-                act={drop}
-                keep={() => (asking.value = false)}
+                confirmLabel={t("cardRules.dropYes")}
+                cancelLabel={t("cardRules.dropNo")}
+                onConfirm={drop}
+                onCancel={() => (asking.value = false)}
               />
             )}
             {INSTALLABLE.has(seen.state) && <p class="aside">{t("cardRules.acceptText")}</p>}

@@ -13,33 +13,33 @@ import type { ImportSource } from "../model/transfers.ts";
 addEnglish(words);
 
 export function ImportOptionsDialog() {
-  const parcels = pendingSources.value;
+  const sources = pendingSources.value;
   const form = useRef<HTMLFormElement | null>(null);
-  const others = parcels.filter(({ to }) => !to);
-  const homes = parcels.flatMap(({ data }) => (data.length > 1 ? data.map(({ home }) => home) : []));
+  const others = sources.filter(({ to }) => !to);
+  const homes = sources.flatMap(({ data }) => (data.length > 1 ? data.map(({ home }) => home) : []));
   const go = (event: SubmitEvent) => {
     event.preventDefault();
     const said = new FormData(form.current as HTMLFormElement);
     const isDry = event.submitter?.getAttribute("value") === "look";
     openDialog(null);
-    void runImport(parcels, { isDry, hours: Number(said.get("hours")) || 0, home: String(said.get("home") ?? "") });
+    void runImport(sources, { isDry, hours: Number(said.get("hours")) || 0, home: String(said.get("home") ?? "") });
   };
   return (
     <Modal title={t(others.length > 0 ? "bring.title" : "bring.own")}>
       <form ref={form} class="bring" onSubmit={go}>
         <ul>
-          {parcels.map((parcel, n) => (
+          {sources.map((source, n) => (
             <li key={n}>
-              {icon(parcel.file ? "book" : "stash")}
+              {icon(source.file ? "book" : "stash")}
               <span>
-                <strong>{parcel.name}</strong>
-                <small>{sizeOf(parcel)}</small>
+                <strong>{source.name}</strong>
+                <small>{sizeOf(source)}</small>
               </span>
             </li>
           ))}
         </ul>
         <p class="aside">{t(others.length > 0 ? "bring.text" : "bring.each")}</p>
-        {others.length > 0 && others.length < parcels.length && <p class="aside">{t("bring.unlooked")}</p>}
+        {others.length > 0 && others.length < sources.length && <p class="aside">{t("bring.unlooked")}</p>}
         {homes.length > 1 && (
           <label>
             {t("bring.home")}
@@ -90,7 +90,7 @@ export function ImportOptionsDialog() {
 function sizeOf({ file, data }: ImportSource) {
   if (file) return bytes(file.size);
   const count = data.reduce((all, { parts }) => all + parts.length, 0);
-  const aside = data.reduce((all, one) => all + one.aside.length, 0);
+  const aside = data.reduce((all, one) => all + one.skipped.length, 0);
   const size = bytes(data.reduce((all, one) => all + one.bytes, 0));
   return [
     t("bring.files", { n: count, count: number(count), size }),

@@ -41,19 +41,19 @@ export function ImportReport({
   const byFile = useSignal(true);
   const items = useMemo(() => filterItems(report.items, wanted.value, findingText), [report, wanted.value]);
   const copy = async () => {
-    const totals = row?.arrived ? [totalsOf(row.arrived, isDry)] : [];
+    const totals = row?.result ? [totalsOf(row.result, isDry)] : [];
     if (await copyText([...totals, ...report.items.map(asText)].join("\n")))
       notify({ tone: "quiet", text: t("notice.copied") });
   };
   const isLong = report.items.length > FILTERS_FROM;
   return (
     <Modal title={t(isDry ? "report.dryTitle" : "report.title")} class={isLong ? "report wide" : "report"}>
-      {row?.arrived && <p class="totals">{totalsOf(row.arrived, isDry)}</p>}
+      {row?.result && <p class="totals">{totalsOf(row.result, isDry)}</p>}
       {isLong && (
         <ReportFilters
           report={report}
-          wanted={wanted.value}
-          want={(next) => (wanted.value = { ...wanted.peek(), ...next })}
+          filter={wanted.value}
+          setWanted={(next) => (wanted.value = { ...wanted.peek(), ...next })}
           byFile={byFile.value}
           read={(by) => (byFile.value = by)}
         />
@@ -76,7 +76,7 @@ export function ImportReport({
           {icon("copy")}
           <span>{t("report.copy")}</span>
         </button>
-        {row?.look && isDry && (
+        {row?.dryRun && isDry && (
           <button type="button" class="primary" onClick={() => importAfterDryRun(row)}>
             {icon("upload")}
             <span>{t("bring.now")}</span>
@@ -95,21 +95,21 @@ export function ImportReport({
 
 interface ReportFiltersProps {
   report: Told;
-  wanted: FindingFilter;
-  want: (next: Partial<FindingFilter>) => void;
+  filter: FindingFilter;
+  setWanted: (next: Partial<FindingFilter>) => void;
   byFile: boolean;
   read: (byFile: boolean) => void;
 }
 
-function ReportFilters({ report, wanted, want, byFile, read }: ReportFiltersProps) {
+function ReportFilters({ report, filter, setWanted, byFile, read }: ReportFiltersProps) {
   const counts = useMemo(() => countFates(report.items), [report]);
   const kinds = useMemo(() => kindsOf(report.items), [report]);
   const chip = (fate: Fate | null, label: string, count: number) => (
     <button
       type="button"
-      class={wanted.fate === fate ? "chip on" : "chip"}
-      aria-pressed={wanted.fate === fate}
-      onClick={() => want({ fate })}
+      class={filter.fate === fate ? "chip on" : "chip"}
+      aria-pressed={filter.fate === fate}
+      onClick={() => setWanted({ fate })}
     >
       {label} <b>{number(count)}</b>
     </button>
@@ -125,17 +125,17 @@ function ReportFilters({ report, wanted, want, byFile, read }: ReportFiltersProp
           type="search"
           aria-label={t("report.find")}
           placeholder={t("report.find")}
-          value={wanted.text}
-          onInput={(event: InputEvent) => want({ text: (event.target as HTMLInputElement).value })}
+          value={filter.text}
+          onInput={(event: InputEvent) => setWanted({ text: (event.target as HTMLInputElement).value })}
         />
         {kinds.length > 1 && (
           <select
             aria-label={t("report.kind")}
-            onChange={(event: Event) => want({ kind: (event.target as HTMLSelectElement).value })}
+            onChange={(event: Event) => setWanted({ kind: (event.target as HTMLSelectElement).value })}
           >
             <option value="">{t("report.allKinds")}</option>
             {kinds.map((kind) => (
-              <option key={kind} value={kind} selected={kind === wanted.kind}>
+              <option key={kind} value={kind} selected={kind === filter.kind}>
                 {kindName(kind)}
               </option>
             ))}

@@ -8,15 +8,15 @@ import type { ComponentChildren } from "../../vendor/preact.js";
 
 interface NameFormProps {
   name: string;
-  save: (name: string) => unknown;
-  done: () => void;
+  onSave: (name: string) => unknown;
+  onClose: () => void;
 }
 
-export function NameForm({ name, save, done }: NameFormProps) {
+export function NameForm({ name, onSave, onClose }: NameFormProps) {
   const submit = (event: Event) => {
     event.preventDefault();
     const next = String(new FormData(event.target as HTMLFormElement).get("name") ?? "").trim();
-    if (next) void save(next);
+    if (next) void onSave(next);
   };
   return (
     <form onSubmit={submit}>
@@ -25,7 +25,7 @@ export function NameForm({ name, save, done }: NameFormProps) {
         <input name="name" required maxlength={200} ref={takeFocus} defaultValue={name} />
       </label>
       <div class="actions">
-        <button type="button" onClick={done}>
+        <button type="button" onClick={onClose}>
           {t("cancel")}
         </button>
         <button type="submit" class="primary">
@@ -38,19 +38,19 @@ export function NameForm({ name, save, done }: NameFormProps) {
 
 interface FileDropAreaProps {
   text: Key;
-  bring: (files: File[]) => unknown;
+  onFiles: (files: File[]) => unknown;
   children?: ComponentChildren;
 }
 
 /** Imports dropped files as the kind that its dialog shows. The page behind it would guess the kind. */
-export function FileDropArea({ text, bring, children }: FileDropAreaProps) {
+export function FileDropArea({ text, onFiles, children }: FileDropAreaProps) {
   const isOver = useSignal(false);
   const hear = (event: DragEvent) => {
     if (!event.dataTransfer?.types.includes("Files")) return;
     event.preventDefault();
     event.stopPropagation();
     isOver.value = event.type === "dragover";
-    if (event.type === "drop") void bring([...event.dataTransfer.files]);
+    if (event.type === "drop") void onFiles([...event.dataTransfer.files]);
   };
   return (
     <div class="stash" onDragOver={hear} onDragLeave={hear} onDrop={hear}>

@@ -17,10 +17,10 @@ type EntryConflict = { is: "changed"; now: LoreEntry } | { is: "taken"; mine: Ed
 interface EntryFormProps {
   bookId: Id;
   entry: LoreEntry | null;
-  done: (written: LoreEntry | null) => void;
+  onClose: (written: LoreEntry | null) => void;
 }
 
-export function EntryForm({ bookId, entry, done }: EntryFormProps) {
+export function EntryForm({ bookId, entry, onClose }: EntryFormProps) {
   const uid = entry ? String(entry.uid) : null;
   const draft = useRef(readEntryDraft(bookId, uid)).current;
   /** The stored entry when the edit began, or as the user last saw it. */
@@ -59,7 +59,7 @@ export function EntryForm({ bookId, entry, done }: EntryFormProps) {
   useLayoutEffect(() => () => saveEntryDraft(bookId, uid, null), []);
   const leave = (written: LoreEntry | null) => {
     saveEntryDraft(bookId, uid, null);
-    done(written);
+    onClose(written);
   };
 
   const write = async () => {

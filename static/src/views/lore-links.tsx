@@ -57,7 +57,7 @@ export function LoreLinks({ id }: { id: Id }) {
             add={add}
             all={(holders.value as LinkTargets)[field]}
             ids={now[field]}
-            put={(ids) => put({ ...now, [field]: ids })}
+            onChange={(ids) => put({ ...now, [field]: ids })}
           />
         ))}
     </details>
@@ -80,21 +80,21 @@ interface LinkListProps {
   add: Key;
   all: { id: Id; name: string }[];
   ids: Id[];
-  put: (ids: Id[]) => void;
+  onChange: (ids: Id[]) => void;
 }
 
-function LinkList({ label, add, all, ids, put }: LinkListProps) {
+function LinkList({ label, add, all, ids, onChange }: LinkListProps) {
   const choice = useRef<HTMLSelectElement | null>(null);
   const others = all.filter(({ id }) => !ids.includes(id));
   const nameOf = (id: Id) => excerpt(all.find((one) => one.id === id)?.name ?? id, 60);
   const drop = (id: Id) => {
-    put(ids.filter((one) => one !== id));
+    onChange(ids.filter((one) => one !== id));
     // The button with the focus disappears.
     choice.current?.focus();
   };
   const choose = () => {
     const id = choice.current?.value;
-    if (id) put([...ids, id]);
+    if (id) onChange([...ids, id]);
     if (choice.current) choice.current.value = "";
   };
   if (all.length === 0) return null;

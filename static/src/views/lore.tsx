@@ -56,7 +56,7 @@ export function Lore({ bookId, uid }: { bookId: Id | null; uid: string | null })
   const id = at.value;
   return (
     <Modal title={(id && bookById(id)?.name) || t("command.lore")} class="wide lore" keeps>
-      <FileDropArea text="lore.drop" bring={bring}>
+      <FileDropArea text="lore.drop" onFiles={bring}>
         {coming.value > 0 && (
           <p class="aside" role="status">
             {t("lore.coming")}
@@ -110,7 +110,7 @@ function List({ at, last, isUnread, choose }: ListProps) {
           <span>{t("lore.bring")}</span>
         </button>
       </div>
-      {making.value && <NameForm name="" save={make} done={() => (home(), (making.value = false))} />}
+      {making.value && <NameForm name="" onSave={make} onClose={() => (home(), (making.value = false))} />}
       <LoreSettings />
       {list === null ? (
         !isUnread && <LoadingRows rows={3} />
@@ -180,7 +180,7 @@ function Row({ book: { id, name, entryCount, updatedAt }, isLast, open, drop }: 
           {button("lore.take", "download", () => downloadBook(id))}
           {button("lore.delete", "trash", drop)}
         </div>
-        {naming.value && <NameForm name={name} save={save} done={done} />}
+        {naming.value && <NameForm name={name} onSave={save} onClose={done} />}
       </article>
     </li>
   );

@@ -86,7 +86,7 @@ export function Book({ id, opened, back }: { id: Id; opened: string | null; back
     lookAgain();
   };
   if (at === NEW || open)
-    return <EntryForm key={String(at === NEW || at)} bookId={id} entry={open ?? null} done={done} />;
+    return <EntryForm key={String(at === NEW || at)} bookId={id} entry={open ?? null} onClose={done} />;
   if (reading.value === "on" && (entries.value.length === 0 || at !== null)) return <LoadingRows rows={4} />;
   const found = matching(entries.value, query.value);
   const shown = found.slice(0, Math.max(most.value, found.findIndex(({ uid }) => String(uid) === last.value) + 1));

@@ -130,7 +130,11 @@ function Parts({ side: { leafId, count, items }, ancestorId }: { side: DiffSide;
       </fieldset>
       {!alone.value && (
         <>
-          <RunChooser nodes={nodes} {...run.value} put={(first, last) => (anew(), (run.value = { first, last }))} />
+          <RunChooser
+            nodes={nodes}
+            {...run.value}
+            onChange={(first, last) => (anew(), (run.value = { first, last }))}
+          />
           {count > items.length && <p class="aside">{t("compare.older", { n: count - items.length })}</p>}
         </>
       )}
@@ -187,7 +191,15 @@ const isPlain = (value: Json | undefined) => typeof value === "number" || typeof
 function rowOf({ path, theirs, ours }: OpenConflicts): Row {
   const kind = typeof theirs === "number" || typeof ours === "number" ? "number" : "text";
   return (
-    rows.value.get(path) ?? { path, label: labelOf(path) ?? "", about: "", kind, schema: {}, value: ours, rows: [] }
+    rows.value.get(path) ?? {
+      path,
+      label: labelOf(path) ?? "",
+      description: "",
+      kind,
+      schema: {},
+      value: ours,
+      rows: [],
+    }
   );
 }
 
@@ -249,7 +261,7 @@ function Choice({ open, wrong, put }: { open: OpenConflicts; wrong: string; put:
                 schema={row.schema}
                 value={ours ?? null}
                 name={t("merge.ownValue", { name: row.label })}
-                put={typed}
+                onChange={typed}
               />
             </div>
           )}

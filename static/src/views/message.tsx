@@ -157,14 +157,14 @@ export function Body({ node }: { node: ChatNode }) {
  */
 function MessageText({ node }: { node: ChatNode }) {
   const isOwn = node.role === "user";
-  const { text, left, isChanged, isComing } = useDisplayedText(
+  const { text, left, isChanged, isLoading } = useDisplayedText(
     node,
     "text",
     isOwn ? node.content : (node.display ?? node.content),
   );
   return (
     <>
-      {text && <Prose id={node.id} text={text} isOwn={isOwn && !isChanged} isComing={isComing} />}
+      {text && <Prose id={node.id} text={text} isOwn={isOwn && !isChanged} isComing={isLoading} />}
       <LeftOutScripts left={left} />
     </>
   );

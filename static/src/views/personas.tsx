@@ -29,7 +29,11 @@ export function Personas() {
     ) : at === null ? (
       <List all={all.value} changing={changing} read={read} />
     ) : (
-      <Form persona={all.value.find(({ id }) => id === at) ?? null} done={done} leave={() => (changing.value = null)} />
+      <Form
+        persona={all.value.find(({ id }) => id === at) ?? null}
+        onSaved={done}
+        onCancel={() => (changing.value = null)}
+      />
     );
   return (
     <Modal title={title} class="wide" keeps={at !== null}>
@@ -123,11 +127,11 @@ function Row({ persona, changing, read }: RowProps) {
 
 interface FormProps {
   persona: Persona | null;
-  done: () => void;
-  leave: () => void;
+  onSaved: () => void;
+  onCancel: () => void;
 }
 
-function Form({ persona, done, leave }: FormProps) {
+function Form({ persona, onSaved, onCancel }: FormProps) {
   const picture = useSignal<File | null>(null);
   const keyFor = useRef(idempotencyKeys()).current;
   const busy = useRef(false);
@@ -147,7 +151,7 @@ function Form({ persona, done, leave }: FormProps) {
       keyFor,
     );
     busy.current = false;
-    if (kept) done();
+    if (kept) onSaved();
   };
   const choose = (event: Event) => (picture.value = (event.target as HTMLInputElement).files?.[0] ?? null);
   return (
@@ -169,7 +173,7 @@ function Form({ persona, done, leave }: FormProps) {
         <small>{t("persona.descriptionHint")}</small>
       </label>
       <div class="actions">
-        <button type="button" onClick={leave}>
+        <button type="button" onClick={onCancel}>
           {t("cancel")}
         </button>
         <button type="submit" class="primary">

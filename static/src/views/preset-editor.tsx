@@ -86,10 +86,10 @@ export function PresetEditor({ id, back, goTo }: { id: Id; back: () => void; goT
       {asking.value && (
         <Confirmation
           text={t("typed.text")}
-          yes={t("typed.drop")}
-          no={t("typed.keep")}
-          act={drop}
-          keep={() => (asking.value = null)}
+          confirmLabel={t("typed.drop")}
+          cancelLabel={t("typed.keep")}
+          onConfirm={drop}
+          onCancel={() => (asking.value = null)}
         />
       )}
     </>

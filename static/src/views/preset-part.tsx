@@ -23,14 +23,14 @@ interface PartFormProps {
   part: PresetPart | null;
   isGone?: boolean;
   title: string;
-  done: () => void;
+  onClose: () => void;
 }
 
 /**
  * Renders the form.
  * @param props without `part` it is for a new prompt; `isGone`: the prompt was deleted elsewhere in the meantime
  */
-export function PartForm({ edit, part, isGone = false, title, done }: PartFormProps) {
+export function PartForm({ edit, part, isGone = false, title, onClose }: PartFormProps) {
   const key = partDraftPrefix(edit) + (part?.identifier ?? "");
   const begun = useFormDraft(key);
   // A text field normalizes line breaks. Those of the file do not count as a change.
@@ -89,7 +89,7 @@ export function PartForm({ edit, part, isGone = false, title, done }: PartFormPr
     if (busy.current) return;
     const isNew = part === null || isGone;
     const fields = isGone ? typedIn() : written();
-    if (!isNew && Object.keys(fields).length === 0) return done();
+    if (!isNew && Object.keys(fields).length === 0) return onClose();
     busy.current = true;
     const came = await edit.change((now) => {
       if (!isNew) return { prompts: [{ identifier: part.identifier, ...fields }] };
@@ -100,12 +100,12 @@ export function PartForm({ edit, part, isGone = false, title, done }: PartFormPr
       };
     });
     busy.current = false;
-    if (came?.is === "written") done();
+    if (came?.is === "written") onClose();
     // If the prompt was deleted in the meantime, the list says so.
     const isThere = isNew || partsOf(edit.preset.peek() ?? {}).some(({ identifier }) => identifier === part.identifier);
     if (came?.is === "changed" && isThere) meanwhile.value = came.now;
   };
-  const takeTheirs = () => (done(), (edit.version.value += 1));
+  const takeTheirs = () => (onClose(), (edit.version.value += 1));
   return (
     <form ref={form} onSubmit={save} onInput={keep} onChange={keep} aria-label={title}>
       {begun && (
@@ -225,7 +225,7 @@ export function PartForm({ edit, part, isGone = false, title, done }: PartFormPr
         )
       )}
       <div class="actions">
-        <button type="button" onClick={done}>
+        <button type="button" onClick={onClose}>
           {t("cancel")}
         </button>
         {(isGone || !meanwhile.value) && (

@@ -118,7 +118,7 @@ export function Prompts({ edit, preset, ask }: PromptsProps) {
       part={part}
       isGone={!parts.has(part.identifier)}
       title={partTitle(part)}
-      done={() => done(part.identifier)}
+      onClose={() => done(part.identifier)}
     />
   );
   const row = ({ identifier, enabled }: { identifier: string; enabled: boolean }, at: number) => {
@@ -161,7 +161,7 @@ export function Prompts({ edit, preset, ask }: PromptsProps) {
       {isNew && (
         <div class="fragment">
           <article aria-label={t("presetEdit.add")}>
-            <PartForm edit={edit} part={null} title={t("presetEdit.add")} done={() => done(null)} />
+            <PartForm edit={edit} part={null} title={t("presetEdit.add")} onClose={() => done(null)} />
           </article>
         </div>
       )}

@@ -123,7 +123,7 @@ export function Presets({ presetId }: { presetId: Id | null }) {
     );
   return (
     <Modal title={t("command.presets")} class="wide lore presets" keeps>
-      <FileDropArea text="preset.drop" bring={(files) => bring(files, undefined)}>
+      <FileDropArea text="preset.drop" onFiles={(files) => bring(files, undefined)}>
         <p class="aside">{t("preset.text")}</p>
         <div class="actions start">
           <button type="button" onClick={begin}>
@@ -389,7 +389,7 @@ function Row({
           </button>
         </div>
         {naming.value &&
-          (isScript ? <ScriptForm id={id} done={written} /> : <NameForm name={name} save={save} done={done} />)}
+          (isScript ? <ScriptForm id={id} done={written} /> : <NameForm name={name} onSave={save} onClose={done} />)}
         {looking.value && <Contents id={id} close={() => (looking.value = false)} />}
       </article>
     </li>

@@ -162,10 +162,10 @@ function Doc({ one, remove }: { one: Document; remove: () => unknown }) {
       {asking.value && (
         <Confirmation
           text={t("recall.removeText")}
-          yes={t("recall.removeYes")}
-          no={t("recall.removeNo")}
-          act={remove}
-          keep={keep}
+          confirmLabel={t("recall.removeYes")}
+          cancelLabel={t("recall.removeNo")}
+          onConfirm={remove}
+          onCancel={keep}
         />
       )}
     </li>

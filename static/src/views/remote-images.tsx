@@ -24,8 +24,8 @@ addEnglish(words);
 const cardOf = (node: ChatNode | null) => (node && node.role !== "user" ? (node.characterId ?? null) : null);
 
 const imageSourceOf = (cid: Id) => ({
-  at: (address: string) => pictureAt(cid, address),
-  failed: () => void readImagePermission(cid),
+  url: (address: string) => pictureAt(cid, address),
+  onFail: () => void readImagePermission(cid),
 });
 
 /**
@@ -49,7 +49,7 @@ export function useRemoteImages(host: { current: HTMLElement | null }, id: Id, d
   const has = hosts.value.length > 0;
   useLayoutEffect(() => (cid && has ? registerImages(cid, id) : undefined), [id, cid, has]);
   return cid && has && askingMessage(cid) === id ? (
-    <Question cid={cid} id={id} hosts={hosts.value} isWanted={imagePermissionOf(cid).value.wanted === id} />
+    <Question cid={cid} id={id} hosts={hosts.value} isWanted={imagePermissionOf(cid).value.askAt === id} />
   ) : null;
 }
 

@@ -25,10 +25,10 @@ interface RunChooserProps {
   nodes: ChatNode[];
   first: Id;
   last: Id;
-  put: (first: Id, last: Id) => void;
+  onChange: (first: Id, last: Id) => void;
 }
 
-export function RunChooser({ nodes, first, last, put }: RunChooserProps) {
+export function RunChooser({ nodes, first, last, onChange }: RunChooserProps) {
   const at = (id: Id) => nodes.findIndex((node) => node.id === id);
   const run = runOf(nodes, first, last);
   const choice = (which: "first" | "last", now: Id) => (
@@ -44,7 +44,7 @@ export function RunChooser({ nodes, first, last, put }: RunChooserProps) {
     </label>
   );
   const turn = (which: "first" | "last", id: Id) =>
-    which === "first" ? put(id, at(last) < at(id) ? id : last) : put(at(id) < at(first) ? id : first, id);
+    which === "first" ? onChange(id, at(last) < at(id) ? id : last) : onChange(at(id) < at(first) ? id : first, id);
   return (
     <>
       <div class="run">

@@ -71,6 +71,6 @@ function DisplayScriptLoader() {
 }
 
 /** Loads the state panel and the menu of messages. */
-export const loadRest = () => Promise.all([World.bring(), MessageItems.bring()]);
+export const loadRest = () => Promise.all([World.load(), MessageItems.load()]);
 
 export { SessionButtons, TreeTab };

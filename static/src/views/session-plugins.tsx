@@ -80,7 +80,7 @@ function Form({ all, chosen, again }: FormProps) {
         all={[...gone, ...offered]}
         begin={chosen}
         teller={teller}
-        put={(next) => void (wanted.current = next)}
+        onChange={(next) => void (wanted.current = next)}
       />
       {isOther.value && (
         <p class="bad" role="alert">
@@ -135,7 +135,7 @@ interface PluginChoicesProps {
   begin: PluginChoice[];
   teller?: string | null;
   isStart?: boolean;
-  put: (next: PluginChoice[]) => void;
+  onChange: (next: PluginChoice[]) => void;
 }
 
 /**
@@ -143,7 +143,7 @@ interface PluginChoicesProps {
  * @param props `teller`: the plugin that tells the story and cannot be disabled; `isStart`: the story has not started
  * yet
  */
-export function PluginChoices({ all, begin, teller = null, isStart = false, put }: PluginChoicesProps) {
+export function PluginChoices({ all, begin, teller = null, isStart = false, onChange }: PluginChoicesProps) {
   const chosen = useSignal(begin);
   const change = (next: PluginChoice) => {
     const others = chosen.peek();
@@ -153,7 +153,7 @@ export function PluginChoices({ all, begin, teller = null, isStart = false, put 
     // Leaves out a disabled plugin if the story never had it. A plugin that is missing here is removed when it is
     // disabled.
     const isHere = (id: string) => all.some((one) => one.id === id && one.isOk !== false);
-    put(
+    onChange(
       chosen.peek().filter(({ id, enabled = true }) => enabled || (isHere(id) && begin.some((one) => one.id === id))),
     );
   };
@@ -168,7 +168,7 @@ export function PluginChoices({ all, begin, teller = null, isStart = false, put 
           was={begin.find(({ id }) => id === info.id) ?? null}
           isTeller={info.id === teller}
           isStart={isStart}
-          change={change}
+          onChange={change}
         />
       ))}
     </ul>
@@ -181,17 +181,17 @@ interface PluginSwitchProps {
   was: PluginChoice | null;
   isTeller: boolean;
   isStart: boolean;
-  change: (next: PluginChoice) => void;
+  onChange: (next: PluginChoice) => void;
 }
 
-function PluginSwitch({ info, choice, was, isTeller, isStart, change }: PluginSwitchProps) {
+function PluginSwitch({ info, choice, was, isTeller, isStart, onChange }: PluginSwitchProps) {
   const { id, title, description, permissions = [], isOk = true } = info;
   const isOn = choice !== null && choice.enabled !== false;
   const asked = permissions.map(({ name }) => name);
   const turn = (event: Event) => {
     const enabled = (event.target as HTMLInputElement).checked;
     // A newly enabled plugin gets all the permissions that it asks for. Earlier choices of the story apply again.
-    change({ ...(choice ?? { id, config: {}, grants: asked }), enabled });
+    onChange({ ...(choice ?? { id, config: {}, grants: asked }), enabled });
   };
   const isMissing = !isOk && was !== null;
   return (
@@ -210,14 +210,14 @@ function PluginSwitch({ info, choice, was, isTeller, isStart, change }: PluginSw
               permissions={permissions}
               granted={choice.grants ?? asked}
               was={was?.enabled === false ? null : (was?.grants ?? null)}
-              put={(grants) => change({ ...choice, grants })}
+              onChange={(grants) => onChange({ ...choice, grants })}
             />
           )}
           <Settings
             id={id}
             config={choice.config ?? {}}
             isNew={isStart || was === null}
-            put={(config) => change({ ...choice, config })}
+            onChange={(config) => onChange({ ...choice, config })}
           />
         </div>
       )}
@@ -229,16 +229,16 @@ interface GrantsProps {
   permissions: { name: string; words: string }[];
   granted: string[];
   was: string[] | null;
-  put: (grants: string[]) => void;
+  onChange: (grants: string[]) => void;
 }
 
 /**
  * Renders the permissions of a plugin.
  * @param props `was`: what the story granted before
  */
-function Grants({ permissions, granted, was, put }: GrantsProps) {
+function Grants({ permissions, granted, was, onChange }: GrantsProps) {
   const turn = (name: string) => (event: Event) =>
-    put((event.target as HTMLInputElement).checked ? [...granted, name] : granted.filter((one) => one !== name));
+    onChange((event.target as HTMLInputElement).checked ? [...granted, name] : granted.filter((one) => one !== name));
   return (
     <fieldset>
       <legend>{t("storyRules.asks")}</legend>
@@ -268,23 +268,23 @@ interface SettingsProps {
   id: string;
   config: { [key: string]: Json };
   isNew: boolean;
-  put: (config: { [key: string]: Json }) => void;
+  onChange: (config: { [key: string]: Json }) => void;
 }
 
-function Settings({ id, config, isNew, put }: SettingsProps) {
+function Settings({ id, config, isNew, onChange }: SettingsProps) {
   const found = useSignal<PluginDetail | null>(null);
   useEffect(() => void readPluginSettings(id).then((detail) => (found.value = detail)), [id]);
   const fields = found.value?.config ?? [];
   // Runs before the first paint, so that saving at once also saves the language.
   useLayoutEffect(() => {
     const asks = fields.some((field) => isLanguage(field) && field.default !== locale.peek());
-    if (isNew && asks && config.language === undefined) put({ ...config, language: locale.peek() });
+    if (isNew && asks && config.language === undefined) onChange({ ...config, language: locale.peek() });
   }, [found.value]);
   if (fields.length === 0) return null;
   const set = (field: ConfigField, value: Json | undefined) => {
     const { [field.name]: _, ...others } = config;
     // A value equal to the plugin's default is not stored, so that it follows later versions of the plugin.
-    put(
+    onChange(
       value === undefined || JSON.stringify(value) === JSON.stringify(field.default)
         ? others
         : { ...others, [field.name]: value },
@@ -298,12 +298,12 @@ function Settings({ id, config, isNew, put }: SettingsProps) {
           key={field.name}
           field={field}
           value={config[field.name] ?? field.default}
-          set={(value) => set(field, value)}
+          onChange={(value) => set(field, value)}
         />
       ))}
       {Object.keys(config).length > 0 && (
         <div class="actions start">
-          <button type="button" onClick={() => put({})}>
+          <button type="button" onClick={() => onChange({})}>
             {icon("undo")}
             <span>{t("storyRules.defaults")}</span>
           </button>
@@ -324,10 +324,10 @@ function choiceName(field: ConfigField, choice: string) {
 interface SettingProps {
   field: ConfigField;
   value: Json;
-  set: (value: Json | undefined) => void;
+  onChange: (value: Json | undefined) => void;
 }
 
-function Setting({ field, value, set }: SettingProps) {
+function Setting({ field, value, onChange }: SettingProps) {
   const { type, label, help, min, max, choices = [] } = field;
   const text = (event: Event) => (event.target as HTMLInputElement).value;
   const hint = help && <small>{help}</small>;
@@ -338,7 +338,7 @@ function Setting({ field, value, set }: SettingProps) {
           <input
             type="checkbox"
             checked={value === true}
-            onChange={(e: Event) => set((e.target as HTMLInputElement).checked)}
+            onChange={(e: Event) => onChange((e.target as HTMLInputElement).checked)}
           />
           <span>
             {label}
@@ -361,7 +361,7 @@ function Setting({ field, value, set }: SettingProps) {
             value={String(value)}
             onInput={(e: Event) =>
               Number.isFinite((e.target as HTMLInputElement).valueAsNumber) &&
-              set((e.target as HTMLInputElement).valueAsNumber)
+              onChange((e.target as HTMLInputElement).valueAsNumber)
             }
           />
           <small>{[help, range].filter(Boolean).join(" ")}</small>
@@ -376,7 +376,7 @@ function Setting({ field, value, set }: SettingProps) {
             rows={2}
             value={Array.isArray(value) ? value.join("\n") : ""}
             onChange={(e: Event) =>
-              set(
+              onChange(
                 text(e)
                   .split("\n")
                   .map((one) => one.trim())
@@ -391,7 +391,7 @@ function Setting({ field, value, set }: SettingProps) {
       return choices.length > 0 ? (
         <label>
           {label}
-          <select value={String(value)} onChange={(e: Event) => set(text(e))}>
+          <select value={String(value)} onChange={(e: Event) => onChange(text(e))}>
             {choices.map((one) => (
               <option key={one} value={one} selected={one === value}>
                 {choiceName(field, one)}
@@ -403,7 +403,7 @@ function Setting({ field, value, set }: SettingProps) {
       ) : (
         <label>
           {label}
-          <input value={String(value)} maxlength={4096} onInput={(e: Event) => set(text(e))} />
+          <input value={String(value)} maxlength={4096} onInput={(e: Event) => onChange(text(e))} />
           {hint}
         </label>
       );

@@ -114,7 +114,7 @@ function List({ items, told, read }: { items: Summary[]; told: Set<Id>; read: ()
         </p>
         <ul>
           {tops.map((chapter) => (
-            <SummaryItem key={chapter.one.id} chapter={chapter} told={told} begun={begun} read={read} />
+            <SummaryItem key={chapter.summary.id} chapter={chapter} isSent={told} draftIds={begun} read={read} />
           ))}
         </ul>
       </div>
@@ -124,17 +124,17 @@ function List({ items, told, read }: { items: Summary[]; told: Set<Id>; read: ()
 
 interface SummaryItemProps {
   chapter: Chapter;
-  told: Set<Id>;
-  begun: Id[];
+  isSent: Set<Id>;
+  draftIds: Id[];
   read: () => unknown;
 }
 
-function SummaryItem({ chapter, told, begun, read }: SummaryItemProps) {
-  const { one, parts } = chapter;
-  const writing = useSignal(begun.includes(one.id));
+function SummaryItem({ chapter, isSent, draftIds, read }: SummaryItemProps) {
+  const { summary, parts } = chapter;
+  const writing = useSignal(draftIds.includes(summary.id));
   const button = useRef<HTMLButtonElement | null>(null);
-  const isOpen = useSignal(parts.some((part) => contains(part, (id) => begun.includes(id))));
-  const name = t(one.level > 1 ? "summaries.chapter" : "summaries.piece", { n: one.nodeIds.length });
+  const isOpen = useSignal(parts.some((part) => contains(part, (id) => draftIds.includes(id))));
+  const name = t(summary.level > 1 ? "summaries.chapter" : "summaries.piece", { n: summary.nodeIds.length });
   const done = async (isSaved: boolean) => {
     writing.value = false;
     if (isSaved) await read();
@@ -148,13 +148,13 @@ function SummaryItem({ chapter, told, begun, read }: SummaryItemProps) {
   };
   const again = async () => {
     asking.value = false;
-    if (await dropSummary(one.id)) await read();
+    if (await dropSummary(summary.id)) await read();
     first.current?.focus();
   };
   const marks = [
-    one.plugin && t("summaries.by", { plugin: one.plugin }),
-    one.isStale && t("summaries.stale"),
-    one.isEdited && t("summaries.edited"),
+    summary.plugin && t("summaries.by", { plugin: summary.plugin }),
+    summary.isStale && t("summaries.stale"),
+    summary.isEdited && t("summaries.edited"),
   ]
     .filter(Boolean)
     .join(" · ");
@@ -164,29 +164,29 @@ function SummaryItem({ chapter, told, begun, read }: SummaryItemProps) {
       <article aria-label={name}>
         <h4>
           {name}
-          {told.has(one.id) && (
+          {isSent.has(summary.id) && (
             <>
               {" "}
               <span class="chip on">{t("summaries.told")}</span>
             </>
           )}
         </h4>
-        <Ends one={one} />
+        <Ends one={summary} />
         {marks && <p class="aside">{marks}</p>}
         {writing.value ? (
-          <Correction one={one} done={done} />
+          <Correction one={summary} done={done} />
         ) : (
-          <p class="long">{one.content || t("summaries.empty")}</p>
+          <p class="long">{summary.content || t("summaries.empty")}</p>
         )}
         <div class="actions">
-          {one.firstId && (
-            <button type="button" onClick={() => moveHeadTo(one.firstId as string, false)}>
+          {summary.firstId && (
+            <button type="button" onClick={() => moveHeadTo(summary.firstId as string, false)}>
               {icon("eye")}
               <span>{t("summaries.first")}</span>
             </button>
           )}
-          {one.lastId && (
-            <button type="button" onClick={() => moveHeadTo(one.lastId as string, false)}>
+          {summary.lastId && (
+            <button type="button" onClick={() => moveHeadTo(summary.lastId as string, false)}>
               {icon("eye")}
               <span>{t("summaries.last")}</span>
             </button>
@@ -204,18 +204,20 @@ function SummaryItem({ chapter, told, begun, read }: SummaryItemProps) {
               aria-expanded={asking.value}
               onClick={() => (asking.value = !asking.peek())}
             >
-              {icon(one.plugin ? "shred" : "reroll")}
-              <span>{t(one.plugin ? "summaries.destroy" : "summaries.anew")}</span>
+              {icon(summary.plugin ? "shred" : "reroll")}
+              <span>{t(summary.plugin ? "summaries.destroy" : "summaries.anew")}</span>
             </button>
           )}
         </div>
         {asking.value && !writing.value && (
           <Confirmation
-            text={t(one.plugin ? "summaries.destroyText" : one.isEdited ? "summaries.anewOwn" : "summaries.anewText")}
-            yes={t("summaries.anewYes")}
-            no={t("recall.removeNo")}
-            act={again}
-            keep={keep}
+            text={t(
+              summary.plugin ? "summaries.destroyText" : summary.isEdited ? "summaries.anewOwn" : "summaries.anewText",
+            )}
+            confirmLabel={t("summaries.anewYes")}
+            cancelLabel={t("recall.removeNo")}
+            onConfirm={again}
+            onCancel={keep}
           />
         )}
         {parts.length > 0 && (
@@ -224,7 +226,7 @@ function SummaryItem({ chapter, told, begun, read }: SummaryItemProps) {
             {isOpen.value && (
               <ul>
                 {parts.map((part) => (
-                  <SummaryItem key={part.one.id} chapter={part} told={told} begun={begun} read={read} />
+                  <SummaryItem key={part.summary.id} chapter={part} isSent={isSent} draftIds={draftIds} read={read} />
                 ))}
               </ul>
             )}

@@ -50,7 +50,7 @@ export function Summarise({ first, last }: { first: Id | null; last: Id }) {
     <Modal title={t("summarise.title")} class="wide" keeps>
       <form onSubmit={save}>
         <p class="aside">{t("summarise.text")}</p>
-        <RunChooser nodes={nodes} first={run.value.first} last={run.value.last} put={put} />
+        <RunChooser nodes={nodes} first={run.value.first} last={run.value.last} onChange={put} />
         {olderCursor.value !== null && (
           <button
             type="button"

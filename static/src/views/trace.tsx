@@ -52,7 +52,7 @@ export function TraceDialog({ nid }: { nid: Id }) {
         ) : known instanceof ApiError ? (
           <QueryError error={known} />
         ) : (
-          <Contents nid={nid} {...known} hands={hands} />
+          <Contents nid={nid} {...known} changeNodes={hands} />
         )}
       </div>
     </Modal>
@@ -64,10 +64,10 @@ interface ContentsProps {
   trace: Trace;
   delta: Delta;
   others: (Delta | null)[];
-  hands: Id[];
+  changeNodes: Id[];
 }
 
-function Contents({ nid, trace, delta: all, others, hands }: ContentsProps) {
+function Contents({ nid, trace, delta: all, others, changeNodes }: ContentsProps) {
   const node = nodeOf(nid);
   const delta = visibleDeltaOf(all);
   const [asked = null, ...after] = others.map((one) => one && visibleDeltaOf(one));
@@ -90,7 +90,7 @@ function Contents({ nid, trace, delta: all, others, hands }: ContentsProps) {
           <Rules rules={asked.rules ?? []} />
         </section>
       )}
-      {hands.map(
+      {changeNodes.map(
         (id, i) =>
           after[i] && (
             <section key={id}>

@@ -52,7 +52,7 @@ export function Transfers() {
           ))}
         </ul>
       )}
-      {rows.filter(({ arrived }) => arrived).length > 1 && (
+      {rows.filter(({ result }) => result).length > 1 && (
         <button type="button" onClick={dismissAllImports}>
           {icon("close")}
           <span>{t("bring.closeAll")}</span>
@@ -83,13 +83,13 @@ export const ImportHistoryButton = () => (
 );
 
 function Row({ one }: { one: ImportRow }) {
-  const { n, name, phase, way, fault, arrived, end, isDry = false } = one;
+  const { n, name, phase, progress, failure, result, cancel, isDry = false } = one;
   const close = (
     <button type="button" onClick={() => dismissImport(n)}>
       {t("close")}
     </button>
   );
-  if (fault)
+  if (failure)
     return (
       <li>
         <div class="failure" role="alert">
@@ -98,21 +98,21 @@ function Row({ one }: { one: ImportRow }) {
             <p>
               <strong>{name}</strong>
             </p>
-            <p>{fault.text}</p>
-            {fault.hint && <p class="hint">{fault.hint}</p>}
-            <p class="hint">{t(fault.isEmpty ? "import.nothing" : "bring.stays")}</p>
+            <p>{failure.text}</p>
+            {failure.hint && <p class="hint">{failure.hint}</p>}
+            <p class="hint">{t(failure.isEmpty ? "import.nothing" : "bring.stays")}</p>
             <div class="actions">{close}</div>
           </div>
         </div>
       </li>
     );
-  if (arrived)
+  if (result)
     return (
       <li class="coming">
         <span>{name}</span>
         <small>{t(isDry ? "bring.looked" : "bring.in")}</small>
         <p class="aside" role="status">
-          {totalsOf(arrived, isDry)}
+          {totalsOf(result, isDry)}
         </p>
         <div class="actions">
           <button type="button" onClick={() => openReport(n)}>
@@ -127,10 +127,10 @@ function Row({ one }: { one: ImportRow }) {
     <li class="coming">
       <span>{name}</span>
       <small>{t(`import.${phase}`)}</small>
-      <progress aria-label={name} max="1" value={way ? way.done / Math.max(1, way.total) : 0} />
-      <small>{way && progressText(way)}</small>
-      {end && (
-        <button type="button" class="link" aria-label={t("bring.cancelNamed", { name })} onClick={end}>
+      <progress aria-label={name} max="1" value={progress ? progress.done / Math.max(1, progress.total) : 0} />
+      <small>{progress && progressText(progress)}</small>
+      {cancel && (
+        <button type="button" class="link" aria-label={t("bring.cancelNamed", { name })} onClick={cancel}>
           {t("cancel")}
         </button>
       )}

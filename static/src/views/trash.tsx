@@ -85,10 +85,10 @@ function Row({ item, drop }: { item: TrashItem; drop: () => void }) {
         {asking.value && (
           <Confirmation
             text={t("trash.destroySure", { name: item.name })}
-            yes={t("trash.destroyYes")}
-            no={t("stash.keep")}
-            act={end}
-            keep={() => (asking.value = false)}
+            confirmLabel={t("trash.destroyYes")}
+            cancelLabel={t("stash.keep")}
+            onConfirm={end}
+            onCancel={() => (asking.value = false)}
           />
         )}
       </article>

@@ -326,7 +326,7 @@ export class TreeCanvas extends HTMLElement {
     this.hands.follow();
     const moves = paint(
       ctx,
-      { scene, look: this.#look, camera: this.camera, wide, tall, beat, fitted: this.#fitted },
+      { scene, look: this.#look, camera: this.camera, wide, tall, pulse: beat, fitted: this.#fitted },
       ratio,
     );
     if (this.box) paintBox(ctx, this.#look, this.box, ratio);

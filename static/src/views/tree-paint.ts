@@ -47,11 +47,11 @@ export interface Scene {
   /** The card being moved; -1: none. */
   carried: number;
   /** For each card, whether it is selected. */
-  marked: Uint8Array;
+  selected: Uint8Array;
   /** The cards of the two compared messages, or none. */
   compared: number[];
   /** The target of the move, and whether it is allowed. */
-  aim: { card: number; isPlace: boolean } | null;
+  moveTarget: { card: number; isPlace: boolean } | null;
   /** Returns the start of a message. */
   words: (n: number) => string;
   /** Returns the label of a message, or "". */
@@ -68,14 +68,14 @@ export interface Camera {
   zoom: number;
 }
 
-/** What a frame is drawn from; `beat` is the phase of the pulse of running replies, from 0 to 1. */
+/** What a frame is drawn from; `pulse` is the phase of the pulse of running replies, from 0 to 1. */
 interface Picture {
   scene: Scene;
   look: Look;
   camera: Camera;
   wide: number;
   tall: number;
-  beat: number;
+  pulse: number;
   fitted: Map<string, string[]>;
 }
 
@@ -128,7 +128,7 @@ export function paint(ctx: CanvasRenderingContext2D, picture: Picture, ratio: nu
   if (camera.zoom < NEAR) drawBars(ctx, picture, drawn, skip * CARD.stepY);
   else for (const card of drawn) drawCard(ctx, picture, card);
   if (camera.zoom < NEAR) drawDistantRings(ctx, picture, look);
-  for (const card of drawn) if (scene.marked[card] === 1) drawMarked(ctx, picture, card);
+  for (const card of drawn) if (scene.selected[card] === 1) drawMarked(ctx, picture, card);
   scene.compared.forEach((card, i) => card >= 0 && drawCompared(ctx, picture, card, String(i + 1)));
   drawMoveTarget(ctx, picture);
   return drawn.some((card) => has(scene, card, FLAG.writing) && cards.count[card] === 1);
@@ -185,7 +185,7 @@ function drawLines(
 /** Draws cards as bars, with one path per colour. */
 function drawBars(
   ctx: CanvasRenderingContext2D,
-  { scene, look, camera, beat }: Picture,
+  { scene, look, camera, pulse }: Picture,
   drawn: number[],
   step: number,
 ) {
@@ -216,7 +216,7 @@ function drawBars(
   for (const path of [side, left, writing]) ctx.fill(path);
   ctx.fillStyle = look.strong;
   ctx.fill(side);
-  ctx.globalAlpha = depth(beat);
+  ctx.globalAlpha = depth(pulse);
   ctx.fillStyle = look.accent;
   ctx.fill(writing);
   ctx.globalAlpha = 1;
@@ -251,7 +251,7 @@ function drawDistantRings(
 
 /** Draws the target of a move at any zoom. A target that is not allowed is crossed out. */
 function drawMoveTarget(ctx: CanvasRenderingContext2D, { scene, look, camera }: Picture) {
-  const { aim, carried } = scene;
+  const { moveTarget, carried } = scene;
   if (carried >= 0) {
     const { x, y, wide, tall } = boxOf(scene, carried);
     ctx.globalAlpha = 0.55;
@@ -259,14 +259,14 @@ function drawMoveTarget(ctx: CanvasRenderingContext2D, { scene, look, camera }: 
     ctx.fillRect(x - 3, y - 3, wide + 6, tall + 6);
     ctx.globalAlpha = 1;
   }
-  if (!aim || aim.card < 0) return;
-  const { x, y, wide, tall } = boxOf(scene, aim.card);
+  if (!moveTarget || moveTarget.card < 0) return;
+  const { x, y, wide, tall } = boxOf(scene, moveTarget.card);
   const thick = Math.max(3, 3 / camera.zoom);
-  ctx.strokeStyle = aim.isPlace ? look.accent : look.bad;
+  ctx.strokeStyle = moveTarget.isPlace ? look.accent : look.bad;
   ctx.lineWidth = thick;
   ctx.beginPath();
   ctx.roundRect(x - 2 * thick, y - 2 * thick, wide + 4 * thick, tall + 4 * thick, ROUND + thick);
-  if (aim.isPlace) ctx.roundRect(x + wide / 4, y + tall + 4 * thick, wide / 2, thick, thick);
+  if (moveTarget.isPlace) ctx.roundRect(x + wide / 4, y + tall + 4 * thick, wide / 2, thick, thick);
   else ctx.moveTo(x, y + tall), ctx.lineTo(x + wide, y);
   ctx.stroke();
 }
@@ -424,7 +424,7 @@ function drawPulse(ctx: CanvasRenderingContext2D, look: Look, beat: number) {
 const depth = (beat: number) => 0.7 * (0.5 - 0.5 * Math.cos(beat * 2 * Math.PI));
 
 function drawMessage(ctx: CanvasRenderingContext2D, picture: Picture, card: number) {
-  const { scene, look, beat } = picture;
+  const { scene, look, pulse } = picture;
   const { x, y, wide, tall } = boxOf(scene, card);
   const { fill, edge, ink, mark } = coloursOf(picture, card);
   const [isOut, isWriting] = [has(scene, card, FLAG.disabled), has(scene, card, FLAG.writing)];
@@ -433,12 +433,12 @@ function drawMessage(ctx: CanvasRenderingContext2D, picture: Picture, card: numb
   ctx.lineWidth = isWriting ? 2 : 1.25;
   ctx.beginPath();
   ctx.roundRect(x, y, wide, tall, ROUND);
-  if (isWriting) drawPulse(ctx, look, beat);
+  if (isWriting) drawPulse(ctx, look, pulse);
   ctx.fill();
   if (isOut) ctx.setLineDash([3, 4]);
   if (isWriting) ctx.setLineDash(WRITING);
   // The dashes advance by two per pulse, so that they end where they started.
-  ctx.lineDashOffset = isWriting ? -beat * 2 * (WRITING[0] + WRITING[1]) : 0;
+  ctx.lineDashOffset = isWriting ? -pulse * 2 * (WRITING[0] + WRITING[1]) : 0;
   ctx.stroke();
   ctx.setLineDash([]);
   drawWords(ctx, picture, card, ink, mark);

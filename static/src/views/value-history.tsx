@@ -34,7 +34,7 @@ export function ValueHistoryDialog({ path }: { path: string }) {
       {row && (
         <p class="aside">
           <code>{path}</code>
-          {row.about && <> · {row.about}</>}
+          {row.description && <> · {row.description}</>}
         </p>
       )}
       {formula.length > 0 && (

@@ -144,7 +144,7 @@ function PluginEditor({ plugin, renew }: { plugin: PluginDetail; renew: () => vo
         <Files
           plugin={plugin}
           texts={texts.value}
-          put={put}
+          onChange={put}
           faults={faults}
           bad={checked.value?.error ?? null}
           at={at.value}
@@ -236,14 +236,14 @@ function Findings({ checked, isChecking, isChanged, faults, jump, look }: Findin
 interface FilesProps {
   plugin: PluginDetail;
   texts: Texts;
-  put: (next: Texts) => void;
+  onChange: (next: Texts) => void;
   faults: ScriptError[];
   bad: ScriptError | null;
   at: (Place & { path: string }) | null;
   renew: () => void;
 }
 
-function Files({ plugin, texts, put, faults, bad, at, renew }: FilesProps) {
+function Files({ plugin, texts, onChange, faults, bad, at, renew }: FilesProps) {
   const { id } = plugin;
   const known = plugin.files?.length ? plugin.files : USUAL_FILES;
   const paths = [
@@ -267,7 +267,7 @@ function Files({ plugin, texts, put, faults, bad, at, renew }: FilesProps) {
     const name = String(new FormData(event.target as HTMLFormElement).get("path") ?? "").trim();
     if (!name) return;
     naming.value = false;
-    if (!(name in texts) && !known.includes(name)) put({ ...texts, [name]: "" });
+    if (!(name in texts) && !known.includes(name)) onChange({ ...texts, [name]: "" });
     open.value = name;
   };
   /** The text that was saved but not read again yet. */
@@ -288,7 +288,7 @@ function Files({ plugin, texts, put, faults, bad, at, renew }: FilesProps) {
   const states = useRef(new Map());
   const saving = useRef(() => {});
   const change = (of: string, next: string) => {
-    if (of === path) put(next === was ? without(texts, path) : { ...texts, [path]: next });
+    if (of === path) onChange(next === was ? without(texts, path) : { ...texts, [path]: next });
   };
   const pick = (event: Event) => (open.value = (event.target as HTMLSelectElement).value);
   const isOwn = plugin.origin === "folder";
@@ -338,8 +338,8 @@ function Files({ plugin, texts, put, faults, bad, at, renew }: FilesProps) {
           path={path}
           label={t("workshop.textOf", { path })}
           text={text}
-          put={change}
-          save={() => saving.current()}
+          onChange={change}
+          onSave={() => saving.current()}
           faults={own}
           bad={bad}
           known={knows}
@@ -360,9 +360,9 @@ function Files({ plugin, texts, put, faults, bad, at, renew }: FilesProps) {
           path={path}
           was={was}
           text={texts[path] ?? ""}
-          keep={() => put(texts)}
-          drop={() => put(without(texts, path))}
-          renew={(of) => ((saved.current = of), (age.value += 1), put(without(texts, path)), renew())}
+          keep={() => onChange(texts)}
+          drop={() => onChange(without(texts, path))}
+          renew={(of) => ((saved.current = of), (age.value += 1), onChange(without(texts, path)), renew())}
         />
       )}
     </>
@@ -422,7 +422,7 @@ function Unsaved({ saving, plugin, path, was, text, keep, drop, renew }: Unsaved
   });
   const back = () => {
     drop();
-    notify({ tone: "quiet", text: t("workshop.dropped.text", { path }), act: { label: "command.undo", run: keep } });
+    notify({ tone: "quiet", text: t("workshop.dropped.text", { path }), action: { label: "command.undo", run: keep } });
   };
   return (
     <>
@@ -441,10 +441,10 @@ function Unsaved({ saving, plugin, path, was, text, keep, drop, renew }: Unsaved
       {isOther.value && (
         <Confirmation
           text={t("workshop.otherText", { path })}
-          yes={t("workshop.otherYes")}
-          no={t("workshop.otherNo")}
-          act={() => save(true)}
-          keep={() => (isOther.value = false)}
+          confirmLabel={t("workshop.otherYes")}
+          cancelLabel={t("workshop.otherNo")}
+          onConfirm={() => save(true)}
+          onCancel={() => (isOther.value = false)}
         />
       )}
     </>

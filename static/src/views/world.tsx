@@ -80,12 +80,12 @@ function Contents() {
 function shownAs(row: Row) {
   if (row.kind === "flag") return t(row.value ? "yes" : "no");
   if (row.kind === "list")
-    return Array.isArray(row.seen) ? row.seen.map((item) => valueText(row, item)).join("\n") : "";
+    return Array.isArray(row.visible) ? row.visible.map((item) => valueText(row, item)).join("\n") : "";
   if (row.kind === "map")
-    return Object.keys(isObject(row.seen) ? row.seen : {})
+    return Object.keys(isObject(row.visible) ? row.visible : {})
       .map((key) => valueText(row, key))
       .join("\n");
-  return valueText(row, row.seen);
+  return valueText(row, row.visible);
 }
 
 function Search({ sought, put, said }: { sought: string; put: (text: string) => void; said: string }) {
@@ -126,7 +126,7 @@ function Variable({ row }: { row: Row }) {
   const isFree = row.kind === "group" && isUndeclared(row.schema);
   const edit = t("world.edit", { name: row.label });
   // If parts of a value are hidden, a form would show or lose them.
-  const isWhole = row.kind === "bar" || isFree || JSON.stringify(row.seen) === JSON.stringify(row.value);
+  const isWhole = row.kind === "bar" || isFree || JSON.stringify(row.visible) === JSON.stringify(row.value);
   const mayEdit =
     isWhole &&
     viewedLeaf.value === null &&
@@ -151,7 +151,7 @@ function Variable({ row }: { row: Row }) {
     return (
       <li class="group variable" data-path={row.path}>
         <div class="variable-head">
-          <h3 title={row.about}>{row.label}</h3>
+          <h3 title={row.description}>{row.label}</h3>
           {row.isSecret && secretMark(row.path)}
           {(isOpen(row.schema) || isFree) && pencil}
         </div>
@@ -167,7 +167,7 @@ function Variable({ row }: { row: Row }) {
   return (
     <li class={`variable ${change ? "changed" : ""}`} data-path={row.path}>
       <div class="variable-head">
-        <span class="label" title={row.about}>
+        <span class="label" title={row.description}>
           {row.label}
         </span>
         {row.isSecret && secretMark(row.path)}
@@ -175,7 +175,7 @@ function Variable({ row }: { row: Row }) {
         <ValueButton row={row} change={change} isEdited={editing.value} />
       </div>
       {editing.value ? <EditValue row={row} close={close} /> : <LongValue row={row} change={change} />}
-      {row.isPair && typeof row.value === "string" && <p class="aside">{row.about}</p>}
+      {row.isPair && typeof row.value === "string" && <p class="aside">{row.description}</p>}
       {change?.why && <p class="why">{change.why}</p>}
     </li>
   );
@@ -243,7 +243,7 @@ function ShortValue({ row }: { row: Row }) {
 
 /** Renders the part of a value below the label. */
 function LongValue({ row, change }: { row: Row; change: Turn | null }) {
-  const { kind, seen: value } = row;
+  const { kind, visible: value } = row;
   if (kind === "bar") return <Bar row={row} change={change} />;
   if (kind === "list") return <Items items={Array.isArray(value) ? value.map((item) => valueText(row, item)) : []} />;
   if (kind === "map")
