@@ -25,9 +25,9 @@ interface ClientMessage extends WorkerEvent {
 
 interface ServiceWorkerScope {
   addEventListener: {
-    (type: "install" | "activate", hear: (event: WorkerEvent) => void): void;
-    (type: "fetch", hear: (event: FetchEvent) => void): void;
-    (type: "message", hear: (event: ClientMessage) => void): void;
+    (type: "install" | "activate", listener: (event: WorkerEvent) => void): void;
+    (type: "fetch", listener: (event: FetchEvent) => void): void;
+    (type: "message", listener: (event: ClientMessage) => void): void;
   };
   skipWaiting: () => Promise<void>;
   clients: { claim: () => Promise<void> };
@@ -101,17 +101,17 @@ async function fromNetwork(event: FetchEvent, cache: string, keep: StoreResponse
     event.waitUntil(keep(event.request, response.clone()));
     return response;
   } catch (error) {
-    const kept = await (await caches.open(cache)).match(key, { ignoreVary: true });
-    if (!kept) throw error;
-    return kept;
+    const stored = await (await caches.open(cache)).match(key, { ignoreVary: true });
+    if (!stored) throw error;
+    return stored;
   }
 }
 
 /** Returns a file, preferably the stored one. Files of a version never change, except in development. */
 async function fromCache(event: FetchEvent) {
   const cache = await caches.open(PAGE_CACHE);
-  const kept = await cache.match(event.request, { ignoreVary: true });
-  if (kept && !new URL(event.request.url).pathname.startsWith("/assets/dev/")) return kept;
+  const stored = await cache.match(event.request, { ignoreVary: true });
+  if (stored && !new URL(event.request.url).pathname.startsWith("/assets/dev/")) return stored;
   return fromNetwork(event, PAGE_CACHE, storeFile, event.request);
 }
 
@@ -160,11 +160,11 @@ async function storeAnswer(request: Request, response: Response) {
 
 async function deleteSession(isGone: (id: string) => boolean) {
   const cache = await caches.open(SESSION_CACHE);
-  const gone = (await cache.keys()).filter(({ url }) => {
+  const stale = (await cache.keys()).filter(({ url }) => {
     const id = SESSION_PATH.exec(new URL(url).pathname)?.[1];
     return id !== undefined && isGone(id);
   });
-  await Promise.all(gone.map((request) => cache.delete(request)));
+  await Promise.all(stale.map((request) => cache.delete(request)));
 }
 
 export {};

@@ -34,10 +34,10 @@ export async function importCards(files: { file: File; to: string }[]) {
   for (const { file, to } of files) {
     const { n, put } = addImport({ name: file.name, phase: "sending" });
     try {
-      const came = await IMPORTERS[to]?.(file);
+      const result = await IMPORTERS[to]?.(file);
       removeImport(n);
       await readLibrary();
-      if (came) notifyImported(came);
+      if (result) notifyImported(result);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       put({ phase: "failed", failure: { ...errorText(error), isEmpty: true } });

@@ -39,11 +39,11 @@ export async function nameDevice(id: Id, name: string) {
 }
 
 export async function revokeDevice({ id, name, isThis }: Device) {
-  const gone = await attempt(async () => {
+  const isDeleted = await attempt(async () => {
     await api.revoke(id);
     return true;
   });
-  if (!gone) return;
+  if (!isDeleted) return;
   openDialog(null);
   // If this device was removed, the request finds that out.
   await readDevices();

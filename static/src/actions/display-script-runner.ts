@@ -92,9 +92,9 @@ function displayScriptsOf(supervisor: ScriptSupervisor, { items, casts }: Script
     const requests = drawn.reverse();
     drawn = [];
     for (const request of requests) {
-      supervisor.request(request.slot, request.text, request.place, (made) => {
+      supervisor.request(request.slot, request.text, request.place, (result) => {
         if (asked.get(request.slot) === request.key) asked.delete(request.slot);
-        if (mine === version) model.storeResult(request, { text: made.text, left: leftOutScripts(items, made) });
+        if (mine === version) model.storeResult(request, { text: result.text, left: leftOutScripts(items, result) });
       });
     }
   };
@@ -125,11 +125,11 @@ function leftOutScripts(items: ShownScript[], { slow: steps, large }: ScriptResu
 
 /** Returns what scripts need to know about a text: its kind, origin, depth and speaker. */
 function placeOf(node: ChatNode, part: TextPart, casts: ScriptsShown["casts"]): Place {
-  const said = { user: PLACEMENT.user, assistant: PLACEMENT.reply, system: PLACEMENT.narrator }[node.role];
+  const placement = { user: PLACEMENT.user, assistant: PLACEMENT.reply, system: PLACEMENT.narrator }[node.role];
   const cast = casts.find(({ characterId }) => characterId === node.characterId) ?? casts[0];
   const isOther = node.role === "assistant" && node.name !== null && node.name !== cast?.values.char;
   return {
-    placement: part === "thoughts" ? PLACEMENT.thoughts : said,
+    placement: part === "thoughts" ? PLACEMENT.thoughts : placement,
     origin: originOf(node),
     depth: depthOf(node.id),
     character: cast?.characterId ?? null,

@@ -36,9 +36,9 @@ function stateChangesText(changed: WorldChange[]) {
   const changes = changed.map(visibleChange).filter(isNotNull);
   if (changes.length === 0) return "";
   const here = changes.filter(({ nodeId }) => nodeId === head.peek());
-  const told = here.length > 0 ? here : changes;
-  const [first] = told;
-  const places = told.filter(({ nodeId }) => nodeId === first?.nodeId);
+  const shown = here.length > 0 ? here : changes;
+  const [first] = shown;
+  const places = shown.filter(({ nodeId }) => nodeId === first?.nodeId);
   const words = places.map(stateChangeText).filter(Boolean).slice(0, MAX_NAMED);
   const all = t(here.length > 0 ? "arranged.world" : "arranged.worldThere", { n: places.length });
   return words.length > 0 ? `${all} ${words.join(", ")}${places.length > words.length ? " …" : "."}` : all;

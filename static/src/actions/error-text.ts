@@ -13,18 +13,18 @@ const isForPrograms = (hint: string) => hint.includes("/api/docs");
 /** Returns the text for an error: the page's own in the user's language if there is one, otherwise the server's. */
 export function errorText(error: ApiError) {
   if (error.code === "offline") return { text: t("error.offline"), hint: t("error.offlineHint") };
-  const said = sentence(error.message);
+  const message = sentence(error.message);
   const plainer = optionalText(`reason.${error.details?.reason}`);
   if (plainer) return { text: plainer, hint: "" };
   const code = error.code === "conflict" && error.details?.name ? "name_taken" : error.code;
   const own = optionalText(`refusal.${code}`);
   const hint = isForPrograms(error.hint) ? "" : sentence(error.hint);
-  const text = own || said || t("error.unknown", { status: error.status });
+  const text = own || message || t("error.unknown", { status: error.status });
   const incident = error.incident ? t("error.incident", { id: error.incident }) : "";
   return {
     text,
     hint: [
-      own && SPECIFIC_MESSAGE_CODES.has(error.code) ? said : "",
+      own && SPECIFIC_MESSAGE_CODES.has(error.code) ? message : "",
       optionalText(`refusalHint.${code}`) || hint,
       incident,
     ]

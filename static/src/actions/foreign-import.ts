@@ -57,14 +57,14 @@ export async function importForeign(all: ImportSource[], how: ImportOptions) {
   const name = second ? t("bring.several", { n: sources.length + others.length }) : only.name;
   const row = addImport({ name, phase: "waiting", isDry: how.isDry, dryRun: { parcels: all, how } });
   await catchImportError(row, async () => {
-    const told = others.length > 0 ? [noPreviewReport(others)] : [];
+    const reports = others.length > 0 ? [noPreviewReport(others)] : [];
     for (const source of sources)
-      told.push(
+      reports.push(
         await sendImportSource(source, how, row).catch((error) =>
           second ? failedImportReport(source, error) : Promise.reject(error),
         ),
       );
-    await finishImport(row, told.reduce(mergeReports), { isKept: !second });
+    await finishImport(row, reports.reduce(mergeReports), { isKept: !second });
   });
 }
 
@@ -109,9 +109,9 @@ async function sendImportSource(source: ImportSource, how: ImportOptions, row: R
   const { jobId } = await warnBeforeLeaving(() =>
     api.sendForeign(file, { name, dryRun: how.isDry, utcOffset: how.hours }, { sent, signal: stop.signal }),
   );
-  const kept = { jobId, name: source.name, kind: "foreign" as const, isDry: how.isDry, beside };
-  storeJob(kept);
-  return waitForForeignImport(kept, row);
+  const job = { jobId, name: source.name, kind: "foreign" as const, isDry: how.isDry, beside };
+  storeJob(job);
+  return waitForForeignImport(job, row);
 }
 
 /** Returns the file to send for a parcel, and report entries for everything that is not sent. */
@@ -200,16 +200,16 @@ export function dismissImport(n: number) {
 export const dismissAllImports = () => imports.peek().forEach(({ n, result }) => result && dismissImport(n));
 
 /** Waits again for a job that was started before the page was reloaded. */
-export async function resumeForeignImport(kept: StoredJob) {
+export async function resumeForeignImport(job: StoredJob) {
   const row = addImport({
-    name: kept.name,
+    name: job.name,
     phase: "waiting",
-    isDry: kept.isDry ?? false,
-    jobId: kept.jobId,
+    isDry: job.isDry ?? false,
+    jobId: job.jobId,
     isUnasked: true,
   });
   await catchImportError(row, async () =>
-    finishImport(row, await waitForForeignImport(kept, row), { isKept: true, isSeen: kept.isSeen ?? false }),
+    finishImport(row, await waitForForeignImport(job, row), { isKept: true, isSeen: job.isSeen ?? false }),
   );
 }
 

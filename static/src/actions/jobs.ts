@@ -26,10 +26,13 @@ const OFFLINE_PAUSE = 3000;
 
 /**
  * Waits until a job is done.
- * @param hear is called with its progress
+ * @param onProgress is called with its progress
  * @returns its result; throws if it failed
  */
-export async function waitForJob(jobId: Id, hear: (job: Omit<Job, "id">) => void): Promise<NonNullable<Job["result"]>> {
+export async function waitForJob(
+  jobId: Id,
+  onProgress: (job: Omit<Job, "id">) => void,
+): Promise<NonNullable<Job["result"]>> {
   for (let wait = FIRST_PAUSE; ; wait = Math.min(LONGEST_PAUSE, wait * 2)) {
     const job = await api.job(jobId).catch(ignoreOffline);
     if (job) {
@@ -37,7 +40,7 @@ export async function waitForJob(jobId: Id, hear: (job: Omit<Job, "id">) => void
       if (state === "done" && result) return result;
       if (state !== "queued" && state !== "running")
         throw new ApiError(422, { ...error, details: { ...error?.details, state } });
-      hear(job);
+      onProgress(job);
     }
     await new Promise((resolve) => setTimeout(resolve, job ? wait : OFFLINE_PAUSE));
   }
@@ -53,8 +56,8 @@ const KEY = "jobs";
 
 export function storedJobs(): StoredJob[] {
   try {
-    const kept = JSON.parse(readStored(KEY) ?? "[]");
-    return Array.isArray(kept) ? kept : [];
+    const stored = JSON.parse(readStored(KEY) ?? "[]");
+    return Array.isArray(stored) ? stored : [];
   } catch {
     return [];
   }

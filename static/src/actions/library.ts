@@ -90,12 +90,13 @@ export async function startSession(
   character: Character,
   choice: { model?: string; plugins?: PluginChoice[]; personaId?: Id } = {},
 ) {
-  const wish = character.metadata?.clotho ?? {};
+  const defaults = character.metadata?.clotho ?? {};
   const wanted: NewSession = {
     characterIds: [character.id],
-    plugins: choice.plugins ?? (wish.plugins ?? []).map(hasTranslation(character) ? withoutLanguage : withUserLanguage),
+    plugins:
+      choice.plugins ?? (defaults.plugins ?? []).map(hasTranslation(character) ? withoutLanguage : withUserLanguage),
   };
-  const chosen = choice.model || wish.model;
+  const chosen = choice.model || defaults.model;
   if (chosen) wanted.model = chosen;
   if (choice.personaId) wanted.personaId = choice.personaId;
   const session = await attempt(() => api.createSession(wanted));
@@ -127,11 +128,11 @@ export async function renameSession(sid: Id, title: string) {
 }
 
 export async function deleteSession(sid: Id) {
-  const gone = await attempt(async () => {
+  const isDeleted = await attempt(async () => {
     await api.deleteSession(sid);
     return true;
   });
-  if (!gone) return;
+  if (!isDeleted) return;
   const title = model.sessions.peek().find(({ id }) => id === sid)?.title ?? store.session.peek()?.title ?? "";
   model.removeSession(sid);
   openDialog(null);
@@ -140,11 +141,11 @@ export async function deleteSession(sid: Id) {
 }
 
 export async function removeCharacter({ id, name }: Character) {
-  const gone = await attempt(async () => {
+  const isDeleted = await attempt(async () => {
     await api.deleteCharacter(id);
     return true;
   });
-  if (!gone) return;
+  if (!isDeleted) return;
   await readLibrary();
   notifyTrashed(id, name);
 }

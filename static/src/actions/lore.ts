@@ -28,7 +28,7 @@ export const BOOK_EXTENSIONS = ".json,.lorebook,.png";
 export async function readBooks(
   how: (work: () => Promise<true>) => Promise<true | undefined> = attempt,
 ): Promise<boolean> {
-  const came = await how(async () => {
+  const result = await how(async () => {
     const all: Lorebook[] = [];
     for (let next = undefined as string | null | undefined; next !== null; ) {
       const page = await api.books(next);
@@ -38,7 +38,7 @@ export async function readBooks(
     setBooks(all);
     return true;
   });
-  return came === true;
+  return result === true;
 }
 
 /** Runs a background read without an error message when the server is away. */
@@ -50,9 +50,9 @@ export const rereadBooks = () => void readBooks(ignoreErrors);
 // Books
 
 export async function createBook(name: string, keyFor: (request: unknown) => string) {
-  const made = await attempt(() => api.create({ name }, keyFor(name)));
-  if (made) await readBooks();
-  return made;
+  const result = await attempt(() => api.create({ name }, keyFor(name)));
+  if (result) await readBooks();
+  return result;
 }
 
 export async function renameBook(id: Id, name: string) {
@@ -81,10 +81,10 @@ export const downloadBook = (id: Id) => download(api.bookFile(id));
 export async function importBooks(files: File[]) {
   clearDialogErrors();
   for (const file of files) {
-    const came = await attempt(() => sendBook(file));
-    if (!came) continue;
+    const result = await attempt(() => sendBook(file));
+    if (!result) continue;
     await readBooks();
-    notifyImported({ ...came, id: null });
+    notifyImported({ ...result, id: null });
   }
 }
 
@@ -200,7 +200,7 @@ export async function removeEntry(id: Id, entry: LoreEntry, name: string, put: (
   });
   if (!isGone) return false;
   const keyFor = idempotencyKeys();
-  const run = () => void addEntry(id, entry, keyFor).then((made) => made && (put(made), readBooks()));
+  const run = () => void addEntry(id, entry, keyFor).then((result) => result && (put(result), readBooks()));
   notify({ tone: "quiet", stays: true, text: t("notice.entryGone", { name }), action: { label: "command.undo", run } });
   return true;
 }

@@ -33,15 +33,15 @@ export async function merge(
     ...(Object.keys(resolve).length > 0 && { resolve }),
   };
   try {
-    const made = await api.arrange(id, [edit]);
-    recordStep(made.op);
+    const result = await api.arrange(id, [edit]);
+    recordStep(result.op);
     openDialog(null);
     navigate(`/s/${id}`, true);
     store.stopViewingBranch();
     await Promise.all([refresh(), readArrangement()]);
-    const end = made.nodeIds.at(-1);
+    const end = result.nodeIds.at(-1);
     if (end && store.session.peek()?.id === id) store.scrollTo(end);
-    notifyEdit(made, "notice.merged");
+    notifyEdit(result, "notice.merged");
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     if (error.code === "conflict" && error.details.conflicts) return error.details.conflicts;

@@ -93,15 +93,15 @@ for (const { id, icon, state, changes } of STATE_COMMANDS) {
       const ids = selectedNodes()
         .filter(changes)
         .map((node) => node.id);
-      const made = await attempt(() => api.setStates(sid(), ids, state));
-      if (!made) return;
-      recordStep(made.op);
+      const result = await attempt(() => api.setStates(sid(), ids, state));
+      if (!result) return;
+      recordStep(result.op);
       // With the focus on a message, the undo key works.
       store.setFocusNext(ids.at(-1) ?? null);
       setSelectedIds(null);
       if (state.effects) invalidateDeltas();
       await refresh();
-      notifyEdit(made, "notice.marked");
+      notifyEdit(result, "notice.marked");
     },
   });
 }

@@ -29,9 +29,9 @@ export const canArrange = (node: ChatNode | null) =>
   isCompleteMessage(node) && store.viewedLeaf.value === null && !isLinear.value;
 
 async function setMessageState(node: ChatNode | null, state: Omit<NodeState, "id">) {
-  const made = node && (await attempt(() => api.setState(sid(), node.id, state)));
-  if (!made) return;
-  recordStep(made.op);
+  const result = node && (await attempt(() => api.setState(sid(), node.id, state)));
+  if (!result) return;
+  recordStep(result.op);
   store.setNodeState({ id: node.id, ...state });
   await refresh();
 }

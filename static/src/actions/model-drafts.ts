@@ -25,7 +25,7 @@ export function startDraft(ask: () => Promise<{ draftId: Id }>, grown: (now: Dra
   let isOver = false;
   const stopListening = onFrame((frame) => {
     if (frame.type === "hello") void catchUp();
-    if (frame.type === "draft.updated" && frame.id === id) heard(frame);
+    if (frame.type === "draft.updated" && frame.id === id) applyPiece(frame);
   });
   const end = () => {
     isOver = true;
@@ -40,7 +40,7 @@ export function startDraft(ask: () => Promise<{ draftId: Id }>, grown: (now: Dra
     if (error) notify({ tone: "error", ...errorText(new ApiError(502, error)) });
   }
 
-  function heard(piece: DraftPiece) {
+  function applyPiece(piece: DraftPiece) {
     if (piece.offset > text.length) return void catchUp();
     grow(piece, text + piece.contentChunk.slice(text.length - piece.offset));
   }
@@ -51,9 +51,9 @@ export function startDraft(ask: () => Promise<{ draftId: Id }>, grown: (now: Dra
     if (whole && whole.content.length >= text.length) grow(whole, whole.content);
   }
 
-  void attempt(ask).then((begun) => {
-    if (!begun) return grow({ status: "error" }, "");
-    id = begun.draftId;
+  void attempt(ask).then((started) => {
+    if (!started) return grow({ status: "error" }, "");
+    id = started.draftId;
     // The draft may have been stopped or have ended before its id was known.
     if (isOver) void api.stopDraft(at, id).catch(() => null);
     else void catchUp();

@@ -37,13 +37,13 @@ export async function placeBelow(targetId: Id) {
   if (!what) return;
   const { piece, from, isCopy } = what;
   const top = topOf(piece);
-  const made = await arrange([
+  const result = await arrange([
     { op: "graft", ...piece, targetId, mode: isCopy ? "copy" : "move", ...(from !== sid() && { fromSessionId: from }) },
   ]);
-  if (!made) return;
+  if (!result) return;
   setMoving(null);
-  if (isCopy) notifyEdit(made, "notice.copiedTo", made.nodeIds[0]);
-  else notifyEdit(made, "notice.moved", top);
+  if (isCopy) notifyEdit(result, "notice.copiedTo", result.nodeIds[0]);
+  else notifyEdit(result, "notice.moved", top);
 }
 
 /**
@@ -124,9 +124,9 @@ export async function moveToStash() {
   const what = moving.peek();
   // Cleared first, so that this prune is not taken for one by somebody else.
   setMoving(null);
-  const made = nodeId && (await arrange([{ op: "prune", nodeId }]));
-  if (!made) return setMoving(what);
-  notifyEdit(made, "notice.pruned");
+  const result = nodeId && (await arrange([{ op: "prune", nodeId }]));
+  if (!result) return setMoving(what);
+  notifyEdit(result, "notice.pruned");
 }
 
 register({

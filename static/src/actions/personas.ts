@@ -18,8 +18,8 @@ export const savePersona = (
   keyFor: (request: unknown) => string,
 ) =>
   attempt(async () => {
-    const kept = pid ? await api.change(pid, fields) : await api.create(fields, keyFor(fields));
-    return picture ? api.sendPicture(kept.id, picture) : kept;
+    const saved = pid ? await api.change(pid, fields) : await api.create(fields, keyFor(fields));
+    return picture ? api.sendPicture(saved.id, picture) : saved;
   });
 
 /**

@@ -50,15 +50,15 @@ export function presetEditor(id: Id) {
     const before = preset.peek();
     const change = before && make(before);
     if (!before || !change) return undefined;
-    const came = await write(id, change, expectedValues(before, change));
-    if (came?.is === "written") {
-      preset.value = came.preset;
+    const result = await write(id, change, expectedValues(before, change));
+    if (result?.is === "written") {
+      preset.value = result.preset;
       if (isBack) back.value = back.peek().slice(1);
       else back.value = [inverseChange(before, change), ...back.peek()].slice(0, 50);
     }
-    if (came?.is === "gone") trouble.value = "gone";
-    if (came?.is === "changed") await load();
-    return came;
+    if (result?.is === "gone") trouble.value = "gone";
+    if (result?.is === "changed") await load();
+    return result;
   };
   const change = (make: (preset: WholePreset) => PresetChange | null) => {
     const done = queue.then(() => one(make, false));
@@ -67,16 +67,16 @@ export function presetEditor(id: Id) {
   };
   /** Makes a change without a form. Reports and shows what somebody else changed. */
   const turn = async (make: (preset: WholePreset) => PresetChange | null) => {
-    const came = await change(make);
-    if (came?.is === "changed")
+    const result = await change(make);
+    if (result?.is === "changed")
       notify({ tone: "error", text: t("presetEdit.meanwhile"), hint: t("presetEdit.meanwhileHint") });
-    return came?.is === "written";
+    return result?.is === "written";
   };
   const undo = async () => {
     const done = queue.then(() => one(() => back.peek()[0] ?? null, true));
     queue = done;
-    const came = await done;
-    if (came?.is === "changed")
+    const result = await done;
+    if (result?.is === "changed")
       notify({ tone: "error", text: t("presetEdit.meanwhile"), hint: t("presetEdit.notBack") });
     version.value += 1;
   };

@@ -29,11 +29,11 @@ export const testServer = (id: string, model: string | null) => attempt(() => ap
 
 /** Connects a server and, if wanted, makes one of its models the default. */
 export async function connect(fields: NewProvider, model: string | null) {
-  const made = await attempt(() => api.connect(fields));
-  if (!made) return false;
-  if (model) await attempt(() => api.setDefault(`${made.id}/${model}`));
+  const result = await attempt(() => api.connect(fields));
+  if (!result) return false;
+  if (model) await attempt(() => api.setDefault(`${result.id}/${model}`));
   await readAll();
-  notify({ tone: "quiet", text: t("connect.done", { name: made.id }) });
+  notify({ tone: "quiet", text: t("connect.done", { name: result.id }) });
   return true;
 }
 
@@ -46,11 +46,11 @@ export async function changeProvider(id: string, change: ProviderChange, model: 
 }
 
 export async function removeServer(id: string) {
-  const gone = await attempt(async () => {
+  const isDeleted = await attempt(async () => {
     await api.forget(id);
     return true;
   });
-  if (gone) await readAll();
+  if (isDeleted) await readAll();
 }
 
 export async function setDefaultModel(model: string | null) {

@@ -28,10 +28,10 @@ export async function readPurgeLosses(piece: Piece): Promise<{ losses: Losses; o
 /** Purges a part, unless the session changed since the user saw what would be lost. */
 export async function purge(piece: Piece, op: number) {
   const id = sid();
-  const made = await attempt(() => api.purge(id, piece, op));
+  const result = await attempt(() => api.purge(id, piece, op));
   if (store.session.peek()?.id !== id) return true;
   await Promise.all([refresh(), readArrangement()]);
-  if (!made) return false;
+  if (!result) return false;
   if ("nodeId" in piece) openDialog(null);
   notify({ tone: "quiet", text: t("notice.purged") });
   return true;

@@ -29,18 +29,18 @@ function forgetPurgedTexts() {
 }
 
 onFrame((frame) => {
-  const gone = purgedNodesOf(frame);
-  if (gone.length === 0) return;
+  const purgedIds = purgedNodesOf(frame);
+  if (purgedIds.length === 0) return;
   tabs.postMessage(null);
   forgetPurgedTexts();
-  forgetUnsavedEdits(gone);
-  for (const id of gone) store.setUnread(id, false);
-  if (gone.includes(store.watchedReply.peek() ?? "")) store.unwatchReply();
-  if (gone.includes(store.viewedLeaf.peek() ?? "")) {
+  forgetUnsavedEdits(purgedIds);
+  for (const id of purgedIds) store.setUnread(id, false);
+  if (purgedIds.includes(store.watchedReply.peek() ?? "")) store.unwatchReply();
+  if (purgedIds.includes(store.viewedLeaf.peek() ?? "")) {
     store.stopViewingBranch();
     navigate(`/s/${store.session.peek()?.id}`, true);
   }
-  void refresh().then(() => store.forgetNodes(gone));
+  void refresh().then(() => store.forgetNodes(purgedIds));
 });
 
 onFrame((frame) => void (frame.type === "tree.changed" && refresh().then(cancelMoveOfRemoved)));

@@ -33,8 +33,8 @@ export const readMessageText = async (id: Id): Promise<string> =>
 /** Returns the summaries in the prompt of the newest reply on screen. */
 export async function readSentSummaries(): Promise<Id[]> {
   const newest = store.branch.peek().findLast((id) => Boolean(store.peekNode(id)?.metadata?.model));
-  const made = newest && (await trace(store.session.peek()?.id ?? "", newest).catch(() => null));
-  return (made ? made.summaries?.texts?.map(({ id }) => id) : null) ?? [];
+  const result = newest && (await trace(store.session.peek()?.id ?? "", newest).catch(() => null));
+  return (result ? result.summaries?.texts?.map(({ id }) => id) : null) ?? [];
 }
 
 /**

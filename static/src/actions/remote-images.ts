@@ -43,7 +43,7 @@ export const askAtMessage = (cid: Id, nid: Id) => setAskAt(cid, nid);
  * @param allowed null: ask when there is one
  */
 export async function setImagePermission(cid: Id, allowed: boolean | null) {
-  const said = await attempt(() => api.setPermission(cid, allowed));
-  if (said) setImagesAllowed(cid, said.allowed);
-  return said !== undefined;
+  const result = await attempt(() => api.setPermission(cid, allowed));
+  if (result) setImagesAllowed(cid, result.allowed);
+  return result !== undefined;
 }

@@ -26,11 +26,11 @@ export const lastBook = () => readStored(LAST_BOOK);
 export async function readPassage(passage: Passage) {
   const nodes = await attempt(() => nodesOf(passage));
   if (!nodes) return undefined;
-  const said = nodes.filter((node) => shownTextOf(node).trim());
-  const spoken = said.map(speakerName).filter((name) => name !== t("you") && name !== t("narrator"));
+  const withText = nodes.filter((node) => shownTextOf(node).trim());
+  const spoken = withText.map(speakerName).filter((name) => name !== t("you") && name !== t("narrator"));
   const title = "fragmentId" in passage ? fragments.peek()?.find(({ id }) => id === passage.fragmentId)?.name : null;
   return {
-    text: textWithSpeakers(said),
+    text: textWithSpeakers(withText),
     names: [...spoken, ...characters.peek().map(({ name }) => name)],
     title: title ?? "",
   };
@@ -54,14 +54,14 @@ export async function saveLoreEntry(
   keyFor: (request: unknown) => string,
 ) {
   const key = keyFor([where, entry]);
-  const kept = await attempt(async () => {
+  const saved = await attempt(async () => {
     if ("id" in where) return { bookId: where.id, uid: (await api.addEntry(where.id, entry, key)).uid };
     const { id, entries } = await api.create({ name: where.name, entries: [entry] }, key);
     return { bookId: id, uid: entries[0]?.uid };
   });
-  if (!kept) return;
-  const { bookId } = kept;
-  const uid = String(kept.uid);
+  if (!saved) return;
+  const { bookId } = saved;
+  const uid = String(saved.uid);
   writeStored(LAST_BOOK, bookId);
   openDialog(null);
   setSelectedIds(null);

@@ -42,8 +42,8 @@ export const saveSessionPlugins = (
     const sid = store.session.peek()?.id ?? "";
     const now = await readSession(sid);
     if (sortedJson(now.plugins) !== sortedJson(was)) return "changed";
-    const { plugins: kept, problems } = await api.setPlugins(sid, wanted);
-    if (store.session.peek()?.id === sid) store.updateSession({ plugins: kept });
+    const { plugins: saved, problems } = await api.setPlugins(sid, wanted);
+    if (store.session.peek()?.id === sid) store.updateSession({ plugins: saved });
     await refresh();
     return problems;
   });

@@ -140,18 +140,18 @@ export function onFrame(listener: (frame: Frame) => void): () => void {
 
 function handleFrame(frame: Frame) {
   listeners.forEach((listener) => listener(frame));
-  const wish = store.applyFrame(frame);
-  if (wish.resume) requestMissingText(wish.resume);
+  const effects = store.applyFrame(frame);
+  if (effects.resume) requestMissingText(effects.resume);
   const session = store.session.peek();
   if (frame.type === "session.updated" && session) library.updateSession(session);
   const doubt = frame.type === "tree.changed" || (frame.type === "node.state.updated" && frame.effects);
   // The display of replies depends on the state and the persona. No frame reports this for older replies.
   if ((doubt || frame.type === "session.updated") && store.hasDisplayedTexts()) {
     requestFullRead();
-    wish.refresh = true;
+    effects.refresh = true;
   }
-  if (doubt && !wish.refresh) invalidateDeltas();
-  if (wish.refresh) void refresh().then(() => afterRefresh(wish.finished, doubt));
+  if (doubt && !effects.refresh) invalidateDeltas();
+  if (effects.refresh) void refresh().then(() => afterRefresh(effects.finished, doubt));
 }
 
 /** Handles what must wait until the branch is read again, because old messages may be gone. */

@@ -45,12 +45,12 @@ export async function arrange(edits: TreeEdit[]): Promise<Arranged | undefined> 
  * Shows a notice about an edit.
  * @param top the message it is about, if that is in the tree now
  */
-export const notifyEdit = (made: Pick<Arranged, "op" | "worldChanges"> & Partial<Arranged>, key: Key, top?: Id) =>
+export const notifyEdit = (result: Pick<Arranged, "op" | "worldChanges"> & Partial<Arranged>, key: Key, top?: Id) =>
   notify({
     tone: "quiet",
     text: t(key),
-    hint: editEffectsText(made),
-    action: undoAction("undo", made.op),
+    hint: editEffectsText(result),
+    action: undoAction("undo", result.op),
     ...(top && { show: () => void moveHeadTo(top, false) }),
   });
 
@@ -148,9 +148,9 @@ const typedText = ({ content, metadata }: ChatNode): string =>
 function restoreTypedText(which: "undo" | "redo", before: (ChatNode | null)[]) {
   const line = store.branch.peek();
   const draft = store.draft.peek();
-  const gone = before.find((node) => node?.role === "user" && !line.includes(node.id));
-  if (which === "undo" && gone && undoneText.isUndoneText(draft)) {
-    const typed = typedText(gone);
+  const removed = before.find((node) => node?.role === "user" && !line.includes(node.id));
+  if (which === "undo" && removed && undoneText.isUndoneText(draft)) {
+    const typed = typedText(removed);
     undoneText.addUndoneText(typed, draft);
     saveDraft(typed);
   }
@@ -187,21 +187,21 @@ register({
   enabled: ({ node }) =>
     canArrange(node) || (node?.status === "error" && store.viewedLeaf.value === null && !isLinear.value),
   run: async ({ node }) => {
-    const made = node && (await arrange([{ op: "prune", nodeId: node.id }]));
-    if (!made) return;
+    const result = node && (await arrange([{ op: "prune", nodeId: node.id }]));
+    if (!result) return;
     // A failed reply is watched; it is on no branch.
     if (store.watchedReply.peek() === node.id) store.unwatchReply();
-    notifyEdit(made, "notice.pruned");
+    notifyEdit(result, "notice.pruned");
   },
 });
 
 /** Restores a fragment to its old place, and shows the session. */
 export async function restoreFragment(fragmentId: Id) {
   const top = topOf({ fragmentId });
-  const made = await arrange([{ op: "graft", fragmentId }]);
-  if (!made) return;
+  const result = await arrange([{ op: "graft", fragmentId }]);
+  if (!result) return;
   openDialog(null);
-  notifyEdit(made, "notice.putBack", top);
+  notifyEdit(result, "notice.putBack", top);
 }
 
 /** Returns the top message of a fragment or part. */

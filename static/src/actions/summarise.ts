@@ -22,13 +22,13 @@ export const draftSummary = (nodeIds: Id[], grown: (now: DraftProgress) => void)
   startDraft(() => api.summarise(sid(), nodeIds), grown);
 
 export async function summarise(nodeIds: Id[], content: string) {
-  const made = await arrange([{ op: "summarise", nodeIds, content }]);
-  if (!made) return false;
+  const result = await arrange([{ op: "summarise", nodeIds, content }]);
+  if (!result) return false;
   openDialog(null);
   setSelectedIds(null);
-  const [summary] = made.nodeIds;
+  const [summary] = result.nodeIds;
   if (summary) store.scrollTo(summary);
-  notifyEdit(made, "notice.summarised");
+  notifyEdit(result, "notice.summarised");
   return true;
 }
 

@@ -33,9 +33,9 @@ export function offerToEnableSummarised(before: Id[]): boolean {
 }
 
 async function enableMessages(ids: Id[]) {
-  const made = await attempt(() => api.setStates(sid(), ids, { isEnabled: true }));
-  if (!made) return;
-  recordStep(made.op);
+  const result = await attempt(() => api.setStates(sid(), ids, { isEnabled: true }));
+  if (!result) return;
+  recordStep(result.op);
   await refresh();
-  notifyEdit(made, "notice.marked");
+  notifyEdit(result, "notice.marked");
 }

@@ -110,9 +110,9 @@ async function importSessions(files: File[]) {
       const { jobId } = await warnBeforeLeaving(() =>
         api.sendSession(file, { sent: (bytes) => sending(bytes, file.size), signal: stop.signal }),
       );
-      const kept = { jobId, name: file.name, kind: "session" as const };
-      storeJob(kept);
-      await waitForSessionImport(kept, row);
+      const job = { jobId, name: file.name, kind: "session" as const };
+      storeJob(job);
+      await waitForSessionImport(job, row);
     });
   }
 }
@@ -125,9 +125,9 @@ export async function copySession({ id, title }: { id: Id; title: string }) {
   const name = t("library.copyOf", { name: [...title].slice(0, MAX_TITLE).join("") });
   const row = addImport({ name, phase: "waiting" });
   await catchImportError(row, async () => {
-    const kept = { ...(await api.copySession(id, name)), name, kind: "copy" as const };
-    storeJob(kept);
-    await waitForSessionImport(kept, row);
+    const job = { ...(await api.copySession(id, name)), name, kind: "copy" as const };
+    storeJob(job);
+    await waitForSessionImport(job, row);
   });
 }
 
@@ -181,11 +181,11 @@ function importErrorText(error: ApiError) {
 /** Waits again for the jobs from before a reload of the page. */
 export function resumeJobs() {
   const known = new Set(imports.peek().map(({ jobId }) => jobId));
-  for (const kept of storedJobs().filter(({ jobId }) => !known.has(jobId))) {
-    if (kept.kind === "foreign") void resumeForeignImport(kept);
+  for (const job of storedJobs().filter(({ jobId }) => !known.has(jobId))) {
+    if (job.kind === "foreign") void resumeForeignImport(job);
     else {
-      const row = addImport({ name: kept.name, phase: "waiting", jobId: kept.jobId, isUnasked: true });
-      void catchImportError(row, () => waitForSessionImport(kept, row));
+      const row = addImport({ name: job.name, phase: "waiting", jobId: job.jobId, isUnasked: true });
+      void catchImportError(row, () => waitForSessionImport(job, row));
     }
   }
 }

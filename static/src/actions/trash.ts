@@ -7,9 +7,9 @@ export const readTrash = (cursor?: string) => api.trash(cursor ? { cursor } : {}
 
 /** Deletes something permanently. */
 export async function destroy(id: Id) {
-  const gone = await attempt(async () => {
+  const isDeleted = await attempt(async () => {
     await api.destroy(id);
     return true;
   });
-  return gone === true;
+  return isDeleted === true;
 }

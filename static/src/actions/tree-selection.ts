@@ -81,13 +81,13 @@ for (const { id, icon, isEnabled } of STATE_COMMANDS) {
     scope: "page",
     enabled: () => inTree.value && (isEnabled || isReadByModel()) && selectedNumbers(changes).length > 0,
     run: async () => {
-      const made = await attempt(() => api.setStates(sid(), idsOf(selectedNumbers(changes)), { isEnabled }));
-      if (!made) return;
-      recordStep(made.op);
+      const result = await attempt(() => api.setStates(sid(), idsOf(selectedNumbers(changes)), { isEnabled }));
+      if (!result) return;
+      recordStep(result.op);
       clearSelection();
       invalidateDeltas();
       await refresh();
-      notifyEdit(made, "notice.marked");
+      notifyEdit(result, "notice.marked");
     },
   });
 }
@@ -101,11 +101,11 @@ register({
   enabled: () => inTree.value && selectedNumbers().length > 0,
   run: async () => {
     const { outline } = drawnTree.peek() ?? {};
-    const made =
+    const result =
       outline && (await arrange(idsOf(topsOf(outline, selectedNumbers())).map((nodeId) => ({ op: "prune", nodeId }))));
-    if (!made) return;
+    if (!result) return;
     clearSelection();
-    notifyEdit(made, "notice.pruned");
+    notifyEdit(result, "notice.pruned");
   },
 });
 

@@ -52,17 +52,17 @@ export const tryHook = (id: string, wanted: PluginTry) => attempt(() => api.tryH
 /** Runs the rules along the branch on screen without writing anything. Returns the results with their messages. */
 export const runReplay = (id: string, wanted: PluginReplay) =>
   attempt(async () => {
-    const told = await api.replay(id, wanted);
-    const unknown = told.rows.some(({ nodeId }) => store.peekNode(nodeId) === null);
+    const answer = await api.replay(id, wanted);
+    const unknown = answer.rows.some(({ nodeId }) => store.peekNode(nodeId) === null);
     const page = unknown
       ? await projection(wanted.sessionId, { ...(wanted.leafId && { leaf: wanted.leafId }), limit: 2 * MAX })
       : { items: [] };
     const nodes: Map<Id, ChatNode> = new Map(page.items.map((node) => [node.id, node]));
-    for (const { nodeId } of told.rows) {
+    for (const { nodeId } of answer.rows) {
       const known = store.peekNode(nodeId);
       if (known) nodes.set(nodeId, known);
     }
-    return { ...told, nodes };
+    return { ...answer, nodes };
   });
 
 /** Applies the saved rules to the messages of the branch on screen. */

@@ -7,15 +7,15 @@
  */
 export function coalesce(work: () => Promise<void>) {
   /** The end of the round that began last. */
-  let begun = Promise.resolve();
+  let started = Promise.resolve();
   let next: Promise<void> | null = null;
   const begin = () => {
     next = null;
-    return (begun = work());
+    return (started = work());
   };
   return {
-    ask: () => (next ??= begun.then(begin, begin)),
+    ask: () => (next ??= started.then(begin, begin)),
     /** Waits until all requested work is done. */
-    ends: () => next ?? begun,
+    ends: () => next ?? started,
   };
 }

@@ -42,8 +42,8 @@ export function findRows(groups: Group[], words: string[], shown: (row: Row) => 
     const rows = row.rows.flatMap((inner) => sift(inner, named));
     return rows.length > 0 ? [{ ...row, rows }] : [];
   };
-  const kept = groups
+  const matches = groups
     .map((group) => ({ ...group, rows: group.rows.flatMap((row) => sift(row, `${group.title}\n${group.plugin}`)) }))
     .filter(({ rows }) => rows.length > 0);
-  return { groups: kept, found: valuesIn(kept) };
+  return { groups: matches, found: valuesIn(matches) };
 }

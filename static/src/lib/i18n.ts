@@ -62,8 +62,8 @@ export const placeholdersOf = (key: string): string[] =>
 
 /** Caches one value per language. Making a format takes as long as using it a hundred times. */
 function cachePerLanguage<T>(make: (language: Locale) => T) {
-  const made: Map<Locale, T> = new Map();
-  return () => made.get(locale.value) ?? (made.set(locale.peek(), make(locale.peek())).get(locale.peek()) as T);
+  const cache: Map<Locale, T> = new Map();
+  return () => cache.get(locale.value) ?? (cache.set(locale.peek(), make(locale.peek())).get(locale.peek()) as T);
 }
 
 const clocks = cachePerLanguage(

@@ -98,8 +98,8 @@ export function parseStyle(style: string, font: string): InlineStyle | null {
   for (const name of inert.style) {
     const value = inert.style.getPropertyValue(name);
     const rule = RULES.find(([of]) => of.test(name))?.[1];
-    const kept = value && rule ? rule(value) : "";
-    if (kept) properties.push([name, kept]);
+    const allowed = value && rule ? rule(value) : "";
+    if (allowed) properties.push([name, allowed]);
   }
   const ink = colour(inert.style.color);
   const given = colourParts(ink);

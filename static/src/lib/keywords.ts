@@ -21,16 +21,16 @@ export function keywordsOf(text: string, names: string[]): string[] {
   for (const [, quoted = ""] of text.matchAll(QUOTED))
     if (!SPEECH.test(quoted)) count(quoted.trim().replace(ARTICLE, ""));
   /** Single words at the start of a sentence. They only count if they are capitalised elsewhere too. */
-  const begun: string[] = [];
+  const draft: string[] = [];
   for (const { 0: found, index } of text.matchAll(CAPITAL)) {
     const isBegun = BEGINNING.test(text.slice(Math.max(0, index - 8), index));
     const [first = "", ...rest] = found.replace(/['’]s?$/u, "").split(" ");
     if (/^I['’]/.test(first)) continue;
     if (!isBegun) count([first, ...rest].join(" "));
-    else if (rest.length === 0) begun.push(first);
+    else if (rest.length === 0) draft.push(first);
     else count(rest.join(" ").replace(LINKS, ""));
   }
-  for (const word of begun) if (counts.has(word)) count(word);
+  for (const word of draft) if (counts.has(word)) count(word);
   const known = [...new Set(names)].filter((name) => name && text.includes(name));
   const lower = new Set(known.map((name) => name.toLowerCase()));
   const others = [...counts]

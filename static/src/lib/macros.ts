@@ -69,8 +69,8 @@ class Variables {
   kept: Record<string, Json>;
   own = new Map<string, Json | undefined>();
 
-  constructor(kept: Record<string, Json>) {
-    this.kept = kept;
+  constructor(values: Record<string, Json>) {
+    this.kept = values;
   }
 
   value(name: string): Json | undefined {
@@ -197,9 +197,9 @@ export class Macros {
   #said([head = "", ...rest]: string[], speaker: string | null): string | null {
     this.macros += 1;
     if (this.macros > MAX_MACROS || this.work > MAX_WORK) return null;
-    const said = this.#answer(head, rest, speaker);
-    this.work += said?.length ?? 0;
-    return said;
+    const text = this.#answer(head, rest, speaker);
+    this.work += text?.length ?? 0;
+    return text;
   }
 
   #answer(head: string, rest: string[], speaker: string | null): string | null {

@@ -41,9 +41,9 @@ export const closestServer = ({ kind, baseUrl }: { kind: string; baseUrl: string
   (COMMON_SERVERS.at(-1) as CommonServer);
 
 /** Returns a name that is not taken. */
-export function freeName(wish: string, taken: string[]) {
+export function freeName(wanted: string, taken: string[]) {
   for (let n = 1; ; n += 1) {
-    const name = n === 1 ? wish : `${wish}-${n}`;
+    const name = n === 1 ? wanted : `${wanted}-${n}`;
     if (!taken.includes(name)) return name;
   }
 }

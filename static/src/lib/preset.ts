@@ -54,13 +54,13 @@ export function expectedValues(preset: WholePreset, change: PresetChange): Prese
   const { body } = preset;
   const own = (body.extensions as { clotho?: object } | undefined)?.clotho ?? {};
   const known = (change.prompts ?? []).filter(({ identifier }) => rawOf(preset, identifier));
-  const gone = (change.removed ?? []).map((identifier) => rawOf(preset, identifier)).filter(Boolean);
+  const removed = (change.removed ?? []).map((identifier) => rawOf(preset, identifier)).filter(Boolean);
   return {
     ...(change.fields && { fields: same(change.fields, body) }),
     ...(change.own && { own: same(change.own, own) }),
     prompts: [
       ...known.map((part) => same(part, rawOf(preset, part.identifier))),
-      ...gone.map(({ identifier, name, role, content }) => ({
+      ...removed.map(({ identifier, name, role, content }) => ({
         identifier,
         name: orNull(name),
         role: orNull(role),

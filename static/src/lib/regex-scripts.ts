@@ -88,10 +88,10 @@ function runScript(script: ShownScript, text: string, speaker: string | null, fi
     const names = (typeof found.at(-1) === "object" ? found.pop() : {}) as Record<string, unknown>;
     const groups = found.slice(0, -2);
     trim ??= isPlain ? [] : script.trim.map((part) => fill(part, speaker)).filter(Boolean);
-    const said = (group: unknown) =>
+    const groupText = (group: unknown) =>
       (trim as string[]).reduce((rest, away) => rest.replaceAll(away, ""), typeof group === "string" ? group : "");
     const put = (piece: ReplacementPart) =>
-      typeof piece === "string" ? piece : said("name" in piece ? names[piece.name] : groups[piece.group]);
+      typeof piece === "string" ? piece : groupText("name" in piece ? names[piece.name] : groups[piece.group]);
     let instead = "";
     for (const piece of pieces) {
       instead += put(piece);

@@ -150,13 +150,13 @@ const isInternal = (path: string, name: string) => name.startsWith("$") && isOfC
 function visibleValue(view: View, schema: Schema, value: Json | undefined, path: string): Json | undefined {
   if (value === null || typeof value !== "object") return value;
   const isList = Array.isArray(value);
-  const kept = Object.entries(value).flatMap(([name, inner]) => {
+  const visible = Object.entries(value).flatMap(([name, inner]) => {
     const part = partOf(view, schema, name);
     const place = `${path}/${escapeStep(name)}`;
     if (isInternal(place, name)) return [];
     return !view.showsHidden && isHidden(view, part, place) ? [] : [[name, visibleValue(view, part, inner, place)]];
   });
-  return isList ? kept.map(([, inner]) => inner as Json) : Object.fromEntries(kept);
+  return isList ? visible.map(([, inner]) => inner as Json) : Object.fromEntries(visible);
 }
 
 /**
@@ -362,9 +362,9 @@ export function stepsBetween(
   if (isDescribed(before) && isDescribed(after) && before[1] === after[1])
     return stepsBetween(`${path}/0`, before[0], after[0]);
   if (!isObject(before) || !isObject(after)) return [{ op: "set", path, value: after }];
-  const gone = Object.keys(before).filter((name) => !(name in after));
+  const removed = Object.keys(before).filter((name) => !(name in after));
   return [
-    ...gone.map((name) => ({ op: "remove" as const, path: `${path}/${escapeStep(name)}` })),
+    ...removed.map((name) => ({ op: "remove" as const, path: `${path}/${escapeStep(name)}` })),
     ...Object.entries(after).flatMap(([name, value]) =>
       stepsBetween(`${path}/${escapeStep(name)}`, before[name], value),
     ),

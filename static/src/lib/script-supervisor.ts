@@ -39,7 +39,7 @@ interface ScriptRequest {
   slot: string;
   text: string;
   place: Place;
-  done: (made: ScriptResult) => void;
+  done: (result: ScriptResult) => void;
   id: number;
   isWatched: boolean;
   slow: number[];
@@ -95,7 +95,7 @@ export class ScriptSupervisor {
    * Requests the result for a text.
    * @param slot the place on the page; only its newest text is processed
    */
-  request(slot: string, text: string, place: Place, tell: (made: ScriptResult) => void) {
+  request(slot: string, text: string, place: Place, tell: (result: ScriptResult) => void) {
     if (this.isBroken) return tell({ text, slow: [], large: [] });
     this.waiting.set(slot, {
       slot,
@@ -157,20 +157,20 @@ export class ScriptSupervisor {
     return this.worker;
   }
 
-  #heard(said: WorkerMessage) {
+  #heard(message: WorkerMessage) {
     const [first] = this.sent;
-    if (first?.id !== said.id) return;
-    if (said.says === "step") {
-      first.stepStarts.push([said.step, said.at]);
-      first.before = said.text;
-    } else if (said.says === "begun") {
+    if (first?.id !== message.id) return;
+    if (message.says === "step") {
+      first.stepStarts.push([message.step, message.at]);
+      first.before = message.text;
+    } else if (message.says === "begun") {
       clearTimeout(this.timer);
       this.timer = setTimeout(() => this.#tooLong(first), this.limit);
     } else {
       clearTimeout(this.timer);
       this.sent.shift();
       this.#send();
-      first.done({ text: said.text, slow: first.slow, large: said.left });
+      first.done({ text: message.text, slow: first.slow, large: message.left });
     }
   }
 
@@ -210,10 +210,10 @@ export class ScriptSupervisor {
 }
 
 /** Returns the script that has taken longest so far. */
-function longest(begun: [number, number][], now: number) {
-  let [found, most] = [begun[0]?.[0] ?? 0, -1];
-  begun.forEach(([step, at], i) => {
-    const took = (begun[i + 1]?.[1] ?? now) - at;
+function longest(starts: [number, number][], now: number) {
+  let [found, most] = [starts[0]?.[0] ?? 0, -1];
+  starts.forEach(([step, at], i) => {
+    const took = (starts[i + 1]?.[1] ?? now) - at;
     if (took > most) [found, most] = [step, took];
   });
   return found;

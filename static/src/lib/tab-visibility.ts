@@ -5,11 +5,11 @@
  * @returns a function that stops it
  */
 export function onTabVisible(act: () => void): () => void {
-  const hear = () => document.visibilityState === "visible" && act();
-  addEventListener("focus", hear);
-  document.addEventListener("visibilitychange", hear);
+  const listener = () => document.visibilityState === "visible" && act();
+  addEventListener("focus", listener);
+  document.addEventListener("visibilitychange", listener);
   return () => {
-    removeEventListener("focus", hear);
-    document.removeEventListener("visibilitychange", hear);
+    removeEventListener("focus", listener);
+    document.removeEventListener("visibilitychange", listener);
   };
 }

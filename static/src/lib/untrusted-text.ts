@@ -51,9 +51,9 @@ export function diffLines(before: string, after: string): { sign: "" | "-" | "+"
 }
 
 function diffMiddle(old: string[], now: string[]): { sign: "" | "-" | "+"; text: string }[] {
-  const gone = (text: string) => ({ sign: "-" as const, text });
+  const removedLine = (text: string) => ({ sign: "-" as const, text });
   const come = (text: string) => ({ sign: "+" as const, text });
-  if (old.length * now.length > MAX) return [...old.map(gone), ...now.map(come)];
+  if (old.length * now.length > MAX) return [...old.map(removedLine), ...now.map(come)];
   // For each pair of positions: the number of common lines from there on.
   const wide = now.length + 1;
   const common = new Uint32Array((old.length + 1) * wide);
@@ -67,7 +67,8 @@ function diffMiddle(old: string[], now: string[]): { sign: "" | "-" | "+"; text:
   while (i < old.length || j < now.length) {
     const [was, is] = [old[i], now[j]];
     if (was !== undefined && was === is) lines.push({ sign: "", text: was }), (i += 1), (j += 1);
-    else if (was !== undefined && (is === undefined || at(i + 1, j) >= at(i, j + 1))) lines.push(gone(was)), (i += 1);
+    else if (was !== undefined && (is === undefined || at(i + 1, j) >= at(i, j + 1)))
+      lines.push(removedLine(was)), (i += 1);
     else if (is !== undefined) lines.push(come(is)), (j += 1);
   }
   return lines;

@@ -31,7 +31,7 @@ export interface DisplayResult {
 /** What runs the scripts. `requestFor`: `null` if no script applies to the text. */
 export interface DisplayScripts {
   requestFor: (node: ChatNode, part: TextPart, text: string) => DisplayRequest | null;
-  process: (wish: DisplayRequest) => void;
+  process: (request: DisplayRequest) => void;
 }
 
 /** `null` if no script changes the display here. */
@@ -69,10 +69,10 @@ function placeOf(slot: string) {
 /** Returns the result, or the place's previous one; `null` if there is neither. */
 export function displayResult({ slot, key }: DisplayRequest): DisplayResult | null {
   const before = placeOf(slot).value;
-  const made = results.get(key);
+  const result = results.get(key);
   // Scripts that were left out while a text grew are still reported at its end.
-  return made
-    ? { text: made.text, left: before && before.left.length > made.left.length ? before.left : made.left }
+  return result
+    ? { text: result.text, left: before && before.left.length > result.left.length ? before.left : result.left }
     : before;
 }
 

@@ -40,9 +40,9 @@ export function readEntryDraft(id: Id, uid: string | null): EntryDraft | null {
   }
 }
 
-/** @param begun `null` removes it */
-export const saveEntryDraft = (id: Id, uid: string | null, begun: EntryDraft | null) =>
-  writeStored(keyOf(id, uid), begun && JSON.stringify(begun), WHERE);
+/** @param draft `null` removes it */
+export const saveEntryDraft = (id: Id, uid: string | null, draft: EntryDraft | null) =>
+  writeStored(keyOf(id, uid), draft && JSON.stringify(draft), WHERE);
 
 /** An unsaved entry made from a passage. It is stored under the passage, because it has no uid yet. */
 interface PassageDraft {
@@ -61,9 +61,9 @@ export function readPassageDraft(passage: unknown): PassageDraft | null {
   }
 }
 
-/** @param begun `null` removes it */
-export const savePassageDraft = (passage: unknown, begun: PassageDraft | null) =>
-  writeStored(passageKey(passage), begun && JSON.stringify(begun), WHERE);
+/** @param draft `null` removes it */
+export const savePassageDraft = (passage: unknown, draft: PassageDraft | null) =>
+  writeStored(passageKey(passage), draft && JSON.stringify(draft), WHERE);
 
 /** Returns the uids of unsaved entries of a lorebook; `null` = a new one. */
 export const entryDraftsIn = (id: Id): (string | null)[] =>

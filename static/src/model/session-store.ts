@@ -210,9 +210,9 @@ export function applyProjection(page: Projection): boolean {
     const [ids, changes] = splitNodes(page.items);
     const join = branch.peek().indexOf(ids[0] ?? "");
     if (join < 0) olderCursor.value = page.next;
-    const kept = new Set(join < 0 ? [] : branch.peek().slice(0, join));
-    setBranch([...kept, ...ids]);
-    changeNodes.value = [...changeNodes.peek().filter((id) => kept.has(ownerOf(id) ?? "")), ...changes];
+    const keptIds = new Set(join < 0 ? [] : branch.peek().slice(0, join));
+    setBranch([...keptIds, ...ids]);
+    changeNodes.value = [...changeNodes.peek().filter((id) => keptIds.has(ownerOf(id) ?? "")), ...changes];
     quickReplies.value = page.quickReplies ?? [];
     problems.value = page.problems ?? [];
     if (viewedLeaf.peek() === null) head.value = page.leafId;

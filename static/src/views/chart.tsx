@@ -130,8 +130,8 @@ function toneOf(place: HTMLElement, n: number) {
   return tone ? getComputedStyle(tone).color : "";
 }
 
-function drawSigns(made: uPlot, lines: DrawnLine[], place: HTMLElement) {
-  const { ctx, scales } = made;
+function drawSigns(plot: uPlot, lines: DrawnLine[], place: HTMLElement) {
+  const { ctx, scales } = plot;
   const [first, last] = [scales.x?.min ?? 0, scales.x?.max ?? 0];
   const style = getComputedStyle(place);
   /** The last point of each line. Lines that end at the same point share an entry. */
@@ -141,7 +141,7 @@ function drawSigns(made: uPlot, lines: DrawnLine[], place: HTMLElement) {
   for (const { n, points } of lines.toReversed()) {
     const there = points.flatMap(({ turn, value }) =>
       value !== null && turn >= first && turn <= last
-        ? [{ x: made.valToPos(turn, "x", true), y: made.valToPos(value, "y", true) }]
+        ? [{ x: plot.valToPos(turn, "x", true), y: plot.valToPos(value, "y", true) }]
         : [],
     );
     const shape = new Path2D(SHAPES[n - 1]);

@@ -33,7 +33,7 @@ export function Code({ states, path, label, text, onChange, onSave, faults, bad,
   const ref = useRef<CodeEditor | null>(null);
   useLayoutEffect(() => {
     const editor = ref.current;
-    if (editor) Object.assign(editor, { states, onText: onChange, onSave: onSave, known });
+    if (editor) Object.assign(editor, { states, onText: onChange, onSave, known });
   });
   useLayoutEffect(() => ref.current?.show(path, text, label), [path, text]);
   const marks = faults.map((one) => [one.line, one.column, one.message, one === bad].join(" ")).join("\n");

@@ -262,13 +262,13 @@ export function Modal({ title, class: look = "", keeps = false, children }: Moda
  * are visible and cover nothing. Short-lived notices appear over the header.
  */
 export function Notices({ inDialog }: { inDialog: boolean }) {
-  const said = (tone: Notice["tone"]) =>
+  const noticesOf = (tone: Notice["tone"]) =>
     notices.value.filter((notice) => notice.tone === tone && notice.inDialog === inDialog);
   const box = (notice: Notice) => <NoticeBox key={notice.id} notice={notice} />;
   return (
     <div class="said" role="log" aria-label={t("notices")}>
-      <div class="notices">{said("error").map(box)}</div>
-      <div class="notices passing">{said("quiet").map(box)}</div>
+      <div class="notices">{noticesOf("error").map(box)}</div>
+      <div class="notices passing">{noticesOf("quiet").map(box)}</div>
     </div>
   );
 }

@@ -40,12 +40,12 @@ export function Composer() {
     if (!TOUCH.matches && document.activeElement === document.body) field.current?.focus({ preventScroll: true });
   }, [sid]);
   const wanted = fieldFocusRequests.value;
-  const heard = useRef(wanted);
+  const lastWanted = useRef(wanted);
   useLayoutEffect(() => {
     // On a touch screen, the focus would open the on-screen keyboard.
-    if (heard.current !== wanted && !TOUCH.matches && editedMessage.peek() === null)
+    if (lastWanted.current !== wanted && !TOUCH.matches && editedMessage.peek() === null)
       field.current?.focus({ preventScroll: true });
-    heard.current = wanted;
+    lastWanted.current = wanted;
   }, [wanted]);
   useLayoutEffect(() => {
     const box = field.current;
@@ -152,10 +152,10 @@ const draftPhase = ({ status, place }: Impersonation) =>
 
 /** Returns the slash commands that begin with what is typed. */
 function matchingCommands() {
-  const begun = /^\/(\S*)$/.exec(draft.value)?.[1];
-  if (begun === undefined) return [];
+  const beginning = /^\/(\S*)$/.exec(draft.value)?.[1];
+  if (beginning === undefined) return [];
   return (slashCommands.value?.list ?? []).filter(({ name, aliases }) =>
-    [name, ...aliases].some((word) => word.startsWith(begun)),
+    [name, ...aliases].some((word) => word.startsWith(beginning)),
   );
 }
 
@@ -220,12 +220,12 @@ function Unread() {
 
 /** The problems of plugins that could not make quick replies, in the place of these. */
 function QuickReplyProblems() {
-  const told = visibleProblems(problems.value);
-  if (writtenReply.value || told.length === 0) return null;
+  const visible = visibleProblems(problems.value);
+  if (writtenReply.value || visible.length === 0) return null;
   return (
     <details class="aside problems hindered">
-      <summary>{t("composer.hindered", { n: told.length })}</summary>
-      {told.map((problem, i) => (
+      <summary>{t("composer.hindered", { n: visible.length })}</summary>
+      {visible.map((problem, i) => (
         <ProblemLine key={i} problem={problem} />
       ))}
     </details>
@@ -249,10 +249,10 @@ function joined(typed: string, text: string) {
 function QuickReplies() {
   if (writtenReply.value || sending.value || quickReplies.value.length === 0) return null;
   const choose = (reply: QuickReply) => {
-    const begun = draft.peek().trim() !== "";
+    const hasText = draft.peek().trim() !== "";
     const isSent = isSentAtOnce(reply);
     // A text that is sent stays in the field until it has arrived, unless the user has typed something else there.
-    if (!isSent || !begun) saveDraft(isSent ? reply.send : joined(draft.peek(), reply.send));
+    if (!isSent || !hasText) saveDraft(isSent ? reply.send : joined(draft.peek(), reply.send));
     requestFieldFocus();
     if (isSent) void send(reply.send);
   };

@@ -81,14 +81,14 @@ function Form({ known, taken, close }: { known: Provider | null; taken: string[]
     dropDialogNotices();
     doing.value = model ? "testing" : "looking";
     const asking = (asked.current = new AbortController());
-    const told = await testNewServer(
+    const result = await testNewServer(
       { ...(known && { id: known.id }), ...server(), ...key(), ...(model && { model }) },
       asking.signal,
     );
     if (asked.current !== asking || asking.signal.aborted) return;
     doing.value = "";
     // A request that failed keeps the last result.
-    if (told) seen.value = told;
+    if (result) seen.value = result;
   };
   const save = async (event: Event) => {
     event.preventDefault();
@@ -100,11 +100,11 @@ function Form({ known, taken, close }: { known: Provider | null; taken: string[]
     const models =
       model && seen.peek() && !isListed ? [...new Set([...(known?.models ?? []), model])] : (known?.models ?? []);
     const first = field("default")?.checked && model ? model : null;
-    const kept = known
+    const saved = known
       ? await changeProvider(known.id, { ...server(), ...key(), models }, first)
       : await connect({ id: value("id"), ...server(), key: value("key") || null, models }, first);
     doing.value = "";
-    if (kept) close();
+    if (saved) close();
   };
   const wantsKey = usual.value.wantsKey;
   return (

@@ -183,14 +183,14 @@ interface Offer {
 
 export function PairDevice() {
   const offer = useSignal<Offer | null>(null);
-  const came = useSignal<Device | null>(null);
+  const paired = useSignal<Device | null>(null);
   const isFailed = useSignal(false);
   const fresh = async () => {
     isFailed.value = false;
-    came.value = offer.value = null;
-    const made = await requestPairingCode();
-    isFailed.value = !made;
-    if (made) offer.value = { ...made, until: Date.now() + made.pairing.expiresInS * 1000 };
+    paired.value = offer.value = null;
+    const code = await requestPairingCode();
+    isFailed.value = !code;
+    if (code) offer.value = { ...code, until: Date.now() + code.pairing.expiresInS * 1000 };
   };
   useEffect(() => void fresh(), []);
   const waited = offer.value;
@@ -200,7 +200,7 @@ export function PairDevice() {
     const look = async () => {
       const found = await findNewDevice(waited.known);
       if (isOver) return;
-      if (found) came.value = found;
+      if (found) paired.value = found;
       else timer = setTimeout(look, POLL_INTERVAL);
     };
     let timer = setTimeout(look, POLL_INTERVAL);
@@ -209,8 +209,8 @@ export function PairDevice() {
       clearTimeout(timer);
     };
   }, [waited]);
-  const what = came.value ? (
-    <PairedDevice device={came.value} again={() => void fresh()} />
+  const what = paired.value ? (
+    <PairedDevice device={paired.value} again={() => void fresh()} />
   ) : waited ? (
     <Code key={waited.pairing.code} offer={waited} fresh={() => void fresh()} />
   ) : isFailed.value ? (
@@ -223,7 +223,7 @@ export function PairDevice() {
     <LoadingRows rows={4} />
   );
   return (
-    <Modal title={t("devices.pair")} class={came.value ? "" : "pairing"}>
+    <Modal title={t("devices.pair")} class={paired.value ? "" : "pairing"}>
       {what}
     </Modal>
   );
@@ -322,11 +322,11 @@ function QrCode({ link: { address, modules } }: { link: Pairing["links"][number]
 }
 
 function PairedDevice({ device, again }: { device: Device; again: () => void }) {
-  const said = useRef<HTMLParagraphElement | null>(null);
-  useEffect(() => said.current?.focus(), []);
+  const status = useRef<HTMLParagraphElement | null>(null);
+  useEffect(() => status.current?.focus(), []);
   return (
     <>
-      <p class="came" role="status" tabindex={-1} ref={said}>
+      <p class="came" role="status" tabindex={-1} ref={status}>
         {icon("check")}
         <span>{t("pair.done", { name: device.name })}</span>
       </p>

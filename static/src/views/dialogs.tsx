@@ -283,7 +283,7 @@ function Start({ characterId }: { characterId: string }) {
       </Modal>
     );
   const all = plugins.value.filter((plugin) => !plugin.narrates && plugin.isOk !== false);
-  const wish = [...(character.metadata?.clotho?.plugins ?? []), ...brought.value].filter(
+  const requested = [...(character.metadata?.clotho?.plugins ?? []), ...brought.value].filter(
     ({ id }, i, both) => all.some((plugin) => plugin.id === id) && both.findIndex((one) => one.id === id) === i,
   );
   const start = async (event: Event) => {
@@ -294,7 +294,7 @@ function Start({ characterId }: { characterId: string }) {
     await startSession(character, {
       model: text(form, "model"),
       ...(personaId && { personaId }),
-      ...(all.length ? { plugins: withRefusedPermissions(all, chosen.current ?? wish) } : {}),
+      ...(all.length ? { plugins: withRefusedPermissions(all, chosen.current ?? requested) } : {}),
     });
     busy.current = false;
   };
@@ -323,7 +323,7 @@ function Start({ characterId }: { characterId: string }) {
         {all.length > 0 && (
           <fieldset>
             <legend>{t("start.rules")}</legend>
-            <PluginChoices all={all} begin={wish} isStart onChange={(next) => void (chosen.current = next)} />
+            <PluginChoices all={all} begin={requested} isStart onChange={(next) => void (chosen.current = next)} />
           </fieldset>
         )}
         <Actions label={t("start.begin")} />
@@ -337,10 +337,10 @@ const NEW_CHARACTER = "character.new";
 
 function NewCharacter() {
   const busy = useRef(false);
-  const begun = useFormDraft(NEW_CHARACTER);
+  const draft = useFormDraft(NEW_CHARACTER);
   const form = useRef<HTMLFormElement | null>(null);
   useLayoutEffect(() => {
-    if (begun && form.current) fillForm(form.current, begun);
+    if (draft && form.current) fillForm(form.current, draft);
   }, []);
   const keep = () => saveFormDraft(NEW_CHARACTER, formValues(form.current as HTMLFormElement));
   const save = async (event: Event) => {

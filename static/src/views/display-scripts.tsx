@@ -15,20 +15,20 @@ type DisplayedText = DisplayResult & { isChanged: boolean; isLoading: boolean };
  */
 export function displayedTextNow(node: ChatNode, part: TextPart, text: string): DisplayResult | null {
   const by = displayScripts.value;
-  const wish = by?.requestFor(node, part, text);
-  if (!by || !wish) return { text, left: [] };
-  by.process(wish);
-  return displayResult(wish);
+  const request = by?.requestFor(node, part, text);
+  if (!by || !request) return { text, left: [] };
+  by.process(request);
+  return displayResult(request);
 }
 
 export function useDisplayedText(node: ChatNode, part: TextPart, text: string): DisplayedText {
   const by = displayScripts.value;
-  const wish = by?.requestFor(node, part, text) ?? null;
+  const request = by?.requestFor(node, part, text) ?? null;
   const isSeen = useRef(false);
   useLayoutEffect(() => {
-    if (wish) by?.process(wish);
-  }, [by, wish?.key]);
-  const shown = wish ? displayResult(wish) : { text, left: [] };
+    if (request) by?.process(request);
+  }, [by, request?.key]);
+  const shown = request ? displayResult(request) : { text, left: [] };
   if (shown) isSeen.current = true;
   return {
     text: shown?.text ?? text,

@@ -185,8 +185,8 @@ function Entries({ row, kind, schema, value, name, onChange }: FieldProps) {
   const isMap = kind === "map";
   const inner = innerOf(schema, isMap);
   const box = useRef<HTMLDivElement | null>(null);
-  const begun = useRef<Entry[] | null>(null);
-  const entries = useSignal((begun.current ??= entriesOf(value)));
+  const draft = useRef<Entry[] | null>(null);
+  const entries = useSignal((draft.current ??= entriesOf(value)));
   const tell = () => onChange(isMap ? mapOf(entries.peek()) : entries.peek().map((entry) => entry.value));
   const focusLast = () =>
     void drawn().then(() =>
@@ -199,8 +199,8 @@ function Entries({ row, kind, schema, value, name, onChange }: FieldProps) {
     tell();
     focusLast();
   };
-  const remove = (gone: Entry) => {
-    entries.value = entries.peek().filter((entry) => entry !== gone);
+  const remove = (removed: Entry) => {
+    entries.value = entries.peek().filter((entry) => entry !== removed);
     tell();
     (box.current?.querySelector(".add") as HTMLElement | null | undefined)?.focus();
   };

@@ -21,7 +21,7 @@ export function fillForm(form: HTMLFormElement, fields: FormFields) {
  * cancelled. A reload or the back button keeps it.
  */
 export function useFormDraft(key: string): FormFields | null {
-  const begun = useRef(readFormDraft(key)).current;
+  const draft = useRef(readFormDraft(key)).current;
   useEffect(() => {
     let isBack = false;
     const back = () => void (isBack = true);
@@ -32,5 +32,5 @@ export function useFormDraft(key: string): FormFields | null {
       if (!isBack) saveFormDraft(key, null);
     };
   }, []);
-  return begun;
+  return draft;
 }

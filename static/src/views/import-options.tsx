@@ -19,10 +19,10 @@ export function ImportOptionsDialog() {
   const homes = sources.flatMap(({ data }) => (data.length > 1 ? data.map(({ home }) => home) : []));
   const go = (event: SubmitEvent) => {
     event.preventDefault();
-    const said = new FormData(form.current as HTMLFormElement);
+    const input = new FormData(form.current as HTMLFormElement);
     const isDry = event.submitter?.getAttribute("value") === "look";
     openDialog(null);
-    void runImport(sources, { isDry, hours: Number(said.get("hours")) || 0, home: String(said.get("home") ?? "") });
+    void runImport(sources, { isDry, hours: Number(input.get("hours")) || 0, home: String(input.get("home") ?? "") });
   };
   return (
     <Modal title={t(others.length > 0 ? "bring.title" : "bring.own")}>

@@ -274,13 +274,13 @@ function FindingLine({ one: { code, fate, count, at } }: { one: FindingGroup }) 
   const isSame = at.every(({ finding }) => finding.message === first.finding.message);
   // A number in a message belongs to one file, so it cannot stand for several.
   const isOfAll = at.length === 1 || (isSame && !/\d/.test(first.finding.message));
-  const said = isOfAll
+  const summary = isOfAll
     ? findingText({ ...first.finding, count, line: null })
     : ofMany(code, count) || labelFromKey(code);
   return (
-    <section aria-label={said}>
+    <section aria-label={summary}>
       <h3>
-        {code !== "would_send" && <span class={`chip ${fate}`}>{t(`report.${fate}`)}</span>} {said}
+        {code !== "would_send" && <span class={`chip ${fate}`}>{t(`report.${fate}`)}</span>} {summary}
       </h3>
       <details>
         <summary>{t("report.files", { n: at.length })}</summary>

@@ -45,7 +45,7 @@ interface FileDropAreaProps {
 /** Imports dropped files as the kind that its dialog shows. The page behind it would guess the kind. */
 export function FileDropArea({ text, onFiles, children }: FileDropAreaProps) {
   const isOver = useSignal(false);
-  const hear = (event: DragEvent) => {
+  const handleDrag = (event: DragEvent) => {
     if (!event.dataTransfer?.types.includes("Files")) return;
     event.preventDefault();
     event.stopPropagation();
@@ -53,7 +53,7 @@ export function FileDropArea({ text, onFiles, children }: FileDropAreaProps) {
     if (event.type === "drop") void onFiles([...event.dataTransfer.files]);
   };
   return (
-    <div class="stash" onDragOver={hear} onDragLeave={hear} onDrop={hear}>
+    <div class="stash" onDragOver={handleDrag} onDragLeave={handleDrag} onDrop={handleDrag}>
       {isOver.value && (
         <p class="drop" role="status">
           {icon("upload")}

@@ -68,9 +68,9 @@ export function EntryForm({ bookId, entry, onClose }: EntryFormProps) {
       const { uid: _, ...rest } = before.current ?? { uid: "" };
       return addEntry(bookId, { ...rest, ...mine, ...(!entry && { addMemo: mine.comment !== "" }) }, keyFor);
     }
-    const came = await writeEntry(bookId, String(uid), mine, before.current ?? {});
-    if (came?.is === "written") return came.entry;
-    if (came) meanwhile.value = came.is === "changed" ? { is: "changed", now: came.entry } : { is: "gone" };
+    const result = await writeEntry(bookId, String(uid), mine, before.current ?? {});
+    if (result?.is === "written") return result.entry;
+    if (result) meanwhile.value = result.is === "changed" ? { is: "changed", now: result.entry } : { is: "gone" };
     return undefined;
   };
   const save = async (event: Event) => {

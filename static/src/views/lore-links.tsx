@@ -19,17 +19,17 @@ export function LoreLinks({ id }: { id: Id }) {
   const holds = useSignal<LorebookHolds | null>(null);
   const holders = useSignal<LinkTargets | null>(null);
   useEffect(() => {
-    void readLinks(id).then((came) => (holds.value = came ?? null));
+    void readLinks(id).then((result) => (holds.value = result ?? null));
   }, []);
   const open = (event: Event) => {
     const isOpen = (event.currentTarget as HTMLDetailsElement).open;
     if (isOpen && holders.peek() === null)
-      void readLinkTargets(holds.peek()).then((came) => (holders.value = came ?? null));
+      void readLinkTargets(holds.peek()).then((result) => (holders.value = result ?? null));
   };
   const put = async (next: LorebookHolds) => {
-    const kept = await setLinks(id, next);
+    const saved = await setLinks(id, next);
     // If the change failed, a copy of the old value resets the fields.
-    holds.value = kept ?? (holds.peek() && { ...(holds.peek() as LorebookHolds) });
+    holds.value = saved ?? (holds.peek() && { ...(holds.peek() as LorebookHolds) });
   };
   const now = holds.value;
   if (!now) return null;

@@ -49,7 +49,7 @@ export function LoreSettings() {
   const busy = useRef(false);
   const open = (event: Event) => {
     const isOpen = (event.currentTarget as HTMLDetailsElement).open;
-    if (isOpen && rules.peek() === null) void readLoreSettings().then((came) => (rules.value = came ?? null));
+    if (isOpen && rules.peek() === null) void readLoreSettings().then((result) => (rules.value = result ?? null));
   };
   /** A conflict: the settings that were saved elsewhere meanwhile, and the ones to be saved here. */
   const other = useSignal<{ theirs: LoreRules; mine: Partial<LoreRules> } | null>(null);
@@ -57,10 +57,10 @@ export function LoreSettings() {
   const keep = async (wanted: Partial<LoreRules>, isSure: boolean = false) => {
     if (busy.current) return;
     busy.current = true;
-    const came = await setLoreSettings(wanted, isSure ? null : rules.peek());
-    other.value = came && "theirs" in came ? { theirs: came.theirs, mine: wanted } : null;
-    if (came && "kept" in came) rules.value = came.kept;
-    isKept.value = came !== undefined && "kept" in came;
+    const result = await setLoreSettings(wanted, isSure ? null : rules.peek());
+    other.value = result && "theirs" in result ? { theirs: result.theirs, mine: wanted } : null;
+    if (result && "kept" in result) rules.value = result.kept;
+    isKept.value = result !== undefined && "kept" in result;
     busy.current = false;
   };
   const look = () => {

@@ -94,8 +94,8 @@ function List({ at, last, isUnread, choose }: ListProps) {
   /** Moves the focus to the first button, because the pressed one disappears with its row or form. */
   const home = () => first.current?.focus();
   const make = async (name: string) => {
-    const made = await createBook(name, keyFor);
-    if (made) at.value = made.id;
+    const result = await createBook(name, keyFor);
+    if (result) at.value = result.id;
   };
   return (
     <>

@@ -164,14 +164,14 @@ export function Book({ id, opened, back }: { id: Id; opened: string | null; back
 
 /** The unsaved drafts of this lorebook from before a reload of the page. */
 function Unsaved({ id, goOn }: { id: Id; goOn: (uid: string | null) => void }) {
-  const begun = useSignal(entryDraftsIn(id));
+  const draftIds = useSignal(entryDraftsIn(id));
   const drop = (uid: string | null) => {
     saveEntryDraft(id, uid, null);
-    begun.value = entryDraftsIn(id);
+    draftIds.value = entryDraftsIn(id);
   };
   return (
     <>
-      {begun.value.map((uid) => {
+      {draftIds.value.map((uid) => {
         const { mine } = readEntryDraft(id, uid) ?? {};
         const name =
           mine && (mine.comment || mine.content)
@@ -202,17 +202,17 @@ function Unsaved({ id, goOn }: { id: Id; goOn: (uid: string | null) => void }) {
 }
 
 /**
- * Reads all entries, page by page, until `heard` returns false.
+ * Reads all entries, page by page, until `onPage` returns false.
  * @returns whether all pages were read
  */
 async function readAll(
   ask: typeof readEntriesQuietly,
   id: Id,
-  heard: (page: Page<LoreEntry>) => boolean,
+  onPage: (page: Page<LoreEntry>) => boolean,
 ): Promise<boolean> {
   for (let next = undefined as string | null | undefined; next !== null; ) {
     const page = await ask(id, next);
-    if (!page || !heard(page)) return false;
+    if (!page || !onPage(page)) return false;
     next = page.next;
   }
   return true;

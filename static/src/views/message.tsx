@@ -174,7 +174,7 @@ function MessageText({ node }: { node: ChatNode }) {
 function LiveBody({ node }: { node: ChatNode }) {
   const stream = streamOf(node);
   const host = useRef<HTMLDivElement | null>(null);
-  const begun = useSignal(visiblePart(stream.text) !== "");
+  const hasText = useSignal(visiblePart(stream.text) !== "");
   // The text received so far may be hidden completely.
   const isComing = useSignal(stream.text !== "");
   const thoughts = useSignal(stream.reasoning);
@@ -182,7 +182,7 @@ function LiveBody({ node }: { node: ChatNode }) {
   useSignalEffect(() => {
     void stream.shown.value;
     const text = visiblePart(stream.text);
-    begun.value = text !== "";
+    hasText.value = text !== "";
     isComing.value = stream.text !== "";
     thoughts.value = stream.reasoning;
     const shown = displayedTextNow(node, "text", text);
@@ -194,9 +194,9 @@ function LiveBody({ node }: { node: ChatNode }) {
   useFolds(host, node.id, []);
   return (
     <>
-      {thoughts.value && <Thinking node={node} text={thoughts.value} live={!begun.value} />}
+      {thoughts.value && <Thinking node={node} text={thoughts.value} live={!hasText.value} />}
       <div class="prose live" ref={host} />
-      {(!begun.value || node.metadata?.phase === "values") && (
+      {(!hasText.value || node.metadata?.phase === "values") && (
         <p class="aside phase">{phaseOf(node, isComing.value)}</p>
       )}
     </>

@@ -15,7 +15,7 @@ export function useModelPreset(about: unknown): { id: Id; model: string } | null
   const open = session.value;
   useLatestResult(
     () => (open && !open.presetId ? presetOfModel() : Promise.resolve(null)),
-    (came) => (held.value = came),
+    (result) => (held.value = result),
     [open?.id, open?.presetId, open?.model, about],
   );
   // After the user has chosen a preset, the last answer no longer applies.

@@ -17,12 +17,12 @@ const ROLES = ["system", "user", "assistant"] as const;
 export function Note() {
   const note = session.value?.authorsNote ?? NEW;
   const key = `note.${session.peek()?.id}`;
-  const begun = useFormDraft(key);
+  const draft = useFormDraft(key);
   const form = useRef<HTMLFormElement | null>(null);
-  const place = useSignal((begun?.place ?? note.place) as AuthorsNote["place"]);
+  const place = useSignal((draft?.place ?? note.place) as AuthorsNote["place"]);
   const keep = () => form.current && saveFormDraft(key, formValues(form.current));
   useLayoutEffect(() => {
-    if (begun && form.current) fillForm(form.current, begun);
+    if (draft && form.current) fillForm(form.current, draft);
   }, []);
   const save = async (event: Event) => {
     event.preventDefault();
@@ -51,7 +51,7 @@ export function Note() {
     <Modal title={t("command.note")} class="wide lore" keeps>
       <form ref={form} onSubmit={save} onInput={keep} onChange={keep}>
         <p class="aside">{t("note.text")}</p>
-        {begun && (
+        {draft && (
           <p class="aside" role="status">
             {t("lore.begunHere")}
           </p>

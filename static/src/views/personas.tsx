@@ -139,19 +139,19 @@ function Form({ persona, onSaved, onCancel }: FormProps) {
     event.preventDefault();
     if (busy.current) return;
     busy.current = true;
-    const said = new FormData(event.target as HTMLFormElement);
+    const input = new FormData(event.target as HTMLFormElement);
     const text = (name: string) =>
-      String(said.get(name) ?? "")
+      String(input.get(name) ?? "")
         .replaceAll("\r\n", "\n")
         .trim();
-    const kept = await savePersona(
+    const saved = await savePersona(
       persona?.id ?? null,
       { name: text("name"), description: text("description") },
       picture.peek(),
       keyFor,
     );
     busy.current = false;
-    if (kept) onSaved();
+    if (saved) onSaved();
   };
   const choose = (event: Event) => (picture.value = (event.target as HTMLInputElement).files?.[0] ?? null);
   return (

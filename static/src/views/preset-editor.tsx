@@ -43,8 +43,8 @@ export function PresetEditor({ id, back, goTo }: { id: Id; back: () => void; goT
   const serves = session.value?.presetId === id;
   const held = useModelPreset(preset?.updatedAt);
   const copy = async () => {
-    const made = await copyPreset(id, t("presetEdit.copyOf", { name: preset?.name ?? "" }).slice(0, 200), keyFor);
-    if (made) goTo(made.id);
+    const result = await copyPreset(id, t("presetEdit.copyOf", { name: preset?.name ?? "" }).slice(0, 200), keyFor);
+    if (result) goTo(result.id);
   };
   const drop = () => {
     const act = asking.peek();

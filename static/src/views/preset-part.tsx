@@ -32,7 +32,7 @@ interface PartFormProps {
  */
 export function PartForm({ edit, part, isGone = false, title, onClose }: PartFormProps) {
   const key = partDraftPrefix(edit) + (part?.identifier ?? "");
-  const begun = useFormDraft(key);
+  const draft = useFormDraft(key);
   // A text field normalizes line breaks. Those of the file do not count as a change.
   const start = useRef<Partial<PresetPart>>(
     part
@@ -40,7 +40,7 @@ export function PartForm({ edit, part, isGone = false, title, onClose }: PartFor
       : { role: "system" },
   ).current;
   const isMarker = start.marker === true;
-  const isInChat = useSignal(begun?.place ? begun.place === "1" : start.injection_position === 1);
+  const isInChat = useSignal(draft?.place ? draft.place === "1" : start.injection_position === 1);
   const meanwhile = useSignal<PresetChange | null>(null);
   const busy = useRef(false);
   const form = useRef<HTMLFormElement | null>(null);
@@ -82,7 +82,7 @@ export function PartForm({ edit, part, isGone = false, title, onClose }: PartFor
   const keep = () =>
     form.current && saveFormDraft(key, Object.keys(written()).length > 0 ? formValues(form.current) : null);
   useLayoutEffect(() => {
-    if (begun && form.current) fillForm(form.current, begun);
+    if (draft && form.current) fillForm(form.current, draft);
   }, []);
   const save = async (event: Event) => {
     event.preventDefault();
@@ -91,7 +91,7 @@ export function PartForm({ edit, part, isGone = false, title, onClose }: PartFor
     const fields = isGone ? typedIn() : written();
     if (!isNew && Object.keys(fields).length === 0) return onClose();
     busy.current = true;
-    const came = await edit.change((now) => {
+    const result = await edit.change((now) => {
       if (!isNew) return { prompts: [{ identifier: part.identifier, ...fields }] };
       const identifier = (fresh.current ||= newIdentifier(now));
       return {
@@ -100,15 +100,15 @@ export function PartForm({ edit, part, isGone = false, title, onClose }: PartFor
       };
     });
     busy.current = false;
-    if (came?.is === "written") onClose();
+    if (result?.is === "written") onClose();
     // If the prompt was deleted in the meantime, the list says so.
     const isThere = isNew || partsOf(edit.preset.peek() ?? {}).some(({ identifier }) => identifier === part.identifier);
-    if (came?.is === "changed" && isThere) meanwhile.value = came.now;
+    if (result?.is === "changed" && isThere) meanwhile.value = result.now;
   };
   const takeTheirs = () => (onClose(), (edit.version.value += 1));
   return (
     <form ref={form} onSubmit={save} onInput={keep} onChange={keep} aria-label={title}>
-      {begun && (
+      {draft && (
         <p class="aside" role="status">
           {t("lore.begunHere")}
         </p>

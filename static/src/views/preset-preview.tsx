@@ -19,7 +19,7 @@ export function Preview({ preset }: { preset: WholePreset }) {
   const known = useSignal<Trace | ApiError | null>(null);
   useLatestResult(
     () => previewPrompt(preset.id),
-    (came) => came && (known.value = came),
+    (result) => result && (known.value = result),
     [preset.id, preset.updatedAt],
   );
   const found = known.value;

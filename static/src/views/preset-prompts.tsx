@@ -32,7 +32,7 @@ interface PromptsProps {
  */
 export function Prompts({ edit, preset, ask }: PromptsProps) {
   const writing = useSignal(useRef(storedPartDraft(edit)).current);
-  const said = useSignal("");
+  const status = useSignal("");
   /** The row and the button that get the focus back after the row has moved. */
   const wanted = useRef<[string, string] | null>(null);
   const list = useRef<HTMLDivElement | null>(null);
@@ -86,7 +86,7 @@ export function Prompts({ edit, preset, ask }: PromptsProps) {
     if (!isMoved) return;
     if (act) wanted.current = [identifier, act];
     const order = orderOf(edit.preset.peek() ?? preset).filter((row) => parts.has(row.identifier));
-    said.value = t("presetEdit.moved", {
+    status.value = t("presetEdit.moved", {
       name: nameOf(identifier),
       n: order.findIndex((row) => row.identifier === identifier) + 1,
       all: order.length,
@@ -150,7 +150,7 @@ export function Prompts({ edit, preset, ask }: PromptsProps) {
     <div class="preset-prompts" ref={list}>
       <ol>{rows.map(row)}</ol>
       <p class="hidden" role="status">
-        {said.value}
+        {status.value}
       </p>
       <div class="actions start">
         <button type="button" ref={add} aria-expanded={isNew} onClick={() => write(isNew ? null : NEW)}>
@@ -229,7 +229,7 @@ function Row({ part, enabled, isGone, isFirst, isLast, isWriting, turn, up, down
     event.dataTransfer.setData(KIND, part.identifier);
     event.dataTransfer.setData("text/plain", name);
   };
-  const hear = (event: DragEvent) => {
+  const handleDrag = (event: DragEvent) => {
     if (!event.dataTransfer?.types.includes(KIND)) return;
     event.preventDefault();
     isOver.value = event.type === "dragover";
@@ -255,9 +255,9 @@ function Row({ part, enabled, isGone, isFirst, isLast, isWriting, turn, up, down
     <li
       data-part={part.identifier}
       class={`prompt-row${enabled ? "" : " off"}${isOver.value ? " drop-here" : ""}`}
-      onDragOver={hear}
-      onDragLeave={hear}
-      onDrop={hear}
+      onDragOver={handleDrag}
+      onDragLeave={handleDrag}
+      onDrop={handleDrag}
     >
       <article aria-label={name}>
         {!isGone && (

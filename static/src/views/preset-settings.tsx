@@ -49,8 +49,8 @@ const words = (key: string, of: string = "field") => optionalText(`presetEdit.${
 
 /** Returns the shares in a fixed order, or null if there are none. */
 function sharesOf(shares: Record<string, number | null | undefined>) {
-  const said = SHARES.filter((key) => shares[key] != null).map((key) => [key, shares[key]]);
-  return said.length > 0 ? Object.fromEntries(said) : null;
+  const entries = SHARES.filter((key) => shares[key] != null).map((key) => [key, shares[key]]);
+  return entries.length > 0 ? Object.fromEntries(entries) : null;
 }
 
 interface FormProps {
@@ -104,11 +104,11 @@ function Form({ edit, read, before, label, children }: FormProps) {
       return void (isKept.value = true);
     }
     busy.current = true;
-    const came = await edit.change(() => change);
+    const result = await edit.change(() => change);
     busy.current = false;
-    isKept.value = came?.is === "written";
-    if (came?.is === "written") settle({ fields, own });
-    meanwhile.value = came?.is === "changed" ? came.now : null;
+    isKept.value = result?.is === "written";
+    if (result?.is === "written") settle({ fields, own });
+    meanwhile.value = result?.is === "changed" ? result.now : null;
   };
   const again = () => ((meanwhile.value = null), form.current?.requestSubmit());
   return (

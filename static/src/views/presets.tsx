@@ -109,8 +109,8 @@ export function Presets({ presetId }: { presetId: Id | null }) {
   };
   const keyFor = useRef(idempotencyKeys()).current;
   const begin = async () => {
-    const made = await copyPreset("own", freeName(all.peek() ?? []), keyFor);
-    if (made) open(made.id);
+    const result = await copyPreset("own", freeName(all.peek() ?? []), keyFor);
+    if (result) open(result.id);
   };
   const list = all.value;
   const at = editing.value;

@@ -128,7 +128,7 @@ export function ScriptForm({ id, done }: { id: Id | null; done: (isSaved: boolea
     if (busy.current) return;
     busy.current = true;
     const typed = new FormData(event.target as HTMLFormElement);
-    const said = (key: string) => String(typed.get(key) ?? "");
+    const fieldText = (key: string) => String(typed.get(key) ?? "");
     const shown = PLACES.filter(([place]) => typed.has(`place-${place}`)).map(([place]) => place);
     const hidden = places.filter((place) => !PLACES.some(([known]) => known === place));
     const [isForPrompts, isForDisplay] = [typed.has("sent"), typed.has("shown")];
@@ -138,9 +138,9 @@ export function ScriptForm({ id, done }: { id: Id | null; done: (isSaved: boolea
       isSame || !(isForPrompts || isForDisplay) ? {} : { promptOnly: isForPrompts, markdownOnly: isForDisplay };
     const next = {
       ...use,
-      scriptName: said("name").trim(),
-      findRegex: said("find"),
-      replaceString: said("replace"),
+      scriptName: fieldText("name").trim(),
+      findRegex: fieldText("find"),
+      replaceString: fieldText("replace"),
       placement: [...shown, ...hidden],
       disabled: !typed.has("on"),
     };

@@ -41,15 +41,15 @@ export function SaveLoreEntry({ passage }: { passage: Passage }) {
 const NEW_BOOK = "another";
 
 function Form({ passage, read }: { passage: Passage; read: LoadedPassage }) {
-  const begun = useRef(readPassageDraft(passage)).current;
+  const draft = useRef(readPassageDraft(passage)).current;
   const form = useRef<HTMLFormElement | null>(null);
   const suggested = useRef(keywordsOf(read.text, read.names)).current;
   const name = read.title || (suggested.find((word) => !read.names.includes(word)) ?? suggested[0] ?? "");
   const keyFor = useRef(idempotencyKeys()).current;
-  const keys = useSignal(begun?.mine.key ?? []);
+  const keys = useSignal(draft?.mine.key ?? []);
   const busy = useRef(false);
   const where = useSignal(
-    (begun?.where === NEW_BOOK ? NEW_BOOK : bookById(begun?.where ?? lastBook() ?? "")?.id) ??
+    (draft?.where === NEW_BOOK ? NEW_BOOK : bookById(draft?.where ?? lastBook() ?? "")?.id) ??
       books.peek()?.[0]?.id ??
       NEW_BOOK,
   );
@@ -59,19 +59,19 @@ function Form({ passage, read }: { passage: Passage; read: LoadedPassage }) {
     savePassageDraft(passage, {
       mine: { comment, content, constant, key: keys.peek() },
       where: where.peek(),
-      book: String(typed.get("book") ?? begun?.book ?? ""),
+      book: String(typed.get("book") ?? draft?.book ?? ""),
     });
   };
   useLayoutEffect(() => {
-    if (!begun) return;
+    if (!draft) return;
     const field = (name: string) => form.current?.elements.namedItem(name) as HTMLInputElement | null;
     for (const name of ["comment", "content"] as const) {
       const at = field(name);
-      if (at) at.value = begun.mine[name];
+      if (at) at.value = draft.mine[name];
     }
     const [always, book] = [field("constant"), field("book")];
-    if (always) always.checked = begun.mine.constant;
-    if (book && begun.book) book.value = begun.book;
+    if (always) always.checked = draft.mine.constant;
+    if (book && draft.book) book.value = draft.book;
   }, []);
   // The first call reports the initial keys, which are no draft.
   const isFirst = useRef(true);
@@ -89,7 +89,7 @@ function Form({ passage, read }: { passage: Passage; read: LoadedPassage }) {
   };
   return (
     <form ref={form} onSubmit={save} onInput={keep} onChange={keep}>
-      {begun && (
+      {draft && (
         <p class="aside" role="status">
           {t("lore.begunHere")}
         </p>

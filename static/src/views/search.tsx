@@ -40,8 +40,8 @@ export function Search({ text, focused }: { text: string; focused: Id | null }) 
   const wanted = query.value.trim();
   const listsCommands = useSignal(text.startsWith(">"));
   const forCommands = listsCommands.value;
-  const gone = purgeCount.value;
-  const seen = useRef(gone);
+  const purges = purgeCount.value;
+  const seen = useRef(purges);
   // Runs before the next paint; otherwise an arrow key pressed right after a letter would be undone.
   useLayoutEffect(() => {
     chosen.value = 0;
@@ -55,10 +55,10 @@ export function Search({ text, focused }: { text: string; focused: Id | null }) 
       PAUSE,
     );
     // Earlier results stay until newer ones arrive, unless some of them may have been purged.
-    answer.value = answer.peek().state === "done" && seen.current === gone ? answer.peek() : { state: "busy" };
-    seen.current = gone;
+    answer.value = answer.peek().state === "done" && seen.current === purges ? answer.peek() : { state: "busy" };
+    seen.current = purges;
     return () => (clearTimeout(timer), abort.abort());
-  }, [wanted, forCommands, filter.value, gone]);
+  }, [wanted, forCommands, filter.value, purges]);
   const found = answer.value;
   const asked = forCommands ? wanted.replace(/^>/, "").trim() : "";
   const commands = forCommands ? commandsFor(asked, at) : [];
@@ -136,9 +136,9 @@ async function runSearch(wanted: SearchQuery, signal: AbortSignal): Promise<Answ
     const longer = whole.items.length === 0 ? prefixQuery(wanted.q) : null;
     // Nobody expects results for one letter, but one Chinese character is a word.
     if (longer === "") return { state: "idle" };
-    const begun = longer ? await search({ ...wanted, q: longer }, signal) : null;
-    const isBetter = begun !== null && begun.items.length > 0;
-    const found = isBetter ? begun : whole;
+    const prefixed = longer ? await search({ ...wanted, q: longer }, signal) : null;
+    const isBetter = prefixed !== null && prefixed.items.length > 0;
+    const found = isBetter ? prefixed : whole;
     const n = found.total?.value ?? found.items.length;
     return {
       state: "done",
@@ -155,8 +155,11 @@ async function runSearch(wanted: SearchQuery, signal: AbortSignal): Promise<Answ
 
 /** Describes the notes on an answer in sentences. */
 function noteSentences({ rebuilding, notes = [] }: SearchAnswer): string[] {
-  const said = ({ code, name }: SearchNote) => t(`search.note.${code}`, { name: name ?? "" });
-  return [...(typeof rebuilding === "number" ? [t("search.rebuilding", { n: rebuilding })] : []), ...notes.map(said)];
+  const noteText = ({ code, name }: SearchNote) => t(`search.note.${code}`, { name: name ?? "" });
+  return [
+    ...(typeof rebuilding === "number" ? [t("search.rebuilding", { n: rebuilding })] : []),
+    ...notes.map(noteText),
+  ];
 }
 
 /** Shows why a query is invalid, and where. */

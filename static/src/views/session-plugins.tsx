@@ -55,7 +55,7 @@ function Form({ all, chosen, again }: FormProps) {
     ...all.filter(isChosen),
     ...all.filter((one) => !isChosen(one) && !one.narrates && one.isOk !== false),
   ];
-  const gone = chosen
+  const removed = chosen
     .filter(({ id }) => !all.some((one) => one.id === id))
     .map(({ id }) => ({ id, isOk: false }) as PluginInfo);
   const save = async (event: Event) => {
@@ -63,21 +63,21 @@ function Form({ all, chosen, again }: FormProps) {
     if (busy.current) return;
     busy.current = true;
     clearDialogErrors();
-    const kept = await saveSessionPlugins(withRefusedPermissions(all, wanted.current), chosen);
+    const saved = await saveSessionPlugins(withRefusedPermissions(all, wanted.current), chosen);
     busy.current = false;
-    isOther.value = kept === "changed";
-    if (!Array.isArray(kept)) return;
+    isOther.value = saved === "changed";
+    if (!Array.isArray(saved)) return;
     openDialog(null);
-    const but = kept.map((one) => sentence(codedMessageText(one))).join(" ");
+    const but = saved.map((one) => sentence(codedMessageText(one))).join(" ");
     notify({ tone: "quiet", stays: but !== "", text: t("storyRules.kept"), hint: but });
   };
-  if (offered.length + gone.length === 0)
+  if (offered.length + removed.length === 0)
     return <EmptyState symbol="dice" title={t("storyRules.none")} hint={t("storyRules.noneHint")} />;
   return (
     <form onSubmit={save}>
       <p class="aside">{t("storyRules.text")}</p>
       <PluginChoices
-        all={[...gone, ...offered]}
+        all={[...removed, ...offered]}
         begin={chosen}
         teller={teller}
         onChange={(next) => void (wanted.current = next)}

@@ -39,7 +39,7 @@ export function SummarySettings() {
   const found = useSignal<Summaries | null>(null);
   const isUnread = useSignal(false);
   /** The summaries that the newest reply's prompt contained. */
-  const told = useSignal<Set<Id>>(new Set());
+  const sentIds = useSignal<Set<Id>>(new Set());
   const settings = session.value?.summaries ?? OFF;
   const read = async () => {
     const answer = await readSummaries();
@@ -47,7 +47,7 @@ export function SummarySettings() {
     isUnread.value = !answer;
   };
   useEffect(() => void read(), [settings.enabled]);
-  useEffect(() => void readSentSummaries().then((ids) => (told.value = new Set(ids))), []);
+  useEffect(() => void readSentSummaries().then((ids) => (sentIds.value = new Set(ids))), []);
   const isWorking = found.value?.isWorking ?? false;
   useEffect(() => {
     if (!isWorking) return;
@@ -89,16 +89,16 @@ export function SummarySettings() {
       {found.value !== null && settings.enabled && !isWorking && items.length === 0 && (
         <p class="aside">{t("summaries.none")}</p>
       )}
-      {items.length > 0 && <List items={items} told={told.value} read={read} />}
+      {items.length > 0 && <List items={items} sentIds={sentIds.value} read={read} />}
     </>
   );
 }
 
-function List({ items, told, read }: { items: Summary[]; told: Set<Id>; read: () => unknown }) {
+function List({ items, sentIds, read }: { items: Summary[]; sentIds: Set<Id>; read: () => unknown }) {
   const tops = nestChapters(items);
-  const begun = useRef(formDraftKeys(DRAFT_PREFIX)).current;
+  const draftIds = useRef(formDraftKeys(DRAFT_PREFIX)).current;
   // The list stays open or folded as it was at first, so that it does not fold while the user reads it.
-  const isOpen = useRef(tops.length <= MAX_OPEN_LIST || items.some(({ id }) => begun.includes(id))).current;
+  const isOpen = useRef(tops.length <= MAX_OPEN_LIST || items.some(({ id }) => draftIds.includes(id))).current;
   return (
     <details class="section-fold" open={isOpen}>
       <summary>
@@ -108,13 +108,13 @@ function List({ items, told, read }: { items: Summary[]; told: Set<Id>; read: ()
       </summary>
       <div>
         <p class="aside">
-          {told.size > 0
-            ? t("summaries.toldOf", { n: items.filter(({ id }) => told.has(id)).length })
+          {sentIds.size > 0
+            ? t("summaries.toldOf", { n: items.filter(({ id }) => sentIds.has(id)).length })
             : t("summaries.toldNone")}
         </p>
         <ul>
           {tops.map((chapter) => (
-            <SummaryItem key={chapter.summary.id} chapter={chapter} isSent={told} draftIds={begun} read={read} />
+            <SummaryItem key={chapter.summary.id} chapter={chapter} sentIds={sentIds} draftIds={draftIds} read={read} />
           ))}
         </ul>
       </div>
@@ -124,12 +124,12 @@ function List({ items, told, read }: { items: Summary[]; told: Set<Id>; read: ()
 
 interface SummaryItemProps {
   chapter: Chapter;
-  isSent: Set<Id>;
+  sentIds: Set<Id>;
   draftIds: Id[];
   read: () => unknown;
 }
 
-function SummaryItem({ chapter, isSent, draftIds, read }: SummaryItemProps) {
+function SummaryItem({ chapter, sentIds, draftIds, read }: SummaryItemProps) {
   const { summary, parts } = chapter;
   const writing = useSignal(draftIds.includes(summary.id));
   const button = useRef<HTMLButtonElement | null>(null);
@@ -164,7 +164,7 @@ function SummaryItem({ chapter, isSent, draftIds, read }: SummaryItemProps) {
       <article aria-label={name}>
         <h4>
           {name}
-          {isSent.has(summary.id) && (
+          {sentIds.has(summary.id) && (
             <>
               {" "}
               <span class="chip on">{t("summaries.told")}</span>
@@ -226,7 +226,7 @@ function SummaryItem({ chapter, isSent, draftIds, read }: SummaryItemProps) {
             {isOpen.value && (
               <ul>
                 {parts.map((part) => (
-                  <SummaryItem key={part.summary.id} chapter={part} isSent={isSent} draftIds={draftIds} read={read} />
+                  <SummaryItem key={part.summary.id} chapter={part} sentIds={sentIds} draftIds={draftIds} read={read} />
                 ))}
               </ul>
             )}
@@ -252,12 +252,12 @@ function Ends({ one: { firstId, lastId } }: { one: Summary }) {
 
 /** Renders the form to correct a summary. Unsaved text survives a reload. */
 function Correction({ one: { id, content }, done }: { one: Summary; done: (isSaved: boolean) => unknown }) {
-  const begun = useFormDraft(DRAFT_PREFIX + id);
+  const draft = useFormDraft(DRAFT_PREFIX + id);
   const form = useRef<HTMLFormElement | null>(null);
   /** The text when the correction began. It detects changes by others, which must not be overwritten. */
   const start = useRef(content).current;
   useLayoutEffect(() => {
-    if (begun && form.current) fillForm(form.current, begun);
+    if (draft && form.current) fillForm(form.current, draft);
   }, []);
   const text = () => formValues(form.current as HTMLFormElement).content?.replaceAll("\r\n", "\n") ?? "";
   const keep = () =>
@@ -265,9 +265,9 @@ function Correction({ one: { id, content }, done }: { one: Summary; done: (isSav
   /** The text that someone else saved in the meantime. */
   const theirs = useSignal<string | null>(null);
   const write = async (isSure: boolean) => {
-    const kept = await correctSummary(id, text(), isSure ? null : start);
-    theirs.value = kept && kept !== true ? kept.theirs : null;
-    if (kept === true) await done(true);
+    const saved = await correctSummary(id, text(), isSure ? null : start);
+    theirs.value = saved && saved !== true ? saved.theirs : null;
+    if (saved === true) await done(true);
   };
   const save = (event: Event) => {
     event.preventDefault();

@@ -164,8 +164,10 @@ function visibleDeltaOf(delta: Delta): Delta {
   return { ...seen, ...(seen.problems && { problems: visibleProblems(seen.problems) }) };
 }
 
-const isCut = (all: Delta, told: Delta) =>
-  (["changes", "operations", "problems"] as const).some((part) => (told[part]?.length ?? 0) < (all[part]?.length ?? 0));
+const isCut = (all: Delta, visible: Delta) =>
+  (["changes", "operations", "problems"] as const).some(
+    (part) => (visible[part]?.length ?? 0) < (all[part]?.length ?? 0),
+  );
 
 /** Lists the tools that the model could call. Its calls are among the rules. */
 const OfferedTools = ({ tools: { offered, used } }: { tools: NonNullable<Trace["tools"]> }) => (

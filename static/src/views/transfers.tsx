@@ -152,7 +152,7 @@ function progressText({ done, total, from, since }: PhaseProgress) {
 function PageDropArea() {
   const isOver = useSignal(false);
   useEffect(() => {
-    const hear = (event: DragEvent) => {
+    const handleDrag = (event: DragEvent) => {
       if (!event.dataTransfer?.types.includes("Files")) return;
       event.preventDefault();
       if (dialog.peek()) return;
@@ -160,8 +160,8 @@ function PageDropArea() {
       if (event.type === "drop") void importDropped(event.dataTransfer);
     };
     const kinds = ["dragover", "dragleave", "drop"] as const;
-    kinds.forEach((kind) => addEventListener(kind, hear));
-    return () => kinds.forEach((kind) => removeEventListener(kind, hear));
+    kinds.forEach((kind) => addEventListener(kind, handleDrag));
+    return () => kinds.forEach((kind) => removeEventListener(kind, handleDrag));
   }, []);
   return isOver.value ? (
     <p class="drop" role="status">

@@ -19,7 +19,7 @@ export function Trash() {
     next.value = page.next;
   };
   useEffect(() => void read(), []);
-  const drop = (gone: TrashItem) => (list.value = (list.peek() ?? []).filter((item) => item !== gone));
+  const drop = (deletedItem: TrashItem) => (list.value = (list.peek() ?? []).filter((item) => item !== deletedItem));
   const items = list.value;
   return (
     <Modal title={t("command.trash")} class="wide">

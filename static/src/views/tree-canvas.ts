@@ -311,9 +311,9 @@ export class TreeCanvas extends HTMLElement {
   #draw(now: number) {
     this.#waiting = 0;
     if (!this.scene || this.wide === 0 || this.scene.cards.size === 0) return;
-    const wish = this.#wish;
+    const pending = this.#wish;
     this.#wish = null;
-    wish?.();
+    pending?.();
     cancelAnimationFrame(this.#waiting);
     this.#waiting = 0;
     const ratio = Math.min(devicePixelRatio || 1, 3);

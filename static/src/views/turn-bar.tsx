@@ -60,17 +60,17 @@ function Row({ all, here }: { all: Turn[]; here: number }) {
   useLayoutEffect(() => {
     const row = box.current;
     if (!row) return;
-    const came = asked.current && asked.current.from !== olderCursor.value ? all.length - asked.current.count : 0;
-    if (came > 0) {
+    const added = asked.current && asked.current.from !== olderCursor.value ? all.length - asked.current.count : 0;
+    if (added > 0) {
       asked.current = null;
       // If no earlier turns are left, the button disappears together with the focus.
-      if (isFocusLost()) held.value = all[came]?.first ?? null;
+      if (isFocusLost()) held.value = all[added]?.first ?? null;
     }
     // A user who asked for earlier turns sees the new ones, up to the former first. Otherwise the current turn is
     // shown.
     const settle = () => {
       row.scrollLeft =
-        came > 0 ? (came + 1) * CHIP_WIDTH - row.clientWidth : at * CHIP_WIDTH - (row.clientWidth - CHIP_WIDTH) / 2;
+        added > 0 ? (added + 1) * CHIP_WIDTH - row.clientWidth : at * CHIP_WIDTH - (row.clientWidth - CHIP_WIDTH) / 2;
       look();
     };
     settle();

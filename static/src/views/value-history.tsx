@@ -128,12 +128,12 @@ function titleOf(node: ChatNode | null) {
 /** A change such as "15 → 22". A value inside the displayed one has its relative path before it. */
 function Difference({ path, change }: { path: string; change: Change }) {
   const inner = change.path.startsWith(`${path}/`) ? steps(change.path).slice(steps(path).length).join(" · ") : "";
-  const said = (value: Json | undefined) =>
+  const valueOrDash = (value: Json | undefined) =>
     value === undefined ? t("history.nothing") : valueText(rows.value.get(change.path), value);
   return (
     <b>
       {inner && `${inner}: `}
-      {said(change.before)} → {said(change.after)}
+      {valueOrDash(change.before)} → {valueOrDash(change.after)}
       {secretMark(change.path)}
     </b>
   );

@@ -46,7 +46,7 @@ interface ReplayProps {
 
 export function Replay({ plugin, texts, jump }: ReplayProps) {
   const open = session.value;
-  const told = useSignal<{ answer: ReplayAnswer; texts: Texts } | null>(null);
+  const result = useSignal<{ answer: ReplayAnswer; texts: Texts } | null>(null);
   const isBusy = useSignal(false);
   const every = useSignal(false);
   const follows = useSignal(false);
@@ -59,7 +59,7 @@ export function Replay({ plugin, texts, jump }: ReplayProps) {
     const leaf = viewedLeaf.peek() ?? head.peek();
     const answer = await runReplay(plugin.id, { sessionId: open.id, files: texts, ...(leaf && { leafId: leaf }) });
     isBusy.value = false;
-    if (answer) told.value = { answer, texts };
+    if (answer) result.value = { answer, texts };
   };
   const accept = async () => {
     if (isBusy.peek()) return;
@@ -69,12 +69,12 @@ export function Replay({ plugin, texts, jump }: ReplayProps) {
     const answer = await acceptReplay(plugin.id, { sessionId: open.id, files: {}, ...(leaf && { leafId: leaf }) });
     isBusy.value = false;
     if (!answer) return;
-    told.value = null;
+    result.value = null;
     follows.value = true;
   };
   const isSaved = Object.keys(texts).length === 0;
-  const mayFollow = told.value?.texts === texts && (told.value?.answer.rows ?? []).every((row) => !row.error);
-  const all = told.value?.answer.rows ?? [];
+  const mayFollow = result.value?.texts === texts && (result.value?.answer.rows ?? []).every((row) => !row.error);
+  const all = result.value?.answer.rows ?? [];
   const rows = all.map(visibleRow);
   const isLess = JSON.stringify(rows) !== JSON.stringify(all);
   const other = rows.filter(differs);
@@ -94,19 +94,19 @@ export function Replay({ plugin, texts, jump }: ReplayProps) {
         )}
       </div>
       {follows.value && <p role="status">{t("workshop.follows")}</p>}
-      {told.value?.answer.error && (
+      {result.value?.answer.error && (
         <ul>
-          <Fault fault={told.value.answer.error} jump={jump} />
+          <Fault fault={result.value.answer.error} jump={jump} />
         </ul>
       )}
-      {told.value && !told.value.answer.error && (
+      {result.value && !result.value.answer.error && (
         <>
           <p role="status">
             {rows.length === 0
               ? t("workshop.noRows")
               : t(other.length === 0 ? "workshop.allSame" : "workshop.someOther", { n: rows.length, m: other.length })}
           </p>
-          {told.value.texts !== texts && <p class="aside">{t("workshop.old")}</p>}
+          {result.value.texts !== texts && <p class="aside">{t("workshop.old")}</p>}
           {isLess && <Withheld />}
           {other.length > 0 && other.length < rows.length && (
             <label class="check">
@@ -134,7 +134,7 @@ export function Replay({ plugin, texts, jump }: ReplayProps) {
                   <Row
                     key={`${row.nodeId} ${row.hook}`}
                     row={row}
-                    node={told.value?.answer.nodes.get(row.nodeId) ?? null}
+                    node={result.value?.answer.nodes.get(row.nodeId) ?? null}
                     jump={jump}
                   />
                 ))}

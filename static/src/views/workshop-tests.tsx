@@ -12,7 +12,7 @@ import type { PluginDetail, PluginTested, TestedCase, Texts } from "../lib/wire.
 type Jump = (fault: { file?: string | null; line?: number | null; column?: number | null }) => void;
 
 export function Tests({ plugin, texts, jump }: { plugin: PluginDetail; texts: Texts; jump: Jump }) {
-  const told = useSignal<{ answer: PluginTested; texts: Texts } | null>(null);
+  const result = useSignal<{ answer: PluginTested; texts: Texts } | null>(null);
   const isBusy = useSignal(false);
   const ask = async () => {
     if (isBusy.peek()) return;
@@ -20,11 +20,11 @@ export function Tests({ plugin, texts, jump }: { plugin: PluginDetail; texts: Te
     isBusy.value = true;
     const answer = await runTests(plugin.id, texts);
     isBusy.value = false;
-    if (answer) told.value = { answer, texts };
+    if (answer) result.value = { answer, texts };
   };
-  const { cases = [], left = 0, error = null, warnings = [] } = told.value?.answer ?? {};
+  const { cases = [], left = 0, error = null, warnings = [] } = result.value?.answer ?? {};
   const bad = cases.filter((one) => !one.isPassed).length;
-  const said =
+  const outcome =
     cases.length === 0
       ? t("workshop.noCases")
       : t(bad === 0 ? "workshop.allPassed" : "workshop.someFailed", { n: cases.length, m: bad });
@@ -47,13 +47,13 @@ export function Tests({ plugin, texts, jump }: { plugin: PluginDetail; texts: Te
           <Fault fault={error} jump={jump} />
         </ul>
       )}
-      {told.value && !error && (
+      {result.value && !error && (
         <>
           <p role="status" class={bad > 0 ? "bad" : ""}>
-            {said}
+            {outcome}
             {left > 0 && ` ${t("workshop.left", { n: left })}`}
           </p>
-          {told.value.texts !== texts && <p class="aside">{t("workshop.old")}</p>}
+          {result.value.texts !== texts && <p class="aside">{t("workshop.old")}</p>}
           {warnings.length > 0 && (
             <ul>
               {warnings.map((fault, i) => (

@@ -204,7 +204,7 @@ interface FindingsProps {
 
 /** Shows the result of the check. */
 function Findings({ checked, isChecking, isChanged, faults, jump, look }: FindingsProps) {
-  const said = isChecking
+  const status = isChecking
     ? t("workshop.checking")
     : !checked
       ? ""
@@ -219,7 +219,7 @@ function Findings({ checked, isChecking, isChanged, faults, jump, look }: Findin
           <span>{t("workshop.check")}</span>
         </button>
         <p role="status" class={!isChecking && checked && !checked.isOk ? "bad" : "aside"}>
-          {said}
+          {status}
         </p>
       </div>
       {faults.length > 0 && (
@@ -279,11 +279,11 @@ function Files({ plugin, texts, onChange, faults, bad, at, renew }: FilesProps) 
         : (found.was ?? "")
       : null;
   const text = texts[path] ?? was;
-  const told = useQuery(readReference, "reference");
+  const reference = useQuery(readReference, "reference");
   const settings = (plugin.config ?? []).map(({ name }) => name);
   const knows =
-    told && !(told instanceof ApiError)
-      ? { reference: told, settings, values: Object.keys(plugin.schema?.properties ?? {}), words: hookText }
+    reference && !(reference instanceof ApiError)
+      ? { reference: reference, settings, values: Object.keys(plugin.schema?.properties ?? {}), words: hookText }
       : null;
   const states = useRef(new Map());
   const saving = useRef(() => {});
@@ -404,15 +404,15 @@ function Unsaved({ saving, plugin, path, was, text, keep, drop, renew }: Unsaved
     if (busy.current) return;
     busy.current = true;
     clearDialogErrors();
-    const kept = await saveFile(plugin.id, path, text, isSure ? null : was);
+    const saved = await saveFile(plugin.id, path, text, isSure ? null : was);
     busy.current = false;
-    isOther.value = kept === "changed";
-    if (!kept || kept === "changed") return;
+    isOther.value = saved === "changed";
+    if (!saved || saved === "changed") return;
     renew(text);
     notify(
-      kept.isInForce
+      saved.isInForce
         ? { tone: "quiet", text: t("workshop.saved", { path }) }
-        : { tone: "error", text: t("workshop.savedBroken", { path }), hint: sentence(kept.error?.message) },
+        : { tone: "error", text: t("workshop.savedBroken", { path }), hint: sentence(saved.error?.message) },
     );
   };
   useLayoutEffect(() => {
