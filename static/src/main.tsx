@@ -74,7 +74,7 @@ if (!isPageAddress) notify({ tone: "quiet", stays: true, text: t("page.nowhere")
 
 // A session's WebSocket reports when this device was removed. Elsewhere, the page asks when the user comes back to it.
 document.addEventListener("visibilitychange", () => {
-  if (document.visibilityState === "visible" && pairingPrompt.peek() === null && route.peek().page !== "story")
+  if (document.visibilityState === "visible" && pairingPrompt.peek() === null && route.peek().page !== "session")
     void me().catch(() => null);
 });
 
@@ -88,10 +88,10 @@ effect(() => {
     if (isShut) return void followRoute({ page: "library" });
     void followRoute(to);
     // Opening the tree or a message of the same session does not count as coming from elsewhere.
-    const isIn = to.page === "story" ? to.sid : null;
+    const isIn = to.page === "session" ? to.sid : null;
     if (isIn === null || isIn !== lastSession) void readLibrary();
     lastSession = isIn;
-    if (to.page !== "story") void readModelsAndPlugins();
+    if (to.page !== "session") void readModelsAndPlugins();
   });
 });
 
@@ -115,7 +115,7 @@ effect(() => {
 });
 
 effect(() => {
-  const title = route.value.page === "story" ? session.value?.title : null;
+  const title = route.value.page === "session" ? session.value?.title : null;
   const waiting = unread.value.length;
   document.title = title ? `${waiting ? `(${waiting}) ` : ""}${title} · Clotho` : t("title");
 });

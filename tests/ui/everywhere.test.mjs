@@ -276,7 +276,7 @@ const DIALOGS = ({
       },
     },
     {
-      dialog: { kind: "why", nid: reply },
+      dialog: { kind: "trace", nid: reply },
       then: async (page) => {
         await page.locator(".why-view table").first().waitFor();
         for (const summary of await page.locator("dialog summary").all()) await summary.click();
@@ -290,10 +290,10 @@ const DIALOGS = ({
     { dialog: { kind: "character" } },
     { dialog: { kind: "editCharacter", characterId } },
     { dialog: { kind: "report", report, characterId: null } },
-    { dialog: { kind: "bring" } },
+    { dialog: { kind: "importOptions" } },
     { dialog: { kind: "connect", providerId: null, back: null } },
     { dialog: { kind: "connect", providerId, back: null }, where: "a changed connection" },
-    { dialog: { kind: "forget", providerId } },
+    { dialog: { kind: "removeServer", providerId } },
     // This server accepts no other devices and says so. The other case is checked in the tests of paired devices.
     { dialog: { kind: "pair" } },
     { dialog: { kind: "nameDevice", device: DEVICE } },
@@ -301,28 +301,28 @@ const DIALOGS = ({
     { dialog: { kind: "personas" } },
     { dialog: { kind: "presets", presetId: null } },
     { dialog: { kind: "presets", presetId }, where: "an edited preset" },
-    { dialog: { kind: "takeout", sid, title: "The map", leaf: null } },
+    { dialog: { kind: "export", sid, title: "The map", leaf: null } },
     { dialog: { kind: "label", nid: reply } },
     { dialog: { kind: "stash" } },
     { dialog: { kind: "trash" } },
-    { dialog: { kind: "spent", sid } },
+    { dialog: { kind: "usage", sid } },
     { dialog: { kind: "note" } },
     { dialog: { kind: "recall" } },
     { dialog: { kind: "branches" } },
     { dialog: { kind: "compare", from: reply, to: hills } },
     { dialog: { kind: "merge", from: hills } },
     { dialog: { kind: "summarise", first: null, last: ids[1] } },
-    { dialog: { kind: "stories" } },
-    { dialog: { kind: "plot" } },
-    { dialog: { kind: "git" } },
+    { dialog: { kind: "sessionChoice" } },
+    { dialog: { kind: "valueChart" } },
+    { dialog: { kind: "gitTerms" } },
     { dialog: { kind: "history", path: "/combat/hp" } },
-    { dialog: { kind: "rules" } },
+    { dialog: { kind: "plugins" } },
     { dialog: { kind: "workshop", pluginId: "combat" } },
     { dialog: { kind: "workshop", pluginId: "combat" }, where: "a try of rules", then: tab("Try") },
     { dialog: { kind: "workshop", pluginId: "combat" }, where: "a replay of rules", then: tab("Replay") },
     { dialog: { kind: "workshop", pluginId: "combat" }, where: "tests of rules", then: tab("Tests") },
     { dialog: { kind: "purge", nid: gulls } },
-    { dialog: { kind: "keepLore", passage: { nodeIds: [ids[1]] } } },
+    { dialog: { kind: "saveLoreEntry", passage: { nodeIds: [ids[1]] } } },
     { dialog: { kind: "lore", bookId: null, uid: null } },
     { dialog: { kind: "lore", bookId, uid: null }, where: "a lorebook" },
     { dialog: { kind: "lore", bookId, uid }, where: "an entry of lore" },
@@ -357,7 +357,7 @@ const PAGES = [
     },
   },
   {
-    page: "story",
+    page: "session",
     where: "a story without a word",
     go: async (page) => {
       const { id } = await clotho.api("POST", "/api/characters", { name: "Nobody" });
@@ -366,7 +366,7 @@ const PAGES = [
     },
   },
   {
-    page: "story",
+    page: "session",
     where: "the tree of a story without a word",
     go: async (page) => {
       await page.keyboard.press("Control+b");
@@ -374,7 +374,7 @@ const PAGES = [
     },
   },
   {
-    page: "story",
+    page: "session",
     where: "a long story",
     go: async (page) => {
       const path = await createSession();
@@ -392,7 +392,7 @@ const PAGES = [
     },
   },
   {
-    page: "story",
+    page: "session",
     where: "a reply that is waited for",
     go: async (page) => {
       model.queueHeldReply(["Far away ", "there is a light."]);
@@ -402,7 +402,7 @@ const PAGES = [
     },
   },
   {
-    page: "story",
+    page: "session",
     where: "a reply that is being written",
     go: async (page) => {
       const held = model.queueHeldReply([{ reasoning: "A light, or none?" }, "Far away ", "there is a light."]);
@@ -413,7 +413,7 @@ const PAGES = [
     },
   },
   {
-    page: "story",
+    page: "session",
     where: "a reply that failed",
     go: async (page) => {
       await at(page, await createSession({ model: "locked/m" }), ".message.last");
@@ -422,7 +422,7 @@ const PAGES = [
     },
   },
   {
-    page: "story",
+    page: "session",
     where: "a lost connection",
     go: async (page, { path }) => {
       await at(page, path, ".message.last");
@@ -434,7 +434,7 @@ const PAGES = [
     },
   },
   {
-    page: "story",
+    page: "session",
     where: "the story and its world",
     go: async (page, { path }) => {
       await page.context().setOffline(false);
@@ -443,7 +443,7 @@ const PAGES = [
     },
   },
   {
-    page: "story",
+    page: "session",
     where: "marked messages",
     go: async (page, { path, ids: [deed, snow] }) => {
       const state = (/** @type {string} */ id, /** @type {object} */ change) =>
@@ -455,7 +455,7 @@ const PAGES = [
     },
   },
   {
-    page: "story",
+    page: "session",
     where: "the menu of a message",
     go: async (page) => {
       await lastMessage(page).locator("article").focus();
@@ -464,7 +464,7 @@ const PAGES = [
     },
   },
   {
-    page: "story",
+    page: "session",
     where: "a message that is edited",
     go: async (page) => {
       await page.keyboard.press("Escape");
@@ -473,7 +473,7 @@ const PAGES = [
     },
   },
   {
-    page: "story",
+    page: "session",
     where: "versions side by side",
     go: async (page, { ids }) => {
       await page.keyboard.press("Escape");
@@ -483,7 +483,7 @@ const PAGES = [
     },
   },
   {
-    page: "story",
+    page: "session",
     where: "a value that is changed",
     go: async (page) => {
       await page.keyboard.press("Escape");
@@ -498,7 +498,7 @@ const PAGES = [
     },
   },
   {
-    page: "story",
+    page: "session",
     where: "the world on a narrow screen",
     go: async (page, { path }) => {
       await at(page, path, ".world [role=meter]");
@@ -506,7 +506,7 @@ const PAGES = [
     },
   },
   {
-    page: "story",
+    page: "session",
     where: "several messages that are chosen",
     go: async (page, { path }) => {
       await at(page, path, ".message.last");
@@ -516,7 +516,7 @@ const PAGES = [
     },
   },
   {
-    page: "story",
+    page: "session",
     where: "a place to move a message to",
     go: async (page, { path }) => {
       await at(page, path, ".message.last");
@@ -525,12 +525,12 @@ const PAGES = [
     },
   },
   {
-    page: "story",
+    page: "session",
     where: "another timeline that is looked at",
     go: (page, { path, hills }) => at(page, `${path}/${hills}`, ".peek"),
   },
   {
-    page: "story",
+    page: "session",
     where: "one line only",
     go: async (page, { path }) => {
       await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { mode: "linear" });
@@ -540,7 +540,7 @@ const PAGES = [
     },
   },
   {
-    page: "story",
+    page: "session",
     where: "what the page says",
     go: async (page) => {
       await call(page, "model/page.js", "notify", {
@@ -559,7 +559,7 @@ const PAGES = [
     },
   },
   {
-    page: "story",
+    page: "session",
     where: "the tree",
     go: async (page, { path, reply }) => {
       await at(page, path, ".message.last");
@@ -568,7 +568,7 @@ const PAGES = [
     },
   },
   {
-    page: "story",
+    page: "session",
     where: "the tree, all of it, and a message that is read",
     go: async (page) => {
       await page.getByRole("button", { name: "Fold other branches" }).click();
@@ -578,7 +578,7 @@ const PAGES = [
     },
   },
   {
-    page: "story",
+    page: "session",
     where: "the menu of the tree",
     go: async (page) => {
       await treeElement(page).focus();
@@ -587,7 +587,7 @@ const PAGES = [
     },
   },
   {
-    page: "story",
+    page: "session",
     where: "what is chosen on the tree",
     go: async (page) => {
       await page.keyboard.press("Escape");
@@ -596,10 +596,10 @@ const PAGES = [
       await page.locator(".tree-bar").waitFor();
     },
   },
-  { page: "story", where: "a story in the trash", go: (page, { gone }) => at(page, gone, ".chat .blank") },
-  { page: "story", where: "an address where no story is", go: (page) => at(page, "/s/nothing-here", ".chat .blank") },
+  { page: "session", where: "a story in the trash", go: (page, { gone }) => at(page, gone, ".chat .blank") },
+  { page: "session", where: "an address where no story is", go: (page) => at(page, "/s/nothing-here", ".chat .blank") },
   {
-    page: "story",
+    page: "session",
     where: "a story that cannot be read",
     go: async (page, { path }) => {
       await page.route("**/api/sessions/*", (route) =>

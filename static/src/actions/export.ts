@@ -16,7 +16,7 @@ export const exportSession = (sid: Id, how?: { format?: ExportFormat; leaf?: Id 
  * @param leaf the end of the branch; null: HEAD
  */
 export const openExportDialog = (sid: Id, title: string, leaf: Id | null = null) =>
-  openDialog({ kind: "takeout", sid, title, leaf });
+  openDialog({ kind: "export", sid, title, leaf });
 
 /** Calls a function with the open session. */
 function withOpenSession(act: (sid: Id, title: string) => void) {

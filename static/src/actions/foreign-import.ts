@@ -29,7 +29,7 @@ type Row = ReturnType<typeof addImport>;
 /** Opens the dialog with the options of an import of files or folders. */
 export function openImportOptions(sources: ImportSource[]) {
   setPendingSources(sources);
-  openDialog({ kind: "bring" });
+  openDialog({ kind: "importOptions" });
 }
 
 /**

@@ -139,7 +139,7 @@ register({
   icon: "lore",
   scope: "page",
   enabled: () => selectedNodes().some(shownTextOf),
-  run: () => openDialog({ kind: "keepLore", passage: { nodeIds: selectedNodes().map(({ id }) => id) } }),
+  run: () => openDialog({ kind: "saveLoreEntry", passage: { nodeIds: selectedNodes().map(({ id }) => id) } }),
 });
 
 register({
@@ -183,5 +183,5 @@ register({
   icon: "chart",
   scope: "page",
   enabled: () => store.session.value !== null,
-  run: () => openDialog({ kind: "spent", sid: sid() }),
+  run: () => openDialog({ kind: "usage", sid: sid() }),
 });

@@ -90,7 +90,7 @@ register({
   scope: "page",
   enabled: () => moving.value?.isCopy === true,
   run: () => {
-    openDialog({ kind: "stories" });
+    openDialog({ kind: "sessionChoice" });
     void readLibrary();
   },
 });

@@ -25,7 +25,7 @@ addEventListener("popstate", () => {
 
 /** Follows a route: opens its session and shows its message. */
 export async function followRoute(to: Route) {
-  if (to.page !== "story") return closeSession();
+  if (to.page !== "session") return closeSession();
   if (store.session.peek()?.id !== to.sid && !(await openSession(to.sid))) return;
   if (to.nid) await viewBranchOf(to.nid);
   // The chat below the tree keeps what it shows.

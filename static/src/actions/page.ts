@@ -65,7 +65,7 @@ register({
   label: "command.git",
   icon: "branches",
   scope: "page",
-  run: () => openDialog({ kind: "git" }),
+  run: () => openDialog({ kind: "gitTerms" }),
 });
 
 register({
@@ -112,7 +112,7 @@ register({
   scope: "message",
   keys: ["w"],
   enabled: ({ node }) => node !== null && node.status !== "generating",
-  run: ({ node }) => node && openDialog({ kind: "why", nid: node.id }),
+  run: ({ node }) => node && openDialog({ kind: "trace", nid: node.id }),
 });
 
 /**

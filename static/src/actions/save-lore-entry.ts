@@ -79,5 +79,5 @@ register({
   scope: "message",
   keys: ["k"],
   enabled: ({ node }) => node?.status === "complete" && shownTextOf(node).trim() !== "",
-  run: ({ node }) => node && openDialog({ kind: "keepLore", passage: { nodeIds: [node.id] } }),
+  run: ({ node }) => node && openDialog({ kind: "saveLoreEntry", passage: { nodeIds: [node.id] } }),
 });

@@ -81,7 +81,7 @@ onFrame((frame) => {
 export async function askForPermissions() {
   const open = store.session.peek();
   const playing = (open?.plugins ?? []).filter(({ enabled = true }) => enabled);
-  if (!open || playing.length === 0 || dialog.peek()?.kind === "rules") return;
+  if (!open || playing.length === 0 || dialog.peek()?.kind === "plugins") return;
   const all = await plugins().catch(() => []);
   if (store.session.peek()?.id !== open.id) return;
   const asking = playing.flatMap((choice) => {
@@ -95,7 +95,7 @@ export async function askForPermissions() {
     tone: "quiet",
     stays: true,
     text: t("storyRules.wantsMore", { names: asking.join(", ") }),
-    action: { label: "storyRules.look", run: () => openDialog({ kind: "rules" }) },
+    action: { label: "storyRules.look", run: () => openDialog({ kind: "plugins" }) },
   });
 }
 
@@ -105,5 +105,5 @@ register({
   icon: "dice",
   scope: "page",
   enabled: () => store.session.value !== null,
-  run: () => openDialog({ kind: "rules" }),
+  run: () => openDialog({ kind: "plugins" }),
 });

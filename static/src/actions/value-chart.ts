@@ -45,5 +45,5 @@ register({
   scope: "page",
   enabled: () =>
     store.session.value !== null && store.head.value !== null && !isLinear.value && chartableRows().length > 0,
-  run: () => openDialog({ kind: "plot" }),
+  run: () => openDialog({ kind: "valueChart" }),
 });

@@ -6,7 +6,7 @@ export type Passage = { nodeIds: Id[] } | { fragmentId: Id };
 
 export type Dialog =
   | { kind: "search"; text: string; at: Id | null }
-  | { kind: "why"; nid: Id }
+  | { kind: "trace"; nid: Id }
   | { kind: "rename"; sid: Id; title: string }
   | { kind: "model"; sid: Id; model: string }
   | { kind: "otherModel"; nid: Id }
@@ -15,31 +15,31 @@ export type Dialog =
   | { kind: "character" }
   | { kind: "editCharacter"; characterId: Id }
   | { kind: "report"; report: Report; characterId: Id | null; n?: number }
-  | { kind: "bring" }
+  | { kind: "importOptions" }
   | { kind: "connect"; providerId: string | null; back: Dialog | null }
-  | { kind: "forget"; providerId: string }
+  | { kind: "removeServer"; providerId: string }
   | { kind: "pair" }
   | { kind: "nameDevice"; device: Device }
   | { kind: "revokeDevice"; device: Device }
   | { kind: "personas" }
   | { kind: "presets"; presetId: Id | null }
-  | { kind: "takeout"; sid: Id; title: string; leaf: Id | null }
+  | { kind: "export"; sid: Id; title: string; leaf: Id | null }
   | { kind: "label"; nid: Id }
   | { kind: "stash"; fragmentId?: Id | null }
   | { kind: "trash" }
-  | { kind: "spent"; sid: Id }
+  | { kind: "usage"; sid: Id }
   | { kind: "note" }
   | { kind: "recall" }
   | { kind: "branches" }
   | { kind: "compare"; from: Id; to: Id }
   | { kind: "merge"; from: Id }
   | { kind: "summarise"; first: Id | null; last: Id }
-  | { kind: "stories" }
-  | { kind: "plot" }
-  | { kind: "git" }
+  | { kind: "sessionChoice" }
+  | { kind: "valueChart" }
+  | { kind: "gitTerms" }
   | { kind: "history"; path: string }
-  | { kind: "rules" }
+  | { kind: "plugins" }
   | { kind: "workshop"; pluginId: string | null }
   | { kind: "purge"; nid: Id }
-  | { kind: "keepLore"; passage: Passage }
+  | { kind: "saveLoreEntry"; passage: Passage }
   | { kind: "lore"; bookId: Id | null; uid: string | null };

@@ -12,7 +12,7 @@ export type { Dialog };
 export type Route =
   | { page: "library" }
   | { page: "settings" }
-  | { page: "story"; sid: Id; nid: Id | null; isTree: boolean };
+  | { page: "session"; sid: Id; nid: Id | null; isTree: boolean };
 type Pane = "chat" | "world";
 export type Theme = "auto" | "light" | "dark";
 
@@ -21,13 +21,13 @@ export function routeOf(path: string): Route {
   if (kind === "settings") return { page: "settings" };
   if (kind !== "s" || !sid) return { page: "library" };
   const isTree = nid === "tree";
-  return { page: "story", sid, nid: isTree ? null : nid || null, isTree };
+  return { page: "session", sid, nid: isTree ? null : nid || null, isTree };
 }
 
 export const route = signal(routeOf(location.pathname));
 
 /** Whether the whole tree of the session is on screen, over its chat. */
-export const inTree = computed(() => route.value.page === "story" && route.value.isTree);
+export const inTree = computed(() => route.value.page === "session" && route.value.isTree);
 
 export function setRoute(path: string) {
   route.value = routeOf(path);

@@ -56,9 +56,9 @@ export async function loadAhead(): Promise<boolean> {
 
 export function App() {
   if (pairingPrompt.value) return h(PairingPage, pairingPrompt.value);
-  const inStory = route.value.page === "story";
-  const isWhole = inStory && loading.value.state !== "failed";
-  const place = `${inStory ? "in-story" : "in-library"} ${inTree.value ? "in-tree" : ""}`;
+  const inSession = route.value.page === "session";
+  const isWhole = inSession && loading.value.state !== "failed";
+  const place = `${inSession ? "in-story" : "in-library"} ${inTree.value ? "in-tree" : ""}`;
   const beside = isWorldOpen.value && isWhole ? "world-beside" : "";
   const look = `app ${place} ${beside} pane-${isWhole ? pane.value : "chat"}`;
   return (
@@ -66,7 +66,7 @@ export function App() {
       <Header />
       <Offline />
       <Notices inDialog={false} />
-      <main>{inStory ? <SessionPage /> : route.value.page === "settings" ? <Settings /> : <Library />}</main>
+      <main>{inSession ? <SessionPage /> : route.value.page === "settings" ? <Settings /> : <Library />}</main>
       <BottomBar />
       {dialog.value && <OpenDialog key={dialogCount} open={dialog.value} />}
       <p class="hidden" aria-live="polite">
@@ -78,7 +78,7 @@ export function App() {
 
 /** The line that says that the page shows a stored copy, or that the connection of an open story is lost. */
 function Offline() {
-  const isLost = route.value.page === "story" && !online.value && loading.value.state === "ready";
+  const isLost = route.value.page === "session" && !online.value && loading.value.state === "ready";
   const at = offlineCopyAt.value;
   if (at === null && !isLost) return null;
   return (
@@ -86,13 +86,13 @@ function Offline() {
       {icon("warning")}
       {at === null
         ? t("offline")
-        : t(route.value.page === "story" ? "offline.kept" : "offline.keptPage", { when: ago(at, Date.now()) })}
+        : t(route.value.page === "session" ? "offline.kept" : "offline.keptPage", { when: ago(at, Date.now()) })}
     </p>
   );
 }
 
 function Header() {
-  const inStory = route.value.page === "story";
+  const inSession = route.value.page === "session";
   const home = (event: Event) => (event.preventDefault(), navigate("/"));
   return (
     <header class="topbar">
@@ -100,13 +100,13 @@ function Header() {
         <span class="thread" aria-hidden="true" />
         <span>Clotho</span>
       </a>
-      {inStory && session.value ? <h1 class="title">{session.value.title}</h1> : <span class="title" />}
+      {inSession && session.value ? <h1 class="title">{session.value.title}</h1> : <span class="title" />}
       <button type="button" class="search-button" onClick={() => run("page.search")} aria-label={t("command.search")}>
         {icon("search")}
         <span>{t("search.short")}</span>
         <kbd>/</kbd>
       </button>
-      {inStory && session.value && (
+      {inSession && session.value && (
         <>
           <SessionButtons />
           <span class="wide-only">
@@ -122,7 +122,7 @@ function Header() {
 }
 
 function MenuItems() {
-  const inStory = route.value.page === "story" && session.value !== null;
+  const inSession = route.value.page === "session" && session.value !== null;
   const choice = (on: boolean, label: string, act: () => unknown) => (
     <button type="button" aria-pressed={on} onClick={act}>
       {icon("check")}
@@ -131,7 +131,7 @@ function MenuItems() {
   );
   return (
     <>
-      {inStory && (
+      {inSession && (
         <>
           <CommandButton id="session.model" wide />
           <CommandButton id="session.rename" wide />
@@ -155,7 +155,7 @@ function MenuItems() {
 
 /** The tab bar of narrow screens, which show one pane at a time. Swipe gestures do not switch panes but siblings. */
 function BottomBar() {
-  const inStory = route.value.page === "story" && loading.value.state !== "failed";
+  const inSession = route.value.page === "session" && loading.value.state !== "failed";
   const tab = (on: boolean, symbol: string, label: string, act: () => unknown) => (
     <button type="button" aria-current={on ? "page" : undefined} onClick={act}>
       {icon(symbol)}
@@ -169,9 +169,9 @@ function BottomBar() {
   return (
     <nav class="bottom" aria-label={t("panes")}>
       {tab(route.value.page === "library", "book", t("command.library"), () => navigate("/"))}
-      {inStory && tab(pane.value === "chat" && !inTree.value, "chat", t("pane.chat"), () => show("chat"))}
-      {inStory && tab(pane.value === "world" && !inTree.value, "world", t("world.title"), () => show("world"))}
-      {inStory && <TreeTab />}
+      {inSession && tab(pane.value === "chat" && !inTree.value, "chat", t("pane.chat"), () => show("chat"))}
+      {inSession && tab(pane.value === "world" && !inTree.value, "world", t("world.title"), () => show("world"))}
+      {inSession && <TreeTab />}
       {tab(dialog.value?.kind === "search", "search", t("search.short"), () => run("page.search"))}
     </nav>
   );

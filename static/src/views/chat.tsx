@@ -107,7 +107,7 @@ function Unreadable({ error }: { error: ApiError }) {
   const isGone = error.status === 404;
   const words = isGone ? { text: t("story.notFound"), hint: t("story.notFoundHint") } : errorText(error);
   const retry = () =>
-    route.value.page === "story" && void openSession(route.value.sid).then(() => followRoute(route.value));
+    route.value.page === "session" && void openSession(route.value.sid).then(() => followRoute(route.value));
   return (
     <section class="chat">
       <EmptyState symbol="warning" title={words.text} hint={words.hint} whole>

@@ -29,7 +29,7 @@ export function OpenDialog({ open }: { open: Dialog }) {
   switch (open.kind) {
     case "search":
       return <Search key={open.text} text={open.text} focused={open.at} />;
-    case "why":
+    case "trace":
       return <TraceDialog key={open.nid} nid={open.nid} />;
     case "rename":
       return <Rename open={open} />;
@@ -47,7 +47,7 @@ export function OpenDialog({ open }: { open: Dialog }) {
       return <LabelDialog key={open.nid} nid={open.nid} />;
     case "stash":
       return <Stash opened={open.fragmentId ?? null} />;
-    case "spent":
+    case "usage":
       return <UsageDialog key={open.sid} sid={open.sid} />;
     case "note":
       return <Note />;
@@ -61,15 +61,15 @@ export function OpenDialog({ open }: { open: Dialog }) {
       return <Merge key={open.from} from={open.from} />;
     case "summarise":
       return <Summarise key={`${open.first} ${open.last}`} first={open.first} last={open.last} />;
-    case "stories":
+    case "sessionChoice":
       return <SessionChoice />;
-    case "plot":
+    case "valueChart":
       return <ValueChart />;
-    case "git":
+    case "gitTerms":
       return <GitTerms />;
     case "history":
       return <ValueHistoryDialog key={open.path} path={open.path} />;
-    case "rules":
+    case "plugins":
       return <SessionPlugins />;
     case "workshop":
       return <Workshop pluginId={open.pluginId} />;
@@ -81,7 +81,7 @@ export function OpenDialog({ open }: { open: Dialog }) {
       return <Report report={open.report} characterId={open.characterId} n={open.n ?? null} />;
     case "connect":
       return <Connect key={open.providerId} id={open.providerId} back={open.back} />;
-    case "forget":
+    case "removeServer":
       return <RemoveServer id={open.providerId} />;
     case "pair":
       return <PairDevice />;
@@ -93,13 +93,13 @@ export function OpenDialog({ open }: { open: Dialog }) {
       return <Personas />;
     case "presets":
       return <Presets presetId={open.presetId} />;
-    case "takeout":
+    case "export":
       return <ExportDialog key={open.sid} open={open} />;
-    case "bring":
+    case "importOptions":
       return <ImportOptionsDialog />;
     case "lore":
       return <Lore key={open.bookId} bookId={open.bookId} uid={open.uid} />;
-    case "keepLore":
+    case "saveLoreEntry":
       return <SaveLoreEntry passage={open.passage} />;
     case "editCharacter":
       return <EditCharacter key={open.characterId} characterId={open.characterId} />;

@@ -13,7 +13,7 @@ addEnglish(words);
 /** The formats for a single branch; the format `session` contains the whole tree. */
 const BRANCH_FORMATS = ["sillytavern", "markdown", "html"] as const;
 
-export function ExportDialog({ open: { sid, title, leaf } }: { open: Extract<Dialog, { kind: "takeout" }> }) {
+export function ExportDialog({ open: { sid, title, leaf } }: { open: Extract<Dialog, { kind: "export" }> }) {
   const forms: readonly ExportFormat[] = leaf ? BRANCH_FORMATS : ["session", ...BRANCH_FORMATS];
   const take = (event: SubmitEvent) => {
     event.preventDefault();

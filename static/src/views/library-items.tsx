@@ -41,7 +41,7 @@ export const SessionItems = ({ session: { id, title } }: { session: Session }) =
       {icon("copy")}
       {t("library.duplicate")}
     </button>
-    <button type="button" onClick={() => openDialog({ kind: "spent", sid: id })}>
+    <button type="button" onClick={() => openDialog({ kind: "usage", sid: id })}>
       {icon("chart")}
       {t("command.spent")}
     </button>

@@ -53,7 +53,7 @@ function PermissionQuestion() {
 
 /** Loads the scripts that change displayed texts, while the story is still loading. */
 function DisplayScriptLoader() {
-  const sid = route.value.page === "story" ? route.value.sid : null;
+  const sid = route.value.page === "session" ? route.value.sid : null;
   const open = session.value?.id === sid ? session.value : null;
   const on =
     open &&

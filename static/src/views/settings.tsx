@@ -138,7 +138,7 @@ function Server({ server }: { server: Provider }) {
           {origin === "connected" &&
             button("settings.edit", "edit", () => openDialog({ kind: "connect", providerId: id, back: null }))}
           {origin === "connected" &&
-            button("settings.remove", "trash", () => openDialog({ kind: "forget", providerId: id }))}
+            button("settings.remove", "trash", () => openDialog({ kind: "removeServer", providerId: id }))}
         </div>
         {unusable && (
           <p class="problem">

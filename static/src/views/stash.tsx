@@ -91,7 +91,7 @@ function Row({ fragment, isOpened }: { fragment: StashFragment; isOpened: boolea
           )}
           {button("stash.read", "eye", () => turn("read"), doing.value === "read")}
           {button("command.keepLore", "lore", () =>
-            openDialog({ kind: "keepLore", passage: { fragmentId: fragment.id } }),
+            openDialog({ kind: "saveLoreEntry", passage: { fragmentId: fragment.id } }),
           )}
           {button("stash.rename", "edit", () => turn("rename"), doing.value === "rename")}
           {mayRearrange.value && button("command.purge", "shred", () => turn("purge"), doing.value === "purge")}

@@ -136,7 +136,7 @@ function Piece({ fragment, tree, canvas, focusTree }: Around & { fragment: Stash
             {mayRearrange.value &&
               button("stash.copyBelow", "copyTo", () => startMovingFragment(fragment.id, name, true))}
             {button("command.keepLore", "lore", () =>
-              openDialog({ kind: "keepLore", passage: { fragmentId: fragment.id } }),
+              openDialog({ kind: "saveLoreEntry", passage: { fragmentId: fragment.id } }),
             )}
             {mayRearrange.value && (
               <>
