@@ -90,7 +90,7 @@ export async function askForPermissions() {
   });
   if (asking.length === 0) return;
   // The strings are loaded with the dialog, which may not have been opened yet.
-  addEnglish((await import("../lib/strings/en-rules.ts")).default);
+  addEnglish((await import("../lib/strings/en-plugins.ts")).default);
   notify({
     tone: "quiet",
     stays: true,

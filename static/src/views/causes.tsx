@@ -1,7 +1,7 @@
 // What caused an operation on a value, in words: the user, the server, or a plugin with its hook, rule or tool.
 import { Fragment, h } from "../../vendor/preact.js";
 import { addEnglish, t, optionalText } from "../lib/i18n.ts";
-import words from "../lib/strings/en-why.ts";
+import words from "../lib/strings/en-trace.ts";
 import { groups } from "../model/world.ts";
 import { operationText } from "./operations.tsx";
 import type { Cause } from "../lib/causes.ts";

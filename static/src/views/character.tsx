@@ -4,7 +4,7 @@ import { changeCharacter, readCharacter } from "../actions/cards.ts";
 import { setImagePermission, readImagePermission } from "../actions/remote-images.ts";
 import { addEnglish, t } from "../lib/i18n.ts";
 import words from "../lib/strings/en-cards.ts";
-import outside from "../lib/strings/en-outside.ts";
+import outside from "../lib/strings/en-remote-images.ts";
 import { imagePermissionOf } from "../model/remote-images.ts";
 import { openDialog } from "../model/page.ts";
 import { EmbeddedPluginDialog } from "./embedded-plugin.tsx";

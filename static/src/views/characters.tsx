@@ -3,7 +3,7 @@
 import { h, useEffect, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { addEnglish, t } from "../lib/i18n.ts";
 import { sortCharacters, filterCharacters, tagsOf } from "../lib/character-list.ts";
-import words from "../lib/strings/en-shelf.ts";
+import words from "../lib/strings/en-character-list.ts";
 import { sessions } from "../model/library.ts";
 import {
   ORDERS,

@@ -2,7 +2,7 @@
 import { h, useRef, useSignal } from "../../vendor/preact.js";
 import { readLoreSettings, setLoreSettings } from "../actions/lore.ts";
 import { addEnglish, t } from "../lib/i18n.ts";
-import words from "../lib/strings/en-lore-rules.ts";
+import words from "../lib/strings/en-lore-settings.ts";
 import type { Key } from "../lib/i18n.ts";
 import type { LoreRules } from "../lib/wire.d.ts";
 

@@ -11,7 +11,7 @@ import {
 import { focusMessage } from "../lib/focus.ts";
 import { addEnglish, locale, t } from "../lib/i18n.ts";
 import { hideImages, hostsIn, showImages } from "../lib/remote-images.ts";
-import words from "../lib/strings/en-outside.ts";
+import words from "../lib/strings/en-remote-images.ts";
 import { characterById } from "../model/library.ts";
 import { askingMessage, imagePermissionOf } from "../model/remote-images.ts";
 import { nodeOf } from "../model/session-store.ts";

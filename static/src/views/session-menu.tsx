@@ -17,7 +17,7 @@ import lore from "../lib/strings/en-lore.ts";
 import note from "../lib/strings/en-note.ts";
 import presets from "../lib/strings/en-presets.ts";
 import recall from "../lib/strings/en-recall.ts";
-import rules from "../lib/strings/en-rules.ts";
+import rules from "../lib/strings/en-plugins.ts";
 import workshop from "../lib/strings/en-workshop.ts";
 import { showsHidden } from "../model/page.ts";
 import { CommandButton, icon } from "./common.tsx";

@@ -11,7 +11,7 @@ import {
 } from "../actions/session-plugins.ts";
 import { addEnglish, locale, t, optionalText } from "../lib/i18n.ts";
 import { titlesOf } from "../lib/untrusted-text.ts";
-import words from "../lib/strings/en-rules.ts";
+import words from "../lib/strings/en-plugins.ts";
 import { sentence } from "../lib/text.ts";
 import { codedMessageText } from "../lib/coded-message.ts";
 import { models, chatModels } from "../model/library.ts";

@@ -3,7 +3,7 @@ import { h, useSignal } from "../../vendor/preact.js";
 import { errorText } from "../actions/error-text.ts";
 import { addEnglish, locale, t } from "../lib/i18n.ts";
 import cards from "../lib/strings/en-cards.ts";
-import words from "../lib/strings/en-spent.ts";
+import words from "../lib/strings/en-usage.ts";
 import { ApiError } from "../net/api.ts";
 import { usage } from "../net/arrange.ts";
 import { EmptyState, Modal, LoadingRows } from "./common.tsx";

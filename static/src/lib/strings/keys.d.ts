@@ -7,19 +7,19 @@ import type findings from "./en-findings.ts";
 import type history from "./en-history.ts";
 import type lore from "./en-lore.ts";
 import type note from "./en-note.ts";
-import type loreRules from "./en-lore-rules.ts";
-import type outside from "./en-outside.ts";
+import type loreSettings from "./en-lore-settings.ts";
+import type remoteImages from "./en-remote-images.ts";
 import type overview from "./en-overview.ts";
 import type presets from "./en-presets.ts";
 import type presetEdit from "./en-preset-edit.ts";
 import type problems from "./en-problems.ts";
 import type recall from "./en-recall.ts";
-import type rules from "./en-rules.ts";
+import type plugins from "./en-plugins.ts";
 import type settings from "./en-settings.ts";
-import type shelf from "./en-shelf.ts";
-import type spent from "./en-spent.ts";
+import type characterList from "./en-character-list.ts";
+import type usage from "./en-usage.ts";
 import type story from "./en-story.ts";
-import type why from "./en-why.ts";
+import type trace from "./en-trace.ts";
 import type workshop from "./en-workshop.ts";
 
 export type Key =
@@ -31,17 +31,17 @@ export type Key =
   | keyof typeof findings
   | keyof typeof history
   | keyof typeof lore
-  | keyof typeof loreRules
+  | keyof typeof loreSettings
   | keyof typeof note
-  | keyof typeof outside
+  | keyof typeof remoteImages
   | keyof typeof overview
   | keyof typeof presets
   | keyof typeof presetEdit
   | keyof typeof problems
   | keyof typeof recall
-  | keyof typeof rules
+  | keyof typeof plugins
   | keyof typeof settings
-  | keyof typeof shelf
-  | keyof typeof spent
-  | keyof typeof why
+  | keyof typeof characterList
+  | keyof typeof usage
+  | keyof typeof trace
   | keyof typeof workshop;

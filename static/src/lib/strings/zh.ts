@@ -6,20 +6,20 @@ import findings from "./zh-findings.ts";
 import history from "./zh-history.ts";
 import lore from "./zh-lore.ts";
 import note from "./zh-note.ts";
-import loreRules from "./zh-lore-rules.ts";
-import outside from "./zh-outside.ts";
+import loreSettings from "./zh-lore-settings.ts";
+import remoteImages from "./zh-remote-images.ts";
 import overview from "./zh-overview.ts";
 import presetEdit from "./zh-preset-edit.ts";
 import presets from "./zh-presets.ts";
 import problems from "./zh-problems.ts";
 import recall from "./zh-recall.ts";
-import rules from "./zh-rules.ts";
+import plugins from "./zh-plugins.ts";
 import settings from "./zh-settings.ts";
 
-import shelf from "./zh-shelf.ts";
-import spent from "./zh-spent.ts";
+import characterList from "./zh-character-list.ts";
+import usage from "./zh-usage.ts";
 import story from "./zh-story.ts";
-import why from "./zh-why.ts";
+import trace from "./zh-trace.ts";
 import workshop from "./zh-workshop.ts";
 import type { Key } from "./keys.d.ts";
 
@@ -31,19 +31,19 @@ export default {
   ...history,
   ...lore,
   ...note,
-  ...loreRules,
-  ...outside,
+  ...loreSettings,
+  ...remoteImages,
   ...overview,
   ...presetEdit,
   ...presets,
   ...problems,
   ...recall,
-  ...rules,
+  ...plugins,
   ...settings,
-  ...shelf,
-  ...spent,
+  ...characterList,
+  ...usage,
   ...story,
-  ...why,
+  ...trace,
   ...workshop,
   title: "Clotho",
   menu: "菜单",

@@ -12,4 +12,4 @@ export default {
   "shelf.none": "没有符合的角色。",
   "shelf.noneHint": "请减少词或标签。",
   "shelf.clear": "全部显示",
-} satisfies Record<keyof typeof import("./en-shelf.ts").default, string>;
+} satisfies Record<keyof typeof import("./en-character-list.ts").default, string>;

@@ -30,4 +30,4 @@ export default {
   "why.tools": "工具",
   "why.toolsUsed": "模型可以调用 {names}，调用了 {n} 次。",
   "why.toolsUnused": "模型可以调用 {names}，没有调用。",
-} satisfies Record<keyof typeof import("./en-why.ts").default, string>;
+} satisfies Record<keyof typeof import("./en-trace.ts").default, string>;

@@ -14,4 +14,4 @@ export default {
   "spent.without": "不含 {n} 条没有价格的回复",
   "spent.beyond": "不含 {n} 条价格过大的回复",
   "spent.text": "这个故事的所有回复，包括暂存区里的和已撤销的。",
-} satisfies Record<keyof typeof import("./en-spent.ts").default, string>;
+} satisfies Record<keyof typeof import("./en-usage.ts").default, string>;

@@ -13,4 +13,4 @@ export default {
   "outside.setting.yes": "显示",
   "outside.setting.no": "永不显示",
   "outside.settingHint": "由 Clotho 下载图片。对方会看到它的地址和图片地址。选择“永不显示”会删除已下载的图片。",
-} satisfies Record<keyof typeof import("./en-outside.ts").default, string>;
+} satisfies Record<keyof typeof import("./en-remote-images.ts").default, string>;

@@ -25,4 +25,4 @@ export default {
   "storyRules.again": "重新加载",
   "storyRules.wantsMore": "有插件在这个故事里需要更多权限：{names}。",
   "storyRules.look": "查看",
-} satisfies Record<keyof typeof import("./en-rules.ts").default, string>;
+} satisfies Record<keyof typeof import("./en-plugins.ts").default, string>;

@@ -42,4 +42,4 @@ export default {
   "rules.changed": "设置刚才在别处被改过。你的还没有保存。",
   "rules.look": "加载已保存的设置",
   "rules.over": "仍然保存我的",
-} satisfies Record<keyof typeof import("./en-lore-rules.ts").default, string>;
+} satisfies Record<keyof typeof import("./en-lore-settings.ts").default, string>;
