@@ -8,17 +8,17 @@ import { LOAD_ERROR, browser, checkAccessibility, clotho, chooseFiles } from "./
 const golden = (/** @type {string} */ name) => readFile(new URL(`../fixtures/golden/cards/${name}`, import.meta.url));
 
 /** Chooses files on the first page. @param {import("playwright-core").Page} page */
-const bringIn = (page, label, files) => chooseFiles(page, page.getByRole("button", { name: label }), files);
+const chooseCards = (page, label, files) => chooseFiles(page, page.getByRole("button", { name: label }), files);
 
 /** Returns the characters with this name. @returns {Promise<any[]>} */
-const named = async (/** @type {string} */ name) =>
+const charactersNamed = async (/** @type {string} */ name) =>
   (await clotho.api("GET", "/api/characters?limit=500")).items.filter((one) => one.name === name);
 
 describe("cards of other programs", () => {
   test("S0-05: a card is imported with its picture and its report, changed, and exported again", async () => {
     const { page, close } = await openPage(browser);
     await page.goto(clotho.base);
-    await bringIn(page, "Import character card", [
+    await chooseCards(page, "Import character card", [
       { name: "keeper.png", buffer: await golden("png-unicode-book.png") },
     ]);
     await page.getByText("灯塔守 🦦 is imported.").waitFor();
@@ -29,7 +29,7 @@ describe("cards of other programs", () => {
     await checkAccessibility(page, "the report of a card");
     await report.getByRole("button", { name: "Close" }).click();
 
-    const [{ id, avatar }] = await named("灯塔守 🦦");
+    const [{ id, avatar }] = await charactersNamed("灯塔守 🦦");
     const shown = page.locator("button.card", { hasText: "灯塔守" }).locator("img");
     await shown.scrollIntoViewIfNeeded();
     await waitUntil(
@@ -77,8 +77,10 @@ describe("cards of other programs", () => {
       dispatchEvent(new DragEvent("drop", { dataTransfer: data, cancelable: true }));
     }, base64);
     await page.getByText("Private is imported.").waitFor();
-    assert.equal((await named("Private")).length, 1);
-    await bringIn(page, "Import character card", [{ name: "empty.png", buffer: await golden("png-other-text.png") }]);
+    assert.equal((await charactersNamed("Private")).length, 1);
+    await chooseCards(page, "Import character card", [
+      { name: "empty.png", buffer: await golden("png-other-text.png") },
+    ]);
     const failed = page.getByRole("alert").filter({ hasText: "empty.png" });
     await failed.getByText("The picture has no card in it.").waitFor();
     await failed.getByText("Export the card anew as PNG", { exact: false }).waitFor();
@@ -86,7 +88,7 @@ describe("cards of other programs", () => {
     await close();
     const chinese = await openPage(browser, { expected: LOAD_ERROR, locale: "zh-CN" });
     await chinese.page.goto(clotho.base);
-    await bringIn(chinese.page, "导入角色卡", [{ name: "full.json", buffer: await golden("v2-full.json") }]);
+    await chooseCards(chinese.page, "导入角色卡", [{ name: "full.json", buffer: await golden("v2-full.json") }]);
     await chinese.page.getByRole("button", { name: "导入报告" }).click();
     await chinese.page.getByRole("dialog").getByText("1 个作用于提示词的正则脚本：可以在故事里关掉").waitFor();
     await chinese.close();

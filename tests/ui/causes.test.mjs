@@ -56,7 +56,7 @@ fn on_reply(ctx) { if ctx.text.contains("smile") { ctx.add("affinity", 1, "she s
 };
 
 /** Opens a session in which a model gave a gift and another gift was refused. @param {Parameters<typeof openPage>[1]} [options] */
-async function given(options) {
+async function openGiftSession(options) {
   const story = await createPurseSession(model, {
     replies: ["Hm."],
     plugins: [{ id: "gifts" }],
@@ -80,7 +80,7 @@ async function given(options) {
 
 describe("causes of values", () => {
   test("S3-20: the history of a value names the plugin, rule, tool or person, the message, and the old and new value", async () => {
-    const { page, close, server, sid } = await given();
+    const { page, close, server, sid } = await openGiftSession();
     const { activeLeafId } = await server.api("GET", `/api/sessions/${sid}`);
     await server.api("POST", `/api/chat/${sid}/node/${activeLeafId}/world`, {
       operations: [{ op: "set", path: "/gifts/affinity", value: 40, why: "I say so" }],
@@ -126,7 +126,7 @@ describe("causes of values", () => {
   });
 
   test("S3-12: the trace of a reply shows each call with its arguments and answer, and the inputs of computed values", async () => {
-    const { page, close } = await given();
+    const { page, close } = await openGiftSession();
     await clickMessageButton(lastMessage(page), "Prompt inspector");
     const why = page.getByRole("dialog", { name: "Prompt inspector" });
     await why.getByText("the model called its tool “give_gift”").first().waitFor();
@@ -169,7 +169,7 @@ describe("causes of values", () => {
   });
 
   test("the causes work on a narrow screen and in Chinese", async () => {
-    const { page, close } = await given({ viewport: { width: 390, height: 844 }, locale: "zh-CN" });
+    const { page, close } = await openGiftSession({ viewport: { width: 390, height: 844 }, locale: "zh-CN" });
     await page.getByRole("navigation").getByRole("button", { name: "状态" }).click();
     await page.locator('[data-path="/gifts/affinity"] .now').click();
     const dialog = page.getByRole("dialog");

@@ -33,8 +33,8 @@ function token(name, theme) {
 }
 
 const parts = (colour) => [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
-const over = (colour, ground, alpha) => parts(colour).map((part, i) => part * alpha + parts(ground)[i] * (1 - alpha));
-const light = (rgb) =>
+const blend = (colour, ground, alpha) => parts(colour).map((part, i) => part * alpha + parts(ground)[i] * (1 - alpha));
+const luminance = (rgb) =>
   rgb
     .map((part) => part / 255)
     .map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4))
@@ -42,7 +42,7 @@ const light = (rgb) =>
 
 /** Returns the contrast of two colours by WCAG. */
 function contrast(colour, ground, alpha = 1) {
-  const [most, least] = [light(over(colour, ground, alpha)), light(parts(ground))].sort((a, b) => b - a);
+  const [most, least] = [luminance(blend(colour, ground, alpha)), luminance(parts(ground))].sort((a, b) => b - a);
   return (most + 0.05) / (least + 0.05);
 }
 
@@ -106,7 +106,7 @@ class Paper extends Shapes {
 }
 
 /** Creates a tree with every kind of message, on the current branch and beside it. */
-function everything() {
+function treeWithEverything() {
   const kinds = [
     0,
     FLAG.mine,
@@ -179,7 +179,7 @@ describe("the colours of the tree", async () => {
       paint(
         paper,
         {
-          scene: everything(),
+          scene: treeWithEverything(),
           look,
           camera: { x: 0, y: 0, zoom },
           wide: 4_000,

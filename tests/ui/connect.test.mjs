@@ -16,7 +16,7 @@ import {
 } from "./support/setup.mjs";
 
 /** Starts a server without any model server. */
-async function fresh() {
+async function startEmptyServer() {
   const server = await startClotho();
   extraServers.push(server);
   return server;
@@ -26,12 +26,12 @@ const form = (page) => page.getByRole("dialog", { name: "Connect a model" });
 const servers = async (server) => (await server.api("GET", "/api/providers")).items;
 
 /** Connects the mock model server through the API. */
-const connected = (server, id = "house") =>
+const connectMock = (server, id = "house") =>
   server.api("POST", "/api/providers", { id, kind: "openai", baseUrl: model.url, key: "sk-kept" });
 
 describe("connecting a model", () => {
   test("S0-39: a new user fills in one form and plays", async () => {
-    const server = await fresh();
+    const server = await startEmptyServer();
     const character = await server.api("POST", "/api/characters", {
       name: "Rin",
       firstMessage: "The map is not finished.",
@@ -71,7 +71,7 @@ describe("connecting a model", () => {
   });
 
   test("a wrong key and an unreachable server are reported with a hint", async () => {
-    const server = await fresh();
+    const server = await startEmptyServer();
     const { page, close } = await openPage(browser);
     await page.goto(`${server.base}/settings`);
     await page.getByRole("button", { name: "Connect a model" }).click();
@@ -91,7 +91,7 @@ describe("connecting a model", () => {
   });
 
   test("the command list and the form work with the keyboard only", async () => {
-    const server = await fresh();
+    const server = await startEmptyServer();
     const { page, close } = await openPage(browser);
     await page.goto(server.base);
     await page
@@ -123,8 +123,8 @@ describe("connecting a model", () => {
 
 describe("the settings", () => {
   test("the settings list servers, change and test one, set a default and remove it", async () => {
-    const server = await fresh();
-    await connected(server);
+    const server = await startEmptyServer();
+    await connectMock(server);
     // The change that is refused is one of them.
     const { page, close } = await openPage(browser, { expected: LOAD_ERROR });
     await page.goto(server.base);
@@ -162,8 +162,8 @@ describe("the settings", () => {
   });
 
   test("the settings have their own address and work in both languages and on a phone", async () => {
-    const server = await fresh();
-    await connected(server);
+    const server = await startEmptyServer();
+    await connectMock(server);
     const { page, close } = await openPage(browser, { viewport: { width: 390, height: 844 } });
     await page.goto(`${server.base}/settings`);
     await page.getByRole("heading", { name: "About this server" }).waitFor();

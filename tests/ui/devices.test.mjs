@@ -11,42 +11,42 @@ const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile:
 const CLOSED = /Failed to load resource|WebSocket/;
 
 const dialog = (page) => page.getByRole("dialog", { name: "Pair a device" });
-const door = (page) => page.getByRole("heading", { name: "This device is not paired" });
+const pairingPage = (page) => page.getByRole("heading", { name: "This device is not paired" });
 const devices = (page) => page.getByRole("region", { name: "Devices" });
-const shot = async (page, name) =>
+const saveScreenshot = async (page, name) =>
   process.env.SHOTS && (await page.screenshot({ path: `${process.env.SHOTS}/${name}.png` }));
 
 /** Opens the page of the owner, who has requested a code. */
-async function pairing(house, options) {
+async function openPairing(server, options) {
   const owner = await openPage(browser, options);
-  await owner.page.goto(`${house.base}/settings`);
+  await owner.page.goto(`${server.base}/settings`);
   await devices(owner.page).getByRole("button", { name: "Pair a device" }).click();
   await owner.page.locator(".short code").waitFor();
   return owner;
 }
 
-const codeOn = (page) => page.locator(".short code").innerText();
+const codeOnScreen = (page) => page.locator(".short code").innerText();
 
 /** Opens an address of the server on a phone. */
-async function phone(house, path = "/", options = {}) {
+async function openOnPhone(server, path = "/", options = {}) {
   const opened = await openPage(browser, { expected: CLOSED, ...PHONE, ...options });
-  await opened.page.goto(house.elsewhere + path);
+  await opened.page.goto(server.elsewhere + path);
   return opened;
 }
 
-const knock = async (page, code) => {
+const submitCode = async (page, code) => {
   await page.getByRole("textbox", { name: "Code" }).fill(code);
   await page.getByRole("button", { name: "Pair this device" }).click();
 };
 
 /** Requests a code through the API. */
-const offered = async (house) => (await house.api("POST", "/api/devices/pairing", {})).code;
+const requestCode = async (server) => (await server.api("POST", "/api/devices/pairing", {})).code;
 
 /**
  * Returns the modules of a QR code on the screen: the middle of each square, 1 if it is dark.
  * @param {import("playwright-core").Page} page @param {number} side in squares, with the light ones around it
  */
-async function scanned(page, side) {
+async function scanModules(page, side) {
   const png = (await page.locator(".qr").screenshot()).toString("base64");
   return page.evaluate(
     async ([data, n]) => {
@@ -92,33 +92,33 @@ describe("codes", () => {
 
 describe("paired devices", () => {
   test("a phone scans the code and is paired, and the owner is notified", async () => {
-    const house = await startLanServer();
-    const owner = await pairing(house);
+    const server = await startLanServer();
+    const owner = await openPairing(server);
     await checkAccessibility(owner.page, "a code for a device");
-    const code = await codeOn(owner.page);
+    const code = await codeOnScreen(owner.page);
     assert.match(code, /^[0-9A-Z]{4}-[0-9A-Z]{4}$/);
     assert.match(await dialog(owner.page).locator(".ends").innerText(), /[45]:\d\d/);
-    await shot(owner.page, "pair-light");
-    const visitor = await phone(house, `/pair#${await offered(house)}`);
+    await saveScreenshot(owner.page, "pair-light");
+    const visitor = await openOnPhone(server, `/pair#${await requestCode(server)}`);
     await visitor.page.getByText("This device is paired as “Chrome · ").waitFor();
     assert.equal(
       await visitor.page.evaluate(() => location.href),
-      `${house.elsewhere}/`,
+      `${server.elsewhere}/`,
       "the code stays in no address",
     );
     await visitor.page.getByRole("heading", { name: "Every message is a save point." }).waitFor();
     await dialog(owner.page).getByText("is paired.").waitFor();
     await checkAccessibility(owner.page, "a device was paired");
-    await shot(owner.page, "pair-done");
+    await saveScreenshot(owner.page, "pair-done");
     await dialog(owner.page).getByLabel("Device name").fill("Phone of Rin");
     await dialog(owner.page).getByRole("button", { name: "Done" }).click();
     await devices(owner.page).getByRole("article", { name: "Phone of Rin" }).waitFor();
     assert.equal(await devices(owner.page).getByText("this device").count(), 0);
     // The device is marked as this one.
-    await visitor.page.goto(`${house.elsewhere}/settings`);
+    await visitor.page.goto(`${server.elsewhere}/settings`);
     await devices(visitor.page).getByRole("article", { name: "Phone of Rin" }).getByText("this device").waitFor();
     await checkAccessibility(visitor.page, "the devices, on one of them");
-    await shot(visitor.page, "devices-phone");
+    await saveScreenshot(visitor.page, "devices-phone");
     await devices(visitor.page).getByRole("button", { name: "Rename “Phone of Rin”" }).click();
     await visitor.page.getByRole("dialog").getByLabel("Name").fill("Tablet");
     await visitor.page.getByRole("dialog").getByRole("button", { name: "Save" }).click();
@@ -128,68 +128,68 @@ describe("paired devices", () => {
   });
 
   test("an unpaired phone shows the pairing page and enters with the code that the owner reads out", async () => {
-    const house = await startLanServer();
-    const character = await house.api("POST", "/api/characters", {
+    const server = await startLanServer();
+    const character = await server.api("POST", "/api/characters", {
       name: "Rin",
       firstMessage: "The map is not finished.",
     });
-    const story = await house.api("POST", "/api/sessions", {
+    const story = await server.api("POST", "/api/sessions", {
       characterIds: [character.id],
       model: "mock/m",
       plugins: [],
       title: "Secret",
     });
-    const owner = await pairing(house);
-    const visitor = await phone(house, `/s/${story.id}`);
-    await door(visitor.page).waitFor();
+    const owner = await openPairing(server);
+    const visitor = await openOnPhone(server, `/s/${story.id}`);
+    await pairingPage(visitor.page).waitFor();
     await checkAccessibility(visitor.page, "the door");
-    await shot(visitor.page, "door-phone");
+    await saveScreenshot(visitor.page, "door-phone");
     assert.doesNotMatch(await visitor.page.locator("body").innerText(), /Secret|map/);
-    await knock(visitor.page, "AAAA-AAAA");
+    await submitCode(visitor.page, "AAAA-AAAA");
     await visitor.page.getByText("This code is not valid.").waitFor();
     await checkAccessibility(visitor.page, "a code that is refused");
-    await shot(visitor.page, "door-refused");
-    const code = await codeOn(owner.page);
-    await knock(visitor.page, code.toLowerCase().replace("-", " "));
+    await saveScreenshot(visitor.page, "door-refused");
+    const code = await codeOnScreen(owner.page);
+    await submitCode(visitor.page, code.toLowerCase().replace("-", " "));
     await composer(visitor.page).waitFor();
     await visitor.page.getByText("This device is paired as").waitFor();
     await lastMessage(visitor.page).getByText("The map is not finished.").waitFor();
     await dialog(owner.page).getByText("is paired.").waitFor();
     // The code is used up, and the next press gives a new one.
-    const second = await phone(house);
-    await door(second.page).waitFor();
-    await knock(second.page, code);
+    const second = await openOnPhone(server);
+    await pairingPage(second.page).waitFor();
+    await submitCode(second.page, code);
     await second.page.getByText("It is mistyped, already used, or older than five minutes.").waitFor();
     await dialog(owner.page).getByRole("button", { name: "Pair another device" }).click();
     await owner.page.locator(".short code").waitFor();
-    assert.notEqual(await codeOn(owner.page), code);
-    await knock(second.page, await codeOn(owner.page));
+    assert.notEqual(await codeOnScreen(owner.page), code);
+    await submitCode(second.page, await codeOnScreen(owner.page));
     await second.page.getByText("This device is paired as").waitFor();
     await dialog(owner.page).getByText("is paired.").waitFor();
     for (const { close } of [owner, visitor, second]) await close();
   });
 
   test("a removed phone shows the pairing page at once, with its session open, and stops requesting", async () => {
-    const house = await startLanServer();
-    const character = await house.api("POST", "/api/characters", {
+    const server = await startLanServer();
+    const character = await server.api("POST", "/api/characters", {
       name: "Rin",
       firstMessage: "The map is not finished.",
     });
-    const story = await house.api("POST", "/api/sessions", {
+    const story = await server.api("POST", "/api/sessions", {
       characterIds: [character.id],
       model: "mock/m",
       plugins: [],
     });
-    const visitor = await phone(house, `/pair#${await offered(house)}`);
+    const visitor = await openOnPhone(server, `/pair#${await requestCode(server)}`);
     await visitor.page.getByText("This device is paired as").waitFor();
     const lines = [];
     visitor.page.on("websocket", (line) => lines.push(line));
-    await visitor.page.goto(`${house.elsewhere}/s/${story.id}`);
+    await visitor.page.goto(`${server.elsewhere}/s/${story.id}`);
     await lastMessage(visitor.page).getByText("The map is not finished.").waitFor();
     await waitUntil(async () => lines.length === 1, "its line is open");
     const owner = await openPage(browser);
-    await owner.page.goto(`${house.base}/settings`);
-    const [{ name }] = await house.api("GET", "/api/devices");
+    await owner.page.goto(`${server.base}/settings`);
+    const [{ name }] = await server.api("GET", "/api/devices");
     await devices(owner.page)
       .getByRole("button", { name: `Remove “${name}”` })
       .click();
@@ -211,26 +211,26 @@ describe("paired devices", () => {
     assert.deepEqual([...new Set(asked)], ["/api/auth/me"]);
     assert.ok(opened <= 2 && lines.length === opened, `${opened}, then ${lines.length} lines`);
     // A new code brings the device back to where it was.
-    await knock(visitor.page, await offered(house));
+    await submitCode(visitor.page, await requestCode(server));
     await lastMessage(visitor.page).getByText("The map is not finished.").waitFor();
     await owner.close();
     await visitor.close();
   });
 
   test("a phone removed while its library is open shows the pairing page when the user returns", async () => {
-    const house = await startLanServer();
-    const visitor = await phone(house, `/pair#${await offered(house)}`);
+    const server = await startLanServer();
+    const visitor = await openOnPhone(server, `/pair#${await requestCode(server)}`);
     await visitor.page.getByText("This device is paired as").waitFor();
-    const [{ id }] = await house.api("GET", "/api/devices");
-    await house.api("DELETE", `/api/devices/${id}`);
+    const [{ id }] = await server.api("GET", "/api/devices");
+    await server.api("DELETE", `/api/devices/${id}`);
     await visitor.page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
     await visitor.page.getByRole("heading", { name: "This device was removed" }).waitFor();
     await visitor.close();
   });
 
   test("a device revokes its own access after a confirmation", async () => {
-    const house = await startLanServer();
-    const visitor = await phone(house, `/pair#${await offered(house)}`);
+    const server = await startLanServer();
+    const visitor = await openOnPhone(server, `/pair#${await requestCode(server)}`);
     await visitor.page.getByText("This device is paired as").waitFor();
     await visitor.page.getByRole("button", { name: "Rename" }).click();
     await devices(visitor.page)
@@ -240,7 +240,7 @@ describe("paired devices", () => {
     await visitor.page.getByRole("dialog").getByRole("button", { name: "Remove", exact: true }).click();
     await visitor.page.getByRole("heading", { name: "This device was removed" }).waitFor();
     assert.equal(await visitor.page.getByRole("dialog").count(), 0);
-    assert.deepEqual(await house.api("GET", "/api/devices"), []);
+    assert.deepEqual(await server.api("GET", "/api/devices"), []);
     await visitor.close();
   });
 
@@ -250,14 +250,14 @@ describe("paired devices", () => {
     "on a phone in Chinese": { colorScheme: "dark", locale: "zh-CN", ...PHONE, viewport: { width: 360, height: 740 } },
   })) {
     test(`the QR code can be scanned ${when}: dark on light, with a light border`, async () => {
-      const house = await startLanServer();
+      const server = await startLanServer();
       const owner = await openPage(browser, options);
       const answer = owner.page.waitForResponse((response) => response.url().endsWith("/api/devices/pairing"));
-      await owner.page.goto(`${house.base}/settings`);
+      await owner.page.goto(`${server.base}/settings`);
       await owner.page.getByRole("button", { name: /^(Pair a device|配对设备)$/ }).click();
       const { links, shortCode } = await (await answer).json();
       await owner.page.locator(".qr").waitFor();
-      assert.equal((await codeOn(owner.page)).replace("-", "").toLowerCase(), shortCode);
+      assert.equal((await codeOnScreen(owner.page)).replace("-", "").toLowerCase(), shortCode);
       for (const [i, { address, modules }] of links.entries()) {
         if (links.length > 1) await owner.page.locator(".typed select").selectOption(String(i));
         assert.equal(await owner.page.locator(".site code").innerText(), new URL(address).origin);
@@ -266,19 +266,19 @@ describe("paired devices", () => {
         // The outermost light modules lie below the rounded edge.
         const around = Array(4).fill(light);
         assert.deepEqual(
-          (await scanned(owner.page, modules.length + 8)).slice(1, -1).map((row) => row.slice(1, -1)),
+          (await scanModules(owner.page, modules.length + 8)).slice(1, -1).map((row) => row.slice(1, -1)),
           [...around, ...rows, ...around].slice(1, -1).map((row) => row.slice(1, -1)),
         );
       }
       assert.equal(await owner.page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true);
       await checkAccessibility(owner.page, `a code ${when}`);
-      await shot(owner.page, `pair-${when.replaceAll(" ", "-")}`);
+      await saveScreenshot(owner.page, `pair-${when.replaceAll(" ", "-")}`);
       await owner.close();
     });
   }
 
   test("an expired code says so and can be replaced", async () => {
-    const house = await startLanServer();
+    const server = await startLanServer();
     const owner = await openPage(browser);
     let isFirst = true;
     await owner.page.route("**/api/devices/pairing", async (route) => {
@@ -287,11 +287,11 @@ describe("paired devices", () => {
       await route.fulfill({ response: answer, json: isFirst ? { ...told, expiresInS: 1 } : told });
       isFirst = false;
     });
-    await owner.page.goto(`${house.base}/settings`);
+    await owner.page.goto(`${server.base}/settings`);
     await devices(owner.page).getByRole("button", { name: "Pair a device" }).click();
     await dialog(owner.page).getByText("This code has expired.").waitFor();
     assert.equal(await dialog(owner.page).getByRole("button", { name: "Copy link" }).count(), 0);
-    await shot(owner.page, "pair-ended");
+    await saveScreenshot(owner.page, "pair-ended");
     await dialog(owner.page).getByRole("button", { name: "New code" }).click();
     await dialog(owner.page)
       .getByText("Valid once, for 5:00")
@@ -302,21 +302,21 @@ describe("paired devices", () => {
   });
 
   test("the link says when no pairing is needed, and uses no code up", async () => {
-    const house = await startLanServer();
-    const code = await offered(house);
+    const server = await startLanServer();
+    const code = await requestCode(server);
     const owner = await openPage(browser);
-    await owner.page.goto(`${house.base}/pair#${code}`);
+    await owner.page.goto(`${server.base}/pair#${code}`);
     await owner.page.getByText("This device needs no pairing").waitFor();
-    assert.equal(await owner.page.evaluate(() => location.href), `${house.base}/`);
-    const visitor = await phone(house, `/pair#${code}`);
+    assert.equal(await owner.page.evaluate(() => location.href), `${server.base}/`);
+    const visitor = await openOnPhone(server, `/pair#${code}`);
     await visitor.page.getByText("This device is paired as").waitFor();
     await owner.close();
     await visitor.close();
   });
 
   test("a link with a used code leads to the pairing page, which explains what to do, also in Chinese", async () => {
-    const house = await startLanServer();
-    const visitor = await phone(house, `/pair#${"0".repeat(32)}`, {
+    const server = await startLanServer();
+    const visitor = await openOnPhone(server, `/pair#${"0".repeat(32)}`, {
       colorScheme: "dark",
       viewport: { width: 360, height: 740 },
     });
@@ -325,7 +325,7 @@ describe("paired devices", () => {
     await visitor.page.getByRole("heading", { name: "这台设备还没有配对" }).waitFor();
     await visitor.page.getByText("这个配对码无效。").waitFor();
     await checkAccessibility(visitor.page, "the door by night");
-    await shot(visitor.page, "door-night");
+    await saveScreenshot(visitor.page, "door-night");
     await visitor.page.getByRole("textbox").fill("AAAA-AAAA");
     for (let tries = 0; tries < 12 && (await visitor.page.getByText("尝试的次数太多了。").count()) === 0; tries += 1) {
       const answer = visitor.page.waitForResponse((response) => response.url().endsWith("/api/devices/claim"));
@@ -346,20 +346,20 @@ describe("paired devices", () => {
     await page.getByText("Copied.").waitFor();
     assert.equal(await page.evaluate(() => navigator.clipboard.readText()), "clotho serve --lan");
     await checkAccessibility(page, "the devices of a server that serves its own machine");
-    await shot(page, "devices-off");
+    await saveScreenshot(page, "devices-off");
     await close();
   });
 
   test("a server that is gone when a new code is requested is reported, and the request can be repeated", async () => {
-    const house = await startLanServer();
+    const server = await startLanServer();
     const owner = await openPage(browser, { expected: LOAD_ERROR });
-    await owner.page.goto(`${house.base}/settings`);
+    await owner.page.goto(`${server.base}/settings`);
     await devices(owner.page).getByRole("button", { name: "Pair a device" }).click();
     await owner.page.locator(".short code").waitFor();
-    await house.stop();
+    await server.stop();
     await dialog(owner.page).getByRole("button", { name: "New code" }).click();
     await dialog(owner.page).getByRole("button", { name: "Try again" }).waitFor();
-    await house.start();
+    await server.start();
     await dialog(owner.page).getByRole("button", { name: "Try again" }).click();
     await owner.page.locator(".short code").waitFor();
     await owner.close();

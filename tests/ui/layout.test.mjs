@@ -33,7 +33,7 @@ function skeleton(parents, more = {}) {
 }
 
 /** Returns pseudo-random numbers that are the same each time. @param {number} seed */
-function dice(seed) {
+function randomNumbers(seed) {
   let state = seed;
   return (n) => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
@@ -42,8 +42,8 @@ function dice(seed) {
 }
 
 /** Builds a tree like that of a session: mostly appended, sometimes another version, or a branch from anywhere. */
-function story(size, seed) {
-  const roll = dice(seed);
+function randomTree(size, seed) {
+  const roll = randomNumbers(seed);
   const parents = [-1];
   for (let i = 1; i < size; i += 1)
     parents.push(i === 1 || roll(100) < 55 ? i - 1 : roll(3) > 0 ? Math.max(parents[i - 1], 0) : roll(i));
@@ -60,7 +60,7 @@ const open = (outline, end, more = {}) => ({
 });
 
 /** The reference implementation: recursion, and sets of all cells that are occupied or crossed by a line. */
-function slowly({ size, parent, trunk }) {
+function referenceLayout({ size, parent, trunk }) {
   const below = Array.from({ length: size }, () => []);
   for (let i = 1; i < size; i += 1) below[parent[i]].push(i);
   const tall = (i) => 1 + Math.max(0, ...below[i].map(tall));
@@ -89,7 +89,7 @@ function slowly({ size, parent, trunk }) {
 }
 
 /** Checks what is true for every layout. */
-function sound(cards, layout) {
+function checkLayout(cards, layout) {
   const places = new Set();
   for (let i = 0; i < cards.size; i += 1) {
     places.add(`${layout.row[i]}/${layout.column[i]}`);
@@ -179,15 +179,15 @@ describe("the outline of a tree", () => {
 describe("a layout", () => {
   test("the layout equals the reference on trees of all shapes, and no two cards share a cell", () => {
     for (let seed = 1; seed <= 150; seed += 1) {
-      const roll = dice(seed * 7919);
-      const outline = outlineOf(skeleton(story(1 + roll(60), seed)));
+      const roll = randomNumbers(seed * 7919);
+      const outline = outlineOf(skeleton(randomTree(1 + roll(60), seed)));
       const cards = cardsOf(
         outline,
         open(outline, roll(outline.size), { sides: seed % 3 === 0, flipped: new Set([roll(outline.size)]) }),
       );
       const layout = layOut(cards);
-      sound(cards, layout);
-      assert.deepEqual([...layout.column], slowly(cards), `seed ${seed}`);
+      checkLayout(cards, layout);
+      assert.deepEqual([...layout.column], referenceLayout(cards), `seed ${seed}`);
     }
   });
 
@@ -202,11 +202,11 @@ describe("a layout", () => {
   });
 
   test("the layout is valid for ten thousand messages, folded or not", () => {
-    const outline = outlineOf(skeleton(story(10_000, 42)));
+    const outline = outlineOf(skeleton(randomTree(10_000, 42)));
     const end = outline.size - 1;
     for (const more of [{}, { sides: true }, { runs: true }, { sides: true, runs: true }]) {
       const cards = cardsOf(outline, open(outline, end, more));
-      sound(cards, layOut(cards));
+      checkLayout(cards, layOut(cards));
       let counted = 0;
       for (let i = 0; i < cards.size; i += 1) counted += cards.count[i] + cards.hidden[i];
       assert.equal(counted, 10_000, "every message is on a card or counted as folded away");

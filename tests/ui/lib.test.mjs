@@ -15,7 +15,7 @@ import { visiblePart, quoted } from "../../static/src/lib/hidden-tags.ts";
 import { unmarked } from "../../static/src/lib/text.ts";
 
 /** Waits longer than any promise that is already settled needs. */
-const settled = () => steps(12);
+const waitForPromises = () => steps(12);
 
 async function steps(n) {
   for (let i = 0; i < n; i += 1) await null;
@@ -38,16 +38,16 @@ describe("coalesced work", () => {
     for (let late = 0; late < 12; late += 1) {
       const { ask, begun } = held();
       void ask();
-      await settled();
+      await waitForPromises();
       begun[0]();
       await steps(late);
       let isServed = false;
       void ask().then(() => (isServed = true));
-      await settled();
+      await waitForPromises();
       assert.equal(begun.length, 2, `asked ${late} steps after the end`);
       assert.equal(isServed, false);
       begun[1]();
-      await settled();
+      await waitForPromises();
       assert.ok(isServed);
     }
   });
@@ -55,15 +55,15 @@ describe("coalesced work", () => {
   test("all requests before a round share it, and whoever waits for the end waits for that round", async () => {
     const { ask, ends, begun } = held();
     void ask();
-    await settled();
+    await waitForPromises();
     assert.equal(ask(), ask());
     let isOver = false;
     void ends().then(() => (isOver = true));
     begun[0]();
-    await settled();
+    await waitForPromises();
     assert.deepEqual([begun.length, isOver], [2, false]);
     begun[1]();
-    await settled();
+    await waitForPromises();
     assert.ok(isOver);
   });
 

@@ -19,11 +19,11 @@ import {
 const book = (/** @type {string} */ name, /** @type {object[]} */ entries = []) =>
   clotho.api("POST", "/api/lorebooks", { name, entries });
 /** Returns the lorebooks with this name, with their entries. @returns {Promise<any[]>} */
-const named = async (/** @type {string} */ name) => {
+const booksNamed = async (/** @type {string} */ name) => {
   const books = (await clotho.api("GET", "/api/lorebooks?limit=500")).items.filter((one) => one.name === name);
   return Promise.all(books.map(({ id }) => clotho.api("GET", `/api/lorebooks/${id}`)));
 };
-const keepLore = (/** @type {import("playwright-core").Page} */ page) =>
+const saveLoreForm = (/** @type {import("playwright-core").Page} */ page) =>
   page.getByRole("dialog", { name: "Save as lorebook entry" });
 
 describe("saving as lore", () => {
@@ -38,7 +38,7 @@ describe("saving as lore", () => {
       .getByRole("article", { name: "To the harbour." })
       .getByRole("button", { name: "Save as lorebook entry" })
       .click();
-    const dialog = keepLore(page);
+    const dialog = saveLoreForm(page);
     const text = dialog.getByRole("textbox", { name: "Content" });
     await text.waitFor();
     assert.match(
@@ -61,7 +61,7 @@ describe("saving as lore", () => {
     await checkAccessibility(page, "saving as lore");
     await dialog.getByRole("button", { name: "Save", exact: true }).click();
     await page.getByText("Saved as a lorebook entry.").waitFor();
-    const [kept] = await named("Coast of lamps");
+    const [kept] = await booksNamed("Coast of lamps");
     const [entry] = kept.entries;
     assert.deepEqual(
       [kept.entryCount, entry.comment, entry.key, entry.constant, entry.disable, entry.addMemo],
@@ -79,7 +79,7 @@ describe("saving as lore", () => {
     const { ids, page, close } = await openSeededBranch();
     await book("Keys");
     await chooseFromMessageMenu(page, messageById(page, ids[3]), "Save as lorebook entry");
-    const dialog = keepLore(page);
+    const dialog = saveLoreForm(page);
     await dialog.getByRole("combobox", { name: "Lorebook" }).selectOption({ label: "Keys" });
     await dialog.getByRole("textbox", { name: "Add key" }).fill("ebb");
     const save = dialog.getByRole("button", { name: "Save", exact: true });
@@ -91,7 +91,7 @@ describe("saving as lore", () => {
     await page.mouse.up();
     await page.getByText("Saved as a lorebook entry.").waitFor();
     assert.deepEqual(
-      (await named("Keys"))[0].entries.map(({ key }) => key),
+      (await booksNamed("Keys"))[0].entries.map(({ key }) => key),
       [["ebb"]],
     );
     await close();
@@ -105,7 +105,7 @@ describe("saving as lore", () => {
     await messageById(page, ids[3]).locator("article").focus();
     await page.keyboard.press("s");
     await page.locator(".chosen").getByRole("button", { name: "Save as lorebook entry" }).click();
-    const dialog = keepLore(page);
+    const dialog = saveLoreForm(page);
     await dialog.getByRole("combobox", { name: "Lorebook" }).selectOption({ label: "Weather" });
     const text = dialog.getByRole("textbox", { name: "Content" });
     assert.match(await text.inputValue(), /: Snow\.\n\n.*: Masts in the dusk\.$/);
@@ -134,7 +134,7 @@ describe("saving as lore", () => {
     );
     await dialog.getByRole("button", { name: "Save", exact: true }).click();
     await dialog.waitFor({ state: "detached" });
-    const [{ entries }] = await named("Weather");
+    const [{ entries }] = await booksNamed("Weather");
     assert.deepEqual(entries.map(({ comment, key, content }) => [comment, key, content]).slice(0, 2), [
       ["Rain", ["rain"], "It rains."],
       ["Snow", ["snow"], "Snow, then masts."],
@@ -146,7 +146,7 @@ describe("saving as lore", () => {
   test("S4-61: an unsaved entry survives a reload until it is saved or cancelled", async () => {
     const { ids, page, close } = await openSeededBranch();
     await chooseFromMessageMenu(page, messageById(page, ids[0]), "Save as lorebook entry");
-    const dialog = keepLore(page);
+    const dialog = saveLoreForm(page);
     const text = dialog.getByRole("textbox", { name: "Content" });
     await text.fill("North lies the ice.");
     await dialog.getByRole("textbox", { name: "Add key" }).fill("ice");

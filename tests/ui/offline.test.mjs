@@ -29,7 +29,7 @@ const KEEPS = {
 };
 
 /** Starts a server that can be stopped. */
-async function fresh() {
+async function startOwnServer() {
   const server = await startClotho();
   extraServers.push(server);
   return server;
@@ -39,26 +39,26 @@ async function fresh() {
  * Returns the addresses in a cache of the browser.
  * @param {import("playwright-core").Page} page @param {string} name @returns {Promise<string[]>}
  */
-const kept = (page, name) =>
+const cachedPaths = (page, name) =>
   page.evaluate(
     async (name) =>
       (await caches.has(name)) ? (await (await caches.open(name)).keys()).map(({ url }) => new URL(url).pathname) : [],
     name,
   );
 
-/** Waits until the browser has stored this address. @param {string} address what the browser is to have kept */
-const keeps = (page, address) =>
-  waitUntil(async () => (await kept(page, "clotho-story")).includes(address), `${address} is kept`);
+/** Waits until the browser has stored an address. @param {import("playwright-core").Page} page @param {string} address */
+const waitForCached = (page, address) =>
+  waitUntil(async () => (await cachedPaths(page, "clotho-story")).includes(address), `${address} is kept`);
 
 /** Waits until the service worker controls the page. @param {import("playwright-core").Page} page */
-const isHeld = (page) => page.waitForFunction(() => navigator.serviceWorker.controller !== null);
+const waitForWorker = (page) => page.waitForFunction(() => navigator.serviceWorker.controller !== null);
 
 describe("without a server", () => {
   test("the page can be installed: its name, icons and service worker", async () => {
-    const server = await fresh();
+    const server = await startOwnServer();
     const { page, close } = await openPage(browser, { serviceWorkers: "allow" });
     await page.goto(server.base);
-    await isHeld(page);
+    await waitForWorker(page);
     const tools = await page.context().newCDPSession(page);
     const { errors, data } = await tools.send("Page.getAppManifest");
     assert.deepEqual(errors, []);
@@ -75,17 +75,17 @@ describe("without a server", () => {
   });
 
   test("the session that was read last opens with its state; typed text is kept, and the page continues when the server is back", async () => {
-    const server = await fresh();
+    const server = await startOwnServer();
     const { page, close } = await openPage(browser, KEEPS);
     await playUntilHurt(page, server.base);
-    await isHeld(page);
+    await waitForWorker(page);
     const [said, hurt, address] = [await messageTexts(page), await barValue(page, HP), new URL(page.url()).pathname];
-    await keeps(page, address.replace("/s/", "/api/sessions/"));
+    await waitForCached(page, address.replace("/s/", "/api/sessions/"));
     // Reads the session once with the service worker, as on any later visit.
     await page.reload();
     await waitForReply(page);
     await barValue(page, HP);
-    await keeps(page, `${address.replace("/s/", "/api/chat/")}/projection`);
+    await waitForCached(page, `${address.replace("/s/", "/api/chat/")}/projection`);
     await server.stop("SIGKILL");
     await page.reload();
     await waitForReply(page);
@@ -122,27 +122,27 @@ describe("without a server", () => {
     const { page, close } = await openPage(browser, KEEPS);
     await page.goto(`${clotho.base}/s/${rin}`);
     await lastMessage(page).getByText("I am Rin.").waitFor();
-    await isHeld(page);
-    await keeps(page, `/api/sessions/${rin}`);
+    await waitForWorker(page);
+    await waitForCached(page, `/api/sessions/${rin}`);
     await page.evaluate(async () =>
       (await caches.open("clotho-page")).put("/assets/0123456789ab/js/main.js", new Response("old")),
     );
     await page.goto(`${clotho.base}/s/${tam}`);
     await lastMessage(page).getByText("I am Tam.").waitFor();
-    await keeps(page, `/api/sessions/${tam}`);
+    await waitForCached(page, `/api/sessions/${tam}`);
     await waitUntil(
-      async () => !(await kept(page, "clotho-story")).some((path) => path.includes(rin)),
+      async () => !(await cachedPaths(page, "clotho-story")).some((path) => path.includes(rin)),
       "the other story is gone",
     );
     // Whichever part was answered first.
-    await keeps(page, `/api/chat/${tam}/projection`);
+    await waitForCached(page, `/api/chat/${tam}/projection`);
     await waitUntil(
-      async () => !(await kept(page, "clotho-page")).some((path) => path.includes("0123456789ab")),
+      async () => !(await cachedPaths(page, "clotho-page")).some((path) => path.includes("0123456789ab")),
       "the other version is gone",
     );
     await clotho.api("DELETE", `/api/sessions/${tam}`);
     await waitUntil(
-      async () => !(await kept(page, "clotho-story")).some((path) => path.includes(tam)),
+      async () => !(await cachedPaths(page, "clotho-story")).some((path) => path.includes(tam)),
       "what was deleted is not kept",
     );
     await close();
@@ -153,12 +153,12 @@ describe("without a server", () => {
     const story = await clotho.api("POST", "/api/sessions", { characterIds: [id], model: "mock/m", plugins: [] });
     const { page, close } = await openPage(browser, KEEPS);
     await page.route(`**/api/sessions/${story.id}`, async (route) => {
-      await isHeld(page);
+      await waitForWorker(page);
       await route.continue();
     });
     await page.goto(`${clotho.base}/s/${story.id}`);
     await lastMessage(page).getByText("I am Rin.").waitFor();
-    await keeps(page, `/api/sessions/${story.id}`);
+    await waitForCached(page, `/api/sessions/${story.id}`);
     await close();
   });
 
@@ -176,9 +176,9 @@ describe("without a server", () => {
     await lastMessage(page).getByText("I am Rin.").waitFor();
     const other = await page.context().newPage();
     await other.goto(clotho.base);
-    await isHeld(page);
+    await waitForWorker(page);
     letGo();
-    await keeps(page, `/api/sessions/${story.id}`);
+    await waitForCached(page, `/api/sessions/${story.id}`);
     await close();
   });
 
@@ -195,12 +195,12 @@ describe("without a server", () => {
     await page.getByText("This device is paired as").waitFor();
     await page.goto(`${house.elsewhere}/s/${story.id}`);
     await lastMessage(page).getByText("The map is not finished.").waitFor();
-    await isHeld(page);
-    await keeps(page, `/api/sessions/${story.id}`);
+    await waitForWorker(page);
+    await waitForCached(page, `/api/sessions/${story.id}`);
     const [device] = await house.api("GET", "/api/devices");
     await house.api("DELETE", `/api/devices/${device.id}`);
     await page.getByRole("heading", { name: "This device was removed" }).waitFor();
-    await waitUntil(async () => (await kept(page, "clotho-story")).length === 0, "nothing is kept");
+    await waitUntil(async () => (await cachedPaths(page, "clotho-story")).length === 0, "nothing is kept");
     await close();
   });
 });

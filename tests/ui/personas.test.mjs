@@ -18,7 +18,7 @@ import {
 } from "./support/setup.mjs";
 
 const picture = new URL("../fixtures/golden/cards/png-chara-v1.png", import.meta.url);
-const named = async (name) =>
+const personasNamed = async (name) =>
   (await clotho.api("GET", "/api/personas?limit=500")).items.filter((one) => one.name === name);
 
 describe("personas", () => {
@@ -49,7 +49,7 @@ describe("personas", () => {
     await dialog.getByRole("combobox", { name: "Model" }).selectOption("mock/m");
     await dialog.getByRole("button", { name: "Start" }).click();
     await page.waitForURL(/\/s\//);
-    const [{ id }] = await named("Wren");
+    const [{ id }] = await personasNamed("Wren");
     assert.equal((await readSession(new URL(page.url()).pathname)).personaId, id);
     await page.goto(clotho.base);
     await page.getByRole("button", { name: "Personas" }).click();
@@ -59,10 +59,10 @@ describe("personas", () => {
     const tall = dialog.getByRole("article", { name: "Wren the Tall" });
     await tall.getByRole("button", { name: "Delete “Wren the Tall”" }).click();
     await tall.waitFor({ state: "detached" });
-    assert.equal((await named("Wren the Tall")).length, 0);
+    assert.equal((await personasNamed("Wren the Tall")).length, 0);
     await dialog.getByRole("button", { name: "Restore" }).click();
     await tall.waitFor();
-    assert.equal((await named("Wren the Tall")).length, 1);
+    assert.equal((await personasNamed("Wren the Tall")).length, 1);
     await close();
   });
 
@@ -77,7 +77,7 @@ describe("personas", () => {
     await twice();
     await dialog.getByRole("article", { name: "Once" }).first().waitFor();
     await page.reload();
-    assert.equal((await named("Once")).length, 1);
+    assert.equal((await personasNamed("Once")).length, 1);
     await page.getByRole("button", { name: /^New character/ }).click();
     await dialog.getByRole("textbox", { name: "Name" }).fill("Only One");
     await twice();

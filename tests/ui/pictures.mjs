@@ -30,9 +30,9 @@ try {
   await inStory("adventure", english, WIDE);
   for (const [look, { language, ...options }] of Object.entries(VARIANTS)) {
     const wanted = Object.entries(PAGES).filter(([page]) => isRequested(`${page}-${look}`));
-    const house = wanted.length > 0 ? await seedData(language) : null;
-    for (const [page, { path, sign, open }] of house ? wanted : [])
-      await takeScreenshot(`${page}-${look}`, path(house), options, sign, (shown) => open?.(shown, house));
+    const fixture = wanted.length > 0 ? await seedData(language) : null;
+    for (const [page, { path, sign, open }] of fixture ? wanted : [])
+      await takeScreenshot(`${page}-${look}`, path(fixture), options, sign, (shown) => open?.(shown, fixture));
   }
 } finally {
   await close();

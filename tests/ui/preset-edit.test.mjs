@@ -47,7 +47,7 @@ const isFocused = (one) =>
   waitUntil(() => one.evaluate((element) => element === document.activeElement), "the keyboard is there");
 
 /** Opens a preset in the editor. */
-async function editing(name, path = null, options = {}) {
+async function openEditor(name, path = null, options = {}) {
   const opened = path ? await openSession(path, options) : await openPage(browser, options);
   const { page } = opened;
   if (path) await chooseFromPageMenu(page, "Presets");
@@ -66,7 +66,7 @@ async function editing(name, path = null, options = {}) {
 describe("the preset editor", () => {
   test("prompts are reordered by keys and by dragging, switched and undone; other fields of the file stay the same", async () => {
     const id = await preset("Slow");
-    const { page, close } = await editing("Slow");
+    const { page, close } = await openEditor("Slow");
     await checkAccessibility(page, "a preset being edited");
     await button(page, "Move “Tide” up").press("Enter");
     await waitUntil(async () => (await order(id)) === "main charDescription tide chatHistory", "it moved up");
@@ -97,7 +97,7 @@ describe("the preset editor", () => {
     const id = await preset("Tides");
     const path = await createSession();
     await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { presetId: id });
-    const { page, close } = await editing("Tides", path);
+    const { page, close } = await openEditor("Tides", path);
     await button(page, "Edit “Tide”").click();
     const form = dialog(page).getByRole("form", { name: "Tide" });
     await form.getByRole("textbox", { name: "Text" }).fill("Mind the ebb.");
@@ -197,7 +197,7 @@ describe("the preset editor", () => {
   test("a preset assigned to models applies to sessions without their own, and says so; shares of the prompt are set", async () => {
     const id = await preset("For m");
     const path = await createSession();
-    const { page, close } = await editing("For m", path);
+    const { page, close } = await openEditor("For m", path);
     await dialog(page).getByText("Use automatically with models").click();
     const models = dialog(page).getByRole("form", { name: "Use automatically with models" });
     await models.getByRole("textbox").fill("another\nANOTHER\n   \nmock/*");
@@ -256,7 +256,7 @@ describe("the preset editor", () => {
 
   test("concurrent edits do not overwrite each other: the conflict is shown, and the user keeps one version", async () => {
     const id = await preset("Shared");
-    const { page, close } = await editing("Shared", null, { expected: LOAD_ERROR });
+    const { page, close } = await openEditor("Shared", null, { expected: LOAD_ERROR });
     await button(page, "Edit “Tide”").click();
     const form = dialog(page).getByRole("form", { name: "Tide" });
     await form.getByRole("textbox", { name: "Text" }).fill("Mine.");
@@ -293,7 +293,7 @@ describe("the preset editor", () => {
 
   test("typed text of a prompt is never lost without a question, and survives a reload and the back button", async () => {
     await preset("Typed");
-    const opened = await editing("Typed");
+    const opened = await openEditor("Typed");
     const { page, close } = opened;
     const form = dialog(page).getByRole("form", { name: "Tide" });
     const text = form.getByRole("textbox", { name: "Text" });
@@ -335,7 +335,7 @@ describe("the preset editor", () => {
 
   test("a prompt that another client deletes during an edit stays on screen and can be saved as a new one", async () => {
     const id = await preset("Lost");
-    const { page, close } = await editing("Lost", null, { expected: LOAD_ERROR });
+    const { page, close } = await openEditor("Lost", null, { expected: LOAD_ERROR });
     await button(page, "Edit “Tide”").click();
     const form = dialog(page).getByRole("form", { name: "Tide" });
     await form.getByRole("textbox", { name: "Text" }).fill("Mind the ebb.");
@@ -366,7 +366,7 @@ describe("the preset editor", () => {
 
   test("two quick presses move a prompt by two", async () => {
     const id = await preset("Quick");
-    const { page, close } = await editing("Quick");
+    const { page, close } = await openEditor("Quick");
     await button(page, "Move “Tide” up").evaluate((up) => (up.click(), up.click()));
     await waitUntil(async () => (await order(id)) === "main tide charDescription chatHistory", "by two");
     await close();

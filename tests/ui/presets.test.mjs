@@ -23,13 +23,13 @@ import {
 import { startClotho } from "./support/server.mjs";
 
 /** Returns the presets with this name, with all their fields. @returns {Promise<any[]>} */
-const named = async (name) => {
+const presetsNamed = async (name) => {
   const found = (await clotho.api("GET", "/api/presets?limit=500")).items.filter((one) => one.name === name);
   return Promise.all(found.map(({ id }) => clotho.api("GET", `/api/presets/${id}`)));
 };
-const keep = (kind, name, body, server = clotho) => server.api("POST", "/api/presets", { kind, name, body });
-const shelf = (page, name = "Presets") => page.getByRole("dialog", { name, exact: true });
-const row = (page, name) => shelf(page).getByRole("article", { name, exact: true });
+const createPreset = (kind, name, body, server = clotho) => server.api("POST", "/api/presets", { kind, name, body });
+const presetDialog = (page, name = "Presets") => page.getByRole("dialog", { name, exact: true });
+const row = (page, name) => presetDialog(page).getByRole("article", { name, exact: true });
 const file = (name, text) => ({ name, buffer: Buffer.from(text) });
 /** Drops files on an element. */
 const drop = (page, selector, files) =>
@@ -45,11 +45,11 @@ const drop = (page, selector, files) =>
   );
 
 /** Opens the presets. @param {Parameters<typeof openPage>[1]} [options] */
-async function atShelf(options) {
+async function openPresets(options) {
   const opened = await openPage(browser, options);
   await opened.page.goto(clotho.base);
   await opened.page.getByRole("button", { name: "Presets", exact: true }).click();
-  await shelf(opened.page).waitFor();
+  await presetDialog(opened.page).waitFor();
   return opened;
 }
 
@@ -59,12 +59,12 @@ describe("presets", () => {
     "a phone": { viewport: { width: 390, height: 780 } },
   })) {
     test(`S4-61: in ${where}, notices of a long list are in view at any scroll position and cover nothing of it`, async () => {
-      for (let n = 0; n < 15; n += 1) await keep("sysprompt", `Long ${where} ${n}`, {});
-      const { page, close } = await atShelf(options);
+      for (let n = 0; n < 15; n += 1) await createPreset("sysprompt", `Long ${where} ${n}`, {});
+      const { page, close } = await openPresets(options);
       await row(page, `Long ${where} 0`).getByRole("button", { name: "Delete" }).click();
-      const back = shelf(page).getByRole("button", { name: "Restore" });
+      const back = presetDialog(page).getByRole("button", { name: "Restore" });
       await back.waitFor();
-      const sheet = shelf(page).locator(".sheet");
+      const sheet = presetDialog(page).locator(".sheet");
       for (const top of [0, 300, 1e6]) {
         await sheet.evaluate((box, top) => (box.scrollTop = top), top);
         const [button, list] = [await back.boundingBox(), await sheet.boundingBox()];
@@ -89,25 +89,25 @@ describe("presets", () => {
       { identifier: "main", name: "Main prompt", content: "Write as {{char}}.\nNever as {{user}}." },
       { identifier: "nsfw", name: "Aside", content: "" },
     ];
-    await keep("openai", "Calm sea", { temperature: 0.5, prompts, prompt_order: [], odd: null });
-    await keep("regex", "No stars", { scriptName: "No stars", findRegex: "/\\*/g" });
-    await keep("theme", "Dusk", {});
-    const { page, close } = await atShelf();
-    await shelf(page)
+    await createPreset("openai", "Calm sea", { temperature: 0.5, prompts, prompt_order: [], odd: null });
+    await createPreset("regex", "No stars", { scriptName: "No stars", findRegex: "/\\*/g" });
+    await createPreset("theme", "Dusk", {});
+    const { page, close } = await openPresets();
+    await presetDialog(page)
       .getByRole("region", { name: "Chat completion" })
       .getByRole("article", { name: "Calm sea" })
       .waitFor();
-    await shelf(page)
+    await presetDialog(page)
       .getByRole("region", { name: "Regex scripts" })
       .getByRole("article", { name: "No stars" })
       .waitFor();
-    await shelf(page).getByRole("searchbox", { name: "Find a preset" }).fill("SEA");
-    await shelf(page).getByText("1 preset", { exact: true }).waitFor();
+    await presetDialog(page).getByRole("searchbox", { name: "Find a preset" }).fill("SEA");
+    await presetDialog(page).getByText("1 preset", { exact: true }).waitFor();
     assert.equal(await row(page, "Dusk").count(), 0);
-    await shelf(page).getByRole("searchbox").fill("");
-    await shelf(page).getByRole("combobox", { name: "Type" }).selectOption({ label: "UI themes" });
-    await shelf(page).getByText("1 preset", { exact: true }).waitFor();
-    await shelf(page).getByRole("combobox", { name: "Type" }).selectOption({ label: "All types" });
+    await presetDialog(page).getByRole("searchbox").fill("");
+    await presetDialog(page).getByRole("combobox", { name: "Type" }).selectOption({ label: "UI themes" });
+    await presetDialog(page).getByText("1 preset", { exact: true }).waitFor();
+    await presetDialog(page).getByRole("combobox", { name: "Type" }).selectOption({ label: "All types" });
 
     await row(page, "Calm sea").getByRole("button", { name: "Show contents" }).click();
     await row(page, "Calm sea").getByText("0.5").waitFor();
@@ -129,7 +129,7 @@ describe("presets", () => {
       () => calm.getByRole("button", { name: "Rename" }).evaluate((button) => button === document.activeElement),
       "the keyboard is where it was",
     );
-    assert.deepEqual((await named("Calm harbour"))[0].body.prompts, prompts);
+    assert.deepEqual((await presetsNamed("Calm harbour"))[0].body.prompts, prompts);
     const coming = page.waitForEvent("download");
     await calm.getByRole("button", { name: "Export" }).click();
     const download = await coming;
@@ -138,7 +138,7 @@ describe("presets", () => {
     await calm.getByRole("button", { name: "Delete" }).click();
     await calm.waitFor({ state: "detached" });
     assert.ok(
-      await shelf(page).evaluate((box) => box.contains(document.activeElement)),
+      await presetDialog(page).evaluate((box) => box.contains(document.activeElement)),
       "the keyboard stays in the dialog",
     );
     await page.locator(".notice").getByRole("button", { name: "Restore" }).click();
@@ -155,29 +155,33 @@ describe("presets", () => {
   });
 
   test("S4-61: presets are imported by the button and by dropping, unchanged and once; an unknown type is asked, other files are refused", async () => {
-    const { page, close } = await atShelf({ expected: LOAD_ERROR });
-    const bring = (...files) => chooseFiles(page, shelf(page).getByRole("button", { name: "Import presets" }), files);
+    const { page, close } = await openPresets({ expected: LOAD_ERROR });
+    const bring = (...files) =>
+      chooseFiles(page, presetDialog(page).getByRole("button", { name: "Import presets" }), files);
     const text = '{"temperature":0.70,"big":12345678901234567890,"prompts":[]}';
     await bring(file("Tide.json", text), file("Odd.json", '{"what": "is this"}'));
     await row(page, "Tide").waitFor();
-    const raw = await fetch(`${clotho.base}/api/presets/${(await named("Tide"))[0].id}`);
+    const raw = await fetch(`${clotho.base}/api/presets/${(await presetsNamed("Tide"))[0].id}`);
     assert.ok((await raw.text()).includes(text), "not even a number is written in another way");
-    await shelf(page).getByText("The type of “Odd.json” is unknown.").waitFor();
+    await presetDialog(page).getByText("The type of “Odd.json” is unknown.").waitFor();
     await checkAccessibility(page, "a preset without a kind");
-    await shelf(page)
+    await presetDialog(page)
       .getByRole("combobox", { name: /Odd\.json/ })
       .selectOption({ label: "System prompts" });
-    await shelf(page).getByRole("button", { name: "Import as this type" }).click();
-    await shelf(page).getByRole("region", { name: "System prompts" }).getByRole("article", { name: "Odd" }).waitFor();
+    await presetDialog(page).getByRole("button", { name: "Import as this type" }).click();
+    await presetDialog(page)
+      .getByRole("region", { name: "System prompts" })
+      .getByRole("article", { name: "Odd" })
+      .waitFor();
     await drop(page, "dialog .stash", [
       { name: "Tide.json", text },
       { name: "Think.json", text: '{"name": "Think", "prefix": "<think>", "suffix": "</think>", "separator": ""}' },
     ]);
-    await shelf(page)
+    await presetDialog(page)
       .getByRole("region", { name: "Reasoning templates" })
       .getByRole("article", { name: "Think" })
       .waitFor();
-    assert.equal((await named("Tide")).length, 1, "the same one does not come twice");
+    assert.equal((await presetsNamed("Tide")).length, 1, "the same one does not come twice");
     await bring(file("none.json", "[1]"));
     await page.getByRole("alert").getByText("This JSON file is not a preset.", { exact: false }).waitFor();
     await bring(file("Reef.json", '{"temperature":0.2,"prompts":[]}'));
@@ -208,11 +212,11 @@ describe("presets", () => {
   });
 
   test("S4-34: a chat-completion preset makes the prompts of a session from the next message on, until it is unset", async () => {
-    const preset = await keep("openai", "Own order", {
+    const preset = await createPreset("openai", "Own order", {
       prompts: [{ identifier: "main", content: "Tell it in my order." }],
       prompt_order: [],
     });
-    await keep("theme", "Only looks", {});
+    await createPreset("theme", "Only looks", {});
     const path = await createSession();
     const { page, close } = await openSession(path);
     await chooseFromPageMenu(page, "Presets");
@@ -241,25 +245,25 @@ describe("presets", () => {
       firstMessage: "Hello.",
       metadata: { extensions: { regex_scripts } },
     });
-    const preset = await keep("openai", "Plain order", { prompts: [], prompt_order: [] });
+    const preset = await createPreset("openai", "Plain order", { prompts: [], prompt_order: [] });
     const path = await createSession({ characterIds: [character.id] });
     await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { presetId: preset.id });
     const { page, close } = await openSession(path);
     await chooseFromPageMenu(page, "Presets");
-    await shelf(page).getByRole("button", { name: "New script" }).click();
-    await shelf(page).getByRole("textbox", { name: "Name" }).fill("No ships");
-    await shelf(page).getByRole("textbox", { name: "Find regex" }).fill("/ships?/g");
-    await shelf(page).getByRole("textbox", { name: "Replace with" }).fill("boats");
-    await shelf(page).getByRole("checkbox", { name: "AI output" }).uncheck();
-    await shelf(page).getByRole("button", { name: "Save" }).click();
+    await presetDialog(page).getByRole("button", { name: "New script" }).click();
+    await presetDialog(page).getByRole("textbox", { name: "Name" }).fill("No ships");
+    await presetDialog(page).getByRole("textbox", { name: "Find regex" }).fill("/ships?/g");
+    await presetDialog(page).getByRole("textbox", { name: "Replace with" }).fill("boats");
+    await presetDialog(page).getByRole("checkbox", { name: "AI output" }).uncheck();
+    await presetDialog(page).getByRole("button", { name: "Save" }).click();
     await row(page, "No ships").waitFor();
-    const [kept] = await named("No ships");
+    const [kept] = await presetsNamed("No ships");
     assert.deepEqual(
       [kept.kind, kept.body.findRegex, kept.body.placement, kept.body.promptOnly],
       ["regex", "/ships?/g", [1], true],
     );
 
-    const others = shelf(page).getByRole("group", { name: "Scripts of the card and the preset" });
+    const others = presetDialog(page).getByRole("group", { name: "Scripts of the card and the preset" });
     await others.getByText("Show scripts").click();
     await others.getByText("/harbour/g").waitFor();
     await checkAccessibility(page, "the scripts of a story");
@@ -287,11 +291,14 @@ describe("presets", () => {
     await row(page, "No ships").getByRole("button", { name: "Edit" }).click();
     await row(page, "No ships").getByRole("textbox", { name: "Replace with" }).fill("rafts");
     await row(page, "No ships").getByRole("button", { name: "Save" }).click();
-    await waitUntil(async () => (await named("No ships"))[0].body.replaceString === "rafts", "the script is another");
+    await waitUntil(
+      async () => (await presetsNamed("No ships"))[0].body.replaceString === "rafts",
+      "the script is another",
+    );
     // A question about the typed text would appear.
     await row(page, "No ships").getByRole("button", { name: "Save" }).waitFor({ state: "detached" });
     await page.keyboard.press("Escape");
-    await shelf(page).waitFor({ state: "detached" });
+    await presetDialog(page).waitFor({ state: "detached" });
     assert.match(await send("More ships in the harbour?"), /More rafts in the harbour\?/);
     await close();
   });
@@ -304,17 +311,20 @@ describe("presets", () => {
     await page.getByRole("button", { name: "Presets", exact: true }).waitFor();
     await page.route("**/api/presets**", (route) => route.abort());
     await page.getByRole("button", { name: "Presets", exact: true }).click();
-    await shelf(page).getByText("The presets could not be loaded.").waitFor();
+    await presetDialog(page).getByText("The presets could not be loaded.").waitFor();
     await page.unroute("**/api/presets**");
-    await shelf(page).getByRole("button", { name: "Try again" }).click();
-    await shelf(page).getByText("There is no preset yet.").waitFor();
+    await presetDialog(page).getByRole("button", { name: "Try again" }).click();
+    await presetDialog(page).getByText("There is no preset yet.").waitFor();
     await checkAccessibility(page, "no presets");
     await close();
   });
 
   test("S4-61: presets work on a phone, by touch, in Chinese and in dark mode; long names and a thousand parts fit", async () => {
     const endless = "0123456789".repeat(19);
-    await keep("context", endless, { [endless]: endless.repeat(5), list: Array.from({ length: 1000 }, (_, n) => n) });
+    await createPreset("context", endless, {
+      [endless]: endless.repeat(5),
+      list: Array.from({ length: 1000 }, (_, n) => n),
+    });
     const { page, close } = await openPage(browser, {
       locale: "zh-CN",
       viewport: { width: 390, height: 844 },
@@ -324,7 +334,7 @@ describe("presets", () => {
     });
     await page.goto(clotho.base);
     await page.getByRole("button", { name: "预设", exact: true }).tap();
-    const dialog = shelf(page, "预设");
+    const dialog = presetDialog(page, "预设");
     const one = dialog.getByRole("article", { name: endless });
     await one.getByRole("button", { name: "查看内容" }).tap();
     await one.getByText("1000 项").tap();

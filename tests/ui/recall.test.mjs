@@ -21,7 +21,7 @@ import {
 } from "./support/setup.mjs";
 
 /** Creates a session of long messages, most of which no longer fit the prompt. @param {string} [more] of the settings of summaries */
-async function walked(more = "", miles = 8) {
+async function createLongWalk(more = "", miles = 8) {
   const server = await startClotho(`
 [generation]
 context_tokens = 700
@@ -122,7 +122,7 @@ describe("memory", () => {
   });
 
   test("S3-09: messages that no longer fit are summarised, with a link to them; a summary is corrected and made again", async () => {
-    const { server, made } = await walked();
+    const { server, made } = await createLongWalk();
     const { page, close } = await openPage(browser);
     await page.goto(`${server.base}/s/${made.id}`);
     await chooseFromPageMenu(page, "Memory");
@@ -191,7 +191,7 @@ describe("memory", () => {
   });
 
   test("S3-09: a summary appears even if the setting arrives before the work has begun", async () => {
-    const { server, made } = await walked();
+    const { server, made } = await createLongWalk();
     const { page, close } = await openPage(browser);
     let looks = 0;
     let isAnswered = false;
@@ -220,7 +220,7 @@ describe("memory", () => {
   });
 
   test("S3-09: chapters contain their parts, sent summaries are marked, and an unsaved correction survives a reload", async () => {
-    const { server, made } = await walked("chapter = 2", 14);
+    const { server, made } = await createLongWalk("chapter = 2", 14);
     const at = `/api/sessions/${made.id}`;
     await server.api("PATCH", at, { summaries: { enabled: true } });
     const { generations } = await server.api("POST", `/api/chat/${made.id}/message`, {
@@ -307,7 +307,7 @@ describe("memory", () => {
   });
 
   test("S3-09: the reason why nothing could be summarised is in the user's language", async () => {
-    const { server, made } = await walked();
+    const { server, made } = await createLongWalk();
     await server.api("PATCH", `/api/sessions/${made.id}`, { summaries: { enabled: true, model: "down/m" } });
     const { page, close } = await openPage(browser, { locale: "zh-CN" });
     await page.goto(`${server.base}/s/${made.id}`);

@@ -50,7 +50,7 @@ describe("ways from text to markup or code", () => {
 });
 
 /** Opens a page and records its requests, what the browser refused, and opened windows. */
-async function watched(options = {}) {
+async function openWatched(options = {}) {
   const { page, wrong } = await openPage(browser, options);
   const asked = [];
   const opened = [];
@@ -107,7 +107,7 @@ describe("S0-57: hostile text stays text", () => {
 
   for (const [i, some] of half(27).entries()) {
     test(`attacks in messages stay text, streamed and stored, part ${i + 1}`, async () => {
-      const { page, isSafe } = await watched();
+      const { page, isSafe } = await openWatched();
       const path = await createSession();
       await page.goto(clotho.base + path);
       await waitForReply(page);
@@ -140,7 +140,7 @@ describe("S0-57: hostile text stays text", () => {
   }
 
   test("attacks in notes and display texts of plugins, in thoughts and in problems stay text", async () => {
-    const { page, isSafe } = await watched();
+    const { page, isSafe } = await openWatched();
     const path = await createSession();
     for (let turn = 0; turn < 4; turn += 1) {
       model.queueReply(["Yes."]);
@@ -178,7 +178,7 @@ describe("S0-57: hostile text stays text", () => {
   });
 
   test("attacks in names, cards, greetings, lore, titles, labels, the stash, personas and search hits stay text", async () => {
-    const { page, isSafe } = await watched();
+    const { page, isSafe } = await openWatched();
     const short = ATTACKS.filter((attack) => attack.length <= 95)
       .concat(ATTACKS.map((attack) => attack.slice(0, 95)))
       .map((text) => text.replaceAll(/[\0-\x1f]/g, "").trim());

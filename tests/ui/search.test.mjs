@@ -11,7 +11,7 @@ const indexed = (word, count) =>
   );
 
 /** Types a query. Returns the texts that were found. */
-async function searching(path, options = {}) {
+async function openSearch(path, options = {}) {
   const { page, close } = await openSession(path, options);
   await composer(page).waitFor();
   await page.keyboard.press("Control+k");
@@ -27,7 +27,7 @@ describe("the query language", () => {
     const { path, ids } = await seedBranch("Ochre lanterns.");
     await clotho.api("POST", `${chatPath(path)}/message`, { parentId: ids[3], content: "Ochre masts." });
     await indexed("ochre", 2);
-    const { page, close, box, finds } = await searching(path, { expected: /Failed to load resource/ });
+    const { page, close, box, finds } = await openSearch(path, { expected: /Failed to load resource/ });
     await box.fill("ochre lantern");
     await finds(["Ochre lanterns."]);
     assert.deepEqual(await page.getByRole("option").locator("mark").allInnerTexts(), ["Ochre", "lanterns"]);
@@ -61,7 +61,7 @@ describe("the query language", () => {
     const { path, ids } = await seedBranch("Umber masts.");
     await clotho.api("POST", `${chatPath(path)}/message`, { parentId: ids[3], content: "Umber umber umber." });
     await indexed("umber", 2);
-    const { page, close, box, finds } = await searching(path);
+    const { page, close, box, finds } = await openSearch(path);
     await box.fill("umber");
     await finds(["Umber umber umber.", "Umber masts."]);
     await page.getByRole("button", { name: "Oldest first" }).click();

@@ -25,7 +25,7 @@ import {
 } from "./support/setup.mjs";
 
 /** Returns whether a message has these words, with an icon if it has one. */
-async function isCalled(message, words, { sign = "" } = {}) {
+async function hasStateWords(message, words, { sign = "" } = {}) {
   const place = message.getByText(words).first();
   await place.waitFor();
   if (sign) await message.locator(`${sign} svg`).first().waitFor();
@@ -38,19 +38,19 @@ describe("the states of a reply", () => {
     const article = lastMessage(page).locator("article");
     const held = model.queueHeldReply(["Far away ", "there is a light."]);
     await sendMessage(page, "What is there?");
-    await isCalled(lastMessage(page), "Waiting for the model");
+    await hasStateWords(lastMessage(page), "Waiting for the model");
     assert.equal(await article.getAttribute("aria-busy"), "true");
     await checkAccessibility(page, "a reply that is waited for");
     held.next();
     await lastMessage(page).locator(".live", { hasText: "Far away" }).waitFor();
     assert.equal(await article.getAttribute("aria-busy"), "true");
     await page.getByRole("button", { name: "Stop generating" }).click();
-    await isCalled(lastMessage(page), "Stopped before the end.");
+    await hasStateWords(lastMessage(page), "Stopped before the end.");
     assert.equal(await article.getAttribute("aria-busy"), "false");
     await checkAccessibility(page, "a reply that was stopped");
     model.queueReply(["It goes ", null]);
     await sendMessage(page, "And then?");
-    await isCalled(lastMessage(page), "The reply broke off.", { sign: ".failure" });
+    await hasStateWords(lastMessage(page), "The reply broke off.", { sign: ".failure" });
     await lastMessage(page).getByRole("group", { name: "The reply failed." }).waitFor();
     await lastMessage(page).getByText("It goes").waitFor();
     await checkAccessibility(page, "a reply that broke off");
@@ -71,7 +71,7 @@ describe("the states of a reply", () => {
     ]);
     await sendMessage(page, "And?");
     held.next(2);
-    await isCalled(lastMessage(page), "Thinking");
+    await hasStateWords(lastMessage(page), "Thinking");
     assert.equal(await shown(), "");
     held.next();
     await lastMessage(page).locator(".live", { hasText: "She no" }).waitFor();
@@ -122,7 +122,7 @@ models = ["m"]
     held.next();
     await lastMessage(page).locator(".live", { hasText: "Far off, the first" }).waitFor();
     await sendMessage(other, "Two?");
-    await isCalled(lastMessage(other), "In the queue, place 1");
+    await hasStateWords(lastMessage(other), "In the queue, place 1");
     await waitUntil(() => server.hasOnDisk("Far off, the first "), "what has come is being written");
     // Writes are sequential: when this one is done, the other is on disk.
     await server.api("PATCH", `/api/characters/${character.id}`, { description: "A mapmaker." });
@@ -130,7 +130,7 @@ models = ["m"]
     await page.getByText("Connection lost.").waitFor();
     await server.start();
     for (const tab of [page, other])
-      await isCalled(lastMessage(tab), "Clotho was stopped during this reply.", { sign: ".failure" });
+      await hasStateWords(lastMessage(tab), "Clotho was stopped during this reply.", { sign: ".failure" });
     await lastMessage(page).getByText("Far off, the first").waitFor();
     await close();
   });
@@ -175,9 +175,9 @@ describe("the states of a message", () => {
     for (const [locale, [leftOut, muted, anew, stars, version]] of Object.entries(looks)) {
       const { page, close } = await openSession(path, { locale });
       const message = (id) => messageById(page, id);
-      await isCalled(message(ids[0]), leftOut, { sign: ".left-out" });
-      await isCalled(message(ids[1]), muted, { sign: ".left-out" });
-      await isCalled(message(edited.id), anew, { sign: ".edited" });
+      await hasStateWords(message(ids[0]), leftOut, { sign: ".left-out" });
+      await hasStateWords(message(ids[1]), muted, { sign: ".left-out" });
+      await hasStateWords(message(edited.id), anew, { sign: ".edited" });
       assert.match(await message(edited.id).getByRole("img").first().getAttribute("aria-label"), new RegExp(stars));
       assert.match(await message(edited.id).locator(".siblings").getAttribute("aria-label"), new RegExp(version));
       await checkAccessibility(page, `marked messages in ${locale}`);

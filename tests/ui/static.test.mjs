@@ -19,7 +19,7 @@ function imports(path) {
 }
 
 /** Returns what a file of static/built imports statically; vendored files import nothing. */
-const needs = (path) =>
+const builtImports = (path) =>
   path.startsWith("vendor")
     ? []
     : [...read(path).matchAll(/(?:from|import)\s*"(\.[^"]+)"/g)].map(([, to]) =>
@@ -27,8 +27,8 @@ const needs = (path) =>
       );
 
 /** Returns some files with everything that they import. */
-function withAll(paths, seen = new Set()) {
-  for (const path of paths) if (!seen.has(path)) withAll(needs(path), seen.add(path));
+function withImports(paths, seen = new Set()) {
+  for (const path of paths) if (!seen.has(path)) withImports(builtImports(path), seen.add(path));
   return seen;
 }
 
@@ -38,7 +38,7 @@ for (const [page, begins, most] of [
   ["a story", ["main", "story"], 106],
 ]) {
   test(`the first load of ${page} is at most ${most} KB of script in few files, compressed`, () => {
-    const files = [...withAll(begins.map((name) => `built/js/${name}.js`))];
+    const files = [...withImports(begins.map((name) => `built/js/${name}.js`))];
     const bytes = files.reduce((sum, path) => sum + gzipSync(read(path)).length, 0);
     assert.ok(bytes <= most * 1024 && files.length <= 6, `${bytes} bytes in ${files}`);
   });

@@ -21,7 +21,7 @@ import {
 const IMPORT = "Import story";
 
 /** Exports the open session. @param {import("playwright-core").Page} page @returns {Promise<{name: string, bytes: Buffer}>} */
-async function takeAlong(page) {
+async function exportOpenSession(page) {
   const coming = page.waitForEvent("download");
   await chooseFromPageMenu(page, "Export story");
   const file = await coming;
@@ -29,7 +29,7 @@ async function takeAlong(page) {
 }
 
 /** Chooses a file on the first page. @param {import("playwright-core").Page} page @param {string} name @param {Buffer} buffer */
-const bringIn = (page, name, buffer) =>
+const importFile = (page, name, buffer) =>
   chooseFiles(page, page.getByRole("button", { name: IMPORT }), [{ name, buffer }]);
 
 describe("session files", () => {
@@ -38,10 +38,10 @@ describe("session files", () => {
     await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { title: "Over the ice" });
     await clotho.api("POST", `${chatPath(path)}/message`, { parentId: ids[1], content: "To the hills." });
     const { page, close } = await openSession(path);
-    const { name, bytes } = await takeAlong(page);
+    const { name, bytes } = await exportOpenSession(page);
     assert.equal(name, "Over the ice.clotho");
     await page.goto(clotho.base);
-    await bringIn(page, name, bytes);
+    await importFile(page, name, bytes);
     await page.getByText("“Over the ice” is imported. Another story has the same name.").waitFor();
     assert.equal(
       await page.locator(".session").filter({ hasText: "Over the ice" }).filter({ hasText: "started" }).count(),
@@ -71,10 +71,10 @@ describe("session files", () => {
     const { path } = await seedBranch();
     await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { title: "Down the river" });
     const { page, close } = await openSession(path, { expected: LOAD_ERROR });
-    const { bytes } = await takeAlong(page);
+    const { bytes } = await exportOpenSession(page);
     const before = (await clotho.api("GET", "/api/sessions?limit=500")).items.length;
     await page.goto(clotho.base);
-    await bringIn(page, "broken.clotho", bytes.subarray(0, Math.floor(bytes.length / 2)));
+    await importFile(page, "broken.clotho", bytes.subarray(0, Math.floor(bytes.length / 2)));
     const failed = page.getByRole("alert").filter({ hasText: "broken.clotho" });
     await failed.getByText("The end of the file is missing.").waitFor();
     await failed.getByText(/Found in line \d+\./).waitFor();
@@ -122,12 +122,12 @@ describe("session files", () => {
     const { path } = await seedBranch();
     await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { title: "Under the bridge" });
     const { page, close } = await openSession(path);
-    const { bytes } = await takeAlong(page);
+    const { bytes } = await exportOpenSession(page);
     await page.goto(clotho.base);
     const running = { id: "x", state: "running", done: 1, total: 2, result: null, error: null };
     let isSlow = true;
     await page.route("**/api/jobs/*", (route) => (isSlow ? route.fulfill({ json: running }) : route.continue()));
-    await bringIn(page, "bridge.clotho", bytes);
+    await importFile(page, "bridge.clotho", bytes);
     await page.getByText("reading").waitFor();
     await page.reload();
     await page.getByText("reading").waitFor();
@@ -153,7 +153,7 @@ describe("session files", () => {
     await page.reload();
     await page.unroute("**/api/jobs/*");
     await page.route("**/api/sessions/import", () => {});
-    await bringIn(page, "bridge.clotho", bytes);
+    await importFile(page, "bridge.clotho", bytes);
     await page.getByRole("button", { name: "Cancel “bridge.clotho”" }).click();
     await page.getByRole("list", { name: "Story imports" }).waitFor({ state: "detached" });
     await close();
@@ -165,7 +165,7 @@ describe("session files", () => {
       const { path } = await seedBranch();
       await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { title });
       const { page, close } = await openSession(path);
-      const { name, bytes } = await takeAlong(page);
+      const { name, bytes } = await exportOpenSession(page);
       files.push({ name, buffer: bytes });
       await close();
     }

@@ -72,7 +72,7 @@ describe("undo after moves of HEAD", () => {
     await messageById(page, ids[0]).locator("article").focus();
     await page.keyboard.press("b");
     await waitUntil(async () => (await headOf(path)) === ids[0], "the story went back");
-    await replyless(page, "To the north.");
+    await waitForEnd(page, "To the north.");
     await page.keyboard.press("Control+z");
     await waitUntil(async () => (await headOf(path)) === ids[3], "one move");
     await page.getByText("Back to where you were.").waitFor();
@@ -168,7 +168,7 @@ describe("undo after moves of HEAD", () => {
 });
 
 /** Waits until a message is the end of the branch. */
-const replyless = (page, text) =>
+const waitForEnd = (page, text) =>
   waitUntil(async () => (await messageTexts(page)).at(-1) === text, `the line ends with “${text}”`);
 
 describe("focus after deleting", () => {

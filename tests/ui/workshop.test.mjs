@@ -22,7 +22,7 @@ import {
  * Opens the workshop from a session that counts gold.
  * @param {Parameters<typeof openPage>[1]} [options] @param {Parameters<typeof createPurseSession>[1]} [how]
  */
-async function inWorkshop(options, how) {
+async function openWorkshop(options, how) {
   const story = await createPurseSession(model, how);
   extraServers.push(story.server);
   const opened = await openPage(browser, options);
@@ -39,7 +39,7 @@ async function inWorkshop(options, how) {
 
 describe("the workshop", () => {
   test("rank 3: a plugin is shown with its files; errors have a place that a click opens, and nothing is written", async () => {
-    const { page, close, dialog, text, disk } = await inWorkshop();
+    const { page, close, dialog, text, disk } = await openWorkshop();
     await dialog.getByText("No errors found.").waitFor();
     const about = dialog.getByRole("tabpanel");
     for (const words of [
@@ -85,7 +85,7 @@ describe("the workshop", () => {
   });
 
   test("rank 5: unsaved rules are tried on a message and replayed along the session, which does not change", async () => {
-    const { page, close, dialog, text, ids, server, sid } = await inWorkshop();
+    const { page, close, dialog, text, ids, server, sid } = await openWorkshop();
     await text.fill((await text.inputValue()).replace("parse_int(found.n)", "2 * parse_int(found.n)"));
     await dialog.getByRole("tab", { name: "Try" }).click();
     await dialog.getByRole("combobox", { name: "Message" }).selectOption({ index: 0 });
@@ -129,7 +129,7 @@ describe("the workshop", () => {
   });
 
   test("rank 8: a replay is accepted once its rules are saved, and undo reverts it", async () => {
-    const { page, close, dialog, text, ids, server, sid } = await inWorkshop();
+    const { page, close, dialog, text, ids, server, sid } = await openWorkshop();
     const gold = async () => (await server.api("GET", `/api/chat/${sid}/node/${ids[2]}/world`)).world.vars.purse.gold;
     await text.fill((await text.inputValue()).replace("parse_int(found.n)", "2 * parse_int(found.n)"));
     await dialog.getByRole("tab", { name: "Replay" }).click();
@@ -148,7 +148,7 @@ describe("the workshop", () => {
   });
 
   test("rank 8: a replay that cannot apply is refused with a reason, and the session does not change", async () => {
-    const { page, close, dialog, text, ids, server, sid } = await inWorkshop({ expected: LOAD_ERROR });
+    const { page, close, dialog, text, ids, server, sid } = await openWorkshop({ expected: LOAD_ERROR });
     const gold = async () => (await server.api("GET", `/api/chat/${sid}/node/${ids[2]}/world`)).world.vars.purse.gold;
     await text.fill((await text.inputValue()).replace("parse_int(found.n)", "2 * parse_int(found.n)"));
     await dialog.getByRole("button", { name: "Save file" }).click();
@@ -188,7 +188,7 @@ describe("the workshop", () => {
       "main.rhai":
         'fn init(ctx) { ctx.set("gold", 10); }\nfn tool_pay(ctx, args) { ctx.add("gold", -args.n, "paid"); #{ left: ctx.get("gold") } }\n',
     };
-    const { page, close, dialog } = await inWorkshop(undefined, {
+    const { page, close, dialog } = await openWorkshop(undefined, {
       replies: ["Hm."],
       plugins: [{ id: "till" }],
       files,
@@ -215,7 +215,7 @@ describe("the workshop", () => {
   });
 
   test("a file is saved on request, and overwrites changes made elsewhere only after a question", async () => {
-    const { close, dialog, text, disk, folder } = await inWorkshop();
+    const { close, dialog, text, disk, folder } = await openWorkshop();
     const source = await text.inputValue();
     await text.fill(`// Mine.\n${source}`);
     await dialog.getByRole("button", { name: "Save file" }).click();
@@ -240,7 +240,7 @@ describe("the workshop", () => {
   });
 
   test("the workshop works on a narrow screen, in dark mode, in Chinese and by keys", async () => {
-    const { page, close, dialog, text } = await inWorkshop({
+    const { page, close, dialog, text } = await openWorkshop({
       viewport: { width: 390, height: 844 },
       colorScheme: "dark",
       locale: "zh-CN",
@@ -261,7 +261,7 @@ describe("the workshop", () => {
   });
 
   test("by keys alone, a rule is completed, its error shown, its failing test run and fixed, and the file saved", async () => {
-    const { page, close, dialog, text, disk } = await inWorkshop({ colorScheme: "dark", expected: LOAD_ERROR });
+    const { page, close, dialog, text, disk } = await openWorkshop({ colorScheme: "dark", expected: LOAD_ERROR });
     await text.waitFor();
     const source = await text.inputValue();
     await text.box.focus();

@@ -59,7 +59,7 @@ const PEOPLE = {
  * Opens a session with such a plugin.
  * @param {Record<string, string>} files @param {Parameters<typeof openPage>[1]} [options] @param {string[]} [replies] @param {string} [keeper] the model that keeps the values
  */
-async function inTown(files, options, replies = [], keeper = "") {
+async function openTownSession(files, options, replies = [], keeper = "") {
   const story = await createPurseSession(model, { replies, plugins: [{ id: "town" }], files, id: "town", keeper });
   extraServers.push(story.server);
   const opened = await openPage(browser, options);
@@ -74,7 +74,7 @@ const places = (page) =>
 
 describe("a state of many values", () => {
   test("a value is found by name, path, description or value, with its groups; Escape shows everything again", async () => {
-    const { page, close } = await inTown(PEOPLE);
+    const { page, close } = await openTownSession(PEOPLE);
     const field = page.locator(".world").getByRole("searchbox", { name: "Find a variable" });
     await field.waitFor();
     const all = await places(page);
@@ -99,13 +99,13 @@ describe("a state of many values", () => {
   });
 
   test("the search uses the user's language; a small state has no search field", async () => {
-    const { page, close } = await inTown(PEOPLE, { locale: "zh-CN" });
+    const { page, close } = await openTownSession(PEOPLE, { locale: "zh-CN" });
     const field = page.getByRole("searchbox", { name: "查找变量" });
     await field.fill("生气");
     await page.locator(".world").getByText("16 个变量中的 1 个").waitFor();
     await close();
     const few = { ...PEOPLE, "main.rhai": 'fn init(ctx) { ctx.set("weather", "fog"); }\n' };
-    const other = await inTown(few);
+    const other = await openTownSession(few);
     await other.page.locator('[data-path="/town/weather"]').waitFor();
     assert.equal(await other.page.getByRole("searchbox", { name: "Find a variable" }).count(), 0);
     await other.close();
@@ -143,7 +143,7 @@ fn on_reply(ctx) { ctx.add("白霜/好感度/0", 2, "kind words"); }
 
 describe("the values of a card without a schema", () => {
   test("values of a card have their own rows with descriptions, each changed at its own path, on a narrow screen too", async () => {
-    const { page, close, server, sid } = await inTown(CARD, { locale: "zh-CN" }, ["She nods."]);
+    const { page, close, server, sid } = await openTownSession(CARD, { locale: "zh-CN" }, ["She nods."]);
     await lastMessage(page).locator(".changes", { hasText: "白霜 · 好感度" }).waitFor();
     assert.match(await lastMessage(page).locator(".changes").innerText(), /^白霜 · 好感度\s*\+2/);
     await page.locator('[data-path="/stat_data/白霜/好感度"]').waitFor();
@@ -250,8 +250,8 @@ fn on_reply(ctx) {
 const TOLD = /debt|owes for the map|pays|she was seen|errand|spies|burns the ledger/i;
 
 /** Opens a session in which hidden values changed. @param {Parameters<typeof openPage>[1]} [options] */
-async function withSecrets(options) {
-  const opened = await inTown(SECRETS, options);
+async function openSecretSession(options) {
+  const opened = await openTownSession(SECRETS, options);
   model.queueReply([{ call: { name: "look", arguments: {} } }]);
   model.queueReply(["A smile."]);
   const { page } = opened;
@@ -263,17 +263,17 @@ async function withSecrets(options) {
 }
 
 /** Returns all text of a dialog or a panel, with everything in it opened. @param {import("playwright-core").Locator} box */
-const wordsOfBox = (box) =>
+const allTextOf = (box) =>
   box.evaluate((one) =>
     [one.textContent, ...[...one.querySelectorAll("[title]")].map((part) => part.getAttribute("title"))].join(" "),
   );
 
 describe("hidden values", () => {
   test("rank 13: players never see hidden values: not in the state, under messages, in the trace, in histories, comparisons or trials", async () => {
-    const { page, close, server, sid } = await withSecrets();
+    const { page, close, server, sid } = await openSecretSession();
     const dialog = page.getByRole("dialog");
     const seesNone = async (/** @type {import("playwright-core").Locator} */ box, /** @type {string} */ where) =>
-      assert.doesNotMatch(await wordsOfBox(box), TOLD, where);
+      assert.doesNotMatch(await allTextOf(box), TOLD, where);
     await page.locator('.world [data-path="/town/rin"]').getByText("angry").waitFor();
     await seesNone(page.locator(".world"), "the world");
     await seesNone(page.locator(".message.last"), "the message");
@@ -331,7 +331,7 @@ describe("hidden values", () => {
   });
 
   test("rank 13: authors can show hidden values, which are marked, also on the next visit", async () => {
-    const { page, close } = await withSecrets();
+    const { page, close } = await openSecretSession();
     const dialog = page.getByRole("dialog");
     assert.deepEqual(await places(page), ["/town/trust", "/town/rin"]);
     await chooseFromPageMenu(page, "Show hidden state");
@@ -364,7 +364,7 @@ describe("hidden values", () => {
 describe("hidden values on several branches", () => {
   /** Creates two branches that change the same two values, one of them hidden; HEAD is on the second. */
   async function partedInTown() {
-    const opened = await inTown(SECRETS, { expected: LOAD_ERROR });
+    const opened = await openTownSession(SECRETS, { expected: LOAD_ERROR });
     const { server, sid } = opened;
     const { items } = await server.api("GET", `/api/chat/${sid}/projection`);
     const write = async (/** @type {string} */ content, /** @type {number} */ trust, /** @type {number} */ debt) => {
@@ -400,8 +400,8 @@ describe("hidden values on several branches", () => {
     await ask();
     const hidden = dialog.getByRole("group", { name: "A hidden value" });
     await hidden.waitFor();
-    assert.doesNotMatch(await wordsOfBox(dialog), TOLD);
-    assert.doesNotMatch(await wordsOfBox(dialog), /940|712/);
+    assert.doesNotMatch(await allTextOf(dialog), TOLD);
+    assert.doesNotMatch(await allTextOf(dialog), /940|712/);
     await checkAccessibility(page, "a merge, for players");
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
@@ -452,7 +452,7 @@ describe("hidden values on several branches", () => {
     await page.getByRole("complementary").getByRole("button", { name: "Variable chart" }).click();
     await dialog.getByRole("img", { name: /^Trust/ }).waitFor();
     assert.deepEqual(await values.allInnerTexts(), ["Trust"]);
-    assert.doesNotMatch(await wordsOfBox(dialog), TOLD);
+    assert.doesNotMatch(await allTextOf(dialog), TOLD);
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
     await chooseFromPageMenu(page, "Show hidden state");
@@ -473,8 +473,8 @@ const KEPT = {
 };
 
 /** Opens a session whose values another model keeps. @param {string} kept what it said @param {Parameters<typeof openPage>[1]} [options] */
-async function withKeeper(kept, options) {
-  const opened = await inTown(KEPT, options, [], "mock/k");
+async function openKeeperSession(kept, options) {
+  const opened = await openTownSession(KEPT, options, [], "mock/k");
   model.queueReply(["A smile."]);
   model.queueReply([kept]);
   const { page } = opened;
@@ -492,7 +492,7 @@ async function withKeeper(kept, options) {
 
 describe("values kept by another model", () => {
   test("the trace names the values model, with its commands and its prompt", async () => {
-    const { page, close, dialog, section } = await withKeeper("_.add('town.trust', 2);//kind words");
+    const { page, close, dialog, section } = await openKeeperSession("_.add('town.trust', 2);//kind words");
     await page.locator('.world [data-path="/town/trust"]').getByText("7").waitFor();
     await clickMessageButton(lastMessage(page), "Prompt inspector");
     await section.getByText("mock/k").waitFor();
@@ -505,20 +505,20 @@ describe("values kept by another model", () => {
   });
 
   test("rank 13: operations of the values model on hidden values are visible for authors only", async () => {
-    const { page, close, section } = await withKeeper(
+    const { page, close, section } = await openKeeperSession(
       "She spies for the harbour.\n_.add('town.trust', 2);//kind words",
     );
     await page.locator('.world [data-path="/town/trust"]').getByText("7").waitFor();
     await clickMessageButton(lastMessage(page), "Prompt inspector");
     await section.getByText("Some values are hidden here.").first().waitFor();
-    assert.doesNotMatch(await wordsOfBox(section), TOLD);
+    assert.doesNotMatch(await allTextOf(section), TOLD);
     await section.getByRole("button", { name: "Show hidden state" }).first().click();
     await section.locator("pre").getByText("She spies for the harbour.").first().waitFor();
     await close();
   });
 
   test("if the values model fails, the text stays, and the message and its trace say so, in the user's language too", async () => {
-    const { page, close, dialog } = await withKeeper("I cannot help with that.", { locale: "zh-CN" });
+    const { page, close, dialog } = await openKeeperSession("I cannot help with that.", { locale: "zh-CN" });
     const told = lastMessage(page).locator(".problems.broken");
     await told.getByText("状态没有更新").waitFor();
     await lastMessage(page).locator("article").focus();
@@ -564,7 +564,7 @@ fn on_reply(ctx) {
 
 describe("refused operations", () => {
   test("S4-57: every kind of refused operation is reported under the reply in the user's language", async () => {
-    const { page, close } = await inTown(STUBBORN, { locale: "zh-CN" }, ["Hm."]);
+    const { page, close } = await openTownSession(STUBBORN, { locale: "zh-CN" }, ["Hm."]);
     await lastMessage(page).getByText("hp：-20 低于下限，按 0 算。").waitFor();
     await lastMessage(page).getByText("hp：2.5 不是整数，取整为").waitFor();
     await lastMessage(page).getByText("高于上限，按 100 算。").waitFor();

@@ -3,8 +3,8 @@
 import { PHONE, WIDE, chatPath, clotho, addVersions, createAdventure } from "./screenshots.mjs";
 
 /** @import { BrowserContextOptions, Page } from "playwright-core" */
-/** @typedef {{story: string, book: string, word: string}} House `word`: what is searched for */
-/** @typedef {{path: (house: House) => string, sign: string, open?: (page: Page, house: House) => Promise<unknown>}} Scene */
+/** @typedef {{story: string, book: string, word: string}} Fixture `word`: what is searched for */
+/** @typedef {{path: (fixture: Fixture) => string, sign: string, open?: (page: Page, fixture: Fixture) => Promise<unknown>}} PageSetup */
 
 /** @type {Record<string, BrowserContextOptions & {language: "en" | "zh"}>} */
 export const VARIANTS = {
@@ -14,7 +14,7 @@ export const VARIANTS = {
   chinese: { ...WIDE, language: "zh", locale: "zh-CN" },
 };
 
-/** @type {Record<string, Scene>} */
+/** @type {Record<string, PageSetup>} */
 export const PAGES = {
   library: { path: () => "/", sign: ".session" },
   chat: { path: ({ story }) => story, sign: ".message.last .changes" },
@@ -96,7 +96,7 @@ const TEXTS = {
   },
 };
 
-/** Creates a session with several branches, characters, and a lorebook. @param {"en" | "zh"} language @returns {Promise<House>} */
+/** Creates a session with several branches, characters, and a lorebook. @param {"en" | "zh"} language @returns {Promise<Fixture>} */
 export async function seedData(language) {
   const words = TEXTS[language];
   await deleteAll();

@@ -38,7 +38,7 @@ function countDrawing() {
 }
 
 /** Returns what is drawn for an action of the user, up to the next frame of the tree. */
-async function drawnBy(page, act) {
+async function countDrawnBy(page, act) {
   const frames = () => page.locator("tree-canvas").evaluate((canvas) => canvas.frames);
   const before = await frames();
   await page.evaluate(() => Object.assign(/** @type {any} */ (window).drawing, { texts: 0, bars: 0 }));
@@ -77,7 +77,7 @@ describe("ten thousand messages in the tree", () => {
     const field = await page.locator(".tree-field").boundingBox();
     const [x, y] = [field.x + field.width / 2, field.y + field.height / 2];
     await page.mouse.move(x, y);
-    const near = await drawnBy(page, () => page.mouse.wheel(0, -240));
+    const near = await countDrawnBy(page, () => page.mouse.wheel(0, -240));
     assert.ok(near.texts > 4 && near.texts < 150, `cards in sight alone are drawn: ${JSON.stringify(near)}`);
     assert.equal(near.bars, 0, "nor is the small map drawn anew");
     await page.getByRole("button", { name: "Fold other branches" }).click();
@@ -88,12 +88,12 @@ describe("ten thousand messages in the tree", () => {
     assert.equal(shown, ids.length, "S4-13: all of them are on cards");
     const unfolded = await layout(page);
     await page.mouse.move(x, y);
-    const side = await drawnBy(page, () => page.mouse.wheel(120, -400));
+    const side = await countDrawnBy(page, () => page.mouse.wheel(120, -400));
     assert.ok(side.texts < 250, `unfolded too: ${JSON.stringify(side)}`);
     await page.getByRole("button", { name: "Fit to screen" }).click();
     await waitUntil(async () => (await zoomOf(page)) < 0.05, "all of it is in sight");
     await page.mouse.move(x, y);
-    const far = await drawnBy(page, () => page.mouse.wheel(0, -10));
+    const far = await countDrawnBy(page, () => page.mouse.wheel(0, -10));
     assert.ok(
       far.bars < 4_000 && far.texts < 10,
       `of rows that fall on one line of the screen one is drawn: ${JSON.stringify(far)}`,

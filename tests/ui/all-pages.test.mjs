@@ -26,7 +26,7 @@ import { pageOfModules } from "./support/typescript.mjs";
 process.env.CLOTHO_SERVER__STATIC_DIR ??= pageOfModules();
 
 /** @typedef {import("playwright-core").Page} Page */
-/** @typedef {Awaited<ReturnType<typeof furnish>>} House */
+/** @typedef {Awaited<ReturnType<typeof seedData>>} Fixture */
 
 const WIDE = { width: 1280, height: 860 };
 const NARROW = { width: 360, height: 780 };
@@ -58,11 +58,11 @@ const call = (page, path, name, given) =>
     /** @type {[string, string, any]} */ ([path, name, given]),
   );
 
-const speak = (/** @type {Page} */ page, /** @type {string} */ locale) =>
+const setPageLanguage = (/** @type {Page} */ page, /** @type {string} */ locale) =>
   call(page, "actions/page.js", "setLanguage", locale);
 
 /** Returns what overflows a narrow screen or scrolls sideways without being intended to. @param {Page} page */
-const overTheEdge = (page) =>
+const overflowing = (page) =>
   page.evaluate((allowed) => {
     const scope = document.querySelector("dialog[open]") ?? document.body;
     const clips = (/** @type {Element} */ element) => getComputedStyle(element).overflowX !== "visible";
@@ -93,7 +93,7 @@ const overTheEdge = (page) =>
  * Checks what is on screen in every theme, on every screen size and in both languages.
  * @param {Page} page @param {string} where @param {string} [within] @returns {Promise<string[]>} what is wrong
  */
-async function look(page, where, within) {
+async function checkEverywhere(page, where, within) {
   /** @type {string[]} */
   const wrong = [];
   const axe = (/** @type {string} */ how, /** @type {string[] | undefined} */ rules = undefined) =>
@@ -101,7 +101,7 @@ async function look(page, where, within) {
       wrong.push(...(error.actual ?? [String(error)])),
     );
   const edge = async (/** @type {string} */ how) =>
-    wrong.push(...(await overTheEdge(page)).map((one) => `${where}, ${how}: ${one}`));
+    wrong.push(...(await overflowing(page)).map((one) => `${where}, ${how}: ${one}`));
   await axe("by day");
   await page.emulateMedia({ colorScheme: "dark" });
   // A dialog has the same content on every screen; dark mode is checked on the narrow one.
@@ -110,17 +110,17 @@ async function look(page, where, within) {
   // A browser reports the new size of the page with the next frame.
   await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
   await edge("on a narrow screen");
-  await speak(page, "zh");
+  await setPageLanguage(page, "zh");
   await axe("by night on a narrow screen, in Chinese");
   await edge("on a narrow screen, in Chinese");
-  await speak(page, "en");
+  await setPageLanguage(page, "en");
   await page.setViewportSize(WIDE);
   await page.emulateMedia({ colorScheme: "light" });
   return wrong;
 }
 
 /** Creates sessions and library items. */
-async function furnish() {
+async function seedData() {
   const path = await createSession({ plugins: [{ id: "combat" }] });
   const sid = path.replace("/s/", "");
   const ids = [(await readSession(path)).activeLeafId];
@@ -177,13 +177,13 @@ async function furnish() {
   await clotho.api("POST", "/api/personas", { name: "Mara", description: "A smuggler." });
   const [
     server = await clotho.api("POST", "/api/providers", {
-      id: "house",
+      id: "fixture",
       kind: "openai",
       baseUrl: model.url,
       key: "k",
       models: ["m"],
     }),
-  ] = (await clotho.api("GET", "/api/providers")).items.filter(({ id }) => id === "house");
+  ] = (await clotho.api("GET", "/api/providers")).items.filter(({ id }) => id === "fixture");
   const gone = await createSession({ title: "Gone" });
   await clotho.api("DELETE", gone.replace("/s/", "/api/sessions/"));
   const said = (/** @type {string} */ fate, /** @type {string} */ code, /** @type {string} */ message) => ({
@@ -237,7 +237,7 @@ async function furnish() {
 
 /**
  * Every dialog with its arguments. Other tests open it as a user does; `then` goes on in it.
- * @type {(house: Partial<House>) => {dialog: {kind: string, [name: string]: unknown}, where?: string, then?: (page: Page) => Promise<unknown>}[]}
+ * @type {(fixture: Partial<Fixture>) => {dialog: {kind: string, [name: string]: unknown}, where?: string, then?: (page: Page) => Promise<unknown>}[]}
  */
 const DIALOGS = ({
   sid = "",
@@ -329,9 +329,9 @@ const DIALOGS = ({
   ];
 };
 
-/** Every page and its states. @type {{page: string, where: string, go: (page: Page, house: House) => Promise<unknown>}[]} */
+/** Every page and its states. @type {{page: string, where: string, go: (page: Page, fixture: Fixture) => Promise<unknown>}[]} */
 const PAGES = [
-  { page: "library", where: "the library, filled", go: (page) => at(page, "/", ".session") },
+  { page: "library", where: "the library, filled", go: (page) => goTo(page, "/", ".session") },
   {
     page: "library",
     where: "the menu of the page",
@@ -344,7 +344,7 @@ const PAGES = [
       await page.route("**/api/sessions*", (route) =>
         route.fulfill({ status: 500, json: { error: { code: "internal", message: "out of order" } } }),
       );
-      await at(page, "/", ".blank");
+      await goTo(page, "/", ".blank");
       await page.unroute("**/api/sessions*");
     },
   },
@@ -352,7 +352,7 @@ const PAGES = [
     page: "settings",
     where: "the settings",
     go: async (page) => {
-      await at(page, "/settings", ".server");
+      await goTo(page, "/settings", ".server");
       await page.getByRole("heading", { name: "About this server" }).waitFor();
     },
   },
@@ -362,7 +362,7 @@ const PAGES = [
     go: async (page) => {
       const { id } = await clotho.api("POST", "/api/characters", { name: "Nobody" });
       const made = await clotho.api("POST", "/api/sessions", { characterIds: [id], model: "mock/m", plugins: [] });
-      await at(page, `/s/${made.id}`, ".chat .blank");
+      await goTo(page, `/s/${made.id}`, ".chat .blank");
     },
   },
   {
@@ -386,7 +386,7 @@ const PAGES = [
           i % 2 ? "assistant" : "user",
           `Line ${i}. ${"Of the sea and what is beneath it. ".repeat(i % 5)}`,
         );
-      await at(page, path, ".message.last");
+      await goTo(page, path, ".message.last");
       await page.locator(".scroller").evaluate((box) => (box.scrollTop = 600));
       await page.locator(".to-end").waitFor();
     },
@@ -396,7 +396,7 @@ const PAGES = [
     where: "a reply that is waited for",
     go: async (page) => {
       model.queueHeldReply(["Far away ", "there is a light."]);
-      await at(page, await createSession(), ".message.last");
+      await goTo(page, await createSession(), ".message.last");
       await sendMessage(page, "What is there?");
       await lastMessage(page).getByText("Waiting for the model").waitFor();
     },
@@ -406,7 +406,7 @@ const PAGES = [
     where: "a reply that is being written",
     go: async (page) => {
       const held = model.queueHeldReply([{ reasoning: "A light, or none?" }, "Far away ", "there is a light."]);
-      await at(page, await createSession(), ".message.last");
+      await goTo(page, await createSession(), ".message.last");
       await sendMessage(page, "What is there?");
       held.next(2);
       await lastMessage(page).locator(".live", { hasText: "Far away" }).waitFor();
@@ -416,7 +416,7 @@ const PAGES = [
     page: "session",
     where: "a reply that failed",
     go: async (page) => {
-      await at(page, await createSession({ model: "locked/m" }), ".message.last");
+      await goTo(page, await createSession({ model: "locked/m" }), ".message.last");
       await sendMessage(page, "What is there?");
       await lastMessage(page).locator(".failure").waitFor();
     },
@@ -425,10 +425,10 @@ const PAGES = [
     page: "session",
     where: "a lost connection",
     go: async (page, { path }) => {
-      await at(page, path, ".message.last");
+      await goTo(page, path, ".message.last");
       // The texts of the other language are loaded already.
-      await speak(page, "zh");
-      await speak(page, "en");
+      await setPageLanguage(page, "zh");
+      await setPageLanguage(page, "en");
       await page.context().setOffline(true);
       await page.locator(".offline").waitFor({ timeout: 60_000 });
     },
@@ -438,7 +438,7 @@ const PAGES = [
     where: "the story and its world",
     go: async (page, { path }) => {
       await page.context().setOffline(false);
-      await at(page, path, ".world [role=meter]");
+      await goTo(page, path, ".world [role=meter]");
       await page.locator(".message.last .changes").waitFor();
     },
   },
@@ -501,7 +501,7 @@ const PAGES = [
     page: "session",
     where: "the world on a narrow screen",
     go: async (page, { path }) => {
-      await at(page, path, ".world [role=meter]");
+      await goTo(page, path, ".world [role=meter]");
       await call(page, "model/page.js", "showPane", "world");
     },
   },
@@ -509,7 +509,7 @@ const PAGES = [
     page: "session",
     where: "several messages that are chosen",
     go: async (page, { path }) => {
-      await at(page, path, ".message.last");
+      await goTo(page, path, ".message.last");
       await lastMessage(page).locator("article").focus();
       await page.keyboard.press("s");
       await page.locator(".chosen").waitFor();
@@ -519,7 +519,7 @@ const PAGES = [
     page: "session",
     where: "a place to move a message to",
     go: async (page, { path }) => {
-      await at(page, path, ".message.last");
+      await goTo(page, path, ".message.last");
       await chooseFromMessageMenu(page, lastMessage(page), "Copy, with everything after it");
       await page.locator(".is-moving .place").first().waitFor();
     },
@@ -527,14 +527,14 @@ const PAGES = [
   {
     page: "session",
     where: "another timeline that is looked at",
-    go: (page, { path, hills }) => at(page, `${path}/${hills}`, ".peek"),
+    go: (page, { path, hills }) => goTo(page, `${path}/${hills}`, ".peek"),
   },
   {
     page: "session",
     where: "one line only",
     go: async (page, { path }) => {
       await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { mode: "linear" });
-      await at(page, path, ".message.last");
+      await goTo(page, path, ".message.last");
       await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { mode: "tree" });
       await page.locator(".siblings").first().waitFor();
     },
@@ -562,7 +562,7 @@ const PAGES = [
     page: "session",
     where: "the tree",
     go: async (page, { path, reply }) => {
-      await at(page, path, ".message.last");
+      await goTo(page, path, ".message.last");
       await openTree(page);
       await waitUntilStill(page, reply);
     },
@@ -596,8 +596,12 @@ const PAGES = [
       await page.locator(".tree-bar").waitFor();
     },
   },
-  { page: "session", where: "a story in the trash", go: (page, { gone }) => at(page, gone, ".chat .blank") },
-  { page: "session", where: "an address where no story is", go: (page) => at(page, "/s/nothing-here", ".chat .blank") },
+  { page: "session", where: "a story in the trash", go: (page, { gone }) => goTo(page, gone, ".chat .blank") },
+  {
+    page: "session",
+    where: "an address where no story is",
+    go: (page) => goTo(page, "/s/nothing-here", ".chat .blank"),
+  },
   {
     page: "session",
     where: "a story that cannot be read",
@@ -605,14 +609,14 @@ const PAGES = [
       await page.route("**/api/sessions/*", (route) =>
         route.fulfill({ status: 500, json: { error: { code: "internal", message: "out of order" } } }),
       );
-      await at(page, path, ".chat .blank");
+      await goTo(page, path, ".chat .blank");
       await page.unroute("**/api/sessions/*");
     },
   },
 ];
 
 /** Goes to an address and waits for an element. @param {Page} page @param {string} path @param {string} sign */
-async function at(page, path, sign) {
+async function goTo(page, path, sign) {
   await page.goto(clotho.base + path);
   await page.locator(sign).first().waitFor();
 }
@@ -637,16 +641,16 @@ describe("every page and dialog", () => {
 
   test("pages and their states pass axe and do not overflow", async () => {
     const { page, close } = await openPage(browser, { expected: EXPECTED });
-    await at(page, "/", ".hero");
+    await goTo(page, "/", ".hero");
     await page.getByRole("button", { name: /New character/ }).waitFor();
-    const wrong = await look(page, "the first run");
+    const wrong = await checkEverywhere(page, "the first run");
     await playUntilHurt(page);
     await page.getByRole("note").waitFor();
-    wrong.push(...(await look(page, "the adventure, with a hint")));
-    const house = await furnish();
+    wrong.push(...(await checkEverywhere(page, "the adventure, with a hint")));
+    const fixture = await seedData();
     for (const { where, go } of PAGES) {
-      await go(page, house).catch((error) => assert.fail(`${where}: ${error}`));
-      wrong.push(...(await look(page, where)));
+      await go(page, fixture).catch((error) => assert.fail(`${where}: ${error}`));
+      wrong.push(...(await checkEverywhere(page, where)));
     }
     assert.deepEqual(wrong, []);
     await close();
@@ -654,13 +658,13 @@ describe("every page and dialog", () => {
 
   test("dialogs pass axe and do not overflow", async () => {
     const { page, close } = await openPage(browser, { expected: EXPECTED });
-    const house = await furnish();
+    const fixture = await seedData();
     /** @type {string[]} */
     const wrong = [];
-    await at(page, house.path, ".message.last .changes");
+    await goTo(page, fixture.path, ".message.last .changes");
     // As if the user had come from the first page.
     await call(page, "actions/library.js", "readModelsAndPlugins", null);
-    for (const { dialog, where = `the dialog “${dialog.kind}”`, then } of DIALOGS(house)) {
+    for (const { dialog, where = `the dialog “${dialog.kind}”`, then } of DIALOGS(fixture)) {
       await call(page, "model/page.js", "openDialog", dialog);
       const isThere = async () => {
         await page.locator("dialog[open]").waitFor();
@@ -670,7 +674,7 @@ describe("every page and dialog", () => {
         .then(() => then?.(page))
         .then(isThere)
         .catch((error) => assert.fail(`${where}: ${error}`));
-      wrong.push(...(await look(page, where, "dialog[open]")));
+      wrong.push(...(await checkEverywhere(page, where, "dialog[open]")));
       await call(page, "model/page.js", "openDialog", null);
       await page.locator("dialog").waitFor({ state: "detached" });
     }

@@ -23,7 +23,7 @@ const PNG = readFileSync(new URL("../fixtures/golden/cards/png-chara-v1.png", im
 const MISSED = new RegExp(`${LOAD_ERROR.source}|${POLICY_ERROR.source}`);
 
 /** Starts a server of pictures that counts requests. It answers 404 for what is `gone`. */
-async function elsewhere() {
+async function startPictureServer() {
   const asked = [];
   const gone = new Set();
   const server = createServer((request, response) => {
@@ -37,7 +37,7 @@ async function elsewhere() {
 }
 
 /** Starts a server that may request pictures from 127.0.0.1, with a session whose greeting is the text. */
-async function told(firstMessage, allowed = ["127.0.0.1"]) {
+async function startSessionServer(firstMessage, allowed = ["127.0.0.1"]) {
   const server = await startClotho(
     `[[providers]]\nid = "mock"\nbase_url = "${model.url}"\nmodels = ["m"]\n[pictures]\nallowed_hosts = ${JSON.stringify(allowed)}\n`,
   );
@@ -61,7 +61,7 @@ async function told(firstMessage, allowed = ["127.0.0.1"]) {
 }
 
 /** Opens a page on it; `away` are the requests to other servers. */
-async function open({ server, path }, options = {}) {
+async function openWatched({ server, path }, options = {}) {
   const opened = await openPage(browser, { expected: MISSED, ...options });
   const away = [];
   const pictures = [];
@@ -77,7 +77,7 @@ async function open({ server, path }, options = {}) {
 
 const question = (page) => page.getByRole("group", { name: "Show images from other servers for Rin?" });
 const isLoaded = (image) => image.evaluate((e) => e.complete && e.naturalWidth > 0);
-const shot = async (page, name) =>
+const saveScreenshot = async (page, name) =>
   process.env.SHOTS && (await page.screenshot({ path: `${process.env.SHOTS}/${name}.png` }));
 
 describe("remote pictures", () => {
@@ -87,14 +87,14 @@ describe("remote pictures", () => {
     "on a phone": { colorScheme: "light", viewport: { width: 360, height: 740 } },
   })) {
     test(`the page asks once for a card, then loads pictures through the own server, ${when}`, async () => {
-      const there = await elsewhere();
-      const story = await told(`The quay lies still.\n\n![The quay](${there.at}/quay.png)\n\nShe waits.`);
-      const { page, close, away, pictures } = await open(story, options);
+      const there = await startPictureServer();
+      const story = await startSessionServer(`The quay lies still.\n\n![The quay](${there.at}/quay.png)\n\nShe waits.`);
+      const { page, close, away, pictures } = await openWatched(story, options);
       await question(page).waitFor();
       assert.equal(await question(page).count(), 1);
       assert.match(await question(page).innerText(), /see the address of your server.*words of this story/s);
       await checkAccessibility(page, `the question ${when}`);
-      await shot(page, `outside-question-${when.replaceAll(" ", "-")}`);
+      await saveScreenshot(page, `outside-question-${when.replaceAll(" ", "-")}`);
       // A second message with pictures does not ask again.
       model.queueReply([`Look: ![A boat](${there.at}/boat.png)`]);
       await sendMessage(page, `I paint ![mine](${there.at}/mine.png)`);
@@ -125,7 +125,7 @@ describe("remote pictures", () => {
       assert.deepEqual(away, []);
       assert.ok(new URL(await quay.evaluate((e) => e.src)).pathname.startsWith("/api/characters/"));
       await checkAccessibility(page, `pictures ${when}`);
-      await shot(page, `outside-shown-${when.replaceAll(" ", "-")}`);
+      await saveScreenshot(page, `outside-shown-${when.replaceAll(" ", "-")}`);
       // The answer and the pictures are stored.
       await page.reload();
       await lastMessage(page).waitFor();
@@ -138,9 +138,9 @@ describe("remote pictures", () => {
   }
 
   test("a refusal holds until the user changes it in the character or at the picture", async () => {
-    const there = await elsewhere();
-    const story = await told(`![The quay](${there.at}/quay.png)`);
-    const { page, close, pictures } = await open(story);
+    const there = await startPictureServer();
+    const story = await startSessionServer(`![The quay](${there.at}/quay.png)`);
+    const { page, close, pictures } = await openWatched(story);
     await question(page).getByRole("button", { name: "Never for this character" }).click();
     await question(page).waitFor({ state: "detached" });
     assert.deepEqual(await story.answer(), { allowed: false });
@@ -180,10 +180,10 @@ describe("remote pictures", () => {
   });
 
   test("pictures neither flicker nor load twice while a reply is generated", async () => {
-    const there = await elsewhere();
-    const story = await told("Well?");
+    const there = await startPictureServer();
+    const story = await startSessionServer("Well?");
     await story.server.api("PUT", `/api/characters/${story.cid}/outside`, { allowed: true });
-    const { page, close, pictures } = await open(story);
+    const { page, close, pictures } = await openWatched(story);
     const held = model.queueHeldReply([
       "Look: ",
       `![A bo`,
@@ -227,14 +227,14 @@ describe("remote pictures", () => {
   });
 
   test("pictures that fail name their server and can be requested again", async () => {
-    const there = await elsewhere();
+    const there = await startPictureServer();
     there.gone.add("/quay.png");
-    const story = await told(`Before.\n\n![The quay](${there.at}/quay.png)\n\nAfter.`);
+    const story = await startSessionServer(`Before.\n\n![The quay](${there.at}/quay.png)\n\nAfter.`);
     await story.server.api("PUT", `/api/characters/${story.cid}/outside`, { allowed: true });
-    const { page, close } = await open(story);
+    const { page, close } = await openWatched(story);
     await lastMessage(page).getByText(`The image from ${there.host} could not be loaded: The quay`).waitFor();
     await checkAccessibility(page, "a picture that did not come");
-    await shot(page, "outside-failed");
+    await saveScreenshot(page, "outside-failed");
     there.gone.clear();
     await lastMessage(page).getByRole("button", { name: "Try again" }).click();
     await waitUntil(() => isLoaded(page.getByRole("img", { name: "The quay" })), "it has come");
@@ -242,10 +242,10 @@ describe("remote pictures", () => {
   });
 
   test("a text rendered again keeps its position", async () => {
-    const there = await elsewhere();
-    const story = await told(`Before.\n\n![The quay](${there.at}/quay.png)\n\nAfter.`);
+    const there = await startPictureServer();
+    const story = await startSessionServer(`Before.\n\n![The quay](${there.at}/quay.png)\n\nAfter.`);
     await story.server.api("PUT", `/api/characters/${story.cid}/outside`, { allowed: true });
-    const { page, close } = await open(story);
+    const { page, close } = await openWatched(story);
     const quay = page.getByRole("img", { name: "The quay" });
     await waitUntil(() => isLoaded(quay), "it is there");
     const size = () =>
@@ -262,7 +262,7 @@ describe("remote pictures", () => {
   });
 
   test("S0-57: hostile addresses reach nothing on the local network, and the browser requests nothing elsewhere", async () => {
-    const there = await elsewhere();
+    const there = await startPictureServer();
     const inside = [
       `${there.at}/inside.png`,
       "http://localhost:1/a.png",
@@ -277,7 +277,7 @@ describe("remote pictures", () => {
       "javascript:window.hacked=1",
       `http://${there.host}/"onerror="window.hacked=1`,
     ];
-    const story = await told(
+    const story = await startSessionServer(
       `${inside.map((address, i) => `<img src='${address}' alt="p${i}" onerror="window.hacked=1">`).join("\n\n")}\n\n${ATTACKS.filter((one) => one.length < 400).join("\n\n")}\n\nThe end.`.replaceAll(
         "\0",
         "",
@@ -285,7 +285,7 @@ describe("remote pictures", () => {
       [],
     );
     await story.server.api("PUT", `/api/characters/${story.cid}/outside`, { allowed: true });
-    const { page, close, away, pictures } = await open(story);
+    const { page, close, away, pictures } = await openWatched(story);
     await waitUntil(async () => pictures.length > 0, "our server is asked");
     for (const shown of await page.locator(".prose .shown").all()) await shown.scrollIntoViewIfNeeded();
     await waitUntil(

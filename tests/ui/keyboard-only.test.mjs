@@ -26,7 +26,7 @@ import {
 /** @typedef {import("playwright-core").Page} Page */
 
 /** Returns what is wrong with the focus, or "". @param {Page} page */
-const wrongAbout = (page) =>
+const focusProblems = (page) =>
   page.evaluate(() => {
     const at = document.activeElement;
     if (!at || at === document.body || at === document.documentElement) return "nothing has the keyboard";
@@ -45,14 +45,14 @@ const wrongAbout = (page) =>
   });
 
 /** Checks that the focus is on an element and that its ring is visible. @param {Page} page @param {string} after */
-async function seen(page, after) {
+async function checkFocus(page, after) {
   let wrong = "";
-  const is = async () => (wrong = await wrongAbout(page)) === "";
+  const is = async () => (wrong = await focusProblems(page)) === "";
   await waitUntil(is, "", 3_000).catch(() => assert.fail(`after ${after}: ${wrong}`));
 }
 
 /** @param {Page} page */
-const namesOfFocus = (page) =>
+const focusedNames = (page) =>
   page.evaluate(() => {
     const at = /** @type {HTMLElement & {labels?: NodeListOf<HTMLElement>}} */ (document.activeElement);
     return [at.getAttribute("aria-label") ?? (at.labels?.[0]?.innerText || at.innerText), at.title].map((name) =>
@@ -66,25 +66,25 @@ const namesOfFocus = (page) =>
  */
 async function walkTo(page, name, key = "Tab") {
   for (let steps = 0; steps < 60; steps += 1) {
-    if ((await namesOfFocus(page)).some((one) => name.test(one))) return;
+    if ((await focusedNames(page)).some((one) => name.test(one))) return;
     await page.keyboard.press(key);
-    await seen(page, `${key} on the way to ${name}`);
+    await checkFocus(page, `${key} on the way to ${name}`);
   }
   assert.fail(`${name} is not reached by ${key}`);
 }
 
 /** Presses a key, waits for the result and checks the focus. @param {Page} page @param {string} what */
-async function press(page, keys, what, is = async () => true) {
+async function pressAndCheck(page, keys, what, is = async () => true) {
   await page.keyboard.press(keys);
   await waitUntil(is, what);
-  await seen(page, what);
+  await checkFocus(page, what);
 }
 
 /** Runs a command by its name. @param {Page} page */
-async function command(page, words) {
+async function runCommand(page, words) {
   await page.keyboard.press("Control+Shift+P");
   await page.getByRole("dialog").getByRole("combobox").waitFor();
-  await seen(page, "opening the commands");
+  await checkFocus(page, "opening the commands");
   await page.keyboard.type(words);
   await page
     .locator("dialog [role=option]")
@@ -117,95 +117,110 @@ describe("keyboard only", () => {
     await page.waitForURL(/\/s\//);
     await waitForReply(page);
     await page.locator(".replies button").first().waitFor();
-    await seen(page, "beginning the adventure");
+    await checkFocus(page, "beginning the adventure");
     assert.equal(await barValue(page, HP), 20);
     await walkTo(page, /^Your message$/);
     await walkTo(page, /^Send: /, "Shift+Tab");
-    await press(page, "Enter", "playing a suggestion", async () => (await shown()) === 3);
+    await pressAndCheck(page, "Enter", "playing a suggestion", async () => (await shown()) === 3);
     await waitForReply(page);
-    await seen(page, "the reply");
+    await checkFocus(page, "the reply");
     await walkTo(page, /^Your message$/);
     await page.keyboard.type("I look around.");
-    await press(page, "Enter", "playing in one's own words", async () => (await shown()) === 5);
+    await pressAndCheck(page, "Enter", "playing in one's own words", async () => (await shown()) === 5);
     await waitForReply(page);
-    await seen(page, "the second reply");
+    await checkFocus(page, "the second reply");
 
     // Walking to the messages and back
     const before = await projection();
     await walkTo(page, /, \d{1,2}:\d\d$/, "Shift+Tab");
-    await press(page, "ArrowUp", "going up");
-    await press(page, "ArrowUp", "going up further");
-    await press(page, "b", "going back", async () => (await shown()) === 3);
-    await press(page, "r", "rolling again", async () => (await page.locator(".message.last .count").count()) === 1);
+    await pressAndCheck(page, "ArrowUp", "going up");
+    await pressAndCheck(page, "ArrowUp", "going up further");
+    await pressAndCheck(page, "b", "going back", async () => (await shown()) === 3);
+    await pressAndCheck(
+      page,
+      "r",
+      "rolling again",
+      async () => (await page.locator(".message.last .count").count()) === 1,
+    );
     await waitForReply(page);
-    await seen(page, "the other reply");
+    await checkFocus(page, "the other reply");
     const rolled = (await projection()).at(-1);
     assert.equal(rolled.siblings.count, 2);
-    await press(page, "Alt+ArrowLeft", "going to the version before", async () =>
+    await pressAndCheck(page, "Alt+ArrowLeft", "going to the version before", async () =>
       (await projection()).some(({ id }) => id === before.at(-1).id),
     );
     await waitUntil(async () => (await shown()) === 5, "the line that went on from it");
-    await seen(page, "another branch");
-    await press(page, "Alt+ArrowRight", "going to the newer version", isLast(rolled.id));
+    await checkFocus(page, "another branch");
+    await pressAndCheck(page, "Alt+ArrowRight", "going to the newer version", isLast(rolled.id));
 
     // Editing, and an own message
-    await press(page, "ArrowUp", "going to one's own message");
-    await press(page, "e", "beginning an edit", async () => (await page.locator(".edit textarea").count()) === 1);
+    await pressAndCheck(page, "ArrowUp", "going to one's own message");
+    await pressAndCheck(
+      page,
+      "e",
+      "beginning an edit",
+      async () => (await page.locator(".edit textarea").count()) === 1,
+    );
     await page.keyboard.press("Control+a");
     await page.keyboard.type("I go slowly.");
     await walkTo(page, /^Save and generate a reply$/);
-    await press(page, "Enter", "saving an edit", async () => (await page.locator(".edit").count()) === 0);
+    await pressAndCheck(page, "Enter", "saving an edit", async () => (await page.locator(".edit").count()) === 0);
     await waitForReply(page);
     await waitUntil(async () => (await messageTexts(page)).includes("I go slowly."), "the edit is on screen");
-    await seen(page, "the reply to an edit");
+    await checkFocus(page, "the reply to an edit");
     await walkTo(page, /^Your message$/);
     await page.keyboard.type("I sing of whales.");
-    await press(page, "Enter", "going on", async () => (await shown()) === 5);
+    await pressAndCheck(page, "Enter", "going on", async () => (await shown()) === 5);
     await waitForReply(page);
-    await seen(page, "the reply to a song");
+    await checkFocus(page, "the reply to a song");
     const song = (await projection()).at(-1).id;
 
     // Deleting and undoing
     await walkTo(page, /, \d{1,2}:\d\d$/, "Shift+Tab");
-    await press(page, "Delete", "deleting a message", async () => (await shown()) === 4);
-    await press(page, "Control+z", "undoing", async () => (await shown()) === 5);
+    await pressAndCheck(page, "Delete", "deleting a message", async () => (await shown()) === 4);
+    await pressAndCheck(page, "Control+z", "undoing", async () => (await shown()) === 5);
 
     // Walking the tree and moving HEAD in it
-    await press(page, "Control+b", "opening the tree", () => treeElement(page).isVisible());
-    await seen(page, "opening the tree");
+    await pressAndCheck(page, "Control+b", "opening the tree", () => treeElement(page).isVisible());
+    await checkFocus(page, "opening the tree");
     await waitForCursor(page, "current message");
-    await press(page, "Home", "going to the beginning of the tree");
+    await pressAndCheck(page, "Home", "going to the beginning of the tree");
     await waitForCursor(page, "Beginning");
-    await press(page, "ArrowDown", "going down the tree");
-    await press(
+    await pressAndCheck(page, "ArrowDown", "going down the tree");
+    await pressAndCheck(
       page,
       "Enter",
       "reading a message of the tree",
       async () => (await page.locator(".tree-message:focus").count()) === 1,
     );
-    await press(page, "Escape", "having read it", async () => (await page.locator(".tree-message").count()) === 0);
-    await press(
+    await pressAndCheck(
+      page,
+      "Escape",
+      "having read it",
+      async () => (await page.locator(".tree-message").count()) === 0,
+    );
+    await pressAndCheck(
       page,
       "Control+Enter",
       "going there from the tree",
       async () => (await treeElement(page).count()) === 0,
     );
     await waitUntil(async () => (await projection()).at(-1).id !== song, "the story is somewhere else");
-    await seen(page, "coming out of the tree");
+    await checkFocus(page, "coming out of the tree");
 
     // Searching, and a hit on another branch
-    await press(page, "Control+k", "opening the search", () =>
+    await pressAndCheck(page, "Control+k", "opening the search", () =>
       page.getByRole("dialog").getByRole("combobox").isVisible(),
     );
     await page.keyboard.type("whales");
     await page.locator("dialog [role=option]").first().waitFor();
     await page.keyboard.press("ArrowDown");
-    await press(page, "Enter", "opening what was found", isGone(page));
+    await pressAndCheck(page, "Enter", "opening what was found", isGone(page));
     await page.locator(".peek").waitFor();
     await waitUntil(async () => (await messageTexts(page)).includes("I sing of whales."), "it is on screen");
-    await seen(page, "looking at another timeline");
+    await checkFocus(page, "looking at another timeline");
     await walkTo(page, /^Switch to this branch$/);
-    await press(
+    await pressAndCheck(
       page,
       "Enter",
       "going on from there",
@@ -213,63 +228,72 @@ describe("keyboard only", () => {
     );
 
     // Theme, language and model
-    await command(page, "Switch light and dark");
+    await runCommand(page, "Switch light and dark");
     await waitUntil(() => page.evaluate(() => document.documentElement.dataset.theme === "dark"), "it is dark");
-    await seen(page, "switching the light");
-    await command(page, "切换到中文");
+    await checkFocus(page, "switching the light");
+    await runCommand(page, "切换到中文");
     await waitUntil(() => page.evaluate(() => document.documentElement.lang.startsWith("zh")), "it speaks Chinese");
-    await seen(page, "switching the language");
-    await command(page, "Switch to English");
+    await checkFocus(page, "switching the language");
+    await runCommand(page, "Switch to English");
     await waitUntil(() => page.evaluate(() => document.documentElement.lang.startsWith("en")), "it speaks English");
-    await command(page, "Connect a model");
+    await runCommand(page, "Connect a model");
     await page.getByRole("dialog", { name: "Connect a model" }).waitFor();
-    await seen(page, "opening the form for a model");
+    await checkFocus(page, "opening the form for a model");
     await walkTo(page, /^Base URL/);
     await page.keyboard.press("Control+a");
     await page.keyboard.type(model.url);
     await walkTo(page, /^Load models$/);
-    await press(page, "Enter", "asking for its models", () => page.locator("dialog select[name=model]").isVisible());
+    await pressAndCheck(page, "Enter", "asking for its models", () =>
+      page.locator("dialog select[name=model]").isVisible(),
+    );
     await walkTo(page, /^Connect$/);
-    await press(page, "Enter", "connecting it", isGone(page));
+    await pressAndCheck(page, "Enter", "connecting it", isGone(page));
     assert.equal((await server.api("GET", "/api/providers")).items.length, 1);
 
     // A character that uses this model, and a message that the model does not read
-    await command(page, "Stories");
+    await runCommand(page, "Stories");
     await page.getByRole("button", { name: /New character/ }).waitFor();
     await page.keyboard.press("Tab");
     await walkTo(page, /^New character/);
-    await press(page, "Enter", "beginning a character", () =>
+    await pressAndCheck(page, "Enter", "beginning a character", () =>
       page.getByRole("dialog", { name: "New character" }).isVisible(),
     );
     await walkTo(page, /^Name/);
     await page.keyboard.type("Rin");
     await walkTo(page, /^Save$/);
-    await press(page, "Enter", "having made a character", () => page.getByRole("dialog", { name: "Rin" }).isVisible());
+    await pressAndCheck(page, "Enter", "having made a character", () =>
+      page.getByRole("dialog", { name: "Rin" }).isVisible(),
+    );
     await walkTo(page, /^Start$/);
-    await press(page, "Enter", "beginning a story with it", isGone(page));
+    await pressAndCheck(page, "Enter", "beginning a story with it", isGone(page));
     await page.locator(".composer").waitFor();
-    await seen(page, "coming to a new story");
+    await checkFocus(page, "coming to a new story");
     await walkTo(page, /^Your message$/);
     // Buttons beside the field appear and disappear; the focus stays in the field.
     const held = model.queueHeldReply(["She ", "nods."]);
     await page.keyboard.type("Well?");
     await walkTo(page, /^Send$/);
-    await press(page, "Enter", "sending", async () => (await shown()) === 2);
+    await pressAndCheck(page, "Enter", "sending", async () => (await shown()) === 2);
     held.next();
     await page.locator(".live", { hasText: "She" }).waitFor();
-    await seen(page, "while it speaks");
+    await checkFocus(page, "while it speaks");
     await walkTo(page, /^Stop generating/);
-    await press(page, "Enter", "stopping", async () => (await page.getByText("Stopped before the end.").count()) === 1);
+    await pressAndCheck(
+      page,
+      "Enter",
+      "stopping",
+      async () => (await page.getByText("Stopped before the end.").count()) === 1,
+    );
     await waitForReply(page);
-    await seen(page, "its answer");
+    await checkFocus(page, "its answer");
     await walkTo(page, /, \d{1,2}:\d\d$/, "Shift+Tab");
-    await press(
+    await pressAndCheck(
       page,
       "x",
       "leaving a message out",
       async () => (await page.locator(".message.disabled").count()) === 1,
     );
-    await press(
+    await pressAndCheck(
       page,
       "Control+z",
       "letting the model read it again",

@@ -15,11 +15,11 @@ import { chatPath, checkAccessibility, clotho, openSession, readSession } from "
 
 const parentOf = async (path, id) => (await clotho.api("GET", `${chatPath(path)}/node/${id}`)).parentId;
 const bar = (page) => page.getByRole("status").filter({ hasText: "Choose the message to place it below" });
-const isPut = (page) => page.getByText("Moved, with everything after it.").waitFor();
+const waitForMovedNotice = (page) => page.getByText("Moved, with everything after it.").waitFor();
 const unfold = (page) => page.getByRole("button", { name: "Fold other branches" }).click();
 
 /** Drags a card over another one without dropping it. */
-async function drawOver(page, from, to) {
+async function dragOver(page, from, to) {
   const [a, b] = [await waitUntilStill(page, from), await waitUntilStill(page, to)];
   await page.mouse.move(a.x, a.y);
   await page.mouse.down();
@@ -33,21 +33,21 @@ describe("moving messages on the tree", () => {
     await openTree(page);
     await unfold(page);
     const before = (await readSession(path)).op;
-    await drawOver(page, ids[1], side[1]);
+    await dragOver(page, ids[1], side[1]);
     await bar(page).getByText("It cannot be placed below its own later messages.").waitFor();
     await checkAccessibility(page, "a message that is drawn over the tree");
     await page.mouse.up();
     await bar(page).waitFor({ state: "detached" });
-    await drawOver(page, side[0], ids[1]);
+    await dragOver(page, side[0], ids[1]);
     await bar(page).getByText("It is already there.").waitFor();
     await page.keyboard.press("Escape");
     await bar(page).waitFor({ state: "detached" });
     await page.mouse.up();
     assert.equal((await readSession(path)).op, before, "nothing was done");
-    await drawOver(page, side[0], ids[3]);
+    await dragOver(page, side[0], ids[3]);
     await bar(page).getByText("Below “Masts in the dusk.”").waitFor();
     await page.mouse.up();
-    await isPut(page);
+    await waitForMovedNotice(page);
     assert.equal(await parentOf(path, side[0]), ids[3]);
     await waitUntil(
       async () => (await positionOf(page, side[0])).y > (await positionOf(page, ids[3])).y,
@@ -76,7 +76,7 @@ describe("moving messages on the tree", () => {
       await touch("touchMove", { x: here.x + (there.x - here.x) * part, y: here.y + (there.y - here.y) * part });
     await bar(page).getByText("Below “Masts in the dusk.”").waitFor();
     await touch("touchEnd");
-    await isPut(page);
+    await waitForMovedNotice(page);
     assert.equal(await parentOf(path, side[1]), ids[3]);
     const rested = await waitUntilStill(page, ids[2]);
     await touch("touchStart", rested);
@@ -118,7 +118,7 @@ describe("moving messages on the tree", () => {
     await waitForCursor(page, "Masts in the dusk.");
     await bar(page).getByText("Below “Masts in the dusk.”").waitFor();
     await page.keyboard.press("p");
-    await isPut(page);
+    await waitForMovedNotice(page);
     assert.equal(await parentOf(path, side[1]), ids[3]);
     await waitUntil(
       () => treeElement(page).evaluate((box) => box === document.activeElement),

@@ -12,21 +12,21 @@ import { startClotho } from "./support/server.mjs";
 const golden = (name) => readFile(new URL(`../fixtures/golden/${name}`, import.meta.url));
 
 /** Starts an own server, because these tests count what is imported. */
-async function house() {
+async function startImportServer() {
   const server = await startClotho();
   extraServers.push(server);
   return server;
 }
 
 /** Chooses a folder or files on the first page. */
-async function chooses(page, label, what) {
+async function chooseFolder(page, label, what) {
   const asked = page.waitForEvent("filechooser");
   await page.getByRole("button", { name: label }).first().click();
   await (await asked).setFiles(what);
 }
 
 /** Drops files on the page. @param {{name: string, bytes: Buffer | string}[]} all */
-const drops = (page, all) =>
+const dropFiles = (page, all) =>
   page.evaluate(
     (all) => {
       const data = new DataTransfer();
@@ -47,11 +47,11 @@ async function archiveOf(all) {
 
 describe("data of another program", () => {
   test("S4-53, S0-05: a folder is previewed, imported, reported and played; a second import adds nothing", async () => {
-    const server = await house();
+    const server = await startImportServer();
     const root = await writeFolder(sampleFiles());
     const { page, close } = await openPage(browser, { permissions: ["clipboard-read", "clipboard-write"] });
     await page.goto(server.base);
-    await chooses(page, /^Import from SillyTavern/, root);
+    await chooseFolder(page, /^Import from SillyTavern/, root);
     const question = page.getByRole("dialog", { name: "Import from another program" });
     await question.getByText("34 files,").waitFor();
     await question.getByText("2 more files are not imported").waitFor();
@@ -109,7 +109,7 @@ describe("data of another program", () => {
       .waitFor();
     await page.goto(server.base);
     await page.getByRole("listitem").filter({ hasText: "default-user" }).getByRole("button", { name: "Close" }).click();
-    await chooses(page, "Import SillyTavern folder", root);
+    await chooseFolder(page, "Import SillyTavern folder", root);
     await question.getByRole("button", { name: "Import" }).click();
     await report.getByText(/^Imported: 33 chats already here/).waitFor();
     assert.equal((await sessions(server)).length, 32);
@@ -118,7 +118,7 @@ describe("data of another program", () => {
   });
 
   test("S4-53: an archive is dropped; after a reload the page still waits for it and shows its report", async () => {
-    const server = await house();
+    const server = await startImportServer();
     const archive = await archiveOf(sampleFiles(3));
     const { page, close } = await openPage(browser);
     await page.goto(server.base);
@@ -128,7 +128,7 @@ describe("data of another program", () => {
     await page.route("**/api/jobs/*", (route) =>
       isSlow ? route.fulfill({ json: { id: route.request().url().split("/").at(-1), ...running } }) : route.continue(),
     );
-    await drops(page, [{ name: "all.zip", bytes: archive }]);
+    await dropFiles(page, [{ name: "all.zip", bytes: archive }]);
     await page.getByRole("dialog").getByRole("button", { name: "Import" }).click();
     const row = page.getByRole("list", { name: "Story imports" }).getByRole("listitem").filter({ hasText: "all.zip" });
     await row.getByText("reading").waitFor();
@@ -165,11 +165,11 @@ describe("data of another program", () => {
   });
 
   test("several files at once go to their importers", async () => {
-    const server = await house();
+    const server = await startImportServer();
     const { page, close } = await openPage(browser);
     await page.goto(server.base);
     await page.getByRole("button", { name: /^Import from SillyTavern/ }).waitFor();
-    await drops(page, [
+    await dropFiles(page, [
       { name: "private.json", bytes: await golden("cards/v2-private.json") },
       { name: "atlas.json", bytes: await golden("books/native.json") },
       {
@@ -212,7 +212,7 @@ describe("data of another program", () => {
     await page.keyboard.press("Escape");
     await reportOf(page).waitFor({ state: "detached" });
     const before = [await names("/api/characters?limit=500"), await names("/api/lorebooks")];
-    await drops(page, [
+    await dropFiles(page, [
       { name: "private.json", bytes: await golden("cards/v2-private.json") },
       { name: "atlas.json", bytes: await golden("books/native.json") },
     ]);
@@ -228,7 +228,7 @@ describe("data of another program", () => {
   });
 
   test("a running import is cancelled on the page and on the server; unknown files are refused with a hint", async () => {
-    const server = await house();
+    const server = await startImportServer();
     const { page, close } = await openPage(browser, { expected: LOAD_ERROR });
     await page.goto(server.base);
     const chat = {
@@ -237,7 +237,7 @@ describe("data of another program", () => {
       buffer: Buffer.from(jsonLines(header(), greeting, userMessage("Hello?", 1))),
     };
     const begin = async () => {
-      await chooses(page, "Import chats and archives", chat);
+      await chooseFolder(page, "Import chats and archives", chat);
       await page.getByRole("dialog").getByRole("button", { name: "Import" }).click();
     };
     await page.route("**/api/import?*", () => {});
@@ -266,7 +266,7 @@ describe("data of another program", () => {
     await failed.getByText("The items imported so far are kept.", { exact: false }).waitFor();
     await failed.getByRole("button", { name: "Close" }).click();
     await page.unroute("**/api/jobs/*");
-    await chooses(page, "Import chats and archives", {
+    await chooseFolder(page, "Import chats and archives", {
       name: "noise.zip",
       mimeType: "application/zip",
       buffer: Buffer.from("This is no archive."),
@@ -282,7 +282,7 @@ describe("data of another program", () => {
   });
 
   test("S4-53: a Chinese report names, counts and explains like the English one", async () => {
-    const server = await house();
+    const server = await startImportServer();
     const of = (kind, name, code, message, more = {}) => ({
       kind,
       name,
@@ -313,7 +313,7 @@ describe("data of another program", () => {
       }),
     );
     await page.goto(server.base);
-    await chooses(page, "导入聊天和压缩包", {
+    await chooseFolder(page, "导入聊天和压缩包", {
       name: "all.jsonl",
       mimeType: "application/octet-stream",
       buffer: Buffer.from(jsonLines(header(), greeting)),
@@ -331,7 +331,7 @@ describe("data of another program", () => {
   });
 
   test("thousands of findings are rendered in pieces, on a phone and in Chinese too", async () => {
-    const server = await house();
+    const server = await startImportServer();
     const items = Array.from({ length: 5_000 }, (_, n) => ({
       kind: "session",
       name: `Chat ${n}`,
@@ -368,7 +368,7 @@ describe("data of another program", () => {
       }),
     );
     await page.goto(server.base);
-    await chooses(page, "导入聊天和压缩包", {
+    await chooseFolder(page, "导入聊天和压缩包", {
       name: "all.jsonl",
       mimeType: "application/octet-stream",
       buffer: Buffer.from(jsonLines(header(), greeting)),

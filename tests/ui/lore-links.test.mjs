@@ -15,10 +15,10 @@ import {
   createSession,
 } from "./support/setup.mjs";
 
-const shelf = (/** @type {import("playwright-core").Page} */ page) =>
+const lorebookDialog = (/** @type {import("playwright-core").Page} */ page) =>
   page.getByRole("dialog", { name: "Lorebooks", exact: true });
 /** Returns which entries the next prompt of a session contains. @param {string} path @param {string} content */
-const called = async (path, content) => {
+const activatedEntries = async (path, content) => {
   const { lore } = await clotho.api("POST", `${chatPath(path)}/prompt`, {
     parentId: (await readSession(path)).activeLeafId,
     content,
@@ -35,26 +35,32 @@ describe("links and settings of lorebooks", () => {
     const [path, other] = [await createSession({ title: "The quay" }), await createSession({ title: "Inland" })];
     const { page, close } = await openSession(path);
     await chooseFromPageMenu(page, "Lorebooks");
-    await shelf(page).getByRole("article", { name: "Tides" }).getByRole("button", { name: "Open" }).click();
+    await lorebookDialog(page).getByRole("article", { name: "Tides" }).getByRole("button", { name: "Open" }).click();
     const book = page.getByRole("dialog", { name: "Tides" });
     await book.getByText("Linked to:").waitFor();
-    assert.deepEqual(await called(path, "The tide!"), []);
+    assert.deepEqual(await activatedEntries(path, "The tide!"), []);
     await book.getByText("Linked to:").click();
     await book.getByRole("combobox", { name: "Add a story…" }).selectOption({ label: "The quay" });
     await book.getByRole("button", { name: "Unlink “The quay”" }).waitFor();
-    assert.deepEqual([await called(path, "The tide!"), await called(other, "The tide!")], [["Ebb"], []]);
+    assert.deepEqual(
+      [await activatedEntries(path, "The tide!"), await activatedEntries(other, "The tide!")],
+      [["Ebb"], []],
+    );
     await book.getByRole("checkbox", { name: /^all stories/ }).check();
     await waitUntil(
       async () => (await clotho.api("GET", `/api/lorebooks/${id}/holds`)).everything,
       "it holds for everything",
     );
-    assert.deepEqual(await called(other, "The tide!"), ["Ebb"]);
+    assert.deepEqual(await activatedEntries(other, "The tide!"), ["Ebb"]);
     await book.getByRole("checkbox", { name: /^all stories/ }).uncheck();
     await waitUntil(
       async () => !(await clotho.api("GET", `/api/lorebooks/${id}/holds`)).everything,
       "it does not any more",
     );
-    assert.deepEqual([await called(path, "The tide!"), await called(other, "The tide!")], [["Ebb"], []]);
+    assert.deepEqual(
+      [await activatedEntries(path, "The tide!"), await activatedEntries(other, "The tide!")],
+      [["Ebb"], []],
+    );
     await page.keyboard.press("Escape");
     await book.waitFor({ state: "detached" });
     await sendMessage(page, "The tide!");
@@ -67,11 +73,11 @@ describe("links and settings of lorebooks", () => {
     );
     assert.ok(JSON.stringify(messages).includes("It turns at six."), "it reached the model");
     await chooseFromPageMenu(page, "Lorebooks");
-    await shelf(page).getByRole("article", { name: "Tides" }).getByRole("button", { name: "Open" }).click();
+    await lorebookDialog(page).getByRole("article", { name: "Tides" }).getByRole("button", { name: "Open" }).click();
     await book.getByText("Linked to:").click();
     await book.getByRole("button", { name: "Unlink “The quay”" }).click();
     await book.getByText("nothing yet").waitFor();
-    assert.deepEqual(await called(path, "The tide!"), []);
+    assert.deepEqual(await activatedEntries(path, "The tide!"), []);
     await close();
   });
 
@@ -88,33 +94,33 @@ describe("links and settings of lorebooks", () => {
     await clotho.api("PUT", `/api/lorebooks/${id}/holds`, { sessionIds: [sid.id] });
     const { page, close } = await openSession(path);
     await chooseFromPageMenu(page, "Lorebooks");
-    await shelf(page).getByText("World Info settings").click();
-    const form = shelf(page).locator(".lore-rules form");
+    await lorebookDialog(page).getByText("World Info settings").click();
+    const form = lorebookDialog(page).locator(".lore-rules form");
     await form.getByRole("spinbutton", { name: /^Scan depth The number of recent messages/ }).waitFor();
     await checkAccessibility(page, "how lorebooks are read");
-    assert.deepEqual(await called(path, "The kingdom!"), []);
+    assert.deepEqual(await activatedEntries(path, "The kingdom!"), []);
     await form.getByRole("checkbox", { name: /^Match whole words/ }).uncheck();
     await form.getByRole("spinbutton", { name: /^Scan depth The number of recent messages/ }).fill("1");
     await form.getByRole("button", { name: "Save" }).click();
-    await shelf(page).getByText("Saved. It applies from the next message on.").waitFor();
-    assert.deepEqual(await called(path, "The kingdom!"), ["King"]);
+    await lorebookDialog(page).getByText("Saved. It applies from the next message on.").waitFor();
+    assert.deepEqual(await activatedEntries(path, "The kingdom!"), ["King"]);
     const { scanDepth, matchWholeWords } = await clotho.api("GET", "/api/lorebooks/settings");
     assert.deepEqual([scanDepth, matchWholeWords], [1, false]);
     await form.getByRole("button", { name: "Reset to defaults" }).click();
     await waitUntil(async () => (await clotho.api("GET", "/api/lorebooks/settings")).scanDepth === 2, "it is as usual");
-    assert.deepEqual(await called(path, "The kingdom!"), []);
+    assert.deepEqual(await activatedEntries(path, "The kingdom!"), []);
     // Settings that another client changed meanwhile are not overwritten without a question.
     await form.getByRole("spinbutton", { name: /^Scan depth The number of recent messages/ }).fill("3");
     await clotho.api("PUT", "/api/lorebooks/settings", { scanDepth: 7 });
     await form.getByRole("button", { name: "Save" }).click();
-    await shelf(page).getByText("The settings were changed elsewhere.").waitFor();
+    await lorebookDialog(page).getByText("The settings were changed elsewhere.").waitFor();
     await checkAccessibility(page, "two who set how lorebooks are read");
     assert.equal((await clotho.api("GET", "/api/lorebooks/settings")).scanDepth, 7);
-    await shelf(page).getByRole("button", { name: "Save mine anyway" }).click();
+    await lorebookDialog(page).getByRole("button", { name: "Save mine anyway" }).click();
     await waitUntil(async () => (await clotho.api("GET", "/api/lorebooks/settings")).scanDepth === 3, "mine are kept");
     await clotho.api("PUT", "/api/lorebooks/settings", { scanDepth: 8 });
     await form.getByRole("button", { name: "Save" }).click();
-    await shelf(page).getByRole("button", { name: "Load the saved settings" }).click();
+    await lorebookDialog(page).getByRole("button", { name: "Load the saved settings" }).click();
     await waitUntil(
       async () =>
         (await form.getByRole("spinbutton", { name: /^Scan depth The number of recent messages/ }).inputValue()) ===
@@ -127,13 +133,13 @@ describe("links and settings of lorebooks", () => {
       "it is as usual again",
     );
     // A constant entry is activated without its key.
-    await shelf(page).getByRole("article", { name: "Kings" }).getByRole("button", { name: "Open" }).click();
+    await lorebookDialog(page).getByRole("article", { name: "Kings" }).getByRole("button", { name: "Open" }).click();
     const book = page.getByRole("dialog", { name: "Kings" });
     await book.getByRole("button", { name: "Edit “Road”" }).click();
     await book.getByRole("checkbox", { name: /^Vectorized/ }).check();
     await book.getByRole("button", { name: "Save", exact: true }).click();
     await book.getByRole("article", { name: "Road" }).getByText("Vectorized").waitFor();
-    assert.deepEqual(await called(path, "Which road leads to the northern harbour?"), ["Road"]);
+    assert.deepEqual(await activatedEntries(path, "Which road leads to the northern harbour?"), ["Road"]);
     await close();
   });
 });

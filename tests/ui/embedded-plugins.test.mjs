@@ -12,7 +12,7 @@ const MANIFEST =
  * Opens the form of a character on a server with the purse plugin.
  * @param {object} fields @param {(top: string, server: any) => Promise<void>} [prepare] puts more into its folder of plugins
  */
-async function form(
+async function openCharacterForm(
   fields,
   prepare = async (/** @type {string} */ _top, /** @type {import("./support/server.mjs").Clotho} */ _server) => {},
 ) {
@@ -37,7 +37,7 @@ async function form(
 describe("embedded plugins", () => {
   test("rank 7, 13: an embedded plugin is shown and does not run before it is installed", async () => {
     const files = { "plugin.toml": MANIFEST, "main.rhai": 'fn on_reply(ctx) { ctx.note("The tide."); }\n' };
-    const { page, close, dialog, server } = await form({ metadata: { clotho: { rules: { files } } } });
+    const { page, close, dialog, server } = await openCharacterForm({ metadata: { clotho: { rules: { files } } } });
     await dialog.getByText("The card’s plugin is not installed here. It has not run.").waitFor();
     for (const words of ["Tide 1.0.0", "Rises and falls", "show lines under a message"])
       await dialog.getByText(words).first().waitFor();
@@ -72,14 +72,19 @@ describe("embedded plugins", () => {
 
   test("a plugin that is not installed in exactly the version of the card is not switched on automatically", async () => {
     const files = { "plugin.toml": MANIFEST, "main.rhai": 'fn on_reply(ctx) { ctx.note("The tide."); }\n' };
-    const { page, close, dialog } = await form({ metadata: { clotho: { rules: { files } } } }, async (top, server) => {
-      await pluginFolder({ ...files, "main.rhai": "fn on_reply(ctx) { }\n" }, "tide", top);
-      await waitUntil(
-        async () =>
-          (await server.api("GET", "/api/plugins")).items.some((/** @type {{id: string}} */ one) => one.id === "tide"),
-        "other rules of this name are here",
-      );
-    });
+    const { page, close, dialog } = await openCharacterForm(
+      { metadata: { clotho: { rules: { files } } } },
+      async (top, server) => {
+        await pluginFolder({ ...files, "main.rhai": "fn on_reply(ctx) { }\n" }, "tide", top);
+        await waitUntil(
+          async () =>
+            (await server.api("GET", "/api/plugins")).items.some(
+              (/** @type {{id: string}} */ one) => one.id === "tide",
+            ),
+          "other rules of this name are here",
+        );
+      },
+    );
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
     await page.getByRole("button", { name: /^Ilse/ }).click();
@@ -88,7 +93,7 @@ describe("embedded plugins", () => {
   });
 
   test("an installed plugin is embedded in a card and removed from it", async () => {
-    const { page, close, dialog } = await form({});
+    const { page, close, dialog } = await openCharacterForm({});
     await dialog.getByText("Plugin in this card").click();
     await dialog.getByLabel("Plugin").selectOption({ label: "Purse" });
     await dialog.getByRole("button", { name: "Add a plugin to the card" }).click();
@@ -109,14 +114,19 @@ describe("embedded plugins", () => {
       "main.rhai": `fn on_reply(ctx) {\n    // \u202e${"long ".repeat(60)}\n    ctx.note("The tide.");\n}\n`,
     };
     const old = { "plugin.toml": MANIFEST, "main.rhai": 'fn on_reply(ctx) {\n    ctx.note("The sea.");\n}\n' };
-    const { page, close, dialog } = await form({ metadata: { clotho: { rules: { files } } } }, async (top, server) => {
-      await pluginFolder(old, "tide", top);
-      await waitUntil(
-        async () =>
-          (await server.api("GET", "/api/plugins")).items.some((/** @type {{id: string}} */ one) => one.id === "tide"),
-        "the old rules are here",
-      );
-    });
+    const { page, close, dialog } = await openCharacterForm(
+      { metadata: { clotho: { rules: { files } } } },
+      async (top, server) => {
+        await pluginFolder(old, "tide", top);
+        await waitUntil(
+          async () =>
+            (await server.api("GET", "/api/plugins")).items.some(
+              (/** @type {{id: string}} */ one) => one.id === "tide",
+            ),
+          "the old rules are here",
+        );
+      },
+    );
     await dialog
       .getByText("The card has a newer version of an installed plugin (1.0.0 here, 1.1.0 in the card).")
       .waitFor();

@@ -26,14 +26,14 @@ import {
   clickMessageButton,
 } from "./support/setup.mjs";
 
-const way = (page) => page.getByRole("navigation", { name: "Turns" });
-const chips = (page) => way(page).getByRole("listitem").getByRole("button");
-const current = (page) => way(page).locator('[aria-current="step"]').getAttribute("aria-label");
+const turnBar = (page) => page.getByRole("navigation", { name: "Turns" });
+const chips = (page) => turnBar(page).getByRole("listitem").getByRole("button");
+const current = (page) => turnBar(page).locator('[aria-current="step"]').getAttribute("aria-label");
 const turnsOf = (path) => clotho.api("GET", `${chatPath(path)}/turns`);
 const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
 
 /** Creates a message with four versions. Returns their texts. */
-async function fourVersions() {
+async function openFourVersions() {
   const { path, ids } = await seedBranch("Masts.");
   for (const content of ["Gulls.", "Fog, and a bell in it. ".repeat(20), "Rain."]) {
     await clotho.api("POST", `${chatPath(path)}/message`, { parentId: ids[2], role: "assistant", content });
@@ -117,15 +117,15 @@ describe("the turn bar", () => {
     await page.keyboard.press("Enter");
     await waitUntil(async () => (await readSession(path)).activeLeafId === ids[1], "HEAD is there");
     await chooseFromPageMenu(page, "Show or hide the turn bar");
-    await way(page).waitFor({ state: "detached" });
+    await turnBar(page).waitFor({ state: "detached" });
     await page.reload();
     await lastMessage(page).waitFor();
     await page.getByRole("button", { name: "Menu", exact: true }).click();
-    assert.equal(await way(page).count(), 0);
+    assert.equal(await turnBar(page).count(), 0);
     await page.locator(".menu:popover-open").getByRole("button", { name: "Show or hide the turn bar" }).click();
-    await way(page).waitFor();
+    await turnBar(page).waitFor();
     await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { mode: "linear" });
-    await way(page).waitFor({ state: "detached" });
+    await turnBar(page).waitFor({ state: "detached" });
     await close();
   });
 
@@ -188,7 +188,7 @@ describe("the turn bar", () => {
     const { page, close } = await openSession(path);
     await chips(page).first().waitFor();
     const inSight = (name) =>
-      way(page)
+      turnBar(page)
         .getByRole("button", { name })
         .evaluate((chip) => {
           const { left, right } = chip.getBoundingClientRect();
@@ -203,26 +203,26 @@ describe("the turn bar", () => {
     await page.setViewportSize({ width: 1280, height: 720 });
     const firstOf = async () => Number(/\d+/.exec((await chips(page).first().getAttribute("aria-label")) ?? "")?.[0]);
     const before = await firstOf();
-    await way(page).getByRole("button", { name: "Earlier…" }).click();
+    await turnBar(page).getByRole("button", { name: "Earlier…" }).click();
     await waitUntil(async () => (await firstOf()) < before - 20, "who asks for earlier turns is shown them");
     await waitUntil(async () => {
       // It may be gone, or wait for its answer.
-      await way(page)
+      await turnBar(page)
         .getByRole("button", { name: "Earlier…" })
         .evaluateAll((found) => found[0]?.click());
       assert.ok((await chips(page).count()) <= 30, "few chips at every moment");
-      return (await way(page).getByRole("button", { name: "Earlier…" }).count()) === 0;
+      return (await turnBar(page).getByRole("button", { name: "Earlier…" }).count()) === 0;
     }, "the line is known to its beginning");
-    await way(page)
+    await turnBar(page)
       .locator("div")
       .evaluate((box) => (box.scrollLeft = box.scrollWidth));
     await waitUntil(async () => (await current(page)) === "Turn 80: Line 158.", "one stands where one stood");
-    await way(page)
+    await turnBar(page)
       .locator("div")
       .evaluate((box) => (box.scrollLeft = 0));
-    await way(page).getByRole("button", { name: "Turn 1: Line 0." }).waitFor();
+    await turnBar(page).getByRole("button", { name: "Turn 1: Line 0." }).waitFor();
     assert.ok((await chips(page).count()) <= 30);
-    assert.equal(await way(page).locator('[tabindex="0"]').count(), 1, "keys reach what is drawn");
+    assert.equal(await turnBar(page).locator('[tabindex="0"]').count(), 1, "keys reach what is drawn");
     await close();
   });
 });
@@ -235,7 +235,7 @@ describe("versions side by side", () => {
     ["a phone", PHONE],
   ])) {
     test(`S0-45: four replies are four cards with a title and an excerpt of three lines; a tap selects one and closes the list, on ${where}`, async () => {
-      const { path, ids } = await fourVersions();
+      const { path, ids } = await openFourVersions();
       const { page, close } = await openSession(path, options);
       const [masts, gulls] = (await readBranch(path)).at(-1).siblings.ids;
       assert.equal(masts, ids[3]);

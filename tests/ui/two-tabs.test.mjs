@@ -20,7 +20,7 @@ const SEED = 20_261;
 const LIMIT = 8 * 60_000;
 
 /** Returns pseudo-random integers from 0 up to, not including, n, the same each time. @param {number} seed */
-function chance(seed) {
+function randomInteger(seed) {
   let state = seed;
   return (n) => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
@@ -41,7 +41,7 @@ const idsOf = (page) =>
   page.locator(".message article").evaluateAll((all) => all.map((one) => one.getAttribute("data-node")));
 
 /** Focuses a message if it is still there, and presses a key. */
-async function press(page, id, key) {
+async function pressOnMessage(page, id, key) {
   const isThere = await page.evaluate((at) => {
     const article = document.querySelector(`[data-node="${at}"]`);
     if (article instanceof HTMLElement) article.focus();
@@ -59,15 +59,15 @@ const ACTS = {
     await composer(page).fill(`Step ${step}.`);
     await composer(page).press("Enter");
   },
-  reroll: async (page) => press(page, (await idsOf(page)).at(-1), "r"),
-  cut: async (page, pick) => press(page, beyondFirst(await idsOf(page), pick), "Delete"),
-  leaveOut: async (page, pick) => press(page, oneOf(await idsOf(page), pick), "x"),
-  goBack: async (page, pick) => press(page, oneOf(await idsOf(page), pick), "b"),
+  reroll: async (page) => pressOnMessage(page, (await idsOf(page)).at(-1), "r"),
+  cut: async (page, pick) => pressOnMessage(page, beyondFirst(await idsOf(page), pick), "Delete"),
+  leaveOut: async (page, pick) => pressOnMessage(page, oneOf(await idsOf(page), pick), "x"),
+  goBack: async (page, pick) => pressOnMessage(page, oneOf(await idsOf(page), pick), "b"),
   otherVersion: async (page, pick) =>
-    press(page, oneOf(await idsOf(page), pick), pick(2) ? "Alt+ArrowLeft" : "Alt+ArrowRight"),
-  rate: async (page, pick) => press(page, oneOf(await idsOf(page), pick), String(1 + pick(5))),
-  undo: async (page) => press(page, (await idsOf(page)).at(-1), "Control+z"),
-  redo: async (page) => press(page, (await idsOf(page)).at(-1), "Control+y"),
+    pressOnMessage(page, oneOf(await idsOf(page), pick), pick(2) ? "Alt+ArrowLeft" : "Alt+ArrowRight"),
+  rate: async (page, pick) => pressOnMessage(page, oneOf(await idsOf(page), pick), String(1 + pick(5))),
+  undo: async (page) => pressOnMessage(page, (await idsOf(page)).at(-1), "Control+z"),
+  redo: async (page) => pressOnMessage(page, (await idsOf(page)).at(-1), "Control+y"),
   async putBack(page, pick) {
     await chooseFromPageMenu(page, "Stash");
     await page.getByRole("dialog").waitFor();
@@ -75,13 +75,13 @@ const ACTS = {
     await buttons[pick(Math.max(1, buttons.length))]?.click();
   },
   async name(page, pick, step) {
-    await press(page, oneOf(await idsOf(page), pick), "n");
+    await pressOnMessage(page, oneOf(await idsOf(page), pick), "n");
     const field = page.getByRole("textbox", { name: "Name", exact: true });
     if (await field.count()) await field.fill(`Place ${step}`);
     if (await field.count()) await field.press("Enter");
   },
   async edit(page, pick, step) {
-    await press(page, beyondFirst(await idsOf(page), pick), "e");
+    await pressOnMessage(page, beyondFirst(await idsOf(page), pick), "e");
     const field = page.getByRole("textbox", { name: "Edit", exact: true });
     if (await field.count()) await field.fill(`Said anew ${step}.`);
     if (await field.count()) await field.press("Control+Enter");
@@ -102,7 +102,7 @@ const beyondFirst = (ids, pick) => ids[1 + pick(Math.max(1, ids.length - 1))];
 const WISHES = [...Object.keys(ACTS), "say", "say", "say", "reroll", "undo", "putBack"];
 
 /** Returns the branch that a tab shows: its messages and their marks. */
-const shownBy = (page) =>
+const shownState = (page) =>
   page.locator(".message").evaluateAll((all) =>
     all.map((one) => {
       const stars = /\d/.exec(one.querySelector(".given-stars")?.getAttribute("aria-label") ?? "");
@@ -111,7 +111,7 @@ const shownBy = (page) =>
   );
 
 /** Returns the same from the server. */
-async function toldOf(path) {
+async function serverState(path) {
   const { items } = await clotho.api("GET", `${chatPath(path)}/projection?all=true&limit=500`);
   return items
     .filter(({ kind }) => kind !== "root" && kind !== "change")
@@ -143,7 +143,7 @@ async function stashShown(page) {
 }
 
 /** Closes what is open, if it has not closed meanwhile. @param {import("playwright-core").Page} page */
-async function leaveAll(page) {
+async function closeAll(page) {
   const cancel = page.locator("form.edit, form.edit-value").getByRole("button", { name: "Cancel" });
   await waitUntil(
     async () => {
@@ -175,12 +175,12 @@ describe("two tabs of one session", () => {
       await other.goto(clotho.base + path);
       await lastMessage(other).waitFor();
       const tabs = [page, other].map((tab) => ({ tab, waits: requestsOf(tab) }));
-      const pick = chance(SEED);
+      const pick = randomInteger(SEED);
       const done = [];
       const isTold = async (tab) => {
-        const isSame = async () => (await shownBy(tab)).join() === (await toldOf(path)).join();
+        const isSame = async () => (await shownState(tab)).join() === (await serverState(path)).join();
         await waitUntil(isSame, "the line is the server's", 60_000).catch(async () =>
-          assert.deepEqual(await shownBy(tab), await toldOf(path), done.join(", ")),
+          assert.deepEqual(await shownState(tab), await serverState(path), done.join(", ")),
         );
       };
       for (let step = 0; step < STEPS; step += 1) {
@@ -190,7 +190,7 @@ describe("two tabs of one session", () => {
         done.push(act);
         await ACTS[act](tab, pick, step);
         await waitUntil(async () => waits() === 0, `the tab has its answers to step ${step}: ${act}`, 60_000);
-        await leaveAll(tab);
+        await closeAll(tab);
         // Compares both tabs from time to time, so that a later change cannot hide a missed one.
         if (pick(2)) for (const { tab } of tabs) await isTold(tab);
       }

@@ -30,7 +30,7 @@ import {
 
 const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
 
-const reads = (page, text) => page.locator(".tree-message").getByText(text, { exact: true }).waitFor();
+const waitForOpenMessage = (page, text) => page.locator(".tree-message").getByText(text, { exact: true }).waitFor();
 const fold = (page) => page.getByRole("button", { name: "Fold other branches" });
 
 describe("the tree of a session", () => {
@@ -71,7 +71,7 @@ describe("the tree of a session", () => {
     await fold(page).click();
     const there = await waitUntilStill(page, side[1]);
     await page.mouse.click(there.x, there.y);
-    await reads(page, "A path through thorns.");
+    await waitForOpenMessage(page, "A path through thorns.");
     assert.equal((await readSession(path)).activeLeafId, ids[3]);
     await checkAccessibility(page, "a message that is read");
     const now = await waitUntilStill(page, side[1]);
@@ -82,7 +82,7 @@ describe("the tree of a session", () => {
     await openTree(page);
     const first = await waitUntilStill(page, ids[0]);
     await page.mouse.click(first.x, first.y);
-    await reads(page, "To the north.");
+    await waitForOpenMessage(page, "To the north.");
     await page.getByRole("button", { name: "Go to branch" }).click();
     await waitUntil(async () => (await readSession(path)).activeLeafId === ids[0], "and by its button");
     await close();
@@ -126,7 +126,7 @@ describe("the tree of a session", () => {
       ],
     );
     await page.keyboard.press("Enter");
-    await reads(page, "To the hills.");
+    await waitForOpenMessage(page, "To the hills.");
     await waitUntil(
       () => page.locator(".tree-message").evaluate((box) => box === document.activeElement),
       "what is read has the keyboard",
@@ -381,7 +381,7 @@ describe("the tree of a session", () => {
     await page.getByRole("tree", { name: "故事里的所有消息" }).waitFor();
     const there = await waitUntilStill(page, ids[2]);
     await page.touchscreen.tap(there.x, there.y);
-    await reads(page, "To the harbour.");
+    await waitForOpenMessage(page, "To the harbour.");
     assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "nothing sticks out");
     await checkAccessibility(page, "the tree on a phone");
     const box = await page.locator(".tree-beside").boundingBox();

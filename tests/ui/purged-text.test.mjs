@@ -26,9 +26,9 @@ const edit = (path, ...operations) => clotho.api("PUT", `${chatPath(path)}/tree/
 const purge = (path, nodeId) => edit(path, { op: "purge", nodeId, confirm: true });
 const stored = (page) => page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }]));
 /** Returns all text on the page, including folded and hidden parts. @param {import("playwright-core").Page} page */
-const held = (page) => page.evaluate(() => document.body.innerHTML);
+const allTextOf = (page) => page.evaluate(() => document.body.innerHTML);
 const isFree = (page, word) =>
-  waitUntil(async () => !(await held(page)).includes(word), `nothing on the page says ${word}`);
+  waitUntil(async () => !(await allTextOf(page)).includes(word), `nothing on the page says ${word}`);
 
 describe("purged text", () => {
   test("S0-56 domain 2.16: an open search and an open comparison drop purged text at once", async () => {

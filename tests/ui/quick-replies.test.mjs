@@ -14,7 +14,7 @@ fn quick_replies(ctx) { [#{ label: "Follow", send: "I follow her." }, #{ label: 
 };
 
 /** Opens a session with quick replies. @param {Parameters<typeof openPage>[1]} [options] */
-async function guided(options) {
+async function openGuidedSession(options) {
   const story = await createPurseSession(model, {
     replies: ["Hm."],
     plugins: [{ id: "guide" }],
@@ -32,7 +32,7 @@ async function guided(options) {
 
 describe("quick replies", () => {
   test("rank 6: a quick reply is appended to the text in the field, and only the user sends it", async () => {
-    const { page, close, offer, field } = await guided();
+    const { page, close, offer, field } = await openGuidedSession();
     const before = await messageTexts(page);
     const asked = model.requests.length;
     assert.equal(await offer("Follow").getAttribute("title"), "Put into the field: I follow her.");
@@ -58,7 +58,7 @@ describe("quick replies", () => {
   });
 
   test("a quick reply that is a command runs at once, and the text in the field stays", async () => {
-    const { page, close, offer, field } = await guided();
+    const { page, close, offer, field } = await openGuidedSession();
     await field.fill("Half a sentence");
     assert.equal(await offer("Look").getAttribute("title"), "Send: /look");
     await offer("Look").click();

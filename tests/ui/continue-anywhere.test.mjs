@@ -24,7 +24,7 @@ import {
 } from "./support/setup.mjs";
 
 /** Creates a session with messages below its greeting. @returns {Promise<{path: string, ids: string[]}>} the greeting first */
-async function long(messages) {
+async function createChain(messages) {
   const path = await createSession();
   const ids = [(await readSession(path)).activeLeafId];
   for (let n = 1; n <= messages; n += 1) {
@@ -36,7 +36,7 @@ async function long(messages) {
 
 describe("continuing from any message", () => {
   test("S4-02: of forty messages the third is selected, and the session continues below it; the other thirty-seven stay", async () => {
-    const { path, ids } = await long(40);
+    const { path, ids } = await createChain(40);
     const { page, close } = await openSession(path);
     await waitUntil(async () => (await messageTexts(page)).at(-1) === "Message 40.", "the end of the story is shown");
     const third = messageById(page, ids[3]);

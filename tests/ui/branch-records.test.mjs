@@ -49,7 +49,7 @@ const NARROW = {
 };
 
 /** Starts a server with this plugin and a session with recall. */
-async function recalling() {
+async function startRecallServer() {
   const folder = await pluginFolder(CHRONICLE, "chronicle");
   const server = await startClotho(`
 [plugins]
@@ -102,7 +102,7 @@ models = ["m"]
 
 describe("one branch and no other", () => {
   test("S0-52: a session continued from an old message has its own state, events and memories", async () => {
-    const { server, sid, at, whole, leaf, told, walk } = await recalling();
+    const { server, sid, at, whole, leaf, told, walk } = await startRecallServer();
     await told("The silver key lies under the third willow.", "She nods.");
     await walk();
     const { reply: old } = await told("What is in the chest?", "She finds 5 gold.");

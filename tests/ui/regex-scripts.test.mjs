@@ -17,7 +17,7 @@ const cases = readFileSync(join(golden, "regex.jsonl"), "utf8")
   .map((line) => JSON.parse(line));
 
 /** Returns a script as the server sends it to the page; `null` if it does not. `crates/compat/src/prompt/scripts/read.rs` reads and tests the numbers. */
-function told(scope, raw) {
+function serverScript(scope, raw) {
   const limit = (n, least) => (typeof n === "number" && n >= least ? n : null);
   if (raw.disabled || !Array.isArray(raw.placement)) return null;
   return {
@@ -45,7 +45,7 @@ const setupOf = (items, local = context.local) => ({
   globals: {},
 });
 const REPLY = { placement: 2, origin: "written", depth: 0, character: "c", speaker: null };
-const one = (raw) => setupOf([told("global", { placement: [2], trimStrings: [], ...raw })]);
+const one = (raw) => setupOf([serverScript("global", { placement: [2], trimStrings: [], ...raw })]);
 const shown = (raw, text, place = REPLY) => displayedText(one(raw), text, place).text;
 
 /** Cases where another program stops or does something by accident, decided as in `crates/compat/src/prompt/scripts/tests.rs`. */
@@ -58,7 +58,7 @@ describe("results of scripts", () => {
     for (const { id, text, placement, depth, name, scripts, expect } of cases) {
       if (!("display" in expect)) continue;
       const of = (scope) =>
-        scripts[`${scope}_allowed`] === false ? [] : (scripts[scope] ?? []).map((raw) => told(scope, raw));
+        scripts[`${scope}_allowed`] === false ? [] : (scripts[scope] ?? []).map((raw) => serverScript(scope, raw));
       const setup = setupOf([...of("global"), ...of("preset"), ...of("card")]);
       const got = displayedText(setup, text, {
         placement,
@@ -79,8 +79,8 @@ describe("results of scripts", () => {
     const kept = { findRegex: "/a/", replaceString: "b" };
     const display = { findRegex: "/b/", replaceString: "c", markdownOnly: true };
     const setup = setupOf([
-      told("global", { placement: [2], ...kept }),
-      told("global", { placement: [2], ...display }),
+      serverScript("global", { placement: [2], ...kept }),
+      serverScript("global", { placement: [2], ...display }),
     ]);
     const as = (origin) => displayedText(setup, "a", { ...REPLY, origin }).text;
     assert.deepEqual([as("written"), as("edited"), as("done")], ["c", "a", "a"]);
@@ -90,7 +90,7 @@ describe("results of scripts", () => {
   });
 
   test("scripts of a card run on messages of its character", () => {
-    const setup = setupOf([told("card", { placement: [2], findRegex: "a", replaceString: "b" })]);
+    const setup = setupOf([serverScript("card", { placement: [2], findRegex: "a", replaceString: "b" })]);
     assert.equal(displayedText(setup, "a", REPLY).text, "b");
     assert.equal(displayedText(setup, "a", { ...REPLY, character: "other" }).text, "a");
   });

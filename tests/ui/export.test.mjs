@@ -16,7 +16,7 @@ import {
 } from "./support/setup.mjs";
 
 /** Chooses a format in the dialog. Returns the file. @param {import("playwright-core").Page} page */
-async function take(page, form) {
+async function exportAs(page, form) {
   const dialog = page.getByRole("dialog");
   await dialog.getByRole("radio", { name: form }).check();
   await checkAccessibility(page, "the question in which form");
@@ -40,7 +40,7 @@ describe("formats of other programs", () => {
     const { page, close } = await openSession(path);
     const form = async (name) => {
       await chooseFromPageMenu(page, "Export branch as…");
-      return take(page, name);
+      return exportAs(page, name);
     };
     const jsonl = await form(/^SillyTavern chat/);
     assert.match(jsonl.name, /^Over the ice.*\.jsonl$/);
@@ -92,7 +92,7 @@ describe("formats of other programs", () => {
         .count(),
       0,
     );
-    const { text } = await take(page, /^Markdown text/);
+    const { text } = await exportAs(page, /^Markdown text/);
     assert.match(text, /Snow\./);
     assert.doesNotMatch(text, /harbour/);
     await close();

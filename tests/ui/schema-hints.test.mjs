@@ -66,7 +66,7 @@ fn on_reply(ctx) { if ctx.text.contains("grow") { ctx.add("plain", 1, "it grows"
 };
 
 /** Opens a session with a value for each hint. @param {Parameters<typeof openPage>[1]} [options] @param {string[]} [replies] */
-async function signs(options, replies = ["Hm."]) {
+async function openHintSession(options, replies = ["Hm."]) {
   const story = await createPurseSession(model, { replies, plugins: [{ id: "signs" }], files: FILES, id: "signs" });
   extraServers.push(story.server);
   const opened = await openPage(browser, options);
@@ -78,11 +78,11 @@ async function signs(options, replies = ["Hm."]) {
 }
 
 /** Returns the visible part of the state panel. @param {import("playwright-core").Page} page */
-const panel = (page) => page.locator(".world").innerText();
+const statePanel = (page) => page.locator(".world").innerText();
 
 describe("hints of a schema", () => {
   test("S3-19: a bar, a bar in danger, a number, chips, a switch, lists and a text are each rendered as such", async () => {
-    const { page, close, row } = await signs();
+    const { page, close, row } = await openHintSession();
     assert.equal(
       await row("plain").getByRole("meter").getAttribute("aria-valuenow"),
       "4",
@@ -127,14 +127,14 @@ describe("hints of a schema", () => {
   });
 
   test("S3-19: a map of objects is rendered object by object; hidden values are neither there nor under a message", async () => {
-    const { page, close, row } = await signs({}, ["They grow."]);
+    const { page, close, row } = await openHintSession({}, ["They grow."]);
     assert.equal(await row("people/rin").getByRole("meter", { name: "Love" }).getAttribute("aria-valuenow"), "3");
     assert.equal(await row("people/tomas").getByRole("meter", { name: "Love" }).getAttribute("aria-valuenow"), "3");
     await row("people/tomas").getByText("he waves").waitFor();
     const headings = await page.locator(".world .group h3").allInnerTexts();
     assert.deepEqual(headings, ["People", "Rin", "Tomas"]);
     await row("later").getByText("unseen c").waitFor();
-    const seen = await panel(page);
+    const seen = await statePanel(page);
     for (const words of ["unseen a", "unseen b", "unseen d", "unseen e"]) assert.ok(!seen.includes(words), words);
     const chips = await page.locator(".message.last .changes").innerText();
     assert.ok(chips.includes("Plain") && !chips.includes("unseen"), chips);
@@ -145,8 +145,8 @@ describe("hints of a schema", () => {
   });
 
   test("S3-19: a value hidden until a condition holds appears with it, and disappears after going back", async () => {
-    const { page, close, row } = await signs();
-    assert.ok(!(await panel(page)).includes("Later"));
+    const { page, close, row } = await openHintSession();
+    assert.ok(!(await statePanel(page)).includes("Later"));
     model.queueReply(["They grow."]);
     await page.locator("main textarea").first().fill("Wait.");
     await page.keyboard.press("Enter");
@@ -157,7 +157,7 @@ describe("hints of a schema", () => {
   });
 
   test("S3-19: titles, descriptions and names of values are in the user's language, on a narrow screen too", async () => {
-    const { page, close, row } = await signs({
+    const { page, close, row } = await openHintSession({
       viewport: { width: 390, height: 844 },
       hasTouch: true,
       isMobile: true,

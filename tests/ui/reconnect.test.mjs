@@ -17,10 +17,10 @@ import {
 const SOON = 5000;
 
 /** @param {import("playwright-core").Page} page */
-const wake = (page) => page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
+const wakePage = (page) => page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
 
 /** Adds a message through the API. @param {string} path */
-async function addFromElsewhere(path, content) {
+async function addThroughApi(path, content) {
   const parentId = (await readSession(path)).activeLeafId;
   return clotho.api("POST", `${chatPath(path)}/message`, { parentId, role: "user", content });
 }
@@ -45,20 +45,20 @@ describe("dead connections", () => {
     await page.goto(clotho.base + path);
     await lastMessage(page).waitFor();
     await waitUntil(async () => lines.length === 1, "the line is open");
-    await addFromElsewhere(path, "First.");
+    await addThroughApi(path, "First.");
     await waitUntil(async () => (await messageTexts(page)).at(-1) === "First.", "the line is alive");
     lines[0].isDead = true;
-    await addFromElsewhere(path, "Said while asleep.");
-    await wake(page);
+    await addThroughApi(path, "Said while asleep.");
+    await wakePage(page);
     await waitUntil(
       async () => (await messageTexts(page)).at(-1) === "Said while asleep.",
       "what was missed is shown",
       SOON,
     );
     assert.equal(lines.length, 2);
-    await wake(page);
+    await wakePage(page);
     await waitUntil(async () => lines[1].pongs === 1, "a line that is alive answers");
-    await addFromElsewhere(path, "And stays.");
+    await addThroughApi(path, "And stays.");
     await waitUntil(async () => (await messageTexts(page)).at(-1) === "And stays.", "what comes next is heard");
     assert.equal(lines.length, 2, "on the same line");
     await close();

@@ -25,21 +25,21 @@ import { startClotho } from "./support/server.mjs";
 const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
 
 const parentOf = async (path, id) => (await clotho.api("GET", `${chatPath(path)}/node/${id}`)).parentId;
-const stashed = async (path) => (await clotho.api("GET", `${chatPath(path)}/stash`)).items;
-const drawer = (page) => page.getByRole("region", { name: "Stash" });
-const piece = (page, name) => drawer(page).getByRole("article", { name });
+const readStash = async (path) => (await clotho.api("GET", `${chatPath(path)}/stash`)).items;
+const stashPanel = (page) => page.getByRole("region", { name: "Stash" });
+const fragmentRow = (page, name) => stashPanel(page).getByRole("article", { name });
 const bar = (page) => page.getByRole("status").filter({ hasText: "Choose the message to place it below" });
-const isPut = (page) => page.getByText("Moved, with everything after it.").waitFor();
+const waitForMovedNotice = (page) => page.getByText("Moved, with everything after it.").waitFor();
 const unfold = (page) => page.getByRole("button", { name: "Fold other branches" }).click();
 
 /** Opens the tree of a session with its side branch in the stash, and the stash beside it. */
-async function withStash(options) {
+async function openTreeWithStash(options) {
   const { path, ids, side } = await seedFork();
   await clotho.api("PUT", `${chatPath(path)}/tree/edit`, { operations: [{ op: "prune", nodeId: side[0] }] });
   const opened = await openSession(path, options);
   await openTree(opened.page);
   await opened.page.getByRole("button", { name: "Stash: 1 part" }).click();
-  await piece(opened.page, "To the hills.").waitFor();
+  await fragmentRow(opened.page, "To the hills.").waitFor();
   return { path, ids, side, ...opened };
 }
 
@@ -48,37 +48,37 @@ const middle = async (locator) => {
   return { x: x + width / 2, y: y + height / 2 };
 };
 
-const carried = (page) => page.locator(".tree-carried:not([hidden])");
+const carriedLabel = (page) => page.locator(".tree-carried:not([hidden])");
 
 describe("the stash beside the tree", () => {
   test("S4-58 S4-19: a fragment is dragged onto a card; invalid targets are explained; Escape cancels", async () => {
-    const { path, ids, side, page, close } = await withStash();
+    const { path, ids, side, page, close } = await openTreeWithStash();
     await checkAccessibility(page, "the stash beside the tree");
-    await piece(page, "To the hills.").getByText("2 messages").waitFor();
-    await piece(page, "To the hills.").getByRole("button", { name: "after “Snow.”" }).click();
+    await fragmentRow(page, "To the hills.").getByText("2 messages").waitFor();
+    await fragmentRow(page, "To the hills.").getByRole("button", { name: "after “Snow.”" }).click();
     await waitForCursor(page, "Snow.");
     const { op } = await readSession(path);
     const draw = async (id) => {
       const [from, to] = [
-        await middle(piece(page, "To the hills.").getByRole("heading")),
+        await middle(fragmentRow(page, "To the hills.").getByRole("heading")),
         await waitUntilStill(page, id),
       ];
       await page.mouse.move(from.x, from.y);
       await page.mouse.down();
       await page.mouse.move(from.x + 20, from.y + 8, { steps: 3 });
-      await carried(page).waitFor();
+      await carriedLabel(page).waitFor();
       await page.mouse.move(to.x, to.y, { steps: 8 });
     };
     await draw(ids[3]);
     await bar(page).getByText("Below “Masts in the dusk.”").waitFor();
-    assert.equal(await carried(page).innerText(), "To the hills.");
+    assert.equal(await carriedLabel(page).innerText(), "To the hills.");
     await page.keyboard.press("Escape");
     await bar(page).waitFor({ state: "detached" });
     await page.mouse.up();
     assert.equal((await readSession(path)).op, op, "nothing was done");
     await draw(ids[3]);
     await bar(page).getByText("Below “Masts in the dusk.”").waitFor();
-    const back = await middle(drawer(page).getByRole("heading", { name: "Stash" }));
+    const back = await middle(stashPanel(page).getByRole("heading", { name: "Stash" }));
     await page.mouse.move(back.x, back.y, { steps: 4 });
     await bar(page).getByText("Below “Masts in the dusk.”").waitFor({ state: "detached" });
     await page.mouse.up();
@@ -87,18 +87,18 @@ describe("the stash beside the tree", () => {
     await draw(ids[0]);
     await bar(page).getByText("Below “To the north.”").waitFor();
     await page.mouse.up();
-    await isPut(page);
+    await waitForMovedNotice(page);
     assert.equal(await parentOf(path, side[0]), ids[0]);
-    await drawer(page).getByText("The stash is empty.").waitFor();
+    await stashPanel(page).getByText("The stash is empty.").waitFor();
     await unfold(page);
     await waitUntilStill(page, side[1]);
     await page.keyboard.press("Control+z");
-    await piece(page, "To the hills.").waitFor();
+    await fragmentRow(page, "To the hills.").waitFor();
     await close();
   });
 
   test("S4-19: an invalid target for a fragment is crossed out and explained", async () => {
-    const { path, ids, page, close } = await withStash({ expected: /Failed to load resource/ });
+    const { path, ids, page, close } = await openTreeWithStash({ expected: /Failed to load resource/ });
     await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { model: "down/m" });
     const failed = (
       await clotho.api("POST", `${chatPath(path)}/message`, { parentId: ids[3], content: "I listen.", generate: true })
@@ -114,40 +114,40 @@ describe("the stash beside the tree", () => {
     await page.keyboard.press("End");
     await page.keyboard.press("ArrowDown");
     await waitForCursor(page, "failed");
-    const from = await middle(piece(page, "To the hills.").getByRole("heading"));
+    const from = await middle(fragmentRow(page, "To the hills.").getByRole("heading"));
     await page.mouse.move(from.x, from.y);
     await page.mouse.down();
     await page.mouse.move(from.x + 20, from.y, { steps: 3 });
-    await carried(page).waitFor();
+    await carriedLabel(page).waitFor();
     const to = await waitUntilStill(page, failed);
     await page.mouse.move(to.x, to.y, { steps: 8 });
     await bar(page).getByText("That reply is not finished. Nothing can be placed below it.").waitFor();
     await page.mouse.up();
     await bar(page).waitFor({ state: "detached" });
     assert.equal((await readSession(path)).op, op);
-    assert.equal((await stashed(path)).length, 1);
+    assert.equal((await readStash(path)).length, 1);
     await close();
   });
 
   test("S4-17 S4-16: a card dragged into the stash is pruned with its descendants in one step", async () => {
-    const { path, ids, page, close } = await withStash();
-    const [from, to] = [await waitUntilStill(page, ids[2]), await middle(drawer(page))];
+    const { path, ids, page, close } = await openTreeWithStash();
+    const [from, to] = [await waitUntilStill(page, ids[2]), await middle(stashPanel(page))];
     await page.mouse.move(from.x, from.y);
     await page.mouse.down();
     await page.mouse.move(from.x - 20, from.y, { steps: 3 });
-    await drawer(page).getByText("Drop here to move it to the stash").waitFor();
+    await stashPanel(page).getByText("Drop here to move it to the stash").waitFor();
     await checkAccessibility(page, "a card that is drawn into the stash");
     await page.mouse.move(to.x, to.y, { steps: 8 });
     await page.locator(".tree-drawer.is-over").waitFor();
     await page.mouse.up();
-    await piece(page, "To the harbour.").waitFor();
-    const items = await stashed(path);
+    await fragmentRow(page, "To the harbour.").waitFor();
+    const items = await readStash(path);
     assert.deepEqual(items.map(({ nodeId, count }) => [nodeId, count])[0], [ids[2], 2]);
     await waitUntil(async () => (await positionOf(page, ids[2])) === null, "it is drawn no more");
     await page.keyboard.press("Control+z");
-    await waitUntil(async () => (await stashed(path)).length === 1, "one undo puts it back");
+    await waitUntil(async () => (await readStash(path)).length === 1, "one undo puts it back");
     assert.equal(await parentOf(path, ids[2]), ids[1]);
-    await piece(page, "To the harbour.").waitFor({ state: "detached" });
+    await fragmentRow(page, "To the harbour.").waitFor({ state: "detached" });
     await close();
   });
 
@@ -159,35 +159,35 @@ describe("the stash beside the tree", () => {
     const hasKeys = (locator) =>
       waitUntil(() => locator.evaluate((box) => box.contains(document.activeElement)), "it has the keyboard");
     await page.keyboard.press("d");
-    await piece(page, "To the hills.").waitFor();
-    await hasKeys(drawer(page));
+    await fragmentRow(page, "To the hills.").waitFor();
+    await hasKeys(stashPanel(page));
     await page.keyboard.press("Escape");
-    await drawer(page).waitFor({ state: "detached" });
+    await stashPanel(page).waitFor({ state: "detached" });
     await hasKeys(treeElement(page));
     await page.keyboard.press("d");
     const more = async (name, label) => {
-      await piece(page, name)
+      await fragmentRow(page, name)
         .getByRole("button", { name: `More actions for “${name}”` })
         .press("Enter");
       await page.locator(".menu:popover-open").getByRole("button", { name: label, exact: true }).press("Enter");
     };
     await more("To the hills.", "Rename");
-    await drawer(page).getByRole("textbox", { name: "Name" }).fill("The hills");
+    await stashPanel(page).getByRole("textbox", { name: "Name" }).fill("The hills");
     await page.keyboard.press("Enter");
-    await waitUntil(async () => (await stashed(path))[0].name === "The hills", "it has its name");
-    await piece(page, "The hills").waitFor();
+    await waitUntil(async () => (await readStash(path))[0].name === "The hills", "it has its name");
+    await fragmentRow(page, "The hills").waitFor();
     await more("The hills", "Read");
-    await piece(page, "The hills").getByText("A path through thorns.").waitFor();
-    await piece(page, "The hills").getByRole("button", { name: "Put below…" }).press("Enter");
+    await fragmentRow(page, "The hills").getByText("A path through thorns.").waitFor();
+    await fragmentRow(page, "The hills").getByRole("button", { name: "Put below…" }).press("Enter");
     await hasKeys(treeElement(page));
     await page.keyboard.press("End");
     await waitForCursor(page, "Masts in the dusk.");
     await bar(page).getByText("Below “Masts in the dusk.”").waitFor();
     await page.keyboard.press("p");
-    await isPut(page);
+    await waitForMovedNotice(page);
     assert.equal(await parentOf(path, side[0]), ids[3]);
     await page.keyboard.press("Control+z");
-    await piece(page, "The hills").getByRole("button", { name: "Put back" }).press("Enter");
+    await fragmentRow(page, "The hills").getByRole("button", { name: "Put back" }).press("Enter");
     await page.getByText("Put back in place.").waitFor();
     assert.equal(await parentOf(path, side[0]), ids[1]);
     assert.ok(page.url().endsWith("/tree"), "the tree is still there");
@@ -195,14 +195,14 @@ describe("the stash beside the tree", () => {
   });
 
   test("S4-16: a finger that rests on a fragment drags it, another one scrolls; on a phone the stash is a sheet from below", async () => {
-    const { path, ids, side, page, close } = await withStash(PHONE);
+    const { path, ids, side, page, close } = await openTreeWithStash(PHONE);
     await checkAccessibility(page, "the stash on a phone");
-    const [sheet, field] = [await drawer(page).boundingBox(), await page.locator(".tree-field").boundingBox()];
+    const [sheet, field] = [await stashPanel(page).boundingBox(), await page.locator(".tree-field").boundingBox()];
     assert.ok(sheet.y >= field.y + field.height - 1 && sheet.width > 380, "below the tree");
     assert.ok(field.height > 250, "which is still seen");
     const { op } = await readSession(path);
     const touch = await touchDispatcher(page);
-    const from = await middle(piece(page, "To the hills.").getByRole("heading"));
+    const from = await middle(fragmentRow(page, "To the hills.").getByRole("heading"));
     await touch("touchStart", from);
     await touch("touchMove", { x: from.x, y: from.y - 60 });
     await touch("touchEnd");
@@ -216,18 +216,18 @@ describe("the stash beside the tree", () => {
       await touch("touchMove", { x: from.x + (to.x - from.x) * part, y: from.y + (to.y - from.y) * part });
     await bar(page).getByText("Below “Masts in the dusk.”").waitFor();
     await touch("touchEnd");
-    await isPut(page);
+    await waitForMovedNotice(page);
     assert.equal(await parentOf(path, side[0]), ids[3]);
     // Back into the stash.
-    const [here, there] = [await waitUntilStill(page, ids[3]), await middle(drawer(page))];
+    const [here, there] = [await waitUntilStill(page, ids[3]), await middle(stashPanel(page))];
     await touch("touchStart", here);
     await page.locator('tree-canvas canvas[data-doing="held"]').waitFor();
     for (const part of [0.2, 0.5, 0.8, 1])
       await touch("touchMove", { x: here.x + (there.x - here.x) * part, y: here.y + (there.y - here.y) * part });
     await page.locator(".tree-drawer.is-over").waitFor();
     await touch("touchEnd");
-    await waitUntil(async () => (await stashed(path))[0]?.nodeId === ids[3], "it is in the stash");
-    assert.equal((await stashed(path))[0].count, 3);
+    await waitUntil(async () => (await readStash(path))[0]?.nodeId === ids[3], "it is in the stash");
+    assert.equal((await readStash(path))[0].count, 3);
     await close();
   });
 
@@ -245,12 +245,12 @@ describe("the stash beside the tree", () => {
     await page.goto(`${server.base}/s/${id}/tree`);
     await treeElement(page).waitFor();
     await page.keyboard.press("d");
-    await drawer(page).getByText("The stash is empty.").waitFor();
+    await stashPanel(page).getByText("The stash is empty.").waitFor();
     for (const nodeId of [ids[2], ids[1]])
       await server.api("PUT", `${at}/tree/edit`, { operations: [{ op: "prune", nodeId }] });
-    await piece(page, "Three.").waitFor();
-    await piece(page, "Two.").waitFor();
-    await piece(page, "Three.").getByText("The message before it is not in the story now").waitFor();
+    await fragmentRow(page, "Three.").waitFor();
+    await fragmentRow(page, "Two.").waitFor();
+    await fragmentRow(page, "Three.").getByText("The message before it is not in the story now").waitFor();
     const [fragment] = (await server.api("GET", `${at}/stash`)).items;
     await server.api("PUT", `${at}/tree/edit`, {
       operations: [{ op: "rename", fragmentId: fragment.id, name: "Second" }],
@@ -258,18 +258,18 @@ describe("the stash beside the tree", () => {
     await server.stop();
     await server.start();
     await page.reload();
-    await piece(page, "Second").waitFor();
-    await piece(page, "Three.").waitFor();
-    await piece(page, "Second").getByRole("button", { name: "More actions for “Second”" }).click();
+    await fragmentRow(page, "Second").waitFor();
+    await fragmentRow(page, "Three.").waitFor();
+    await fragmentRow(page, "Second").getByRole("button", { name: "More actions for “Second”" }).click();
     await page.locator(".menu:popover-open").getByRole("button", { name: "Delete permanently" }).click();
-    const question = piece(page, "Second").getByRole("group", { name: "Delete permanently" });
+    const question = fragmentRow(page, "Second").getByRole("group", { name: "Delete permanently" });
     await question.getByText("will be deleted").waitFor();
     const button = question.getByRole("button", { name: "Delete permanently" });
     assert.ok(await button.isDisabled(), "one click is not enough");
     await question.getByRole("checkbox").check();
     await button.click();
     await page.getByText("Deleted permanently.").waitFor();
-    await piece(page, "Second").waitFor({ state: "detached" });
+    await fragmentRow(page, "Second").waitFor({ state: "detached" });
     assert.equal((await server.api("GET", `${at}/stash`)).items.length, 1);
     await close();
   });

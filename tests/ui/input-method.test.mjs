@@ -69,7 +69,7 @@ async function compose(page) {
 }
 
 /** @param {Page} page @param {string} name */
-async function choose(page, name) {
+async function chooseFromMenuOf(page, name) {
   await page.keyboard.press("Control+Shift+p");
   await page.getByRole("combobox").fill(`>${name}`);
   await page.getByRole("option", { name, exact: true }).first().click();
@@ -91,7 +91,7 @@ describe("composition", () => {
     await compose(page);
     await page.keyboard.press("Escape");
 
-    await choose(page, "Rename story");
+    await chooseFromMenuOf(page, "Rename story");
     await page.getByRole("dialog").getByRole("textbox").first().focus();
     await compose(page);
     await page.keyboard.press("Escape");

@@ -23,10 +23,10 @@ import {
 
 const field = (page) => page.getByRole("textbox", { name: "Edit", exact: true });
 const edit = (path, ...operations) => clotho.api("PUT", `${chatPath(path)}/tree/edit`, { operations });
-const kept = (page) => page.locator(".notice").getByText("Your text is kept.");
+const storedEdits = (page) => page.locator(".notice").getByText("Your text is kept.");
 
 /** Starts to edit a message. */
-async function begin(page, id, text) {
+async function startEdit(page, id, text) {
   await clickMessageButton(messageById(page, id), "Edit");
   await field(page).fill(text);
 }
@@ -34,11 +34,11 @@ async function begin(page, id, text) {
 describe("an unsaved edit", () => {
   test("S4-17: an unsaved edit is kept when the user goes back above its message, and is there when the message is edited again", async () => {
     const { path, ids, page, close } = await openSeededBranch();
-    await begin(page, ids[2], "To the harbour, by night.");
+    await startEdit(page, ids[2], "To the harbour, by night.");
     await messageById(page, ids[0]).locator("article").focus();
     await page.keyboard.press("b");
     await waitUntil(async () => (await messageTexts(page)).length === 2, "the line ends there");
-    await kept(page).waitFor();
+    await storedEdits(page).waitFor();
     await checkAccessibility(page, "words that are kept");
     await messageById(page, ids[0]).locator("article").focus();
     await page.keyboard.press("Control+z");
@@ -63,7 +63,7 @@ describe("an unsaved edit", () => {
 
   test("S4-17: a cancelled edit starts from the message's own text the next time", async () => {
     const { ids, page, close } = await openSeededBranch();
-    await begin(page, ids[2], "Nowhere.");
+    await startEdit(page, ids[2], "Nowhere.");
     await page.keyboard.press("Escape");
     await waitUntil(async () => (await focusedMessageId(page)) === ids[2], "the keyboard is at the message");
     const offer = page.locator(".notice").filter({ hasText: "The message is unchanged." });
@@ -79,7 +79,7 @@ describe("an unsaved edit", () => {
 
   test("S4-17: an edit that was cancelled by mistake continues with the typed text", async () => {
     const { path, ids, page, close } = await openSeededBranch();
-    await begin(page, ids[2], "Nowhere, for now.");
+    await startEdit(page, ids[2], "Nowhere, for now.");
     await page.getByRole("button", { name: "Cancel" }).click();
     assert.equal(await field(page).count(), 0);
     await checkAccessibility(page, "an edit that was given up");
@@ -98,10 +98,10 @@ describe("an unsaved edit", () => {
     for (const gone of /** @type {const} */ (["prune", "purge"])) {
       const { path, ids, page, close } = await openSeededBranch({ expected: LOAD_ERROR });
       await composer(page).fill("And then?");
-      await begin(page, ids[2], "To the harbour, by night.");
+      await startEdit(page, ids[2], "To the harbour, by night.");
       await edit(path, { op: gone, nodeId: ids[2], ...(gone === "purge" && { confirm: true }) });
       await (gone === "prune"
-        ? kept(page)
+        ? storedEdits(page)
         : page.locator(".notice").getByText("Your text is no longer kept.")
       ).waitFor();
       assert.equal((await readSession(path)).activeLeafId, ids[1]);
@@ -123,7 +123,7 @@ describe("an unsaved edit", () => {
       await tab.goto(clotho.base + path);
       await waitForReply(tab);
     }
-    await begin(page, ids[2], "To the harbour, by night.");
+    await startEdit(page, ids[2], "To the harbour, by night.");
     await clickMessageButton(messageById(other, ids[2]), "Edit");
     assert.equal(await field(other).inputValue(), "To the harbour.", "the second tab begins with the message");
     await field(other).fill("To the mill.");
@@ -163,7 +163,7 @@ describe("an unsaved edit", () => {
     const { page, close } = await openPage(browser);
     const other = await page.context().newPage();
     await other.goto(clotho.base + path);
-    await begin(other, ids[3], "Masts at dawn.");
+    await startEdit(other, ids[3], "Masts at dawn.");
     await other.close();
     await page.goto(clotho.base + path);
     await waitForReply(page);
@@ -191,7 +191,7 @@ describe("an unsaved edit", () => {
       await held;
       await route.continue();
     });
-    await begin(page, ids[3], "Masts at dawn.");
+    await startEdit(page, ids[3], "Masts at dawn.");
     await page.getByRole("button", { name: "Save as a new version" }).click();
     await waitUntil(async () => !(await field(page).isEditable()), "it is being saved");
     return { ids, page, close, answer };
@@ -210,7 +210,7 @@ describe("an unsaved edit", () => {
 
   test("S4-17: an edit of another message that was started during the save continues", async () => {
     const { ids, page, close, answer } = await heldEdit();
-    await begin(page, ids[1], "Snow, and");
+    await startEdit(page, ids[1], "Snow, and");
     answer();
     await waitUntil(async () => (await messageTexts(page)).at(-1) === "Masts at dawn.", "it is read");
     await page.waitForLoadState("networkidle");

@@ -22,7 +22,7 @@ const zoomOf = (page) => page.locator("tree-canvas").evaluate((canvas) => canvas
 const sameIds = (some, others) => assert.deepEqual([...some].sort(), [...others].sort());
 
 /** Checks that a message stays at its place on the screen while the tree is zoomed. */
-async function stays(page, id, what, act) {
+async function checkStays(page, id, what, act) {
   const [before, zoom] = [await positionOf(page, id), await zoomOf(page)];
   await act();
   await waitUntil(async () => (await zoomOf(page)) !== zoom, `${what} zooms`);
@@ -49,9 +49,9 @@ describe("the tree on its canvas", () => {
     await openTree(page);
     const touch = await touchDispatcher(page);
     const place = await waitUntilStill(page, ids[2]);
-    const closer = await stays(page, ids[2], "drawing fingers apart", () => pinch(touch, place, 80, 160));
+    const closer = await checkStays(page, ids[2], "drawing fingers apart", () => pinch(touch, place, 80, 160));
     assert.ok(closer > 1.9 && closer < 2.1, `twice as far apart is twice as near: ${closer}`);
-    const farther = await stays(page, ids[2], "drawing them together", () => pinch(touch, place, 200, 100));
+    const farther = await checkStays(page, ids[2], "drawing them together", () => pinch(touch, place, 200, 100));
     assert.ok(farther > 0.45 && farther < 0.55, `and back: ${farther}`);
     assert.equal(await page.locator(".tree-message").count(), 0, "no finger reads anything");
     const zoom = await zoomOf(page);
@@ -89,8 +89,8 @@ describe("the tree on its canvas", () => {
       await page.mouse.wheel(0, by);
       await page.keyboard.up("Control");
     };
-    assert.ok((await stays(page, side[0], "the wheel", wheel(-50))) > 1.2);
-    assert.ok((await stays(page, side[0], "the wheel back", wheel(50))) < 0.8);
+    assert.ok((await checkStays(page, side[0], "the wheel", wheel(-50))) > 1.2);
+    assert.ok((await checkStays(page, side[0], "the wheel back", wheel(50))) < 0.8);
     await treeElement(page).focus();
     const middle = () =>
       page

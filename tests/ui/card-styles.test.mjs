@@ -47,7 +47,7 @@ Plain words, <font color="yellow">a yellow word</font>, <span style="color:#222"
 The end.`;
 
 /** Opens a session whose reply is the card's text, sent in pieces. */
-async function rich(options, pieces = [CARD]) {
+async function openStyledReply(options, pieces = [CARD]) {
   const { page, close } = await openPage(browser, { expected: POLICY_ERROR, ...options });
   const path = await createSession();
   const held = model.queueHeldReply(pieces);
@@ -58,7 +58,7 @@ async function rich(options, pieces = [CARD]) {
 }
 
 /** Returns the colours of an element as painted. */
-const look = (page, text, name) =>
+const paintedColours = (page, text, name) =>
   lastMessage(page)
     .getByText(text, { exact: true })
     .evaluate((e, property) => getComputedStyle(e)[property], name);
@@ -85,7 +85,7 @@ const contrast = (page, text) =>
     });
 
 /** Returns what is outside of its message or makes the page wider. */
-const outside = (page) =>
+const overflowing = (page) =>
   page.evaluate(() => {
     const prose = document.querySelector(".message.last .prose");
     const at = prose.getBoundingClientRect();
@@ -107,12 +107,12 @@ const LOOKS = {
 describe("S0-57: the styles of a card", () => {
   for (const [when, options] of Object.entries(LOOKS)) {
     test(`styles of a card are kept, readable and inside the message, ${when}`, async () => {
-      const { page, close, held } = await rich(options);
+      const { page, close, held } = await openStyledReply(options);
       held.open();
       await lastMessage(page).getByText("The end.", { exact: true }).waitFor();
       await waitForReply(page);
-      assert.equal(await look(page, "Calm", "color"), "rgb(159, 227, 180)");
-      assert.equal(await look(page, "The harbour at dusk", "textTransform"), "uppercase");
+      assert.equal(await paintedColours(page, "Calm", "color"), "rgb(159, 227, 180)");
+      assert.equal(await paintedColours(page, "The harbour at dusk", "textTransform"), "uppercase");
       const box = lastMessage(page).locator(".prose > div").first();
       assert.match(
         await box.evaluate((e) => getComputedStyle(e).backgroundImage),
@@ -124,9 +124,9 @@ describe("S0-57: the styles of a card", () => {
       assert.equal(await box.locator("q").evaluate((e) => getComputedStyle(e).color), "rgb(239, 211, 160)");
       for (const text of ["a yellow word", "a dark word", '"said"'])
         assert.ok((await contrast(page, text)) >= 4.5, `${text}: ${await contrast(page, text)}`);
-      assert.equal(await look(page, "Loud", "position"), "static");
-      assert.equal(await look(page, "Loud", "fontSize"), "40px");
-      assert.deepEqual(await outside(page), []);
+      assert.equal(await paintedColours(page, "Loud", "position"), "static");
+      assert.equal(await paintedColours(page, "Loud", "fontSize"), "40px");
+      assert.deepEqual(await overflowing(page), []);
       await lastMessage(page).getByText("What she").click();
       await lastMessage(page).getByText("one", { exact: true }).waitFor();
       await checkAccessibility(page, `the look of a card ${when}`);
@@ -142,7 +142,7 @@ describe("S0-57: the styles of a card", () => {
 
   test("opened details stay open while the reply grows and after it is complete", async () => {
     const at = CARD.indexOf("- one");
-    const { page, close, held } = await rich({}, [
+    const { page, close, held } = await openStyledReply({}, [
       CARD.slice(0, at),
       CARD.slice(at, at + 6),
       CARD.slice(at + 6, at + 40),
@@ -170,7 +170,7 @@ describe("S0-57: the styles of a card", () => {
 
   test("an embedded picture is shown, and a remote picture is only named", async () => {
     const dot = "R0lGODlhAQABAIAAAP8AAP8AACH5BAAAAAAALAAAAAABAAEAAAICRAEAOw==";
-    const { page, close, held } = await rich({}, [
+    const { page, close, held } = await openStyledReply({}, [
       `![A dot](data:image/gif;base64,${dot}) <img src="https://example.org/a.png" width=900> ![the quay](https://example.org/b.png) ![nothing](x.png)\n\nThe end.`,
     ]);
     const asked = [];

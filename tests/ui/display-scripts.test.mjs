@@ -24,7 +24,7 @@ import {
 } from "./support/setup.mjs";
 
 /** Returns a display script. */
-const display = (scriptName, findRegex, replaceString, more = {}) => ({
+const displayScript = (scriptName, findRegex, replaceString, more = {}) => ({
   scriptName,
   findRegex,
   replaceString,
@@ -35,7 +35,7 @@ const display = (scriptName, findRegex, replaceString, more = {}) => ({
 });
 
 /** Creates a session whose card has scripts. @returns {Promise<string>} its address */
-async function scriptedStory(regex_scripts, card = {}) {
+async function createScriptedSession(regex_scripts, card = {}) {
   const character = await clotho.api("POST", "/api/characters", {
     name: "Rin",
     firstMessage: "The map is not finished.",
@@ -46,7 +46,7 @@ async function scriptedStory(regex_scripts, card = {}) {
 }
 
 /** Adds messages to the end of a branch through the API. @returns {Promise<string[]>} their ids */
-async function told(path, ...texts) {
+async function addMessages(path, ...texts) {
   let parentId = (await readSession(path)).activeLeafId;
   const ids = [];
   for (const content of texts) {
@@ -57,33 +57,34 @@ async function told(path, ...texts) {
   return ids;
 }
 
-const words = (page, id) => messageById(page, id).locator(".prose").innerText();
-const becomes = (page, id, text) => waitUntil(async () => (await words(page, id)) === text, `${id} says ${text}`);
+const shownText = (page, id) => messageById(page, id).locator(".prose").innerText();
+const waitForText = (page, id, text) =>
+  waitUntil(async () => (await shownText(page, id)) === text, `${id} says ${text}`);
 const presets = (page) => page.getByRole("dialog", { name: "Presets", exact: true });
 
 describe("S4-52: display scripts", () => {
   test("scripts change the display of texts and not the texts: copying, editing and storage use the original", async () => {
-    const path = await scriptedStory([
-      display(
+    const path = await createScriptedSession([
+      displayScript(
         "bar",
         "/<hp>(\\d+)<\\/hp>/g",
         '<div style="color:#9fe3b4;position:fixed">{{char}} has <b>$1</b> of {{getvar::most}} for {{user}}</div>',
       ),
-      display("mine", "/^> /", "", { placement: [1] }),
-      display("kept", "/fog/g", "mist", { markdownOnly: false }),
-      display("sent", "/mist/g", "rain", { markdownOnly: false, promptOnly: true }),
-      display("off", "/mist/g", "snow", { disabled: true }),
+      displayScript("mine", "/^> /", "", { placement: [1] }),
+      displayScript("kept", "/fog/g", "mist", { markdownOnly: false }),
+      displayScript("sent", "/mist/g", "rain", { markdownOnly: false, promptOnly: true }),
+      displayScript("off", "/mist/g", "snow", { disabled: true }),
     ]);
-    const [asked, reply] = await told(path, "> I <b>wait</b>.", "The fog lifts. <hp>7</hp>");
+    const [asked, reply] = await addMessages(path, "> I <b>wait</b>.", "The fog lifts. <hp>7</hp>");
     const { page, close } = await openSession(path, {
       expected: POLICY_ERROR,
       permissions: ["clipboard-read", "clipboard-write"],
     });
-    const made = async () => /^The mist lifts\.\s+Rin has 7 of for You$/.test(await words(page, reply));
+    const made = async () => /^The mist lifts\.\s+Rin has 7 of for You$/.test(await shownText(page, reply));
     await waitUntil(made, "the reply is as the card means it");
     const bar = messageById(page, reply).locator(".prose div").first();
     assert.deepEqual(await bar.evaluate((e) => [e.style.position, e.dataset.ink]), ["", ""]);
-    await becomes(page, asked, "I wait.");
+    await waitForText(page, asked, "I wait.");
     assert.deepEqual(
       (await readBranch(path)).map(({ content }) => content),
       ["The map is not finished.", "> I <b>wait</b>.", "The fog lifts. <hp>7</hp>"],
@@ -102,19 +103,19 @@ describe("S4-52: display scripts", () => {
   });
 
   test("depths are counted from the newest message that counts, and updated with each new one", async () => {
-    const path = await scriptedStory([
-      display("new", "/$/", " (new)", { maxDepth: 0 }),
-      display("old", "/$/", " (old)", { minDepth: 2 }),
+    const path = await createScriptedSession([
+      displayScript("new", "/$/", " (new)", { maxDepth: 0 }),
+      displayScript("old", "/$/", " (old)", { minDepth: 2 }),
     ]);
-    const [asked, first, , second] = await told(path, "One.", "Snow.", "Two.", "Rain.");
+    const [asked, first, , second] = await addMessages(path, "One.", "Snow.", "Two.", "Rain.");
     const { page, close } = await openSession(path);
-    await becomes(page, second, "Rain. (new)");
-    await becomes(page, first, "Snow. (old)");
-    assert.equal(await words(page, asked), "One.");
+    await waitForText(page, second, "Rain. (new)");
+    await waitForText(page, first, "Snow. (old)");
+    assert.equal(await shownText(page, asked), "One.");
     await clickMessageButton(lastMessage(page), "Exclude from prompt");
-    await becomes(page, second, "Rain. (new) (old)");
+    await waitForText(page, second, "Rain. (new) (old)");
     await clickMessageButton(lastMessage(page), "Include in prompt");
-    await becomes(page, second, "Rain. (new)");
+    await waitForText(page, second, "Rain. (new)");
     model.queueReply(["Hail."]);
     await sendMessage(page, "Three.");
     await waitForReply(page);
@@ -122,12 +123,12 @@ describe("S4-52: display scripts", () => {
       async () => (await lastMessage(page).locator(".prose").innerText()) === "Hail. (new)",
       "the newest is another one",
     );
-    await becomes(page, second, "Rain. (old)");
+    await waitForText(page, second, "Rain. (old)");
     await close();
   });
 
   test("thoughts have their own scripts", async () => {
-    const path = await scriptedStory([display("quiet", "/secret/g", "…", { placement: [6] })]);
+    const path = await createScriptedSession([displayScript("quiet", "/secret/g", "…", { placement: [6] })]);
     const { page, close } = await openSession(path);
     model.queueReply([{ reasoning: "A secret plan." }, "No secret."]);
     await sendMessage(page, "Well?");
@@ -139,7 +140,10 @@ describe("S4-52: display scripts", () => {
   });
 
   test("a session without scripts loads nothing for them, and shows nothing of another session's scripts", async () => {
-    const [plain, other] = [await createSession(), await scriptedStory([display("map", "/map/", "chart")])];
+    const [plain, other] = [
+      await createSession(),
+      await createScriptedSession([displayScript("map", "/map/", "chart")]),
+    ];
     const { page, close } = await openSession(plain);
     const asked = [];
     page.on("request", (request) => asked.push(request.url()));
@@ -166,9 +170,9 @@ describe("S4-52: display scripts", () => {
   });
 
   test("a growing reply is displayed through the scripts block by block, and hidden parts never appear", async () => {
-    const path = await scriptedStory([
-      display("hide", "/<hidden>[^]*?(<\\/hidden>|$)/g", ""),
-      display("name", "/keeper/g", "**warden**"),
+    const path = await createScriptedSession([
+      displayScript("hide", "/<hidden>[^]*?(<\\/hidden>|$)/g", ""),
+      displayScript("name", "/keeper/g", "**warden**"),
     ]);
     const { page, close } = await openSession(path);
     const pieces = [
@@ -210,7 +214,7 @@ describe("S4-52: display scripts", () => {
   });
 
   test("when a script removes part of a growing text, the text is rendered again", async () => {
-    const path = await scriptedStory([display("swap", "/^([^]*)END$/", "All **other**.\n\nWords.")]);
+    const path = await createScriptedSession([displayScript("swap", "/^([^]*)END$/", "All **other**.\n\nWords.")]);
     const { page, close } = await openSession(path);
     const held = model.queueHeldReply(["One.\n\nTwo.\n\nThree.\n\nFour.", "\n\nFive.END", "!"]);
     await sendMessage(page, "Well?");
@@ -231,7 +235,7 @@ describe("S4-52: display scripts", () => {
   });
 
   test("own display scripts are edited here, and those of a card are switched off; both apply at once", async () => {
-    const path = await scriptedStory([display("map", "/map/", "chart")]);
+    const path = await createScriptedSession([displayScript("map", "/map/", "chart")]);
     const { page, close } = await openSession(path);
     await lastMessage(page).getByText("The chart is not finished.").waitFor();
     await chooseFromPageMenu(page, "Presets");
@@ -263,9 +267,15 @@ describe("S4-52: display scripts", () => {
 
 describe("S4-52: harmful scripts", () => {
   test("an endless script is stopped and named; the page responds meanwhile, and other messages are unaffected", async () => {
-    const path = await scriptedStory([display("endless", "/(a+)+$/", "x"), display("good", "/map|chart/g", "plan")]);
+    const path = await createScriptedSession([
+      displayScript("endless", "/(a+)+$/", "x"),
+      displayScript("good", "/map|chart/g", "plan"),
+    ]);
     const long = `A chart of ${"a".repeat(4_000)}!`;
-    const ids = await told(path, ...Array.from({ length: 30 }, (_, i) => (i % 2 === 0 ? "And?" : `${i}: ${long}`)));
+    const ids = await addMessages(
+      path,
+      ...Array.from({ length: 30 }, (_, i) => (i % 2 === 0 ? "And?" : `${i}: ${long}`)),
+    );
     const { page, close } = await openSession(path);
     // The page handles a click while the script runs, not after its end.
     await page.evaluate(() => {
@@ -280,10 +290,10 @@ describe("S4-52: harmful scripts", () => {
     const note = page.getByText("A card script took too long and was skipped: endless");
     await note.waitFor();
     await waitUntil(
-      async () => (await words(page, newest)).startsWith("29: A plan of aaa"),
+      async () => (await shownText(page, newest)).startsWith("29: A plan of aaa"),
       "the scripts around it have done their work",
     );
-    await waitUntil(async () => (await words(page, ids[1])).startsWith("1: A plan of aaa"), "the oldest too");
+    await waitUntil(async () => (await shownText(page, ids[1])).startsWith("1: A plan of aaa"), "the oldest too");
     assert.equal(await page.getByText("A card script took too long").count(), 1, "it is tried on one message only");
     const late = await page.evaluate(() => Math.max(.../** @type {any} */ (window).late));
     assert.ok(late < 5_000, `the page stood still for ${late} ms; the pattern would take years`);
@@ -313,9 +323,11 @@ describe("S4-52: harmful scripts", () => {
       "```html\n<style>body{display:none}</style><script>window.hacked=1</script><div onclick=window.hacked=1>x</div>\n```",
       "<style>.bar{display:none}</style><script>window.hacked=1</script>{{trim}}<img src=x onerror=window.hacked=1>",
     ];
-    const path = await scriptedStory(attacks.map((attack, i) => display(`attack ${i}`, `/\\[${i}\\]/`, attack)));
+    const path = await createScriptedSession(
+      attacks.map((attack, i) => displayScript(`attack ${i}`, `/\\[${i}\\]/`, attack)),
+    );
     const texts = attacks.map((_, i) => `[${i}] attack`);
-    await told(path, ...texts.flatMap((text) => ["Go on.", text]).slice(0, 78));
+    await addMessages(path, ...texts.flatMap((text) => ["Go on.", text]).slice(0, 78));
     const { page, close } = await openSession(path, {
       expected: new RegExp(`${POLICY_ERROR.source}|${PARSER_REPORTS.source}`),
     });
@@ -337,7 +349,7 @@ describe("S4-52: harmful scripts", () => {
   });
 
   test("the page can start no other worker than the one for scripts", async () => {
-    const path = await scriptedStory([display("map", "/map/", "chart")]);
+    const path = await createScriptedSession([displayScript("map", "/map/", "chart")]);
     const { page, close } = await openSession(path, { expected: /TrustedScriptURL|TrustedTypePolicy|content policy/ });
     await lastMessage(page).getByText("The chart is not finished.").waitFor();
     const tried = await page.evaluate(() => {

@@ -17,7 +17,7 @@ import {
 } from "./support/setup.mjs";
 
 /** Records, in the page, which messages change from now on, by their position. */
-const watch = (page) =>
+const watchChanges = (page) =>
   page.evaluate(() => {
     const seen = /** @type {any} */ (window);
     seen.changed = [];
@@ -53,7 +53,7 @@ describe("rendering", () => {
   test("speed: typing changes nothing in the messages above", async () => {
     const { page, close } = await openSeededBranch();
     await composer(page).focus();
-    await watch(page);
+    await watchChanges(page);
     await page.keyboard.type("I look for the lamp, *quietly*, and wait for the tide.");
     assert.equal(await composer(page).inputValue(), "I look for the lamp, *quietly*, and wait for the tide.");
     assert.deepEqual(await changed(page), []);
@@ -67,7 +67,7 @@ describe("rendering", () => {
     await sendMessage(page, "And then?");
     held.next();
     await lastMessage(page).locator(".live", { hasText: "First." }).waitFor();
-    await watch(page);
+    await watchChanges(page);
     for (const piece of pieces) {
       held.next();
       await lastMessage(page).locator(".live", { hasText: piece.trim() }).waitFor();

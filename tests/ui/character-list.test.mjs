@@ -10,7 +10,7 @@ const MANY = 400;
 const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
 
 /** Starts a server with that many characters. The seventh has a session. */
-async function crowded() {
+async function startFullServer() {
   const server = await startClotho();
   extraServers.push(server);
   const add = (/** @type {number} */ n) =>
@@ -31,7 +31,7 @@ async function crowded() {
 
 describe("a full library", () => {
   test("of four hundred characters only visible ones are in the page; all are found by words, tags and order", async () => {
-    const server = await crowded();
+    const server = await startFullServer();
     for (const [where, options] of /** @type {const} */ ([
       ["a desk", {}],
       ["a phone", PHONE],
@@ -97,7 +97,7 @@ describe("a full library", () => {
       const { id } = await server.api("POST", "/api/characters", { name: `Painter ${n}` });
       const answer = await fetch(`${server.base}/api/characters/${id}/avatar`, {
         method: "PUT",
-        body: painted(n),
+        body: paintPortrait(n),
         headers,
       });
       assert.equal(answer.status, 200, await answer.clone().text());
@@ -148,7 +148,7 @@ describe("a full library", () => {
   });
 
   test("favourites come first, are stored, and are filtered with tags, by keys too", async () => {
-    const server = await crowded();
+    const server = await startFullServer();
     const { page, close } = await openPage(browser);
     await page.goto(server.base);
     const names = () => page.locator(".windowed strong").allInnerTexts();
@@ -186,7 +186,7 @@ describe("a full library", () => {
 const PICTURES = 8;
 
 /** Generates a portrait like that of a card: soft light, and the grain of a photograph. @param {number} seed */
-function painted(seed) {
+function paintPortrait(seed) {
   const [width, height] = [160, 240];
   const rows = Buffer.alloc(height * (1 + width * 3));
   let random = seed + 1;

@@ -21,14 +21,14 @@ import {
 } from "./support/setup.mjs";
 
 /** Returns pseudo-random numbers that are the same each time. @param {number} seed */
-const chance = (seed) => (/** @type {number} */ below) => {
+const randomNumbers = (seed) => (/** @type {number} */ below) => {
   seed = (seed * 1103515245 + 12345) % 2147483648;
   return Math.floor((seed / 2147483648) * below);
 };
 
 /** Creates a tree of messages, each below a random message. @returns {Promise<string>} its address */
 async function randomTree(seed, messages) {
-  const draw = chance(seed);
+  const draw = randomNumbers(seed);
   const path = await createSession();
   const nodes = [{ id: (await readSession(path)).activeLeafId, role: "assistant" }];
   for (let n = 1; n <= messages; n += 1) {
