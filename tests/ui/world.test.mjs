@@ -115,11 +115,11 @@ describe("a state of many values", () => {
     const row = /** @type {any} */ ({
       path: "/a/rin",
       label: "Rin",
-      about: "",
+      description: "",
       kind: "map",
       schema: {},
       value: { mood: "calm", secret: "spy" },
-      seen: { mood: "calm" },
+      visible: { mood: "calm" },
       rows: [],
     });
     const groups = [{ plugin: "a", title: "A", rows: [row] }];

@@ -269,7 +269,7 @@ export function markUnreadAsRead() {
  */
 export const moveHead = async (nid: Id, exact: boolean = false) => (await queueHeadMove(nid, exact, true)) !== null;
 
-/** Moves HEAD like `visit`, but does not record the move for undo. */
+/** Moves HEAD like `moveHead`, but does not record the move for undo. */
 export const moveHeadUnrecorded = (nid: Id, exact: boolean) => queueHeadMove(nid, exact, false);
 
 let runningMoves: Promise<unknown> = Promise.resolve();

@@ -1,4 +1,4 @@
-// Hooks for data that a dialog reads from the server. After a purge, `useReading` discards its data at once and reads
+// Hooks for data that a dialog reads from the server. After a purge, `useQuery` discards its data at once and reads
 // again.
 import { h, useEffect, useSignal } from "../../vendor/preact.js";
 import { errorText } from "../actions/error-text.ts";
