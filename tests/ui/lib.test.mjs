@@ -11,8 +11,8 @@ import { rulesOf } from "../../static/src/lib/manifest.ts";
 import { groupsOf, isConcealed } from "../../static/src/lib/schema.ts";
 import { withoutInvisible, diffLines, titlesOf, showInvisible } from "../../static/src/lib/untrusted-text.ts";
 import { SYNONYMS, otherNames } from "../../static/src/lib/synonyms.ts";
-import { visiblePart, quoted } from "../../static/src/lib/hidden-tags.ts";
-import { unmarked } from "../../static/src/lib/text.ts";
+import { visiblePart, quoteText } from "../../static/src/lib/hidden-tags.ts";
+import { withoutMarkup } from "../../static/src/lib/text.ts";
 
 /** Waits longer than any promise that is already settled needs. */
 const waitForPromises = () => steps(12);
@@ -22,8 +22,8 @@ async function steps(n) {
 }
 
 test("search hits are shown without Markdown marks and tags", () => {
-  assert.equal(unmarked('# The *red* `lamp` <font color="red">burns</font>,<br/> see'), "The red lamp burns, see");
-  assert.equal(unmarked("I <3 you: 2 < 3 > 1, <<so it is>>"), "I <3 you: 2 < 3 > 1, <<so it is>>");
+  assert.equal(withoutMarkup('# The *red* `lamp` <font color="red">burns</font>,<br/> see'), "The red lamp burns, see");
+  assert.equal(withoutMarkup("I <3 you: 2 < 3 > 1, <<so it is>>"), "I <3 you: 2 < 3 > 1, <<so it is>>");
 });
 
 describe("coalesced work", () => {
@@ -229,8 +229,8 @@ describe("hidden tags", () => {
   });
 
   test("a quotation has no part of a hidden tag, even if it was cut inside one", () => {
-    assert.equal(quoted("**Hello**\n\n<StatusPlaceHol"), "Hello");
-    assert.equal(quoted("Hi.\n<UpdateVariable>\n_.se"), "Hi.");
+    assert.equal(quoteText("**Hello**\n\n<StatusPlaceHol"), "Hello");
+    assert.equal(quoteText("Hi.\n<UpdateVariable>\n_.se"), "Hi.");
   });
 });
 

@@ -1,5 +1,5 @@
 // All commands of the page, each registered once: its label, its keys, and when it can run.
-import { drawn, focusedMessage, isFocusLost } from "../lib/focus.ts";
+import { afterRender, focusedMessage, isFocusLost } from "../lib/focus.ts";
 import { t } from "../lib/i18n.ts";
 import { hasOwnUndo, isTyping, isPressed } from "../lib/shortcuts.ts";
 import { mayRearrange, notify } from "../model/page.ts";
@@ -78,7 +78,7 @@ async function execute(what: Command, context: Context) {
   const hadFocus = !isFocusLost();
   if (hadFocus) lastUsed = { place: focusedMessage() ?? context.node?.id ?? "", line: shownIds.peek() };
   await what.run(context);
-  await drawn();
+  await afterRender();
   if (!hadFocus || !isFocusLost()) return;
   const { place, line } = lastUsed;
   const near = line.slice(0, line.indexOf(place) + 1).findLast((id) => shownIds.peek().includes(id));

@@ -171,7 +171,7 @@ export async function restore(id: Id) {
     return true;
   });
   if (back) await readLibrary();
-  if (store.trashed.peek()?.id === id) void openSession(id);
+  if (store.trashItem.peek()?.id === id) void openSession(id);
   return back === true;
 }
 

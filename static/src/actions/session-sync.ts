@@ -2,7 +2,7 @@
 import { t } from "../lib/i18n.ts";
 import { ignoreFetchFailure } from "../lib/modules.ts";
 import { coalesce } from "../lib/coalesce.ts";
-import { plain } from "../lib/text.ts";
+import { plainText } from "../lib/text.ts";
 import { openDialog, hideHint, announce } from "../model/page.ts";
 import { invalidateDeltas } from "../model/deltas.ts";
 import * as library from "../model/library.ts";
@@ -111,7 +111,7 @@ function connect(id: Id) {
   socket = new SessionSocket(id, {
     since: () => store.newestOp,
     frame: (frame) => openSid === id && handleFrame(frame),
-    dead: api.doubtReads,
+    dead: api.retryReads,
     state: (online) => {
       if (openSid !== id) return;
       const back = online && !store.online.peek();
@@ -246,7 +246,7 @@ async function findUnfinished() {
 function announceReply(node: ChatNode) {
   if (node.role !== "assistant" || openSid === null) return;
   if (store.branch.peek().includes(node.id)) {
-    announce(`${node.name ?? ""}: ${plain(node.display ?? node.content).slice(0, 1500)}`);
+    announce(`${node.name ?? ""}: ${plainText(node.display ?? node.content).slice(0, 1500)}`);
   } else if (store.watchedReply.peek() === node.id) {
     announce(t("message.failed"));
   } else if (node.status === "complete") {

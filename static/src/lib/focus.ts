@@ -24,12 +24,12 @@ export function openMenu(id: string) {
 export const isFocusLost = () => document.activeElement === null || document.activeElement === document.body;
 
 /** The message that the page itself focused last. */
-let led: string | null = null;
+let lastFocusedByPage: string | null = null;
 
 /** Focuses a message without an action of the user. */
-export function leadTo(article: HTMLElement) {
+export function focusQuietly(article: HTMLElement) {
   article.focus({ preventScroll: true });
-  led = messageOf(article);
+  lastFocusedByPage = messageOf(article);
 }
 
 /**
@@ -37,15 +37,17 @@ export function leadTo(article: HTMLElement) {
  * the focus is not moved back.
  */
 export function watchFocus() {
-  const [place, before] = [focusedMessage(), led];
-  return () => isFocusLost() || [place, led === before ? place : led].includes(focusedMessage());
+  const [place, before] = [focusedMessage(), lastFocusedByPage];
+  return () =>
+    isFocusLost() || [place, lastFocusedByPage === before ? place : lastFocusedByPage].includes(focusedMessage());
 }
 
 /**
  * Returns the element that can take the focus later. A menu entry disappears with its menu, but the button that opened
  * it stays.
  */
-export const keeperOf = (element: Element | null) => element?.closest("[popover]")?.previousElementSibling ?? element;
+export const lastingElementOf = (element: Element | null) =>
+  element?.closest("[popover]")?.previousElementSibling ?? element;
 
 /** Waits until the changes are on screen. */
-export const drawn = () => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+export const afterRender = () => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));

@@ -1,7 +1,7 @@
 // Text that models and cards write for machines (`<think>`, `<UpdateVariable>`…) and that is not displayed. Pure. The
 // server removes it from complete texts (`display`). This file removes it from growing texts and quotes. The page does
 // not know the configured tags (`hide_tags`), so these are the documented defaults.
-import { plain } from "./text.ts";
+import { plainText } from "./text.ts";
 
 const TAGS = ["think", "thinking", "UpdateVariable", "JSONPatch", "json_patch", "initvar", "StatusBlock"];
 const PANEL = "StatusPlaceHolderImpl";
@@ -48,4 +48,4 @@ export function visiblePart(text: string) {
 }
 
 /** Returns the text of a message on one line, for a quote. The quoted text may end inside a tag. */
-export const quoted = (text: string) => plain(visiblePart(text)).trim();
+export const quoteText = (text: string) => plainText(visiblePart(text)).trim();

@@ -103,7 +103,7 @@ export function newIdentifier(preset: WholePreset) {
 }
 
 /** Returns a copy of the list with one item moved. */
-export function moved<T>(list: T[], from: number, to: number) {
+export function moveItem<T>(list: T[], from: number, to: number) {
   const others = list.filter((_, at) => at !== from);
   return [...others.slice(0, to), ...(list.slice(from, from + 1) as T[]), ...others.slice(to)];
 }

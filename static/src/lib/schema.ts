@@ -87,7 +87,7 @@ export const isDescribed = (value: Json | undefined): value is [Json, string] =>
   Array.isArray(value) && value.length === 2 && typeof value[1] === "string" && !isObject(value[0]);
 
 /** Returns the value of an MVU card without its description. */
-export const undescribed = (path: string, value: Json | undefined) =>
+export const withoutDescription = (path: string, value: Json | undefined) =>
   isOfCard(path) && isDescribed(value) ? value[0] : value;
 
 /** Returns the path of a row's value. A described value is inside its pair. */

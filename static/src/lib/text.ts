@@ -35,11 +35,11 @@ export const withNames = (text: string | null | undefined, { char, user }: { cha
   (text ?? "").replace(/\{\{\s*(char|user)\s*\}\}/gi, (_, which) => (which.toLowerCase() === "char" ? char : user));
 
 /** Removes Markdown marks and HTML tags from a piece of text. */
-export const unmarked = (piece: string) =>
+export const withoutMarkup = (piece: string) =>
   piece.replace(/<\/?[a-z][\w-]*(?:\s+[\w-]+=(?:"[^"<>]*"|'[^'<>]*'|[^\s"'<>]+))*\s*\/?>|[*_`]+|^[#>]+\s/gim, "");
 
 /** Returns Markdown as plain text on one line. */
-export const plain = (markdown: string) => markdown.replace(/^[#>\s-]+|[*_`]/gm, "").replace(/\s+/g, " ");
+export const plainText = (markdown: string) => markdown.replace(/^[#>\s-]+|[*_`]/gm, "").replace(/\s+/g, " ");
 
 /** Whether a text has no East Asian characters. */
 export const isWestern = (text: string) =>

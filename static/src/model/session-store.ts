@@ -22,7 +22,7 @@ import type { ApiError } from "../net/api.ts";
 export const session = signal<Session | null>(null);
 export const loading = signal<Loading>({ state: "idle" });
 /** The entry in the trash of a session that could not be opened; `null` if there is none. */
-export const trashed = signal<TrashItem | null>(null);
+export const trashItem = signal<TrashItem | null>(null);
 export const online = signal(true);
 
 /** Node ids of the loaded part of the branch, oldest first. */
@@ -101,7 +101,7 @@ export function resetSession(opening: boolean) {
     endAllStreams();
     clearMoves();
     newestOp = 0;
-    session.value = trashed.value = null;
+    session.value = trashItem.value = null;
     loading.value = { state: opening ? "loading" : "idle" };
     branch.value = changeNodes.value = unread.value = [];
     olderCursor.value = head.value = viewedLeaf.value = watchedReply.value = null;
@@ -123,7 +123,7 @@ export function setSessionReady() {
 
 /** @param item its entry in the trash */
 export function setSessionFailed(error: ApiError, item: TrashItem | null) {
-  trashed.value = item;
+  trashItem.value = item;
   loading.value = { state: "failed", error };
 }
 

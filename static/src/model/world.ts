@@ -9,7 +9,7 @@ import {
   isSeriousLoss,
   rowsByPath,
   visibleValueAt,
-  undescribed,
+  withoutDescription,
   valueName,
 } from "../lib/schema.ts";
 import { compactJson, escapeStep, labelFromKey, steps } from "../lib/text.ts";
@@ -141,7 +141,7 @@ export const pathLabel = (path: string) =>
 
 /** Returns a value in the schema's words for the user's language, if it has some. */
 export function valueText(row: Row | undefined, stored: Json | undefined) {
-  const value = row?.isPair ? undescribed(row.path, stored) : stored;
+  const value = row?.isPair ? withoutDescription(row.path, stored) : stored;
   const own = row && valueName(row.schema, value, locale.value);
   if (own) return own;
   return typeof value === "string" && /^[a-z]+([_ '-][a-z]+)*$/.test(value) ? labelFromKey(value) : compactJson(value);

@@ -92,27 +92,27 @@ const DOUBTED_TIMEOUT = 3000;
 const MAX_TRIES = 3;
 
 /** Whether the connection was found dead and nothing has been read since. */
-let isDoubted = false;
+let isConnectionDoubted = false;
 /** The running reads that can still be repeated. */
 const waiting: Set<AbortController> = new Set();
 
 /** Repeats these reads, because the connection was found dead. */
-export function doubtReads() {
-  isDoubted = true;
+export function retryReads() {
+  isConnectionDoubted = true;
   waiting.forEach((limit) => limit.abort());
 }
 
 async function read(path: string, { signal, ...init }: RequestInit) {
   for (let tries = 1; ; tries += 1) {
     const limit = new AbortController();
-    const timer = setTimeout(() => limit.abort(), isDoubted ? DOUBTED_TIMEOUT : READ_TIMEOUT);
+    const timer = setTimeout(() => limit.abort(), isConnectionDoubted ? DOUBTED_TIMEOUT : READ_TIMEOUT);
     if (tries < MAX_TRIES) waiting.add(limit);
     try {
       const answer = await exchange(path, {
         ...init,
         signal: signal ? AbortSignal.any([signal, limit.signal]) : limit.signal,
       });
-      isDoubted = false;
+      isConnectionDoubted = false;
       return answer;
     } catch (error) {
       if (signal?.aborted || !limit.signal.aborted) throw error;

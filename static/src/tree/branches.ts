@@ -1,7 +1,7 @@
 // Names of branches.
 import { excerpt } from "../lib/excerpt.ts";
 import { t } from "../lib/i18n.ts";
-import { quoted } from "../lib/hidden-tags.ts";
+import { quoteText } from "../lib/hidden-tags.ts";
 import { labelsOf } from "../model/arrangement.ts";
 import type { Branch, Id } from "../lib/wire.d.ts";
 
@@ -15,7 +15,7 @@ export function namesOf(branches: Pick<Branch, "leafId" | "preview">[], most?: n
   const seen: Map<string, number> = new Map();
   return new Map(
     branches.map(({ leafId, preview }) => {
-      const name = labelsOf(leafId)[0]?.name ?? (excerpt(quoted(preview), most) || t("stash.nameless"));
+      const name = labelsOf(leafId)[0]?.name ?? (excerpt(quoteText(preview), most) || t("stash.nameless"));
       const n = (seen.get(name) ?? 0) + 1;
       seen.set(name, n);
       return [leafId, n === 1 ? name : t("branches.alike", { name, n })];

@@ -1,6 +1,6 @@
 // The cards of the open session as they are now. Drawing and keyboard navigation use the same ones.
 import { computed } from "../../vendor/preact.js";
-import { quoted } from "../lib/hidden-tags.ts";
+import { quoteText } from "../lib/hidden-tags.ts";
 import { labels, labelsOf, moving } from "../model/arrangement.ts";
 import {
   dropTarget,
@@ -159,6 +159,6 @@ export function previewOf(of: Outline, n: number) {
   let known = previews.get(of);
   if (!known) previews.set(of, (known = new Map()));
   let text = known.get(n);
-  if (text === undefined) known.set(n, (text = quoted(of.previews[n] ?? "")));
+  if (text === undefined) known.set(n, (text = quoteText(of.previews[n] ?? "")));
   return text;
 }

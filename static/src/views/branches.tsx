@@ -5,7 +5,7 @@ import { attempt } from "../actions/error-text.ts";
 import { openMergeDialog } from "../actions/merge.ts";
 import { locale, t } from "../lib/i18n.ts";
 import { excerpt } from "../lib/excerpt.ts";
-import { quoted } from "../lib/hidden-tags.ts";
+import { quoteText } from "../lib/hidden-tags.ts";
 import { compactJson, signed } from "../lib/text.ts";
 import { labelsOf } from "../model/arrangement.ts";
 import { mayRearrange } from "../model/page.ts";
@@ -27,7 +27,7 @@ import { Modal, LoadingRows, icon } from "./common.tsx";
 import { QueryError, useQuery } from "./use-query.tsx";
 import { reasonsOf } from "./reasons.ts";
 import { Text } from "./run-chooser.tsx";
-import { Withheld, secretMark } from "./secret.tsx";
+import { HiddenNote, secretMark } from "./secret.tsx";
 import type { Branch, ChatNode, Diff, DiffSide, Difference, Id, Json } from "../lib/wire.d.ts";
 
 export function Branches() {
@@ -120,7 +120,7 @@ function Row({
   isChosen,
   onToggle,
 }: RowProps) {
-  const title = labelsOf(leafId).length > 0 ? excerpt(quoted(preview)) || t("stash.nameless") : name;
+  const title = labelsOf(leafId).length > 0 ? excerpt(quoteText(preview)) || t("stash.nameless") : name;
   return (
     <li class="fragment branch">
       <article aria-label={name}>
@@ -295,10 +295,10 @@ function ValueDifferences({ world: all }: { world: Difference[] }) {
           </p>
         ),
     );
-  if (world.length === 0) return <Withheld />;
+  if (world.length === 0) return <HiddenNote />;
   return (
     <>
-      {world.length < all.length && <Withheld />}
+      {world.length < all.length && <HiddenNote />}
       <div class="table" tabindex={0}>
         <table>
           <thead>

@@ -3,7 +3,7 @@ import { Fragment, h } from "../../vendor/preact.js";
 import { run } from "../actions/commands.ts";
 import { clock, locale, t } from "../lib/i18n.ts";
 import { compactJson, signed } from "../lib/text.ts";
-import { changesOf, isDescribed, undescribed } from "../lib/schema.ts";
+import { changesOf, isDescribed, withoutDescription } from "../lib/schema.ts";
 import { deltaOf } from "../model/deltas.ts";
 import { nodeOf } from "../model/session-store.ts";
 import { labelOf, valueText, rows, visibleDelta } from "../model/world.ts";
@@ -16,7 +16,7 @@ import type { ChatNode, Delta, Id, Json, Operation, Roll } from "../lib/wire.d.t
 /** Returns "−12" for numbers, else the new value, with the old one before it if both together are short. */
 export function differenceOf({ path, before: was, after: now }: Turn) {
   const row = rows.value.get(path);
-  const [before, after] = isDescribed(now) ? [was, now].map((value) => undescribed(path, value)) : [was, now];
+  const [before, after] = isDescribed(now) ? [was, now].map((value) => withoutDescription(path, value)) : [was, now];
   if (typeof before === "number" && typeof after === "number") return signed(after - before);
   if (Array.isArray(before) && Array.isArray(after)) return listDifference(before, after);
   if (after === undefined || after === null) return t("change.gone");

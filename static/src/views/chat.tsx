@@ -11,11 +11,11 @@ import { errorText } from "../actions/error-text.ts";
 import { restore } from "../actions/library.ts";
 import { readArrangement } from "../actions/stash.ts";
 import { followRoute, navigate } from "../actions/navigation.ts";
-import { leadTo } from "../lib/focus.ts";
+import { focusQuietly } from "../lib/focus.ts";
 import { moment, t } from "../lib/i18n.ts";
 import { excerpt } from "../lib/excerpt.ts";
 import { slideIn } from "../lib/motion.ts";
-import { plain } from "../lib/text.ts";
+import { plainText } from "../lib/text.ts";
 import { selectedIds, moving } from "../model/arrangement.ts";
 import { deltasVersion } from "../model/deltas.ts";
 import { setSummaryOpen } from "../model/summary-folds.ts";
@@ -35,7 +35,7 @@ import {
   sending,
   session,
   scrollTarget,
-  trashed,
+  trashItem,
 } from "../model/session-store.ts";
 import { closedFoldOf, foldedBranch } from "../tree/summary-folds.ts";
 import { beforeTurn, isLinear, tail, writtenReply } from "../tree/shown-branch.ts";
@@ -103,7 +103,7 @@ export function Chat() {
 }
 
 function Unreadable({ error }: { error: ApiError }) {
-  if (trashed.value) return <InTrash item={trashed.value} />;
+  if (trashItem.value) return <InTrash item={trashItem.value} />;
   const isGone = error.status === 404;
   const words = isGone ? { text: t("story.notFound"), hint: t("story.notFoundHint") } : errorText(error);
   const retry = () =>
@@ -250,7 +250,7 @@ function Branch() {
     if (!article) return;
     scrollTo(null);
     article.scrollIntoView({ block: "center" });
-    leadTo(article);
+    focusQuietly(article);
     article.classList.add("found");
     article.addEventListener("animationend", () => article.classList.remove("found"), { once: true });
     held.current = firstVisible(scroller.current as HTMLElement);
@@ -268,7 +268,7 @@ function Branch() {
     const article = articleOf(scroller.current, focus);
     if (!article) return unfold(focus);
     setFocusNext(null);
-    leadTo(article);
+    focusQuietly(article);
   }, [focus, ids]);
 
   const turnFold = ({ summary, isOpen }: SummaryFold) => {
@@ -408,7 +408,7 @@ function MovingBar() {
         {icon(moving.value?.isCopy ? "copyTo" : "move")}
         <p>
           {t(moving.value?.isCopy ? "moving.copy" : "moving.text")}{" "}
-          <q>{excerpt(plain(moving.value?.name ?? ""), 80)}</q>
+          <q>{excerpt(plainText(moving.value?.name ?? ""), 80)}</q>
         </p>
         <CommandButton id="moving.elsewhere" wide />
         <span {...dropOn("moving.stash")}>

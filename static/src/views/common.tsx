@@ -1,7 +1,7 @@
 // Small components that every view uses: icons, command buttons, avatars, menus, dialogs.
 import { Fragment, h, signal, useEffect, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { canRun, command, isWaiting, run } from "../actions/commands.ts";
-import { focusMessage, isFocusLost, keeperOf, messageOf } from "../lib/focus.ts";
+import { focusMessage, isFocusLost, lastingElementOf, messageOf } from "../lib/focus.ts";
 import { t } from "../lib/i18n.ts";
 import { shortcutText } from "../lib/shortcuts.ts";
 import { ignoreFetchFailure } from "../lib/modules.ts";
@@ -204,7 +204,7 @@ export function Modal({ title, class: look = "", keeps = false, children }: Moda
   // Runs before the first paint, as a key pressed in between would still go to the page.
   useLayoutEffect(() => {
     const box = ref.current;
-    const from = keeperOf(document.activeElement);
+    const from = lastingElementOf(document.activeElement);
     box?.showModal();
     return () => {
       box?.close();

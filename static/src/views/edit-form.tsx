@@ -3,7 +3,7 @@ import { Fragment, h, useLayoutEffect, useRef, useSignal } from "../../vendor/pr
 import { initialEditText, edit, cancelEdit, keepTypedEdit } from "../actions/edit.ts";
 import { excerpt } from "../lib/excerpt.ts";
 import { t } from "../lib/i18n.ts";
-import { plain } from "../lib/text.ts";
+import { plainText } from "../lib/text.ts";
 import { deleteOtherTabEdit, continueEdit, editsInOtherTabs } from "../model/message-edits.ts";
 import { fieldFocusRequests } from "../model/session-store.ts";
 import { isLinear } from "../tree/shown-branch.ts";
@@ -88,7 +88,7 @@ function OtherTabEdits({ node, take }: { node: ChatNode; take: (words: OtherTabE
       {found.value.map((words) => (
         <div key={words.key} class="elsewhere" role="group" aria-label={t("edit.elsewhere")}>
           <p class="aside">
-            {t("edit.elsewhere")} <q>{excerpt(plain(words.text), 80)}</q>
+            {t("edit.elsewhere")} <q>{excerpt(plainText(words.text), 80)}</q>
           </p>
           <button type="button" onClick={() => (take(words), drop(words))}>
             {t("edit.take")}

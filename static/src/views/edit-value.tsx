@@ -2,7 +2,7 @@
 // it.
 import { h, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { changeState } from "../actions/world.ts";
-import { drawn } from "../lib/focus.ts";
+import { afterRender } from "../lib/focus.ts";
 import { t } from "../lib/i18n.ts";
 import { boundsOf, fault, fieldKind, startValue } from "../lib/fields.ts";
 import { isUndeclared, kindOf, placeOf, stepsBetween } from "../lib/schema.ts";
@@ -189,7 +189,7 @@ function Entries({ row, kind, schema, value, name, onChange }: FieldProps) {
   const entries = useSignal((draft.current ??= entriesOf(value)));
   const tell = () => onChange(isMap ? mapOf(entries.peek()) : entries.peek().map((entry) => entry.value));
   const focusLast = () =>
-    void drawn().then(() =>
+    void afterRender().then(() =>
       (
         box.current?.querySelector("li:last-child")?.querySelector("input, select") as HTMLElement | null | undefined
       )?.focus(),

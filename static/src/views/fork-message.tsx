@@ -3,7 +3,7 @@ import { h, useSignal } from "../../vendor/preact.js";
 import { readForkMessages } from "../actions/branches.ts";
 import { excerpt } from "../lib/excerpt.ts";
 import { ago, moment, t } from "../lib/i18n.ts";
-import { quoted } from "../lib/hidden-tags.ts";
+import { quoteText } from "../lib/hidden-tags.ts";
 import { useLatestResult } from "./use-query.tsx";
 import type { ChatNode, Id } from "../lib/wire.d.ts";
 
@@ -16,7 +16,7 @@ const MAX_QUOTE = 48;
  */
 export function ForkMessage({ node }: { node: ChatNode | null }) {
   if (node === null) return null;
-  const text = excerpt(quoted(node.display ?? node.content), MAX_QUOTE);
+  const text = excerpt(quoteText(node.display ?? node.content), MAX_QUOTE);
   return <span class="parting">{text ? t("branches.parted", { text }) : t("branches.fromStart")}</span>;
 }
 

@@ -11,7 +11,7 @@ const MAX_LINE = 60;
 const NAMES = ["name", "scriptName", "label", "identifier", "title", "id"];
 
 /** The parts of a value with their names. */
-export function Parts({ value }: { value: object }) {
+export function JsonParts({ value }: { value: object }) {
   const drawn = useSignal(PAGE_SIZE);
   const all = Object.entries(value);
   const nameOf = (key: string, part: unknown) =>
@@ -19,7 +19,7 @@ export function Parts({ value }: { value: object }) {
   return (
     <div class="json">
       {all.slice(0, drawn.value).map(([key, part]) => (
-        <Part key={key} name={nameOf(key, part)} value={part} />
+        <JsonPart key={key} name={nameOf(key, part)} value={part} />
       ))}
       {all.length > drawn.value && (
         <button type="button" onClick={() => (drawn.value += PAGE_SIZE)}>
@@ -37,7 +37,7 @@ const titleOf = (part: unknown) =>
       ) ?? "")
     : "";
 
-function Part({ name, value }: { name: string; value: unknown }) {
+function JsonPart({ name, value }: { name: string; value: unknown }) {
   const isOpen = useSignal(false);
   const turn = (event: Event) => (isOpen.value = (event.target as HTMLDetailsElement).open);
   const folded = (aside: string, inside: () => unknown) => (
@@ -49,7 +49,7 @@ function Part({ name, value }: { name: string; value: unknown }) {
     </details>
   );
   if (value && typeof value === "object" && Object.keys(value).length > 0)
-    return folded(t("preset.parts", { n: Object.keys(value).length }), () => <Parts value={value} />);
+    return folded(t("preset.parts", { n: Object.keys(value).length }), () => <JsonParts value={value} />);
   if (typeof value === "string" && (value.length > MAX_LINE || value.includes("\n")))
     return folded(excerpt(value.slice(0, 500).replace(/\s+/g, " "), MAX_LINE), () => <pre tabindex={0}>{value}</pre>);
   return (

@@ -15,7 +15,7 @@ import { navigate } from "../actions/navigation.ts";
 import { ago, moment, t } from "../lib/i18n.ts";
 import { excerpt } from "../lib/excerpt.ts";
 import { favouritesFirst } from "../lib/character-list.ts";
-import { plain, sentence, withNames } from "../lib/text.ts";
+import { plainText, sentence, withNames } from "../lib/text.ts";
 import { characterById, loading, models, moreSessions, sessions, chatModels } from "../model/library.ts";
 import { dialog, offlineCopyAt, openDialog } from "../model/page.ts";
 import { Avatar, EmptyState, Menu, LoadingRows, icon, lazyView } from "./common.tsx";
@@ -171,7 +171,7 @@ function SessionRow({ session, now }: { session: Session; now: number }) {
         <Avatar name={character?.name ?? session.title} src={character?.avatar} />
         <span class="session-text">
           <strong>{session.title}</strong>
-          {session.preview && <span class="preview">{excerpt(plain(session.preview), PREVIEW_LENGTH)}</span>}
+          {session.preview && <span class="preview">{excerpt(plainText(session.preview), PREVIEW_LENGTH)}</span>}
           <small>
             {[
               character && character.name !== session.title ? character.name : "",

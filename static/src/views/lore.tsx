@@ -16,7 +16,7 @@ import { onTabVisible } from "../lib/tab-visibility.ts";
 import { idempotencyKeys } from "../lib/idempotency-keys.ts";
 import cards from "../lib/strings/en-cards.ts";
 import { entryDraftsIn, bookById, books } from "../model/lore.ts";
-import { Book } from "./lorebook.tsx";
+import { LorebookEditor } from "./lorebook.tsx";
 import { LoreSettings } from "./lore-settings.tsx";
 import { EmptyState, Modal, LoadingRows, icon } from "./common.tsx";
 import { FileDropArea, NameForm } from "./list-parts.tsx";
@@ -70,7 +70,7 @@ export function Lore({ bookId, uid }: { bookId: Id | null; uid: string | null })
           </EmptyState>
         )}
         {id ? (
-          <Book key={id} id={id} opened={id === bookId ? uid : null} back={back} />
+          <LorebookEditor key={id} id={id} opened={id === bookId ? uid : null} back={back} />
         ) : (
           <List at={at} last={last.value} isUnread={isUnread.value} choose={choose} />
         )}

@@ -4,7 +4,7 @@ import { changeEntry, readEntries, removeEntry, readEntriesQuietly } from "../ac
 import { excerpt } from "../lib/excerpt.ts";
 import { t } from "../lib/i18n.ts";
 import { onTabVisible } from "../lib/tab-visibility.ts";
-import { plain } from "../lib/text.ts";
+import { plainText } from "../lib/text.ts";
 import { entryDraftsIn, readEntryDraft, saveEntryDraft } from "../model/lore.ts";
 import { entryTitle } from "./lore-entry-fields.tsx";
 import { LoreLinks } from "./lore-links.tsx";
@@ -21,7 +21,7 @@ const MAX_KEYS = 8;
 const MAX_TEXT = 2000;
 const NEW = Symbol("a new entry");
 
-export function Book({ id, opened, back }: { id: Id; opened: string | null; back: () => void }) {
+export function LorebookEditor({ id, opened, back }: { id: Id; opened: string | null; back: () => void }) {
   const entries = useSignal<LoreEntry[]>([]);
   const reading = useSignal<"on" | "done" | "failed">("on");
   const editing = useSignal<string | typeof NEW | null>(opened);
@@ -175,7 +175,7 @@ function Unsaved({ id, goOn }: { id: Id; goOn: (uid: string | null) => void }) {
         const { mine } = readEntryDraft(id, uid) ?? {};
         const name =
           mine && (mine.comment || mine.content)
-            ? excerpt(plain(mine.comment || mine.content.slice(0, MAX_TEXT)), 60)
+            ? excerpt(plainText(mine.comment || mine.content.slice(0, MAX_TEXT)), 60)
             : t("lore.add");
         return (
           <div key={uid ?? ""} class="elsewhere" role="group" aria-label={t("lore.begun")}>
@@ -267,7 +267,7 @@ function Row({ bookId, entry, isLast, put, edit, drop }: RowProps) {
             {keys.length > MAX_KEYS && <small>{t("lore.moreKeys", { n: keys.length - MAX_KEYS })}</small>}
           </p>
         )}
-        <p class="aside">{excerpt(plain((entry.content ?? "").slice(0, MAX_TEXT)), 240)}</p>
+        <p class="aside">{excerpt(plainText((entry.content ?? "").slice(0, MAX_TEXT)), 240)}</p>
         <div class="actions">
           <label class="check">
             <input

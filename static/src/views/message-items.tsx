@@ -30,7 +30,7 @@ const ITEMS = [
   "message.move",
 ];
 
-export function Items({ node, without, first }: { node: ChatNode; without: string[]; first: string[] }) {
+export function MessageItems({ node, without, first }: { node: ChatNode; without: string[]; first: string[] }) {
   return (
     <>
       {canRun("message.rate", node) && (

@@ -6,7 +6,7 @@ import type { ChatNode } from "../lib/wire.d.ts";
 
 export const MAX_STARS = 5;
 
-export const MessageItems = lazyView(() => import("./message-items.tsx").then((module) => module.Items), 0);
+export const MessageItems = lazyView(() => import("./message-items.tsx").then((module) => module.MessageItems), 0);
 
 /**
  * Renders the menu.

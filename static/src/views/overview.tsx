@@ -20,7 +20,7 @@ import { run } from "../actions/commands.ts";
 import { addToSelection, toggleSelected, toggleSelecting } from "../actions/tree-selection.ts";
 import { restoreFocus, closeTree } from "../actions/tree-page.ts";
 import { excerpt } from "../lib/excerpt.ts";
-import { drawn as onScreen, isFocusLost } from "../lib/focus.ts";
+import { afterRender as onScreen, isFocusLost } from "../lib/focus.ts";
 import { addEnglish, clock, locale, moment, t } from "../lib/i18n.ts";
 import words from "../lib/strings/en-overview.ts";
 import { selectedIds, fragments, labels, moving, isStashOpen } from "../model/arrangement.ts";
@@ -59,12 +59,12 @@ import { STATES, TreeItems } from "./tree-items.tsx";
 import type { Key } from "../lib/i18n.ts";
 import type { DrawnTree } from "../tree/overview.ts";
 import type { TreeCanvas } from "./tree-canvas.ts";
-import type { Scene } from "./tree-paint.ts";
+import type { TreeScene } from "./tree-paint.ts";
 
 addEnglish(words);
 
-const Drawer = lazyView(() => import("./tree-stash.tsx").then((module) => module.Drawer), 0);
-const Compared = lazyView(() => import("./tree-compare.tsx").then((module) => module.Compared), 0);
+const StashPanel = lazyView(() => import("./tree-stash.tsx").then((module) => module.StashPanel), 0);
+const ComparisonPanel = lazyView(() => import("./tree-compare.tsx").then((module) => module.ComparisonPanel), 0);
 
 export function Overview() {
   const sid = session.value?.id;
@@ -126,7 +126,7 @@ const BackButton = () => (
 );
 
 /** Returns what the canvas draws of the tree now. */
-function sceneOf(tree: DrawnTree): Scene {
+function treeSceneOf(tree: DrawnTree): TreeScene {
   const { outline, cards, layout, head } = tree;
   return {
     outline,
@@ -180,7 +180,7 @@ function TreeView({ tree }: { tree: DrawnTree }) {
       mark: (n) => (focusTree(), toggleSelected(n)),
       choose: (all) => (focusTree(), addToSelection(all)),
     };
-    canvas.show(sceneOf(tree), cursorMessage(tree));
+    canvas.show(treeSceneOf(tree), cursorMessage(tree));
     canvas.center(tree.head);
     if (isFocusLost() || !box.current?.contains(document.activeElement)) focusTree();
   }, []);
@@ -191,7 +191,10 @@ function TreeView({ tree }: { tree: DrawnTree }) {
   const marks = selected.value;
   const two = compared.value;
   const isChoosing = isSelecting.value;
-  useLayoutEffect(() => ref.current?.show(sceneOf(tree), at), [tree, at, named, language, over, carried, marks, two]);
+  useLayoutEffect(
+    () => ref.current?.show(treeSceneOf(tree), at),
+    [tree, at, named, language, over, carried, marks, two],
+  );
   useLayoutEffect(() => void (ref.current && (ref.current.isMarking = isChoosing)), [isChoosing]);
   useEffect(() => {
     if (marks.size === 0 && isFocusLost()) focusTree();
@@ -244,7 +247,7 @@ function TreeView({ tree }: { tree: DrawnTree }) {
         />
       </div>
       {isOpen && (
-        <Drawer
+        <StashPanel
           tree={tree}
           canvas={() => ref.current}
           focusTree={focusTree}
@@ -262,7 +265,7 @@ function TreeView({ tree }: { tree: DrawnTree }) {
         aria-label={t(two ? "tree.compared" : isRead === null ? "tree.legend" : "tree.reading")}
       >
         {two ? (
-          <Compared {...two} back={() => (stopComparing(), focusTree())} />
+          <ComparisonPanel {...two} back={() => (stopComparing(), focusTree())} />
         ) : isRead === null ? (
           <Legend />
         ) : (

@@ -5,7 +5,7 @@ import { errorText } from "../actions/error-text.ts";
 import { excerpt } from "../lib/excerpt.ts";
 import { t, optionalText } from "../lib/i18n.ts";
 import { partsOf } from "../lib/preset.ts";
-import { plain, sentence } from "../lib/text.ts";
+import { plainText, sentence } from "../lib/text.ts";
 import { ApiError } from "../net/api.ts";
 import { LoadingRows } from "./common.tsx";
 import { useLatestResult } from "./use-query.tsx";
@@ -64,7 +64,7 @@ export function Preview({ preset }: { preset: WholePreset }) {
                 ) : (
                   ""
                 )}
-                {excerpt(plain(message.content.slice(0, MAX_TEXT)), 140)}
+                {excerpt(plainText(message.content.slice(0, MAX_TEXT)), 140)}
               </summary>
               <pre tabindex={0}>{message.content}</pre>
             </details>

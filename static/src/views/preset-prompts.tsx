@@ -3,8 +3,8 @@ import { Fragment, h, useLayoutEffect, useRef, useSignal } from "../../vendor/pr
 import { removePart } from "../actions/preset-edit.ts";
 import { excerpt } from "../lib/excerpt.ts";
 import { t, optionalText } from "../lib/i18n.ts";
-import { isKnown, moved, orderOf, partsOf } from "../lib/preset.ts";
-import { plain } from "../lib/text.ts";
+import { isKnown, moveItem, orderOf, partsOf } from "../lib/preset.ts";
+import { plainText } from "../lib/text.ts";
 import { icon } from "./common.tsx";
 import { formDraftKeys } from "../model/form-drafts.ts";
 import { PartForm, partDraftPrefix } from "./preset-part.tsx";
@@ -81,7 +81,7 @@ export function Prompts({ edit, preset, ask }: PromptsProps) {
       const [from, to] = [identifier, goal].map((one) => order.findIndex((row) => row.identifier === one));
       return from === undefined || to === undefined || from < 0 || to < 0 || from === to
         ? null
-        : { order: moved(order, from, to) };
+        : { order: moveItem(order, from, to) };
     });
     if (!isMoved) return;
     if (act) wanted.current = [identifier, act];
@@ -174,7 +174,7 @@ export function Prompts({ edit, preset, ask }: PromptsProps) {
               <li key={part.identifier} data-part={part.identifier} class="fragment">
                 <article aria-label={partTitle(part)}>
                   <h4>{partTitle(part)}</h4>
-                  {part.content && <p class="aside">{excerpt(plain(part.content.slice(0, MAX_TEXT)), 160)}</p>}
+                  {part.content && <p class="aside">{excerpt(plainText(part.content.slice(0, MAX_TEXT)), 160)}</p>}
                   <div class="actions">
                     <button type="button" onClick={() => put(part.identifier)}>
                       {icon("plus")}
@@ -237,7 +237,7 @@ function Row({ part, enabled, isGone, isFirst, isLast, isWriting, turn, up, down
   };
   const isInChat = part.injection_position === 1;
   const only = part.injection_trigger ?? [];
-  const text = plain((part.content ?? "").slice(0, MAX_TEXT));
+  const text = plainText((part.content ?? "").slice(0, MAX_TEXT));
   const button = (act: string, symbol: string, label: string, run: () => unknown, isOff = false) => (
     <button
       type="button"

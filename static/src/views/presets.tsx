@@ -19,7 +19,7 @@ import { idempotencyKeys } from "../lib/idempotency-keys.ts";
 import { session } from "../model/session-store.ts";
 import { copyPreset } from "../actions/preset-edit.ts";
 import { ModelPresetNote, useModelPreset } from "./model-preset.tsx";
-import { Parts } from "./json.tsx";
+import { JsonParts } from "./json.tsx";
 import { EmptyState, Modal, LoadingRows, icon, lazyView } from "./common.tsx";
 import { FileDropArea, NameForm } from "./list-parts.tsx";
 import { ScriptForm, SessionScripts } from "./regex-scripts.tsx";
@@ -402,5 +402,5 @@ function Contents({ id, close }: { id: Id; close: () => void }) {
   useEffect(() => void readPreset(id).then((found) => (found ? (whole.value = found) : close())), []);
   if (!whole.value) return <LoadingRows rows={2} />;
   const { body } = whole.value;
-  return Object.keys(body).length > 0 ? <Parts value={body} /> : <p class="aside">{t("preset.nothing")}</p>;
+  return Object.keys(body).length > 0 ? <JsonParts value={body} /> : <p class="aside">{t("preset.nothing")}</p>;
 }

@@ -4,7 +4,7 @@ import { h, useEffect, useSignal } from "../../vendor/preact.js";
 import { readPurgeLosses, purge } from "../actions/purge.ts";
 import { t } from "../lib/i18n.ts";
 import { excerpt } from "../lib/excerpt.ts";
-import { plain } from "../lib/text.ts";
+import { plainText } from "../lib/text.ts";
 import { openDialog } from "../model/page.ts";
 import { peekNode, purgeCount } from "../model/session-store.ts";
 import { Modal, LoadingRows, icon } from "./common.tsx";
@@ -14,7 +14,7 @@ import type { Id, Losses, Piece } from "../lib/wire.d.ts";
 export function PurgeMessage({ nid }: { nid: Id }) {
   const close = () => openDialog(null);
   void purgeCount.value;
-  const words = excerpt(plain(peekNode(nid)?.content ?? ""));
+  const words = excerpt(plainText(peekNode(nid)?.content ?? ""));
   return (
     <Modal title={t("command.purge")}>
       {words && <q>{words}</q>}

@@ -2,7 +2,7 @@
 import { Fragment, h } from "../../vendor/preact.js";
 import { excerpt } from "../lib/excerpt.ts";
 import { clock, t } from "../lib/i18n.ts";
-import { quoted } from "../lib/hidden-tags.ts";
+import { quoteText } from "../lib/hidden-tags.ts";
 import { speakerName } from "../tree/speaker.ts";
 import { ReadOnly } from "./message.tsx";
 import { icon } from "./common.tsx";
@@ -13,7 +13,7 @@ const EXCERPT_LENGTH = 60;
 
 /** Returns the title of a message. Equal messages differ by their number and time. */
 const titleOf = (node: ChatNode, i: number) =>
-  `${i + 1}. ${speakerName(node)}, ${clock(node.timestamp)}: ${excerpt(quoted(node.display ?? node.content), EXCERPT_LENGTH)}`;
+  `${i + 1}. ${speakerName(node)}, ${clock(node.timestamp)}: ${excerpt(quoteText(node.display ?? node.content), EXCERPT_LENGTH)}`;
 
 /** Returns the messages from the first to the last of a run. */
 export function runOf(nodes: ChatNode[], first: Id, last: Id) {

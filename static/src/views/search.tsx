@@ -7,7 +7,7 @@ import { openSearchHit } from "../actions/navigation.ts";
 import { moment, t, optionalText } from "../lib/i18n.ts";
 import { shortcutText } from "../lib/shortcuts.ts";
 import { fits, otherNames } from "../lib/synonyms.ts";
-import { cutAtMarks, unmarked } from "../lib/text.ts";
+import { cutAtMarks, withoutMarkup } from "../lib/text.ts";
 import { openDialog } from "../model/page.ts";
 import { peekNode, purgeCount } from "../model/session-store.ts";
 import { ApiError } from "../net/api.ts";
@@ -242,7 +242,7 @@ function Hits({ answer, chosen }: { answer: Answer; chosen: number }) {
             </small>
             <span>
               {cutAtMarks(hit.snippet.text, hit.snippet.marks).map((part, j) =>
-                part.marked ? <mark key={j}>{unmarked(part.text)}</mark> : unmarked(part.text),
+                part.marked ? <mark key={j}>{withoutMarkup(part.text)}</mark> : withoutMarkup(part.text),
               )}
             </span>
           </li>

@@ -16,7 +16,7 @@ export const SecretMark = ({ path }: { path: string }) =>
   );
 
 /** States that something is hidden, with a button that shows hidden values. */
-export const Withheld = () => (
+export const HiddenNote = () => (
   <p class="aside withheld">
     {icon("eyeOff")}
     <span>{t("secret.withheld")}</span>{" "}

@@ -4,7 +4,7 @@ import { readMoreSessions } from "../actions/library.ts";
 import { copyToSession } from "../actions/move.ts";
 import { excerpt } from "../lib/excerpt.ts";
 import { t } from "../lib/i18n.ts";
-import { quoted } from "../lib/hidden-tags.ts";
+import { quoteText } from "../lib/hidden-tags.ts";
 import { loading, moreSessions, sessions } from "../model/library.ts";
 import { session } from "../model/session-store.ts";
 import { Ago } from "./fork-message.tsx";
@@ -52,7 +52,7 @@ function Row({ session: { id, title, preview = "", counts, updatedAt } }: { sess
         <div>
           <h3>{title}</h3>
           <p class="aside">
-            {preview && <span>{excerpt(quoted(preview), 80)}</span>}
+            {preview && <span>{excerpt(quoteText(preview), 80)}</span>}
             <span>
               {length && `${length} · `}
               <Ago timestamp={updatedAt} />

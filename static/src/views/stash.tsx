@@ -6,7 +6,7 @@ import { restoreFragment, readFragment, renameFragment } from "../actions/stash.
 import { attempt } from "../actions/error-text.ts";
 import { ago, moment, t } from "../lib/i18n.ts";
 import { excerpt } from "../lib/excerpt.ts";
-import { plain } from "../lib/text.ts";
+import { plainText } from "../lib/text.ts";
 import { fragments } from "../model/arrangement.ts";
 import { mayRearrange, openDialog } from "../model/page.ts";
 import { purgeCount } from "../model/session-store.ts";
@@ -67,7 +67,7 @@ function Row({ fragment, isOpened }: { fragment: StashFragment; isOpened: boolea
         <p class="aside">
           {fragment.name && fragment.firstLine && (
             <>
-              <q>{excerpt(plain(fragment.firstLine))}</q> ·{" "}
+              <q>{excerpt(plainText(fragment.firstLine))}</q> ·{" "}
             </>
           )}
           {t("stash.count", { n: fragment.count })} ·{" "}

@@ -14,7 +14,7 @@ import { contains, nestChapters } from "../lib/chapters.ts";
 import { excerpt } from "../lib/excerpt.ts";
 import { t } from "../lib/i18n.ts";
 import { modelFailureText } from "../lib/model-failure.ts";
-import { plain } from "../lib/text.ts";
+import { plainText } from "../lib/text.ts";
 import { formDraftKeys, saveFormDraft } from "../model/form-drafts.ts";
 import { session } from "../model/session-store.ts";
 import { formValues, fillForm, useFormDraft } from "./form-drafts.ts";
@@ -243,7 +243,7 @@ function Ends({ one: { firstId, lastId } }: { one: Summary }) {
   const ids = [...new Set([firstId, lastId])].filter((id) => id !== null);
   useLatestResult(
     () => Promise.all(ids.map(readMessageText)),
-    (texts) => (ends.value = texts.map((text) => excerpt(plain(text), MAX_QUOTE)).filter(Boolean)),
+    (texts) => (ends.value = texts.map((text) => excerpt(plainText(text), MAX_QUOTE)).filter(Boolean)),
     [firstId, lastId],
   );
   const [first, last] = ends.value;

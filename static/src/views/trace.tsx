@@ -17,7 +17,7 @@ import { callPurpose, isTool } from "./causes.tsx";
 import { RollChip, changeNodeTitle, differenceOf, isManualChange, toneOf } from "./changes.tsx";
 import { Modal, ProblemLine, LoadingRows } from "./common.tsx";
 import { QueryError, useLatestResult, useQuery } from "./use-query.tsx";
-import { Withheld, secretMark } from "./secret.tsx";
+import { HiddenNote, secretMark } from "./secret.tsx";
 import { slotName, sourceName } from "./prompt-part-names.ts";
 import type {
   Failure,
@@ -77,7 +77,7 @@ function Contents({ nid, trace, delta: all, others, changeNodes }: ContentsProps
     [all, ...others].some((one, i) => one && isCut(one, [delta, asked, ...after][i] ?? one));
   return (
     <>
-      {isLess && <Withheld />}
+      {isLess && <HiddenNote />}
       <section>
         <h3>{title}</h3>
         <Changes delta={delta} />
@@ -137,7 +137,7 @@ function ValuesModelCall({
           <pre tabindex={0}>{text || "–"}</pre>
         </div>
       ) : (
-        <Withheld />
+        <HiddenNote />
       )}
       {messages.length > 0 && isRequestVisible(messages) && (
         <details>

@@ -4,7 +4,7 @@
 import { cardAt } from "../tree/layout.ts";
 import { Pointers } from "./tree-pointers.ts";
 import { CARD, badgeBox, badgeOf, boxOf, leftOf, paint, paintBox, paintMap, topOf } from "./tree-paint.ts";
-import type { Camera, Look, Scene } from "./tree-paint.ts";
+import type { Camera, TreeTheme, TreeScene } from "./tree-paint.ts";
 import type { HTMLAttributes } from "../../vendor/preact.js";
 
 /**
@@ -55,14 +55,14 @@ const dark = matchMedia("(prefers-color-scheme: dark)");
  * Returns the colours and fonts of the style sheets. A custom property does not show the result of `light-dark()`, but
  * a computed colour does.
  */
-function lookOf(host: HTMLElement): Look {
+function themeOf(host: HTMLElement): TreeTheme {
   const probe = host.appendChild(document.createElement("i"));
   const read = (what: "color" | "fontFamily", name: string) => {
     probe.style[what] = `var(${name})`;
     return getComputedStyle(probe)[what];
   };
   const colours = Object.fromEntries(Object.entries(COLOURS).map(([role, name]) => [role, read("color", name)]));
-  const look = { ...colours, sans: read("fontFamily", "--sans"), serif: read("fontFamily", "--serif") } as Look;
+  const look = { ...colours, sans: read("fontFamily", "--sans"), serif: read("fontFamily", "--serif") } as TreeTheme;
   probe.remove();
   return look;
 }
@@ -70,7 +70,7 @@ function lookOf(host: HTMLElement): Look {
 const between = (value: number, low: number, high: number) => Math.min(Math.max(value, low), Math.max(low, high));
 
 export class TreeCanvas extends HTMLElement {
-  scene: Scene | null = null;
+  scene: TreeScene | null = null;
   hooks: Hooks | null = null;
   camera: Camera = { x: 0, y: 0, zoom: 1 };
   /** Number of frames drawn so far; it stays the same while nothing changes. */
@@ -86,7 +86,7 @@ export class TreeCanvas extends HTMLElement {
   #waiting = 0;
   /** A view change that waits until the element has a size. */
   #wish: (() => void) | null = null;
-  #look: Look | null = null;
+  #look: TreeTheme | null = null;
   #fitted: Map<string, string[]> = new Map();
   #field = document.createElement("canvas");
   #map = document.createElement("canvas");
@@ -134,7 +134,7 @@ export class TreeCanvas extends HTMLElement {
   }
 
   /** Shows a tree. The message `hold` keeps its place on the screen. */
-  show(scene: Scene, hold: number) {
+  show(scene: TreeScene, hold: number) {
     const old = this.scene;
     const isSameTree = old?.layout === scene.layout;
     const [was, is] = [old?.cards.cardOf[hold] ?? -1, scene.cards.cardOf[hold] ?? -1];
@@ -318,7 +318,7 @@ export class TreeCanvas extends HTMLElement {
     this.#waiting = 0;
     const ratio = Math.min(devicePixelRatio || 1, 3);
     const ctx = sized(this.#field, this.wide, this.tall, ratio);
-    this.#look ??= lookOf(this);
+    this.#look ??= themeOf(this);
     if (!ctx) return;
     this.frames += 1;
     const { scene, wide, tall } = this;
@@ -347,7 +347,7 @@ export class TreeCanvas extends HTMLElement {
   /**
    * Returns the size of the minimap. Its width depends on the number of columns, its height on the view and the rows.
    */
-  #mapSize({ layout }: Scene) {
+  #mapSize({ layout }: TreeScene) {
     const tall = Math.min(this.tall - 2 * MAP.margin, layout.rows * CARD.stepY * 0.2);
     return { wide: between(layout.columns * MAP.column, MAP.column, MAP.wide), tall: Math.max(tall, MAP.column) };
   }
@@ -444,7 +444,7 @@ export class TreeCanvas extends HTMLElement {
 const isIn = (box: { x: number; y: number; wide: number; tall: number }, x: number, y: number, more: number) =>
   x >= box.x - more && x <= box.x + box.wide + more && y >= box.y - more && y <= box.y + box.tall + more;
 
-function smallMap(scene: Scene, look: Look, size: { wide: number; tall: number }, ratio: number) {
+function smallMap(scene: TreeScene, look: TreeTheme, size: { wide: number; tall: number }, ratio: number) {
   const canvas = document.createElement("canvas");
   const ctx = sized(canvas, size.wide, size.tall, ratio);
   ctx?.setTransform(ratio, 0, 0, ratio, 0, 0);

@@ -6,7 +6,7 @@ import { Comparison } from "./branches.tsx";
 import { icon } from "./common.tsx";
 import type { Id } from "../lib/wire.d.ts";
 
-export function Compared({ from, to, back }: { from: Id; to: Id; back: () => void }) {
+export function ComparisonPanel({ from, to, back }: { from: Id; to: Id; back: () => void }) {
   const box = useRef<HTMLElement | null>(null);
   useLayoutEffect(() => box.current?.focus({ preventScroll: true }), [from, to]);
   const keys = (event: KeyboardEvent) => {

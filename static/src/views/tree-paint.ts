@@ -20,7 +20,7 @@ export const BADGE = { tall: 20, up: 10, right: 10 };
 const RUN_TALL = 28;
 
 /** Colours and fonts of the current theme. */
-export interface Look {
+export interface TreeTheme {
   page: string;
   raised: string;
   line: string;
@@ -36,7 +36,7 @@ export interface Look {
   serif: string;
 }
 
-export interface Scene {
+export interface TreeScene {
   outline: Outline;
   cards: Cards;
   layout: Layout;
@@ -69,9 +69,9 @@ export interface Camera {
 }
 
 /** What a frame is drawn from; `pulse` is the phase of the pulse of running replies, from 0 to 1. */
-interface Picture {
-  scene: Scene;
-  look: Look;
+interface TreeFrame {
+  scene: TreeScene;
+  look: TreeTheme;
   camera: Camera;
   wide: number;
   tall: number;
@@ -83,7 +83,7 @@ export const leftOf = ({ column }: Layout, card: number) => (column[card] ?? 0) 
 export const topOf = ({ row }: Layout, card: number) => (row[card] ?? 0) * CARD.stepY;
 
 /** Returns the visible rows and columns. */
-function inView({ camera: { x, y, zoom }, wide, tall, scene: { layout } }: Picture) {
+function inView({ camera: { x, y, zoom }, wide, tall, scene: { layout } }: TreeFrame) {
   const from = (offset: number, step: number) => Math.floor(-offset / zoom / step) - 1;
   const to = (offset: number, size: number, step: number) => Math.floor((size - offset) / zoom / step) + 1;
   return {
@@ -102,7 +102,7 @@ const MANY = 2_000;
  * @param ratio device pixels per CSS pixel
  * @returns whether something in it is animated
  */
-export function paint(ctx: CanvasRenderingContext2D, picture: Picture, ratio: number): boolean {
+export function paint(ctx: CanvasRenderingContext2D, picture: TreeFrame, ratio: number): boolean {
   const { scene, camera, look } = picture;
   const { layout, cards } = scene;
   ctx.setTransform(1, 0, 0, 1, 0, 0);
@@ -134,7 +134,7 @@ export function paint(ctx: CanvasRenderingContext2D, picture: Picture, ratio: nu
   return drawn.some((card) => has(scene, card, FLAG.writing) && cards.count[card] === 1);
 }
 
-const has = ({ outline, cards }: Scene, card: number, flag: number) =>
+const has = ({ outline, cards }: TreeScene, card: number, flag: number) =>
   ((outline.flags[cards.node[card] ?? 0] ?? 0) & flag) !== 0;
 
 // Lines
@@ -145,7 +145,7 @@ const has = ({ outline, cards }: Scene, card: number, flag: number) =>
  */
 function drawLines(
   ctx: CanvasRenderingContext2D,
-  { scene: { layout, cards }, look, camera }: Picture,
+  { scene: { layout, cards }, look, camera }: TreeFrame,
   linked: number[],
   drawn: number[],
   step: number,
@@ -185,7 +185,7 @@ function drawLines(
 /** Draws cards as bars, with one path per colour. */
 function drawBars(
   ctx: CanvasRenderingContext2D,
-  { scene, look, camera, pulse }: Picture,
+  { scene, look, camera, pulse }: TreeFrame,
   drawn: number[],
   step: number,
 ) {
@@ -231,8 +231,8 @@ function drawBars(
 /** Draws rings around HEAD and the cursor, so that they are visible at any zoom. */
 function drawDistantRings(
   ctx: CanvasRenderingContext2D,
-  { scene: { layout, head, cursor }, camera }: Picture,
-  look: Look,
+  { scene: { layout, head, cursor }, camera }: TreeFrame,
+  look: TreeTheme,
 ) {
   const ring = (card: number, colour: string, away: number) => {
     if (card < 0) return;
@@ -250,7 +250,7 @@ function drawDistantRings(
 }
 
 /** Draws the target of a move at any zoom. A target that is not allowed is crossed out. */
-function drawMoveTarget(ctx: CanvasRenderingContext2D, { scene, look, camera }: Picture) {
+function drawMoveTarget(ctx: CanvasRenderingContext2D, { scene, look, camera }: TreeFrame) {
   const { moveTarget, carried } = scene;
   if (carried >= 0) {
     const { x, y, wide, tall } = boxOf(scene, carried);
@@ -272,7 +272,7 @@ function drawMoveTarget(ctx: CanvasRenderingContext2D, { scene, look, camera }: 
 }
 
 /** Draws a frame and a tick on a selected card, so that it differs not only in colour. */
-function drawMarked(ctx: CanvasRenderingContext2D, { scene, look, camera }: Picture, card: number) {
+function drawMarked(ctx: CanvasRenderingContext2D, { scene, look, camera }: TreeFrame, card: number) {
   const { x, y, wide, tall } = boxOf(scene, card);
   ctx.lineWidth = Math.max(3, 2 / camera.zoom);
   ctx.strokeStyle = look.text;
@@ -290,7 +290,7 @@ function drawMarked(ctx: CanvasRenderingContext2D, { scene, look, camera }: Pict
 }
 
 /** Draws the number of a compared branch at its last card, readable at any zoom. */
-function drawCompared(ctx: CanvasRenderingContext2D, { scene, look, camera }: Picture, card: number, digit: string) {
+function drawCompared(ctx: CanvasRenderingContext2D, { scene, look, camera }: TreeFrame, card: number, digit: string) {
   const { x, y, wide, tall } = boxOf(scene, card);
   const by = Math.max(1, NEAR / camera.zoom);
   ctx.strokeStyle = ctx.fillStyle = look.accent;
@@ -312,7 +312,7 @@ function drawCompared(ctx: CanvasRenderingContext2D, { scene, look, camera }: Pi
 /** Draws the selection box. */
 export function paintBox(
   ctx: CanvasRenderingContext2D,
-  look: Look,
+  look: TreeTheme,
   { x, y, wide, tall }: { x: number; y: number; wide: number; tall: number },
   ratio: number,
 ) {
@@ -326,11 +326,11 @@ export function paintBox(
   ctx.strokeRect(x, y, wide, tall);
 }
 
-const isRoot = ({ cards }: Scene, card: number) => cards.node[card] === 0;
+const isRoot = ({ cards }: TreeScene, card: number) => cards.node[card] === 0;
 
 // High zoom
 
-function drawCard(ctx: CanvasRenderingContext2D, picture: Picture, card: number) {
+function drawCard(ctx: CanvasRenderingContext2D, picture: TreeFrame, card: number) {
   const { scene } = picture;
   if (isRoot(scene, card)) drawRoot(ctx, picture, card);
   else if ((scene.cards.count[card] ?? 1) > 1) drawRun(ctx, picture, card);
@@ -340,7 +340,7 @@ function drawCard(ctx: CanvasRenderingContext2D, picture: Picture, card: number)
 }
 
 /** Draws the ring of the keyboard cursor. */
-function drawRing(ctx: CanvasRenderingContext2D, { scene, look }: Picture, card: number) {
+function drawRing(ctx: CanvasRenderingContext2D, { scene, look }: TreeFrame, card: number) {
   const { x, y, wide, tall } = boxOf(scene, card);
   ctx.lineWidth = 2;
   ctx.strokeStyle = look.text;
@@ -350,7 +350,7 @@ function drawRing(ctx: CanvasRenderingContext2D, { scene, look }: Picture, card:
 }
 
 /** Returns the part of its grid cell that a card fills. */
-export function boxOf({ layout, cards }: Scene, card: number) {
+export function boxOf({ layout, cards }: TreeScene, card: number) {
   const [x, y] = [leftOf(layout, card), topOf(layout, card)];
   if (cards.node[card] === 0) return { x: x + CARD.wide / 2 - 11, y: y + CARD.tall / 2 - 11, wide: 22, tall: 22 };
   if ((cards.count[card] ?? 1) > 1)
@@ -359,7 +359,7 @@ export function boxOf({ layout, cards }: Scene, card: number) {
 }
 
 /** Draws the root as a knot, where the trunk line begins. */
-function drawRoot(ctx: CanvasRenderingContext2D, { scene, look }: Picture, card: number) {
+function drawRoot(ctx: CanvasRenderingContext2D, { scene, look }: TreeFrame, card: number) {
   const [x, y] = [leftOf(scene.layout, card) + CARD.wide / 2, topOf(scene.layout, card) + CARD.tall / 2];
   ctx.fillStyle = look.accent;
   ctx.beginPath();
@@ -372,7 +372,7 @@ function drawRoot(ctx: CanvasRenderingContext2D, { scene, look }: Picture, card:
 }
 
 /** Draws a run of messages as one card. */
-function drawRun(ctx: CanvasRenderingContext2D, { scene, look }: Picture, card: number) {
+function drawRun(ctx: CanvasRenderingContext2D, { scene, look }: TreeFrame, card: number) {
   const { x, y, wide, tall } = boxOf(scene, card);
   const isTrunk = scene.cards.trunk[card] === 1;
   ctx.fillStyle = look.page;
@@ -394,7 +394,7 @@ function drawRun(ctx: CanvasRenderingContext2D, { scene, look }: Picture, card: 
   ctx.textAlign = "left";
 }
 
-function coloursOf({ scene, look }: Picture, card: number) {
+function coloursOf({ scene, look }: TreeFrame, card: number) {
   const isOut = has(scene, card, FLAG.disabled);
   const isMine = has(scene, card, FLAG.mine);
   if (card === scene.head) return { fill: look.accent, edge: look.accent, ink: look.onAccent, mark: look.onAccent };
@@ -409,7 +409,7 @@ function coloursOf({ scene, look }: Picture, card: number) {
 const WRITING = [10, 6] as const;
 
 /** Draws a pulsing border around a card. The card covers its inner half, so it never lies under text. */
-function drawPulse(ctx: CanvasRenderingContext2D, look: Look, beat: number) {
+function drawPulse(ctx: CanvasRenderingContext2D, look: TreeTheme, beat: number) {
   const { strokeStyle, lineWidth } = ctx;
   ctx.globalAlpha = depth(beat);
   ctx.strokeStyle = look.accent;
@@ -423,7 +423,7 @@ function drawPulse(ctx: CanvasRenderingContext2D, look: Look, beat: number) {
 /** Returns the opacity of the pulse: from 0 up to 0.7 and back. */
 const depth = (beat: number) => 0.7 * (0.5 - 0.5 * Math.cos(beat * 2 * Math.PI));
 
-function drawMessage(ctx: CanvasRenderingContext2D, picture: Picture, card: number) {
+function drawMessage(ctx: CanvasRenderingContext2D, picture: TreeFrame, card: number) {
   const { scene, look, pulse } = picture;
   const { x, y, wide, tall } = boxOf(scene, card);
   const { fill, edge, ink, mark } = coloursOf(picture, card);
@@ -447,7 +447,7 @@ function drawMessage(ctx: CanvasRenderingContext2D, picture: Picture, card: numb
   if (name) drawLabel(ctx, picture, card, name);
 }
 
-function drawWords(ctx: CanvasRenderingContext2D, picture: Picture, card: number, ink: string, mark: string) {
+function drawWords(ctx: CanvasRenderingContext2D, picture: TreeFrame, card: number, ink: string, mark: string) {
   const { scene, look } = picture;
   const { x, y, wide, tall } = boxOf(scene, card);
   const isMine = has(scene, card, FLAG.mine);
@@ -473,7 +473,7 @@ function drawWords(ctx: CanvasRenderingContext2D, picture: Picture, card: number
 }
 
 /** Returns the start of a message, on at most two lines. */
-function fitted(ctx: CanvasRenderingContext2D, { scene, fitted: known }: Picture, n: number, room: number) {
+function fitted(ctx: CanvasRenderingContext2D, { scene, fitted: known }: TreeFrame, n: number, room: number) {
   const words = narrow(ctx, scene.words(n));
   const key = `${ctx.font}/${room}/${words}`;
   const found = known.get(key);
@@ -524,7 +524,7 @@ function longest(ctx: CanvasRenderingContext2D, text: string, room: number, brea
 /**
  * Draws signs for a failed reply, an unread one and one with ignored effects, so that they differ not only in colour.
  */
-function drawMarks(ctx: CanvasRenderingContext2D, { scene, look }: Picture, card: number, colour: string) {
+function drawMarks(ctx: CanvasRenderingContext2D, { scene, look }: TreeFrame, card: number, colour: string) {
   const { x, y, wide, tall } = boxOf(scene, card);
   if (has(scene, card, FLAG.failed) || has(scene, card, FLAG.muted)) {
     ctx.font = `700 13px ${look.sans}`;
@@ -544,7 +544,7 @@ function drawMarks(ctx: CanvasRenderingContext2D, { scene, look }: Picture, card
 }
 
 /** Draws the label of a message on the upper edge of its card. */
-function drawLabel(ctx: CanvasRenderingContext2D, { scene, look }: Picture, card: number, name: string) {
+function drawLabel(ctx: CanvasRenderingContext2D, { scene, look }: TreeFrame, card: number, name: string) {
   const { x, y, wide } = boxOf(scene, card);
   ctx.font = `600 11px ${look.sans}`;
   const text = longest(ctx, name, wide - 40, false);
@@ -572,7 +572,7 @@ function pill(
 
 /** Returns the text of a card's badge; "" if it has none. A branch that only continues needs no folding. */
 export function badgeOf(
-  { cards: { hidden, foldable }, layout: { reach, column } }: Pick<Scene, "cards" | "layout">,
+  { cards: { hidden, foldable }, layout: { reach, column } }: Pick<TreeScene, "cards" | "layout">,
   card: number,
 ) {
   if ((hidden[card] ?? 0) > 0) return `+${hidden[card]}`;
@@ -580,7 +580,7 @@ export function badgeOf(
 }
 
 /** Returns the box of a card's badge, at its lower right. */
-export function badgeBox(scene: Scene, card: number) {
+export function badgeBox(scene: TreeScene, card: number) {
   const { x, y, wide, tall } = boxOf(scene, card);
   const own = badgeOf(scene, card).length * 7.5 + 13;
   return {
@@ -591,7 +591,7 @@ export function badgeBox(scene: Scene, card: number) {
   };
 }
 
-function drawBadge(ctx: CanvasRenderingContext2D, { scene, look }: Picture, card: number) {
+function drawBadge(ctx: CanvasRenderingContext2D, { scene, look }: TreeFrame, card: number) {
   const text = badgeOf(scene, card);
   if (text === "") return;
   const box = badgeBox(scene, card);
@@ -610,8 +610,8 @@ function drawBadge(ctx: CanvasRenderingContext2D, { scene, look }: Picture, card
 /** Draws the whole tree. Each direction has its own scale, as a story is a hundred times as tall as it is wide. */
 export function paintMap(
   ctx: CanvasRenderingContext2D,
-  scene: Scene,
-  look: Look,
+  scene: TreeScene,
+  look: TreeTheme,
   { wide, tall }: { wide: number; tall: number },
 ) {
   const { layout, cards } = scene;

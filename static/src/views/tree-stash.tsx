@@ -8,7 +8,7 @@ import { restoreFragment, readArrangement } from "../actions/stash.ts";
 import { excerpt } from "../lib/excerpt.ts";
 import { isFocusLost } from "../lib/focus.ts";
 import { ago, moment, t } from "../lib/i18n.ts";
-import { plain } from "../lib/text.ts";
+import { plainText } from "../lib/text.ts";
 import { fragments, moving } from "../model/arrangement.ts";
 import { isOverStash } from "../model/overview.ts";
 import { mayRearrange, openDialog } from "../model/page.ts";
@@ -34,7 +34,7 @@ const close = () => run("session.stash");
  * Renders the drawer.
  * @param props `isCovered`: on a narrow screen another panel has its place; `takesKeys`: it was opened just now
  */
-export function Drawer({
+export function StashPanel({
   tree,
   canvas,
   focusTree,
@@ -96,7 +96,7 @@ export function Drawer({
       ) : (
         <ul>
           {list.map((fragment) => (
-            <Piece key={fragment.id} fragment={fragment} tree={tree} canvas={canvas} focusTree={focusTree} />
+            <FragmentCard key={fragment.id} fragment={fragment} tree={tree} canvas={canvas} focusTree={focusTree} />
           ))}
         </ul>
       )}
@@ -106,7 +106,7 @@ export function Drawer({
 
 type FragmentAction = "" | "read" | "rename" | "purge";
 
-function Piece({ fragment, tree, canvas, focusTree }: Around & { fragment: StashFragment }) {
+function FragmentCard({ fragment, tree, canvas, focusTree }: Around & { fragment: StashFragment }) {
   const doing = useSignal<FragmentAction>("");
   const name = titleOf(fragment);
   const turn = (to: FragmentAction) => (doing.value = doing.peek() === to ? "" : to);
@@ -205,7 +205,7 @@ function Handle({ fragment, name, canvas }: HandleProps) {
       <p class="aside">
         {fragment.name && fragment.firstLine && (
           <>
-            <q>{excerpt(plain(fragment.firstLine), 80)}</q> ·{" "}
+            <q>{excerpt(plainText(fragment.firstLine), 80)}</q> ·{" "}
           </>
         )}
         {t("stash.count", { n: fragment.count })} ·{" "}

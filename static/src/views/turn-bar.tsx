@@ -6,8 +6,8 @@ import { goToTurn } from "../actions/turn-bar.ts";
 import { excerpt } from "../lib/excerpt.ts";
 import { isFocusLost } from "../lib/focus.ts";
 import { t } from "../lib/i18n.ts";
-import { quoted } from "../lib/hidden-tags.ts";
-import { plain } from "../lib/text.ts";
+import { quoteText } from "../lib/hidden-tags.ts";
+import { plainText } from "../lib/text.ts";
 import { deltasVersion } from "../model/deltas.ts";
 import { loadingOlder, nodeOf, olderCursor, viewedLeaf, peekNode } from "../model/session-store.ts";
 import { shownIds } from "../tree/shown-branch.ts";
@@ -130,7 +130,7 @@ function Row({ all, here }: { all: Turn[]; here: number }) {
 function Chip({ turn, i, here, isAt }: { turn: Turn; i: number; here: number; isAt: boolean }) {
   const node = nodeOf(turn.first);
   const words = node
-    ? excerpt(node.role === "user" ? plain(node.content) : quoted(node.display ?? node.content), 60)
+    ? excerpt(node.role === "user" ? plainText(node.content) : quoteText(node.display ?? node.content), 60)
     : "";
   const turnOf = node?.turn ?? 0;
   const number = node?.role === "assistant" && words ? 0 : turnOf;

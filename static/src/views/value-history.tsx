@@ -7,8 +7,8 @@ import { formulaOf } from "../lib/causes.ts";
 import { excerpt } from "../lib/excerpt.ts";
 import { addEnglish, clock, t } from "../lib/i18n.ts";
 import words from "../lib/strings/en-history.ts";
-import { quoted } from "../lib/hidden-tags.ts";
-import { plain, steps } from "../lib/text.ts";
+import { quoteText } from "../lib/hidden-tags.ts";
+import { plainText, steps } from "../lib/text.ts";
 import { valueText, pathLabel, rows } from "../model/world.ts";
 import { ApiError } from "../net/api.ts";
 import { speakerName as speaker } from "../tree/speaker.ts";
@@ -121,7 +121,7 @@ function titleOf(node: ChatNode | null) {
   if (!node) return t("history.gone");
   if (node.kind === "root") return t("history.root");
   if (node.kind === "change") return `${t("history.beside")}, ${clock(node.timestamp)}`;
-  const text = node.role === "user" ? plain(node.content) : quoted(node.display ?? node.content);
+  const text = node.role === "user" ? plainText(node.content) : quoteText(node.display ?? node.content);
   return `${speaker(node)}, ${clock(node.timestamp)}: ${excerpt(text, BEGINNING)}`;
 }
 

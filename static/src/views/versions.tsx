@@ -3,8 +3,8 @@ import { h, useEffect, useLayoutEffect, useRef } from "../../vendor/preact.js";
 import { readVersions, goToVersion } from "../actions/navigation.ts";
 import { closeVersions } from "../actions/turn-bar.ts";
 import { t } from "../lib/i18n.ts";
-import { quoted } from "../lib/hidden-tags.ts";
-import { plain } from "../lib/text.ts";
+import { quoteText } from "../lib/hidden-tags.ts";
+import { plainText } from "../lib/text.ts";
 import { siblingsOf, nodeOf } from "../model/session-store.ts";
 import { icon } from "./common.tsx";
 import type { ChatNode, Id } from "../lib/wire.d.ts";
@@ -56,7 +56,7 @@ function previewOf(id: Id) {
   if (!node) return t("loading");
   if (node.status === "generating") return t("phase.waiting");
   return (
-    (node.role === "user" ? plain(node.content) : quoted(node.display ?? node.content)) ||
+    (node.role === "user" ? plainText(node.content) : quoteText(node.display ?? node.content)) ||
     t(node.status === "error" ? "message.failed" : "stash.nameless")
   );
 }

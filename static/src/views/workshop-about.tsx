@@ -4,7 +4,7 @@ import { readFile } from "../actions/workshop.ts";
 import { t, optionalText } from "../lib/i18n.ts";
 import { rulesOf } from "../lib/manifest.ts";
 import { compactJson } from "../lib/text.ts";
-import { Parts } from "./json.tsx";
+import { JsonParts } from "./json.tsx";
 import { useQuery } from "./use-query.tsx";
 import type { ConfigField, PluginDetail, Texts } from "../lib/wire.d.ts";
 
@@ -71,7 +71,7 @@ export function About({ plugin, texts }: { plugin: PluginDetail; texts: Texts })
       {schema && (
         <details>
           <summary>{t("workshop.schema")}</summary>
-          <Parts value={schema} />
+          <JsonParts value={schema} />
         </details>
       )}
     </div>

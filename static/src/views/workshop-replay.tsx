@@ -11,7 +11,7 @@ import { isNotNull, visibleChange, visibleOperation } from "../model/world.ts";
 import { OperationList, ValueChanges, operationText } from "./operations.tsx";
 import { Fault } from "./fault.tsx";
 import { EmptyState, icon } from "./common.tsx";
-import { Withheld } from "./secret.tsx";
+import { HiddenNote } from "./secret.tsx";
 import { titleOf } from "./workshop-try.tsx";
 import type { ChatNode, Id, PluginDetail, PluginReplayed, ReplayedRow, ScriptError, Texts } from "../lib/wire.d.ts";
 
@@ -107,7 +107,7 @@ export function Replay({ plugin, texts, jump }: ReplayProps) {
               : t(other.length === 0 ? "workshop.allSame" : "workshop.someOther", { n: rows.length, m: other.length })}
           </p>
           {result.value.texts !== texts && <p class="aside">{t("workshop.old")}</p>}
-          {isLess && <Withheld />}
+          {isLess && <HiddenNote />}
           {other.length > 0 && other.length < rows.length && (
             <label class="check">
               <input

@@ -11,7 +11,7 @@ import type { PluginDetail, PluginTested, TestedCase, Texts } from "../lib/wire.
 
 type Jump = (fault: { file?: string | null; line?: number | null; column?: number | null }) => void;
 
-export function Tests({ plugin, texts, jump }: { plugin: PluginDetail; texts: Texts; jump: Jump }) {
+export function PluginTests({ plugin, texts, jump }: { plugin: PluginDetail; texts: Texts; jump: Jump }) {
   const result = useSignal<{ answer: PluginTested; texts: Texts } | null>(null);
   const isBusy = useSignal(false);
   const ask = async () => {

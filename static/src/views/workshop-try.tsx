@@ -4,7 +4,7 @@ import { clearDialogErrors } from "../actions/dialog-errors.ts";
 import { tryHook } from "../actions/workshop.ts";
 import { excerpt } from "../lib/excerpt.ts";
 import { clock, t } from "../lib/i18n.ts";
-import { quoted } from "../lib/hidden-tags.ts";
+import { quoteText } from "../lib/hidden-tags.ts";
 import { compactJson, sentence } from "../lib/text.ts";
 import { codedMessageText } from "../lib/coded-message.ts";
 import { isTextVisible, visibleDataOf, visibleProblems } from "../model/secrets.ts";
@@ -15,7 +15,7 @@ import { RollChip } from "./changes.tsx";
 import { OperationList, ValueChanges } from "./operations.tsx";
 import { Fault } from "./fault.tsx";
 import { EmptyState, icon } from "./common.tsx";
-import { Withheld } from "./secret.tsx";
+import { HiddenNote } from "./secret.tsx";
 import { hookText } from "./workshop-about.tsx";
 import type { ChatNode, Json, PluginDetail, PluginTried, ScriptError, Texts } from "../lib/wire.d.ts";
 
@@ -38,16 +38,16 @@ function readArguments(text: string): Record<string, Json> | null {
 }
 
 export const titleOf = (node: ChatNode) =>
-  `${speakerName(node)}, ${clock(node.timestamp)}: ${excerpt(quoted(node.display ?? node.content), BEGINNING)}`;
+  `${speakerName(node)}, ${clock(node.timestamp)}: ${excerpt(quoteText(node.display ?? node.content), BEGINNING)}`;
 
-interface TryProps {
+interface HookTrialProps {
   plugin: PluginDetail;
   hooks: string[];
   texts: Texts;
   jump: (fault: ScriptError) => void;
 }
 
-export function Try({ plugin, hooks, texts, jump }: TryProps) {
+export function HookTrial({ plugin, hooks, texts, jump }: HookTrialProps) {
   const open = session.value;
   const hook = useSignal<string | null>(null);
   const tried = useSignal<{ answer: PluginTried; hook: string; texts: Texts } | null>(null);
@@ -207,7 +207,7 @@ function TrialResult({ answer, plugin, hook, isOld, jump }: TrialResultProps) {
     <div class="tried" role="region" aria-label={t("workshop.came", { hook })}>
       <h3>{t("workshop.came", { hook })}</h3>
       {isOld && <p class="aside">{t("workshop.old")}</p>}
-      {isLess && <Withheld />}
+      {isLess && <HiddenNote />}
       {error && (
         <ul>
           <Fault fault={error} jump={jump} />

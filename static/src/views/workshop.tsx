@@ -16,8 +16,8 @@ import { QueryError, useQuery } from "./use-query.tsx";
 import { Confirmation } from "./confirmation.tsx";
 import { About, hookText } from "./workshop-about.tsx";
 import { Replay } from "./workshop-replay.tsx";
-import { Tests } from "./workshop-tests.tsx";
-import { Try } from "./workshop-try.tsx";
+import { PluginTests } from "./workshop-tests.tsx";
+import { HookTrial } from "./workshop-try.tsx";
 import type { PluginChecked, PluginDetail, PluginInfo, ScriptError, Texts } from "../lib/wire.d.ts";
 import type { Place } from "./code.tsx";
 import type { ComponentChildren } from "../../vendor/preact.js";
@@ -184,8 +184,8 @@ function PluginEditor({ plugin, renew }: { plugin: PluginDetail; renew: () => vo
           tabindex={0}
         >
           {side.value === "about" && <About plugin={plugin} texts={texts.value} />}
-          {side.value === "try" && <Try plugin={plugin} hooks={hooks} texts={texts.value} jump={jump} />}
-          {side.value === "tests" && <Tests plugin={plugin} texts={texts.value} jump={jump} />}
+          {side.value === "try" && <HookTrial plugin={plugin} hooks={hooks} texts={texts.value} jump={jump} />}
+          {side.value === "tests" && <PluginTests plugin={plugin} texts={texts.value} jump={jump} />}
           {side.value === "replay" && <Replay plugin={plugin} texts={texts.value} jump={jump} />}
         </div>
       </section>
