@@ -13,8 +13,9 @@ import {
   valueName,
 } from "../lib/schema.ts";
 import { compactJson, escapeStep, labelFromKey, steps } from "../lib/text.ts";
-import { deltaOf } from "./deltas.ts";
+import { deltaOf, deltasVersion } from "./deltas.ts";
 import { showsHidden } from "./page.ts";
+import { stateNode, nodeOf, watchedReply } from "./session-store.ts";
 import type { Row } from "../lib/schema.ts";
 import type { Delta, Id, Json, Operation, WorldAt } from "../lib/wire.d.ts";
 import type { ApiError } from "../net/api.ts";
@@ -38,6 +39,14 @@ export function setWorld(next: LoadedWorld | null) {
 export function setWorldError(error: ApiError) {
   worldError.value = error;
 }
+
+/** Whether the state on screen is an older one, which stays until the newest is read. */
+export const isWorldStale = computed(() => {
+  const world = loadedWorld.value;
+  if (!world || worldError.value) return false;
+  const headFollows = nodeOf(watchedReply.value)?.status === "complete";
+  return headFollows || world.nid !== stateNode() || world.deltasVersion !== deltasVersion.value;
+});
 
 export const groups = computed(() =>
   loadedWorld.value ? groupsOf(loadedWorld.value.at, locale.value, showsHidden.value) : [],

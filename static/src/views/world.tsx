@@ -8,7 +8,7 @@ import { MVU, changeAt, fullness, isChip, isDanger, isOpen, isUndeclared, placeO
 import { compactJson } from "../lib/text.ts";
 import { openDialog } from "../model/page.ts";
 import { viewedLeaf, session } from "../model/session-store.ts";
-import { worldError, groups, loadedWorld, valueText, turnRolls, turnChanges } from "../model/world.ts";
+import { worldError, groups, isWorldStale, loadedWorld, valueText, turnRolls, turnChanges } from "../model/world.ts";
 import { writtenReply } from "../tree/shown-branch.ts";
 import { RollChip, differenceOf, toneOf } from "./changes.tsx";
 import { EditValue } from "./edit-value.tsx";
@@ -19,7 +19,7 @@ import type { Json } from "../lib/wire.d.ts";
 
 export function World() {
   return (
-    <aside class="world" aria-label={t("world.title")}>
+    <aside class="world" aria-label={t("world.title")} aria-busy={isWorldStale.value}>
       <div class="world-inner">
         <header>
           <h2>{t("world.title")}</h2>

@@ -93,8 +93,9 @@ export const chatPath = (path) => path.replace("/s/", "/api/chat/");
 export const readSession = (path) => clotho.api("GET", path.replace("/s/", "/api/sessions/"));
 export const readBranch = async (path) => (await clotho.api("GET", `${chatPath(path)}/projection`)).items;
 
-/** Returns the number of a bar in the state panel. */
+/** Returns the number of a bar in the state panel, once the panel has read the state of the newest message. */
 export async function barValue(page, path) {
+  await page.locator('.world[aria-busy="false"]').waitFor();
   const meter = page.locator(`[data-path="${path}"] [role=meter]`);
   await meter.waitFor();
   return Number(await meter.getAttribute("aria-valuenow"));
