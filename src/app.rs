@@ -191,7 +191,7 @@ impl App {
             runtime.block_on(self.turns.tasks.stop());
         }
         if let Err(error) = self.search.close() {
-            tracing::warn!("the search index was not closed well, it resumes at the next start: {error}");
+            tracing::warn!("the search index was not closed correctly, the next start continues it: {error}");
         }
     }
 }
@@ -325,13 +325,13 @@ pub fn explain_store_error(config: &Config, error: &StoreError) -> StartError {
             let database = config.storage.database_path();
             let database = database.display();
             format!(
-                "the data directory {folder} cannot be written: see the owner and permissions of it and of {database}"
+                "the data directory {folder} cannot be written: check the owner and permissions of it and of {database}"
             )
         }
         StoreError::Quota => {
             format!("the database in {folder} has reached its quota: raise storage.max_database_mb and start again")
         }
-        StoreError::Full => format!("the disk of the data directory {folder} is full: make room and start again"),
+        StoreError::Full => format!("the disk of the data directory {folder} is full: free some space and start again"),
         StoreError::Newer(version) => {
             format!("the database in {folder} was written by a newer version (schema {version}): use that version")
         }
@@ -386,7 +386,7 @@ async fn recover_after_restart(
     transfer::discard(store).await?;
     let ended = turns.tasks.end_interrupted_replies().await?;
     if ended > 0 {
-        tracing::warn!("{ended} replies were interrupted by the last stop; their partial texts are kept");
+        tracing::warn!("{ended} replies were interrupted by the last stop; their texts so far are kept");
     }
     Ok(owner)
 }
@@ -427,7 +427,7 @@ fn bundled_characters() -> Vec<Map<String, Value>> {
         for file in assets::plugin(id).filter(|file| is_character(file.path)) {
             match serde_json::from_slice(file.bytes) {
                 Ok(card) => found.push(card),
-                Err(error) => tracing::warn!(plugin = id, file = file.path, "a character was left out: {error}"),
+                Err(error) => tracing::warn!(plugin = id, file = file.path, "a character was skipped: {error}"),
             }
         }
     }

@@ -18,11 +18,11 @@ use super::{CliResult, terminal};
 /// Copies the database into a new file; a server may run meanwhile.
 pub fn backup(config: &Config, file: &Path) -> CliResult {
     let bytes = backups::copy(&config.storage.database_path(), file).map_err(|error| match error {
-        BackupError::Exists(_) => anyhow!("{error}: choose another name, a copy never takes the place of a file"),
+        BackupError::Exists(_) => anyhow!("{error}: choose another name, because a backup never replaces a file"),
         BackupError::Missing(_) => no_database_error(config),
         other => other.into(),
     })?;
-    terminal::line(&format!("{} holds everything as of now: {bytes} bytes, checked", file.display()));
+    terminal::line(&format!("the backup {} is complete and checked: {bytes} bytes", file.display()));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -34,10 +34,11 @@ pub fn restore(config: &Config, file: &Path) -> CliResult {
         BackupError::Failed(error) => app::explain_store_error(config, &error).into(),
         other => other.into(),
     })?;
-    search::discard(&config.storage.search_path()).context("the search index could not be thrown away: delete it")?;
+    search::discard(&config.storage.search_path())
+        .context("the search index could not be deleted: delete it yourself")?;
     if let Some(aside) = aside {
-        terminal::line(&format!("what was there before is kept as {}", aside.display()));
+        terminal::line(&format!("the former database is kept as {}", aside.display()));
     }
-    terminal::line(&format!("{} was put back; the search index is made anew at the next start", file.display()));
+    terminal::line(&format!("{} was restored; the next start rebuilds the search index", file.display()));
     Ok(ExitCode::SUCCESS)
 }

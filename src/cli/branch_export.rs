@@ -75,7 +75,7 @@ pub fn export(
             return write_branch(snapshot, &line, BranchExportFormat::SillyTavern, config);
         }
         // clap has checked that one of both is present.
-        BranchExportCommand::Sillytavern(_) => bail!("a session and a file, or --all with a path, are expected"),
+        BranchExportCommand::Sillytavern(_) => bail!("expected a session and a file, or --all with a path"),
         BranchExportCommand::Markdown(line) => (line, BranchExportFormat::Markdown),
         BranchExportCommand::Html(line) => (line, BranchExportFormat::Html),
     };
@@ -94,7 +94,7 @@ fn write_branch(
     let file: &Path = &line.file;
     write_new_file(file, |out| {
         export_branch(snapshot, &held, &wish, out)?
-            .with_context(|| format!("no message of this session has the id {leaf}"))
+            .with_context(|| format!("this session has no message with the id {leaf}"))
     })?;
     terminal::line(&format!("{}  {}  {}", line.session, file.display(), held.session.title));
     Ok(())
@@ -111,7 +111,7 @@ fn export_user_data(snapshot: &mut DatabaseSnapshot, path: &Path, user: Option<&
         write_new_file(path, |out| {
             let (out, all) = export_all(snapshot, owner, ExportTarget::archive(out), told)?;
             gone = all;
-            out.context("an archive has bytes")
+            out.context("expected the bytes of an archive")
         })
     } else {
         let shelf = ExportTarget::<File>::folder(path).with_context(|| format!("the folder {}", path.display()))?;
@@ -132,6 +132,6 @@ fn owner(snapshot: &mut DatabaseSnapshot, name: Option<&str>) -> Result<UserId, 
     let users = snapshot.reader().users()?;
     let found = users.iter().find(|user| name.map_or(user.role == "owner", |name| user.name == name));
     let names: Vec<&str> = users.iter().map(|user| user.name.as_str()).collect();
-    let nobody = || format!("nobody here is named \"{}\"; there are: {}", name.unwrap_or("owner"), names.join(", "));
+    let nobody = || format!("there is no user \"{}\"; the users are {}", name.unwrap_or("owner"), names.join(", "));
     Ok(found.with_context(nobody)?.id)
 }

@@ -40,7 +40,7 @@ pub fn write_new_file(
     written: impl FnOnce(BufWriter<File>) -> Result<BufWriter<File>, anyhow::Error>,
 ) -> Result<(), anyhow::Error> {
     if file.exists() {
-        bail!("{} is there already: name another file, or move it away", file.display());
+        bail!("{} already exists: name another file, or move it", file.display());
     }
     let part = file.with_added_extension("part");
     let whole = || -> Result<(), anyhow::Error> {

@@ -39,7 +39,7 @@ pub fn doctor(config: &Config, repair: bool, json: bool) -> CliResult {
     let explain = |error| app::explain_store_error(config, &error);
     let is_alone = !settings.is_in_use().map_err(explain)?;
     if repair && !is_alone {
-        return Err(anyhow!("a server uses {}: stop it before anything is repaired", settings.data_dir.display()));
+        return Err(anyhow!("a server uses {}: stop it before a repair", settings.data_dir.display()));
     }
     let surgeon = match repair {
         true => Some(Store::open(&settings).map_err(explain)?.0),
@@ -97,10 +97,10 @@ impl DoctorRun {
         }
         let replies = match self.doctor.generating()? {
             0 => return Ok(()),
-            1 => "a reply was being written when the server was cut off; the next start ends it".to_owned(),
-            many => format!("{many} replies were being written when the server was cut off; the next start ends them"),
+            1 => "a reply was interrupted; the next start ends it".to_owned(),
+            many => format!("{many} replies were interrupted; the next start ends them"),
         };
-        self.report.remarks.push(format!("{replies} and keeps what had arrived"));
+        self.report.remarks.push(format!("{replies} and keeps the text so far"));
         Ok(())
     }
 
@@ -122,7 +122,7 @@ impl DoctorRun {
             }
         };
         if look.count > look.documents.len() {
-            self.found.push(RepairableFinding::index_finding("a message stands in it twice".to_owned(), None));
+            self.found.push(RepairableFinding::index_finding("it has a message twice".to_owned(), None));
         }
         // Every message must be in the index, with the right content.
         for session in sessions {
@@ -131,13 +131,11 @@ impl DoctorRun {
                 let node = Some(document.node);
                 match look.documents.remove(&document.node) {
                     None => {
-                        self.found.push(RepairableFinding::index_finding("a message is not found".to_owned(), node))
+                        self.found.push(RepairableFinding::index_finding("a message is missing in it".to_owned(), node))
                     }
                     Some(number) if number != search::document_hash(&document) => {
-                        self.found.push(RepairableFinding::index_finding(
-                            "a message is found by other words".to_owned(),
-                            node,
-                        ));
+                        self.found
+                            .push(RepairableFinding::index_finding("its text of a message is wrong".to_owned(), node));
                     }
                     Some(_) => {}
                 }
@@ -145,8 +143,10 @@ impl DoctorRun {
         }
         // What remains must not be in the index.
         for node in look.documents.into_keys() {
-            self.found
-                .push(RepairableFinding::index_finding("a message is found that must not be".to_owned(), Some(node)));
+            self.found.push(RepairableFinding::index_finding(
+                "it has a message that it must not have".to_owned(),
+                Some(node),
+            ));
         }
         Ok(())
     }
@@ -155,9 +155,9 @@ impl DoctorRun {
 /// Returns the remark about an index that is behind the operation log.
 fn index_lag_remark(is_there: bool) -> &'static str {
     if is_there {
-        "the search index is not at the end of the log; it catches up by itself"
+        "the search index is behind the log; it catches up by itself"
     } else {
-        "there is no search index; the next start of a server makes it"
+        "there is no search index; the next start of the server builds it"
     }
 }
 
@@ -182,9 +182,9 @@ fn report_text(report: &DoctorReport) -> String {
     let (found, repaired) = (report.findings.len(), report.repaired);
     let sessions = count(report.sessions, "session");
     lines.push(match (found, repaired) {
-        (0, _) => format!("{sessions}, nothing is wrong"),
+        (0, _) => format!("{sessions}, no problems"),
         (_, 0) => format!("{sessions}, {}; {}", count(found, "finding"), repair_hint(&report.findings)),
-        _ => format!("{sessions}, {}, {repaired} of them put right", count(found, "finding")),
+        _ => format!("{sessions}, {}, {repaired} of them repaired", count(found, "finding")),
     });
     lines.join("\n")
 }
@@ -193,12 +193,14 @@ fn report_text(report: &DoctorReport) -> String {
 fn repair_hint(findings: &[DoctorFinding]) -> String {
     let derived = findings.iter().filter(|finding| finding.is_derived).count();
     let which = match (derived, findings.len()) {
-        (0, _) => return "nothing of that follows from the rest: see what a copy has (\"clotho restore\")".to_owned(),
+        (0, _) => {
+            return "none of them can be repaired from other data: look for a backup (\"clotho restore\")".to_owned();
+        }
         (1, 1) => "it".to_owned(),
         (some, all) if some == all => "them".to_owned(),
         (some, _) => format!("{some} of them"),
     };
-    format!("\"clotho doctor --repair\" puts {which} right")
+    format!("\"clotho doctor --repair\" repairs {which}")
 }
 
 fn finding_line(finding: &DoctorFinding) -> String {

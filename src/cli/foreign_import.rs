@@ -61,12 +61,12 @@ pub fn import(path: &Path, how: &ForeignImportArgs, config: &Config) -> CliResul
 }
 
 fn run_import(path: &Path, how: &ForeignImportArgs, config: &Config, is_root: bool) -> CliResult {
-    check_readable(path).with_context(|| format!("{} did not come in at all", path.display()))?;
+    check_readable(path).with_context(|| format!("{} was not imported at all", path.display()))?;
     let zone = how.utc_offset.clone();
     let clock = SystemClock;
-    let ids = IdGenerator::from_entropy().context("the system has no randomness to give")?;
+    let ids = IdGenerator::from_entropy().context("the system provides no randomness")?;
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
-    let instead = format!("stop it first, or send the files to it on the page at http://{}", config.server.listen);
+    let instead = format!("stop it first, or send it the files on the page at http://{}", config.server.listen);
     let store = Arc::new(alone(config, &instead)?);
     let bar = progress_bar(0, "{wide_bar} {bytes}/{total_bytes} {bytes_per_sec} {eta}");
     let told = |progress: ImportProgress| {
@@ -90,15 +90,15 @@ fn run_import(path: &Path, how: &ForeignImportArgs, config: &Config, is_root: bo
     })?;
     print_report(&arrived, how);
     if arrived.totals.is_empty() {
-        let would = if how.dry_run { "would come" } else { "came" };
-        bail!("nothing of {} {would} in: the report says why", path.display());
+        let would = if how.dry_run { "would be" } else { "was" };
+        bail!("nothing of {} {would} imported: see the report", path.display());
     }
     Ok(ExitCode::SUCCESS)
 }
 
 fn parse_utc_offset(hours: &str) -> Result<TimeZone, &'static str> {
     let zone = hours.parse().ok().and_then(zone_ahead);
-    zone.ok_or("a number of hours between -25 and 25 is expected")
+    zone.ok_or("expected a number of hours between -25 and 25")
 }
 
 /// Checks that the path is readable. If not, a retry hint would be useless.
@@ -116,11 +116,11 @@ fn check_readable(path: &Path) -> io::Result<()> {
 fn import_error(path: &Path, error: ImportError) -> anyhow::Error {
     if matches!(error, ImportError::BadList(_)) {
         return anyhow::anyhow!("{error}; {REPAIR_LIST_HINT}")
-            .context(format!("nothing of {} came in", path.display()));
+            .context(format!("nothing of {} was imported", path.display()));
     }
     let goes_on = matches!(error, ImportError::Store(_) | ImportError::Read(_) | ImportError::Stopped);
-    let said = if goes_on { "as a whole; the same command goes on from there" } else { "at all" };
-    anyhow::Error::new(error).context(format!("{} did not come in {said}", path.display()))
+    let said = if goes_on { "completely; the same command continues from there" } else { "at all" };
+    anyhow::Error::new(error).context(format!("{} was not imported {said}", path.display()))
 }
 
 /// Returns the user who will own the imported data.
@@ -140,7 +140,7 @@ async fn find_user(store: &Store, name: &str) -> Result<UserId, anyhow::Error> {
     let users = store.read(|reader| reader.users()).await?;
     let Some(user) = users.iter().find(|user| user.name == name) else {
         let names: Vec<&str> = users.iter().map(|user| user.name.as_str()).collect();
-        bail!("nobody here is named \"{name}\"; there are: {}", names.join(", "));
+        bail!("there is no user \"{name}\"; the users are {}", names.join(", "));
     };
     Ok(user.id)
 }
@@ -152,9 +152,10 @@ fn print_report(arrived: &ForeignImportResult, how: &ForeignImportArgs) {
     }
     terminal::line(arrived.report.to_string().trim_end());
     let totals = arrived.totals;
-    let verb = if how.dry_run { "would come in" } else { "came in" };
+    let verb = if how.dry_run { "would be imported" } else { "imported" };
     terminal::line(&format!(
-        "{verb}: {} characters, {} personas, {} sessions, {} messages; {} chats read, {} of them known already; {} lorebooks, {} presets; {} more things were here already; {} left out",
+        "{verb}: {} characters, {} personas, {} sessions, {} messages; {} chats read, {} of them already known; {} \
+         lorebooks, {} presets; {} other items already existed; {} skipped",
         totals.characters,
         totals.personas,
         totals.sessions,

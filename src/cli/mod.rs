@@ -43,30 +43,30 @@ enum CliCommand {
         #[arg(long, value_name = "ADDRESS", num_args = 0..=1, require_equals = true)]
         lan: Option<Option<std::net::IpAddr>>,
     },
-    /// Export sessions as files, or one branch in a format of other programs; a server may run
+    /// Export sessions as files, or one branch in a format of other programs; also while a server runs
     Export(transfer::ExportArgs),
-    /// Import a session file, or data of other programs; no server may run
+    /// Import a session file, or data of other programs; stop the server first
     Import(transfer::ImportArgs),
-    /// Back up the database into one new file; a server may run
+    /// Back up the database into one new file; also while a server runs
     Backup {
         /// File to write; must not exist yet
         file: PathBuf,
     },
-    /// Replace the database with a backup and keep the old one aside; no server may run
+    /// Replace the database with a backup and keep the old one aside; stop the server first
     Restore {
         /// File that `clotho backup` wrote
         file: PathBuf,
     },
-    /// Delete unneeded data: stored responses after a day, unused keyframes and texts, trash after 30 days; no server
-    /// may run
+    /// Delete unneeded data: stored responses after a day, unused keyframes and texts, trash after 30 days; stop the
+    /// server first
     Gc,
-    /// Print sizes by table and by session; a server may run
+    /// Print sizes by table and by session; also while a server runs
     Stats {
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Check the stored data; a server may run unless --repair is given
+    /// Check the stored data; --repair needs a stopped server
     Doctor {
         /// Repair derived data
         #[arg(long)]
@@ -75,7 +75,7 @@ enum CliCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Rebuild the search index; no server may run. A server rebuilds a missing or outdated index by itself
+    /// Rebuild the search index; stop the server first. A server rebuilds a missing or outdated index by itself
     Reindex,
     /// Tools for plugin authors: list, check, test, replay, defs, doc, new
     #[command(subcommand)]

@@ -120,7 +120,7 @@ fn defs(folder: Option<PathBuf>) -> CliResult {
     let inside = std::fs::read_dir(&folder).with_context(|| format!("the folder {}", folder.display()))?;
     let is_plugin = |folder: &Path| folder.join("plugin.toml").is_file();
     if !is_plugin(&folder) && !inside.flatten().any(|entry| is_plugin(&entry.path())) {
-        anyhow::bail!("{} holds no plugin: neither it nor a folder in it has a plugin.toml", folder.display());
+        anyhow::bail!("{} has no plugin: neither the folder nor one inside it has a plugin.toml", folder.display());
     }
     let folder = folder.join(".rhai");
     let file = folder.join("clotho.d.rhai");
@@ -137,12 +137,12 @@ fn test_one(name: &str, is_blessed: bool, config: &Config) -> CliResult {
         return Ok(tests(&[plugin]));
     }
     let folder = folder_of(name, config)
-        .with_context(|| format!("{name} is inside the program: only the tests of a folder can be written"))?;
+        .with_context(|| format!("{name} is bundled with the program: only the tests in a folder can be written"))?;
     for case in &run_tests(&plugin).cases {
         if let Some(text) = bless(&plugin, case) {
             let file = folder.join(&case.file);
             std::fs::write(&file, text).with_context(|| format!("{} cannot be written", file.display()))?;
-            terminal::line(&format!("blessed {}: read it before you keep it", file.display()));
+            terminal::line(&format!("wrote the expectations of {}: read them before you keep them", file.display()));
         }
     }
     Ok(tests(&[load(PluginSource::read(&folder)?)?]))
@@ -172,7 +172,7 @@ fn find(name: &str, config: &Config) -> Result<Arc<LoadedPlugin>, anyhow::Error>
     match entry.map(|entry| &entry.state) {
         Some(Ok(plugin)) => Ok(Arc::clone(plugin)),
         Some(Err(error)) => Err(anyhow::anyhow!("{error}")),
-        None => Err(anyhow::anyhow!("no plugin is named \"{name}\", and no folder of that name holds a plugin.toml")),
+        None => Err(anyhow::anyhow!("there is no plugin \"{name}\", and no folder of that name with a plugin.toml")),
     }
 }
 
@@ -224,8 +224,8 @@ fn tests(plugins: &[Arc<LoadedPlugin>]) -> ExitCode {
     }
     let and_mute = match mute {
         0 => String::new(),
-        1 => ", 1 expects nothing".to_owned(),
-        several => format!(", {several} expect nothing"),
+        1 => ", 1 without an expectation".to_owned(),
+        several => format!(", {several} without an expectation"),
     };
     let and_warnings = if warned > 0 { format!(", {}", warning_count(warned)) } else { String::new() };
     terminal::line(&format!("{passed} passed, {failed} failed{and_mute}{and_warnings}"));
@@ -234,7 +234,7 @@ fn tests(plugins: &[Arc<LoadedPlugin>]) -> ExitCode {
 
 fn tests_location(plugin: &LoadedPlugin) -> &'static str {
     match plugin.origin() {
-        PluginOrigin::Bundled => "the program carries a bundled plugin without them: name its folder in the sources",
+        PluginOrigin::Bundled => "bundled plugins have no tests in the program: name the folder in the sources",
         PluginOrigin::Folder => "a test is a file tests/*.toml in its folder",
     }
 }

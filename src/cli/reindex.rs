@@ -22,14 +22,14 @@ pub fn reindex(config: &Config) -> CliResult {
     if !config.storage.database_path().is_file() {
         return Err(no_database_error(config));
     }
-    let instead = "stop it first; a server that starts makes a missing index by itself";
+    let instead = "stop it first; a server builds a missing index at its start";
     let store = Arc::new(common::alone(config, instead)?);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let hide_tags: Arc<[String]> = Arc::from(config.generation.hide_tags.as_slice());
     let tags = Arc::clone(&hide_tags);
     let upstream = runtime.block_on(store.read(move |reader| log_follower::upstream(reader, &tags)));
     let upstream = upstream.map_err(|error| app::explain_store_error(config, &error))?;
-    let upstream = upstream.ok_or_else(|| anyhow!("nobody ever moved in here: there is nothing to be found"))?;
+    let upstream = upstream.ok_or_else(|| anyhow!("there are no users yet, so there is nothing to index"))?;
     let folder = config.storage.search_path();
     search::discard(&folder).with_context(|| format!("{} could not be emptied", folder.display()))?;
     let indexing = IndexFeeder { index: Arc::new(Index::open(&folder, upstream, config.search.clone())?), hide_tags };
@@ -44,6 +44,6 @@ pub fn reindex(config: &Config) -> CliResult {
     })?;
     indexing.index.close()?;
     let found = pluralize(i64::try_from(indexing.index.len()).unwrap_or(i64::MAX), "message");
-    terminal::line(&format!("the search index was made anew: {found} can be found"));
+    terminal::line(&format!("the search index was rebuilt: {found} can be found"));
     Ok(ExitCode::SUCCESS)
 }

@@ -22,7 +22,7 @@ pub fn gc(config: &Config) -> CliResult {
     let explain = |error: &StoreError| app::explain_store_error(config, error);
     let (store, _published) = Store::open(&settings).map_err(|error| match error {
         StoreError::Locked => {
-            anyhow!("a server uses {}: it clears away by itself once a day", settings.data_dir.display())
+            anyhow!("a server uses {}: it removes unused data once a day", settings.data_dir.display())
         }
         other => explain(&other).into(),
     })?;
@@ -33,7 +33,7 @@ pub fn gc(config: &Config) -> CliResult {
     })?;
     store.checkpoint_wal().map_err(|error| explain(&error))?;
     let remains = runtime.block_on(store.read(|reader| reader.pending_erasure())).map_err(|error| explain(&error))?;
-    terminal::line(&format!("cleared away: {swept}"));
+    terminal::line(&format!("removed: {swept}"));
     if remains.is_some() {
         terminal::line(pending_erasure_notice(true));
     }
@@ -55,17 +55,17 @@ pub fn stats(config: &Config, json: bool) -> CliResult {
 /// Returns the notice about a pending erasure. Only a server completes one, because only a server writes the index.
 pub fn pending_erasure_notice(is_alone: bool) -> &'static str {
     if is_alone {
-        "what was destroyed may still lie in files; the next server wipes it off soon after its start"
+        "deleted data may still be in files; the next server erases it soon after its start"
     } else {
-        "what was destroyed may still lie in files; the server that runs wipes it off, and where it cannot within a minute, \
-         its log and /readyz say so"
+        "deleted data may still be in files; the running server erases it. After a minute without success, its log \
+         and /readyz report it"
     }
 }
 
 /// Returns the error for a missing database.
 pub fn no_database_error(config: &Config) -> anyhow::Error {
     let database = config.storage.database_path();
-    anyhow!("{} is not there: see storage.data_dir, and whether a server ever ran there", database.display())
+    anyhow!("{} does not exist: check storage.data_dir, and whether a server has run there", database.display())
 }
 
 fn figures_table(figures: &DatabaseStatistics) -> String {
@@ -78,12 +78,12 @@ fn figures_table(figures: &DatabaseStatistics) -> String {
     ));
     let marks = figures.tables.iter().find(|table| table.name == "remains").map_or(0, |table| table.rows);
     if marks > 0 {
-        lines.push(format!("remains: {} of what was destroyed and may still lie in files", pluralize(marks, "mark")));
+        lines.push(format!("pending erasures: {}", pluralize(marks, "mark")));
     }
     let most = |what: &str, figure: &Option<SessionStatistic>| {
         figure.as_ref().map(|one| format!("{what}: {} in \"{}\" ({})", one.number, one.title, one.id))
     };
-    lines.extend(most("the most nodes", &figures.largest_session));
-    lines.extend(most("the deepest line", &figures.deepest_line));
+    lines.extend(most("the largest number of nodes", &figures.largest_session));
+    lines.extend(most("the deepest branch", &figures.deepest_line));
     lines.join("\n")
 }

@@ -41,15 +41,15 @@ pub struct ExportArgs {
 
 /// The text below the help of `clotho import`.
 const IMPORT_HELP: &str = "\
-What a file is, its content says:
+The content decides the type of a file:
   a session, as `clotho export` or the page writes it;
   SillyTavern: its data folder or an archive of it, a chat (.jsonl);
   a character card (PNG, JSON, CHARX, YAML), also of RisuAI and Agnai, a lorebook, personas;
   chats of ChatGPT (conversations.json or the archive of its export), Open WebUI, LibreChat, RisuAI, Agnai, KoboldAI,
   text-generation-webui, CAI Tools and Chub;
   a folder or an archive of any of these.
-What is here already is left alone, so that the same may be taken in again; only a session that is taken in by itself
-becomes a copy beside the one that is here.";
+Existing items stay unchanged, so you can import the same files again. Only the import of a single session makes a copy
+of an existing one.";
 
 /// The file or folder to import.
 #[derive(Debug, Args)]
@@ -87,7 +87,7 @@ pub fn export(wanted: &ExportArgs, config: &Config) -> CliResult {
             }
         }
         // clap has checked that one of both is present.
-        ExportArgs { .. } => bail!("a session and a file, or --all with a folder, are expected"),
+        ExportArgs { .. } => bail!("expected a session and a file, or --all with a folder"),
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -111,14 +111,14 @@ pub fn import(wanted: &ImportArgs, config: &Config) -> CliResult {
         ImportArgs { other: Some(ImportForeignCommand::Sillytavern(from)), .. } => from.import(config),
         // Opening a pipe would block until something writes to it.
         ImportArgs { path: Some(path), .. } if is_not_session_file(path) => {
-            bail!("{} is neither a file nor a folder: a pipe, a socket or a device", path.display())
+            bail!("{} is neither a file nor a folder: it is a pipe, a socket or a device", path.display())
         }
         ImportArgs { path: Some(path), how, .. } if transfer::foreign::is_foreign(path) => {
             foreign_import::import(path, how, config)
         }
         ImportArgs { path: Some(file), how, .. } => import_session(file, how, config),
         // clap has checked that a path is present.
-        ImportArgs { .. } => bail!("a file or folder is expected"),
+        ImportArgs { .. } => bail!("expected a file or folder"),
     }
 }
 
@@ -130,15 +130,15 @@ fn is_not_session_file(path: &Path) -> bool {
 /// Imports one session file.
 fn import_session(file: &Path, how: &ForeignImportArgs, config: &Config) -> CliResult {
     if how.dry_run {
-        bail!("--dry-run is for files of other programs: a session comes in as a whole or not at all");
+        bail!("--dry-run is for files of other programs: a session is imported completely or not at all");
     }
     let mut open = File::open(file).with_context(|| format!("{} cannot be read", file.display()))?;
     let clock = SystemClock;
-    let ids = IdGenerator::from_entropy().context("the system has no randomness to give")?;
+    let ids = IdGenerator::from_entropy().context("the system provides no randomness")?;
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
     let instead = format!(
-        "stop it first, or send the file to it with \
-         curl --data-binary @FILE -H 'Content-Type: application/zstd' http://{}/api/sessions/import",
+        "stop it first, or send it the file with curl --data-binary @FILE -H 'Content-Type: application/zstd' \
+         http://{}/api/sessions/import",
         config.server.listen
     );
     let store = alone(config, &instead)?;
@@ -156,7 +156,7 @@ fn import_session(file: &Path, how: &ForeignImportArgs, config: &Config) -> CliR
         let arrival = transfer::SessionImportOptions { owner, job: None, title: None };
         let took = transfer::import(&store, &mut open, arrival, &ids, clock.now(), limits, told).await;
         bar.finish_and_clear();
-        took.with_context(|| format!("{} did not come in, and nothing of it was kept", file.display()))
+        took.with_context(|| format!("{} was not imported, and nothing of it was kept", file.display()))
     })?;
     terminal::line(&session.to_string());
     Ok(ExitCode::SUCCESS)

@@ -54,7 +54,7 @@ pub struct PairingOffer {
 
 /// The system has no randomness to give.
 #[derive(Debug, thiserror::Error)]
-#[error("the system has no randomness to give")]
+#[error("the system provides no randomness")]
 pub struct RandomnessError;
 
 impl Devices {

@@ -128,8 +128,8 @@ async fn read_chunks(request: &HttpRequest, mut payload: Payload, limit: usize) 
     let late = |_| ApiError::new(ApiErrorCode::Malformed, "the body did not arrive in time");
     let mut bytes = Vec::new();
     while let Some(piece) = tokio::time::timeout(CHUNK_TIMEOUT, payload.next()).await.map_err(late)? {
-        let piece =
-            piece.map_err(|_| ApiError::new(ApiErrorCode::Malformed, "the body broke off or is not what it says"))?;
+        let piece = piece
+            .map_err(|_| ApiError::new(ApiErrorCode::Malformed, "the body is incomplete or has a wrong encoding"))?;
         if bytes.len() + piece.len() > limit {
             return Err(too_large());
         }
@@ -141,7 +141,7 @@ async fn read_chunks(request: &HttpRequest, mut payload: Payload, limit: usize) 
 fn is_json(request: &HttpRequest) -> Result<(), ApiError> {
     let encoded = request.headers().get(header::CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity");
     if encoded {
-        return Err(ApiError::new(ApiErrorCode::UnsupportedMedia, "compressed bodies are not read"));
+        return Err(ApiError::new(ApiErrorCode::UnsupportedMedia, "compressed bodies are not supported"));
     }
     let kind = request.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let (essence, parameters) = kind.split_once(';').unwrap_or((kind, ""));
@@ -189,11 +189,7 @@ fn parse_any<T: DeserializeOwned>(bytes: &[u8], max_depth: usize) -> Result<T, A
 fn from_value_error(path: &str, error: &serde_json::Error) -> ApiError {
     let is_no_word =
         error.classify() == serde_json::error::Category::Syntax && error.to_string().starts_with("expected value");
-    if is_no_word {
-        invalid_field(path, "a word in quotes is expected".to_owned())
-    } else {
-        from_json_error(path, error)
-    }
+    if is_no_word { invalid_field(path, "expected a word in quotes".to_owned()) } else { from_json_error(path, error) }
 }
 
 fn from_json_error(path: &str, error: &serde_json::Error) -> ApiError {

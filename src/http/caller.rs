@@ -128,7 +128,7 @@ impl ClientIdentity {
 /// Returns the error for a device that is not paired or was revoked.
 pub fn unpaired_error() -> ApiError {
     let error = ApiError::new(ApiErrorCode::Unauthenticated, "this device is not paired").detail("device", true);
-    error.hint("ask for a code on the server's own machine, and open the address that it gives on this device")
+    error.hint("create a pairing code on the server's own machine, and open its address on this device")
 }
 
 /// Returns the cookie name. Cookies ignore ports, so the name contains the port to separate two servers on one machine.
@@ -183,8 +183,8 @@ pub fn identify(app: &App, request: &HttpRequest, access: RouteAccess) -> Result
         RouteAccess::User => Ok(Some(Caller(app.owner))),
         RouteAccess::Operator if via == ClientIdentity::LocalMachine && is_operator(request) => Ok(None),
         RouteAccess::Operator => {
-            let error = ApiError::new(ApiErrorCode::Forbidden, "this address is for whoever runs the server");
-            Err(error.hint("ask from the server's own machine, not through a proxy"))
+            let error = ApiError::new(ApiErrorCode::Forbidden, "this address is for the owner of the server");
+            Err(error.hint("send the request from the server's own machine, not through a proxy"))
         }
     }
 }
@@ -196,7 +196,7 @@ fn mark_device_seen(app: &App, id: DeviceId) {
         let store = Arc::clone(&app.store);
         actix_web::rt::spawn(async move {
             if let Err(error) = store.write(move |tx| tx.touch_device(id, now)).await {
-                tracing::warn!("that a device was seen could not be written: {error}");
+                tracing::warn!("the last visit of a device could not be written: {error}");
             }
         });
     }
@@ -227,11 +227,11 @@ impl HostPolicy<'_> {
     fn check(&self, head: &RequestHead) -> Result<(), ApiError> {
         let headers = head.headers();
         let host = host(headers).filter(|host| self.is_own_host(host));
-        let host = host
-            .ok_or_else(|| ApiError::new(ApiErrorCode::BadHost, "the Host header names no address of this server"))?;
+        let host =
+            host.ok_or_else(|| ApiError::new(ApiErrorCode::BadHost, "the Host header does not name this server"))?;
         let named = head.uri.authority().map(|authority| HostAuthority::parse(authority.as_str()));
         if named.is_some_and(|named| named.is_none_or(|named| !self.is_own_host(&named))) {
-            return Err(ApiError::new(ApiErrorCode::BadHost, "the request line names no address of this server"));
+            return Err(ApiError::new(ApiErrorCode::BadHost, "the request line does not name this server"));
         }
         let origin = self.check_origin(headers, &host)?;
         let is_read = matches!(head.method, Method::GET | Method::HEAD | Method::OPTIONS);
@@ -253,9 +253,9 @@ impl HostPolicy<'_> {
         let Some(origin) = origins.next() else { return Ok(None) };
         let found =
             origin.to_str().ok().filter(|_| origins.next().is_none()).and_then(|text| self.match_origin(text, host));
-        found
-            .map(Some)
-            .ok_or_else(|| ApiError::new(ApiErrorCode::BadHost, "the Origin header names a page of another site"))
+        found.map(Some).ok_or_else(|| {
+            ApiError::new(ApiErrorCode::BadHost, "the Origin header does not name a page of this server")
+        })
     }
 
     fn match_origin(&self, text: &str, host: &HostAuthority) -> Option<OriginMatch> {
@@ -285,7 +285,7 @@ impl HostPolicy<'_> {
         if is_right || (sent.is_none() && !is_browser) {
             return Ok(());
         }
-        let message = "the X-CSRF-Token header is missing or from an earlier start of the server";
+        let message = "the X-CSRF-Token header is missing, or from an earlier start of the server";
         let error = ApiError::new(ApiErrorCode::Forbidden, message).detail("csrf", true);
         Err(error.hint("read the token from /api/auth/me and send the request again"))
     }

@@ -54,18 +54,18 @@ macro_rules! codes {
 codes! {
     Malformed = "malformed" 400 "send well-formed JSON in UTF-8, and a well-formed query";
     Invalid = "invalid" 422 "compare the request with the documentation at /api/docs";
-    Unauthenticated = "unauthenticated" 401 "say who you are first";
-    Forbidden = "forbidden" 403 "ask whoever runs the server";
+    Unauthenticated = "unauthenticated" 401 "log in first";
+    Forbidden = "forbidden" 403 "ask the owner of the server";
     BadHost = "bad_host" 403 "open the server by its own address, or add the name to allowed_hosts in the configuration";
-    NotFound = "not_found" 404 "look at the address and the ids in it: what they name may have been deleted";
-    MethodNotAllowed = "method_not_allowed" 405 "the Allow header lists what this address takes";
+    NotFound = "not_found" 404 "check the address and the ids in it: the item may have been deleted";
+    MethodNotAllowed = "method_not_allowed" 405 "the Allow header lists the methods of this address";
     Conflict = "conflict" 409 "read the current state and decide again";
     HeadMoved = "head_moved" 409 "look at the new messages, then send again with the current expectedLeafId or expectedOp";
-    Cycle = "cycle" 409 "choose a target that does not lie below what is moved";
+    Cycle = "cycle" 409 "choose a target that is not below the moved node";
     Generating = "generating" 409 "wait until the reply is complete, or cancel it";
-    NothingToUndo = "nothing_to_undo" 409 "there is nothing left to take back or to bring back";
-    GonePurged = "gone_purged" 410 "nothing brings it back: only its id is still known";
-    TooLarge = "too_large" 413 "send less at once";
+    NothingToUndo = "nothing_to_undo" 409 "there is nothing left to undo or redo";
+    GonePurged = "gone_purged" 410 "the deletion is permanent: only the id is still known";
+    TooLarge = "too_large" 413 "send less in one request";
     UnsupportedMedia = "unsupported_media" 415 "send JSON with \"Content-Type: application/json\"";
     InputRefused = "input_refused" 422 "change the message and send it again";
     RateLimited = "rate_limited" 429 "wait as long as Retry-After says";
@@ -74,7 +74,7 @@ codes! {
     Unavailable = "unavailable" 503 "try again in a moment";
     ProviderTimeout = "provider_timeout" 504 "try again, or choose a faster model";
     StorageFull = "storage_full" 507 "free some space on the server's disk; nothing was changed";
-    Internal = "internal" 500 "the incident id leads to the cause in the server's log";
+    Internal = "internal" 500 "find the cause by the incident id in the server's log";
 }
 
 /// An error of a request. Boxed, because every handler's result carries one.
@@ -244,20 +244,20 @@ impl From<TreeError> for ApiError {
             TreeError::TooLarge { most, .. } => Self::new(ApiErrorCode::TooLarge, message).detail("limit", most),
             TreeError::NothingToRevert(_) => Self::new(ApiErrorCode::NothingToUndo, message),
             TreeError::NothingSincePurge(_) => Self::new(ApiErrorCode::NothingToUndo, message)
-                .hint("nothing from before a purge is taken back: what it destroyed does not come again")
+                .hint("undo stops at a purge: deleted data cannot be restored")
                 .detail("reason", "purged"),
             TreeError::BlockedByLater { op, .. } => Self::new(ApiErrorCode::Conflict, message).detail("op", op),
             TreeError::Diverged { conflicts } => Self::new(ApiErrorCode::Conflict, message)
                 .hint("repeat the edit with resolve: {path: \"theirs\", \"ours\", a value, or {\"value\": …}}")
                 .detail("conflicts", conflicts),
             TreeError::ConfirmationRequired { nodes, branches, fragments, kept } => Self::invalid("confirm", message)
-                .hint("repeat the edit with confirm: true if that is meant")
+                .hint("repeat the edit with confirm: true to confirm it")
                 .detail("nodes", nodes)
                 .detail("branches", branches)
                 .detail("fragments", fragments)
                 .detail("keptFragments", kept),
             TreeError::NameTaken { name, node } => Self::new(ApiErrorCode::Conflict, message)
-                .hint("choose another name, or take this one off the other message first")
+                .hint("choose another label, or remove it from the other message first")
                 .detail("name", name)
                 .detail("nodeId", node.to_string()),
             TreeError::Generating => Self::new(ApiErrorCode::Generating, message),
@@ -280,12 +280,10 @@ impl From<StoreError> for ApiError {
                 .hint("raise storage.max_database_mb on the server; nothing was changed"),
             StoreError::ReadOnly => {
                 Self::new(ApiErrorCode::Unavailable, "the server cannot write its data at the moment").hint(
-                    "see the owner, the permissions and the disk of the server's data directory; nothing was changed",
+                    "check the owner, the permissions and the disk of the server's data directory; nothing was changed",
                 )
             }
-            StoreError::Locked => {
-                Self::new(ApiErrorCode::Unavailable, "the server's data is in use by another program")
-            }
+            StoreError::Locked => Self::new(ApiErrorCode::Unavailable, "another program uses the server's data"),
             StoreError::Closed => Self::new(ApiErrorCode::Unavailable, "the server is shutting down"),
             _ => return Self::internal(cause),
         };
@@ -313,7 +311,7 @@ impl From<TurnError> for ApiError {
                 Self::new(ApiErrorCode::InputRefused, message).detail("plugin", plugin)
             }
             TurnError::TooLong { plugin, .. } => Self::new(ApiErrorCode::TooLarge, message)
-                .hint("shorten the message, or go on without the plugin")
+                .hint("shorten the message, or turn off the plugin")
                 .detail("plugin", plugin),
             TurnError::TooMany => {
                 let mut error = Self::new(ApiErrorCode::TooManyGenerating, message);
@@ -335,11 +333,11 @@ impl From<ReadError> for ApiError {
             ReadError::NotFound(_) => Self::new(ApiErrorCode::NotFound, message),
             ReadError::LeafAndLabel => Self::invalid("label", message),
             ReadError::TreeTooLarge { nodes, limit } => Self::new(ApiErrorCode::TooLarge, message)
-                .hint("ask for ?shape=skeleton, or for pages: ?cursor= first, then what \"next\" says")
+                .hint("request ?shape=skeleton, or pages: ?cursor= first, then the value of \"next\"")
                 .detail("nodes", nodes)
                 .detail("limit", limit),
             ReadError::ValuesTooLarge { limit } => Self::new(ApiErrorCode::TooLarge, message)
-                .hint("ask for a deeper path, for fewer lines, or with a smaller limit")
+                .hint("request a deeper path, fewer branches, or a smaller limit")
                 .detail("limit", limit),
             ReadError::Purged => Self::new(ApiErrorCode::GonePurged, message),
         }

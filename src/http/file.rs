@@ -82,8 +82,7 @@ impl FileUpload {
         let is_wanted = kind.is_none_or(|kind| kind == "application/octet-stream" || wanted.contains(&kind.as_str()));
         let is_plain = text(header::CONTENT_ENCODING).is_none_or(|encoding| encoding == "identity");
         if !is_wanted || !is_plain {
-            let refusal =
-                ApiError::new(ApiErrorCode::UnsupportedMedia, "the body must be the file itself, as it was exported");
+            let refusal = ApiError::new(ApiErrorCode::UnsupportedMedia, "the body must be the exported file itself");
             return Err(refusal.hint(format!("send it with \"Content-Type: {}\"", wanted.join("\" or \""))));
         }
         let announced = text(header::CONTENT_LENGTH).and_then(|length| length.parse::<u64>().ok());
@@ -98,7 +97,7 @@ impl FileUpload {
         let late = |_| ApiError::new(ApiErrorCode::Malformed, "the body did not arrive in time");
         let (mut length, mut waiting) = (0_u64, Vec::new());
         while let Some(piece) = tokio::time::timeout(CHUNK_TIMEOUT, self.payload.next()).await.map_err(late)? {
-            let piece = piece.map_err(|_| ApiError::new(ApiErrorCode::Malformed, "the body broke off"))?;
+            let piece = piece.map_err(|_| ApiError::new(ApiErrorCode::Malformed, "the body is incomplete"))?;
             length += u64::try_from(piece.len()).unwrap_or(u64::MAX);
             if length > limit {
                 return Err(too_large(limit));

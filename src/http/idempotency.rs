@@ -63,7 +63,7 @@ pub async fn run_once(
     if let Some(kept) = find_stored_response(&app, caller, &key).await? {
         check_same_request(&kept, &hash)?;
         if kept.status == SavedResponse::PURGED {
-            return Err(ApiError::new(ApiErrorCode::GonePurged, "what this request made was destroyed since").into());
+            return Err(ApiError::new(ApiErrorCode::GonePurged, "the result of this request was deleted").into());
         }
         shared.metrics.count_replay();
         if kept.status != SavedResponse::LOST {
@@ -95,7 +95,7 @@ impl FirstRequest {
         let (request, response) = answer.into_parts();
         let kept = response.extensions().get::<ReplayBody>().cloned();
         let (response, body) = response.into_parts();
-        let bytes = to_bytes(body).await.map_err(|_| ApiError::internal("an answer that cannot be read"))?;
+        let bytes = to_bytes(body).await.map_err(|_| ApiError::internal("the stored answer cannot be read"))?;
         let status = response.status();
         if status.is_success() {
             self.store_response(status, kept.as_ref().map_or(&bytes, |ReplayBody(instead)| instead)).await;
@@ -121,7 +121,7 @@ impl FirstRequest {
         let put =
             move |tx: &mut Tx<'_>| tx.save_response(claim.caller, &claim.key, &answer, claim.at, claim.forget_before);
         if let Err(error) = self.app.store.write(put).await {
-            tracing::warn!("an answer could not be kept for its Idempotency-Key: {error}");
+            tracing::warn!("an answer could not be stored for its Idempotency-Key: {error}");
         }
     }
 }

@@ -59,7 +59,7 @@ pub fn scan(text: &str, max_depth: usize) -> Result<(), JsonScanError> {
             _ => {}
         }
         if stack.len() > max_depth {
-            let message = format!("the JSON nests deeper than {max_depth} levels");
+            let message = format!("the JSON has more than {max_depth} levels");
             return Err(JsonScanError { field: current_path(&stack), message });
         }
         at += 1;
@@ -92,7 +92,7 @@ fn find_string_fault(inside: &str) -> Option<&'static str> {
         let escape = rest.get(slash + 1..).unwrap_or_default();
         let unit = escape.strip_prefix('u').and_then(|hex| u16::from_str_radix(hex.get(..4)?, 16).ok());
         match unit {
-            Some(0) => return Some("a text cannot contain U+0000"),
+            Some(0) => return Some("a string cannot contain U+0000"),
             Some(0xdc00..=0xdfff) if !expects_low => return Some(LONE_SURROGATE),
             Some(unit) if expects_low && !(0xdc00..=0xdfff).contains(&unit) => return Some(LONE_SURROGATE),
             None if expects_low => return Some(LONE_SURROGATE),
@@ -105,7 +105,7 @@ fn find_string_fault(inside: &str) -> Option<&'static str> {
     expects_low.then_some(LONE_SURROGATE)
 }
 
-const LONE_SURROGATE: &str = "a text cannot contain half of a surrogate pair";
+const LONE_SURROGATE: &str = "a string cannot contain half of a surrogate pair";
 
 fn current_path(stack: &[JsonScanFrame<'_>]) -> String {
     let mut place = String::new();
@@ -139,8 +139,8 @@ mod tests {
     #[test]
     fn json_scan_depth_nul_and_lone_surrogate_return_path() {
         check(r#"{"a": {"b": [1, {"c": 2}]}}"#, None);
-        check(r#"{"a": {"b": [1, {"c": []}]}}"#, Some(("a.b[1].c[0]", "deeper than 4")));
-        check("[[[[[", Some(("[0][0][0][0][0]", "deeper")));
+        check(r#"{"a": {"b": [1, {"c": []}]}}"#, Some(("a.b[1].c[0]", "more than 4 levels")));
+        check("[[[[[", Some(("[0][0][0][0][0]", "levels")));
         check(r#"{"a": [0, "x\u0000y"]}"#, Some(("a[1]", "U+0000")));
         check(r#"{"content": "\ud800"}"#, Some(("content", "surrogate")));
         check(r#"{"content": "\ud83d\ude00"}"#, None);

@@ -42,9 +42,9 @@ pub fn build(entries: &[RouteEntry]) -> OpenApi {
     OpenApiBuilder::new().info(info).paths(paths).components(Some(components.build())).build()
 }
 
-const DESCRIPTION: &str = "Stories whose history is a tree and whose every message carries the world's state. Refusals always \
-                     have the form of `Error`. Text offsets count UTF-16 code units. `X-CSRF-Token` goes with the \
-                     writes of a browser, `Idempotency-Key` may go with every POST and PUT.";
+const DESCRIPTION: &str = "Chats whose history is a tree, in which every message has its own state. All errors have \
+    the form of `Error`. Text offsets count UTF-16 code units. Browsers send `X-CSRF-Token` with each write. Every POST \
+    and PUT may have an `Idempotency-Key`.";
 
 fn method(entry: &RouteEntry) -> HttpMethod {
     match entry.method.as_str() {
@@ -141,14 +141,19 @@ fn request_headers(entry: &RouteEntry) -> Vec<Parameter> {
     };
     let mut headers = Vec::new();
     if entry.supports_etag() {
-        headers.push(header("If-None-Match", "The `ETag` of the answer that one has: 304 if it is still the same"));
+        headers.push(header("If-None-Match", "The `ETag` of the stored answer: 304 if it is still the same"));
     }
     if entry.access == RouteAccess::User && idempotency::accepts_key(&entry.method) {
-        headers.push(header("Idempotency-Key", "1 to 200 visible characters: with it the request acts once in a day"));
+        headers.push(header(
+            "Idempotency-Key",
+            "1 to 200 visible characters: repeats of the request within a day have no effect",
+        ));
     }
     if entry.access == RouteAccess::User && entry.method != "GET" {
-        headers
-            .push(header("X-CSRF-Token", "From `/api/auth/me`: a browser's writes carry it, other programs need none"));
+        headers.push(header(
+            "X-CSRF-Token",
+            "From `/api/auth/me`: required for writes of a browser, not for other programs",
+        ));
     }
     headers
 }
@@ -162,7 +167,7 @@ fn add_etag_headers(entry: &RouteEntry, answer: ResponseBuilder) -> ResponseBuil
     if !entry.path.starts_with("/api/chat/") {
         return answer;
     }
-    answer.header("Clotho-Op", header(Type::Integer, "The session's newest operation when this was read"))
+    answer.header("Clotho-Op", header(Type::Integer, "The session's newest operation at the time of the read"))
 }
 
 fn error_response() -> Response {
@@ -172,11 +177,11 @@ fn error_response() -> Response {
 
 fn status_description(status: u16) -> &'static str {
     match status {
-        101 => "The connection is a WebSocket now",
-        201 => "It is there now",
-        202 => "It has begun; its end is an event",
+        101 => "The connection is now a WebSocket",
+        201 => "Created",
+        202 => "Started; an event reports the end",
         204 => "Done",
-        304 => "Nothing is new since the answer with that tag",
+        304 => "Nothing has changed since the answer with this tag",
         _ => "The answer",
     }
 }

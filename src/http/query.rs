@@ -64,7 +64,7 @@ fn decode_pairs(query: &str) -> Result<Vec<(String, String)>, ApiError> {
 
 /// Decodes `%41` and `+`; fails if the result is not UTF-8.
 fn percent_decode(text: &str) -> Result<String, ApiError> {
-    let bad = || ApiError::new(ApiErrorCode::Malformed, "the query has a bad escape or is not UTF-8");
+    let bad = || ApiError::new(ApiErrorCode::Malformed, "the query has a wrong escape or is not UTF-8");
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {
@@ -95,7 +95,7 @@ impl<'a> QueryValue<'a> {
     fn single(self) -> Result<&'a str, QueryValueError> {
         match self.values {
             [one] => Ok(one),
-            _ => Err(serde::de::Error::custom(format!("\"{}\" stands there twice", printable(self.key)))),
+            _ => Err(serde::de::Error::custom(format!("\"{}\" appears twice", printable(self.key)))),
         }
     }
 }
@@ -218,7 +218,7 @@ path_ids! {
     /// The fragment id in a path.
     FragmentIdPath(FragmentId) = "fid" "the fragment";
     /// The id of a trash item in a path.
-    TrashIdPath(TrashId) = "tid" "what you look for in the trash";
+    TrashIdPath(TrashId) = "tid" "the item in the trash";
     /// The document id in a path.
     DocumentIdPath(DocumentId) = "oid" "the document";
     /// The summary id in a path.

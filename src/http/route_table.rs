@@ -131,7 +131,7 @@ fn resource(path: &str, rest: &str, entries: &[RouteEntry]) -> Resource {
     }
     let allow = methods.join(", ");
     let refuse = move |via: ClientIdentity| {
-        let mut refusal = ApiError::new(ApiErrorCode::MethodNotAllowed, format!("this address takes {allow} only"));
+        let mut refusal = ApiError::new(ApiErrorCode::MethodNotAllowed, format!("this address only supports {allow}"));
         refusal.allow = Some(allow.clone());
         std::future::ready(Err::<&str, ApiError>(via.mask_refusal(refusal)))
     };
@@ -170,5 +170,5 @@ async fn dispatch(
 /// Returns the message of a panic.
 fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    format!("a panic: {}", text.unwrap_or("without words"))
+    format!("a panic: {}", text.unwrap_or("without a message"))
 }

@@ -88,7 +88,7 @@ pub async fn serve_until(app: Arc<App>, listener: TcpListener, stop: impl Future
 fn set_client_read_timeout(listener: &TcpListener) {
     let millis = u32::try_from(CLIENT_READ_TIMEOUT.as_millis()).unwrap_or(u32::MAX);
     if let Err(error) = rustix::net::sockopt::set_tcp_user_timeout(listener, millis) {
-        tracing::warn!("clients that take nothing are not closed: {error}");
+        tracing::warn!("idle clients are not closed: {error}");
     }
 }
 
@@ -99,7 +99,7 @@ async fn run_until(server: Server, stop: impl Future<Output = ()>, shared: &Serv
         handle.pause().await;
         shared.close();
         if timeout(SHUTDOWN_TIMEOUT, shared.wait_until_idle()).await.is_err() {
-            tracing::warn!("requests still ran after {} s and were cut off", SHUTDOWN_TIMEOUT.as_secs());
+            tracing::warn!("requests still ran after {} s and were ended", SHUTDOWN_TIMEOUT.as_secs());
         }
         tokio::time::sleep(FLUSH_TIMEOUT).await;
         handle.stop(false).await;
@@ -121,7 +121,7 @@ async fn shutdown_signal() {
             _ = terminated.recv() => {}
         },
         Err(error) => {
-            tracing::warn!("SIGTERM cannot be heard: {error}");
+            tracing::warn!("SIGTERM cannot be handled: {error}");
             let _ = interrupted.await;
         }
     }

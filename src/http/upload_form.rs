@@ -49,7 +49,7 @@ impl UploadForm {
     pub async fn file(self, limit: usize) -> Result<UploadFormFile, ApiError> {
         let text = |name| self.request.headers().get(name).and_then(|value| value.to_str().ok());
         if text(header::CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity") {
-            let refusal = ApiError::new(ApiErrorCode::UnsupportedMedia, "compressed bodies are not read");
+            let refusal = ApiError::new(ApiErrorCode::UnsupportedMedia, "compressed bodies are not supported");
             return Err(refusal.hint("send the file as it is, without Content-Encoding"));
         }
         let kind = text(header::CONTENT_TYPE).unwrap_or_default().to_owned();
@@ -59,7 +59,7 @@ impl UploadForm {
             None => UploadFormFile { bytes, name: None },
         };
         match sent.bytes.len() {
-            0 => Err(ApiError::invalid(FILE_FIELD, "there is no file")
+            0 => Err(ApiError::invalid(FILE_FIELD, "the file is missing")
                 .hint("send the file as the body, or as the field \"file\" of a form")),
             length if length > limit => {
                 let message = format!("the file is larger than {limit} bytes");
@@ -81,7 +81,7 @@ fn boundary(kind: &str) -> Option<Result<String, ApiError>> {
         name.trim().eq_ignore_ascii_case("boundary").then(|| value.trim().trim_matches('"').to_owned())
     });
     let fits = |boundary: &String| (1..=70).contains(&boundary.len());
-    Some(found.filter(fits).ok_or_else(|| malformed_form("its Content-Type names no boundary")))
+    Some(found.filter(fits).ok_or_else(|| malformed_form("its Content-Type has no boundary")))
 }
 
 fn malformed_form(why: &str) -> ApiError {
@@ -95,10 +95,10 @@ fn only_file(bytes: &[u8], boundary: &str) -> Result<UploadFormFile, ApiError> {
     for (head, content) in parts(bytes, boundary)? {
         let about = disposition(head)?;
         if about.field != FILE_FIELD {
-            return Err(ApiError::invalid(&printable(&about.field), "a form has the field \"file\" and no other"));
+            return Err(ApiError::invalid(&printable(&about.field), "a form has only the field \"file\""));
         }
         if found.is_some() {
-            return Err(ApiError::invalid(FILE_FIELD, "one file at a time is taken"));
+            return Err(ApiError::invalid(FILE_FIELD, "send one file at a time"));
         }
         found = Some(UploadFormFile { bytes: content.to_vec(), name: about.name });
     }
@@ -112,18 +112,18 @@ fn parts<'a>(bytes: &'a [u8], boundary: &str) -> Result<Vec<(&'a str, &'a [u8])>
     let start = if bytes.starts_with(opening.as_bytes()) {
         opening.len()
     } else {
-        find(bytes, between.as_bytes()).ok_or_else(|| malformed_form("it does not begin"))? + between.len()
+        find(bytes, between.as_bytes()).ok_or_else(|| malformed_form("its beginning is missing"))? + between.len()
     };
     let mut rest = bytes.get(start..).unwrap_or_default();
     let mut parts = Vec::new();
     while !rest.starts_with(b"--") {
-        let inner = rest.strip_prefix(b"\r\n").ok_or_else(|| malformed_form("a part does not begin"))?;
-        let end = find(inner, between.as_bytes()).ok_or_else(|| malformed_form("it does not end"))?;
+        let inner = rest.strip_prefix(b"\r\n").ok_or_else(|| malformed_form("the beginning of a part is missing"))?;
+        let end = find(inner, between.as_bytes()).ok_or_else(|| malformed_form("its end is missing"))?;
         let (part, behind) = inner.split_at_checked(end).unwrap_or_default();
         let head = find(part, b"\r\n\r\n").filter(|length| *length <= MAX_PART_HEAD);
         let (head, content) =
-            head.and_then(|at| part.split_at_checked(at)).ok_or_else(|| malformed_form("a part has no head"))?;
-        let head = std::str::from_utf8(head).map_err(|_| malformed_form("the head of a part is not UTF-8"))?;
+            head.and_then(|at| part.split_at_checked(at)).ok_or_else(|| malformed_form("a part has no headers"))?;
+        let head = std::str::from_utf8(head).map_err(|_| malformed_form("the headers of a part are not UTF-8"))?;
         parts.push((head, content.get(4..).unwrap_or_default()));
         rest = behind.get(between.len()..).unwrap_or_default();
     }
@@ -145,7 +145,7 @@ fn disposition(head: &str) -> Result<PartDisposition, ApiError> {
         let (name, value) = line.split_once(':')?;
         name.trim().eq_ignore_ascii_case("content-disposition").then_some(value)
     });
-    let line = line.ok_or_else(|| malformed_form("a part does not say what it is"))?;
+    let line = line.ok_or_else(|| malformed_form("a part has no Content-Disposition"))?;
     let parameter = |wanted: &str| {
         let (_, rest) = line.split_once(&format!("; {wanted}=\""))?;
         // Browsers write quotes inside as %22 or escape them with a backslash.
@@ -193,15 +193,15 @@ mod tests {
             let error = only_file(bytes, "xyz").unwrap_err();
             assert!(error.message.contains(words), "{error}");
         };
-        check(b"", "does not begin");
-        check(b"--xyz", "does not begin");
-        check(b"--xyz\r\n", "does not end");
+        check(b"", "beginning is missing");
+        check(b"--xyz", "beginning of a part is missing");
+        check(b"--xyz\r\n", "end is missing");
         check(b"--xyz--", "no field");
-        check(b"--xyz\r\nabc\r\n--xyz--", "no head");
-        check(b"--xyz\r\nA: b\r\n\r\n1\r\n--xyz--", "does not say what it is");
+        check(b"--xyz\r\nabc\r\n--xyz--", "no headers");
+        check(b"--xyz\r\nA: b\r\n\r\n1\r\n--xyz--", "no Content-Disposition");
         check(&form(&[("filename=\"x\"", "1")]), "no name");
-        check(&form(&[("name=\"other\"", "1")]), "no other");
-        check(&form(&[("name=\"file\"", "1"), ("name=\"file\"", "2")]), "one file");
+        check(&form(&[("name=\"other\"", "1")]), "only the field");
+        check(&form(&[("name=\"file\"", "1"), ("name=\"file\"", "2")]), "one file at a time");
         assert!(boundary("multipart/form-data").unwrap().is_err());
         assert!(boundary("multipart/form-data; boundary=\"a b\"").unwrap().is_ok_and(|found| found == "a b"));
         assert!(boundary("application/json").is_none());

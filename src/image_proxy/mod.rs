@@ -42,7 +42,7 @@ pub enum ImageFetchError {
     #[error("{0}")]
     InvalidUrl(&'static str),
     /// The host is on a private network or this machine.
-    #[error("{0} does not lie on the internet")]
+    #[error("{0} is not on the internet")]
     PrivateAddress(String),
     #[error("{host} cannot be reached: {cause}")]
     Unreachable {
@@ -56,7 +56,7 @@ pub enum ImageFetchError {
     #[error("{host} answered with status {status}")]
     Status { host: String, status: u16 },
     /// The image has more bytes than the caller allows.
-    #[error("{0} sends more than a picture may have")]
+    #[error("{0} sends more bytes than an image may have")]
     TooLarge(String),
 }
 
@@ -93,7 +93,7 @@ impl ImageProxy {
             let Some(next) = redirect_target(&url, &response)? else { return read_body(&url, response, most).await };
             url = next;
         }
-        Err(ImageFetchError::Unreachable { host: host_of(&url), cause: "it leads on and on".to_owned() })
+        Err(ImageFetchError::Unreachable { host: host_of(&url), cause: "it has too many redirects".to_owned() })
     }
 
     async fn request(&self, url: &Url) -> Result<Response, ImageFetchError> {
@@ -124,12 +124,12 @@ fn parse_url(address: &str) -> Result<Url, ImageFetchError> {
     if address.len() > MAX_URL_BYTES {
         return Err(fault("the address is too long"));
     }
-    let url = Url::parse(address).map_err(|_| fault("this is no whole address"))?;
+    let url = Url::parse(address).map_err(|_| fault("this is not a complete address"))?;
     if !matches!(url.scheme(), "http" | "https") {
-        return Err(fault("only addresses with http and https are asked"));
+        return Err(fault("only http and https addresses are allowed"));
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Err(fault("an address with a name or password in it is not asked"));
+        return Err(fault("addresses with a user name or password are not allowed"));
     }
     Ok(url)
 }
@@ -190,7 +190,7 @@ struct GuardedResolver {
 
 /// A name resolves to a private address.
 #[derive(Debug, thiserror::Error)]
-#[error("its name leads to an address that is not on the internet")]
+#[error("its name points to an address that is not on the internet")]
 struct PrivateAddressError;
 
 impl Resolve for GuardedResolver {

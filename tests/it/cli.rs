@@ -190,7 +190,7 @@ fn full_disk_on_first_start_reports_error() {
         let Some(mut command) = apart(folder.path(), &format!("mount -t tmpfs -o size={size} none data")) else {
             return;
         };
-        says(&refused(&mut command), &["disk", "data", "is full", "make room"]);
+        says(&refused(&mut command), &["disk", "data", "is full", "free some space"]);
     }
 }
 
@@ -226,7 +226,10 @@ fn full_disk_while_running_refuses_writes_then_recovers() {
 fn backup_of_running_server_can_be_restored() {
     let folder = TempDir::new().unwrap();
     let run = |arguments: &[&str]| clotho(folder.path()).args(arguments).output().unwrap();
-    says(&refused(clotho(folder.path()).args(["backup", "copy.db"])), &["clotho.db is not there", "storage.data_dir"]);
+    says(
+        &refused(clotho(folder.path()).args(["backup", "copy.db"])),
+        &["clotho.db does not exist", "storage.data_dir"],
+    );
     let serving = Serving::start(&mut clotho(folder.path()));
     let keep = |serving: &Serving, name: &str| {
         assert!(serving.ask("POST", "/api/characters", &format!("{{\"name\": \"{name}\"}}")).contains("201 Created"));
@@ -234,19 +237,19 @@ fn backup_of_running_server_can_be_restored() {
     keep(&serving, "Before");
     let made = run(&["backup", "copy.db"]);
     assert_eq!(made.status.code(), Some(0));
-    says(&String::from_utf8(made.stdout).unwrap(), &["copy.db holds everything", "checked"]);
-    says(&refused(clotho(folder.path()).args(["backup", "copy.db"])), &["copy.db is there already", "another name"]);
+    says(&String::from_utf8(made.stdout).unwrap(), &["copy.db is complete", "checked"]);
+    says(&refused(clotho(folder.path()).args(["backup", "copy.db"])), &["copy.db already exists", "another name"]);
     keep(&serving, "After");
     says(&refused(clotho(folder.path()).args(["restore", "copy.db"])), &["another server", "data directory"]);
     serving.told_to_stop("-TERM");
 
     std::fs::write(folder.path().join("letter"), "Dear diary.").unwrap();
-    says(&refused(clotho(folder.path()).args(["restore", "letter"])), &["letter is no copy of a Clotho database"]);
-    says(&refused(clotho(folder.path()).args(["restore", "nothing"])), &["nothing is not there"]);
+    says(&refused(clotho(folder.path()).args(["restore", "letter"])), &["letter is not a backup of a Clotho database"]);
+    says(&refused(clotho(folder.path()).args(["restore", "nothing"])), &["nothing does not exist"]);
     assert_eq!(run(&["restore"]).status.code(), Some(2));
     let put_back = run(&["restore", "copy.db"]);
     assert_eq!(put_back.status.code(), Some(0));
-    says(&String::from_utf8(put_back.stdout).unwrap(), &["is kept as", "clotho-before-", "copy.db was put back"]);
+    says(&String::from_utf8(put_back.stdout).unwrap(), &["is kept as", "clotho-before-", "copy.db was restored"]);
     let serving = Serving::start(&mut clotho(folder.path()));
     let known = serving.get("/api/characters");
     assert!(known.contains("\"Before\"") && !known.contains("\"After\""), "{known}");
@@ -258,7 +261,7 @@ fn backup_of_running_server_can_be_restored() {
 fn stats_and_gc_commands_count_and_clean() {
     let folder = TempDir::new().unwrap();
     for command in ["stats", "gc"] {
-        says(&refused(clotho(folder.path()).arg(command)), &["clotho.db is not there", "storage.data_dir"]);
+        says(&refused(clotho(folder.path()).arg(command)), &["clotho.db does not exist", "storage.data_dir"]);
     }
     assert!(!folder.path().join("data").exists(), "nothing was begun");
     let serving = Serving::start(&mut clotho(folder.path()));
@@ -272,9 +275,9 @@ fn stats_and_gc_commands_count_and_clean() {
     let characters = figures["tables"].as_array().unwrap().iter().find(|table| table["name"] == "characters").unwrap();
     assert!(characters["rows"].as_i64().unwrap() > 0 && characters["bytes"].as_i64().unwrap() >= 4_096);
     assert_eq!((&figures["sessions"], &figures["largestSession"]), (&0.into(), &serde_json::Value::Null));
-    says(&refused(clotho(folder.path()).arg("gc")), &["a server uses", "by itself"]);
+    says(&refused(clotho(folder.path()).arg("gc")), &["a server uses", "once a day"]);
     serving.told_to_stop("-TERM");
-    says(&said(&["gc"]), &["cleared away: 0 kept answers"]);
+    says(&said(&["gc"]), &["removed: 0 stored answers"]);
     assert_eq!(clotho(folder.path()).args(["stats", "--jsn"]).output().unwrap().status.code(), Some(2));
 }
 
@@ -282,7 +285,7 @@ fn stats_and_gc_commands_count_and_clean() {
 #[test]
 fn reindex_command_rebuilds_index_when_no_server_runs() {
     let folder = TempDir::new().unwrap();
-    says(&refused(clotho(folder.path()).arg("reindex")), &["clotho.db is not there", "storage.data_dir"]);
+    says(&refused(clotho(folder.path()).arg("reindex")), &["clotho.db does not exist", "storage.data_dir"]);
     let serving = Serving::start(&mut clotho(folder.path()));
     let answer = serving.get("/api/characters");
     let (from, until) = (answer.find('{').unwrap(), answer.rfind('}').unwrap());
@@ -300,12 +303,12 @@ fn reindex_command_rebuilds_index_when_no_server_runs() {
         String::from_utf8(run.stdout).unwrap()
     };
     let said = again();
-    says(&said, &["made anew", "can be found"]);
+    says(&said, &["rebuil", "can be found"]);
     assert!(!said.contains(" 0 messages"), "{said}");
     assert_eq!(again(), said);
     assert!(index.join("notes.txt").exists());
     let doctor = clotho(folder.path()).arg("doctor").output().unwrap();
-    says(&String::from_utf8(doctor.stdout).unwrap(), &["nothing is wrong"]);
+    says(&String::from_utf8(doctor.stdout).unwrap(), &["no problems"]);
 }
 
 /// The error of a database that has reached its quota names the quota, not a full disk.
@@ -338,9 +341,9 @@ fn config_invalid_default_model_stops_start() {
     };
     let place = "config.toml:2:1: [generation] model: ";
     let model = |name: &str| format!("[generation]\nmodel = \"{name}\"\n");
-    check(model("gpt"), &[place, "no model is named \"gpt\"", "\"plugin:lantern-keep\""]);
+    check(model("gpt"), &[place, "there is no model \"gpt\"", "\"plugin:lantern-keep\""]);
     check(model("plugin:nobody"), &[place, "no plugin \"nobody\"", "\"plugin:lantern-keep\""]);
-    check(model("plugin:combat"), &[place, "no plugin \"combat\" is loaded that can narrate"]);
+    check(model("plugin:combat"), &[place, "there is no plugin \"combat\" that writes replies"]);
     check(model("loocal/tiny") + &provider(""), &[place, "did you mean \"local/tiny\"?"]);
     check(model("tiny") + &provider("models = [\"small\"]"), &[place, "\"tiny\"", "\"local/…\""]);
     // An unknown kind and undefined names, both reported at once.
@@ -348,7 +351,7 @@ fn config_invalid_default_model_stops_start() {
         provider("models = [\"small\"]\nkind = \"claude\"") + "[models]\nsmart = [\"local/small\", \"far\"]\n",
         &[
             "config.toml:5:1: [[providers]] kind: expected one of \"openai\", \"anthropic\"",
-            "config.toml:7:1: [models] smart: no model is named \"far\"",
+            "config.toml:7:1: [models] smart: there is no model \"far\"",
         ],
     );
     std::fs::remove_file(&file).unwrap();
@@ -366,8 +369,8 @@ fn config_recoverable_problems_are_logged_only() {
     std::fs::create_dir_all(folder.path().join("plugins/sick")).unwrap();
     std::fs::write(folder.path().join("plugins/sick/plugin.toml"), "id = 7\n").unwrap();
     for (text, words) in [
-        (format!("{provider}api_key_env = \"CLOTHOS_KEY\"\n"), ["local", "no variable \"CLOTHOS_KEY\""]),
-        (format!("[generation]\nmodel = \"tiny\"\n{provider}"), ["cannot be answered", "\"tiny\""]),
+        (format!("{provider}api_key_env = \"CLOTHOS_KEY\"\n"), ["local", "variable \"CLOTHOS_KEY\" is missing"]),
+        (format!("[generation]\nmodel = \"tiny\"\n{provider}"), ["cannot get replies", "\"tiny\""]),
         (
             "[plugins]\ndir = \"plugins\"\n[generation]\nmodel = \"plugin:sick\"\n".to_owned(),
             ["is broken", "plugin.toml:1:6"],

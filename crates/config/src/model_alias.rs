@@ -31,12 +31,12 @@ pub(super) fn read(table: &mut ConfigTable, reader: &mut ConfigReader) -> Vec<Mo
 fn alias(name: &str, models: &[String]) -> Result<(), String> {
     let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_' | '.');
     if name.is_empty() || name.len() > 64 || !name.chars().all(fits) {
-        return Err("a name for models has lower-case letters, digits, \"-\", \"_\" and \".\"".to_owned());
+        return Err("an alias has lower-case letters, digits, \"-\", \"_\" and \".\"".to_owned());
     }
     let is_model = |model: &String| !model.is_empty() && !model.starts_with("plugin:");
     if models.is_empty() || !models.iter().all(is_model) {
         return Err(
-            "expected a model such as \"local/my-model\", or a list of them, the preferred one first".to_owned()
+            "expected a model such as \"local/my-model\", or a list of models in order of preference".to_owned()
         );
     }
     Ok(())

@@ -118,9 +118,7 @@ impl fmt::Display for Secret {
 #[derive(Debug, thiserror::Error)]
 pub enum ApiKeyError {
     /// The environment variable is missing or not one line of text.
-    #[error(
-        "the environment has no variable {variable:?} that holds one line of text; set it and start the server again"
-    )]
+    #[error("the environment variable {variable:?} is missing or has several lines; set it and restart the server")]
     NoVariable { variable: String },
     /// A stored key cannot be decrypted.
     #[error("{0}")]
@@ -133,7 +131,7 @@ pub enum ApiKeyError {
         cause: std::io::Error,
     },
     /// The key file is empty or has more than one line.
-    #[error("the key file of provider {provider} must hold one line: the key")]
+    #[error("the key file of provider {provider} must contain one line: the key")]
     Malformed {
         /// The id of the provider.
         provider: String,
@@ -163,14 +161,14 @@ impl ProviderConnection {
     pub fn validate(self) -> Result<Self, (&'static str, String)> {
         let id = id(&self.id).map_err(|why| ("id", why))?;
         if id == "test" {
-            return Err(("id", "expected another name: \"test\" has a meaning of its own here".to_owned()));
+            return Err(("id", "expected another name: \"test\" is reserved".to_owned()));
         }
         if self.base_url.len() > MAX_BASE_URL_BYTES {
-            return Err(("baseUrl", format!("expected an address of at most {MAX_BASE_URL_BYTES} bytes")));
+            return Err(("baseUrl", format!("expected a URL of at most {MAX_BASE_URL_BYTES} bytes")));
         }
         let base_url = base_url(&self.base_url).map_err(|why| ("baseUrl", why))?;
         if self.models.len() > MAX_MODELS {
-            return Err(("models", format!("expected at most {MAX_MODELS} names: leave it empty to ask the server")));
+            return Err(("models", format!("expected at most {MAX_MODELS} names; an empty list asks the server")));
         }
         self.models.iter().try_for_each(|name| model(name)).map_err(|why| ("models", why))?;
         Ok(Self { id, base_url, ..self })
@@ -251,7 +249,7 @@ pub(super) fn read_all(
     for mut table in tables {
         let provider = read(&mut table, reader, env);
         if providers.iter().any(|other| other.id == provider.id && !provider.id.is_empty()) {
-            table.report(&["id"], format!("two providers are called {:?}", provider.id), reader);
+            table.report(&["id"], format!("two providers have the name {:?}", provider.id), reader);
         }
         table.finish(reader);
         providers.push(provider);
@@ -276,7 +274,7 @@ fn read(table: &mut ConfigTable, reader: &mut ConfigReader, env: &[(String, Stri
         extra: table.json("extra", reader),
     };
     for (key, expected) in
-        [("id", "a short name such as \"local\""), ("base_url", "an address such as \"http://127.0.0.1:8080/v1\"")]
+        [("id", "a short name such as \"local\""), ("base_url", "a URL such as \"http://127.0.0.1:8080/v1\"")]
     {
         if !table.is_set(key) {
             table.report(&[], format!("{key} is missing: expected {expected}"), reader);
@@ -325,7 +323,7 @@ fn tokenizers(table: &mut ConfigTable, reader: &mut ConfigReader) -> IndexMap<St
         match said {
             Value::String(file) if !file.is_empty() => _ = files.insert(model, file),
             _ => {
-                let expected = "expected the file of its tokenizer, such as \"models/tokenizer.json\"";
+                let expected = "expected a tokenizer file, such as \"models/tokenizer.json\"";
                 table.report(&["tokenizers"], format!("{model:?}: {expected}"), reader);
             }
         }
@@ -339,8 +337,8 @@ fn prices(table: &mut ConfigTable, reader: &mut ConfigReader) -> IndexMap<String
         match price(&said) {
             Some(price) => _ = prices.insert(model, price),
             None => {
-                let expected = "expected the prices of a million tokens, {prompt = 3.0, completion = 15.0} and, if you \
-                                like, cached and written, none below 0";
+                let expected = "expected prices per million tokens, such as {prompt = 3.0, completion = 15.0}, \
+                 optionally with cached and written, none below 0";
                 table.report(&["prices"], format!("{model:?}: {expected}"), reader);
             }
         }
@@ -362,7 +360,7 @@ fn price(said: &Value) -> Option<ModelPrices> {
 
 fn id(text: &str) -> Result<String, String> {
     let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
-    let message = "expected a short name of lower-case letters, digits, \"-\" and \"_\", and not \"plugin\"";
+    let message = "expected a short name of lower-case letters, digits, \"-\" and \"_\", other than \"plugin\"";
     if !text.is_empty() && text.len() <= 64 && text.chars().all(fits) && text != "plugin" {
         return Ok(text.to_owned());
     }
@@ -371,13 +369,13 @@ fn id(text: &str) -> Result<String, String> {
 
 /// Validates a base URL. Messages never repeat it, because people write passwords into URLs.
 fn base_url(text: &str) -> Result<String, String> {
-    let expected = "expected an address such as \"http://127.0.0.1:8080/v1\"";
+    let expected = "expected a URL such as \"http://127.0.0.1:8080/v1\"";
     let url = reqwest::Url::parse(text).map_err(|error| format!("{expected}: {error}"))?;
     if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
         return Err(format!("{expected}: it must begin with http:// or https://"));
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Err(format!("{expected}: keys belong in api_key, api_key_env or api_key_file"));
+        return Err(format!("{expected}: put keys into api_key, api_key_env or api_key_file"));
     }
     if url.query().is_some() || url.fragment().is_some() {
         return Err(format!("{expected}: it must not have a ? or # part"));
@@ -387,7 +385,7 @@ fn base_url(text: &str) -> Result<String, String> {
 
 fn model(text: &str) -> Result<(), String> {
     if text.is_empty() || text.len() > 200 || text.chars().any(|c| c.is_control() || c.is_whitespace()) {
-        return Err(format!("expected the name of a model, got {text:?}"));
+        return Err(format!("expected a model name, got {text:?}"));
     }
     Ok(())
 }

@@ -319,7 +319,7 @@ fn json_of(entry: ConfigEntry) -> Result<serde_json::Value, (SettingLocation, St
             Some(number) => number.into(),
             None => return Err((entry.at, "a number must be finite".to_owned())),
         },
-        ConfigValue::Date => return Err((entry.at, "expected what JSON has; write a date as a string".to_owned())),
+        ConfigValue::Date => return Err((entry.at, "expected a JSON value; write a date as a string".to_owned())),
         ConfigValue::Array(items) => {
             serde_json::Value::Array(items.into_iter().map(json_of).collect::<Result<_, _>>()?)
         }

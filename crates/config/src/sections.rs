@@ -235,8 +235,8 @@ impl ServerConfig {
         let lan = table.flag("lan", false, reader);
         if !listen.ip().is_loopback() && !lan {
             let message = format!(
-                "{listen} can be reached from other machines: with lan = true, or `clotho serve --lan`, only devices that \
-                 you have paired may come in; else listen on 127.0.0.1 and put a proxy that asks for a password before it"
+                "other machines can reach {listen}: use lan = true or `clotho serve --lan`, so that only paired \
+                 devices may connect. Otherwise listen on 127.0.0.1, behind a proxy that asks for a password"
             );
             table.report(&["listen"], message, reader);
         }
@@ -261,11 +261,17 @@ impl StorageConfig {
         Self {
             data_dir: table.parse("data_dir", "./data", reader, path),
             database: table.parse("database_url", "", reader, database),
-            keyframe_every: table.number("keyframe_every", 16, 1..=1000, "nodes from keyframe to keyframe", reader),
-            readers: size(table.number("readers", 4, 1..=64, "the number of connections that read", reader)),
-            group_max: size(table.number("group_max", 64, 1..=1024, "the requests that share a commit", reader)),
+            keyframe_every: table.number(
+                "keyframe_every",
+                16,
+                1..=1000,
+                "the number of nodes between two keyframes",
+                reader,
+            ),
+            readers: size(table.number("readers", 4, 1..=64, "the number of read connections", reader)),
+            group_max: size(table.number("group_max", 64, 1..=1024, "the number of requests in one commit", reader)),
             max_database_mb: table.number("max_database_mb", 0, 0..=16_000_000, "megabytes (0: no limit)", reader),
-            backups: size(table.number("backups", 7, 0..=1_000, "daily copies (0: none)", reader)),
+            backups: size(table.number("backups", 7, 0..=1_000, "daily backups (0: none)", reader)),
         }
     }
 
@@ -484,7 +490,7 @@ fn optional_path(text: &str) -> Result<Option<PathBuf>, String> {
 
 fn database(text: &str) -> Result<Option<PathBuf>, String> {
     if text.starts_with("postgres:") || text.starts_with("postgresql:") {
-        return Err("this version keeps its data in SQLite only: expected the path of a file, or \"\"".to_owned());
+        return Err("this version supports SQLite only: expected the path of a file, or \"\"".to_owned());
     }
     let path = text.strip_prefix("sqlite://").or_else(|| text.strip_prefix("sqlite:")).unwrap_or(text);
     let is_url = path.split_once("://").is_some() || path.starts_with("file:") || path.contains('?');
@@ -503,7 +509,7 @@ fn model(text: &str) -> Result<String, String> {
 fn embeddings(text: &str) -> Result<String, String> {
     let is_whole = text.split_once('/').is_some_and(|(provider, model)| !provider.is_empty() && !model.is_empty());
     let is_plain = text.len() <= 300 && !text.chars().any(|c| c.is_control() || c.is_whitespace());
-    let message = "expected a model of embeddings as \"provider/model\", or \"\" for none";
+    let message = "expected an embedding model as \"provider/model\", or \"\" for none";
     if text.is_empty() || (is_whole && is_plain) {
         Ok(text.to_owned())
     } else {
@@ -516,7 +522,7 @@ fn tag(text: &str) -> Result<(), String> {
     if text.chars().next().is_some_and(char::is_alphabetic) && text.chars().all(fits) && text.len() <= 64 {
         return Ok(());
     }
-    Err(format!("expected the name of a tag such as \"think\", without brackets, got {text:?}"))
+    Err(format!("expected a tag name such as \"think\", without brackets, got {text:?}"))
 }
 
 /// Validates log levels. The logger would take an unknown level for a target name.

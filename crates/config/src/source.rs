@@ -69,7 +69,7 @@ impl ConfigTree {
         let (table, errors) = DeTable::parse_recoverable(text);
         for error in errors {
             let at = error.span().map_or(0, |span| span.start);
-            problems.push(file_problem(lines.place(at), format!("{file} is not TOML here: {}", error.message())));
+            problems.push(file_problem(lines.place(at), format!("{file} has a syntax error: {}", error.message())));
         }
         Self(entries_of(table.into_inner(), &mut |at| lines.place(at)))
     }
@@ -106,8 +106,9 @@ fn set(slot: &mut ConfigEntry, path: &[String], value: &str, at: &SettingLocatio
         ConfigValue::Array(array) => {
             let count = array.len();
             let index = key.parse().ok().filter(|index: &usize| *index <= count);
-            let index =
-                index.ok_or_else(|| format!("\"{key}\": expected an index from 0 to {count}, the next free one"))?;
+            let index = index.ok_or_else(|| {
+                format!("\"{key}\": expected an index from 0 to {count}, where the last one adds an item")
+            })?;
             if index == count {
                 array.push(container(rest.first(), at));
             }

@@ -103,15 +103,18 @@ fn config_wrong_value_returns_expected_type() {
         ),
         (
             "[storage]\nkeyframe_every = 0",
-            "config.toml:2:18: [storage] keyframe_every: expected nodes from keyframe to keyframe, a whole number from 1 to 1000, got 0",
+            "config.toml:2:18: [storage] keyframe_every: expected the number of nodes between two keyframes, a \
+                whole number from 1 to 1000, got 0",
         ),
         (
             "[storage]\nkeyframe_every = 99999999999999999999",
-            "config.toml:2:18: [storage] keyframe_every: expected nodes from keyframe to keyframe, a whole number from 1 to 1000, got a number with a fraction",
+            "config.toml:2:18: [storage] keyframe_every: expected the number of nodes between two keyframes, a \
+                whole number from 1 to 1000, got a number with a fraction",
         ),
         (
             "[storage]\ndatabase_url = \"postgres://x\"",
-            "config.toml:2:16: [storage] database_url: this version keeps its data in SQLite only: expected the path of a file, or \"\"",
+            "config.toml:2:16: [storage] database_url: this version supports SQLite only: expected the path of a \
+                file, or \"\"",
         ),
         (
             "[limits]\nbody_mb = \"1\"",
@@ -125,7 +128,8 @@ fn config_wrong_value_returns_expected_type() {
         ("providers = 3", "config.toml:1:13: [[providers]]: expected an array of tables, got an integer"),
         (
             "[generation]\nhide_tags = [\"<think>\"]",
-            "config.toml:2:14: [generation] hide_tags: expected the name of a tag such as \"think\", without brackets, got \"<think>\"",
+            "config.toml:2:14: [generation] hide_tags: expected a tag name such as \"think\", without brackets, got \
+                \"<think>\"",
         ),
         (
             "[generation]\nhide_tags = \"think\"",
@@ -175,7 +179,7 @@ fn config_several_errors_are_reported_together() {
 #[test]
 fn config_invalid_toml_returns_position() {
     let said = refused("[server]\nlisten = \"x\nmode = ", &[]);
-    assert!(said.starts_with("config.toml:2:12: config.toml is not TOML here: "), "{said}");
+    assert!(said.starts_with("config.toml:2:12: config.toml has a syntax error: "), "{said}");
     let twice = refused("[log]\nlevel = \"info\"\nlevel = \"warn\"", &[]);
     assert!(twice.starts_with("config.toml:3:1: "), "{twice}");
 }
@@ -222,7 +226,11 @@ fn config_providers_merge_file_and_environment() {
     let both = [("CLOTHO_PROVIDERS", whole), ("CLOTHO_PROVIDERS__0__ID", "b")];
     assert_eq!(load(text, &both).unwrap().providers[0].id, "b");
     let gap = refused("", &[("CLOTHO_PROVIDERS__1__ID", "x")]);
-    assert_eq!(gap, "environment CLOTHO_PROVIDERS__1__ID: \"1\": expected an index from 0 to 0, the next free one");
+    assert_eq!(
+        gap,
+        "environment CLOTHO_PROVIDERS__1__ID: \"1\": expected an index from 0 to 0, where the last one \
+        adds an item"
+    );
 }
 
 #[test]
@@ -235,7 +243,7 @@ fn config_invalid_provider_returns_error() {
     check(base, "config.toml:1:1: [[providers]]: id is missing");
     check("id = \"a\"\n", "base_url is missing");
     check(&format!("id = \"A b\"\n{base}"), "expected a short name");
-    check(&format!("id = \"plugin\"\n{base}"), "not \"plugin\"");
+    check(&format!("id = \"plugin\"\n{base}"), "other than \"plugin\"");
     check(&format!("id = \"a\"\n{base}concurrent = -1"), "expected replies at the same time");
     for prices in [
         "{m = 3}",
@@ -243,16 +251,13 @@ fn config_invalid_provider_returns_error() {
         "{m = {prompt = 1, completion = -1}}",
         "{m = {prompt = 1, completion = 1, x = 1}}",
     ] {
-        check(
-            &format!("id = \"a\"\n{base}prices = {prices}"),
-            "prices: \"m\": expected the prices of a million tokens",
-        );
+        check(&format!("id = \"a\"\n{base}prices = {prices}"), "prices: \"m\": expected prices per million tokens");
     }
     check(&format!("id = \"a\"\n{base}api_key = \"k\"\napi_key_file = \"f\""), "expected only one of");
     check(&format!("id = \"a\"\n{base}extra = {{x = nan}}"), "must be finite");
-    check(&format!("id = \"a\"\n{base}[[providers]]\nid = \"a\"\n{base}"), "two providers are called \"a\"");
+    check(&format!("id = \"a\"\n{base}[[providers]]\nid = \"a\"\n{base}"), "two providers have the name \"a\"");
     for url in ["ftp://a", "a", "http://", "http://u:secret@a", "http://a?key=secret", "http://a#x"] {
-        check(&format!("id = \"a\"\nbase_url = \"{url}\""), "base_url: expected an address such as");
+        check(&format!("id = \"a\"\nbase_url = \"{url}\""), "base_url: expected a URL such as");
     }
 }
 
@@ -298,7 +303,7 @@ fn config_missing_api_key_fails_on_use() {
     let text = "[[providers]]\nid = \"a\"\nbase_url = \"http://a\"\napi_key_env = \"NOT_THERE\"\n";
     for env in [&[][..], &[("NOT_THERE", " ")], &[("NOT_THERE", "two\nlines")]] {
         let error = load(text, env).unwrap().providers[0].key().unwrap_err().to_string();
-        assert!(error.contains("no variable \"NOT_THERE\""), "{error}");
+        assert!(error.contains("variable \"NOT_THERE\" is missing"), "{error}");
     }
     assert!(load(text, &[("NOT_THERE", "key")]).unwrap().providers[0].key().is_ok());
 }

@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 /// The error for a text that is not a lower-case hyphenated UUID.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("not an id: a lower-case UUID is expected")]
+#[error("not an id: expected a lower-case UUID")]
 pub struct MalformedId;
 
 macro_rules! ids {

@@ -45,7 +45,8 @@ pub enum EmbedError {
     Model(#[from] ProviderFailure),
     /// The vectors have another length than before.
     #[error(
-        "the vectors of {model} have {now} numbers and had {before}: it is another model by the same name; name it otherwise"
+        "the vectors of {model} have {now} numbers and had {before} before: another model has the same name, rename \
+         one of them"
     )]
     DimensionMismatch {
         model: String,
@@ -165,7 +166,7 @@ async fn run(own: Arc<BackgroundEmbedder>, store: Weak<Store>) {
                 }
             }
             Err(error) => {
-                tracing::warn!(model = own.embedder.name, ?pause, "nothing is embedded for a while: {error}");
+                tracing::warn!(model = own.embedder.name, ?pause, "embeddings are paused: {error}");
                 own.failures.fetch_add(1, Ordering::Relaxed);
                 own.set_problem(Some(error.to_string()));
                 tokio::time::sleep(pause).await;
@@ -436,7 +437,7 @@ async fn request_vectors(
             Err(failure) if is_text_failure(&failure) => {
                 tracing::info!(
                     model = own.embedder.name,
-                    "a text cannot be embedded and is recalled by words: {failure}"
+                    "a text cannot be embedded, so only word search finds it: {failure}"
                 );
                 own.left_out.fetch_add(1, Ordering::Relaxed);
                 standing.left_out.insert(hash);

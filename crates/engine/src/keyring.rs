@@ -27,13 +27,13 @@ pub enum KeyringError {
     #[error("{} cannot be used: {cause}", path.display())]
     File { path: PathBuf, cause: io::Error },
     /// The key file exists but contains no valid key.
-    #[error("{} does not hold what it was made with: put the right one back, or take it away and type the keys again", .0.display())]
+    #[error("{} has changed: restore the original file, or delete it and enter the keys again", .0.display())]
     Damaged(PathBuf),
     /// The key was sealed with another key file, or for another purpose.
-    #[error("the key was sealed with another {KEY_FILE} than the one in the data folder: type it again")]
+    #[error("the key was encrypted with another {KEY_FILE} than the one in the data folder: enter it again")]
     WrongKey,
     /// The system gives no randomness.
-    #[error("the system gives no randomness: {0}")]
+    #[error("the system provides no randomness: {0}")]
     Random(String),
 }
 
@@ -174,7 +174,7 @@ mod tests {
         assert!(matches!(second.open(&sealed, "a"), Err(KeyringError::WrongKey)), "another file");
         fs::write(&second.path, b"short").unwrap();
         let error = second.seal(&Secret::new("x"), "a").unwrap_err().to_string();
-        assert!(error.contains("provider.key") && error.contains("type the keys again"), "{error}");
+        assert!(error.contains("provider.key") && error.contains("enter the keys again"), "{error}");
     }
 
     #[cfg(unix)]

@@ -123,7 +123,7 @@ pub fn follow(
             match feed_batch(&store, &indexing).await {
                 Ok(true) => continue,
                 Ok(false) => {}
-                Err(error) => tracing::warn!("the search index waits: {error}"),
+                Err(error) => tracing::warn!("the search index is behind: {error}"),
             }
             drop(store);
             // A notification during feeding is not lost; without one this sleeps.
@@ -155,7 +155,7 @@ async fn feed_batch(store: &Arc<Store>, indexing: &IndexFeeder) -> Result<bool, 
         Ok(Err(IndexSendError::Elsewhere(_))) => Ok(true),
         Ok(Err(IndexSendError::Down)) => Ok(false),
         Err(error) => {
-            tracing::error!("feeding the search index failed: {error}");
+            tracing::error!("updating the search index failed: {error}");
             Ok(false)
         }
     }

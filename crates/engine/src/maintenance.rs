@@ -61,21 +61,21 @@ impl Maintenance {
         let (database, folder, most) = (self.database.clone(), self.folder.clone(), self.backups);
         let copied = tokio::task::spawn_blocking(move || backups::daily_backup(&database, &folder, most, now)).await;
         match copied {
-            Ok(Ok(Some(file))) => tracing::info!(file = %file.display(), "the copy of the day was made"),
+            Ok(Ok(Some(file))) => tracing::info!(file = %file.display(), "the daily backup was made"),
             Ok(Ok(None)) => {}
-            Ok(Err(error)) => tracing::error!("the copy of the day could not be made: {error}"),
-            Err(error) => tracing::error!("the copy of the day could not be made: {error}"),
+            Ok(Err(error)) => tracing::error!("the daily backup failed: {error}"),
+            Err(error) => tracing::error!("the daily backup failed: {error}"),
         }
         match store.collect_garbage(now).await {
             Ok(swept) if swept == GcReport::default() => {}
-            Ok(swept) => tracing::info!("cleared away: {swept}"),
-            Err(error) => tracing::error!("clearing away failed, the rest goes the next time: {error}"),
+            Ok(swept) => tracing::info!("removed: {swept}"),
+            Err(error) => tracing::error!("removing unused data failed, the next run continues: {error}"),
         }
         let (store, index) = (Arc::clone(store), Arc::clone(&self.index));
         let emptied = tokio::task::spawn_blocking(move || {
             // Purged data was erased at once; this erases everything else that was removed from the index.
             if let Err(error) = index.purge_removed() {
-                tracing::warn!("what is not found any more is still in the index: {error}");
+                tracing::warn!("deleted texts are still in the search index: {error}");
             }
             store.checkpoint_wal()
         });

@@ -55,10 +55,10 @@ pub enum EraseError {
     #[error(transparent)]
     Broken(#[from] JoinError),
     /// The index has not processed the purge yet.
-    #[error("the search index has not come so far")]
+    #[error("the search index is behind")]
     IndexBehind,
     /// A reader still uses the write-ahead log.
-    #[error("somebody reads in the write-ahead log")]
+    #[error("a reader uses the write-ahead log")]
     LogInUse,
 }
 
@@ -104,9 +104,9 @@ impl SecureEraser {
             Err(error) => {
                 let failed = self.failures.fetch_add(1, Ordering::Relaxed) + 1;
                 if failed < ALERT_AFTER {
-                    tracing::info!("what was destroyed is out of sight, and for a moment still in files: {error}");
+                    tracing::info!("deleted data is no longer visible, but still in files for a moment: {error}");
                 } else {
-                    tracing::warn!(failed, "what was destroyed is out of sight and still in files: {error}");
+                    tracing::warn!(failed, "deleted data is no longer visible, but still in files: {error}");
                 }
                 return Err(error);
             }

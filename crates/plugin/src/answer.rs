@@ -38,7 +38,7 @@ struct AnswerReader {
 
 impl AnswerReader {
     fn unexpected(&self, expected: &str, given: &Dynamic) -> HostFault {
-        let message = format!("{} returns {expected}, not {}", self.hook.name(), kind_of(given));
+        let message = format!("{} must return {expected}, not {}", self.hook.name(), kind_of(given));
         HostFault { kind: ScriptErrorKind::Runtime, limit: None, message }
     }
 
@@ -50,7 +50,7 @@ impl AnswerReader {
     }
 
     fn input(&mut self, value: &Dynamic) -> Result<HookAnswer, HostFault> {
-        const EXPECTED: &str = "nothing, a text, or #{text, reply, stop}";
+        const EXPECTED: &str = "nothing, a string, or #{text, reply, stop}";
         if value.is_unit() {
             return Ok(HookAnswer::Nothing);
         }
@@ -61,7 +61,7 @@ impl AnswerReader {
         let mut part = |key: &str| match map.get(key) {
             None => Ok(None),
             Some(unit) if unit.is_unit() => Ok(None),
-            Some(text) => self.text(text, &format!("a text as \"{key}\"")).map(Some),
+            Some(text) => self.text(text, &format!("a string as \"{key}\"")).map(Some),
         };
         let (text, reply) = (part("text")?, part("reply")?);
         let stop = match map.get("stop") {
@@ -72,7 +72,7 @@ impl AnswerReader {
     }
 
     fn narration(&mut self, value: &Dynamic) -> Result<Vec<String>, HostFault> {
-        const EXPECTED: &str = "a text or a list of texts";
+        const EXPECTED: &str = "a string or a list of strings";
         match value.as_array_ref() {
             Ok(parts) => parts.iter().map(|part| self.text(part, EXPECTED)).collect(),
             Err(_) => self.text(value, EXPECTED).map(|text| vec![text]),
@@ -84,7 +84,7 @@ impl AnswerReader {
         if value.is_unit() {
             return Ok(HookAnswer::Nothing);
         }
-        self.text(value, "a text, or nothing").map(HookAnswer::Display)
+        self.text(value, "a string, or nothing").map(HookAnswer::Display)
     }
 
     fn replies(&mut self, value: &Dynamic) -> Result<Vec<PluginQuickReply>, HostFault> {
@@ -98,10 +98,10 @@ impl AnswerReader {
             let Ok(map) = item.as_map_ref() else { return Err(self.unexpected(EXPECTED, item)) };
             self.check_keys(&map, &["label", "send", "if"])?;
             let hidden = map.get("if").is_some_and(|shown| shown.is_unit() || shown.as_bool() == Ok(false));
-            let label = self.text(map.get("label").unwrap_or(&Dynamic::UNIT), "a text as \"label\"")?;
+            let label = self.text(map.get("label").unwrap_or(&Dynamic::UNIT), "a string as \"label\"")?;
             let send = match map.get("send") {
                 None => label.clone(),
-                Some(send) => self.text(send, "a text as \"send\"")?,
+                Some(send) => self.text(send, "a string as \"send\"")?,
             };
             if !hidden && replies.len() < MAX_QUICK_REPLIES {
                 replies.push(PluginQuickReply { label: label.chars().take(MAX_LABEL_CHARS).collect(), send });
@@ -116,7 +116,7 @@ impl AnswerReader {
             Some(key) => {
                 let hint = did_you_mean(key, known.iter().copied());
                 let (name, all) = (self.hook.name(), known.join(", "));
-                let message = format!("{name} returned a map with \"{key}\"{hint}; it may have {all}");
+                let message = format!("{name} returned a map with \"{key}\"{hint}; allowed are {all}");
                 Err(HostFault { kind: ScriptErrorKind::Runtime, limit: None, message })
             }
         }
@@ -128,10 +128,12 @@ fn check_grants(call: &HookCall, answer: HookAnswer) -> Result<HookAnswer, HostF
     let changes = |text: &str| *text != *call.text;
     let needs = match &answer {
         HookAnswer::Input { text, reply, stop } => vec![
-            (text.as_deref().is_some_and(changes), Permission::InputRewrite, "changing the user's text"),
+            (text.as_deref().is_some_and(changes), Permission::InputRewrite, "changing the user's message"),
             (reply.is_some() || *stop, Permission::InputStop, "answering or stopping"),
         ],
-        HookAnswer::Display(text) => vec![(changes(text), Permission::DisplayRewrite, "changing how a text is shown")],
+        HookAnswer::Display(text) => {
+            vec![(changes(text), Permission::DisplayRewrite, "changing how a message is shown")]
+        }
         _ => Vec::new(),
     };
     for (used, permission, what) in needs {

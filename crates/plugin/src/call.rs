@@ -92,18 +92,18 @@ impl Hook {
     /// Describes for users when the hook runs and what it is for.
     pub const fn description(self) -> &'static str {
         match self {
-            Self::Init => "once, where the plugin is switched on: writes the first values",
-            Self::Migrate => "once, where a version begins whose values have another shape: carries them over",
-            Self::OnInput => "before a person's message is written: may rewrite, answer, stop or refuse it",
-            Self::Plan => "whenever a prompt is made: puts texts into it, and entries of lorebooks in or out",
-            Self::OnReply => "once for each new reply, after its last word",
-            Self::OnEdit => "in place of on_reply, on the new version of a reply that was edited",
-            Self::OnAnswer => "when a model that was asked with ctx.ask has answered, or could not",
-            Self::OnGreeting => "once for each greeting of a story, when it begins",
-            Self::Narrate => "instead of a model: writes the reply itself",
-            Self::QuickReplies => "when the last message is shown: offers replies",
-            Self::OnDisplay => "when a reply is shown: says how",
-            Self::Tool => "when a model calls a tool while it writes",
+            Self::Init => "once, when the plugin is turned on: writes the first values",
+            Self::Migrate => "once, when a new version changes the shape of the values: converts them",
+            Self::OnInput => "before a user's message is written: may rewrite, answer, stop or refuse it",
+            Self::Plan => "each time a prompt is made: adds texts, and includes or excludes lorebook entries",
+            Self::OnReply => "once for each new reply, after its end",
+            Self::OnEdit => "instead of on_reply, for the new version of an edited reply",
+            Self::OnAnswer => "when a model call of ctx.ask has an answer, or has failed",
+            Self::OnGreeting => "once for each greeting, when a session begins",
+            Self::Narrate => "instead of a model: writes the reply",
+            Self::QuickReplies => "when the last message is shown: offers quick replies",
+            Self::OnDisplay => "when a reply is shown: changes its display",
+            Self::Tool => "when a model calls a tool during a reply",
         }
     }
 

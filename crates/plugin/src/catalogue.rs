@@ -80,7 +80,7 @@ impl Catalogue {
     pub(super) fn replace(&mut self, name: &str, state: Result<Arc<LoadedPlugin>, Box<ScriptError>>) {
         match (state, self.entries.get_mut(name).filter(|old| old.state.is_ok())) {
             (Err(error), Some(old)) => {
-                tracing::warn!(plugin = name, "its files cannot run, what was there goes on: {error}");
+                tracing::warn!(plugin = name, "its files cannot run, so the previous version stays active: {error}");
                 old.reload_error = Some(error);
             }
             (state, _) => self.insert(CatalogueEntry::new(name, PluginOrigin::Folder, state)),
@@ -89,7 +89,7 @@ impl Catalogue {
 
     pub(super) fn insert(&mut self, entry: CatalogueEntry) {
         if let Err(error) = &entry.state {
-            tracing::warn!(plugin = entry.name, "plugin cannot run: {error}");
+            tracing::warn!(plugin = entry.name, "the plugin cannot run: {error}");
         }
         self.insert_quietly(entry);
     }

@@ -139,7 +139,7 @@ impl FileCheck<'_> {
             let hint = did_you_mean(name, hooks());
             let is_meant = name.starts_with("on_") || (!hint.is_empty() && function.params.len() == 1);
             let all = hooks().collect::<Vec<_>>().join(", ");
-            let message = format!("\"{name}\" is no hook, and nothing calls it{hint}; the hooks are {all}");
+            let message = format!("\"{name}\" is not a hook, and is never called{hint}; the hooks are {all}");
             is_meant.then(|| *self.explainer.error_in_function(self.path, name, message))
         };
         self.ast.iter_functions().filter_map(say).collect()
@@ -173,7 +173,7 @@ impl FileCheck<'_> {
         let asks = seen.methods.iter().find(|(name, args, _)| name == "ask" && *args == 2);
         let is_heard = self.path != self.kit.manifest.entry || seen.own_functions.contains(Hook::OnAnswer.name());
         let (_, _, position) = asks.filter(|_| !is_heard)?;
-        Some(self.warn(*position, "ctx.ask: there is no on_answer(ctx) that reads what comes".to_owned()))
+        Some(self.warn(*position, "ctx.ask: the plugin has no on_answer(ctx) to read the answer".to_owned()))
     }
 
     /// Warns of functions that hide those of `ctx`. Rhai calls a script's own function as a method: with `fn add(path,
@@ -188,10 +188,7 @@ impl FileCheck<'_> {
         };
         let hidden = seen.methods.iter().filter(|(name, args, _)| of_ctx(name, *args) && own(name, *args));
         let say = |(name, _, position): &(String, usize, Position)| {
-            self.warn(
-                *position,
-                format!("this calls the file's own \"fn {name}\", not ctx.{name}: give it another name"),
-            )
+            self.warn(*position, format!("this calls \"fn {name}\" of this file, not ctx.{name}: rename the function"))
         };
         hidden.map(say).collect()
     }

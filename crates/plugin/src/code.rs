@@ -95,7 +95,7 @@ fn scripts(source: &PluginSource, manifest: &Manifest) -> Result<ScriptFiles, Bo
         total += bytes.len();
         if bytes.len() > limits.file || total > limits.sources {
             let (file, all) = (limits.file >> 10, limits.sources >> 10);
-            let message = format!("a script file may have {file} KiB, all of them together {all} KiB");
+            let message = format!("a script file may have {file} KiB, and all of them {all} KiB");
             return Err(fault(path, ScriptErrorKind::Limit, message));
         }
         let text =
@@ -142,14 +142,13 @@ fn tools(ast: &AST, explain: &ErrorExplainer<'_>) -> Result<BTreeMap<String, Fun
         if !explain.manifest.tools.iter().any(|tool| tool.name == name) {
             let known = explain.manifest.tools.iter().map(|tool| tool.name.as_str());
             let hint = did_you_mean(name, known);
-            let message =
-                format!("the manifest offers no tool \"{name}\"{hint}: write a [[tool]] with this name there");
+            let message = format!("the manifest has no tool \"{name}\"{hint}: add a [[tool]] with this name");
             return Err(explain.error_in_function(&explain.manifest.entry, function.name, message));
         }
         let parameters @ [_, _] = function.params.as_slice() else {
             let (name, given) = (function.name, function.params.join(", "));
             let message =
-                format!("a tool is called with two values: write \"fn {name}(ctx, args)\", not \"fn {name}({given})\"");
+                format!("a tool has two parameters: write \"fn {name}(ctx, args)\", not \"fn {name}({given})\"");
             return Err(explain.error_in_function(&explain.manifest.entry, name, message));
         };
         found.insert(name.to_owned(), FunctionBody::from_ast(ast, function.name, parameters));
@@ -157,9 +156,8 @@ fn tools(ast: &AST, explain: &ErrorExplainer<'_>) -> Result<BTreeMap<String, Fun
     match explain.manifest.tools.iter().find(|tool| !found.contains_key(&tool.name)) {
         None => Ok(found),
         Some(PluginTool { name, .. }) => {
-            let message = format!(
-                "the manifest offers the tool \"{name}\", but there is no \"fn {TOOL_PREFIX}{name}(ctx, args)\""
-            );
+            let message =
+                format!("the manifest has the tool \"{name}\", but there is no \"fn {TOOL_PREFIX}{name}(ctx, args)\"");
             let (id, version) = (&explain.manifest.id, explain.manifest.version.to_string());
             let error = ScriptError::new(id, &version, ScriptErrorKind::Parse, message);
             Err(Box::new(error.at(&explain.manifest.entry, None, None, None)))
@@ -175,8 +173,7 @@ fn hooks(ast: &AST, explain: &ErrorExplainer<'_>) -> Result<BTreeMap<Hook, Funct
         if function.params.len() != hook.parameters().len() {
             let (name, given, meant) = (function.name, function.params.join(", "), hook.parameters().join(", "));
             let values = if hook.parameters().len() == 1 { "one value" } else { "two values" };
-            let message =
-                format!("the hook is called with {values}: write \"fn {name}({meant})\", not \"fn {name}({given})\"");
+            let message = format!("the hook takes {values}: write \"fn {name}({meant})\", not \"fn {name}({given})\"");
             return Err(explain.error_in_function(&explain.manifest.entry, name, message));
         }
         found.insert(hook, FunctionBody::from_ast(ast, function.name, &function.params));

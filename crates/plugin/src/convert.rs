@@ -70,15 +70,15 @@ pub(super) fn number_to_script(number: &Number) -> Dynamic {
 /// Why a script's value cannot be converted to JSON.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub(super) enum ScriptValueError {
-    #[error("a value may be nested {0} deep at most")]
+    #[error("a value may have at most {0} levels")]
     TooDeep(usize),
-    #[error("what one call hands out may have {0} bytes at most")]
+    #[error("one call may return at most {0} bytes")]
     TooLong(usize),
-    #[error("{0} is not a number that can be kept")]
+    #[error("{0} cannot be stored as a number")]
     NotFinite(f64),
-    #[error("a text may not contain the character U+0000")]
+    #[error("a string cannot contain the character U+0000")]
     Nul,
-    #[error("{0} cannot be kept; use numbers, texts, true/false, (), lists and maps")]
+    #[error("{0} cannot be stored; use numbers, strings, true/false, (), lists and maps")]
     Unsupported(String),
 }
 
@@ -157,7 +157,7 @@ pub(super) fn kind_of(value: &Dynamic) -> &'static str {
         "()" => "nothing",
         "bool" => "true/false",
         "i64" | "f64" => "a number",
-        "char" | "string" => "a text",
+        "char" | "string" => "a string",
         "array" => "a list",
         "map" => "a map",
         "Fn" => "a function",
@@ -213,14 +213,14 @@ mod tests {
         let check = |value: Dynamic, why: &str| {
             assert_eq!(from_script(&value, 3, &mut ByteBudget::new(64)).unwrap_err().to_string(), why);
         };
-        check(f64::NAN.into(), "NaN is not a number that can be kept");
-        check("a\0".into(), "a text may not contain the character U+0000");
+        check(f64::NAN.into(), "NaN cannot be stored as a number");
+        check("a\0".into(), "a string cannot contain the character U+0000");
         check(
             Dynamic::from_blob(rhai::Blob::new()),
-            "a value of this kind cannot be kept; use numbers, texts, true/false, (), lists and maps",
+            "a value of this kind cannot be stored; use numbers, strings, true/false, (), lists and maps",
         );
-        check("x".repeat(65).into(), "what one call hands out may have 64 bytes at most");
+        check("x".repeat(65).into(), "one call may return at most 64 bytes");
         let deep = (0..4).fold(Dynamic::from(1_i64), |inner, _| vec![inner].into());
-        check(deep, "a value may be nested 3 deep at most");
+        check(deep, "a value may have at most 3 levels");
     }
 }

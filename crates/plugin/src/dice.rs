@@ -59,7 +59,7 @@ impl DiceSeeds {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MalformedDice {
     /// The text does not follow the grammar.
-    #[error("\"{0}\" is no roll; write \"d20\", \"2d6+3\" or \"4d6kh3\"")]
+    #[error("\"{0}\" is not a roll; write \"d20\", \"2d6+3\" or \"4d6kh3\"")]
     Grammar(String),
     /// No dice, or more than 100.
     #[error("a roll has 1 to {MAX_DICE} dice")]
@@ -68,7 +68,7 @@ pub enum MalformedDice {
     #[error("a die has 1 to {MAX_FACES} faces")]
     Faces,
     /// No dice to keep, or more than are rolled.
-    #[error("\"kh\" and \"kl\" keep at least one of the dice and at most all")]
+    #[error("\"kh\" and \"kl\" keep at least one die and at most all dice")]
     Keep,
     /// A number is too large, or there are too many terms.
     #[error("a roll has at most {MAX_TERMS} terms and no number above {MAX_NUMBER}")]
@@ -276,7 +276,7 @@ mod tests {
     #[test]
     fn dice_invalid_notation_returns_error() {
         let check = |text: &str, why: &str| assert_eq!(DiceSpec::parse(text).unwrap_err().to_string(), why, "{text}");
-        let grammar = |text: &str| format!("\"{text}\" is no roll; write \"d20\", \"2d6+3\" or \"4d6kh3\"");
+        let grammar = |text: &str| format!("\"{text}\" is not a roll; write \"d20\", \"2d6+3\" or \"4d6kh3\"");
         for text in ["", "sword", "2d", "d", "2d6+", "2d6++1", "2d6kx", "2x6", "1.5d6", "٣d6", "2d6kh3kl1"] {
             check(text, &grammar(text));
         }
@@ -286,7 +286,7 @@ mod tests {
         check("101d6", "a roll has 1 to 100 dice");
         check("d0", "a die has 1 to 1000 faces");
         check("d1001", "a die has 1 to 1000 faces");
-        check("2d6kh3", "\"kh\" and \"kl\" keep at least one of the dice and at most all");
+        check("2d6kh3", "\"kh\" and \"kl\" keep at least one die and at most all dice");
         check("d6+99999999999", "a roll has at most 16 terms and no number above 1000000");
         check("d6+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1", "a roll has at most 16 terms and no number above 1000000");
     }

@@ -21,13 +21,13 @@ const MAX_BYTES: usize = 1 << 20;
 #[derive(Debug, thiserror::Error)]
 pub enum EmbeddedPluginError {
     /// The value is not `{"files": {path: text}}`.
-    #[error("what the card carries is no plugin: {0}")]
+    #[error("the card does not contain a valid plugin: {0}")]
     Malformed(String),
     /// A file is not text.
-    #[error("{0} is no text, and only texts travel in a card")]
+    #[error("{0} is not a text file, and a card can only contain text files")]
     NotText(String),
     /// The files have more bytes than allowed.
-    #[error("the files have {0} bytes, and a card carries {MAX_BYTES} at most")]
+    #[error("the files have {0} bytes, and a card can contain at most {MAX_BYTES}")]
     TooLarge(usize),
 }
 
@@ -58,7 +58,7 @@ fn parse_source(carried: &Value) -> Result<PluginSource, EmbeddedPluginError> {
     // The manifest's id is the name, because a card has no folder name.
     let manifest: Option<toml::Table> = source.text("plugin.toml").and_then(|text| text.parse().ok());
     let id = manifest.as_ref().and_then(|manifest| manifest.get("id")).and_then(toml::Value::as_str);
-    let name = id.ok_or_else(|| malformed("its plugin.toml names no id"))?.to_owned();
+    let name = id.ok_or_else(|| malformed("its plugin.toml has no id"))?.to_owned();
     Ok(PluginSource { name, ..source })
 }
 

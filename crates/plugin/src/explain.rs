@@ -177,7 +177,7 @@ impl ErrorExplainer<'_> {
             EvalAltResult::ErrorParsing(what, _) => parse_cause(what, limits),
             EvalAltResult::ErrorTerminated(token, _) => match token.read_lock::<ScriptStop>().map(|stop| *stop) {
                 Some(ScriptStop::Limit(limit)) => over(limit),
-                Some(ScriptStop::Refused) => runtime("the script refused the input".to_owned()),
+                Some(ScriptStop::Refused) => runtime("the script refused the message".to_owned()),
                 None => runtime("the script was stopped".to_owned()),
             },
             EvalAltResult::ErrorTooManyOperations(_) => over(ScriptLimit::Operations),
@@ -192,11 +192,11 @@ impl ErrorExplainer<'_> {
             EvalAltResult::ErrorRuntime(value, _) => thrown_cause(value),
             EvalAltResult::ErrorFunctionNotFound(signature, _) => runtime(self.unknown_function(signature)),
             EvalAltResult::ErrorPropertyNotFound(name, _) => {
-                let hint =
-                    foreign_syntax::hint_for_name(name).unwrap_or_else(|| format!(" (has it? \"{name}\" in map)"));
+                let hint = foreign_syntax::hint_for_name(name)
+                    .unwrap_or_else(|| format!(" (test for it with \"{name}\" in map)"));
                 runtime(format!("the map has no \"{name}\"{hint}"))
             }
-            EvalAltResult::ErrorIndexNotFound(..) => runtime("there is no such index".to_owned()),
+            EvalAltResult::ErrorIndexNotFound(..) => runtime("this index does not exist".to_owned()),
             EvalAltResult::ErrorDotExpr(text, _) => runtime(property_message(text)),
             EvalAltResult::ErrorModuleNotFound(path, _) => runtime(self.missing_file(path)),
             EvalAltResult::ErrorMismatchDataType(..)
@@ -225,7 +225,7 @@ impl ErrorExplainer<'_> {
             .map(|known| known.signature.as_str())
             .collect();
         if !same.is_empty() {
-            return format!("\"{name}\" cannot be called with {given}; there is {}", same.join(", "));
+            return format!("\"{name}\" cannot be called with {given}; its signature is {}", same.join(", "));
         }
         if script_functions().iter().any(|known| known.name == name) || own.contains(&name) {
             return format!("\"{name}\" cannot be called with {given}");
@@ -289,8 +289,8 @@ fn parse_cause(what: &ParseErrorType, limits: &ScriptLimits) -> ErrorCause {
     let parse = |message: String| ErrorCause { kind: ScriptErrorKind::Parse, limit: None, message };
     match what {
         ParseErrorType::VariableUndefined(name) => parse(format!(
-            "there is no variable \"{name}\" here; a function, |x| … as well, sees its parameters only (a \"for\" sees more), \
-             and a const of the file as global::{name}"
+            "there is no variable \"{name}\" here; functions and closures only see their parameters. Use \
+             global::{name} for a const of the file"
         )),
         ParseErrorType::MissingToken(token, why) => {
             parse(format!("\"{token}\" is missing {why} (it may be missing at the end of an earlier line)"))
@@ -298,14 +298,14 @@ fn parse_cause(what: &ParseErrorType, limits: &ScriptLimits) -> ErrorCause {
         ParseErrorType::BadInput(LexError::ImproperSymbol(word, _)) | ParseErrorType::Reserved(word)
             if word == "curry" || word == "eval" =>
         {
-            parse(format!("\"{word}\" is switched off here"))
+            parse(format!("\"{word}\" is disabled here"))
         }
         ParseErrorType::Reserved(word) => parse(format!("\"{word}\" is a reserved word")),
         ParseErrorType::ExprTooDeep => ErrorCause {
             kind: ScriptErrorKind::Limit,
             limit: Some(ScriptLimit::Size),
             message: format!(
-                "nested too deep: {} levels at the top of a file, {} inside a function",
+                "nested too deep: the limit is {} levels at the top of a file, and {} inside a function",
                 limits.expr_depth, limits.function_expr_depth
             ),
         },
@@ -326,21 +326,21 @@ fn lower_first(text: &str) -> String {
 fn limit_message(limit: ScriptLimit, limits: &ScriptLimits) -> String {
     match limit {
         ScriptLimit::Operations => {
-            format!("the script took more than {} steps; is there a loop without an end?", limits.operations)
+            format!("the script took more than {} steps; it may have an endless loop", limits.operations)
         }
-        ScriptLimit::Deadline => format!("the script worked for more than {} ms", limits.deadline.as_millis()),
-        ScriptLimit::Heap => format!("the script held more than {} MiB of memory", limits.heap >> 20),
+        ScriptLimit::Deadline => format!("the script ran for more than {} ms", limits.deadline.as_millis()),
+        ScriptLimit::Heap => format!("the script used more than {} MiB of memory", limits.heap >> 20),
         ScriptLimit::Size => format!(
-            "a text may have {} KiB, a list {} and a map {} entries",
+            "a string may have {} KiB, a list {} and a map {} entries",
             limits.string >> 10,
             limits.array,
             limits.map
         ),
-        ScriptLimit::CallLevels => format!("functions called each other more than {} deep", limits.call_levels),
-        ScriptLimit::Variables => format!("more than {} variables at once", limits.variables),
-        ScriptLimit::Modules => format!("more than {} imports in one call", limits.modules),
+        ScriptLimit::CallLevels => format!("function calls are nested more than {} deep", limits.call_levels),
+        ScriptLimit::Variables => format!("more than {} variables exist at once", limits.variables),
+        ScriptLimit::Modules => format!("one call has more than {} imports", limits.modules),
         ScriptLimit::Regex => "a regular expression is too large".to_owned(),
-        ScriptLimit::Result => "what the script hands out is too large".to_owned(),
-        ScriptLimit::Chatter => "the script says too much".to_owned(),
+        ScriptLimit::Result => "the result of the script is too large".to_owned(),
+        ScriptLimit::Chatter => "the script prints too much".to_owned(),
     }
 }

@@ -12,8 +12,8 @@ use super::source::{PluginSource, check_size, is_relative_path};
 pub enum PluginFileError {
     /// The path is not allowed for a file of a plugin.
     #[error(
-        "\"{0}\" is no path inside a plugin's folder: parts without a dot in front, with \"/\" between, \
-         200 bytes and 8 parts at most"
+        "\"{0}\" is not a valid path in a plugin folder: its parts have no dot in front, with \"/\" between, at most \
+         200 bytes and 8 parts"
     )]
     InvalidPath(String),
     #[error("the plugin has no such file")]

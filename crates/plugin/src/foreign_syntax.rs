@@ -2,15 +2,15 @@
 
 /// Syntax of other languages, each with a hint of what to write instead.
 const SYNTAX_HINTS: [(&str, &str); 9] = [
-    ("function", "a function is written fn name(a) { … }, and one without a name |a| …"),
-    ("=>", "\"=>\" stands in a switch only: a function without a name is written |a| …"),
-    ("for (let ", "a loop is written for x in list { … }"),
-    ("for (", "a loop is written for x in list { … }, and one that counts for i in 0..10 { … }"),
-    ("===", "values are compared with =="),
-    ("!==", "values are compared with !="),
-    ("++", "one more is written n += 1"),
-    ("--", "one less is written n -= 1"),
-    ("var ", "a variable is begun with let"),
+    ("function", "write a function as fn name(a) { … }, and a closure as |a| …"),
+    ("=>", "\"=>\" is for switch only: write a closure as |a| …"),
+    ("for (let ", "write a loop as for x in list { … }"),
+    ("for (", "write a loop as for x in list { … }, and a counting loop as for i in 0..10 { … }"),
+    ("===", "compare values with =="),
+    ("!==", "compare values with !="),
+    ("++", "write n += 1"),
+    ("--", "write n -= 1"),
+    ("var ", "declare a variable with let"),
 ];
 
 /// Functions and properties of other languages, each with its counterpart here.
@@ -49,12 +49,12 @@ pub(super) fn hint_for_line(line: &str) -> Option<&'static str> {
 }
 
 /// Hint for `null`, `undefined` and `nil`.
-pub(super) const NULL_HINT: &str = "nothing is written ()";
+pub(super) const NULL_HINT: &str = "write () for no value";
 
 /// Hint for a text in single quotes.
-pub(super) const QUOTES_HINT: &str = "a text stands in double quotes; in single ones stands one letter";
+pub(super) const QUOTES_HINT: &str = "write a string in double quotes; single quotes are for one character";
 
 /// Returns ` (here it is len())`, or nothing if the name is not a known one of another language.
 pub(super) fn hint_for_name(name: &str) -> Option<String> {
-    NAME_HINTS.iter().find(|(theirs, _)| *theirs == name).map(|(_, ours)| format!(" (here it is {ours})"))
+    NAME_HINTS.iter().find(|(theirs, _)| *theirs == name).map(|(_, ours)| format!(" (write {ours} here)"))
 }

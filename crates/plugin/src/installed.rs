@@ -116,7 +116,7 @@ impl InstalledPlugins {
                 let Some(installed) = installed.upgrade() else { return };
                 // Reading and compiling block, so each scan runs on a blocking thread, one after the other.
                 if tokio::task::spawn_blocking(move || installed.scan()).await.is_err() {
-                    tracing::error!("looking at the plugin folder failed, it goes on");
+                    tracing::error!("reading the plugin folder failed, and is tried again");
                 }
             }
         });
@@ -162,15 +162,15 @@ impl InstalledPlugins {
         if is_there {
             let state = load(name, PluginSource::read(&folder.join(name)), &self.limits);
             if let Ok(loaded) = &state {
-                tracing::info!(plugin = name, version = %loaded.manifest().version, "plugin taken in");
+                tracing::info!(plugin = name, version = %loaded.manifest().version, "a plugin was loaded");
             }
             next.replace(name, state);
         } else if let Some(bundled) = self.bundled.entry(name) {
             next.insert_quietly(bundled.clone());
-            tracing::info!(plugin = name, "its folder is gone: the one that the program brings is back");
+            tracing::info!(plugin = name, "the plugin's folder was removed: the bundled plugin is active again");
         } else {
             next.remove(name);
-            tracing::info!(plugin = name, "its folder is gone, and so is the plugin");
+            tracing::info!(plugin = name, "the plugin's folder was removed: the plugin is gone");
         }
         let next = Arc::new(next);
         self.current.send_replace(Arc::clone(&next));

@@ -99,7 +99,7 @@ impl LiteralCheck<'_> {
             return None;
         }
         let values = if given == 1 { "1 value".to_owned() } else { format!("{given} values") };
-        Some(format!("ctx.{name} cannot be called with {values}; there is {}", ways.join(", ")))
+        Some(format!("ctx.{name} cannot be called with {values}; its signature is {}", ways.join(", ")))
     }
 
     fn check_slot(&self, slot: &str) -> Option<String> {
@@ -130,16 +130,16 @@ impl LiteralCheck<'_> {
         if !path.starts_with('/') {
             let place: Pointer = format!("/{path}").parse().ok()?;
             let is_computed = writes && self.schema.is_some_and(|schema| schema.is_computed(place.keys()));
-            return is_computed.then(|| format!("\"{path}\" is computed: change what it follows from"));
+            return is_computed.then(|| format!("\"{path}\" is computed: change the values that it is computed from"));
         }
         let place: Pointer = path.parse().ok()?;
         let (what, needs) = if writes {
             let top = place.keys().first().map_or("…", String::as_str);
-            ("writing there", (!may_write(root, asks, &place)).then(|| format!("state.write:{top}"))?)
+            ("writing it", (!may_write(root, asks, &place)).then(|| format!("state.write:{top}"))?)
         } else {
             ("reading it", (!may_read(root, asks, &place)).then(|| "state.read:*".to_owned())?)
         };
-        let outside = "lies outside of the plugin's own values";
+        let outside = "is outside of the plugin's own values";
         Some(format!("\"{path}\" {outside}; {what} needs \"{needs}\" in the manifest's [permissions] request"))
     }
 }

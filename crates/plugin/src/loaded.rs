@@ -133,7 +133,7 @@ impl LoadedPlugin {
     pub fn warnings(&self) -> &[ScriptError] {
         self.warnings.get_or_init(|| {
             on_script_thread(|| self.find_warnings()).unwrap_or_else(|error| {
-                let message = format!("the plugin could not be looked through: {error}");
+                let message = format!("the plugin folder could not be searched: {error}");
                 vec![ScriptError::new(self.id(), &self.manifest().version.to_string(), ScriptErrorKind::Host, message)]
             })
         })
@@ -227,7 +227,7 @@ fn read_manifest(source: &PluginSource, server: &ScriptLimits) -> Result<Manifes
     if manifest.id == source.name {
         Ok(manifest)
     } else {
-        Err(fault(&format!("the id is \"{}\" but the folder is called \"{}\"", manifest.id, source.name)))
+        Err(fault(&format!("the id is \"{}\", but the name of the folder is \"{}\"", manifest.id, source.name)))
     }
 }
 
@@ -244,7 +244,7 @@ fn check_rules(source: &PluginSource, manifest: &Manifest, schema: Option<&Schem
 /// Warns of symbolic links: they are not read, because their targets may lie outside the folder.
 fn skipped_link_warnings(source: &PluginSource, manifest: &Manifest) -> Vec<ScriptError> {
     let one = |path: &String| {
-        let message = "a symbolic link is left out: put the file itself into the folder";
+        let message = "symbolic links are skipped: put the file itself into the folder";
         let error = ScriptError::new(&manifest.id, &manifest.version.to_string(), ScriptErrorKind::Parse, message);
         error.at(path, None, None, None)
     };
@@ -293,7 +293,7 @@ fn schema_warnings(source: &PluginSource, manifest: &Manifest, schema: Option<&S
     let (Some(schema), Some(path)) = (schema, &manifest.state.schema) else { return Vec::new() };
     let text = source.text(path).unwrap_or_default();
     let twice = json_position::duplicate_keys(text).into_iter().map(|(key, at)| {
-        let message = format!("\"{key}\" stands here for the second time: what was said of it before is lost");
+        let message = format!("\"{key}\" appears twice: the first value is ignored");
         (Some(at), message)
     });
     let advice = schema.advice().into_iter().map(|odd| (json_position::offset_of(text, &odd.path), odd.to_string()));

@@ -60,7 +60,7 @@ impl<'de> Visitor<'de> for LocalizedTextVisitor {
     type Value = LocalizedText;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a text, or a table of texts by language")
+        f.write_str("a string, or a table of strings by language")
     }
 
     fn visit_str<E>(self, text: &str) -> Result<LocalizedText, E> {

@@ -140,7 +140,7 @@ impl Manifest {
     pub fn check_settings(&self, given: &Map<String, Value>) -> Result<Map<String, Value>, SettingError> {
         if let Some(name) = given.keys().find(|name| !self.config.iter().any(|(known, _)| known == *name)) {
             let known: Vec<&str> = self.config.iter().map(|(name, _)| name.as_str()).collect();
-            let expected = format!("the plugin has no such setting; it has: {}", known.join(", "));
+            let expected = format!("the plugin has no setting of this name; its settings are {}", known.join(", "));
             return Err(SettingError { name: name.clone(), expected });
         }
         let value = |(name, setting): &(String, PluginSettingSpec)| match given.get(name) {
@@ -246,21 +246,21 @@ operations = 50000
             assert!(error.message.contains(message), "{message:?} is not in {:?}", error.message);
         };
         check("license", "licence", 7, "there is no \"licence\" here (did you mean \"license\"?); there are \"id\"");
-        check("\"1.2.0\"", "12", 4, "a text is expected, not 12");
-        check("\"1.2.0\"", "\"one\"", 4, "\"one\" is no version");
-        check("api = \"1\"", "api = \"2\"", 5, "this program speaks api \"1\"");
-        check("\"combat\"", "\"Combat!\"", 2, "an id is");
+        check("\"1.2.0\"", "12", 4, "expected a string, not 12");
+        check("\"1.2.0\"", "\"one\"", 4, "\"one\" is not a version");
+        check("api = \"1\"", "api = \"2\"", 5, "this program supports api \"1\"");
+        check("\"combat\"", "\"Combat!\"", 2, "an id has");
         check("min = \"0.1.0\"", "min = \"99.0.0\"", 12, "needs version 99.0.0");
-        check("\"^1\"", "\"about 1\"", 15, "is no requirement");
+        check("\"^1\"", "\"about 1\"", 15, "is not a version requirement");
         check("root = \"combat\"", "root = \"/\"", 20, "\"root\"");
         check("default = 40", "default = 4000", 24, "at most 999");
         check("type = \"integer\"", "type = \"int\"", 23, "\"int\" is not known here");
-        check("\"notes\"", "\"network\"", 30, "\"network\" is no permission");
-        check("\"notes\"", "\"note\"", 30, "\"note\" is no permission (did you mean \"notes\"?)");
+        check("\"notes\"", "\"network\"", 30, "\"network\" is not a permission");
+        check("\"notes\"", "\"note\"", 30, "\"note\" is not a permission (did you mean \"notes\"?)");
         check("[permissions]", "[permission]", 29, "no \"permission\" here (did you mean \"permissions\"?)");
         check("operations = 50000", "operations = 900000", 43, "only lower");
         check("default = \"en\"", "default = \"fr\"", 39, "\"languages\"");
-        check("name = \"roll\"", "name = \"ro ll\"", 33, "a command's name");
+        check("name = \"roll\"", "name = \"ro ll\"", 33, "a command name");
     }
 
     #[test]
@@ -284,13 +284,16 @@ operations = 50000
         let expected = json!({"hp": 7, "rate": 0.5, "hard": false, "tone": "grim", "likes": ["tea"]});
         assert_eq!(Value::Object(full), expected);
         let check = |given: Value, message: &str| assert_eq!(settings(given).unwrap_err().to_string(), message);
-        check(json!({"mp": 1}), "\"mp\": the plugin has no such setting; it has: hp, rate, hard, tone, likes");
-        check(json!({"hp": 0}), "\"hp\": at least 1 is expected");
-        check(json!({"hp": 1.5}), "\"hp\": a whole number is expected");
-        check(json!({"hp": "7"}), "\"hp\": a whole number is expected");
-        check(json!({"rate": 2}), "\"rate\": at most 1 is expected");
-        check(json!({"hard": 1}), "\"hard\": true or false is expected");
-        check(json!({"tone": "odd"}), "\"tone\": one of grim, light is expected");
-        check(json!({"likes": [1]}), "\"likes\": a list of at most 100 texts is expected");
+        check(
+            json!({"mp": 1}),
+            "\"mp\": the plugin has no setting of this name; its settings are hp, rate, hard, tone, likes",
+        );
+        check(json!({"hp": 0}), "\"hp\": expected at least 1");
+        check(json!({"hp": 1.5}), "\"hp\": expected a whole number");
+        check(json!({"hp": "7"}), "\"hp\": expected a whole number");
+        check(json!({"rate": 2}), "\"rate\": expected at most 1");
+        check(json!({"hard": 1}), "\"hard\": expected true or false");
+        check(json!({"tone": "odd"}), "\"tone\": expected one of grim, light");
+        check(json!({"likes": [1]}), "\"likes\": expected a list of at most 100 strings");
     }
 }

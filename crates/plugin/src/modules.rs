@@ -91,7 +91,7 @@ pub(super) fn file_of(path: &str) -> String {
 }
 
 fn circular_import(path: &str) -> RhaiThrow {
-    throw(ScriptErrorKind::Runtime, format!("import \"{path}\": the files import each other in a circle"))
+    throw(ScriptErrorKind::Runtime, format!("import \"{path}\": the files import each other in a cycle"))
 }
 
 fn outside_import(path: &str) -> RhaiThrow {
@@ -100,5 +100,5 @@ fn outside_import(path: &str) -> RhaiThrow {
 
 /// Returns the message for an `import` that leads out of the plugin's folder.
 pub(super) fn outside_import_message(path: &str) -> String {
-    format!("import \"{path}\": only files of the plugin's own folder can be imported")
+    format!("import \"{path}\": only files in the plugin's own folder can be imported")
 }

@@ -50,5 +50,5 @@ fn unknown_path(path: &Expr, schema: &Schema) -> Option<(Position, String)> {
     let path: Pointer = format!("/{text}").parse().ok()?;
     let (depth, node) = schema.top().first_undeclared(path.keys())?;
     let hint = did_you_mean(path.keys().get(depth)?, node.properties().map(|(name, _)| name));
-    node.is_closed().then(|| (*position, format!("the schema knows no \"{text}\"{hint}")))
+    node.is_closed().then(|| (*position, format!("the schema has no \"{text}\"{hint}")))
 }

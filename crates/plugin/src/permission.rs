@@ -39,8 +39,9 @@ pub enum Permission {
 /// Error: the text is not a permission.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "\"{0}\" is no permission{hint}; there are state.write:<root>, state.read:*, tree.summarise, prompt.inject:status, \
-     prompt.inject:system, prompt.inject:note, lore.select, input.rewrite, input.stop, display.rewrite, tools, model.call and notes",
+    "\"{0}\" is not a permission{hint}; there are state.write:<root>, state.read:*, tree.summarise, \
+     prompt.inject:status, prompt.inject:system, prompt.inject:note, lore.select, input.rewrite, input.stop, \
+     display.rewrite, tools, model.call and notes",
     hint = suggestion(.0)
 )]
 pub struct UnknownPermission(String);
@@ -113,16 +114,18 @@ impl Permission {
     pub fn describe(&self) -> LocalizedText {
         let about = |en: &str, zh: &str, what: &str| [("en", format!("{en}{what}")), ("zh", format!("{zh}{what}"))];
         LocalizedText::in_languages(match self {
-            Self::StateWrite(root) => about("change values of others: ", "更改其他部分的数值：", &root.to_string()),
+            Self::StateWrite(root) => {
+                about("change values of other plugins: ", "更改其他部分的数值：", &root.to_string())
+            }
             Self::PromptInject(slot) => Self::describe_slot(slot),
             Self::StateRead => about("read the values of all plugins", "读取所有插件的数值", ""),
             Self::TreeSummarise => about("propose summaries of earlier messages", "为较早的消息提出摘要", ""),
-            Self::LoreSelect => about("switch lore entries on and off", "开启或关闭设定条目", ""),
-            Self::InputRewrite => about("change what you write before it is sent", "在发送前改写你写的内容", ""),
+            Self::LoreSelect => about("include and exclude lorebook entries", "开启或关闭设定条目", ""),
+            Self::InputRewrite => about("change your message before it is sent", "在发送前改写你写的内容", ""),
             Self::InputStop => about("answer instead of the model, or stop a message", "代替模型回答，或拦下消息", ""),
             Self::DisplayRewrite => about("change how messages are shown", "改变消息的显示方式", ""),
             Self::Tools => about("offer tools to the model", "向模型提供工具", ""),
-            Self::ModelCall => about("ask the model for more texts", "让模型另外生成文字", ""),
+            Self::ModelCall => about("call models for more texts", "让模型另外生成文字", ""),
             Self::Notes => about("show lines under a message", "在消息下方显示说明", ""),
         })
     }
@@ -130,10 +133,13 @@ impl Permission {
     /// Describes for users what a text in a slot does.
     fn describe_slot(slot: &str) -> [(&'static str, String); 2] {
         let (en, zh) = match slot {
-            "system" => ("give the model instructions, as the last word before its reply", "在回复之前向模型下达指示"),
-            "note" => ("remind the model of something, a few messages before the end", "在最近几条消息之前提醒模型"),
+            "system" => ("give the model instructions, at the end of the prompt", "在回复之前向模型下达指示"),
+            "note" => (
+                "remind the model of something, a few messages before the end of the prompt",
+                "在最近几条消息之前提醒模型",
+            ),
             _ => {
-                ("tell the model how things stand, before each of your messages", "在你的每条消息之前告诉模型当前状况")
+                ("tell the model the current state, before each of your messages", "在你的每条消息之前告诉模型当前状况")
             }
         };
         [("en", en.to_owned()), ("zh", zh.to_owned())]

@@ -21,7 +21,7 @@ pub(super) fn plain_message(message: &str) -> String {
     }
     let wrong = ["invalid type: ", "invalid value: "].into_iter().find_map(|theirs| message.strip_prefix(theirs));
     match wrong.and_then(|rest| rest.rsplit_once(", expected ")) {
-        Some((found, expected)) => format!("{} is expected, not {}", expected_kind(expected), found_value(found)),
+        Some((found, expected)) => format!("expected {}, not {}", expected_kind(expected), found_value(found)),
         None => message.replace('`', "\""),
     }
 }
@@ -33,10 +33,10 @@ fn quoted_list(names: &[&str]) -> String {
 /// Names the expected kind in plain words.
 fn expected_kind(expected: &str) -> String {
     match expected {
-        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number, 0 or more,".to_owned(),
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number from 0".to_owned(),
         "i8" | "i16" | "i32" | "i64" | "isize" => "a whole number".to_owned(),
         "f32" | "f64" => "a number".to_owned(),
-        "a string" => "a text".to_owned(),
+        "a string" => "a string".to_owned(),
         "a boolean" | "bool" => "true or false".to_owned(),
         "a sequence" => "a list".to_owned(),
         "a map" => "a table".to_owned(),
@@ -54,7 +54,7 @@ fn found_value(found: &str) -> String {
         _ => ["integer ", "floating point ", "boolean "]
             .into_iter()
             .find_map(strip)
-            .or_else(|| found.strip_prefix("string ").map(|text| format!("the text {text}")))
+            .or_else(|| found.strip_prefix("string ").map(|text| format!("the string {text}")))
             .unwrap_or_else(|| found.replace('`', "\"")),
     }
 }
@@ -96,10 +96,10 @@ mod tests {
             "\"int\" is not known here; there are \"integer\", \"text\"",
         );
         check("missing field `id`", "\"id\" is missing");
-        check("invalid type: integer `12`, expected a string", "a text is expected, not 12");
-        check("invalid type: string \"ab\", expected a sequence", "a list is expected, not the text \"ab\"");
-        check("invalid value: integer `-1`, expected u64", "a whole number, 0 or more, is expected, not -1");
-        check("invalid type: sequence, expected struct RawNode", "a table is expected, not a list");
+        check("invalid type: integer `12`, expected a string", "expected a string, not 12");
+        check("invalid type: string \"ab\", expected a sequence", "expected a list, not the string \"ab\"");
+        check("invalid value: integer `-1`, expected u64", "expected a whole number from 0, not -1");
+        check("invalid type: sequence, expected struct RawNode", "expected a table, not a list");
         check("duplicate key", "duplicate key");
         let given = plain_types("(Ctx, &str | ImmutableString | String, i64, (), array)");
         assert_eq!(given, "(Ctx, text, number, nothing, list)");

@@ -12,8 +12,8 @@ use super::script_functions::script_functions;
 pub fn page() -> String {
     let mut page = String::from(
         "# What scripts can call\n\n\
-         Made by `clotho plugin doc` from the program itself: edit the registration, not this page. When each hook runs, \
-         and how to\nwrite one, stands in `docs/modders.md`.\n\n## Hooks\n\n| hook | when | may write and roll |\n| --- | --- | --- |\n",
+         `clotho plugin doc` generates this page: edit the registration, not this page. `docs/modders.md` says when each\n\
+         hook runs and how to write one.\n\n## Hooks\n\n| hook | when | may write and roll |\n| --- | --- | --- |\n",
     );
     for hook in Hook::ALL {
         let may = if hook.may_write() { "yes" } else { "no" };
@@ -28,7 +28,7 @@ pub fn page() -> String {
         }
         page += &format!("| `{}` | {} | {} |\n", call(one), result(one), table_cell(&one.doc));
     }
-    page += "\n## From the language\n\nWhat else can be called; [the book of Rhai](https://rhai.rs/book/) tells of each.\n\n";
+    page += "\n## Functions of Rhai\n\nScripts can also call these functions. [The Rhai book](https://rhai.rs/book/) describes them.\n\n";
     page += &wrapped(&standard(&described));
     page
 }

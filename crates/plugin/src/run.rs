@@ -31,7 +31,7 @@ pub fn run(plugin: &Arc<LoadedPlugin>, call: HookCall) -> HookOutcome {
     let given = HookCall { world: Arc::default(), ..call.clone() };
     match catch_unwind(AssertUnwindSafe(|| execute(plugin, code, call))) {
         Ok(outcome) => outcome,
-        Err(_) => failed_outcome(plugin, given, "the host failed while it ran the script; the log says more"),
+        Err(_) => failed_outcome(plugin, given, "the server failed during the script; the log has the cause"),
     }
 }
 
@@ -71,7 +71,7 @@ fn execute(plugin: &Arc<LoadedPlugin>, code: &PluginCode, call: HookCall) -> Hoo
 
 /// Returns the warning for a slash command that goes to another plugin.
 fn other_plugin_message(other: &str) -> String {
-    format!("the command that was typed goes to \"{other}\", which has it too and runs before: ctx.command is () here")
+    format!("the command goes to \"{other}\", an earlier plugin with the same command: ctx.command is () here")
 }
 
 /// Runs the file's own statements, which set up its imports and constants, and then those of the hook. The hook is not
@@ -105,10 +105,7 @@ fn second_argument(running: &RunningCall) -> Result<Dynamic, RhaiThrow> {
     }
 }
 
-#[expect(
-    deprecated,
-    reason = "the only door to statements with a state of their own; the version of the engine is pinned"
-)]
+#[expect(deprecated, reason = "the only way to run statements with a given scope; the version of the engine is pinned")]
 fn run_all(
     engine: &Engine,
     global: &mut GlobalRuntimeState,

@@ -60,17 +60,17 @@ impl SettingKind {
     pub(super) fn mismatch(&self, value: &Value) -> Option<String> {
         match (self, value) {
             (Self::Integer { min, max }, Value::Number(number)) => match number.as_i64() {
-                None => Some("a whole number is expected".to_owned()),
+                None => Some("expected a whole number".to_owned()),
                 Some(n) => out_of_range(n, *min, *max),
             },
             (Self::Number { min, max }, Value::Number(number)) => match number.as_f64().filter(|n| n.is_finite()) {
-                None => Some("a number is expected".to_owned()),
+                None => Some("expected a number".to_owned()),
                 Some(n) => out_of_range(n, *min, *max),
             },
             (Self::Boolean, Value::Bool(_)) => None,
             (Self::Text { choices }, Value::String(text)) => {
                 if !choices.is_empty() && !choices.contains(text) {
-                    Some(format!("one of {} is expected", choices.join(", ")))
+                    Some(format!("expected one of {}", choices.join(", ")))
                 } else {
                     too_long(text)
                 }
@@ -78,7 +78,7 @@ impl SettingKind {
             (Self::List, Value::Array(list)) if list.len() <= MAX_LIST && list.iter().all(Value::is_string) => {
                 list.iter().filter_map(Value::as_str).find_map(too_long)
             }
-            _ => Some(format!("{} is expected", self.name())),
+            _ => Some(format!("expected {}", self.name())),
         }
     }
 
@@ -88,8 +88,8 @@ impl SettingKind {
             Self::Integer { .. } => "a whole number",
             Self::Number { .. } => "a number",
             Self::Boolean => "true or false",
-            Self::Text { .. } => "a text",
-            Self::List => "a list of at most 100 texts",
+            Self::Text { .. } => "a string",
+            Self::List => "a list of at most 100 strings",
         }
     }
 
@@ -105,13 +105,13 @@ impl SettingKind {
 
 fn too_long(text: &str) -> Option<String> {
     let fits = text.len() <= MAX_TEXT_BYTES && !text.contains('\0');
-    (!fits).then(|| format!("a text of at most {MAX_TEXT_BYTES} bytes is expected"))
+    (!fits).then(|| format!("expected a string of at most {MAX_TEXT_BYTES} bytes"))
 }
 
 fn out_of_range<N: PartialOrd + std::fmt::Display>(n: N, min: Option<N>, max: Option<N>) -> Option<String> {
     match (min, max) {
-        (Some(min), _) if n < min => Some(format!("at least {min} is expected")),
-        (_, Some(max)) if n > max => Some(format!("at most {max} is expected")),
+        (Some(min), _) if n < min => Some(format!("expected at least {min}")),
+        (_, Some(max)) if n > max => Some(format!("expected at most {max}")),
         _ => None,
     }
 }
@@ -162,7 +162,7 @@ impl RawSetting {
         };
         let numeric = matches!(self.kind, RawSettingKind::Integer | RawSettingKind::Number);
         if let (false, Some(bound)) = (numeric, min.or(max)) {
-            return Err((Some(bound.span()), "only numbers have \"min\" and \"max\"".to_owned()));
+            return Err((Some(bound.span()), "only numbers can have \"min\" and \"max\"".to_owned()));
         }
         let default = match self.default {
             None => kind.default_value(),
@@ -180,7 +180,7 @@ impl RawSetting {
 }
 
 fn integer_bound(bound: &Spanned<f64>) -> Result<i64, SettingFault> {
-    format!("{}", bound.get_ref()).parse().map_err(|_| (Some(bound.span()), "a whole number is expected".to_owned()))
+    format!("{}", bound.get_ref()).parse().map_err(|_| (Some(bound.span()), "expected a whole number".to_owned()))
 }
 
 fn json(value: toml::Value) -> Option<Value> {

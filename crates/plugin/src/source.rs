@@ -165,7 +165,7 @@ pub(super) fn check_size(source: &PluginSource) -> io::Result<()> {
 }
 
 fn too_large_error(what: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, format!("the plugin's folder holds {what}"))
+    io::Error::new(io::ErrorKind::InvalidData, format!("the plugin folder has {what}"))
 }
 
 /// Returns whether a path names a file inside a plugin's folder: no `..`, no absolute path, no drive, no empty part.

@@ -51,7 +51,7 @@ fn disable_sleep(module: &mut Module) {
     put!(module, "timestamp", || -> Result<Dynamic, RhaiThrow> {
         Err(throw(
             ScriptErrorKind::Runtime,
-            "timestamp: a script has no clock; ctx.node.time is the node's stored time",
+            "timestamp: a script has no clock; use ctx.node.time, the stored time of the node",
         ))
     });
 }

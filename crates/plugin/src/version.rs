@@ -12,7 +12,7 @@ pub struct Version {
 
 /// Error: the text is not a version.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("\"{0}\" is no version; three numbers like \"1.2.0\" are expected")]
+#[error("\"{0}\" is not a version: expected three numbers like \"1.2.0\"")]
 pub struct MalformedVersion(String);
 
 impl FromStr for Version {
@@ -50,7 +50,7 @@ pub struct Requirement {
 
 /// Error: the text is not a requirement.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("\"{0}\" is no requirement; \"^1\", \">=1.2\", \"=1.2.3\" or \"*\" is expected")]
+#[error("\"{0}\" is not a version requirement: expected \"^1\", \">=1.2\", \"=1.2.3\" or \"*\"")]
 pub struct MalformedRequirement(String);
 
 impl Requirement {

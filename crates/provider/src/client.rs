@@ -107,7 +107,7 @@ impl ProviderClient {
             let body = self.fetch(url).await.unwrap_or_default();
             told.push(serde_json::from_slice(&body).unwrap_or_default());
         }
-        let words = || self.shared.http.scrub().clean(&format!("it is no list of models, it begins: {head}"));
+        let words = || self.shared.http.scrub().clean(&format!("it is not a list of models, it begins with: {head}"));
         let models = dialect.parse_models(&told).ok_or_else(|| ProviderFailure::Garbled { words: words() })?;
         if let Some(template) = models.iter().find_map(|model| model.template.as_deref()) {
             self.endpoint().template.set_server_template(template);

@@ -135,7 +135,7 @@ impl ReplyDecoder {
         match self.status.done || self.status.finished || self.reader.may_end_without_finish() {
             true => Ok(()),
             false if self.status.recognised || self.is_preamble_only() => Err(ProviderFailure::CutOff),
-            false => Err(self.malformed_reply("it is no reply")),
+            false => Err(self.malformed_reply("it is not a reply")),
         }
     }
 
@@ -156,12 +156,12 @@ impl ReplyDecoder {
         let value = match json::parse(&String::from_utf8_lossy(body)) {
             Ok(value) => value,
             Err(error) if error.is_eof() => return Err(ProviderFailure::CutOff),
-            Err(_) => return Err(self.malformed_reply("it is no JSON")),
+            Err(_) => return Err(self.malformed_reply("it is not JSON")),
         };
         // Some gateways wrap the error object in a list.
         let value = value.as_array().and_then(|list| list.first()).unwrap_or(&value);
         self.decode_chunk(value, frames)?;
-        if self.status.recognised { Ok(()) } else { Err(self.malformed_reply("it is no reply")) }
+        if self.status.recognised { Ok(()) } else { Err(self.malformed_reply("it is not a reply")) }
     }
 
     fn decode_event(&mut self, event: SseEvent, frames: &mut Vec<Frame>) -> Result<(), ProviderFailure> {
@@ -176,7 +176,7 @@ impl ReplyDecoder {
             data => match json::parse(data) {
                 Ok(value) if value.is_object() => self.decode_chunk(&value, frames),
                 _ => Err(ProviderFailure::Garbled {
-                    words: self.scrub.clean(&format!("a piece of the stream is no JSON object: {data}")),
+                    words: self.scrub.clean(&format!("a piece of the stream is not a JSON object: {data}")),
                 }),
             },
         }
@@ -216,7 +216,7 @@ impl ReplyDecoder {
 
     fn malformed_reply(&self, what: &str) -> ProviderFailure {
         let head = self.scrub.text_of_body(&self.head);
-        ProviderFailure::Garbled { words: self.scrub.clean(&format!("{what}, it begins: {head}")) }
+        ProviderFailure::Garbled { words: self.scrub.clean(&format!("{what}, it begins with: {head}")) }
     }
 }
 

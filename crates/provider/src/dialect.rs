@@ -55,7 +55,7 @@ pub(super) trait ProviderDialect: Send + Sync {
     /// Returns an error if the endpoint's address is invalid, or the kind has no embeddings.
     fn embeddings_url(&self, _endpoint: &Endpoint) -> Result<Url, ProviderFailure> {
         Err(ProviderFailure::Misconfigured {
-            words: format!("servers of the kind {:?} embed no texts here", self.name()),
+            words: format!("servers of the kind {:?} have no embeddings here", self.name()),
         })
     }
 

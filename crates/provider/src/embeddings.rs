@@ -46,10 +46,11 @@ impl Embedder {
         let (body, end) = http.read_up_to(response, MAX_BYTES).await;
         end?;
         let garbled = |why: &str| {
-            let words = format!("{why}; it begins: {}", http.scrub().text_of_body(body.get(..200).unwrap_or(&body)));
+            let words =
+                format!("{why}; it begins with: {}", http.scrub().text_of_body(body.get(..200).unwrap_or(&body)));
             ProviderFailure::Garbled { words: http.scrub().clean(&words) }
         };
-        let answer: Value = serde_json::from_slice(&body).map_err(|_| garbled("it is no JSON"))?;
+        let answer: Value = serde_json::from_slice(&body).map_err(|_| garbled("it is not JSON"))?;
         vectors(&answer, texts.len()).map_err(|why| garbled(&why))
     }
 }
@@ -57,33 +58,34 @@ impl Embedder {
 /// Returns the vectors in a response.
 fn vectors(answer: &Value, count: usize) -> Result<Vec<Vec<f32>>, String> {
     let list = answer.get("data").or_else(|| answer.get("embeddings")).and_then(Value::as_array);
-    let list = list.ok_or("it holds no list of vectors")?;
+    let list = list.ok_or("it has no list of vectors")?;
     if list.len() != count {
-        return Err(format!("it holds {} vectors for {count} texts", list.len()));
+        return Err(format!("it has {} vectors for {count} texts", list.len()));
     }
     let mut placed: Vec<Option<Vec<f32>>> = vec![None; count];
     for (at, entry) in list.iter().enumerate() {
         let index = entry.get("index").and_then(Value::as_u64).and_then(|index| usize::try_from(index).ok());
-        let place = placed.get_mut(index.unwrap_or(at)).ok_or("a vector is of no text")?;
+        let place = placed.get_mut(index.unwrap_or(at)).ok_or("a vector has no text")?;
         *place = Some(vector(entry.get("embedding").unwrap_or(entry))?);
     }
     let vectors: Option<Vec<Vec<f32>>> = placed.into_iter().collect();
-    let vectors = vectors.ok_or("two vectors are of one text")?;
+    let vectors = vectors.ok_or("two vectors have the same text")?;
     let sizes: Vec<usize> = vectors.iter().map(Vec::len).collect();
     match sizes.iter().zip(sizes.iter().skip(1)).find(|(one, next)| one != next) {
-        Some((one, next)) => Err(format!("one vector has {one} numbers and the next {next}")),
+        Some((one, next)) => Err(format!("one vector has {one} numbers, and the next has {next}")),
         None => Ok(vectors),
     }
 }
 
 fn vector(value: &Value) -> Result<Vec<f32>, String> {
-    let numbers = value.as_array().ok_or("a vector is no list of numbers")?;
+    let numbers = value.as_array().ok_or("a vector is not a list of numbers")?;
     if numbers.is_empty() || numbers.len() > MAX_NUMBERS {
-        return Err(format!("a vector has {} numbers, 1 to {MAX_NUMBERS} are expected", numbers.len()));
+        return Err(format!("a vector has {} numbers, expected 1 to {MAX_NUMBERS}", numbers.len()));
     }
     let numbers: Option<Vec<f64>> =
         numbers.iter().map(|number| number.as_f64().filter(|one| one.is_finite())).collect();
-    normalize(&numbers.ok_or("a vector holds what is no number")?).ok_or_else(|| "a vector has no direction".to_owned())
+    normalize(&numbers.ok_or("a vector contains a value that is not a number")?)
+        .ok_or_else(|| "all numbers of a vector are 0".to_owned())
 }
 
 /// Scales a vector to length 1.
@@ -96,7 +98,7 @@ fn normalize(numbers: &[f64]) -> Option<Vec<f32>> {
 }
 
 /// Converts a number between -1 and 1 to 32 bits.
-#[expect(clippy::cast_possible_truncation, reason = "fewer digits are what is wanted, and none is out of range")]
+#[expect(clippy::cast_possible_truncation, reason = "fewer digits are intended, and no value is out of range")]
 fn to_f32(number: f64) -> f32 {
     number as f32
 }
@@ -126,14 +128,14 @@ mod tests {
         check(json!({}), 1, "no list");
         check(json!({"data": 7}), 1, "no list");
         check(json!({"data": []}), 1, "0 vectors for 1");
-        check(one(json!("AAAA")), 1, "no list of numbers");
+        check(one(json!("AAAA")), 1, "not a list of numbers");
         check(one(json!([])), 1, "0 numbers");
         check(one(json!(vec![1; MAX_NUMBERS + 1])), 1, "16385 numbers");
-        check(one(json!([1, null])), 1, "no number");
-        check(one(json!([1, "NaN"])), 1, "no number");
-        check(one(json!([0, 0.0])), 1, "no direction");
-        check(json!({"data": [{"index": 5, "embedding": [1]}]}), 1, "of no text");
-        check(json!({"data": [{"index": 0, "embedding": [1]}, {"index": 0, "embedding": [1]}]}), 2, "of one text");
+        check(one(json!([1, null])), 1, "not a number");
+        check(one(json!([1, "NaN"])), 1, "not a number");
+        check(one(json!([0, 0.0])), 1, "are 0");
+        check(json!({"data": [{"index": 5, "embedding": [1]}]}), 1, "has no text");
+        check(json!({"data": [{"index": 0, "embedding": [1]}, {"index": 0, "embedding": [1]}]}), 2, "the same text");
         check(json!({"data": [{"index": 0, "embedding": [1]}, {"index": 1, "embedding": [1, 2]}]}), 2, "1 numbers");
     }
 }

@@ -81,12 +81,12 @@ impl Endpoint {
     /// Appends `path` to `base_url` and keeps its query.
     pub(super) fn url(&self, path: &[&str]) -> Result<Url, ProviderFailure> {
         let wrong = |what: &str| ProviderFailure::Misconfigured { words: format!("`base_url` {what}") };
-        let mut url = Url::parse(&self.base_url).map_err(|error| wrong(&format!("is no address: {error}")))?;
+        let mut url = Url::parse(&self.base_url).map_err(|error| wrong(&format!("is not a valid URL: {error}")))?;
         if !matches!(url.scheme(), "http" | "https") {
             return Err(wrong("must begin with http:// or https://"));
         }
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(wrong("must not hold a user name or password: a key has its own setting"));
+            return Err(wrong("must not contain a user name or password: use the setting for the key"));
         }
         url.set_fragment(None);
         url.path_segments_mut().map_err(|()| wrong("has no path"))?.pop_if_empty().extend(path);
@@ -150,12 +150,12 @@ mod tests {
     #[test]
     fn endpoint_invalid_base_url_returns_error() {
         for (base, expected) in [
-            ("", "is no address"),
-            ("127.0.0.1:8080", "is no address"),
+            ("", "is not a valid URL"),
+            ("127.0.0.1:8080", "is not a valid URL"),
             ("localhost:8080/v1", "must begin with http"),
             ("ftp://example.org", "must begin with http"),
-            ("http://me:pw@example.org", "must not hold a user name"),
-            ("http://a@b", "must not hold a user name"),
+            ("http://me:pw@example.org", "must not contain a user name"),
+            ("http://a@b", "must not contain a user name"),
         ] {
             let said = endpoint(base).check().unwrap_err().to_string();
             assert!(said.contains(expected), "{base}: {said}");

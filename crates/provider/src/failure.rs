@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProviderFailure {
     /// The endpoint's settings cannot work. Nothing was sent.
-    #[error("the provider's settings cannot work: {words}")]
+    #[error("the provider's settings are wrong: {words}")]
     Misconfigured { words: String },
     /// No connection, or it broke before a response began.
     #[error("the model server cannot be reached: {words}")]
@@ -31,7 +31,7 @@ pub enum ProviderFailure {
         words: String,
     },
     /// Too many requests, or no credit for now.
-    #[error("the model server asks to wait: {words}")]
+    #[error("the model server's rate limit is reached: {words}")]
     RateLimited {
         /// The server's message.
         words: String,
@@ -49,7 +49,7 @@ pub enum ProviderFailure {
         retry_after: Option<Duration>,
     },
     /// The circuit breaker is open after several failures in a row. Nothing was sent.
-    #[error("the model server failed {failures} times in a row and is left alone for {} s; the last time: {last}", retry_after.as_secs())]
+    #[error("the model server failed {failures} times in a row, requests are paused for {} s; the last error: {last}", retry_after.as_secs())]
     Resting {
         /// Number of failures in a row.
         failures: u32,
@@ -59,7 +59,7 @@ pub enum ProviderFailure {
         retry_after: Duration,
     },
     /// The response is not what a server of this kind sends.
-    #[error("the model server's answer cannot be understood: {words}")]
+    #[error("the model server's answer is unreadable: {words}")]
     Garbled {
         /// What is wrong with it, and its beginning.
         words: String,
@@ -129,9 +129,9 @@ pub enum TimeoutPhase {
 impl fmt::Display for TimeoutPhase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Connect => "accepted no connection",
+            Self::Connect => "did not accept a connection",
             Self::FirstToken => "sent no text",
-            Self::Idle => "fell silent and sent nothing more",
+            Self::Idle => "stopped sending",
         })
     }
 }
@@ -224,22 +224,22 @@ impl ProviderFailure {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Misconfigured { .. } => "correct the provider's settings",
-            Self::Unreachable { .. } => "see whether the model server runs and `base_url` points to it",
-            Self::Timeout { wait: TimeoutPhase::Connect, .. } => "see whether `base_url` points to the model server",
+            Self::Unreachable { .. } => "check that the model server runs and that `base_url` points to it",
+            Self::Timeout { wait: TimeoutPhase::Connect, .. } => "check that `base_url` points to the model server",
             Self::Timeout { .. } => "try again, or raise the time limits under `[generation]`",
-            Self::Refused { status: 401 | 403, .. } => "see whether the provider's key is right and allows this model",
-            Self::Refused { status: 402, .. } => "see whether the account at the provider has credit left",
-            Self::Refused { status: 404, .. } => "see whether `base_url` and the model's name are right",
+            Self::Refused { status: 401 | 403, .. } => "check that the provider's key is correct and allows this model",
+            Self::Refused { status: 402, .. } => "check that the account at the provider has credit",
+            Self::Refused { status: 404, .. } => "check `base_url` and the name of the model",
             Self::Refused { status: 300..=399, .. } => {
                 "redirects are not followed: set `base_url` to the final address"
             }
-            Self::Refused { .. } => "change the request as the model server says",
+            Self::Refused { .. } => "change the request as the model server asks",
             Self::RateLimited { .. } => "wait a little and try again",
             Self::Failed { .. } => "try again, or choose another model",
             Self::Resting { .. } => "wait a little and try again, or choose another model",
-            Self::Garbled { .. } => "see whether `kind` and `base_url` are those of this model server",
-            Self::CutOff => "try again, or continue from what arrived",
-            Self::TooLarge { .. } => "lower `max_tokens`, or raise the limit for replies",
+            Self::Garbled { .. } => "check that `kind` and `base_url` are correct for this model server",
+            Self::CutOff => "try again, or continue the text so far",
+            Self::TooLarge { .. } => "lower `max_tokens`, or raise the size limit of replies",
         }
     }
 

@@ -51,7 +51,7 @@ impl EndpointHttp {
                 Err(failure) => failure,
             };
             let Some(wait) = self.endpoint.retries.delay(retried, &failure) else { return Err(failure) };
-            tracing::info!(provider = self.endpoint.id, code = failure.code(), %failure, ?wait, "asking the model server again");
+            tracing::info!(provider = self.endpoint.id, code = failure.code(), %failure, ?wait, "sending the request to the model server again");
             tokio::time::sleep(wait).await;
             retried = retried.saturating_add(1);
         }
@@ -84,7 +84,7 @@ impl EndpointHttp {
             let (name, before) = self.kind.dialect().key_header();
             let value = HeaderValue::from_str(&format!("{before}{}", key.expose()));
             let wrong = |_| ProviderFailure::Misconfigured {
-                words: "the key holds characters that no header can carry".to_owned(),
+                words: "the key has characters that are not allowed in a header".to_owned(),
             };
             let mut value = value.map_err(wrong)?;
             value.set_sensitive(true);
@@ -146,7 +146,7 @@ impl EndpointHttp {
     ) -> Result<Option<Bytes>, ProviderFailure> {
         let piece = timeout(limit, response.chunk()).await.map_err(|_| ProviderFailure::Timeout { wait, limit })?;
         piece.map_err(|error| {
-            tracing::debug!(provider = self.endpoint.id, cause = root_cause(&error), "an answer was cut off");
+            tracing::debug!(provider = self.endpoint.id, cause = root_cause(&error), "an answer was incomplete");
             ProviderFailure::CutOff
         })
     }

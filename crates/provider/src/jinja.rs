@@ -51,7 +51,7 @@ impl JinjaTemplate {
     /// Returns an error if the template is too large, invalid, or fails on a short conversation.
     pub fn new(source: &str) -> Result<Self, String> {
         if source.len() > MAX_SOURCE_BYTES {
-            return Err(format!("it has {} KB, {} at most", source.len() >> 10, MAX_SOURCE_BYTES >> 10));
+            return Err(format!("it has {} KB, the limit is {}", source.len() >> 10, MAX_SOURCE_BYTES >> 10));
         }
         let mut environment = Environment::new();
         let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
@@ -107,12 +107,12 @@ impl JinjaTemplate {
         let text = self.render_bounded(context, size)?;
         let text = match text.find(OPEN).filter(|_| is_open) {
             Some(end) => text.get(..end).unwrap_or_default().to_owned(),
-            None if is_open => return Err("it cannot leave a message open".to_owned()),
+            None if is_open => return Err("it cannot leave the last message open".to_owned()),
             None => text,
         };
         let mut rest = text.as_str();
         for content in &contents {
-            let left_out = || "it leaves out what a message says".to_owned();
+            let left_out = || "it leaves out the text of a message".to_owned();
             let (_, after) = rest.split_once(content.as_str()).ok_or_else(left_out)?;
             rest = after;
         }
@@ -201,7 +201,7 @@ struct BoundedBuffer {
 impl io::Write for BoundedBuffer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.remaining =
-            self.remaining.checked_sub(bytes.len()).ok_or_else(|| io::Error::other("it writes too much"))?;
+            self.remaining.checked_sub(bytes.len()).ok_or_else(|| io::Error::other("its output is too large"))?;
         self.bytes.extend_from_slice(bytes);
         Ok(bytes.len())
     }
@@ -264,7 +264,7 @@ mod tests {
         ] {
             assert!(JinjaTemplate::new(source).is_err(), "{source}");
         }
-        assert!(JinjaTemplate::new(&" ".repeat(MAX_SOURCE_BYTES + 1)).unwrap_err().contains("256 at most"));
+        assert!(JinjaTemplate::new(&" ".repeat(MAX_SOURCE_BYTES + 1)).unwrap_err().contains("the limit is 256"));
     }
 
     #[test]

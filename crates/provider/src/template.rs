@@ -128,7 +128,7 @@ impl NamedTemplate {
                 .collect()
         });
         let found = READ.iter().find(|named| named.name == name);
-        found.cloned().unwrap_or_else(|| Self::new(name, Err("there is no such template".to_owned())))
+        found.cloned().unwrap_or_else(|| Self::new(name, Err("there is no template of this name".to_owned())))
     }
 
     fn from_file(file: &str) -> Self {

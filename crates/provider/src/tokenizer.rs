@@ -135,10 +135,10 @@ fn count_without_special_tokens(vocabulary: &tiktoken_rs::CoreBPE, text: &str) -
 fn load_file(path: &Path) -> Result<tokenizers::Tokenizer, String> {
     let about = std::fs::metadata(path).map_err(|error| error.to_string())?;
     if !about.is_file() {
-        return Err("it is no file".to_owned());
+        return Err("it is not a file".to_owned());
     }
     if about.len() > MAX_FILE_BYTES {
-        return Err(format!("it has {} MB, {} at most", about.len() >> 20, MAX_FILE_BYTES >> 20));
+        return Err(format!("it has {} MB, the limit is {}", about.len() >> 20, MAX_FILE_BYTES >> 20));
     }
     let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
     let read = catch_unwind(AssertUnwindSafe(|| tokenizers::Tokenizer::from_bytes(&bytes)));
@@ -147,10 +147,10 @@ fn load_file(path: &Path) -> Result<tokenizers::Tokenizer, String> {
     tokenizer.with_padding(None);
     tokenizer.with_truncation(None).map_err(|error| error.to_string())?;
     let tried = catch_unwind(AssertUnwindSafe(|| tokenizer.encode_fast(SELF_TEST_TEXT, false)));
-    let tried = tried.map_err(|_| format!("it failed on the word \"{SELF_TEST_TEXT}\""))?;
-    let tried = tried.map_err(|error| format!("it cannot cut the word \"{SELF_TEST_TEXT}\" into tokens: {error}"))?;
+    let tried = tried.map_err(|_| format!("it failed for the word \"{SELF_TEST_TEXT}\""))?;
+    let tried = tried.map_err(|error| format!("it cannot split the word \"{SELF_TEST_TEXT}\" into tokens: {error}"))?;
     if tried.is_empty() {
-        return Err(format!("it makes no tokens of the word \"{SELF_TEST_TEXT}\""));
+        return Err(format!("it splits the word \"{SELF_TEST_TEXT}\" into no tokens"));
     }
     Ok(tokenizer)
 }
@@ -281,14 +281,14 @@ mod tests {
         }
         // The file is valid, but contains neither the word nor an unknown token.
         let lost = file("lost.json", WORDS.replace("\"[UNK]\": 0, ", "").as_bytes()).unwrap_err();
-        assert!(lost.why.contains("cannot cut the word") && lost.why.contains("[UNK]"), "{lost}");
+        assert!(lost.why.contains("cannot split the word") && lost.why.contains("[UNK]"), "{lost}");
         let silent = br#"{"version": "1.0", "model": {"type": "BPE", "vocab": {}, "merges": []}}"#;
         assert!(file("silent.json", silent).is_err());
         let large = folder.path().join("large.json");
         std::fs::File::create(&large).unwrap().set_len(500 << 20).unwrap();
         let said = |path: &Path| Tokenizer::from_setting(path.to_str().unwrap()).unwrap_err().to_string();
-        assert!(said(&large).contains("500 MB, 64 at most"), "{}", said(&large));
-        assert!(said(folder.path()).contains("no file"));
+        assert!(said(&large).contains("500 MB, the limit is 64"), "{}", said(&large));
+        assert!(said(folder.path()).contains("not a file"));
         assert!(said(Path::new("no/such/tokenizer.json")).contains("no/such"));
     }
 

@@ -14,16 +14,16 @@ pub enum ReadError {
     #[error("{0} does not exist")]
     NotFound(&'static str),
     /// A branch is named by its leaf and by a label.
-    #[error("either leaf or label is expected, not both")]
+    #[error("expected either leaf or label, not both")]
     LeafAndLabel,
-    #[error("the tree has {nodes} nodes, more than one answer holds")]
+    #[error("the tree has {nodes} nodes, too many for one answer")]
     TreeTooLarge { nodes: i64, limit: i64 },
-    #[error("the values are more than one answer holds")]
+    #[error("the values are too large for one answer")]
     ValuesTooLarge {
         /// In bytes of JSON.
         limit: usize,
     },
     /// A message was purged between two pages of a transcript.
-    #[error("a message of the line is gone")]
+    #[error("a message of the branch was deleted")]
     Purged,
 }

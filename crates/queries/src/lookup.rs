@@ -70,9 +70,7 @@ pub fn branch_leaf(
 ) -> Result<StoredNode, ReadError> {
     let node = match (end.leaf, end.label.as_deref()) {
         (Some(_), Some(_)) => return Err(ReadError::LeafAndLabel),
-        (None, Some(label)) => {
-            reader.node_with_label(held, label)?.ok_or(ReadError::NotFound("a message of that name"))?
-        }
+        (None, Some(label)) => reader.node_with_label(held, label)?.ok_or(ReadError::NotFound("the label"))?,
         (leaf, None) => leaf.unwrap_or(held.session.head),
     };
     load_node(reader, held, node)

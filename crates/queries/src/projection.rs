@@ -49,5 +49,5 @@ fn leaf_for_suggestions(
 ) -> Option<LeafSnapshot> {
     let session = &held.session;
     let read = turns.read_leaf(reader, session.owner, session.id, leaf);
-    read.inspect_err(|error| tracing::warn!(session = %session.id, "no quick replies: {error}")).ok()
+    read.inspect_err(|error| tracing::warn!(session = %session.id, "quick replies failed: {error}")).ok()
 }

@@ -97,7 +97,7 @@ pub enum MessageSearchError {
         rebuilding: Option<u8>,
     },
     /// A task of the search did not end.
-    #[error("a task of the search failed: {0}")]
+    #[error("a search task failed: {0}")]
     Task(#[from] tokio::task::JoinError),
 }
 

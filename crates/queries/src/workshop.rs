@@ -37,7 +37,7 @@ pub enum WorkshopError {
     #[error("the plugin does not exist")]
     NotFound,
     /// The plugin is inside the program.
-    #[error("this plugin is inside the program: its files are not to be changed")]
+    #[error("this plugin is bundled with the program: its files cannot be changed")]
     Bundled,
     #[error(transparent)]
     File(#[from] PluginFileError),
@@ -45,7 +45,7 @@ pub enum WorkshopError {
     #[error("{0}")]
     InvalidEditPath(PluginFileError),
     /// A blocking task did not end.
-    #[error("a task of the workshop failed: {0}")]
+    #[error("a plugin task failed: {0}")]
     Task(#[from] JoinError),
 }
 

@@ -41,7 +41,7 @@ impl IndexFolder {
             }
             Ok(None) => self.create(),
             Err(reason) => {
-                tracing::warn!(folder = %folder.display(), %reason, "the search index is made anew");
+                tracing::warn!(folder = %folder.display(), %reason, "the search index is rebuilt");
                 self.create()
             }
         }
@@ -104,12 +104,14 @@ pub(super) fn open_existing(folder: &Path, upstream: IndexSource) -> Result<Opti
     let index = tantivy::Index::open(directory)?;
     let metas = index.load_metas()?;
     if metas.schema != FIELDS.schema {
-        return Err(other("its fields are others"));
+        return Err(other("its fields differ"));
     }
     let cursor = match metas.payload.as_deref() {
         None if metas.segments.is_empty() => 0,
         None => return Err(other("its last commit has no cursor")),
-        Some(payload) => cursor_of(payload, upstream).ok_or_else(|| other("it is of another format or database"))?,
+        Some(payload) => {
+            cursor_of(payload, upstream).ok_or_else(|| other("it has another format or belongs to another database"))?
+        }
     };
     let reader = reader(&index)?;
     Ok(Some(OpenIndex { index, reader, cursor, is_suspect: true }))

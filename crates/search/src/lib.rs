@@ -111,13 +111,13 @@ pub enum SearchError {
     /// The folder cannot be used.
     #[error("the search index in {folder} cannot be used: {cause}")]
     Folder { folder: String, cause: std::io::Error },
-    #[error("the search index got no thread: {0}")]
+    #[error("the thread of the search index cannot start: {0}")]
     Thread(std::io::Error),
     /// The index could not be read; it is now checked, and rebuilt if damaged.
     #[error("the search index could not be read: {0}")]
     Unreadable(String),
     /// The last commit failed, or the index is closed.
-    #[error("the search index cannot be written now")]
+    #[error("the search index cannot be written at the moment")]
     Down,
 }
 

@@ -30,10 +30,10 @@ pub(super) enum IndexTask {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum IndexSendError {
     /// The index is at another cursor: it went back, or something else fed it. Continue from this cursor.
-    #[error("the search index wants what comes after {0}")]
+    #[error("the search index needs the operations after {0}")]
     Elsewhere(i64),
     /// The disk failed, or the index is closed. Try again later, from [`super::Index::cursor`].
-    #[error("the search index takes nothing now")]
+    #[error("the search index accepts nothing at the moment")]
     Down,
 }
 

@@ -156,7 +156,7 @@ impl IndexWorker {
             self.shared.queue.mark_intact();
             return Ok(());
         }
-        tracing::warn!("the search index is damaged and is made anew");
+        tracing::warn!("the search index is damaged and is rebuilt");
         self.drop_writer();
         let open = self.place.create()?;
         self.shared.replace(open);
@@ -168,7 +168,8 @@ impl IndexWorker {
 
     /// Goes back to the last commit and waits; `false` if the index was closed meanwhile.
     fn recover(&mut self, error: &SearchError) -> bool {
-        tracing::error!(%error, rest = ?self.rest, "the search index could not be written; it goes back to its last commit");
+        tracing::error!(%error, rest = ?self.rest, "the search index could not be written; it is rolled back to its \
+         last commit");
         self.drop_writer();
         self.cursor = self.shared.queue.state().committed;
         self.shared.queue.rewind(self.cursor, true);

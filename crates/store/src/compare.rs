@@ -106,7 +106,7 @@ impl StoreReader<'_> {
             // An ORDER BY would read the whole path first, so the join relies on the order of the recursion and
             // this checks it.
             if deed.depth >= depth {
-                return Err(StoreError::Database(format!("the way up to {} came out of order", leaf.n)));
+                return Err(StoreError::Database(format!("the path to {} has a wrong order", leaf.n)));
             }
             depth = deed.depth;
             let bad = StoreError::Inconsistent { table: "nodes", column: "id", row: deed.n };

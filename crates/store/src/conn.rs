@@ -63,7 +63,7 @@ pub fn open_reader(path: &Path) -> Result<Conn, StoreError> {
 /// Returns an error if the file does not exist, or if its schema is not that of this program.
 pub fn open_existing(path: &Path) -> Result<Conn, StoreError> {
     if !path.is_file() {
-        return Err(StoreError::Open(format!("{} is not there", path.display())));
+        return Err(StoreError::Open(format!("{} does not exist", path.display())));
     }
     let mut conn = open_reader(path)?;
     refuse_newer(&mut conn)?;
@@ -104,7 +104,8 @@ fn enable_wal(conn: &mut Conn) -> Result<(), StoreError> {
     if mode.journal_mode == "wal" {
         return Ok(());
     }
-    let message = format!("no write-ahead log here, only \"{}\": a local file system is needed", mode.journal_mode);
+    let message =
+        format!("the write-ahead log is not available, only \"{}\": use a local file system", mode.journal_mode);
     Err(StoreError::Open(message))
 }
 

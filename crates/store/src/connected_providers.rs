@@ -68,7 +68,7 @@ impl Tx<'_> {
         let known: i64 =
             self.run(|conn| Ok(providers::table.filter(providers::id.eq(&new.id)).count().get_result(conn)?))?;
         if known > 0 {
-            let message = format!("a provider is called {:?} already", new.id);
+            let message = format!("another provider already has the name {:?}", new.id);
             return Err(TreeError::Invalid { field: "id", message }.into());
         }
         self.run(|conn| {

@@ -47,7 +47,7 @@ impl Tx<'_> {
         let mut held = self.session(actor.user, session)?;
         super::tree_writes::check_expected_version(&held, actor.expected_leaf)?;
         if held.session.op != wanted.seen {
-            let message = "something was done in the story while its rules ran again; replay once more";
+            let message = "the session changed during the replay: start the replay again";
             return Err(TreeError::Conflict(message.into()).into());
         }
         let mut effects = Vec::with_capacity(wanted.deltas.len());

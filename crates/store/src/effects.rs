@@ -90,7 +90,7 @@ impl Tx<'_> {
     ) -> Result<(), StoreError> {
         self.run(|conn| match work(conn)? {
             1 => Ok(()),
-            n => Err(StoreError::Database(format!("{n} rows changed where one should"))),
+            n => Err(StoreError::Database(format!("{n} rows changed, expected one"))),
         })
     }
 
@@ -127,7 +127,7 @@ impl Tx<'_> {
         };
         // A node cannot move below itself.
         if self.run(|conn| ancestors::ancestor_at(conn, above.n, row.depth))? == Some(row.n) {
-            return self.run(|_| Err(StoreError::Database(format!("{node} cannot hang below itself"))));
+            return self.run(|_| Err(StoreError::Database(format!("{node} cannot be below itself"))));
         }
         let old = self.row_by_number(old_n)?;
         // Update the leaf count, then the parent.

@@ -76,7 +76,7 @@ impl Tx<'_> {
             );
             let own = sessions::n.eq(session_n).and(sessions::op.eq(op - 1));
             let changed = update(sessions::table, places, own).execute(conn)?;
-            if changed == 1 { Ok(()) } else { Err(StoreError::Database("the session's log forked".into())) }
+            if changed == 1 { Ok(()) } else { Err(StoreError::Database("the session's log has a fork".into())) }
         })?;
         // Update the memory and publish the operation.
         held.session.op = op;

@@ -346,7 +346,7 @@ impl Tx<'_> {
         if let Some((n, kept, request)) = taken {
             // Only the response of the same request may replace what a write saved; a second write may not.
             if kept != 0 || status == 0 || request != answer.request {
-                return Err(TreeError::Conflict("that Idempotency-Key has been answered".into()).into());
+                return Err(TreeError::Conflict("the answer for this Idempotency-Key".into()).into());
             }
             let row = (answers::status.eq(status), answers::body.eq(&answer.body));
             self.run(|conn| Ok(diesel::update(answers::table.find(n)).set(row).execute(conn)?))?;

@@ -66,7 +66,7 @@ impl Tx<'_> {
         let mut effects = Vec::new();
         for update in updates {
             if matches!(update.rating, Some(Some(0 | 6..))) {
-                let message = "1 to 5 stars are expected".to_owned();
+                let message = "expected 1 to 5 stars".to_owned();
                 return Err(TreeError::Invalid { field: "rating", message }.into());
             }
             let mut overlay = match overlays.remove(&update.node) {
@@ -93,7 +93,7 @@ impl Tx<'_> {
             return Err(TreeError::Generating.into());
         }
         if row.kind == Kind::Root.code() {
-            return Err(TreeError::Conflict("the root cannot be switched off".into()).into());
+            return Err(TreeError::Conflict("the root cannot be disabled".into()).into());
         }
         let rating = row.rating.and_then(|stars| u8::try_from(stars).ok());
         Ok(NodeOverlay { is_enabled: row.is_enabled, is_muted: row.is_muted, rating, is_unread: row.is_unread })

@@ -19,7 +19,7 @@ use super::conn::Conn;
 
 /// A query that has one of few SQL texts. For queries only: Diesel's `execute` takes a reference and loses this
 /// marker.
-#[must_use = "a statement does nothing until it is run"]
+#[must_use = "a statement has no effect before it runs"]
 pub struct PreparedQuery<Q>(Q);
 
 /// Marks a query as having one of few SQL texts.
@@ -50,7 +50,7 @@ impl<Q: Query> Query for PreparedQuery<Q> {
 impl<Q> RunQueryDsl<Conn> for PreparedQuery<Q> {}
 
 /// An `UPDATE` statement whose prepared form is cached.
-#[must_use = "a statement does nothing until it is run"]
+#[must_use = "a statement has no effect before it runs"]
 pub struct UpdateStatement<T: QuerySource, C: AsChangeset, W> {
     from: T::FromClause,
     changes: C::Changeset,

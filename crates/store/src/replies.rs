@@ -90,10 +90,10 @@ impl Tx<'_> {
         let mut held = self.any_session(session)?.ok_or(TreeError::NotFound("the session"))?;
         let row = self.any_row(&held, node)?.ok_or(TreeError::NotFound("the message"))?;
         if row.status != Status::Generating.code() {
-            return Err(TreeError::Conflict("the reply has ended already".into()).into());
+            return Err(TreeError::Conflict("the reply has already ended".into()).into());
         }
         if ending.status == Status::Generating {
-            return Err(TreeError::Conflict("a reply ends complete or failed".into()).into());
+            return Err(TreeError::Conflict("a reply must end complete or failed".into()).into());
         }
         // Write the text, the delta and the trace, and delete the segments.
         let row = self.write_completed_row(held.session.edits, &row, ending)?;

@@ -387,7 +387,7 @@ impl Tx<'_> {
                 return Ok(row.clone());
             }
             let row = any_node_row(conn, incoming.n, id)?.inspect(|row| memory.keep_node(row));
-            row.ok_or_else(|| StoreError::Database(format!("{id} has not come in")))
+            row.ok_or_else(|| StoreError::Database(format!("{id} is missing")))
         })
     }
 

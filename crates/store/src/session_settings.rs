@@ -67,10 +67,10 @@ fn is_preset_text(text: &str) -> bool {
 pub fn check_setting(name: &str, to: &Value) -> Result<(), TreeError> {
     let json = to.to_string();
     let (field, fits, expected) = match name {
-        "title" => ("title", to.is_string(), "a text"),
+        "title" => ("title", to.is_string(), "a string"),
         "mode" => ("mode", matches!(to.as_str(), Some("tree" | "linear")), "\"tree\" or \"linear\""),
-        "model" => ("model", to.is_string() || to.is_null(), "a text or null"),
-        "valuesModel" => ("valuesModel", to.is_string() || to.is_null(), "a text or null"),
+        "model" => ("model", to.is_string() || to.is_null(), "a string or null"),
+        "valuesModel" => ("valuesModel", to.is_string() || to.is_null(), "a string or null"),
         "params" => ("params", to.is_object(), "an object"),
         "plugins" => {
             ("plugins", plugins_from_text(&json).is_some(), "a list of {id, enabled, config, grants, refused}")
@@ -87,7 +87,7 @@ pub fn check_setting(name: &str, to: &Value) -> Result<(), TreeError> {
         }
     };
     if !fits {
-        return Err(TreeError::Invalid { field, message: format!("{expected} is expected") });
+        return Err(TreeError::Invalid { field, message: format!("expected {expected}") });
     }
     let text = to.as_str().unwrap_or_default();
     match name {

@@ -124,7 +124,7 @@ impl Tx<'_> {
         let owner_n = self.user_row(session.owner)?;
         if root.kind != Kind::Root || root.id != session.root || greetings.iter().any(|draft| draft.kind == Kind::Root)
         {
-            return Err(TreeError::Conflict("a session begins with one root".into()).into());
+            return Err(TreeError::Conflict("a session must begin with exactly one root".into()).into());
         }
         check_storable_text("title", &session.title)?;
         greetings.iter().try_for_each(NodeDraft::check_storable)?;
@@ -271,12 +271,12 @@ impl Tx<'_> {
     ) -> Result<Option<MessageReplacement>, WriteError> {
         let Some(id) = message.move_children_from else { return Ok(None) };
         if message.draft.is_none() || !message.replies.is_empty() {
-            let message = "\"carry\" needs a new version, and keeps what follows instead of new replies".to_owned();
+            let message = "\"carry\" needs a new version, and excludes new replies".to_owned();
             return Err(TreeError::Invalid { field: "carry", message }.into());
         }
         let row = self.row_in_tree(held, id)?;
         if row.parent_n != Some(above.n) {
-            return Err(TreeError::Conflict("a new version stands beside the old one".into()).into());
+            return Err(TreeError::Conflict("a new version must have the same parent as the old one".into()).into());
         }
         if row.status == Status::Generating.code() || self.is_generating_below(held, &row)? {
             return Err(TreeError::Generating.into());
@@ -449,7 +449,7 @@ impl NodeDraft {
 /// Refuses U+0000, which many programs treat as the end of a text and some databases refuse.
 pub(super) fn check_storable_text(field: &'static str, text: &str) -> Result<(), TreeError> {
     if text.contains('\0') {
-        return Err(TreeError::Invalid { field, message: "U+0000 cannot be kept in a text".into() });
+        return Err(TreeError::Invalid { field, message: "a text cannot contain U+0000".into() });
     }
     Ok(())
 }

@@ -263,7 +263,7 @@ impl Tx<'_> {
         for other in self.entries(held, step.number + 1, is_other)? {
             if other.kind != OperationKind::Checkout && other.effects.iter().any(|effect| affects_any(effect, &touched))
             {
-                let what = "somebody else's change stands on it".to_owned();
+                let what = "another user changed it later".to_owned();
                 return Err(TreeError::BlockedByLater { op: other.op, kind: other.kind.word(), what }.into());
             }
         }
@@ -357,7 +357,7 @@ impl Tx<'_> {
             Some(entry) => (entry.op, entry.kind.word()),
             None => (held.session.op, "later"),
         };
-        Ok(TreeError::BlockedByLater { op, kind, what: "what it stood on is not as it was".to_owned() })
+        Ok(TreeError::BlockedByLater { op, kind, what: "its former position has changed".to_owned() })
     }
 
     /// Returns the effect, with changes of remembered children if a node moves.

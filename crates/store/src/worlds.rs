@@ -225,7 +225,7 @@ fn read_ancestors(
         // An ORDER BY would read the whole path first, so the join relies on the order of the recursion and this
         // checks it.
         if expected != Some(step.n) {
-            return Err(StoreError::Database(format!("the way up to {from} came out of order")));
+            return Err(StoreError::Database(format!("the path to {from} has a wrong order")));
         }
         expected = parent_n;
         let is_keyframe = step.since_keyframe == 0;

@@ -62,9 +62,9 @@ pub fn new(id: &str, template: PluginTemplate, into: Option<PathBuf>, config: &C
     std::fs::create_dir_all(&parent).with_context(|| format!("the folder {}", parent.display()))?;
     std::fs::create_dir(&folder).map_err(|error| match error.kind() {
         std::io::ErrorKind::AlreadyExists => {
-            anyhow::anyhow!("{} is there already: choose another id, or move it away", folder.display())
+            anyhow::anyhow!("{} already exists: choose another id, or move it", folder.display())
         }
-        _ => anyhow::anyhow!("the folder {} cannot be made: {error}", folder.display()),
+        _ => anyhow::anyhow!("the folder {} cannot be created: {error}", folder.display()),
     })?;
     for (path, text) in &files {
         write_file(&folder.join(path), text)?;
@@ -72,13 +72,11 @@ pub fn new(id: &str, template: PluginTemplate, into: Option<PathBuf>, config: &C
     }
     terminal::line(&format!("\nclotho plugin test {}", folder.display()));
     if crate::app::is_bundled(id) {
-        terminal::line(&format!(
-            "A plugin \"{id}\" comes with the program: in [plugins] dir this one takes its place."
-        ));
+        terminal::line(&format!("The program has a bundled plugin \"{id}\": in [plugins] dir this one replaces it."));
     }
     if !is_looked_at {
         let parent = parent.canonicalize().unwrap_or(parent);
-        terminal::line(&format!("To play it: [plugins] dir = \"{}\" in config.toml.", parent.display()));
+        terminal::line(&format!("To use it: [plugins] dir = \"{}\" in config.toml.", parent.display()));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -40,20 +40,20 @@ pub struct PluginReplayArgs {
 
 /// Replays a branch and prints the differences. Exit code 1 means that a rule failed.
 pub fn replay(wanted: &PluginReplayArgs, plugin: Arc<LoadedPlugin>, config: Config) -> CliResult {
-    let ids = Arc::new(IdGenerator::from_entropy().context("the system has no randomness to give")?);
+    let ids = Arc::new(IdGenerator::from_entropy().context("the system provides no randomness")?);
     let app = App::build(config, Arc::new(SystemClock), ids)?;
     let outcome = actix_web::rt::System::new().block_on(run(&app, wanted, plugin));
     app.close();
     let ReplayOutcome { rows, is_active: plays, .. } = outcome.map_err(explain_error)?;
     if !plays {
-        bail!("the plugin \"{}\" does not play in this session: switch it on there first", wanted.plugin);
+        bail!("the plugin \"{}\" is not active in this session: turn it on there first", wanted.plugin);
     }
     rows.iter().filter(|row| is_different(row)).for_each(print_row);
     let (differ, failed) =
         (rows.iter().filter(|row| is_different(row)).count(), rows.iter().any(|row| row.error.is_some()));
     let accepted = match wanted.accept {
         true if differ == 0 => "; there is nothing to accept",
-        true => "; the story follows the rules now, undo takes it back",
+        true => "; the session uses the new values now, undo takes this back",
         false => "",
     };
     terminal::line(&format!("{} messages, {differ} differ{accepted}", rows.len()));
@@ -71,7 +71,7 @@ async fn run(app: &App, wanted: &PluginReplayArgs, plugin: Arc<LoadedPlugin>) ->
     let installed = app.catalogue.now();
     let hash = installed.get(asked.plugin.id()).map(|known| known.code_hash().to_owned());
     if hash.as_deref() != Some(asked.plugin.code_hash()) {
-        bail!("only what an installed plugin does can be accepted: put the folder into [plugins] dir first");
+        bail!("only an installed plugin can be accepted: put the folder into [plugins] dir first");
     }
     Ok(app.turns.rules.accept(owner, asked).await?.0)
 }

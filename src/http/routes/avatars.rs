@@ -119,11 +119,11 @@ impl From<PictureError> for ApiError {
         let message = error.to_string();
         match error {
             PictureError::Unknown => Self::new(ApiErrorCode::UnsupportedMedia, message)
-                .hint("send a PNG, JPEG, WebP or GIF; an SVG can carry scripts and is never taken"),
+                .hint("send a PNG, JPEG, WebP or GIF; SVG is not supported, because it can contain scripts"),
             PictureError::TooLong | PictureError::TooLarge(..) => {
-                Self::new(ApiErrorCode::TooLarge, message).hint("make the picture smaller and send it again")
+                Self::new(ApiErrorCode::TooLarge, message).hint("make the image smaller and send it again")
             }
-            PictureError::Broken(_) => Self::invalid("file", message).hint("the file is damaged: save it anew"),
+            PictureError::Broken(_) => Self::invalid("file", message).hint("the file is damaged: save it again"),
         }
     }
 }

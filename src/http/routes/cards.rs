@@ -49,9 +49,8 @@ impl From<CardRejection> for ApiError {
     fn from(error: CardRejection) -> Self {
         match error {
             CardRejection::NoCard(error) => Self::invalid("file", error.to_string()).hint(error.hint()),
-            CardRejection::Unfit(unfit) => {
-                Self::from(unfit).hint("make the card smaller where it comes from; nothing of it was kept")
-            }
+            CardRejection::Unfit(unfit) => Self::from(unfit)
+                .hint("make the card smaller in the program that it comes from; nothing of it was kept"),
         }
     }
 }

@@ -44,12 +44,12 @@ pub async fn pair(
     let devices = &app.devices;
     if !devices.serves_lan() {
         let error =
-            ApiError::new(ApiErrorCode::Forbidden, "this server serves its own machine only").detail("lan", false);
+            ApiError::new(ApiErrorCode::Forbidden, "this server only serves its own machine").detail("lan", false);
         return Err(error.hint("stop it and start it with: clotho serve --lan"));
     }
     if devices.is_full() {
-        let error = ApiError::new(ApiErrorCode::Conflict, format!("{MAX_DEVICES} devices are paired already"));
-        return Err(error.hint("remove one that you do not use any more"));
+        let error = ApiError::new(ApiErrorCode::Conflict, format!("{MAX_DEVICES} devices are already paired"));
+        return Err(error.hint("remove a device that you do not use any more"));
     }
     let now = app.clock.now();
     let PairingOffer { code, short } = devices.offer_pairing(now).map_err(ApiError::internal)?;
@@ -96,15 +96,16 @@ pub async fn claim(
     let peer = request.peer_addr().map(|peer| peer.ip().to_canonical());
     match app.devices.claim_pairing(body.0.read(), peer, now) {
         ClaimResult::RateLimited(wait_s) => {
-            let mut error = ApiError::new(ApiErrorCode::RateLimited, "too many codes were tried from this address");
+            let mut error =
+                ApiError::new(ApiErrorCode::RateLimited, "there were too many wrong codes from this address");
             error.retry_after_s = Some(wait_s);
             return Err(error);
         }
         ClaimResult::Accepted if !app.devices.is_full() => {}
         ClaimResult::Accepted | ClaimResult::Invalid => {
             let error =
-                ApiError::new(ApiErrorCode::Forbidden, "this code is not good, or not any more").detail("code", false);
-            return Err(error.hint("make a new one on the server's machine: each works once, for five minutes"));
+                ApiError::new(ApiErrorCode::Forbidden, "this code is wrong or has expired").detail("code", false);
+            return Err(error.hint("create a new code on the server's machine: each works once, for five minutes"));
         }
     }
     let agent = request.headers().get(header::USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default();

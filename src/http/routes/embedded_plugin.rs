@@ -93,19 +93,19 @@ pub async fn accept(
 ) -> ApiResult<PluginResponse> {
     check_may_install(&app, caller).await?;
     let card = characters::load(&app, caller, id).await?;
-    let none = || ApiError::new(ApiErrorCode::Conflict, "the card carries no rules");
+    let none = || ApiError::new(ApiErrorCode::Conflict, "the card contains no plugin");
     let source = embedded_plugin::read(&card.card).ok_or_else(none)?.map_err(embed_error)?;
     let loaded = load_plugin(source.clone()).await?.map_err(|error| {
-        ApiError::new(ApiErrorCode::Conflict, format!("the rules of the card cannot run: {}", error.message))
+        ApiError::new(ApiErrorCode::Conflict, format!("the plugin of the card cannot run: {}", error.message))
     })?;
     if loaded.code_hash() != body.0.code_hash {
-        let message = "the card carries other rules by now than those that were looked at";
+        let message = "the plugin of the card has changed since your review";
         return Err(ApiError::new(ApiErrorCode::Conflict, message).detail("codeHash", loaded.code_hash()));
     }
     check_replaceable(&app, &loaded, body.0.installed_hash.as_deref())?;
     let (installed, name) = (Arc::clone(&app.catalogue), source.name.clone());
     web::block(move || installed.install(&source)).await.map_err(ApiError::internal)??;
-    tracing::info!(plugin = name, "the rules of a card were taken in");
+    tracing::info!(plugin = name, "the plugin of a card was installed");
     let catalogue = app.catalogue.now();
     let entry = catalogue.entry(&name).ok_or_else(|| ApiError::not_found("the plugin"))?;
     let files = workshop::list_files(&app.catalogue, entry).await?;
@@ -114,20 +114,19 @@ pub async fn accept(
 
 fn check_replaceable(app: &App, loaded: &LoadedPlugin, seen: Option<&str>) -> Result<(), ApiError> {
     if !app.catalogue.has_folder() {
-        let error = ApiError::new(ApiErrorCode::Conflict, "this server has no folder of plugins");
-        return Err(error.hint("name one: dir in [plugins] of config.toml"));
+        let error = ApiError::new(ApiErrorCode::Conflict, "this server has no plugin folder");
+        return Err(error.hint("set one: dir in [plugins] of config.toml"));
     }
     let catalogue = app.catalogue.now();
     let installed = catalogue.get(loaded.id());
     if installed.is_some_and(|installed| installed.origin() == clotho_plugin::PluginOrigin::Bundled) {
-        let message = format!("\"{}\" is the id of a plugin inside the program", loaded.id());
-        return Err(
-            ApiError::new(ApiErrorCode::Conflict, message).hint("the card's author gives his plugin another id")
-        );
+        let message = format!("\"{}\" is the id of a bundled plugin", loaded.id());
+        return Err(ApiError::new(ApiErrorCode::Conflict, message)
+            .hint("the author of the card must choose another id for the plugin"));
     }
     let hash = installed.map(|installed| installed.code_hash());
     if hash != seen {
-        let message = "another plugin is installed under this id by now than was looked at";
+        let message = "another plugin has been installed under this id since your review";
         return Err(ApiError::new(ApiErrorCode::Conflict, message).detail("installedHash", hash));
     }
     Ok(())

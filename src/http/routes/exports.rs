@@ -93,7 +93,7 @@ fn write_session(
             let leaf = wanted.leaf.map_or(held.session.head, |leaf| leaf.0);
             let wish = BranchExportOptions { leaf, format: form, hide_tags: &app.config.generation.hide_tags };
             let written = export_branch(&mut snapshot, &held, &wish, out)?;
-            let unknown = || ApiError::invalid("leaf", "no message of this session has this id");
+            let unknown = || ApiError::invalid("leaf", "this session has no message with this id");
             (written.ok_or_else(unknown)?, form.extension())
         }
     };
@@ -129,7 +129,7 @@ fn write_all(app: &App, caller: Caller) -> Result<ArchiveDownload, ApiError> {
     let mut snapshot = DatabaseSnapshot::open(&app.config.storage.database_path())?;
     let (out, _) = create_file(app)?;
     let (out, _) = export_all(&mut snapshot, caller.0, ExportTarget::archive(out), |_| {})?;
-    let file = finish_file(out.ok_or_else(|| ApiError::internal("an archive has no bytes"))?)?;
+    let file = finish_file(out.ok_or_else(|| ApiError::internal("expected the bytes of an archive"))?)?;
     Ok(ArchiveDownload(
         FileDownload::new("sillytavern.zip".to_owned(), ArchiveUpload::MEDIA_TYPE, file).map_err(ApiError::internal)?,
     ))

@@ -43,12 +43,13 @@ pub async fn readyz(app: AppData) -> Result<HttpResponse, ApiError> {
     parts.insert("plugins".into(), check_json(broken.is_empty(), &format!("broken: {}", broken.join(", "))));
     if let Some(embedding) = &app.embedding {
         let trouble = embedding.problem();
-        let why = format!("texts get no vectors and are recalled by words: {}", trouble.as_deref().unwrap_or_default());
+        let why =
+            format!("texts get no vectors, so only word search finds them: {}", trouble.as_deref().unwrap_or_default());
         parts.insert("embeddings".into(), check_json(trouble.is_none(), &why));
     }
     let wiping = app.secure_erase.repeated_failures();
     let why = wiping.map_or_else(String::new, |failed| {
-        format!("what was destroyed still lies in files: {failed} times it could not be wiped off, the log says why")
+        format!("deleted data is still in files: erasing it failed {failed} times, see the log")
     });
     parts.insert("wiping".into(), check_json(wiping.is_none(), &why));
     let is_ready = database.is_ok() && !progress.is_down;
@@ -66,12 +67,12 @@ fn check_json(works: bool, otherwise: &str) -> Value {
 type PluginMetric = (&'static str, &'static str, fn(&HookMetric) -> u64);
 
 const PLUGIN_METRICS: [PluginMetric; 6] = [
-    ("plugin_calls_total", "Calls of the hooks of plugins.", |meter| meter.calls),
-    ("plugin_failures_total", "Calls that failed, those that ended by a limit included.", |meter| meter.failures),
-    ("plugin_limits_total", "Calls that ended by a limit.", |meter| meter.limits),
-    ("plugin_micros_total", "Microseconds of CPU that hooks took.", |meter| meter.micros),
-    ("plugin_operations_total", "Steps of the interpreter that hooks took.", |meter| meter.operations),
-    ("plugin_proposed_total", "Operations on worlds that hooks proposed.", |meter| meter.proposed),
+    ("plugin_calls_total", "Hook calls of plugins.", |meter| meter.calls),
+    ("plugin_failures_total", "Failed hook calls, including those over a limit.", |meter| meter.failures),
+    ("plugin_limits_total", "Hook calls that exceeded a limit.", |meter| meter.limits),
+    ("plugin_micros_total", "Microseconds of CPU used by hooks.", |meter| meter.micros),
+    ("plugin_operations_total", "Interpreter steps used by hooks.", |meter| meter.operations),
+    ("plugin_proposed_total", "State operations proposed by hooks.", |meter| meter.proposed),
 ];
 
 /// Returns metrics in the Prometheus text format.
@@ -92,15 +93,15 @@ pub async fn metrics(app: AppData, shared: Data<ServerState>) -> Result<HttpResp
         shared.metrics.responses_by_status_class().map(|(digit, n)| (format!("{{status=\"{digit}xx\"}}"), n)).collect();
     let (frames, replayed) = shared.metrics.frames_and_replays();
     let (progress, meters) = (app.search.progress(), app.turns.rules.hook_metrics());
-    put("http_answers_total", "counter", "Answers by the first digit of their status.", &answers);
-    put("http_replayed_total", "counter", "Answers that were kept for a repeated key.", &one(replayed));
+    put("http_answers_total", "counter", "HTTP responses by the first digit of their status.", &answers);
+    put("http_replayed_total", "counter", "Stored responses sent for a repeated key.", &one(replayed));
     put("ws_frames_total", "counter", "Frames sent over WebSockets.", &one(frames));
     put("ws_open", "gauge", "Open WebSockets.", &count(shared.open_sockets()));
-    put("generations_running", "gauge", "Replies being written.", &count(app.live.count(app.owner).1));
-    put("generations_waiting", "gauge", "Replies that wait for their turn.", &count(app.live.waiting_count()));
-    put("sessions_watched", "gauge", "Sessions that somebody watches.", &count(app.live.watcher_counts().0));
-    put("deltas_folded_total", "counter", "Deltas folded into worlds.", &one(app.store.deltas_folded()));
-    put("search_documents", "gauge", "Messages that can be found.", &one(app.search.len()));
+    put("generations_running", "gauge", "Replies being generated.", &count(app.live.count(app.owner).1));
+    put("generations_waiting", "gauge", "Replies waiting in the queue.", &count(app.live.waiting_count()));
+    put("sessions_watched", "gauge", "Sessions with at least one watcher.", &count(app.live.watcher_counts().0));
+    put("deltas_folded_total", "counter", "Deltas folded into states.", &one(app.store.deltas_folded()));
+    put("search_documents", "gauge", "Messages in the search index.", &one(app.search.len()));
     for (name, help, of) in PLUGIN_METRICS {
         let labels = |(plugin, hook): &(String, &str)| format!("{{plugin=\"{plugin}\",hook=\"{hook}\"}}");
         let rows: Vec<(String, u64)> = meters.iter().map(|(key, meter)| (labels(key), of(meter))).collect();
@@ -108,12 +109,12 @@ pub async fn metrics(app: AppData, shared: Data<ServerState>) -> Result<HttpResp
     }
     if let Some(embedding) = &app.embedding {
         let [embedded, failures, left_out] = embedding.counts();
-        put("embeddings_total", "counter", "Texts that got vectors.", &one(embedded));
-        put("embedding_failures_total", "counter", "Times that the model of embeddings failed.", &one(failures));
-        put("embeddings_left_out_total", "counter", "Texts that it cannot embed.", &one(left_out));
+        put("embeddings_total", "counter", "Texts embedded as vectors.", &one(embedded));
+        put("embedding_failures_total", "counter", "Failures of the embedding model.", &one(failures));
+        put("embeddings_left_out_total", "counter", "Texts that the embedding model cannot embed.", &one(left_out));
     }
     let failed = u64::from(app.secure_erase.failed());
-    put("wipe_failures", "gauge", "How often in a row what was destroyed could not be wiped.", &one(failed));
+    put("wipe_failures", "gauge", "Consecutive failures to erase deleted data.", &one(failed));
     put("search_down", "gauge", "1 while the search index cannot be written.", &one(u64::from(progress.is_down)));
     let mut answer = HttpResponse::Ok();
     Ok(answer.insert_header((header::CACHE_CONTROL, "no-store")).content_type("text/plain; version=0.0.4").body(text))

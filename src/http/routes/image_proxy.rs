@@ -51,8 +51,8 @@ pub async fn read_image(
     query: QueryParams<RemoteImageQuery>,
 ) -> Result<ImageResponse, ApiError> {
     if load_permission(&app, caller, cid).await? != Some(true) {
-        let refusal = ApiError::new(ApiErrorCode::Forbidden, "pictures of other servers are not shown for this card");
-        return Err(refusal.hint("say that they are first: PUT …/outside {\"allowed\": true}"));
+        let refusal = ApiError::new(ApiErrorCode::Forbidden, "remote images are not allowed for this card");
+        return Err(refusal.hint("allow them first: PUT …/outside {\"allowed\": true}"));
     }
     let name = CardFile::remote_picture_name(&query.0.url);
     let wanted = name.clone();
@@ -62,7 +62,7 @@ pub async fn read_image(
         Some(file) => file.bytes,
         None => fetch_image(&app, cid, name, &query.0.url).await?,
     };
-    ImageResponse::new(bytes, false).ok_or_else(|| ApiError::internal("a picture that was drawn is none"))
+    ImageResponse::new(bytes, false).ok_or_else(|| ApiError::internal("drawn images are not supported"))
 }
 
 async fn load_permission(app: &AppData, caller: Caller, cid: CharacterIdPath) -> Result<Option<bool>, ApiError> {
@@ -78,7 +78,7 @@ async fn fetch_image(app: &AppData, cid: CharacterIdPath, name: String, address:
     let drawn = web::block(move || picture::shown(&bytes)).await.map_err(ApiError::internal)?;
     drop(place);
     let bytes = drawn.map_err(|error| {
-        ApiError::new(ApiErrorCode::UnsupportedMedia, error.to_string()).hint("what lies at this address is not shown")
+        ApiError::new(ApiErrorCode::UnsupportedMedia, error.to_string()).hint("this address cannot be shown")
     })?;
     let file = CardFile { name, kind: "outside".to_owned(), bytes: bytes.clone() };
     app.store.write(move |tx| tx.put_remote_picture(cid.0.uuid(), &file)).await?;
@@ -90,17 +90,16 @@ impl From<ImageFetchError> for ApiError {
         let message = error.to_string();
         match error {
             ImageFetchError::InvalidUrl(_) => {
-                Self::invalid("url", message).hint("give a whole address such as https://example.org/a.png")
+                Self::invalid("url", message).hint("send a complete address such as https://example.org/a.png")
             }
             ImageFetchError::PrivateAddress(_) => Self::new(ApiErrorCode::Forbidden, message).hint(
-                "whoever runs the server can name hosts of the house: allowed_hosts in [pictures] of the configuration",
+                "the owner of the server can allow local hosts: allowed_hosts in [pictures] of the configuration",
             ),
             ImageFetchError::Unreachable { .. } | ImageFetchError::Status { .. } => {
-                Self::new(ApiErrorCode::ProviderFailed, message).hint("try again later, or do without this picture")
+                Self::new(ApiErrorCode::ProviderFailed, message).hint("try again later, or continue without this image")
             }
-            ImageFetchError::Timeout(_) => {
-                Self::new(ApiErrorCode::ProviderTimeout, message).hint("try again later, or do without this picture")
-            }
+            ImageFetchError::Timeout(_) => Self::new(ApiErrorCode::ProviderTimeout, message)
+                .hint("try again later, or continue without this image"),
             ImageFetchError::TooLarge(_) => Self::new(ApiErrorCode::TooLarge, message).hint("it is not shown"),
         }
     }

@@ -192,7 +192,7 @@ pub async fn update_entry(
         let was = entry.clone();
         entry.extend(fields.0.clone());
         if entry.get("uid") != was.get("uid") {
-            return Err(ApiError::invalid("entry.uid", "what an entry is known by stays"));
+            return Err(ApiError::invalid("entry.uid", "the id of an entry cannot change"));
         }
         if let Some(expected) = expected.as_ref().filter(|_| *entry != was) {
             expected.check_unchanged(&was)?;
@@ -324,9 +324,8 @@ impl From<LorebookRejection> for ApiError {
     fn from(error: LorebookRejection) -> Self {
         match error {
             LorebookRejection::NoBook(error) => Self::invalid("file", error.to_string()).hint(error.hint()),
-            LorebookRejection::Unfit(unfit) => {
-                Self::from(unfit).hint("make the book smaller where it comes from; nothing of it was kept")
-            }
+            LorebookRejection::Unfit(unfit) => Self::from(unfit)
+                .hint("make the lorebook smaller in the program that it comes from; nothing of it was kept"),
         }
     }
 }

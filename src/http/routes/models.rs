@@ -76,7 +76,7 @@ async fn fetch_models(client: &ProviderClient) -> Result<Vec<ModelInfo>, Provide
     match tokio::time::timeout(LIST_TIMEOUT, client.models()).await {
         Ok(told) => told.map_err(|failure: ProviderFailure| problem(failure.code(), failure.to_string())),
         Err(_) => {
-            let message = format!("the model server did not tell its models within {} s", LIST_TIMEOUT.as_secs());
+            let message = format!("the model server did not list its models within {} s", LIST_TIMEOUT.as_secs());
             Err(problem("provider_timeout", message))
         }
     }

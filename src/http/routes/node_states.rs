@@ -31,11 +31,11 @@ pub async fn one(
 ) -> ApiResult<NodeStatesResponse> {
     let UpdateNodeStateRequest { is_enabled, effects, rating, is_unread } = body.0;
     if is_enabled.is_none() && effects.is_none() && rating.is_none() && is_unread.is_none() {
-        let message = "at least one of isEnabled, effects, rating and isUnread is expected";
+        let message = "expected at least one of isEnabled, effects, rating and isUnread";
         return Err(ApiError::invalid("isEnabled", message));
     }
     if rating.flatten().is_some_and(|stars| !(1..=5).contains(&stars)) {
-        return Err(ApiError::invalid("rating", "1 to 5 stars or null are expected"));
+        return Err(ApiError::invalid("rating", "expected 1 to 5 stars or null"));
     }
     let update = NodeStateUpdate { node: nid.0, is_enabled, effects: effects.map(Into::into), rating, is_unread };
     apply_updates(&app, caller, sid, vec![update]).await

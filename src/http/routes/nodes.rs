@@ -87,7 +87,7 @@ pub async fn trace(
 ) -> ApiResult<TraceResponse> {
     let read = move |reader: &mut StoreReader<'_>, held: &StoredSession| {
         let at = load_node(reader, held, nid.0)?;
-        node_trace(reader, held, &at)?.ok_or(ReadError::NotFound("a trace of this message"))
+        node_trace(reader, held, &at)?.ok_or(ReadError::NotFound("the trace of this message"))
     };
     conditional_read(&app, &request, caller, sid, read).await?.json()
 }

@@ -73,7 +73,7 @@ pub async fn write(
         Ok::<_, folder::PluginFileError>(())
     });
     written.await.map_err(ApiError::internal)??;
-    tracing::info!(plugin = name.0, file = path, "a file of a plugin was written");
+    tracing::info!(plugin = name.0, file = path, "a plugin file was written");
     ApiResponse::ok(&WritePluginFileResponse::new(path, app.catalogue.now().entry(&name.0)))
 }
 
@@ -93,7 +93,7 @@ pub async fn delete(
     let (place, path) = (workshop::editable_folder(&app.catalogue, &name.0)?, path.0);
     let entry = workshop::entry_file(&app.catalogue, &name.0);
     if path == MANIFEST_FILE || path == entry {
-        let error = ApiError::new(ApiErrorCode::Conflict, format!("without \"{path}\" this is no plugin"));
+        let error = ApiError::new(ApiErrorCode::Conflict, format!("without \"{path}\" this is not a plugin"));
         return Err(error.hint("write another text into it, or remove the plugin's folder from `[plugins] dir`"));
     }
     let (installed, file, id) = (Arc::clone(&app.catalogue), path.clone(), name.0.clone());
@@ -103,7 +103,7 @@ pub async fn delete(
         Ok::<_, folder::PluginFileError>(())
     });
     deleted.await.map_err(ApiError::internal)??;
-    tracing::info!(plugin = name.0, file = path, "a file of a plugin was deleted");
+    tracing::info!(plugin = name.0, file = path, "a plugin file was deleted");
     ApiResponse::ok(&WritePluginFileResponse::new(path, app.catalogue.now().entry(&name.0)))
 }
 
@@ -188,7 +188,7 @@ pub async fn replay(
     let session = asked.session_id.0;
     let (leaf, from) = (asked.leaf_id.map(|id| id.0), asked.from_node_id.map(|id| id.0));
     if asked.accept && (asked.source.is_some() || !asked.files.is_empty()) {
-        let error = ApiError::invalid("accept", "only what the saved code does can be accepted");
+        let error = ApiError::invalid("accept", "only results of the saved code can be accepted");
         return Err(error.hint("save the files first, then accept without source and files"));
     }
     match source_with_edits(&app, caller, name.0, asked.source, asked.files).await? {
@@ -240,7 +240,7 @@ pub(super) async fn check_may_install(app: &App, caller: Caller) -> Result<(), A
     if app.store.read(move |reader| may_install(reader, caller.0)).await? {
         Ok(())
     } else {
-        Err(ApiError::new(ApiErrorCode::Forbidden, "only who runs the server installs plugins"))
+        Err(ApiError::new(ApiErrorCode::Forbidden, "only the owner of the server can install plugins"))
     }
 }
 
@@ -250,7 +250,7 @@ impl From<WorkshopError> for ApiError {
         match error {
             WorkshopError::NotFound => Self::new(ApiErrorCode::NotFound, message),
             WorkshopError::Bundled => Self::new(ApiErrorCode::Forbidden, message)
-                .hint("copy its folder from the sources into `[plugins] dir`; what lies there takes its place"),
+                .hint("copy its folder from the sources into `[plugins] dir`, which replaces the bundled plugin"),
             WorkshopError::File(fault) => fault.into(),
             // The path is in the body, not in the URL.
             WorkshopError::InvalidEditPath(_) => Self::invalid("files", message),

@@ -45,7 +45,7 @@ pub async fn list(
 /// Checks that a kind is known.
 fn check_kind(kind: Option<String>) -> Result<Option<String>, ApiError> {
     if kind.as_ref().is_some_and(|kind| !KINDS.contains(&kind.as_str())) {
-        return Err(ApiError::invalid("kind", format!("one of these is expected: {}", KINDS.join(", "))));
+        return Err(ApiError::invalid("kind", format!("expected one of {}", KINDS.join(", "))));
     }
     Ok(kind)
 }

@@ -57,7 +57,7 @@ pub async fn checkout(
     let CheckoutRequest { node_id, label, exact, expected_leaf_id, expected_op } = body.0;
     let expected_leaf = expected_version(expected_leaf_id, expected_op)?;
     if node_id.is_none() && label.is_none() {
-        return Err(ApiError::invalid("nodeId", "the id of a message, or its label, is expected"));
+        return Err(ApiError::invalid("nodeId", "expected the id of a message, or its label"));
     }
     let end = BranchEnd { leaf: node_id.map(|id| id.0), label };
     let named = move |reader: &mut StoreReader<'_>| {

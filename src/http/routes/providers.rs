@@ -112,7 +112,7 @@ fn default_model_response(app: &AppData) -> DefaultModelResponse {
 
 fn provider_response(app: &AppData, one: ConnectedProvider) -> ProviderResponse {
     let unusable = match app.models.is_configured(&one.id) {
-        true => Some("config.toml has a provider of this name by now, which is asked in its place".to_owned()),
+        true => Some("config.toml now has a provider of this name, which is used instead".to_owned()),
         false => app.models.unusable_reason(&one.id),
     };
     ProviderResponse::from_connection(one, unusable)

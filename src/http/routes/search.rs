@@ -33,7 +33,7 @@ impl From<MessageSearchError> for ApiError {
                 let refusal = query_error(error).detail("known", known);
                 match rebuilding {
                     Some(percent) => {
-                        refusal.hint(format!("the search index is made anew, {percent} % are there: try again"))
+                        refusal.hint(format!("the search index is being rebuilt, {percent} % done: try again"))
                     }
                     None => refusal,
                 }

@@ -88,7 +88,7 @@ pub async fn change(
     if let Some(Some(model)) = &body.0.values_model {
         let writer = app.models.find(model).map_err(|error| ApiError::invalid("valuesModel", error.to_string()))?;
         if matches!(writer, turn::ReplyWriter::Narrator(_)) {
-            let why = format!("\"{model}\" is a plugin and writes replies only: name a model");
+            let why = format!("\"{model}\" is a plugin that only writes replies: choose a model");
             return Err(ApiError::invalid("valuesModel", why));
         }
     }
@@ -165,7 +165,7 @@ pub(super) async fn check_preset_usable(app: &App, caller: Caller, id: PresetId)
     let found = app.store.read::<_, ApiError, _>(move |reader| Ok(reader.preset(caller.0, id)?)).await?;
     let preset = found.ok_or_else(|| ApiError::not_found(PresetIdPath::WHAT))?;
     let readable = turn::preset(&preset).ok_or_else(|| {
-        ApiError::invalid("presetId", "a preset of the kind \"openai\" is expected: others make no prompts")
+        ApiError::invalid("presetId", "expected a preset of the kind \"openai\": others have no prompts")
     })?;
     readable.map(|_| ()).map_err(|error| ApiError::invalid("presetId", error.to_string()))
 }

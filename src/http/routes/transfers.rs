@@ -75,7 +75,7 @@ async fn start_job(app: &App, place: UploadSlot, file: File, kind: UploadKind) -
 
 impl From<TooManyImports> for ApiError {
     fn from(busy: TooManyImports) -> Self {
-        let mut error = Self::new(ApiErrorCode::RateLimited, busy.to_string()).hint("wait until one of them is in");
+        let mut error = Self::new(ApiErrorCode::RateLimited, busy.to_string()).hint("wait until one of them has ended");
         error.retry_after_s = Some(5);
         error
     }
@@ -100,5 +100,5 @@ pub async fn cancel_job(app: AppData, caller: Caller, jid: JobIdPath) -> ApiResu
         return Ok(ApiResponse::no_content());
     }
     app.import_queue.job(caller.0, jid.0).await?.ok_or_else(|| ApiError::not_found(JobIdPath::WHAT))?;
-    Err(ApiError::new(ApiErrorCode::Conflict, "the job is over").hint("ask for it to see how it ended"))
+    Err(ApiError::new(ApiErrorCode::Conflict, "the job has ended").hint("read the job to see its result"))
 }

@@ -60,8 +60,8 @@ pub async fn destroy(
 fn confirmation_error(found: &TrashEntry) -> ApiError {
     let kind = TrashItemKind::from(found.kind).word();
     let with = if found.nodes > 0 { format!(" with {} messages", found.nodes) } else { String::new() };
-    ApiError::invalid("confirm", format!("nothing would bring the {kind} \"{}\"{with} back", found.name))
-        .hint("add ?confirm=true to the address if that is meant")
+    ApiError::invalid("confirm", format!("deleting the {kind} \"{}\"{with} is permanent", found.name))
+        .hint("add ?confirm=true to the address to confirm it")
         .detail("kind", kind)
         .detail("name", found.name.clone())
         .detail("nodes", found.nodes)

@@ -58,7 +58,7 @@ pub async fn operations(
     let limit = check_limit(query.0.limit, 50)?;
     let since = query.0.since.unwrap_or(0);
     if since < 0 {
-        return Err(ApiError::invalid("since", "the number of an operation is expected, 0 for the beginning"));
+        return Err(ApiError::invalid("since", "expected the number of an operation, 0 for the beginning"));
     }
     let page = app.store.read(move |reader| operation_page(reader, caller.0, sid.0, since, limit)).await?;
     ApiResponse::ok(&OperationsResponse::from(page))

@@ -40,9 +40,9 @@ pub async fn edit(
     }
     let (edits, expected_leaf) = body.0.read(&app.ids, at, app.config.limits.message_bytes)?;
     if let Some(index) = edits.iter().position(TreeEdit::is_structural).filter(|_| !app.config.tree.edits) {
-        let off = ApiError::new(ApiErrorCode::Forbidden, "this server does not rearrange trees");
+        let off = ApiError::new(ApiErrorCode::Forbidden, "tree edits are turned off on this server");
         return Err(off
-            .hint("whoever runs the server can allow it: edits = true in [tree]")
+            .hint("the owner of the server can allow them: edits = true in [tree]")
             .detail("operation", index));
     }
     let actor = Actor { user: caller.0, at, expected_leaf };

@@ -77,7 +77,7 @@ pub async fn change(
 
 fn parse_operations(change: &UpdateWorldRequest) -> Result<Vec<StateOperation>, ApiError> {
     if change.operations.is_empty() || change.operations.len() > MAX_OPERATIONS {
-        return Err(ApiError::invalid("operations", format!("1 to {MAX_OPERATIONS} operations are expected")));
+        return Err(ApiError::invalid("operations", format!("expected 1 to {MAX_OPERATIONS} operations")));
     }
     let read = |(i, wire): (usize, &serde_json::Value)| {
         let place = format!("operations[{i}]");
@@ -86,7 +86,7 @@ fn parse_operations(change: &UpdateWorldRequest) -> Result<Vec<StateOperation>, 
             ApiError::invalid(&field, error.to_string())
         })?;
         if operation.section != WorldSection::Vars {
-            return Err(ApiError::invalid(&format!("{place}.in"), "by hand only \"vars\" can be changed"));
+            return Err(ApiError::invalid(&format!("{place}.in"), "only \"vars\" can be changed by hand"));
         }
         // The server sets the author; the client cannot.
         operation.by = "user".to_owned();

@@ -217,7 +217,7 @@ impl VariablesQuery {
     pub fn read(&self) -> Result<ValueSelection, ApiError> {
         let paths = parse_paths(&self.path)?;
         if self.leaf.len() > MAX_BRANCHES {
-            return Err(ApiError::invalid("leaf", format!("at most {MAX_BRANCHES} lines at once")));
+            return Err(ApiError::invalid("leaf", format!("expected at most {MAX_BRANCHES} branches")));
         }
         let limit = i32::try_from(check_limit(self.limit, MAX_PAGE_SIZE)?).unwrap_or(i32::MAX);
         let first = self.cursor.as_deref().map_or(Ok(0), decode_cursor)?;
@@ -229,14 +229,11 @@ impl VariablesQuery {
 
 fn parse_paths(texts: &[String]) -> Result<Vec<Pointer>, ApiError> {
     if texts.is_empty() || texts.len() > MAX_BRANCHES {
-        return Err(ApiError::invalid(
-            "path",
-            format!("1 to {MAX_BRANCHES} paths are expected, such as path=/combat/hp"),
-        ));
+        return Err(ApiError::invalid("path", format!("expected 1 to {MAX_BRANCHES} paths, such as path=/combat/hp")));
     }
     let read = |text: &String| {
         let path: Pointer = text.parse().map_err(|error| ApiError::invalid("path", format!("\"path\": {error}")))?;
-        if path.is_root() { Err(ApiError::invalid("path", "a place inside \"vars\" is expected")) } else { Ok(path) }
+        if path.is_root() { Err(ApiError::invalid("path", "expected a path inside \"vars\"")) } else { Ok(path) }
     };
     texts.iter().map(read).collect()
 }

@@ -12,7 +12,7 @@ use super::ids::WireNodeId;
 pub fn expected_version(leaf: Option<WireNodeId>, op: Option<i64>) -> Result<Option<ExpectedVersion>, ApiError> {
     match (leaf, op) {
         (Some(_), Some(_)) => {
-            Err(ApiError::invalid("expectedOp", "either expectedLeafId or expectedOp is expected, not both"))
+            Err(ApiError::invalid("expectedOp", "expected either expectedLeafId or expectedOp, not both"))
         }
         (Some(leaf), None) => Ok(Some(ExpectedVersion::Leaf(leaf.0))),
         (None, op) => Ok(op.map(ExpectedVersion::Op)),

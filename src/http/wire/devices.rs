@@ -116,7 +116,7 @@ impl UpdateDeviceRequest {
         let name = self.name.trim();
         let length = name.chars().count();
         if !(1..=MAX_NAME_LENGTH).contains(&length) || name.chars().any(char::is_control) {
-            return Err(ApiError::invalid("name", format!("1 to {MAX_NAME_LENGTH} characters are expected")));
+            return Err(ApiError::invalid("name", format!("expected 1 to {MAX_NAME_LENGTH} characters")));
         }
         Ok(name.to_owned())
     }

@@ -132,14 +132,14 @@ impl CreateDocumentRequest {
     pub fn check(&self, limit: usize) -> Result<(), ApiError> {
         limits::check_collection(&self.collection)?;
         if self.content.trim().is_empty() {
-            return Err(ApiError::invalid("content", "a document without a text would never be found"));
+            return Err(ApiError::invalid("content", "a document needs a text"));
         }
         if self.content.len() > limit {
-            let message = format!("a document has at most {limit} bytes: cut it into several");
+            let message = format!("a document has at most {limit} bytes: split it");
             return Err(ApiError::invalid("content", message));
         }
         if Value::Object(self.metadata.clone()).to_string().len() > MAX_METADATA_BYTES {
-            let message = format!("what is known of a document has at most {MAX_METADATA_BYTES} bytes");
+            let message = format!("the metadata of a document has at most {MAX_METADATA_BYTES} bytes");
             return Err(ApiError::invalid("metadata", message));
         }
         Ok(())
@@ -155,11 +155,11 @@ impl DocumentSearchRequest {
         limits::check_collections(&self.collections)?;
         let length = self.query.chars().count();
         if self.query.trim().is_empty() || length > MAX_QUESTION_BYTES {
-            return Err(ApiError::invalid("query", format!("1 to {MAX_QUESTION_BYTES} characters are expected")));
+            return Err(ApiError::invalid("query", format!("expected 1 to {MAX_QUESTION_BYTES} characters")));
         }
         let limit = self.limit.unwrap_or(10);
         if !(1..=MAX_SEARCH_RESULTS).contains(&limit) {
-            return Err(ApiError::invalid("limit", format!("1 to {MAX_SEARCH_RESULTS} is expected")));
+            return Err(ApiError::invalid("limit", format!("expected 1 to {MAX_SEARCH_RESULTS}")));
         }
         Ok((self.collections, self.query, usize::try_from(limit).unwrap_or(usize::MAX)))
     }

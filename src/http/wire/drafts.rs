@@ -105,7 +105,7 @@ impl SummariseRequest {
     /// Returns an error that names the invalid field.
     pub fn read(self) -> Result<turn::SummarySpec, ApiError> {
         if self.node_ids.is_empty() || self.node_ids.len() > MAX_RUN_NODES {
-            return Err(ApiError::invalid("nodeIds", format!("1 to {MAX_RUN_NODES} messages are expected")));
+            return Err(ApiError::invalid("nodeIds", format!("expected 1 to {MAX_RUN_NODES} messages")));
         }
         model(self.model.as_deref())?;
         let nodes = self.node_ids.into_iter().map(|id| id.0).collect();

@@ -80,8 +80,9 @@ impl SessionExportQuery {
             SessionFormatParam::Html => Some(BranchExportFormat::Html),
         };
         if form.is_none() && self.leaf.is_some() {
-            let refusal = ApiError::invalid("leaf", "a whole session goes out, which ends in more than one place");
-            return Err(refusal.hint("leave it away, or ask for another format, such as markdown"));
+            let refusal =
+                ApiError::invalid("leaf", "a whole session has several leaves, and this format exports one branch");
+            return Err(refusal.hint("remove it, or choose another format, such as markdown"));
         }
         Ok(form)
     }

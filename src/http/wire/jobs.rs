@@ -38,7 +38,7 @@ impl ForeignImportQuery {
     /// Returns an error if the UTC offset is out of range.
     pub fn read(self, called: Option<String>) -> Result<ForeignUpload, ApiError> {
         let zone = zone_ahead(self.utc_offset.unwrap_or(0.0));
-        let refusal = || ApiError::invalid("utcOffset", "a number of hours between -25 and 25 is expected");
+        let refusal = || ApiError::invalid("utcOffset", "expected a number of hours between -25 and 25");
         let name = self.name.or(called).unwrap_or_else(|| "chats.zip".into());
         Ok(ForeignUpload { name, zone: zone.ok_or_else(refusal)?, is_dry: self.dry_run.unwrap_or(false) })
     }
@@ -116,7 +116,7 @@ impl From<ImportError> for ApiError {
             ImportError::BadList(_) => Self::invalid("file", error.to_string()).hint(REPAIR_LIST_HINT),
             ImportError::Read(cause) => Self::internal(cause),
             ImportError::Cancelled => {
-                Self::new(ApiErrorCode::Conflict, error.to_string()).hint("send the file again to go on")
+                Self::new(ApiErrorCode::Conflict, error.to_string()).hint("send the file again to continue")
             }
             ImportError::Stopped => Self::new(ApiErrorCode::Unavailable, error.to_string())
                 .hint("nothing of it was kept: send the file again"),

@@ -47,7 +47,7 @@ pub struct LoreEntryResponse(pub Map<String, Value>);
 impl utoipa::PartialSchema for LoreEntryResponse {
     fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
         utoipa::openapi::schema::ObjectBuilder::new()
-            .description(Some("An entry in the form of world info; unknown fields are kept"))
+            .description(Some("A World Info entry; unknown fields are kept"))
             .additional_properties(Some(utoipa::openapi::schema::AdditionalProperties::FreeForm(true)))
             .into()
     }
@@ -65,10 +65,8 @@ impl LoreEntryResponse {
         if fields.is_empty() {
             return Ok(());
         }
-        Err(ApiError::new(ApiErrorCode::Conflict, "somebody else changed the entry meanwhile")
-            .hint(
-                "see in details.entry what it says now, and send again with that as expectedEntry if you still mean it",
-            )
+        Err(ApiError::new(ApiErrorCode::Conflict, "another request changed the entry")
+            .hint("read the current entry in details.entry. Send it as expectedEntry to overwrite it")
             .detail("fields", fields)
             .detail("entry", now.clone()))
     }
@@ -189,8 +187,8 @@ impl UpdateLorebookBindingsRequest {
     pub fn read(self) -> Result<store::BindingSet, ApiError> {
         let Self { everything, session_ids, persona_ids, character_ids } = self;
         if everything.is_none() && session_ids.is_none() && persona_ids.is_none() && character_ids.is_none() {
-            return Err(ApiError::invalid("everything", "nothing is said of what the book is to hold for")
-                .hint("say {\"everything\": false} if it is to hold for nothing"));
+            return Err(ApiError::invalid("everything", "the bindings are missing")
+                .hint("send {\"everything\": false} to remove all bindings"));
         }
         let (sessions, personas) = (session_ids.unwrap_or_default(), persona_ids.unwrap_or_default());
         let characters = character_ids.unwrap_or_default();
@@ -208,7 +206,7 @@ impl UpdateLorebookBindingsRequest {
 
 fn check_count(field: &str, length: usize) -> Result<(), ApiError> {
     if length > MAX_BINDINGS {
-        return Err(ApiError::invalid(field, format!("at most {MAX_BINDINGS} are named at once")));
+        return Err(ApiError::invalid(field, format!("expected at most {MAX_BINDINGS} items")));
     }
     Ok(())
 }
@@ -359,8 +357,10 @@ impl WorldInfoSettingsFields {
             ..lore::WorldInfoSettings::default()
         };
         match settings.out_of_bounds() {
-            Some((field, least, most)) => Err(ApiError::invalid(field, format!("{field} is from {least} to {most}"))
-                .hint(format!("send a number from {least} to {most}, or leave {field} out for what is usual"))),
+            Some((field, least, most)) => {
+                Err(ApiError::invalid(field, format!("{field} must be from {least} to {most}"))
+                    .hint(format!("send a number from {least} to {most}, or omit {field} for the default")))
+            }
             None => Ok(settings),
         }
     }
@@ -393,11 +393,11 @@ impl LoreTestRequest {
             return Err(ApiError::new(ApiErrorCode::TooLarge, message).detail("field", "text").detail("limit", limit));
         }
         if self.session_id.is_none() && self.text.is_none() {
-            return Err(ApiError::invalid("text", "a text is needed where no session is named")
+            return Err(ApiError::invalid("text", "a text is required without a session")
                 .hint("send text with lorebookIds, or sessionId"));
         }
         if self.session_id.is_none() && self.node_id.is_some() {
-            return Err(ApiError::invalid("nodeId", "a message is named together with its session"));
+            return Err(ApiError::invalid("nodeId", "a message is only allowed together with its session"));
         }
         Ok(turn::LoreTestSpec {
             session: self.session_id.map(|id| id.0),

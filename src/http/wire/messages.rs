@@ -304,7 +304,7 @@ impl GenerateRequest {
         if !(1..=MAX_REPLIES).contains(&n) {
             return Err(ApiError::invalid(
                 &format!("{inside}n"),
-                format!("1 to {MAX_REPLIES} replies are expected, got {n}"),
+                format!("expected 1 to {MAX_REPLIES} replies, got {n}"),
             ));
         }
         model(self.model.as_deref()).map_err(|error| error.detail("field", format!("{inside}model")))?;
@@ -397,12 +397,12 @@ impl UpdateNodeStatesRequest {
     /// Returns an error that names the invalid field.
     pub fn check(&self) -> Result<(), ApiError> {
         if self.updates.is_empty() || self.updates.len() > MAX_STATE_UPDATES {
-            return Err(ApiError::invalid("updates", format!("1 to {MAX_STATE_UPDATES} updates are expected")));
+            return Err(ApiError::invalid("updates", format!("expected 1 to {MAX_STATE_UPDATES} updates")));
         }
         let ids: Vec<WireNodeId> = self.updates.iter().map(|update| update.node_id).collect();
         let mut seen = std::collections::HashSet::new();
         match ids.iter().position(|id| !seen.insert(*id)) {
-            Some(twice) => Err(ApiError::invalid(&format!("updates[{twice}].nodeId"), "the message is named twice")),
+            Some(twice) => Err(ApiError::invalid(&format!("updates[{twice}].nodeId"), "the message appears twice")),
             None => Ok(()),
         }
     }

@@ -149,7 +149,7 @@ pub fn check_limit(given: Option<u32>, default: u32) -> Result<i64, ApiError> {
     if (1..=MAX_PAGE_SIZE).contains(&limit) {
         return Ok(limit.into());
     }
-    Err(ApiError::invalid("limit", format!("1 to {MAX_PAGE_SIZE} is expected, got {limit}")))
+    Err(ApiError::invalid("limit", format!("expected 1 to {MAX_PAGE_SIZE}, got {limit}")))
 }
 
 /// Encodes a number as an opaque cursor.
@@ -166,7 +166,7 @@ pub fn decode_cursor(text: &str) -> Result<i64, ApiError> {
     use base64::Engine as _;
     let bytes = base64::engine::general_purpose::URL_SAFE_NO_PAD.decode(text).ok();
     let number = bytes.and_then(|bytes| String::from_utf8(bytes).ok()?.strip_prefix('c')?.parse().ok());
-    let message = "this is no cursor of this server: take what \"next\" said";
+    let message = "this is not a cursor of this server: use the value of \"next\"";
     number.filter(|n| *n >= 0).ok_or_else(|| ApiError::invalid("cursor", message))
 }
 

@@ -162,7 +162,7 @@ impl NodeQuery {
                 "world" | "state" => expand.world = true,
                 "trace" => expand.trace = true,
                 "delta" => expand.delta = true,
-                _ => return Err(ApiError::invalid("expand", "any of world, trace and delta is expected, with commas")),
+                _ => return Err(ApiError::invalid("expand", "expected world, trace and delta, separated by commas")),
             }
         }
         Ok(expand)

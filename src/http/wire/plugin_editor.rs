@@ -161,15 +161,15 @@ impl TryHookRequest {
         }
         match (&self.hook, &self.tool) {
             (Some(hook), None) if self.arguments.is_some() => {
-                Err(ApiError::invalid("arguments", format!("{hook} takes none: name a tool")))
+                Err(ApiError::invalid("arguments", format!("{hook} has none: name a tool")))
             }
             (Some(hook), None) => Ok((parse_hook(hook)?, None)),
             (None, Some(tool)) => {
                 let arguments = self.arguments.clone().unwrap_or_default();
                 Ok((Hook::Tool, Some((tool.clone(), arguments.into()))))
             }
-            (Some(_), Some(_)) => Err(ApiError::invalid("tool", "a hook or a tool is tried, not both")),
-            (None, None) => Err(ApiError::invalid("hook", "a hook or a tool is expected")),
+            (Some(_), Some(_)) => Err(ApiError::invalid("tool", "expected a hook or a tool, not both")),
+            (None, None) => Err(ApiError::invalid("hook", "expected a hook or a tool")),
         }
     }
 }
@@ -177,8 +177,8 @@ impl TryHookRequest {
 fn parse_hook(name: &str) -> Result<Hook, ApiError> {
     Hook::from_name(name).ok_or_else(|| {
         let known = Hook::ALL.map(Hook::name).join(", ");
-        let error = ApiError::invalid("hook", format!("\"{name}\" is no hook; there are {known}"));
-        if name.starts_with(TOOL_PREFIX) { error.hint("a tool is named in `tool`, without `tool_`") } else { error }
+        let error = ApiError::invalid("hook", format!("\"{name}\" is not a hook; the hooks are {known}"));
+        if name.starts_with(TOOL_PREFIX) { error.hint("write the name in `tool`, without `tool_`") } else { error }
     })
 }
 
@@ -419,7 +419,7 @@ impl From<PluginFileError> for ApiError {
         match fault {
             PluginFileError::InvalidPath(_) | PluginFileError::NotFound => Self::new(ApiErrorCode::NotFound, message),
             PluginFileError::TooLarge(_) => {
-                Self::new(ApiErrorCode::TooLarge, message).hint("a plugin is rules, not a library")
+                Self::new(ApiErrorCode::TooLarge, message).hint("a plugin contains rules, it is not a library")
             }
             PluginFileError::Disk(error) => Self::internal(error),
         }

@@ -191,17 +191,17 @@ impl CreatePresetRequest {
     /// # Errors
     /// Returns an error if it has both a body and a source to copy, or neither.
     pub fn name_and_source(self) -> Result<(String, NewPresetSource), ApiError> {
-        let hint = "say kind and body, or from: the id of a preset, or own";
+        let hint = "expected kind and body, or from: the id of a preset, or own";
         let beginning = match (self.from.as_deref(), self.kind, self.body) {
             (None, Some(kind), Some(body)) => NewPresetSource::Said(kind, body),
-            (None, None, _) => return Err(ApiError::invalid("kind", "a kind is needed").hint(hint)),
-            (None, _, None) => return Err(ApiError::invalid("body", "an object is expected").hint(hint)),
+            (None, None, _) => return Err(ApiError::invalid("kind", "a kind is required").hint(hint)),
+            (None, _, None) => return Err(ApiError::invalid("body", "expected an object").hint(hint)),
             (Some("own"), None, None) => NewPresetSource::Own,
             (Some(id), None, None) => {
-                let id = id.parse().map_err(|_| ApiError::invalid("from", "no id of a preset").hint(hint))?;
+                let id = id.parse().map_err(|_| ApiError::invalid("from", "expected the id of a preset").hint(hint))?;
                 NewPresetSource::Copy(WireId(id))
             }
-            _ => return Err(ApiError::invalid("from", "a copy has the kind and body of the other one").hint(hint)),
+            _ => return Err(ApiError::invalid("from", "a copy has the kind and body of its original").hint(hint)),
         };
         Ok((self.name, beginning))
     }
@@ -228,14 +228,14 @@ impl UpdatePresetRequest {
         card.extend(self.name.as_ref().map(|name| ("name".to_owned(), name.trim().into())));
         if self.body.is_some() && self.change.is_some() {
             return Err(
-                ApiError::invalid("change", "a body is all of it").hint("send a body, or a change of some of it")
+                ApiError::invalid("change", "expected the whole body").hint("send a body, or a change of parts of it")
             );
         }
         card.extend(self.body.as_ref().map(|body| ("body".to_owned(), body.clone().into())));
         let seen = self.expected.as_ref().map(ExpectedPresetFields::read);
         if let Some(change) = &self.change {
             if card.get("kind").and_then(Value::as_str) != Some("openai") {
-                return Err(ApiError::invalid("change", "only presets of the kind \"openai\" are changed in parts")
+                return Err(ApiError::invalid("change", "only presets of the kind \"openai\" can be changed in parts")
                     .hint("send the whole body"));
             }
             let body = card.get("body").and_then(Value::as_object).cloned().unwrap_or_default();
@@ -263,8 +263,8 @@ fn change_error(error: PresetPatchError, seen: Option<&ExpectedPreset>, body: &M
 }
 
 fn conflict_error(fields: Vec<String>, now: Value) -> ApiError {
-    ApiError::new(ApiErrorCode::Conflict, "somebody else changed the preset meanwhile")
-        .hint("see in details.now what it says now, and send again with that as expected if you still mean it")
+    ApiError::new(ApiErrorCode::Conflict, "another request changed the preset")
+        .hint("read the current preset in details.now. Send it as expected to overwrite it")
         .detail("fields", fields)
         .detail("now", now)
 }

@@ -319,12 +319,12 @@ impl From<ConnectError> for ApiError {
         match error {
             ConnectError::Invalid { field, .. } => Self::invalid(field, message),
             ConnectError::Configured(_) => Self::new(ApiErrorCode::Conflict, message)
-                .hint("change its block in config.toml, and start the server again"),
+                .hint("change its block in config.toml, and restart the server"),
             ConnectError::NotFound => Self::not_found("the provider"),
             ConnectError::Keyring(_) => {
-                let error = Self::new(ApiErrorCode::Unavailable, "the key cannot be sealed or opened");
+                let error = Self::new(ApiErrorCode::Unavailable, "the key cannot be encrypted or decrypted");
                 tracing::error!("{message}");
-                error.hint("type the key again; the server's log says what is wrong with the file of the sealing key")
+                error.hint("enter the key again; the server's log describes the problem with the key file")
             }
             ConnectError::Write(error) => error.into(),
             ConnectError::Stopped => Self::new(ApiErrorCode::Unavailable, message),

@@ -66,9 +66,9 @@ impl SearchQuery {
     pub fn read(self) -> Result<MessageSearch, ApiError> {
         let limit = usize::try_from(check_limit(self.limit, 50)?).unwrap_or(0);
         let ahead = self.zone.as_deref().map_or(Some(0), parse_offset_minutes);
-        let ahead = ahead.ok_or_else(|| ApiError::invalid("zone", "an offset such as +02:00 or -05:30 is expected"))?;
+        let ahead = ahead.ok_or_else(|| ApiError::invalid("zone", "expected an offset such as +02:00 or -05:30"))?;
         if self.rating.is_some_and(|stars| !(1..=5).contains(&stars)) {
-            return Err(ApiError::invalid("rating", "1 to 5 stars are expected"));
+            return Err(ApiError::invalid("rating", "expected 1 to 5 stars"));
         }
         Ok(MessageSearch {
             text: self.q,
@@ -103,7 +103,7 @@ fn parse_offset_minutes(zone: &str) -> Option<i32> {
 
 fn parse_time(field: &str, text: &str) -> Result<Time, ApiError> {
     let stamp: Result<jiff::Timestamp, _> = text.parse();
-    let message = "a time in ISO 8601 is expected, such as 2026-11-21T04:05:06Z";
+    let message = "expected a time in ISO 8601, such as 2026-11-21T04:05:06Z";
     stamp.map(|stamp| Time(stamp.as_millisecond())).map_err(|_| ApiError::invalid(field, message))
 }
 

@@ -437,11 +437,11 @@ impl CreateSessionRequest {
     pub fn check(&self) -> Result<(), ApiError> {
         let ids = &self.character_ids;
         if ids.is_empty() || ids.len() > MAX_CHARACTERS {
-            let message = format!("1 to {MAX_CHARACTERS} characters are expected");
+            let message = format!("expected 1 to {MAX_CHARACTERS} characters");
             return Err(ApiError::invalid("characterIds", message));
         }
         if let Some(twice) = ids.iter().enumerate().position(|(i, id)| ids.iter().take(i).any(|other| other == id)) {
-            return Err(ApiError::invalid(&format!("characterIds[{twice}]"), "the character is named twice"));
+            return Err(ApiError::invalid(&format!("characterIds[{twice}]"), "the character appears twice"));
         }
         check_title(self.title.as_deref())?;
         plugins(self.plugins.as_deref().unwrap_or_default())?;

@@ -265,7 +265,7 @@ impl TreeEditsRequest {
         longest: usize,
     ) -> Result<(Vec<TreeEdit>, Option<ExpectedVersion>), ApiError> {
         if self.operations.is_empty() || self.operations.len() > MAX_EDITS {
-            return Err(ApiError::invalid("operations", format!("1 to {MAX_EDITS} edits are expected")));
+            return Err(ApiError::invalid("operations", format!("expected 1 to {MAX_EDITS} edits")));
         }
         let seen = expected_version(self.expected_leaf_id, self.expected_op)?;
         let edits = self.operations.into_iter().enumerate();
@@ -301,13 +301,13 @@ impl TreeEditRequest {
             },
             "unlabel" => TreeEdit::Unlabel { name: self.take_name()? },
             _ => {
-                let expected = "prune, graft, purge, rename, label, unlabel, summarise or merge is expected";
+                let expected = "expected prune, graft, purge, rename, label, unlabel, summarise or merge";
                 return Err(ApiError::invalid("op", expected));
             }
         };
         match self.first_unused_field() {
             None => Ok(edit),
-            Some(field) => Err(ApiError::invalid(field, format!("\"{}\" does not take this field", self.op))),
+            Some(field) => Err(ApiError::invalid(field, format!("\"{}\" does not have this field", self.op))),
         }
     }
 
@@ -318,16 +318,16 @@ impl TreeEditRequest {
             (None | Some("move"), None) => return Ok(TreeEdit::Graft { piece, target }),
             (None | Some("move"), Some(_)) => Some(FragmentId::new(ids.next(now))),
             (Some("copy"), _) => None,
-            _ => return Err(ApiError::invalid("mode", "\"move\" or \"copy\" is expected")),
+            _ => return Err(ApiError::invalid("mode", "expected \"move\" or \"copy\"")),
         };
-        let target = target.ok_or_else(|| ApiError::invalid("targetId", "the id of a message is expected"))?;
+        let target = target.ok_or_else(|| ApiError::invalid("targetId", "expected the id of a message"))?;
         Ok(TreeEdit::Copy { piece, target, from, source_fragment: leaves, seed: ids.next_seed() })
     }
 
     fn summarise(&mut self, ids: &IdGenerator, longest: usize) -> Result<TreeEdit, ApiError> {
         let nodes = self.take_run()?;
         if nodes.is_empty() {
-            return Err(ApiError::invalid("nodeIds", "the ids of the messages are expected"));
+            return Err(ApiError::invalid("nodeIds", "expected the ids of the messages"));
         }
         let text = self.content.take().unwrap_or_default();
         check_content(&text, longest)?;
@@ -336,7 +336,7 @@ impl TreeEditRequest {
 
     fn merge(&mut self, ids: &IdGenerator) -> Result<TreeEdit, ApiError> {
         let leaf = |field, id: Option<WireNodeId>| {
-            id.map(|id| id.0).ok_or_else(|| ApiError::invalid(field, "the id of a message is expected"))
+            id.map(|id| id.0).ok_or_else(|| ApiError::invalid(field, "expected the id of a message"))
         };
         let from = leaf("fromLeafId", self.from_leaf_id.take())?;
         let onto = leaf("ontoLeafId", self.onto_leaf_id.take())?;
@@ -349,7 +349,7 @@ impl TreeEditRequest {
     fn take_run(&mut self) -> Result<Vec<NodeId>, ApiError> {
         let nodes = self.node_ids.take().unwrap_or_default();
         if nodes.len() > MAX_RUN_NODES {
-            return Err(ApiError::invalid("nodeIds", format!("at most {MAX_RUN_NODES} messages are expected")));
+            return Err(ApiError::invalid("nodeIds", format!("expected at most {MAX_RUN_NODES} messages")));
         }
         Ok(nodes.into_iter().map(|id| id.0).collect())
     }
@@ -358,22 +358,22 @@ impl TreeEditRequest {
         match (self.node_id.take(), self.fragment_id.take()) {
             (Some(node), None) => Ok(EditTarget::Node(node.0)),
             (None, Some(fragment)) => Ok(EditTarget::Fragment(fragment.0)),
-            _ => Err(ApiError::invalid("nodeId", "either nodeId or fragmentId is expected")),
+            _ => Err(ApiError::invalid("nodeId", "expected either nodeId or fragmentId")),
         }
     }
 
     fn take_node(&mut self) -> Result<NodeId, ApiError> {
         let node = self.node_id.take().map(|id| id.0);
-        node.ok_or_else(|| ApiError::invalid("nodeId", "the id of a message is expected"))
+        node.ok_or_else(|| ApiError::invalid("nodeId", "expected the id of a message"))
     }
 
     fn take_fragment(&mut self) -> Result<FragmentId, ApiError> {
         let fragment = self.fragment_id.take().map(|id| id.0);
-        fragment.ok_or_else(|| ApiError::invalid("fragmentId", "the id of a fragment is expected"))
+        fragment.ok_or_else(|| ApiError::invalid("fragmentId", "expected the id of a fragment"))
     }
 
     fn take_name(&mut self) -> Result<String, ApiError> {
-        self.name.take().ok_or_else(|| ApiError::invalid("name", "a name is expected"))
+        self.name.take().ok_or_else(|| ApiError::invalid("name", "expected a name"))
     }
 
     /// Returns the first field that was set but does not belong to this edit.

@@ -68,7 +68,7 @@ pub async fn open(
     payload: Payload,
 ) -> Result<HttpResponse, ApiError> {
     if query.0.since.is_some_and(|since| since < 0) {
-        return Err(ApiError::invalid("since", "the number of an operation is expected, 0 for the beginning"));
+        return Err(ApiError::invalid("since", "expected the number of an operation, 0 for the beginning"));
     }
     // Check the session and the number of open sockets.
     app.store.read_inline(move |reader| load_session(reader, caller.0, sid.0).map(drop)).await?;
@@ -81,7 +81,7 @@ pub async fn open(
     // Upgrade the connection with limits on frames and messages.
     let payload = frame_limit::within(limits.ws_frame_bytes, &request, payload).await.map_err(ApiError::internal)?;
     let (answer, session, messages) = actix_ws::handle(&request, payload)
-        .map_err(|_| ApiError::new(ApiErrorCode::Malformed, "this address takes WebSocket upgrades only"))?;
+        .map_err(|_| ApiError::new(ApiErrorCode::Malformed, "this address only supports WebSocket upgrades"))?;
     let messages = messages
         .max_frame_size(limits.ws_frame_bytes)
         .aggregate_continuations()
@@ -133,7 +133,7 @@ enum SocketClose {
 impl From<ApiError> for SocketClose {
     fn from(error: ApiError) -> Self {
         if let Some(cause) = &error.cause {
-            tracing::error!(target: "clotho::http", cause, "a socket ends: {cause}");
+            tracing::error!(target: "clotho::http", cause, "a socket was closed: {cause}");
         }
         let code = if error.code == ApiErrorCode::NotFound { CloseCode::Policy } else { CloseCode::Error };
         Self::WithError(code, error)
@@ -310,7 +310,7 @@ impl EventSocket {
         match message {
             Some(Ok(AggregatedMessage::Text(text))) => self.handle_frame(text.as_bytes(), position).await,
             Some(Ok(AggregatedMessage::Binary(_))) => {
-                let error = ApiError::new(ApiErrorCode::UnsupportedMedia, "frames are texts");
+                let error = ApiError::new(ApiErrorCode::UnsupportedMedia, "frames must be text");
                 self.send(&Event::refusal(&error)).await
             }
             Some(Ok(AggregatedMessage::Ping(bytes))) => {
@@ -359,7 +359,7 @@ impl EventSocket {
             "resume" => self.resume_stream(frame, position).await.map(Some),
             other => {
                 let words = body::printable(other);
-                Err(ApiError::invalid("type", format!("resume, typing or ping is expected, got \"{words}\"")))
+                Err(ApiError::invalid("type", format!("expected resume, typing or ping, got \"{words}\"")))
             }
         }
     }

@@ -148,7 +148,7 @@ pub fn piece(
     offset: usize,
     reasoning_offset: Option<usize>,
 ) -> Result<Event, ApiError> {
-    let bad = |field: &str| ApiError::invalid(field, "the offset is beyond the text, or inside a character");
+    let bad = |field: &str| ApiError::invalid(field, "the offset is beyond the end of the text, or inside a character");
     let from = StreamTextPosition::from_units(content, offset).ok_or_else(|| bad("offset"))?;
     let thought = match reasoning_offset {
         Some(offset) => Some(StreamTextPosition::from_units(reasoning, offset).ok_or_else(|| bad("reasoningOffset"))?),

@@ -118,7 +118,7 @@ fn chatgpt_reasoning_tool_output_and_images_are_kept() {
     let found = node(&store, &held, "stairs");
     assert_eq!((found.is_enabled, found.role), (false, Role::System));
     let told = arrived.report.to_string();
-    assert!(told.contains("2 messages that were not part of the talk") && told.contains("1 picture"), "{told}");
+    assert!(told.contains("2 messages are not part of the chat") && told.contains("1 image"), "{told}");
     store.is_well();
 }
 

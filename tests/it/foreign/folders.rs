@@ -53,12 +53,12 @@ fn session_folder_import_restores_sessions_once() {
         let again = taken(store, folder.path());
         let told = again.report.to_string();
         assert_eq!((again.totals.sessions, again.totals.unchanged, sessions(store).len()), (0, 2, 2), "{told}");
-        assert!(told.contains("it is here already"), "{told}");
+        assert!(told.contains("the session already exists"), "{told}");
         store.is_well();
     }
     let (owner, gone, at) = (other.owner, only_titled(&other, "The oil"), other.now());
     other.write(move |tx| tx.trash_session(owner, gone, at)).unwrap();
-    assert!(taken(&other, folder.path()).report.to_string().contains("it lies in the trash"));
+    assert!(taken(&other, folder.path()).report.to_string().contains("the session is in the trash"));
     assert_eq!(titles(&other), ["The lamp"]);
 }
 
@@ -91,7 +91,7 @@ fn archives_in_folder_are_imported_within_depth_limit() {
         "export.zip/chat.html",
         "st/data.zip/chats/Ivo/Night.jsonl",
         "deep.zip/1.zip/2.zip",
-        "too deep in other archives",
+        "too deep inside other archives",
         "broken.zip",
         "odd.zip",
     ] {
@@ -208,7 +208,7 @@ fn folder_import_reads_personas_and_lorebook_images() {
     let arrived = taken(&store, folder.path());
     let told = arrived.report.to_string();
     assert_eq!((arrived.totals.personas, arrived.totals.lorebooks, arrived.totals.skipped), (2, 1, 0), "{told}");
-    assert!(told.contains("persona Wren (personas_1.json)") && told.contains("only personas come in"), "{told}");
+    assert!(told.contains("persona Wren (personas_1.json)") && told.contains("only personas are imported"), "{told}");
     let again = taken(&store, folder.path()).totals;
     assert_eq!((again.personas, again.lorebooks, again.known), (0, 0, 3));
 }
@@ -234,9 +234,9 @@ fn export_all_then_import_command_restores_sessions() {
     assert!(code == Some(1) && told.contains("Night.jsonl") && said.contains("nothing of"), "{told}{said}");
     folder.file("no.zip", "PK\u{3}\u{4} no");
     let (code, _, said) = clotho(&to, &["import", &path("no.zip")]);
-    assert!(code == Some(1) && !said.contains("goes on from there") && !said.contains("EOCD"), "{said}");
+    assert!(code == Some(1) && !said.contains("continues from there") && !said.contains("EOCD"), "{said}");
     let (code, told, _) = clotho(&to, &["import", "--help"]);
-    assert!(code == Some(0) && told.contains("becomes a copy"), "{told}");
+    assert!(code == Some(0) && told.contains("makes a copy"), "{told}");
     #[cfg(unix)]
     {
         assert!(std::process::Command::new("mkfifo").arg(path("pipe")).status().unwrap().success());
@@ -257,7 +257,7 @@ async fn json_upload_uses_content_disposition_name() {
     let item = job["result"]["report"]["report"]["items"][0].clone();
     assert_eq!((&item["name"], &item["file"]), (&json!("Lamps"), &json!("Lamps.json")), "{job}");
     let told = item["findings"].to_string();
-    assert!(told.contains("2 of its entries are none and are left out: 1, x"), "{told}");
+    assert!(told.contains("2 of its entries are not valid and were skipped: 1, x"), "{told}");
     let kept = app.get(&format!("/api/lorebooks/{}", item["id"].as_str().unwrap())).await;
     assert_eq!(
         kept["entries"].as_array().map(Vec::len).or(kept["entries"].as_object().map(serde_json::Map::len)),

@@ -61,7 +61,7 @@ fn import_unknown_format_lists_supported_programs() {
             "{name}: {told}"
         );
     }
-    assert!(refused("e.zip", b"PK\x03\x04 no").contains("no archive that can be read"));
+    assert!(refused("e.zip", b"PK\x03\x04 no").contains("the archive cannot be read"));
     assert_eq!(sessions(&store).len(), 0);
 }
 
@@ -76,14 +76,14 @@ fn import_command_detects_format_and_supports_dry_run() {
     let path = path.to_str().unwrap();
     let (code, told, said) = clotho(&data, &["import", path, "--dry-run"]);
     assert!(
-        code == Some(0) && told.contains("would come in: 1 characters, 0 personas, 1 sessions, 5 messages"),
+        code == Some(0) && told.contains("would be imported: 1 characters, 0 personas, 1 sessions, 5 messages"),
         "{told}{said}"
     );
     let (code, told, _) = clotho(&data, &["import", path, "--json"]);
     let told: Value = serde_json::from_str(&told).unwrap();
     assert_eq!((code, &told["totals"]["messages"]), (Some(0), &json!(5)));
     let (code, _, said) = clotho(&data, &["import", path, "--user", "Nobody"]);
-    assert!(code == Some(1) && said.contains("there are: Ada"), "{said}");
+    assert!(code == Some(1) && said.contains("the users are Ada"), "{said}");
     let chat = folder.file("Night.jsonl", &lines(&[greeting()]));
     let (code, told, _) = clotho(&data, &["import", chat.to_str().unwrap()]);
     assert!(code == Some(0) && told.contains("1 sessions, 1 messages"), "{told}");
@@ -142,13 +142,13 @@ fn single_chat_import_matches_character_by_unique_name() {
     let arrived = taken(&store, &folder.file("Night.jsonl", &night("Hm.")));
     let told = arrived.report.to_string();
     assert_eq!((arrived.totals.characters, arrived.totals.sessions), (0, 1), "{told}");
-    assert!(told.contains("who is here") && !told.contains("card is not there"), "{told}");
+    assert!(told.contains("the existing character") && !told.contains("card is missing"), "{told}");
     assert_eq!(only(&store).session.cards.iter().map(|card| card.id).collect::<Vec<_>>(), [ivo]);
 
     keep("Ivo");
     let arrived = taken(&store, &folder.file("Day.jsonl", &night("Hm?")));
     let told = arrived.report.to_string();
     assert_eq!((arrived.totals.characters, arrived.totals.sessions), (1, 1), "{told}");
-    assert!(told.contains("card is not there"), "{told}");
+    assert!(told.contains("card is missing"), "{told}");
     store.is_well();
 }

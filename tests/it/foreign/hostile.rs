@@ -22,7 +22,7 @@ fn chatgpt_broken_parent_links_keep_all_messages() {
     let held = only(&store);
     assert_eq!(nodes(&store, &held).len(), 5);
     let told = arrived.report.to_string();
-    assert!(told.contains("in a circle") && told.contains("not there"), "{told}");
+    assert!(told.contains("in a loop") && told.contains("missing"), "{told}");
     store.is_well();
 }
 
@@ -38,11 +38,11 @@ fn malformed_conversation_is_skipped_others_import() {
     let told = arrived.report.to_string();
     assert_eq!(arrived.totals.sessions, 1, "{told}");
     for wanted in [
-        "story 1 of the file: it is not JSON",
-        "story 2",
-        "story 4",
-        "story 6 of the file: it is not JSON",
-        "no message in it",
+        "chat 1 of the file: it is not JSON",
+        "chat 2 of the file: it is JSON, but not a chat",
+        "chat 4 of the file: it is JSON, but not a chat",
+        "chat 6 of the file: it is not JSON",
+        "no messages",
     ] {
         assert!(told.contains(wanted), "{wanted}: {told}");
     }

@@ -67,7 +67,10 @@ async fn unpaired_device_gets_401_on_every_route() {
             ask().header("cookie", "clotho-device-0=; =; x"),
         ] {
             let error = ask.send().await.refused("unauthenticated");
-            assert!(error["hint"].as_str().unwrap().contains("a code on the server's own machine"), "{error}");
+            assert!(
+                error["hint"].as_str().unwrap().contains("create a pairing code on the server's own machine"),
+                "{error}"
+            );
         }
     }
     let open: Vec<&str> = clotho::http::all_routes()

@@ -53,28 +53,28 @@ async fn errors_of_malformed_requests_name_code_and_hint() {
     {"field":"contnet"}
 
     422 invalid
-    not an id: a lower-case UUID is expected
+    not an id: expected a lower-case UUID
     -> compare the request with the documentation at /api/docs
     {"field":"parentId"}
 
     403 forbidden
-    the X-CSRF-Token header is missing or from an earlier start of the server
+    the X-CSRF-Token header is missing, or from an earlier start of the server
     -> read the token from /api/auth/me and send the request again
     {"csrf":true}
 
     403 bad_host
-    the Host header names no address of this server
+    the Host header does not name this server
     -> open the server by its own address, or add the name to allowed_hosts in the configuration
     {}
 
     404 not_found
     the session does not exist
-    -> look at the address and the ids in it: what they name may have been deleted
+    -> check the address and the ids in it: the item may have been deleted
     {}
 
     405 method_not_allowed
-    this address takes GET, HEAD only
-    -> the Allow header lists what this address takes
+    this address only supports GET, HEAD
+    -> the Allow header lists the methods of this address
     {}
 
     415 unsupported_media
@@ -102,7 +102,7 @@ async fn errors_of_conflicting_requests_name_code_and_hint() {
     insta::assert_snapshot!(all, @r#"
     413 too_large
     a message has at most 262144 bytes
-    -> send less at once
+    -> send less in one request
     {"field":"content","limit":262144}
 
     422 input_refused
@@ -111,12 +111,12 @@ async fn errors_of_conflicting_requests_name_code_and_hint() {
     {"plugin":"combat"}
 
     409 conflict
-    the reply has ended already
+    the reply has already ended
     -> read the current state and decide again
     {}
 
     409 head_moved
-    HEAD has moved since you looked
+    HEAD has moved since your last read
     -> look at the new messages, then send again with the current expectedLeafId or expectedOp
     {"leafId":"…","op":"…"}
     "#);
@@ -156,7 +156,7 @@ async fn errors_of_limits_and_shutdown_set_retry_after() {
     {}
 
     409 generating
-    that message is still being generated
+    this message is still being generated
     -> wait until the reply is complete, or cancel it
     {}
 
@@ -183,7 +183,7 @@ async fn internal_error_hides_cause_and_gives_incident_id() {
     insta::assert_snapshot!(told(&heard), @r#"
     500 internal (with an incident)
     something went wrong inside the server
-    -> the incident id leads to the cause in the server's log
+    -> find the cause by the incident id in the server's log
     {}
     "#);
     assert!(!heard.text().contains("personas") && !heard.text().contains("table"), "{}", heard.text());
@@ -267,7 +267,7 @@ async fn handler_panic_returns_500_and_next_request_works() {
     insta::assert_snapshot!(told(&heard), @r#"
     500 internal (with an incident)
     something went wrong inside the server
-    -> the incident id leads to the cause in the server's log
+    -> find the cause by the incident id in the server's log
     {}
     "#);
     assert!(!heard.text().contains("secret"), "{}", heard.text());

@@ -16,7 +16,7 @@ fn asking(setup: Setup, id: &str, permissions: &str, script: &str) -> Setup {
 async fn plugin_permissions_are_described_in_request_language() {
     let app = TestServer::with(asking(TestApp::with(), "crier", "\"notes\", \"state.write:quests\"", "")).await;
     for (language, notes, write) in [
-        ("en", "show lines under a message", "change values of others: /quests"),
+        ("en", "show lines under a message", "change values of other plugins: /quests"),
         ("zh-CN", "在消息下方显示说明", "更改其他部分的数值：/quests"),
     ] {
         let told = json!([{"name": "notes", "words": notes}, {"name": "state.write:quests", "words": write}]);
@@ -51,7 +51,7 @@ async fn provider_without_api_key_is_listed_as_unusable() {
     let models = play.app.get("/api/models").await;
     let model = |id: &str| models["items"].as_array().unwrap().iter().find(|one| one["id"] == id).unwrap().clone();
     let why = model("mock/mock")["unusable"].as_str().unwrap().to_owned();
-    assert!(why.contains("no variable \"NOT_THERE\""), "{why}");
+    assert!(why.contains("variable \"NOT_THERE\" is missing"), "{why}");
     assert_eq!((&model("second/mock")["unusable"], &model("mock/mock")["isDefault"]), (&json!(null), &json!(true)));
     let problem = json!({"provider": "mock", "code": "provider_misconfigured", "message": why});
     assert_eq!(models["problems"], json!([problem]));

@@ -55,7 +55,7 @@ async fn plugin_display_failure_or_missing_grant_keeps_text() {
     assert_eq!(node["display"], "Hello A D");
     let told = |at: usize| (node["problems"][at]["plugin"].clone(), node["problems"][at]["message"].clone());
     assert_eq!(told(0), (json!("b"), json!("set(\"x\"): this hook is read-only")));
-    let needs = "on_display: changing how a text is shown needs the permission \"display.rewrite\"";
+    let needs = "on_display: changing how a message is shown needs the permission \"display.rewrite\"";
     assert_eq!(told(1), (json!("c"), json!(needs)));
     assert_eq!(
         play.get(&format!("node/{}/delta", said.reply)).await["problems"],

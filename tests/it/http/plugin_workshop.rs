@@ -244,7 +244,7 @@ async fn workshop_hook_trial_writes_nothing() {
     let shows = json!({"source": "fn on_display(ctx) { () }"});
     assert_eq!(tried(&reply, "on_display", shows.clone()).await["warnings"], json!([]));
     let unseen = tried(&user, "on_display", shows).await;
-    assert!(unseen["warnings"][0].as_str().unwrap().starts_with("nobody sees this"), "{unseen}");
+    assert!(unseen["warnings"][0].as_str().unwrap().starts_with("plugins only change the display"), "{unseen}");
     let endless = tried(&reply, "on_reply", json!({"source": "fn on_reply(ctx) { loop {} }"})).await;
     assert_eq!(endless["error"]["kind"], "limit");
     // Nothing was written, and an unknown hook is refused.

@@ -14,9 +14,12 @@ async fn preset_script_unable_to_run_reports_reason() {
     };
     let script = |find: &str| json!({"findRegex": find, "placement": [1], "replaceString": ""});
     assert_eq!(keep(script("/lamp/gi")).await, Value::Null);
-    assert_eq!(keep(json!({"findRegex": "a"})).await, "it does not say for which texts it is");
+    assert_eq!(keep(json!({"findRegex": "a"})).await, "it does not name the texts that it applies to");
     let problem = keep(script("/(lamp/g")).await;
-    assert!(problem.as_str().unwrap().starts_with("what it looks for is no regular expression: "), "{problem}");
+    assert!(
+        problem.as_str().unwrap().starts_with("its search pattern is not a valid regular expression: "),
+        "{problem}"
+    );
     // The result of macros in a pattern is not known yet.
     let mut later = script("/({{user}}/g");
     later["substituteRegex"] = json!(1);

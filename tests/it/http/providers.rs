@@ -77,7 +77,7 @@ async fn provider_without_sealing_file_asks_for_key_again() {
     std::fs::remove_file(&file).unwrap();
     let app = TestServer::with(setup).await;
     let lost = provider(&app, "house").await;
-    assert!(lost["unusable"].as_str().unwrap().contains("type it again"), "{lost}");
+    assert!(lost["unusable"].as_str().unwrap().contains("enter it again"), "{lost}");
     let models = app.get("/api/models").await;
     assert_eq!(models["problems"][0]["provider"], "house", "{models}");
     patch(&app, "house", json!({"key": KEY})).await;

@@ -178,7 +178,7 @@ async fn regex_script_not_allowed_does_not_run() {
     let expected =
         [line("mine", "global", 2, ""), line("", "preset", 0, "notAllowed"), line("", "card", 0, "notAllowed")];
     assert_eq!(told(&trace), expected);
-    assert_eq!(trace["scripts"][1]["message"], "2 scripts run only where the story allows them");
+    assert_eq!(trace["scripts"][1]["message"], "2 scripts run only in sessions that allow them");
     set(&play, json!({"regexScripts": {"card": true, "preset": false}})).await;
     play.say("A wolf and a bear.").await;
     assert_eq!(sent(&play).last().unwrap(), "> A bear and a bear.");

@@ -81,7 +81,7 @@ async fn search_accepts_unclosed_quote_and_explains_bad_field() {
     for q in ["%22red", "%22red%20lantern", "red%20%22lantern", "lantern%20-%22green", "name:%22You"] {
         assert_eq!(ids_of(&play.app.get(&format!("/api/search?q={q}")).await), [node.as_str()], "{q}");
     }
-    for (q, word) in [("lantern%20hp:%3C20", "values of the world"), ("mood:sad", "\"mood:\"")] {
+    for (q, word) in [("lantern%20hp:%3C20", "the state has no values"), ("mood:sad", "\"mood:\"")] {
         let error = play.app.ask("GET", &format!("/api/search?q={q}")).send().await.refused("invalid");
         let message = error["message"].as_str().unwrap();
         for word in [word, "words", "phrases", "role:user", "name:Rin"] {

@@ -244,7 +244,7 @@ async fn session_import_invalid_file_leaves_nothing() {
     assert_eq!((&job["state"], &job["result"]), (&json!("failed"), &Value::Null));
     assert_eq!(job["error"]["code"], "invalid");
     assert_eq!(job["error"]["details"], json!({"field": "file", "line": node + 2}), "{job}");
-    assert_eq!(job["error"]["message"], format!("line {}: \"narrator\" is no role", node + 2));
+    assert_eq!(job["error"]["message"], format!("line {}: \"narrator\" is not a role", node + 2));
     let job = sent(&other, &packed("no file\n")).await;
     assert_eq!(job["error"]["details"], json!({"field": "file", "line": 1, "flaw": "other_format"}));
     let halved = &file[..file.len() / 2];

@@ -176,8 +176,8 @@ async fn label_names_in_other_unicode_form_conflict() {
     let taken = json!({"operations": label(&greeting, "Caf\u{e9} \u{1112}\u{1161}\u{11ab}")});
     let error = play.refused("PUT", "tree/edit", taken, "conflict").await;
     assert_eq!((&error["details"]["nodeId"], &error["details"]["name"]), (&json!(said.user), &json!("Caf\u{e9} 한")));
-    assert_eq!(error["message"], "another message is named \"Caf\u{e9} 한\" already");
-    assert_eq!(error["hint"], "choose another name, or take this one off the other message first");
+    assert_eq!(error["message"], "another message already has the label \"Caf\u{e9} 한\"");
+    assert_eq!(error["hint"], "choose another label, or remove it from the other message first");
     let line = play.get("projection?label=Cafe%CC%81%20%ED%95%9C").await;
     assert_eq!(ids(&line["items"]).last(), Some(&said.user));
     play.edit(json!([{"op": "unlabel", "name": "Cafe\u{301} 한"}])).await;

@@ -190,7 +190,7 @@ async fn values_model_writes_plugin_state_under_schema() {
     assert_eq!((&own["path"], &own["why"]), (&json!("/wounds/hp"), &json!("cut")));
     let left = delta["problems"][0].clone();
     assert_eq!(left["code"], "values_left_out", "{delta}");
-    assert!(left["message"].as_str().unwrap().starts_with("2 of the changes by"), "{left}");
+    assert!(left["message"].as_str().unwrap().starts_with("2 changes by"), "{left}");
     assert_eq!(delta["notes"], json!([]), "what is another plugin's is not for mvu to miss");
 
     let edited = play.post(&format!("node/{}/edit", said.reply), json!({"content": "It cuts."})).await;
@@ -220,5 +220,5 @@ async fn values_model_not_offered_by_provider_gives_warning() {
     assert_eq!(set(json!({"valuesModel": one, "model": one})).await["warnings"], Value::Null);
     let told = set(json!({"valuesModel": "mock/nobody-has-it"})).await;
     assert_eq!((&told["valuesModel"], told["warnings"].as_array().unwrap().len()), (&json!("mock/nobody-has-it"), 1));
-    assert!(told["warnings"][0].as_str().unwrap().contains("offers no model \"nobody-has-it\""), "{told}");
+    assert!(told["warnings"][0].as_str().unwrap().contains("does not list a model \"nobody-has-it\""), "{told}");
 }

@@ -106,7 +106,7 @@ fn card_png_chunks_are_read_in_priority_order() {
     let check = |chunks: &[Vec<u8>], name: &str| {
         let read = card::read(&png_with(chunks)).unwrap();
         assert_eq!(read.card["name"], name);
-        assert!(read.picture.is_some_and(|picture| inside(&picture).is_empty()), "the picture has no card in it");
+        assert!(read.picture.is_some_and(|picture| inside(&picture).is_empty()), "the image contains no card");
     };
     check(&[text_chunk(b"tEXt", "chara", &named("a"))], "a");
     check(&[text_chunk(b"iTXt", "Chara", &named("a"))], "a");
@@ -141,18 +141,18 @@ fn card_invalid_file_error_names_reason_and_hint() {
         assert!(!error.hint().is_empty());
     };
     let chunk = |keyword: &str, text: &[u8]| png::encode_chunk(b"tEXt", &[keyword.as_bytes(), b"\0", text].concat());
-    check(&png_with(&[]), "no card in it");
+    check(&png_with(&[]), "contains no card");
     check(&png_with(&[chunk("chara", b"%%%")]), "the chunk \"chara\" is not base64");
     check(&png_with(&[chunk("chara", b"e29vcHM=")]), "the card in the chunk \"chara\" is not JSON");
-    check(&png_with(&[chunk("chara", b"//79")]), "is not JSON: it says that it is UTF-16");
-    check(b"\x89PNG\r\n\x1a\n\xff\xff\xff\xfftEXtchara\0", "says that it has 4294967295 bytes, and 6 are there");
-    check(b"", "neither a PNG nor");
+    check(&png_with(&[chunk("chara", b"//79")]), "is not JSON: it claims to be UTF-16");
+    check(b"\x89PNG\r\n\x1a\n\xff\xff\xff\xfftEXtchara\0", "a chunk claims 4294967295 bytes, and the file has 6");
+    check(b"", "neither PNG nor");
     check(b"\xff\xfe\xfd", "UTF-16");
     check(b"\x80\x81", "not UTF-8 at byte 0");
     check(b"[1]", "no name");
     check(b"{\"name\": ", "not JSON: EOF");
     check(("[".repeat(5_000) + &"]".repeat(5_000)).as_bytes(), "recursion limit");
-    check(b"just some words", "neither a PNG nor");
+    check(b"just some words", "neither PNG nor");
     check(&vec![b' '; card::MAX_FILE_BYTES + 1], "the file has more than");
 }
 
@@ -209,7 +209,7 @@ fn card_charx_archive_keeps_picture_and_assets() {
     let paths: Vec<&str> = read.assets.iter().map(|asset| asset.path.as_str()).collect();
     assert_eq!(paths, ["assets/icon/main.png", "assets/other/狐.bin"]);
     let skipped = read.findings.iter().filter(|finding| finding.fate == FindingOutcome::Skipped);
-    assert_eq!(skipped.filter(|finding| finding.message.contains("leads out")).count(), 3);
+    assert_eq!(skipped.filter(|finding| finding.message.contains("points outside")).count(), 3);
     let again = ExportCard { assets: read.assets.clone(), ..sheet(&read) };
     let again = card::read(&card::write_charx(&again).unwrap()).unwrap();
     assert_eq!((again.assets, again.picture), (read.assets, read.picture));

@@ -106,7 +106,7 @@ fn lorebook_invalid_file_error_names_reason() {
     check(b"[]", "no entries");
     check(b"{\"entries\": 5}", "no entries");
     check(b"\xff", "not UTF-8");
-    check(&clotho_compat::interop::picture::png_or_placeholder(None), "no lorebook in it");
+    check(&clotho_compat::interop::picture::png_or_placeholder(None), "contains no lorebook");
     check(("{\"entries\":".to_owned() + &"[".repeat(5_000)).as_bytes(), "recursion limit");
     assert_eq!(lorebook::read(&vec![b' '; lorebook::MAX_FILE_BYTES + 1]), Err(LorebookImportError::TooLong));
 }

@@ -233,12 +233,12 @@ fn doctor_findings_are_described_in_words() {
         ("UPDATE sessions SET node_count = 7".to_owned(), "its number of nodes is 7, but "),
         (
             format!("UPDATE nodes SET is_enabled = 0 WHERE n = {DEEP}"),
-            "its text is left out, but not left out by the log",
+            "its text is disabled, but enabled according to the log",
         ),
-        (format!("UPDATE nodes SET rating = 5 WHERE n = {DEEP}"), "its rating is 5, but none by the log"),
+        (format!("UPDATE nodes SET rating = 5 WHERE n = {DEEP}"), "its rating is 5, but none according to the log"),
         (
             format!("UPDATE nodes SET is_muted = 1, is_unread = 1 WHERE n = {DEEP}"),
-            "muted, but on by the log; its state is unread, but read",
+            "muted, but on according to the log; its state is unread, but read",
         ),
     ] {
         let found = examine(&ward.damaged(&sql), true);
@@ -299,7 +299,7 @@ async fn doctor_compares_search_index_and_rebuilds_it() {
     };
     let (code, report, said) = doctor(&["--json"]);
     assert_eq!((code, &report["isClean"]), (Some(0), &json!(true)), "{report} {said}");
-    assert_eq!(doctor(&[]).1.as_str().unwrap().lines().last(), Some("1 session, nothing is wrong"));
+    assert_eq!(doctor(&[]).1.as_str().unwrap().lines().last(), Some("1 session, no problems"));
     let (code, _, said) = doctor(&["--repair"]);
     assert!(code == Some(1) && said.contains("a server uses"), "{said}");
     assert_eq!(doctor(&["--mend"]).0, Some(2));
@@ -322,7 +322,7 @@ async fn doctor_compares_search_index_and_rebuilds_it() {
     assert_eq!((code, named), (Some(1), vec![(json!("index"), json!(line[1])), (json!("index"), json!(line[2]))]));
     let told = doctor(&[]).1.as_str().unwrap().to_owned();
     let last = told.lines().last().unwrap();
-    assert_eq!(last, "1 session, 2 findings; \"clotho doctor --repair\" puts them right", "{told}");
+    assert_eq!(last, "1 session, 2 findings; \"clotho doctor --repair\" repairs them", "{told}");
     let (code, report, said) = doctor(&["--repair", "--json"]);
     assert_eq!((code, &report["repaired"], &report["isClean"]), (Some(0), &json!(2), &json!(true)), "{said}");
     // The index may be deleted at any time: a missing index is not a fault and needs no repair.
@@ -330,7 +330,7 @@ async fn doctor_compares_search_index_and_rebuilds_it() {
     for arguments in [&["--json"][..], &["--repair", "--json"]] {
         let (code, report, said) = doctor(arguments);
         assert_eq!((code, &report["findings"], &report["repaired"]), (Some(0), &json!([]), &json!(0)), "{said}");
-        assert_eq!(report["remarks"], json!(["there is no search index; the next start of a server makes it"]));
+        assert_eq!(report["remarks"], json!(["there is no search index; the next start of the server builds it"]));
     }
     let app = TestServer::with(setup).await;
     crate::http::search_until(&app, "another", 1).await;

@@ -108,11 +108,11 @@ async fn wipe_failure_is_reported_and_retried() {
     reading.batch_execute("BEGIN; SELECT count(*) FROM nodes").unwrap();
     assert!(count(&mut reading, "SELECT count(*) AS n FROM nodes") > 0);
     purge(&app, &session, &line[2]).await;
-    until("a word about it", async || told().await.contains("still lies in files")).await;
+    until("a word about it", async || told().await.contains("still in files")).await;
     assert!(app.inside().secure_erase.failed() >= 3);
     assert!(count(&mut sql(&app), MARKS) > 0);
     let doctor = said(&app.inside().home(), &["doctor"]);
-    assert!(doctor.contains("the server that runs wipes it off") && doctor.contains("/readyz"), "{doctor}");
+    assert!(doctor.contains("the running server erases it") && doctor.contains("/readyz"), "{doctor}");
     reading.batch_execute("ROLLBACK").unwrap();
     until("a clean house", async || count(&mut sql(&app), MARKS) == 0).await;
     until("peace", async || told().await == "ok").await;
@@ -127,7 +127,7 @@ async fn wipe_pending_is_reported_by_commands() {
     let home = app.inside().home();
     let setup = app.stop().await;
     let says = |arguments: &[&str], word: &str| said(&home, arguments).contains(word);
-    let (next, marks) = ("the next server wipes it off", "remains: 1 mark of what was destroyed");
+    let (next, marks) = ("the next server erases it", "pending erasures: 1 mark");
     let asked: [(&[&str], _); 3] = [(&["doctor", "--json"], next), (&["gc"], next), (&["stats"], marks)];
     for (command, word) in asked {
         assert!(!says(command, word), "{command:?}");

@@ -68,7 +68,7 @@ fn lore_keys_over_limit_are_ignored_with_note() {
     ];
     let outcome = scanned(&book(&many), &["k10000k"], &mut House::default());
     assert!(active(&outcome).is_empty(), "{:?}", active(&outcome));
-    let note = |uid: &str| format!("only the first 10000 keys of entry {uid} are looked for");
+    let note = |uid: &str| format!("only the first 10000 keys of entry {uid} are used");
     assert_eq!(outcome.notes, [note("0"), note("2")]);
     assert_eq!(active(&scanned(&book(&many), &["k9999k"], &mut House::default())), ["0", "1"]);
 }

@@ -18,7 +18,10 @@ fn plugin_test_of_bundled_plugin_reports_no_tests() {
     let nowhere = tempfile::tempdir().unwrap();
     let (code, said, wrong) = clotho(nowhere.path(), &["plugin", "test", "combat"]);
     assert_eq!((code, said.as_str()), (1, "0 passed, 0 failed\n"));
-    assert!(wrong.starts_with("combat ") && wrong.contains("no tests; the program carries"), "{wrong}");
+    assert!(
+        wrong.starts_with("combat ") && wrong.contains("no tests; bundled plugins have no tests in the program"),
+        "{wrong}"
+    );
     let plugins = Path::new(env!("CARGO_MANIFEST_DIR")).join("plugins");
     for (folder, name) in [(plugins.clone(), "./combat"), (plugins.join("combat"), ".")] {
         let (code, said, wrong) = clotho(&folder, &["plugin", "test", name]);
@@ -27,7 +30,7 @@ fn plugin_test_of_bundled_plugin_reports_no_tests() {
     }
     let (code, _, wrong) = clotho(nowhere.path(), &["plugin", "test", "nobody"]);
     assert_eq!(code, 1);
-    assert!(wrong.contains("no plugin is named \"nobody\""), "{wrong}");
+    assert!(wrong.contains("there is no plugin \"nobody\""), "{wrong}");
 }
 
 /// Problems of a plugin are shown under its folder's name, also for the folder `.`.
@@ -82,19 +85,22 @@ fn plugin_new_templates_pass_check_and_tests() {
     std::fs::write(&script, "// mine\n").unwrap();
     let (code, said, wrong) = clotho(temp.path(), &["plugin", "new", "my-counter"]);
     assert_eq!((code, said.as_str()), (1, ""));
-    assert!(wrong.contains("is there already"), "{wrong}");
+    assert!(wrong.contains("already exists"), "{wrong}");
     assert_eq!(std::fs::read_to_string(&script).unwrap(), "// mine\n");
     for bad in ["Purse", "../purse", "a/b", "", "1st"] {
         let (code, said, wrong) = clotho(temp.path(), &["plugin", "new", bad]);
         assert_eq!((code, said.as_str()), (1, ""), "{bad}");
-        assert!(wrong.contains("an id is lower-case letters"), "{bad}: {wrong}");
+        assert!(wrong.contains("an id has lower-case letters"), "{bad}: {wrong}");
     }
     let (code, said, _) = clotho(temp.path(), &["plugin", "new", "deep", "--into", "plugins/of/mine"]);
     assert!(code == 0 && temp.path().join("plugins/of/mine/deep/tests/begin.toml").is_file(), "{said}");
     let readme = std::fs::read_to_string(temp.path().join("plugins/of/mine/deep").join("README.md")).unwrap();
-    assert!(readme.contains("\nclotho plugin test plugins/of/mine/deep\n") && !said.contains("comes with"), "{readme}");
+    assert!(
+        readme.contains("\nclotho plugin test plugins/of/mine/deep\n") && !said.contains("has a bundled plugin"),
+        "{readme}"
+    );
     let (code, said, _) = clotho(temp.path(), &["plugin", "new", "combat"]);
-    assert!(code == 0 && said.contains("\"combat\" comes with the program"), "{said}");
+    assert!(code == 0 && said.contains("has a bundled plugin \"combat\""), "{said}");
 }
 
 /// `test --bless` writes the results of a case that expects nothing into its file, once. What the author wrote stays.
@@ -121,7 +127,7 @@ fn plugin_test_bless_writes_results_once() {
     // The first run writes both.
     let (code, said, wrong) = clotho(temp.path(), &["plugin", "test", "purse", "--bless"]);
     assert_eq!((code, wrong.as_str()), (0, ""), "{said}");
-    assert_eq!(said.matches("blessed ").count(), 2, "{said}");
+    assert_eq!(said.matches("wrote the expectations of ").count(), 2, "{said}");
     assert!(said.ends_with("3 passed, 0 failed\n"), "{said}");
     let read = |name: &str| std::fs::read_to_string(file(name)).unwrap();
     assert_eq!(
@@ -143,7 +149,7 @@ fn plugin_test_bless_writes_results_once() {
     assert!(code == 1 && said.contains("FAIL tests/bare.toml") && !said.contains("blessed"), "{said}");
     // A bundled plugin has no files to write.
     let (code, _, wrong) = clotho(temp.path(), &["plugin", "test", "combat", "--bless"]);
-    assert!(code == 1 && wrong.contains("inside the program"), "{wrong}");
+    assert!(code == 1 && wrong.contains("bundled with the program"), "{wrong}");
 }
 
 /// A value that is set where it should be added to gives a warning, also in a case that asks for no other base.
@@ -162,7 +168,7 @@ fn plugin_test_warns_of_set_used_as_add() {
     let (code, said, _) = clotho(temp.path(), &["plugin", "test", "purse"]);
     assert_eq!(code, 1, "{said}");
     let warning =
-        "warning: the set of hp to 28 looks like an add: ctx.add(\"hp\", -12) stays true where hp is not 40\n";
+        "warning: the set of hp to 28 looks like an add: ctx.add(\"hp\", -12) stays correct if hp is not 40\n";
     assert!(said.contains(warning) && said.ends_with("1 passed, 0 failed, 1 warning\n"), "{said}");
 }
 

@@ -281,14 +281,14 @@ fn hook_invalid_answer_is_runtime_error() {
     let check = |script: &str, message: &str| {
         assert_eq!(answer(script, "hi"), Err((ScriptErrorKind::Runtime, message.to_owned())), "{script}");
     };
-    check("fn on_input(ctx) { 7 }", "on_input returns nothing, a text, or #{text, reply, stop}, not a number");
-    check("fn on_input(ctx) { #{ text: 7 } }", "on_input returns a text as \"text\", not a number");
+    check("fn on_input(ctx) { 7 }", "on_input must return nothing, a string, or #{text, reply, stop}, not a number");
+    check("fn on_input(ctx) { #{ text: 7 } }", "on_input must return a string as \"text\", not a number");
     check(
         "fn on_input(ctx) { #{ txt: \"a\" } }",
-        "on_input returned a map with \"txt\" (did you mean \"text\"?); it may have text, reply, stop",
+        "on_input returned a map with \"txt\" (did you mean \"text\"?); allowed are text, reply, stop",
     );
-    check("fn on_input(ctx) { ctx }", "on_input returns nothing, a text, or #{text, reply, stop}, not ctx");
-    check("fn on_input(ctx) { \"a\\u0000\" }", "a text may not contain the character U+0000");
+    check("fn on_input(ctx) { ctx }", "on_input must return nothing, a string, or #{text, reply, stop}, not ctx");
+    check("fn on_input(ctx) { \"a\\u0000\" }", "a string cannot contain the character U+0000");
 }
 
 /// Each hook has its own return types. What `init` and `on_reply` return is ignored.
@@ -305,25 +305,29 @@ fn hook_return_types_are_checked_per_hook() {
             check(hook, returned, None);
         }
     }
-    let narrate = |given: &str| format!("narrate returns a text or a list of texts, not {given}");
+    let narrate = |given: &str| format!("narrate must return a string or a list of strings, not {given}");
     check(Hook::Narrate, "7", Some(&narrate("a number")));
     check(Hook::Narrate, "", Some(&narrate("nothing")));
     check(Hook::Narrate, "#{ text: \"a\" }", Some(&narrate("a map")));
     check(Hook::Narrate, "[\"a\", 7]", Some(&narrate("a number")));
     check(Hook::Narrate, "[\"a\", [\"b\"]]", Some(&narrate("a list")));
-    let replies = |given: &str| format!("quick_replies returns a list of #{{label, send}}, not {given}");
-    check(Hook::QuickReplies, "\"Run\"", Some(&replies("a text")));
-    check(Hook::QuickReplies, "[\"Run\"]", Some(&replies("a text")));
-    check(Hook::QuickReplies, "[#{ send: \"x\" }]", Some("quick_replies returns a text as \"label\", not nothing"));
+    let replies = |given: &str| format!("quick_replies must return a list of #{{label, send}}, not {given}");
+    check(Hook::QuickReplies, "\"Run\"", Some(&replies("a string")));
+    check(Hook::QuickReplies, "[\"Run\"]", Some(&replies("a string")));
+    check(
+        Hook::QuickReplies,
+        "[#{ send: \"x\" }]",
+        Some("quick_replies must return a string as \"label\", not nothing"),
+    );
     check(
         Hook::QuickReplies,
         "[#{ label: \"x\", send: 1 }]",
-        Some("quick_replies returns a text as \"send\", not a number"),
+        Some("quick_replies must return a string as \"send\", not a number"),
     );
     check(
         Hook::QuickReplies,
         "[#{ lable: \"x\" }]",
-        Some("quick_replies returned a map with \"lable\" (did you mean \"label\"?); it may have label, send, if"),
+        Some("quick_replies returned a map with \"lable\" (did you mean \"label\"?); allowed are label, send, if"),
     );
     check(Hook::QuickReplies, "", None);
 }
@@ -388,7 +392,7 @@ fn quick_replies_are_read_only() {
     assert_eq!(run(script).answer, HookAnswer::QuickReplies(vec![reply("Drink", "/drink"), reply("Wait", "Wait")]));
     for (script, message) in [
         ("ctx.add(\"hp\", 1)", "add(\"hp\"): this hook is read-only"),
-        ("ctx.roll(\"d6\")", "roll: this hook is read-only and may not roll"),
+        ("ctx.roll(\"d6\")", "roll: this hook is read-only and cannot roll"),
         ("ctx.note(\"x\")", "note: this hook is read-only"),
     ] {
         let error = run(&format!("fn quick_replies(ctx) {{ {script}; [] }}")).error.unwrap();
@@ -445,7 +449,7 @@ fn permissions_missing_grant_refuses_call() {
         Hook::OnInput,
         "\"other\"",
         &[],
-        Some("on_input: changing the user's text needs the permission \"input.rewrite\""),
+        Some("on_input: changing the user's message needs the permission \"input.rewrite\""),
     );
     check(Hook::OnInput, "ctx.text", &[], None);
     check(
@@ -522,25 +526,28 @@ fn script_error_suggests_fix() {
     check("ctx.get(\"mana\")", "state has no \"mana\" (give a default: ctx.get(\"mana\", 0))");
     check("ctx.get(\"pack/rop\")", "state has no \"pack/rop\" (did you mean \"pack/rope\"?)");
     check("ctx.rol(\"d6\")", "there is no function \"rol\" (did you mean \"roll\"?)");
-    check("ctx.roll(6)", "\"roll\" cannot be called with (Ctx, number); there is ctx.roll(spec: string)");
-    check("ctx.roll(\"sword\")", "roll: \"sword\" is no roll; write \"d20\", \"2d6+3\" or \"4d6kh3\"");
-    check("ctx.add(\"hp\", \"much\")", "add(\"hp\"): a number is expected, not a text");
+    check("ctx.roll(6)", "\"roll\" cannot be called with (Ctx, number); its signature is ctx.roll(spec: string)");
+    check("ctx.roll(\"sword\")", "roll: \"sword\" is not a roll; write \"d20\", \"2d6+3\" or \"4d6kh3\"");
+    check("ctx.add(\"hp\", \"much\")", "add(\"hp\"): expected a number, not a string");
     check(
         "ctx.set(\"hp\", Fn(\"x\"))",
-        "set(\"hp\"): a function cannot be kept; use numbers, texts, true/false, (), lists and maps",
+        "set(\"hp\"): a function cannot be stored; use numbers, strings, true/false, (), lists and maps",
     );
     check("ctx.set(\"a~2\", 1)", "set(\"a~2\"): \"~\" in a path is written \"~0\", \"/\" inside a key \"~1\"");
     check("ctx.config.hp", "the plugin has no setting \"hp\"");
     check("ctx.txet", "there is no \"txet\" here (did you mean \"text\"?)");
-    check("ctx.user.nmae", "the map has no \"nmae\" (has it? \"nmae\" in map)");
+    check("ctx.user.nmae", "the map has no \"nmae\" (test for it with \"nmae\" in map)");
     check("ctx.text = \"x\"", "\"text\" can be read but not set");
     check("ctx.find(\"(\")", "find: the pattern is wrong: unclosed group");
-    check("ctx.fail(\"no\")", "fail: only on_input can refuse what the user wrote, and a tool what the model asks");
+    check("ctx.fail(\"no\")", "fail: only on_input and tools can refuse: a user's message, or a model's call");
     check("throw \"my own words\"", "my own words");
     check("throw #{ code: 7 }", "the script threw {\"code\":7}");
     check("let a = [1]; a[5]", "Array index 5 out of bounds: only 1 element in array");
     check("parse_int(\"x\")", "Error parsing integer number 'x': invalid digit found in string");
-    check("chance(1)", "\"chance\" cannot be called with (number); there is ctx.chance(p: float), ctx.chance(p: int)");
+    check(
+        "chance(1)",
+        "\"chance\" cannot be called with (number); its signature is ctx.chance(p: float), ctx.chance(p: int)",
+    );
 }
 
 #[test]
@@ -548,7 +555,7 @@ fn script_can_catch_host_refusals() {
     let script = "fn on_reply(ctx) { try { ctx.roll(\"sword\") } catch (e) { ctx.set(\"why\", `${e}`) } }";
     let outcome = Bench::new().reply(&plugin(script), json!({}), "");
     let why = world_of(&outcome).vars["mine"]["why"].as_str().unwrap();
-    assert!(why.starts_with("roll: \"sword\" is no roll"), "{why}");
+    assert!(why.starts_with("roll: \"sword\" is not a roll"), "{why}");
 }
 
 #[test]
@@ -625,7 +632,7 @@ fn propose_summary_checks_turn_range() {
     // Invalid ones, each with its error.
     let long = format!("\"{}\", 1", "x".repeat(8_001));
     for (hook, arguments, grants, kind, part) in [
-        ("on_reply", "\"a\", 0", allowed(), ScriptErrorKind::Runtime, "\"turns\" is a whole number from 1, not 0"),
+        ("on_reply", "\"a\", 0", allowed(), ScriptErrorKind::Runtime, "\"turns\" must be a whole number from 1, not 0"),
         ("on_reply", "\"a\", -3", allowed(), ScriptErrorKind::Runtime, "from 1, not -3"),
         ("on_reply", "\"a\", 13", allowed(), ScriptErrorKind::Runtime, "there are 12 turns up to there"),
         ("on_reply", "\"a\", 5, 4", allowed(), ScriptErrorKind::Runtime, "there are 4 turns up to there"),
@@ -634,10 +641,10 @@ fn propose_summary_checks_turn_range() {
             "\"a\", 1, 13",
             allowed(),
             ScriptErrorKind::Runtime,
-            "\"upto\" is a turn of this line, from 1 to 12",
+            "\"upto\" must be a turn of this branch, from 1 to 12",
         ),
         ("on_reply", "\" \", 1", allowed(), ScriptErrorKind::Runtime, "the text is empty"),
-        ("on_reply", &long, allowed(), ScriptErrorKind::Runtime, "at most 8000 characters, and this has 8001"),
+        ("on_reply", &long, allowed(), ScriptErrorKind::Runtime, "at most 8000 characters, and this one has 8001"),
         ("on_reply", "\"a\", 1", Vec::new(), ScriptErrorKind::Permission, "needs the permission \"tree.summarise\""),
         ("plan", "\"a\", 1", allowed(), ScriptErrorKind::Permission, "this hook is read-only"),
         ("on_input", "\"a\", 1", allowed(), ScriptErrorKind::Runtime, "only on_reply, on_edit and on_answer"),

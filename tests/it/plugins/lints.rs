@@ -35,7 +35,7 @@ fn condition_syntax_error_names_key() {
 
 #[test]
 fn condition_comparing_two_values_is_refused() {
-    let two = "10: the right side is a text or a number; two values cannot be compared";
+    let two = "10: the right side must be a string or a number; two values cannot be compared";
     assert_eq!(of_condition("gold > bag.rope"), [two]);
     assert_eq!(of_condition("place == mood"), [two]);
     assert_eq!(of_condition("place == \"mood\""), [""; 0]);
@@ -47,13 +47,17 @@ fn condition_that_never_holds_warns() {
     let check = |condition: &str, message: &str| {
         assert_eq!(of_condition(condition), [format!("10: \"{condition}\": {message}")]);
     };
-    check("gold >= 100", "that never holds: it is from 0 to 99");
-    check("gold < 0", "that never holds: it is from 0 to 99");
+    check("gold >= 100", "that is never true: its range is from 0 to 99");
+    check("gold < 0", "that is never true: its range is from 0 to 99");
     let said = of_condition("mood == clam").join("\n");
     assert!(said.contains("it is never \"clam\"; did you mean \"calm\"?") && said.contains("\"angry\""), "{said}");
-    assert!(of_condition("gold == many").join("\n").contains("it is a whole number, and never compares with \"many\""));
-    assert!(of_condition("place > 3").join("\n").contains("it is a text, and compares with 3 only where"));
-    assert!(of_condition("over == 1").join("\n").contains("it is true or false, and never compares with 1"));
+    assert!(
+        of_condition("gold == many")
+            .join("\n")
+            .contains("it is a whole number, so a comparison with \"many\" is never true")
+    );
+    assert!(of_condition("place > 3").join("\n").contains("it is a string, so a comparison with 3 needs a number"));
+    assert!(of_condition("over == 1").join("\n").contains("it is true or false, so a comparison with 1 is never true"));
     for good in ["gold >= 99", "gold", "bag >= 2", "list == 0", "over == true", "mood != calm", "place == null"] {
         assert_eq!(of_condition(good), [""; 0], "{good}");
     }
@@ -65,21 +69,25 @@ fn rule_operation_refused_by_schema_warns() {
         let said = of_rule(&format!("on = \"gold\"\ndo = [\n  {{ {operation} }},\n]\n"));
         assert_eq!(said, [format!("11: the rule \"r\": {message}")], "{operation}");
     };
-    check("op = \"set\", path = \"mood\", value = \"clam\"", "mood: \"clam\" is none of \"calm\", \"angry\"");
+    check("op = \"set\", path = \"mood\", value = \"clam\"", "mood: \"clam\" is not one of \"calm\", \"angry\"");
     check("op = \"set\", path = \"gold\", value = \"9\"", "gold: \"9\" is not a whole number");
     check("op = \"set\", path = \"gold\", value = 120", "gold: 120 is above 99, kept at 99");
     check(
         "op = \"add\", path = \"place\", value = 1",
-        "nothing can be added to \"place\": the schema has it as string",
+        "nothing can be added to \"place\": the schema defines it as string",
     );
-    check("op = \"add\", path = \"next\", value = 1", "\"next\" is computed: change what it follows from");
+    check(
+        "op = \"add\", path = \"next\", value = 1",
+        "\"next\" is computed: change the values that it is computed \
+        from",
+    );
     check(
         "op = \"set\", path = \"gold/coins\", value = 1",
-        "\"gold/coins\" lies inside of \"gold\", which is no map or list",
+        "\"gold/coins\" is inside of \"gold\", which is not a map or list",
     );
     check("op = \"append\", path = \"list\", value = \"x\"", "list/0: \"x\" is not a whole number");
     check("op = \"insert\", path = \"bag\", key = \"rope\", value = true", "rope: true is not a whole number");
-    check("op = \"remove\", path = \"gold\"", "\"gold\" must stay: the schema requires it");
+    check("op = \"remove\", path = \"gold\"", "\"gold\" cannot be removed: the schema requires it");
     let good = "op = \"add\", path = \"gold\", value = -500 }, { op = \"append\", path = \"list\", value = 2";
     assert_eq!(of_rule(&format!("on = \"gold\"\ndo = [{{ {good} }}]\n")), [""; 0]);
 }
@@ -114,7 +122,7 @@ fn schema_errors_report_line_and_column() {
     let plugin = load(odd).unwrap();
     let places: Vec<_> = plugin.warnings().iter().map(place).collect();
     assert_eq!(places, [(5, 2), (2, 23), (4, 46)], "{:?}", plugin.warnings());
-    assert!(plugin.warnings()[0].message.starts_with("\"gold\" stands here for the second time"));
+    assert!(plugin.warnings()[0].message.starts_with("\"gold\" appears twice"));
     let bad = load("{\"type\": \"object\",\n  \"propertys\": {}}").unwrap_err();
     assert_eq!((place(&bad), place(&load("{\n  nothing").unwrap_err())), ((2, 3), (2, 3)));
 }
@@ -125,23 +133,26 @@ fn script_literal_arguments_are_checked() {
         let said = of_script(line);
         assert!(said.len() == 1 && said[0].starts_with(message), "{line}\n{said:?}");
     };
-    check("ctx.add(\"gold\");", "2:9: ctx.add cannot be called with 1 value; there is ctx.add(");
-    check("ctx.set(\"gold\", 1, \"why\", 2);", "2:9: ctx.set cannot be called with 4 values; there is ctx.set(");
+    check("ctx.add(\"gold\");", "2:9: ctx.add cannot be called with 1 value; its signature is ctx.add(");
+    check(
+        "ctx.set(\"gold\", 1, \"why\", 2);",
+        "2:9: ctx.set cannot be called with 4 values; its signature is ctx.set(",
+    );
     check("ctx.config.max_glod", "2:16: the manifest has no [config.max_glod] (did you mean \"max_gold\"?)");
     check(
         "if ctx.config[\"min_gold\"] > 3 { }",
         "2:19: the manifest has no [config.min_gold] (did you mean \"max_gold\"?)",
     );
-    check("ctx.roll(\"2x6\").total", "2:14: ctx.roll: \"2x6\" is no roll");
+    check("ctx.roll(\"2x6\").total", "2:14: ctx.roll: \"2x6\" is not a roll");
     check(
         "ctx.set(\"/quests/open\", 1)",
-        "2:13: \"/quests/open\" lies outside of the plugin's own values; writing there needs \"state.write:quests\"",
+        "2:13: \"/quests/open\" is outside of the plugin's own values; writing it needs \"state.write:quests\"",
     );
     check(
         "ctx.get(\"/quests/open\", 1)",
-        "2:13: \"/quests/open\" lies outside of the plugin's own values; reading it needs \"state.read:*\"",
+        "2:13: \"/quests/open\" is outside of the plugin's own values; reading it needs \"state.read:*\"",
     );
-    check("ctx.add(\"next\", 1)", "2:13: \"next\" is computed: change what it follows from");
+    check("ctx.add(\"next\", 1)", "2:13: \"next\" is computed: change the values that it is computed from");
     check("ctx.inject(\"statsu\", \"x\")", "2:16: ctx.inject: there is no slot \"statsu\" (did you mean \"status\"?)");
     check("ctx.inject(\"note\", \"x\")", "2:16: ctx.inject(\"note\") needs \"prompt.inject:note\"");
     for good in [
@@ -158,7 +169,7 @@ fn script_literal_arguments_are_checked() {
 #[test]
 fn rule_operation_misspelt_key_suggests_name() {
     let said = of_rule("on = \"gold\"\ndo = [{ op = \"add\", path = \"gold\", valeu = 1 }]\n").join("\n");
-    assert!(said.contains("there is no \"valeu\" in one (did you mean \"value\"?)"), "{said}");
+    assert!(said.contains("\"valeu\" is unknown (did you mean \"value\"?)"), "{said}");
 }
 
 /// Syntax of another language gets a hint with the right syntax.
@@ -169,18 +180,18 @@ fn script_syntax_of_other_languages_gets_hint() {
         Err(error) => error.message,
     };
     for (line, hint) in [
-        ("function add(a) { a }", "a function is written fn name(a)"),
-        ("ctx.note('text');", "a text stands in double quotes"),
-        ("let x = null;", "nothing is written ()"),
-        ("for (let x of [1]) { }", "a loop is written for x in list"),
-        ("if [1].includes(1) { }", "(here it is contains(x))"),
+        ("function add(a) { a }", "write a function as fn name(a)"),
+        ("ctx.note('text');", "write a string in double quotes"),
+        ("let x = null;", "write () for no value"),
+        ("for (let x of [1]) { }", "write a loop as for x in list"),
+        ("if [1].includes(1) { }", "(write contains(x) here)"),
     ] {
         let said = said(&format!("fn plan(ctx) {{\n    {line}\n}}"));
         assert!(said.contains(hint), "{line}: {said}");
     }
     let plugin = super::plugin("fn on_reply(ctx) { let a = [1]; ctx.set(\"n\", a.length); }");
     let error = super::Bench::new().reply(&plugin, serde_json::json!({}), "").error.unwrap();
-    assert!(error.message.contains("(here it is len())"), "{}", error.message);
+    assert!(error.message.contains("(write len() here)"), "{}", error.message);
 }
 
 /// A byte order mark, which some editors write, is ignored.

@@ -25,24 +25,24 @@ fn script_parse_errors_are_reported_at_load() {
     };
     check(
         "\n\nfn on_reply(ctx) { gold }",
-        "3 there is no variable \"gold\" here; a function, |x| … as well, sees its parameters \
-         only (a \"for\" sees more), and a const of the file as global::gold",
+        "3 there is no variable \"gold\" here; functions and closures only see their parameters. Use global::gold \
+            for a const of the file",
     );
-    check("fn on_reply() {}", "1 the hook is called with one value: write \"fn on_reply(ctx)\", not \"fn on_reply()\"");
+    check("fn on_reply() {}", "1 the hook takes one value: write \"fn on_reply(ctx)\", not \"fn on_reply()\"");
     check(
         "// x\nfn init(ctx, more) {}",
-        "2 the hook is called with one value: write \"fn init(ctx)\", not \"fn init(ctx, more)\"",
+        "2 the hook takes one value: write \"fn init(ctx)\", not \"fn init(ctx, more)\"",
     );
     check(
         "fn f() {\n let a = 1\n let b = 2;\n}",
         "3 \";\" is missing to terminate this statement (it may be missing at the end of an earlier line)",
     );
-    check("eval(\"1\")", "1 \"eval\" is switched off here");
+    check("eval(\"1\")", "1 \"eval\" is disabled here");
     check("let f = Fn(\"a\"); f.curry(1);", "1 expecting name of a property");
     check(
         "let gold = 1; let f = |x| x + gold;",
-        "1 there is no variable \"gold\" here; a function, |x| … as well, sees its parameters \
-         only (a \"for\" sees more), and a const of the file as global::gold",
+        "1 there is no variable \"gold\" here; functions and closures only see their parameters. Use global::gold \
+            for a const of the file",
     );
     check("fn clotho_text(x) { x }", "0 \"clotho_text\" is a reserved word");
     check("let match = 1;", "1 \"match\" is a reserved word");
@@ -54,7 +54,7 @@ fn script_files_over_limits_are_refused() {
     let (kind, message) = fault(MANIFEST, &[("main.rhai", &long)]);
     assert_eq!(
         (kind, message.as_str()),
-        (ScriptErrorKind::Limit, "main.rhai:0 a script file may have 128 KiB, all of them together 512 KiB")
+        (ScriptErrorKind::Limit, "main.rhai:0 a script file may have 128 KiB, and all of them 512 KiB")
     );
     let part = "// long\n".repeat(15 << 10);
     let many: Vec<(String, &str)> = (0..5).map(|n| (format!("p{n}.rhai"), part.as_str())).collect();
@@ -91,7 +91,7 @@ fn plugin_with_missing_files_fails_to_load() {
     let other = MANIFEST.replace("\"mine\"", "\"other\"");
     assert_eq!(
         fault(&other, &[("main.rhai", "")]).1,
-        "plugin.toml:0 the id is \"other\" but the folder is called \"mine\""
+        "plugin.toml:0 the id is \"other\", but the name of the folder is \"mine\""
     );
 }
 
@@ -136,7 +136,7 @@ fn error_in_imported_file_names_that_file() {
     assert!(fault(MANIFEST, &broken).1.starts_with("lib.rhai:1 "));
     let circle =
         [("main.rhai", "import \"a\" as a;"), ("a.rhai", "import \"b\" as b;"), ("b.rhai", "import \"a\" as a;")];
-    assert!(fault(MANIFEST, &circle).1.contains("import each other in a circle"));
+    assert!(fault(MANIFEST, &circle).1.contains("import each other in a cycle"));
     let endless = [("main.rhai", ""), ("a.rhai", "loop {}")];
     assert_eq!(fault(MANIFEST, &endless).0, ScriptErrorKind::Limit);
 }
@@ -149,7 +149,7 @@ fn probable_script_mistakes_are_warnings() {
     assert_eq!(
         warnings,
         [
-            "7: this calls the file's own \"fn add\", not ctx.add: give it another name",
+            "7: this calls \"fn add\" of this file, not ctx.add: rename the function",
             "9: there is no function \"rol\" (did you mean \"roll\"?)",
             "4: the pattern is wrong: unclosed group",
             "5: the pattern is wrong: unclosed character class",
@@ -167,7 +167,7 @@ fn misspelt_hook_name_is_warning() {
     let hooks = "the hooks are init, migrate, on_input, plan, on_reply, on_edit, on_answer, on_greeting, narrate, quick_replies, \
         on_display";
     let check = |script: &str, name: &str, hint: &str| {
-        assert_eq!(warnings(script), [format!("2: \"{name}\" is no hook, and nothing calls it{hint}; {hooks}")]);
+        assert_eq!(warnings(script), [format!("2: \"{name}\" is not a hook, and is never called{hint}; {hooks}")]);
     };
     check("\nfn on_replay(ctx) { ctx.add(\"n\", 1); }", "on_replay", " (did you mean \"on_reply\"?)");
     check("\nfn quickreplies(ctx) { [] }", "quickreplies", " (did you mean \"quick_replies\"?)");
@@ -198,7 +198,7 @@ fn ask_without_permission_or_on_answer_warns() {
     let script = "fn on_reply(ctx) {\n    ctx.ask(\"n\", #{messages: \"Hm?\"});\n}";
     let said: Vec<String> = plugin(script).warnings().iter().map(|warning| warning.message.clone()).collect();
     let ungranted = "ctx.ask needs \"model.call\" in the manifest's [permissions] request";
-    assert_eq!(said, [ungranted, "ctx.ask: there is no on_answer(ctx) that reads what comes"]);
+    assert_eq!(said, [ungranted, "ctx.ask: the plugin has no on_answer(ctx) to read the answer"]);
 }
 
 /// A missing import is found before anything runs. It is an error in the imports of the entry file, which every hook
@@ -213,7 +213,7 @@ fn missing_import_is_error_or_warning_at_load() {
         (ScriptErrorKind::Parse, format!("main.rhai:2 {}", missing("lib/dise", " (did you mean \"lib/dice\"?)")))
     );
     let (_, message) = fault(MANIFEST, &[("main.rhai", "import \"../b/main\" as b;")]);
-    assert!(message.contains("only files of the plugin's own folder"), "{message}");
+    assert!(message.contains("only files in the plugin's own folder"), "{message}");
 
     let inside = "fn on_reply(ctx) {\n    if ctx.text == \"never\" {\n        import \"say\" as say;\n        say::f();\n    }\n}";
     let loaded = try_plugin(MANIFEST, &[("main.rhai", inside)]).unwrap();

@@ -67,17 +67,18 @@ fn plan_hook_cannot_write_or_roll() {
     };
     check("ctx.add(\"hp\", 1);", ScriptErrorKind::Permission, "add(\"hp\"): this hook is read-only");
     check("ctx.set(\"/other/x\", 1);", ScriptErrorKind::Permission, "set(\"/other/x\"): this hook is read-only");
-    check("ctx.roll(\"d6\");", ScriptErrorKind::Permission, "roll: this hook is read-only and may not roll");
+    check("ctx.roll(\"d6\");", ScriptErrorKind::Permission, "roll: this hook is read-only and cannot roll");
     check("ctx.note(\"Seen!\");", ScriptErrorKind::Permission, "note: this hook is read-only");
-    let slots = "inject(\"staus\"): there is no such slot (did you mean \"status\"?); there are status, system, note";
+    let slots =
+        "inject(\"staus\"): there is no slot of this name (did you mean \"status\"?); there are status, system, note";
     check("ctx.inject(\"staus\", \"x\");", ScriptErrorKind::Runtime, slots);
     let options = "inject(\"status\"): there is no \"deph\" (did you mean \"depth\"?); there are priority and depth";
     check("ctx.inject(\"status\", \"x\", #{ deph: 1 });", ScriptErrorKind::Runtime, options);
-    let depth = "inject(\"status\"): depth is 0 to 1000, not -1";
+    let depth = "inject(\"status\"): depth must be from 0 to 1000, not -1";
     check("ctx.inject(\"status\", \"x\", #{ depth: -1 });", ScriptErrorKind::Runtime, depth);
-    let whole = "inject(\"status\"): priority is a whole number, not a text";
+    let whole = "inject(\"status\"): priority must be a whole number, not a string";
     check("ctx.inject(\"status\", \"x\", #{ priority: \"high\" });", ScriptErrorKind::Runtime, whole);
-    let many = "inject(\"status\"): one call may inject 20 texts at most";
+    let many = "inject(\"status\"): one call may add at most 20 texts";
     check("for n in 0..20 { ctx.inject(\"status\", `${n}`); }", ScriptErrorKind::Limit, many);
     let long = "let x = \"x\"; x.pad(40000, \"x\"); ctx.inject(\"status\", x); ctx.inject(\"status\", x);";
     let error = planning(&format!("fn plan(ctx) {{ {long} }}"), ALL).error.unwrap();
@@ -97,11 +98,11 @@ fn plan_inject_and_lore_require_grants() {
     assert_eq!(planning(careful, &[]).error, None);
     assert_eq!(planning(careful, ALL).plan.lore.len(), 1);
     let unknown = refused("fn plan(ctx) { ctx.may(\"everything\"); }", ALL);
-    assert!(unknown.starts_with("may: \"everything\" is no permission"), "{unknown}");
+    assert!(unknown.starts_with("may: \"everything\" is not a permission"), "{unknown}");
 
     let elsewhere = plugin("fn on_reply(ctx) { ctx.lore(\"wounds\"); }");
     let error = Bench::new().reply(&elsewhere, json!({}), "").error.unwrap();
-    assert_eq!(error.message, "lore: only plan(ctx) has a say in the prompt");
+    assert_eq!(error.message, "lore: only plan(ctx) can change the prompt");
 }
 
 /// A permission that the manifest does not request cannot be granted; using it gives a warning at load.

@@ -63,8 +63,8 @@ fn test_case_without_expectations_is_counted_separately() {
         let report = report(file);
         assert!(report.passed() && report.cases[0].expects_nothing() && !report.cases[0].passed(), "{report}");
         let said = report.to_string();
-        assert!(said.starts_with("none tests/a.toml  expects nothing: run with --bless  ("), "{said}");
-        assert!(said.ends_with("\n1 tests, 0 failed, 1 expects nothing"), "{said}");
+        assert!(said.starts_with("none tests/a.toml has no expectation: run with --bless  ("), "{said}");
+        assert!(said.ends_with("\n1 tests, 0 failed, 1 without an expectation"), "{said}");
     }
     assert!(case("hook = \"init\"\n[expect]\nops = [{ op = \"set\" }]").passed());
 }
@@ -81,18 +81,18 @@ fn test_case_with_impossible_values_warns() {
     check("state = { gold = 3, pack = { rope = 1 } }", &[]);
     check(
         "state = { glod = 3 }",
-        &["no story has such a \"state\": glod: no such key may stand here (did you mean \"gold\"?)"],
+        &["no session has a \"state\" like this: glod: this key is not allowed here (did you mean \"gold\"?)"],
     );
-    check("state = { gold = 120 }", &["no story has such a \"state\": gold: 120 is above 99, kept at 99"]);
+    check("state = { gold = 120 }", &["no session has a \"state\" like this: gold: 120 is above 99, kept at 99"]);
     check(
         "state = { pack = { rpoe = 1 } }",
-        &["no story has such a \"state\": rpoe: no such key may stand here (did you mean \"rope\"?)"],
+        &["no session has a \"state\" like this: rpoe: this key is not allowed here (did you mean \"rope\"?)"],
     );
     check(
         "state = { gold = 3 }\nbefore = { gold = \"3\" }",
-        &["no story has such a \"before\": gold: \"3\" is not a whole number"],
+        &["no session has a \"before\" like this: gold: \"3\" is not a whole number"],
     );
-    check("fired = { rihc = 3 }", &["\"fired\" names no rule of the manifest: rihc (did you mean \"rich\"?)"]);
+    check("fired = { rihc = 3 }", &["\"fired\" names an unknown rule: rihc (did you mean \"rich\"?)"]);
     check("fired = { rich = 3 }", &[]);
     let typed = |command: &str| case(&format!("command = \"{command}\"\n[expect]\nno_warnings = true")).warnings;
     assert_eq!(typed("wores 2d6"), ["the manifest has no command \"wores\" (did you mean \"worse\"?)"]);

@@ -132,19 +132,19 @@ fn set_used_as_add_fails_test_case() {
     let script = "fn on_reply(ctx) { ctx.set(\"hp\", ctx.get(\"hp\") - 12); }";
     assert_eq!(
         said(script, "hook = \"on_reply\"\nstate = { hp = 40 }\n"),
-        "on another base (hp 41 instead of 40) the rule proposes something else:\n  \
-         {\"op\":\"set\",\"path\":\"/mine/hp\",\"value\":28,\"by\":\"mine\"}\n  \
-         {\"op\":\"set\",\"path\":\"/mine/hp\",\"value\":29,\"by\":\"mine\"}\nThis set looks like an add.\n\
-         If that is right, because the rule depends on the amount, write `graft = false`."
+        "with another start value (hp 41 instead of 40) the rule proposes something else:\n  {\"op\":\"set\",\"path\":\"/mine/hp\",\"value\":28,\"by\":\"mine\"}\n  {\"op\":\"set\",\"path\":\"/mine/hp\",\"value\":29,\"by\":\"mine\"}\nThis set looks like an add.\nIf this is intended, because the rule depends on the amount, write `graft = false`."
     );
     assert_eq!(said(script, "hook = \"on_reply\"\nstate = { hp = 40 }\ngraft = false\n"), "");
     let beside = "fn on_reply(ctx) { for key in ctx.keys(\"pack\") { ctx.remove(`pack/${key}`); } }";
     let said_of_keys = said(beside, "hook = \"on_reply\"\nstate = { pack = { rope = \"long\" } }\n");
-    assert!(said_of_keys.starts_with("on another base (pack has a key \"graft-1\" more)"), "{said_of_keys}");
+    assert!(
+        said_of_keys.starts_with("with another start value (pack has the additional key \"graft-1\")"),
+        "{said_of_keys}"
+    );
     let clamped = "fn on_reply(ctx) { ctx.add(\"hp\", if ctx.get(\"hp\") < 41 { -40 } else { -41 }); }";
     assert!(
         said(clamped, "hook = \"on_reply\"\nstate = { hp = 40 }\n")
-            .starts_with("on another base (hp 41 instead of 40)")
+            .starts_with("with another start value (hp 41 instead of 40)")
     );
 }
 
@@ -165,10 +165,10 @@ fn test_case_warns_of_refused_operation() {
     let files = [&[("main.rhai", script), ("s.json", schema)], tests.as_slice()].concat();
     let plugin = super::try_plugin(&manifest, &files).unwrap();
     let said: Vec<String> = plugin.warnings().iter().map(|warning| warning.message.clone()).collect();
-    assert_eq!(said, ["the schema knows no \"glod\" (did you mean \"gold\"?)"], "and it is said before anything runs");
+    assert_eq!(said, ["the schema has no \"glod\" (did you mean \"gold\"?)"], "and it is said before anything runs");
     let report = testing::run_tests(&plugin);
     assert!(report.passed(), "{report}");
     let [typo, tool] = &*report.cases else { panic!("{report}") };
     assert_eq!(tool.warnings, [""; 0]);
-    assert!(typo.warnings[0].starts_with("the schema refuses /mine/glod: "), "{:?}", typo.warnings);
+    assert!(typo.warnings[0].starts_with("the schema rejects /mine/glod: "), "{:?}", typo.warnings);
 }

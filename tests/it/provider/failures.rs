@@ -108,7 +108,7 @@ async fn connect_timeout_returns_unreachable() {
 async fn invalid_endpoint_returns_provider_misconfigured() {
     let mock = MockModel::start().await;
     let wrong_key = Endpoint { key: Some(Secret::new("a\nb")), ..endpoint(&mock.base_url()) };
-    for endpoint in [endpoint("no address"), endpoint("http://me@127.0.0.1"), wrong_key] {
+    for endpoint in [endpoint("is not a valid URL"), endpoint("http://me@127.0.0.1"), wrong_key] {
         assert_eq!(ask(&openai(endpoint)).await.failure.unwrap().code(), "provider_misconfigured");
     }
     assert_eq!(mock.seen().len(), 0);

@@ -32,7 +32,7 @@ fn import_command_reads_folder_and_reports() {
     // A dry run, an import with a JSON report, and a second import.
     let (code, told, _) = clotho(&data, &["import", "sillytavern", path, "--dry-run"]);
     assert!(
-        code == Some(0) && told.contains("would come in: 1 characters, 0 personas, 1 sessions, 2 messages"),
+        code == Some(0) && told.contains("would be imported: 1 characters, 0 personas, 1 sessions, 2 messages"),
         "{told}"
     );
     let (code, told, _) = clotho(&data, &["import", "sillytavern", path, "--json"]);
@@ -44,16 +44,19 @@ fn import_command_reads_folder_and_reports() {
         "{findings}"
     );
     let (code, told, _) = clotho(&data, &["import", "sillytavern", path]);
-    assert!(code == Some(0) && told.contains("0 sessions, 0 messages; 1 chats read, 1 of them known"), "{told}");
+    assert!(
+        code == Some(0) && told.contains("0 sessions, 0 messages; 1 chats read, 1 of them already known"),
+        "{told}"
+    );
 
     // Errors: user, folder, path, time zone, arguments.
     let (code, _, said) = clotho(&data, &["import", "sillytavern", path, "--user", "Nobody"]);
-    assert!(code == Some(1) && said.contains("there are: You"), "{said}");
+    assert!(code == Some(1) && said.contains("the users are You"), "{said}");
     let (code, _, said) = clotho(&data, &["import", "sillytavern", home.path().to_str().unwrap()]);
     assert!(code == Some(1) && said.contains("no folder characters or chats"), "{said}");
     let (code, _, said) = clotho(&data, &["import", "sillytavern", "/nonexistent"]);
-    assert!(code == Some(1) && said.contains("/nonexistent did not come in at all"), "{said}");
-    assert!(!said.contains("goes on from there"), "{said}");
+    assert!(code == Some(1) && said.contains("/nonexistent was not imported at all"), "{said}");
+    assert!(!said.contains("continues from there"), "{said}");
     for offset in ["99", "-40", "NaN", "east"] {
         let (code, _, said) = clotho(&data, &["import", "sillytavern", path, "--utc-offset", offset]);
         assert!(code == Some(2) && said.contains("between -25 and 25"), "{said}");

@@ -186,10 +186,10 @@ fn import_with_invalid_manifest_is_refused() {
     for command in [&["import", path][..], &["import", "sillytavern", path], &["import", path, "--dry-run"]] {
         let (code, _, said) = super::command::clotho(&data, command);
         assert!(
-            code == Some(1) && said.contains("clotho.json") && said.contains("take it out of the folder"),
+            code == Some(1) && said.contains("clotho.json") && said.contains("remove it from the folder"),
             "{said}"
         );
-        assert!(!said.contains("goes on from there"), "{said}");
+        assert!(!said.contains("continues from there"), "{said}");
     }
 
     // Only the archive with the invalid manifest is skipped.
@@ -201,7 +201,7 @@ fn import_with_invalid_manifest_is_refused() {
     let given = ImportSource::Path(folder.path().to_owned());
     let by_door = clotho_engine::transfer::foreign::import(store.store(), &store.ids, given, wish(&store), |_| true);
     let told = store.block_on(by_door).unwrap().report.to_string();
-    assert!(told.contains("out.zip") && told.contains("take it out of the folder"), "{told}");
+    assert!(told.contains("out.zip") && told.contains("remove it from the folder"), "{told}");
     assert_eq!(only(&store).session.title, "Night");
 
     // Without a manifest the folder is imported.

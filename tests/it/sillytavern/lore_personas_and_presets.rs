@@ -210,7 +210,7 @@ fn personas_import_with_pictures_and_bindings() {
     let (store, root) = (TestStore::new(), DataRoot::new());
     root.card("Ivo").card("Una").world("Harbour", &[("tide", "It turns.")]);
     root.bytes("User Avatars/wren.png", &picture::png_or_placeholder(None));
-    root.file("User Avatars/moth.png", "no picture");
+    root.file("User Avatars/moth.png", "not a PNG");
     let settings = json!({"power_user": {
         "personas": {"wren.png": "Wren", "moth.png": "Moth"},
         "persona_descriptions": {
@@ -228,7 +228,7 @@ fn personas_import_with_pictures_and_bindings() {
     let [wren, moth] = &all[..] else { panic!("{}", arrived.report) };
     assert_eq!(codes(&arrived, "Wren"), ["persona_position", "persona_lorebook", "persona_default"]);
     assert_eq!(codes(&arrived, "Moth"), ["persona_bound", "picture"]);
-    assert!(arrived.report.to_string().contains("\"Harbour\" that belongs to it is among your lorebooks"));
+    assert!(arrived.report.to_string().contains("\"Harbour\" of it is in the library"));
     assert_eq!(codes(&arrived, "greeting"), ["messages", "chat_lorebook"]);
     assert!(wren.card["avatar"].as_str().unwrap().starts_with(&format!("/api/personas/{}/avatar?v=", wren.id)));
     let (owner, id) = (store.owner, wren.id.uuid());

@@ -146,13 +146,13 @@ async fn archive_upload_runs_job_with_report() {
     assert_eq!(single["result"]["report"]["totals"]["sessions"], 1, "{single}");
     let none = sent(&app, "", b"hello").await;
     assert_eq!((&none["state"], &none["error"]["code"]), (&json!("failed"), &json!("invalid")), "{none}");
-    assert!(none["error"]["message"].as_str().unwrap().contains("no archive"), "{none}");
+    assert!(none["error"]["message"].as_str().unwrap().contains("it is not an archive"), "{none}");
     let bad_list = super::hostile::packed(&[("clotho.json", b"{"), ("chats/Ivo/Other.jsonl", chat.as_bytes())]);
     let refused = sent(&app, "", &bad_list).await;
     assert_eq!((&refused["state"], &refused["error"]["code"]), (&json!("failed"), &json!("invalid")), "{refused}");
     let hint = refused["error"]["hint"].as_str().unwrap();
     assert!(
-        hint.contains("mend it") && refused["error"]["message"].as_str().unwrap().contains("clotho.json"),
+        hint.contains("correct it") && refused["error"]["message"].as_str().unwrap().contains("clotho.json"),
         "{hint}"
     );
     app.ask("POST", "/api/import").bytes(b"{}", "text/plain").send().await.refused("unsupported_media");

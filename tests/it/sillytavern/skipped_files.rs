@@ -39,17 +39,17 @@ fn skipped_files_of_other_kinds_are_reported() {
     check(
         "characters",
         &[
-            "left aside: 1 file of another kind: notes.txt",
-            "left aside, 2 files: pictures of moods and what else lies with them, which nothing here shows",
+            "not imported: 1 file of another type: notes.txt",
+            "not imported, 2 files: expression images and other files, which are not used here",
         ],
     );
-    check("chats", &["left aside: 1 file in no folder of a card: stray.jsonl"]);
-    check("chats/Ivo", &["left aside: 3 files of another kind: deeper/, old.txt"]);
-    check("worlds", &["left aside: 1 file of another kind: readme.txt"]);
-    check("User Avatars", &["left aside: 1 file of another kind: list.csv"]);
-    check("group chats", &["left aside: 1 file of another kind: a.bak"]);
-    check("themes", &["left aside: 1 file of another kind: dark.css"]);
-    check("groups", &["left aside: 30 files of another kind: 00.txt, 01.txt, 02.txt, 03.txt, 04.txt, …"]);
+    check("chats", &["not imported: 1 file not in the folder of a card: stray.jsonl"]);
+    check("chats/Ivo", &["not imported: 3 files of another type: deeper/, old.txt"]);
+    check("worlds", &["not imported: 1 file of another type: readme.txt"]);
+    check("User Avatars", &["not imported: 1 file of another type: list.csv"]);
+    check("group chats", &["not imported: 1 file of another type: a.bak"]);
+    check("themes", &["not imported: 1 file of another type: dark.css"]);
+    check("groups", &["not imported: 30 files of another type: 00.txt, 01.txt, 02.txt, 03.txt, 04.txt, …"]);
     assert_eq!((arrived.totals.sessions, arrived.totals.skipped), (1, 0), "{}", arrived.report);
 }
 
@@ -62,5 +62,5 @@ fn skipped_files_unknown_to_sillytavern_are_named() {
     root.file("Old/conversations.json", "x");
     let told = taken(&store, root.path()).report.to_string();
     assert!(told.contains("diary.txt") && told.contains("file Old"), "{told}");
-    assert_eq!(told.matches("nothing of SillyTavern").count(), 2, "{told}");
+    assert_eq!(told.matches("not a file of SillyTavern").count(), 2, "{told}");
 }

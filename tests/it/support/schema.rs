@@ -52,13 +52,13 @@ fn check(schema: &Value, value: &Value, at: &str, is_strict: bool, faults: &mut 
             own.is_empty()
         };
         if !choices.iter().any(fits) {
-            faults.push(format!("{at}: {value} is none of {key}"));
+            faults.push(format!("{at}: {value} is not one of {key}"));
         }
     }
     if let Some(words) = schema["enum"].as_array()
         && !words.contains(value)
     {
-        faults.push(format!("{at}: {value} is none of {words:?}"));
+        faults.push(format!("{at}: {value} is not one of {words:?}"));
     }
     let types: Vec<&str> = match &schema["type"] {
         Value::String(one) => vec![one],
@@ -164,10 +164,10 @@ fn faults_are_found() {
     };
     check(json!({"a": 1, "b": null, "c": ["x"], "d": {"plugin": "p", "text": "t"}}), &[]);
     check(json!({"b": 5}), &["a is missing", "/b: 5 is no"]);
-    check(json!({"a": -1, "c": ["z"]}), &["below 0", "/c/0: \"z\" is none"]);
+    check(json!({"a": -1, "c": ["z"]}), &["below 0", "/c/0: \"z\" is not one"]);
     check(json!({"a": 1.5}), &["is no"]);
-    check(json!({"a": 1, "d": {"plugin": "p"}}), &["none of oneOf"]);
-    check(json!({"a": 1, "d": {"plugin": "p", "text": "t", "more": 1}}), &["none of oneOf"]);
+    check(json!({"a": 1, "d": {"plugin": "p"}}), &["not one of oneOf"]);
+    check(json!({"a": 1, "d": {"plugin": "p", "text": "t", "more": 1}}), &["not one of oneOf"]);
     check(json!({"a": 1, "typo": 1}), &["typo is not documented"]);
     let both = json!({"allOf": [schema, {"type": "object", "properties": {"e": {}}}]});
     assert_eq!(faults(&both, &json!({"a": 1, "e": 1})), [""; 0]);

@@ -28,7 +28,7 @@ fn export_and_import_commands_move_session() {
     let (code, said, _) = clotho(&from, &["export", &sid, &path("story.clotho")]);
     assert_eq!((code, said.contains(&sid)), (Some(0), true), "{said}");
     let (code, _, said) = clotho(&from, &["export", &sid, &path("story.clotho")]);
-    assert!(code == Some(1) && said.contains("is there already"), "{said}");
+    assert!(code == Some(1) && said.contains("already exists"), "{said}");
     let (code, _, said) = clotho(&from, &["export", "018f3e2a-0000-7000-8000-0000000000aa", &path("none.clotho")]);
     assert!(code == Some(1) && said.contains("there is no session"), "{said}");
     assert_eq!(clotho(&from, &["export"]).0, Some(2));
@@ -40,7 +40,7 @@ fn export_and_import_commands_move_session() {
     let (code, _, said) = clotho(&from, &["import", &path("story.clotho")]);
     assert!(code == Some(1) && said.contains("a server uses the data directory") && said.contains("curl"), "{said}");
     let (code, _, said) = clotho(&to, &["export", "--all", &path("none")]);
-    assert!(code == Some(1) && said.contains("is not there"), "{said}");
+    assert!(code == Some(1) && said.contains("does not exist"), "{said}");
     std::fs::write(path("broken.clotho"), &one[..one.len() / 2]).unwrap();
     let (code, _, said) = clotho(&to, &["import", &path("broken.clotho")]);
     assert!(code == Some(1) && said.contains("nothing of it was kept") && said.contains("line "), "{said}");

@@ -34,7 +34,7 @@ type Change = fn(&mut Vec<Value>) -> usize;
 
 /// Changes of a valid file, and the expected error. Each change returns the index of the faulty line, from 0.
 const CASES: &[(&str, Change)] = &[
-    ("no header of a \"clotho-session\" file", |lines| {
+    ("this is not the header of a \"clotho-session\" file", |lines| {
         lines.remove(0);
         0
     }),
@@ -46,16 +46,16 @@ const CASES: &[(&str, Change)] = &[
         lines[0]["colour"] = json!("red");
         0
     }),
-    ("the session is expected here", |lines| {
+    ("expected the session", |lines| {
         lines.remove(1);
         1
     }),
-    ("a file has one session", |lines| {
+    ("a file has only one session", |lines| {
         let twice = lines[1].clone();
         lines.insert(2, twice);
         2
     }),
-    ("\"tree\" or \"linear\" is expected", |lines| {
+    ("expected \"tree\" or \"linear\"", |lines| {
         lines[1]["session"]["mode"] = json!("forest");
         1
     }),
@@ -68,24 +68,24 @@ const CASES: &[(&str, Change)] = &[
         lines[at]["node"]["text"] = json!("x");
         at
     }),
-    ("comes twice", |lines| {
+    ("appears twice", |lines| {
         let at = nth(lines, "node", 3);
         let twice = lines[at].clone();
         lines.insert(at + 1, twice);
         at + 1
     }),
-    ("does not come before its child: it is not there", |lines| {
+    ("must come before its child: it is missing", |lines| {
         let at = nth(lines, "node", 3);
         lines[at]["node"]["parent"] = json!("018f3e2a-0000-7000-8000-0000000000aa");
         at
     }),
-    ("or the two make a cycle", |lines| {
+    ("or the nodes have a cycle", |lines| {
         let (upper, lower) = (nth(lines, "node", 3), nth(lines, "node", 4));
         lines[upper]["node"]["parent"] = lines[lower]["node"]["id"].clone();
         lines[lower]["node"]["parent"] = lines[upper]["node"]["id"].clone();
         upper
     }),
-    ("or the two make a cycle", |lines| {
+    ("or the nodes have a cycle", |lines| {
         let at = nth(lines, "node", 3);
         lines[at]["node"]["parent"] = lines[at]["node"]["id"].clone();
         at
@@ -95,17 +95,17 @@ const CASES: &[(&str, Change)] = &[
         lines[at]["node"].as_object_mut().unwrap().remove("parent");
         at
     }),
-    ("the first node is the root, which has no parent", |lines| {
+    ("the first node must be the root, which has no parent", |lines| {
         let at = nth(lines, "node", 0);
         lines.remove(at);
         nth(lines, "node", 0)
     }),
-    ("the log arranges", |lines| {
+    ("differs from the log", |lines| {
         let at = nth(lines, "node", 3);
         lines[at]["node"]["isMuted"] = json!(true);
         at
     }),
-    ("is no role", |lines| {
+    ("is not a role", |lines| {
         let at = nth(lines, "node", 3);
         lines[at]["node"]["role"] = json!("narrator");
         at
@@ -120,22 +120,22 @@ const CASES: &[(&str, Change)] = &[
         lines[at]["node"]["rating"] = json!(9);
         at
     }),
-    ("metadata is an object", |lines| {
+    ("the metadata must be an object", |lines| {
         let at = nth(lines, "node", 3);
         lines[at]["node"]["metadata"] = (0..200).fold(json!({}), |deep, _| json!({"a": deep}));
         at
     }),
-    ("the root has the role \"system\" and no text", |lines| {
+    ("the root must have the role \"system\" and no text", |lines| {
         let at = nth(lines, "node", 0);
         lines[at]["node"]["content"] = json!("I am the root.");
         at
     }),
-    ("the root has the role", |lines| {
+    ("the root must have the role", |lines| {
         let at = nth(lines, "node", 0);
         lines[at]["node"]["role"] = json!("user");
         at
     }),
-    ("the root is complete", |lines| {
+    ("the root must be complete", |lines| {
         let at = nth(lines, "node", 0);
         lines[at]["node"]["isDisabled"] = json!(true);
         at
@@ -150,16 +150,16 @@ const CASES: &[(&str, Change)] = &[
         lines[at]["node"]["content"] = json!("x".repeat((16 << 20) + 1));
         at
     }),
-    ("9223372036854775807 is no time", |lines| {
+    ("9223372036854775807 is not a time", |lines| {
         let at = nth(lines, "node", 3);
         lines[at]["node"]["created"] = json!(i64::MAX);
         at
     }),
-    ("is no time", |lines| {
+    ("is not a time", |lines| {
         lines[1]["session"]["created"] = json!(-99_999_999_999_999_i64);
         1
     }),
-    ("253402300800000 is no time", |lines| {
+    ("253402300800000 is not a time", |lines| {
         let at = nth(lines, "operation", 1);
         lines[at]["operation"]["at"] = json!(253_402_300_800_000_i64);
         at
@@ -173,7 +173,7 @@ const CASES: &[(&str, Change)] = &[
         lines[at]["operation"]["effects"] = json!([{"setting": "title", "from": "The keep", "to": " "}]);
         at
     }),
-    ("a model's name is expected", |lines| {
+    ("expected a model name", |lines| {
         lines[1]["session"]["model"] = json!("");
         1
     }),
@@ -182,29 +182,29 @@ const CASES: &[(&str, Change)] = &[
         lines[1]["session"]["plugins"] = json!(vec![plugin; 65]);
         1
     }),
-    ("plays twice", |lines| {
+    ("appears twice", |lines| {
         let card = json!(["018f3e2a-0000-7000-8000-0000000000aa", "00"]);
         lines[1]["session"]["cards"] = json!([card, card]);
         1
     }),
-    ("the card's name: a name is needed", |lines| {
+    ("the card's name: a name is required", |lines| {
         let at = nth(lines, "blob", 0);
         lines.insert(at, card(&json!({"description": "Nobody."})));
         at
     }),
-    ("the card's avatar: an address on this server is expected", |lines| {
+    ("the card's avatar: expected a path on this server", |lines| {
         let at = nth(lines, "blob", 0);
         lines.insert(at, card(&json!({"name": "Rin", "avatar": "https://elsewhere.example/rin.png"})));
         at
     }),
-    ("1 to 100 characters in one line", |lines| {
+    ("1 to 100 characters on one line", |lines| {
         let at = nth(lines, "operation", 2);
         let node = lines[1]["session"]["root"].clone();
         let mark = json!({"node": node, "following": false});
         lines[at]["operation"]["effects"] = json!([{"labelled": "two\nlines", "from": null, "to": mark}]);
         at
     }),
-    ("what is \"generating\" is a reply", |lines| {
+    ("a \"generating\" node must be a reply", |lines| {
         let at = nth(lines, "node", 2);
         lines[at]["node"]["status"] = json!("generating");
         at
@@ -218,7 +218,7 @@ const CASES: &[(&str, Change)] = &[
         let id = lines[at]["node"]["id"].clone();
         lines.iter().position(|line| line["node"]["parent"] == id).unwrap()
     }),
-    ("goes on from one that does not come before it", |lines| {
+    ("continues one that does not come before it", |lines| {
         let at = nth(lines, "trace", 0);
         lines[at]["trace"]["history"]["number"] = json!(i64::MAX);
         at
@@ -233,23 +233,23 @@ const CASES: &[(&str, Change)] = &[
         lines[at]["node"]["revision"] = json!(7);
         at
     }),
-    ("does not come before it", |lines| {
+    ("must come before it", |lines| {
         let at = nth(lines, "node", 0);
         lines[at]["node"]["rules"] = json!("00");
         at
     }),
-    ("does not have the hash", |lines| {
+    ("does not match its hash", |lines| {
         let at = nth(lines, "blob", 0);
         lines[at]["blob"]["text"] = json!("{}");
         at
     }),
-    ("comes twice", |lines| {
+    ("appears twice", |lines| {
         let at = nth(lines, "blob", 0);
         let twice = lines[at].clone();
         lines.insert(at + 1, twice);
         at + 1
     }),
-    ("does not come before it", |lines| {
+    ("must come before it", |lines| {
         let at = lines.iter().position(|line| line["blob"]["kind"] == "block").unwrap();
         lines.remove(at);
         nth(lines, "trace", 0)
@@ -264,7 +264,7 @@ const CASES: &[(&str, Change)] = &[
         lines.remove(at);
         at
     }),
-    ("is no act", |lines| {
+    ("is not a kind of operation", |lines| {
         let at = nth(lines, "operation", 2);
         lines[at]["operation"]["act"] = json!("dance");
         at
@@ -279,51 +279,51 @@ const CASES: &[(&str, Change)] = &[
         lines[at]["operation"]["effects"] = json!([{"setting": "owner", "from": 1, "to": 2}]);
         at
     }),
-    ("does not stand where its log ends", |lines| {
+    ("differs from the one in its log", |lines| {
         lines[1]["session"]["head"] = lines[1]["session"]["root"].clone();
         nth(lines, "node", 0)
     }),
-    ("the log comes first", |lines| {
+    ("the order must be log", |lines| {
         let (at, later) = (nth(lines, "operation", 0), nth(lines, "node", 0) + 1);
         let late = lines[at].clone();
         lines.insert(later, late);
         later
     }),
-    ("stands in the log and nowhere else", |lines| {
+    ("is in the log, but missing", |lines| {
         let last = lines.iter().rposition(|line| line.get("node").is_some()).unwrap();
         lines.remove(last);
         lines.len() - 1
     }),
-    ("the session speaks of 3", |lines| {
+    ("the session names 3", |lines| {
         lines[1]["session"]["nodes"] = json!(3);
         lines.len() - 1
     }),
-    ("which is not there", |lines| {
+    ("which is missing", |lines| {
         let at = nth(lines, "trace", 1);
         lines[at]["trace"]["history"]["add"] = json!(["018f3e2a-0000-7000-8000-0000000000aa"]);
         at
     }),
-    ("goes on from one that does not come before it", |lines| {
+    ("continues one that does not come before it", |lines| {
         // The third builds on the second.
         let at = nth(lines, "trace", 1);
         lines.remove(at);
         nth(lines, "trace", 1)
     }),
-    ("comes twice", |lines| {
+    ("appears twice", |lines| {
         let at = nth(lines, "trace", 0);
         let twice = lines[at].clone();
         lines.insert(at + 1, twice);
         at + 1
     }),
-    ("\"chats/a.jsonl\" comes twice", |lines| {
+    ("\"chats/a.jsonl\" appears twice", |lines| {
         last(lines, json!({"name": "chats/a.jsonl"}));
         last(lines, json!({"name": "chats/a.jsonl"}))
     }),
-    ("the node at which it ends does not come before it", |lines| {
+    ("the leaf of the source must come before it", |lines| {
         last(lines, json!({"name": "a", "node": "018f3e2a-0000-7000-8000-0000000000aa"}))
     }),
     ("64 digits", |lines| last(lines, json!({"name": "a", "hash": "x"}))),
-    ("the header of a file is an object", |lines| last(lines, json!({"name": "a", "header": "[]"}))),
+    ("the header of a file must be an object", |lines| last(lines, json!({"name": "a", "header": "[]"}))),
     ("has 1 to 4000 bytes", |lines| last(lines, json!({"name": ""}))),
 ];
 
@@ -367,14 +367,14 @@ fn archive_truncated_or_changed_is_refused() {
         assert!(fault.message.contains(said), "{said}: {fault}");
     };
     check(&text.replacen("turn 3", "turn 4", 1), "the file was changed");
-    check(&text[..text.len() - 1], "breaks off");
-    check(&text[..text.trim_end().rfind('\n').unwrap() + 1], "ends without its last line");
-    check(&format!("{text}\n"), "something follows the last line");
+    check(&text[..text.len() - 1], "is incomplete");
+    check(&text[..text.trim_end().rfind('\n').unwrap() + 1], "the last line of the file is missing");
+    check(&format!("{text}\n"), "there is text after the last line");
     check("", "the file is empty");
-    check("[]\n", "no header");
+    check("[]\n", "not the header");
     check(
         &format!("{}\n{{\"node\": {}1{}}}\n", lines(&file)[0], "[".repeat(100_000), "]".repeat(100_000)),
-        "not a line",
+        "the line has a wrong format",
     );
     fault(import(&other, b"PK\x03\x04 some other kind of file"), "not packed so");
     assert_eq!(rows(&other), before);
@@ -394,5 +394,5 @@ fn archive_over_memory_limits_is_refused() {
     let mut wide = zstd::Encoder::new(Vec::new(), 3).unwrap();
     wide.window_log(27).unwrap();
     wide.write_all(&[b' '; 4_096]).unwrap();
-    check(&wide.finish().unwrap(), ArchiveLimits::of(64 << 20), "cannot be unpacked");
+    check(&wide.finish().unwrap(), ArchiveLimits::of(64 << 20), "cannot be decompressed");
 }

@@ -135,7 +135,7 @@ async fn command_conflict_goes_to_first_plugin_with_warning() {
     let story = Story::begin(&app, &[]).await;
     let set = app.turns.sessions.set_plugins(story.user, story.id, vec![on("bb"), on("aa")]).await.unwrap();
     let told: Vec<String> = set.warnings.iter().map(ToString::to_string).collect();
-    assert_eq!(told, ["/Throw: aa gets it, bb does not"]);
+    assert_eq!(told, ["/Throw: aa runs it, bb does not receive it"]);
     let turn = story.say("/THROW 2d6").await;
     let n = async |id: &str| story.var(turn.user, &format!("/{id}/n")).await;
     assert_eq!((n("aa").await, n("bb").await), (json!(1), json!(null)));

@@ -32,7 +32,7 @@ fn faults() -> Vec<Fault> {
         fault(partial().then_cut(), "cut_off", "cut off", "PARTIAL text"),
         fault(partial().then_reset(), "cut_off", "cut off", "PARTIAL text"),
         fault(partial().unfinished(), "cut_off", "cut off", "PARTIAL text"),
-        fault(Reply::events(["{\"choices\": nonsense"]), "provider_garbled", "no JSON object", ""),
+        fault(Reply::events(["{\"choices\": nonsense"]), "provider_garbled", "not a JSON object", ""),
         fault(Reply::html(200, "Please log in"), "provider_garbled", "Please log in", ""),
         fault(
             partial().then_error(503, "the model was unloaded"),
@@ -40,20 +40,10 @@ fn faults() -> Vec<Fault> {
             "the model was unloaded",
             "PARTIAL text",
         ),
-        fault(
-            Reply::ok([""; 0]).finish("content_filter"),
-            "provider_refused",
-            "held the reply back: content_filter",
-            "",
-        ),
-        fault(Reply::ok([""; 0]), "empty_reply", "without any text", ""),
-        fault(Reply::ok([" \n"]), "empty_reply", "without any text", " \n"),
-        fault(
-            Reply::ok([""; 0]).reasoning(Dialect::Reasoning, ["only thought"]),
-            "empty_reply",
-            "without any text",
-            "",
-        ),
+        fault(Reply::ok([""; 0]).finish("content_filter"), "provider_refused", "blocked the reply: content_filter", ""),
+        fault(Reply::ok([""; 0]), "empty_reply", "without text", ""),
+        fault(Reply::ok([" \n"]), "empty_reply", "without text", " \n"),
+        fault(Reply::ok([""; 0]).reasoning(Dialect::Reasoning, ["only thought"]), "empty_reply", "without text", ""),
     ]
 }
 
@@ -62,7 +52,7 @@ fn silences() -> Vec<Fault> {
     let partial = || Reply::ok(["PARTIAL ", "text"]);
     vec![
         fault(Reply::silent(), "provider_timeout", "sent no text within 2 s", ""),
-        fault(partial().then_stall(), "provider_timeout", "fell silent", "PARTIAL text"),
+        fault(partial().then_stall(), "provider_timeout", "stopped sending", "PARTIAL text"),
     ]
 }
 
@@ -175,7 +165,7 @@ async fn unknown_model_is_refused_before_write() {
     let story = Story::begin(&app, &[]).await;
     let op = story.session().await.op;
     for (model, words) in
-        [("nobody", "no model is named"), ("mock", "more than one provider"), ("plugin:x", "can narrate")]
+        [("nobody", "there is no model"), ("mock", "several providers"), ("plugin:x", "that writes replies")]
     {
         let generate = Some(GenerationSpec { model: Some(model.into()), ..GenerationSpec::default() });
         match story.send(MessageSpec { generate, ..message(story.head().await, "Hi.") }).await {

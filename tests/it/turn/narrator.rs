@@ -72,7 +72,7 @@ async fn narrator_failure_gives_error_node_without_effects() {
     let app = TestApp::with().script("teller", TELLER).start().await;
     let story = story(&app).await;
     for (text, code, words) in
-        [("tear", "plugin_failed", "the book is torn"), ("nothing", "empty_reply", "without any text")]
+        [("tear", "plugin_failed", "the book is torn"), ("nothing", "empty_reply", "an empty reply")]
     {
         let turn = story.say(text).await;
         let error = &turn.reply.metadata.to_json()["error"].clone();
@@ -96,7 +96,7 @@ async fn narrator_missing_gives_error_node() {
     let started = absent.send(new).await.unwrap();
     let reply = absent.done(started.generations[0]).await;
     let said = |reply: &Node| reply.metadata.to_json()["error"]["message"].as_str().unwrap().to_owned();
-    assert!(said(&reply).contains("\"teller\" does not play in this session"), "{}", said(&reply));
+    assert!(said(&reply).contains("\"teller\" is not active in this session"), "{}", said(&reply));
 
     let story = story(&app).await;
     story.say("go north").await;
@@ -108,7 +108,7 @@ async fn narrator_missing_gives_error_node() {
     assert_eq!(turn.reply.metadata.to_json()["error"]["code"], "provider_misconfigured");
     let head = story.trace(turn.reply.id).await.head.to_json();
     assert_eq!((&head["model"], &head["error"]["code"]), (&json!("plugin:teller"), &json!("provider_misconfigured")));
-    assert!(said(&turn.reply).contains("no plugin \"teller\" is loaded that can narrate"), "{}", said(&turn.reply));
+    assert!(said(&turn.reply).contains("there is no plugin \"teller\" that writes replies"), "{}", said(&turn.reply));
     story.set("model", json!("mock/mock")).await;
     assert_eq!(story.another(turn.reply.id).await.status, Status::Complete);
 }

@@ -65,7 +65,7 @@ async fn plugin_result_of_wrong_type_is_recorded() {
     assert_eq!((user.content.as_str(), turn.reply.status), ("Hi.", Status::Complete));
     let delta = story.delta(turn.user).await;
     assert_eq!((delta.problems[0].code.as_str(), delta.operations.len()), ("plugin_runtime", 0));
-    assert!(delta.problems[0].message.contains("on_input returns"), "{}", delta.problems[0].message);
+    assert!(delta.problems[0].message.contains("on_input must return"), "{}", delta.problems[0].message);
 }
 
 /// A plugin that repeatedly exceeds its limits is turned off in that session until it is set again.
@@ -107,7 +107,7 @@ async fn plugin_limit_violations_survive_restart() {
     for _ in 0..4 {
         story.another(first).await;
     }
-    let told = logs::with(&["is switched off", &id.to_string(), "endless", "plugin_off"]);
+    let told = logs::with(&["a plugin was turned off", &id.to_string(), "endless", "plugin_off"]);
     assert_eq!(told.len(), 1, "{told:?}");
 
     let app = app.restart().await;

@@ -94,7 +94,7 @@ async fn prompt_card_over_context_fails_with_hint() {
     let turn = story.say("Hi.").await;
     let error = &turn.reply.metadata.to_json()["error"].clone();
     assert_eq!((turn.reply.status, &error["code"]), (Status::Error, &json!("prompt_too_large")));
-    assert!(error["message"].as_str().unwrap().contains("497 for the prompt"), "{error}");
+    assert!(error["message"].as_str().unwrap().contains("room for 497 in the prompt"), "{error}");
     assert!(error["hint"].as_str().unwrap().contains("generation.context_tokens"), "{error}");
     assert_eq!((app.mock.requests().len(), story.head().await), (0, turn.user));
     let trace = story.trace(turn.reply.id).await;

@@ -253,7 +253,14 @@ async fn computed_values_update_on_every_branch() {
     let one = story.say("One.").await;
     assert_eq!((stage(one.user).await, stage(one.reply.id).await), (json!("stranger"), json!("stranger")));
     let refused = story.delta(one.reply.id).await.problems;
-    assert_eq!((refused.len(), refused[0].message.as_str()), (1, "stage: it is computed: change what it follows from"));
+    assert_eq!(
+        (refused.len(), refused[0].message.as_str()),
+        (
+            1,
+            "stage: it is computed: change the values that it \
+        is computed from"
+        )
+    );
     let two = story.say("Two.").await.reply;
     assert_eq!(stage(two.id).await, json!("friend"));
     let by_hand = operation(json!({"op": "add", "path": "/mine/love", "value": 40}));

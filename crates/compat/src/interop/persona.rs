@@ -35,19 +35,19 @@ pub enum PersonaError {
     #[error("the file has more than {MAX_PERSONAS} personas")]
     TooMany,
     /// The file cannot be decoded as text.
-    #[error("this is no file of personas: {0}")]
+    #[error("this is not a file of personas: {0}")]
     NoText(#[from] text::TextDecodeError),
     #[error("the personas are not JSON: {0}")]
     NotJson(String),
     /// Valid JSON without personas.
-    #[error("this is no file of personas: it names none")]
+    #[error("this is not a file of personas: it contains none")]
     None,
 }
 
 impl PersonaError {
     /// Returns advice for the user.
     pub const fn hint(&self) -> &'static str {
-        "send settings.json, or the file that was written when the personas were backed up"
+        "send settings.json, or a backup of personas"
     }
 }
 
@@ -93,23 +93,23 @@ fn convert_persona(file: &str, name: &Value, about: Option<&Value>, is_default: 
     let description = about.shift_remove("description").unwrap_or_default();
     let description = description.as_str().unwrap_or_default().replace('\0', "");
     if about.get("position").and_then(Value::as_u64).is_some_and(|position| position != 0) {
-        let words = "its description stood elsewhere than at the beginning; here it is always sent there";
+        let words = "its description had another position; here it is always at the top of the prompt";
         findings.push(ImportFinding::new(FindingOutcome::Translated, "persona_position", words));
     }
     if about.get("lorebook").and_then(Value::as_str).is_some_and(|book| !book.is_empty()) {
-        let words = "the lorebook that belongs to it is named, and does nothing here";
+        let words = "the name of its lorebook is kept; the lorebook is linked if it is imported";
         findings.push(ImportFinding::new(FindingOutcome::Kept, "persona_lorebook", words));
     }
     let bound = bound_card_files(&about);
     if !bound.is_empty() {
         let cards = count_phrase(bound.len(), "character", "characters");
-        let words = format!("it was bound to {cards}: their chats have it, new stories ask who you are");
+        let words = format!("it was connected to {cards}: their chats use it; choose a persona for each new session");
         findings.push(ImportFinding::new(FindingOutcome::Kept, "persona_bound", words).of(bound.len()));
     }
     let mut kept = Map::from_iter([("file".to_owned(), file.into()), ("about".to_owned(), about.into())]);
     if is_default {
         kept.insert("isDefault".to_owned(), true.into());
-        let words = "new chats began with it; here each story says who you are";
+        let words = "it was the default persona; here you choose a persona for each session";
         findings.push(ImportFinding::new(FindingOutcome::Kept, "persona_default", words));
     }
     let card = json!({
@@ -168,9 +168,12 @@ mod tests {
 
     #[test]
     fn persona_file_without_personas_returns_error() {
-        for (file, words) in
-            [(&b"{}"[..], "names none"), (b"{\"personas\": {}}", "names none"), (b"[", "not JSON"), (b"\xff", "UTF-8")]
-        {
+        for (file, words) in [
+            (&b"{}"[..], "contains none"),
+            (b"{\"personas\": {}}", "contains none"),
+            (b"[", "not JSON"),
+            (b"\xff", "UTF-8"),
+        ] {
             let error = read(file).unwrap_err();
             assert!(error.to_string().contains(words) && !error.hint().is_empty(), "{error}");
         }

@@ -60,16 +60,16 @@ impl PictureFormat {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PictureError {
     /// Not one of the accepted formats.
-    #[error("this is no picture of a kind that is shown: PNG, JPEG, WebP or GIF")]
+    #[error("this is not a PNG, JPEG, WebP or GIF image")]
     Unknown,
     /// The file has too many bytes.
-    #[error("the picture has more than {MAX_BYTES} bytes")]
+    #[error("the image has more than {MAX_BYTES} bytes")]
     TooLong,
     /// Too many pixels: width and height.
-    #[error("the picture has {0} x {1} pixels; {MAX_SIDE} on a side and {MAX_PIXELS} in all are taken")]
+    #[error("the image has {0} x {1} pixels; the limits are {MAX_SIDE} on a side and {MAX_PIXELS} in all")]
     TooLarge(u32, u32),
     /// The file is damaged.
-    #[error("the picture cannot be read: {0}")]
+    #[error("the image cannot be read: {0}")]
     Broken(String),
 }
 

@@ -30,7 +30,7 @@ pub enum PngError {
     #[error("the chunk \"{0}\" is broken")]
     Broken(String),
     /// The chunk claims more bytes than the file has left.
-    #[error("a chunk says that it has {said} bytes, and {there} are there")]
+    #[error("a chunk claims {said} bytes, and the file has {there}")]
     LyingLength {
         /// Claimed length in bytes.
         said: u32,
@@ -41,7 +41,7 @@ pub enum PngError {
     #[error("the text in the chunk \"{0}\" has more than {MAX_TEXT_BYTES} bytes")]
     TooLong(String),
     /// The file has too many chunks.
-    #[error("the picture has more than {MAX_CHUNKS} chunks")]
+    #[error("the image has more than {MAX_CHUNKS} chunks")]
     TooMany,
     #[error("the chunk \"{keyword}\" is not base64: {cause}")]
     NotBase64 { keyword: String, cause: String },

@@ -28,17 +28,17 @@ const MAX_TEMPLATE_KEYS: usize = 6;
 
 /// Kinds that do not work fully here, with the text of the finding.
 const UNSUPPORTED_KINDS: [(&str, &str); 11] = [
-    ("openai", "prompt blocks and samplers: a story makes its prompts by them once you choose this preset for it"),
-    ("textgen", "samplers: no model is asked with them yet"),
-    ("kobold", "samplers: no model is asked with them yet"),
-    ("novel", "samplers: no model is asked with them yet"),
-    ("instruct", "a template for models that go on with plain text, which are not asked yet"),
-    ("context", "a template for models that go on with plain text, which are not asked yet"),
-    ("sysprompt", "a system prompt: it is not sent yet"),
-    ("reasoning", "says how thoughts are marked in a text, where a model does not tell them apart: not read yet"),
-    ("quickReplies", "buttons that run STscript, which does not run here: a plugin can do what they did"),
-    ("theme", "looks of another page"),
-    ("group", "its members play its stories here; who speaks next, and its automatic mode, are kept and do nothing"),
+    ("openai", "prompt blocks and samplers: a session uses them for its prompts once you choose this preset for it"),
+    ("textgen", "samplers for text completion: they are kept, but not used yet"),
+    ("kobold", "samplers for text completion: they are kept, but not used yet"),
+    ("novel", "samplers for text completion: they are kept, but not used yet"),
+    ("instruct", "a template for text completion: it is kept, but not used yet"),
+    ("context", "a template for text completion: it is kept, but not used yet"),
+    ("sysprompt", "a system prompt: it is kept, but not sent yet"),
+    ("reasoning", "a reasoning format: it is kept, but not used yet"),
+    ("quickReplies", "buttons that run STscript, which does not run here: a plugin can do the same"),
+    ("theme", "a theme for another page"),
+    ("group", "its members play in its sessions here; turn order and automatic mode are kept, but not used"),
 ];
 
 /// Fields that can contain secrets.
@@ -57,10 +57,10 @@ pub enum PresetImportError {
     #[error("it is not JSON: {0}")]
     NotJson(String),
     /// Valid JSON, but not objects.
-    #[error("it is JSON, but no preset")]
+    #[error("it is JSON, but not a preset")]
     NoPreset,
     /// Its keys do not identify a kind.
-    #[error("nothing in it says what kind of preset it is")]
+    #[error("the file does not show which kind of preset it is")]
     NoKind,
 }
 
@@ -68,9 +68,9 @@ impl PresetImportError {
     /// Returns advice for the user.
     pub const fn hint(&self) -> &'static str {
         match self {
-            Self::NotJson(_) => "export the preset anew where it comes from",
-            Self::NoPreset => "send a preset as it was exported, or a list of regular expressions",
-            Self::NoKind => "say what it is for with kind",
+            Self::NotJson(_) => "export the preset again from the program that it comes from",
+            Self::NoPreset => "send a preset as it was exported, or a list of regex scripts",
+            Self::NoKind => "state the kind of preset in kind",
         }
     }
 }
@@ -113,17 +113,17 @@ pub fn import_findings(kind: &str, body: &Map<String, Value>) -> Vec<ImportFindi
         "regex" if scripts::is_for_display(body) => ImportFinding::new(
             FindingOutcome::Works,
             "own_display",
-            "a regular expression: it changes what is shown in every story",
+            "a regex script: it changes what is shown in every session",
         ),
         "regex" => ImportFinding::new(
             FindingOutcome::Works,
             "own_script",
-            "a regular expression: it changes what models are sent in every story",
+            "a regex script: it changes the prompt of every session",
         ),
         "variables" => ImportFinding::new(
             FindingOutcome::Works,
             "own_variables",
-            "variables of all chats: macros read them in every story",
+            "global variables: macros read them in every session",
         ),
         _ => {
             let meaning =
@@ -137,13 +137,14 @@ pub fn import_findings(kind: &str, body: &Map<String, Value>) -> Vec<ImportFindi
     let models = extensions.and_then(|extensions| extensions.get("clotho")?.get("models")?.as_array());
     if let Some(models) = models.filter(|models| !models.is_empty() && kind == "openai") {
         let names: Vec<&str> = models.iter().filter_map(Value::as_str).collect();
-        let words = format!("it makes the prompts of all stories on {} that have chosen no preset", names.join(", "));
+        let words =
+            format!("it makes the prompts of all sessions on {} that have no preset of their own", names.join(", "));
         findings.push(ImportFinding::new(FindingOutcome::Works, "for_models", words));
     }
     let told = |key: &&&str| body.get(**key).and_then(Value::as_str).is_some_and(|text| !text.is_empty());
     let secrets: Vec<&str> = SECRET_FIELDS.iter().filter(told).copied().collect();
     if !secrets.is_empty() {
-        let words = format!("it holds what should stay yours ({}): do not give this preset away", secrets.join(", "));
+        let words = format!("it contains a secret ({}): do not share this preset", secrets.join(", "));
         findings.push(ImportFinding::new(FindingOutcome::Kept, "secret", words).of(secrets.len()));
     }
     findings

@@ -17,13 +17,13 @@ pub fn found(list: Option<&Value>) -> Vec<ImportFinding> {
     let sent = all.len() - shown;
     let mut found = Vec::new();
     if sent > 0 {
-        let words = count_phrase(sent, "regex script", "regex scripts")
-            + " for what models are sent: a story can switch them off";
+        let words =
+            count_phrase(sent, "regex script", "regex scripts") + " for the prompt: you can turn them off in a session";
         found.push(ImportFinding::new(FindingOutcome::Works, "regex_scripts", words).of(sent));
     }
     if shown > 0 {
         let words = count_phrase(shown, "regex script", "regex scripts")
-            + " for what is shown only: a story can switch them off";
+            + " for display only: you can turn them off in a session";
         found.push(ImportFinding::new(FindingOutcome::Works, "regex_display", words).of(shown));
     }
     found

@@ -12,7 +12,7 @@ pub enum TextDecodeError {
     #[error("not UTF-8 at byte {0}")]
     NotUtf8(usize),
     /// Has a UTF-16 byte order mark, but is not UTF-16.
-    #[error("it says that it is UTF-16, and is not")]
+    #[error("it claims to be UTF-16, but is not")]
     NotUtf16,
 }
 

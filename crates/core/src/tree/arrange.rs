@@ -185,7 +185,7 @@ pub fn name(field: &'static str, name: &str) -> Result<String, TreeError> {
     if fits {
         return Ok(name);
     }
-    let message = format!("a name of 1 to {MAX_NAME_CHARS} characters in one line is expected");
+    let message = format!("expected a name of 1 to {MAX_NAME_CHARS} characters on one line");
     Err(TreeError::Invalid { field, message })
 }
 

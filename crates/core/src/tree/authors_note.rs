@@ -85,11 +85,11 @@ impl AuthorsNote {
     /// Returns an error if the text is empty or too long, or if the depth or interval is too large.
     pub fn check(&self) -> Result<(), TreeError> {
         let message = match () {
-            () if self.text.trim().is_empty() => "a text that says something is expected; null for no note".to_owned(),
+            () if self.text.trim().is_empty() => "expected a text that is not blank, or null for no note".to_owned(),
             () if self.text.len() > MAX_BYTES => format!("a note has at most {MAX_BYTES} bytes"),
-            () if self.depth > MAX_DEPTH => format!("at most {MAX_DEPTH} messages stand behind a note"),
+            () if self.depth > MAX_DEPTH => format!("the depth of a note is at most {MAX_DEPTH} messages"),
             () if self.every > MAX_INTERVAL => {
-                format!("a note comes with every {MAX_INTERVAL}th message at least; 0 is never")
+                format!("the interval of a note is at most {MAX_INTERVAL} messages; 0 means never")
             }
             () => return Ok(()),
         };

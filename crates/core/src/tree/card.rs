@@ -72,7 +72,7 @@ pub fn validate_card(card: &Map<String, Value>) -> Result<(), ValidationError> {
     texts(card, "tags", MAX_TAGS, MAX_TAG_BYTES)?;
     avatar(card)?;
     if card.get("metadata").is_some_and(|metadata| !metadata.is_object()) {
-        return Err(invalid("metadata", "an object is expected"));
+        return Err(invalid("metadata", "expected an object"));
     }
     let bytes = serde_json::to_vec(card).map_or(usize::MAX, |bytes| bytes.len());
     let message = format!("a whole card has at most {MAX_BYTES} bytes");
@@ -82,7 +82,7 @@ pub fn validate_card(card: &Map<String, Value>) -> Result<(), ValidationError> {
 fn name(card: &Map<String, Value>) -> Result<(), ValidationError> {
     let name = card.get("name").and_then(Value::as_str).unwrap_or_default();
     if name.trim().is_empty() {
-        return Err(invalid("name", "a name is needed"));
+        return Err(invalid("name", "a name is required"));
     }
     if name.chars().count() > MAX_SPEAKER_CHARS {
         return Err(invalid("name", format!("a name has at most {MAX_SPEAKER_CHARS} characters")));
@@ -91,7 +91,7 @@ fn name(card: &Map<String, Value>) -> Result<(), ValidationError> {
 }
 
 fn text(field: &str, value: &Value, most: usize) -> Result<(), ValidationError> {
-    let text = value.as_str().ok_or_else(|| invalid(field, "a text is expected"))?;
+    let text = value.as_str().ok_or_else(|| invalid(field, "expected a string"))?;
     let message = format!("the text is longer than {most} bytes");
     if text.len() <= most {
         Ok(())
@@ -102,9 +102,9 @@ fn text(field: &str, value: &Value, most: usize) -> Result<(), ValidationError> 
 
 fn texts(card: &Map<String, Value>, key: &str, most: usize, bytes: usize) -> Result<(), ValidationError> {
     let Some(list) = card.get(key) else { return Ok(()) };
-    let list = list.as_array().ok_or_else(|| invalid(key, "a list of texts is expected"))?;
+    let list = list.as_array().ok_or_else(|| invalid(key, "expected a list of strings"))?;
     if list.len() > most {
-        return Err(invalid(key, format!("at most {most} are taken")));
+        return Err(invalid(key, format!("the list has at most {most} items")));
     }
     list.iter().enumerate().try_for_each(|(i, value)| text(&format!("{key}[{i}]"), value, bytes))
 }
@@ -119,7 +119,7 @@ fn avatar(card: &Map<String, Value>) -> Result<(), ValidationError> {
     if avatar.as_str().is_some_and(is_here) {
         return Ok(());
     }
-    Err(invalid("avatar", "an address on this server is expected, which begins with \"/\""))
+    Err(invalid("avatar", "expected a path on this server, which begins with \"/\""))
 }
 
 fn invalid(field: &str, message: impl Into<String>) -> ValidationError {

@@ -203,7 +203,7 @@ mod tests {
         let (code, args) = ("below_range", json!({"name": "hp", "value": -1, "bound": 0}));
         let note = json!({"plugin": "", "text": "hp: -1 is below 0, kept at 0", "code": code, "args": args});
         let args = json!({"name": "hp", "value": 1, "bound": 2});
-        let refused = json!({"code": "not_above", "args": args, "message": "hp: 1 is not above 2"});
+        let refused = json!({"code": "not_above", "args": args, "message": "hp: 1 must be above 2"});
         assert_eq!((&json["notes"], &json["problems"]), (&json!([note]), &json!([refused])));
         assert_eq!(Delta::from_json(&json), Some(delta));
     }

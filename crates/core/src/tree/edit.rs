@@ -13,7 +13,7 @@ pub enum TreeError {
     #[error("{0} does not exist")]
     NotFound(&'static str),
     /// HEAD is not at the node the caller expected.
-    #[error("HEAD has moved since you looked")]
+    #[error("HEAD has moved since your last read")]
     HeadMoved {
         /// The current HEAD.
         leaf: NodeId,
@@ -29,7 +29,7 @@ pub enum TreeError {
         field: &'static str,
     },
     /// The target is the moved node itself or lies below it.
-    #[error("nothing can hang below itself")]
+    #[error("a node cannot be moved below itself")]
     Cycle,
     /// One edit of a list is refused, so none was applied.
     #[error("edit {index}: {refusal}")]
@@ -49,10 +49,10 @@ pub enum TreeError {
     #[error("there is nothing to {0}")]
     NothingToRevert(&'static str),
     /// The actor's last step is a purge or lies before one.
-    #[error("there is nothing to {0} since something was destroyed for good")]
+    #[error("there is nothing to {0}, because something was deleted permanently")]
     NothingSincePurge(&'static str),
     /// A later operation depends on the step to undo.
-    #[error("operation {op} ({kind}) came later and touched the same: {what}")]
+    #[error("operation {op} ({kind}) came later and changed the same: {what}")]
     BlockedByLater {
         /// The blocking operation.
         op: i64,
@@ -62,13 +62,13 @@ pub enum TreeError {
         what: String,
     },
     /// Both branches changed the same paths, and the request does not resolve the conflict.
-    #[error("both lines changed the same: say for each path in details.conflicts which of them holds")]
+    #[error("both branches changed the same values: choose a side for each path in details.conflicts")]
     Diverged {
         /// `[{path, theirs, ours}]`, each with the operations of that side.
         conflicts: serde_json::Value,
     },
     /// A purge that the caller has not confirmed.
-    #[error("nothing would bring that back")]
+    #[error("this deletion is permanent")]
     ConfirmationRequired {
         /// Messages that would be deleted, including those that were undone.
         nodes: usize,
@@ -80,23 +80,23 @@ pub enum TreeError {
         kept: usize,
     },
     /// Another node already has the name and would lose it.
-    #[error("another message is named \"{name}\" already")]
+    #[error("another message already has the label \"{name}\"")]
     NameTaken {
         name: String,
         /// The node that has it.
         node: NodeId,
     },
     /// The node is still being generated.
-    #[error("that message is still being generated")]
+    #[error("this message is still being generated")]
     Generating,
     /// The edit does not fit the node or the session.
     #[error("{0}")]
     Conflict(String),
     /// The node that an edit names is in the stash.
-    #[error("that message lies in the stash: bring its fragment back first")]
+    #[error("this message is in the stash: restore its fragment first")]
     InStash,
     /// A merge would bring nothing new.
-    #[error("all of that line is on this one already")]
+    #[error("this branch already contains all messages of the other one")]
     NothingToMerge,
     /// A field of the request is invalid.
     #[error("{message}")]
@@ -163,11 +163,11 @@ pub fn check_editable(node: &Node, carry: bool, generate: bool) -> Result<(), Tr
         return Err(TreeError::Generating);
     }
     if carry && generate {
-        let message = "\"carry\" keeps what follows, so no new reply can be generated".to_owned();
+        let message = "\"carry\" keeps the messages below, so no new reply can be generated".to_owned();
         return Err(TreeError::Invalid { field: "carry", message });
     }
     if generate && node.role == Role::Assistant {
-        let message = "an edited reply is a reply already: nothing is generated below it".to_owned();
+        let message = "an edited reply is already a reply: nothing is generated below it".to_owned();
         return Err(TreeError::Invalid { field: "generate", message });
     }
     Ok(())

@@ -53,7 +53,7 @@ pub fn model(name: &str) -> Result<(), TreeError> {
     if (1..=MAX_MODEL_BYTES).contains(&name.len()) {
         return Ok(());
     }
-    Err(invalid("model", "a model's name is expected, as /api/models lists them".to_owned()))
+    Err(invalid("model", "expected a model name, as /api/models lists them".to_owned()))
 }
 
 /// Checks the number of plugins of a session.
@@ -77,7 +77,7 @@ pub fn check_collection(name: &str) -> Result<(), TreeError> {
         return Ok(());
     }
     let message =
-        format!("the name of a collection has 1 to {MAX_COLLECTION_CHARS} characters, and none around it blank");
+        format!("the name of a collection has 1 to {MAX_COLLECTION_CHARS} characters and no surrounding spaces");
     Err(invalid("collection", message))
 }
 
@@ -87,7 +87,7 @@ pub fn check_collection(name: &str) -> Result<(), TreeError> {
 /// Returns an error if there are too many or a name is invalid.
 pub fn check_collections(names: &[String]) -> Result<(), TreeError> {
     if names.len() > MAX_COLLECTIONS {
-        return Err(invalid("recall", format!("a session looks through at most {MAX_COLLECTIONS} collections")));
+        return Err(invalid("recall", format!("a session searches at most {MAX_COLLECTIONS} collections")));
     }
     names.iter().try_for_each(|name| check_collection(name))
 }
@@ -100,11 +100,8 @@ pub fn check_summary_interval(tokens: u32) -> Result<(), TreeError> {
     if SUMMARY_TOKEN_RANGE.contains(&tokens) {
         return Ok(());
     }
-    let message = format!(
-        "a summary is made of {} to {} tokens of messages",
-        SUMMARY_TOKEN_RANGE.start(),
-        SUMMARY_TOKEN_RANGE.end()
-    );
+    let message =
+        format!("a summary covers {} to {} tokens of messages", SUMMARY_TOKEN_RANGE.start(), SUMMARY_TOKEN_RANGE.end());
     Err(invalid("summaries.every", message))
 }
 

@@ -23,7 +23,7 @@ pub fn validate_lorebook(book: &Map<String, Value>) -> Result<(), ValidationErro
     let unfit = |field: &str, message: String, most| ValidationError { field: Some(field.to_owned()), message, most };
     let name = book.get("name").and_then(Value::as_str).unwrap_or_default();
     if name.trim().is_empty() {
-        return Err(unfit("name", "a name is needed".to_owned(), None));
+        return Err(unfit("name", "a name is required".to_owned(), None));
     }
     if name.chars().count() > MAX_NAME_CHARS {
         return Err(unfit("name", format!("a name has at most {MAX_NAME_CHARS} characters"), None));
@@ -31,16 +31,16 @@ pub fn validate_lorebook(book: &Map<String, Value>) -> Result<(), ValidationErro
     let entries: Vec<&Value> = match book.get("entries") {
         Some(Value::Object(map)) => map.values().collect(),
         Some(Value::Array(list)) => list.iter().collect(),
-        _ => return Err(unfit("entries", "a list of entries is expected".to_owned(), None)),
+        _ => return Err(unfit("entries", "expected a list of entries".to_owned(), None)),
     };
     if entries.len() > MAX_ENTRIES {
-        return Err(unfit("entries", format!("a book has at most {MAX_ENTRIES} entries"), Some(MAX_ENTRIES)));
+        return Err(unfit("entries", format!("a lorebook has at most {MAX_ENTRIES} entries"), Some(MAX_ENTRIES)));
     }
     if let Some(bad) = entries.iter().position(|entry| !entry.is_object()) {
-        return Err(unfit(&format!("entries[{bad}]"), "an entry is an object".to_owned(), None));
+        return Err(unfit(&format!("entries[{bad}]"), "an entry must be an object".to_owned(), None));
     }
     let bytes = serde_json::to_vec(book).map_or(usize::MAX, |bytes| bytes.len());
-    let message = format!("a whole lorebook has at most {MAX_BYTES} bytes");
+    let message = format!("a lorebook has at most {MAX_BYTES} bytes in all");
     if bytes <= MAX_BYTES { Ok(()) } else { Err(ValidationError { field: None, message, most: Some(MAX_BYTES) }) }
 }
 

@@ -123,7 +123,7 @@ pub fn resolve_conflicts(
     for (conflict, how) in conflicts.iter().zip(&how) {
         if let Some(ConflictResolution::Value(value)) = how {
             let change = StateChange::Set(value.clone());
-            let set = StateOperation::new(conflict.path.clone(), change, "settled in a merge", "user");
+            let set = StateOperation::new(conflict.path.clone(), change, "resolved in a merge", "user");
             settled.replacements.push(StateOperation { section: conflict.section, ..set });
         }
     }

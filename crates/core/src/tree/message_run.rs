@@ -32,7 +32,7 @@ pub fn run_ends<I: Copy>(named: &[RunNode<I>]) -> Result<(RunNode<I>, RunNode<I>
     let last = named.iter().max_by_key(|member| member.depth);
     match (first, last) {
         (Some(first), Some(last)) => Ok((*first, *last)),
-        _ => Err(invalid_run("the messages of the run are expected")),
+        _ => Err(invalid_run("expected the messages of the run")),
     }
 }
 
@@ -45,7 +45,7 @@ pub fn check_contiguous<I: Copy + Eq + Hash>(named: &[RunNode<I>], line: &[RunNo
     let found = line.iter().filter(|member| wanted.contains(&member.id)).count();
     let none_left_out = line.iter().all(|member| wanted.contains(&member.id) || member.kind == Kind::Change);
     if found != named.len() || !none_left_out {
-        return Err(invalid_run("a run of one line is expected, with no message left out and none named twice"));
+        return Err(invalid_run("expected consecutive messages of one branch, each named once"));
     }
     Ok(())
 }
@@ -56,7 +56,7 @@ pub fn check_contiguous<I: Copy + Eq + Hash>(named: &[RunNode<I>], line: &[RunNo
 /// Returns an error if it only has change nodes.
 pub fn check_has_message<I>(line: &[RunNode<I>]) -> Result<(), TreeError> {
     if line.iter().all(|member| member.kind == Kind::Change) {
-        return Err(invalid_run("there is no message among these"));
+        return Err(invalid_run("none of these is a message"));
     }
     Ok(())
 }

@@ -37,19 +37,19 @@ pub fn validate_preset(preset: &Map<String, Value>) -> Result<(), ValidationErro
         |field: &str, message: String| Err(ValidationError { field: Some(field.to_owned()), message, most: None });
     let text = |key: &str| preset.get(key).and_then(Value::as_str).unwrap_or_default();
     if !KINDS.contains(&text("kind")) {
-        return unfit("kind", format!("one of these is expected: {}", KINDS.join(", ")));
+        return unfit("kind", format!("expected one of {}", KINDS.join(", ")));
     }
     if text("name").trim().is_empty() {
-        return unfit("name", "a name is needed".to_owned());
+        return unfit("name", "a name is required".to_owned());
     }
     if text("name").chars().count() > MAX_NAME_CHARS {
         return unfit("name", format!("a name has at most {MAX_NAME_CHARS} characters"));
     }
     if !preset.get("body").is_some_and(Value::is_object) {
-        return unfit("body", "an object is expected".to_owned());
+        return unfit("body", "expected an object".to_owned());
     }
     let bytes = serde_json::to_vec(preset).map_or(usize::MAX, |bytes| bytes.len());
-    let message = format!("a whole preset has at most {MAX_BYTES} bytes");
+    let message = format!("a preset has at most {MAX_BYTES} bytes in all");
     if bytes <= MAX_BYTES { Ok(()) } else { Err(ValidationError { field: None, message, most: Some(MAX_BYTES) }) }
 }
 

@@ -80,7 +80,7 @@ impl ReferenceTree {
                 self.node_mut(*to)?;
                 let place = self.node_mut(*node)?;
                 if place.parent != Some(*from) {
-                    return Err(format!("{node} did not hang below {from}"));
+                    return Err(format!("{node} was not below {from}"));
                 }
                 place.parent = Some(*to);
                 self.children.remove(&(*from, *node));
@@ -98,7 +98,7 @@ impl ReferenceTree {
             Effect::Head { from, to } => {
                 self.node_mut(*to)?;
                 if self.head != *from {
-                    return Err(format!("HEAD should have stood {}", describe_position(*from)));
+                    return Err(format!("HEAD was expected {}", describe_position(*from)));
                 }
                 self.head = Some(*to);
             }
@@ -131,7 +131,7 @@ impl ReferenceTree {
         }
         match self.nodes.insert(node, ReferenceNode { parent, ..ReferenceNode::default() }) {
             None => Ok(()),
-            Some(_) => Err(format!("{node} came twice")),
+            Some(_) => Err(format!("{node} appears twice")),
         }
     }
 
@@ -151,7 +151,7 @@ impl ReferenceTree {
         }
         match self.fragments.insert(cut.fragment, (node, cut.clone())) {
             None => Ok(()),
-            Some(_) => Err(format!("{} came twice", cut.fragment)),
+            Some(_) => Err(format!("{} appears twice", cut.fragment)),
         }
     }
 
@@ -170,7 +170,7 @@ impl ReferenceTree {
     /// Removes a node with everything below it. HEAD, labels and the parent may not refer to removed nodes.
     fn purge(&mut self, node: NodeId, parent: NodeId, below: &[NodeId]) -> Result<(), String> {
         if self.node_mut(node)?.parent != Some(parent) {
-            return Err(format!("{node} did not hang below {parent}"));
+            return Err(format!("{node} was not below {parent}"));
         }
         let (mut gone, mut next) = (BTreeSet::new(), vec![node]);
         while let Some(node) = next.pop() {
@@ -178,13 +178,13 @@ impl ReferenceTree {
             next.extend(self.children(node));
         }
         if gone != below.iter().copied().chain([node]).collect() {
-            return Err(format!("not all that went with {node} is named"));
+            return Err(format!("the effect does not list all nodes below {node}"));
         }
         let is_named = self.head.is_some_and(|head| gone.contains(&head))
             || self.labels.values().any(|mark| gone.contains(&mark.node))
             || self.node_mut(parent)?.remembered == Some(node);
         if is_named {
-            return Err(format!("HEAD, a label or {parent} goes on naming what went with {node}"));
+            return Err(format!("HEAD, a label or {parent} still names a node below {node}"));
         }
         for id in &gone {
             if let Some(parent) = self.nodes.remove(id).and_then(|place| place.parent) {
@@ -206,13 +206,13 @@ impl ReferenceTree {
         if before == from {
             return Ok(());
         }
-        Err(format!("the label \"{name}\" should have been {}", describe_position(from.map(|mark| mark.node))))
+        Err(format!("the label \"{name}\" was expected {}", describe_position(from.map(|mark| mark.node))))
     }
 
     /// Checks that HEAD is in the tree, as it must be after each operation.
     fn check_head(&mut self) -> Result<(), String> {
         let Some(head) = self.head else { return Ok(()) };
-        if self.node_mut(head)?.is_hidden { Err("HEAD does not stand in the tree".to_owned()) } else { Ok(()) }
+        if self.node_mut(head)?.is_hidden { Err("HEAD is not in the tree".to_owned()) } else { Ok(()) }
     }
 
     /// Returns the children of a node, including hidden ones.
@@ -222,7 +222,7 @@ impl ReferenceTree {
     }
 
     fn node_mut(&mut self, node: NodeId) -> Result<&mut ReferenceNode, String> {
-        self.nodes.get_mut(&node).ok_or_else(|| format!("{node} is not there"))
+        self.nodes.get_mut(&node).ok_or_else(|| format!("{node} does not exist"))
     }
 
     /// Returns the number of the newest operation.

@@ -174,18 +174,18 @@ fn tokenize(text: &str) -> Result<Vec<ConditionLexeme>, String> {
             let (inside, after) = rest
                 .strip_prefix(first)
                 .and_then(|rest| rest.split_once(first))
-                .ok_or_else(|| format!("a text is not closed: {rest}"))?;
+                .ok_or_else(|| format!("a string is not closed: {rest}"))?;
             found.push(ConditionLexeme::Quoted(inside.to_owned()));
             after
         } else {
             let end = rest.find(|c: char| c.is_whitespace() || "=!<>\"'".contains(c)).unwrap_or(rest.len());
             let (word, after) = rest.split_at(end);
             if word.is_empty() {
-                return Err(format!("this cannot be read: {rest}"));
+                return Err(format!("this part cannot be read: {rest}"));
             }
             if has_stray_parentheses(word) {
                 return Err(
-                    "a condition has no brackets: `and` binds before `or`, and `not` stands before one part".to_owned()
+                    "a condition has no brackets: `and` binds before `or`, and `not` comes before one part".to_owned()
                 );
             }
             found.push(ConditionLexeme::Bare(word.to_owned()));
@@ -210,7 +210,7 @@ fn parse_term(words: &[ConditionLexeme]) -> Result<ConditionTerm, String> {
         [ConditionLexeme::Bare(name), ConditionLexeme::Sign(compare), than] => (name, Some((*compare, literal(than)?))),
         _ => return Err("a condition has parts like `affinity >= 20`, joined by `and` and `or`".to_owned()),
     };
-    let variable = VariablePath::parse(name).ok_or_else(|| format!("`{name}` is no name of a variable"))?;
+    let variable = VariablePath::parse(name).ok_or_else(|| format!("`{name}` is not a valid variable name"))?;
     let is_bare = matches!(words, [_, _, ConditionLexeme::Bare(_)]);
     Ok(ConditionTerm { negated, variable, operand: than, is_bare })
 }
@@ -250,7 +250,7 @@ fn literal(word: &ConditionLexeme) -> Result<Value, String> {
     match word {
         ConditionLexeme::Quoted(text) => Ok(text.as_str().into()),
         ConditionLexeme::Bare(word) => Ok(serde_json::from_str(word).unwrap_or_else(|_| word.as_str().into())),
-        ConditionLexeme::Sign(_) => Err("two signs stand in a row".to_owned()),
+        ConditionLexeme::Sign(_) => Err("two operators follow each other".to_owned()),
     }
 }
 

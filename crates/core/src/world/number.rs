@@ -18,7 +18,7 @@ const EXPONENT_CAP: i64 = 1 << 40;
 
 /// The error for a result that is too large to be exact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the result is too big to be exact")]
+#[error("the result is too large to be exact")]
 pub struct NumberTooLarge;
 
 /// Adds two numbers. The sum of two integers is exact. Other sums are rounded half away from zero to 12 significant

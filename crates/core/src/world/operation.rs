@@ -133,7 +133,7 @@ impl Serialize for StateOperation {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MalformedOperation {
     /// It is not a JSON object.
-    #[error("an operation is an object")]
+    #[error("an operation must be an object")]
     NotAnObject,
     /// A field that this kind of operation needs is missing.
     #[error("\"{0}\" is missing")]
@@ -142,7 +142,7 @@ pub enum MalformedOperation {
     #[error("\"{0}\" is not a field of this operation")]
     Unknown(String),
     /// A field of the wrong type or with an unknown word.
-    #[error("\"{field}\": {expected} is expected")]
+    #[error("\"{field}\": expected {expected}")]
     Wrong { field: &'static str, expected: &'static str },
     /// A path that is not a JSON Pointer.
     #[error("\"{field}\": {source}")]
@@ -222,7 +222,7 @@ impl OperationParser<'_> {
         match self.map.get(field) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
-            Some(_) => Err(MalformedOperation::Wrong { field, expected: "a text" }),
+            Some(_) => Err(MalformedOperation::Wrong { field, expected: "a string" }),
         }
     }
 
@@ -261,9 +261,9 @@ mod tests {
         let check = |wire: Value, message: &str| {
             assert_eq!(StateOperation::from_json(&wire).unwrap_err().to_string(), message, "{wire}");
         };
-        check(json!([]), "an operation is an object");
+        check(json!([]), "an operation must be an object");
         check(json!({"path": "/a"}), "\"op\" is missing");
-        check(json!({"op": "add", "path": "/a", "value": "1"}), "\"value\": a number is expected");
+        check(json!({"op": "add", "path": "/a", "value": "1"}), "\"value\": expected a number");
         check(json!({"op": "set", "path": "/a"}), "\"value\" is missing");
         check(json!({"op": "set", "path": "a", "value": 1}), "\"path\": a path begins with \"/\"");
         check(json!({"op": "remove", "path": "/a", "value": 1}), "\"value\" is not a field of this operation");

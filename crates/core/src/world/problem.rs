@@ -48,124 +48,124 @@ coded_messages! {
         #[error("{value} is not whole, rounded to {whole}")]
         Rounded { value: Number, whole: Number } = "rounded",
         /// There is no value to remove.
-        #[error("nothing there to remove")]
+        #[error("there is nothing to remove")]
         NothingToRemove {} = "nothing_to_remove",
         /// The list does not contain the value.
-        #[error("no such value to take")]
+        #[error("the list does not contain this value")]
         NoValueToTake {} = "no_value_to_take",
         /// The events do not contain the event.
-        #[error("no such event to take")]
+        #[error("the events do not contain this event")]
         NoEventToTake {} = "no_event_to_take",
         /// There is no value to move.
-        #[error("nothing there to move")]
+        #[error("there is nothing to move")]
         NothingToMove {} = "nothing_to_move",
         /// The number must be larger than a bound.
-        #[error("{value} is not above {bound}")]
+        #[error("{value} must be above {bound}")]
         NotAbove { value: Number, bound: Number } = "not_above",
         /// The number must be smaller than a bound.
-        #[error("{value} is not below {bound}")]
+        #[error("{value} must be below {bound}")]
         NotBelow { value: Number, bound: Number } = "not_below",
         /// The schema expects another type.
         #[error("{value} is not {kinds}")]
         WrongType { value: QuotedValue, kinds: ValueKinds } = "wrong_type",
         /// The schema lists the possible values.
-        #[error("{value} is none of {choices}")]
+        #[error("{value} is not one of {choices}")]
         NotAChoice { value: QuotedValue, choices: String } = "not_a_choice",
         /// The text does not match the pattern of the schema.
         #[error("{value} does not match {pattern}")]
         NoMatch { value: QuotedValue, pattern: String } = "no_match",
         /// The text is too short.
-        #[error("has {count}, needs at least {least}")]
+        #[error("it has {count} characters and needs at least {least}")]
         TextTooShort { count: usize, least: LengthPhrase } = "text_too_short",
         /// The text is too long.
-        #[error("has {count}, may have at most {most}")]
+        #[error("it has {count} characters and may have at most {most}")]
         TextTooLong { count: usize, most: LengthPhrase } = "text_too_long",
         /// The list has too few values.
-        #[error("has {count}, needs at least {least}")]
+        #[error("it has {count} values and needs at least {least}")]
         ListTooShort { count: usize, least: LengthPhrase } = "list_too_short",
         /// The list has too many values.
-        #[error("has {count}, may have at most {most}")]
+        #[error("it has {count} values and may have at most {most}")]
         ListTooLong { count: usize, most: LengthPhrase } = "list_too_long",
         /// The list is full, so nothing can be appended.
-        #[error("may have at most {most}")]
+        #[error("it may have at most {most}")]
         ListFull { most: LengthPhrase } = "list_full",
         /// The list would get too short.
         #[error("its list needs at least {least}")]
         ListAtMinimum { least: LengthPhrase } = "list_at_minimum",
         /// A list of unique values contains a value twice.
-        #[error("{value} stands in it twice")]
+        #[error("it contains {value} twice")]
         ValueTwice { value: QuotedValue } = "value_twice",
         /// A list of unique values already contains the appended value.
-        #[error("the value stands in it already")]
+        #[error("it already contains this value")]
         ValueInList {} = "value_in_list",
         /// A list of unique values already contains the new value of one of its places.
-        #[error("the value stands in the list already")]
+        #[error("the list already contains this value")]
         ValueElsewhereInList {} = "value_elsewhere_in_list",
         /// A required key is missing.
         #[error("\"{key}\" is missing")]
         MissingKey { key: String } = "missing_key",
         /// The schema does not allow this key.
-        #[error("no such key may stand here")]
+        #[error("this key is not allowed here")]
         ForbiddenKey {} = "forbidden_key",
         /// A number can be added to numbers only.
-        #[error("cannot add to {kind}")]
+        #[error("nothing can be added to {kind}")]
         CannotAdd { kind: ValueKind } = "cannot_add",
         /// An entry can be inserted into maps only.
-        #[error("cannot insert into {kind}")]
+        #[error("nothing can be inserted into {kind}")]
         CannotInsert { kind: ValueKind } = "cannot_insert",
         /// A value can be appended to lists only.
-        #[error("cannot append to {kind}")]
+        #[error("nothing can be appended to {kind}")]
         CannotAppend { kind: ValueKind } = "cannot_append",
         /// A value can be taken from lists only.
-        #[error("cannot take from {kind}")]
+        #[error("nothing can be taken from {kind}")]
         CannotTake { kind: ValueKind } = "cannot_take",
         /// A value cannot be moved below itself.
-        #[error("cannot move something into itself")]
+        #[error("it cannot be moved into itself")]
         MoveIntoItself {} = "move_into_itself",
         /// The value is read-only and exists.
-        #[error("it is read-only and has its value")]
+        #[error("it is read-only and already has a value")]
         ReadOnly {} = "read_only",
         /// A part of the value is read-only and exists.
-        #[error("something in it is read-only and has its value")]
+        #[error("a part of it is read-only and already has a value")]
         ReadOnlyPart {} = "read_only_part",
         /// The value is computed from others.
-        #[error("it is computed: change what it follows from")]
+        #[error("it is computed: change the values that it is computed from")]
         Computed {} = "computed",
         /// The schema requires the value.
         #[error("it is required")]
         Required {} = "required",
         /// The value contains the root of another plugin.
-        #[error("it holds {root}, which has its own rules")]
+        #[error("it contains {root}, which has its own schema")]
         HoldsRoot { root: String } = "holds_root",
         /// The path goes through a value that has no such place.
-        #[error("the way leads through something that is not a map, or past the end of a list")]
+        #[error("the path leads through a value that is not a map, or past the end of a list")]
         Blocked {} = "blocked",
         /// The path is empty.
-        #[error("a delta never replaces the world: the path is empty")]
+        #[error("the path is empty: an operation never replaces the whole state")]
         EmptyPath {} = "empty_path",
         /// The lore does not know this operation.
-        #[error("lore takes set, remove, insert, append and take only")]
+        #[error("lore only supports set, remove, insert, append and take")]
         LoreOperation {} = "lore_operation",
         /// The summary does not know this operation.
-        #[error("the summary is one text: only set with an empty path")]
+        #[error("the summary can only be set as a whole, with an empty path")]
         SummaryOperation {} = "summary_operation",
         /// The events do not know this operation.
-        #[error("the events are one list: only append and take with an empty path")]
+        #[error("events can only be appended or taken, with an empty path")]
         EventsOperation {} = "events_operation",
         /// The sum has too many digits.
-        #[error("the result is too big to be exact")]
+        #[error("the result is too large to be exact")]
         SumTooLarge {} = "sum_too_large",
         /// The world would be too deep.
-        #[error("the world would be deeper than {most} levels")]
+        #[error("the state may have at most {most} levels")]
         TooDeep { most: usize } = "too_deep",
         /// The value is too large.
-        #[error("the value is bigger than {mib} MiB")]
+        #[error("the value is larger than {mib} MiB")]
         ValueTooLarge { mib: usize } = "value_too_large",
         /// The number has too large an exponent.
-        #[error("numbers lie between 1e-308 and 1e308 in size")]
+        #[error("the absolute value of a number must be between 1e-308 and 1e308")]
         NumberOutOfReach {} = "number_out_of_reach",
         /// The key has a meaning inside the server.
-        #[error("what begins with \"{prefix}\" cannot be a key")]
+        #[error("a key cannot begin with \"{prefix}\"")]
         ReservedKey { prefix: &'static str } = "reserved_key",
     }
 }

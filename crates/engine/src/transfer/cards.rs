@@ -76,7 +76,7 @@ pub fn read_card(
                 fields.insert("avatar".to_owned(), address.into());
             }
             Err(error) => {
-                let words = format!("the picture of the card: {error}");
+                let words = format!("the image of the card: {error}");
                 findings.push(ImportFinding::new(FindingOutcome::Skipped, "picture", words));
             }
         }
@@ -122,7 +122,7 @@ pub fn read_card(
 fn embedded_plugin_finding(fields: &Map<String, Value>) -> Option<ImportFinding> {
     let words = match embedded_plugin::read(fields)? {
         Ok(source) => format!(
-            "rules for this program, the plugin \"{}\": nothing of them runs before who runs the server looks at them and takes them in",
+            "it contains the plugin \"{}\": it does not run before the owner of the server reviews and installs it",
             source.name
         ),
         Err(error) => error.to_string(),
@@ -166,7 +166,7 @@ fn extract_scripts(fields: &mut Map<String, Value>, findings: &mut Vec<ImportFin
     }
     let extensions = fields.get_mut("metadata")?.as_object_mut()?.shift_remove(EXTENSIONS)?;
     let bytes = serde_json::to_vec(&extensions).ok()?;
-    let words = format!("its extensions, {} bytes, are kept beside it and shown only in an export", bytes.len());
+    let words = format!("its extensions ({} bytes) are stored separately and appear only in an export", bytes.len());
     findings.push(ImportFinding::new(FindingOutcome::Kept, "extensions_beside", words));
     Some(CardFile { name: EXTENSIONS.to_owned(), kind: "application/json".to_owned(), bytes })
 }

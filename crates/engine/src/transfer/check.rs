@@ -61,7 +61,7 @@ pub fn check<R: Read, E: From<ArchiveError>>(
     mut told: impl FnMut() -> Result<(), E>,
 ) -> Result<ImportCheck, E> {
     let Some(ArchiveLine::Session(session)) = lines.next_line()? else {
-        return Err(lines.error("the session is expected here").into());
+        return Err(lines.error("expected the session").into());
     };
     line_validation::session(&session).map_err(|message| lines.error(message))?;
     let mut check = ImportChecker::of(*session);
@@ -140,14 +140,14 @@ impl ImportChecker {
                 self.enter_section(ImportSection::Sources)?;
                 self.source(source)
             }
-            ArchiveLine::Session(_) => Err("a file has one session".into()),
+            ArchiveLine::Session(_) => Err("a file has only one session".into()),
             ArchiveLine::End(_) => Ok(()),
         }
     }
 
     fn enter_section(&mut self, part: ImportSection) -> LineValidity {
         if part < self.part {
-            return Err("the log comes first, then the nodes, then the traces, then the sources".into());
+            return Err("the order must be log, nodes, traces, sources".into());
         }
         if self.part == ImportSection::Log && part > ImportSection::Log {
             self.check_log_complete()?;
@@ -160,10 +160,10 @@ impl ImportChecker {
         let (op, head) = (self.mirror.op(), self.mirror.head());
         let session = &self.session;
         if op != session.op || !(0..=op).contains(&session.head_op) {
-            return Err(format!("the log has {op} operations, and the session speaks of {}", session.op));
+            return Err(format!("the log has {op} operations, and the session names {}", session.op));
         }
         if head != Some(session.head) {
-            return Err("the session does not stand where its log ends".into());
+            return Err("the HEAD of the session differs from the one in its log".into());
         }
         Ok(())
     }
@@ -171,10 +171,10 @@ impl ImportChecker {
     fn blob(&mut self, blob: &BlobLine) -> LineValidity {
         let hash = blake3::hash(blob.text.as_bytes());
         if blob.hash != hash.to_hex().as_str() {
-            return Err("the text does not have the hash that is said of it".into());
+            return Err("the text does not match its hash".into());
         }
         if !self.blobs.insert((blob.kind, hash)) {
-            return Err(format!("the blob {} comes twice", blob.hash));
+            return Err(format!("the blob {} appears twice", blob.hash));
         }
         match blob.kind {
             BlobKind::Rules | BlobKind::Schema => {
@@ -193,23 +193,24 @@ impl ImportChecker {
     fn source(&mut self, source: &SourceLine) -> LineValidity {
         line_validation::source(source)?;
         if source.node.is_some_and(|node| !self.seen_nodes.contains(&node)) {
-            return Err("the node at which it ends does not come before it".into());
+            return Err("the leaf of the source must come before it".into());
         }
         match self.sources.insert(source.name.clone()) {
-            true if self.sources.len() > MOST_SOURCES => Err(format!("it was made of more than {MOST_SOURCES} files")),
+            true if self.sources.len() > MOST_SOURCES => Err(format!("it has more than {MOST_SOURCES} sources")),
             true => Ok(()),
-            false => Err(format!("\"{}\" comes twice", source.name)),
+            false => Err(format!("\"{}\" appears twice", source.name)),
         }
     }
 
     fn check_blob_exists(&self, kind: BlobKind, hex: &str) -> LineValidity {
         let hash = blake3::Hash::from_hex(hex).ok().filter(|hash| hash.to_hex().as_str() == hex);
         let is_there = hash.is_some_and(|hash| self.blobs.contains(&(kind, hash)));
-        if is_there { Ok(()) } else { Err(format!("the blob {hex} does not come before it")) }
+        if is_there { Ok(()) } else { Err(format!("the blob {hex} must come before it")) }
     }
 
     fn operation(&mut self, line: &OperationLine) -> LineValidity {
-        let act = OperationKind::from_word(&line.act).ok_or_else(|| format!("\"{}\" is no act", line.act))?;
+        let act = OperationKind::from_word(&line.act)
+            .ok_or_else(|| format!("\"{}\" is not a kind of operation", line.act))?;
         let values: Vec<Value> = parse_json(line.effects.get())?;
         let effects: Option<Vec<Effect>> = values.iter().map(Effect::from_json).collect();
         let effects = effects.ok_or("not every effect can be read")?;
@@ -237,10 +238,10 @@ impl ImportChecker {
         if line.status == Status::Generating.word() {
             self.running_replies.insert(line.id);
             if line.id == self.session.head {
-                return Err("the session cannot stand at what is still being generated".into());
+                return Err("HEAD cannot be a message that is still being generated".into());
             }
         }
-        let place = self.mirror.nodes().get(&line.id).ok_or_else(|| format!("the log does not know {}", line.id))?;
+        let place = self.mirror.nodes().get(&line.id).ok_or_else(|| format!("the log does not contain {}", line.id))?;
         let told = ReferenceNode {
             parent: line.parent,
             remembered: line.remembered,
@@ -253,7 +254,7 @@ impl ImportChecker {
             revision: place.revision.map(|_| line.revision),
         };
         if told != *place {
-            return Err(format!("the log arranges {} otherwise", line.id));
+            return Err(format!("the arrangement of {} differs from the log", line.id));
         }
         if let Some(hash) = &line.rules {
             self.check_rules(hash)?;
@@ -266,18 +267,18 @@ impl ImportChecker {
     /// below a running reply. So there can be no cycle.
     fn check_position(&mut self, line: &NodeLine) -> LineValidity {
         if !self.seen_nodes.insert(line.id) {
-            return Err(format!("the node {} comes twice", line.id));
+            return Err(format!("the node {} appears twice", line.id));
         }
         let is_first = self.seen_nodes.len() == 1;
         match line.parent {
             None if !is_first => Err(format!("{} would be a second root", line.id)),
-            None if line.id != self.session.root => Err("the first node is not the root of the session".into()),
-            Some(_) if is_first => Err("the first node is the root, which has no parent".into()),
-            Some(parent) if !self.seen_nodes.contains(&parent) || parent == line.id => Err(format!(
-                "the parent {parent} does not come before its child: it is not there, or the two make a cycle"
-            )),
+            None if line.id != self.session.root => Err("the first node must be the root of the session".into()),
+            Some(_) if is_first => Err("the first node must be the root, which has no parent".into()),
+            Some(parent) if !self.seen_nodes.contains(&parent) || parent == line.id => {
+                Err(format!("the parent {parent} must come before its child: it is missing, or the nodes have a cycle"))
+            }
             Some(parent) if self.running_replies.contains(&parent) => {
-                Err(format!("nothing can hang below {parent}, which is still being generated"))
+                Err(format!("nodes cannot be below {parent}, which is still being generated"))
             }
             None | Some(_) => Ok(()),
         }
@@ -288,9 +289,9 @@ impl ImportChecker {
             return Ok(());
         }
         self.check_blob_exists(BlobKind::Rules, hash)?;
-        let text = self.texts.get(hash).ok_or("the rules are not there")?;
+        let text = self.texts.get(hash).ok_or("the rules are missing")?;
         let schema = |hash: &str| {
-            let text = self.texts.get(hash).ok_or_else(|| format!("the schema {hash} does not come before its rules"));
+            let text = self.texts.get(hash).ok_or_else(|| format!("the schema {hash} must come before its rules"));
             text.map(|text| text.as_bytes().to_vec())
         };
         ActiveRules::parse(text.as_bytes(), schema)?.ok_or("the rules cannot be read")?;
@@ -302,10 +303,10 @@ impl ImportChecker {
         let history = &line.history;
         let nodes = history.add.iter().flatten().filter_map(HistoryNode::here).chain([line.node]);
         if let Some(unknown) = nodes.chain(history.base).find(|id| !self.seen_nodes.contains(id)) {
-            return Err(format!("the trace names {unknown}, which is not there"));
+            return Err(format!("the trace names {unknown}, which is missing"));
         }
         if !line.head.is_object() {
-            return Err("the head of a trace is an object".into());
+            return Err("the head of a trace must be an object".into());
         }
         // A trace builds on one with a lower number, so reading it back ends.
         let fits = match history.base {
@@ -315,12 +316,12 @@ impl ImportChecker {
             None => (1..=NUMBERS).contains(&history.number),
         };
         if !fits {
-            return Err("the trace goes on from one that does not come before it".into());
+            return Err("the trace continues one that does not come before it".into());
         }
         line.blocks.iter().try_for_each(|(_, hash)| self.check_blob_exists(BlobKind::Block, hash))?;
         match self.traces.insert(line.node, history.number) {
             None => Ok(()),
-            Some(_) => Err(format!("the trace of {} comes twice", line.node)),
+            Some(_) => Err(format!("the trace of {} appears twice", line.node)),
         }
     }
 
@@ -330,11 +331,11 @@ impl ImportChecker {
         let persona = self.session.persona.iter().map(|(_, hash)| hash);
         cards.chain(persona).try_for_each(|hash| self.check_blob_exists(BlobKind::Card, hash))?;
         if let Some(missing) = self.mirror.nodes().keys().find(|id| !self.seen_nodes.contains(*id)) {
-            return Err(format!("the node {missing} stands in the log and nowhere else"));
+            return Err(format!("the node {missing} is in the log, but missing in the file"));
         }
         if self.session.nodes != u64::try_from(self.order.len()).unwrap_or(u64::MAX) {
             return Err(format!(
-                "there are {} nodes, and the session speaks of {}",
+                "the file has {} nodes, and the session names {}",
                 self.order.len(),
                 self.session.nodes
             ));

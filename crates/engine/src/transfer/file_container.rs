@@ -244,7 +244,7 @@ impl FileContainer {
     fn archive(file: &SharedArchive, bytes: u64) -> io::Result<Self> {
         let (most, promised) = entry_counts(ArchiveSlice::of(file, 0, bytes))?;
         if most > MAX_PACKED_ENTRIES {
-            return Err(io::Error::other(format!("it has {most} entries, and {MAX_PACKED_ENTRIES} at most are read")));
+            return Err(io::Error::other(format!("it has {most} entries, and the limit is {MAX_PACKED_ENTRIES}")));
         }
         let mut archive = ZipArchive::new(BufReader::new(ArchiveSlice::of(file, 0, bytes))).map_err(damaged)?;
         let (mut all, mut folders) = (BTreeMap::new(), 0);
@@ -340,7 +340,7 @@ impl FileContainer {
             _ => return None,
         };
         let entries = count_phrase(usize::try_from(lost).unwrap_or(usize::MAX), "entry", "entries");
-        Some(format!("{entries} of the list of the archive cannot be read: it is damaged, or two have one name"))
+        Some(format!("{entries} of the archive's directory cannot be read: it is damaged, or two have the same name"))
     }
 
     /// Counts the files in a folder and its subfolders.
@@ -400,7 +400,7 @@ fn entry<R: Read + Seek>(
 ) -> Option<ContainerEntryKind> {
     let Ok(entry) = archive.by_index_raw(index) else {
         return Some(ContainerEntryKind::NotReadable(
-            "the archive is damaged: this file does not lie where its list says",
+            "the archive is damaged: this file is not where the archive's directory says",
         ));
     };
     if entry.is_dir() {
@@ -410,18 +410,18 @@ fn entry<R: Read + Seek>(
     let method = entry.compression();
     let is_deflated = method == CompressionMethod::Deflated;
     Some(match entry.data_start() {
-        _ if escapes_root(name) => ContainerEntryKind::NotReadable("its name leads out of the archive"),
-        _ if entry.is_symlink() => ContainerEntryKind::NotReadable("it is a link, which is not followed"),
+        _ if escapes_root(name) => ContainerEntryKind::NotReadable("its path points outside of the archive"),
+        _ if entry.is_symlink() => ContainerEntryKind::NotReadable("it is a link, and links are not followed"),
         _ if entry.encrypted() => ContainerEntryKind::NotReadable("it is encrypted"),
         _ if bytes / MAX_COMPRESSION_RATIO > packed.max(1 << 10) => {
-            ContainerEntryKind::NotReadable("it is packed tighter than any text is")
+            ContainerEntryKind::NotReadable("its compression ratio is too high for a text")
         }
         Some(start) if is_deflated || method == CompressionMethod::Stored => {
             let sum = Some(entry.crc32());
             let at = SourceFileLocation::Packed { file: Arc::clone(file), start, packed, is_deflated, sum };
             ContainerEntryKind::File(SourceFile { name: name.to_owned(), bytes, location: at })
         }
-        _ => ContainerEntryKind::NotReadable("it is packed in a way that is not known"),
+        _ => ContainerEntryKind::NotReadable("its compression method is not supported"),
     })
 }
 
@@ -429,8 +429,8 @@ fn entry<R: Read + Seek>(
 fn damaged(error: ZipError) -> io::Error {
     match error {
         ZipError::Io(error) => error,
-        ZipError::UnsupportedArchive(_) => io::Error::other("it is packed in a way that is not known"),
-        _ => io::Error::other("it is damaged or cut off, and the list of what lies in it cannot be read"),
+        ZipError::UnsupportedArchive(_) => io::Error::other("its compression method is not supported"),
+        _ => io::Error::other("it is damaged or incomplete: its directory cannot be read"),
     }
 }
 
@@ -472,7 +472,7 @@ fn on_disk(top: &Path, folder: &str) -> io::Result<(Vec<ContainerEntry>, bool)> 
     let path = top.join(folder);
     let Ok(kind) = fs::symlink_metadata(&path) else { return Ok((Vec::new(), false)) };
     if !kind.is_dir() {
-        return Err(io::Error::other("it is a link or a file, and a folder is expected"));
+        return Err(io::Error::other("expected a folder, got a link or a file"));
     }
     let (mut found, mut is_more) = (Vec::new(), false);
     for (count, entry) in fs::read_dir(&path)?.enumerate() {
@@ -485,12 +485,12 @@ fn on_disk(top: &Path, folder: &str) -> io::Result<(Vec<ContainerEntry>, bool)> 
         let own = entry.file_name().to_string_lossy().into_owned();
         let name = if folder.is_empty() { own } else { format!("{folder}/{own}") };
         let kind = if kind.is_symlink() {
-            ContainerEntryKind::NotReadable("it is a link, which is not followed: put the file itself there")
+            ContainerEntryKind::NotReadable("it is a link, and links are not followed: put the file itself there")
         } else if kind.is_dir() {
             ContainerEntryKind::Folder
         } else if !kind.is_file() {
             // Opening a pipe would block until somebody writes to it.
-            ContainerEntryKind::NotReadable("it is no file: a pipe, a socket or a device")
+            ContainerEntryKind::NotReadable("it is not a file: it is a pipe, a socket or a device")
         } else {
             ContainerEntryKind::File(SourceFile::on_disk(entry.path(), name.clone(), kind.len()))
         };

@@ -47,18 +47,18 @@ pub enum ImportError {
     #[error("the file cannot be read: {0}")]
     Read(String),
     /// The export index (`clotho.json`) cannot be read. Without it, stories that begin alike would be merged.
-    #[error("clotho.json, which says which chats are one story, cannot be read: {0}")]
+    #[error("clotho.json, which groups chats into sessions, cannot be read: {0}")]
     BadList(String),
     /// The server is shutting down, or the listener stopped the import.
-    #[error("the server stopped before the file was in")]
+    #[error("the server stopped before the import ended")]
     Stopped,
     /// The user cancelled it.
-    #[error("it was cancelled")]
+    #[error("the import was cancelled")]
     Cancelled,
 }
 
 /// A hint for users whose export index cannot be read.
-pub const REPAIR_LIST_HINT: &str = "mend it, or take it out of the folder to have the chats taken as plain files";
+pub const REPAIR_LIST_HINT: &str = "correct it, or remove it from the folder to import the chats as plain files";
 
 impl From<WriteError> for ImportError {
     fn from(error: WriteError) -> Self {

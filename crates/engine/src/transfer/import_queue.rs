@@ -227,10 +227,10 @@ impl ImportWorker {
             }
             match &result {
                 Err(error @ (ImportError::Store(_) | ImportError::Read(_))) => {
-                    tracing::error!(%job, "a file did not come in: {error}");
+                    tracing::error!(%job, "an import failed: {error}");
                 }
-                Err(error) => tracing::info!(%job, "a file did not come in: {error}"),
-                Ok(_) => tracing::info!(%job, "a file came in"),
+                Err(error) => tracing::info!(%job, "an import failed: {error}"),
+                Ok(_) => tracing::info!(%job, "an import ended"),
             }
             self.jobs.finish(job, result);
         }
@@ -276,7 +276,7 @@ impl ImportWorker {
             return;
         }
         if let Err(error) = self.store.write(move |tx| tx.delete_job(job)).await {
-            tracing::warn!(%job, "the job is not forgotten: {error}");
+            tracing::warn!(%job, "the job could not be deleted: {error}");
         }
     }
 }

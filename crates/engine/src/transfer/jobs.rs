@@ -44,7 +44,7 @@ pub enum ImportResult {
 
 /// The error for a caller with too many unfinished jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{MAX_PER_CALLER} files are coming in for you already")]
+#[error("you already have {MAX_PER_CALLER} imports in the queue")]
 pub struct TooManyImports;
 
 /// All jobs, oldest first.

@@ -26,14 +26,14 @@ pub fn session(line: &SessionLine) -> LineValidity {
     }
     let mut seen = HashSet::new();
     match line.cards.iter().find(|(id, _)| !seen.insert(*id)) {
-        Some((twice, _)) => Err(format!("the character {twice} plays twice")),
+        Some((twice, _)) => Err(format!("the character {twice} appears twice")),
         None => Ok(()),
     }
 }
 
 /// Checks the text of a card.
 pub fn card(text: &str) -> LineValidity {
-    let card = object(text).ok_or("a card is an object")?;
+    let card = object(text).ok_or("a card must be an object")?;
     card::validate_card(&card).map_err(|unfit| match &unfit.field {
         Some(field) => format!("the card's {field}: {unfit}"),
         None => unfit.to_string(),
@@ -50,7 +50,7 @@ pub fn source(line: &SourceLine) -> LineValidity {
         return Err("the hash of a file is 64 digits in hex".into());
     }
     match &line.header {
-        Some(header) if object(header).is_none() => Err("the header of a file is an object".into()),
+        Some(header) if object(header).is_none() => Err("the header of a file must be an object".into()),
         _ => Ok(()),
     }
 }
@@ -58,7 +58,7 @@ pub fn source(line: &SourceLine) -> LineValidity {
 /// Checks an entry of the log and its effects.
 pub fn operation(line: &OperationLine, effects: &[Effect]) -> LineValidity {
     if !(0..=line.op).contains(&line.step) {
-        return Err("an operation completes an earlier one or itself".into());
+        return Err("an operation cannot complete a later one".into());
     }
     check_date(line.at)?;
     effects.iter().try_for_each(check_effect)
@@ -86,19 +86,19 @@ fn check_effect(effect: &Effect) -> LineValidity {
 fn check_name(name: &str) -> LineValidity {
     match arrange::name("name", name) {
         Ok(kept) if kept == name => Ok(()),
-        Ok(_) => Err(format!("the name \"{name}\" has white space around it")),
+        Ok(_) => Err(format!("the name \"{name}\" has spaces around it")),
         Err(refusal) => Err(refusal.to_string()),
     }
 }
 
 /// Checks the fields of a node.
 pub fn node(line: &NodeLine) -> LineValidity {
-    let unknown = |what: &str, word: &str| format!("\"{word}\" is no {what}");
+    let unknown = |what: &str, word: &str| format!("\"{word}\" is not a {what}");
     let role = Role::from_word(&line.role).ok_or_else(|| unknown("role", &line.role))?;
     let status = Status::from_word(&line.status).ok_or_else(|| unknown("status", &line.status))?;
     let kind = Kind::from_word(&line.kind).ok_or_else(|| unknown("kind", &line.kind))?;
     if (kind == Kind::Root) != line.parent.is_none() {
-        return Err("a root has no parent, and nothing else has none".into());
+        return Err("exactly the root must have no parent".into());
     }
     check_texts(line)?;
     match kind {
@@ -110,7 +110,7 @@ pub fn node(line: &NodeLine) -> LineValidity {
         check_running(line, role, kind)?;
     }
     line.rating.map_or(Ok(()), check_rating)?;
-    object(line.metadata.get()).ok_or("metadata is an object")?;
+    object(line.metadata.get()).ok_or("the metadata must be an object")?;
     check_date(line.created)?;
     check_deltas(line)
 }
@@ -119,7 +119,7 @@ fn check_texts(line: &NodeLine) -> LineValidity {
     let texts = [Some(&line.content), line.name.as_ref(), line.reasoning.as_ref()];
     for text in texts.into_iter().flatten() {
         if text.contains('\0') {
-            return Err("U+0000 cannot be kept in a text".into());
+            return Err("a text cannot contain U+0000".into());
         }
         if text.len() > MAX_TEXT_BYTES {
             return Err(format!("a text has at most {MAX_TEXT_BYTES} bytes"));
@@ -132,20 +132,20 @@ fn check_texts(line: &NodeLine) -> LineValidity {
 fn check_root(line: &NodeLine, role: Role, status: Status) -> LineValidity {
     let says_nothing = line.content.is_empty() && line.reasoning.is_none() && line.name.is_none();
     if role != Role::System || !says_nothing {
-        return Err("the root has the role \"system\" and no text".into());
+        return Err("the root must have the role \"system\" and no text".into());
     }
     let is_plain = !line.is_disabled && !line.is_muted && line.rating.is_none();
     if status == Status::Complete && is_plain {
         return Ok(());
     }
-    Err("the root is complete, and nothing of it is switched off or rated".into())
+    Err("the root must be complete, enabled and without a rating".into())
 }
 
 fn check_hidden(line: &NodeLine, status: Status) -> LineValidity {
     if line.content.is_empty() && line.reasoning.is_none() && status == Status::Complete {
         return Ok(());
     }
-    Err("a \"change\" is complete and has no text".into())
+    Err("a \"change\" must be complete and have no text".into())
 }
 
 /// Checks that a node being generated is a reply without deltas.
@@ -153,7 +153,7 @@ fn check_running(line: &NodeLine, role: Role, kind: Kind) -> LineValidity {
     if role == Role::Assistant && kind == Kind::Message && line.deltas.is_empty() {
         return Ok(());
     }
-    Err("what is \"generating\" is a reply, and has not changed the world yet".into())
+    Err("a \"generating\" node must be a reply without a delta".into())
 }
 
 fn check_deltas(line: &NodeLine) -> LineValidity {
@@ -170,14 +170,14 @@ fn check_deltas(line: &NodeLine) -> LineValidity {
 }
 
 fn check_rating(stars: u8) -> LineValidity {
-    if (1..=5).contains(&stars) { Ok(()) } else { Err("1 to 5 stars are expected".into()) }
+    if (1..=5).contains(&stars) { Ok(()) } else { Err("expected 1 to 5 stars".into()) }
 }
 
 fn check_date(milliseconds: i64) -> LineValidity {
     if Time(milliseconds).has_date() {
         return Ok(());
     }
-    Err(format!("{milliseconds} is no time: milliseconds since 1970 are expected, in the years 0 to 9999"))
+    Err(format!("{milliseconds} is not a time: expected milliseconds since 1970, in the years 0 to 9999"))
 }
 
 fn object(text: &str) -> Option<Map<String, Value>> {

@@ -55,8 +55,8 @@ pub fn invalid_entries_finding(odd: &[String]) -> Option<ImportFinding> {
     let named: Vec<&str> = odd.iter().map(String::as_str).take(NAMED).collect();
     let more = if odd.len() > NAMED { ", …" } else { "" };
     let words = match odd {
-        [one] => format!("entry {one} is none and is left out"),
-        all => format!("{} of its entries are none and are left out: {}{more}", all.len(), named.join(", ")),
+        [one] => format!("entry {one} is not valid and was skipped"),
+        all => format!("{} of its entries are not valid and were skipped: {}{more}", all.len(), named.join(", ")),
     };
     (!odd.is_empty()).then(|| ImportFinding::new(FindingOutcome::Skipped, "bad_entry", words).of(odd.len()))
 }
@@ -117,7 +117,7 @@ pub fn without_macros(text: &str) -> String {
 /// Returns the finding for initial values that cannot be parsed.
 pub fn unreadable_values_finding(names: Vec<String>) -> Option<ImportFinding> {
     let texts = count_phrase(names.len(), "text", "texts");
-    let words = format!("{texts} with values to begin with: neither YAML nor JSON nor TOML, so nothing begins by it");
+    let words = format!("{texts} with initial variables: neither YAML nor JSON nor TOML, so they are ignored");
     let named = ImportFinding {
         names: names.iter().take(NAMED).cloned().collect(),
         ..ImportFinding::new(FindingOutcome::Kept, "start_unread", words)

@@ -71,7 +71,7 @@ pub fn new_persona(
                 card.insert("avatar".to_owned(), address.into());
             }
             Err(error) => {
-                findings.push(ImportFinding::new(FindingOutcome::Skipped, "picture", format!("its picture: {error}")))
+                findings.push(ImportFinding::new(FindingOutcome::Skipped, "picture", format!("its image: {error}")))
             }
         }
     }

@@ -64,7 +64,7 @@ pub async fn summarise(
     let look = move |reader: &mut StoreReader<'_>, held: &StoredSession| {
         let run = summary_run(reader, held, &nodes)?;
         if !run.iter().any(|node| node.is_in_prompt() && !node.content.trim().is_empty()) {
-            let message = "there is no text in these messages that a model would read".to_owned();
+            let message = "these messages have no text for a model".to_owned();
             return Err(TurnError::Invalid { field: "nodeIds", message });
         }
         Ok(DraftTask::Summarise { run })
@@ -136,7 +136,7 @@ pub fn select_model(
     match prompt_services.models.find(&start::model(prompt_services, session, generate)) {
         Ok(ReplyWriter::Model(choice)) => Ok(choice),
         Ok(ReplyWriter::Narrator(plugin)) => {
-            Err(invalid(format!("the plugin \"{}\" writes replies and nothing else: name a model", plugin.id())))
+            Err(invalid(format!("the plugin \"{}\" can only write replies: choose a model", plugin.id())))
         }
         Err(error) => Err(invalid(error.to_string())),
     }
@@ -177,7 +177,7 @@ async fn write(parts: Arc<TurnServices>, job: DraftJob) {
 }
 
 fn internal_fault(draft: &Draft, cause: &str) -> ReplyFault {
-    tracing::error!(session = %draft.generation.session, "a draft could not be written: {cause}");
+    tracing::error!(session = %draft.generation.session, "a draft could not be saved: {cause}");
     ReplyFault::new(&ReplyFailure::Internal { text: "draft" }, "try again")
 }
 

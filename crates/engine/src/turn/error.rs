@@ -15,7 +15,7 @@ pub enum TurnError {
     #[error("{message}")]
     InputRefused { plugin: String, message: String },
     /// The message is longer than a plugin that reads or answers it accepts.
-    #[error("the plugin \"{plugin}\" reads messages of up to {} KiB", .most >> 10)]
+    #[error("the plugin \"{plugin}\" accepts messages of up to {} KiB", .most >> 10)]
     TooLong {
         plugin: String,
         /// The limit in bytes.

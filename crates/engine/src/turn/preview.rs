@@ -61,7 +61,7 @@ pub async fn preview(
 /// Returns the number of replies of a message that waits for another one.
 fn pending_replies(reader: &mut StoreReader<'_>, held: &StoredSession, at: &StoredNode) -> Result<usize, TurnError> {
     if at.node.role == Role::Assistant || at.node.kind == Kind::Root {
-        let message = "the last word is a reply's: say what would be written below it".to_owned();
+        let message = "the last message is a reply: send the text of the next message".to_owned();
         return Err(TurnError::Invalid { field: "content", message });
     }
     let replies = reader.children(held, at.node.id)?;

@@ -14,40 +14,40 @@ coded_messages! {
         #[error("{plugin}: it is not installed")]
         PluginMissing { plugin: String } = "plugin_missing",
         /// A plugin of the session is installed and cannot run.
-        #[error("{plugin}: it is broken: {error}")]
+        #[error("{plugin}: it cannot run: {error}")]
         PluginBroken { plugin: String, error: String } = "plugin_broken",
         /// The root of a plugin is already used by another one.
         #[error("{plugin}: {error}")]
         PluginConflict { plugin: String, error: String } = "plugin_conflict",
         /// The values of a plugin were written by a newer version.
-        #[error("{plugin}: its values here are of version {values}, and this code knows version {known}")]
+        #[error("{plugin}: its values have version {values}, and its code only knows version {known}")]
         PluginOlder { plugin: String, values: u32, known: u32 } = "plugin_older",
         /// The code of a plugin differs from the code that the branch records.
-        #[error("{plugin}: version {recorded} is in force here, but other code ran: version {ran}")]
+        #[error("{plugin}: this branch uses version {recorded}, but version {ran} ran")]
         PluginChanged { plugin: String, recorded: String, ran: String } = "plugin_changed",
         /// A plugin is turned off in this session.
-        #[error("switched off in this session: it ran into its limits too often")]
+        #[error("turned off in this session, because it exceeded its limits too often")]
         PluginOff {} = "plugin_off",
         /// Two plugins of a session define the same command.
-        #[error("/{command}: {first} gets it, {later} does not")]
+        #[error("/{command}: {first} runs it, {later} does not receive it")]
         CommandTaken { command: String, first: String, later: String } = "command_taken",
         /// A plugin asks a model and cannot read the answer.
-        #[error("it asks a model and has no on_answer(ctx) to read what comes: nobody was asked")]
+        #[error("it asks a model and has no on_answer(ctx) to read the answer, so no model was asked")]
         PluginAsk {} = "plugin_ask",
         /// The plugins of one message ask too many models.
-        #[error("the plugins of one message may ask {most} times together: {surplus} were left out")]
+        #[error("the plugins of one message may ask {most} times; calls left out: {surplus}")]
         PluginAsksLeftOut { most: usize, surplus: usize } = "plugin_asks_left_out",
         /// The plugins of one message propose too many summaries.
-        #[error("the plugins of one message may propose {most} summaries together: this was left out")]
+        #[error("the plugins of one message may propose {most} summaries; this one was left out")]
         PluginSummary { most: usize } = "plugin_summary",
         /// The initial values of a card or lorebook cannot be read.
         #[error("{error}")]
         StartUnread { error: String } = "start_unread",
         /// The values model gave no usable answer.
-        #[error("the values were not kept by {model}: {error}")]
+        #[error("{model} did not update the values: {error}")]
         ValuesFailed { model: String, error: String } = "values_failed",
         /// Changes of the values model do not fit the values.
-        #[error("{count} of the changes by {model} left out: {changes}")]
+        #[error("{count} changes by {model} were left out: {changes}")]
         ValuesLeftOut { count: usize, model: String, changes: String } = "values_left_out",
         /// A script has a syntax error.
         #[error("{error}")]
@@ -74,40 +74,40 @@ coded_messages! {
     /// Why a model call that is no reply gave nothing, apart from failures of model servers.
     pub enum ModelCallProblem {
         /// No model is left to ask.
-        #[error("no model can be asked")]
+        #[error("no model is available")]
         NoModel {} = "no_model",
         /// It was cancelled.
-        #[error("it was stopped")]
+        #[error("the model call was stopped")]
         Stopped {} = "call_stopped",
         /// The session has too many calls.
-        #[error("{most} calls of this session wait already")]
+        #[error("this session already has {most} waiting calls")]
         TooManyCalls { most: usize } = "too_many_calls",
         /// The messages exceed the context.
-        #[error("the messages take about {needed} tokens, and the model has room for {budget}")]
+        #[error("the messages need about {needed} tokens, and the model has room for {budget}")]
         CallTooLarge { needed: usize, budget: usize } = "call_too_large",
         /// The answer has no text.
-        #[error("the model answered without any text")]
+        #[error("the model answered without text")]
         EmptyAnswer {} = "empty_answer",
         /// The answer has only text that readers may not see.
-        #[error("the model wrote nothing that may be told")]
+        #[error("the model's answer contains only hidden text")]
         HiddenAnswer {} = "hidden_answer",
         /// The name is that of a plugin.
-        #[error("\"{name}\" is a plugin and writes replies only: name a model")]
+        #[error("\"{name}\" is a plugin that only writes replies: choose a model")]
         NotAModel { name: String } = "not_a_model",
         /// No plugin has values that the model could keep.
-        #[error("no plugin here has values that it could keep, and none reads commands: nobody was asked")]
+        #[error("no plugin here has values that a model could update, and none reads commands, so no model was asked")]
         NoValues {} = "no_values",
         /// The answer of the values model has no command.
-        #[error("there is no command in its answer: \"{words}\"")]
+        #[error("the answer contains no command: \"{words}\"")]
         NoCommand { words: String } = "no_command",
         /// The embedding model gave vectors of another size.
-        #[error("the vectors of {name} are of another size than they were")]
+        #[error("the vectors of {name} have a new size")]
         VectorsResized { name: String } = "vectors_resized",
         /// The embedding model gave no vector.
-        #[error("the model made no vector")]
+        #[error("the model sent no vector")]
         NoVector {} = "no_vector",
         /// The embedding model was too slow.
-        #[error("{name} made no vector within {milliseconds} ms")]
+        #[error("{name} sent no vector within {milliseconds} ms")]
         VectorsLate { name: String, milliseconds: u64 } = "vectors_late",
     }
 }

@@ -48,7 +48,7 @@ const SMALLEST: usize = 8;
 pub async fn run_summarizer(parts: &Arc<TurnServices>) {
     match parts.storage.store.read::<_, StoreError, _>(|reader| reader.sessions_with_summaries()).await {
         Ok(all) => all.into_iter().for_each(|(session, head)| parts.work.summary_queue.schedule(session, head)),
-        Err(error) => tracing::error!("what is to be summed up could not be read: {error}"),
+        Err(error) => tracing::error!("the messages to summarise could not be read: {error}"),
     }
     loop {
         for session in parts.work.summary_queue.take_new() {
@@ -76,7 +76,7 @@ async fn run_session(parts: Arc<TurnServices>, session: SessionId) {
                 }
                 Err(why) => {
                     failures += 1;
-                    tracing::warn!(%session, ?pause, "nothing is summed up for a while: {why}");
+                    tracing::warn!(%session, ?pause, "summaries are paused: {why}");
                     parts.work.summary_queue.problems().insert(session, why);
                     if failures >= MAX_ATTEMPTS {
                         parts.work.summary_queue.pending().remove(&session);

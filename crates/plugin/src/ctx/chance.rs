@@ -23,19 +23,19 @@ pub(super) fn register(surface: &mut CtxSurface<'_>) {
     surface.function(
         "chance",
         &["ctx: Ctx", "p: float", "bool"],
-        "True with a probability of 0 (never) to 1 (always).",
+        "Returns true with a probability of 0 (never) to 1 (always).",
         |ctx: &mut Ctx, p: f64| ctx.0.chance(p),
     );
     surface.function(
         "chance",
         &["ctx: Ctx", "p: int", "bool"],
-        "Never (0) or always (1); write fractions as 0.25.",
+        "Returns false for 0 and true for 1; write other probabilities as 0.25.",
         |ctx: &mut Ctx, p: i64| if p == 0 { ctx.0.chance(0.0) } else { ctx.0.chance(if p == 1 { 1.0 } else { 2.0 }) },
     );
     surface.function(
         "pick",
         &["ctx: Ctx", "list: Array", "?"],
-        "One element of a list; () of an empty one.",
+        "Returns a random element of a list; () for an empty one.",
         |ctx: &mut Ctx, list: Array| ctx.0.pick(list),
     );
 }
@@ -50,7 +50,7 @@ impl RunningCall {
 
     fn chance(&self, p: f64) -> Result<bool, RhaiThrow> {
         if !(0.0..=1.0).contains(&p) {
-            return Err(throw(ScriptErrorKind::Runtime, "chance: a probability is 0 to 1, like 0.25"));
+            return Err(throw(ScriptErrorKind::Runtime, "chance: a probability must be from 0 to 1, like 0.25"));
         }
         let fall = self.draw("chance", format!("chance({p})"), |random| {
             let drawn = random.next_below(u64::from(CHANCE_PARTS));
@@ -79,14 +79,14 @@ impl RunningCall {
         roll: impl FnOnce(&mut SplitMix64) -> DiceResult,
     ) -> Result<DiceResult, RhaiThrow> {
         if !self.call.hook.may_write() {
-            return Err(throw(ScriptErrorKind::Permission, format!("{name}: this hook is read-only and may not roll")));
+            return Err(throw(ScriptErrorKind::Permission, format!("{name}: this hook is read-only and cannot roll")));
         }
         self.check_time()?;
         let mut done = self.effects();
         if done.rolls.len() >= self.limits().rolls {
             return Err(throw_limit(
                 ScriptLimit::Chatter,
-                format!("{name}: one call may roll {} times at most", self.limits().rolls),
+                format!("{name}: one call may roll at most {} times", self.limits().rolls),
             ));
         }
         let n = u32::try_from(done.rolls.len()).unwrap_or(u32::MAX);

@@ -24,13 +24,14 @@ pub(super) fn register(surface: &mut CtxSurface<'_>) {
     surface.function(
         "ask",
         &["ctx: Ctx", "name: string", "what: #{messages, max_tokens, model}", "()"],
-        "Has a model asked when this turn is written; on_answer gets what it says. Only in on_input, on_reply and on_edit.",
+        "Asks a model after this turn is written; on_answer gets the answer. Only in on_input, on_reply and on_edit.",
         |ctx: &mut Ctx, name: &str, what: Map| ctx.0.add_model_call(name, &what),
     );
     surface.property(
         "answer",
         "Map",
-        "In on_answer: what came of a call, as #{name, text, error, turn}; error is () where it went well, turn that of the message that asked. Elsewhere ().",
+        "In on_answer: the answer as #{name, text, error, turn}. error is () on success, and turn is the turn of the \
+         asking message. Elsewhere ().",
         |ctx: &mut Ctx| -> Dynamic { ctx.0.answer() },
     );
 }
@@ -55,7 +56,7 @@ impl RunningCall {
         let name =
             take_text(name, &mut self.effects().bytes).map_err(|error| HostFault::from(error).throw_in("ask"))?;
         if !is_named {
-            return Err(throw(ScriptErrorKind::Runtime, format!("ask: a call's name has 1 to {NAME} characters")));
+            return Err(throw(ScriptErrorKind::Runtime, format!("ask: the name of a call has 1 to {NAME} characters")));
         }
         let of = format!("ask(\"{name}\")");
         let mut ask = PluginModelCall { name, messages: Vec::new(), max_tokens: DEFAULT_MAX_TOKENS, model: None };
@@ -69,18 +70,12 @@ impl RunningCall {
             }
         }
         if ask.messages.iter().all(|line| line.text.trim().is_empty()) {
-            return Err(throw(
-                ScriptErrorKind::Runtime,
-                format!("{of}: \"messages\" has no text that a model would read"),
-            ));
+            return Err(throw(ScriptErrorKind::Runtime, format!("{of}: \"messages\" has no text for a model")));
         }
         let mut done = self.effects();
         let most = self.limits().asks;
         if done.model_calls.len() >= most {
-            return Err(throw_limit(
-                ScriptLimit::Chatter,
-                format!("{of}: one call of a hook may ask {most} times at most"),
-            ));
+            return Err(throw_limit(ScriptLimit::Chatter, format!("{of}: one hook call may ask at most {most} times")));
         }
         done.model_calls.push(ask);
         Ok(())
@@ -91,12 +86,13 @@ impl RunningCall {
         if value.is_string() {
             return Ok(vec![ModelCallMessage { role: "user".to_owned(), text: self.text_of(of, "messages", value)? }]);
         }
-        let expected = || format!("{of}: \"messages\" is a text or a list of #{{role, text}}, not {}", kind_of(value));
+        let expected =
+            || format!("{of}: \"messages\" must be a string or a list of #{{role, text}}, not {}", kind_of(value));
         let list = value.clone().try_cast::<Array>().ok_or_else(|| throw(ScriptErrorKind::Runtime, expected()))?;
         if list.len() > MESSAGES {
             return Err(throw(
                 ScriptErrorKind::Runtime,
-                format!("{of}: {MESSAGES} messages at most, not {}", list.len()),
+                format!("{of}: at most {MESSAGES} messages, not {}", list.len()),
             ));
         }
         list.iter().map(|one| self.message(of, one)).collect()
@@ -105,7 +101,7 @@ impl RunningCall {
     fn message(&self, of: &str, value: &Dynamic) -> Result<ModelCallMessage, RhaiThrow> {
         let wrong = |message: String| throw(ScriptErrorKind::Runtime, format!("{of}: {message}"));
         let Some(map) = value.clone().try_cast::<Map>() else {
-            return Err(wrong(format!("a message is #{{role, text}}, not {}", kind_of(value))));
+            return Err(wrong(format!("a message must be #{{role, text}}, not {}", kind_of(value))));
         };
         let (mut role, mut name, mut text) = ("user".to_owned(), None, None);
         for (key, value) in &map {
@@ -118,15 +114,15 @@ impl RunningCall {
             }
         }
         if !matches!(role.as_str(), "user" | "assistant" | "system") {
-            return Err(wrong(format!("a role is user, assistant or system, not {}", Value::from(role))));
+            return Err(wrong(format!("a role must be user, assistant or system, not {}", Value::from(role))));
         }
-        let text = text.ok_or_else(|| wrong("a message has a \"text\"".to_owned()))?;
+        let text = text.ok_or_else(|| wrong("a message needs a \"text\"".to_owned()))?;
         Ok(ModelCallMessage { role, text: name.map_or(text.clone(), |name| format!("{name}: {text}")) })
     }
 
     fn text_of(&self, of: &str, key: &str, value: &Dynamic) -> Result<String, RhaiThrow> {
         let Ok(text) = value.as_immutable_string_ref() else {
-            let message = format!("{of}: \"{key}\" is a text, not {}", kind_of(value));
+            let message = format!("{of}: \"{key}\" must be a string, not {}", kind_of(value));
             return Err(throw(ScriptErrorKind::Runtime, message));
         };
         take_text(&text, &mut self.effects().bytes).map_err(|error| HostFault::from(error).throw_in(of))
@@ -136,11 +132,11 @@ impl RunningCall {
 fn tokens(of: &str, value: &Dynamic) -> Result<u32, RhaiThrow> {
     let tokens = value.as_int().ok().and_then(|number| u32::try_from(number).ok());
     tokens.filter(|tokens| (1..=MAX_TOKENS).contains(tokens)).ok_or_else(|| {
-        throw(ScriptErrorKind::Runtime, format!("{of}: \"max_tokens\" is a whole number from 1 to {MAX_TOKENS}"))
+        throw(ScriptErrorKind::Runtime, format!("{of}: \"max_tokens\" must be a whole number from 1 to {MAX_TOKENS}"))
     })
 }
 
 fn unknown(of: &str, key: &str, known: &[&'static str]) -> RhaiThrow {
     let (hint, all) = (did_you_mean(key, known.iter().copied()), known.join(", "));
-    throw(ScriptErrorKind::Runtime, format!("{of}: there is no \"{key}\"{hint}; there are {all}"))
+    throw(ScriptErrorKind::Runtime, format!("{of}: there is no \"{key}\"{hint}; allowed are {all}"))
 }

@@ -14,26 +14,26 @@ use crate::permission::Permission;
 const MAX_LINE_CHARS: usize = 1_000;
 
 pub(super) fn register(surface: &mut CtxSurface<'_>) {
-    surface.begin_group("Telling people");
+    surface.begin_group("Messages for people");
     surface.function(
         "note",
         &["ctx: Ctx", "text: string", "()"],
-        "A visible line under the node.",
+        "Shows a line under the node.",
         |ctx: &mut Ctx, text: &str| ctx.0.note(text),
     );
     surface.function(
         "warn",
         &["ctx: Ctx", "text: string", "()"],
-        "A line in the node's trace, for authors.",
+        "Adds a line to the trace of the node, for plugin authors.",
         |ctx: &mut Ctx, text: &str| ctx.0.warn(text),
     );
     surface.function(
         "fail",
         &["ctx: Ctx", "text: string", "()"],
-        "Refuses the user's input, or a model's call, with a message and ends the hook. Only in on_input and tools.",
+        "Refuses the user's message, or a model's tool call, and ends the hook. Only in on_input and tools.",
         |ctx: &mut Ctx, text: &str| ctx.0.fail(text),
     );
-    let doc = "The value, but not below a and not above b.";
+    let doc = "Returns the value, but at least a and at most b.";
     surface.function("clamp", &["value: int", "a: int", "b: int", "int"], doc, |value: i64, a: i64, b: i64| {
         value.min(b).max(a)
     });
@@ -54,7 +54,7 @@ fn mixed_clamp(value: Dynamic, a: Dynamic, b: Dynamic) -> Result<f64, RhaiThrow>
 }
 
 fn not_a_number() -> RhaiThrow {
-    throw(ScriptErrorKind::Runtime, "clamp: three numbers are expected")
+    throw(ScriptErrorKind::Runtime, "clamp: expected three numbers")
 }
 
 impl RunningCall {
@@ -68,7 +68,7 @@ impl RunningCall {
         if done.notes.len() >= self.limits().notes {
             return Err(throw_limit(
                 ScriptLimit::Chatter,
-                format!("note: one call may show {} at most", self.limits().notes),
+                format!("note: one call may show at most {}", self.limits().notes),
             ));
         }
         done.notes.push(line);
@@ -81,7 +81,7 @@ impl RunningCall {
         if done.warnings.len() >= self.limits().warnings {
             return Err(throw_limit(
                 ScriptLimit::Chatter,
-                format!("warn: one call may give {} at most", self.limits().warnings),
+                format!("warn: one call may give at most {}", self.limits().warnings),
             ));
         }
         done.warnings.push(line);
@@ -90,7 +90,7 @@ impl RunningCall {
 
     fn fail(&self, text: &str) -> Result<(), RhaiThrow> {
         if !matches!(self.call.hook, Hook::OnInput | Hook::Tool) {
-            let message = "fail: only on_input can refuse what the user wrote, and a tool what the model asks";
+            let message = "fail: only on_input and tools can refuse: a user's message, or a model's call";
             return Err(throw(ScriptErrorKind::Runtime, message));
         }
         let line = self.check_line("fail", text)?;

@@ -24,7 +24,7 @@ const MAX_PRIORITY: i64 = 100;
 
 pub(super) fn register(surface: &mut CtxSurface<'_>) {
     surface.begin_group("The prompt");
-    let doc = "Puts a text into the prompt, in a slot: \"status\", \"system\" or \"note\". Only in plan.";
+    let doc = "Adds a text to the prompt, in a slot: \"status\", \"system\" or \"note\". Only in plan.";
     surface.function(
         "inject",
         &["ctx: Ctx", "slot: string", "text: string", "()"],
@@ -40,13 +40,13 @@ pub(super) fn register(surface: &mut CtxSurface<'_>) {
     surface.function(
         "lore",
         &["ctx: Ctx", "id: string", "()"],
-        "Calls up an entry of the lorebooks, by its title or uid. Only in plan.",
+        "Includes a lorebook entry, by its title or uid. Only in plan.",
         |ctx: &mut Ctx, id: &str| ctx.0.select_lore("lore", id, true),
     );
     surface.function(
         "unlore",
         &["ctx: Ctx", "id: string", "()"],
-        "Keeps an entry of the lorebooks out, by its title or uid. Only in plan.",
+        "Excludes a lorebook entry, by its title or uid. Only in plan.",
         |ctx: &mut Ctx, id: &str| ctx.0.select_lore("unlore", id, false),
     );
 }
@@ -59,7 +59,7 @@ impl RunningCall {
             let (hint, all) = (did_you_mean(slot, slots()), slots().collect::<Vec<_>>().join(", "));
             return Err(throw(
                 ScriptErrorKind::Runtime,
-                format!("{name}: there is no such slot{hint}; there are {all}"),
+                format!("{name}: there is no slot of this name{hint}; there are {all}"),
             ));
         };
         self.require(&name, &Permission::PromptInject(slot.to_owned()))?;
@@ -82,7 +82,7 @@ impl RunningCall {
         if done.plan.injections.len() >= MAX_TEXTS {
             return Err(throw_limit(
                 ScriptLimit::Chatter,
-                format!("{name}: one call may inject {MAX_TEXTS} texts at most"),
+                format!("{name}: one call may add at most {MAX_TEXTS} texts"),
             ));
         }
         if !text.trim().is_empty() {
@@ -101,7 +101,7 @@ impl RunningCall {
         if done.plan.lore.len() >= MAX_LORE {
             return Err(throw_limit(
                 ScriptLimit::Chatter,
-                format!("{name}: one call may name {MAX_LORE} entries at most"),
+                format!("{name}: one call may name at most {MAX_LORE} entries"),
             ));
         }
         done.plan.lore.push(LoreSelection { entry, is_included: is_in });
@@ -112,7 +112,7 @@ impl RunningCall {
         if self.call.hook == Hook::Plan {
             return Ok(());
         }
-        Err(throw(ScriptErrorKind::Runtime, format!("{name}: only plan(ctx) has a say in the prompt")))
+        Err(throw(ScriptErrorKind::Runtime, format!("{name}: only plan(ctx) can change the prompt")))
     }
 
     /// Copies a text that the script hands out, within the byte budget.
@@ -125,10 +125,12 @@ impl RunningCall {
 fn integer_in_range(name: &str, key: &str, value: &Dynamic, (least, most): (i64, i64)) -> Result<i64, RhaiThrow> {
     match value.as_int() {
         Ok(number) if (least..=most).contains(&number) => Ok(number),
-        Ok(number) => Err(throw(ScriptErrorKind::Runtime, format!("{name}: {key} is {least} to {most}, not {number}"))),
+        Ok(number) => {
+            Err(throw(ScriptErrorKind::Runtime, format!("{name}: {key} must be from {least} to {most}, not {number}")))
+        }
         Err(_) => {
             let given = kind_of(value);
-            Err(throw(ScriptErrorKind::Runtime, format!("{name}: {key} is a whole number, not {given}")))
+            Err(throw(ScriptErrorKind::Runtime, format!("{name}: {key} must be a whole number, not {given}")))
         }
     }
 }

@@ -34,7 +34,7 @@ fn register_state(surface: &mut CtxSurface<'_>) {
     surface.function(
         "may",
         &["ctx: Ctx", "permission: string", "bool"],
-        "Whether the session granted a permission, by its word in the manifest.",
+        "Returns whether the session grants a permission, by its name in the manifest.",
         |ctx: &mut Ctx, word: &str| -> Result<bool, RhaiThrow> {
             let parsed = word.parse::<Permission>();
             let permission = parsed.map_err(|error| throw(ScriptErrorKind::Runtime, format!("may: {error}")))?;
@@ -45,13 +45,13 @@ fn register_state(surface: &mut CtxSurface<'_>) {
     surface.function(
         "get",
         &["ctx: Ctx", "path: string", "?"],
-        "The value at a path; an error if there is none.",
+        "Returns the value at a path; an error if there is none.",
         |ctx: &mut Ctx, path: &str| ctx.0.get(path),
     );
     surface.function(
         "get",
         &["ctx: Ctx", "path: string", "default: ?", "?"],
-        "The value at a path, or the default if there is none.",
+        "Returns the value at a path, or the default if there is none.",
         |ctx: &mut Ctx, path: &str, default: Dynamic| -> Result<Dynamic, RhaiThrow> {
             Ok(ctx.0.find("get", path)?.unwrap_or(default))
         },
@@ -59,7 +59,7 @@ fn register_state(surface: &mut CtxSurface<'_>) {
     surface.function(
         "has",
         &["ctx: Ctx", "path: string", "bool"],
-        "Whether there is a value at a path.",
+        "Returns whether there is a value at a path.",
         |ctx: &mut Ctx, path: &str| -> Result<bool, RhaiThrow> {
             let place = ctx.0.readable_pointer("has", path)?;
             Ok(view_at(&ctx.0.effects().world, &place).is_some())
@@ -68,20 +68,20 @@ fn register_state(surface: &mut CtxSurface<'_>) {
     surface.function(
         "keys",
         &["ctx: Ctx", "path: string", "Array"],
-        "The keys of the map (or the positions of the list) at a path; none if there is nothing.",
+        "Returns the keys of the map (or the positions of the list) at a path; none if there is nothing.",
         |ctx: &mut Ctx, path: &str| ctx.0.keys(path),
     );
     // The parent's state.
     surface.function(
         "before",
         &["ctx: Ctx", "path: string", "?"],
-        "The value at a path in the parent's state, or () if there was none.",
+        "Returns the value at a path in the parent's state, or () if there was none.",
         |ctx: &mut Ctx, path: &str| ctx.0.before(path).map(Option::unwrap_or_default),
     );
     surface.function(
         "before",
         &["ctx: Ctx", "path: string", "default: ?", "?"],
-        "The value at a path in the parent's state, or the default.",
+        "Returns the value at a path in the parent's state, or the default.",
         |ctx: &mut Ctx, path: &str, default: Dynamic| -> Result<Dynamic, RhaiThrow> {
             Ok(ctx.0.before(path)?.unwrap_or(default))
         },
@@ -92,22 +92,23 @@ fn register_node(surface: &mut CtxSurface<'_>) {
     surface.property(
         "text",
         "string",
-        "The text this hook is about, cut after 64 KiB; find, block and the like see all of it.",
+        "The text of this hook, cut after 64 KiB; find, block and the like use all of it.",
         |ctx: &mut Ctx| -> ImmutableString { truncate_end(&ctx.0.call.text, ctx.0.limits().string).into() },
     );
     surface.property(
         "role",
         "string",
-        "Whose text it is: user, assistant or system.",
+        "The role of the text: user, assistant or system.",
         |ctx: &mut Ctx| -> ImmutableString { ctx.0.call.role.as_str().into() },
     );
     surface.property(
         "command",
         "string",
-        "The slash command of this plugin that the user typed, by its name in the manifest; () if it is none, or goes to a plugin that has it too and runs before.",
+        "The slash command of this plugin that the user typed, by its name in the manifest. () if there is none, or \
+         an earlier plugin runs it.",
         |ctx: &mut Ctx| ctx.0.command().map_or(Dynamic::UNIT, |(name, _)| name.into()),
     );
-    surface.property("args", "string", "What stands after the slash command.", |ctx: &mut Ctx| -> ImmutableString {
+    surface.property("args", "string", "The text after the slash command.", |ctx: &mut Ctx| -> ImmutableString {
         ctx.0.command().map(|(_, args)| args.into()).unwrap_or_default()
     });
     surface.property(
@@ -119,7 +120,8 @@ fn register_node(surface: &mut CtxSurface<'_>) {
     surface.function(
         "recent",
         &["ctx: Ctx", "n: int", "Array"],
-        "The last n messages before this one, oldest first, each #{role, name, text}; fifty at most, long ones by their ends.",
+        "Returns the last n messages before this one, oldest first, each #{role, name, text}. At most fifty; long \
+         ones are shortened in the middle.",
         |ctx: &mut Ctx, n: i64| recent(&ctx.0, n),
     );
 }
@@ -135,11 +137,11 @@ fn register_people(surface: &mut CtxSurface<'_>) {
         .with_comments(["/// The value of a setting."])
         .set_into_module(surface.module, |config: &mut ConfigHandle, name: &str| config.get(name));
     surface.property("user", "Map", "The user's persona: name.", |ctx: &mut Ctx| named(&ctx.0.call.user));
-    surface.property("char", "Map", "The character that speaks: name.", |ctx: &mut Ctx| named(&ctx.0.call.character));
+    surface.property("char", "Map", "The speaking character: name.", |ctx: &mut Ctx| named(&ctx.0.call.character));
     surface.property(
         "language",
         "string",
-        "The language to write: of those in the manifest, the one that suits the reader.",
+        "The language to write in: the best match for the reader, from the manifest's languages.",
         |ctx: &mut Ctx| language(&ctx.0),
     );
 }
@@ -196,7 +198,10 @@ impl RunningCall {
             _ => Array::new(),
         };
         if keys.len() > self.limits().array {
-            return Err(throw_limit(ScriptLimit::Size, format!("keys(\"{path}\"): too many for one list")));
+            return Err(throw_limit(
+                ScriptLimit::Size,
+                format!("keys(\"{path}\"): there are too many keys for one list"),
+            ));
         }
         Ok(keys)
     }
@@ -247,7 +252,7 @@ fn view_at<'w>(world: &'w World, place: &Pointer) -> Option<StateView<'w>> {
 
 fn script_value(running: &RunningCall, what: &str, value: &Value) -> Result<Dynamic, RhaiThrow> {
     to_script(value, running.limits()).map_err(|_| {
-        throw_limit(ScriptLimit::Size, format!("\"{what}\" is too large to read at once: read the parts you need"))
+        throw_limit(ScriptLimit::Size, format!("\"{what}\" is too large to read at once: read parts of it"))
     })
 }
 

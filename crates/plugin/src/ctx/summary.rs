@@ -13,18 +13,18 @@ use crate::summary::{MAX_CHARS, SummaryProposal};
 const FUNCTION: &str = "propose_summary";
 
 pub(super) fn register(surface: &mut CtxSurface<'_>) {
-    surface.begin_group("Summing up");
+    surface.begin_group("Summaries");
     surface.function(
         FUNCTION,
         &["ctx: Ctx", "text: string", "turns: int", "()"],
-        "Proposes a summary of the last turns, which later prompts tell when these no longer fit. In on_answer they end at the \
-         message that asked. Only in on_reply, on_edit and on_answer.",
+        "Proposes a summary of the last turns. Prompts use it once these turns no longer fit. In on_answer it ends \
+         at the asking message. Only in on_reply, on_edit and on_answer.",
         |ctx: &mut Ctx, text: &str, turns: i64| ctx.0.propose_summary(text, turns, None),
     );
     surface.function(
         FUNCTION,
         &["ctx: Ctx", "text: string", "turns: int", "upto: int", "()"],
-        "The same of the turns up to an earlier one, as ctx.node.turn counts them.",
+        "Proposes the same, up to an earlier turn as ctx.node.turn counts it.",
         |ctx: &mut Ctx, text: &str, turns: i64, upto: i64| ctx.0.propose_summary(text, turns, Some(upto)),
     );
 }
@@ -42,13 +42,11 @@ impl RunningCall {
         let (turns, upto) = self.turn_range(turns, upto)?;
         let length = text.chars().count();
         if text.trim().is_empty() {
-            return Err(throw(
-                ScriptErrorKind::Runtime,
-                format!("{FUNCTION}: the text is empty: there is nothing to tell"),
-            ));
+            return Err(throw(ScriptErrorKind::Runtime, format!("{FUNCTION}: the text is empty")));
         }
         if length > MAX_CHARS {
-            let message = format!("{FUNCTION}: a summary has at most {MAX_CHARS} characters, and this has {length}");
+            let message =
+                format!("{FUNCTION}: a summary has at most {MAX_CHARS} characters, and this one has {length}");
             return Err(throw(ScriptErrorKind::Runtime, message));
         }
         let text = take_text(text.trim(), &mut self.effects().bytes)
@@ -57,7 +55,7 @@ impl RunningCall {
         if done.summary.is_some() {
             return Err(throw_limit(
                 ScriptLimit::Chatter,
-                format!("{FUNCTION}: one call of a hook may propose one summary"),
+                format!("{FUNCTION}: one hook call may propose one summary"),
             ));
         }
         done.summary = Some(SummaryProposal { text, turns, upto });
@@ -71,11 +69,11 @@ impl RunningCall {
         let last = match upto {
             None => self.call.answer.as_ref().map_or(now, |answer| answer.turn),
             Some(upto) => u64::try_from(upto).ok().filter(|upto| (1..=now).contains(upto)).ok_or_else(|| {
-                wrong(format!("\"upto\" is a turn of this line, from 1 to {now} (ctx.node.turn), not {upto}"))
+                wrong(format!("\"upto\" must be a turn of this branch, from 1 to {now} (ctx.node.turn), not {upto}"))
             })?,
         };
         let count = u64::try_from(turns).ok().filter(|turns| *turns > 0);
-        let count = count.ok_or_else(|| wrong(format!("\"turns\" is a whole number from 1, not {turns}")))?;
+        let count = count.ok_or_else(|| wrong(format!("\"turns\" must be a whole number from 1, not {turns}")))?;
         if count > last {
             let there = if last == 1 { "is 1 turn".to_owned() } else { format!("are {last} turns") };
             return Err(wrong(format!("there {there} up to there, and a summary of {count} was proposed")));

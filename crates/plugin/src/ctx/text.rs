@@ -15,13 +15,14 @@ use crate::regexes::{CompiledRegex, RegexResult};
 use clotho_core::world::{Pointer, StateChange, World};
 
 pub(super) fn register(surface: &mut CtxSurface<'_>) {
-    surface.begin_group("Looking into text");
+    surface.begin_group("Searching in text");
     patterns(surface);
     blocks(surface);
 }
 
 fn patterns(surface: &mut CtxSurface<'_>) {
-    let doc = "The first match of a regular expression as a map of its groups (\"0\" is the whole match); () if none.";
+    let doc = "Returns the first match of a regular expression as a map of its groups (\"0\" is the whole match); () \
+     if there is none.";
     surface.function("find", &["ctx: Ctx", "pattern: string", "?"], doc, |ctx: &mut Ctx, pattern: &str| {
         ctx.0.find_first(pattern, &ctx.0.call.text)
     });
@@ -31,7 +32,7 @@ fn patterns(surface: &mut CtxSurface<'_>) {
         doc,
         |ctx: &mut Ctx, pattern: &str, text: &str| ctx.0.find_first(pattern, text),
     );
-    let doc = "Every match of a regular expression, each a map of its groups; 500 at most.";
+    let doc = "Returns all matches of a regular expression, each as a map of its groups; at most 500.";
     surface.function("find_all", &["ctx: Ctx", "pattern: string", "Array"], doc, |ctx: &mut Ctx, pattern: &str| {
         ctx.0.find_all(pattern, &ctx.0.call.text)
     });
@@ -48,7 +49,7 @@ fn blocks(surface: &mut CtxSurface<'_>) {
     surface.function(
         "block",
         &["ctx: Ctx", "tag: string", "?"],
-        "What stands between <tag> and </tag> (or the end of the text); () if there is no such block.",
+        "Returns the text between <tag> and </tag> (or the end of the text); () if there is no such block.",
         |ctx: &mut Ctx, tag: &str| -> Result<Dynamic, RhaiThrow> {
             let block = mvu::first_block_text(ctx.0.check_length("block", &ctx.0.call.text)?, tag);
             block.map_or(Ok(Dynamic::UNIT), |inside| ctx.0.script_text("block", inside))
@@ -57,7 +58,7 @@ fn blocks(surface: &mut CtxSurface<'_>) {
     surface.function(
         "strip_block",
         &["ctx: Ctx", "tag: string", "string"],
-        "The text without its <tag>…</tag> blocks.",
+        "Returns the text without its <tag>…</tag> blocks.",
         |ctx: &mut Ctx, tag: &str| -> Result<Dynamic, RhaiThrow> {
             let stripped = mvu::strip_blocks(ctx.0.check_length("strip_block", &ctx.0.call.text)?, tag);
             ctx.0.script_text("strip_block", &stripped)
@@ -67,32 +68,35 @@ fn blocks(surface: &mut CtxSurface<'_>) {
     surface.function(
         "mvu_commands",
         &["ctx: Ctx", "Array"],
-        "The MVU commands in the text, in order, each #{op, path, value, reason} and where they apply key and from.",
+        "Returns the MVU commands in the text, in order, each #{op, path, value, reason}; where they apply, also key \
+         and from.",
         |ctx: &mut Ctx| ctx.0.mvu_commands(),
     );
     surface.function(
         "mvu_skipped",
         &["ctx: Ctx", "int"],
-        "How many commands the last ctx.mvu_commands() did not understand; the trace names them.",
+        "Returns how many commands the last ctx.mvu_commands() could not read; the trace lists them.",
         |ctx: &mut Ctx| -> rhai::INT { rhai::INT::try_from(ctx.0.effects().skipped).unwrap_or(rhai::INT::MAX) },
     );
     surface.function(
         "mvu_start",
         &["ctx: Ctx", "Map"],
-        "What values begin with: in init the [initvar] entries of lorebooks, everywhere the <initvar> block of the text.",
+        "Returns the initial variables: in init from the [initvar] entries of lorebooks, in other hooks from the \
+         <initvar> block of the text.",
         |ctx: &mut Ctx| ctx.0.mvu_start(),
     );
     surface.function(
         "mvu_begin",
         &["ctx: Ctx", "why: string", "bool"],
-        "Puts what ctx.mvu_start() says below the plugin's root, in the order of its authors; whether there is anything.",
+        "Writes the variables of ctx.mvu_start() under the plugin's root, in their order; returns whether there are \
+         any.",
         |ctx: &mut Ctx, why: &str| ctx.0.apply_init_vars(why),
     );
     // Keys for paths.
     surface.function(
         "key",
         &["ctx: Ctx", "text: string", "string"],
-        "A text as one part of a path: a slash in it does not divide.",
+        "Returns a text as one part of a path; a slash in it does not separate parts.",
         |_: &mut Ctx, text: &str| -> ImmutableString { text.replace('~', "~0").replace('/', "~1").into() },
     );
 }
@@ -112,7 +116,7 @@ impl RunningCall {
             bytes = bytes.saturating_sub(captures.iter().flatten().map(|group| group.len()).sum());
             if bytes == 0 || self.watch.is_past_deadline() {
                 self.check_time()?;
-                return Err(throw_limit(ScriptLimit::Size, "find_all: the matches are too long for one list"));
+                return Err(throw_limit(ScriptLimit::Size, "find_all: there are too many matches for one list"));
             }
             all.push(groups(&pattern.regex, &captures).into());
         }
@@ -132,7 +136,8 @@ impl RunningCall {
             return Ok(pattern);
         }
         let most = most >> 10;
-        let what = format!("this pattern is too heavy for a text of more than {most} KiB; [a-z] is lighter than \\w");
+        let what =
+            format!("this pattern is too expensive for a text of more than {most} KiB; [a-z] is cheaper than \\w");
         Err(throw_limit(ScriptLimit::Regex, format!("{function}: {what}")))
     }
 
@@ -154,8 +159,9 @@ impl RunningCall {
             return Ok(());
         }
         if done.dynamic_patterns.len() >= most {
-            let what =
-                format!("{function}: one call may make up {most} patterns; those that stand in the script are free");
+            let what = format!(
+                "{function}: one call may build at most {most} patterns; literal patterns in the script do not count"
+            );
             return Err(throw_limit(ScriptLimit::Regex, what));
         }
         done.dynamic_patterns.insert(pattern.to_owned());

@@ -28,7 +28,7 @@ pub(super) fn register(surface: &mut CtxSurface<'_>) {
 }
 
 fn numbers_and_values(surface: &mut CtxSurface<'_>) {
-    let doc = "Adds to the number at a path; a missing one counts as 0.";
+    let doc = "Adds to the number at a path; a missing number counts as 0.";
     surface.function("add", &["ctx: Ctx", PATH, "n: number", "()"], doc, |ctx: &mut Ctx, path: &str, n: Dynamic| {
         ctx.0.add(path, &n, "")
     });
@@ -38,7 +38,7 @@ fn numbers_and_values(surface: &mut CtxSurface<'_>) {
         doc,
         |ctx: &mut Ctx, path: &str, n: Dynamic, why: &str| ctx.0.add(path, &n, why),
     );
-    let doc = "Puts a value at a path. For amounts prefer add: it stays true on another branch.";
+    let doc = "Sets the value at a path. For amounts prefer add, which stays correct on another branch.";
     surface.function("set", &["ctx: Ctx", PATH, VALUE, "()"], doc, |ctx: &mut Ctx, path: &str, value: Dynamic| {
         ctx.0.put("set", path, &value, "", StateChange::Set)
     });
@@ -51,14 +51,14 @@ fn numbers_and_values(surface: &mut CtxSurface<'_>) {
 }
 
 fn maps(surface: &mut CtxSurface<'_>) {
-    let doc = "Takes the value at a path away.";
+    let doc = "Removes the value at a path.";
     surface.function("remove", &["ctx: Ctx", PATH, "()"], doc, |ctx: &mut Ctx, path: &str| {
         ctx.0.propose("remove", path, "", StateChange::Remove)
     });
     surface.function("remove", &["ctx: Ctx", PATH, REASON, "()"], doc, |ctx: &mut Ctx, path: &str, why: &str| {
         ctx.0.propose("remove", path, why, StateChange::Remove)
     });
-    let doc = "Puts a value under a key of the map at a path; a missing map is made.";
+    let doc = "Sets a key of the map at a path; a missing map is created.";
     surface.function(
         "insert",
         &["ctx: Ctx", PATH, "key: string", VALUE, "()"],
@@ -87,7 +87,7 @@ fn maps(surface: &mut CtxSurface<'_>) {
 }
 
 fn lists(surface: &mut CtxSurface<'_>) {
-    let doc = "Puts a value at the end of the list at a path; a missing list is made.";
+    let doc = "Appends a value to the list at a path; a missing list is created.";
     surface.function("append", &["ctx: Ctx", PATH, VALUE, "()"], doc, |ctx: &mut Ctx, path: &str, value: Dynamic| {
         ctx.0.put("append", path, &value, "", StateChange::Append)
     });
@@ -99,7 +99,7 @@ fn lists(surface: &mut CtxSurface<'_>) {
             ctx.0.put("append", path, &value, why, StateChange::Append)
         },
     );
-    let doc = "Takes one equal value out of the list at a path, wherever it stands.";
+    let doc = "Removes one equal value from the list at a path, at any position.";
     surface.function("take", &["ctx: Ctx", PATH, VALUE, "()"], doc, |ctx: &mut Ctx, path: &str, value: Dynamic| {
         ctx.0.put("take", path, &value, "", StateChange::Take)
     });
@@ -119,7 +119,7 @@ impl RunningCall {
             let given = crate::convert::kind_of(n);
             return Err(throw(
                 ScriptErrorKind::Runtime,
-                format!("{}: a number is expected, not {given}", call_label("add", path)),
+                format!("{}: expected a number, not {given}", call_label("add", path)),
             ));
         };
         self.propose("add", path, why, StateChange::Add(number))
@@ -188,7 +188,7 @@ impl RunningCall {
         if at >= most {
             return Err(throw_limit(
                 ScriptLimit::Result,
-                format!("{}: one call may change {most} things at most", call_label(name, path)),
+                format!("{}: one call may make at most {most} changes", call_label(name, path)),
             ));
         }
         let operation = StateOperation::new(place, change, why, self.runtime.manifest.id.as_str());

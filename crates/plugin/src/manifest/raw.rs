@@ -135,15 +135,15 @@ impl RawManifest {
     pub(super) fn check(self, server: &ScriptLimits) -> Result<Manifest, ManifestFault> {
         if self.api.get_ref() != API_VERSION {
             let given = self.api.get_ref();
-            return Err(fault(&self.api, format!("this program speaks api \"{API_VERSION}\", not \"{given}\"")));
+            return Err(fault(&self.api, format!("this program supports api \"{API_VERSION}\", not \"{given}\"")));
         }
         if self.id.get_ref() == RESERVED_NAME {
             return Err(fault(
                 &self.id,
-                format!("\"{RESERVED_NAME}\" is the address of what scripts can call: choose another id"),
+                format!("\"{RESERVED_NAME}\" is the address of the script reference: choose another id"),
             ));
         }
-        let id = name(self.id, "an id is lower-case letters, digits and \"-\", a letter first")?;
+        let id = name(self.id, "an id has lower-case letters, digits and \"-\", and begins with a letter")?;
         let min = self.compat.min.map(|min| minimum(&min)).transpose()?;
         let state = self.state.check(&id)?;
         let permissions: Vec<Permission> =
@@ -188,7 +188,7 @@ impl RawState {
         let root = match &self.root {
             None => root_pointer(id).unwrap_or_default(),
             Some(text) => root_pointer(text.get_ref())
-                .ok_or_else(|| fault(text, "\"root\" names a place in the state, like \"combat\""))?,
+                .ok_or_else(|| fault(text, "\"root\" must name a place in the state, like \"combat\""))?,
         };
         let schema = self.schema.map(|schema| file(schema, ".json")).transpose()?;
         Ok(ManifestState { root, schema, version: self.version.unwrap_or(1) })
@@ -201,15 +201,17 @@ impl RawTool {
         let parameters = match &self.parameters {
             None => Schema::parse(none()).map_err(|error| fault(&self.name, error.to_string()))?,
             Some(said) => {
-                let wrong = |why: &str| fault(said, format!("\"parameters\" is a JSON Schema of an object: {why}"));
+                let wrong =
+                    |why: &str| fault(said, format!("\"parameters\" must be a JSON Schema of an object: {why}"));
                 let schema = serde_json::to_value(said.get_ref()).map_err(|error| wrong(&error.to_string()))?;
                 if schema.get("type").and_then(Value::as_str) != Some("object") {
-                    return Err(wrong("its \"type\" is \"object\""));
+                    return Err(wrong("its \"type\" must be \"object\""));
                 }
                 Schema::parse(schema).map_err(|error| wrong(&error.to_string()))?
             }
         };
-        let name = identifier(self.name, "a tool's name is lower-case letters, digits and \"_\", a letter first")?;
+        let name =
+            identifier(self.name, "a tool name has lower-case letters, digits and \"_\", and begins with a letter")?;
         Ok(PluginTool { name, description: self.description, parameters: Arc::new(parameters) })
     }
 }
@@ -230,7 +232,7 @@ impl RawLocales {
         let mut languages = self.languages;
         if let Some(default) = self.default {
             let Some(at) = languages.iter().position(|language| language == default.get_ref()) else {
-                return Err(fault(&default, "the default is one of \"languages\""));
+                return Err(fault(&default, "the default must be one of \"languages\""));
             };
             if let Some(first) = languages.get_mut(..=at) {
                 first.rotate_right(1);
@@ -246,7 +248,9 @@ impl RawLimits {
         let lower = |asked: Option<Spanned<u64>>, server: u64| match asked {
             None => Ok(server),
             Some(asked) if *asked.get_ref() <= server => Ok(*asked.get_ref()),
-            Some(asked) => Err(fault(&asked, format!("a plugin may only lower its limits; the server's is {server}"))),
+            Some(asked) => {
+                Err(fault(&asked, format!("a plugin can only lower its limits; the server's limit is {server}")))
+            }
         };
         limits.operations = lower(self.operations, server.operations)?;
         limits.heap = lower(self.heap_kb, server.heap >> 10)? << 10;
@@ -267,7 +271,7 @@ fn minimum(text: &Spanned<String>) -> Result<Version, ManifestFault> {
     let min = version(text)?;
     match env!("CARGO_PKG_VERSION").parse::<Version>() {
         Ok(own) if own < min => {
-            Err(fault(text, format!("the plugin needs version {min} of this program; it is {own}")))
+            Err(fault(text, format!("the plugin needs version {min} of this program, which has version {own}")))
         }
         _ => Ok(min),
     }
@@ -306,7 +310,7 @@ fn identifier(text: Spanned<String>, expected: &str) -> Result<String, ManifestF
 /// Checks the word of a slash command; any writing system is allowed.
 fn word(text: Spanned<String>) -> Result<String, ManifestFault> {
     let fits = crate::slash_command::is_word(text.get_ref());
-    if fits { Ok(text.into_inner()) } else { Err(fault(&text, "a command's name is letters, digits, \"-\" and \"_\"")) }
+    if fits { Ok(text.into_inner()) } else { Err(fault(&text, "a command name has letters, digits, \"-\" and \"_\"")) }
 }
 
 /// Checks the path of a file in the plugin's folder.
@@ -315,6 +319,6 @@ fn file(path: Spanned<String>, ending: &str) -> Result<String, ManifestFault> {
     if inside {
         Ok(path.into_inner())
     } else {
-        Err(fault(&path, format!("a file inside the plugin's folder that ends in \"{ending}\" is expected")))
+        Err(fault(&path, format!("expected a file in the plugin folder that ends in \"{ending}\"")))
     }
 }

@@ -24,7 +24,7 @@ pub(crate) fn undeclared_path(
         reads.chain(writes).find_map(|(place, at)| {
             let keys = place.below(root)?;
             let why = undeclared_reason(schema.top(), keys)?;
-            Some((at, format!("the schema knows no \"{}\"{why}", keys.join("/"))))
+            Some((at, format!("the schema has no \"{}\"{why}", keys.join("/"))))
         })
     })
 }
@@ -96,7 +96,7 @@ impl<'s> DeclaredValues<'s> {
         let lacks =
             |kinds: &[ValueKind]| !node.kinds().is_empty() && !node.kinds().iter().any(|kind| kinds.contains(kind));
         let what = || node.kinds().iter().map(|kind| kind.word()).collect::<Vec<_>>().join(" or ");
-        let wrong = |does: &str| vec![format!("nothing can be {does} \"{name}\": the schema has it as {}", what())];
+        let wrong = |does: &str| vec![format!("nothing can be {does} \"{name}\": the schema defines it as {}", what())];
         match &operation.change {
             StateChange::Add(_) if lacks(&[ValueKind::Integer, ValueKind::Number]) => wrong("added to"),
             StateChange::Append(_) if lacks(&[ValueKind::Array]) => wrong("appended to"),
@@ -108,7 +108,7 @@ impl<'s> DeclaredValues<'s> {
             }
             StateChange::Append(value) => self.schema.check_value(&[keys, &["0".to_owned()]].concat(), value),
             StateChange::Remove if self.is_required(keys) => {
-                vec![format!("\"{name}\" must stay: the schema requires it")]
+                vec![format!("\"{name}\" cannot be removed: the schema requires it")]
             }
             StateChange::Add(_) | StateChange::Take(_) | StateChange::Remove | StateChange::Move { .. } => Vec::new(),
         }
@@ -118,7 +118,7 @@ impl<'s> DeclaredValues<'s> {
     fn unwritable_reason(&self, keys: &[String]) -> Option<String> {
         let name = keys.join("/");
         if self.schema.is_computed(keys) {
-            return Some(format!("\"{name}\" is computed: change what it follows from"));
+            return Some(format!("\"{name}\" is computed: change the values that it is computed from"));
         }
         let above = (0..keys.len()).filter_map(|depth| keys.get(..depth));
         let holds = |node: &SchemaNode| {
@@ -126,7 +126,7 @@ impl<'s> DeclaredValues<'s> {
                 || node.kinds().iter().any(|kind| matches!(kind, ValueKind::Array | ValueKind::Object))
         };
         let flat = above.into_iter().find(|above| self.schema.at(above).is_some_and(|node| !holds(node)))?;
-        Some(format!("\"{name}\" lies inside of \"{}\", which is no map or list", flat.join("/")))
+        Some(format!("\"{name}\" is inside of \"{}\", which is not a map or list", flat.join("/")))
     }
 
     fn is_required(&self, keys: &[String]) -> bool {

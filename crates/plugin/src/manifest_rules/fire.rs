@@ -65,10 +65,10 @@ coded_messages! {
     /// Why a rule of a manifest did not do its work.
     pub enum RuleProblem {
         /// Rules triggered each other too often.
-        #[error("the rule \"{rule}\" would have fired again; rules that make each other fire end here")]
+        #[error("the rule \"{rule}\" did not fire again, because rules trigger each other without end")]
         RuleChain { rule: String } = "rule_chain",
         /// The rule reads values of others without permission.
-        #[error("the rule \"{rule}\" reads what is not the plugin's own, and \"state.read:*\" is not granted")]
+        #[error("the rule \"{rule}\" reads values outside of the plugin's own, and \"state.read:*\" is not granted")]
         RulePermission { rule: String } = "rule_permission",
     }
 }
@@ -180,7 +180,7 @@ impl RuleInput<'_> {
         for effect in &rule.effects {
             match raw::places(effect).find(|place| !may_write(self.root, self.grants, place)) {
                 None => operations.push(effect.clone()),
-                Some(place) => warnings.push(format!("\"{place}\" may not be written: it is not granted")),
+                Some(place) => warnings.push(format!("writing \"{place}\" is not granted")),
             }
         }
         operations.extend(self.record_firing(rule));
@@ -188,7 +188,7 @@ impl RuleInput<'_> {
         let told = rule.note.as_ref().map(|note| text::fill(note.get(self.language), |one| self.value(one, world)));
         let is_heard = self.grants.contains(&Permission::Notes);
         if told.is_some() && !is_heard {
-            warnings.push("its line is not shown: \"notes\" is not granted".to_owned());
+            warnings.push("the line is not shown: \"notes\" is not granted".to_owned());
         }
         let notes = told.into_iter().filter(|_| is_heard).collect();
         RuleFiring { rule: rule.name.clone(), reason: because, operations, problems, notes, warnings }

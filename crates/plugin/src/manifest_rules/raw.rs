@@ -55,12 +55,12 @@ pub(crate) fn rules(raw: Vec<RawRule>, owner: &RuleOwner<'_>) -> Result<Vec<Mani
             return Err((at, format!("a plugin has at most {MAX_RULES} rules")));
         }
         if rules.iter().any(|other| other.name == name) {
-            return Err((at, format!("there are two rules with the name \"{name}\"")));
+            return Err((at, format!("two rules have the name \"{name}\"")));
         }
         let rule = one.check(owner)?;
         for (place, at) in rule.reads(owner.root) {
             if !may_read(owner.root, owner.asks, &place) {
-                let what = "lies outside of the plugin's own values; reading it needs";
+                let what = "is outside of the plugin's own values; reading it needs";
                 return Err((at, format!("\"{place}\" {what} \"state.read:*\" in [permissions] request")));
             }
         }
@@ -76,10 +76,10 @@ impl RawRule {
         let (trigger, trigger_at) = trigger(&at, self.every, self.of, self.when, self.on, owner.root)?;
         let mut places = RuleSpans { trigger: trigger_at, ..RuleSpans::default() };
         if self.effects.is_empty() && self.note.is_none() {
-            return Err((at, format!("the rule \"{name}\" does nothing: give it a \"do\" or a \"note\"")));
+            return Err((at, format!("the rule \"{name}\" has no effect: give it a \"do\" or a \"note\"")));
         }
         if self.effects.len() > MAX_EFFECTS {
-            return Err((at, format!("a rule does at most {MAX_EFFECTS} things")));
+            return Err((at, format!("a rule has at most {MAX_EFFECTS} effects")));
         }
         let guard = self.guard.map(|guard| condition(&guard, "if")).transpose()?.map(|(guard, at)| {
             places.guard = at;
@@ -102,13 +102,13 @@ fn named(name: Spanned<String>) -> Result<String, RuleFault> {
     if text.len() <= 64 && text.starts_with(|c: char| c.is_ascii_lowercase()) && text.chars().all(known) {
         return Ok(name.into_inner());
     }
-    let expected = "a rule's name is lower-case letters, digits, \"-\" and \"_\", a letter first";
+    let expected = "a rule name has lower-case letters, digits, \"-\" and \"_\", and begins with a letter";
     Err((name.span(), expected.to_owned()))
 }
 
 fn positive(number: &Spanned<u64>, what: &str) -> Result<u64, RuleFault> {
     let n = *number.get_ref();
-    if (1..=1_000_000).contains(&n) { Ok(n) } else { Err((number.span(), format!("{what} is from 1 to 1000000"))) }
+    if (1..=1_000_000).contains(&n) { Ok(n) } else { Err((number.span(), format!("{what} must be from 1 to 1000000"))) }
 }
 
 /// Parses the single trigger of a rule.
@@ -121,7 +121,7 @@ fn trigger(
     root: &Pointer,
 ) -> Result<(RuleTrigger, Range<usize>), RuleFault> {
     if let (None, Some(of)) = (&every, &of) {
-        return Err((of.span(), "\"of\" says what \"every\" counts: give the rule an \"every\"".to_owned()));
+        return Err((of.span(), "\"of\" only works with \"every\": add an \"every\"".to_owned()));
     }
     match (every, when, on) {
         (Some(every), None, None) => {
@@ -134,12 +134,12 @@ fn trigger(
         }
         (None, None, Some(on)) => {
             let Some(variable) = VariablePath::parse(on.get_ref()) else {
-                return Err((on.span(), format!("\"{}\" is no name of a value", on.get_ref())));
+                return Err((on.span(), format!("\"{}\" is not the name of a value", on.get_ref())));
             };
             let place = super::variable_pointer(root, &variable);
             Ok((RuleTrigger::Changes { place, text: on.get_ref().clone() }, on.span()))
         }
-        _ => Err((at.clone(), "a rule waits for one thing: give it \"every\", \"when\" or \"on\"".to_owned())),
+        _ => Err((at.clone(), "a rule needs exactly one of \"every\", \"when\" and \"on\"".to_owned())),
     }
 }
 
@@ -156,21 +156,21 @@ fn condition(text: &Spanned<String>, key: &str) -> Result<(RuleCondition, Range<
 fn effect(table: Spanned<toml::Table>, rule: &str, owner: &RuleOwner<'_>) -> Result<StateOperation, RuleFault> {
     let at = table.span();
     let wrong = |message: String| (at.clone(), message);
-    let json = serde_json::to_value(table.get_ref()).map_err(|_| wrong("an operation is expected".to_owned()))?;
-    let Value::Object(mut map) = json else { return Err(wrong("an operation is expected".to_owned())) };
+    let json = serde_json::to_value(table.get_ref()).map_err(|_| wrong("expected an operation".to_owned()))?;
+    let Value::Object(mut map) = json else { return Err(wrong("expected an operation".to_owned())) };
     if let Some(word) = ["in", "by"].into_iter().find(|word| map.contains_key(*word)) {
-        return Err(wrong(format!("\"{word}\" is not said here: a rule changes the plugin's own values")));
+        return Err(wrong(format!("\"{word}\" is not allowed here: a rule changes the plugin's own values")));
     }
     const KEYS: [&str; 6] = ["op", "path", "value", "key", "from", "why"];
     if let Some(odd) = map.keys().find(|key| !KEYS.contains(&key.as_str())) {
         let hint = did_you_mean(odd, KEYS);
-        return Err(wrong(format!("this is no operation: there is no \"{odd}\" in one{hint}")));
+        return Err(wrong(format!("this is not an operation: \"{odd}\" is unknown{hint}")));
     }
     for key in ["path", "from"] {
         absolute(&mut map, key, owner.root).map_err(&wrong)?;
     }
     let mut operation = StateOperation::from_json(&Value::Object(map))
-        .map_err(|error| wrong(format!("this is no operation: {error}")))?;
+        .map_err(|error| wrong(format!("this is not an operation: {error}")))?;
     owner.id.clone_into(&mut operation.by);
     if operation.why.is_empty() {
         operation.why = format!("rule {rule}");
@@ -178,7 +178,7 @@ fn effect(table: Spanned<toml::Table>, rule: &str, owner: &RuleOwner<'_>) -> Res
     for place in places(&operation) {
         if !may_write(owner.root, owner.asks, place) {
             let top = place.keys().first().map_or("…", String::as_str);
-            let what = "lies outside of the plugin's own values; writing there needs";
+            let what = "is outside of the plugin's own values; writing it needs";
             return Err(wrong(format!("\"{place}\" {what} \"state.write:{top}\" in [permissions] request")));
         }
     }

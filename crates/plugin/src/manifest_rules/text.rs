@@ -22,7 +22,9 @@ pub(super) fn variables(text: &str) -> Vec<VariablePath> {
 /// Returns what is wrong with a text, if anything.
 pub(super) fn text_problem(text: &str) -> Option<String> {
     parts(text).into_iter().find_map(|(_, name)| match name {
-        Some(name) if VariablePath::parse(name).is_none() => Some(format!("\"{{{{{name}}}}}\" is no name of a value")),
+        Some(name) if VariablePath::parse(name).is_none() => {
+            Some(format!("\"{{{{{name}}}}}\" is not the name of a value"))
+        }
         _ => None,
     })
 }
@@ -68,6 +70,9 @@ mod tests {
         assert_eq!(told("{{who}}: {{ a }}."), "Rin: 5.");
         assert_eq!(told("{{no}} {{gone}} {a} {{open"), "– – {a} {{open");
         assert_eq!(variables("{{a.b}} {{/c}}").iter().map(|v| v.keys.join("/")).collect::<Vec<_>>(), ["a/b", "c"]);
-        assert!(text_problem("{{}}").is_some_and(|why| why.contains("no name")) && text_problem("{{a}}").is_none());
+        assert!(
+            text_problem("{{}}").is_some_and(|why| why.contains("is not the name of a value"))
+                && text_problem("{{a}}").is_none()
+        );
     }
 }

@@ -26,7 +26,7 @@ pub(super) fn parse_calls(text: &str, most: usize, parsed: &mut ParsedCommands) 
             continue;
         }
         match arguments(inside) {
-            None => parsed.push(Err(SkippedCommand::new(call, "its brackets or quotes do not close"))),
+            None => parsed.push(Err(SkippedCommand::new(call, "its brackets or quotes are not closed"))),
             Some((args, after)) => {
                 let (reason, after) = reason(after);
                 parsed.push(command(name, &args, reason).map_err(|why| SkippedCommand::new(call, why)));
@@ -113,7 +113,7 @@ fn reason(text: &str) -> (&str, &str) {
 }
 
 fn command(name: &str, args: &[&str], reason: &str) -> Result<MvuCommand, &'static str> {
-    const NO_PATH: &str = "it names no path";
+    const NO_PATH: &str = "it has no path";
     let (first, values) = args.split_first().ok_or(NO_PATH)?;
     let Value::String(path) = value::read(first) else { return Err(NO_PATH) };
     let path = parse_lodash_path(&path).and_then(|keys| join_path(&keys)).ok_or(NO_PATH)?;
@@ -129,7 +129,7 @@ fn command(name: &str, args: &[&str], reason: &str) -> Result<MvuCommand, &'stat
         ("set", [new] | [_, new]) => made.value = Some(value::read(new)),
         ("add", [by]) => {
             made.op = MvuOp::Add;
-            made.value = Some(number(by).ok_or("it adds what is no number")?);
+            made.value = Some(number(by).ok_or("it adds a value that is not a number")?);
         }
         ("insert" | "assign", [new]) => {
             made.op = MvuOp::Insert;
@@ -148,7 +148,7 @@ fn command(name: &str, args: &[&str], reason: &str) -> Result<MvuCommand, &'stat
         ("set" | "add" | "insert" | "assign" | "delete" | "remove" | "unset", _) => {
             return Err("it has the wrong number of arguments");
         }
-        _ => return Err("nobody knows this command"),
+        _ => return Err("this command is unknown"),
     }
     Ok(made)
 }
@@ -212,8 +212,8 @@ mod tests {
         let skipped: Vec<String> = parsed.skipped.iter().map(ToString::to_string).collect();
         assert_eq!(parsed.commands.len(), 1, "{parsed:?}");
         assert_eq!(parsed.commands[0].path, "c");
-        assert!(skipped.iter().any(|line| line.contains("nobody knows this command") || line.contains("do not close")));
-        assert!(skipped.iter().any(|line| line.ends_with("it names no path")), "{skipped:?}");
+        assert!(skipped.iter().any(|line| line.contains("this command is unknown") || line.contains("are not closed")));
+        assert!(skipped.iter().any(|line| line.ends_with("it has no path")), "{skipped:?}");
     }
 
     /// Model output is never evaluated: an expression stays a text.

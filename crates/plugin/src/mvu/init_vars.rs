@@ -28,7 +28,7 @@ pub(crate) fn initial_values(starts: &[InitVarText], greeting: &str) -> (Map<Str
     let (mut all, mut unread) = (Value::Object(Map::new()), Vec::new());
     let mut take = |name: &str, text: &str| match parse_map(text) {
         Some(map) => merge(&mut all, Value::Object(map)),
-        None => unread.push(format!("\"{name}\" is neither YAML nor JSON nor TOML: it begins nothing")),
+        None => unread.push(format!("\"{name}\" is neither YAML nor JSON nor TOML, so it is ignored")),
     };
     for start in starts {
         take(&start.name, &start.text);
@@ -148,7 +148,7 @@ mod tests {
         let expected =
             json!({"Rin": {"mood": ["calm", "how she feels"], "affinity": 7, "bag": ["map"], "far": true}, "hour": 9});
         assert_eq!(Value::Object(values), expected);
-        assert_eq!(unread, ["\"[initvar]\" is neither YAML nor JSON nor TOML: it begins nothing"]);
+        assert_eq!(unread, ["\"[initvar]\" is neither YAML nor JSON nor TOML, so it is ignored"]);
     }
 
     /// Invalid input, deep nesting and alias bombs must end quickly and stay small.

@@ -19,7 +19,7 @@ pub(super) fn parse_patch(text: &str, most: usize, parsed: &mut ParsedCommands) 
                 rest = after;
             }
             None => {
-                parsed.push(Err(SkippedCommand::new(object, "it is no object")));
+                parsed.push(Err(SkippedCommand::new(object, "it is not an object")));
                 rest = object.get(1..).unwrap_or_default();
             }
         }
@@ -67,7 +67,7 @@ pub(super) fn parse_bare_patch<'t>(text: &'t str, most: usize, parsed: &mut Pars
 
 fn command(map: &Map<String, Value>) -> Result<MvuCommand, &'static str> {
     let text = |key: &str| map.get(key).and_then(Value::as_str);
-    let mut keys = text("path").and_then(pointer).ok_or("it names no path")?;
+    let mut keys = text("path").and_then(pointer).ok_or("it has no path")?;
     let value = map.get("value").cloned();
     let mut made = MvuCommand {
         op: MvuOp::Set,
@@ -81,7 +81,7 @@ fn command(map: &Map<String, Value>) -> Result<MvuCommand, &'static str> {
         "replace" | "set" => made.value = Some(value.ok_or("it has no value")?),
         "delta" => {
             made.op = MvuOp::Add;
-            made.value = Some(value.as_ref().and_then(number).ok_or("it adds what is no number")?);
+            made.value = Some(value.as_ref().and_then(number).ok_or("it adds a value that is not a number")?);
         }
         "add" | "insert" => {
             made.op = MvuOp::Insert;
@@ -92,14 +92,14 @@ fn command(map: &Map<String, Value>) -> Result<MvuCommand, &'static str> {
         "move" => {
             made.op = MvuOp::Move;
             let from = text("from").and_then(pointer).and_then(|keys| join_path(&keys));
-            made.from = Some(from.ok_or("it does not say from where")?);
+            made.from = Some(from.ok_or("it has no \"from\"")?);
         }
-        _ => return Err("nobody knows this operation"),
+        _ => return Err("this operation is unknown"),
     }
     match (join_path(&keys), made.op) {
         (Some(path), _) => made.path = path,
         (None, MvuOp::Insert) if made.key.is_some() => {}
-        (None, _) => return Err("it names no path"),
+        (None, _) => return Err("it has no path"),
     }
     Ok(made)
 }
@@ -162,6 +162,6 @@ mod tests {
             ]
         );
         let why: Vec<&str> = parsed.skipped.iter().map(|skipped| skipped.why).collect();
-        assert_eq!(why, ["nobody knows this operation", "it has no value", "it is no object"]);
+        assert_eq!(why, ["this operation is unknown", "it has no value", "it is not an object"]);
     }
 }

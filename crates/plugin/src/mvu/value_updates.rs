@@ -60,7 +60,7 @@ pub fn keep(text: &str, holders: &[MvuTarget], world: &mut World, rules: &Schema
     let mut nobodys: Vec<String> = parsed.skipped.iter().map(ToString::to_string).collect();
     let is_nobodys = |command: &&MvuCommand| !holders.iter().any(|holder| is_of(holder, command));
     nobodys.extend(
-        parsed.commands.iter().filter(is_nobodys).map(|one| describe_skip(one, "nobody here keeps such a value")),
+        parsed.commands.iter().filter(is_nobodys).map(|one| describe_skip(one, "no plugin here has this value")),
     );
     let kept = holders.iter().map(|holder| {
         let mut kept = MvuChanges {
@@ -120,7 +120,7 @@ fn relative_path(path: &str, root: &Pointer) -> String {
 fn operations(command: &MvuCommand, holder: &MvuTarget, world: &World) -> Result<Vec<StateOperation>, &'static str> {
     let path = pointer_below(&holder.root, &command.path);
     if command.path.is_empty() && !(command.op == MvuOp::Insert && command.key.is_some()) {
-        return Err("all values of a plugin are no value");
+        return Err("the root of a plugin cannot be changed as one value");
     }
     let target = match &command.key {
         Some(key) => path.child(key.clone()),

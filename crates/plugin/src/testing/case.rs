@@ -169,7 +169,7 @@ impl PluginTestCase {
         })?;
         let (tool, unfit) = tool(&raw, hook, plugin.manifest()).map_err(wrong)?;
         if raw.answer.is_some() != (hook == Hook::OnAnswer) {
-            return Err(wrong("answer: on_answer gets what came of a call as [answer], and no other hook does".into()));
+            return Err(wrong("answer: only on_answer has an [answer]".into()));
         }
         if let Some(answer) = raw.answer.as_ref().filter(|_| raw.text.is_empty()) {
             raw.text.clone_from(&answer.text);
@@ -294,11 +294,7 @@ fn tool(
     let called =
         raw.hook.as_ref().and_then(|name| name.get_ref().strip_prefix(TOOL_PREFIX)).filter(|_| hook == Hook::Tool);
     let Some(tool) = called.and_then(|name| manifest.tools.iter().find(|tool| tool.name == name)) else {
-        return if raw.args.is_empty() {
-            Ok((None, None))
-        } else {
-            Err("args: only a tool is called with arguments".to_owned())
-        };
+        return if raw.args.is_empty() { Ok((None, None)) } else { Err("args: only a tool has arguments".to_owned()) };
     };
     let mut arguments = Value::Object(object(&raw.args));
     let unfit = tool.parameters.coerce(&mut arguments).err().map(|why| format!("the arguments do not fit: {why}"));
@@ -319,11 +315,11 @@ fn hook(raw: &RawTestCase, plugin: &LoadedPlugin) -> Result<Hook, String> {
             found.ok_or_else(|| {
                 let what =
                     if name.starts_with(TOOL_PREFIX) { "the manifest has no tool for" } else { "there is no hook" };
-                format!("{what} \"{name}\"{}: one of {} is expected", did_you_mean(name, known()), all())
+                format!("{what} \"{name}\"{}: expected one of {}", did_you_mean(name, known()), all())
             })?
         }
         (None, Some(_)) => Hook::OnInput,
-        (None, None) => return Err(format!("\"hook\" is missing; one of {} is expected", all())),
+        (None, None) => return Err(format!("\"hook\" is missing: expected one of {}", all())),
     };
     let is_read_by_rules = is_rule_hook(hook) && !plugin.manifest().rules.is_empty();
     if plugin.has(hook) || is_read_by_rules {

@@ -17,8 +17,8 @@ pub(super) fn graft_difference(bench: &CaseRunner<'_>, base: &World, outcome: &H
         let grafted = bench.call(&Arc::new(other));
         (!is_same_proposal(outcome, &grafted)).then(|| {
             format!(
-                "on another base ({first}) the rule proposes something else:\n{}\n\
-                 If that is right, because the rule depends on the amount, write `graft = false`.",
+                "with another start value ({first}) the rule proposes something else:\n{}\n\
+                 If this is intended, because the rule depends on the amount, write `graft = false`.",
                 difference(outcome, &grafted)
             )
         })
@@ -41,7 +41,8 @@ pub(super) fn absolute_sets(bench: &CaseRunner<'_>, base: &World, outcome: &Hook
             let path = operation.path.below(root).map_or_else(|| operation.path.to_string(), |keys| keys.join("/"));
             let by = set.saturating_sub(before);
             found.push(format!(
-                "the set of {path} to {set} looks like an add: ctx.add(\"{path}\", {by}) stays true where {path} is not {before}"
+                "the set of {path} to {set} looks like an add: ctx.add(\"{path}\", {by}) stays correct if {path} is \
+                 not {before}"
             ));
         }
     }
@@ -97,7 +98,7 @@ fn other_keys(bench: &CaseRunner<'_>, base: &World, outcome: &HookOutcome) -> (W
         if !entries.contains_key(&key) && try_put(bench, &mut world, &map.child(key.as_str()), like) {
             let inside =
                 map.below(root).filter(|keys| !keys.is_empty()).map_or("the state".into(), |keys| keys.join("/"));
-            changed.push(format!("{inside} has a key \"{key}\" more"));
+            changed.push(format!("{inside} has the additional key \"{key}\""));
         }
     }
     (world, changed)

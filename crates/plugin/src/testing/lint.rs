@@ -30,7 +30,7 @@ impl CaseRunner<'_> {
             let set = StateOperation::new(root.child(key.as_str()), StateChange::Set(value), "", "");
             for problem in fold(&mut world, &[set], &self.rules) {
                 let keys = problem.path.below(root).unwrap_or_default();
-                odd.push(format!("no story has such a \"{name}\": {problem}{}", self.key_suggestion(keys)));
+                odd.push(format!("no session has a \"{name}\" like this: {problem}{}", self.key_suggestion(keys)));
             }
         }
         odd
@@ -49,8 +49,7 @@ impl CaseRunner<'_> {
         let rules = &self.plugin.manifest().rules;
         let names = || rules.iter().map(|rule| rule.name.as_str());
         let unknown = self.case.fired().filter(|(fired, _)| !names().any(|name| name == *fired));
-        let say =
-            |(fired, _)| format!("\"fired\" names no rule of the manifest: {fired}{}", did_you_mean(fired, names()));
+        let say = |(fired, _)| format!("\"fired\" names an unknown rule: {fired}{}", did_you_mean(fired, names()));
         unknown.map(say).collect()
     }
 

@@ -88,7 +88,7 @@ impl fmt::Display for PluginTestReport {
             };
             write!(f, "{mark} {}", case.file)?;
             if case.expects_nothing() {
-                write!(f, "  expects nothing: run with --bless")?;
+                write!(f, " has no expectation: run with --bless")?;
             }
             if let Some(outcome) = &case.outcome {
                 write!(f, "  ({} steps, {} operations)", outcome.usage.operations, outcome.operations.len())?;
@@ -105,8 +105,8 @@ impl fmt::Display for PluginTestReport {
         write!(f, "{} tests, {failed} failed", self.cases.len())?;
         match self.cases.iter().filter(|case| case.expects_nothing()).count() {
             0 => Ok(()),
-            1 => write!(f, ", 1 expects nothing"),
-            several => write!(f, ", {several} expect nothing"),
+            1 => write!(f, ", 1 without an expectation"),
+            several => write!(f, ", {several} without an expectation"),
         }
     }
 }
@@ -211,7 +211,7 @@ impl<'a> CaseRunner<'a> {
         let later = |outcome: &HookOutcome| (outcome.plan.clone(), outcome.asks.clone(), outcome.summary.clone());
         let is_other = alone.answer != again.answer || later(&alone) != later(&again);
         if !is_same_proposal(&alone, &again) || is_other || self.run_rules(again).0 != fired {
-            failures.push(PluginTestFailure::message("the second run did something else than the first"));
+            failures.push(PluginTestFailure::message("the second run gave another result than the first"));
         }
         // Manifest rules depend on amounts by nature, so they do not run on the grafted base.
         if self.case.graft && outcome.error.is_none() {
@@ -269,7 +269,7 @@ fn put(world: &mut World, place: &Pointer, value: Value) {
 /// Returns warnings of operations that the schema refused: the rule does not do what its operations say.
 fn schema_refusals(outcome: &HookOutcome) -> Vec<String> {
     let refused = outcome.problems.iter().filter(|problem| problem.kind() == ProblemKind::Refused);
-    refused.map(|problem| format!("the schema refuses {}: {problem}", problem.path)).collect()
+    refused.map(|problem| format!("the schema rejects {}: {problem}", problem.path)).collect()
 }
 
 /// Returns whether two runs propose the same. Reasons may differ, because they contain amounts.

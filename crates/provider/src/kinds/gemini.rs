@@ -209,7 +209,7 @@ impl ChunkReader for GeminiReader {
         let blocked = chunk.get("promptFeedback").and_then(|feedback| text(feedback, "blockReason"));
         let reason = candidate.and_then(|candidate| text(candidate, "finishReason"));
         let finish = match (blocked, reason) {
-            (Some(reason), _) => Some(FinishReason::ContentFilter(scrub.clean(&format!("the prompt, {reason}")))),
+            (Some(reason), _) => Some(FinishReason::ContentFilter(scrub.clean(&format!("the prompt ({reason})")))),
             (None, Some(reason)) => Some(self.finish(reason, scrub)),
             (None, None) => None,
         };
@@ -353,7 +353,7 @@ mod tests {
     fn gemini_blocked_reply_reports_content_filter() {
         let (frames, said) = read(json!({"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}}));
         assert!(said.finished);
-        assert_eq!(frames, [Frame::Finish(FinishReason::ContentFilter("the prompt, PROHIBITED_CONTENT".into()))]);
+        assert_eq!(frames, [Frame::Finish(FinishReason::ContentFilter("the prompt (PROHIBITED_CONTENT)".into()))]);
         for (reason, expected) in [
             ("MAX_TOKENS", FinishReason::Length),
             ("SAFETY", FinishReason::ContentFilter("SAFETY".into())),

@@ -1,42 +1,40 @@
 //! Errors and notes about search texts.
 
 /// A summary of the syntax for error messages.
-const POSSIBLE: &str = "a search has words, \"phrases\", begin*, slip~, -without, OR, brackets, role:user, name:Rin, session:, character:, \
-     label:, in:trunk, after: and before: a day";
+const POSSIBLE: &str = "a search has words, \"phrases\", begin*, slip~, -without, OR, brackets, and filters: \
+    role:user, name:Rin, session:, character:, label:, in:trunk, after: and before: a day";
 
 /// Why a text is not a valid search. Positions count UTF-16 code units from the start of the text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum QueryError {
     /// The text is empty or only excludes.
-    #[error("there is nothing to look for: write at least one word that is not excluded")]
+    #[error("the search is empty: write at least one word that is not excluded")]
     Empty {
         at: usize,
         /// The length in UTF-16 code units.
         length: usize,
     },
     /// The name is neither a field nor a value of the state.
-    #[error("nothing is searched by \"{field}:\"; {POSSIBLE}. Put it in quotation marks to look for it as it stands")]
+    #[error("there is no filter \"{field}:\"; {POSSIBLE}. Put it in quotation marks to search for the text")]
     UnknownField { at: usize, field: String },
     /// A condition on a value that no message has.
-    #[error("no values of the world are called \"{field}\"; {POSSIBLE}")]
+    #[error("the state has no values named \"{field}\"; {POSSIBLE}")]
     UnknownValue { at: usize, field: String },
-    #[error("there is no role \"{role}\": user, assistant or system is expected")]
+    #[error("there is no role \"{role}\": expected user, assistant or system")]
     UnknownRole { at: usize, role: String },
     /// The place after `in:` is unknown.
-    #[error("there is no place \"{place}\": trunk, off-trunk or stash is expected")]
+    #[error("there is no place \"{place}\": expected trunk, off-trunk or stash")]
     UnknownPlace { at: usize, place: String },
     #[error(
-        "\"{time}\" is no time: a day such as 2026-11-21, a month, a year, a moment such as 2026-11-21T04:05:06Z, today, \
-         yesterday, or a while ago such as 3d or 12h is expected"
+        "\"{time}\" is not a time: expected a day such as 2026-11-21, a month, a year, a moment such as \
+         2026-11-21T04:05:06Z, today, yesterday, or an age such as 3d or 12h"
     )]
     NoTime { at: usize, time: String },
     /// A comparison with something that is no number.
-    #[error("\"{number}\" is no number: write {field}:<20, {field}:>=3, {field}:5..10, {field}:20 or {field}:*")]
+    #[error("\"{number}\" is not a number: write {field}:<20, {field}:>=3, {field}:5..10, {field}:20 or {field}:*")]
     NoNumber { at: usize, field: String, number: String },
     /// A tree condition inside `OR` or a negated group.
-    #[error(
-        "\"{field}:\" stands by itself, beside everything else: it cannot be one of several with OR, nor stand in a -(…)"
-    )]
+    #[error("\"{field}:\" must be at the top level: it cannot be part of an OR or of a -(…)")]
     Misplaced { at: usize, field: &'static str },
 }
 
@@ -95,19 +93,19 @@ impl QueryError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum QueryNote {
     /// The text has no word, so nothing is found.
-    #[error("there is no word in it to look for")]
+    #[error("there is no word in it to search for")]
     NoWord,
     /// The text is too long; only the part before this position is searched.
-    #[error("only the beginning is looked for: a search has at most {chars} characters and {parts} parts")]
+    #[error("the search is too long, and its end is ignored: the limits are {chars} characters and {parts} parts")]
     Cut {
         /// The position of the cut, in UTF-16 code units.
         at: usize,
         chars: usize,
         parts: usize,
     },
-    #[error("no story is called \"{0}\"")]
+    #[error("no session has the title \"{0}\"")]
     NoSession(String),
-    #[error("no character is called \"{0}\"")]
+    #[error("no character has the name \"{0}\"")]
     NoCharacter(String),
 }
 

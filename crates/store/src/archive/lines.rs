@@ -285,7 +285,7 @@ impl TryFrom<String> for HistoryNode {
     fn try_from(text: String) -> Result<Self, String> {
         match text.as_str() {
             FOREIGN => Ok(Self::Elsewhere),
-            id => id.parse().map(Self::Here).map_err(|_| format!("an id or \"{FOREIGN}\" is expected")),
+            id => id.parse().map(Self::Here).map_err(|_| format!("expected an id or \"{FOREIGN}\"")),
         }
     }
 }

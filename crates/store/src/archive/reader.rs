@@ -118,9 +118,10 @@ impl<R: Read> ArchiveReader<R> {
         }
         let claim: Option<ArchiveVersion> = serde_json::from_slice(&self.buffer).ok();
         let Some(claim) = claim.filter(|claim| claim.format == FORMAT) else {
-            return Err(
-                self.error_of_kind(ArchiveErrorKind::OtherFormat, format!("this is no header of a \"{FORMAT}\" file"))
-            );
+            return Err(self.error_of_kind(
+                ArchiveErrorKind::OtherFormat,
+                format!("this is not the header of a \"{FORMAT}\" file"),
+            ));
         };
         if claim.version != u64::from(VERSION) {
             let message = format!("the file has version {}, and this program reads version {VERSION}", claim.version);
@@ -141,7 +142,7 @@ impl<R: Read> ArchiveReader<R> {
             return Ok(None);
         }
         if !self.read_line()? {
-            return Err(self.error_of_kind(ArchiveErrorKind::Truncated, "the file ends without its last line"));
+            return Err(self.error_of_kind(ArchiveErrorKind::Truncated, "the last line of the file is missing"));
         }
         let line: ArchiveLine = serde_json::from_slice(&self.buffer).map_err(|error| self.json_error(&error))?;
         match &line {
@@ -162,11 +163,11 @@ impl<R: Read> ArchiveReader<R> {
         let blake3 = self.hasher.finalize().to_hex().to_string();
         let (nodes, operations) = self.counts;
         if *end != (ArchiveFooter { lines: self.number - 1, nodes, operations, blake3 }) {
-            let message = "the counts or the hash do not fit what came before: the file was changed";
+            let message = "the counts or the hash do not match: the file was changed";
             return Err(self.error_of_kind(ArchiveErrorKind::Changed, message));
         }
         if self.read_line()? {
-            return Err(self.error_of_kind(ArchiveErrorKind::Changed, "something follows the last line"));
+            return Err(self.error_of_kind(ArchiveErrorKind::Changed, "there is text after the last line"));
         }
         // No line was read, so the number of the last one stays.
         self.number -= 1;
@@ -212,7 +213,7 @@ impl<R: Read> ArchiveReader<R> {
             return Err(self.error_of_kind(ArchiveErrorKind::TooLarge, message));
         }
         if read > 0 && self.buffer.last() != Some(&b'\n') {
-            return Err(self.error_of_kind(ArchiveErrorKind::Truncated, "the line breaks off"));
+            return Err(self.error_of_kind(ArchiveErrorKind::Truncated, "the line is incomplete"));
         }
         Ok(read > 0)
     }
@@ -220,17 +221,17 @@ impl<R: Read> ArchiveReader<R> {
     fn json_error(&self, error: &serde_json::Error) -> ArchiveError {
         let words = error.to_string();
         let words = words.rsplit_once(" at line ").map_or(words.as_str(), |(words, _)| words);
-        self.error(format!("not a line of this format: {}", words.replace('`', "\"")))
+        self.error(format!("the line has a wrong format: {}", words.replace('`', "\"")))
     }
 
     fn io_error(&self, error: &io::Error) -> ArchiveError {
         match error.kind() {
-            ErrorKind::UnexpectedEof => self.error_of_kind(ArchiveErrorKind::Truncated, "the file breaks off"),
+            ErrorKind::UnexpectedEof => self.error_of_kind(ArchiveErrorKind::Truncated, "the file is incomplete"),
             // If nothing could be decompressed, it was never a file of this format.
             _ if self.bytes == 0 => {
-                self.error_of_kind(ArchiveErrorKind::OtherFormat, format!("the file cannot be unpacked: {error}"))
+                self.error_of_kind(ArchiveErrorKind::OtherFormat, format!("the file cannot be decompressed: {error}"))
             }
-            _ => self.error_of_kind(ArchiveErrorKind::Changed, format!("the file cannot be unpacked: {error}")),
+            _ => self.error_of_kind(ArchiveErrorKind::Changed, format!("the file cannot be decompressed: {error}")),
         }
     }
 }

@@ -117,7 +117,7 @@ impl Tx<'_> {
             }
         };
         if all.len() > MAX_COPIES {
-            let message = format!("a list of edits copies {MAX_COPIES} messages at most");
+            let message = format!("a list of edits copies at most {MAX_COPIES} messages");
             return Err(TreeError::TooLarge { message, most: MAX_COPIES }.into());
         }
         all.sort_unstable();

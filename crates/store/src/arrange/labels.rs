@@ -88,7 +88,7 @@ impl Tx<'_> {
         // A name that was stored before names were normalized stays as it is.
         let name = known.map_or(name, |known| known.name.clone());
         if known.is_none() && all.len() >= MAX_LABELS {
-            return Err(TreeError::Conflict(format!("a session has {MAX_LABELS} labels at most")).into());
+            return Err(TreeError::Conflict(format!("a session has at most {MAX_LABELS} labels")).into());
         }
         let from = known.map(|known| LabelTarget { node, following: known.following });
         let to = Some(LabelTarget { node, following });

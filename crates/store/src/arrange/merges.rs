@@ -128,7 +128,7 @@ impl Tx<'_> {
         if run.iter().all(|row| there.contains(&row.n)) {
             return Ok(run);
         }
-        let message = "messages of the other line after the two parted are expected".to_owned();
+        let message = "expected messages of the other branch, after the fork".to_owned();
         Err(TreeError::Invalid { field: "nodeIds", message }.into())
     }
 
@@ -236,7 +236,7 @@ fn plan_merge(
             TreeError::Diverged { conflicts: Value::Array(open.iter().map(MergeConflict::to_json).collect()) }
         }
         ResolutionError::NoSuchConflict(path) => {
-            TreeError::Invalid { field: "resolve", message: format!("\"{path}\" is no conflict") }
+            TreeError::Invalid { field: "resolve", message: format!("\"{path}\" is not a conflict") }
         }
     })?;
     let mut kept = settled.kept.into_iter();

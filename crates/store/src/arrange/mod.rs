@@ -184,7 +184,7 @@ fn check_copy_limit(effects: &[Effect]) -> Result<(), TreeError> {
     if made <= MAX_COPIES {
         return Ok(());
     }
-    let message = format!("a list of edits makes {MAX_COPIES} messages at most");
+    let message = format!("a list of edits makes at most {MAX_COPIES} messages");
     Err(TreeError::TooLarge { message, most: MAX_COPIES })
 }
 

@@ -34,7 +34,7 @@ impl Tx<'_> {
     pub(in super::super) fn movable_node(&mut self, held: &StoredSession, id: NodeId) -> Result<NodeRow, WriteError> {
         let row = self.node_in_tree(held, id, "nodeId")?;
         if row.kind == Kind::Root.code() {
-            return Err(TreeError::Conflict("the root holds the tree and stays where it is".into()).into());
+            return Err(TreeError::Conflict("the root cannot be moved".into()).into());
         }
         if row.status == Status::Generating.code() || self.is_generating_below(held, &row)? {
             return Err(TreeError::Generating.into());
@@ -89,10 +89,8 @@ impl Tx<'_> {
         match piece {
             EditTarget::Node(id) => {
                 let row = self.movable_node(held, id)?;
-                let target = target.ok_or(TreeError::Invalid {
-                    field: "targetId",
-                    message: "the node below which it is to hang is expected".into(),
-                })?;
+                let target = target
+                    .ok_or(TreeError::Invalid { field: "targetId", message: "expected the new parent".into() })?;
                 let to = self.graft_target(held, target)?;
                 if self.run(|conn| ancestors::ancestor_at(conn, to.n, row.depth))? == Some(row.n) {
                     return Err(TreeError::Cycle.into());
@@ -116,7 +114,7 @@ impl Tx<'_> {
     /// Returns the old parent of a fragment, if it is in the tree.
     fn fragment_origin(&mut self, row: &NodeRow) -> Result<NodeRow, WriteError> {
         let parent = row.parent_n.map(|n| self.row_by_number(n)).transpose()?.filter(|parent| !parent.is_hidden);
-        let gone = "where it was is not in the tree any more: choose a message to hang it below";
+        let gone = "its former parent is not in the tree any more: choose another parent";
         Ok(parent.ok_or_else(|| TreeError::Conflict(gone.into()))?)
     }
 

@@ -105,7 +105,7 @@ impl Tx<'_> {
                 (self.row_by_number(fragment.top_n)?, 1)
             }
         };
-        let parent_n = top.parent_n.ok_or_else(|| TreeError::Conflict("the root holds the tree".into()))?;
+        let parent_n = top.parent_n.ok_or_else(|| TreeError::Conflict("the root cannot be deleted".into()))?;
         if top.status == Status::Generating.code() || self.is_generating_below(held, &top)? {
             return Err(TreeError::Generating.into());
         }

@@ -17,13 +17,13 @@ use clotho_core::clock::Time;
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum BackupError {
     /// A file of that name exists.
-    #[error("{} is there already", .0.display())]
+    #[error("{} already exists", .0.display())]
     Exists(PathBuf),
     /// The file does not exist.
-    #[error("{} is not there", .0.display())]
+    #[error("{} does not exist", .0.display())]
     Missing(PathBuf),
     /// The file is no database of Clotho.
-    #[error("{} is no copy of a Clotho database: {reason}", file.display())]
+    #[error("{} is not a backup of a Clotho database: {reason}", file.display())]
     Foreign { file: PathBuf, reason: String },
     #[error("{} is damaged: {reason}", file.display())]
     Damaged {
@@ -109,7 +109,7 @@ pub fn check(file: &Path) -> Result<(), BackupError> {
     };
     let mut conn = conn::open_reader(file).map_err(words)?;
     if !conn::is_clotho_database(&mut conn).map_err(words)? {
-        return Err(foreign("its tables are others".to_owned()));
+        return Err(foreign("its tables differ".to_owned()));
     }
     conn::refuse_newer(&mut conn).map_err(words)?;
     let damaged = |reason: String| BackupError::Damaged { file: file.to_owned(), reason };

@@ -47,8 +47,8 @@ pub struct GcReport {
 impl fmt::Display for GcReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { responses: answers, trash, rows, keyframes, blobs, bytes } = self;
-        write!(f, "{answers} kept answers, {trash} things from the trash with {rows} rows, ")?;
-        write!(f, "{keyframes} old keyframes, {blobs} texts that nothing refers to ({bytes} bytes)")
+        write!(f, "{answers} stored answers, {trash} items of the trash with {rows} rows, ")?;
+        write!(f, "{keyframes} old keyframes, {blobs} unused texts ({bytes} bytes)")
     }
 }
 

@@ -197,7 +197,7 @@ impl Tx<'_> {
 
     fn restore_session(&mut self, owner: UserId, id: TrashId, at: Time) -> Result<(), WriteError> {
         let held = self.any_session(SessionId::new(id.uuid()))?;
-        let mut held = held.ok_or(TreeError::NotFound("what you look for in the trash"))?;
+        let mut held = held.ok_or(TreeError::NotFound("the item in the trash"))?;
         let effects = vec![Effect::Setting { name: "trashed".into(), from: true.into(), to: false.into() }];
         self.log_operation(
             &mut held,
@@ -304,7 +304,7 @@ impl Tx<'_> {
         if let Some(n) = look!(lorebooks) {
             return Ok((TrashEntryKind::Lorebook, n));
         }
-        let n = look!(presets).ok_or(TreeError::NotFound("what you look for in the trash"))?;
+        let n = look!(presets).ok_or(TreeError::NotFound("the item in the trash"))?;
         Ok((TrashEntryKind::Preset, n))
     }
 

@@ -97,11 +97,11 @@ fn take_files(archive: &mut ZipArchive<Cursor<&[u8]>>, read: &mut ImportedCard) 
             continue;
         }
         if !is_safe_path(&name) || entry.is_symlink() {
-            skip(&name, "its name leads out of the archive");
+            skip(&name, "its path points outside of the archive");
             continue;
         }
         if read.assets.iter().any(|asset| asset.path == name) {
-            skip(&name, "another one has the same name");
+            skip(&name, "another file has the same name");
             continue;
         }
         // Read at most one byte more than the remaining limit.

@@ -120,7 +120,7 @@ fn split_fields(
         let differ: Vec<&str> = differ.collect();
         if !differ.is_empty() {
             let words =
-                format!("the card says {} twice, and not the same: what stands in \"data\" counts", differ.join(", "));
+                format!("the card has two different values for {}: the one in \"data\" is used", differ.join(", "));
             findings.push(ImportFinding::new(FindingOutcome::Skipped, "said_twice", words).of(differ.len()));
         }
         return (data, card);
@@ -179,7 +179,7 @@ fn take_field<T>(
     if found.is_some() {
         data.shift_remove(name);
     } else {
-        let words = format!("\"{name}\" is of a shape that no card has");
+        let words = format!("\"{name}\" has a type that cards do not use");
         findings.push(ImportFinding::new(FindingOutcome::Kept, "odd_field", words));
     }
     found

@@ -71,16 +71,16 @@ pub enum CardImportError {
     /// The file has more than so many of something.
     #[error("the file has more than {1} {0}")]
     TooMany(&'static str, usize),
-    #[error("the picture has no card in it")]
+    #[error("the image contains no card")]
     NoCardInPicture,
     /// The archive has no `card.json`.
-    #[error("the archive has no card.json in it")]
+    #[error("the archive contains no card.json")]
     NoCardInArchive,
     /// The card has no name, so it is probably not a card.
-    #[error("this is no card of a character: it has no name")]
+    #[error("this is not a character card: it has no name")]
     NoName,
     /// The format was not recognized.
-    #[error("this is no card: neither a PNG nor JSON, CHARX or YAML ({0})")]
+    #[error("this is not a card: it is neither PNG nor JSON, CHARX or YAML ({0})")]
     Unknown(String),
     /// The PNG is damaged.
     #[error(transparent)]
@@ -101,18 +101,17 @@ impl CardImportError {
     /// Returns advice for the user.
     pub const fn hint(&self) -> &'static str {
         match self {
-            Self::TooLong(..) | Self::TooMany(..) => "make the card smaller where it comes from",
+            Self::TooLong(..) | Self::TooMany(..) => "make the card smaller in the program that it comes from",
             Self::NoCardInPicture => {
-                "export the card anew as PNG: many sites and messengers take the card out of a picture when they make it smaller"
+                "export the card again as PNG: many sites and messengers remove the card when they shrink an image"
             }
-            Self::NoCardInArchive => "send a .charx file as it was exported: card.json stands at its top",
+            Self::NoCardInArchive => "send the .charx file as it was exported, with card.json at its top level",
             Self::NoName | Self::Unknown(_) | Self::NotYaml(_) => {
-                "send a character card: PNG, JSON (V1, V2, V3), CHARX or YAML; whole chats and lorebooks have their own import"
+                "send a character card: PNG, JSON (V1, V2, V3), CHARX or YAML; chats and lorebooks have their own \
+                 import"
             }
-            Self::Png(_) | Self::BrokenArchive(_) => {
-                "the file was damaged on its way: get it again from where it comes from"
-            }
-            Self::NotJson { .. } => "open the card where it comes from and export it anew",
+            Self::Png(_) | Self::BrokenArchive(_) => "the file was damaged on its way: download it again",
+            Self::NotJson { .. } => "open the card in the program that it comes from, and export it again",
         }
     }
 }
@@ -150,7 +149,7 @@ fn from_png(file: &[u8]) -> Result<ImportedCard, CardImportError> {
         .map_err(|error| CardImportError::NotJson { place: place.clone(), cause: error.to_string() })?;
     let mut read = fields::read(parse(&place, &text)?)?;
     if !chosen.crc_matches {
-        let words = format!("the sum of {place} is wrong; the card in it reads well");
+        let words = format!("the checksum of {place} is wrong; its card is readable");
         read.findings.push(ImportFinding::new(FindingOutcome::Translated, "chunk_sum", words));
     }
     let plain = picture::strip_text_chunks(&all);
@@ -158,11 +157,12 @@ fn from_png(file: &[u8]) -> Result<ImportedCard, CardImportError> {
         Some(_) if all.iter().any(is_placeholder_picture) => {}
         Some(_) => read.picture = Some(plain),
         None => {
-            let why = fault.map_or_else(|| "it is no picture that can be shown".to_owned(), |fault| fault.to_string());
+            let why =
+                fault.map_or_else(|| "it is not an image that can be shown".to_owned(), |fault| fault.to_string());
             read.findings.push(ImportFinding::new(
                 FindingOutcome::Skipped,
                 "picture",
-                format!("the picture of the card: {why}"),
+                format!("the image of the card: {why}"),
             ));
         }
     }

@@ -21,7 +21,7 @@ pub fn find_unsupported(
     let mut found = regex::found(extensions.and_then(|extensions| extensions.get("regex_scripts")));
     let prompt = extensions.and_then(|extensions| extensions.pointer("/depth_prompt/prompt")).and_then(Value::as_str);
     if prompt.is_some_and(|prompt| !prompt.trim().is_empty()) {
-        let words = "a note for a depth of the chat: it is sent there".to_owned();
+        let words = "a character's note (depth prompt): it is sent at its depth".to_owned();
         found.push(ImportFinding::new(FindingOutcome::Works, "depth_prompt", words).of(1));
     }
     // Kept only: JavaScript, group greetings and assets.
@@ -35,13 +35,13 @@ pub fn find_unsupported(
     kept(
         "scripts",
         n,
-        count_phrase(n, "script", "scripts") + " in JavaScript: cards run no code here, a plugin can do what they did",
+        count_phrase(n, "script", "scripts") + " in JavaScript: card scripts do not run here, a plugin can do the same",
     );
     let n = scripts.iter().filter(|script| calls_jquery(script)).count();
     kept(
         "scripts_jquery",
         n,
-        count_phrase(n, "script calls", "scripts call") + " jQuery: what they change is a page that is not here",
+        count_phrase(n, "script uses", "scripts use") + " jQuery: the page that they change does not exist here",
     );
     let n = scripts.iter().filter(|script| script.contains("import(") || script.contains("import ")).count();
     kept(
@@ -53,11 +53,7 @@ pub fn find_unsupported(
     let n = list("group_only_greetings");
     kept("group_greetings", n, count_phrase(n, "greeting", "greetings") + " for groups only");
     let n = list("assets");
-    kept(
-        "assets",
-        n,
-        count_phrase(n, "named picture or file", "named pictures and files") + ": only the avatar is shown",
-    );
+    kept("assets", n, count_phrase(n, "image or file", "images and files") + ": only the avatar is shown");
     let entries = entries(book);
     find_in_texts(&texts(card, &entries), &mut kept);
     found
@@ -69,10 +65,10 @@ fn find_in_texts(texts: &[&str], kept: &mut impl FnMut(&'static str, usize, Stri
     let n = all("<%");
     kept("ejs", n, count_phrase(n, "EJS block", "EJS blocks") + ": kept as text");
     let n = all("<script");
-    kept("html_scripts", n, count_phrase(n, "script", "scripts") + " in texts: shown as nothing, run by nobody");
+    kept("html_scripts", n, count_phrase(n, "script", "scripts") + " in texts: not shown, and never run");
     let n =
         all("<UpdateVariable>") + texts.iter().filter(|text| text.to_ascii_lowercase().contains("[initvar]")).count();
-    kept("mvu", n, count_phrase(n, "place", "places") + " with variables in the way of MVU: the plugin mvu keeps them");
+    kept("mvu", n, count_phrase(n, "place", "places") + " with MVU variables: the plugin mvu handles them");
     let names = unsupported_macros(texts);
     let n = names.len();
     let some = names.iter().take(MAX_NAMES).map(|name| format!("{{{{{name}}}}}")).collect::<Vec<_>>().join(", ");
@@ -80,7 +76,7 @@ fn find_in_texts(texts: &[&str], kept: &mut impl FnMut(&'static str, usize, Stri
     kept(
         "macros",
         n,
-        format!("{} not filled in, kept as text: {some}{more}", count_phrase(n, "macro is", "macros are")),
+        format!("{} not supported, kept as text: {some}{more}", count_phrase(n, "macro is", "macros are")),
     );
 }
 

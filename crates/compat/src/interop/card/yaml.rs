@@ -15,7 +15,7 @@ pub fn read(text: &str) -> Result<Value, CardImportError> {
         CardImportError::NotYaml(words.lines().next().unwrap_or_default().chars().take(200).collect())
     })?;
     let Some(fields) = card.as_object_mut() else {
-        return Err(CardImportError::Unknown("it is a text".to_owned()));
+        return Err(CardImportError::Unknown("it is a string".to_owned()));
     };
     for (theirs, ours) in NAMES {
         if !fields.contains_key(ours) && !fields.contains_key("data") {

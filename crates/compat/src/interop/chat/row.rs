@@ -90,12 +90,12 @@ pub fn read(line: &[u8]) -> Result<ChatFileLine, ChatFileError> {
         Err(_) => return Err(ChatFileError("it is not UTF-8".into())),
     }
     .map_err(|error| ChatFileError(format!("it is not JSON: {}", error_without_position(&error))))?;
-    let Value::Object(map) = value else { return Err(ChatFileError("it is JSON, but no message".into())) };
+    let Value::Object(map) = value else { return Err(ChatFileError("it is JSON, but not a message".into())) };
     if ChatFileHeader::is_header(&map) {
         return Ok(ChatFileLine::Header(ChatFileHeader(map)));
     }
     if !map.contains_key("mes") && !map.contains_key("swipes") {
-        return Err(ChatFileError("it is JSON, but no message".into()));
+        return Err(ChatFileError("it is JSON, but not a message".into()));
     }
     Ok(ChatFileLine::Row(Box::new(parse_message(map))))
 }
@@ -315,9 +315,9 @@ mod tests {
     #[test]
     fn chat_line_invalid_message_returns_error() {
         let check = |line: &[u8], expected: &str| assert_eq!(read(line).unwrap_err().to_string(), expected);
-        check(b"[1]", "it is JSON, but no message");
-        check(b"null", "it is JSON, but no message");
-        check(b"{\"a\":1}", "it is JSON, but no message");
+        check(b"[1]", "it is JSON, but not a message");
+        check(b"null", "it is JSON, but not a message");
+        check(b"{\"a\":1}", "it is JSON, but not a message");
         check(b"{\"mes\":\"cut", "it is not JSON: EOF while parsing a string");
         check(b"{\"mes\":\"\xff\"}", "it is not UTF-8");
         let deep = format!("{{\"mes\":{}1{}}}", "[".repeat(100_000), "]".repeat(100_000));

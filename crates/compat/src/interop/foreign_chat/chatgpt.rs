@@ -35,8 +35,8 @@ pub fn read(mut map: Map<String, Value>) -> ForeignChat {
     if notes > 0 {
         let words = count_phrase(
             notes,
-            "picture, sound or file is not in the export: a note stands in its place",
-            "pictures, sounds or files are not in the export: a note stands in the place of each",
+            "image, sound or file is not in the export: a note replaces it",
+            "images, sounds or files are not in the export: notes replace them",
         );
         findings.push(ImportFinding::new(FindingOutcome::Kept, "attachments", words).of(notes));
     }

@@ -56,7 +56,7 @@ pub fn read(mut map: Map<String, Value>) -> ForeignChat {
         3 => split_by_names(&whole(), user.unwrap_or("You"), &voices),
         2 => split_by_arrows(&whole()),
         _ => {
-            let words = "a plain story does not say who wrote what: its beginning is yours, the rest the model's";
+            let words = "the file does not name the authors: the first text counts as yours, the rest as the model's";
             findings.push(ImportFinding::new(FindingOutcome::Translated, "who_wrote", words));
             split_by_actions(prompt, pieces)
         }

@@ -156,7 +156,7 @@ pub enum ForeignChatError {
     #[error("it is not JSON: {0}")]
     NotJson(String),
     /// JSON in no known format.
-    #[error("it is JSON, but no story of a program that is known here")]
+    #[error("it is JSON, but not a chat of a supported program")]
     Unknown,
 }
 

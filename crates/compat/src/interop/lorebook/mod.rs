@@ -25,15 +25,15 @@ pub enum LorebookImportError {
     #[error("the file has more than {MAX_FILE_BYTES} bytes")]
     TooLong,
     /// The file cannot be decoded as text.
-    #[error("this is no lorebook: {0}")]
+    #[error("this is not a lorebook: {0}")]
     NoText(#[from] text::TextDecodeError),
     #[error("the lorebook is not JSON: {0}")]
     NotJson(String),
     /// Valid JSON without entries.
-    #[error("this is no lorebook: it has no entries")]
+    #[error("this is not a lorebook: it has no entries")]
     NoEntries,
     /// The picture contains no lorebook.
-    #[error("the picture has no lorebook in it")]
+    #[error("the image contains no lorebook")]
     NoBookInPicture,
     #[error(transparent)]
     Png(#[from] png::PngError),
@@ -43,10 +43,11 @@ impl LorebookImportError {
     /// Returns advice for the user.
     pub const fn hint(&self) -> &'static str {
         match self {
-            Self::TooLong => "take the book apart where it comes from",
-            Self::Png(_) => "the file was damaged on its way: get it again from where it comes from",
+            Self::TooLong => "split the lorebook in the program that it comes from",
+            Self::Png(_) => "the file was damaged on its way: download it again",
             _ => {
-                "send world info as JSON, a card's book, or a lorebook of NovelAI, Agnai or RisuAI; whole cards have their own import"
+                "send World Info as JSON, a card's book, or a lorebook of NovelAI, Agnai or RisuAI; whole cards have \
+                 their own import"
             }
         }
     }

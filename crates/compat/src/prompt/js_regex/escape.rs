@@ -35,7 +35,7 @@ impl RegexParser {
                     return Ok((RegexNode::Backreference { groups: vec![group], any_case: self.modes.any_case }, true));
                 }
                 if strict {
-                    return self.error("a group that there is not");
+                    return self.error("a reference to a missing group");
                 }
                 self.at = before;
                 let c = self.octal();
@@ -82,7 +82,7 @@ impl RegexParser {
                 self.at += end + 1;
                 Ok(set)
             }
-            None => self.error("a property that there is not"),
+            None => self.error("an unknown Unicode property"),
         }
     }
 
@@ -126,7 +126,7 @@ impl RegexParser {
                     self.at += 1;
                     u32::from(letter) & 31
                 }
-                None if strict => return self.error("an escape that means nothing"),
+                None if strict => return self.error("an unknown escape"),
                 None => {
                     self.at -= 1;
                     u32::from('\\')
@@ -134,17 +134,17 @@ impl RegexParser {
             },
             'x' => match self.hex(2) {
                 Some(value) => value,
-                None if strict => return self.error("an escape that means nothing"),
+                None if strict => return self.error("an unknown escape"),
                 None => c,
             },
             'u' => match self.code_point() {
                 Some(value) => value,
-                None if strict => return self.error("an escape that means nothing"),
+                None if strict => return self.error("an unknown escape"),
                 None => c,
             },
             'k' if self.has_names => return self.error("`\\k` without a name"),
             '^' | '$' | '\\' | '.' | '*' | '+' | '?' | '(' | ')' | '[' | ']' | '{' | '}' | '|' | '/' => c,
-            _ if strict => return self.error("an escape that means nothing"),
+            _ if strict => return self.error("an unknown escape"),
             _ => c,
         })
     }
@@ -201,8 +201,8 @@ impl RegexParser {
             let last = self.class_member()?;
             match (first, last) {
                 (ClassMember::One(first), ClassMember::One(last)) if first <= last => ranges.push((first, last)),
-                (ClassMember::One(_), ClassMember::One(_)) => return self.error("a range the wrong way round"),
-                _ if self.modes.is_unicode => return self.error("a range that begins or ends with a set"),
+                (ClassMember::One(_), ClassMember::One(_)) => return self.error("a range in the wrong order"),
+                _ if self.modes.is_unicode => return self.error("a range that begins or ends with a class"),
                 (first, last) => {
                     first.add_to(&mut ranges);
                     last.add_to(&mut ranges);

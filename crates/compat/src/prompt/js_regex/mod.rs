@@ -61,7 +61,7 @@ pub enum RegexSyntaxError {
         at: usize,
     },
     /// An unknown or repeated flag.
-    #[error("flag `{0}` is not known or comes twice")]
+    #[error("the flag `{0}` is unknown or appears twice")]
     Flag(char),
     /// The pattern is too long or nested too deeply.
     #[error("it is too large")]
@@ -76,7 +76,7 @@ impl RegexSyntaxError {
 
 /// Error: a pattern exceeded its step budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("it ran away: it took too long on this text")]
+#[error("it took too long on this text")]
 pub struct StepLimitError;
 
 /// Remaining steps. A budget shared by several uses limits their sum.

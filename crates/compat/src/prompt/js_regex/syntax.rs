@@ -114,7 +114,7 @@ pub(super) fn parse(body: &str, modes: RegexModes) -> Result<RegexTree, RegexSyn
     // Resolve the named references.
     for wanted in &reader.wanted {
         if !reader.names.iter().any(|(name, _)| name == wanted) {
-            return Err(RegexSyntaxError::syntax_at("a name that no group has", reader.at));
+            return Err(RegexSyntaxError::syntax_at("a reference to a missing group name", reader.at));
         }
     }
     resolve_names(&mut root, &reader.wanted, &reader.names);
@@ -313,7 +313,7 @@ impl RegexParser {
     fn name_group(&mut self) -> Result<(), RegexSyntaxError> {
         let name = self.name()?;
         if self.names_in_scope.contains(&name) {
-            return self.error("a name that comes twice");
+            return self.error("a group name that appears twice");
         }
         self.names_in_scope.push(name.clone());
         match self.names.iter_mut().find(|(known, _)| *known == name) {
@@ -338,7 +338,7 @@ impl RegexParser {
         let begins = |c: char| c.is_alphabetic() || c == '_' || c == '$';
         let is_name = name.chars().enumerate().all(|(i, c)| begins(c) || i > 0 && c.is_alphanumeric());
         if name.is_empty() || !is_name {
-            return self.error("a name of a group that is none");
+            return self.error("an invalid group name");
         }
         self.at += length + 1;
         Ok(name)
@@ -354,11 +354,11 @@ impl RegexParser {
             match c {
                 ':' if seen.len() > usize::from(!on) => return Ok(()),
                 '-' if on => on = false,
-                'i' | 'm' | 's' if seen.contains(c) => return self.error("a flag that comes twice"),
+                'i' | 'm' | 's' if seen.contains(c) => return self.error("a flag that appears twice"),
                 'i' => self.modes.any_case = on,
                 'm' => self.modes.by_line = on,
                 's' => self.modes.dot_all = on,
-                _ => return self.error("a kind of group that there is not"),
+                _ => return self.error("an unknown kind of group"),
             }
             seen.push(c);
         }
@@ -396,7 +396,7 @@ impl RegexParser {
         let max = if self.take(',') { self.number().map(Some).or(Some(None)) } else { Some(min) };
         match (min, max) {
             (Some(min), Some(max)) if self.take('}') => match max {
-                Some(max) if max < min => self.error("bounds the wrong way round"),
+                Some(max) if max < min => self.error("bounds in the wrong order"),
                 _ => Ok(Some((min, max))),
             },
             _ if self.modes.is_unicode => self.error("bounds that are not closed"),

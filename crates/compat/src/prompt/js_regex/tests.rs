@@ -136,7 +136,7 @@ fn js_regex_invalid_pattern_returns_error() {
     ] {
         assert!(JsRegex::read(pattern).is_err(), "{pattern}");
     }
-    assert_eq!(JsRegex::new("a", "gx").unwrap_err().to_string(), "flag `x` is not known or comes twice");
+    assert_eq!(JsRegex::new("a", "gx").unwrap_err().to_string(), "the flag `x` is unknown or appears twice");
     assert_eq!(JsRegex::new("\\", "").unwrap_err().to_string(), "a `\\` at the end, at character 1");
 }
 

@@ -58,7 +58,7 @@ impl ScanBook {
             .map(|(_, key, entry)| {
                 let uid = uid(entry, key);
                 if has_more_keys(entry) {
-                    notes.push(format!("only the first {MAX_KEYS} keys of entry {uid} are looked for"));
+                    notes.push(format!("only the first {MAX_KEYS} keys of entry {uid} are used"));
                 }
                 LorebookEntry::read(uid, entry)
             })

@@ -302,7 +302,7 @@ fn condition(when: Option<&Value>) -> Option<Result<Condition, String>> {
         Value::Null => None,
         Value::String(when) if when.trim().is_empty() => None,
         Value::String(when) => Some(Condition::parse(when).map_err(|why| format!("`when`: {why}"))),
-        _ => Some(Err("`when` is a text like `affinity >= 20`".to_owned())),
+        _ => Some(Err("`when` must be a condition like `affinity >= 20`".to_owned())),
     }
 }
 

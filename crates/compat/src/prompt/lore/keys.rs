@@ -85,7 +85,7 @@ fn matches(pattern: &JsRegex, text: &str, effort: &mut ScanBudget) -> bool {
     let found = pattern.is_match_in(&Utf16Text::new(text), &mut steps);
     effort.spend_steps(before - steps.left());
     found.unwrap_or_else(|_| {
-        effort.note("a pattern among the keys ran away; it counts as not found");
+        effort.note("a regex among the keys took too long; it counts as not matched");
         false
     })
 }

@@ -27,7 +27,12 @@ impl ScanBudget {
 
     /// Takes bytes to compare; returns whether there were enough.
     pub fn spend_bytes(&mut self, bytes: usize) -> bool {
-        Self::spend(&mut self.bytes, bytes, &mut self.notes, "the books have too much to look for in a story this long")
+        Self::spend(
+            &mut self.bytes,
+            bytes,
+            &mut self.notes,
+            "the lorebooks have too many keys for a text of this length",
+        )
     }
 
     /// Returns the step budget for one pattern on a text of `units` UTF-16 units; `None` if none is left.
@@ -44,7 +49,7 @@ impl ScanBudget {
 
     /// Takes a pass; returns whether there was one left.
     pub fn spend_pass(&mut self) -> bool {
-        Self::spend(&mut self.passes, 1, &mut self.notes, "the entries call each other up without end")
+        Self::spend(&mut self.passes, 1, &mut self.notes, "the entries trigger each other without end")
     }
 
     fn spend(left: &mut usize, cost: usize, notes: &mut Vec<String>, note: &str) -> bool {
@@ -69,6 +74,6 @@ impl ScanBudget {
     }
 }
 
-const TOO_MANY_PATTERNS: &str = "the books have too many patterns to look for";
+const TOO_MANY_PATTERNS: &str = "the lorebooks have too many regex keys";
 /// Largest number of notes.
 pub const MAX_NOTES: usize = 50;

@@ -57,7 +57,7 @@ impl ScanTexts {
         for said in messages.iter().take(MAX_MESSAGES) {
             let text = truncate_bytes(&said.text, MAX_TEXT_BYTES.min(left));
             if text.len() < said.text.len() {
-                effort.note("the messages are too long to look for lore in all of them");
+                effort.note("the messages are too long to scan all of them for lorebook keys");
             }
             left -= text.len();
             let line = if includes_names { format!("{}: {text}", said.name) } else { text.to_owned() };
@@ -101,7 +101,7 @@ impl ScanTexts {
     pub fn add_recursion(&mut self, text: &str, effort: &mut ScanBudget) -> Option<&str> {
         let seen = truncate_bytes(text, MAX_TEXT_BYTES.min(MAX_TOTAL_BYTES.saturating_sub(self.recursion_bytes)));
         if seen.len() < text.len() {
-            effort.note("the entries call up more text than is looked at");
+            effort.note("the recursion reached its text limit; the remaining entry texts were not scanned");
         }
         if seen.is_empty() {
             return None;

@@ -7,9 +7,9 @@ use super::stored_text::to_stored_text;
 use super::table::{self, MacroAction, MacroCall};
 use super::{MAX_MACROS, MAX_WORK, MacroEngine};
 
-const TOO_DEEP: &str = "macros stand too deep in each other: the outer ones stay as text";
-const TOO_MUCH: &str = "a text has more macros than are filled in, or they write too much: the later ones stay as text";
-const TOO_LARGE: &str = "a variable was not written: it would be too large, or there is no such place in it";
+const TOO_DEEP: &str = "macros are nested too deep: the outer ones stay as text";
+const TOO_MUCH: &str = "a text has too many macros, or they produce too much text: the later ones stay as text";
+const TOO_LARGE: &str = "a variable was not written: its value is too large, or its path does not exist";
 
 /// An evaluated argument, with the number of surrounding white-space bytes (before, after) that are only formatting.
 struct MacroArg {

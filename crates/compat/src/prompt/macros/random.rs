@@ -64,7 +64,7 @@ pub fn pick<'a>(choices: &'a [String], seed: u64, text: &str, at: usize) -> &'a 
 }
 
 /// Returns an integer in `0..count` from a draw in `0.0..1.0`.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to what the type holds")]
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to the range of the type")]
 fn random_below(count: u64, draw: f64) -> u64 {
     let count = f64::from(u32::try_from(count).unwrap_or(u32::MAX));
     // A draw of exactly 1 is invalid, but must still give a valid index.

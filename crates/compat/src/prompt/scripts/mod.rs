@@ -162,15 +162,15 @@ impl ScriptSkipReason {
 impl fmt::Display for ScriptSkipReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoScript => f.write_str("it is no script"),
-            Self::NoPlacement => f.write_str("it does not say for which texts it is"),
-            Self::Invalid(why) => write!(f, "what it looks for is no regular expression: {why}"),
-            Self::RanAway => f.write_str("it ran away: what it looks for took too long on a text"),
-            Self::NoTime => f.write_str("all scripts together took too long: it was left out from there on"),
-            Self::TooLarge => f.write_str("it made a text too large"),
+            Self::NoScript => f.write_str("it is not a regex script"),
+            Self::NoPlacement => f.write_str("it does not name the texts that it applies to"),
+            Self::Invalid(why) => write!(f, "its search pattern is not a valid regular expression: {why}"),
+            Self::RanAway => f.write_str("its search pattern took too long on a text"),
+            Self::NoTime => f.write_str("all scripts together took too long: it was skipped from there on"),
+            Self::TooLarge => f.write_str("its result was too large"),
             Self::TooMany => write!(f, "there are more than {MAX_SCRIPTS} scripts"),
-            Self::NotAllowed(1) => f.write_str("1 script runs only where the story allows it"),
-            Self::NotAllowed(n) => write!(f, "{n} scripts run only where the story allows them"),
+            Self::NotAllowed(1) => f.write_str("1 script runs only in sessions that allow it"),
+            Self::NotAllowed(n) => write!(f, "{n} scripts run only in sessions that allow them"),
         }
     }
 }

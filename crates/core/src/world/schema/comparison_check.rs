@@ -9,7 +9,7 @@ use crate::world::condition::{Comparison, VariablePath, to_number};
 use crate::world::number::{compare, same};
 
 /// The message for a comparison of two variables.
-pub const TWO_VALUES: &str = "the right side is a text or a number; two values cannot be compared";
+pub const TWO_VALUES: &str = "the right side must be a string or a number; two values cannot be compared";
 
 impl SchemaNode {
     /// Returns the node at these keys; the first key must be declared by name.
@@ -54,7 +54,7 @@ impl SchemaNode {
         let guess = comparison.operand.as_str().map(|than| suggestion(than, texts())).unwrap_or_default();
         let all: Vec<String> = choices.iter().take(12).map(ToString::to_string).collect();
         Some(format!(
-            "it is never {}{guess}{} It is one of {}",
+            "it is never {}{guess}{} Possible values are {}",
             comparison.operand,
             super::keywords::sentence_end(&guess),
             all.join(", ")
@@ -75,10 +75,10 @@ impl SchemaNode {
             return None;
         }
         if is_number && self.kinds.contains(&ValueKind::String) {
-            return Some(format!("it is a text, and compares with {than} only where it is a number in quotes"));
+            return Some(format!("it is a string, so a comparison with {than} needs a number in quotes"));
         }
         let own: Vec<&str> = self.kinds.iter().map(|kind| kind.description()).collect();
-        Some(format!("it is {}, and never compares with {than}", own.join(" or ")))
+        Some(format!("it is {}, so a comparison with {than} is never true", own.join(" or ")))
     }
 
     /// Finds a number outside the value's range.
@@ -109,7 +109,7 @@ impl SchemaNode {
             (None, Some(high)) => format!("at most {high}"),
             (None, None) => return None,
         };
-        never.then(|| format!("that never holds: it is {range}"))
+        never.then(|| format!("that is never true: its range is {range}"))
     }
 }
 

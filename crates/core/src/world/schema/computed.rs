@@ -51,8 +51,8 @@ impl ComputedExpr {
             Value::Array(cases) if (1..=MAX_CASES).contains(&cases.len()) => {
                 cases.iter().map(parse_case).collect::<Result<_, _>>().map(Self::Cases)
             }
-            _ => Err("a sum like \"max_hp - hp\", or a list of 1 to 64 cases like {\"when\": \"hp < 5\", \"is\": \"weak\"}, \
-                      is expected"
+            _ => Err("expected a formula like \"max_hp - hp\", or a list of 1 to 64 cases like {\"when\": \"hp < \
+             5\", \"is\": \"weak\"}"
                 .to_owned()),
         }
     }
@@ -88,12 +88,12 @@ impl ComputedExpr {
 }
 
 fn parse_case(source: &Value) -> Result<(Option<Condition>, Value), String> {
-    let Value::Object(map) = source else { return Err("a case is written {\"when\": …, \"is\": …}".to_owned()) };
+    let Value::Object(map) = source else { return Err("a case has the form {\"when\": …, \"is\": …}".to_owned()) };
     if let Some(other) = map.keys().find(|key| !matches!(key.as_str(), "when" | "is")) {
         return Err(format!("a case has \"when\" and \"is\", and no \"{other}\""));
     }
     let is = map.get("is").filter(|is| !is.is_array() && !is.is_object());
-    let is = is.ok_or_else(|| "a case needs an \"is\": a text, a number, true, false or null".to_owned())?;
+    let is = is.ok_or_else(|| "a case needs an \"is\": a string, a number, true, false or null".to_owned())?;
     Ok((parse_when(map)?, is.clone()))
 }
 
@@ -103,18 +103,22 @@ fn parse_when(map: &Map<String, Value>) -> Result<Option<Condition>, String> {
         Some(Value::String(text)) => {
             Condition::parse(text).map(Some).map_err(|why| format!("\"when\": {}", why.replace('`', "\"")))
         }
-        Some(_) => Err("\"when\" is a condition like \"affinity >= 20\"".to_owned()),
+        Some(_) => Err("\"when\" must be a condition like \"affinity >= 20\"".to_owned()),
     }
 }
 
 impl ArithmeticExpr {
     fn read(text: &str) -> Result<Self, String> {
         if text.len() > MAX_EXPR_BYTES {
-            return Err(format!("a sum has at most {MAX_EXPR_BYTES} bytes"));
+            return Err(format!("a formula has at most {MAX_EXPR_BYTES} bytes"));
         }
         let mut reader = ArithmeticParser { rest: text, depth: 0, operands: 0 };
         let sum = reader.sum()?;
-        if reader.peek().is_some() { Err(format!("the sum cannot be read at: {}", reader.rest)) } else { Ok(sum) }
+        if reader.peek().is_some() {
+            Err(format!("the formula has a syntax error at: {}", reader.rest))
+        } else {
+            Ok(sum)
+        }
     }
 
     fn collect_variables<'s>(&'s self, found: &mut Vec<&'s VariablePath>) {
@@ -222,7 +226,7 @@ impl ArithmeticParser<'_> {
         self.operands = self.operands.saturating_add(1);
         self.depth = self.depth.saturating_add(1);
         if self.operands > MAX_OPERANDS || self.depth > MAX_DEPTH {
-            return Err(format!("a sum has at most {MAX_OPERANDS} parts, and brackets {MAX_DEPTH} deep"));
+            return Err(format!("a formula has at most {MAX_OPERANDS} operands, and brackets {MAX_DEPTH} deep"));
         }
         let operand = if self.take_char('-') {
             ArithmeticExpr::Negated(Box::new(self.operand()?))
@@ -240,7 +244,7 @@ impl ArithmeticParser<'_> {
         if self.take_char(')') {
             Ok(inner)
         } else {
-            Err(format!("a bracket in the sum is not closed at: {}", self.rest))
+            Err(format!("a bracket in the formula is not closed at: {}", self.rest))
         }
     }
 
@@ -251,8 +255,8 @@ impl ArithmeticParser<'_> {
         let (word, rest) = self.rest.split_at_checked(length.unwrap_or(self.rest.len())).unwrap_or_default();
         if word.len() == from {
             return Err(match rest {
-                "" => "the sum ends where a number or a name is expected".to_owned(),
-                rest => format!("a number or a name is expected in the sum at: {rest}"),
+                "" => "the formula ends where a number or a name is expected".to_owned(),
+                rest => format!("expected a number or a name in the formula at: {rest}"),
             });
         }
         self.rest = rest;
@@ -264,11 +268,11 @@ impl ArithmeticParser<'_> {
             return self.close_parenthesis(ArithmeticExpr::MinMax(word == "max", list));
         }
         if word.starts_with(|c: char| c.is_ascii_digit()) {
-            let number = word.parse::<Number>().map_err(|_| format!("\"{word}\" in the sum is no number"))?;
+            let number = word.parse::<Number>().map_err(|_| format!("\"{word}\" in the formula is not a number"))?;
             return Ok(ArithmeticExpr::Number(number));
         }
         let variable =
-            VariablePath::parse(word).ok_or_else(|| format!("\"{word}\" in the sum is no name of a value"))?;
+            VariablePath::parse(word).ok_or_else(|| format!("\"{word}\" in the formula is not the name of a value"))?;
         Ok(ArithmeticExpr::Variable(variable))
     }
 }
@@ -322,21 +326,21 @@ mod tests {
             let why = ComputedExpr::read(&source).unwrap_err();
             assert!(why.contains(message), "{source}: {why}");
         };
-        check(json!(3), "a sum like");
+        check(json!(3), "a formula like");
         check(json!([]), "1 to 64 cases");
-        check(json!([3]), "a case is written");
+        check(json!([3]), "a case has the form");
         check(json!([{"when": "a"}]), "needs an \"is\"");
         check(json!([{"is": [1]}]), "needs an \"is\"");
         check(json!([{"if": "a", "is": 1}]), "no \"if\"");
         check(json!([{"when": "a >", "is": 1}]), "has parts like");
-        check(json!(""), "the sum ends");
-        check(json!("1 +"), "the sum ends");
-        check(json!("1 2"), "cannot be read at: 2");
+        check(json!(""), "the formula ends");
+        check(json!("1 +"), "the formula ends");
+        check(json!("1 2"), "has a syntax error at: 2");
         check(json!("(1"), "not closed");
-        check(json!("1 + * 2"), "is expected in the sum at: * 2");
-        check(json!("a..b"), "no name of a value");
-        check(json!("1x"), "is no number");
+        check(json!("1 + * 2"), "expected a number or a name in the formula at: * 2");
+        check(json!("a..b"), "not the name of a value");
+        check(json!("1x"), "is not a number");
         check(json!("(".repeat(100)), "16 deep");
-        check(json!(vec!["1"; 80].join("+")), "64 parts");
+        check(json!(vec!["1"; 80].join("+")), "64 operands");
     }
 }

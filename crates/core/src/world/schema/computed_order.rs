@@ -61,7 +61,7 @@ pub(in crate::world) fn resolve_variable(
 pub(super) fn computed_fields(top: &Arc<SchemaNode>) -> Result<Vec<ComputedField>, SchemaError> {
     let mut found = Vec::new();
     if top.computed.is_some() {
-        return Err(error_at(&[], "the whole of a plugin's values cannot be computed"));
+        return Err(error_at(&[], "the root of a plugin's values cannot be computed"));
     }
     collect(top, &mut Vec::new(), &mut found)?;
     for one in &found {
@@ -79,7 +79,7 @@ fn collect(
         return Ok(());
     }
     if node.items.as_ref().is_some_and(|items| items.has_computed || items.computed.is_some()) {
-        return Err(error_at(way, "inside of a list nothing can be computed; keep a map with keys of your own"));
+        return Err(error_at(way, "values inside of a list cannot be computed; use a map instead"));
     }
     for (key, child) in &node.properties {
         if let Some(computed) = &child.computed {
@@ -99,13 +99,13 @@ fn collect(
     if let AdditionalProperties::Schema(like) = &node.additional_properties {
         way.push(SchemaStep::Any(node.properties.keys().cloned().collect()));
         if like.computed.is_some() {
-            return Err(error_at(way, "\"x-computed\" stands with a declared key"));
+            return Err(error_at(way, "\"x-computed\" is only allowed at a declared key"));
         }
         collect(like, way, found)?;
         way.pop();
     }
     if found.len() > MAX_COMPUTED_FIELDS {
-        return Err(error_at(&[], &format!("a schema computes at most {MAX_COMPUTED_FIELDS} values")));
+        return Err(error_at(&[], &format!("a schema has at most {MAX_COMPUTED_FIELDS} computed values")));
     }
     Ok(())
 }
@@ -147,7 +147,7 @@ fn check_field(top: &SchemaNode, one: &ComputedField) -> Result<(), SchemaError>
             .conform_node(&one.node, &mut written.clone());
         let finding = refused.err().or_else(|| notes.into_iter().find(|note| note.kind() != ProblemKind::NothingThere));
         if let Some(finding) = finding {
-            return Err(error_at(&place, &format!("\"x-computed\" may come to what breaks its own schema: {finding}")));
+            return Err(error_at(&place, &format!("the result of \"x-computed\" may break its own schema: {finding}")));
         }
     }
     Ok(())
@@ -182,7 +182,7 @@ fn sort_by_dependency(found: Vec<ComputedField>) -> Result<Vec<ComputedField>, S
         let Some(free) = free else {
             let names: Vec<String> = waiting.iter().take(4).map(|one| one.key.clone()).collect();
             let place = waiting.first().map(ComputedField::field_steps).unwrap_or_default();
-            let message = format!("\"x-computed\" goes in a circle: {} follow from each other", names.join(", "));
+            let message = format!("\"x-computed\" has a cycle: {} depend on each other", names.join(", "));
             return Err(error_at(&place, &message));
         };
         let mut one = waiting.remove(free);

@@ -29,7 +29,7 @@ fn undeclared_required(map: &Map<String, Value>, at: &Pointer) -> Vec<SchemaErro
         let guess = keywords::suggestion(name, known());
         SchemaError {
             path: at.child("required").child(i.to_string()),
-            message: format!("\"{name}\" must be there, and \"properties\" does not have it{guess}"),
+            message: format!("\"{name}\" is required, but missing in \"properties\"{guess}"),
         }
     });
     told.collect()
@@ -52,7 +52,7 @@ fn excluded_choices(map: &Map<String, Value>, at: &Pointer) -> Vec<SchemaError> 
     let one = map.get("const").into_iter().map(|value| (at.child("const"), value));
     let odd = listed.chain(one).filter(|(_, value)| !fits(value));
     let told = odd.map(|(path, value)| {
-        let message = format!("{value} is never chosen: \"type\" is {}", kinds.join(" or "));
+        let message = format!("{value} is impossible: \"type\" is {}", kinds.join(" or "));
         SchemaError { path, message }
     });
     told.collect()
@@ -72,12 +72,12 @@ mod tests {
             assert_eq!(told, expected);
         };
         let named = json!({"type": "object", "properties": {"stage": {}, "name": {}}, "required": ["name", "stge"]});
-        let why = "\"stge\" must be there, and \"properties\" does not have it; did you mean \"stage\"?";
+        let why = "\"stge\" is required, but missing in \"properties\"; did you mean \"stage\"?";
         check(named, &[&format!("required/1: {why}")]);
         check(json!({"additionalProperties": {"type": "integer"}, "required": ["rin"]}), &[]);
-        check(json!({"type": "string", "enum": ["a", 1, "b"]}), &["enum/1: 1 is never chosen: \"type\" is string"]);
+        check(json!({"type": "string", "enum": ["a", 1, "b"]}), &["enum/1: 1 is impossible: \"type\" is string"]);
         check(json!({"type": ["integer", "null"], "enum": [1, 2.0, null]}), &[]);
-        check(json!({"type": "boolean", "const": "yes"}), &["const: \"yes\" is never chosen: \"type\" is boolean"]);
+        check(json!({"type": "boolean", "const": "yes"}), &["const: \"yes\" is impossible: \"type\" is boolean"]);
         check(json!({"enum": ["a", 1]}), &[]);
     }
 }

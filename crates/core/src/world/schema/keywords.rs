@@ -38,7 +38,7 @@ const KNOWN: [&str; 30] = [
 pub(super) fn unknown_keyword_message(word: &str) -> String {
     let guess = suggestion(word, KNOWN);
     format!(
-        "\"{word}\" is not a keyword that is known here{guess}{} Known are {}",
+        "\"{word}\" is not a supported keyword{guess}{} Supported keywords are {}",
         sentence_end(&guess),
         KNOWN.join(", ")
     )

@@ -37,7 +37,7 @@ const BESIDE_REF: [&str; 10] =
 pub(super) fn bounded_text(source: &Value) -> Result<String, SchemaError> {
     let top = SchemaPath(None, "");
     if !is_at_most(source, MAX_JSON_DEPTH) {
-        return top.fail(format!("the schema is too deep: it goes at most {MAX_DEPTH} levels down"));
+        return top.fail(format!("the schema is too deep: the limit is {MAX_DEPTH} levels"));
     }
     let text = canonical::text(source);
     if text.len() > MAX_BYTES {
@@ -52,7 +52,7 @@ pub(super) fn parse_schema(source: &Value) -> Result<Arc<SchemaNode>, SchemaErro
     let definitions = match source.get("$defs") {
         None => None,
         Some(Value::Object(definitions)) => Some(definitions),
-        Some(_) => return top.at("$defs").fail("a map of names to schemas is expected"),
+        Some(_) => return top.at("$defs").fail("expected a map of names to schemas"),
     };
     let mut reader = SchemaParser { definitions, ready: HashMap::new(), open: Vec::new(), depth: 0, patterns: 0 };
     for name in definitions.into_iter().flat_map(Map::keys) {
@@ -112,7 +112,7 @@ impl<'s> SchemaParser<'s> {
     fn node(&mut self, source: &'s Value, trail: &SchemaPath<'_>) -> Result<Arc<SchemaNode>, SchemaError> {
         self.depth = self.depth.saturating_add(1);
         if self.depth > MAX_OPEN {
-            return trail.fail(format!("the schema goes more than {MAX_DEPTH} levels down"));
+            return trail.fail(format!("the schema is too deep: the limit is {MAX_DEPTH} levels"));
         }
         let node = self.parse_node(source, trail)?;
         self.depth = self.depth.saturating_sub(1);
@@ -120,7 +120,7 @@ impl<'s> SchemaParser<'s> {
     }
 
     fn parse_node(&mut self, source: &'s Value, trail: &SchemaPath<'_>) -> Result<Arc<SchemaNode>, SchemaError> {
-        let Value::Object(map) = source else { return trail.fail("a schema is an object") };
+        let Value::Object(map) = source else { return trail.fail("a schema must be an object") };
         let mut node = if map.contains_key("$ref") { self.parse_reference(map, trail)? } else { SchemaNode::default() };
         for (word, value) in map {
             self.keyword(&mut node, word, value, &trail.at(word))?;
@@ -145,7 +145,7 @@ impl<'s> SchemaParser<'s> {
     ) -> Result<(), SchemaError> {
         match word {
             "type" => node.kinds = parse_types(value, at)?,
-            "enum" | "const" if node.choices.is_some() => return at.fail("either \"enum\" or \"const\", not both"),
+            "enum" | "const" if node.choices.is_some() => return at.fail("use either \"enum\" or \"const\", not both"),
             "enum" => node.choices = Some(choices(value, at)?),
             "const" => node.choices = Some(vec![plain_value(value, at)?]),
             "minimum" => keep_stricter_bound(&mut node.low, bound(value, false, at)?, std::cmp::Ordering::Greater),
@@ -173,7 +173,7 @@ impl<'s> SchemaParser<'s> {
             // Handled once the other keywords are known.
             "$ref" | "x-prototype" => {}
             "$defs" if at.0.is_some_and(SchemaPath::is_top) => {}
-            "$defs" => return at.fail("\"$defs\" stands at the top of the schema"),
+            "$defs" => return at.fail("\"$defs\" is only allowed at the top of the schema"),
             "$schema" | "$comment" => _ = text(value, at)?,
             _ => return hint(node, word, value, at),
         }
@@ -187,11 +187,11 @@ impl<'s> SchemaParser<'s> {
         }
         let pattern = text(value, at)?;
         let built = regex::RegexBuilder::new(&pattern).size_limit(PATTERN_BYTES).dfa_size_limit(PATTERN_BYTES).build();
-        built.map_err(|error| at.error(format!("not a pattern that can be used: {error}")))
+        built.map_err(|error| at.error(format!("the pattern cannot be used: {error}")))
     }
 
     fn properties(&mut self, node: &mut SchemaNode, value: &'s Value, at: &SchemaPath<'_>) -> Result<(), SchemaError> {
-        let Value::Object(map) = value else { return at.fail("a map of keys to schemas is expected") };
+        let Value::Object(map) = value else { return at.fail("expected a map of keys to schemas") };
         for (key, source) in map {
             node.properties.insert(key.clone(), self.node(source, &at.at(key))?);
         }
@@ -207,7 +207,7 @@ impl<'s> SchemaParser<'s> {
             Value::Bool(true) => Ok(AdditionalProperties::Allowed),
             Value::Bool(false) => Ok(AdditionalProperties::Forbidden),
             Value::Object(_) => Ok(AdditionalProperties::Schema(self.node(value, at)?)),
-            _ => at.fail("true, false or a schema is expected"),
+            _ => at.fail("expected true, false or a schema"),
         }
     }
 
@@ -218,25 +218,25 @@ impl<'s> SchemaParser<'s> {
     ) -> Result<SchemaNode, SchemaError> {
         if let Some(word) = map.keys().find(|word| *word != "$ref" && !BESIDE_REF.contains(&word.as_str())) {
             let allowed = BESIDE_REF.join(", ");
-            return trail.at(word).fail(format!("beside \"$ref\" only these may stand: {allowed}"));
+            return trail.at(word).fail(format!("only these keywords are allowed beside \"$ref\": {allowed}"));
         }
         let at = trail.at("$ref");
         let target = map.get("$ref").and_then(Value::as_str);
         let name = target.and_then(|target| target.strip_prefix("#/$defs/")).filter(|name| !name.contains('/'));
-        let Some(name) = name else { return at.fail("a reference is written \"#/$defs/name\"") };
+        let Some(name) = name else { return at.fail("a reference has the form \"#/$defs/name\"") };
         let name = name.replace("~1", "/").replace("~0", "~");
         Ok(self.definition(&name, &at)?.as_ref().clone())
     }
 
     fn definition(&mut self, name: &str, asked_at: &SchemaPath<'_>) -> Result<Arc<SchemaNode>, SchemaError> {
         let Some((name, source)) = self.definitions.and_then(|all| all.get_key_value(name)) else {
-            return asked_at.fail(format!("there is no \"{name}\" in \"$defs\""));
+            return asked_at.fail(format!("\"$defs\" has no \"{name}\""));
         };
         if let Some(node) = self.ready.get(name.as_str()) {
             return Ok(Arc::clone(node));
         }
         if self.open.contains(&name.as_str()) {
-            return asked_at.fail(format!("\"{name}\" refers to itself; references may not go in a circle"));
+            return asked_at.fail(format!("\"{name}\" refers to itself; references cannot have cycles"));
         }
         self.open.push(name);
         let top = SchemaPath(None, "");
@@ -257,7 +257,7 @@ fn hint(node: &mut SchemaNode, word: &str, value: &Value, at: &SchemaPath<'_>) -
         "x-visible" => node.visibility = parse_visibility(value, at)?,
         "x-search" => node.searched = flag(value, at)?,
         "x-ui" if value.is_string() || value.is_object() => node.ui = Some(value.clone()),
-        "x-ui" => return at.fail("a word or a map is expected"),
+        "x-ui" => return at.fail("expected a string or a map"),
         _ => return at.fail(keywords::unknown_keyword_message(word)),
     }
     Ok(())
@@ -274,7 +274,7 @@ fn finish(node: &mut SchemaNode, trail: &SchemaPath<'_>) -> Result<(), SchemaErr
     if let (Some(low), Some(high)) = (&node.low, &node.high) {
         let order = number::compare(&low.number, &high.number);
         if order.is_gt() || (order.is_eq() && (low.exclusive || high.exclusive)) {
-            return trail.fail("no number lies in this range");
+            return trail.fail("no number is in this range");
         }
     }
     for (span, of) in [(node.text, "Length"), (node.length, "Items")] {
@@ -297,7 +297,7 @@ fn finish(node: &mut SchemaNode, trail: &SchemaPath<'_>) -> Result<(), SchemaErr
     node.leaves = node.properties.values().fold(0, |sum, child| child.leaves.saturating_add(sum)).max(1);
     node.height = inner.into_iter().chain(&node.items).map(|child| child.height.saturating_add(1)).max().unwrap_or(0);
     if node.height > MAX_DEPTH {
-        return trail.fail(format!("the schema goes more than {MAX_DEPTH} levels down"));
+        return trail.fail(format!("the schema is too deep: the limit is {MAX_DEPTH} levels"));
     }
     Ok(())
 }
@@ -306,12 +306,13 @@ fn finish(node: &mut SchemaNode, trail: &SchemaPath<'_>) -> Result<(), SchemaErr
 fn prototype(node: &SchemaNode, begins: &Value, at: &SchemaPath<'_>) -> Result<Map<String, Value>, SchemaError> {
     let Some(like) = additional_schema(&node.additional_properties).filter(|like| like.kinds == [ValueKind::Object])
     else {
-        return at.fail("a map of like things is expected here: \"additionalProperties\" with \"type\": \"object\"");
+        return at
+            .fail("expected a map of entries with one schema: \"additionalProperties\" with \"type\": \"object\"");
     };
     let begins = match begins {
         Value::Bool(true) => defaults(like),
         Value::Object(map) => map.clone(),
-        _ => return at.fail("true (every \"default\" of an entry) or a map of values is expected"),
+        _ => return at.fail("expected true (every \"default\" of an entry) or a map of values"),
     };
     for (key, value) in &begins {
         let at = at.at(key);
@@ -348,7 +349,7 @@ fn parse_visibility(value: &Value, at: &SchemaPath<'_>) -> Result<ValueVisibilit
             Ok(condition) => Ok(ValueVisibility::When(Arc::new(condition))),
             Err(why) => at.fail(why.replace('`', "\"")),
         },
-        _ => at.fail("true, false, or a condition like \"affinity >= 20\" is expected"),
+        _ => at.fail("expected true, false, or a condition like \"affinity >= 20\""),
     }
 }
 
@@ -383,7 +384,7 @@ fn parse_types(value: &Value, at: &SchemaPath<'_>) -> Result<Vec<ValueKind>, Sch
     let kinds: Option<Vec<ValueKind>> = words.iter().map(|word| word.as_str().and_then(parse_type)).collect();
     match kinds {
         Some(kinds) if !kinds.is_empty() => Ok(kinds),
-        _ => at.fail("one of null, boolean, integer, number, string, array, object, or a list of them, is expected"),
+        _ => at.fail("expected null, boolean, integer, number, string, array or object, or a list of them"),
     }
 }
 
@@ -403,7 +404,7 @@ fn parse_type(word: &str) -> Option<ValueKind> {
 fn choices(value: &Value, at: &SchemaPath<'_>) -> Result<Vec<Value>, SchemaError> {
     match value {
         Value::Array(list) if !list.is_empty() => list.iter().map(|value| plain_value(value, at)).collect(),
-        _ => at.fail("a list of at least one value is expected"),
+        _ => at.fail("expected a list of at least one value"),
     }
 }
 
@@ -411,7 +412,7 @@ fn plain_value(value: &Value, at: &SchemaPath<'_>) -> Result<Value, SchemaError>
     if ValueKind::of(value).is_plain() {
         Ok(value.clone())
     } else {
-        at.fail("only texts, numbers, true, false and null may be listed")
+        at.fail("expected only strings, numbers, true, false and null")
     }
 }
 
@@ -420,7 +421,7 @@ fn bound(value: &Value, exclusive: bool, at: &SchemaPath<'_>) -> Result<NumberBo
         Value::Number(number) if number::is_within_reach(number) => {
             Ok(NumberBound { number: number.clone(), exclusive })
         }
-        _ => at.fail("a number is expected"),
+        _ => at.fail("expected a number"),
     }
 }
 
@@ -437,18 +438,18 @@ fn keep_stricter_bound(end: &mut Option<NumberBound>, new: NumberBound, inner: s
 
 fn count(value: &Value, at: &SchemaPath<'_>) -> Result<usize, SchemaError> {
     let count = value.as_u64().and_then(|count| usize::try_from(count).ok());
-    count.ok_or_else(|| at.error("a whole number from 0 is expected"))
+    count.ok_or_else(|| at.error("expected a whole number from 0"))
 }
 
 fn names(value: &Value, at: &SchemaPath<'_>) -> Result<Vec<String>, SchemaError> {
     let names = value.as_array().and_then(|list| list.iter().map(|name| name.as_str().map(str::to_owned)).collect());
-    names.ok_or_else(|| at.error("a list of keys is expected"))
+    names.ok_or_else(|| at.error("expected a list of keys"))
 }
 
 fn flag(value: &Value, at: &SchemaPath<'_>) -> Result<bool, SchemaError> {
-    value.as_bool().ok_or_else(|| at.error("true or false is expected"))
+    value.as_bool().ok_or_else(|| at.error("expected true or false"))
 }
 
 fn text(value: &Value, at: &SchemaPath<'_>) -> Result<String, SchemaError> {
-    value.as_str().map(str::to_owned).ok_or_else(|| at.error("a text is expected"))
+    value.as_str().map(str::to_owned).ok_or_else(|| at.error("expected a string"))
 }

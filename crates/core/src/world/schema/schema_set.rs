@@ -22,7 +22,7 @@ impl SchemaSet {
         let mut seen: Vec<&Pointer> = Vec::new();
         for (root, _) in &roots {
             if let Some(other) = seen.iter().find(|other| other.touches(root)) {
-                let message = format!("this root and the root \"{other}\" lie inside each other; roots do not nest");
+                let message = format!("this root overlaps the root \"{other}\"; roots cannot be nested");
                 return Err(SchemaError { path: root.clone(), message });
             }
             seen.push(root);

@@ -27,10 +27,13 @@ fn hint_problem(hint: &Value, schema: &Map<String, Value>) -> Option<String> {
             if let Some(key) = map.keys().find(|key| !KEYS.contains(&key.as_str())) {
                 let guess = guess(key, &KEYS);
                 let stop = keywords::sentence_end(&guess);
-                return Some(format!("\"{key}\" is no part of \"x-ui\"{guess}{stop} Known are {}", KEYS.join(", ")));
+                return Some(format!(
+                    "\"{key}\" is not a part of \"x-ui\"{guess}{stop} Supported are {}",
+                    KEYS.join(", ")
+                ));
             }
             if map.get("danger").is_some_and(|danger| !danger.is_number()) {
-                return Some("\"danger\" is a number: at it or below it a bar is red".to_owned());
+                return Some("\"danger\" must be a number: at or below it, a bar is red".to_owned());
             }
             let texts = |key: &str| map.get(key).filter(|texts| !texts.is_object());
             if let Some(key) = ["title", "description", "values"].into_iter().find(|key| texts(key).is_some()) {
@@ -46,7 +49,10 @@ fn shape_problem(shape: &str, schema: &Map<String, Value>) -> Option<String> {
     if !SHAPES.contains(&shape) {
         let guess = guess(shape, &SHAPES);
         let stop = keywords::sentence_end(&guess);
-        return Some(format!("\"{shape}\" is no way to show a value{guess}{stop} Known are {}", SHAPES.join(", ")));
+        return Some(format!(
+            "\"{shape}\" is not a supported way to show a value{guess}{stop} Supported are {}",
+            SHAPES.join(", ")
+        ));
     }
     let has = |word: &str| schema.contains_key(word);
     let is_range = (has("minimum") || has("exclusiveMinimum")) && (has("maximum") || has("exclusiveMaximum"));
@@ -77,13 +83,13 @@ mod tests {
         check(json!({"x-ui": {"as": "bar", "danger": 3, "title": {"zh": "x"}}, "minimum": 0, "maximum": 9}), "");
         check(
             json!({"x-ui": "bars"}),
-            "\"bars\" is no way to show a value; did you mean \"bar\"? Known are bar, chip, list, text, hidden",
+            "\"bars\" is not a supported way to show a value; did you mean \"bar\"? Supported are bar, chip, list, text, hidden",
         );
         check(
             json!({"x-ui": {"danegr": 3}}),
-            "\"danegr\" is no part of \"x-ui\"; did you mean \"danger\"? Known are as, danger, title, description, values",
+            "\"danegr\" is not a part of \"x-ui\"; did you mean \"danger\"? Supported are as, danger, title, description, values",
         );
-        check(json!({"x-ui": {"danger": "3"}}), "\"danger\" is a number: at it or below it a bar is red");
+        check(json!({"x-ui": {"danger": "3"}}), "\"danger\" must be a number: at or below it, a bar is red");
         check(json!({"x-ui": {"title": "Life"}}), "\"title\" has a text for each language: {\"en\": …, \"zh\": …}");
         check(json!({"x-ui": "bar", "minimum": 0}), "a bar needs \"minimum\" and \"maximum\"");
     }

@@ -95,7 +95,7 @@ impl ForeignImport<'_> {
         let title = tale.title.clone().unwrap_or_else(|| place.stem().to_owned());
         // Skip an empty story, an unchanged one, and one whose session is in the trash.
         if tale.said.is_empty() {
-            let why = ImportFinding::new(FindingOutcome::Skipped, "empty", "there is no message in it");
+            let why = ImportFinding::new(FindingOutcome::Skipped, "empty", "it has no messages");
             self.count_item(
                 ForeignImportItem::skipped("session", title, why).from_file(&place.name).with(tale.findings),
             );
@@ -113,7 +113,7 @@ impl ForeignImport<'_> {
                 return Ok(());
             }
             ForeignStoryMatch::InTrash(session) => {
-                let message = "its story lies in the trash: bring it back or delete it for good, and import again";
+                let message = "its session is in the trash: restore it or delete it permanently, then import again";
                 let why = ImportFinding::new(FindingOutcome::Skipped, "in_trash", message);
                 let mut item = ForeignImportItem::skipped("session", title, why).from_file(&place.name);
                 item.id = Some(session.to_string());
@@ -237,7 +237,7 @@ impl ForeignImport<'_> {
         if let Some(id) = self.known::<CharacterId>(format!("characters/{name}")).await?.here() {
             return Ok(id);
         }
-        let message = format!("stands for whoever answers in chats of {}, and has no card", tale.program.name());
+        let message = format!("a placeholder for the character in chats of {}, without a card", tale.program.name());
         let mut card = Map::from_iter([("name".to_owned(), Value::from(name.as_str()))]);
         card.extend(tale.card_fields.clone());
         if let Err(unfit) = card::validate_card(&card) {
@@ -361,7 +361,7 @@ impl SkippedStories {
             self.named.push(ImportFinding::new(
                 FindingOutcome::Skipped,
                 "bad_story",
-                format!("story {number} of the file: {why}"),
+                format!("chat {number} of the file: {why}"),
             ));
         } else {
             self.more += 1;
@@ -370,7 +370,7 @@ impl SkippedStories {
 
     fn findings(mut self) -> Vec<ImportFinding> {
         if self.more > 0 {
-            let more = format!("{} more stories could not be read", self.more);
+            let more = format!("{} more chats could not be read", self.more);
             self.named.push(ImportFinding::new(FindingOutcome::Skipped, "bad_stories", more).of(self.more));
         }
         self.named
@@ -468,18 +468,18 @@ fn story_findings(tale: ForeignChat, hidden: usize, left: usize) -> Vec<ImportFi
     if hidden > 0 {
         let words = count_phrase(
             hidden,
-            "message that was not part of the talk there, such as the answer of a tool, is switched off",
-            "messages that were not part of the talk there, such as answers of tools, are switched off",
+            "message is not part of the chat, such as a tool result, and is excluded from the prompt",
+            "messages are not part of the chat, such as tool results, and are excluded from the prompt",
         );
         findings.push(ImportFinding::new(FindingOutcome::Translated, "hidden", words).of(hidden));
     }
     if left > 0 {
-        let message = format!("{left} messages go on below what was taken out of the tree here, and were left out");
+        let message = format!("{left} messages follow a part that was removed here, and were skipped");
         findings.push(ImportFinding::new(FindingOutcome::Skipped, "below_taken_out", message).of(left));
     }
     if !tale.rest.is_empty() {
         let keys: Vec<&str> = tale.rest.keys().map(String::as_str).take(NAMED_KEYS).collect();
-        let message = format!("kept, but does nothing here: {}", keys.join(", "));
+        let message = format!("kept, but not used here: {}", keys.join(", "));
         findings.push(ImportFinding::new(FindingOutcome::Kept, "chat_settings", message).of(tale.rest.len()));
     }
     findings

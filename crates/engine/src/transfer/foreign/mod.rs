@@ -54,9 +54,9 @@ pub async fn import(
         OpenInput::File(place) => (1, work.import_files(vec![place], 0).await?),
     };
     if unknown.len() == count {
-        let what = if count == 1 { "it is" } else { "there is nothing but files that are" };
+        let what = if count == 1 { "it is" } else { "all of its files have this problem:" };
         return Err(ImportError::Unknown(format!(
-            "{what} no archive and nothing else that is taken in: {ACCEPTED_INPUTS}"
+            "{what} not an archive, and not a supported file: {ACCEPTED_INPUTS}"
         )));
     }
     work.report_unknown(unknown);
@@ -85,7 +85,7 @@ fn open_input(given: ImportSource) -> Result<OpenInput, ImportError> {
     if file_type::detect_type(&place)? != ForeignFileType::Archive {
         return Ok(OpenInput::File(place));
     }
-    let bad = |error| ImportError::Unknown(format!("it is no archive that can be read: {error}"));
+    let bad = |error| ImportError::Unknown(format!("the archive cannot be read: {error}"));
     let house = place.archive().map_err(bad)?;
     Ok(if house.has(CARD) { OpenInput::File(place) } else { OpenInput::House(house) })
 }
@@ -111,11 +111,11 @@ fn collect_files(
                 ContainerEntryKind::Folder if depth < MAX_DEPTH => {
                     let (inside, is_more) = house.list(&name)?;
                     if is_more {
-                        left_out.push(skipped_item(&name, "it has more files than are looked at"));
+                        left_out.push(skipped_item(&name, "it has more files than one import reads"));
                     }
                     next.push((inside, depth + 1));
                 }
-                ContainerEntryKind::Folder => left_out.push(skipped_item(&name, "it lies too deep in other folders")),
+                ContainerEntryKind::Folder => left_out.push(skipped_item(&name, "it is too deep inside other folders")),
                 ContainerEntryKind::NotReadable(why) => left_out.push(skipped_item(&name, why)),
             }
         }
@@ -138,7 +138,7 @@ impl ForeignImport<'_> {
             unread(house).into_iter().for_each(|item| self.count_item(item));
             let (top, is_more) = house.list("")?;
             if is_more {
-                self.count_item(skipped_item("", "it has more files than are looked at"));
+                self.count_item(skipped_item("", "it has more files than one import reads"));
             }
             (top, 0)
         } else {
@@ -184,14 +184,14 @@ impl ForeignImport<'_> {
     fn report_unknown(&mut self, unknown: Vec<SourceFile>) {
         let more = unknown.len().saturating_sub(NAMED);
         for place in unknown.into_iter().take(NAMED) {
-            let why = ImportFinding::new(FindingOutcome::Skipped, "not_known", "it is nothing that is taken in");
+            let why = ImportFinding::new(FindingOutcome::Skipped, "not_known", "its type is not supported");
             self.count_item(ForeignImportItem::skipped("file", place.stem(), why).from_file(&place.name));
         }
         if more > 0 {
             let why = ImportFinding::new(
                 FindingOutcome::Skipped,
                 "not_known",
-                format!("{more} more files are nothing that is taken in"),
+                format!("{more} more files have types that are not supported"),
             );
             self.count_item(ForeignImportItem::skipped("file", "more files", why.of(more)));
         }
@@ -238,7 +238,7 @@ impl ForeignImport<'_> {
             return Ok(None);
         }
         if depth >= MAX_ARCHIVE_DEPTH {
-            self.count_item(skipped_item(&place.name, "it lies too deep in other archives"));
+            self.count_item(skipped_item(&place.name, "it is too deep inside other archives"));
             return Ok(None);
         }
         let inside =

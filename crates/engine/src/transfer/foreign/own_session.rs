@@ -37,7 +37,7 @@ impl ForeignImport<'_> {
     async fn import_own(&mut self, place: &SourceFile) -> Result<ForeignImportItem, ImportError> {
         let mut lines = ArchiveReader::begin(place.open()?, self.options.limits)?;
         let Some(ArchiveLine::Session(session)) = lines.next_line()? else {
-            return Err(lines.error("the session is expected here").into());
+            return Err(lines.error("expected the session").into());
         };
         let (owner, id) = (self.options.owner, session.id);
         let read = move |reader: &mut StoreReader<'_>| Ok::<_, ImportError>(existing_session(reader, owner, id)?);
@@ -49,13 +49,13 @@ impl ForeignImport<'_> {
         match found {
             (is, SessionPresence::Present) => {
                 self.result.totals.unchanged += 1;
-                let words = "it is here already and stays as it is; by itself the file becomes a copy beside it";
+                let words = "the session already exists and stays unchanged; a single import of this file makes a copy";
                 let mut item = ForeignImportItem::new("session", session.title, is);
                 item.fate = FindingOutcome::Kept;
                 Ok(item.with(vec![ImportFinding::new(FindingOutcome::Kept, "session_here", words)]))
             }
             (is, SessionPresence::InTrash) => {
-                let message = "it lies in the trash: bring it back or delete it for good, and import again";
+                let message = "the session is in the trash: restore it or delete it permanently, then import again";
                 let mut item = ForeignImportItem::skipped(
                     "session",
                     session.title,
@@ -94,8 +94,8 @@ impl ForeignImport<'_> {
         let nodes = u64::try_from(nodes).unwrap_or(0);
         self.result.totals.sessions += 1;
         self.result.totals.messages += nodes;
-        let words = count_phrase(usize::try_from(nodes).unwrap_or(0), "message, with all", "messages, with all")
-            + " that belongs to them";
+        let words = count_phrase(usize::try_from(nodes).unwrap_or(0), "message", "messages")
+            + ", with everything that belongs to them";
         Ok(ForeignImportItem::new("session", session.title, is).with(vec![ImportFinding::new(
             FindingOutcome::Works,
             "messages",

@@ -142,7 +142,7 @@ impl<W: Write + Seek> DataFolderWriter<'_, W> {
                 sheet.is_favourite = character.card.get("isFavourite") == Some(&json!(true));
                 sheet.open_chat = open.get(&character.id).cloned().flatten().map(|(_, chat)| chat);
                 if let Some(error) = sheet.picture.and_then(|picture| picture::to_png(picture).err()) {
-                    let words = format!("its picture goes out as a plain one: {error}");
+                    let words = format!("its image is damaged, so a blank one is exported: {error}");
                     let finding = ImportFinding::new(FindingOutcome::Skipped, "picture_damaged", words);
                     let title = character.card.get("name").and_then(Value::as_str).unwrap_or_default();
                     house

@@ -230,7 +230,7 @@ impl<W: Write + Seek> DataFolderWriter<'_, W> {
             return;
         }
         let words = format!(
-            "the card that it plays with cannot be read: {} goes out as it is in the library now",
+            "the session's version of the card cannot be read: the current library version of {} is exported",
             cast.damaged.join(", ")
         );
         let finding = ImportFinding::new(FindingOutcome::Translated, "card_damaged", words).of(cast.damaged.len());

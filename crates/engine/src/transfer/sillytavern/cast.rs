@@ -140,7 +140,7 @@ impl ForeignImport<'_> {
         );
         if arriving.is_favourite {
             card.insert("isFavourite".to_owned(), true.into());
-            let words = "it is one of your favourites, and stands before the others";
+            let words = "it was a favourite, and is a favourite here too";
             findings.push(ImportFinding::new(FindingOutcome::Kept, "favourite", words));
         }
         let world = card.get("metadata").and_then(|metadata| metadata.pointer("/extensions/world"));
@@ -175,10 +175,10 @@ impl ForeignImport<'_> {
             true => ImportFinding::new(
                 FindingOutcome::Works,
                 "extra_lorebook",
-                format!("the lorebook \"{name}\" belongs to it as well"),
+                format!("it also uses the lorebook \"{name}\""),
             ),
             false => {
-                let words = format!("the lorebook \"{name}\" that belongs to it as well is not there");
+                let words = format!("its additional lorebook \"{name}\" is missing");
                 ImportFinding::new(FindingOutcome::Kept, "lorebook_missing", words)
             }
         });
@@ -205,11 +205,9 @@ impl ForeignImport<'_> {
             true => ImportFinding::new(
                 FindingOutcome::Works,
                 "character_note",
-                "its note goes with the author's note of its stories",
+                "its note is sent with the author's note of its sessions",
             ),
-            false => {
-                ImportFinding::new(FindingOutcome::Kept, "character_note", "its note was switched off: it is kept")
-            }
+            false => ImportFinding::new(FindingOutcome::Kept, "character_note", "its note was turned off: it is kept"),
         })
     }
 
@@ -222,22 +220,19 @@ impl ForeignImport<'_> {
         hasher: &mut blake3::Hasher,
     ) -> ImportFinding {
         let Some(shelved) = self.books.get(world) else {
-            let words = format!("the lorebook \"{world}\" that belongs to it is not there");
+            let words = format!("its lorebook \"{world}\" is missing");
             return ImportFinding::new(FindingOutcome::Kept, "lorebook_missing", words);
         };
         hasher.update(shelved.id.as_bytes());
         bind_lorebook(&mut arriving.character, shelved.id);
         if arriving.book.take_if(|copy| shelved.has_all(&copy.card)).is_some() {
             arriving.items.retain(|item| item.kind != "lorebook");
-            let words =
-                format!("the book inside the card is a copy of the lorebook \"{world}\", which is its lorebook");
+            let words = format!("its lorebook is \"{world}\", and the book inside the card is a copy of it");
             return ImportFinding::new(FindingOutcome::Translated, "book_copied", words);
         }
         let words = match &arriving.book {
             Some(_) => {
-                format!(
-                    "its lorebook is \"{world}\", as there; the book inside the card says other things and is kept too"
-                )
+                format!("its lorebook is \"{world}\", and the different book inside the card is kept too")
             }
             None => format!("its lorebook is \"{world}\""),
         };
@@ -273,7 +268,7 @@ impl ForeignImport<'_> {
         let name: String = stem.chars().filter(|c| !c.is_control()).take(MAX_SPEAKER_CHARS).collect();
         let name = if name.trim().is_empty() { "Somebody".to_owned() } else { name };
         let card = Map::from_iter([("name".to_owned(), Value::from(name))]);
-        let message = "its card is not there: the character has only a name; import again when it is";
+        let message = "its card is missing, so the character has only a name: import it again together with the card";
         let why = ImportFinding::new(FindingOutcome::Kept, "card_missing", message);
         let id = self.named_character(format!("characters/{stem}"), card, why).await?;
         let player = FolderCharacter { id, open_chat: None };
@@ -298,7 +293,7 @@ impl ForeignImport<'_> {
             let why = ImportFinding::new(
                 FindingOutcome::Works,
                 "namesake",
-                "its chats belong to the character of that name who is here",
+                "its chats go to the existing character with the same name",
             );
             self.count_item(ForeignImportItem::new("character", name, id).with(vec![why]));
             return Ok(id);

@@ -105,9 +105,7 @@ impl DataFolder {
     /// Returns an error if the file is no readable archive or has no data folder.
     pub fn of_file(file: File, name: &str) -> Result<Self, ImportError> {
         if !name.to_ascii_lowercase().ends_with(".jsonl") {
-            let bad = |error| {
-                unknown_source(&format!("it is no archive that can be read, and a chat ends in .jsonl: {error}"))
-            };
+            let bad = |error| unknown_source(&format!("it is neither a chat (.jsonl) nor a readable archive: {error}"));
             return Self::of(&SourceFile::from_file(file, name)?.archive().map_err(bad)?);
         }
         let chats = vec![SourceFile::from_file(file, name.rsplit(['/', '\\']).next().unwrap_or_default())?];
@@ -124,13 +122,13 @@ impl DataFolder {
         let home = match homes.as_slice() {
             [] => {
                 return Err(unknown_source(
-                    "no folder characters or chats lies in it: name the one that has them, such as data/default-user",
+                    "it has no folder characters or chats: name the folder that has them, such as data/default-user",
                 ));
             }
             [home] => home.clone(),
             several => {
                 let names = several.join(", ");
-                return Err(unknown_source(&format!("it holds several people's data; name one of them: {names}")));
+                return Err(unknown_source(&format!("it has the data of several users; name one of them: {names}")));
             }
         };
         let mut root = Self { prefix: home, ..Self::default() };
@@ -160,7 +158,7 @@ impl DataFolder {
     fn chats(&mut self, house: &FileContainer) {
         let (folders, others) =
             self.list(house, "chats").into_iter().partition(|found| matches!(found.kind, ContainerEntryKind::Folder));
-        self.skip_entries(house, "chats", "in no folder of a card", others);
+        self.skip_entries(house, "chats", "not in the folder of a card", others);
         let folders: Vec<ContainerEntry> = folders;
         for found in folders {
             let card = found.name.rsplit('/').next().unwrap_or_default().to_owned();
@@ -192,7 +190,7 @@ impl DataFolder {
                     let (key, title, open) = (format!("group chats/{}", group.stem()), text("name"), text("chat_id"));
                     self.folders.push(ChatFolder { key, cards, chats: own, title, open });
                 }
-                Err(why) => self.leave_out(&group.name, "bad_group", &format!("it is no group: {why}")),
+                Err(why) => self.leave_out(&group.name, "bad_group", &format!("the group is not valid: {why}")),
             }
         }
         if !chats.is_empty() {
@@ -244,7 +242,7 @@ impl DataFolder {
             }
         }
         if count_of_program > 0 {
-            let meaning = format!("they lie outside of {home}, which alone is read");
+            let meaning = format!("only {home} is imported, and they are outside of it");
             self.aside.push(aside(parts.first().copied().unwrap_or_default(), count_of_program, &meaning));
         }
     }
@@ -259,7 +257,7 @@ impl DataFolder {
                 _ => others.push(found),
             }
         }
-        self.skip_entries(house, folder, "of another kind", others);
+        self.skip_entries(house, folder, "of another type", others);
         files
     }
 
@@ -285,16 +283,12 @@ impl DataFolder {
             let more = if names.len() > EXAMPLES { ", …" } else { "" };
             names.truncate(EXAMPLES);
             let words =
-                format!("left aside: {} {what}: {}{more}", count_phrase(count, "file", "files"), names.join(", "));
+                format!("not imported: {} {what}: {}{more}", count_phrase(count, "file", "files"), names.join(", "));
             let why = ImportFinding::new(FindingOutcome::Skipped, "left_aside", words).of(count);
             self.aside.push(ForeignImportItem::skipped("file", folder, why).from_file(folder));
         }
         if moods > 0 {
-            self.aside.push(aside(
-                folder,
-                moods,
-                "pictures of moods and what else lies with them, which nothing here shows",
-            ));
+            self.aside.push(aside(folder, moods, "expression images and other files, which are not used here"));
         }
     }
 
@@ -360,7 +354,7 @@ fn count(house: &FileContainer, name: &str, kind: &ContainerEntryKind) -> usize 
 
 /// Returns the report item for an entry of `count` files that is not imported.
 pub fn aside(name: &str, count: usize, meaning: &str) -> ForeignImportItem {
-    let words = format!("left aside, {}: {meaning}", count_phrase(count, "file", "files"));
+    let words = format!("not imported, {}: {meaning}", count_phrase(count, "file", "files"));
     ForeignImportItem::skipped("file", name, ImportFinding::new(FindingOutcome::Skipped, "left_aside", words).of(count))
         .from_file(name)
 }
@@ -368,15 +362,15 @@ pub fn aside(name: &str, count: usize, meaning: &str) -> ForeignImportItem {
 /// Returns why a known top-level entry is not imported.
 fn skip_reason(name: &str) -> Option<&'static str> {
     Some(match name {
-        "backgrounds" => "pictures behind the chat, which nothing here shows",
-        "backups" => "copies of chats that are read from their own folder",
-        "thumbnails" => "small copies of pictures, made anew here",
-        "vectors" => "an index of texts, which are indexed anew here",
-        "extensions" => "programs for another page, which run nowhere else",
-        "movingUI" => "where the panels of another page stand",
-        "secrets.json" => "keys of model servers: give them to this server yourself",
-        "stats.json" | "content.log" | "image-metadata.json" => "what the other program counted for itself",
-        "assets" | "user" => "files that other programs made or were given",
+        "backgrounds" => "background images, which are not used here",
+        "backups" => "backups of chats, which are read from their own folder",
+        "thumbnails" => "thumbnails, which are made again here",
+        "vectors" => "a vector index, which is made again here",
+        "extensions" => "extensions of another program, which do not run here",
+        "movingUI" => "the panel layout of another page",
+        "secrets.json" => "API keys: enter them here yourself",
+        "stats.json" | "content.log" | "image-metadata.json" => "statistics of the other program",
+        "assets" | "user" => "uploaded or generated files",
         _ => return None,
     })
 }

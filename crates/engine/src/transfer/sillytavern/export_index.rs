@@ -96,7 +96,7 @@ impl ExportIndex {
         let bytes =
             place.as_ref().map_err(|why| bad((*why).to_owned()))?.read().map_err(|error| bad(error.to_string()))?;
         let value: Value = serde_json::from_slice(&bytes).map_err(|error| bad(error.to_string()))?;
-        Self::read(&value).ok_or_else(|| bad("it is no list of what went out".to_owned()))
+        Self::read(&value).ok_or_else(|| bad("it is not an export index".to_owned()))
     }
 
     /// Parses the index; `None` if any part of it is invalid.

@@ -165,7 +165,7 @@ impl ForeignImport<'_> {
 
     /// Reports that a file is skipped because its story is in the trash.
     pub fn skip_story(&mut self, file: &ChatScan, session: SessionId) {
-        let message = "its story lies in the trash: bring it back or delete it for good, and import again";
+        let message = "its session is in the trash: restore it or delete it permanently, then import again";
         let mut item = ForeignImportItem::skipped(
             "session",
             file.place.stem(),
@@ -411,28 +411,27 @@ impl ForeignImport<'_> {
         joined: Option<ImportFinding>,
     ) {
         let mut item = ForeignImportItem::new("session", file.place.stem(), bed.session).from_file(&file.place.name);
-        let message = format!("{} messages; with all alternatives {} are new", file.messages, end.imported);
+        let message = format!("{} messages; with all alternatives, {} are new", file.messages, end.imported);
         item.findings.push(ImportFinding::new(FindingOutcome::Works, "messages", message));
         item.findings.extend(joined);
         if file.has_state {
-            let message = "the variables of its messages are the world, which goes back and forth with them";
+            let message = "the variables of its messages become the state, so that they follow each branch";
             item.findings.push(ImportFinding::new(FindingOutcome::Translated, "variables", message));
         }
         if end.stashed > 0 {
-            let message =
-                format!("{} messages go on below what was taken out of the tree here, and were left out", end.stashed);
+            let message = format!("{} messages follow a part that was removed here, and were skipped", end.stashed);
             item.findings.push(ImportFinding::new(FindingOutcome::Skipped, "below_taken_out", message).of(end.stashed));
         }
         item.findings.extend(file.note().map(|note| match bed.note == Some(note) {
             true => ImportFinding::new(
                 FindingOutcome::Works,
                 "author_note",
-                "its author's note goes with the prompts of the story",
+                "its author's note is added to the prompts of the session",
             ),
             false => ImportFinding::new(
                 FindingOutcome::Kept,
                 "author_note",
-                "the story has another author's note: this one is kept",
+                "the session has another author's note: this one is kept, but not used",
             ),
         }));
         item.findings.extend(file.kept());
@@ -441,7 +440,7 @@ impl ForeignImport<'_> {
             item.findings.push(ImportFinding::new(fate, "chat_lorebook", words));
         }
         if end.hash != file.hash {
-            let message = "it changed while it was read: import it again to have all of it";
+            let message = "it changed during the import: import it again to get everything";
             item.findings.push(ImportFinding::new(FindingOutcome::Skipped, "changed_meanwhile", message));
         }
         item.findings.extend(file.findings.iter().cloned());
@@ -514,7 +513,7 @@ fn joined_files(whole: &[(&ChatScan, &ImportedChatEnd)]) -> Option<ImportFinding
     let names: Vec<String> = whole.iter().map(|(file, _)| file.place.file().to_owned()).take(NAMED_FILES).collect();
     let more = whole.len() - names.len();
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let words = format!("{} files are one story: {}{more}", whole.len(), names.join(", "));
+    let words = format!("{} files became one session: {}{more}", whole.len(), names.join(", "));
     let finding = || ImportFinding::new(FindingOutcome::Translated, "joined", words).of(whole.len()).with_names(names);
     (whole.len() > 1).then(finding)
 }

@@ -96,11 +96,12 @@ impl<Id: ImportableId> ImportMatch<Id> {
             }
             Some(_) if is_same => (ImportDecision::KeepExisting, None),
             None if is_same => {
-                let message = "you have deleted it here: it is not brought back";
+                let message = "you deleted it here: it is not imported again";
                 (ImportDecision::Deleted, Some(ImportFinding::new(FindingOutcome::Skipped, "deleted_here", message)))
             }
             Some(held) if source.header.as_ref().is_none_or(|header| card_fingerprint(&held.card) != *header) => {
-                let message = format!("it has changed there, but so has the {} here, which stays as it is", Id::KIND);
+                let message =
+                    format!("it has changed there, but you also edited the {} here, which stays unchanged", Id::KIND);
                 (ImportDecision::KeepExisting, Some(ImportFinding::new(FindingOutcome::Kept, "edited_here", message)))
             }
             _ => (ImportDecision::Import, None),

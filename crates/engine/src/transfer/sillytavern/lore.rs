@@ -87,7 +87,7 @@ impl ForeignImport<'_> {
         item.id = Some(id.to_string());
         let is_for_all = self.settings.is_for_all(place.stem());
         if is_for_all {
-            let words = "it held for all chats, and holds for everything here";
+            let words = "it was a global lorebook, and is linked to all sessions here";
             item.findings.push(ImportFinding::new(FindingOutcome::Works, "lore_for_all", words));
         }
         let source = known.source(id.as_bytes(), Some(hash), &book.card);
@@ -110,10 +110,10 @@ impl ForeignImport<'_> {
             return Ok(());
         }
         let finding = if kept.is_some() {
-            let words = "how lorebooks are looked through was said here already, and stays as it is";
+            let words = "you have your own World Info settings, which stay unchanged";
             ImportFinding::new(FindingOutcome::Skipped, "lore_settings_own", words)
         } else {
-            let words = "how lorebooks were looked through there (depth, budget, recursion and so on) holds here too";
+            let words = "the World Info settings (depth, budget, recursion and so on) are imported";
             ImportFinding::new(FindingOutcome::Works, "lore_settings", words)
         };
         let (fate, file) = (finding.fate, self.settings.file().to_owned());
@@ -131,12 +131,11 @@ impl ForeignImport<'_> {
     pub fn lore_of(&self, whose: &str, name: &str) -> (Option<LorebookId>, FindingOutcome, String) {
         match self.books.get(name) {
             Some(book) => {
-                let words =
-                    format!("the lorebook \"{name}\" that belongs to {whose} is among your lorebooks and holds for it");
+                let words = format!("the lorebook \"{name}\" of {whose} is in the library and linked to it");
                 (Some(book.id), FindingOutcome::Works, words)
             }
             None => {
-                let words = format!("the lorebook \"{name}\" that belongs to {whose} is not there; its name is kept");
+                let words = format!("the lorebook \"{name}\" of {whose} is missing; its name is kept");
                 (None, FindingOutcome::Kept, words)
             }
         }

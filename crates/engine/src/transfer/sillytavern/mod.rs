@@ -90,7 +90,7 @@ pub fn zone_ahead(hours: f64) -> Option<TimeZone> {
     if !(-MOST..MOST).contains(&hours) {
         return None;
     }
-    #[expect(clippy::cast_possible_truncation, reason = "it lies between -26 and 26 hours")]
+    #[expect(clippy::cast_possible_truncation, reason = "expected a number of hours between -26 and 26")]
     let seconds = (hours * 3_600.0) as i32;
     Offset::from_seconds(seconds).ok().map(TimeZone::fixed)
 }
@@ -167,7 +167,8 @@ pub async fn import(
     let mut work = ForeignImport::new(store, ids, wish, &mut told);
     work.import_data(&root).await?;
     for other in root.others {
-        let words = "left aside: it is nothing of SillyTavern; `clotho import` takes it by itself where it is anything that is known";
+        let words = "not imported: this is not a file of SillyTavern; `clotho import` can import it alone if its \
+         type is supported";
         let why = ImportFinding::new(FindingOutcome::Skipped, "left_aside", words);
         work.add_item(super::ForeignImportItem::skipped("file", &other.name, why).from_file(&other.name));
     }

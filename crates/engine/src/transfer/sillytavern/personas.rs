@@ -33,8 +33,7 @@ impl ForeignImport<'_> {
         let took = self.personas(&DataFolder::default(), &mut ImportCast::default()).await;
         self.settings = outside;
         if is_settings {
-            let words =
-                "of settings that lie by themselves only personas come in: name the folder of data for the rest";
+            let words = "from a single settings file, only personas are imported: name the data folder for the rest";
             let why = ImportFinding::new(FindingOutcome::Skipped, "left_aside", words);
             self.add_item(ForeignImportItem::skipped("file", place.stem(), why).from_file(&place.name));
         }
@@ -56,11 +55,7 @@ impl ForeignImport<'_> {
         for read in all {
             self.check_cancelled()?;
             if !read.is_named {
-                let why = ImportFinding::new(
-                    FindingOutcome::Skipped,
-                    "no_name",
-                    "it has no name, by which a message would say who speaks",
-                );
+                let why = ImportFinding::new(FindingOutcome::Skipped, "no_name", "it has no name for its messages");
                 let from = self.settings.file().to_owned();
                 self.count_item(ForeignImportItem::skipped("persona", &read.file, why).from_file(from));
                 continue;

@@ -84,7 +84,7 @@ impl ForeignImport<'_> {
         for (place, script) in all.into_iter().enumerate() {
             self.check_cancelled()?;
             let Value::Object(body) = script else {
-                let why = ImportFinding::new(FindingOutcome::Skipped, "no_preset", "it is no regular expression");
+                let why = ImportFinding::new(FindingOutcome::Skipped, "no_preset", "it is not a regular expression");
                 self.count_item(ForeignImportItem::skipped("regex", (place + 1).to_string(), why).from_file(SETTINGS));
                 continue;
             };

@@ -78,7 +78,7 @@ impl ChatScan {
                     found.header = header;
                 }
                 Ok(ChatFileLine::Header(_)) => {
-                    bad.add(number, "a header in the middle: the messages after it are read on".into())
+                    bad.add(number, "the file has a second header: the messages after it are imported too".into())
                 }
                 Ok(ChatFileLine::Row(row)) => {
                     let addresses = found.outline.push_message(at, &row);
@@ -141,7 +141,7 @@ impl ChatScan {
 
     /// Returns the report item for a chat without messages.
     pub fn empty_chat_item(self) -> ForeignImportItem {
-        let why = ImportFinding::new(FindingOutcome::Skipped, "empty", "there is no message in it");
+        let why = ImportFinding::new(FindingOutcome::Skipped, "empty", "it has no messages");
         ForeignImportItem::skipped("session", self.place.stem(), why).from_file(&self.place.name).with(self.findings)
     }
 
@@ -159,7 +159,7 @@ impl ChatScan {
         let is_understood = |key: &str| UNDERSTOOD.contains(&key) || (is_noted && NOTE.contains(&key));
         let keys = metadata.iter().filter(|(key, value)| !is_understood(key) && says(value));
         let keys: Vec<&str> = keys.map(|(key, _)| key.as_str()).take(NAMED_KEYS).collect();
-        let message = format!("kept, but does nothing here: {}", keys.join(", "));
+        let message = format!("kept, but not used here: {}", keys.join(", "));
         (!keys.is_empty()).then(|| ImportFinding::new(FindingOutcome::Kept, "chat_settings", message).of(keys.len()))
     }
 }
@@ -206,8 +206,8 @@ impl LoneSurrogates {
     }
 
     fn finding(&self) -> Option<ImportFinding> {
-        let words = count_phrase(self.count, "half of a character stands", "halves of characters stand");
-        let words = format!("{words} in it, first here: U+FFFD takes their place");
+        let words = count_phrase(self.count, "broken character was", "halves of characters stand");
+        let words = format!("{words} replaced by U+FFFD, the first one here");
         (self.count > 0)
             .then(|| ImportFinding::new(FindingOutcome::Translated, "halves", words).at(self.first).of(self.count))
     }

@@ -76,7 +76,7 @@ pub async fn try_hook(
         None => rule_services.hooks.aside(hook, &set.context, &set.plugin, Arc::clone(&world)).await,
     };
     if hook == Hook::OnDisplay && !display::is_displayable(&place.node) {
-        let line = "nobody sees this: only replies that are whole, and greetings, are shown by plugins";
+        let line = "plugins only change the display of complete replies and of greetings";
         outcome.warnings.push(line.to_owned());
     }
     Ok(HookTrialOutcome { outcome, before: world })
@@ -94,7 +94,10 @@ async fn call_tool(
     let tool = manifest.tools.iter().find(|tool| tool.name == name).ok_or_else(|| {
         let known: Vec<&str> = manifest.tools.iter().map(|tool| tool.name.as_str()).collect();
         let there = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-        TurnError::Invalid { field: "tool", message: format!("the plugin has no tool \"{name}\"; there are: {there}") }
+        TurnError::Invalid {
+            field: "tool",
+            message: format!("the plugin has no tool \"{name}\"; its tools are {there}"),
+        }
     })?;
     let mut outcome = HookOutcome::empty(Arc::clone(world));
     let mut lines = Vec::new();
@@ -107,7 +110,7 @@ async fn call_tool(
         Err(why) => outcome.answer = HookAnswer::Refused(why),
     }
     if !set.plugin.has_permission(&Permission::Tools) {
-        lines.push("no model is offered this tool here: the story does not grant \"tools\"".to_owned());
+        lines.push("models cannot use this tool here: the session does not grant \"tools\"".to_owned());
     }
     outcome.warnings.splice(0..0, lines);
     Ok(outcome)

@@ -118,12 +118,13 @@ pub async fn accept(
     let made = replay(storage, rule_services, caller, asked).await?;
     if let Some(node) = made.first_mismatch {
         let message = format!(
-            "the message {node} was played without this plugin, or with another shape of its values; begin below it (fromNodeId)"
+            "the message {node} was written without this plugin, or with another version of its values; start below \
+             it (fromNodeId)"
         );
         return Err(TreeError::Conflict(message).into());
     }
     if let Some((node, error)) = made.rows.iter().find_map(|row| row.error.as_ref().map(|error| (row.node, error))) {
-        let message = format!("the rules fail at the message {node}: {}", error.message);
+        let message = format!("the plugin fails at the message {node}: {}", error.message);
         return Err(TreeError::Conflict(message).into());
     }
     let revision = DeltaRevision { seen: made.expected_op, deltas: made.deltas.clone() };
@@ -160,7 +161,7 @@ async fn branch_nodes(
             Some(at) => Ok((seen, nodes.into_iter().skip(at).collect())),
             None => Err(TurnError::Invalid {
                 field: "fromNodeId",
-                message: format!("this message is not among the last {MAX_MESSAGES} of the line"),
+                message: format!("this message is not among the last {MAX_MESSAGES} of the branch"),
             }),
         }
     };

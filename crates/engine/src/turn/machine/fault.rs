@@ -13,10 +13,10 @@ coded_messages! {
     /// Why a reply failed, apart from failures of model servers ([`ProviderFailure`]).
     pub enum ReplyFailure {
         /// It was cancelled before it had any text.
-        #[error("the reply was stopped before any text came")]
+        #[error("the reply was stopped before the first word")]
         Cancelled {} = "cancelled",
         /// The server stopped.
-        #[error("the server stopped while this reply was being written")]
+        #[error("the server stopped during this reply")]
         Interrupted {} = "interrupted",
         /// The server failed.
         #[error("the server failed while writing this {text}")]
@@ -25,10 +25,10 @@ coded_messages! {
         #[error("{reason}")]
         EmptyReply { reason: EmptyReplyReason } = "empty_reply",
         /// The plugin that writes replies answered without any text.
-        #[error("the plugin \"{plugin}\" answered without any text")]
+        #[error("the plugin \"{plugin}\" returned an empty reply")]
         EmptyNarration { plugin: String } = "empty_reply",
         /// The model server held it back.
-        #[error("the model server held the reply back: {words}")]
+        #[error("the model server blocked the reply: {words}")]
         HeldBack { words: String } = "provider_refused",
         /// The model server refuses tools, also in the prompt text.
         #[error("{words}")]
@@ -40,7 +40,7 @@ coded_messages! {
         #[error("{words}")]
         ModelUnusable { words: String } = "provider_misconfigured",
         /// The plugin that writes replies is not active in the session.
-        #[error("\"{plugin}\" does not play in this session")]
+        #[error("\"{plugin}\" is not active in this session")]
         NarratorInactive { plugin: String } = "narrator_inactive",
         /// The plugin that writes replies does not understand the message.
         #[error("the plugin \"{plugin}\": {words}")]
@@ -49,7 +49,7 @@ coded_messages! {
         #[error("the plugin \"{plugin}\" failed: {words}")]
         PluginFailed { plugin: String, words: String } = "plugin_failed",
         /// The texts that a prompt must contain exceed the budget.
-        #[error("{texts} take about {needed} tokens, and the model's context has {budget} for the prompt")]
+        #[error("{texts} need about {needed} tokens, and the model has room for {budget} in the prompt")]
         PromptTooLarge { texts: PromptTexts, needed: usize, budget: usize } = "prompt_too_large",
     }
 }
@@ -68,9 +68,9 @@ pub enum EmptyReplyReason {
 impl fmt::Display for EmptyReplyReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::NoText => "the model answered without any text",
+            Self::NoText => "the model answered without text",
             Self::NothingAdded => "the model added nothing to the text",
-            Self::OnlyTools => "the model called tools again and again and wrote no text",
+            Self::OnlyTools => "the model only called tools and wrote no text",
         })
     }
 }

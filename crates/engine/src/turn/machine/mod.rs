@@ -197,15 +197,16 @@ impl ReplyMachine {
     fn empty_reply_fault(&self) -> ReplyFault {
         match &self.finish {
             Some(FinishReason::ContentFilter(words)) => {
-                let hint = "say it otherwise, or choose another model";
+                let hint = "rephrase the message, or choose another model";
                 ReplyFault::new(&ReplyFailure::HeldBack { words: words.to_string() }, hint)
             }
             _ if self.prefix_len > 0 => {
-                let hint = "the text may be whole as it is: ask again, choose another model, or write the next message";
+                let hint =
+                    "the text may already be complete: try again, choose another model, or write the next message";
                 empty_fault(EmptyReplyReason::NothingAdded, hint)
             }
             _ if !(self.calls.is_empty() && self.pending_calls.is_empty()) => {
-                let hint = "try again, choose another model, or switch the plugin's tools off for this one";
+                let hint = "try again, choose another model, or turn off the plugin's tools for this model";
                 empty_fault(EmptyReplyReason::OnlyTools, hint)
             }
             _ => {
@@ -557,7 +558,7 @@ mod tests {
         assert_eq!((machine.status(), machine.runs_rules()), (Status::Error, false));
         let error = &metadata(&machine)["error"];
         assert_eq!(error["code"], "provider_refused");
-        assert_eq!(error["message"], "the model server held the reply back: content_filter, SAFETY");
+        assert_eq!(error["message"], "the model server blocked the reply: content_filter, SAFETY");
     }
 
     #[test]

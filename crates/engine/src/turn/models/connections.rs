@@ -39,7 +39,7 @@ pub enum ConnectError {
     #[error("{message}")]
     Invalid { field: &'static str, message: String },
     /// The provider is one of `config.toml`.
-    #[error("the provider \"{0}\" stands in config.toml and is not changed here")]
+    #[error("the provider \"{0}\" is set in config.toml and cannot be changed here")]
     Configured(String),
     #[error("the provider does not exist")]
     NotFound,
@@ -163,7 +163,7 @@ impl ProviderConnections {
     pub async fn add(&self, new: ProviderConnection, key: Option<Secret>) -> Result<ConnectedProvider, ConnectError> {
         let new = self.validate(new)?;
         if self.models.is_configured(&new.id) {
-            let message = format!("a provider of config.toml is called {:?} already", new.id);
+            let message = format!("config.toml already has a provider with the name {:?}", new.id);
             return Err(ConnectError::Invalid { field: "id", message });
         }
         let kept = self.to_stored(new, key.as_ref(), None)?;
@@ -345,7 +345,7 @@ fn is_same_origin(before: &ConnectedProvider, new: &ProviderConnection) -> Resul
     if before.sealed_key.is_none() || origin == new.origin() {
         return Ok(());
     }
-    let message = format!("the key that is kept is for {origin}: type the one for the new address, or null for none");
+    let message = format!("the stored key is for {origin}: enter the key for the new URL, or null for none");
     Err(ConnectError::Invalid { field: "key", message })
 }
 

@@ -123,13 +123,13 @@ impl ModelSelection {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UnknownModelError {
     /// No provider offers it.
-    #[error("no model is named \"{0}\"")]
+    #[error("there is no model \"{0}\"")]
     None(String),
     /// More than one provider offers it.
-    #[error("more than one provider offers \"{0}\": write it as provider/model")]
+    #[error("several providers offer \"{0}\": write it as provider/model")]
     Ambiguous(String),
     /// The plugin does not exist or is no narrator.
-    #[error("no plugin \"{0}\" is loaded that can narrate")]
+    #[error("there is no plugin \"{0}\" that writes replies")]
     Narrator(String),
     /// The plugin exists but cannot run.
     #[error("the plugin \"{id}\" {broken}")]
@@ -271,7 +271,7 @@ impl ModelRegistry {
         }
         let candidate = match self.candidate(name) {
             Err(UnknownModelError::None(_)) => {
-                return Err(format!("no provider is named as in {name:?}{}", self.valid_names_hint()));
+                return Err(format!("there is no provider as in {name:?}{}", self.valid_names_hint()));
             }
             other => other.map_err(|error| error.to_string())?,
         };
@@ -302,7 +302,7 @@ impl ModelRegistry {
             name.split_once('/').filter(|_| !self.config.aliases.iter().any(|alias| alias.name == name))?;
         let entry = self.entry(provider)?;
         let is_known = !entry.models.is_empty() || !entry.told().models.is_empty();
-        let why = || format!("\"{provider}\" offers no model \"{model}\", as far as it has told");
+        let why = || format!("\"{provider}\" does not list a model \"{model}\"");
         (is_known && !entry.offers(model)).then(why)
     }
 
@@ -362,7 +362,7 @@ impl ModelRegistry {
                 return Err(format!("{error}{}", self.valid_names_hint()));
             }
         }
-        tracing::warn!(model = default, "sessions that name no model cannot be answered as it stands: {error}");
+        tracing::warn!(model = default, "sessions without a model cannot get replies: {error}");
         Ok(())
     }
 
@@ -439,7 +439,7 @@ impl ModelRegistry {
                     entry.told().models = models;
                 }
             }
-            Err(failure) => tracing::info!(provider = %id, "the provider did not tell its models: {failure}"),
+            Err(failure) => tracing::info!(provider = %id, "the provider did not list its models: {failure}"),
         }
     }
 

@@ -129,7 +129,7 @@ fn provider_entry(
     }
     let template = ChatTemplate::from_setting(&provider.template);
     if let Some(why) = template.problem() {
-        tracing::warn!(provider = %provider.id, "{why}; prompts are written in ChatML");
+        tracing::warn!(provider = %provider.id, "{why}; prompts use ChatML");
     }
     let generation = &config.generation;
     let endpoint = Endpoint {

@@ -37,7 +37,7 @@ impl TokenCounters {
     pub fn new(provider: &ProviderConfig) -> Self {
         let read = |setting: &str| {
             let warn =
-                |error: &TokenizerError| tracing::warn!(provider = %provider.id, "{error}; tokens are estimated");
+                |error: &TokenizerError| tracing::warn!(provider = %provider.id, "{error}; token counts are estimates");
             Tokenizer::from_setting(setting).inspect_err(warn).ok()
         };
         let default = Some(provider.tokenizer.as_str()).filter(|setting| !setting.is_empty()).and_then(read);
@@ -81,9 +81,9 @@ pub fn unusable_files(providers: &[ProviderConfig]) -> Vec<String> {
     let named = |provider: &ProviderConfig| {
         let own = provider.tokenizers.values().chain([&provider.tokenizer]).filter(|setting| !setting.is_empty());
         let wrong = own.filter_map(|setting| Tokenizer::from_setting(setting).err());
-        let wrong = wrong.map(|error| format!("{error}; tokens are estimated"));
+        let wrong = wrong.map(|error| format!("{error}; token counts are estimates"));
         let template = ChatTemplate::from_setting(&provider.template).problem();
-        let all = wrong.chain(template.map(|why| format!("{why}; prompts are written in ChatML")));
+        let all = wrong.chain(template.map(|why| format!("{why}; prompts use ChatML")));
         all.map(|why| format!("provider {}: {why}", provider.id)).collect::<Vec<_>>()
     };
     providers.iter().flat_map(named).collect()

@@ -31,12 +31,12 @@ pub async fn keep(storage: &TreeStorage, work: &RunningWork) {
             }
         };
         if let Err(error) = saved {
-            tracing::error!("what runs could not be saved: {error}");
+            tracing::error!("running replies could not be saved: {error}");
         }
         if ticked >= rhythm.orphan_check_every {
             ticked = 0;
             if let Err(error) = end_orphans(storage, work).await {
-                tracing::error!("the sweeper failed: {error}");
+                tracing::error!("ending interrupted replies failed: {error}");
             }
         }
     }
@@ -94,7 +94,7 @@ pub async fn end_orphans(storage: &TreeStorage, work: &RunningWork) -> Result<us
         // The reply may have ended by itself since the read; then there is nothing to do.
         match endings::commit_reply(storage, session, node, 0, ReplyCompletion { name, ..ending }).await {
             Ok(()) => {
-                tracing::info!(%session, %node, code = "interrupted", "a reply that nobody held was ended");
+                tracing::info!(%session, %node, code = "interrupted", "a reply without a task was ended");
                 ended += 1;
             }
             Err(clotho_store::WriteError::Refused(_)) => {}

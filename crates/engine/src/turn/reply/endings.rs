@@ -9,7 +9,7 @@ use crate::turn::storage::TreeStorage;
 
 /// Returns the fault of a reply that the server could not finish.
 pub fn interrupted_fault() -> ReplyFault {
-    ReplyFault::new(&ReplyFailure::Interrupted {}, "try again: whatever had arrived is kept")
+    ReplyFault::new(&ReplyFailure::Interrupted {}, "try again: the text so far is kept")
 }
 
 /// Builds the ending of a reply that failed outside the machine. `trace` is what is known of its prompt, possibly

@@ -102,7 +102,7 @@ pub async fn stream_with_fallback<T>(
             machine.continue_after_tools();
         };
         // The model failed before any text: try the next one.
-        tracing::warn!(model = candidate.name, code = failure.code(), "the next model is asked: {failure}");
+        tracing::warn!(model = candidate.name, code = failure.code(), "trying the next model: {failure}");
         passed.push(SkippedModel::from_failure(&candidate.name, &failure));
         left = left.saturating_sub(1);
     }

@@ -74,7 +74,7 @@ pub async fn run(parts: Arc<TurnServices>, job: ReplyJob) {
         Ok(Ok(())) => None,
         // The session is in the trash or the node has ended already: nothing is left to do.
         Ok(Err(TurnError::Refused(refusal))) => {
-            tracing::info!(%session, %node, "a reply came to nothing: {refusal}");
+            tracing::info!(%session, %node, "a reply was refused: {refusal}");
             None
         }
         Ok(Err(error)) => Some(error.to_string()),
@@ -90,7 +90,7 @@ pub async fn run(parts: Arc<TurnServices>, job: ReplyJob) {
         let ending = endings::failed(metadata, trace, &fault, written.content, written.reasoning);
         let ending = ReplyCompletion { name, ..ending };
         if let Err(error) = endings::commit_reply(&parts.storage, session, node, step, ending).await {
-            tracing::error!(%session, %node, "nor could its failure: {error}; the sweeper will try again");
+            tracing::error!(%session, %node, "its failure could not be saved either: {error}; it is tried again later");
         }
     }
     parts.work.live.end(node);
@@ -113,7 +113,7 @@ fn reply_source(prompt_services: &PromptServices, source: &ReplyJobSource) -> Re
         Ok(ReplyWriter::Narrator(plugin)) => ReplySource::Narrator { name, plugin: plugin.id().to_owned() },
         Ok(ReplyWriter::Model(choice)) => ReplySource::Model { name, choice },
         Err(error) => {
-            let hint = "choose another model, or look at the configuration";
+            let hint = "choose another model, or check the configuration";
             ReplySource::Unavailable(ReplyFault::new(&ReplyFailure::ModelUnusable { words: error.to_string() }, hint))
         }
     }
@@ -220,7 +220,7 @@ async fn compose_text(
 
 /// Records that the model gets its tools in the prompt text from now on.
 fn remember_refusal(prompt_services: &PromptServices, ToolsRefusal { candidate, why }: &ToolsRefusal) {
-    tracing::info!(model = candidate.name, "from now on it is told of tools in words: {why}");
+    tracing::info!(model = candidate.name, "tools are described in the prompt from now on: {why}");
     prompt_services.models.use_text_tools(&candidate.client.endpoint().id, &candidate.model);
 }
 
@@ -430,11 +430,11 @@ async fn narrate(
 ) -> Result<Vec<String>, ReplyFault> {
     let facts = scene.next(job.draft.id, job.draft.created, false);
     let stage = scene.stage(&scene.rules, facts, job.draft.dice_seed);
-    let hint = "switch the plugin on in this session, or choose another model";
+    let hint = "turn on the plugin in this session, or choose another model";
     let absent = || ReplyFault::new(&ReplyFailure::NarratorInactive { plugin: id.to_owned() }, hint);
     let player = stage.plugins.iter().find(|player| player.plugin.id() == id).cloned().ok_or_else(absent)?;
     rule_services.hooks.one(Hook::Narrate, &stage, &player, proposal).await;
-    let hint = "try again; if it stays, tell the plugin's author";
+    let hint = "try again; if it fails again, tell the plugin's author";
     match proposal.answers.pop() {
         Some((_, HookAnswer::Narration(pieces))) if pieces.iter().any(|piece| !piece.trim().is_empty()) => Ok(pieces),
         Some((_, HookAnswer::Narration(_))) => {
@@ -442,11 +442,11 @@ async fn narrate(
         }
         Some((_, HookAnswer::Refused(message))) => {
             let failure = ReplyFailure::PluginRefused { plugin: id.to_owned(), words: message };
-            Err(ReplyFault::new(&failure, "say something else"))
+            Err(ReplyFault::new(&failure, "write another message"))
         }
         _ => {
             let said = proposal.delta.problems.iter().rev().find(|problem| problem.plugin.as_deref() == Some(id));
-            let why = said.map_or("it said nothing", |problem| problem.message.as_str());
+            let why = said.map_or("it gave no reason", |problem| problem.message.as_str());
             let failure = ReplyFailure::PluginFailed { plugin: id.to_owned(), words: why.to_owned() };
             Err(ReplyFault::new(&failure, hint))
         }
@@ -491,7 +491,7 @@ async fn text_for_rules(
     // The reply's own commands are ignored; say so in the trace.
     let own = mvu::count_commands(plain);
     if own > 0 {
-        let told = format!("the commands of the reply itself ({own}) count for nothing: {model} keeps the values");
+        let told = format!("the commands in the reply ({own}) are ignored, because {model} updates the values");
         traced.rest.insert("ignored".into(), told.into());
     }
     known.trace.head.values = Some(traced);

@@ -292,7 +292,7 @@ impl HookRunner {
         proposal: &mut HookProposal,
     ) -> Result<Value, String> {
         if self.is_disabled(stage.session, &player.plugin).await {
-            return Err("this tool is switched off".to_owned());
+            return Err("this tool is turned off".to_owned());
         }
         let asked = tool.arguments.clone();
         let call = HookCall { tool: Some(tool), ..hook_call(Hook::Tool, stage, player, proposal.take_world()) };
@@ -322,7 +322,7 @@ impl HookRunner {
 
     pub(in crate::turn) async fn is_disabled(&self, session: SessionId, plugin: &LoadedPlugin) -> bool {
         self.violations.is_disabled(session, plugin).await.unwrap_or_else(|error| {
-            tracing::error!(%session, plugin = plugin.id(), "what was recorded of a plugin cannot be read: {error}");
+            tracing::error!(%session, plugin = plugin.id(), "the stored operations of a plugin cannot be read: {error}");
             false
         })
     }

@@ -86,7 +86,7 @@ impl WantedRules {
             let root = &plugin.manifest().state.root;
             let values = plugin.schema().map(|schema| schema.default_values()).unwrap_or_default();
             let begins = |(key, value)| {
-                StateOperation::new(root.child(key), StateChange::Set(value), "where it begins", plugin.id())
+                StateOperation::new(root.child(key), StateChange::Set(value), "the initial state", plugin.id())
             };
             first.extend(values.into_iter().map(begins));
         }

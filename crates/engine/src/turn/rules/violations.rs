@@ -130,7 +130,8 @@ impl ViolationCounter {
         let strikes = if hook.may_write() { &mut count.recorded } else { &mut count.unrecorded };
         if strikes.record(hit_limit) && !count.is_disabled {
             count.is_disabled = true;
-            tracing::warn!(%session, plugin, code = DISABLED_CODE, "a plugin is switched off: it ran into its limits too often");
+            tracing::warn!(%session, plugin, code = DISABLED_CODE, "a plugin was turned off, because it exceeded its \
+             limits too often");
         }
     }
 

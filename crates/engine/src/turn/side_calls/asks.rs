@@ -94,7 +94,7 @@ async fn run_ask(parts: &Arc<TurnServices>, asker: AskOrigin, plugin: &str, ask:
     };
     if let Err(why) = &came {
         let (session, node, name) = (asker.session, asker.node, &ask.name);
-        tracing::warn!(%session, %node, plugin, name, "a model that a plugin asked gave no answer: {why}");
+        tracing::warn!(%session, %node, plugin, name, "a model call of a plugin failed: {why}");
     }
     deliver_answer(parts, asker, plugin, ask, came).await;
 }
@@ -193,12 +193,12 @@ async fn deliver_answer(
             Err(TurnError::Refused(TreeError::HeadMoved { .. } | TreeError::Generating)) => tries += 1,
             Err(TurnError::Refused(refusal)) => {
                 let (session, node) = (asker.session, asker.node);
-                tracing::info!(%session, %node, plugin, "an answer came to nothing: {refusal}");
+                tracing::info!(%session, %node, plugin, "the answer of a model call was refused: {refusal}");
                 return;
             }
             Err(error) => {
                 let (session, node) = (asker.session, asker.node);
-                tracing::error!(%session, %node, plugin, "what an answer did could not be written: {error}");
+                tracing::error!(%session, %node, plugin, "the changes of a model call could not be saved: {error}");
                 return;
             }
         }
@@ -261,7 +261,7 @@ async fn write_answer(
     stage.answer = Some(answered);
     let player = stage.plugins.iter().find(|player| player.plugin.id() == plugin).cloned();
     // The plugin was turned off meanwhile, so nothing reads the answer.
-    let player = player.ok_or(TreeError::NotFound("the plugin, in force there"))?;
+    let player = player.ok_or(TreeError::NotFound("the plugin, active there"))?;
     let mut proposal = HookProposal::starting_at(Arc::clone(&stage.world));
     rule_services.hooks.one(Hook::OnAnswer, &stage, &player, &mut proposal).await;
     draft.delta = proposal.delta;

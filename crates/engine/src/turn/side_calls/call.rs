@@ -63,7 +63,7 @@ async fn collect_answer(
             Ok(None) => ReplyEvent::Ended,
             Err(_) => {
                 let failure = ReplyFailure::TooSlow { seconds: limit.as_secs() };
-                ReplyEvent::Failed(ReplyFault::new(&failure, "ask for less"))
+                ReplyEvent::Failed(ReplyFault::new(&failure, "request fewer tokens"))
             }
         };
         machine.on(event, storage.clock.now());

@@ -67,10 +67,10 @@ pub async fn change(
 fn check_manual_operations(operations: &[StateOperation]) -> Result<(), TurnError> {
     let invalid = |message: &str| Err(TurnError::Invalid { field: "operations", message: message.to_owned() });
     if operations.is_empty() {
-        return invalid("at least one operation is expected");
+        return invalid("expected at least one operation");
     }
     if operations.iter().any(|operation| operation.section != WorldSection::Vars) {
-        return invalid("only variables can be changed by hand");
+        return invalid("only vars can be changed by hand");
     }
     Ok(())
 }
@@ -255,7 +255,7 @@ async fn initial_values(
     });
     // If they cannot be read, go on without them.
     let (starts, globals) = found.await.unwrap_or_else(|error| {
-        tracing::error!(session = %scene.session().id, "what values begin with cannot be read: {error}");
+        tracing::error!(session = %scene.session().id, "the initial variables cannot be read: {error}");
         Default::default()
     });
     let filled = starts.into_iter().map(|start| InitVarText {

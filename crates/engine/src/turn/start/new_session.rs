@@ -30,7 +30,7 @@ const MVU_PLUGIN: &str = "mvu";
 pub async fn begin(parts: &Arc<TurnServices>, caller: UserId, new: SessionSpec) -> Result<SessionId, TurnError> {
     let mode = new.mode.clone().unwrap_or_else(|| "tree".into());
     if !matches!(mode.as_str(), "tree" | "linear") {
-        let message = format!("\"tree\" or \"linear\" is expected, not \"{mode}\"");
+        let message = format!("expected \"tree\" or \"linear\", not \"{mode}\"");
         return Err(TurnError::Invalid { field: "mode", message });
     }
     // Read the cards and resolve model and plugins.
@@ -191,7 +191,7 @@ pub fn plugin_settings(
     }
     for (i, plugin) in plugins.iter().enumerate() {
         if plugins.iter().take(i).any(|other| other.id == plugin.id) {
-            return Err(invalid(format!("\"{}\" is named twice", plugin.id)));
+            return Err(invalid(format!("\"{}\" appears twice", plugin.id)));
         }
     }
     let plugins =
@@ -215,12 +215,12 @@ fn plugin_setting(catalogue: &Catalogue, choice: PluginChoice) -> Result<PluginS
     manifest.check_settings(&config).map_err(|error| invalid(format!("{id}: {error}")))?;
     let asked_for: Vec<String> = manifest.permissions.iter().map(ToString::to_string).collect();
     if let Some(grant) = grants.iter().flatten().find(|grant| !asked_for.contains(grant)) {
-        return Err(invalid(format!("{id}: it does not ask for the permission \"{grant}\"")));
+        return Err(invalid(format!("{id}: it does not request the permission \"{grant}\"")));
     }
     let (grants, refused) = (grants.unwrap_or_else(|| asked_for.clone()), refused.unwrap_or_default());
     if let Some(name) = refused.iter().find(|name| !asked_for.contains(name) || grants.contains(name)) {
-        let why = if grants.contains(name) { "it is granted" } else { "it does not ask for it" };
-        return Err(invalid(format!("{id}: \"{name}\" is not refused: {why}")));
+        let why = if grants.contains(name) { "it is granted" } else { "it is not requested" };
+        return Err(invalid(format!("{id}: \"{name}\" cannot be refused: {why}")));
     }
     Ok(PluginSetting { id, enabled, config, grants, refused })
 }
@@ -236,7 +236,7 @@ fn check_plugins_compatible(catalogue: &Catalogue, plugins: &[PluginSetting]) ->
             }
         }
         if let Some(id) = manifest.conflicts.iter().find(|id| on().any(|other| other.id() == id.as_str())) {
-            return Err(invalid(format!("{} does not get on with the plugin \"{id}\"", manifest.id)));
+            return Err(invalid(format!("{} conflicts with the plugin \"{id}\"", manifest.id)));
         }
     }
     rules_in_force::check_roots(plugins, catalogue).map_err(invalid)

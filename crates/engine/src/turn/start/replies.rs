@@ -72,7 +72,7 @@ pub fn replies(
         metadata.continued_from = Some(continued.node);
     }
     if let Some(character) = generate.character.filter(|id| !new_session::has_character(session, *id)) {
-        let message = format!("character {character} does not play in this session");
+        let message = format!("the character {character} is not in this session");
         return Err(TurnError::Invalid { field: "characterId", message });
     }
     // A plugin's reply exists only once.
@@ -151,7 +151,7 @@ fn check_quota(work: &RunningWork, caller: UserId, n: u32) -> Result<(), TurnErr
     if n > ever {
         return Err(TurnError::Invalid {
             field: "n",
-            message: format!("at most {ever} replies may be asked for at once here"),
+            message: format!("one request may ask for at most {ever} replies here"),
         });
     }
     if work.live.has_room(caller, n) { Ok(()) } else { Err(TurnError::TooMany) }

@@ -59,7 +59,7 @@ pub async fn continue_reply(
     if let Ok(ReplyWriter::Narrator(plugin)) =
         parts.prompts.models.find(&replies::model(&parts.prompts, &place.held.session, &place.generate))
     {
-        let message = format!("the plugin \"{}\" writes its replies whole and cannot go on from a text", plugin.id());
+        let message = format!("the plugin \"{}\" writes complete replies and cannot continue a text", plugin.id());
         return Err(TurnError::Invalid { field: "model", message });
     }
     let wish = GenerateOptions {
@@ -79,10 +79,10 @@ fn check_continuable(at: &Node) -> Result<(), TreeError> {
         return Err(TreeError::Generating);
     }
     if at.role != Role::Assistant {
-        return Err(TreeError::Conflict("only a reply can be continued: edit what you wrote yourself".into()));
+        return Err(TreeError::Conflict("only a reply can be continued: edit your own message instead".into()));
     }
     if at.content.trim().is_empty() {
-        return Err(TreeError::Conflict("there is no text to go on from: ask for another reply".into()));
+        return Err(TreeError::Conflict("there is no text to continue: regenerate the reply".into()));
     }
     Ok(())
 }
@@ -141,7 +141,7 @@ async fn begin_replies(
 fn context_node(reader: &mut StoreReader<'_>, held: &StoredSession, at: &Node) -> Result<Node, TurnError> {
     let nothing = |message: &str| TurnError::from(TreeError::Conflict(message.to_owned()));
     let above = |reader: &mut StoreReader<'_>, node: &Node| {
-        let parent = node.parent.ok_or_else(|| nothing("there is nothing to answer"))?;
+        let parent = node.parent.ok_or_else(|| nothing("there is no message to answer"))?;
         let placed = reader.node(held, parent)?.ok_or(TreeError::NotFound("the message"))?;
         Ok::<_, TurnError>(placed.node)
     };
@@ -151,10 +151,10 @@ fn context_node(reader: &mut StoreReader<'_>, held: &StoredSession, at: &Node) -
         said = above(reader, &said)?;
     }
     if said.kind == Kind::Root {
-        return Err(nothing("a greeting has no message to answer: write one, or choose another greeting"));
+        return Err(nothing("a greeting answers no message: write a message, or choose another greeting"));
     }
     if at.role != Role::Assistant && said.role == Role::Assistant {
-        return Err(nothing("the last word is a reply's: write a message, or choose the reply itself"));
+        return Err(nothing("the last message is a reply: write a message, or regenerate the reply itself"));
     }
     Ok(context)
 }

@@ -46,7 +46,7 @@ pub async fn message(
             Err(error) => return Err(error),
         }
     }
-    let message = "too many others write at the same place: try again".to_owned();
+    let message = "too many other requests write at the same node: try again".to_owned();
     Err(TreeError::Conflict(message).into())
 }
 
@@ -57,7 +57,7 @@ async fn try_send(
     new: &MessageSpec,
 ) -> Result<Option<TurnReceipt>, TurnError> {
     if new.role == Role::Assistant && new.generate.is_some() {
-        let message = "a reply that is written by hand is a reply already: nothing is generated below it".to_owned();
+        let message = "a reply written by hand is already a reply: nothing is generated below it".to_owned();
         return Err(TurnError::Invalid { field: "generate", message });
     }
     // Read the snapshot; check the precondition and the parent.
@@ -167,7 +167,7 @@ pub async fn cancel_reply(
             let at = reader.node(&held, node)?.ok_or(TreeError::NotFound("the message"))?;
             match at.node.status {
                 Status::Generating => Ok(()),
-                _ => Err(TurnError::from(TreeError::Conflict("the reply has ended already".into()))),
+                _ => Err(TurnError::from(TreeError::Conflict("the reply has already ended".into()))),
             }
         })
         .await?;
@@ -176,6 +176,6 @@ pub async fn cancel_reply(
             running.cancel();
             Ok(())
         }
-        None => Err(TreeError::Conflict("the reply has ended already".into()).into()),
+        None => Err(TreeError::Conflict("the reply has already ended".into()).into()),
     }
 }

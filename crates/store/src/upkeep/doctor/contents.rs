@@ -32,7 +32,7 @@ pub fn check_contents(conn: &mut Conn, patient: &ExaminedSession, notes: &mut Fi
                 notes.note_unrepairable(
                     DoctorCheck::Rules,
                     at,
-                    format!("the rules in force from here on cannot be read (blob {n})"),
+                    format!("the rules that begin here cannot be read (blob {n})"),
                 );
             }
             other => _ = other?,
@@ -44,7 +44,7 @@ pub fn check_contents(conn: &mut Conn, patient: &ExaminedSession, notes: &mut Fi
     let cards: Option<Vec<(String, String)>> = serde_json::from_str(&cards).ok();
     let persona: Option<Option<(String, String)>> = persona.map_or(Some(None), |text| serde_json::from_str(&text).ok());
     let (Some(cards), Some(persona)) = (cards, persona) else {
-        notes.note_unrepairable(DoctorCheck::Card, None, "which cards it plays with cannot be read");
+        notes.note_unrepairable(DoctorCheck::Card, None, "the list of its cards cannot be read");
         return Ok(());
     };
     for (card, hash) in cards.into_iter().chain(persona) {
@@ -53,7 +53,7 @@ pub fn check_contents(conn: &mut Conn, patient: &ExaminedSession, notes: &mut Fi
                 notes.note_unrepairable(
                     DoctorCheck::Card,
                     None,
-                    format!("the card of {card} that it was made with is not there"),
+                    format!("its version of the card of {card} is missing"),
                 );
             }
             other => _ = other?,
@@ -70,11 +70,11 @@ fn check_texts(conn: &mut Conn, patient: &ExaminedSession, notes: &mut FindingLo
         let (n, metadata) = row?;
         without.remove(&n);
         if serde_json::from_str::<Map<String, Value>>(&metadata).is_err() {
-            notes.note_unrepairable(DoctorCheck::Text, node_id(patient, n), "what is known about it cannot be read");
+            notes.note_unrepairable(DoctorCheck::Text, node_id(patient, n), "its metadata cannot be read");
         }
     }
     for n in without {
-        notes.note_unrepairable(DoctorCheck::Text, node_id(patient, n), "its text is not there");
+        notes.note_unrepairable(DoctorCheck::Text, node_id(patient, n), "its text is missing");
     }
     Ok(())
 }
@@ -101,7 +101,7 @@ fn check_deltas(conn: &mut Conn, patient: &ExaminedSession, notes: &mut FindingL
         notes.note_unrepairable(
             DoctorCheck::Delta,
             node_id(patient, n),
-            format!("revision {revision} of its delta is in force and not there"),
+            format!("revision {revision} of its delta is active, but missing"),
         );
     }
     Ok(())
@@ -123,7 +123,7 @@ pub fn check_blobs(conn: &mut Conn, notes: &mut FindingLog) -> Result<HashSet<u6
             if blake3::hash(&bytes).as_bytes().as_slice() == hash {
                 hashes.extend(hash_prefix(&hash));
             } else {
-                notes.note_unrepairable(DoctorCheck::Blob, None, format!("blob {n} is not what its hash says"));
+                notes.note_unrepairable(DoctorCheck::Blob, None, format!("blob {n} does not match its hash"));
             }
         }
     }
@@ -153,22 +153,18 @@ pub fn check_traces(conn: &mut Conn, hashes: &HashSet<u64>, notes: &mut FindingL
                 notes.note_unrepairable(
                     DoctorCheck::Trace,
                     node,
-                    "a part of the prompt that its trace names is not there",
+                    "its trace names a part of the prompt that is missing",
                 );
             }
             // The indexed base is right and exists.
             if base_n.is_some_and(|base_n| base_n != base.unwrap_or(0)) {
-                let message = "its trace goes on from another one than is kept beside it";
+                let message = "its trace continues another one than its row names";
                 notes.note(DoctorCheck::Derived, node, message, Some(DoctorRepair::IndexTrace { trace: n }));
             }
             let Some(base) = base else { continue };
             let there = traces::table.find(base).select(traces::node_n).get_result::<i64>(conn).optional()?;
             if there.is_none() {
-                notes.note_unrepairable(
-                    DoctorCheck::Trace,
-                    node,
-                    "the earlier trace that its trace goes on from is not there",
-                );
+                notes.note_unrepairable(DoctorCheck::Trace, node, "its trace continues an earlier one that is missing");
             }
         }
     }

@@ -27,7 +27,7 @@ pub fn check(conn: &mut Conn, patient: &ExaminedSession, notes: &mut FindingLog)
         notes.note_unrepairable(
             DoctorCheck::Arrangement,
             head,
-            format!("HEAD is here, but by the log at {}", node_name(mirror.head())),
+            format!("HEAD is here, but at {} in the log", node_name(mirror.head())),
         );
     }
     compare_stash(patient, &mirror, notes);
@@ -36,7 +36,7 @@ pub fn check(conn: &mut Conn, patient: &ExaminedSession, notes: &mut FindingLog)
     for row in &patient.nodes.rows {
         let Some(node) = id(row) else { continue };
         match mirror.nodes().get(&node) {
-            None => notes.note_unrepairable(DoctorCheck::Arrangement, Some(node), "the log does not know it"),
+            None => notes.note_unrepairable(DoctorCheck::Arrangement, Some(node), "the log does not contain it"),
             Some(place) => {
                 met += 1;
                 compare(patient, row, place, notes);
@@ -47,7 +47,7 @@ pub fn check(conn: &mut Conn, patient: &ExaminedSession, notes: &mut FindingLog)
         let missing =
             mirror.nodes().keys().filter(|node| !patient.nodes.rows.iter().any(|row| id(row) == Some(**node)));
         for node in missing {
-            notes.note_unrepairable(DoctorCheck::Arrangement, Some(*node), "the log knows it, and it is not there");
+            notes.note_unrepairable(DoctorCheck::Arrangement, Some(*node), "the log contains it, but it is missing");
         }
     }
     Ok(())
@@ -80,7 +80,7 @@ fn replay(
         notes.note_unrepairable(
             DoctorCheck::Log,
             None,
-            format!("the log ends at {last}, and the session at {}", patient.op),
+            format!("the log ends at {last}, but its session at {}", patient.op),
         );
         return Ok(None);
     }
@@ -95,7 +95,7 @@ fn compare_stash(patient: &ExaminedSession, mirror: &ReferenceTree, notes: &mut 
     let stored: BTreeMap<FragmentId, (NodeId, FragmentInfo)> = patient.fragments.iter().filter_map(read).collect();
     let ids: BTreeSet<&FragmentId> = stored.keys().chain(mirror.fragments().keys()).collect();
     for id in ids.into_iter().filter(|id| stored.get(*id) != mirror.fragments().get(*id)) {
-        notes.note_unrepairable(DoctorCheck::Arrangement, None, format!("the fragment {id} is not what the log tells"));
+        notes.note_unrepairable(DoctorCheck::Arrangement, None, format!("the fragment {id} differs from the log"));
     }
 }
 
@@ -111,7 +111,7 @@ fn compare_labels(patient: &ExaminedSession, mirror: &ReferenceTree, notes: &mut
         notes.note_unrepairable(
             DoctorCheck::Arrangement,
             None,
-            format!("the label \"{name}\" is not where the log tells"),
+            format!("the label \"{name}\" has another node in the log"),
         );
     }
 }
@@ -148,11 +148,11 @@ fn describe_arrangement(is: &ReferenceNode, must: &ReferenceNode) -> [(&'static 
     let fragment = |of: &ReferenceNode| of.fragment.map_or_else(|| "none".to_owned(), |id| id.to_string());
     [
         both("parent", &|of| node_name(of.parent)),
-        both("child last visited", &|of| node_name(of.remembered)),
+        both("child visited last", &|of| node_name(of.remembered)),
         both("place", &|of| word(of.is_hidden, "outside the tree", "in the tree")),
         both("fragment", &fragment),
-        both("text", &|of| word(of.is_disabled, "left out", "not left out")),
-        both("effect on the world", &|of| word(of.is_muted, "muted", "on")),
+        both("text", &|of| word(of.is_disabled, "disabled", "enabled")),
+        both("effect on the state", &|of| word(of.is_muted, "muted", "on")),
         both("state", &|of| word(of.is_unread, "unread", "read")),
         both("rating", &|of| of.rating.map_or_else(|| "none".to_owned(), |stars| stars.to_string())),
         both("revision", &|of| of.revision.map_or_else(|| "none".to_owned(), |revision| revision.to_string())),

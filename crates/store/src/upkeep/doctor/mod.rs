@@ -162,7 +162,8 @@ impl FindingLog {
 /// expected)`.
 fn describe_differences(by: &str, all: &[(&str, String, String)]) -> String {
     let said = all.iter().filter(|(_, is, must)| is != must);
-    let said: Vec<String> = said.map(|(what, is, must)| format!("its {what} is {is}, but {must} by {by}")).collect();
+    let said: Vec<String> =
+        said.map(|(what, is, must)| format!("its {what} is {is}, but {must} according to {by}")).collect();
     said.join("; ")
 }
 
@@ -210,7 +211,7 @@ impl Doctor {
     pub fn open(database: &Path) -> Result<Self, StoreError> {
         let mut conn = conn::open_reader(database)?;
         if !conn::is_clotho_database(&mut conn)? {
-            return Err(StoreError::Open(format!("{} is no database of Clotho", database.display())));
+            return Err(StoreError::Open(format!("{} is not a Clotho database", database.display())));
         }
         conn::refuse_newer(&mut conn)?;
         conn::refuse_older(&mut conn)?;
@@ -229,7 +230,7 @@ impl Doctor {
         for loose in conn::dangling_rows(&mut self.conn)? {
             let repair = (loose.table == "keyframes").then_some(DoctorRepair::DeleteKeyframe { keyframe: loose.n });
             let message =
-                format!("row {} of {} belongs to a row of {} that is not there", loose.n, loose.table, loose.parent);
+                format!("row {} of {} refers to a row of {} that is missing", loose.n, loose.table, loose.parent);
             notes.note(DoctorCheck::References, None, message, repair);
         }
         Ok(notes.findings)

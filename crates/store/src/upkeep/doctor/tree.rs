@@ -22,17 +22,13 @@ pub fn check(patient: &ExaminedSession, notes: &mut FindingLog) {
             notes.note_unrepairable(
                 DoctorCheck::Label,
                 None,
-                format!("the label \"{name}\" is on no node of its session"),
+                format!("the label \"{name}\" has no node in its session"),
             );
         }
     }
     for row in &patient.nodes.rows {
         if row.remembered_n.is_some_and(|n| patient.nodes.find(n).is_none()) {
-            notes.note_unrepairable(
-                DoctorCheck::Remembered,
-                id(row),
-                "it remembers a child that is not in its session",
-            );
+            notes.note_unrepairable(DoctorCheck::Remembered, id(row), "its remembered child is not in its session");
         }
     }
 }
@@ -45,13 +41,13 @@ pub fn id(row: &NodeRow) -> Option<NodeId> {
 fn roots(patient: &ExaminedSession, notes: &mut FindingLog) {
     let tops: Vec<&NodeRow> = patient.nodes.rows.iter().filter(|row| row.parent_n.is_none()).collect();
     if !tops.iter().any(|row| row.n == patient.root_n) {
-        notes.note_unrepairable(DoctorCheck::Root, None, "its root is not there, or has a parent");
+        notes.note_unrepairable(DoctorCheck::Root, None, "its root is missing, or has a parent");
     }
     for row in tops {
         if row.n != patient.root_n {
-            notes.note_unrepairable(DoctorCheck::Root, id(row), "it has no parent and is not the root");
+            notes.note_unrepairable(DoctorCheck::Root, id(row), "it has no parent, but is not the root");
         } else if row.kind != Kind::Root.code() || row.role != Role::System.code() {
-            notes.note_unrepairable(DoctorCheck::Root, id(row), "it is the root, and says that it is something else");
+            notes.note_unrepairable(DoctorCheck::Root, id(row), "it is the root, but has another kind");
         }
     }
 }
@@ -67,7 +63,7 @@ fn parents(forest: &SessionNodes, notes: &mut FindingLog) {
         let (mut way, mut next) = (HashSet::new(), Some(row));
         while let Some(row) = next.filter(|row| !known.contains(&row.n)) {
             if !way.insert(row.n) {
-                notes.note_unrepairable(DoctorCheck::Cycle, id(row), "it stands below itself");
+                notes.note_unrepairable(DoctorCheck::Cycle, id(row), "it is below itself");
                 break;
             }
             next = row.parent_n.and_then(|n| forest.find(n)).map(|(_, row)| row);
@@ -128,10 +124,10 @@ fn head(patient: &ExaminedSession, notes: &mut FindingLog) {
     match patient.nodes.find(patient.head_n) {
         None => notes.note_unrepairable(DoctorCheck::Head, None, "HEAD is not in its session"),
         Some((_, row)) if row.is_hidden => {
-            notes.note_unrepairable(DoctorCheck::Head, id(row), "HEAD was taken out of the tree")
+            notes.note_unrepairable(DoctorCheck::Head, id(row), "HEAD is outside of the tree")
         }
         Some((_, row)) if row.status == Status::Generating.code() => {
-            notes.note_unrepairable(DoctorCheck::Head, id(row), "HEAD is still being written");
+            notes.note_unrepairable(DoctorCheck::Head, id(row), "HEAD is still being generated");
         }
         Some(_) => {}
     }
@@ -145,7 +141,7 @@ fn fragments(patient: &ExaminedSession, notes: &mut FindingLog) {
             notes.note_unrepairable(
                 DoctorCheck::Fragment,
                 None,
-                format!("fragment {} does not have its top", fragment.n),
+                format!("the top of fragment {} is missing", fragment.n),
             );
         }
     }
@@ -153,16 +149,12 @@ fn fragments(patient: &ExaminedSession, notes: &mut FindingLog) {
         let Some(fragment_n) = row.fragment_n else { continue };
         let above = row.parent_n.and_then(|n| patient.nodes.find(n)).and_then(|(_, parent)| parent.fragment_n);
         match tops.get(&fragment_n) {
-            None => notes.note_unrepairable(DoctorCheck::Fragment, id(row), "it lies in a fragment that is not there"),
+            None => notes.note_unrepairable(DoctorCheck::Fragment, id(row), "it is in a fragment that is missing"),
             Some(_) if !row.is_hidden => {
-                notes.note_unrepairable(DoctorCheck::Fragment, id(row), "it lies in a fragment and in the tree")
+                notes.note_unrepairable(DoctorCheck::Fragment, id(row), "it is both in a fragment and in the tree")
             }
             Some(top_n) if *top_n != row.n && above != Some(fragment_n) => {
-                notes.note_unrepairable(
-                    DoctorCheck::Fragment,
-                    id(row),
-                    "it lies in a fragment without hanging below its top",
-                );
+                notes.note_unrepairable(DoctorCheck::Fragment, id(row), "it is in a fragment, but not below its top");
             }
             Some(_) => {}
         }
@@ -179,9 +171,9 @@ fn counts(patient: &ExaminedSession, notes: &mut FindingLog) {
         let (node_count, leaf_count) = (patient.node_count, patient.leaf_count);
         let counts = [
             ("number of nodes", node_count.to_string(), nodes.to_string()),
-            ("number of ends", leaf_count.to_string(), leaves.to_string()),
+            ("number of leaves", leaf_count.to_string(), leaves.to_string()),
         ];
-        let message = describe_differences("count", &counts);
+        let message = describe_differences("a count", &counts);
         notes.note(
             DoctorCheck::Counts,
             None,

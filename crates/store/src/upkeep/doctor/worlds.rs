@@ -60,7 +60,7 @@ pub fn check(conn: &mut Conn, patient: &ExaminedSession, notes: &mut FindingLog)
             }
             continue;
         }
-        let why = if stored.is_none() { "cannot be read" } else { "is not equal to the fold" };
+        let why = if stored.is_none() { "cannot be read" } else { "differs from the fold" };
         notes.note(
             DoctorCheck::Keyframe,
             id(row),

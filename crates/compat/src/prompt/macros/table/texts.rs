@@ -28,7 +28,7 @@ pub const ROWS: &[MacroDefinition] = &[
     MacroDefinition::with_args(&["roll"], (1, 1), |m, call| {
         let fallen = random::roll(call.arg(0), m.draw);
         if fallen.is_none() {
-            m.note_problem("more dice than are rolled at once");
+            m.note_problem("a macro has more dice than one roll may have");
         }
         fallen
     }),
@@ -46,7 +46,7 @@ fn repeat(m: &mut super::super::MacroEngine<'_>, what: &str, call: &MacroCall<'_
     let times = if call.args.is_empty() { Some(1) } else { call.arg(0).parse().ok() };
     let times = times.filter(|times| *times <= MAX_REPEAT);
     if times.is_none() {
-        m.note_problem("a blank or line break was not repeated so often");
+        m.note_problem("a space or line break was repeated fewer times than the macro asks for");
     }
     Some(what.repeat(times?))
 }

@@ -54,7 +54,11 @@ fn fold_write_to_computed_value_is_refused() {
         json!({"op": "move", "path": "/word", "from": "/g/stage"}),
     ] {
         let (state, said) = after(json!({"affinity": 5}), json!([operation]));
-        assert_eq!(said, ["Refused /g/stage stage: it is computed: change what it follows from"], "{operation}");
+        assert_eq!(
+            said,
+            ["Refused /g/stage stage: it is computed: change the values that it is computed from"],
+            "{operation}"
+        );
         assert_eq!(state["stage"], json!("stranger"));
     }
 }

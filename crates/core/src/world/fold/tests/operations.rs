@@ -12,7 +12,7 @@ fn fold_add_changes_number() {
     free(json!({"a": 0.1}), add("/a", json!(0.2)), json!({"a": 0.3}), &[]);
     free(json!({}), add("/a/b", json!(5)), json!({"a": {"b": 5}}), &[]);
     free(json!({"l": [1, 2]}), add("/l/1", json!(3)), json!({"l": [1, 5]}), &[]);
-    let no = "Refused /a a: cannot add to ";
+    let no = "Refused /a a: nothing can be added to ";
     for (value, called) in [
         (json!(null), "null"),
         (json!(true), "true or false"),
@@ -22,19 +22,19 @@ fn fold_add_changes_number() {
     ] {
         free(json!({"a": value}), add("/a", json!(1)), json!({"a": value}), &[&format!("{no}{called}")]);
     }
-    let way = "the way leads through something that is not a map, or past the end of a list";
+    let way = "the path leads through a value that is not a map, or past the end of a list";
     free(json!({"l": [1]}), add("/l/1", json!(1)), json!({"l": [1]}), &[&format!("Refused /l/1 l: {way}")]);
     free(json!({"l": [1]}), add("/l/-", json!(1)), json!({"l": [1]}), &[&format!("Refused /l/- l: {way}")]);
     free(json!({"a": 1}), add("/a/b", json!(1)), json!({"a": 1}), &[&format!("Refused /a/b a: {way}")]);
     let big: Value = serde_json::from_str("170141183460469231731687303715884105727").unwrap();
-    let too_big = "Refused /a a: the result is too big to be exact";
+    let too_big = "Refused /a a: the result is too large to be exact";
     free(json!({"a": big}), add("/a", json!(1)), json!({"a": big}), &[too_big]);
     let beyond: Value = serde_json::from_str("1e400").unwrap();
     free(
         json!({"a": 1}),
         add("/a", beyond),
         json!({"a": 1}),
-        &["Refused /a a: numbers lie between 1e-308 and 1e308 in size"],
+        &["Refused /a a: the absolute value of a number must be between 1e-308 and 1e308"],
     );
 }
 
@@ -107,7 +107,7 @@ fn fold_number_out_of_range_is_clamped() {
         json!({"luck": -1}),
         &["Clamped /g/luck luck: -1.5 is below -1, kept at -1"],
     );
-    refused(&hp, json!({}), set("luck", json!(1)), "Refused /g/luck luck: 1 is not below 1");
+    refused(&hp, json!({}), set("luck", json!(1)), "Refused /g/luck luck: 1 must be below 1");
     refused(&hp, json!({"hp": 1}), set("hp", json!("full")), "Refused /g/hp hp: \"full\" is not a whole number");
     refused(&hp, json!({"hp": 1}), set("hp", json!(null)), "Refused /g/hp hp: null is not a whole number");
 }
@@ -123,7 +123,7 @@ fn fold_set_replaces_value() {
     }
     free(json!({}), set("/l/0", json!(1)), json!({"l": {"0": 1}}), &[]);
     free(json!({"a": 1, "b": 2}), set("/a", json!(3)), json!({"a": 3, "b": 2}), &[]);
-    let way = "the way leads through something that is not a map, or past the end of a list";
+    let way = "the path leads through a value that is not a map, or past the end of a list";
     for path in ["/t/x", "/l/1", "/l/-", "/l/00", "/n/x/y"] {
         let before = json!({"t": "text", "l": [1], "n": null});
         let list = path.get(1..2).unwrap();
@@ -133,7 +133,7 @@ fn fold_set_replaces_value() {
         json!({"a": 1}),
         set("", json!({})),
         json!({"a": 1}),
-        &["Refused  a delta never replaces the world: the path is empty"],
+        &["Refused  the path is empty: an operation never replaces the whole state"],
     );
 }
 
@@ -159,13 +159,13 @@ fn fold_schema_violation_is_refused() {
         ruled(&schema, json!({}), set(key, value.clone()), json!({key: value}), &[]);
     }
     let no = |key: &str, value: Value, problem: &str| refused(&schema, json!({"flag": true}), set(key, value), problem);
-    no("stage", json!("sad"), "Refused /g/stage stage: \"sad\" is none of \"calm\", \"angry\", 3");
-    no("one", json!(2), "Refused /g/one one: 2 is none of 1");
-    no("name", json!("b"), "Refused /g/name name: has 1, needs at least 2 characters");
-    no("name", json!("bobby"), "Refused /g/name name: has 5, may have at most 4 characters");
+    no("stage", json!("sad"), "Refused /g/stage stage: \"sad\" is not one of \"calm\", \"angry\", 3");
+    no("one", json!(2), "Refused /g/one one: 2 is not one of 1");
+    no("name", json!("b"), "Refused /g/name name: it has 1 characters and needs at least 2 characters");
+    no("name", json!("bobby"), "Refused /g/name name: it has 5 characters and may have at most 4 characters");
     no("name", json!("包包"), "Refused /g/name name: \"包包\" does not match ^[a-z]+$");
     no("flag", json!(0), "Refused /g/flag flag: 0 is not true or false or null");
-    no("mana", json!(1), "Refused /g/mana mana: no such key may stand here");
+    no("mana", json!(1), "Refused /g/mana mana: this key is not allowed here");
     no("map", json!({}), "Refused /g/map map: \"a\" is missing");
     no("map", json!({"a": "x"}), "Refused /g/map/a a: \"x\" is not a whole number");
     no("map", json!([]), "Refused /g/map map: a list is not a map");
@@ -189,7 +189,12 @@ fn fold_remove_deletes_value() {
         let name = path.rsplit('/').next().unwrap();
         let name = if path == "/l/1" { "l/1" } else { name };
         let before = json!({"a": 1, "l": [1]});
-        free(before.clone(), remove(path), before, &[&format!("NothingThere {path} {name}: nothing there to remove")]);
+        free(
+            before.clone(),
+            remove(path),
+            before,
+            &[&format!("NothingThere {path} {name}: there is nothing to remove")],
+        );
     }
     let schema = json!({"required": ["hp"], "properties": {"list": {"type": "array", "minItems": 1}}});
     refused(&schema, json!({"hp": 1}), remove("/g/hp"), "Refused /g/hp hp: it is required");
@@ -215,9 +220,14 @@ fn fold_insert_adds_key() {
         json!({"l": [1]}),
         insert("/l", "0", json!(2)),
         json!({"l": [1]}),
-        &["Refused /l l: cannot insert into a list"],
+        &["Refused /l l: nothing can be inserted into a list"],
     );
-    free(json!({"n": 5}), insert("/n", "x", json!(2)), json!({"n": 5}), &["Refused /n n: cannot insert into a number"]);
+    free(
+        json!({"n": 5}),
+        insert("/n", "x", json!(2)),
+        json!({"n": 5}),
+        &["Refused /n n: nothing can be inserted into a number"],
+    );
     let schema = json!({"additionalProperties": {"type": "integer", "maximum": 9}});
     ruled(
         &schema,
@@ -237,7 +247,7 @@ fn fold_append_and_take_change_list() {
     free(json!({}), op("append", "/x/l", json!({"a": 1})), json!({"x": {"l": [{"a": 1}]}}), &[]);
     free(json!({"l": ["a", "b", "a"]}), op("take", "/l", json!("a")), json!({"l": ["b", "a"]}), &[]);
     free(json!({"l": [{"n": 1, "m": [2]}]}), op("take", "/l", json!({"m": [2.0], "n": 1e0})), json!({"l": []}), &[]);
-    for (word, verb) in [("append", "append to"), ("take", "take from")] {
+    for (word, verb) in [("append", "appended to"), ("take", "taken from")] {
         for (value, called) in
             [(json!(5), "a number"), (json!("x"), "a text"), (json!({}), "a map"), (json!(null), "null")]
         {
@@ -245,7 +255,7 @@ fn fold_append_and_take_change_list() {
                 json!({"v": value}),
                 op(word, "/v", json!(1)),
                 json!({"v": value}),
-                &[&format!("Refused /v v: cannot {verb} {called}")],
+                &[&format!("Refused /v v: nothing can be {verb} {called}")],
             );
         }
     }
@@ -253,9 +263,14 @@ fn fold_append_and_take_change_list() {
         json!({"l": [1]}),
         op("take", "/l", json!(2)),
         json!({"l": [1]}),
-        &["NothingThere /l l: no such value to take"],
+        &["NothingThere /l l: the list does not contain this value"],
     );
-    free(json!({}), op("take", "/l", json!(2)), json!({}), &["NothingThere /l l: no such value to take"]);
+    free(
+        json!({}),
+        op("take", "/l", json!(2)),
+        json!({}),
+        &["NothingThere /l l: the list does not contain this value"],
+    );
     let schema = json!({"properties": {
         "tags": {"type": "array", "uniqueItems": true, "minItems": 1, "maxItems": 2, "items": {"type": "integer", "maximum": 9}},
         "pair": {"type": "array", "minItems": 2},
@@ -271,13 +286,13 @@ fn fold_append_and_take_change_list() {
         &schema,
         json!({"tags": [1]}),
         op("append", "/g/tags", json!(1.0)),
-        "Refused /g/tags tags: the value stands in it already",
+        "Refused /g/tags tags: it already contains this value",
     );
     refused(
         &schema,
         json!({"tags": [1, 2]}),
         op("append", "/g/tags", json!(3)),
-        "Refused /g/tags tags: may have at most 2 values",
+        "Refused /g/tags tags: it may have at most 2 values",
     );
     refused(
         &schema,
@@ -295,25 +310,25 @@ fn fold_append_and_take_change_list() {
         &schema,
         json!({"tags": [1, 2]}),
         op("set", "/g/tags/0", json!(2)),
-        "Refused /g/tags/0 tags/0: the value stands in the list already",
+        "Refused /g/tags/0 tags/0: the list already contains this value",
     );
     refused(
         &schema,
         json!({"tags": [1, 2]}),
         op("add", "/g/tags/0", json!(1)),
-        "Refused /g/tags/0 tags/0: the value stands in the list already",
+        "Refused /g/tags/0 tags/0: the list already contains this value",
     );
     refused(
         &schema,
         json!({"tags": [1]}),
         op("set", "/g/tags", json!([20, 30])),
-        "Refused /g/tags tags: 9 stands in it twice",
+        "Refused /g/tags tags: it contains 9 twice",
     );
     refused(
         &schema,
         json!({}),
         op("append", "/g/pair", json!(1)),
-        "Refused /g/pair pair: has 1, needs at least 2 values",
+        "Refused /g/pair pair: it has 1 values and needs at least 2 values",
     );
 }
 
@@ -326,10 +341,10 @@ fn fold_move_relocates_value() {
     free(json!({"a": {"b": 1}}), go("/a/b", "/a"), json!({"a": 1}), &[]);
     free(json!({"a": 1}), go("/a", "/a"), json!({"a": 1}), &[]);
     free(json!({"l": [1, 2, 3]}), go("/l/0", "/x"), json!({"l": [2, 3], "x": 1}), &[]);
-    free(json!({"a": {}}), go("/a", "/a/b"), json!({"a": {}}), &["Refused /a/b b: cannot move something into itself"]);
-    free(json!({"a": 1}), go("/x", "/a"), json!({"a": 1}), &["Refused /x x: nothing there to move"]);
-    free(json!({"a": 1}), go("", "/a"), json!({"a": 1}), &["Refused  nothing there to move"]);
-    let way = "the way leads through something that is not a map, or past the end of a list";
+    free(json!({"a": {}}), go("/a", "/a/b"), json!({"a": {}}), &["Refused /a/b b: it cannot be moved into itself"]);
+    free(json!({"a": 1}), go("/x", "/a"), json!({"a": 1}), &["Refused /x x: there is nothing to move"]);
+    free(json!({"a": 1}), go("", "/a"), json!({"a": 1}), &["Refused  there is nothing to move"]);
+    let way = "the path leads through a value that is not a map, or past the end of a list";
     free(
         json!({"a": 1, "b": 2, "c": 3}),
         go("/b", "/a/x"),
@@ -354,9 +369,9 @@ fn fold_move_relocates_value() {
         &schema,
         before.clone(),
         go("/g/fixed", "/g/y"),
-        "Refused /g/fixed fixed: it is read-only and has its value",
+        "Refused /g/fixed fixed: it is read-only and already has a value",
     );
-    refused(&schema, before, go("/g/x", "/g/fixed"), "Refused /g/fixed fixed: it is read-only and has its value");
+    refused(&schema, before, go("/g/x", "/g/fixed"), "Refused /g/fixed fixed: it is read-only and already has a value");
 }
 
 #[test]
@@ -368,7 +383,7 @@ fn fold_read_only_value_is_written_once() {
     }});
     let set = |path: &str, value: Value| json!({"op": "set", "path": path, "value": value});
     ruled(&schema, json!({}), set("/g/id", json!(7)), json!({"id": 7}), &[]);
-    let frozen = "it is read-only and has its value";
+    let frozen = "it is read-only and already has a value";
     refused(&schema, json!({"id": 7}), set("/g/id", json!(8)), &format!("Refused /g/id id: {frozen}"));
     refused(
         &schema,
@@ -400,7 +415,7 @@ fn fold_read_only_value_is_written_once() {
         json!({"op": "append", "path": "/g/born", "value": 1}),
         &format!("Refused /g/born born: {frozen}"),
     );
-    let whole = "Refused /g g: something in it is read-only and has its value";
+    let whole = "Refused /g g: a part of it is read-only and already has a value";
     refused(&schema, json!({"id": 7}), set("/g", json!({"id": 8})), whole);
     refused(&schema, json!({"id": 7}), set("/g", json!({})), whole);
     ruled(&schema, json!({"id": 7}), set("/g", json!({"id": 7.0, "x": 1})), json!({"id": 7.0, "x": 1}), &[]);
@@ -408,7 +423,7 @@ fn fold_read_only_value_is_written_once() {
         &schema,
         json!({"who": {"ann": {"id": 1}}}),
         set("/g/who", json!({"ann": {"id": 2}})),
-        "Refused /g/who who: something in it is read-only and has its value",
+        "Refused /g/who who: a part of it is read-only and already has a value",
     );
     ruled(
         &schema,

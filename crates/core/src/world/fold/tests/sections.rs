@@ -42,7 +42,7 @@ fn fold_schema_root_created_by_parent_is_checked() {
         &["Refused /p/combat combat: \"hp\" is missing"],
     );
     check(&combat, json!({}), json!({"op": "set", "path": "/p/free", "value": 1}), json!({"p": {"free": 1}}), &[]);
-    let holds = "Refused /p p: it holds /p/combat, which has its own rules";
+    let holds = "Refused /p p: it contains /p/combat, which has its own schema";
     let before = json!({"p": {"combat": {"hp": 1}}, "q": {"combat": {"hp": 99}}});
     for operation in [
         json!({"op": "set", "path": "/p", "value": {}}),
@@ -67,7 +67,7 @@ fn fold_schema_root_created_by_parent_is_checked() {
         json!({"a": 1}),
         json!({"op": "set", "path": "/b", "value": 1}),
         json!({"a": 1}),
-        &["Refused /b b: no such key may stand here"],
+        &["Refused /b b: this key is not allowed here"],
     );
 }
 
@@ -140,13 +140,13 @@ fn fold_oversized_value_is_refused() {
     let refusals =
         |operation: Value| run(&mut world(json!({"here": deep(31)})), &json!([operation]), &SchemaSet::default());
     assert_eq!(refusals(json!({"op": "set", "path": "/a", "value": deep(31)})), Vec::<String>::new());
-    let too_deep = ["Refused /a a: the world would be deeper than 32 levels"];
+    let too_deep = ["Refused /a a: the state may have at most 32 levels"];
     assert_eq!(refusals(json!({"op": "set", "path": "/a", "value": deep(32)})), too_deep);
     assert_eq!(refusals(json!({"op": "append", "path": "/a", "value": deep(31)})), too_deep);
     let inserted = refusals(json!({"op": "insert", "path": "/a", "key": "k", "value": deep(31)}));
-    assert_eq!(inserted, ["Refused /a/k k: the world would be deeper than 32 levels"]);
+    assert_eq!(inserted, ["Refused /a/k k: the state may have at most 32 levels"]);
     let moved = refusals(json!({"op": "move", "path": "/a/b", "from": "/here"}));
-    assert_eq!(moved, ["Refused /a/b b: the world would be deeper than 32 levels"]);
+    assert_eq!(moved, ["Refused /a/b b: the state may have at most 32 levels"]);
     let far = Pointer::from_keys(vec!["k"; 33]);
     let problems = fold(
         &mut World::default(),
@@ -158,7 +158,7 @@ fn fold_oversized_value_is_refused() {
     for big in [json!("x".repeat(1 << 21)), json!(vec![0; 600_000]), json!({"x".repeat(1 << 21): 1})] {
         assert_eq!(
             refusals(json!({"op": "append", "path": "/a", "value": big})),
-            ["Refused /a a: the value is bigger than 1 MiB"]
+            ["Refused /a a: the value is larger than 1 MiB"]
         );
     }
 }
@@ -175,7 +175,7 @@ fn fold_reserved_key_is_refused() {
         ] {
             let mut world = world(json!({"a": {}}));
             let said = run(&mut world, &json!([operation]), &SchemaSet::default());
-            assert!(said[0].starts_with("Refused") && said[0].contains("cannot be a key"), "{said:?}");
+            assert!(said[0].starts_with("Refused") && said[0].contains("a key cannot begin with"), "{said:?}");
         }
         let inside: serde_json::Map<String, Value> = [(key.to_owned(), json!("x"))].into_iter().collect();
         let set = StateOperation::new("/a".parse().unwrap(), StateChange::Set(json!([inside])), "", "");
