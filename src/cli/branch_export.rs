@@ -88,15 +88,15 @@ fn write_branch(
     form: BranchExportFormat,
     config: &Config,
 ) -> Result<(), anyhow::Error> {
-    let held = load_session(snapshot, line.session)?;
-    let leaf = line.leaf.unwrap_or(held.session.head);
-    let wish = BranchExportOptions { leaf, format: form, hide_tags: &config.generation.hide_tags };
+    let stored = load_session(snapshot, line.session)?;
+    let leaf = line.leaf.unwrap_or(stored.session.head);
+    let options = BranchExportOptions { leaf, format: form, hide_tags: &config.generation.hide_tags };
     let file: &Path = &line.file;
     write_new_file(file, |out| {
-        export_branch(snapshot, &held, &wish, out)?
+        export_branch(snapshot, &stored, &options, out)?
             .with_context(|| format!("this session has no message with the id {leaf}"))
     })?;
-    terminal::line(&format!("{}  {}  {}", line.session, file.display(), held.session.title));
+    terminal::line(&format!("{}  {}  {}", line.session, file.display(), stored.session.title));
     Ok(())
 }
 
@@ -104,18 +104,18 @@ fn write_branch(
 fn export_user_data(snapshot: &mut DatabaseSnapshot, path: &Path, user: Option<&str>) -> Result<(), anyhow::Error> {
     let owner = owner(snapshot, user)?;
     let bar = progress_bar(0, "{spinner} {pos} sessions");
-    let told = |sessions| bar.set_position(sessions);
+    let report_progress = |sessions| bar.set_position(sessions);
     let is_archive = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("zip"));
     let mut gone = ExportOutcome::default();
     let written = if is_archive {
         write_new_file(path, |out| {
-            let (out, all) = export_all(snapshot, owner, ExportTarget::archive(out), told)?;
+            let (out, all) = export_all(snapshot, owner, ExportTarget::archive(out), report_progress)?;
             gone = all;
             out.context("expected the bytes of an archive")
         })
     } else {
-        let shelf = ExportTarget::<File>::folder(path).with_context(|| format!("the folder {}", path.display()))?;
-        export_all(snapshot, owner, shelf, told).map(|(_, all)| gone = all).map_err(anyhow::Error::from)
+        let target = ExportTarget::<File>::folder(path).with_context(|| format!("the folder {}", path.display()))?;
+        export_all(snapshot, owner, target, report_progress).map(|(_, all)| gone = all).map_err(anyhow::Error::from)
     };
     bar.finish_and_clear();
     written?;

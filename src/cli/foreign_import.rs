@@ -69,7 +69,7 @@ fn run_import(path: &Path, how: &ForeignImportArgs, config: &Config, is_root: bo
     let instead = format!("stop it first, or send it the files on the page at http://{}", config.server.listen);
     let store = Arc::new(alone(config, &instead)?);
     let bar = progress_bar(0, "{wide_bar} {bytes}/{total_bytes} {bytes_per_sec} {eta}");
-    let told = |progress: ImportProgress| {
+    let report_progress = |progress: ImportProgress| {
         bar.set_length(progress.total);
         bar.set_position(progress.done);
         true
@@ -79,11 +79,11 @@ fn run_import(path: &Path, how: &ForeignImportArgs, config: &Config, is_root: bo
         discard(&store).await?;
         let owner = target_user(&store, how, &clock, &ids).await?;
         let limits = ArchiveLimits::of(config.limits.import_bytes);
-        let wish = ImportOptions { owner, at: clock.now(), zone, is_dry: how.dry_run, limits };
+        let options = ImportOptions { owner, at: clock.now(), zone, is_dry: how.dry_run, limits };
         let given = ImportSource::Path(path.to_owned());
         let took = match is_root {
-            true => sillytavern::import(&store, &ids, given, wish, told).await,
-            false => foreign::import(&store, &ids, given, wish, told).await,
+            true => sillytavern::import(&store, &ids, given, options, report_progress).await,
+            false => foreign::import(&store, &ids, given, options, report_progress).await,
         };
         bar.finish_and_clear();
         took.map_err(|error| import_error(path, error))

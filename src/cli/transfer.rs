@@ -93,15 +93,15 @@ pub fn export(wanted: &ExportArgs, config: &Config) -> CliResult {
 }
 
 fn export_session(snapshot: &mut DatabaseSnapshot, session: SessionId, file: &Path) -> Result<(), anyhow::Error> {
-    let held = load_session(snapshot, session)?;
-    let bar = progress_bar(u64::try_from(held.counts.nodes).unwrap_or(0), "{msg} {wide_bar} {pos}/{len} messages");
-    bar.set_message(held.session.title.clone());
+    let stored = load_session(snapshot, session)?;
+    let bar = progress_bar(u64::try_from(stored.counts.nodes).unwrap_or(0), "{msg} {wide_bar} {pos}/{len} messages");
+    bar.set_message(stored.session.title.clone());
     let now = SystemClock.now();
     let written =
-        write_new_file(file, |out| Ok(transfer::export(snapshot, &held, out, now, |nodes| bar.set_position(nodes))?));
+        write_new_file(file, |out| Ok(transfer::export(snapshot, &stored, out, now, |nodes| bar.set_position(nodes))?));
     bar.finish_and_clear();
     written?;
-    terminal::line(&format!("{session}  {}  {}", file.display(), held.session.title));
+    terminal::line(&format!("{session}  {}  {}", file.display(), stored.session.title));
     Ok(())
 }
 
@@ -144,7 +144,7 @@ fn import_session(file: &Path, how: &ForeignImportArgs, config: &Config) -> CliR
     let store = alone(config, &instead)?;
     let limits = ArchiveLimits::of(config.limits.import_bytes);
     let bar = progress_bar(0, "{wide_bar} {bytes}/{total_bytes}");
-    let told = |progress: transfer::ImportProgress| {
+    let report_progress = |progress: transfer::ImportProgress| {
         bar.set_length(progress.total);
         bar.set_position(progress.done);
         true
@@ -154,7 +154,7 @@ fn import_session(file: &Path, how: &ForeignImportArgs, config: &Config) -> CliR
         let owner = foreign_import::target_user(&store, how, &clock, &ids).await?;
         transfer::discard(&store).await?;
         let arrival = transfer::SessionImportOptions { owner, job: None, title: None };
-        let took = transfer::import(&store, &mut open, arrival, &ids, clock.now(), limits, told).await;
+        let took = transfer::import(&store, &mut open, arrival, &ids, clock.now(), limits, report_progress).await;
         bar.finish_and_clear();
         took.with_context(|| format!("{} was not imported, and nothing of it was kept", file.display()))
     })?;

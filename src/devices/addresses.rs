@@ -34,8 +34,8 @@ impl LocalAddresses {
     }
 
     fn current(&self) -> Vec<IpAddr> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((at, own)) = kept.as_ref()
+        let mut cache = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((at, own)) = cache.as_ref()
             && at.elapsed() < CACHE_TTL
         {
             return own.clone();
@@ -47,7 +47,7 @@ impl LocalAddresses {
                 Vec::new()
             }
         };
-        *kept = Some((Instant::now(), own.clone()));
+        *cache = Some((Instant::now(), own.clone()));
         own
     }
 }

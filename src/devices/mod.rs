@@ -59,13 +59,13 @@ pub struct RandomnessError;
 
 impl Devices {
     /// Creates the registry with the devices from the database.
-    pub fn new(server: &ServerConfig, known: Vec<PairedDevice>) -> Self {
+    pub fn new(server: &ServerConfig, paired: Vec<PairedDevice>) -> Self {
         Self {
             serves_lan: server.lan,
             trusted: server.trusted_peers.clone(),
             addresses: LocalAddresses::default(),
             port: OnceLock::new(),
-            by_secret: Mutex::new(known.into_iter().map(|device| (device.secret, device)).collect()),
+            by_secret: Mutex::new(paired.into_iter().map(|device| (device.secret, device)).collect()),
             codes: Mutex::default(),
             revoked: watch::Sender::new(0),
         }
@@ -95,8 +95,8 @@ impl Devices {
 
     /// Returns the device with this secret, unless it has expired.
     pub fn find_by_secret(&self, secret: &str, now: Time) -> Option<DeviceId> {
-        let known = lock(&self.by_secret);
-        let device = known.get(&hash(secret))?;
+        let paired = lock(&self.by_secret);
+        let device = paired.get(&hash(secret))?;
         (now.millis_since(device.seen) / 1_000 < EXPIRY_S.unsigned_abs()).then_some(device.id)
     }
 
@@ -107,8 +107,8 @@ impl Devices {
 
     /// Records that a device was seen. Returns whether the database must be updated.
     pub fn mark_seen(&self, id: DeviceId, now: Time) -> bool {
-        let mut known = lock(&self.by_secret);
-        let Some(device) = known.values_mut().find(|device| device.id == id) else { return false };
+        let mut paired = lock(&self.by_secret);
+        let Some(device) = paired.values_mut().find(|device| device.id == id) else { return false };
         let is_due = now.0.saturating_sub(device.seen.0) >= SEEN_INTERVAL_MS;
         if is_due {
             device.seen = now;
@@ -173,8 +173,8 @@ impl Devices {
 /// Returns an error if the system has no randomness to give.
 pub fn secret() -> Result<(String, [u8; 32]), RandomnessError> {
     let secret = random::<32>()?;
-    let kept = hash(&secret);
-    Ok((secret, kept))
+    let hashed = hash(&secret);
+    Ok((secret, hashed))
 }
 
 /// Returns `BYTES` random bytes in hex.
@@ -199,8 +199,8 @@ fn new_short_code() -> Result<String, RandomnessError> {
 
 /// Normalizes a typed code: ignores case, spaces and dashes, and maps `o` to `0`, `i` and `l` to `1`.
 fn normalize_code(typed: &str) -> String {
-    let kept = typed.chars().filter(|c| !c.is_whitespace() && *c != '-');
-    kept.map(|c| match c.to_ascii_lowercase() {
+    let code = typed.chars().filter(|c| !c.is_whitespace() && *c != '-');
+    code.map(|c| match c.to_ascii_lowercase() {
         'o' => '0',
         'i' | 'l' => '1',
         c => c,

@@ -59,8 +59,8 @@ impl FromRequest for Caller {
     type Future = Ready<Result<Self, ApiError>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
-        let known = request.extensions().get::<Self>().copied();
-        ready(known.ok_or_else(|| ApiError::new(ApiErrorCode::Unauthenticated, "nobody is logged in")))
+        let identity = request.extensions().get::<Self>().copied();
+        ready(identity.ok_or_else(|| ApiError::new(ApiErrorCode::Unauthenticated, "nobody is logged in")))
     }
 }
 
@@ -161,8 +161,8 @@ pub fn authorize(app: &App, head: &RequestHead) -> Result<ClientIdentity, ApiErr
     let via = ClientIdentity::find(app, head);
     let csrf = (via != ClientIdentity::Unknown).then(|| via.token(app));
     let devices = &app.devices;
-    let house = devices.serves_lan().then(|| (&devices.addresses, devices.port()));
-    HostPolicy { allowed: &app.config.server.allowed_hosts, csrf: csrf.as_deref(), lan: house }.check(head)?;
+    let network = devices.serves_lan().then(|| (&devices.addresses, devices.port()));
+    HostPolicy { allowed: &app.config.server.allowed_hosts, csrf: csrf.as_deref(), lan: network }.check(head)?;
     Ok(via)
 }
 

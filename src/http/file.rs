@@ -64,9 +64,9 @@ impl FromRequest for ArchiveUpload {
 impl FileUpload {
     /// Returns the file name that the request states, without folders.
     pub fn name(&self) -> Option<String> {
-        let told = ContentDisposition::from_raw(self.request.headers().get(header::CONTENT_DISPOSITION)?).ok()?;
-        let whole = told.get_filename_ext().and_then(|name| String::from_utf8(name.value.clone()).ok());
-        let name = whole.or_else(|| told.get_filename().map(str::to_owned))?;
+        let header = ContentDisposition::from_raw(self.request.headers().get(header::CONTENT_DISPOSITION)?).ok()?;
+        let whole = header.get_filename_ext().and_then(|name| String::from_utf8(name.value.clone()).ok());
+        let name = whole.or_else(|| header.get_filename().map(str::to_owned))?;
         let name = printable(name.rsplit(['/', '\\']).next().unwrap_or_default());
         (!name.is_empty()).then_some(name)
     }
@@ -251,9 +251,9 @@ mod tests {
 
     #[test]
     fn download_disposition_has_ascii_and_utf8_names() {
-        let told = disposition("狐 \"Kit\"\r\n.clotho");
+        let header = disposition("狐 \"Kit\"\r\n.clotho");
         assert_eq!(
-            told,
+            header,
             "attachment; filename=\"_ _Kit___.clotho\"; filename*=UTF-8''%E7%8B%90%20%22Kit%22%0D%0A.clotho"
         );
     }

@@ -59,21 +59,21 @@ pub async fn run_once(
     let hash = request_hash(&request, &bytes);
     request.set_payload(Payload::from(web::Bytes::from(bytes)));
     let held = shared.lock_key(caller.0, &key).await;
-    let mut made = None;
-    if let Some(kept) = find_stored_response(&app, caller, &key).await? {
-        check_same_request(&kept, &hash)?;
-        if kept.status == SavedResponse::PURGED {
+    let mut result = None;
+    if let Some(stored) = find_stored_response(&app, caller, &key).await? {
+        check_same_request(&stored, &hash)?;
+        if stored.status == SavedResponse::PURGED {
             return Err(ApiError::new(ApiErrorCode::GonePurged, "the result of this request was deleted").into());
         }
         shared.metrics.count_replay();
-        if kept.status != SavedResponse::LOST {
-            return Ok(request.into_response(replay(&kept)?));
+        if stored.status != SavedResponse::LOST {
+            return Ok(request.into_response(replay(&stored)?));
         }
-        made = Some(kept.body);
+        result = Some(stored.body);
     }
     let at = app.clock.now();
     let claim =
-        IdempotencyClaim { caller: caller.0, key, request: hash, at, forget_before: Time(at.0 - RETENTION_MS), made };
+        IdempotencyClaim { caller: caller.0, key, request: hash, at, forget_before: Time(at.0 - RETENTION_MS), result };
     let first = FirstRequest { app, claim, _held: held };
     // A separate task: the client may disconnect, and its next attempt must find this answer.
     let answer = actix_web::rt::spawn(async move { first.execute(request, next).await }).await;
@@ -93,19 +93,19 @@ impl FirstRequest {
         let answer = answer.unwrap_or_else(|error| ServiceResponse::from_err(error, http));
         let refusal = answer.response().error().and_then(|error| error.as_error::<ApiError>()).cloned();
         let (request, response) = answer.into_parts();
-        let kept = response.extensions().get::<ReplayBody>().cloned();
+        let stored = response.extensions().get::<ReplayBody>().cloned();
         let (response, body) = response.into_parts();
         let bytes = to_bytes(body).await.map_err(|_| ApiError::internal("the stored answer cannot be read"))?;
         let status = response.status();
         if status.is_success() {
-            self.store_response(status, kept.as_ref().map_or(&bytes, |ReplayBody(instead)| instead)).await;
+            self.store_response(status, stored.as_ref().map_or(&bytes, |ReplayBody(instead)| instead)).await;
         }
         // Keep the cause of an error for the outermost middleware.
         Ok(match refusal {
             Some(refusal) => ServiceResponse::from_err(refusal, request),
             None => {
                 let mut response = response.set_body(BoxBody::new(bytes));
-                if self.claim.made.is_some() {
+                if self.claim.result.is_some() {
                     response.headers_mut().insert(IDEMPOTENCY_REPLAYED, HeaderValue::from_static("true"));
                 }
                 ServiceResponse::new(request, response)
@@ -150,18 +150,18 @@ async fn find_stored_response(app: &App, caller: Caller, key: &str) -> Result<Op
     app.store.read_inline(move |reader| Ok(reader.answer(caller.0, &key, after)?)).await
 }
 
-fn check_same_request(kept: &SavedResponse, hash: &[u8]) -> Result<(), ApiError> {
-    if kept.request == hash {
+fn check_same_request(stored: &SavedResponse, hash: &[u8]) -> Result<(), ApiError> {
+    if stored.request == hash {
         return Ok(());
     }
     let message = "this key was used for another request";
     Err(ApiError::invalid("Idempotency-Key", message).hint("use a new key for a new request"))
 }
 
-fn replay(kept: &SavedResponse) -> Result<HttpResponse, ApiError> {
-    let status = StatusCode::from_u16(kept.status).map_err(ApiError::internal)?;
+fn replay(stored: &SavedResponse) -> Result<HttpResponse, ApiError> {
+    let status = StatusCode::from_u16(stored.status).map_err(ApiError::internal)?;
     let mut answer = HttpResponse::build(status);
     answer.insert_header((IDEMPOTENCY_REPLAYED, HeaderValue::from_static("true")));
     answer.insert_header((header::CACHE_CONTROL, "no-store"));
-    Ok(answer.content_type("application/json").body(kept.body.clone()))
+    Ok(answer.content_type("application/json").body(stored.body.clone()))
 }

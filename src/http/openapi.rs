@@ -30,7 +30,7 @@ pub fn build(entries: &[RouteEntry]) -> OpenApi {
         components = schemas.into_iter().fold(components, |all, (name, schema)| all.schema(name, schema));
         let operation = operation(entry, sketch);
         let path = entry.openapi_path();
-        match paths.iter_mut().find(|(known, _)| *known == path) {
+        match paths.iter_mut().find(|(other, _)| *other == path) {
             Some((_, item)) => item.merge_operations(PathItem::new(method(entry), operation)),
             None => paths.push((path, PathItem::new(method(entry), operation))),
         }

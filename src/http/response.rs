@@ -237,8 +237,8 @@ impl<T> Responder for ApiResponse<T> {
         if let Some(cookie) = self.cookie {
             answer.insert_header((header::SET_COOKIE, cookie));
         }
-        if let Some(kept) = self.kept {
-            answer.extensions_mut().insert(kept);
+        if let Some(replay) = self.kept {
+            answer.extensions_mut().insert(replay);
         }
         match self.content {
             ResponseContent::Json(bytes) => answer.content_type("application/json").body(bytes),

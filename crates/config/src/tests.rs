@@ -151,8 +151,8 @@ fn config_lan_address_requires_lan_setting() {
     for listen in ["0.0.0.0:80", "192.168.1.2:7317", "[::]:7317"] {
         let said = refused(&format!("[server]\nlisten = \"{listen}\""), &[]);
         assert!(said.contains("lan = true") && said.contains("paired"), "{said}");
-        let house = load(&format!("[server]\nlan = true\nlisten = \"{listen}\""), &[]).unwrap().server;
-        assert!(!house.listen.ip().is_loopback() && house.lan);
+        let lan_server = load(&format!("[server]\nlan = true\nlisten = \"{listen}\""), &[]).unwrap().server;
+        assert!(!lan_server.listen.ip().is_loopback() && lan_server.lan);
     }
     for peers in ["[\"house\"]", "[\"10.0.0.0/33\"]", "[\"::1/129\"]", "[\"10.0.0.0/\"]", "[\"\"]"] {
         assert!(

@@ -278,8 +278,8 @@ async fn next_lorebook(own: &BackgroundEmbedder, store: &Arc<Store>) -> Result<O
 async fn read_log(own: &BackgroundEmbedder, store: &Arc<Store>, standing: &mut EmbedState) -> Result<bool, EmbedError> {
     let (model, cursor) = (own.embedder.name.clone(), standing.cursor);
     let read = move |reader: &mut StoreReader<'_>| {
-        let kept = reader.embedding_progress(&model)?.map_or(0, |embedded| embedded.cursor);
-        let after = cursor.unwrap_or(kept);
+        let stored = reader.embedding_progress(&model)?.map_or(0, |embedded| embedded.cursor);
+        let after = cursor.unwrap_or(stored);
         let log = reader.log_after(after, BATCH)?;
         let next = log.last().map_or(after, |(cursor, ..)| *cursor);
         let is_far = i64::try_from(log.len()).is_ok_and(|read| read == BATCH);
@@ -316,8 +316,8 @@ fn new_nodes(
     }
     let mut touched = VecDeque::new();
     for (session, (nodes, is_all)) in sessions {
-        let Some(held) = reader.any_session(session)?.filter(|held| held.session.recall.is_on) else { continue };
-        let nodes: Vec<NodeId> = if is_all { reader.node_ids(&held)? } else { nodes.into_iter().collect() };
+        let Some(stored) = reader.any_session(session)?.filter(|stored| stored.session.recall.is_on) else { continue };
+        let nodes: Vec<NodeId> = if is_all { reader.node_ids(&stored)? } else { nodes.into_iter().collect() };
         touched.extend(nodes.into_iter().map(|node| (session, node)));
     }
     Ok(touched)
@@ -365,11 +365,11 @@ fn node_text(
     hide_tags: &[String],
     chars: usize,
 ) -> Result<Option<EmbedText>, StoreError> {
-    let Some(held) = reader.any_session(session)? else { return Ok(None) };
-    let said = reader.node_or_stashed(&held, node)?.filter(|placed| {
+    let Some(stored) = reader.any_session(session)? else { return Ok(None) };
+    let message = reader.node_or_stashed(&stored, node)?.filter(|placed| {
         placed.node.status == Status::Complete && !matches!(placed.node.kind, Kind::Root | Kind::Change)
     });
-    Ok(said.and_then(|placed| {
+    Ok(message.and_then(|placed| {
         let text = tags::sent(placed.node.role, &placed.node.content, hide_tags).into_owned();
         let hash = recall::hash(&text, chars);
         (!text.trim().is_empty()).then_some(EmbedText { hash, text, node: Some(placed.n) })
@@ -389,8 +389,8 @@ async fn embed_batch(
         let size = reader.embedding_progress(&model)?.map_or(0, |embedded| embedded.size);
         Ok((size, reader.have_vectors(&model, &hashes)?))
     };
-    let (size, known) = store.read::<_, StoreError, _>(read).await?;
-    let unknown = texts.iter().filter(|text| !known.contains(&text.hash) && !standing.left_out.contains(&text.hash));
+    let (size, existing) = store.read::<_, StoreError, _>(read).await?;
+    let unknown = texts.iter().filter(|text| !existing.contains(&text.hash) && !standing.left_out.contains(&text.hash));
     let new: IndexMap<blake3::Hash, String> =
         unknown.map(|text| (text.hash, recall::embed_prefix(&text.text, own.settings.chars).to_owned())).collect();
     // Request the vectors and check their length.
@@ -403,8 +403,8 @@ async fn embed_batch(
     let count = u64::try_from(vectors.len()).unwrap_or(u64::MAX);
     let nodes: Vec<_> = texts.iter().filter_map(|text| Some((text.node?, text.hash))).collect();
     if count > 0 || !nodes.is_empty() {
-        let (model, made) = (own.embedder.name.clone(), EmbeddingBatch { vectors, nodes });
-        store.write(move |tx| tx.put_vectors(&model, &made)).await?;
+        let (model, batch) = (own.embedder.name.clone(), EmbeddingBatch { vectors, nodes });
+        store.write(move |tx| tx.put_vectors(&model, &batch)).await?;
     }
     own.embedded.fetch_add(count, Ordering::Relaxed);
     Ok(())
@@ -430,10 +430,10 @@ async fn request_vectors(
     }
     // First check that the server can embed anything at all.
     own.embedder.embed(&[PROBE.to_owned()]).await?;
-    let mut made = Vec::new();
+    let mut batch = Vec::new();
     for (hash, text) in texts {
         match own.embedder.embed(&[text]).await {
-            Ok(vectors) => made.extend(vectors.into_iter().map(|vector| (hash, vector))),
+            Ok(vectors) => batch.extend(vectors.into_iter().map(|vector| (hash, vector))),
             Err(failure) if is_text_failure(&failure) => {
                 tracing::info!(
                     model = own.embedder.name,
@@ -445,7 +445,7 @@ async fn request_vectors(
             Err(failure) => return Err(failure.into()),
         }
     }
-    Ok(made)
+    Ok(batch)
 }
 
 /// Returns whether the texts may have caused the failure.

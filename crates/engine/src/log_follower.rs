@@ -185,21 +185,21 @@ fn read_batch(
             moved.entry(*session).or_default().insert(node);
         }
         if is_trashed(operation) == Some(false)
-            && let Some(held) = reader.any_session(*session)?
+            && let Some(stored) = reader.any_session(*session)?
         {
-            touched.extend(reader.node_ids(&held)?);
+            touched.extend(reader.node_ids(&stored)?);
         }
     }
     // Read their current documents.
     let mut changes = Vec::new();
     for (session, mut nodes) in touched {
         match reader.any_session(session)? {
-            Some(held) => {
+            Some(stored) => {
                 for above in moved.get(&session).into_iter().flatten() {
-                    nodes.extend(reader.descendants_with_rules(&held, *above, has_search_facts)?);
+                    nodes.extend(reader.descendants_with_rules(&stored, *above, has_search_facts)?);
                 }
                 for node in nodes {
-                    changes.push(node_change(reader, &held, node, hide_tags)?);
+                    changes.push(node_change(reader, &stored, node, hide_tags)?);
                 }
             }
             None => changes.push(IndexChange::RemoveSession(session)),
@@ -234,11 +234,11 @@ fn has_search_facts(rules: &ActiveRules) -> bool {
 
 fn node_change(
     reader: &mut StoreReader<'_>,
-    held: &StoredSession,
+    stored: &StoredSession,
     id: NodeId,
     hide_tags: &[String],
 ) -> Result<IndexChange, StoreError> {
-    let found = reader.node_or_stashed(held, id)?.filter(|placed| is_searchable(&placed.node));
+    let found = reader.node_or_stashed(stored, id)?.filter(|placed| is_searchable(&placed.node));
     let Some(mut placed) = found else { return Ok(IndexChange::Remove(id)) };
     if let Cow::Owned(shown) = tags::sent(placed.node.role, &placed.node.content, hide_tags) {
         placed.node.content = shown;
@@ -246,21 +246,21 @@ fn node_change(
     if placed.node.content.is_empty() {
         return Ok(IndexChange::Remove(id));
     }
-    let facts = search_facts(reader, held, &placed)?;
-    Ok(IndexChange::Put(document(held, placed.node, facts)))
+    let facts = search_facts(reader, stored, &placed)?;
+    Ok(IndexChange::Put(document(stored, placed.node, facts)))
 }
 
 /// Returns the searchable values of a node's state. Most schemas mark none, and then the state is not read.
 fn search_facts(
     reader: &mut StoreReader<'_>,
-    held: &StoredSession,
+    stored: &StoredSession,
     placed: &StoredNode,
 ) -> Result<Vec<IndexedValue>, StoreError> {
     let rules = reader.rules(placed)?;
     if !has_search_facts(&rules) {
         return Ok(Vec::new());
     }
-    let world = reader.world(held, placed)?;
+    let world = reader.world(stored, placed)?;
     Ok(search::indexed_values(&world, &rules.rules))
 }
 
@@ -273,10 +273,10 @@ pub fn session_documents(
     session_n: i64,
     hide_tags: &[String],
 ) -> Result<Vec<SearchDocument>, StoreError> {
-    let Some(held) = reader.session_by_row(session_n)? else { return Ok(Vec::new()) };
+    let Some(stored) = reader.session_by_row(session_n)? else { return Ok(Vec::new()) };
     let mut documents = Vec::new();
-    for node in reader.node_ids(&held)? {
-        if let IndexChange::Put(document) = node_change(reader, &held, node, hide_tags)? {
+    for node in reader.node_ids(&stored)? {
+        if let IndexChange::Put(document) = node_change(reader, &stored, node, hide_tags)? {
             documents.push(document);
         }
     }
@@ -288,11 +288,11 @@ fn is_searchable(node: &Node) -> bool {
     node.status != Status::Generating && !matches!(node.kind, Kind::Root | Kind::Change) && !node.content.is_empty()
 }
 
-fn document(held: &StoredSession, node: Node, facts: Vec<IndexedValue>) -> SearchDocument {
+fn document(stored: &StoredSession, node: Node, facts: Vec<IndexedValue>) -> SearchDocument {
     SearchDocument {
         node: node.id,
         session: node.session,
-        owner: held.session.owner,
+        owner: stored.session.owner,
         character: node.character,
         role: node.role,
         name: node.name.unwrap_or_default(),

@@ -38,13 +38,13 @@ impl Maintenance {
 
     /// Starts the task, which runs as long as the store exists.
     pub fn begin(self: &Arc<Self>, runtime: &Handle, store: &Arc<Store>) {
-        let (night, store) = (Arc::clone(self), Arc::downgrade(store));
+        let (maintenance, store) = (Arc::clone(self), Arc::downgrade(store));
         runtime.spawn(async move {
             loop {
                 tokio::time::sleep(LOOK_AGAIN).await;
                 let Some(store) = store.upgrade() else { return };
-                if night.is_due() {
-                    night.run_pass(&store).await;
+                if maintenance.is_due() {
+                    maintenance.run_pass(&store).await;
                 }
             }
         });

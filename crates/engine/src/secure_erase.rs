@@ -149,8 +149,8 @@ impl SecureEraser {
                 let cursor = index.cursor();
                 Ok::<_, SearchError>((cursor, index.sessions()?))
             };
-            let (cursor, known) = spawn_blocking(look).await??;
-            let gone: Vec<IndexChange> = store.read(move |reader| destroyed_sessions(reader, known)).await?;
+            let (cursor, indexed) = spawn_blocking(look).await??;
+            let gone: Vec<IndexChange> = store.read(move |reader| destroyed_sessions(reader, indexed)).await?;
             if gone.is_empty() {
                 return Ok(());
             }
@@ -173,10 +173,10 @@ fn retry_delay(failed: u32) -> Duration {
 /// Returns the changes that remove purged or trashed sessions from the index.
 fn destroyed_sessions(
     reader: &mut StoreReader<'_>,
-    known: IndexSet<SessionId>,
+    indexed: IndexSet<SessionId>,
 ) -> Result<Vec<IndexChange>, StoreError> {
     let mut changes = Vec::new();
-    for session in known {
+    for session in indexed {
         if reader.any_session(session)?.is_none() {
             changes.push(IndexChange::RemoveSession(session));
         }

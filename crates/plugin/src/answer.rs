@@ -110,12 +110,12 @@ impl AnswerReader {
         Ok(replies)
     }
 
-    fn check_keys(&self, map: &Map, known: &[&str]) -> Result<(), HostFault> {
-        match map.keys().find(|key| !known.contains(&key.as_str())) {
+    fn check_keys(&self, map: &Map, names: &[&str]) -> Result<(), HostFault> {
+        match map.keys().find(|key| !names.contains(&key.as_str())) {
             None => Ok(()),
             Some(key) => {
-                let hint = did_you_mean(key, known.iter().copied());
-                let (name, all) = (self.hook.name(), known.join(", "));
+                let hint = did_you_mean(key, names.iter().copied());
+                let (name, all) = (self.hook.name(), names.join(", "));
                 let message = format!("{name} returned a map with \"{key}\"{hint}; allowed are {all}");
                 Err(HostFault { kind: ScriptErrorKind::Runtime, limit: None, message })
             }

@@ -195,7 +195,7 @@ impl FileCheck<'_> {
 
     fn unknown_functions(&self, seen: &FileCalls) -> Vec<ScriptError> {
         let say = |(name, position): &(String, Position)| {
-            let names = script_functions().iter().map(|known| known.name.as_str());
+            let names = script_functions().iter().map(|function| function.name.as_str());
             let near = || did_you_mean(name, names.chain(seen.own_functions.iter().map(String::as_str)));
             let hint = foreign_syntax::hint_for_name(name).unwrap_or_else(near);
             self.warn(*position, format!("there is no function \"{name}\"{hint}"))
@@ -235,7 +235,8 @@ impl FileCalls {
             return;
         }
         self.called_functions.insert(name.to_owned());
-        let is_known = script_functions().iter().any(|known| known.name == name) || self.own_functions.contains(name);
+        let is_known =
+            script_functions().iter().any(|function| function.name == name) || self.own_functions.contains(name);
         let word = name.starts_with(|c: char| c.is_alphabetic() || c == '_');
         if !is_known && word {
             self.unknown.push((name.to_owned(), position));

@@ -31,25 +31,25 @@ struct ErrorCause {
 impl ErrorExplainer<'_> {
     /// Explains the error of a failed call.
     pub(super) fn call_error(&self, call: &HookCall, error: &EvalAltResult) -> ScriptError {
-        let mut said = self.error(&self.manifest.entry, &call.function(), error);
-        self.set_call_context(call, &mut said);
-        said
+        let mut script_error = self.error(&self.manifest.entry, &call.function(), error);
+        self.set_call_context(call, &mut script_error);
+        script_error
     }
 
     /// Explains an invalid return value, or a failure of the host.
     pub(super) fn call_fault(&self, call: &HookCall, fault: &HostFault) -> ScriptError {
-        let mut said = self.error_without_location(fault.kind, fault.message.clone());
-        said.limit = fault.limit;
-        said.file = Some(self.manifest.entry.clone());
-        self.set_call_context(call, &mut said);
-        said
+        let mut error = self.error_without_location(fault.kind, fault.message.clone());
+        error.limit = fault.limit;
+        error.file = Some(self.manifest.entry.clone());
+        self.set_call_context(call, &mut error);
+        error
     }
 
-    fn set_call_context(&self, call: &HookCall, said: &mut ScriptError) {
-        said.hook = Some(call.function().into_owned());
+    fn set_call_context(&self, call: &HookCall, error: &mut ScriptError) {
+        error.hook = Some(call.function().into_owned());
         if !call.node.id.is_empty() {
-            said.node = Some(call.node.id.clone());
-            said.turn = Some(call.node.turn);
+            error.node = Some(call.node.id.clone());
+            error.turn = Some(call.node.turn);
         }
     }
 
@@ -89,8 +89,8 @@ impl ErrorExplainer<'_> {
         let wanted = format!("fn {name}(");
         let line = text.lines().position(|line| line.contains(&wanted));
         let line = line.and_then(|at| u32::try_from(at + 1).ok());
-        let said = self.error_without_location(ScriptErrorKind::Parse, message);
-        Box::new(said.at(path, line, None, Some(text)))
+        let error = self.error_without_location(ScriptErrorKind::Parse, message);
+        Box::new(error.at(path, line, None, Some(text)))
     }
 
     /// Creates an error at a position of a file.
@@ -109,11 +109,11 @@ impl ErrorExplainer<'_> {
     }
 
     fn located(&self, cause: ErrorCause, path: &str, position: Position) -> ScriptError {
-        let mut said = self.error_without_location(cause.kind, cause.message);
-        said.limit = cause.limit;
+        let mut error = self.error_without_location(cause.kind, cause.message);
+        error.limit = cause.limit;
         let source = self.scripts.get(path).map(|script| script.text.as_str());
         let (line, column) = self.source_position(path, position);
-        said.at(path, line, column, source)
+        error.at(path, line, column, source)
     }
 
     /// Returns line and column in the original text, before interpolation was rewritten.
@@ -159,10 +159,10 @@ impl ErrorExplainer<'_> {
                 _ => break,
             }
         }
-        let mut said = self.located(self.cause(inner), &file, inner.position());
+        let mut script_error = self.located(self.cause(inner), &file, inner.position());
         stack.reverse();
-        said.stack = stack;
-        said
+        script_error.stack = stack;
+        script_error
     }
 
     fn cause(&self, error: &EvalAltResult) -> ErrorCause {
@@ -221,16 +221,16 @@ impl ErrorExplainer<'_> {
         let given = plain_messages::plain_types(signature.strip_prefix(name).unwrap_or_default().trim());
         let same: Vec<&str> = script_functions()
             .iter()
-            .filter(|known| known.name == name && !known.signature.is_empty())
-            .map(|known| known.signature.as_str())
+            .filter(|function| function.name == name && !function.signature.is_empty())
+            .map(|function| function.signature.as_str())
             .collect();
         if !same.is_empty() {
             return format!("\"{name}\" cannot be called with {given}; its signature is {}", same.join(", "));
         }
-        if script_functions().iter().any(|known| known.name == name) || own.contains(&name) {
+        if script_functions().iter().any(|function| function.name == name) || own.contains(&name) {
             return format!("\"{name}\" cannot be called with {given}");
         }
-        let names = script_functions().iter().map(|known| known.name.as_str()).chain(own);
+        let names = script_functions().iter().map(|function| function.name.as_str()).chain(own);
         let hint = foreign_syntax::hint_for_name(name).unwrap_or_else(|| did_you_mean(name, names));
         format!("there is no function \"{name}\"{hint}")
     }

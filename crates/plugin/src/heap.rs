@@ -96,9 +96,9 @@ mod tests {
     #[test]
     fn heap_counts_allocations_of_this_thread() {
         let before = live_bytes();
-        let held = vec![7_u8; 1 << 20];
+        let buffer = vec![7_u8; 1 << 20];
         assert!(live_bytes() - before >= 1 << 20);
-        drop(held);
+        drop(buffer);
         assert!(live_bytes() - before < 1 << 10);
         assert!(peak_bytes() - before >= 1 << 20);
         reset_peak();

@@ -158,7 +158,7 @@ pub(super) struct LimitMonitor {
     heap_at_start: i64,
     operations: AtomicU64,
     /// Nanoseconds of work done for the plugin as a whole and not for this call.
-    uncounted_micros: AtomicU64,
+    uncounted_nanos: AtomicU64,
     exceeded: OnceLock<ScriptLimit>,
 }
 
@@ -177,7 +177,7 @@ impl LimitMonitor {
             cpu_at_start: thread_cpu_time(),
             heap_at_start: heap::live_bytes(),
             operations: AtomicU64::new(0),
-            uncounted_micros: AtomicU64::new(0),
+            uncounted_nanos: AtomicU64::new(0),
             exceeded: OnceLock::new(),
         }
     }
@@ -185,10 +185,10 @@ impl LimitMonitor {
     /// Checks the limits. Rhai calls this at each operation with the number of operations so far.
     pub(super) fn progress(&self, operations: u64) -> Option<ScriptStop> {
         self.operations.store(operations, Ordering::Relaxed);
-        let held = heap::live_bytes().wrapping_sub(self.heap_at_start);
+        let used = heap::live_bytes().wrapping_sub(self.heap_at_start);
         let limit = if operations > self.max_operations {
             ScriptLimit::Operations
-        } else if held > self.max_heap {
+        } else if used > self.max_heap {
             ScriptLimit::Heap
         } else if operations.is_multiple_of(CHECK_INTERVAL) && self.is_past_deadline() {
             ScriptLimit::Deadline
@@ -207,7 +207,7 @@ impl LimitMonitor {
     /// Returns whether the deadline has passed. Wall time is checked first because it is cheap. Only when it has run
     /// out does the thread's CPU time decide, so that a busy machine does not end correct scripts.
     pub(super) fn is_past_deadline(&self) -> bool {
-        let allowed = self.deadline + Duration::from_nanos(self.uncounted_micros.load(Ordering::Relaxed));
+        let allowed = self.deadline + Duration::from_nanos(self.uncounted_nanos.load(Ordering::Relaxed));
         self.started.elapsed() > allowed && self.elapsed() > allowed
     }
 
@@ -216,7 +216,7 @@ impl LimitMonitor {
         let before = self.elapsed();
         let done = heap::aside(work);
         let spent = self.elapsed().saturating_sub(before);
-        self.uncounted_micros.fetch_add(u64::try_from(spent.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
+        self.uncounted_nanos.fetch_add(u64::try_from(spent.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
         done
     }
 
@@ -234,7 +234,7 @@ impl LimitMonitor {
 
     /// Returns the counted CPU time in microseconds since the start.
     pub(super) fn micros(&self) -> u64 {
-        let aside = Duration::from_nanos(self.uncounted_micros.load(Ordering::Relaxed));
+        let aside = Duration::from_nanos(self.uncounted_nanos.load(Ordering::Relaxed));
         u64::try_from(self.elapsed().saturating_sub(aside).as_micros()).unwrap_or(u64::MAX)
     }
 
@@ -267,10 +267,10 @@ mod tests {
         assert_eq!(calm.progress(16), None);
         assert_eq!(calm.progress(200_001), Some(ScriptStop::Limit(ScriptLimit::Operations)));
         let small = watch(ScriptLimits { heap: 1 << 10, ..ScriptLimits::default() });
-        let held = vec![0_u8; 1 << 16];
+        let used = vec![0_u8; 1 << 16];
         assert_eq!(small.progress(1), Some(ScriptStop::Limit(ScriptLimit::Heap)));
         assert!(small.heap_peak() >= 1 << 16);
-        drop(held);
+        drop(used);
         let hurried = watch(ScriptLimits { deadline: Duration::ZERO, ..ScriptLimits::default() });
         let mut spun = 0_u64;
         while hurried.progress(16).is_none() {

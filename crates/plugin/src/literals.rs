@@ -22,15 +22,15 @@ type LiteralWarning = (Position, String);
 /// Returns the warnings about literals in calls of `ctx` in one file.
 pub(super) fn literal_warnings(ast: &AST, manifest: &Manifest, schema: Option<&Schema>) -> Vec<LiteralWarning> {
     let own = ast.iter_functions().map(|function| (function.name.to_owned(), function.params.len())).collect();
-    let look = LiteralCheck { manifest, schema, own };
+    let check = LiteralCheck { manifest, schema, own };
     let mut found = Vec::new();
     ast.walk(&mut |nodes: &[ASTNode<'_>]| {
         if let Some(ASTNode::Expr(Expr::Dot(parts, ..))) = nodes.last()
             && is_ctx(&parts.lhs)
         {
-            found.extend(config_access(&parts.rhs).and_then(|(name, at)| look.check_setting(name, at)));
+            found.extend(config_access(&parts.rhs).and_then(|(name, at)| check.check_setting(name, at)));
             if let Some((call, at)) = called_method(&parts.rhs) {
-                look.check_call(call, at, &mut found);
+                check.check_call(call, at, &mut found);
             }
         }
         true
@@ -90,10 +90,12 @@ impl LiteralCheck<'_> {
 
     /// Returns a warning if `ctx` has the function but not with this number of arguments.
     fn check_arity(&self, name: &str, given: usize) -> Option<String> {
-        let of_name = || script_functions().iter().filter(|known| known.name == name);
-        let ways: Vec<&str> =
-            of_name().filter(|known| !known.signature.is_empty()).map(|known| known.signature.as_str()).collect();
-        let fits = |known: &ScriptFunction| known.params == given + 1;
+        let of_name = || script_functions().iter().filter(|function| function.name == name);
+        let ways: Vec<&str> = of_name()
+            .filter(|function| !function.signature.is_empty())
+            .map(|function| function.signature.as_str())
+            .collect();
+        let fits = |function: &ScriptFunction| function.params == given + 1;
         let is_own = self.own.iter().any(|(own, params)| own == name && *params == given);
         if ways.is_empty() || of_name().any(fits) || is_own {
             return None;

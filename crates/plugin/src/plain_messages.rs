@@ -9,11 +9,11 @@ pub(super) fn plain_message(message: &str) -> String {
     let unknown =
         [("unknown field `", "there is no \"", "\" here"), ("unknown variant `", "\"", "\" is not known here")];
     for (theirs, before, behind) in unknown {
-        if let Some((name, known)) = message.strip_prefix(theirs).and_then(|rest| rest.split_once('`')) {
+        if let Some((name, names)) = message.strip_prefix(theirs).and_then(|rest| rest.split_once('`')) {
             // Names are between backticks; the text around them is grammar.
-            let known: Vec<&str> = known.split('`').skip(1).step_by(2).collect();
-            let there = if known.is_empty() { String::new() } else { format!("; there are {}", quoted_list(&known)) };
-            return format!("{before}{name}{behind}{}{there}", did_you_mean(name, known));
+            let names: Vec<&str> = names.split('`').skip(1).step_by(2).collect();
+            let there = if names.is_empty() { String::new() } else { format!("; there are {}", quoted_list(&names)) };
+            return format!("{before}{name}{behind}{}{there}", did_you_mean(name, names));
         }
     }
     if let Some(name) = message.strip_prefix("missing field `") {

@@ -102,7 +102,7 @@ fn standard(described: &[FunctionDoc]) -> BTreeSet<String> {
     let is_own = |name: &str| described.iter().any(|one| one.name == name);
     // Leave out functions that only explain their absence, those that need a clock, and those only the host calls.
     let is_refused = |name: &str| matches!(name, "sleep" | "timestamp" | "elapsed") || name == FUNCTION;
-    let names = script_functions().iter().map(|known| known.name.as_str());
+    let names = script_functions().iter().map(|function| function.name.as_str());
     let names = names.filter(|name| is_word(name) && !name.contains('$') && !is_own(name) && !is_refused(name));
     names.map(str::to_owned).collect()
 }

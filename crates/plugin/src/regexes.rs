@@ -91,13 +91,13 @@ impl RegexCache {
     /// Compiles a pattern that is not a literal. It is cached while there is room, so a script cannot evict other
     /// patterns.
     pub(super) fn dynamic(&self, pattern: &str, limits: &ScriptLimits) -> RegexResult {
-        if let Some(known) = self.lock().get(pattern) {
-            return known.clone();
+        if let Some(cached) = self.lock().get(pattern) {
+            return cached.clone();
         }
         let compiled = compile(pattern, limits);
-        let mut kept = self.lock();
-        if kept.len() + self.constant.len() < limits.regex_cache {
-            kept.insert(pattern.to_owned(), compiled.clone());
+        let mut cache = self.lock();
+        if cache.len() + self.constant.len() < limits.regex_cache {
+            cache.insert(pattern.to_owned(), compiled.clone());
         }
         compiled
     }

@@ -25,13 +25,13 @@ pub(super) fn script_functions() -> &'static [ScriptFunction] {
             let signature = if described { format!("ctx.{name}({inner})") } else { String::new() };
             Some(ScriptFunction { name, params, signature })
         };
-        let mut known = engine::base(&ScriptLimits::default()).collect_fn_metadata(None, describe, true);
+        let mut functions = engine::base(&ScriptLimits::default()).collect_fn_metadata(None, describe, true);
         for (name, params) in [("print", 1), ("debug", 1), ("type_of", 1), ("call", 1), ("Fn", 1), ("is_def_fn", 2)] {
-            known.push(ScriptFunction { name: name.to_owned(), params, signature: String::new() });
+            functions.push(ScriptFunction { name: name.to_owned(), params, signature: String::new() });
         }
-        known.sort();
-        known.dedup();
-        known
+        functions.sort();
+        functions.dedup();
+        functions
     });
     &FUNCTIONS
 }

@@ -44,25 +44,25 @@ pub(super) struct AlternatingTurnPart {
 
 /// Converts the messages of a request to alternating roles.
 pub(super) fn alternate(request: &Request) -> AlternatingPrompt {
-    let mut made = AlternatingPrompt { system: Vec::new(), turns: Vec::new() };
-    let said: Vec<(usize, &RequestMessage)> =
+    let mut prompt = AlternatingPrompt { system: Vec::new(), turns: Vec::new() };
+    let messages: Vec<(usize, &RequestMessage)> =
         request.messages.iter().enumerate().filter(|(_, message)| !message.content.trim().is_empty()).collect();
     let edge =
-        said.iter().filter(|(index, _)| *index < request.cacheable_messages).map(|(index, _)| *index).next_back();
-    for (index, message) in said {
+        messages.iter().filter(|(index, _)| *index < request.cacheable_messages).map(|(index, _)| *index).next_back();
+    for (index, message) in messages {
         let is_edge = edge == Some(index);
         match message.role {
-            RequestRole::System if made.turns.is_empty() => push_part(&mut made.system, &message.content, is_edge),
-            RequestRole::System => made.push_message(false, &format!("[{}]", message.content), is_edge),
-            RequestRole::User => made.push_message(false, &message.content, is_edge),
-            RequestRole::Assistant => made.push_message(true, &message.content, is_edge),
+            RequestRole::System if prompt.turns.is_empty() => push_part(&mut prompt.system, &message.content, is_edge),
+            RequestRole::System => prompt.push_message(false, &format!("[{}]", message.content), is_edge),
+            RequestRole::User => prompt.push_message(false, &message.content, is_edge),
+            RequestRole::Assistant => prompt.push_message(true, &message.content, is_edge),
         }
     }
-    if made.turns.first().is_none_or(|turn| turn.is_assistant) {
+    if prompt.turns.first().is_none_or(|turn| turn.is_assistant) {
         let opening = AlternatingTurnPart { text: OPENING_MESSAGE.to_owned(), is_cache_breakpoint: false };
-        made.turns.insert(0, AlternatingTurn { is_assistant: false, parts: vec![opening] });
+        prompt.turns.insert(0, AlternatingTurn { is_assistant: false, parts: vec![opening] });
     }
-    made
+    prompt
 }
 
 impl AlternatingPrompt {
@@ -117,13 +117,13 @@ mod tests {
     /// Shows a prompt, one turn per line: `S` system, `U` user, `M` assistant, `|` between parts, `*` the cache
     /// breakpoint.
     fn shown(request: &Request) -> Vec<String> {
-        let made = alternate(request);
+        let prompt = alternate(request);
         let parts = |parts: &[AlternatingTurnPart]| {
             let texts = parts.iter().map(|part| part.text.clone() + if part.is_cache_breakpoint { "*" } else { "" });
             texts.collect::<Vec<_>>().join("|").replace('\n', "/")
         };
-        let system = (!made.system.is_empty()).then(|| format!("S {}", parts(&made.system)));
-        let turns = made
+        let system = (!prompt.system.is_empty()).then(|| format!("S {}", parts(&prompt.system)));
+        let turns = prompt
             .turns
             .iter()
             .map(|turn| format!("{} {}", if turn.is_assistant { 'M' } else { 'U' }, parts(&turn.parts)));

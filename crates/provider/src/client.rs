@@ -96,19 +96,19 @@ impl ProviderClient {
     pub async fn models(&self) -> Result<Vec<ModelInfo>, ProviderFailure> {
         let dialect = self.kind().dialect();
         let mut urls = dialect.model_list_urls(self.endpoint())?.into_iter();
-        let mut told = Vec::new();
+        let mut listed = Vec::new();
         let mut head = String::new();
         if let Some(url) = urls.next() {
             let body = self.fetch(url).await?;
-            told.push(serde_json::from_slice(&body).unwrap_or_default());
+            listed.push(serde_json::from_slice(&body).unwrap_or_default());
             head = self.shared.http.scrub().text_of_body(&body);
         }
         for url in urls {
             let body = self.fetch(url).await.unwrap_or_default();
-            told.push(serde_json::from_slice(&body).unwrap_or_default());
+            listed.push(serde_json::from_slice(&body).unwrap_or_default());
         }
         let words = || self.shared.http.scrub().clean(&format!("it is not a list of models, it begins with: {head}"));
-        let models = dialect.parse_models(&told).ok_or_else(|| ProviderFailure::Garbled { words: words() })?;
+        let models = dialect.parse_models(&listed).ok_or_else(|| ProviderFailure::Garbled { words: words() })?;
         if let Some(template) = models.iter().find_map(|model| model.template.as_deref()) {
             self.endpoint().template.set_server_template(template);
         }

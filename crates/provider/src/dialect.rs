@@ -47,7 +47,7 @@ pub(super) trait ProviderDialect: Send + Sync {
     fn model_list_urls(&self, endpoint: &Endpoint) -> Result<Vec<Url>, ProviderFailure>;
 
     /// Parses the responses of those URLs, null for one that failed. Returns `None` if they contain no list.
-    fn parse_models(&self, told: &[Value]) -> Option<Vec<ModelInfo>>;
+    fn parse_models(&self, models: &[Value]) -> Option<Vec<ModelInfo>>;
 
     /// Returns the URL for embeddings in OpenAI's format.
     ///

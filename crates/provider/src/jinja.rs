@@ -77,12 +77,12 @@ impl JinjaTemplate {
     /// # Errors
     /// Returns an error if the template fails in every form of the messages, or omits some of their content.
     pub fn write(&self, messages: &[RequestMessage]) -> Result<String, String> {
-        let said: Vec<RequestMessage> =
+        let chat_messages: Vec<RequestMessage> =
             messages.iter().filter(|message| !message.content.trim().is_empty()).cloned().collect();
-        let in_turns = alternate_roles(&said);
+        let in_turns = alternate_roles(&chat_messages);
         let inside = fold_system_into_user(&in_turns);
         let mut why = None;
-        for form in [&said, &in_turns, &inside] {
+        for form in [&chat_messages, &in_turns, &inside] {
             match self.try_message_shapes(form) {
                 Ok(text) => return Ok(text),
                 Err(error) => _ = why.get_or_insert(error),

@@ -136,12 +136,12 @@ impl ReplyStream {
 
     /// Retries with an instruction to continue instead of a prefill, and remembers this for the model.
     fn retry_without_prefill(&mut self) {
-        let mut known = self.shared.no_prefill_models();
-        if known.len() >= MAX_NO_PREFILL_MODELS {
-            known.clear();
+        let mut models = self.shared.no_prefill_models();
+        if models.len() >= MAX_NO_PREFILL_MODELS {
+            models.clear();
         }
-        known.insert(self.request.model.clone());
-        drop(known);
+        models.insert(self.request.model.clone());
+        drop(models);
         self.request = alternation::with_continue_instruction(&self.request);
         self.decoder = decoder(&self.shared.http, &self.request);
     }

@@ -110,13 +110,13 @@ impl Tokenizer {
             return Some(0);
         }
         let hash = *blake3::hash(text.as_bytes()).as_bytes();
-        let known = || self.0.cache.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = known().get(&hash) {
+        let cached = || self.0.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = cached().get(&hash) {
             return Some(count);
         }
         // A panic in an untrusted tokenizer must not end a reply.
         let count = catch_unwind(AssertUnwindSafe(|| (self.0.count)(text))).ok().flatten()?;
-        known().put(hash, count);
+        cached().put(hash, count);
         Some(count)
     }
 }
@@ -294,11 +294,11 @@ mod tests {
 
     #[test]
     fn tokenizer_cache_stays_bounded() {
-        let mut known = TokenCountCache::default();
+        let mut cached = TokenCountCache::default();
         for n in 0..100_000_u32 {
-            known.put(*blake3::hash(&n.to_le_bytes()).as_bytes(), 1);
-            assert_eq!(known.get(blake3::hash(&0_u32.to_le_bytes()).as_bytes()), Some(1), "what is asked for stays");
+            cached.put(*blake3::hash(&n.to_le_bytes()).as_bytes(), 1);
+            assert_eq!(cached.get(blake3::hash(&0_u32.to_le_bytes()).as_bytes()), Some(1), "what is asked for stays");
         }
-        assert!(known.recent.len() + known.old.len() <= MAX_CACHE_ENTRIES);
+        assert!(cached.recent.len() + cached.old.len() <= MAX_CACHE_ENTRIES);
     }
 }

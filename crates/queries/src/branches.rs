@@ -83,17 +83,17 @@ pub struct PathOperations {
 /// Returns an error if the database fails.
 pub fn list_branches(
     reader: &mut StoreReader<'_>,
-    held: &StoredSession,
+    stored: &StoredSession,
     look: &NodeRenderer,
     before: i64,
     limit: i64,
 ) -> Result<BranchList, ReadError> {
-    let found = reader.branches(held, before, limit)?;
+    let found = reader.branches(stored, before, limit)?;
     let is_full = i64::try_from(found.len()).is_ok_and(|read| read == limit);
     let next = found.last().filter(|_| is_full).map(|oldest| oldest.leaf.n);
     let view = |branch: SessionBranch| {
         let preview = branch.last.as_ref().map(|last| look.preview(&last.node, PREVIEW_CHARS)).unwrap_or_default();
-        BranchView { preview, is_trunk: branch.leaf.node.id == held.session.head, branch }
+        BranchView { preview, is_trunk: branch.leaf.node.id == stored.session.head, branch }
     };
     Ok(BranchList { branches: found.into_iter().map(view).collect(), next })
 }
@@ -105,32 +105,32 @@ pub fn list_branches(
 /// Returns an error if a node does not exist.
 pub fn compare_branches(
     reader: &mut StoreReader<'_>,
-    held: &StoredSession,
+    stored: &StoredSession,
     look: &NodeRenderer,
     (from, to): (Option<NodeId>, Option<NodeId>),
     limit: i64,
 ) -> Result<BranchComparison, ReadError> {
-    let mut end = |named: Option<NodeId>| load_node(reader, held, named.unwrap_or(held.session.head));
+    let mut end = |named: Option<NodeId>| load_node(reader, stored, named.unwrap_or(stored.session.head));
     let (from, to) = (end(from)?, end(to)?);
-    let ancestor = reader.common_ancestor(held, &from, &to)?;
+    let ancestor = reader.common_ancestor(stored, &from, &to)?;
     Ok(BranchComparison {
         ancestor: ancestor.node.id,
-        from: comparison_side(reader, held, look, &ancestor, &from, limit)?,
-        to: comparison_side(reader, held, look, &ancestor, &to, limit)?,
-        differences: world_differences(reader, held, &ancestor, &from, &to)?,
-        op: held.session.op,
+        from: comparison_side(reader, stored, look, &ancestor, &from, limit)?,
+        to: comparison_side(reader, stored, look, &ancestor, &to, limit)?,
+        differences: world_differences(reader, stored, &ancestor, &from, &to)?,
+        op: stored.session.op,
     })
 }
 
 fn comparison_side(
     reader: &mut StoreReader<'_>,
-    held: &StoredSession,
+    stored: &StoredSession,
     look: &NodeRenderer,
     ancestor: &StoredNode,
     leaf: &StoredNode,
     limit: i64,
 ) -> Result<ComparisonSide, ReadError> {
-    let (count, page) = reader.path_page_below(held, ancestor, leaf, limit)?;
+    let (count, page) = reader.path_page_below(stored, ancestor, leaf, limit)?;
     let dressed = reader.node_details(page.nodes)?;
     let nodes = look.line(reader, dressed)?;
     Ok(ComparisonSide { leaf: leaf.node.id, count, nodes, next: page.next })
@@ -138,12 +138,12 @@ fn comparison_side(
 
 fn world_differences(
     reader: &mut StoreReader<'_>,
-    held: &StoredSession,
+    stored: &StoredSession,
     ancestor: &StoredNode,
     from: &StoredNode,
     to: &StoredNode,
 ) -> Result<Vec<WorldDifference>, StoreError> {
-    let changes = diff(&*reader.world(held, from)?, &*reader.world(held, to)?);
+    let changes = diff(&*reader.world(stored, from)?, &*reader.world(stored, to)?);
     let mut room = MAX_OPERATION_BYTES;
     let by_from = operations_by_path(reader, ancestor, from, &changes, &mut room)?;
     let by_to = operations_by_path(reader, ancestor, to, &changes, &mut room)?;
@@ -160,13 +160,13 @@ fn operations_by_path(
     room: &mut usize,
 ) -> Result<Vec<PathOperations>, StoreError> {
     let differences = ChangedPaths::new(changes);
-    let mut told = vec![PathOperations::default(); changes.len()];
-    let mut open = told.len();
+    let mut by_path = vec![PathOperations::default(); changes.len()];
+    let mut open = by_path.len();
     reader.path_operations(ancestor, leaf, |node, operations| {
         for operation in operations.iter().rev() {
             let weight = operation.to_json().to_string().len() + NODE_FIELD_BYTES;
             for place in differences.changes_touched_by(operation) {
-                let Some(one) = told.get_mut(place).filter(|one| !one.is_cut_short) else { continue };
+                let Some(one) = by_path.get_mut(place).filter(|one| !one.is_cut_short) else { continue };
                 if one.operations.len() < MAX_OPERATIONS && weight <= *room {
                     *room -= weight;
                     one.operations.push((node, operation.clone()));
@@ -178,6 +178,6 @@ fn operations_by_path(
         }
         open > 0
     })?;
-    told.iter_mut().for_each(|one| one.operations.reverse());
-    Ok(told)
+    by_path.iter_mut().for_each(|one| one.operations.reverse());
+    Ok(by_path)
 }

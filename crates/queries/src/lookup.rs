@@ -41,8 +41,8 @@ pub fn load_session(reader: &mut StoreReader<'_>, user: UserId, id: SessionId) -
 ///
 /// # Errors
 /// Returns an error if it does not exist.
-pub fn load_node(reader: &mut StoreReader<'_>, held: &StoredSession, node: NodeId) -> Result<StoredNode, ReadError> {
-    reader.node(held, node)?.ok_or(ReadError::NotFound(NODE))
+pub fn load_node(reader: &mut StoreReader<'_>, stored: &StoredSession, node: NodeId) -> Result<StoredNode, ReadError> {
+    reader.node(stored, node)?.ok_or(ReadError::NotFound(NODE))
 }
 
 /// Checks that a session of the user has these nodes.
@@ -55,8 +55,8 @@ pub fn check_nodes(
     session: SessionId,
     nodes: impl IntoIterator<Item = NodeId>,
 ) -> Result<(), ReadError> {
-    let held = load_session(reader, user, session)?;
-    nodes.into_iter().try_for_each(|node| load_node(reader, &held, node).map(drop))
+    let stored = load_session(reader, user, session)?;
+    nodes.into_iter().try_for_each(|node| load_node(reader, &stored, node).map(drop))
 }
 
 /// Returns the leaf of a branch.
@@ -65,15 +65,15 @@ pub fn check_nodes(
 /// Returns an error if it is not in the session, or both its id and its label are given.
 pub fn branch_leaf(
     reader: &mut StoreReader<'_>,
-    held: &StoredSession,
+    stored: &StoredSession,
     end: &BranchEnd,
 ) -> Result<StoredNode, ReadError> {
     let node = match (end.leaf, end.label.as_deref()) {
         (Some(_), Some(_)) => return Err(ReadError::LeafAndLabel),
-        (None, Some(label)) => reader.node_with_label(held, label)?.ok_or(ReadError::NotFound("the label"))?,
-        (leaf, None) => leaf.unwrap_or(held.session.head),
+        (None, Some(label)) => reader.node_with_label(stored, label)?.ok_or(ReadError::NotFound("the label"))?,
+        (leaf, None) => leaf.unwrap_or(stored.session.head),
     };
-    load_node(reader, held, node)
+    load_node(reader, stored, node)
 }
 
 /// Returns the leaf of the selected branch, and checks the node before which the page ends.
@@ -82,12 +82,12 @@ pub fn branch_leaf(
 /// Returns an error if one of them is not in the session.
 pub fn selected_leaf(
     reader: &mut StoreReader<'_>,
-    held: &StoredSession,
+    stored: &StoredSession,
     selection: &BranchSelection,
 ) -> Result<NodeId, ReadError> {
-    let leaf = branch_leaf(reader, held, &selection.end)?.node.id;
+    let leaf = branch_leaf(reader, stored, &selection.end)?.node.id;
     if let Some(before) = selection.before {
-        load_node(reader, held, before)?;
+        load_node(reader, stored, before)?;
     }
     Ok(leaf)
 }
@@ -98,14 +98,14 @@ pub fn selected_leaf(
 /// Returns an error if the leaf or the node before which the page ends is not in the session.
 pub fn branch_page(
     reader: &mut StoreReader<'_>,
-    held: &StoredSession,
+    stored: &StoredSession,
     selection: &BranchSelection,
 ) -> Result<(NodeId, NodePage), ReadError> {
-    let leaf = selected_leaf(reader, held, selection)?;
-    let show = match (selection.all, held.session.mode == "linear") {
+    let leaf = selected_leaf(reader, stored, selection)?;
+    let show = match (selection.all, stored.session.mode == "linear") {
         (true, _) => PathFilter::All,
         (false, true) => PathFilter::WithDisabled,
         (false, false) => PathFilter::Enabled,
     };
-    Ok((leaf, reader.page(held, leaf, selection.before, selection.limit, show)?))
+    Ok((leaf, reader.page(stored, leaf, selection.before, selection.limit, show)?))
 }

@@ -99,10 +99,10 @@ impl NodeRenderer {
     pub fn nodes(
         &self,
         reader: &mut StoreReader<'_>,
-        held: &StoredSession,
+        stored: &StoredSession,
         ids: &[NodeId],
     ) -> Result<Vec<NodeView>, ReadError> {
-        let placed = reader.nodes(held, ids)?;
+        let placed = reader.nodes(stored, ids)?;
         let dressed = reader.node_details(placed)?;
         self.line(reader, dressed)
     }

@@ -56,17 +56,17 @@ pub struct NodeAlternatives {
 /// Returns an error if it does not exist.
 pub fn read_node(
     reader: &mut StoreReader<'_>,
-    held: &StoredSession,
+    stored: &StoredSession,
     look: &NodeRenderer,
     catalogue: &Catalogue,
     node: NodeId,
     expansion: NodeExpansion,
 ) -> Result<NodeFacts, ReadError> {
-    let at = load_node(reader, held, node)?;
-    let world = if expansion.world { Some(world_at(reader, held, &at, catalogue)?) } else { None };
-    let delta = if expansion.delta { Some(node_delta(reader, held, &at)?) } else { None };
-    let trace = if expansion.trace { node_trace(reader, held, &at)? } else { None };
-    let node = look.nodes(reader, held, &[node])?.pop().ok_or(ReadError::NotFound(NODE))?;
+    let at = load_node(reader, stored, node)?;
+    let world = if expansion.world { Some(world_at(reader, stored, &at, catalogue)?) } else { None };
+    let delta = if expansion.delta { Some(node_delta(reader, stored, &at)?) } else { None };
+    let trace = if expansion.trace { node_trace(reader, stored, &at)? } else { None };
+    let node = look.nodes(reader, stored, &[node])?.pop().ok_or(ReadError::NotFound(NODE))?;
     Ok(NodeFacts { node, world, delta, trace })
 }
 
@@ -76,10 +76,10 @@ pub fn read_node(
 /// Returns an error if the database fails.
 pub fn node_trace(
     reader: &mut StoreReader<'_>,
-    held: &StoredSession,
+    stored: &StoredSession,
     at: &StoredNode,
 ) -> Result<Option<NodeTrace>, ReadError> {
-    let rebuilt = read_trace(reader, held, at)?;
+    let rebuilt = read_trace(reader, stored, at)?;
     let delta = reader.delta(at)?;
     let has_run = !delta.runs.is_empty() || !delta.problems.is_empty();
     let prompt = rebuilt.or_else(|| has_run.then(RebuiltPrompt::default));
@@ -92,27 +92,27 @@ pub fn node_trace(
 /// Returns an error if it does not exist.
 pub fn node_alternatives(
     reader: &mut StoreReader<'_>,
-    held: &StoredSession,
+    stored: &StoredSession,
     look: &NodeRenderer,
     node: NodeId,
 ) -> Result<NodeAlternatives, ReadError> {
-    let at = load_node(reader, held, node)?;
+    let at = load_node(reader, stored, node)?;
     let siblings = reader.siblings(&at)?.ids;
     let parent = match at.node.parent {
-        Some(parent) => reader.node(held, parent)?,
+        Some(parent) => reader.node(stored, parent)?,
         None => None,
     };
     let remembered = parent.and_then(|parent| parent.node.remembered);
-    let selected = chosen_alternative(reader, held, remembered, &siblings)?;
-    let replies = if at.node.is_context() { reader.generations(held, node)? } else { Vec::new() };
-    let remembered = reader.remembered_generation(held, &at, &replies)?;
+    let selected = chosen_alternative(reader, stored, remembered, &siblings)?;
+    let replies = if at.node.is_context() { reader.generations(stored, node)? } else { Vec::new() };
+    let remembered = reader.remembered_generation(stored, &at, &replies)?;
     let replies: Vec<NodeId> = replies.iter().map(|reply| reply.node.id).collect();
-    let selected_reply = chosen_alternative(reader, held, remembered, &replies)?;
+    let selected_reply = chosen_alternative(reader, stored, remembered, &replies)?;
     Ok(NodeAlternatives {
         parent: at.node.parent,
         selected,
-        siblings: look.nodes(reader, held, &siblings)?,
-        replies: look.nodes(reader, held, &replies)?,
+        siblings: look.nodes(reader, stored, &siblings)?,
+        replies: look.nodes(reader, stored, &replies)?,
         selected_reply,
     })
 }
@@ -120,12 +120,12 @@ pub fn node_alternatives(
 /// Returns the node that the session remembers, otherwise the newest complete one.
 fn chosen_alternative(
     reader: &mut StoreReader<'_>,
-    held: &StoredSession,
+    stored: &StoredSession,
     remembered: Option<NodeId>,
     among: &[NodeId],
 ) -> Result<Option<NodeId>, StoreError> {
     match remembered.filter(|id| among.contains(id)) {
         Some(id) => Ok(Some(id)),
-        None => Ok(newest_complete(reader.nodes(held, among)?.iter())),
+        None => Ok(newest_complete(reader.nodes(stored, among)?.iter())),
     }
 }

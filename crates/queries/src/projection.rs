@@ -27,16 +27,16 @@ pub struct Projection {
 /// Returns an error if a node does not exist.
 pub fn read_projection(
     reader: &mut StoreReader<'_>,
-    held: &StoredSession,
+    stored: &StoredSession,
     look: &NodeRenderer,
     turns: &TurnViews,
     selection: &BranchSelection,
 ) -> Result<Projection, ReadError> {
-    let (leaf, page) = branch_page(reader, held, selection)?;
+    let (leaf, page) = branch_page(reader, stored, selection)?;
     let dressed = reader.node_details(page.nodes)?;
     let nodes = look.line(reader, dressed)?;
-    let tip = if selection.before.is_some() { None } else { leaf_for_suggestions(turns, reader, held, leaf) };
-    Ok(Projection { nodes, next: page.next, leaf, op: held.session.op, tip })
+    let tip = if selection.before.is_some() { None } else { leaf_for_suggestions(turns, reader, stored, leaf) };
+    Ok(Projection { nodes, next: page.next, leaf, op: stored.session.op, tip })
 }
 
 /// Returns the leaf at which plugins are asked for quick replies, from the same snapshot as the page. A failure costs
@@ -44,10 +44,10 @@ pub fn read_projection(
 fn leaf_for_suggestions(
     turns: &TurnViews,
     reader: &mut StoreReader<'_>,
-    held: &StoredSession,
+    stored: &StoredSession,
     leaf: NodeId,
 ) -> Option<LeafSnapshot> {
-    let session = &held.session;
+    let session = &stored.session;
     let read = turns.read_leaf(reader, session.owner, session.id, leaf);
     read.inspect_err(|error| tracing::warn!(session = %session.id, "quick replies failed: {error}")).ok()
 }

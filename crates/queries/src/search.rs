@@ -180,15 +180,15 @@ impl SearchTreeFilter {
         self.conditions.iter().filter_map(label).collect()
     }
 
-    fn matches(&self, known: &SearchHitPlace) -> bool {
-        let is_stashed = known.spot.fragment.is_some();
+    fn matches(&self, place: &SearchHitPlace) -> bool {
+        let is_stashed = place.spot.fragment.is_some();
         let holds = |what: &TreeLocation| match what {
-            TreeLocation::In(TreeScope::Trunk) => known.on_trunk,
-            TreeLocation::In(TreeScope::OtherBranch) => !known.on_trunk && !is_stashed,
+            TreeLocation::In(TreeScope::Trunk) => place.on_trunk,
+            TreeLocation::In(TreeScope::OtherBranch) => !place.on_trunk && !is_stashed,
             TreeLocation::In(TreeScope::Stash) => is_stashed,
-            TreeLocation::Label(label) => known.on_labels.contains(label),
+            TreeLocation::Label(label) => place.on_labels.contains(label),
         };
-        let is_rated = self.rating.is_none() || known.spot.rating >= self.rating;
+        let is_rated = self.rating.is_none() || place.spot.rating >= self.rating;
         is_rated && self.conditions.iter().all(|ask| holds(&ask.what) != ask.negated)
     }
 }
@@ -269,8 +269,8 @@ fn branch_labels(
     }
     let mut named = HashMap::new();
     for (session, spots) in sessions {
-        if let Some(held) = reader.session(user, session)? {
-            named.extend(reader.branch_names(&held, &spots)?);
+        if let Some(stored) = reader.session(user, session)? {
+            named.extend(reader.branch_names(&stored, &spots)?);
         }
     }
     Ok((seen, named))
@@ -333,13 +333,13 @@ fn place_hits(
     }
     let mut places: HashMap<NodeId, SearchHitPlace> = HashMap::new();
     for (session, ids) in sessions {
-        let Some(held) = reader.session(user, session)? else { continue };
-        let spots = reader.node_positions(&held, &ids)?;
-        let trunk = reader.positions_on_path(&held, held.session.head, &spots)?;
+        let Some(stored) = reader.session(user, session)? else { continue };
+        let spots = reader.node_positions(&stored, &ids)?;
+        let trunk = reader.positions_on_path(&stored, stored.session.head, &spots)?;
         let mut lines = Vec::new();
         for label in labels {
-            if let Some(named) = reader.node_with_label(&held, label)? {
-                lines.push((label, reader.positions_on_path(&held, named, &spots)?));
+            if let Some(named) = reader.node_with_label(&stored, label)? {
+                lines.push((label, reader.positions_on_path(&stored, named, &spots)?));
             }
         }
         for spot in spots {
@@ -347,13 +347,13 @@ fn place_hits(
             let (on_trunk, on_labels) = (trunk.contains(&spot.id), on.collect());
             places.insert(
                 spot.id,
-                SearchHitPlace { spot, session_title: held.session.title.clone(), on_trunk, on_labels },
+                SearchHitPlace { spot, session_title: stored.session.title.clone(), on_trunk, on_labels },
             );
         }
     }
     let seen = hits.into_iter().filter_map(|hit| {
-        let known = places.get(&hit.node)?.clone();
-        Some(SearchHitWithPlace { hit, place: known })
+        let hit_place = places.get(&hit.node)?.clone();
+        Some(SearchHitWithPlace { hit, place: hit_place })
     });
     Ok(seen.collect())
 }

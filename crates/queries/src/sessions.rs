@@ -13,7 +13,7 @@ const PREVIEW_CHARS: usize = 160;
 /// A session with what is not stored in it.
 #[derive(Debug)]
 pub struct SessionView {
-    pub held: StoredSession,
+    pub stored: StoredSession,
     /// Number of turns to HEAD.
     pub turns: i32,
     /// Start of the newest message, as displayed; only in the list.
@@ -35,9 +35,9 @@ pub fn list_sessions(
 ) -> Result<Vec<SessionView>, StoreError> {
     let sessions = reader.sessions(user, skip, limit)?;
     let turns = reader.turns(&sessions)?;
-    let view = |(held, turns): (StoredSession, i32)| {
-        let preview = message_preview(reader, &held, look)?;
-        Ok(SessionView { held, turns, preview, context: None })
+    let view = |(stored, turns): (StoredSession, i32)| {
+        let preview = message_preview(reader, &stored, look)?;
+        Ok(SessionView { stored, turns, preview, context: None })
     };
     sessions.into_iter().zip(turns).map(view).collect()
 }
@@ -45,10 +45,10 @@ pub fn list_sessions(
 /// Returns the start of the newest message of a session, as displayed.
 fn message_preview(
     reader: &mut StoreReader<'_>,
-    held: &StoredSession,
+    stored: &StoredSession,
     look: &NodeRenderer,
 ) -> Result<Option<String>, StoreError> {
-    let page = reader.page(held, held.session.head, None, 1, PathFilter::Enabled)?;
+    let page = reader.page(stored, stored.session.head, None, 1, PathFilter::Enabled)?;
     Ok(page.nodes.last().map(|placed| look.preview(&placed.node, PREVIEW_CHARS)))
 }
 
@@ -57,9 +57,9 @@ fn message_preview(
 /// # Errors
 /// Returns an error if it does not exist or belongs to another user.
 pub fn read_session(reader: &mut StoreReader<'_>, user: UserId, id: SessionId) -> Result<SessionView, ReadError> {
-    let held = load_session(reader, user, id)?;
-    let (head, root) = (held.session.head, held.session.root);
-    let context = reader.context_of(&held, head)?.map_or(root, |placed| placed.node.id);
-    let turns = reader.turns(std::slice::from_ref(&held))?.first().copied().unwrap_or(0);
-    Ok(SessionView { held, turns, preview: None, context: Some(context) })
+    let stored = load_session(reader, user, id)?;
+    let (head, root) = (stored.session.head, stored.session.root);
+    let context = reader.context_of(&stored, head)?.map_or(root, |placed| placed.node.id);
+    let turns = reader.turns(std::slice::from_ref(&stored))?.first().copied().unwrap_or(0);
+    Ok(SessionView { stored, turns, preview: None, context: Some(context) })
 }

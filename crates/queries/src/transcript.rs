@@ -14,7 +14,7 @@ const CHUNK_MESSAGES: usize = 32;
 /// A branch at one moment: the rows of its messages, whose texts never change.
 #[derive(Debug)]
 pub struct Transcript {
-    pub held: StoredSession,
+    pub stored: StoredSession,
     pub leaf: NodeId,
     rows: Vec<i64>,
 }
@@ -35,13 +35,13 @@ impl Transcript {
     /// Returns an error if the leaf does not exist.
     pub fn read(
         reader: &mut StoreReader<'_>,
-        held: &StoredSession,
+        stored: &StoredSession,
         end: &BranchEnd,
         all: bool,
     ) -> Result<Self, ReadError> {
-        let leaf = branch_leaf(reader, held, end)?;
+        let leaf = branch_leaf(reader, stored, end)?;
         let show = if all { PathFilter::All } else { PathFilter::Enabled };
-        Ok(Self { held: held.clone(), leaf: leaf.node.id, rows: reader.line(&leaf, show)? })
+        Ok(Self { stored: stored.clone(), leaf: leaf.node.id, rows: reader.line(&leaf, show)? })
     }
 
     /// Returns the rows of its messages in chunks, for [`read_messages`]. However long the branch is, only one chunk of
@@ -57,11 +57,11 @@ impl Transcript {
 /// Returns an error if one was purged meanwhile. A truncated file is better than one that hides the gap.
 pub fn read_messages(
     reader: &mut StoreReader<'_>,
-    held: &StoredSession,
+    stored: &StoredSession,
     look: &NodeRenderer,
     rows: &[i64],
 ) -> Result<Vec<NodeView>, ReadError> {
-    let placed = reader.nodes_by_row(held, rows)?;
+    let placed = reader.nodes_by_row(stored, rows)?;
     if placed.len() < rows.len() {
         return Err(ReadError::Purged);
     }

@@ -53,14 +53,14 @@ pub struct OperationPage {
 /// Returns an error if the tree is too large for one answer.
 pub fn whole_tree(
     reader: &mut StoreReader<'_>,
-    held: &StoredSession,
+    stored: &StoredSession,
     look: &NodeRenderer,
 ) -> Result<TreePage, ReadError> {
-    let nodes = held.counts.nodes + 1;
+    let nodes = stored.counts.nodes + 1;
     if nodes > WHOLE {
         return Err(ReadError::TreeTooLarge { nodes, limit: WHOLE });
     }
-    Ok(tree_page(reader, held, look, 0, WHOLE)?)
+    Ok(tree_page(reader, stored, look, 0, WHOLE)?)
 }
 
 /// Returns a page of a tree: at most `limit` nodes after row `after`.
@@ -69,14 +69,14 @@ pub fn whole_tree(
 /// Returns an error if the database fails.
 pub fn tree_page(
     reader: &mut StoreReader<'_>,
-    held: &StoredSession,
+    stored: &StoredSession,
     look: &NodeRenderer,
     after: i64,
     limit: i64,
 ) -> Result<TreePage, StoreError> {
-    let placed = reader.tree_page(held, after, limit)?;
+    let placed = reader.tree_page(stored, after, limit)?;
     let (nodes, next) = render_page(reader, look, placed, limit)?;
-    Ok(TreePage { nodes, next, marks: tree_marks(reader, held)? })
+    Ok(TreePage { nodes, next, marks: tree_marks(reader, stored)? })
 }
 
 /// Returns a page of the tree of a fragment, and where the next one begins.
@@ -85,13 +85,13 @@ pub fn tree_page(
 /// Returns an error if the fragment does not exist.
 pub fn fragment_page(
     reader: &mut StoreReader<'_>,
-    held: &StoredSession,
+    stored: &StoredSession,
     look: &NodeRenderer,
     fragment: FragmentId,
     after: i64,
     limit: i64,
 ) -> Result<(Vec<NodeView>, Option<i64>), ReadError> {
-    let page = reader.fragment_page(held, fragment, after, limit)?;
+    let page = reader.fragment_page(stored, fragment, after, limit)?;
     let placed = page.ok_or(ReadError::NotFound("the fragment"))?;
     Ok(render_page(reader, look, placed, limit)?)
 }
@@ -114,10 +114,10 @@ fn render_page(
 /// Returns an error if the database fails.
 pub fn tree_outline(
     reader: &mut StoreReader<'_>,
-    held: &StoredSession,
+    stored: &StoredSession,
     look: &NodeRenderer,
 ) -> Result<TreeOutline, StoreError> {
-    let mut nodes = reader.outline(held)?;
+    let mut nodes = reader.outline(stored)?;
     for sketch in &mut nodes {
         if let Some(shown) = look.display(sketch.role, &sketch.excerpt) {
             sketch.excerpt = shown;
@@ -126,12 +126,12 @@ pub fn tree_outline(
             sketch.excerpt.truncate(end);
         }
     }
-    Ok(TreeOutline { nodes, marks: tree_marks(reader, held)? })
+    Ok(TreeOutline { nodes, marks: tree_marks(reader, stored)? })
 }
 
 /// Returns the fragments and labels of a tree.
-fn tree_marks(reader: &mut StoreReader<'_>, held: &StoredSession) -> Result<TreeMarks, StoreError> {
-    Ok(TreeMarks { stash: reader.stash(held)?, labels: reader.labels(held)? })
+fn tree_marks(reader: &mut StoreReader<'_>, stored: &StoredSession) -> Result<TreeMarks, StoreError> {
+    Ok(TreeMarks { stash: reader.stash(stored)?, labels: reader.labels(stored)? })
 }
 
 /// Returns a page of the operation log: at most `limit` operations after `since`.
@@ -145,9 +145,9 @@ pub fn operation_page(
     since: i64,
     limit: i64,
 ) -> Result<OperationPage, ReadError> {
-    let held = load_session(reader, user, session)?;
-    let operations = reader.operations(&held, since, limit)?;
-    let op = held.session.op;
+    let stored = load_session(reader, user, session)?;
+    let operations = reader.operations(&stored, since, limit)?;
+    let op = stored.session.op;
     let next = operations.last().map(|last| last.op).filter(|last| *last < op);
     Ok(OperationPage { operations, next, op })
 }

@@ -81,16 +81,16 @@ pub fn newest_complete<'n>(replies: impl DoubleEndedIterator<Item = &'n StoredNo
 /// Returns an error if a node does not exist.
 pub fn list_turns(
     reader: &mut StoreReader<'_>,
-    held: &StoredSession,
+    stored: &StoredSession,
     selection: &BranchSelection,
 ) -> Result<TurnPage, ReadError> {
-    let (leaf, page) = context_page(reader, held, selection)?;
-    let mut parent = parent_context(reader, held, &page)?;
+    let (leaf, page) = context_page(reader, stored, selection)?;
+    let mut parent = parent_context(reader, stored, &page)?;
     let below: Vec<NodeId> = page.nodes.iter().skip(1).map(|next| next.node.id).chain([leaf]).collect();
     let mut turns = Vec::new();
     for (context, below) in page.nodes.into_iter().zip(below) {
         let id = context.node.id;
-        turns.push(turn_view(reader, held, context, parent, below)?);
+        turns.push(turn_view(reader, stored, context, parent, below)?);
         parent = Some(id);
     }
     Ok(TurnPage { turns, next: page.next })
@@ -102,11 +102,11 @@ pub fn list_turns(
 /// Returns an error if a node does not exist.
 pub fn context_path(
     reader: &mut StoreReader<'_>,
-    held: &StoredSession,
+    stored: &StoredSession,
     selection: &BranchSelection,
 ) -> Result<ContextPath, ReadError> {
-    let (_, page) = context_page(reader, held, selection)?;
-    let mut parent = parent_context(reader, held, &page)?;
+    let (_, page) = context_page(reader, stored, selection)?;
+    let mut parent = parent_context(reader, stored, &page)?;
     let last = page.nodes.last().map(|placed| placed.node.id).filter(|_| selection.before.is_none());
     let mut stops = Vec::new();
     for context in page.nodes {
@@ -119,33 +119,33 @@ pub fn context_path(
 
 fn context_page(
     reader: &mut StoreReader<'_>,
-    held: &StoredSession,
+    stored: &StoredSession,
     selection: &BranchSelection,
 ) -> Result<(NodeId, NodePage), ReadError> {
-    let leaf = selected_leaf(reader, held, selection)?;
-    Ok((leaf, reader.context_page(held, leaf, selection.before, selection.limit)?))
+    let leaf = selected_leaf(reader, stored, selection)?;
+    Ok((leaf, reader.context_page(stored, leaf, selection.before, selection.limit)?))
 }
 
 /// Returns the context node above the first one of a page.
 fn parent_context(
     reader: &mut StoreReader<'_>,
-    held: &StoredSession,
+    stored: &StoredSession,
     page: &NodePage,
 ) -> Result<Option<NodeId>, StoreError> {
     let Some(parent) = page.nodes.first().and_then(|first| first.node.parent) else { return Ok(None) };
-    Ok(reader.context_of(held, parent)?.map(|placed| placed.node.id))
+    Ok(reader.context_of(stored, parent)?.map(|placed| placed.node.id))
 }
 
 /// Reads one turn; `below` is the next context node of the branch, or its leaf.
 fn turn_view(
     reader: &mut StoreReader<'_>,
-    held: &StoredSession,
+    stored: &StoredSession,
     context: StoredNode,
     parent: Option<NodeId>,
     below: NodeId,
 ) -> Result<TurnView, StoreError> {
     // The replies, and which of them have children.
-    let replies = reader.generations(held, context.node.id)?;
+    let replies = reader.generations(stored, context.node.id)?;
     let followed: HashSet<NodeId> = reader
         .node_details(replies.clone())?
         .into_iter()
@@ -153,14 +153,14 @@ fn turn_view(
         .map(|dressed| dressed.node.node.id)
         .collect();
     // The selected reply, and the one on the requested branch.
-    let remembered = reader.remembered_generation(held, &context, &replies)?;
+    let remembered = reader.remembered_generation(stored, &context, &replies)?;
     let mut shown = None;
     for reply in &replies {
-        if reply.node.id == below || reader.is_on_path(held, reply.node.id, below)? {
+        if reply.node.id == below || reader.is_on_path(stored, reply.node.id, below)? {
             shown = Some(reply.node.id);
         }
     }
-    let events = reader.world(held, &context)?.events.clone();
+    let events = reader.world(stored, &context)?.events.clone();
     let reply = |reply: StoredNode| TurnReply { has_children: followed.contains(&reply.node.id), reply };
     Ok(TurnView { context, parent, replies: replies.into_iter().map(reply).collect(), remembered, shown, events })
 }

@@ -51,23 +51,23 @@ pub struct ValueSeries {
 /// Returns an error if a node does not exist, or the values exceed the size limit.
 pub fn value_history(
     reader: &mut StoreReader<'_>,
-    held: &StoredSession,
+    stored: &StoredSession,
     selection: &ValueSelection,
 ) -> Result<ValueHistory, ReadError> {
     let ValueSelection { paths, leaves, depths } = selection;
-    let head = [held.session.head];
+    let head = [stored.session.head];
     let leaves = if leaves.is_empty() { head.as_slice() } else { leaves };
     let (mut all, mut room, mut has_more) = (Vec::new(), MAX_VALUE_BYTES, false);
     for leaf in leaves {
-        let leaf = load_node(reader, held, *leaf)?;
+        let leaf = load_node(reader, stored, *leaf)?;
         has_more |= leaf.node.depth >= depths.end;
         let mut series = empty_series(&leaf, paths);
-        reader.worlds_along(held, &leaf, depths.clone(), |stop, world| {
+        reader.worlds_along(stored, &leaf, depths.clone(), |stop, world| {
             series.iter_mut().try_for_each(|one| add_point(one, stop, world, &mut room))
         })?;
         all.extend(series);
     }
-    Ok(ValueHistory { series: all, has_more, op: held.session.op })
+    Ok(ValueHistory { series: all, has_more, op: stored.session.op })
 }
 
 /// Returns the empty series of one branch.

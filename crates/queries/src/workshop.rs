@@ -62,7 +62,7 @@ impl PluginEdits {
 /// Returns an error if the database fails.
 pub fn may_install(reader: &mut StoreReader<'_>, user: UserId) -> Result<bool, StoreError> {
     let users = reader.users()?;
-    Ok(users.iter().any(|known| known.id == user && matches!(known.role.as_str(), "owner" | "admin")))
+    Ok(users.iter().any(|other| other.id == user && matches!(other.role.as_str(), "owner" | "admin")))
 }
 
 /// Returns a plugin file: from the plugin folder, or for a bundled plugin from the program.
@@ -117,8 +117,8 @@ pub fn entry_file(plugins: &InstalledPlugins, name: &str) -> String {
     catalogue.entry(name).map_or(DEFAULT_ENTRY, entry_of).to_owned()
 }
 
-fn entry_of(known: &CatalogueEntry) -> &str {
-    known.state.as_ref().map_or(DEFAULT_ENTRY, |loaded| loaded.manifest().entry.as_str())
+fn entry_of(entry: &CatalogueEntry) -> &str {
+    entry.state.as_ref().map_or(DEFAULT_ENTRY, |loaded| loaded.manifest().entry.as_str())
 }
 
 /// Returns the active plugin, or a separate copy of it with unsaved texts.
@@ -147,10 +147,10 @@ pub async fn load_with_edits(
     limits: ScriptLimits,
 ) -> Result<LoadResult<LoadedPlugin>, WorkshopError> {
     let catalogue = plugins.now();
-    let known = catalogue.entry(name).ok_or(WorkshopError::NotFound)?;
+    let entry = catalogue.entry(name).ok_or(WorkshopError::NotFound)?;
     let mut texts: Vec<(String, String)> = edits.files.into_iter().collect();
-    texts.extend(edits.entry.map(|text| (entry_of(known).to_owned(), text)));
-    let bundled = known.state.as_ref().ok().map(|loaded| loaded.source().clone());
+    texts.extend(edits.entry.map(|text| (entry_of(entry).to_owned(), text)));
+    let bundled = entry.state.as_ref().ok().map(|loaded| loaded.source().clone());
     let folder = plugins.folder_of(name);
     let loading = spawn_blocking(move || {
         let source = match (folder, bundled) {

@@ -68,11 +68,11 @@ impl NodeDelta {
 /// Returns an error if the database fails.
 pub fn world_at(
     reader: &mut StoreReader<'_>,
-    held: &StoredSession,
+    stored: &StoredSession,
     at: &StoredNode,
     catalogue: &Catalogue,
 ) -> Result<WorldView, StoreError> {
-    let world = reader.world(held, at)?;
+    let world = reader.world(stored, at)?;
     let schemas = schema_views(reader.rules(at)?.as_ref(), &world, catalogue);
     Ok(WorldView { world, schemas })
 }
@@ -83,10 +83,10 @@ pub fn world_at(
 /// Returns an error if the database fails.
 pub fn node_delta(
     reader: &mut StoreReader<'_>,
-    held: &StoredSession,
+    stored: &StoredSession,
     at: &StoredNode,
 ) -> Result<NodeDelta, StoreError> {
-    let (before, after) = (reader.world_before(held, at)?, reader.world(held, at)?);
+    let (before, after) = (reader.world_before(stored, at)?, reader.world(stored, at)?);
     Ok(NodeDelta { delta: reader.delta(at)?, changes: diff(&before, &after) })
 }
 
@@ -96,18 +96,18 @@ pub fn node_delta(
 /// Returns an error if a node does not exist.
 pub fn branch_deltas(
     reader: &mut StoreReader<'_>,
-    held: &StoredSession,
+    stored: &StoredSession,
     selection: &BranchSelection,
 ) -> Result<DeltaPage, ReadError> {
-    let (leaf, page) = branch_page(reader, held, selection)?;
+    let (leaf, page) = branch_page(reader, stored, selection)?;
     let mut deltas = Vec::new();
     for at in &page.nodes {
-        let delta = node_delta(reader, held, at)?;
+        let delta = node_delta(reader, stored, at)?;
         if !delta.is_empty() {
             deltas.push((at.node.id, delta));
         }
     }
-    Ok(DeltaPage { deltas, next: page.next, leaf, op: held.session.op })
+    Ok(DeltaPage { deltas, next: page.next, leaf, op: stored.session.op })
 }
 
 /// Returns the active schemas with their hidden paths.

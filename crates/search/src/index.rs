@@ -187,13 +187,13 @@ impl Index {
                     all.extend(str::from_utf8(terms.key()).map(str::to_owned));
                 }
             }
-            let mut known = Vec::new();
+            let mut names = Vec::new();
             for key in all {
-                if known.len() < limit && has_key(&searcher, owner, &key)? {
-                    known.push(key);
+                if names.len() < limit && has_key(&searcher, owner, &key)? {
+                    names.push(key);
                 }
             }
-            Ok(known)
+            Ok(names)
         })
     }
 

@@ -36,16 +36,16 @@ pub fn read_contents(folder: &Path, upstream: IndexSource) -> Result<Option<Inde
             return Err(SearchError::Unreadable("the checksum of a file is wrong".to_owned()));
         }
         let searcher = open.reader.searcher();
-        let mut look = IndexContents { cursor: open.cursor, ..IndexContents::default() };
+        let mut contents = IndexContents { cursor: open.cursor, ..IndexContents::default() };
         for segment in searcher.segment_readers() {
             let store = segment.get_store_reader(1).map_err(tantivy::TantivyError::from)?;
             for stored in store.iter(segment.alive_bitset()) {
                 let stored: StoredFields = stored?;
-                look.count += 1;
-                look.documents.insert(stored.node, content_hash(&stored.name, &stored.text, &stored.sum));
+                contents.count += 1;
+                contents.documents.insert(stored.node, content_hash(&stored.name, &stored.text, &stored.sum));
             }
         }
-        Ok(Some(look))
+        Ok(Some(contents))
     })
 }
 

@@ -72,8 +72,8 @@ impl SegmentTimesCache {
 
     fn segment(&self, segment: &SegmentReader) -> tantivy::Result<Arc<SegmentTimes>> {
         let id = segment.segment_id();
-        if let Some(known) = self.0.read().unwrap_or_else(PoisonError::into_inner).get(&id) {
-            return Ok(Arc::clone(known));
+        if let Some(cached) = self.0.read().unwrap_or_else(PoisonError::into_inner).get(&id) {
+            return Ok(Arc::clone(cached));
         }
         let times = Arc::new(SegmentTimes::read(segment)?);
         self.0.write().unwrap_or_else(PoisonError::into_inner).insert(id, Arc::clone(&times));

@@ -51,10 +51,10 @@ impl StoreReader<'_> {
     /// Returns an error if the database fails or a row is damaged.
     pub fn branch_names(
         &mut self,
-        held: &StoredSession,
+        stored: &StoredSession,
         spots: &[NodePosition],
     ) -> Result<HashMap<NodeId, String>, StoreError> {
-        let labels: Vec<Label> = self.labels(held)?.into_iter().filter(|label| label.is_in_tree).collect();
+        let labels: Vec<Label> = self.labels(stored)?.into_iter().filter(|label| label.is_in_tree).collect();
         let mut named = HashMap::new();
         if labels.is_empty() {
             return Ok(named);
@@ -62,31 +62,31 @@ impl StoreReader<'_> {
         let following: Vec<&Label> = labels.iter().filter(|label| label.following).collect();
         let ends: Vec<NodeId> = following.iter().map(|label| label.node).collect();
         let depths: HashMap<NodeId, i32> =
-            self.node_positions(held, &ends)?.iter().map(|spot| (spot.id, spot.depth)).collect();
+            self.node_positions(stored, &ends)?.iter().map(|spot| (spot.id, spot.depth)).collect();
         let mut ends: Vec<(i32, &Label)> =
             following.into_iter().filter_map(|label| Some((*depths.get(&label.node)?, label))).collect();
         ends.sort_by_key(|(depth, _)| *depth);
         for (_, label) in ends.into_iter().take(MAX_LABELLED_BRANCHES) {
-            for node in self.positions_on_path(held, label.node, spots)? {
+            for node in self.positions_on_path(stored, label.node, spots)? {
                 named.entry(node).or_insert_with(|| label.name.clone());
             }
         }
         for spot in spots {
             if !named.contains_key(&spot.id) {
-                named.extend(self.nearest_label_above(held, spot.id)?.map(|name| (spot.id, name)));
+                named.extend(self.nearest_label_above(stored, spot.id)?.map(|name| (spot.id, name)));
             }
         }
         Ok(named)
     }
 
-    fn nearest_label_above(&mut self, held: &StoredSession, node: NodeId) -> Result<Option<String>, StoreError> {
+    fn nearest_label_above(&mut self, stored: &StoredSession, node: NodeId) -> Result<Option<String>, StoreError> {
         let query = diesel::sql_query(
             "WITH RECURSIVE up (n, parent_n, steps) AS (SELECT n, parent_n, 0 FROM nodes WHERE session_n = $1 AND id = $2 \
                UNION ALL SELECT p.n, p.parent_n, up.steps + 1 FROM up JOIN nodes p ON p.n = up.parent_n \
                WHERE up.steps < $3) \
              SELECT labels.name FROM up JOIN labels ON labels.node_n = up.n ORDER BY up.steps, labels.name LIMIT 1",
         );
-        let query = query.bind::<BigInt, _>(held.n).bind::<Binary, _>(node.as_bytes().to_vec());
+        let query = query.bind::<BigInt, _>(stored.n).bind::<Binary, _>(node.as_bytes().to_vec());
         let names: Vec<LabelNameRow> = prepared(query.bind::<Integer, _>(MAX_LABEL_DISTANCE)).load(self.conn)?;
         Ok(names.into_iter().next().map(|named| named.name))
     }

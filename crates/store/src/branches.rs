@@ -45,7 +45,7 @@ impl StoreReader<'_> {
     /// Returns an error if the database fails or a row is damaged.
     pub fn branches(
         &mut self,
-        held: &StoredSession,
+        stored: &StoredSession,
         before: i64,
         limit: i64,
     ) -> Result<Vec<SessionBranch>, StoreError> {
@@ -55,15 +55,15 @@ impl StoreReader<'_> {
                SELECT 1 FROM labels WHERE labels.node_n = nodes.n AND following)) \
              ORDER BY n DESC LIMIT 0 + $3",
         );
-        let query = query.bind::<BigInt, _>(held.n).bind::<BigInt, _>(before).bind::<BigInt, _>(limit);
+        let query = query.bind::<BigInt, _>(stored.n).bind::<BigInt, _>(before).bind::<BigInt, _>(limit);
         let rows: Vec<BranchLeafRow> = prepared(query).load(self.conn)?;
         let rows: Vec<i64> = rows.into_iter().map(|leaf| leaf.n).collect();
-        let leaves = load_nodes(self.conn, held.session.id, &rows)?;
-        let partings = self.fork_nodes(held, &leaves)?;
-        let named = self.labels(held)?;
+        let leaves = load_nodes(self.conn, stored.session.id, &rows)?;
+        let partings = self.fork_nodes(stored, &leaves)?;
+        let named = self.labels(stored)?;
         let mut branches = Vec::with_capacity(leaves.len());
         for (leaf, parting) in leaves.into_iter().zip(partings) {
-            let last = self.newest_page(held, &leaf, 1, PathFilter::WithDisabled)?.nodes.pop();
+            let last = self.newest_page(stored, &leaf, 1, PathFilter::WithDisabled)?.nodes.pop();
             let labels = named.iter().filter(|label| label.node == leaf.node.id).cloned().collect();
             branches.push(SessionBranch { leaf, last, fork: parting, labels });
         }
@@ -74,36 +74,36 @@ impl StoreReader<'_> {
     ///
     /// # Errors
     /// Returns an error if the database fails or a row is damaged.
-    pub fn node_with_label(&mut self, held: &StoredSession, name: &str) -> Result<Option<NodeId>, StoreError> {
+    pub fn node_with_label(&mut self, stored: &StoredSession, name: &str) -> Result<Option<NodeId>, StoreError> {
         let name = normalize_name(name);
-        Ok(self.labels(held)?.into_iter().find(|label| normalize_name(&label.name) == name).map(|label| label.node))
+        Ok(self.labels(stored)?.into_iter().find(|label| normalize_name(&label.name) == name).map(|label| label.node))
     }
 
     /// Returns where each of these branches forks from the current branch. Nodes that one branch visited are not
     /// read again for the next.
-    fn fork_nodes(&mut self, held: &StoredSession, leaves: &[StoredNode]) -> Result<Vec<NodeId>, StoreError> {
-        let trunk = ancestors_up_to_depth(self.conn, held.head_n, 0)?;
-        let mut known: HashMap<i64, i64> = trunk.iter().map(|rung| (rung.n, rung.n)).collect();
+    fn fork_nodes(&mut self, stored: &StoredSession, leaves: &[StoredNode]) -> Result<Vec<NodeId>, StoreError> {
+        let trunk = ancestors_up_to_depth(self.conn, stored.head_n, 0)?;
+        let mut forks: HashMap<i64, i64> = trunk.iter().map(|rung| (rung.n, rung.n)).collect();
         let mut rows = Vec::with_capacity(leaves.len());
         for leaf in leaves {
-            rows.push(self.fork_row(leaf, &mut known)?);
+            rows.push(self.fork_row(leaf, &mut forks)?);
         }
-        let parted = load_nodes(self.conn, held.session.id, &rows)?;
+        let parted = load_nodes(self.conn, stored.session.id, &rows)?;
         Ok(parted.into_iter().map(|placed| placed.node.id).collect())
     }
 
     /// Returns the fork row of a leaf: climbs to the lowest node whose fork is known.
-    fn fork_row(&mut self, leaf: &StoredNode, known: &mut HashMap<i64, i64>) -> Result<i64, StoreError> {
+    fn fork_row(&mut self, leaf: &StoredNode, forks: &mut HashMap<i64, i64>) -> Result<i64, StoreError> {
         let (mut n, mut depth, mut stretch) = (leaf.n, leaf.node.depth, FIRST_BATCH);
         let mut passed: Vec<AncestorRow> = Vec::new();
         loop {
             let rungs = ancestors_up_to_depth(self.conn, n, depth.saturating_sub(stretch).max(0))?;
-            let met = rungs.iter().find_map(|rung| known.get(&rung.n).copied());
-            passed.extend(rungs.iter().take_while(|rung| !known.contains_key(&rung.n)));
+            let met = rungs.iter().find_map(|rung| forks.get(&rung.n).copied());
+            passed.extend(rungs.iter().take_while(|rung| !forks.contains_key(&rung.n)));
             let top = rungs.last().filter(|top| top.n != n);
             match (met, top) {
                 (Some(parting), _) => {
-                    known.extend(passed.iter().map(|rung| (rung.n, parting)));
+                    forks.extend(passed.iter().map(|rung| (rung.n, parting)));
                     return Ok(parting);
                 }
                 (None, Some(top)) => (n, depth) = (top.n, top.depth),

@@ -92,11 +92,11 @@ impl Caches {
             return Ok(rules);
         }
         let rules = Arc::new(make()?);
-        let mut kept = lock(&self.rules);
-        if kept.len() >= MAX_RULES {
-            kept.clear();
+        let mut cache = lock(&self.rules);
+        if cache.len() >= MAX_RULES {
+            cache.clear();
         }
-        kept.insert(rules_n, Arc::clone(&rules));
+        cache.insert(rules_n, Arc::clone(&rules));
         Ok(rules)
     }
 

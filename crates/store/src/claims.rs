@@ -36,7 +36,7 @@ pub struct IdempotencyClaim {
     /// Keys older than this are deleted.
     pub forget_before: Time,
     /// The result of an earlier try as JSON, if its response was lost.
-    pub made: Option<String>,
+    pub result: Option<String>,
 }
 
 impl IdempotencyClaim {
@@ -55,8 +55,8 @@ impl IdempotencyClaim {
 
     /// Returns the result of an earlier try of the current request, which must not be made again.
     pub fn previous_result<T: DeserializeOwned>() -> Option<T> {
-        let made = Self::current()?.made?;
-        serde_json::from_str(&made).ok()
+        let result = Self::current()?.result?;
+        serde_json::from_str(&result).ok()
     }
 }
 
@@ -65,9 +65,13 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// Returns an error if another request with that key acted first, or if the database fails.
-    pub fn record_claim<T: Serialize>(&mut self, claim: Option<&IdempotencyClaim>, made: &T) -> Result<(), WriteError> {
+    pub fn record_claim<T: Serialize>(
+        &mut self,
+        claim: Option<&IdempotencyClaim>,
+        result: &T,
+    ) -> Result<(), WriteError> {
         let Some(claim) = claim else { return Ok(()) };
-        let body = serde_json::to_string(made).map_err(|error| StoreError::Database(error.to_string()))?;
+        let body = serde_json::to_string(result).map_err(|error| StoreError::Database(error.to_string()))?;
         let acted = SavedResponse { request: claim.request.clone(), status: SavedResponse::LOST, body };
         self.save_response(claim.caller, &claim.key, &acted, claim.at, claim.forget_before)
     }
@@ -79,10 +83,10 @@ impl Tx<'_> {
             let own = answers::table
                 .inner_join(users::table.on(users::n.eq(answers::caller_n)))
                 .filter(users::id.eq(caller.as_bytes().to_vec()));
-            let kept: Vec<(i64, String)> = own.select((answers::n, answers::body)).load(conn)?;
+            let stored: Vec<(i64, String)> = own.select((answers::n, answers::body)).load(conn)?;
             // Ids are quoted strings anywhere in the body.
             let is_named = |text: &str| text.len() == 36 && text.parse().is_ok_and(|id: NodeId| gone.contains(&id));
-            for (n, _) in kept.iter().filter(|(_, body)| body.split('"').any(is_named)) {
+            for (n, _) in stored.iter().filter(|(_, body)| body.split('"').any(is_named)) {
                 let emptied = (answers::status.eq(SavedResponse::PURGED.cast_signed()), answers::body.eq(""));
                 diesel::update(answers::table.find(n)).set(emptied).execute(conn)?;
             }

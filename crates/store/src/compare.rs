@@ -37,12 +37,12 @@ impl StoreReader<'_> {
     /// Returns an error if the database fails or a row is damaged.
     pub fn common_ancestor(
         &mut self,
-        held: &StoredSession,
+        stored: &StoredSession,
         from: &StoredNode,
         to: &StoredNode,
     ) -> Result<StoredNode, StoreError> {
         let mut rung = |placed: &StoredNode| {
-            let row = node_row(self.conn, held.n, placed.node.id)?;
+            let row = node_row(self.conn, stored.n, placed.node.id)?;
             row.as_ref().map(AncestorRow::from_row).ok_or(StoreError::Inconsistent {
                 table: "nodes",
                 column: "n",
@@ -51,7 +51,7 @@ impl StoreReader<'_> {
         };
         let (from, to) = (rung(from)?, rung(to)?);
         let meeting = path_from_common_ancestor(self.conn, from, to)?.last().map_or(to.n, |rung| rung.n);
-        let found = load_nodes(self.conn, held.session.id, &[meeting])?.pop();
+        let found = load_nodes(self.conn, stored.session.id, &[meeting])?.pop();
         found.ok_or(StoreError::Inconsistent { table: "nodes", column: "parent_n", row: to.n })
     }
 
@@ -62,7 +62,7 @@ impl StoreReader<'_> {
     /// Returns an error if the database fails or a row is damaged.
     pub fn path_page_below(
         &mut self,
-        held: &StoredSession,
+        stored: &StoredSession,
         above: &StoredNode,
         leaf: &StoredNode,
         limit: i64,
@@ -73,7 +73,7 @@ impl StoreReader<'_> {
         if wanted == 0 {
             return Ok((nodes, NodePage::default()));
         }
-        let mut page = self.page_from(held, leaf.n, wanted, PathFilter::All)?;
+        let mut page = self.page_from(stored, leaf.n, wanted, PathFilter::All)?;
         page.next = page.next.filter(|_| limit < nodes.into());
         Ok((nodes, page))
     }

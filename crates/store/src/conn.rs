@@ -116,9 +116,9 @@ pub fn refuse_newer(conn: &mut Conn) -> Result<(), StoreError> {
         Ok(applied) => applied,
         Err(error) => return Err(migration_error(error.as_ref())),
     };
-    let known = diesel::migration::MigrationSource::<diesel::sqlite::Sqlite>::migrations(&MIGRATIONS)
+    let migrations = diesel::migration::MigrationSource::<diesel::sqlite::Sqlite>::migrations(&MIGRATIONS)
         .map_err(|error| StoreError::Open(error.to_string()))?;
-    let is_known = |version: &str| known.iter().any(|migration| migration.name().version().to_string() == version);
+    let is_known = |version: &str| migrations.iter().any(|migration| migration.name().version().to_string() == version);
     match applied.iter().map(ToString::to_string).find(|version| !is_known(version)) {
         Some(version) => Err(StoreError::Newer(version)),
         None => Ok(()),

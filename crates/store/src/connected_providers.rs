@@ -65,9 +65,9 @@ impl Tx<'_> {
     /// # Errors
     /// Returns an error if its id is taken, or if the database fails.
     pub fn put_provider(&mut self, new: &ConnectedProvider) -> Result<(), WriteError> {
-        let known: i64 =
+        let count: i64 =
             self.run(|conn| Ok(providers::table.filter(providers::id.eq(&new.id)).count().get_result(conn)?))?;
-        if known > 0 {
+        if count > 0 {
             let message = format!("another provider already has the name {:?}", new.id);
             return Err(TreeError::Invalid { field: "id", message }.into());
         }

@@ -44,27 +44,27 @@ impl Tx<'_> {
         session: SessionId,
         wanted: &DeltaRevision,
     ) -> Result<ArrangeResult, WriteError> {
-        let mut held = self.session(actor.user, session)?;
-        super::tree_writes::check_expected_version(&held, actor.expected_leaf)?;
-        if held.session.op != wanted.seen {
+        let mut stored = self.session(actor.user, session)?;
+        super::tree_writes::check_expected_version(&stored, actor.expected_leaf)?;
+        if stored.session.op != wanted.seen {
             let message = "the session changed during the replay: start the replay again";
             return Err(TreeError::Conflict(message.into()).into());
         }
         let mut effects = Vec::with_capacity(wanted.deltas.len());
         for (node, delta) in &wanted.deltas {
-            let row = self.row_in_tree(&held, *node)?;
+            let row = self.row_in_tree(&stored, *node)?;
             let to = if delta.is_empty() { 0 } else { self.next_revision(row.n)? };
             self.write_delta(row.n, to, delta)?;
             effects.push(Effect::Revised { node: *node, from: row.revision, to });
         }
         if effects.is_empty() {
-            return Ok(ArrangeResult { op: held.session.op, worlds: Vec::new(), made: ArrangeReport::default() });
+            return Ok(ArrangeResult { op: stored.session.op, worlds: Vec::new(), report: ArrangeReport::default() });
         }
-        let witness = self.world_baseline(&held, true)?;
+        let witness = self.world_baseline(&stored, true)?;
         let entry =
             OperationDraft { kind: OperationKind::Replay, actor: Some(actor.user), at: actor.at, step: None, effects };
-        let op = self.log_operation(&mut held, entry)?;
-        Ok(ArrangeResult { op, worlds: self.world_diffs(&held, witness)?, made: ArrangeReport::default() })
+        let op = self.log_operation(&mut stored, entry)?;
+        Ok(ArrangeResult { op, worlds: self.world_diffs(&stored, witness)?, report: ArrangeReport::default() })
     }
 
     fn next_revision(&mut self, node_n: i64) -> Result<i32, WriteError> {

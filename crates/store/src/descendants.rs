@@ -28,7 +28,7 @@ impl StoreReader<'_> {
     /// Returns an error if the database fails or a row is damaged.
     pub fn descendants_with_rules(
         &mut self,
-        held: &StoredSession,
+        stored: &StoredSession,
         node: NodeId,
         fits: fn(&ActiveRules) -> bool,
     ) -> Result<Vec<NodeId>, StoreError> {
@@ -37,17 +37,17 @@ impl StoreReader<'_> {
                SELECT c.n FROM down JOIN nodes c ON c.parent_n = down.n) \
              SELECT nodes.id, nodes.rules_n FROM down JOIN nodes ON nodes.n = down.n",
         );
-        let query = query.bind::<BigInt, _>(held.n).bind::<Binary, _>(node.as_bytes().to_vec());
+        let query = query.bind::<BigInt, _>(stored.n).bind::<Binary, _>(node.as_bytes().to_vec());
         let rows: Vec<NodeRulesRow> = prepared(query).load(self.conn)?;
-        let mut known: HashMap<i64, bool> = HashMap::new();
+        let mut cache: HashMap<i64, bool> = HashMap::new();
         let mut found = Vec::new();
         for NodeRulesRow { id, rules_n } in rows {
             let Some(n) = rules_n else { continue };
-            let is_wanted = match known.get(&n) {
+            let is_wanted = match cache.get(&n) {
                 Some(is_wanted) => *is_wanted,
                 None => {
                     let rules = self.caches.rules(n, || rules::read(self.conn, n))?;
-                    *known.entry(n).or_insert(fits(&rules))
+                    *cache.entry(n).or_insert(fits(&rules))
                 }
             };
             found.extend(NodeId::from_slice(&id).filter(|_| is_wanted));

@@ -19,67 +19,67 @@ impl Tx<'_> {
     /// Changes the rows as one effect says. `Added` and `Completed` were already written with the node.
     pub(super) fn apply_effect(
         &mut self,
-        held: &mut StoredSession,
+        stored: &mut StoredSession,
         op: i64,
         effect: &Effect,
     ) -> Result<(), StoreError> {
         match effect {
             Effect::Added { .. } | Effect::Completed { .. } => Ok(()),
             Effect::Head { to, .. } => {
-                held.head_n = self.node_number(held, *to)?;
-                held.session.head = *to;
-                held.session.head_op = op;
+                stored.head_n = self.node_number(stored, *to)?;
+                stored.session.head = *to;
+                stored.session.head_op = op;
                 Ok(())
             }
             Effect::Remembered { node, to, .. } => {
-                let n = self.node_number(held, *node)?;
-                let child = to.map(|child| self.node_number(held, child)).transpose()?;
+                let n = self.node_number(stored, *node)?;
+                let child = to.map(|child| self.node_number(stored, child)).transpose()?;
                 self.update_row(|conn| {
                     update(nodes::table, nodes::remembered_n.eq(child), nodes::n.eq(n)).execute(conn)
                 })?;
                 self.writer_cache.change_node(n, |row| row.remembered_n = child);
                 Ok(())
             }
-            Effect::Moved { node, to, .. } => self.reparent(held, *node, *to),
-            Effect::Shown { node, to } => self.set_in_tree(held, *node, *to),
+            Effect::Moved { node, to, .. } => self.reparent(stored, *node, *to),
+            Effect::Shown { node, to } => self.set_in_tree(stored, *node, *to),
             Effect::Enabled { node, to } => {
-                let n = self.node_number(held, *node)?;
+                let n = self.node_number(stored, *node)?;
                 self.update_row(|conn| update(nodes::table, nodes::is_enabled.eq(*to), nodes::n.eq(n)).execute(conn))?;
                 self.writer_cache.change_node(n, |row| row.is_enabled = *to);
                 Ok(())
             }
             Effect::Muted { node, to } => {
-                let n = self.node_number(held, *node)?;
+                let n = self.node_number(stored, *node)?;
                 self.update_row(|conn| update(nodes::table, nodes::is_muted.eq(*to), nodes::n.eq(n)).execute(conn))?;
                 self.writer_cache.change_node(n, |row| row.is_muted = *to);
                 self.edited_nodes.push(n);
                 Ok(())
             }
             Effect::Revised { node, to, .. } => {
-                let n = self.node_number(held, *node)?;
+                let n = self.node_number(stored, *node)?;
                 self.update_row(|conn| update(nodes::table, nodes::revision.eq(*to), nodes::n.eq(n)).execute(conn))?;
                 self.writer_cache.change_node(n, |row| row.revision = *to);
                 self.edited_nodes.push(n);
                 Ok(())
             }
             Effect::Unread { node, to } => {
-                let n = self.node_number(held, *node)?;
+                let n = self.node_number(stored, *node)?;
                 self.update_row(|conn| update(nodes::table, nodes::is_unread.eq(*to), nodes::n.eq(n)).execute(conn))?;
                 self.writer_cache.change_node(n, |row| row.is_unread = *to);
                 Ok(())
             }
             Effect::Rated { node, to, .. } => {
-                let (n, stars) = (self.node_number(held, *node)?, to.map(i16::from));
+                let (n, stars) = (self.node_number(stored, *node)?, to.map(i16::from));
                 self.update_row(|conn| update(nodes::table, nodes::rating.eq(stars), nodes::n.eq(n)).execute(conn))?;
                 self.writer_cache.change_node(n, |row| row.rating = stars);
                 Ok(())
             }
-            Effect::Purged { node, .. } => self.apply_purge(held, *node),
+            Effect::Purged { node, .. } => self.apply_purge(stored, *node),
             Effect::Detached { .. } | Effect::Attached { .. } | Effect::Renamed { .. } => {
-                self.apply_stash_effect(held, effect)
+                self.apply_stash_effect(stored, effect)
             }
-            Effect::Labelled { name, to, .. } => self.apply_label_effect(held, name, *to),
-            Effect::Setting { name, to, .. } => self.apply_setting(held, name, to),
+            Effect::Labelled { name, to, .. } => self.apply_label_effect(stored, name, *to),
+            Effect::Setting { name, to, .. } => self.apply_setting(stored, name, to),
         }
     }
 
@@ -95,8 +95,8 @@ impl Tx<'_> {
     }
 
     /// Moves a node out of the tree or back into it, and updates the counts.
-    fn set_in_tree(&mut self, held: &StoredSession, node: NodeId, to: bool) -> Result<(), StoreError> {
-        let row = self.logged_row(held, node)?;
+    fn set_in_tree(&mut self, stored: &StoredSession, node: NodeId, to: bool) -> Result<(), StoreError> {
+        let row = self.logged_row(stored, node)?;
         let n = row.n;
         self.update_row(|conn| update(nodes::table, nodes::is_hidden.eq(!to), nodes::n.eq(n)).execute(conn))?;
         self.writer_cache.change_node(n, |row| row.is_hidden = !to);
@@ -120,8 +120,8 @@ impl Tx<'_> {
 
     /// Moves a node below another parent without changing the order of siblings. Columns derived from the path
     /// are recomputed below it.
-    fn reparent(&mut self, held: &StoredSession, node: NodeId, to: NodeId) -> Result<(), StoreError> {
-        let (row, above) = (self.logged_row(held, node)?, self.logged_row(held, to)?);
+    fn reparent(&mut self, stored: &StoredSession, node: NodeId, to: NodeId) -> Result<(), StoreError> {
+        let (row, above) = (self.logged_row(stored, node)?, self.logged_row(stored, to)?);
         let Some(old_n) = row.parent_n else {
             return self.run(|_| Err(StoreError::Database(format!("{node} is the root and cannot be moved"))));
         };
@@ -154,8 +154,8 @@ impl Tx<'_> {
         Ok(())
     }
 
-    fn apply_setting(&mut self, held: &mut StoredSession, name: &str, to: &Value) -> Result<(), StoreError> {
-        let row = sessions::table.find(held.n);
+    fn apply_setting(&mut self, stored: &mut StoredSession, name: &str, to: &Value) -> Result<(), StoreError> {
+        let row = sessions::table.find(stored.n);
         let text = to.as_str().map(str::to_owned);
         let json = to.to_string();
         match name {

@@ -82,7 +82,7 @@ impl DatabaseSnapshot {
     /// # Errors
     /// Returns an error if the database fails or a row is damaged.
     pub fn session(&mut self, caller: Option<UserId>, id: SessionId) -> Result<Option<StoredSession>, StoreError> {
-        let is_theirs = |held: &StoredSession| caller.is_none_or(|caller| held.session.owner == caller);
+        let is_theirs = |stored: &StoredSession| caller.is_none_or(|caller| stored.session.owner == caller);
         Ok(find_session(&mut self.conn, id)?.filter(is_theirs))
     }
 
@@ -106,15 +106,15 @@ impl DatabaseSnapshot {
     /// Returns an error if the database fails, a row is damaged, or `out` fails.
     pub fn export(
         &mut self,
-        held: &StoredSession,
+        stored: &StoredSession,
         out: impl FnMut(&ArchiveLine) -> io::Result<()>,
     ) -> Result<(), SessionExportError> {
-        let rows = parents_first(&mut self.conn, held.n)?;
+        let rows = parents_first(&mut self.conn, stored.n)?;
         let (told, traced, waiting) = (HashSet::new(), HashSet::new(), HashMap::new());
-        let fragments = fragments_of(&mut self.conn, held.n)?;
+        let fragments = fragments_of(&mut self.conn, stored.n)?;
         let mut export = SessionExporter {
             conn: &mut self.conn,
-            session: held,
+            session: stored,
             out,
             fragments,
             written_blobs: told,

@@ -29,14 +29,14 @@ impl StoreReader<'_> {
     /// # Errors
     /// Returns an error if the database fails.
     pub fn job(&mut self, owner: UserId, id: JobId) -> Result<Option<JobRecord>, StoreError> {
-        let kept: Option<(Option<Vec<u8>>, Option<String>)> = jobs::table
+        let stored: Option<(Option<Vec<u8>>, Option<String>)> = jobs::table
             .inner_join(users::table.on(users::n.eq(jobs::owner_n)))
             .filter(users::id.eq(owner.as_bytes().to_vec()))
             .filter(jobs::id.eq(id.as_bytes().to_vec()))
             .select((jobs::session, jobs::report))
             .get_result(self.conn)
             .optional()?;
-        Ok(kept.map(|(session, report)| {
+        Ok(stored.map(|(session, report)| {
             let session = session.and_then(|id| SessionId::from_slice(&id));
             JobRecord { session, report }
         }))

@@ -20,33 +20,34 @@ impl Tx<'_> {
     /// Applies the effects of an operation to the overlay and appends it to the log.
     pub(super) fn log_operation(
         &mut self,
-        held: &mut StoredSession,
+        stored: &mut StoredSession,
         mut entry: OperationDraft,
     ) -> Result<i64, StoreError> {
-        let seen = self.mark_read_effects(held, &entry.effects)?;
+        let seen = self.mark_read_effects(stored, &entry.effects)?;
         entry.effects.extend(seen);
-        self.apply_effects(held, &entry.effects)?;
-        self.append_operation(held, entry)
+        self.apply_effects(stored, &entry.effects)?;
+        self.append_operation(stored, entry)
     }
 
     /// Applies effects to the overlay for an operation that is not complete yet.
-    pub(super) fn apply_effects(&mut self, held: &mut StoredSession, effects: &[Effect]) -> Result<(), StoreError> {
-        let op = held.session.op + 1;
+    pub(super) fn apply_effects(&mut self, stored: &mut StoredSession, effects: &[Effect]) -> Result<(), StoreError> {
+        let op = stored.session.op + 1;
         for effect in effects {
-            self.apply_effect(held, op, effect)?;
+            self.apply_effect(stored, op, effect)?;
         }
-        self.record_edited_nodes(held)
+        self.record_edited_nodes(stored)
     }
 
     /// Appends an operation whose effects have been applied.
     pub(super) fn append_operation(
         &mut self,
-        held: &mut StoredSession,
+        stored: &mut StoredSession,
         entry: OperationDraft,
     ) -> Result<i64, StoreError> {
-        let op = held.session.op + 1;
+        let op = stored.session.op + 1;
         let grown = std::mem::take(&mut self.count_changes);
-        held.counts = NodeCounts { nodes: held.counts.nodes + grown.nodes, leaves: held.counts.leaves + grown.leaves };
+        stored.counts =
+            NodeCounts { nodes: stored.counts.nodes + grown.nodes, leaves: stored.counts.leaves + grown.leaves };
         let operation = Operation {
             op,
             kind: entry.kind,
@@ -56,9 +57,9 @@ impl Tx<'_> {
             effects: entry.effects,
         };
         // Write the log entry.
-        let (session_n, session) = (held.n, &held.session);
-        let (head_n, head_op, edits_now) = (held.head_n, session.head_op, session.edits);
-        let counts = held.counts;
+        let (session_n, session) = (stored.n, &stored.session);
+        let (head_n, head_op, edits_now) = (stored.head_n, session.head_op, session.edits);
+        let counts = stored.counts;
         let n = self.run_with_cache(|conn, memory| {
             memory.next(NumberedTable::Operations, || row_numbers::highest(conn, PermanentTable::Operations))
         })?;
@@ -79,22 +80,26 @@ impl Tx<'_> {
             if changed == 1 { Ok(()) } else { Err(StoreError::Database("the session's log has a fork".into())) }
         })?;
         // Update the memory and publish the operation.
-        held.session.op = op;
-        held.session.updated = operation.at;
-        self.writer_cache.update_session(held, &operation.effects);
-        self.published.push(PublishedOperation { cursor: n, session: held.session.id, operation: Arc::new(operation) });
+        stored.session.op = op;
+        stored.session.updated = operation.at;
+        self.writer_cache.update_session(stored, &operation.effects);
+        self.published.push(PublishedOperation {
+            cursor: n,
+            session: stored.session.id,
+            operation: Arc::new(operation),
+        });
         Ok(op)
     }
 
     /// Records at which nodes the operation edited the arrangement: worlds at and below these nodes may have
     /// changed.
-    fn record_edited_nodes(&mut self, held: &mut StoredSession) -> Result<(), StoreError> {
+    fn record_edited_nodes(&mut self, stored: &mut StoredSession) -> Result<(), StoreError> {
         let edited = std::mem::take(&mut self.edited_nodes);
         if edited.is_empty() {
             return Ok(());
         }
-        held.session.edits += 1;
-        let (session_n, edit) = (held.n, held.session.edits);
+        stored.session.edits += 1;
+        let (session_n, edit) = (stored.n, stored.session.edits);
         self.run_with_cache(|conn, memory| {
             for node_n in edited {
                 let n = memory

@@ -309,15 +309,15 @@ impl Tx<'_> {
         id: clotho_core::ids::SessionId,
         at: Time,
     ) -> Result<(), WriteError> {
-        let mut held = self.session(owner, id)?;
+        let mut stored = self.session(owner, id)?;
         // It is logged, so that readers of the log (search, watchers) learn of it.
         let effects = vec![Effect::Setting { name: "trashed".into(), from: false.into(), to: true.into() }];
         self.log_operation(
-            &mut held,
+            &mut stored,
             OperationDraft { kind: OperationKind::Session, actor: Some(owner), at, step: None, effects },
         )?;
         let changed = self.run(|conn| {
-            Ok(diesel::update(sessions::table.find(held.n)).set(sessions::trashed.eq(Some(at.0))).execute(conn)?)
+            Ok(diesel::update(sessions::table.find(stored.n)).set(sessions::trashed.eq(Some(at.0))).execute(conn)?)
         })?;
         expect_one_row(changed, "the session")
     }

@@ -55,13 +55,13 @@ impl StoreReader<'_> {
     /// # Errors
     /// Returns an error if the database fails or the row is damaged.
     pub fn next_lorebook_to_embed(&mut self, model: &str) -> Result<Option<PendingLorebook>, StoreError> {
-        let made = lore_embedded::table
+        let embedded = lore_embedded::table
             .filter(lore_embedded::lorebook_n.eq(lorebooks::n))
             .filter(lore_embedded::model.eq(model))
             .filter(lore_embedded::updated.eq(lorebooks::updated));
         let first = lorebooks::table
             .filter(lorebooks::trashed.is_null())
-            .filter(diesel::dsl::not(diesel::dsl::exists(made)))
+            .filter(diesel::dsl::not(diesel::dsl::exists(embedded)))
             .order((lorebooks::updated, lorebooks::n))
             .select(lorebooks::n);
         let Some(n) = first.first::<i64>(self.conn).optional()? else { return Ok(None) };

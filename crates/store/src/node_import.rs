@@ -71,7 +71,7 @@ impl Tx<'_> {
         session: SessionId,
         seedlings: &[ImportedNode],
     ) -> Result<NodeImportCounts, WriteError> {
-        let mut held = self.session(actor.user, session)?;
+        let mut stored = self.session(actor.user, session)?;
         // Check all texts before writing any.
         for ImportedNode { draft, .. } in seedlings {
             check_storable_text("content", &draft.content)?;
@@ -80,15 +80,15 @@ impl Tx<'_> {
         let (mut effects, mut overlay, mut grown, mut newest) =
             (Vec::new(), Vec::new(), NodeImportCounts::default(), None);
         for seedling in seedlings {
-            if self.any_row(&held, seedling.draft.id)?.is_some() {
+            if self.any_row(&stored, seedling.draft.id)?.is_some() {
                 continue;
             }
             // If the parent was taken out of the tree, its descendants are left out too.
-            let Some(parent) = self.any_row(&held, seedling.parent)?.filter(|row| !row.is_hidden) else {
+            let Some(parent) = self.any_row(&stored, seedling.parent)?.filter(|row| !row.is_hidden) else {
                 grown.left += 1;
                 continue;
             };
-            self.insert(held.n, held.session.edits, Some(&parent), &seedling.draft)?;
+            self.insert(stored.n, stored.session.edits, Some(&parent), &seedling.draft)?;
             let node = seedling.draft.id;
             grown.added += usize::from(seedling.draft.kind != Kind::Change);
             effects.push(Effect::Added { node, parent: Some(seedling.parent) });
@@ -108,9 +108,9 @@ impl Tx<'_> {
             effects.extend(overlay);
             // Move HEAD to the newest message, and log one operation.
             if let Some(newest) = newest
-                && self.is_untouched(&held)?
+                && self.is_untouched(&stored)?
             {
-                effects.extend(edit::move_head(Some(held.session.head), newest, &[]));
+                effects.extend(edit::move_head(Some(stored.session.head), newest, &[]));
             }
             let entry = OperationDraft {
                 kind: OperationKind::Import,
@@ -119,14 +119,14 @@ impl Tx<'_> {
                 step: None,
                 effects,
             };
-            self.log_operation(&mut held, entry)?;
+            self.log_operation(&mut stored, entry)?;
         }
         Ok(grown)
     }
 
     /// Returns whether a session has no operations other than its creation and imports.
-    fn is_untouched(&mut self, held: &StoredSession) -> Result<bool, StoreError> {
-        let done = operations::table.filter(operations::session_n.eq(held.n)).filter(
+    fn is_untouched(&mut self, stored: &StoredSession) -> Result<bool, StoreError> {
+        let done = operations::table.filter(operations::session_n.eq(stored.n)).filter(
             operations::act.ne(OperationKind::Begin.word()).and(operations::act.ne(OperationKind::Import.word())),
         );
         Ok(!self.run(|conn| Ok(diesel::select(diesel::dsl::exists(done)).get_result(conn)?))?)
@@ -147,20 +147,20 @@ impl Tx<'_> {
     }
 
     fn write_import_end(&mut self, actor: &Actor, session: SessionId, ends: &NodeImportEnd) -> Result<(), WriteError> {
-        let mut held = self.session(actor.user, session)?;
+        let mut stored = self.session(actor.user, session)?;
         let mut effects = Vec::new();
         for (name, mark, before) in &ends.labels {
-            effects.extend(self.label_imported_branch(&held, name, *mark, *before)?);
+            effects.extend(self.label_imported_branch(&stored, name, *mark, *before)?);
         }
         if let Some(head) = ends.head {
-            let to = self.any_row(&held, head)?.filter(|row| !row.is_hidden);
-            let from = self.row_by_number(held.head_n)?;
+            let to = self.any_row(&stored, head)?.filter(|row| !row.is_hidden);
+            let from = self.row_by_number(stored.head_n)?;
             if let Some(to) = to
                 && (self.run(|conn| ancestors::ancestor_at(conn, to.n, from.depth))? == Some(from.n)
-                    || self.is_untouched(&held)?)
+                    || self.is_untouched(&stored)?)
             {
-                let way = self.remembered_edges(&held, &to)?;
-                effects.extend(edit::move_head(Some(held.session.head), row_id(&to)?, &way));
+                let way = self.remembered_edges(&stored, &to)?;
+                effects.extend(edit::move_head(Some(stored.session.head), row_id(&to)?, &way));
             }
         }
         if !effects.is_empty() {
@@ -171,15 +171,15 @@ impl Tx<'_> {
                 step: None,
                 effects,
             };
-            self.log_operation(&mut held, entry)?;
+            self.log_operation(&mut stored, entry)?;
         }
         if let Some(played) = ends.last_played {
-            held.session.updated = played;
-            let n = held.n;
+            stored.session.updated = played;
+            let n = stored.n;
             self.update_row(|conn| {
                 update(sessions::table, sessions::updated.eq(played.0), sessions::n.eq(n)).execute(conn)
             })?;
-            self.writer_cache.update_session(&held, &[]);
+            self.writer_cache.update_session(&stored, &[]);
         }
         Ok(())
     }
@@ -188,23 +188,23 @@ impl Tx<'_> {
     /// stays there.
     fn label_imported_branch(
         &mut self,
-        held: &StoredSession,
+        stored: &StoredSession,
         name: &str,
         mark: LabelTarget,
         before: Option<NodeId>,
     ) -> Result<Vec<Effect>, WriteError> {
         let Ok(name) = arrange::name("name", name) else { return Ok(Vec::new()) };
-        if self.any_row(held, mark.node)?.is_none_or(|row| row.is_hidden) {
+        if self.any_row(stored, mark.node)?.is_none_or(|row| row.is_hidden) {
             return Ok(Vec::new());
         }
-        let known = self.label_rows(held)?.into_iter().find(|label| normalize_name(&label.name) == name);
-        let Some(known) = known else {
+        let existing = self.label_rows(stored)?.into_iter().find(|label| normalize_name(&label.name) == name);
+        let Some(existing) = existing else {
             return Ok(vec![Effect::Labelled { name, from: None, to: Some(mark) }]);
         };
-        let from = LabelTarget { node: row_id(&self.row_by_number(known.node_n)?)?, following: known.following };
+        let from = LabelTarget { node: row_id(&self.row_by_number(existing.node_n)?)?, following: existing.following };
         if Some(from.node) != before || from == mark {
             return Ok(Vec::new());
         }
-        Ok(vec![Effect::Labelled { name: known.name, from: Some(from), to: Some(mark) }])
+        Ok(vec![Effect::Labelled { name: existing.name, from: Some(from), to: Some(mark) }])
     }
 }

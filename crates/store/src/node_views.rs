@@ -129,25 +129,25 @@ impl StoreReader<'_> {
     ///
     /// # Errors
     /// Returns an error if the database fails or a row is damaged.
-    pub fn tree_page(&mut self, held: &StoredSession, after: i64, limit: i64) -> Result<Vec<StoredNode>, StoreError> {
+    pub fn tree_page(&mut self, stored: &StoredSession, after: i64, limit: i64) -> Result<Vec<StoredNode>, StoreError> {
         let rows: Vec<i64> = nodes::table
-            .filter(nodes::session_n.eq(held.n))
+            .filter(nodes::session_n.eq(stored.n))
             .filter(nodes::is_hidden.eq(false))
             .filter(nodes::n.gt(after))
             .order(nodes::n)
             .limit(limit)
             .select(nodes::n)
             .load(self.conn)?;
-        load_nodes(self.conn, held.session.id, &rows)
+        load_nodes(self.conn, stored.session.id, &rows)
     }
 
     /// Returns the outline of a whole tree, parents before children.
     ///
     /// # Errors
     /// Returns an error if the database fails or a row is damaged.
-    pub fn outline(&mut self, held: &StoredSession) -> Result<Vec<TreeOutlineNode>, StoreError> {
+    pub fn outline(&mut self, stored: &StoredSession) -> Result<Vec<TreeOutlineNode>, StoreError> {
         let tree = nodes::table.inner_join(texts::table.on(texts::n.eq(nodes::n)));
-        let own = tree.filter(nodes::session_n.eq(held.n)).filter(nodes::is_hidden.eq(false));
+        let own = tree.filter(nodes::session_n.eq(stored.n)).filter(nodes::is_hidden.eq(false));
         let columns = (
             nodes::n,
             nodes::parent_n,
@@ -184,14 +184,14 @@ impl StoreReader<'_> {
     /// Returns an error if the database fails or a row is damaged.
     pub fn context_page(
         &mut self,
-        held: &StoredSession,
+        stored: &StoredSession,
         leaf: NodeId,
         before: Option<NodeId>,
         limit: i64,
     ) -> Result<NodePage, StoreError> {
         let start = match before {
-            Some(before) => node_row(self.conn, held.n, before)?.and_then(|row| row.parent_n),
-            None => node_row(self.conn, held.n, leaf)?.map(|row| row.n),
+            Some(before) => node_row(self.conn, stored.n, before)?.and_then(|row| row.parent_n),
+            None => node_row(self.conn, stored.n, leaf)?.map(|row| row.n),
         };
         let Some(start) = start else { return Ok(NodePage::default()) };
         // role 2: assistant; kind 3: change; status 0: generating.
@@ -209,7 +209,7 @@ impl StoreReader<'_> {
             rows.pop();
         }
         rows.reverse();
-        let nodes = load_nodes(self.conn, held.session.id, &rows)?;
+        let nodes = load_nodes(self.conn, stored.session.id, &rows)?;
         let next = if has_more { nodes.first().map(|oldest| oldest.node.id) } else { None };
         Ok(NodePage { nodes, next })
     }
@@ -218,7 +218,7 @@ impl StoreReader<'_> {
     ///
     /// # Errors
     /// Returns an error if the database fails.
-    pub fn node_positions(&mut self, held: &StoredSession, ids: &[NodeId]) -> Result<Vec<NodePosition>, StoreError> {
+    pub fn node_positions(&mut self, stored: &StoredSession, ids: &[NodeId]) -> Result<Vec<NodePosition>, StoreError> {
         let mut spots = Vec::with_capacity(ids.len());
         for chunk in ids.chunks(BATCH_SIZE) {
             let mut names: Vec<Vec<u8>> = chunk.iter().map(|id| id.as_bytes().to_vec()).collect();
@@ -228,7 +228,7 @@ impl StoreReader<'_> {
             );
             let some = nodes::table
                 .left_join(fragments::table.on(fragments::n.nullable().eq(nodes::fragment_n)))
-                .filter(nodes::session_n.eq(held.n))
+                .filter(nodes::session_n.eq(stored.n))
                 .filter(nodes::is_hidden.eq(false).or(nodes::fragment_n.is_not_null()))
                 .filter(nodes::id.eq_any(names))
                 .select((nodes::n, nodes::id, nodes::depth, nodes::rating, fragments::id.nullable()));
@@ -247,11 +247,11 @@ impl StoreReader<'_> {
     /// Returns an error if the database fails.
     pub fn positions_on_path(
         &mut self,
-        held: &StoredSession,
+        stored: &StoredSession,
         leaf: NodeId,
         spots: &[NodePosition],
     ) -> Result<HashSet<NodeId>, StoreError> {
-        let Some(start) = node_row(self.conn, held.n, leaf)? else { return Ok(HashSet::new()) };
+        let Some(start) = node_row(self.conn, stored.n, leaf)? else { return Ok(HashSet::new()) };
         let Some(highest) = spots.iter().map(|spot| spot.depth).min() else { return Ok(HashSet::new()) };
         let query = diesel::sql_query(
             "WITH RECURSIVE up (n, parent_n, depth) AS (SELECT n, parent_n, depth FROM nodes WHERE n = $1 UNION ALL \
@@ -268,10 +268,10 @@ impl StoreReader<'_> {
     ///
     /// # Errors
     /// Returns an error if the database fails.
-    pub fn placeholders(&mut self, held: &StoredSession) -> Result<Vec<NodeId>, StoreError> {
+    pub fn placeholders(&mut self, stored: &StoredSession) -> Result<Vec<NodeId>, StoreError> {
         let running = nodes::table
             .filter(is_generating())
-            .filter((nodes::session_n + 0_i64).eq(held.n))
+            .filter((nodes::session_n + 0_i64).eq(stored.n))
             .filter(nodes::is_hidden.eq(false))
             .order(nodes::n);
         let ids: Vec<Vec<u8>> = prepared(running.select(nodes::id)).load(self.conn)?;

@@ -61,7 +61,7 @@ impl Tx<'_> {
         session: SessionId,
         updates: &[NodeStateUpdate],
     ) -> Result<ArrangeResult, WriteError> {
-        let mut held = self.session(actor.user, session)?;
+        let mut stored = self.session(actor.user, session)?;
         let mut overlays: BTreeMap<NodeId, NodeOverlay> = BTreeMap::new();
         let mut effects = Vec::new();
         for update in updates {
@@ -71,24 +71,24 @@ impl Tx<'_> {
             }
             let mut overlay = match overlays.remove(&update.node) {
                 Some(overlay) => overlay,
-                None => self.overlay(&held, update.node)?,
+                None => self.overlay(&stored, update.node)?,
             };
             effects.extend(overlay.apply(update));
             overlays.insert(update.node, overlay);
         }
         if effects.is_empty() {
-            return Ok(ArrangeResult { op: held.session.op, worlds: Vec::new(), made: ArrangeReport::default() });
+            return Ok(ArrangeResult { op: stored.session.op, worlds: Vec::new(), report: ArrangeReport::default() });
         }
         let mutes = effects.iter().any(|effect| matches!(effect, Effect::Muted { .. }));
-        let witness = self.world_baseline(&held, mutes)?;
+        let witness = self.world_baseline(&stored, mutes)?;
         let entry =
             OperationDraft { kind: OperationKind::State, actor: Some(actor.user), at: actor.at, step: None, effects };
-        let op = self.log_operation(&mut held, entry)?;
-        Ok(ArrangeResult { op, worlds: self.world_diffs(&held, witness)?, made: ArrangeReport::default() })
+        let op = self.log_operation(&mut stored, entry)?;
+        Ok(ArrangeResult { op, worlds: self.world_diffs(&stored, witness)?, report: ArrangeReport::default() })
     }
 
-    fn overlay(&mut self, held: &StoredSession, node: NodeId) -> Result<NodeOverlay, WriteError> {
-        let row = self.row_in_tree(held, node)?;
+    fn overlay(&mut self, stored: &StoredSession, node: NodeId) -> Result<NodeOverlay, WriteError> {
+        let row = self.row_in_tree(stored, node)?;
         if row.status == Status::Generating.code() {
             return Err(TreeError::Generating.into());
         }
@@ -119,27 +119,27 @@ impl Tx<'_> {
         session: SessionId,
         settings: &[(String, Value)],
     ) -> Result<i64, WriteError> {
-        let mut held = self.session(actor.user, session)?;
-        let mut effects = setting_effects(&held, settings)?;
+        let mut stored = self.session(actor.user, session)?;
+        let mut effects = setting_effects(&stored, settings)?;
         if effects.is_empty() {
-            return Ok(held.session.op);
+            return Ok(stored.session.op);
         }
         if settings.iter().any(|(name, to)| name == "mode" && to == "linear") {
-            effects.extend(self.follow_newest(&held)?);
+            effects.extend(self.follow_newest(&stored)?);
         }
         let entry =
             OperationDraft { kind: OperationKind::Session, actor: Some(actor.user), at: actor.at, step: None, effects };
-        Ok(self.log_operation(&mut held, entry)?)
+        Ok(self.log_operation(&mut stored, entry)?)
     }
 }
 
 /// Checks settings and returns the effects of those that change.
-pub(super) fn setting_effects(held: &StoredSession, settings: &[(String, Value)]) -> Result<Vec<Effect>, TreeError> {
+pub(super) fn setting_effects(stored: &StoredSession, settings: &[(String, Value)]) -> Result<Vec<Effect>, TreeError> {
     let mut seen: BTreeMap<&str, Value> = BTreeMap::new();
     let mut effects = Vec::new();
     for (name, to) in settings {
         check_setting(name, to)?;
-        let from = seen.insert(name, to.clone()).unwrap_or_else(|| setting_value(&held.session, name));
+        let from = seen.insert(name, to.clone()).unwrap_or_else(|| setting_value(&stored.session, name));
         if from != *to {
             effects.push(Effect::Setting { name: name.clone(), from, to: to.clone() });
         }
@@ -150,8 +150,8 @@ pub(super) fn setting_effects(held: &StoredSession, settings: &[(String, Value)]
 impl Tx<'_> {
     /// Linear mode follows the newest branch: returns the effects that move HEAD to the newest leaf
     /// (`docs/domain.md` 2.14).
-    fn follow_newest(&mut self, held: &StoredSession) -> Result<Vec<Effect>, StoreError> {
-        let session_n = held.n;
+    fn follow_newest(&mut self, stored: &StoredSession) -> Result<Vec<Effect>, StoreError> {
+        let session_n = stored.n;
         let newest: Option<i64> = self.run(|conn| {
             let below = diesel::alias!(nodes as below);
             let children = below
@@ -169,8 +169,8 @@ impl Tx<'_> {
         })?;
         let Some(newest) = newest else { return Ok(Vec::new()) };
         let row = self.row_by_number(newest)?;
-        let way = self.remembered_edges(held, &row)?;
-        Ok(edit::move_head(Some(held.session.head), row_id(&row)?, &way))
+        let way = self.remembered_edges(stored, &row)?;
+        Ok(edit::move_head(Some(stored.session.head), row_id(&row)?, &way))
     }
 }
 

@@ -71,18 +71,18 @@ impl StoreReader<'_> {
     /// Returns an error if the database fails or a row is damaged.
     pub fn page(
         &mut self,
-        held: &StoredSession,
+        stored: &StoredSession,
         leaf: NodeId,
         before: Option<NodeId>,
         limit: i64,
         show: PathFilter,
     ) -> Result<NodePage, StoreError> {
         let start = match before {
-            Some(before) => node_row(self.conn, held.n, before)?.and_then(|row| row.parent_n),
-            None => node_row(self.conn, held.n, leaf)?.map(|row| row.n),
+            Some(before) => node_row(self.conn, stored.n, before)?.and_then(|row| row.parent_n),
+            None => node_row(self.conn, stored.n, leaf)?.map(|row| row.n),
         };
         match start {
-            Some(start) => self.page_from(held, start, limit, show),
+            Some(start) => self.page_from(stored, start, limit, show),
             None => Ok(NodePage::default()),
         }
     }
@@ -93,12 +93,12 @@ impl StoreReader<'_> {
     /// Returns an error as [`StoreReader::page`] does.
     pub fn newest_page(
         &mut self,
-        held: &StoredSession,
+        stored: &StoredSession,
         leaf: &StoredNode,
         limit: i64,
         show: PathFilter,
     ) -> Result<NodePage, StoreError> {
-        self.page_from(held, leaf.n, limit, show)
+        self.page_from(stored, leaf.n, limit, show)
     }
 
     /// Returns the rows of the whole path to a node, oldest first, for callers that read the texts in batches.
@@ -160,7 +160,7 @@ impl StoreReader<'_> {
 
     pub(super) fn page_from(
         &mut self,
-        held: &StoredSession,
+        stored: &StoredSession,
         start: i64,
         limit: i64,
         show: PathFilter,
@@ -180,7 +180,7 @@ impl StoreReader<'_> {
         while let Some(row) = up.pop() {
             let n = row.n;
             let (parent, remembered) = (names.find(row.parent_n), names.find(row.remembered_n));
-            nodes.push(StoredNode { node: row.into_node(held.session.id, parent, remembered)?, n });
+            nodes.push(StoredNode { node: row.into_node(stored.session.id, parent, remembered)?, n });
         }
         let next = if has_more { nodes.first().map(|oldest| oldest.node.id) } else { None };
         Ok(NodePage { nodes, next })

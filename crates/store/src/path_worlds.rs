@@ -45,7 +45,7 @@ impl StoreReader<'_> {
     /// Returns the error of `each`, or an error if the database fails or a row is damaged.
     pub fn worlds_along<E: From<StoreError>>(
         &mut self,
-        held: &StoredSession,
+        stored: &StoredSession,
         leaf: &StoredNode,
         depths: Range<i32>,
         mut each: impl FnMut(PathPoint, &World) -> Result<(), E>,
@@ -53,7 +53,7 @@ impl StoreReader<'_> {
         let mut passed = self.rows_at_depths(leaf, depths)?;
         let above = passed.last().and_then(|top| top.step.parent_n);
         let mut world = match above {
-            Some(above) => self.world_of(held, above)?,
+            Some(above) => self.world_of(stored, above)?,
             None => Arc::default(),
         };
         while let Some(PathRow { step, id, turn }) = passed.pop() {

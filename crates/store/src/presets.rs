@@ -234,7 +234,7 @@ impl Tx<'_> {
     /// Returns an error if the database fails.
     pub fn put_preset_if_new(&mut self, owner: UserId, new: &StoredPreset) -> Result<PresetId, WriteError> {
         let owner_n = self.user_row(owner)?;
-        let known: Option<Vec<u8>> = self.run(|conn| {
+        let existing: Option<Vec<u8>> = self.run(|conn| {
             let same = presets::table
                 .filter(presets::owner_n.eq(owner_n))
                 .filter(presets::kind.eq(text(new, "kind")))
@@ -243,8 +243,8 @@ impl Tx<'_> {
                 .filter(presets::trashed.is_null());
             Ok(same.order(presets::n).select(presets::id).first(conn).optional()?)
         })?;
-        if let Some(known) = known.as_deref().and_then(PresetId::from_slice) {
-            return Ok(known);
+        if let Some(existing) = existing.as_deref().and_then(PresetId::from_slice) {
+            return Ok(existing);
         }
         self.put_preset(owner, new)?;
         Ok(new.id)
@@ -256,21 +256,21 @@ impl Tx<'_> {
     /// # Errors
     /// Returns an error if the database fails.
     pub(super) fn import_preset(&mut self, owner: UserId, line: &SessionLine) -> Result<(), WriteError> {
-        let (Some(id), Some(kept)) = (line.preset, &line.preset_kept) else { return Ok(()) };
-        let Ok(Value::Object(mut body)) = serde_json::from_str(kept.body.get()) else { return Ok(()) };
+        let (Some(id), Some(stored)) = (line.preset, &line.preset_kept) else { return Ok(()) };
+        let Ok(Value::Object(mut body)) = serde_json::from_str(stored.body.get()) else { return Ok(()) };
         // The preset came for this session, so it must not become the default of other models.
         if let Some(own) =
             body.get_mut("extensions").and_then(|extensions| extensions.get_mut("clotho")?.as_object_mut())
         {
             own.shift_remove("models");
         }
-        let card = [("kind", "openai".into()), ("name", kept.name.clone().into()), ("body", Value::from(body))];
+        let card = [("kind", "openai".into()), ("name", stored.name.clone().into()), ("body", Value::from(body))];
         let card: Map<String, Value> = card.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
-        let known: i64 = self.run(|conn| {
+        let existing: i64 = self.run(|conn| {
             let same = presets::table.filter(presets::id.eq(id.as_bytes().to_vec()));
             Ok(same.count().get_result(conn)?)
         })?;
-        if known > 0 || validate_preset(&card).is_err() {
+        if existing > 0 || validate_preset(&card).is_err() {
             return Ok(());
         }
         let at = Time(line.updated);

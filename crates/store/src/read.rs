@@ -73,7 +73,7 @@ impl<'a> StoreReader<'a> {
     /// # Errors
     /// Returns an error if the database fails or a row is damaged.
     pub fn session(&mut self, caller: UserId, id: SessionId) -> Result<Option<StoredSession>, StoreError> {
-        Ok(find_session(self.conn, id)?.filter(|held| held.session.owner == caller))
+        Ok(find_session(self.conn, id)?.filter(|stored| stored.session.owner == caller))
     }
 
     /// Returns a session of any owner. For the server's own work, never for a caller.
@@ -106,8 +106,8 @@ impl<'a> StoreReader<'a> {
     ///
     /// # Errors
     /// Returns an error if the database fails.
-    pub fn turns(&mut self, held: &[StoredSession]) -> Result<Vec<i32>, StoreError> {
-        let heads: Vec<i64> = held.iter().map(|held| held.head_n).collect();
+    pub fn turns(&mut self, stored: &[StoredSession]) -> Result<Vec<i32>, StoreError> {
+        let heads: Vec<i64> = stored.iter().map(|stored| stored.head_n).collect();
         let some = nodes::table.filter(nodes::n.eq_any(pad_to_power_of_two(&heads))).select((nodes::n, nodes::turn));
         let turns: HashMap<i64, i32> = prepared(some).load::<(i64, i32)>(self.conn)?.into_iter().collect();
         Ok(heads.iter().map(|n| turns.get(n).copied().unwrap_or(0)).collect())
@@ -117,29 +117,29 @@ impl<'a> StoreReader<'a> {
     ///
     /// # Errors
     /// Returns an error if the database fails or a row is damaged.
-    pub fn node(&mut self, held: &StoredSession, id: NodeId) -> Result<Option<StoredNode>, StoreError> {
+    pub fn node(&mut self, stored: &StoredSession, id: NodeId) -> Result<Option<StoredNode>, StoreError> {
         let named = nodes::id.eq(id.as_bytes().to_vec());
-        let own = nodes::session_n.eq(held.n).and(nodes::is_hidden.eq(false));
+        let own = nodes::session_n.eq(stored.n).and(nodes::is_hidden.eq(false));
         let found: Option<NodeColumns> = full_nodes!().filter(named).filter(own).get_result(self.conn).optional()?;
-        found.map(|found| stored_node(held.session.id, found)).transpose()
+        found.map(|found| stored_node(stored.session.id, found)).transpose()
     }
 
     /// Returns a node of a session that is in the tree or in the stash.
     ///
     /// # Errors
     /// Returns an error if the database fails or a row is damaged.
-    pub fn node_or_stashed(&mut self, held: &StoredSession, id: NodeId) -> Result<Option<StoredNode>, StoreError> {
-        let row = any_node_row(self.conn, held.n, id)?.filter(|row| !row.is_hidden || row.fragment_n.is_some());
+    pub fn node_or_stashed(&mut self, stored: &StoredSession, id: NodeId) -> Result<Option<StoredNode>, StoreError> {
+        let row = any_node_row(self.conn, stored.n, id)?.filter(|row| !row.is_hidden || row.fragment_n.is_some());
         let Some(row) = row else { return Ok(None) };
-        Ok(load_nodes(self.conn, held.session.id, &[row.n])?.pop())
+        Ok(load_nodes(self.conn, stored.session.id, &[row.n])?.pop())
     }
 
     /// Returns nodes of a session by id, in the given order; unknown ones are left out.
     ///
     /// # Errors
     /// Returns an error if the database fails or a row is damaged.
-    pub fn nodes(&mut self, held: &StoredSession, ids: &[NodeId]) -> Result<Vec<StoredNode>, StoreError> {
-        let found = ids.iter().map(|id| self.node(held, *id));
+    pub fn nodes(&mut self, stored: &StoredSession, ids: &[NodeId]) -> Result<Vec<StoredNode>, StoreError> {
+        let found = ids.iter().map(|id| self.node(stored, *id));
         found.filter_map(Result::transpose).collect()
     }
 
@@ -147,23 +147,23 @@ impl<'a> StoreReader<'a> {
     ///
     /// # Errors
     /// Returns an error if the database fails or a row is damaged.
-    pub fn nodes_by_row(&mut self, held: &StoredSession, rows: &[i64]) -> Result<Vec<StoredNode>, StoreError> {
-        load_nodes(self.conn, held.session.id, rows)
+    pub fn nodes_by_row(&mut self, stored: &StoredSession, rows: &[i64]) -> Result<Vec<StoredNode>, StoreError> {
+        load_nodes(self.conn, stored.session.id, rows)
     }
 
     /// Returns the children of a node that are in the tree, in creation order.
     ///
     /// # Errors
     /// Returns an error if the database fails or a row is damaged.
-    pub fn children(&mut self, held: &StoredSession, parent: NodeId) -> Result<Vec<StoredNode>, StoreError> {
-        let Some(parent) = node_row(self.conn, held.n, parent)? else { return Ok(Vec::new()) };
+    pub fn children(&mut self, stored: &StoredSession, parent: NodeId) -> Result<Vec<StoredNode>, StoreError> {
+        let Some(parent) = node_row(self.conn, stored.n, parent)? else { return Ok(Vec::new()) };
         let rows: Vec<i64> = nodes::table
             .filter(nodes::parent_n.eq(parent.n))
             .filter(nodes::is_hidden.eq(false))
             .order(nodes::n)
             .select(nodes::n)
             .load(self.conn)?;
-        load_nodes(self.conn, held.session.id, &rows)
+        load_nodes(self.conn, stored.session.id, &rows)
     }
 
     /// Returns the siblings of a node: children of its parent with its role, without change nodes
@@ -194,10 +194,10 @@ impl<'a> StoreReader<'a> {
     ///
     /// # Errors
     /// Returns an error if the database fails or a row is damaged.
-    pub fn context_of(&mut self, held: &StoredSession, id: NodeId) -> Result<Option<StoredNode>, StoreError> {
-        let Some(row) = node_row(self.conn, held.n, id)? else { return Ok(None) };
+    pub fn context_of(&mut self, stored: &StoredSession, id: NodeId) -> Result<Option<StoredNode>, StoreError> {
+        let Some(row) = node_row(self.conn, stored.n, id)? else { return Ok(None) };
         match ancestors::nearest_context(self.conn, row.n)? {
-            Some(n) => Ok(load_nodes(self.conn, held.session.id, &[n])?.pop()),
+            Some(n) => Ok(load_nodes(self.conn, stored.session.id, &[n])?.pop()),
             None => Ok(None),
         }
     }
@@ -207,8 +207,8 @@ impl<'a> StoreReader<'a> {
     ///
     /// # Errors
     /// Returns an error if the database fails or a row is damaged.
-    pub fn generations(&mut self, held: &StoredSession, context: NodeId) -> Result<Vec<StoredNode>, StoreError> {
-        let Some(context) = node_row(self.conn, held.n, context)? else { return Ok(Vec::new()) };
+    pub fn generations(&mut self, stored: &StoredSession, context: NodeId) -> Result<Vec<StoredNode>, StoreError> {
+        let Some(context) = node_row(self.conn, stored.n, context)? else { return Ok(Vec::new()) };
         let (mut replies, mut above) = (Vec::new(), vec![context.n]);
         // The depth grows in every round, so the search ends even in a damaged tree.
         let mut depth = context.depth;
@@ -226,7 +226,7 @@ impl<'a> StoreReader<'a> {
             let is_reply = |role: i16, kind: i16| role == Role::Assistant.code() && !is_change(kind);
             replies.extend(below.iter().filter(|(.., role, kind)| is_reply(*role, *kind)).map(|(n, ..)| *n));
         }
-        let mut placed = load_nodes(self.conn, held.session.id, &replies)?;
+        let mut placed = load_nodes(self.conn, stored.session.id, &replies)?;
         placed.sort_by_key(|one| (one.node.created, one.n));
         Ok(placed)
     }
@@ -237,7 +237,7 @@ impl<'a> StoreReader<'a> {
     /// Returns an error if the database fails or a row is damaged.
     pub fn remembered_generation(
         &mut self,
-        held: &StoredSession,
+        stored: &StoredSession,
         context: &StoredNode,
         generations: &[StoredNode],
     ) -> Result<Option<NodeId>, StoreError> {
@@ -246,7 +246,7 @@ impl<'a> StoreReader<'a> {
             if generations.iter().any(|one| one.node.id == id) {
                 return Ok(Some(id));
             }
-            let change = self.node(held, id)?.filter(|placed| placed.node.kind == clotho_core::tree::Kind::Change);
+            let change = self.node(stored, id)?.filter(|placed| placed.node.kind == clotho_core::tree::Kind::Change);
             next = change.and_then(|change| change.node.remembered);
         }
         Ok(None)
@@ -256,25 +256,25 @@ impl<'a> StoreReader<'a> {
     ///
     /// # Errors
     /// Returns an error if the database fails or a row is damaged.
-    pub fn world(&mut self, held: &StoredSession, placed: &StoredNode) -> Result<Arc<World>, StoreError> {
-        self.world_of(held, placed.n)
+    pub fn world(&mut self, stored: &StoredSession, placed: &StoredNode) -> Result<Arc<World>, StoreError> {
+        self.world_of(stored, placed.n)
     }
 
     /// Returns the world before a node, which is that of its parent (`domain.md` 3.5).
     ///
     /// # Errors
     /// Returns an error if the database fails or a row is damaged.
-    pub fn world_before(&mut self, held: &StoredSession, placed: &StoredNode) -> Result<Arc<World>, StoreError> {
+    pub fn world_before(&mut self, stored: &StoredSession, placed: &StoredNode) -> Result<Arc<World>, StoreError> {
         let parent: Option<i64> = nodes::table.find(placed.n).select(nodes::parent_n).get_result(self.conn)?;
         match parent {
-            Some(parent) => self.world_of(held, parent),
+            Some(parent) => self.world_of(stored, parent),
             None => Ok(Arc::default()),
         }
     }
 
-    /// Computes a world under the arrangement of this snapshot, because `held` may come from an earlier one.
-    pub(super) fn world_of(&mut self, held: &StoredSession, node_n: i64) -> Result<Arc<World>, StoreError> {
-        let edits = worlds::edits_now(self.conn, held.n)?;
+    /// Computes a world under the arrangement of this snapshot, because `stored` may come from an earlier one.
+    pub(super) fn world_of(&mut self, stored: &StoredSession, node_n: i64) -> Result<Arc<World>, StoreError> {
+        let edits = worlds::edits_now(self.conn, stored.n)?;
         worlds::at(self.conn, self.caches, &mut WorldAccess::Snapshot, node_n, edits)
     }
 
@@ -327,10 +327,10 @@ impl<'a> StoreReader<'a> {
     ///
     /// # Errors
     /// Returns an error if the database fails or a row is damaged.
-    pub fn operations(&mut self, held: &StoredSession, since: i64, limit: i64) -> Result<Vec<Operation>, StoreError> {
+    pub fn operations(&mut self, stored: &StoredSession, since: i64, limit: i64) -> Result<Vec<Operation>, StoreError> {
         // Operations are numbered without gaps, so no `LIMIT` is needed.
         let rows: Vec<OperationRow> = operations::table
-            .filter(operations::session_n.eq(held.n))
+            .filter(operations::session_n.eq(stored.n))
             .filter(operations::op.gt(since))
             .filter(operations::op.le(since.saturating_add(limit)))
             .order(operations::op)
@@ -371,8 +371,9 @@ impl<'a> StoreReader<'a> {
     ///
     /// # Errors
     /// Returns an error if the database fails.
-    pub fn is_on_path(&mut self, held: &StoredSession, node: NodeId, leaf: NodeId) -> Result<bool, StoreError> {
-        let (Some(node), Some(leaf)) = (node_row(self.conn, held.n, node)?, node_row(self.conn, held.n, leaf)?) else {
+    pub fn is_on_path(&mut self, stored: &StoredSession, node: NodeId, leaf: NodeId) -> Result<bool, StoreError> {
+        let (Some(node), Some(leaf)) = (node_row(self.conn, stored.n, node)?, node_row(self.conn, stored.n, leaf)?)
+        else {
             return Ok(false);
         };
         Ok(ancestors::ancestor_at(self.conn, leaf.n, node.depth)? == Some(node.n))
@@ -381,7 +382,7 @@ impl<'a> StoreReader<'a> {
 
 /// Returns a session with its row numbers, unless it is in the trash.
 pub(super) fn find_session(conn: &mut Conn, id: SessionId) -> Result<Option<StoredSession>, StoreError> {
-    Ok(find_any_session(conn, id)?.filter(|held| !held.is_trashed))
+    Ok(find_any_session(conn, id)?.filter(|stored| !stored.is_trashed))
 }
 
 /// A log entry with the id of its session.

@@ -176,10 +176,10 @@ impl Drop for ReaderPool {
     }
 }
 
-fn run_thread(desk: &ReadQueue, caches: &Arc<Caches>) {
+fn run_thread(queue: &ReadQueue, caches: &Arc<Caches>) {
     let bell = Arc::new(Condvar::new());
     let mut used = None;
-    while let Some((job, mut conn)) = desk.next(&bell, used.take()) {
+    while let Some((job, mut conn)) = queue.next(&bell, used.take()) {
         // The caller learns of a panic because its reply channel is dropped.
         let _ = catch_panic(&mut conn, caches, job);
         used = Some(conn);

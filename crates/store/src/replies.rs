@@ -87,8 +87,8 @@ impl Tx<'_> {
         at: Time,
         ending: &ReplyCompletion,
     ) -> Result<i64, WriteError> {
-        let mut held = self.any_session(session)?.ok_or(TreeError::NotFound("the session"))?;
-        let row = self.any_row(&held, node)?.ok_or(TreeError::NotFound("the message"))?;
+        let mut stored = self.any_session(session)?.ok_or(TreeError::NotFound("the session"))?;
+        let row = self.any_row(&stored, node)?.ok_or(TreeError::NotFound("the message"))?;
         if row.status != Status::Generating.code() {
             return Err(TreeError::Conflict("the reply has already ended".into()).into());
         }
@@ -96,7 +96,7 @@ impl Tx<'_> {
             return Err(TreeError::Conflict("a reply must end complete or failed".into()).into());
         }
         // Write the text, the delta and the trace, and delete the segments.
-        let row = self.write_completed_row(held.session.edits, &row, ending)?;
+        let row = self.write_completed_row(stored.session.edits, &row, ending)?;
         let saved =
             self.run(|conn| Ok(diesel::delete(segments::table.filter(segments::node_n.eq(row.n))).execute(conn)?))?;
         if let Some(trace) = &ending.trace {
@@ -109,15 +109,15 @@ impl Tx<'_> {
         // Move following labels and HEAD, and log one operation.
         let mut effects = vec![Effect::Completed { node }];
         if let Some(context_n) = row.parent_n.filter(|_| ending.status == Status::Complete && !row.is_hidden) {
-            effects.extend(self.move_following_labels(&held, context_n, node)?);
+            effects.extend(self.move_following_labels(&stored, context_n, node)?);
         }
-        if self.moves_head(&held, &row, ending)? {
-            let way = self.remembered_edges(&held, &row)?;
-            effects.extend(edit::move_head(Some(held.session.head), node, &way));
+        if self.moves_head(&stored, &row, ending)? {
+            let way = self.remembered_edges(&stored, &row)?;
+            effects.extend(edit::move_head(Some(stored.session.head), node, &way));
         }
         effects.extend(unread_effect(&row, ending, &effects));
         let entry = OperationDraft { kind: OperationKind::Reply, actor: None, at, step: Some(step), effects };
-        Ok(self.log_operation(&mut held, entry)?)
+        Ok(self.log_operation(&mut stored, entry)?)
     }
 
     fn write_completed_row(
@@ -154,20 +154,20 @@ impl Tx<'_> {
 
     fn moves_head(
         &mut self,
-        held: &StoredSession,
+        stored: &StoredSession,
         row: &NodeRow,
         ending: &ReplyCompletion,
     ) -> Result<bool, StoreError> {
         let Some(asked) = ending.asked.filter(|_| ending.status == Status::Complete && !row.is_hidden) else {
             return Ok(false);
         };
-        if !edit::reply_takes_head(&asked, held.session.head_op) {
+        if !edit::reply_takes_head(&asked, stored.session.head_op) {
             return Ok(false);
         }
         match row.parent_n {
             Some(parent) => {
                 let context = self.row_by_number(parent)?;
-                self.is_at_context(held, &context)
+                self.is_at_context(stored, &context)
             }
             None => Ok(false),
         }
@@ -196,8 +196,8 @@ impl Tx<'_> {
         self.run_with_cache(|conn, memory| {
             let Some(node_n) = generating_row(conn, node)? else { return Ok(()) };
             append_segment(conn, memory, node_n, "", "")?;
-            let known = texts::metadata.eq(metadata_to_text(metadata.clone()));
-            update(texts::table, known, texts::n.eq(node_n)).execute(conn)?;
+            let same_metadata = texts::metadata.eq(metadata_to_text(metadata.clone()));
+            update(texts::table, same_metadata, texts::n.eq(node_n)).execute(conn)?;
             traces::delete(conn, node_n)?;
             traces::put(conn, node_n, trace)
         })?;

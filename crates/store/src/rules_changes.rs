@@ -19,7 +19,7 @@ impl StoreReader<'_> {
     /// Returns an error if the database fails or a row is damaged.
     pub fn find_rules_change(
         &mut self,
-        held: &StoredSession,
+        stored: &StoredSession,
         below: &StoredNode,
         wanted: &ActiveRules,
     ) -> Result<Option<StoredNode>, StoreError> {
@@ -30,7 +30,7 @@ impl StoreReader<'_> {
             .order(nodes::n)
             .select(nodes::n)
             .load(self.conn)?;
-        for placed in load_nodes(self.conn, held.session.id, &changes)? {
+        for placed in load_nodes(self.conn, stored.session.id, &changes)? {
             if self.rules(&placed)?.is_same(wanted) {
                 return Ok(Some(placed));
             }
@@ -64,8 +64,8 @@ impl Tx<'_> {
         parent: NodeId,
         wanted: &ActiveRules,
     ) -> Result<bool, WriteError> {
-        let held = self.session(caller, session)?;
-        let parent = self.row_in_tree(&held, parent)?;
+        let stored = self.session(caller, session)?;
+        let parent = self.row_in_tree(&stored, parent)?;
         // Rules are content-addressed: equal rules have the same row.
         let rules_n = self.run(|conn| rules::write(conn, wanted))?;
         let found = self.run(|conn| {

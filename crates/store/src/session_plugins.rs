@@ -39,16 +39,16 @@ impl Tx<'_> {
         beginning: RulesStart<'_>,
     ) -> Result<i64, WriteError> {
         self.all_or_nothing(|tx| {
-            let mut held = tx.session(actor.user, session)?;
-            let mut effects = setting_effects(&held, &[("plugins".to_owned(), plugins_to_json(plugins))])?;
-            let begins = tx.start_rules_below(&held, place, beginning)?;
+            let mut stored = tx.session(actor.user, session)?;
+            let mut effects = setting_effects(&stored, &[("plugins".to_owned(), plugins_to_json(plugins))])?;
+            let begins = tx.start_rules_below(&stored, place, beginning)?;
             let act = if begins.is_empty() { OperationKind::Session } else { OperationKind::Rules };
             effects.extend(begins);
             if effects.is_empty() {
-                return Ok(held.session.op);
+                return Ok(stored.session.op);
             }
             Ok(tx.log_operation(
-                &mut held,
+                &mut stored,
                 OperationDraft { kind: act, actor: Some(actor.user), at: actor.at, step: None, effects },
             )?)
         })
@@ -56,29 +56,29 @@ impl Tx<'_> {
 
     fn start_rules_below(
         &mut self,
-        held: &StoredSession,
+        stored: &StoredSession,
         place: NodeId,
         beginning: RulesStart<'_>,
     ) -> Result<Vec<Effect>, WriteError> {
-        let (mut effects, is_head) = (Vec::new(), held.session.head == place);
+        let (mut effects, is_head) = (Vec::new(), stored.session.head == place);
         let to = match beginning {
             RulesStart::NextMessage => return Ok(effects),
             RulesStart::ExistingNode(_) if !is_head => return Ok(effects),
-            RulesStart::ExistingNode(node) => self.row_in_tree(held, node)?,
+            RulesStart::ExistingNode(node) => self.row_in_tree(stored, node)?,
             RulesStart::NewNode(draft) => {
-                let above = self.row_in_tree(held, place)?;
+                let above = self.row_in_tree(stored, place)?;
                 if above.status == Status::Generating.code() {
                     return Err(TreeError::Generating.into());
                 }
-                let row = self.insert(held.n, held.session.edits, Some(&above), draft)?;
+                let row = self.insert(stored.n, stored.session.edits, Some(&above), draft)?;
                 effects.push(Effect::Added { node: draft.id, parent: Some(place) });
-                effects.extend(self.move_following_labels(held, above.n, draft.id)?);
+                effects.extend(self.move_following_labels(stored, above.n, draft.id)?);
                 row
             }
         };
         if is_head {
-            let way = self.remembered_edges(held, &to)?;
-            effects.extend(edit::move_head(Some(held.session.head), row_id(&to)?, &way));
+            let way = self.remembered_edges(stored, &to)?;
+            effects.extend(edit::move_head(Some(stored.session.head), row_id(&to)?, &way));
         }
         Ok(effects)
     }

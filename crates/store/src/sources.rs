@@ -53,9 +53,9 @@ impl StoreReader<'_> {
     /// # Errors
     /// Returns an error if the database fails or a row is damaged.
     pub fn session_presence(&mut self, owner: UserId, session: SessionId) -> Result<SessionPresence, StoreError> {
-        let held = find_any_session(self.conn, session)?.filter(|held| held.session.owner == owner);
-        Ok(match held {
-            Some(held) if held.is_trashed => SessionPresence::InTrash,
+        let stored = find_any_session(self.conn, session)?.filter(|stored| stored.session.owner == owner);
+        Ok(match stored {
+            Some(stored) if stored.is_trashed => SessionPresence::InTrash,
             Some(_) => SessionPresence::Present,
             None => SessionPresence::Deleted,
         })

@@ -90,8 +90,8 @@ impl StoreReader<'_> {
     ///
     /// # Errors
     /// Returns an error if the database fails or a row is damaged.
-    pub fn summary_sources(&mut self, held: &StoredSession) -> Result<Vec<SummarySources>, StoreError> {
-        let own = summaries::table.filter(summaries::session_n.eq(held.n)).filter(summaries::level.gt(DELETED_LEVEL));
+    pub fn summary_sources(&mut self, stored: &StoredSession) -> Result<Vec<SummarySources>, StoreError> {
+        let own = summaries::table.filter(summaries::session_n.eq(stored.n)).filter(summaries::level.gt(DELETED_LEVEL));
         let columns = (summaries::n, summaries::level, summaries::first_n, summaries::last_n, summaries::hash);
         let rows: Vec<(i64, i16, i64, i64, Vec<u8>)> =
             prepared(own.order(summaries::n).select(columns)).load(self.conn)?;
@@ -129,8 +129,8 @@ impl StoreReader<'_> {
     ///
     /// # Errors
     /// Returns an error if the database fails or the row is damaged.
-    pub fn summary(&mut self, held: &StoredSession, id: SummaryId) -> Result<Option<StoredSummary>, StoreError> {
-        let n = find(self.conn, held.n, id)?;
+    pub fn summary(&mut self, stored: &StoredSession, id: SummaryId) -> Result<Option<StoredSummary>, StoreError> {
+        let n = find(self.conn, stored.n, id)?;
         Ok(self.summaries(&n.into_iter().collect::<Vec<_>>())?.pop())
     }
 
@@ -195,7 +195,7 @@ impl Tx<'_> {
     /// # Errors
     /// Returns an error if the session does not exist, or if the database fails.
     pub fn put_summary(&mut self, session: SessionId, new: &NewSummary) -> Result<bool, WriteError> {
-        let held = self.any_session(session)?.ok_or(TreeError::NotFound("the session"))?;
+        let stored = self.any_session(session)?.ok_or(TreeError::NotFound("the session"))?;
         let is_kept = self.run(|conn| {
             let is_whole = all_exist(conn, &new.rows)? && !new.rows.is_empty();
             let level = if is_whole { new.level } else { DELETED_LEVEL };
@@ -205,7 +205,7 @@ impl Tx<'_> {
             let row = (
                 summaries::n.eq(n),
                 summaries::id.eq(new.id.as_bytes().to_vec()),
-                summaries::session_n.eq(held.n),
+                summaries::session_n.eq(stored.n),
                 summaries::level.eq(level),
                 summaries::first_n.eq(ends.0),
                 summaries::last_n.eq(ends.1),
@@ -266,9 +266,9 @@ impl Tx<'_> {
     }
 
     fn own_summary(&mut self, caller: UserId, session: SessionId, id: SummaryId) -> Result<(i64, i16), WriteError> {
-        let held = self.session(caller, session)?;
+        let stored = self.session(caller, session)?;
         let found = self.run(|conn| {
-            let Some(n) = find(conn, held.n, id)? else { return Ok(None) };
+            let Some(n) = find(conn, stored.n, id)? else { return Ok(None) };
             let level: i16 = summaries::table.find(n).select(summaries::level).get_result(conn)?;
             Ok(Some((n, level)))
         })?;
@@ -316,8 +316,8 @@ pub(super) fn delete_summaries(conn: &mut Conn, rows: &[i64]) -> QueryResult<()>
 /// Deletes the summaries of nodes that are deleted.
 pub(super) fn delete_for_nodes(conn: &mut Conn, rows: &[i64]) -> QueryResult<()> {
     let own = summarised::table.filter(summarised::node_n.eq_any(rows)).select(summarised::summary_n);
-    let made: Vec<i64> = own.distinct().load(conn)?;
-    delete_summaries(conn, &made)
+    let revisions: Vec<i64> = own.distinct().load(conn)?;
+    delete_summaries(conn, &revisions)
 }
 
 /// Deletes all summaries of a session, including the record of their cost.

@@ -52,11 +52,11 @@ impl Tx<'_> {
         node: NodeId,
         new: &ProposedSummary,
     ) -> Result<bool, WriteError> {
-        let held = self.any_session(session)?.ok_or(TreeError::NotFound("the session"))?;
-        let leaf = self.any_row(&held, node)?.ok_or(TreeError::NotFound("the message"))?.n;
+        let stored = self.any_session(session)?.ok_or(TreeError::NotFound("the session"))?;
+        let leaf = self.any_row(&stored, node)?.ok_or(TreeError::NotFound("the message"))?.n;
         let found = self.run(|conn| {
             let rows = turn_messages(conn, leaf, &new.turns)?;
-            let level = replaceable_level(conn, held.n, &rows)?;
+            let level = replaceable_level(conn, stored.n, &rows)?;
             Ok(level.map(|level| (rows, level)))
         })?;
         let Some((rows, level)) = found else { return Ok(false) };

@@ -81,11 +81,11 @@ pub fn put(conn: &mut Conn, node_n: i64, trace: &Trace) -> Result<(), StoreError
 /// copied nodes are replaced by their copies, others stay.
 pub fn copy(conn: &mut Conn, from: i64, copies: &HashMap<i64, i64>) -> Result<(), StoreError> {
     let (Some(to), Some(body)) = (copies.get(&from), read::<Value>(conn, from)?) else { return Ok(()) };
-    let kept = StoredHistory::of(from, &body)?;
+    let stored = StoredHistory::of(from, &body)?;
     let there = |rows: Vec<i64>| rows.into_iter().map(|n| copies.get(&n).copied().unwrap_or(n)).collect::<Vec<_>>();
-    let history = match kept.base.and_then(|base| copies.get(&base)) {
-        Some(base) => json!({"number": kept.number, "base": base, "skip": kept.skip, "add": there(kept.add)}),
-        None => json!({"number": kept.number, "add": there(history_of(conn, from)?)}),
+    let history = match stored.base.and_then(|base| copies.get(&base)) {
+        Some(base) => json!({"number": stored.number, "base": base, "skip": stored.skip, "add": there(stored.add)}),
+        None => json!({"number": stored.number, "add": there(history_of(conn, from)?)}),
     };
     save(conn, *to, &with_history(from, body, history)?)
 }
@@ -109,8 +109,8 @@ pub fn detach_histories(conn: &mut Conn, session_n: i64, going: &HashSet<i64>) -
     let mut alone = Vec::new();
     for n in staying.into_iter().filter(|n| !going.contains(n)) {
         let body: Value = read(conn, n)?.ok_or(damaged(n))?;
-        let kept = StoredHistory::of(n, &body)?;
-        let history = json!({"number": kept.number, "add": history_of(conn, n)?});
+        let stored = StoredHistory::of(n, &body)?;
+        let history = json!({"number": stored.number, "add": history_of(conn, n)?});
         alone.push((n, with_history(n, body, history)?));
     }
     for (n, body) in alone {
@@ -146,9 +146,9 @@ fn unindexed(conn: &mut Conn, after: i64) -> Result<Vec<i64>, StoreError> {
 pub fn index_bases(conn: &mut Conn) -> Result<usize, StoreError> {
     let some = unindexed(conn, 0)?;
     for n in &some {
-        let base = stored_history(conn, *n).ok().and_then(|kept| kept.base);
-        let known = traces::base_n.eq(Some(base.unwrap_or(NO_BASE)));
-        diesel::update(traces::table.find(*n)).set(known).execute(conn)?;
+        let base = stored_history(conn, *n).ok().and_then(|stored| stored.base);
+        let indexed_base = traces::base_n.eq(Some(base.unwrap_or(NO_BASE)));
+        diesel::update(traces::table.find(*n)).set(indexed_base).execute(conn)?;
     }
     Ok(some.len())
 }
@@ -183,14 +183,14 @@ fn with_history(n: i64, mut body: Value, history: Value) -> Result<Value, StoreE
 /// Returns the history as the difference to an ancestor's trace. It is stored in full if no trace is near, or if
 /// it does not continue that one. The window may have moved past it, or a node in the middle was disabled.
 fn difference(conn: &mut Conn, node_n: i64, history: &[i64]) -> Result<Value, StoreError> {
-    let Some((near, kept)) = nearest_trace(conn, node_n)? else { return Ok(json!({"number": 1, "add": history})) };
-    let number = kept.number + 1;
-    let Some(base) = base_numbered(conn, near, kept, number & (number - 1))? else {
+    let Some((near, stored)) = nearest_trace(conn, node_n)? else { return Ok(json!({"number": 1, "add": history})) };
+    let number = stored.number + 1;
+    let Some(base) = base_numbered(conn, near, stored, number & (number - 1))? else {
         return Ok(json!({"number": number, "add": history}));
     };
-    let known = history_of(conn, base)?;
-    let skip = history.first().and_then(|first| known.iter().position(|n| n == first));
-    let shared = skip.and_then(|skip| known.get(skip..));
+    let base_history = history_of(conn, base)?;
+    let skip = history.first().and_then(|first| base_history.iter().position(|n| n == first));
+    let shared = skip.and_then(|skip| base_history.get(skip..));
     match (skip, shared.and_then(|shared| history.strip_prefix(shared))) {
         (Some(skip), Some(new)) => Ok(json!({"number": number, "base": base, "skip": skip, "add": new})),
         _ => Ok(json!({"number": 1, "add": history})),
@@ -198,13 +198,13 @@ fn difference(conn: &mut Conn, node_n: i64, history: &[i64]) -> Result<Value, St
 }
 
 /// Returns the trace numbered `wanted` among `from` and its bases; `None` if there is none.
-fn base_numbered(conn: &mut Conn, from: i64, kept: StoredHistory, wanted: i64) -> Result<Option<i64>, StoreError> {
-    let (mut n, mut kept) = (from, kept);
-    while kept.number > wanted {
-        let Some(base) = kept.base else { return Ok(None) };
-        (n, kept) = (base, stored_history(conn, base)?);
+fn base_numbered(conn: &mut Conn, from: i64, stored: StoredHistory, wanted: i64) -> Result<Option<i64>, StoreError> {
+    let (mut n, mut stored) = (from, stored);
+    while stored.number > wanted {
+        let Some(base) = stored.base else { return Ok(None) };
+        (n, stored) = (base, stored_history(conn, base)?);
     }
-    Ok((kept.number == wanted).then_some(n))
+    Ok((stored.number == wanted).then_some(n))
 }
 
 /// Returns the nearest ancestor with a trace.
@@ -269,8 +269,8 @@ fn parse_as<T: DeserializeOwned>(n: i64, packed: &[u8]) -> Result<T, StoreError>
 }
 
 fn history_of(conn: &mut Conn, n: i64) -> Result<Vec<i64>, StoreError> {
-    let kept = stored_history(conn, n)?;
-    full_history(conn, kept)
+    let stored = stored_history(conn, n)?;
+    full_history(conn, stored)
 }
 
 /// Rebuilds a history from all of its bases.
@@ -278,12 +278,12 @@ fn full_history(conn: &mut Conn, newest: StoredHistory) -> Result<Vec<i64>, Stor
     let mut next = newest.base;
     let mut parts = vec![(newest.skip, newest.add)];
     while let Some(n) = next {
-        let kept = stored_history(conn, n)?;
-        next = kept.base;
-        parts.push((kept.skip, kept.add));
+        let stored = stored_history(conn, n)?;
+        next = stored.base;
+        parts.push((stored.skip, stored.add));
     }
     let empty = Vec::new();
-    Ok(parts.into_iter().rev().fold(empty, |known, (skip, add)| known.into_iter().skip(skip).chain(add).collect()))
+    Ok(parts.into_iter().rev().fold(empty, |history, (skip, add)| history.into_iter().skip(skip).chain(add).collect()))
 }
 
 /// Reads the complete trace of a node.
@@ -326,11 +326,11 @@ pub struct RawTrace {
 /// Parses the stored trace of a node.
 pub fn read_raw(node_n: i64, packed: &[u8]) -> Result<RawTrace, StoreError> {
     let body: Value = parse_as(node_n, packed)?;
-    let kept = StoredHistory::of(node_n, &body)?;
+    let stored = StoredHistory::of(node_n, &body)?;
     let blocks = blocks_of(&body).ok_or(damaged(node_n))?;
     let head = body.get("head").filter(|head| head.is_object()).cloned().ok_or(damaged(node_n))?;
-    let skip = u64::try_from(kept.skip).unwrap_or(u64::MAX);
-    Ok(RawTrace { head, blocks, number: kept.number, base: kept.base, skip, add: kept.add })
+    let skip = u64::try_from(stored.skip).unwrap_or(u64::MAX);
+    Ok(RawTrace { head, blocks, number: stored.number, base: stored.base, skip, add: stored.add })
 }
 
 /// Writes a trace that is already in its stored form.

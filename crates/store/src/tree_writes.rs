@@ -131,7 +131,7 @@ impl Tx<'_> {
         // Write the session row, the root and the greetings.
         let session = Session { op: 0, head_op: 0, edits: 0, head: root.id, ..session.clone() };
         let (n, root_row) = self.root_row(owner_n, &session, root)?;
-        let mut held =
+        let mut stored =
             StoredSession { session, n, head_n: root_row.n, is_trashed: false, counts: NodeCounts::default() };
         let mut effects = vec![Effect::Added { node: root.id, parent: None }, Effect::Head { from: None, to: root.id }];
         for greeting in greetings {
@@ -143,8 +143,8 @@ impl Tx<'_> {
             effects.push(Effect::Remembered { node: root.id, from: None, to: Some(first.id) });
         }
         let entry =
-            OperationDraft { kind: OperationKind::Begin, actor: Some(held.session.owner), at, step: None, effects };
-        Ok(self.log_operation(&mut held, entry)?)
+            OperationDraft { kind: OperationKind::Begin, actor: Some(stored.session.owner), at, step: None, effects };
+        Ok(self.log_operation(&mut stored, entry)?)
     }
 
     fn root_row(&mut self, owner_n: i64, session: &Session, root: &NodeDraft) -> Result<(i64, NodeRow), StoreError> {
@@ -197,10 +197,10 @@ impl Tx<'_> {
     }
 
     fn write_message(&mut self, actor: &Actor, message: &MessageWrite) -> Result<MessageReceipt, WriteError> {
-        let mut held = self.session(actor.user, message.session)?;
-        check_expected_version(&held, actor.expected_leaf)?;
+        let mut stored = self.session(actor.user, message.session)?;
+        check_expected_version(&stored, actor.expected_leaf)?;
         // Check the message and its parent.
-        let above = self.row_in_tree(&held, message.parent)?;
+        let above = self.row_in_tree(&stored, message.parent)?;
         if above.status == Status::Generating.code() {
             return Err(TreeError::Generating.into());
         }
@@ -211,7 +211,7 @@ impl Tx<'_> {
             .chain(&message.replies)
             .try_for_each(NodeDraft::check_storable)?;
         // Write the message and the rules change in their order.
-        let carried = self.message_replacement(&held, &above, message)?;
+        let carried = self.message_replacement(&stored, &above, message)?;
 
         let parent_n = above.n;
         let mut line = vec![above];
@@ -220,7 +220,7 @@ impl Tx<'_> {
         let (first, last) =
             if is_below { (&message.draft, &message.rules_change) } else { (&message.rules_change, &message.draft) };
         for draft in first.iter().chain(last) {
-            self.append(&held, &mut line, draft, &mut effects)?;
+            self.append(&stored, &mut line, draft, &mut effects)?;
         }
         let context = line.last().cloned().ok_or(TreeError::NotFound("the message"))?;
         // Move the children of the old version, and write the placeholders.
@@ -228,34 +228,34 @@ impl Tx<'_> {
             effects.extend(edit::move_children(&carried.old, row_id(&context)?, &carried.children));
         }
         for reply in &message.replies {
-            self.insert(held.n, held.session.edits, Some(&context), reply)?;
+            self.insert(stored.n, stored.session.edits, Some(&context), reply)?;
             effects.push(Effect::Added { node: reply.id, parent: Some(row_id(&context)?) });
         }
         // Move HEAD or the remembered children, then following labels, and log one operation.
         if message.move_head && !carried.as_ref().is_some_and(|carried| carried.has_head) {
-            let way = self.remembered_edges(&held, &context)?;
-            effects.extend(edit::move_head(Some(held.session.head), row_id(&context)?, &way));
+            let way = self.remembered_edges(&stored, &context)?;
+            effects.extend(edit::move_head(Some(stored.session.head), row_id(&context)?, &way));
         } else if let Some(carried) = carried {
-            effects.extend(self.remember_replacement(&held, &line, &carried)?);
+            effects.extend(self.remember_replacement(&stored, &line, &carried)?);
         }
         if line.len() > 1 {
-            effects.extend(self.move_following_labels(&held, parent_n, row_id(&context)?)?);
+            effects.extend(self.move_following_labels(&stored, parent_n, row_id(&context)?)?);
         }
         let entry = OperationDraft { kind: message.kind, actor: Some(actor.user), at: actor.at, step: None, effects };
-        let op = self.log_operation(&mut held, entry)?;
-        let at_context = !message.replies.is_empty() && self.is_at_context(&held, &context)?;
-        let asked = HeadRequest { move_head: true, head_op: held.session.head_op, at_context };
-        Ok(MessageReceipt { op, asked, head: held.session.head })
+        let op = self.log_operation(&mut stored, entry)?;
+        let at_context = !message.replies.is_empty() && self.is_at_context(&stored, &context)?;
+        let asked = HeadRequest { move_head: true, head_op: stored.session.head_op, at_context };
+        Ok(MessageReceipt { op, asked, head: stored.session.head })
     }
 
     fn append(
         &mut self,
-        held: &StoredSession,
+        stored: &StoredSession,
         line: &mut Vec<NodeRow>,
         draft: &NodeDraft,
         effects: &mut Vec<Effect>,
     ) -> Result<(), StoreError> {
-        let row = self.insert(held.n, held.session.edits, line.last(), draft)?;
+        let row = self.insert(stored.n, stored.session.edits, line.last(), draft)?;
         let parent = line.last().map(row_id).transpose()?;
         effects.push(Effect::Added { node: draft.id, parent });
         line.push(row);
@@ -265,7 +265,7 @@ impl Tx<'_> {
     /// Checks the edited node and returns what moves below its new version.
     fn message_replacement(
         &mut self,
-        held: &StoredSession,
+        stored: &StoredSession,
         above: &NodeRow,
         message: &MessageWrite,
     ) -> Result<Option<MessageReplacement>, WriteError> {
@@ -274,20 +274,20 @@ impl Tx<'_> {
             let message = "\"carry\" needs a new version, and excludes new replies".to_owned();
             return Err(TreeError::Invalid { field: "carry", message }.into());
         }
-        let row = self.row_in_tree(held, id)?;
+        let row = self.row_in_tree(stored, id)?;
         if row.parent_n != Some(above.n) {
             return Err(TreeError::Conflict("a new version must have the same parent as the old one".into()).into());
         }
-        if row.status == Status::Generating.code() || self.is_generating_below(held, &row)? {
+        if row.status == Status::Generating.code() || self.is_generating_below(stored, &row)? {
             return Err(TreeError::Generating.into());
         }
         let ids: Vec<Vec<u8>> = self.run(|conn| {
             let of_old = nodes::table.filter(nodes::parent_n.eq(row.n)).order(nodes::n);
             Ok(of_old.select(nodes::id).load(conn)?)
         })?;
-        let head = held.head_n;
+        let head = stored.head_n;
         let below = self.run(|conn| ancestors::ancestor_at(conn, head, row.depth))? == Some(row.n) && head != row.n;
-        let placed = self.run(|conn| super::read::load_nodes(conn, held.session.id, &[row.n]))?.pop();
+        let placed = self.run(|conn| super::read::load_nodes(conn, stored.session.id, &[row.n]))?.pop();
         Ok(Some(MessageReplacement {
             old: placed.ok_or(TreeError::NotFound("the message"))?.node,
             old_n: row.n,
@@ -297,8 +297,8 @@ impl Tx<'_> {
     }
 
     /// Returns whether a reply is being generated below a node. Such a node cannot be moved (`domain.md` 2.10).
-    pub(super) fn is_generating_below(&mut self, held: &StoredSession, row: &NodeRow) -> Result<bool, StoreError> {
-        let session_n = held.n;
+    pub(super) fn is_generating_below(&mut self, stored: &StoredSession, row: &NodeRow) -> Result<bool, StoreError> {
+        let session_n = stored.n;
         let running: Vec<i64> = self.run(|conn| {
             let running =
                 nodes::table.filter(super::replies::is_generating()).filter((nodes::session_n + 0_i64).eq(session_n));
@@ -316,25 +316,25 @@ impl Tx<'_> {
     /// leads through it.
     fn remember_replacement(
         &mut self,
-        held: &StoredSession,
+        stored: &StoredSession,
         line: &[NodeRow],
         carried: &MessageReplacement,
     ) -> Result<Vec<Effect>, StoreError> {
         let remembers_old = line.first().is_some_and(|above| above.remembered_n == Some(carried.old_n));
-        if carried.children.is_empty() || !remembers_old || held.head_n == carried.old_n {
+        if carried.children.is_empty() || !remembers_old || stored.head_n == carried.old_n {
             return Ok(Vec::new());
         }
         let edges = line.iter().zip(line.iter().skip(1)).map(|(upper, lower)| (AncestorRow::from_row(upper), lower.n));
         let way: Vec<_> = edges.map(|(upper, lower)| self.edge(&upper, lower)).collect::<Result<_, _>>()?;
-        Ok(edit::move_head(Some(held.session.head), held.session.head, &way))
+        Ok(edit::move_head(Some(stored.session.head), stored.session.head, &way))
     }
 
     /// Returns whether HEAD is at a context node or at one of its generations.
-    pub(super) fn is_at_context(&mut self, held: &StoredSession, context: &NodeRow) -> Result<bool, StoreError> {
-        if held.head_n == context.n {
+    pub(super) fn is_at_context(&mut self, stored: &StoredSession, context: &NodeRow) -> Result<bool, StoreError> {
+        if stored.head_n == context.n {
             return Ok(true);
         }
-        let head = self.row_by_number(held.head_n)?;
+        let head = self.row_by_number(stored.head_n)?;
         Ok(head.parent_n == Some(context.n) && head.role == Role::Assistant.code())
     }
 
@@ -360,17 +360,17 @@ impl Tx<'_> {
         node: NodeId,
         exact: bool,
     ) -> Result<(i64, NodeId), WriteError> {
-        let mut held = self.session(actor.user, session)?;
-        check_expected_version(&held, actor.expected_leaf)?;
-        let row = self.row_in_tree(&held, node)?;
+        let mut stored = self.session(actor.user, session)?;
+        check_expected_version(&stored, actor.expected_leaf)?;
+        let row = self.row_in_tree(&stored, node)?;
         if row.status == Status::Generating.code() {
             return Err(TreeError::Generating.into());
         }
         let to = if exact { row } else { self.last_visited_leaf(&row)? };
-        let way = self.remembered_edges(&held, &to)?;
-        let effects = edit::move_head(Some(held.session.head), row_id(&to)?, &way);
+        let way = self.remembered_edges(&stored, &to)?;
+        let effects = edit::move_head(Some(stored.session.head), row_id(&to)?, &way);
         if effects.is_empty() {
-            return Ok((held.session.op, held.session.head));
+            return Ok((stored.session.op, stored.session.head));
         }
         let entry = OperationDraft {
             kind: OperationKind::Checkout,
@@ -379,8 +379,8 @@ impl Tx<'_> {
             step: None,
             effects,
         };
-        let op = self.log_operation(&mut held, entry)?;
-        Ok((op, held.session.head))
+        let op = self.log_operation(&mut stored, entry)?;
+        Ok((op, stored.session.head))
     }
 
     /// Returns the last visited leaf below a node: follows remembered children, or the newest complete child if
@@ -455,6 +455,9 @@ pub(super) fn check_storable_text(field: &'static str, text: &str) -> Result<(),
 }
 
 /// Checks that the session has the version that the actor saw, if one was given.
-pub(super) fn check_expected_version(held: &StoredSession, expected: Option<ExpectedVersion>) -> Result<(), TreeError> {
-    expected.map_or(Ok(()), |seen| seen.holds(&held.session))
+pub(super) fn check_expected_version(
+    stored: &StoredSession,
+    expected: Option<ExpectedVersion>,
+) -> Result<(), TreeError> {
+    expected.map_or(Ok(()), |seen| seen.holds(&stored.session))
 }

@@ -179,28 +179,28 @@ impl<'a> Tx<'a> {
     /// # Errors
     /// Returns an error if it does not exist or belongs to another user.
     pub fn session(&mut self, caller: UserId, id: SessionId) -> Result<StoredSession, WriteError> {
-        let held = self.any_session(id)?.filter(|held| !held.is_trashed && held.session.owner == caller);
-        held.ok_or(WriteError::Refused(TreeError::NotFound("the session")))
+        let stored = self.any_session(id)?.filter(|stored| !stored.is_trashed && stored.session.owner == caller);
+        stored.ok_or(WriteError::Refused(TreeError::NotFound("the session")))
     }
 
     /// Returns a session, in the trash or not.
     pub(super) fn any_session(&mut self, id: SessionId) -> Result<Option<StoredSession>, StoreError> {
         self.run_with_cache(|conn, memory| {
-            if let Some(held) = memory.session(id) {
-                return Ok(Some(held));
+            if let Some(stored) = memory.session(id) {
+                return Ok(Some(stored));
             }
-            Ok(find_any_session(conn, id)?.inspect(|held| memory.keep_session(held)))
+            Ok(find_any_session(conn, id)?.inspect(|stored| memory.keep_session(stored)))
         })
     }
 
-    pub(super) fn row_in_tree(&mut self, held: &StoredSession, id: NodeId) -> Result<NodeRow, WriteError> {
-        let found = self.any_row(held, id)?.filter(|row| !row.is_hidden);
+    pub(super) fn row_in_tree(&mut self, stored: &StoredSession, id: NodeId) -> Result<NodeRow, WriteError> {
+        let found = self.any_row(stored, id)?.filter(|row| !row.is_hidden);
         found.ok_or(WriteError::Refused(TreeError::NotFound("the message")))
     }
 
     /// Returns the row of a node of a session, also of one that is not in the tree.
-    pub(super) fn any_row(&mut self, held: &StoredSession, id: NodeId) -> Result<Option<NodeRow>, StoreError> {
-        let session_n = held.n;
+    pub(super) fn any_row(&mut self, stored: &StoredSession, id: NodeId) -> Result<Option<NodeRow>, StoreError> {
+        let session_n = stored.n;
         self.run_with_cache(|conn, memory| match memory.named(session_n, id).and_then(|n| memory.node(n)) {
             Some(row) => Ok(Some(row.clone())),
             None => Ok(any_node_row(conn, session_n, id)?.inspect(|row| memory.keep_node(row))),
@@ -208,17 +208,17 @@ impl<'a> Tx<'a> {
     }
 
     /// Returns the row number of a node named in the log, in the tree or not.
-    pub(super) fn node_number(&mut self, held: &StoredSession, id: NodeId) -> Result<i64, StoreError> {
-        match self.writer_cache.named(held.n, id) {
+    pub(super) fn node_number(&mut self, stored: &StoredSession, id: NodeId) -> Result<i64, StoreError> {
+        match self.writer_cache.named(stored.n, id) {
             Some(n) => Ok(n),
-            None => Ok(self.logged_row(held, id)?.n),
+            None => Ok(self.logged_row(stored, id)?.n),
         }
     }
 
     /// Returns the row of a node named in the log. It may be outside the tree, because this is also how it is
     /// restored.
-    pub(super) fn logged_row(&mut self, held: &StoredSession, id: NodeId) -> Result<NodeRow, StoreError> {
-        let row = self.any_row(held, id)?;
+    pub(super) fn logged_row(&mut self, stored: &StoredSession, id: NodeId) -> Result<NodeRow, StoreError> {
+        let row = self.any_row(stored, id)?;
         self.run(|_| row.ok_or_else(|| StoreError::Database(format!("{id} is in the log, not in the tree"))))
     }
 
@@ -396,8 +396,12 @@ impl<'a> Tx<'a> {
 
     /// Returns the edges to change so that `to` is on the remembered path: those from the lowest common ancestor
     /// with HEAD down to `to` where the parent remembers another child or none.
-    pub(super) fn remembered_edges(&mut self, held: &StoredSession, to: &NodeRow) -> Result<Vec<PathEdge>, StoreError> {
-        let head = AncestorRow::from_row(&self.row_by_number(held.head_n)?);
+    pub(super) fn remembered_edges(
+        &mut self,
+        stored: &StoredSession,
+        to: &NodeRow,
+    ) -> Result<Vec<PathEdge>, StoreError> {
+        let head = AncestorRow::from_row(&self.row_by_number(stored.head_n)?);
         let way = match to.parent_n {
             Some(parent) if parent == head.n => vec![AncestorRow::from_row(to), head],
             _ => self.run(|conn| ancestors::path_from_common_ancestor(conn, head, AncestorRow::from_row(to)))?,

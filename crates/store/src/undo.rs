@@ -89,49 +89,49 @@ impl Tx<'_> {
         session: SessionId,
         act: OperationKind,
     ) -> Result<UndoResult, WriteError> {
-        let mut held = self.session(actor.user, session)?;
-        check_expected_version(&held, actor.expected_leaf)?;
+        let mut stored = self.session(actor.user, session)?;
+        check_expected_version(&stored, actor.expected_leaf)?;
         // Find the step.
         let mut is_barred = false;
         let number = match act {
-            OperationKind::Redo => self.last_undone_step(&held, actor.user, &mut is_barred)?,
-            _ => self.newest_step(&held, actor.user, &mut is_barred)?,
+            OperationKind::Redo => self.last_undone_step(&stored, actor.user, &mut is_barred)?,
+            _ => self.newest_step(&stored, actor.user, &mut is_barred)?,
         };
         let nothing = if is_barred { TreeError::NothingSincePurge } else { TreeError::NothingToRevert };
         let number = number.ok_or(nothing(act.word()))?;
-        let step = self.step(&held, number)?;
-        self.check_no_later_change(&held, actor.user, &step)?;
+        let step = self.step(&stored, number)?;
+        self.check_no_later_change(&stored, actor.user, &step)?;
         // Apply the inverse effects, newest first.
-        let mut witness = self.world_baseline(&held, true)?;
+        let mut witness = self.world_baseline(&stored, true)?;
         let mut effects = Vec::new();
         for effect in step.current_effects.iter().rev().filter_map(plain_inverse) {
-            let Some(effect) = self.adjust_label_effect(&held, effect)? else { continue };
-            self.check_effect(&held, &step, &effect)?;
-            let plan = self.with_remembered_children(&held, effect)?;
-            self.add_moved_to_baseline(&held, &mut witness, &plan)?;
-            self.apply_effects(&mut held, &plan)?;
+            let Some(effect) = self.adjust_label_effect(&stored, effect)? else { continue };
+            self.check_effect(&stored, &step, &effect)?;
+            let plan = self.with_remembered_children(&stored, effect)?;
+            self.add_moved_to_baseline(&stored, &mut witness, &plan)?;
+            self.apply_effects(&mut stored, &plan)?;
             effects.extend(plan);
         }
         // Move HEAD and log one operation.
-        let plan = self.head_effects(&held, &step, act)?;
-        self.apply_effects(&mut held, &plan)?;
+        let plan = self.head_effects(&stored, &step, act)?;
+        self.apply_effects(&mut stored, &plan)?;
         effects.extend(plan);
         let entry = OperationDraft { kind: act, actor: Some(actor.user), at: actor.at, step: Some(number), effects };
-        let op = self.append_operation(&mut held, entry)?;
-        let worlds = self.world_diffs(&held, witness)?;
-        Ok(UndoResult { op, step: number, kind: step.kind, head: held.session.head, worlds })
+        let op = self.append_operation(&mut stored, entry)?;
+        let worlds = self.world_diffs(&stored, witness)?;
+        Ok(UndoResult { op, step: number, kind: step.kind, head: stored.session.head, worlds })
     }
 
     /// Returns the actor's newest step that is not undone. Purged data cannot come back, so the search stops at
     /// a purge.
     fn newest_step(
         &mut self,
-        held: &StoredSession,
+        stored: &StoredSession,
         user: UserId,
         is_barred: &mut bool,
     ) -> Result<Option<i64>, StoreError> {
         let mut is_undone: HashMap<i64, bool> = HashMap::new();
-        self.scan_log_backwards(held, user, |line| match line.kind {
+        self.scan_log_backwards(stored, user, |line| match line.kind {
             OperationKind::Purge | OperationKind::Begin => {
                 *is_barred = line.kind == OperationKind::Purge;
                 Some(None)
@@ -155,13 +155,13 @@ impl Tx<'_> {
     /// comes back as a sibling of the new one, so that no text is lost.
     fn last_undone_step(
         &mut self,
-        held: &StoredSession,
+        stored: &StoredSession,
         user: UserId,
         is_barred: &mut bool,
     ) -> Result<Option<i64>, StoreError> {
         let mut redone: HashSet<i64> = HashSet::new();
         let (mut is_late, mut late) = (false, Vec::new());
-        let last = self.scan_log_backwards(held, user, |line| match line.kind {
+        let last = self.scan_log_backwards(stored, user, |line| match line.kind {
             OperationKind::Purge | OperationKind::Begin => {
                 *is_barred = line.kind == OperationKind::Purge;
                 Some(None)
@@ -187,7 +187,7 @@ impl Tx<'_> {
             let is_text = |act: OperationKind| {
                 matches!(act, OperationKind::Message | OperationKind::Edit | OperationKind::Reroll)
             };
-            if last.is_none() && is_text(self.step(held, step)?.kind) {
+            if last.is_none() && is_text(self.step(stored, step)?.kind) {
                 return Ok(Some(step));
             }
         }
@@ -197,11 +197,11 @@ impl Tx<'_> {
     /// Reads the log backwards until `look` returns an answer.
     fn scan_log_backwards(
         &mut self,
-        held: &StoredSession,
+        stored: &StoredSession,
         user: UserId,
         mut look: impl FnMut(UndoLogEntry) -> Option<Option<i64>>,
     ) -> Result<Option<i64>, StoreError> {
-        let (session_n, mut before) = (held.n, held.session.op + 1);
+        let (session_n, mut before) = (stored.n, stored.session.op + 1);
         while before > 1 {
             let after = before - BATCH_SIZE;
             let rows: Vec<UndoLogColumns> = self.run(|conn| {
@@ -228,8 +228,8 @@ impl Tx<'_> {
     }
 
     /// Reads a step with all of its log entries.
-    fn step(&mut self, held: &StoredSession, number: i64) -> Result<UndoStep, StoreError> {
-        let of_step = self.entries(held, number, |entry| entry.step == number)?;
+    fn step(&mut self, stored: &StoredSession, number: i64) -> Result<UndoStep, StoreError> {
+        let of_step = self.entries(stored, number, |entry| entry.step == number)?;
         let first = of_step.first().map_or(OperationKind::Message, |entry| entry.kind);
         let turned = |entry: &&Operation| matches!(entry.kind, OperationKind::Undo | OperationKind::Redo);
         let done: Vec<Effect> =
@@ -241,11 +241,11 @@ impl Tx<'_> {
     /// Returns the log entries from a number on that match `wanted`.
     fn entries(
         &mut self,
-        held: &StoredSession,
+        stored: &StoredSession,
         from: i64,
         wanted: impl Fn(&OperationRow) -> bool,
     ) -> Result<Vec<Operation>, StoreError> {
-        let session_n = held.n;
+        let session_n = stored.n;
         let rows: Vec<OperationRow> = self.run(|conn| {
             let part = operations::table.filter(operations::session_n.eq(session_n)).filter(operations::op.ge(from));
             Ok(prepared(part.order(operations::op).select(OperationRow::as_select())).load(conn)?)
@@ -256,11 +256,16 @@ impl Tx<'_> {
     }
 
     /// Refuses if another actor has later changed what the step changed.
-    fn check_no_later_change(&mut self, held: &StoredSession, user: UserId, step: &UndoStep) -> Result<(), WriteError> {
+    fn check_no_later_change(
+        &mut self,
+        stored: &StoredSession,
+        user: UserId,
+        step: &UndoStep,
+    ) -> Result<(), WriteError> {
         let own = user.as_bytes().as_slice();
         let is_other = |entry: &OperationRow| entry.actor.as_deref().is_some_and(|actor| actor != own);
         let touched: HashSet<NodeId> = step.current_effects.iter().filter_map(affected_node).collect();
-        for other in self.entries(held, step.number + 1, is_other)? {
+        for other in self.entries(stored, step.number + 1, is_other)? {
             if other.kind != OperationKind::Checkout && other.effects.iter().any(|effect| affects_any(effect, &touched))
             {
                 let what = "another user changed it later".to_owned();
@@ -272,38 +277,38 @@ impl Tx<'_> {
 
     /// Adjusts a label effect to the label's current node: a reply that was requested earlier may have moved the
     /// label meanwhile. Returns `None` if the label was removed, or if nothing would change.
-    fn adjust_label_effect(&mut self, held: &StoredSession, effect: Effect) -> Result<Option<Effect>, StoreError> {
+    fn adjust_label_effect(&mut self, stored: &StoredSession, effect: Effect) -> Result<Option<Effect>, StoreError> {
         let Effect::Labelled { name, from: Some(_), to } = effect else { return Ok(Some(effect)) };
-        let present = self.label_mark(held, &name)?.filter(|present| to != Some(*present));
+        let present = self.label_mark(stored, &name)?.filter(|present| to != Some(*present));
         Ok(present.map(|present| Effect::Labelled { name, from: Some(present), to }))
     }
 
     /// Checks that an effect can be applied to the current state of the tree.
-    fn check_effect(&mut self, held: &StoredSession, step: &UndoStep, effect: &Effect) -> Result<(), WriteError> {
+    fn check_effect(&mut self, stored: &StoredSession, step: &UndoStep, effect: &Effect) -> Result<(), WriteError> {
         let holds = match effect {
-            Effect::Shown { node, to } => self.may_show(held, *node, *to)?,
-            Effect::Moved { node, from, to } => self.may_move(held, *node, *from, *to)?,
-            Effect::Detached { node, .. } => self.movable_node(held, *node).map(|_| true)?,
+            Effect::Shown { node, to } => self.may_show(stored, *node, *to)?,
+            Effect::Moved { node, from, to } => self.may_move(stored, *node, *from, *to)?,
+            Effect::Detached { node, .. } => self.movable_node(stored, *node).map(|_| true)?,
             Effect::Attached { node, cut } => {
-                let row = self.logged_row(held, *node)?;
-                self.fragment(held, cut.fragment, "fragmentId").is_ok() && self.is_in_tree(&row)?
+                let row = self.logged_row(stored, *node)?;
+                self.fragment(stored, cut.fragment, "fragmentId").is_ok() && self.is_in_tree(&row)?
             }
             Effect::Renamed { fragment, from, .. } => {
-                self.fragment(held, *fragment, "fragmentId").is_ok_and(|row| row.name == *from)
+                self.fragment(stored, *fragment, "fragmentId").is_ok_and(|row| row.name == *from)
             }
-            Effect::Labelled { name, from, .. } => self.label_mark(held, name)? == *from,
-            Effect::Rated { node, from, .. } => self.logged_row(held, *node)?.rating == from.map(i16::from),
-            Effect::Revised { node, from, .. } => self.logged_row(held, *node)?.revision == *from,
-            Effect::Setting { name, from, .. } => setting_value(&held.session, name) == *from,
+            Effect::Labelled { name, from, .. } => self.label_mark(stored, name)? == *from,
+            Effect::Rated { node, from, .. } => self.logged_row(stored, *node)?.rating == from.map(i16::from),
+            Effect::Revised { node, from, .. } => self.logged_row(stored, *node)?.revision == *from,
+            Effect::Setting { name, from, .. } => setting_value(&stored.session, name) == *from,
             _ => true,
         };
-        if holds { Ok(()) } else { Err(self.later_change_refusal(held, step, effect)?.into()) }
+        if holds { Ok(()) } else { Err(self.later_change_refusal(stored, step, effect)?.into()) }
     }
 
     /// Returns whether a node can be shown or hidden: its parent must be in the tree, or it must have no
     /// children there.
-    fn may_show(&mut self, held: &StoredSession, node: NodeId, to: bool) -> Result<bool, WriteError> {
-        let row = self.logged_row(held, node)?;
+    fn may_show(&mut self, stored: &StoredSession, node: NodeId, to: bool) -> Result<bool, WriteError> {
+        let row = self.logged_row(stored, node)?;
         if to {
             return Ok(row.is_hidden && row.fragment_n.is_none() && self.is_in_tree(&row)?);
         }
@@ -313,9 +318,9 @@ impl Tx<'_> {
         Ok(!row.is_hidden && !self.run(|conn| Ok(has_other_child(conn, row.n, 0)?))?)
     }
 
-    fn may_move(&mut self, held: &StoredSession, node: NodeId, from: NodeId, to: NodeId) -> Result<bool, WriteError> {
+    fn may_move(&mut self, stored: &StoredSession, node: NodeId, from: NodeId, to: NodeId) -> Result<bool, WriteError> {
         let (row, from_n, to) =
-            (self.logged_row(held, node)?, self.node_number(held, from)?, self.logged_row(held, to)?);
+            (self.logged_row(stored, node)?, self.node_number(stored, from)?, self.logged_row(stored, to)?);
         if row.parent_n != Some(from_n)
             || self.run(|conn| ancestors::ancestor_at(conn, to.n, row.depth))? == Some(row.n)
         {
@@ -332,9 +337,9 @@ impl Tx<'_> {
         }
     }
 
-    fn label_mark(&mut self, held: &StoredSession, name: &str) -> Result<Option<LabelTarget>, StoreError> {
-        let known = self.label_rows(held)?.into_iter().find(|label| label.name == name);
-        match known {
+    fn label_mark(&mut self, stored: &StoredSession, name: &str) -> Result<Option<LabelTarget>, StoreError> {
+        let existing = self.label_rows(stored)?.into_iter().find(|label| label.name == name);
+        match existing {
             Some(label) => {
                 Ok(Some(LabelTarget { node: row_id(&self.row_by_number(label.node_n)?)?, following: label.following }))
             }
@@ -345,27 +350,27 @@ impl Tx<'_> {
     /// Returns a refusal that names the later operation on the same node.
     fn later_change_refusal(
         &mut self,
-        held: &StoredSession,
+        stored: &StoredSession,
         step: &UndoStep,
         effect: &Effect,
     ) -> Result<TreeError, StoreError> {
         let named: HashSet<NodeId> = affected_node(effect).into_iter().collect();
         let number = step.number;
-        let later = self.entries(held, number + 1, |entry| entry.step != number)?;
+        let later = self.entries(stored, number + 1, |entry| entry.step != number)?;
         let touches = |entry: &&Operation| entry.effects.iter().any(|effect| affects_any(effect, &named));
         let (op, kind) = match later.iter().rev().find(touches) {
             Some(entry) => (entry.op, entry.kind.word()),
-            None => (held.session.op, "later"),
+            None => (stored.session.op, "later"),
         };
         Ok(TreeError::BlockedByLater { op, kind, what: "its former position has changed".to_owned() })
     }
 
     /// Returns the effect, with changes of remembered children if a node moves.
-    fn with_remembered_children(&mut self, held: &StoredSession, effect: Effect) -> Result<Vec<Effect>, WriteError> {
+    fn with_remembered_children(&mut self, stored: &StoredSession, effect: Effect) -> Result<Vec<Effect>, WriteError> {
         match &effect {
             Effect::Moved { node, to, .. } => {
-                let (row, to) = (self.logged_row(held, *node)?, self.logged_row(held, *to)?);
-                self.reparent_effects(held, &row, &to)
+                let (row, to) = (self.logged_row(stored, *node)?, self.logged_row(stored, *to)?);
+                self.reparent_effects(stored, &row, &to)
             }
             _ => Ok(vec![effect]),
         }
@@ -375,7 +380,7 @@ impl Tx<'_> {
     /// not in the tree, HEAD stays, or moves up to the nearest ancestor in the tree.
     fn head_effects(
         &mut self,
-        held: &StoredSession,
+        stored: &StoredSession,
         step: &UndoStep,
         act: OperationKind,
     ) -> Result<Vec<Effect>, StoreError> {
@@ -387,16 +392,16 @@ impl Tx<'_> {
             OperationKind::Redo => moves.next_back().map(|(_, to)| to),
             _ => moves.next().map(|(from, _)| from),
         };
-        let wanted = wanted.map(|node| self.logged_row(held, node)).transpose()?.filter(|row| !row.is_hidden);
+        let wanted = wanted.map(|node| self.logged_row(stored, node)).transpose()?.filter(|row| !row.is_hidden);
         let mut to = match wanted {
             Some(row) => row,
-            None => self.row_by_number(held.head_n)?,
+            None => self.row_by_number(stored.head_n)?,
         };
         while let Some(parent_n) = to.parent_n.filter(|_| to.is_hidden) {
             to = self.row_by_number(parent_n)?;
         }
-        let way = self.remembered_edges(held, &to)?;
-        Ok(edit::move_head(Some(held.session.head), row_id(&to)?, &way))
+        let way = self.remembered_edges(stored, &to)?;
+        Ok(edit::move_head(Some(stored.session.head), row_id(&to)?, &way))
     }
 }
 

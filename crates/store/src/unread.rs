@@ -11,7 +11,7 @@ impl Tx<'_> {
     /// move that reaches one also changes the remembered child of its parent. No other nodes need to be checked.
     pub(super) fn mark_read_effects(
         &mut self,
-        held: &StoredSession,
+        stored: &StoredSession,
         effects: &[Effect],
     ) -> Result<Vec<Effect>, StoreError> {
         if !effects.iter().any(|effect| matches!(effect, Effect::Head { .. })) {
@@ -24,7 +24,7 @@ impl Tx<'_> {
         let mut seen: Vec<Effect> = Vec::new();
         for node in passed {
             let effect = Effect::Unread { node, to: false };
-            if self.logged_row(held, node)?.is_unread && !seen.contains(&effect) {
+            if self.logged_row(stored, node)?.is_unread && !seen.contains(&effect) {
                 seen.push(effect);
             }
         }

@@ -46,39 +46,40 @@ impl StoreReader<'_> {
     ///
     /// # Errors
     /// Returns an error if the database fails or a row is damaged.
-    pub fn session_usage(&mut self, held: &StoredSession) -> Result<SessionUsageTotals, StoreError> {
+    pub fn session_usage(&mut self, stored: &StoredSession) -> Result<SessionUsageTotals, StoreError> {
         let replies = texts::table
             .inner_join(nodes::table.on(nodes::n.eq(texts::n)))
-            .filter(nodes::session_n.eq(held.n))
+            .filter(nodes::session_n.eq(stored.n))
             .filter(nodes::role.eq(Role::Assistant.code()).or(nodes::kind.eq(Kind::Change.code())))
             .select((texts::n, texts::metadata, nodes::kind));
         let mut spent = SessionUsageTotals::default();
         for row in replies.load_iter::<(i64, String, i16), DefaultLoadingMode>(self.conn)? {
             let (n, metadata, kind) = row?;
             let bad = StoreError::Inconsistent { table: "texts", column: "metadata", row: n };
-            let known: NodeMetadata = metadata_from_text(&metadata).ok_or(bad)?;
-            if known.reply.latency_ms.is_some() && known.provenance.is_none() {
+            let facts: NodeMetadata = metadata_from_text(&metadata).ok_or(bad)?;
+            if facts.reply.latency_ms.is_some() && facts.provenance.is_none() {
                 if kind == Kind::Change.code() {
                     spent.side_calls += 1;
                 } else {
                     spent.replies += 1;
                 }
-                spent.add_reply(&known.reply);
-                if let Some(values) = known.values.filter(|values| values.call.latency_ms.is_some()) {
+                spent.add_reply(&facts.reply);
+                if let Some(values) = facts.values.filter(|values| values.call.latency_ms.is_some()) {
                     spent.side_calls += 1;
                     spent.add_reply(&values.call);
                 }
             }
         }
-        let made = summaries::table.filter(summaries::session_n.eq(held.n)).select((summaries::n, summaries::metadata));
-        for row in made.load_iter::<(i64, String), DefaultLoadingMode>(self.conn)? {
+        let summary_rows =
+            summaries::table.filter(summaries::session_n.eq(stored.n)).select((summaries::n, summaries::metadata));
+        for row in summary_rows.load_iter::<(i64, String), DefaultLoadingMode>(self.conn)? {
             let (n, metadata) = row?;
             let bad = StoreError::Inconsistent { table: "summaries", column: "metadata", row: n };
-            let known: SummaryMetadata = metadata_from_text(&metadata).ok_or(bad)?;
+            let facts: SummaryMetadata = metadata_from_text(&metadata).ok_or(bad)?;
             // A plugin's proposal has no usage of its own.
-            if known.plugin.is_none() {
+            if facts.plugin.is_none() {
                 spent.summaries += 1;
-                spent.add_reply(&known.reply);
+                spent.add_reply(&facts.reply);
             }
         }
         Ok(spent)
@@ -88,19 +89,19 @@ impl StoreReader<'_> {
 impl SessionUsageTotals {
     /// Adds a reply or a summary. Values that are not numbers are ignored, because they may come from an
     /// imported file.
-    fn add_reply(&mut self, known: &ReplyFacts) {
-        let tokens = known.token_count.as_ref();
+    fn add_reply(&mut self, metadata: &ReplyFacts) {
+        let tokens = metadata.token_count.as_ref();
         let count = |value: Option<u64>| value.unwrap_or(0);
         self.prompt = self.prompt.saturating_add(count(tokens.and_then(|tokens| tokens.prompt)));
         self.completion = self.completion.saturating_add(count(tokens.and_then(|tokens| tokens.completion)));
-        self.latency_ms = self.latency_ms.saturating_add(count(known.latency_ms));
-        self.cached = self.cached.saturating_add(count(known.cached_tokens.get().copied()));
-        if let Some(saved) = &known.saved {
+        self.latency_ms = self.latency_ms.saturating_add(count(metadata.latency_ms));
+        self.cached = self.cached.saturating_add(count(metadata.cached_tokens.get().copied()));
+        if let Some(saved) = &metadata.saved {
             // A value that is too large to add is ignored.
             self.cache_savings =
                 number::add(self.cache_savings.as_ref().unwrap_or(&0.into()), saved).ok().or(self.cache_savings.take());
         }
-        match known.cost.get() {
+        match metadata.cost.get() {
             Some(cost) => self.add_cost(cost),
             None => self.replies_without_price += 1,
         }

@@ -73,15 +73,15 @@ impl<'c> StoreReader<'c> {
     /// # Errors
     /// Returns an error if the database fails.
     pub fn have_vectors(&mut self, model: &str, hashes: &[blake3::Hash]) -> Result<HashSet<blake3::Hash>, StoreError> {
-        let mut known = HashSet::new();
+        let mut existing = HashSet::new();
         for piece in hashes.chunks(BATCH_SIZE) {
             let named: Vec<Vec<u8>> = pad_hashes(piece);
             let some = vectors::table.filter(vectors::hash.eq_any(named)).filter(vectors::model.eq(model));
             for hash in prepared(some.select(vectors::hash)).load::<Vec<u8>>(self.conn)? {
-                known.insert(hash_of(0, &hash)?);
+                existing.insert(hash_of(0, &hash)?);
             }
         }
-        Ok(known)
+        Ok(existing)
     }
 
     /// Returns documents after a row that have no vector of a model.
@@ -94,10 +94,10 @@ impl<'c> StoreReader<'c> {
         after: i64,
         limit: i64,
     ) -> Result<Vec<EmbeddableText>, StoreError> {
-        let made = vectors::table.filter(vectors::hash.eq(documents::hash)).filter(vectors::model.eq(model));
+        let existing = vectors::table.filter(vectors::hash.eq(documents::hash)).filter(vectors::model.eq(model));
         let some = documents::table
             .filter(documents::n.gt(after))
-            .filter(diesel::dsl::not(diesel::dsl::exists(made)))
+            .filter(diesel::dsl::not(diesel::dsl::exists(existing)))
             .order(documents::n)
             .limit(limit);
         let rows: Vec<(i64, Vec<u8>, String)> =
@@ -156,20 +156,20 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// Returns an error if the database fails.
-    pub fn put_vectors(&mut self, model: &str, made: &EmbeddingBatch) -> Result<(), WriteError> {
-        let size = made.vectors.first().and_then(|(_, vector)| i32::try_from(vector.len()).ok());
+    pub fn put_vectors(&mut self, model: &str, batch: &EmbeddingBatch) -> Result<(), WriteError> {
+        let size = batch.vectors.first().and_then(|(_, vector)| i32::try_from(vector.len()).ok());
         self.run(|conn| {
             if let Some(size) = size {
                 set_vector_size(conn, model, size)?;
             }
-            let rows: Vec<i64> = made.nodes.iter().map(|(n, _)| *n).collect();
+            let rows: Vec<i64> = batch.nodes.iter().map(|(n, _)| *n).collect();
             let there: Vec<i64> = nodes::table.filter(nodes::n.eq_any(&rows)).select(nodes::n).load(conn)?;
-            for (n, hash) in made.nodes.iter().filter(|(n, _)| there.contains(n)) {
+            for (n, hash) in batch.nodes.iter().filter(|(n, _)| there.contains(n)) {
                 let row = (embedded::node_n.eq(n), embedded::hash.eq(hash.as_bytes().to_vec()));
                 diesel::delete(embedded::table.find(n)).execute(conn)?;
                 diesel::insert_into(embedded::table).values(row).execute(conn)?;
             }
-            for (hash, vector) in &made.vectors {
+            for (hash, vector) in &batch.vectors {
                 put(conn, model, hash.as_bytes(), &bytes(vector))?;
             }
             Ok(())
@@ -198,9 +198,9 @@ impl Tx<'_> {
 
 /// Sets the number of dimensions of a model, if it is not known yet.
 fn set_vector_size(conn: &mut Conn, model: &str, size: i32) -> QueryResult<()> {
-    let known: Option<i32> =
+    let existing: Option<i32> =
         embedders::table.filter(embedders::model.eq(model)).select(embedders::size).get_result(conn).optional()?;
-    match known {
+    match existing {
         None => {
             let row = (embedders::model.eq(model), embedders::size.eq(size), embedders::cursor.eq(0));
             diesel::insert_into(embedders::table).values(row).execute(conn)?;

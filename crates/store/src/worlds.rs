@@ -187,11 +187,11 @@ pub fn active_rules(
     rules_n: Option<i64>,
 ) -> Result<SchemaSet, StoreError> {
     let Some(n) = rules_n else { return Ok(SchemaSet::default()) };
-    let known = match view {
+    let cached = match view {
         WorldAccess::Snapshot => caches.rules(n, || rules::read(conn, n))?,
         WorldAccess::Transaction(memory) => memory.rules(conn, n)?,
     };
-    Ok(known.rules.clone())
+    Ok(cached.rules.clone())
 }
 
 /// Reads ancestors until one has a cached world, which is returned, or a keyframe. It is one statement, which
@@ -204,9 +204,9 @@ fn read_ancestors(
     pending: &mut Vec<FoldStep>,
 ) -> Result<Option<Arc<World>>, StoreError> {
     // The node itself may be cached.
-    let known = caches.world(from, edits);
-    if known.is_some() {
-        return Ok(known);
+    let cached = caches.world(from, edits);
+    if cached.is_some() {
+        return Ok(cached);
     }
     let query = diesel::sql_query(
         "WITH RECURSIVE up (n, parent_n, since_keyframe) AS ( \
@@ -230,9 +230,9 @@ fn read_ancestors(
         expected = parent_n;
         let is_keyframe = step.since_keyframe == 0;
         pending.push(step);
-        let known = parent_n.and_then(|n| caches.world(n, edits));
-        if is_keyframe || known.is_some() {
-            return Ok(known.filter(|_| !is_keyframe));
+        let cached = parent_n.and_then(|n| caches.world(n, edits));
+        if is_keyframe || cached.is_some() {
+            return Ok(cached.filter(|_| !is_keyframe));
         }
     }
     let missing = match pending.get(so_far..).and_then(<[FoldStep]>::last) {
@@ -298,7 +298,7 @@ impl KeyframeWalk {
     /// its ancestors. Nodes that left the path need no check, because something on the path moved with them.
     fn is_outdated(&mut self, conn: &mut Conn, step: &FoldStep, cut_under: i64) -> Result<bool, StoreError> {
         let later = match self.later.entry(cut_under) {
-            Entry::Occupied(known) => known.into_mut(),
+            Entry::Occupied(cached) => cached.into_mut(),
             Entry::Vacant(unknown) => unknown.insert(edited_since(conn, step.session_n, cut_under)?),
         };
         let above = later.iter().filter(|(_, depth)| *depth <= step.depth);
@@ -307,9 +307,9 @@ impl KeyframeWalk {
             let found: HashSet<i64> =
                 ancestors::ancestors_up_to_depth(conn, step.n, highest)?.iter().map(|rung| rung.n).collect();
             self.steps += found.len();
-            let known: HashMap<i64, bool> =
+            let cached: HashMap<i64, bool> =
                 above.clone().filter(|(_, depth)| *depth >= highest).map(|(n, _)| (*n, found.contains(n))).collect();
-            for (n, is_on) in known {
+            for (n, is_on) in cached {
                 self.on_line.entry(n).or_insert(is_on);
             }
         }

@@ -120,35 +120,35 @@ impl WriterCache {
     }
 
     /// Caches a session as it was read.
-    pub fn keep_session(&mut self, held: &StoredSession) {
-        if held.is_trashed {
+    pub fn keep_session(&mut self, stored: &StoredSession) {
+        if stored.is_trashed {
             return;
         }
         if self.sessions.len() >= MAX_SESSIONS {
             self.sessions.clear();
         }
-        self.sessions.insert(held.session.id, held.clone());
+        self.sessions.insert(stored.session.id, stored.clone());
     }
 
     /// Updates a session after an operation. If the operation changed a setting, the session is forgotten.
-    pub fn update_session(&mut self, held: &StoredSession, effects: &[Effect]) {
-        let id = held.session.id;
+    pub fn update_session(&mut self, stored: &StoredSession, effects: &[Effect]) {
+        let id = stored.session.id;
         if effects.iter().any(|effect| matches!(effect, Effect::Setting { .. })) {
             self.sessions.remove(&id);
-        } else if let Some(known) = self.sessions.get_mut(&id) {
-            known.head_n = held.head_n;
-            known.session.head = held.session.head;
-            known.session.head_op = held.session.head_op;
-            known.session.op = held.session.op;
-            known.session.edits = held.session.edits;
-            known.session.updated = held.session.updated;
-            known.counts = held.counts;
+        } else if let Some(cached) = self.sessions.get_mut(&id) {
+            cached.head_n = stored.head_n;
+            cached.session.head = stored.session.head;
+            cached.session.head_op = stored.session.head_op;
+            cached.session.op = stored.session.op;
+            cached.session.edits = stored.session.edits;
+            cached.session.updated = stored.session.updated;
+            cached.counts = stored.counts;
         }
     }
 
     /// Returns the cached row of a node.
     pub fn node(&self, n: i64) -> Option<&NodeRow> {
-        self.nodes.get(&n).map(|known| &known.row)
+        self.nodes.get(&n).map(|cached| &cached.row)
     }
 
     /// Returns the row number of a node of a session.
@@ -164,14 +164,14 @@ impl WriterCache {
         if let Some(id) = NodeId::from_slice(row.id.bytes()) {
             self.node_numbers.insert((row.session_n, id), row.n);
         }
-        let has_children = self.nodes.get(&row.n).and_then(|known| known.has_children);
+        let has_children = self.nodes.get(&row.n).and_then(|cached| cached.has_children);
         self.nodes.insert(row.n, CachedNode { row: row.clone(), has_children });
     }
 
     /// Changes the cached row of a node.
     pub fn change_node(&mut self, n: i64, change: impl FnOnce(&mut NodeRow)) {
-        if let Some(known) = self.nodes.get_mut(&n) {
-            change(&mut known.row);
+        if let Some(cached) = self.nodes.get_mut(&n) {
+            change(&mut cached.row);
         }
     }
 
@@ -188,29 +188,29 @@ impl WriterCache {
         parent_n: i64,
         has_children: impl FnOnce() -> QueryResult<bool>,
     ) -> Result<bool, StoreError> {
-        let known = self.nodes.get_mut(&parent_n);
-        let before = match known.as_ref().and_then(|known| known.has_children) {
+        let cached = self.nodes.get_mut(&parent_n);
+        let before = match cached.as_ref().and_then(|cached| cached.has_children) {
             Some(has_children) => has_children,
             None => has_children()?,
         };
-        if let Some(known) = known {
-            known.has_children = Some(true);
+        if let Some(cached) = cached {
+            cached.has_children = Some(true);
         }
         Ok(!before)
     }
 
     /// Forgets whether a node has children, after one left the tree or came back.
     pub fn forget_children(&mut self, parent_n: i64) {
-        if let Some(known) = self.nodes.get_mut(&parent_n) {
-            known.has_children = None;
+        if let Some(cached) = self.nodes.get_mut(&parent_n) {
+            cached.has_children = None;
         }
     }
 
     /// Caches a node that was just written and has no children.
     pub fn keep_new_node(&mut self, row: &NodeRow) {
         self.keep_node(row);
-        if let Some(known) = self.nodes.get_mut(&row.n) {
-            known.has_children = Some(false);
+        if let Some(cached) = self.nodes.get_mut(&row.n) {
+            cached.has_children = Some(false);
         }
     }
 

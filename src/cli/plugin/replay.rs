@@ -62,8 +62,8 @@ pub fn replay(wanted: &PluginReplayArgs, plugin: Arc<LoadedPlugin>, config: Conf
 
 async fn run(app: &App, wanted: &PluginReplayArgs, plugin: Arc<LoadedPlugin>) -> Result<ReplayOutcome, anyhow::Error> {
     let session = wanted.session;
-    let held = app.store.read(move |reader| reader.any_session(session)).await?;
-    let owner = held.with_context(|| format!("there is no session {session}"))?.session.owner;
+    let stored = app.store.read(move |reader| reader.any_session(session)).await?;
+    let owner = stored.with_context(|| format!("there is no session {session}"))?.session.owner;
     let asked = ReplaySpec { plugin, session, leaf: wanted.leaf, from: wanted.from };
     if !wanted.accept {
         return Ok(app.turns.rules.replay(owner, asked).await?);

@@ -73,9 +73,9 @@ pub async fn set_character(
     let address = transfer::picture_url("characters", cid.0, &whole.bytes);
     character.card.insert("avatar".to_owned(), address.into());
     character.updated = app.clock.now();
-    let kept = character.clone();
+    let stored = character.clone();
     let write = move |tx: &mut Tx<'_>| {
-        tx.update_character(caller.0, &kept)?;
+        tx.update_character(caller.0, &stored)?;
         pictures.iter().try_for_each(|file| tx.put_card_file(cid.0.uuid(), file))
     };
     app.store.write(write).await?;
@@ -98,9 +98,9 @@ pub async fn set_persona(
     let [whole, _] = &pictures;
     persona.card.insert("avatar".to_owned(), transfer::picture_url("personas", pid.0, &whole.bytes).into());
     persona.updated = app.clock.now();
-    let kept = persona.clone();
+    let stored = persona.clone();
     let write = move |tx: &mut Tx<'_>| {
-        tx.update_persona(caller.0, &kept)?;
+        tx.update_persona(caller.0, &stored)?;
         pictures.iter().try_for_each(|file| tx.put_card_file(pid.0.uuid(), file))
     };
     app.store.write(write).await?;

@@ -27,7 +27,7 @@ pub async fn branches(
     let before = query.0.cursor.as_deref().map_or(Ok(i64::MAX), decode_cursor)?;
     let look = node_renderer(&app);
     let read =
-        move |reader: &mut StoreReader<'_>, held: &StoredSession| list_branches(reader, held, &look, before, limit);
+        move |reader: &mut StoreReader<'_>, stored: &StoredSession| list_branches(reader, stored, &look, before, limit);
     conditional_read(&app, &request, caller, sid, read).await?.json()
 }
 
@@ -47,8 +47,9 @@ pub async fn compare(
     let leaves = (query.0.from.map(|id| id.0), query.0.to.map(|id| id.0));
     let look = node_renderer(&app);
     let here = look.clone();
-    let read =
-        move |reader: &mut StoreReader<'_>, held: &StoredSession| compare_branches(reader, held, &here, leaves, limit);
+    let read = move |reader: &mut StoreReader<'_>, stored: &StoredSession| {
+        compare_branches(reader, stored, &here, leaves, limit)
+    };
     let mut sight = conditional_read(&app, &request, caller, sid, read).await?;
     sight.asked(&look, caller, sid, |diff| diff.from.nodes.iter_mut().chain(&mut diff.to.nodes)).await?;
     sight.json()
@@ -67,7 +68,7 @@ pub async fn variables(
 ) -> ApiResult<VariablesResponse> {
     let selection = query.0.read()?;
     let end = selection.depths.end;
-    let read = move |reader: &mut StoreReader<'_>, held: &StoredSession| value_history(reader, held, &selection);
+    let read = move |reader: &mut StoreReader<'_>, stored: &StoredSession| value_history(reader, stored, &selection);
     let sight = conditional_read(&app, &request, caller, sid, read).await?;
     sight.shown(|history| ApiResponse::ok(&VariablesResponse::new(history, end)))
 }

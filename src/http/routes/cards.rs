@@ -22,8 +22,8 @@ use clotho_store::{IdempotencyClaim, Tx};
 /// # Errors
 /// Returns an error if the file is no card or too large.
 pub async fn import(app: AppData, caller: Caller, form: UploadForm) -> ApiResult<CharacterImportResponse> {
-    if let Some(made) = IdempotencyClaim::previous_result() {
-        let character = CharacterResponse::from(load(&app, caller, CharacterIdPath(made)).await?);
+    if let Some(previous) = IdempotencyClaim::previous_result() {
+        let character = CharacterResponse::from(load(&app, caller, CharacterIdPath(previous)).await?);
         return ApiResponse::created(&CharacterImportResponse {
             character,
             report: ForeignImportReport::default().into(),
@@ -34,12 +34,12 @@ pub async fn import(app: AppData, caller: Caller, form: UploadForm) -> ApiResult
     let (ids, now) = (app.ids.clone(), app.clock.now());
     let id = CharacterId::new(ids.next(now));
     let read = move || transfer::read_card(&sent.bytes, sent.name.as_deref(), id, &ids, now);
-    let arriving = web::block(read).await.map_err(ApiError::internal)??;
-    let (character, report) = (arriving.character.clone(), ForeignImportReport { items: arriving.items.clone() });
+    let import = web::block(read).await.map_err(ApiError::internal)??;
+    let (character, report) = (import.character.clone(), ForeignImportReport { items: import.items.clone() });
     let claim = IdempotencyClaim::current();
     let write = move |tx: &mut Tx<'_>| {
-        arriving.keep(tx, caller.0)?;
-        tx.record_claim(claim.as_ref(), &arriving.character.id)
+        import.keep(tx, caller.0)?;
+        tx.record_claim(claim.as_ref(), &import.character.id)
     };
     app.store.write(write).await?;
     ApiResponse::created(&CharacterImportResponse { character: character.into(), report: report.into() })

@@ -34,19 +34,19 @@ pub async fn list(
 /// # Errors
 /// Returns an error if a field is invalid.
 pub async fn create(app: AppData, caller: Caller, body: JsonBody<CharacterFields>) -> ApiResult<CharacterResponse> {
-    if let Some(made) = IdempotencyClaim::previous_result() {
-        return ApiResponse::created(&CharacterResponse::from(load(&app, caller, CharacterIdPath(made)).await?));
+    if let Some(previous) = IdempotencyClaim::previous_result() {
+        return ApiResponse::created(&CharacterResponse::from(load(&app, caller, CharacterIdPath(previous)).await?));
     }
     let mut card = Map::new();
     check_lorebook_owner(&app, caller, &body.0).await?;
     body.0.apply(&mut card)?;
     let now = app.clock.now();
     let new = CharacterCard { id: CharacterId::new(app.ids.next(now)), card, created: now, updated: now };
-    let kept = new.clone();
+    let stored = new.clone();
     let claim = IdempotencyClaim::current();
     let write = move |tx: &mut Tx<'_>| {
-        tx.put_character(caller.0, &kept)?;
-        tx.record_claim(claim.as_ref(), &kept.id)
+        tx.put_character(caller.0, &stored)?;
+        tx.record_claim(claim.as_ref(), &stored.id)
     };
     app.store.write(write).await?;
     ApiResponse::created(&CharacterResponse::from(new))
@@ -74,10 +74,10 @@ pub async fn change(
     check_lorebook_owner(&app, caller, &body.0).await?;
     body.0.apply(&mut card.card)?;
     card.updated = app.clock.now();
-    let kept = card.clone();
+    let stored = card.clone();
     let write = move |tx: &mut Tx<'_>| {
-        tx.update_character(caller.0, &kept)?;
-        delete_replaced(tx, "characters", id.0.uuid(), kept.card.get("avatar").and_then(Value::as_str))
+        tx.update_character(caller.0, &stored)?;
+        delete_replaced(tx, "characters", id.0.uuid(), stored.card.get("avatar").and_then(Value::as_str))
     };
     app.store.write(write).await?;
     ApiResponse::ok(&CharacterResponse::from(card))

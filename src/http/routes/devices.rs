@@ -109,9 +109,9 @@ pub async fn claim(
         }
     }
     let agent = request.headers().get(header::USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default();
-    let (shown, kept) = secret().map_err(ApiError::internal)?;
+    let (shown, hash) = secret().map_err(ApiError::internal)?;
     let id = DeviceId::new(app.ids.next(now));
-    let device = store::PairedDevice { id, name: name_from_user_agent(agent), secret: kept, created: now, seen: now };
+    let device = store::PairedDevice { id, name: name_from_user_agent(agent), secret: hash, created: now, seen: now };
     let (owner, new) = (app.owner, device.clone());
     app.store.write(move |tx| tx.put_device(owner, &new)).await?;
     app.devices.add(device.clone());

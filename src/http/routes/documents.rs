@@ -50,18 +50,18 @@ pub async fn create(
     caller: Caller,
     body: JsonBody<CreateDocumentRequest>,
 ) -> ApiResult<DocumentResponse> {
-    if let Some(made) = IdempotencyClaim::previous_result() {
-        return ApiResponse::created(&DocumentResponse::from(load(&app, caller, DocumentIdPath(made)).await?));
+    if let Some(previous) = IdempotencyClaim::previous_result() {
+        return ApiResponse::created(&DocumentResponse::from(load(&app, caller, DocumentIdPath(previous)).await?));
     }
     body.0.check(app.config.limits.message_bytes)?;
     let CreateDocumentRequest { collection, content, metadata } = body.0;
     let now = app.clock.now();
     let new =
         store::StoredDocument { id: DocumentId::new(app.ids.next(now)), collection, content, metadata, created: now };
-    let (kept, claim, hash) = (new.clone(), IdempotencyClaim::current(), app.turns.documents.text_hash(&new.content));
+    let (stored, claim, hash) = (new.clone(), IdempotencyClaim::current(), app.turns.documents.text_hash(&new.content));
     let write = move |tx: &mut Tx<'_>| {
-        tx.put_document(caller.0, &kept, hash)?;
-        tx.record_claim(claim.as_ref(), &kept.id)
+        tx.put_document(caller.0, &stored, hash)?;
+        tx.record_claim(claim.as_ref(), &stored.id)
     };
     app.store.write(write).await?;
     if let Some(embedding) = &app.embedding {

@@ -85,9 +85,9 @@ async fn check_nodes_exist(
     named: Vec<(String, NodeId)>,
 ) -> Result<(), ApiError> {
     let look = move |reader: &mut StoreReader<'_>| {
-        let held = load_session(reader, caller.0, sid.0)?;
+        let stored = load_session(reader, caller.0, sid.0)?;
         for (field, node) in named {
-            load_node(reader, &held, node).map_err(|error| ApiError::from(error).detail("field", field))?;
+            load_node(reader, &stored, node).map_err(|error| ApiError::from(error).detail("field", field))?;
         }
         Ok(())
     };

@@ -39,9 +39,9 @@ pub async fn session(
 /// Returns an error if the session does not exist or the disk is full.
 pub async fn export_archive(app: &AppData, caller: Caller, sid: SessionIdPath) -> Result<File, ApiError> {
     let written = move |app: &App| {
-        let (mut snapshot, held) = open_session(app, caller, sid.0)?;
+        let (mut snapshot, stored) = open_session(app, caller, sid.0)?;
         let (out, now) = create_file(app)?;
-        finish_file(write(&mut snapshot, &held, out, now, |_| {})?)
+        finish_file(write(&mut snapshot, &stored, out, now, |_| {})?)
     };
     run_blocking(app, caller, sid, written).await
 }
@@ -63,8 +63,8 @@ async fn run_blocking<T: Send + 'static>(
 /// Opens a database snapshot and loads the session from it.
 fn open_session(app: &App, caller: Caller, id: SessionId) -> Result<(DatabaseSnapshot, StoredSession), ApiError> {
     let mut snapshot = DatabaseSnapshot::open(&app.config.storage.database_path())?;
-    let held = snapshot.session(Some(caller.0), id)?.ok_or_else(|| ApiError::not_found(SessionIdPath::WHAT))?;
-    Ok((snapshot, held))
+    let stored = snapshot.session(Some(caller.0), id)?.ok_or_else(|| ApiError::not_found(SessionIdPath::WHAT))?;
+    Ok((snapshot, stored))
 }
 
 /// Creates the file to write to, and returns it with the current time.
@@ -85,29 +85,29 @@ fn write_session(
     id: SessionId,
     wanted: &SessionExportQuery,
 ) -> Result<FileDownload, ApiError> {
-    let (mut snapshot, held) = open_session(app, caller, id)?;
+    let (mut snapshot, stored) = open_session(app, caller, id)?;
     let (out, now) = create_file(app)?;
     let (out, ending) = match wanted.export_form()? {
-        None => (write(&mut snapshot, &held, out, now, |_| {})?, "clotho"),
+        None => (write(&mut snapshot, &stored, out, now, |_| {})?, "clotho"),
         Some(form) => {
-            let leaf = wanted.leaf.map_or(held.session.head, |leaf| leaf.0);
-            let wish = BranchExportOptions { leaf, format: form, hide_tags: &app.config.generation.hide_tags };
-            let written = export_branch(&mut snapshot, &held, &wish, out)?;
+            let leaf = wanted.leaf.map_or(stored.session.head, |leaf| leaf.0);
+            let options = BranchExportOptions { leaf, format: form, hide_tags: &app.config.generation.hide_tags };
+            let written = export_branch(&mut snapshot, &stored, &options, out)?;
             let unknown = || ApiError::invalid("leaf", "this session has no message with this id");
             (written.ok_or_else(unknown)?, form.extension())
         }
     };
-    download(&held, ending, wanted.format.media_type(), out)
+    download(&stored, ending, wanted.format.media_type(), out)
 }
 
 fn download(
-    held: &StoredSession,
+    stored: &StoredSession,
     ending: &str,
     kind: &'static str,
     out: BufWriter<File>,
 ) -> Result<FileDownload, ApiError> {
     let file = finish_file(out)?;
-    let title: String = held.session.title.chars().filter(|c| !c.is_control()).take(MAX_NAME_CHARS).collect();
+    let title: String = stored.session.title.chars().filter(|c| !c.is_control()).take(MAX_NAME_CHARS).collect();
     FileDownload::new(format!("{}.{ending}", title.trim()), kind, file).map_err(ApiError::internal)
 }
 

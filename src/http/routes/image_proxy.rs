@@ -57,8 +57,8 @@ pub async fn read_image(
     let name = CardFile::remote_picture_name(&query.0.url);
     let wanted = name.clone();
     let read = move |reader: &mut StoreReader<'_>| reader.card_file(caller.0, cid.0.uuid(), &wanted);
-    let kept = app.store.read::<_, ApiError, _>(move |reader| Ok(read(reader)?)).await?;
-    let bytes = match kept {
+    let stored = app.store.read::<_, ApiError, _>(move |reader| Ok(read(reader)?)).await?;
+    let bytes = match stored {
         Some(file) => file.bytes,
         None => fetch_image(&app, cid, name, &query.0.url).await?,
     };

@@ -48,8 +48,10 @@ pub async fn list(
 /// # Errors
 /// Returns an error if a field is invalid.
 pub async fn create(app: AppData, caller: Caller, body: JsonBody<LorebookFields>) -> ApiResult<LorebookResponse> {
-    if let Some(made) = IdempotencyClaim::previous_result() {
-        return ApiResponse::created(&LorebookResponse::with_entries(&load(&app, caller, LorebookIdPath(made)).await?));
+    if let Some(previous) = IdempotencyClaim::previous_result() {
+        return ApiResponse::created(&LorebookResponse::with_entries(
+            &load(&app, caller, LorebookIdPath(previous)).await?,
+        ));
     }
     let mut book = Map::new();
     body.0.apply(&mut book)?;
@@ -60,10 +62,10 @@ pub async fn create(app: AppData, caller: Caller, body: JsonBody<LorebookFields>
 }
 
 async fn insert(app: &AppData, caller: Caller, new: &store::Lorebook) -> Result<(), ApiError> {
-    let (kept, claim) = (new.clone(), IdempotencyClaim::current());
+    let (stored, claim) = (new.clone(), IdempotencyClaim::current());
     let write = move |tx: &mut Tx<'_>| {
-        tx.put_lorebook(caller.0, &kept)?;
-        tx.record_claim(claim.as_ref(), &kept.id)
+        tx.put_lorebook(caller.0, &stored)?;
+        tx.record_claim(claim.as_ref(), &stored.id)
     };
     Ok(app.store.write(write).await?)
 }
@@ -117,19 +119,19 @@ async fn edit<T: Serialize>(
     loop {
         let mut book = load(app, caller, id).await?;
         let seen = book.updated;
-        let made = change(&mut book.card)?;
+        let entry = change(&mut book.card)?;
         book.updated = app.clock.now().max(Time(seen.0 + 1));
-        let (kept, claim, told) = (book.clone(), IdempotencyClaim::current(), serde_json::to_value(&made));
-        let told = told.map_err(ApiError::internal)?;
+        let (stored, claim, answer) = (book.clone(), IdempotencyClaim::current(), serde_json::to_value(&entry));
+        let answer = answer.map_err(ApiError::internal)?;
         let write = move |tx: &mut Tx<'_>| {
-            let is_kept = tx.swap_lorebook(caller.0, seen, &kept)?;
+            let is_kept = tx.swap_lorebook(caller.0, seen, &stored)?;
             if is_kept {
-                tx.record_claim(claim.as_ref(), &told)?;
+                tx.record_claim(claim.as_ref(), &answer)?;
             }
             Ok(is_kept)
         };
         if app.store.write(write).await? {
-            return Ok((book, made));
+            return Ok((book, entry));
         }
     }
 }
@@ -143,10 +145,10 @@ async fn edit_entries<T: Serialize>(
 ) -> Result<(store::Lorebook, T), ApiError> {
     let change = |book: &mut Map<String, Value>| {
         let mut entries = lorebook::entries_with_uid(book);
-        let made = change(&mut entries)?;
+        let entry = change(&mut entries)?;
         book.insert("entries".to_owned(), lorebook::keyed_by_uid(entries).into());
         validate_lorebook(book)?;
-        Ok(made)
+        Ok(entry)
     };
     edit(app, caller, id, change).await
 }
@@ -164,8 +166,8 @@ pub async fn add(
     id: LorebookIdPath,
     body: JsonBody<CreateLoreEntryRequest>,
 ) -> ApiResult<LoreEntryResponse> {
-    if let Some(made) = IdempotencyClaim::previous_result() {
-        return ApiResponse::created(&LoreEntryResponse(made));
+    if let Some(previous) = IdempotencyClaim::previous_result() {
+        return ApiResponse::created(&LoreEntryResponse(previous));
     }
     let (_, entry) =
         edit_entries(&app, caller, id, |entries| Ok(LoreEntryResponse(lorebook::append(entries, &body.0.entry.0))))
@@ -284,8 +286,8 @@ pub async fn set_settings(
     body: JsonBody<WorldInfoSettingsFields>,
 ) -> ApiResult<WorldInfoSettingsFields> {
     let wanted = body.0.read()?;
-    let kept = (wanted != lore::WorldInfoSettings::default()).then(|| wanted.to_stored());
-    app.store.write(move |tx| tx.set_lore_settings(caller.0, kept.as_ref())).await?;
+    let stored = (wanted != lore::WorldInfoSettings::default()).then(|| wanted.to_stored());
+    app.store.write(move |tx| tx.set_lore_settings(caller.0, stored.as_ref())).await?;
     settings(app, caller).await
 }
 
@@ -303,8 +305,8 @@ pub async fn test(app: AppData, caller: Caller, body: JsonBody<LoreTestRequest>)
 /// # Errors
 /// Returns an error if the file is no lorebook or too large.
 pub async fn import(app: AppData, caller: Caller, form: UploadForm) -> ApiResult<LorebookImportResponse> {
-    if let Some(made) = IdempotencyClaim::previous_result() {
-        let lorebook = LorebookResponse::with_entries(&load(&app, caller, LorebookIdPath(made)).await?);
+    if let Some(previous) = IdempotencyClaim::previous_result() {
+        let lorebook = LorebookResponse::with_entries(&load(&app, caller, LorebookIdPath(previous)).await?);
         return ApiResponse::created(&LorebookImportResponse {
             lorebook,
             report: ForeignImportReport::default().into(),

@@ -112,9 +112,9 @@ pub async fn answer(
     let turn::TurnReceipt { node, generations, op } = started;
     let is_running = !generations.is_empty();
     let read = move |reader: &mut StoreReader<'_>| {
-        let held = load_session(reader, caller.0, sid.0)?;
+        let stored = load_session(reader, caller.0, sid.0)?;
         let ids: Vec<NodeId> = node.into_iter().chain(generations).collect();
-        here.nodes(reader, &held, &ids)
+        here.nodes(reader, &stored, &ids)
     };
     let mut views = app.store.read_inline(read).await?;
     look.ask(caller.0, sid.0, &mut views).await?;

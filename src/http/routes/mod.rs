@@ -129,16 +129,16 @@ where
 {
     let around = etag_context(app, sid);
     let address = format!("{}?{}", request.path(), request.query_string());
-    let known = request.headers().clone();
+    let headers = request.headers().clone();
     move |reader| {
-        let held = load_session(reader, caller.0, sid.0)?;
-        let op = held.session.op;
+        let stored = load_session(reader, caller.0, sid.0)?;
+        let op = stored.session.op;
         let tag = tag(&[&address, &op.to_string(), &around]);
-        if has(&known, &tag) {
+        if has(&headers, &tag) {
             return Ok(ConditionalRead { tag, op, value: None });
         }
         // A client with `If-None-Match: *` must still get an error if nothing exists at this address.
-        let seen = Some(read(reader, &held).map_err(Into::into)?).filter(|_| !has_if_none_match(&known));
+        let seen = Some(read(reader, &stored).map_err(Into::into)?).filter(|_| !has_if_none_match(&headers));
         Ok(ConditionalRead { tag, op, value: seen })
     }
 }

@@ -38,15 +38,15 @@ pub async fn list(app: AppData, request: HttpRequest, _: Caller) -> ApiResult<Mo
     // Models of the providers, which are asked in parallel.
     let mut problems = Vec::new();
     let providers: Vec<(String, ProviderClient, Vec<String>)> = app.models.providers().collect();
-    let told = join_all(providers.iter().map(|(_, client, _)| fetch_models(client))).await;
-    for ((id, _, named), told) in providers.into_iter().zip(told) {
-        let told = told.unwrap_or_else(|problem| {
+    let listed = join_all(providers.iter().map(|(_, client, _)| fetch_models(client))).await;
+    for ((id, _, named), listed) in providers.into_iter().zip(listed) {
+        let listed = listed.unwrap_or_else(|problem| {
             problems.push(ProviderProblem { provider: id.clone(), ..problem });
             Vec::new()
         });
-        let missing = named.iter().filter(|name| !told.iter().any(|info| info.id == **name));
+        let missing = named.iter().filter(|name| !listed.iter().any(|info| info.id == **name));
         items.extend(missing.map(|name| model_response(format!("{id}/{name}"), &id, name, None)));
-        items.extend(told.iter().map(|info| model_response(format!("{id}/{}", info.id), &id, &info.id, Some(info))));
+        items.extend(listed.iter().map(|info| model_response(format!("{id}/{}", info.id), &id, &info.id, Some(info))));
     }
     // Providers that cannot be used.
     for (id, why, named) in app.models.unusable() {
@@ -74,7 +74,7 @@ async fn fetch_models(client: &ProviderClient) -> Result<Vec<ModelInfo>, Provide
     let problem =
         |code: &str, message: String| ProviderProblem { provider: String::new(), code: code.to_owned(), message };
     match tokio::time::timeout(LIST_TIMEOUT, client.models()).await {
-        Ok(told) => told.map_err(|failure: ProviderFailure| problem(failure.code(), failure.to_string())),
+        Ok(listed) => listed.map_err(|failure: ProviderFailure| problem(failure.code(), failure.to_string())),
         Err(_) => {
             let message = format!("the model server did not list its models within {} s", LIST_TIMEOUT.as_secs());
             Err(problem("provider_timeout", message))

@@ -72,8 +72,8 @@ async fn apply_updates(
     let actor = Actor { user: caller.0, at: app.clock.now(), expected_leaf: None };
     let arranged = app.store.write(move |tx| tx.set_state(&actor, sid.0, &updates)).await?;
     let read = move |reader: &mut StoreReader<'_>| {
-        let held = load_session(reader, caller.0, sid.0)?;
-        Ok::<_, ReadError>(reader.nodes(&held, &ids)?)
+        let stored = load_session(reader, caller.0, sid.0)?;
+        Ok::<_, ReadError>(reader.nodes(&stored, &ids)?)
     };
     let placed = app.store.read_inline(read).await?;
     let (world_changes, is_cut_short) = world_changes(&arranged.worlds);

@@ -29,8 +29,8 @@ pub async fn node(
     let expansion = query.0.read()?;
     let (look, catalogue) = (node_renderer(&app), app.catalogue.now());
     let here = look.clone();
-    let read = move |reader: &mut StoreReader<'_>, held: &StoredSession| {
-        read_node(reader, held, &here, &catalogue, nid.0, expansion)
+    let read = move |reader: &mut StoreReader<'_>, stored: &StoredSession| {
+        read_node(reader, stored, &here, &catalogue, nid.0, expansion)
     };
     let mut sight = conditional_read(&app, &request, caller, sid, read).await?;
     sight.asked(&look, caller, sid, |facts| [&mut facts.node]).await?;
@@ -50,7 +50,8 @@ pub async fn alternatives(
 ) -> ApiResult<AlternativesResponse> {
     let look = node_renderer(&app);
     let here = look.clone();
-    let read = move |reader: &mut StoreReader<'_>, held: &StoredSession| node_alternatives(reader, held, &here, nid.0);
+    let read =
+        move |reader: &mut StoreReader<'_>, stored: &StoredSession| node_alternatives(reader, stored, &here, nid.0);
     let mut sight = conditional_read(&app, &request, caller, sid, read).await?;
     sight.asked(&look, caller, sid, |found| found.siblings.iter_mut().chain(&mut found.replies)).await?;
     sight.shown(|found| ApiResponse::ok(&AlternativesResponse::new(nid.0, found)))
@@ -67,9 +68,9 @@ pub async fn delta(
     sid: SessionIdPath,
     nid: NodeIdPath,
 ) -> ApiResult<DeltaResponse> {
-    let read = move |reader: &mut StoreReader<'_>, held: &StoredSession| {
-        let at = load_node(reader, held, nid.0)?;
-        Ok::<_, ReadError>(node_delta(reader, held, &at)?)
+    let read = move |reader: &mut StoreReader<'_>, stored: &StoredSession| {
+        let at = load_node(reader, stored, nid.0)?;
+        Ok::<_, ReadError>(node_delta(reader, stored, &at)?)
     };
     conditional_read_inline(&app, &request, caller, sid, read).await?.json()
 }
@@ -85,9 +86,9 @@ pub async fn trace(
     sid: SessionIdPath,
     nid: NodeIdPath,
 ) -> ApiResult<TraceResponse> {
-    let read = move |reader: &mut StoreReader<'_>, held: &StoredSession| {
-        let at = load_node(reader, held, nid.0)?;
-        node_trace(reader, held, &at)?.ok_or(ReadError::NotFound("the trace of this message"))
+    let read = move |reader: &mut StoreReader<'_>, stored: &StoredSession| {
+        let at = load_node(reader, stored, nid.0)?;
+        node_trace(reader, stored, &at)?.ok_or(ReadError::NotFound("the trace of this message"))
     };
     conditional_read(&app, &request, caller, sid, read).await?.json()
 }

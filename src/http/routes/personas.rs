@@ -36,18 +36,18 @@ pub async fn list(
 /// # Errors
 /// Returns an error if a field is invalid.
 pub async fn create(app: AppData, caller: Caller, body: JsonBody<PersonaFields>) -> ApiResult<PersonaResponse> {
-    if let Some(made) = IdempotencyClaim::previous_result() {
-        return ApiResponse::created(&PersonaResponse::from(load(&app, caller, PersonaIdPath(made)).await?));
+    if let Some(previous) = IdempotencyClaim::previous_result() {
+        return ApiResponse::created(&PersonaResponse::from(load(&app, caller, PersonaIdPath(previous)).await?));
     }
     let mut card = Map::new();
     body.0.apply(&mut card)?;
     let now = app.clock.now();
     let new = PersonaCard { id: PersonaId::new(app.ids.next(now)), card, created: now, updated: now };
-    let kept = new.clone();
+    let stored = new.clone();
     let claim = IdempotencyClaim::current();
     let write = move |tx: &mut Tx<'_>| {
-        tx.put_persona(caller.0, &kept)?;
-        tx.record_claim(claim.as_ref(), &kept.id)
+        tx.put_persona(caller.0, &stored)?;
+        tx.record_claim(claim.as_ref(), &stored.id)
     };
     app.store.write(write).await?;
     ApiResponse::created(&PersonaResponse::from(new))
@@ -58,9 +58,9 @@ pub async fn create(app: AppData, caller: Caller, body: JsonBody<PersonaFields>)
 /// # Errors
 /// Returns an error if the file has none.
 pub async fn import(app: AppData, caller: Caller, form: UploadForm) -> ApiResult<PersonasImportResponse> {
-    if let Some(made) = IdempotencyClaim::previous_result::<Vec<PersonaId>>() {
+    if let Some(previous) = IdempotencyClaim::previous_result::<Vec<PersonaId>>() {
         let mut items = Vec::new();
-        for id in made {
+        for id in previous {
             items.push(load(&app, caller, PersonaIdPath(id)).await?.into());
         }
         return ApiResponse::created(&PersonasImportResponse { items, report: ForeignImportReport::default().into() });
@@ -69,10 +69,10 @@ pub async fn import(app: AppData, caller: Caller, form: UploadForm) -> ApiResult
     let (ids, now) = (app.ids.clone(), app.clock.now());
     let read = move || transfer::read_personas(&sent.bytes, sent.name.as_deref(), &ids, now);
     let (personas, report) = actix_web::web::block(read).await.map_err(ApiError::internal)??;
-    let (kept, claim) = (personas.clone(), IdempotencyClaim::current());
+    let (stored, claim) = (personas.clone(), IdempotencyClaim::current());
     let write = move |tx: &mut Tx<'_>| {
-        kept.iter().try_for_each(|persona| tx.put_persona(caller.0, persona))?;
-        tx.record_claim(claim.as_ref(), &kept.iter().map(|persona| persona.id).collect::<Vec<_>>())
+        stored.iter().try_for_each(|persona| tx.put_persona(caller.0, persona))?;
+        tx.record_claim(claim.as_ref(), &stored.iter().map(|persona| persona.id).collect::<Vec<_>>())
     };
     app.store.write(write).await?;
     let items = personas.into_iter().map(PersonaResponse::from).collect();
@@ -106,10 +106,10 @@ pub async fn change(
     let mut card = load(&app, caller, id).await?;
     body.0.apply(&mut card.card)?;
     card.updated = app.clock.now();
-    let kept = card.clone();
+    let stored = card.clone();
     let write = move |tx: &mut Tx<'_>| {
-        tx.update_persona(caller.0, &kept)?;
-        delete_replaced(tx, "personas", id.0.uuid(), kept.card.get("avatar").and_then(Value::as_str))
+        tx.update_persona(caller.0, &stored)?;
+        delete_replaced(tx, "personas", id.0.uuid(), stored.card.get("avatar").and_then(Value::as_str))
     };
     app.store.write(write).await?;
     ApiResponse::ok(&PersonaResponse::from(card))

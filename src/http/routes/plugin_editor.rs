@@ -193,14 +193,15 @@ pub async fn replay(
     }
     match source_with_edits(&app, caller, name.0, asked.source, asked.files).await? {
         Ok(plugin) if asked.accept => {
-            let (made, arranged) = app.turns.rules.accept(caller.0, ReplaySpec { plugin, session, leaf, from }).await?;
+            let (replayed, arranged) =
+                app.turns.rules.accept(caller.0, ReplaySpec { plugin, session, leaf, from }).await?;
             let op = Some(arranged.op);
-            Ok(ApiResponse::ok_redacted(ReplayPluginResponse { op, ..ReplayPluginResponse::from(made.rows) })?
+            Ok(ApiResponse::ok_redacted(ReplayPluginResponse { op, ..ReplayPluginResponse::from(replayed.rows) })?
                 .at(arranged.op))
         }
         Ok(plugin) => {
-            let made = app.turns.rules.replay(caller.0, ReplaySpec { plugin, session, leaf, from }).await?;
-            ApiResponse::ok_redacted(ReplayPluginResponse::from(made.rows))
+            let replayed = app.turns.rules.replay(caller.0, ReplaySpec { plugin, session, leaf, from }).await?;
+            ApiResponse::ok_redacted(ReplayPluginResponse::from(replayed.rows))
         }
         Err(error) => {
             check_owned(&app, caller, session, [leaf, from]).await?;

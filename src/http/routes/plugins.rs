@@ -54,7 +54,8 @@ pub async fn session_commands(
     caller: Caller,
     sid: SessionIdPath,
 ) -> ApiResult<ListResponse<SlashCommandResponse>> {
-    let session = app.store.read(move |reader| load_session(reader, caller.0, sid.0).map(|held| held.session)).await?;
+    let session =
+        app.store.read(move |reader| load_session(reader, caller.0, sid.0).map(|stored| stored.session)).await?;
     let language = language(&request);
     let playing = session.plugins.iter().filter(|plugin| plugin.enabled);
     let catalogue = app.catalogue.now();

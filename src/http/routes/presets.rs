@@ -55,21 +55,21 @@ fn check_kind(kind: Option<String>) -> Result<Option<String>, ApiError> {
 /// # Errors
 /// Returns an error if a field is invalid.
 pub async fn create(app: AppData, caller: Caller, body: JsonBody<CreatePresetRequest>) -> ApiResult<PresetResponse> {
-    if let Some(made) = IdempotencyClaim::previous_result() {
-        return ApiResponse::created(&PresetResponse::from(load(&app, caller, PresetIdPath(made)).await?));
+    if let Some(previous) = IdempotencyClaim::previous_result() {
+        return ApiResponse::created(&PresetResponse::from(load(&app, caller, PresetIdPath(previous)).await?));
     }
     let (name, beginning) = body.0.name_and_source()?;
-    let (kind, said) = match beginning {
-        NewPresetSource::Said(kind, said) => (kind, said),
+    let (kind, source) = match beginning {
+        NewPresetSource::Said(kind, source) => (kind, source),
         NewPresetSource::Own => (OPENAI_KIND.to_owned(), Own::built_in().body()),
         NewPresetSource::Copy(id) => copy_contents(load(&app, caller, PresetIdPath(id.0)).await?),
     };
-    let (card, now) = (new_card(kind, &name, said)?, app.clock.now());
+    let (card, now) = (new_card(kind, &name, source)?, app.clock.now());
     let new = store::StoredPreset { id: PresetId::new(app.ids.next(now)), card, created: now, updated: now };
-    let (kept, claim) = (new.clone(), IdempotencyClaim::current());
+    let (stored, claim) = (new.clone(), IdempotencyClaim::current());
     let write = move |tx: &mut Tx<'_>| {
-        tx.put_preset(caller.0, &kept)?;
-        tx.record_claim(claim.as_ref(), &kept.id)
+        tx.put_preset(caller.0, &stored)?;
+        tx.record_claim(claim.as_ref(), &stored.id)
     };
     app.store.write(write).await?;
     ApiResponse::created(&PresetResponse::from(new))
@@ -95,9 +95,9 @@ pub async fn import(
     form: UploadForm,
 ) -> ApiResult<PresetsImportResponse> {
     let kind = check_kind(query.0.kind)?;
-    if let Some(made) = IdempotencyClaim::previous_result::<Vec<PresetId>>() {
+    if let Some(previous) = IdempotencyClaim::previous_result::<Vec<PresetId>>() {
         return ApiResponse::created(&PresetsImportResponse {
-            items: load_all(&app, caller, made).await?,
+            items: load_all(&app, caller, previous).await?,
             report: ForeignImportReport::default().into(),
         });
     }
@@ -108,15 +108,15 @@ pub async fn import(
     let claim = IdempotencyClaim::current();
     let write = move |tx: &mut Tx<'_>| {
         let keep = |preset: &store::StoredPreset| tx.put_preset_if_new(caller.0, preset);
-        let kept = presets.iter().map(keep).collect::<Result<Vec<_>, _>>()?;
-        tx.record_claim(claim.as_ref(), &kept)?;
-        Ok(kept)
+        let stored = presets.iter().map(keep).collect::<Result<Vec<_>, _>>()?;
+        tx.record_claim(claim.as_ref(), &stored)?;
+        Ok(stored)
     };
-    let kept = app.store.write(write).await?;
-    for (item, id) in report.items.iter_mut().zip(&kept) {
+    let stored = app.store.write(write).await?;
+    for (item, id) in report.items.iter_mut().zip(&stored) {
         item.id = Some(id.to_string());
     }
-    ApiResponse::created(&PresetsImportResponse { items: load_all(&app, caller, kept).await?, report: report.into() })
+    ApiResponse::created(&PresetsImportResponse { items: load_all(&app, caller, stored).await?, report: report.into() })
 }
 
 async fn load_all(app: &AppData, caller: Caller, ids: Vec<PresetId>) -> Result<Vec<PresetResponse>, ApiError> {
@@ -166,8 +166,8 @@ pub async fn change(
         let seen = preset.updated;
         body.0.apply(&mut preset.card)?;
         preset.updated = app.clock.now().max(Time(seen.0 + 1));
-        let kept = preset.clone();
-        if app.store.write(move |tx| tx.swap_preset(caller.0, seen, &kept)).await? {
+        let stored = preset.clone();
+        if app.store.write(move |tx| tx.swap_preset(caller.0, seen, &stored)).await? {
             return ApiResponse::ok(&PresetResponse::from(preset));
         }
     }

@@ -32,8 +32,8 @@ pub async fn projection(
     let selection = query.0.read(50)?;
     let (look, turns) = (node_renderer(&app), app.turns.views.clone());
     let here = look.clone();
-    let read = move |reader: &mut StoreReader<'_>, held: &StoredSession| {
-        read_projection(reader, held, &here, &turns, &selection)
+    let read = move |reader: &mut StoreReader<'_>, stored: &StoredSession| {
+        read_projection(reader, stored, &here, &turns, &selection)
     };
     let mut sight = conditional_read_inline(&app, &request, caller, sid, read).await?;
     sight.asked(&look, caller, sid, |page| &mut page.nodes).await?;
@@ -61,15 +61,15 @@ pub async fn checkout(
     }
     let end = BranchEnd { leaf: node_id.map(|id| id.0), label };
     let named = move |reader: &mut StoreReader<'_>| {
-        let held = load_session(reader, caller.0, sid.0)?;
-        Ok::<_, ReadError>(branch_leaf(reader, &held, &end)?.node.id)
+        let stored = load_session(reader, caller.0, sid.0)?;
+        Ok::<_, ReadError>(branch_leaf(reader, &stored, &end)?.node.id)
     };
     let node = app.store.read_inline(named).await?;
     let actor = Actor { user: caller.0, at: app.clock.now(), expected_leaf };
     let (op, leaf) = app.store.write(move |tx| tx.checkout(&actor, sid.0, node, exact)).await?;
     let read = move |reader: &mut StoreReader<'_>| {
-        let held = load_session(reader, caller.0, sid.0)?;
-        Ok::<_, ReadError>(reader.context_of(&held, leaf)?.map(|placed| placed.node.id))
+        let stored = load_session(reader, caller.0, sid.0)?;
+        Ok::<_, ReadError>(reader.context_of(&stored, leaf)?.map(|placed| placed.node.id))
     };
     let context = app.store.read_inline(read).await?;
     ApiResponse::ok(&HeadResponse { leaf_id: WireId(leaf), context_node_id: context.map(WireId), op })

@@ -30,8 +30,8 @@ pub async fn preview(
         check_preset_usable(&app, caller, id).await.map_err(|error| error.detail("field", "presetId"))?;
     }
     let look = move |reader: &mut StoreReader<'_>| {
-        let held = load_session(reader, caller.0, sid.0)?;
-        load_node(reader, &held, parent).map(drop).map_err(|error| ApiError::from(error).detail("field", "parentId"))
+        let stored = load_session(reader, caller.0, sid.0)?;
+        load_node(reader, &stored, parent).map(drop).map_err(|error| ApiError::from(error).detail("field", "parentId"))
     };
     app.store.read::<_, ApiError, _>(look).await?;
     let rebuilt = app.turns.prompts.preview(caller.0, sid.0, asked).await?;

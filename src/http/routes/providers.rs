@@ -36,8 +36,8 @@ pub async fn list(app: AppData, _: Caller) -> ApiResult<ProvidersResponse> {
 /// # Errors
 /// Returns an error if a field is invalid or the id is taken.
 pub async fn create(app: AppData, _: Caller, body: JsonBody<CreateProviderRequest>) -> ApiResult<ProviderResponse> {
-    if let Some(made) = IdempotencyClaim::previous_result::<String>() {
-        return ApiResponse::created(&provider_response(&app, app.connections.get(&made).await?));
+    if let Some(previous) = IdempotencyClaim::previous_result::<String>() {
+        return ApiResponse::created(&provider_response(&app, app.connections.get(&previous).await?));
     }
     let (new, key) = body.0.into_connection()?;
     ApiResponse::created(&provider_response(&app, app.connections.add(new, key).await?))

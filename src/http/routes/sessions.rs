@@ -219,8 +219,8 @@ pub async fn scripts(app: AppData, caller: Caller, sid: SessionIdPath) -> ApiRes
     let models = Arc::clone(&app.models);
     let read = move |reader: &mut StoreReader<'_>| {
         let session = load_session(reader, caller.0, sid.0)?.session;
-        let known = turn::scripts(reader, &session, &models.names(session.model.as_deref()))?;
-        let items = known.into_iter().map(|known| SessionScriptResponse::new(known, &session)).collect();
+        let found = turn::scripts(reader, &session, &models.names(session.model.as_deref()))?;
+        let items = found.into_iter().map(|found| SessionScriptResponse::new(found, &session)).collect();
         Ok::<_, ApiError>(SessionScriptsResponse { items })
     };
     ApiResponse::ok(&app.store.read(read).await?)
@@ -248,8 +248,8 @@ pub async fn display_scripts(app: AppData, caller: Caller, sid: SessionIdPath) -
 pub async fn usage_totals(app: AppData, caller: Caller, sid: SessionIdPath) -> ApiResult<UsageTotalsResponse> {
     // Summaries are not in the operation log, so the answer has no `ETag`.
     let read = move |reader: &mut StoreReader<'_>| {
-        let held = load_session(reader, caller.0, sid.0)?;
-        Ok::<_, ApiError>(UsageTotalsResponse::new(reader.session_usage(&held)?, held.session.op))
+        let stored = load_session(reader, caller.0, sid.0)?;
+        Ok::<_, ApiError>(UsageTotalsResponse::new(reader.session_usage(&stored)?, stored.session.op))
     };
     ApiResponse::ok(&app.store.read(read).await?)
 }

@@ -23,10 +23,10 @@ pub async fn list(
     query: QueryParams<SummariesQuery>,
 ) -> ApiResult<SummariesResponse> {
     let read = move |reader: &mut StoreReader<'_>| {
-        let held = load_session(reader, caller.0, sid.0)?;
+        let stored = load_session(reader, caller.0, sid.0)?;
         let end = BranchEnd { leaf: query.0.node_id.map(|id| id.0), label: None };
-        let at = branch_leaf(reader, &held, &end)?;
-        Ok::<_, ReadError>(branch_summaries(reader, &held, &at)?)
+        let at = branch_leaf(reader, &stored, &end)?;
+        Ok::<_, ReadError>(branch_summaries(reader, &stored, &at)?)
     };
     // Read before the summaries: a client that sees no work in progress then gets all of them.
     let state = app.turns.summaries.state(sid.0);
@@ -48,8 +48,8 @@ pub async fn change(
     let content = body.0.read(app.config.limits.message_bytes)?;
     app.store.write(move |tx| tx.edit_summary(caller.0, sid.0, id.0, &content)).await?;
     let read = move |reader: &mut StoreReader<'_>| {
-        let held = load_session(reader, caller.0, sid.0)?;
-        Ok::<_, ReadError>((branch_summary(reader, &held, id.0)?, held.session.head))
+        let stored = load_session(reader, caller.0, sid.0)?;
+        Ok::<_, ReadError>((branch_summary(reader, &stored, id.0)?, stored.session.head))
     };
     let (found, head) = app.store.read(read).await?;
     app.turns.summaries.schedule(sid.0, head);

@@ -32,23 +32,23 @@ pub async fn transcript(
 ) -> ApiResult<FileResponse> {
     let TranscriptQuery { leaf, label, format, all } = query.0;
     let (format, end) = (format.unwrap_or_default(), BranchEnd { leaf: leaf.map(|id| id.0), label });
-    let read = move |reader: &mut StoreReader<'_>, held: &StoredSession| Transcript::read(reader, held, &end, all);
+    let read = move |reader: &mut StoreReader<'_>, stored: &StoredSession| Transcript::read(reader, stored, &end, all);
     let sight = conditional_read(&app, &request, caller, sid, read).await?;
     let look = NodeRenderer { live: None, ..node_renderer(&app) };
     sight.shown(|branch| {
-        let head = format.file_head(&branch.held.session.title);
+        let head = format.file_head(&branch.stored.session.title);
         Ok(ApiResponse::file(head, transcript_chunks(app.clone(), look, format, branch)))
     })
 }
 
 fn transcript_chunks(app: AppData, look: NodeRenderer, format: TranscriptFormat, branch: Transcript) -> ResponseChunks {
-    let beginning = format.header(&branch.held.session, branch.leaf);
+    let beginning = format.header(&branch.stored.session, branch.leaf);
     let parts = branch.chunks();
-    let held = Arc::new(branch.held);
+    let stored = Arc::new(branch.stored);
     let written = stream::iter(parts.into_iter().enumerate()).then(move |(part, rows)| {
-        let (app, look, held) = (app.clone(), look.clone(), Arc::clone(&held));
+        let (app, look, stored) = (app.clone(), look.clone(), Arc::clone(&stored));
         let write = move |reader: &mut StoreReader<'_>| {
-            let messages = read_messages(reader, &held, &look, &rows)?.into_iter().enumerate();
+            let messages = read_messages(reader, &stored, &look, &rows)?.into_iter().enumerate();
             let texts = messages.map(|(position, one)| format.message(one, part == 0 && position == 0));
             Ok::<String, ReadError>(texts.collect())
         };

@@ -35,12 +35,16 @@ pub async fn tree(
     };
     let shape = query.0.shape.unwrap_or_default();
     // A whole tree is large: its JSON is written where it is read.
-    let read = move |reader: &mut StoreReader<'_>, held: &StoredSession| match (shape, after) {
-        (TreeShapeParam::Skeleton, _) => write(&TreeSkeleton::new(&held.session, tree_outline(reader, held, &look)?)),
-        (TreeShapeParam::Full, Some(after)) => {
-            write(&ChatHistoryTree::new(&held.session, tree_page(reader, held, &look, after, limit)?))
+    let read = move |reader: &mut StoreReader<'_>, stored: &StoredSession| match (shape, after) {
+        (TreeShapeParam::Skeleton, _) => {
+            write(&TreeSkeleton::new(&stored.session, tree_outline(reader, stored, &look)?))
         }
-        (TreeShapeParam::Full, None) => write(&ChatHistoryTree::new(&held.session, whole_tree(reader, held, &look)?)),
+        (TreeShapeParam::Full, Some(after)) => {
+            write(&ChatHistoryTree::new(&stored.session, tree_page(reader, stored, &look, after, limit)?))
+        }
+        (TreeShapeParam::Full, None) => {
+            write(&ChatHistoryTree::new(&stored.session, whole_tree(reader, stored, &look)?))
+        }
     };
     conditional_read(&app, &request, caller, sid, read).await?.shown(|json| Ok(ApiResponse::from_json(json)))
 }

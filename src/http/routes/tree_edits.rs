@@ -54,9 +54,9 @@ pub async fn edit(
         }
         Ok(arranged)
     };
-    let made = app.store.write(arrange).await.map(|arranged| TreeEditsResponse::new(&arranged, &edits))?;
-    let op = made.op;
-    Ok(ApiResponse::ok_redacted(made)?.at(op))
+    let answer = app.store.write(arrange).await.map(|arranged| TreeEditsResponse::new(&arranged, &edits))?;
+    let op = answer.op;
+    Ok(ApiResponse::ok_redacted(answer)?.at(op))
 }
 
 /// Undoes the caller's last step.
@@ -112,9 +112,9 @@ async fn undo_or_redo(
 
 /// Returns what an earlier attempt of the request created, if its answer was lost.
 fn previous_answer<T>() -> Option<ApiResult<T>> {
-    let made: Value = IdempotencyClaim::previous_result()?;
-    let op = made.get("op").and_then(Value::as_i64).unwrap_or_default();
-    Some(write(&made).map(|json| ApiResponse::from_json(json).at(op)))
+    let previous: Value = IdempotencyClaim::previous_result()?;
+    let op = previous.get("op").and_then(Value::as_i64).unwrap_or_default();
+    Some(write(&previous).map(|json| ApiResponse::from_json(json).at(op)))
 }
 
 /// Lists the fragments in the stash.
@@ -122,9 +122,9 @@ fn previous_answer<T>() -> Option<ApiResult<T>> {
 /// # Errors
 /// Returns an error if the session does not exist.
 pub async fn stash(app: AppData, request: HttpRequest, caller: Caller, sid: SessionIdPath) -> ApiResult<StashResponse> {
-    let read = |reader: &mut StoreReader<'_>, held: &StoredSession| {
-        let items = reader.stash(held)?.into_iter().map(Into::into).collect();
-        Ok::<_, StoreError>(StashResponse { items, op: held.session.op })
+    let read = |reader: &mut StoreReader<'_>, stored: &StoredSession| {
+        let items = reader.stash(stored)?.into_iter().map(Into::into).collect();
+        Ok::<_, StoreError>(StashResponse { items, op: stored.session.op })
     };
     conditional_read(&app, &request, caller, sid, read).await?.json()
 }
@@ -139,9 +139,9 @@ pub async fn labels(
     caller: Caller,
     sid: SessionIdPath,
 ) -> ApiResult<LabelsResponse> {
-    let read = |reader: &mut StoreReader<'_>, held: &StoredSession| {
-        let items = reader.labels(held)?.into_iter().map(Into::into).collect();
-        Ok::<_, StoreError>(LabelsResponse { items, op: held.session.op })
+    let read = |reader: &mut StoreReader<'_>, stored: &StoredSession| {
+        let items = reader.labels(stored)?.into_iter().map(Into::into).collect();
+        Ok::<_, StoreError>(LabelsResponse { items, op: stored.session.op })
     };
     conditional_read(&app, &request, caller, sid, read).await?.json()
 }
@@ -161,11 +161,11 @@ pub async fn fragment(
     let look = NodeRenderer { live: None, ..node_renderer(&app) };
     let limit = check_limit(query.0.limit, MAX_PAGE_SIZE)?;
     let after = query.0.cursor.as_deref().filter(|cursor| !cursor.is_empty()).map(decode_cursor).transpose()?;
-    let read = move |reader: &mut StoreReader<'_>, held: &StoredSession| {
-        let (nodes, next) = fragment_page(reader, held, &look, fid.0, after.unwrap_or(0), limit)?;
-        let (session_id, fragment_id) = (WireId(held.session.id), WireId(fid.0));
+    let read = move |reader: &mut StoreReader<'_>, stored: &StoredSession| {
+        let (nodes, next) = fragment_page(reader, stored, &look, fid.0, after.unwrap_or(0), limit)?;
+        let (session_id, fragment_id) = (WireId(stored.session.id), WireId(fid.0));
         let (items, next) = (wire_nodes(nodes), next.map(encode_cursor));
-        Ok::<_, ReadError>(FragmentTreeResponse { session_id, fragment_id, items, next, op: held.session.op })
+        Ok::<_, ReadError>(FragmentTreeResponse { session_id, fragment_id, items, next, op: stored.session.op })
     };
     conditional_read(&app, &request, caller, sid, read).await?.json()
 }

@@ -26,7 +26,7 @@ pub async fn turns(
     query: QueryParams<BranchQuery>,
 ) -> ApiResult<ListResponse<TurnResponse>> {
     let selection = query.0.read(MAX_PAGE_SIZE)?;
-    let read = move |reader: &mut StoreReader<'_>, held: &StoredSession| list_turns(reader, held, &selection);
+    let read = move |reader: &mut StoreReader<'_>, stored: &StoredSession| list_turns(reader, stored, &selection);
     let sight = conditional_read(&app, &request, caller, sid, read).await?;
     sight.shown(|page| {
         let turns = page.turns.into_iter().map(TurnResponse::from).collect();
@@ -46,7 +46,8 @@ pub async fn context_path(
     query: QueryParams<BranchQuery>,
 ) -> ApiResult<ListResponse<ContextPathStop>> {
     let selection = query.0.read(MAX_PAGE_SIZE)?;
-    let read = move |reader: &mut StoreReader<'_>, held: &StoredSession| turns::context_path(reader, held, &selection);
+    let read =
+        move |reader: &mut StoreReader<'_>, stored: &StoredSession| turns::context_path(reader, stored, &selection);
     let sight = conditional_read(&app, &request, caller, sid, read).await?;
     sight.shown(|path| {
         let stops = path.stops.iter().map(ContextPathStop::from).collect();

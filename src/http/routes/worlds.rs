@@ -34,9 +34,9 @@ pub async fn world(
     nid: NodeIdPath,
 ) -> ApiResult<WorldResponse> {
     let catalogue = app.catalogue.now();
-    let read = move |reader: &mut StoreReader<'_>, held: &StoredSession| {
-        let at = load_node(reader, held, nid.0)?;
-        Ok::<_, ReadError>(world_at(reader, held, &at, &catalogue)?)
+    let read = move |reader: &mut StoreReader<'_>, stored: &StoredSession| {
+        let at = load_node(reader, stored, nid.0)?;
+        Ok::<_, ReadError>(world_at(reader, stored, &at, &catalogue)?)
     };
     let sight = conditional_read_inline(&app, &request, caller, sid, read).await?;
     sight.shown(|view| ApiResponse::ok(&WorldResponse::new(nid.0, view)))
@@ -54,7 +54,7 @@ pub async fn deltas(
     query: QueryParams<BranchQuery>,
 ) -> ApiResult<DeltasResponse> {
     let selection = query.0.read(50)?;
-    let read = move |reader: &mut StoreReader<'_>, held: &StoredSession| branch_deltas(reader, held, &selection);
+    let read = move |reader: &mut StoreReader<'_>, stored: &StoredSession| branch_deltas(reader, stored, &selection);
     conditional_read(&app, &request, caller, sid, read).await?.json()
 }
 

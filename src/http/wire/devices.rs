@@ -143,8 +143,8 @@ pub fn name_from_user_agent(user_agent: &str) -> String {
         ("Mac OS", "Mac"),
         ("Linux", "Linux"),
     ];
-    let find = |known: &[(&str, &'static str)]| {
-        known.iter().find(|(word, _)| user_agent.contains(word)).map(|(_, name)| *name)
+    let find = |names: &[(&str, &'static str)]| {
+        names.iter().find(|(word, _)| user_agent.contains(word)).map(|(_, name)| *name)
     };
     match (find(&BROWSERS), find(&SYSTEMS)) {
         (Some(browser), Some(system)) => format!("{browser} · {system}"),

@@ -81,8 +81,8 @@ impl From<ShownScripts> for DisplayScriptsResponse {
 }
 
 impl From<KnownScript> for DisplayScriptResponse {
-    fn from(known: KnownScript) -> Self {
-        let KnownScript { scope, character, script, .. } = known;
+    fn from(found: KnownScript) -> Self {
+        let KnownScript { scope, character, script, .. } = found;
         Self {
             scope: scope.word(),
             character_id: character.map(WireId),

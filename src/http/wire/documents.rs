@@ -15,7 +15,7 @@ use clotho_store as store;
 /// Maximum size of a document's metadata, in bytes of JSON.
 const MAX_METADATA_BYTES: usize = 16 << 10;
 /// Maximum length of a query, in characters.
-const MAX_QUESTION_BYTES: usize = 4_000;
+const MAX_QUERY_CHARS: usize = 4_000;
 /// Maximum number of search results.
 const MAX_SEARCH_RESULTS: u32 = 50;
 
@@ -154,8 +154,8 @@ impl DocumentSearchRequest {
     pub fn read(self) -> Result<(Vec<String>, String, usize), ApiError> {
         limits::check_collections(&self.collections)?;
         let length = self.query.chars().count();
-        if self.query.trim().is_empty() || length > MAX_QUESTION_BYTES {
-            return Err(ApiError::invalid("query", format!("expected 1 to {MAX_QUESTION_BYTES} characters")));
+        if self.query.trim().is_empty() || length > MAX_QUERY_CHARS {
+            return Err(ApiError::invalid("query", format!("expected 1 to {MAX_QUERY_CHARS} characters")));
         }
         let limit = self.limit.unwrap_or(10);
         if !(1..=MAX_SEARCH_RESULTS).contains(&limit) {

@@ -176,8 +176,8 @@ impl TryHookRequest {
 
 fn parse_hook(name: &str) -> Result<Hook, ApiError> {
     Hook::from_name(name).ok_or_else(|| {
-        let known = Hook::ALL.map(Hook::name).join(", ");
-        let error = ApiError::invalid("hook", format!("\"{name}\" is not a hook; the hooks are {known}"));
+        let hooks = Hook::ALL.map(Hook::name).join(", ");
+        let error = ApiError::invalid("hook", format!("\"{name}\" is not a hook; the hooks are {hooks}"));
         if name.starts_with(TOOL_PREFIX) { error.hint("write the name in `tool`, without `tool_`") } else { error }
     })
 }
@@ -392,7 +392,11 @@ fn result_json(answer: HookAnswer, plan: &PluginPromptPlan) -> Value {
         HookAnswer::Nothing if !plan.is_empty() => {
             let one = |one: &TextInjection| json!({"slot": one.slot, "text": one.text, "depth": one.depth, "priority": one.priority});
             let named = |is_in: bool| -> Vec<&str> {
-                plan.lore.iter().filter(|wish| wish.is_included == is_in).map(|wish| wish.entry.as_str()).collect()
+                plan.lore
+                    .iter()
+                    .filter(|choice| choice.is_included == is_in)
+                    .map(|choice| choice.entry.as_str())
+                    .collect()
             };
             let injected: Vec<Value> = plan.injections.iter().map(one).collect();
             json!({"inject": injected, "lore": named(true), "unlore": named(false)})

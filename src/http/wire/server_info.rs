@@ -280,22 +280,22 @@ fn manifest_json(manifest: &Manifest, language: &str) -> Value {
 
 /// Returns a manifest rule as JSON: its trigger as written, and what it does.
 fn rule_json(rule: &ManifestRule, language: &str) -> Value {
-    let mut told = Map::new();
-    told.insert("name".into(), json!(rule.name));
+    let mut fields = Map::new();
+    fields.insert("name".into(), json!(rule.name));
     match &rule.trigger {
         RuleTrigger::Every { n, of } => {
-            told.insert("every".into(), json!(n));
-            told.insert("of".into(), json!(of));
+            fields.insert("every".into(), json!(n));
+            fields.insert("of".into(), json!(of));
         }
-        RuleTrigger::Crosses(wanted) => _ = told.insert("when".into(), json!(wanted.text)),
-        RuleTrigger::Changes { text, .. } => _ = told.insert("on".into(), json!(text)),
+        RuleTrigger::Crosses(wanted) => _ = fields.insert("when".into(), json!(wanted.text)),
+        RuleTrigger::Changes { text, .. } => _ = fields.insert("on".into(), json!(text)),
     }
-    told.insert("if".into(), json!(rule.guard.as_ref().map(|guard| &guard.text)));
-    told.insert("once".into(), json!(rule.once));
-    told.insert("cooldown".into(), json!(rule.cooldown));
-    told.insert("do".into(), rule.effects.iter().map(StateOperation::to_json).collect());
-    told.insert("note".into(), json!(rule.note.as_ref().map(|note| note.get(language))));
-    Value::Object(told)
+    fields.insert("if".into(), json!(rule.guard.as_ref().map(|guard| &guard.text)));
+    fields.insert("once".into(), json!(rule.once));
+    fields.insert("cooldown".into(), json!(rule.cooldown));
+    fields.insert("do".into(), rule.effects.iter().map(StateOperation::to_json).collect());
+    fields.insert("note".into(), json!(rule.note.as_ref().map(|note| note.get(language))));
+    Value::Object(fields)
 }
 
 /// Returns the commands of a plugin in the reader's language.

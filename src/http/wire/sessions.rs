@@ -125,9 +125,9 @@ pub struct SessionScriptResponse {
 
 impl SessionScriptResponse {
     /// Describes a script of a session.
-    pub fn new(known: KnownScript, session: &tree::Session) -> Self {
-        let is_allowed = known.is_allowed(session);
-        let KnownScript { scope, source_name: whose, script, .. } = known;
+    pub fn new(found: KnownScript, session: &tree::Session) -> Self {
+        let is_allowed = found.is_allowed(session);
+        let KnownScript { scope, source_name: whose, script, .. } = found;
         let cut = |text: String| text.chars().take(MAX_SCRIPT_TEXT).collect();
         Self {
             scope: scope.word(),
@@ -396,10 +396,10 @@ impl UsageTotalsResponse {
 
 impl From<SessionView> for SessionResponse {
     fn from(view: SessionView) -> Self {
-        let SessionView { held, turns, preview, context } = view;
-        let session = &held.session;
+        let SessionView { stored, turns, preview, context } = view;
+        let session = &stored.session;
         let counts =
-            SessionCountsResponse { nodes: held.counts.nodes, branches: held.counts.leaves, turns: turns.into() };
+            SessionCountsResponse { nodes: stored.counts.nodes, branches: stored.counts.leaves, turns: turns.into() };
         Self {
             id: WireId(session.id),
             title: session.title.clone(),

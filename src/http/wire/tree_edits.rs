@@ -435,8 +435,8 @@ impl TreeEditsResponse {
             TreeEdit::Prune { fragment, .. } => Some(WireId(*fragment)),
             _ => None,
         });
-        let leaf_ids = arranged.made.affected_leaves.iter().copied().map(WireId).collect();
-        let refused = arranged.made.refused.iter().map(|one| RefusedOperationResponse {
+        let leaf_ids = arranged.report.affected_leaves.iter().copied().map(WireId).collect();
+        let refused = arranged.report.refused.iter().map(|one| RefusedOperationResponse {
             node_id: WireId(one.node),
             path: one.path.to_string(),
             code: one.code,
@@ -446,11 +446,11 @@ impl TreeEditsResponse {
         Self {
             op: arranged.op,
             fragment_ids: fragments.collect(),
-            node_ids: arranged.made.nodes.iter().copied().map(WireId).collect(),
-            affected: AffectedBranchesResponse { leaf_ids, count: arranged.made.affected_count },
+            node_ids: arranged.report.nodes.iter().copied().map(WireId).collect(),
+            affected: AffectedBranchesResponse { leaf_ids, count: arranged.report.affected_count },
             world_changes,
             refused: refused.take(MAX_REFUSALS).collect(),
-            is_cut_short: is_cut_short || arranged.made.refused.len() > MAX_REFUSALS,
+            is_cut_short: is_cut_short || arranged.report.refused.len() > MAX_REFUSALS,
         }
     }
 }

@@ -15,7 +15,7 @@ use clotho_engine::live::{GenerationPhase, LiveSessions};
 pub struct DraftStreams {
     session: SessionId,
     user: UserId,
-    told: HashMap<DraftId, DraftStreamProgress>,
+    sent: HashMap<DraftId, DraftStreamProgress>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -29,40 +29,40 @@ impl DraftStreams {
     /// Starts with all drafts that have not ended.
     pub fn new(live: &LiveSessions, session: SessionId, user: UserId) -> Self {
         let ended = live.drafts(user, session).into_iter().filter(|draft| draft.is_over());
-        let told = ended
+        let sent = ended
             .map(|draft| (draft.generation.id, DraftStreamProgress { is_over: true, ..DraftStreamProgress::default() }))
             .collect();
-        Self { session, user, told }
+        Self { session, user, sent }
     }
 
     /// Returns what is new since the last call.
     pub fn take_events(&mut self, live: &LiveSessions) -> Vec<Event> {
         let mut events = Vec::new();
         let drafts = live.drafts(self.user, self.session);
-        self.told.retain(|id, _| drafts.iter().any(|draft| draft.generation.id == *id));
+        self.sent.retain(|id, _| drafts.iter().any(|draft| draft.generation.id == *id));
         for draft in drafts {
-            let told = self.told.entry(draft.generation.id).or_default();
-            if told.is_over {
+            let sent = self.sent.entry(draft.generation.id).or_default();
+            if sent.is_over {
                 continue;
             }
             // Read the phase before the text: a finished draft then has all of its text.
             let (phase, is_over) = (draft.phase(), draft.is_over());
             let (chunk, after) = draft.generation.with_partial_text(|written| {
-                let (rest, after) = told.content.rest(&written.content);
+                let (rest, after) = sent.content.rest(&written.content);
                 (rest.to_owned(), after)
             });
-            if chunk.is_empty() && phase == told.phase {
+            if chunk.is_empty() && phase == sent.phase {
                 continue;
             }
             events.push(Event::Draft(DraftChunkEvent {
                 id: WireId(draft.generation.id),
                 content_chunk: chunk,
-                offset: told.content.utf16_units(),
+                offset: sent.content.utf16_units(),
                 status: phase.word,
                 queue_position: phase.place,
                 error: draft.failed().map(DraftErrorResponse::from),
             }));
-            *told = DraftStreamProgress { content: after, phase, is_over };
+            *sent = DraftStreamProgress { content: after, phase, is_over };
         }
         events
     }

@@ -76,8 +76,8 @@ impl From<OperationEvent> for Event {
 }
 
 /// Returns the first frame.
-pub fn hello_event(held: &StoredSession) -> Event {
-    Event::Hello { op: held.session.op, leaf_id: WireId(held.session.head) }
+pub fn hello_event(stored: &StoredSession) -> Event {
+    Event::Hello { op: stored.session.op, leaf_id: WireId(stored.session.head) }
 }
 
 impl SocketLogPosition {
@@ -87,15 +87,15 @@ impl SocketLogPosition {
     /// Returns an error if the database fails.
     pub fn new(
         reader: &mut StoreReader<'_>,
-        held: &StoredSession,
+        stored: &StoredSession,
         since: Option<i64>,
         live: &LiveSessions,
     ) -> Result<Self, StoreError> {
         // A number larger than the newest comes from another database; the client detects that in `hello`.
-        let op = since.unwrap_or(held.session.op).min(held.session.op);
+        let op = since.unwrap_or(stored.session.op).min(stored.session.op);
         let mut streams = ReplyStreams::default();
-        reader.placeholders(held)?.into_iter().for_each(|node| streams.join(node, live));
-        let drafts = DraftStreams::new(live, held.session.id, held.session.owner);
+        reader.placeholders(stored)?.into_iter().for_each(|node| streams.join(node, live));
+        let drafts = DraftStreams::new(live, stored.session.id, stored.session.owner);
         Ok(Self { op, searched_until: op, completed_later: HashSet::new(), streams, drafts })
     }
 
@@ -104,28 +104,28 @@ impl SocketLogPosition {
         self.op
     }
 
-    /// Returns the frames of the next operations, at most `batch` of them, before plugins render the nodes. `told` are
-    /// the next operations as published, if known; otherwise the log is read.
+    /// Returns the frames of the next operations, at most `batch` of them, before plugins render the nodes.
+    /// `operations` are the next operations as published, if known; otherwise the log is read.
     ///
     /// # Errors
     /// Returns an error if the database fails.
     pub fn advance(
         &mut self,
         reader: &mut StoreReader<'_>,
-        held: &StoredSession,
+        stored: &StoredSession,
         look: &NodeRenderer,
         batch: i64,
-        told: &[Arc<Operation>],
+        operations: &[Arc<Operation>],
     ) -> Result<Vec<OperationEvent>, ReadError> {
-        let is_next = told.first().is_some_and(|first| first.op == self.op + 1);
+        let is_next = operations.first().is_some_and(|first| first.op == self.op + 1);
         let next: Vec<Arc<Operation>> = match is_next {
-            true => told.iter().take(usize::try_from(batch).unwrap_or(usize::MAX)).cloned().collect(),
-            false => reader.operations(held, self.op, batch)?.into_iter().map(Arc::new).collect(),
+            true => operations.iter().take(usize::try_from(batch).unwrap_or(usize::MAX)).cloned().collect(),
+            false => reader.operations(stored, self.op, batch)?.into_iter().map(Arc::new).collect(),
         };
-        self.look_ahead(reader, held, &next)?;
+        self.look_ahead(reader, stored, &next)?;
         let mut events = Vec::new();
         for operation in next {
-            events.append(&mut self.operation_events(reader, held, look, &operation)?);
+            events.append(&mut self.operation_events(reader, stored, look, &operation)?);
             self.op = operation.op;
         }
         Ok(events)
@@ -135,12 +135,12 @@ impl SocketLogPosition {
     fn look_ahead(
         &mut self,
         reader: &mut StoreReader<'_>,
-        held: &StoredSession,
+        stored: &StoredSession,
         next: &[Arc<Operation>],
     ) -> Result<(), StoreError> {
         self.note_completions(next.iter().map(AsRef::as_ref));
-        while self.searched_until < held.session.op {
-            let operations = reader.operations(held, self.searched_until, LOOK_AHEAD_BATCH)?;
+        while self.searched_until < stored.session.op {
+            let operations = reader.operations(stored, self.searched_until, LOOK_AHEAD_BATCH)?;
             if operations.is_empty() {
                 return Ok(());
             }
@@ -150,8 +150,8 @@ impl SocketLogPosition {
     }
 
     fn note_completions<'a>(&mut self, operations: impl Iterator<Item = &'a Operation>) {
-        let known = self.searched_until;
-        for operation in operations.skip_while(|operation| operation.op <= known) {
+        let searched = self.searched_until;
+        for operation in operations.skip_while(|operation| operation.op <= searched) {
             self.searched_until = operation.op;
             self.completed_later.extend(operation.effects.iter().filter_map(|effect| match effect {
                 Effect::Completed { node } => Some(*node),
@@ -164,13 +164,13 @@ impl SocketLogPosition {
     fn operation_events(
         &mut self,
         reader: &mut StoreReader<'_>,
-        held: &StoredSession,
+        stored: &StoredSession,
         look: &NodeRenderer,
         operation: &Operation,
     ) -> Result<Vec<OperationEvent>, ReadError> {
         let op = operation.op;
         // Created and completed nodes.
-        let mut nodes = changed_nodes(reader, held, operation)?;
+        let mut nodes = changed_nodes(reader, stored, operation)?;
         let mut events = Vec::new();
         let mut spoken = None;
         for effect in &operation.effects {
@@ -186,13 +186,13 @@ impl SocketLogPosition {
                 Effect::Completed { node } => {
                     self.completed_later.remove(node);
                     let Some(dressed) = nodes.remove(node) else { continue };
-                    events.extend(self.completed_events(reader, held, look, op, dressed)?);
+                    events.extend(self.completed_events(reader, stored, look, op, dressed)?);
                 }
                 _ => {}
             }
         }
         // States, layout and settings.
-        events.extend(states_event(reader, held, operation)?.map(OperationEvent::Plain));
+        events.extend(states_event(reader, stored, operation)?.map(OperationEvent::Plain));
         if operation.effects.iter().any(Effect::changes_layout) {
             events.push(tree_changed(operation));
         }
@@ -206,7 +206,7 @@ impl SocketLogPosition {
             // A node that was just written, and not by a model, is its own context.
             let context = match spoken.filter(|node| *node == leaf) {
                 Some(leaf) => Some(WireId(leaf)),
-                None => reader.context_of(held, leaf)?.map(|placed| WireId(placed.node.id)),
+                None => reader.context_of(stored, leaf)?.map(|placed| WireId(placed.node.id)),
             };
             let moved = Event::HeadMoved { op, leaf_id: WireId(leaf), context_node_id: context };
             events.push(OperationEvent::Plain(moved));
@@ -240,13 +240,13 @@ impl SocketLogPosition {
     fn completed_events(
         &mut self,
         reader: &mut StoreReader<'_>,
-        held: &StoredSession,
+        stored: &StoredSession,
         look: &NodeRenderer,
         op: i64,
         dressed: NodeDetails,
     ) -> Result<Vec<OperationEvent>, ReadError> {
         let id = dressed.node.node.id;
-        let delta = node_delta(reader, held, &dressed.node)?;
+        let delta = node_delta(reader, stored, &dressed.node)?;
         let shown = node_view(reader, look, dressed)?;
         let Node { content, reasoning, .. } = &shown.node;
         let last = self.streams.close(id, content, reasoning.as_deref().unwrap_or_default());
@@ -266,14 +266,14 @@ fn node_view(reader: &mut StoreReader<'_>, look: &NodeRenderer, dressed: NodeDet
 /// Returns the nodes that an operation created or completed and that are in the tree.
 fn changed_nodes(
     reader: &mut StoreReader<'_>,
-    held: &StoredSession,
+    stored: &StoredSession,
     operation: &Operation,
 ) -> Result<HashMap<NodeId, NodeDetails>, StoreError> {
     let named = operation.effects.iter().filter_map(|effect| match effect {
         Effect::Added { node, .. } | Effect::Completed { node } => Some(*node),
         _ => None,
     });
-    let placed = reader.nodes(held, &named.collect::<Vec<_>>())?;
+    let placed = reader.nodes(stored, &named.collect::<Vec<_>>())?;
     if placed.is_empty() {
         return Ok(HashMap::new());
     }
@@ -298,7 +298,7 @@ fn as_placeholder(view: NodeView) -> NodeView {
 /// Returns one frame for the nodes whose state an operation changed.
 fn states_event(
     reader: &mut StoreReader<'_>,
-    held: &StoredSession,
+    stored: &StoredSession,
     operation: &Operation,
 ) -> Result<Option<Event>, StoreError> {
     let mut ids: Vec<NodeId> = Vec::new();
@@ -318,7 +318,7 @@ fn states_event(
     }
     // Completed nodes are sent whole, so they need no state frame.
     ids.retain(|id| !operation.effects.contains(&Effect::Completed { node: *id }));
-    let placed = if ids.is_empty() { Vec::new() } else { reader.nodes(held, &ids)? };
+    let placed = if ids.is_empty() { Vec::new() } else { reader.nodes(stored, &ids)? };
     let states = placed.iter().map(|placed: &StoredNode| node_state(&placed.node)).collect();
     Ok(NodeStatesEvent::new(states).map(|states| Event::State { op: operation.op, states }))
 }

@@ -159,8 +159,8 @@ impl EventSocket {
     async fn begin(&mut self, since: Option<i64>) -> Result<SocketLogPosition, SocketClose> {
         let (caller, sid, live) = (self.caller, self.sid, Arc::clone(&self.live));
         let read = move |reader: &mut StoreReader<'_>| {
-            let held = load_session(reader, caller.0, sid.0)?;
-            Ok::<_, ReadError>((SocketLogPosition::new(reader, &held, since, &live)?, events::hello_event(&held)))
+            let stored = load_session(reader, caller.0, sid.0)?;
+            Ok::<_, ReadError>((SocketLogPosition::new(reader, &stored, since, &live)?, events::hello_event(&stored)))
         };
         let (position, hello) = self.store.read_inline(read).await.map_err(ApiError::from)?;
         self.send(&hello).await?;
@@ -233,20 +233,20 @@ impl EventSocket {
         Ok(position)
     }
 
-    /// Sends all operations after a position. `told` are the next operations, if known.
+    /// Sends all operations after a position. `operations` are the next operations, if known.
     async fn catch_up(
         &mut self,
         mut position: SocketLogPosition,
-        told: Vec<Arc<Operation>>,
+        operations: Vec<Arc<Operation>>,
     ) -> Result<SocketLogPosition, SocketClose> {
-        let told: Arc<[Arc<Operation>]> = told.into();
+        let operations: Arc<[Arc<Operation>]> = operations.into();
         loop {
-            let told = Arc::clone(&told);
+            let operations = Arc::clone(&operations);
             let (caller, sid, look, batch) = (self.caller, self.sid, self.look.clone(), self.batch);
             let read = move |reader: &mut StoreReader<'_>| {
-                let held = load_session(reader, caller.0, sid.0)?;
-                let events = position.advance(reader, &held, &look, batch, &told)?;
-                Ok::<_, ReadError>((position, events, held.session.op))
+                let stored = load_session(reader, caller.0, sid.0)?;
+                let events = position.advance(reader, &stored, &look, batch, &operations)?;
+                Ok::<_, ReadError>((position, events, stored.session.op))
             };
             let (moved, mut events, newest) = self.store.read_inline(read).await.map_err(ApiError::from)?;
             position = moved;
@@ -373,8 +373,8 @@ impl EventSocket {
         // Taken before the node is read: a reply that ends in between is either still held here, or read as complete.
         let running = self.live.running(id).filter(|running| running.session == sid.0);
         let read = move |reader: &mut StoreReader<'_>| {
-            let held = load_session(reader, caller.0, sid.0)?;
-            load_node(reader, &held, id).map(|placed| placed.node)
+            let stored = load_session(reader, caller.0, sid.0)?;
+            load_node(reader, &stored, id).map(|placed| placed.node)
         };
         let node = self.store.read_inline(read).await?;
         if node.status == clotho_core::tree::Status::Generating {

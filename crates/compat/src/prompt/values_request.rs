@@ -14,14 +14,14 @@ const INSTRUCTION: &str = "You keep the values of a story that somebody else tel
     Paths are written as they are listed, with dots in the place of slashes. If nothing changed, write nothing between the tags.";
 
 /// Builds the messages: lore about values, the current state, and the last messages with the reply.
-pub fn values_messages(rules: &[String], world: &str, said: &[PromptLine]) -> Vec<OutgoingMessage> {
+pub fn values_messages(rules: &[String], world: &str, lines: &[PromptLine]) -> Vec<OutgoingMessage> {
     let mut system = INSTRUCTION.to_owned();
     for rule in rules {
         system += &format!("\n\n{}", rule.trim());
     }
     let system = OutgoingMessage { role: Role::System, name: None, text: format!("{system}\n\n{world}") };
     let mut text = String::from("What was said last:");
-    for line in said {
+    for line in lines {
         let name = line.name.as_deref().unwrap_or(line.role.word());
         text += &format!("\n\n{name}: {}", line.text.trim());
     }

@@ -82,22 +82,22 @@ impl LiveSessions {
         user: UserId,
         content: &str,
     ) -> Option<Vec<Arc<RunningReply>>> {
-        let mut held = lock(&self.active);
-        let tickets = held.queue.enter(user, session, nodes.len(), &self.limits)?;
+        let mut active = lock(&self.active);
+        let tickets = active.queue.enter(user, session, nodes.len(), &self.limits)?;
         let begin = |(node, ticket): (&NodeId, QueueTicket)| {
             Arc::new(TextGeneration::new(*node, session, user, ticket, content))
         };
         let begun: Vec<_> = nodes.iter().zip(tickets).map(begin).collect();
-        held.replies.extend(begun.iter().map(|one| (one.id, Arc::clone(one))));
-        self.start_queued(held);
+        active.replies.extend(begun.iter().map(|one| (one.id, Arc::clone(one))));
+        self.start_queued(active);
         Some(begun)
     }
 
     /// Starts replies that may run now, and publishes the new queue positions.
-    fn start_queued(&self, mut held: MutexGuard<'_, ActiveGenerations>) {
-        let news = held.advance(&self.limits);
-        self.count.send_replace(held.replies.len() + held.running_drafts().count());
-        drop(held);
+    fn start_queued(&self, mut active: MutexGuard<'_, ActiveGenerations>) {
+        let news = active.advance(&self.limits);
+        self.count.send_replace(active.replies.len() + active.running_drafts().count());
+        drop(active);
         news.into_iter().for_each(|session| self.notify_watchers(session));
     }
 
@@ -110,18 +110,18 @@ impl LiveSessions {
     /// Frees the queue slot of a generation that is complete but not committed yet. Clients that see the commit may
     /// then ask for the next one at once.
     pub fn close<T>(&self, writing: &TextGeneration<T>) {
-        let mut held = lock(&self.active);
-        held.queue.leave(writing.ticket);
-        self.start_queued(held);
+        let mut active = lock(&self.active);
+        active.queue.leave(writing.ticket);
+        self.start_queued(active);
     }
 
     /// Removes a reply whose node is committed.
     pub fn end(&self, node: NodeId) {
-        let mut held = lock(&self.active);
-        if let Some(ended) = held.replies.remove(&node) {
-            held.queue.leave(ended.ticket);
+        let mut active = lock(&self.active);
+        if let Some(ended) = active.replies.remove(&node) {
+            active.queue.leave(ended.ticket);
         }
-        self.start_queued(held);
+        self.start_queued(active);
     }
 
     /// Adds a draft to the queue; `None` if there is no room.
@@ -133,22 +133,22 @@ impl LiveSessions {
         kind: DraftKind,
         model: &str,
     ) -> Option<Arc<Draft>> {
-        let mut held = lock(&self.active);
-        let ticket = held.queue.enter(user, session, 1, &self.limits)?.pop()?;
+        let mut active = lock(&self.active);
+        let ticket = active.queue.enter(user, session, 1, &self.limits)?.pop()?;
         let draft = Arc::new(Draft::new(TextGeneration::new(id, session, user, ticket, ""), kind, model.to_owned()));
-        let overdue = draft::expired_drafts(held.drafts.values().map(AsRef::as_ref), user);
-        held.drafts.retain(|id, _| !overdue.contains(id));
-        held.drafts.insert(id, Arc::clone(&draft));
-        self.start_queued(held);
+        let overdue = draft::expired_drafts(active.drafts.values().map(AsRef::as_ref), user);
+        active.drafts.retain(|id, _| !overdue.contains(id));
+        active.drafts.insert(id, Arc::clone(&draft));
+        self.start_queued(active);
         Some(draft)
     }
 
     /// Ends a draft. Its text can still be read for a while.
     pub fn end_draft(&self, draft: &Draft, failed: Option<DraftFailure>) {
-        let mut held = lock(&self.active);
+        let mut active = lock(&self.active);
         draft.end(failed);
-        held.queue.leave(draft.generation.ticket);
-        self.start_queued(held);
+        active.queue.leave(draft.generation.ticket);
+        self.start_queued(active);
         self.notify_watchers(draft.generation.session);
     }
 
@@ -171,9 +171,9 @@ impl LiveSessions {
 
     /// Asks all generations to stop, because the server shuts down.
     pub fn interrupt_all(&self) {
-        let held = lock(&self.active);
-        held.replies.values().for_each(|reply| reply.interrupt());
-        held.running_drafts().for_each(|draft| draft.generation.interrupt());
+        let active = lock(&self.active);
+        active.replies.values().for_each(|reply| reply.interrupt());
+        active.running_drafts().for_each(|draft| draft.generation.interrupt());
     }
 
     /// Returns a receiver for the number of running and waiting generations.
@@ -223,11 +223,11 @@ impl LiveSessions {
     /// Stops the generations of a deleted session and notifies its watchers.
     pub fn remove_session(&self, session: SessionId) {
         {
-            let mut held = lock(&self.active);
-            held.replies.values().filter(|reply| reply.session == session).for_each(|reply| reply.cancel());
+            let mut active = lock(&self.active);
+            active.replies.values().filter(|reply| reply.session == session).for_each(|reply| reply.cancel());
             let of_it = |draft: &Draft| draft.generation.session == session;
-            held.running_drafts().filter(|draft| of_it(draft)).for_each(|draft| draft.generation.cancel());
-            held.drafts.retain(|_, draft| !of_it(draft) || !draft.is_over());
+            active.running_drafts().filter(|draft| of_it(draft)).for_each(|draft| draft.generation.cancel());
+            active.drafts.retain(|_, draft| !of_it(draft) || !draft.is_over());
         }
         if let Some(watched) = lock(&self.rooms).get(&session) {
             watched.room.is_deleted.store(true, Ordering::SeqCst);

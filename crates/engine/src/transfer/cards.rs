@@ -206,8 +206,8 @@ impl CharacterImport {
 pub fn take_suggestions(card: &mut Map<String, Value>) {
     let Some(metadata) = card.get_mut("metadata").and_then(Value::as_object_mut) else { return };
     let extensions = metadata.get_mut(EXTENSIONS).and_then(Value::as_object_mut);
-    if let Some(wish) = extensions.and_then(|extensions| extensions.shift_remove(CLOTHO_KEY)) {
-        metadata.insert(CLOTHO_KEY.to_owned(), wish);
+    if let Some(options) = extensions.and_then(|extensions| extensions.shift_remove(CLOTHO_KEY)) {
+        metadata.insert(CLOTHO_KEY.to_owned(), options);
     }
 }
 
@@ -216,7 +216,7 @@ pub type CharacterParts<'a> = (&'a CharacterCard, &'a [CardFile], Option<&'a Lor
 
 /// Whether two characters export as equal cards and pictures, apart from creation dates.
 pub fn is_same_character(one: CharacterParts<'_>, other: CharacterParts<'_>) -> bool {
-    let said = |(character, files, book): CharacterParts<'_>| {
+    let content = |(character, files, book): CharacterParts<'_>| {
         let mut sheet = card_sheet(character, files, book);
         sheet.created.clear();
         if let Some(beside) = sheet.card.get_mut("metadata").and_then(|metadata| metadata.get_mut("card")) {
@@ -224,7 +224,7 @@ pub fn is_same_character(one: CharacterParts<'_>, other: CharacterParts<'_>) -> 
         }
         (card::json(&sheet), sheet.picture.map(<[u8]>::to_vec))
     };
-    said(one) == said(other)
+    content(one) == content(other)
 }
 
 /// Returns the lorebook of a character.

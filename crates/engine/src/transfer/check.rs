@@ -51,14 +51,14 @@ pub struct StashAndLabels {
     pub labels: Vec<(String, LabelTarget)>,
 }
 
-/// Checks that a file is one consistent session. `told` is called after each line and can stop the check with an
-/// error.
+/// Checks that a file is one consistent session. `report_progress` is called after each line and can stop the check
+/// with an error.
 ///
 /// # Errors
-/// Returns the first fault with its line, or the error of `told`.
+/// Returns the first fault with its line, or the error of `report_progress`.
 pub fn check<R: Read, E: From<ArchiveError>>(
     lines: &mut ArchiveReader<R>,
-    mut told: impl FnMut() -> Result<(), E>,
+    mut report_progress: impl FnMut() -> Result<(), E>,
 ) -> Result<ImportCheck, E> {
     let Some(ArchiveLine::Session(session)) = lines.next_line()? else {
         return Err(lines.error("expected the session").into());
@@ -67,7 +67,7 @@ pub fn check<R: Read, E: From<ArchiveError>>(
     let mut check = ImportChecker::of(*session);
     while let Some(line) = lines.next_line()? {
         check.line(&line).map_err(|message| lines.error(message))?;
-        told()?;
+        report_progress()?;
     }
     check.finish().map_err(|message| lines.error(message).into())
 }
@@ -242,7 +242,7 @@ impl ImportChecker {
             }
         }
         let place = self.mirror.nodes().get(&line.id).ok_or_else(|| format!("the log does not contain {}", line.id))?;
-        let told = ReferenceNode {
+        let expected = ReferenceNode {
             parent: line.parent,
             remembered: line.remembered,
             is_hidden: line.is_hidden,
@@ -253,7 +253,7 @@ impl ImportChecker {
             rating: line.rating,
             revision: place.revision.map(|_| line.revision),
         };
-        if told != *place {
+        if expected != *place {
             return Err(format!("the arrangement of {} differs from the log", line.id));
         }
         if let Some(hash) = &line.rules {

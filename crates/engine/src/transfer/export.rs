@@ -6,21 +6,22 @@ use clotho_core::clock::Time;
 use clotho_store::archive::ArchiveWriter;
 use clotho_store::{DatabaseSnapshot, SessionExportError, StoredSession};
 
-/// Writes a session to `out` and returns `out`. `told` is called after each line with the number of nodes so far.
+/// Writes a session to `out` and returns `out`. `report_progress` is called after each line with the number of nodes so
+/// far.
 ///
 /// # Errors
 /// Returns an error if the database or the writer fails.
 pub fn export<W: Write>(
     snapshot: &mut DatabaseSnapshot,
-    held: &StoredSession,
+    stored: &StoredSession,
     out: W,
     at: Time,
-    mut told: impl FnMut(u64),
+    mut report_progress: impl FnMut(u64),
 ) -> Result<W, SessionExportError> {
     let mut writer = ArchiveWriter::begin(out, at.0)?;
-    snapshot.export(held, |line| {
+    snapshot.export(stored, |line| {
         writer.line(line)?;
-        told(writer.nodes());
+        report_progress(writer.nodes());
         Ok(())
     })?;
     Ok(writer.finish()?)

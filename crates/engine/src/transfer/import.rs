@@ -85,7 +85,8 @@ pub struct SessionImportOptions {
     pub title: Option<String>,
 }
 
-/// Imports a session for its new owner. `told` is called with the progress; the import stops if it returns `false`.
+/// Imports a session for its new owner. `report_progress` is called with the progress; the import stops if it returns
+/// `false`.
 ///
 /// # Errors
 /// Returns an error if the file is invalid, the store fails, or the import was stopped. Nothing is kept then.
@@ -96,9 +97,10 @@ pub async fn import(
     ids: &IdGenerator,
     at: Time,
     limits: ArchiveLimits,
-    mut told: impl FnMut(ImportProgress) -> bool + Send,
+    mut report_progress: impl FnMut(ImportProgress) -> bool + Send,
 ) -> Result<SessionId, ImportError> {
-    import_from(store, &SourceFile::from_file(file.try_clone()?, "")?, arrival, ids, at, limits, &mut told).await
+    import_from(store, &SourceFile::from_file(file.try_clone()?, "")?, arrival, ids, at, limits, &mut report_progress)
+        .await
 }
 
 /// Like [`import`], from any kind of source file.
@@ -109,9 +111,9 @@ pub(super) async fn import_from(
     ids: &IdGenerator,
     at: Time,
     limits: ArchiveLimits,
-    told: ProgressListener<'_>,
+    report_progress: ProgressListener<'_>,
 ) -> Result<SessionId, ImportError> {
-    let mut pass = ImportPasses::new(place, told);
+    let mut pass = ImportPasses::new(place, report_progress);
     let checked = check(&mut ArchiveReader::begin(pass.input()?, limits)?, || pass.report_progress())?;
     let names = import_ids(store, &checked, arrival.owner, ids, at).await?;
     let mut lines = ArchiveReader::begin(pass.input()?, limits)?;

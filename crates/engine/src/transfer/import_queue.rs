@@ -159,10 +159,10 @@ impl ImportQueue {
         Ok(job)
     }
 
-    fn enqueue(&self, errand: ImportJob) {
+    fn enqueue(&self, queued: ImportJob) {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let job = errand.job;
-        if open.as_ref().is_none_or(|open| open.sender.send(errand).is_err()) {
+        let job = queued.job;
+        if open.as_ref().is_none_or(|open| open.sender.send(queued).is_err()) {
             self.jobs.finish(job, Err(ImportError::Stopped));
         }
     }
@@ -176,10 +176,10 @@ impl ImportQueue {
         if let Some(job) = self.jobs.get(owner, id) {
             return Ok(Some(job));
         }
-        let known = self.store.read(move |reader| reader.job(owner, id)).await?;
-        Ok(known.map(|kept| {
-            let report = kept.report.and_then(|report| serde_json::from_str(&report).ok());
-            let brought = kept
+        let stored_job = self.store.read(move |reader| reader.job(owner, id)).await?;
+        Ok(stored_job.map(|stored| {
+            let report = stored.report.and_then(|report| serde_json::from_str(&report).ok());
+            let brought = stored
                 .session
                 .map(ImportResult::Session)
                 .or(report.map(|report| ImportResult::Foreign(Arc::new(report))));
@@ -242,8 +242,8 @@ impl ImportWorker {
         arrival: SessionImportOptions,
         mut file: File,
     ) -> Result<SessionId, ImportError> {
-        let told = |progress| self.report_progress(job, progress);
-        import(&self.store, &mut file, arrival, &self.ids, self.clock.now(), self.limits, told).await
+        let report_progress = |progress| self.report_progress(job, progress);
+        import(&self.store, &mut file, arrival, &self.ids, self.clock.now(), self.limits, report_progress).await
     }
 
     async fn import_foreign(
@@ -253,11 +253,11 @@ impl ImportWorker {
         file: File,
         how: ForeignUpload,
     ) -> Result<Arc<Value>, ImportError> {
-        let wish =
+        let options =
             ImportOptions { owner, at: self.clock.now(), zone: how.zone, is_dry: how.is_dry, limits: self.limits };
         let given = ImportSource::File(file, how.name);
-        let told = |progress| self.report_progress(job, progress);
-        let arrived = foreign::import(&self.store, &self.ids, given, wish, told).await?;
+        let report_progress = |progress| self.report_progress(job, progress);
+        let arrived = foreign::import(&self.store, &self.ids, given, options, report_progress).await?;
         let report = serde_json::to_value(&arrived).unwrap_or_default();
         let text = report.to_string();
         self.store.write(move |tx| tx.end_job_with_report(job, &text)).await?;

@@ -98,7 +98,7 @@ pub fn node(line: &NodeLine) -> LineValidity {
     let status = Status::from_word(&line.status).ok_or_else(|| unknown("status", &line.status))?;
     let kind = Kind::from_word(&line.kind).ok_or_else(|| unknown("kind", &line.kind))?;
     if (kind == Kind::Root) != line.parent.is_none() {
-        return Err("exactly the root must have no parent".into());
+        return Err("only the root can have no parent".into());
     }
     check_texts(line)?;
     match kind {

@@ -103,15 +103,15 @@ pub fn initial_values(book: &Map<String, Value>) -> Vec<InitVarText> {
 
 /// Replaces each macro by a word, because its value is unknown until a story begins.
 pub fn without_macros(text: &str) -> String {
-    let (mut kept, mut rest) = (String::with_capacity(text.len()), text);
+    let (mut output, mut rest) = (String::with_capacity(text.len()), text);
     while let Some((before, inside)) = rest.split_once("{{") {
         let Some((_, after)) = inside.split_once("}}") else { break };
-        kept.push_str(before);
-        kept.push('x');
+        output.push_str(before);
+        output.push('x');
         rest = after;
     }
-    kept.push_str(rest);
-    kept
+    output.push_str(rest);
+    output
 }
 
 /// Returns the finding for initial values that cannot be parsed.

@@ -88,8 +88,8 @@ pub fn new_persona(
 
 /// Returns a hash of name and description, which shows whether they were changed.
 pub fn persona_fingerprint(card: &Map<String, Value>) -> blake3::Hash {
-    let said = ["name", "description"].map(|key| card.get(key).cloned().unwrap_or_default());
-    blake3::hash(Value::from(said.to_vec()).to_string().as_bytes())
+    let content = ["name", "description"].map(|key| card.get(key).cloned().unwrap_or_default());
+    blake3::hash(Value::from(content.to_vec()).to_string().as_bytes())
 }
 
 impl PersonaImport {

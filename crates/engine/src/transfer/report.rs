@@ -97,12 +97,12 @@ mod tests {
 
     #[test]
     fn import_report_displays_items_and_findings() {
-        let kept =
+        let findings =
             ImportFinding::new(FindingOutcome::Kept, "scripts_jquery", "3 scripts call jQuery: kept as text").of(3);
         let bad = ImportFinding::new(FindingOutcome::Skipped, "line_not_json", "not JSON").at(812);
         let report = ForeignImportReport {
             items: vec![
-                ForeignImportItem::new("character", "Rin", "1").from_file("rin.png").with(vec![kept]),
+                ForeignImportItem::new("character", "Rin", "1").from_file("rin.png").with(vec![findings]),
                 ForeignImportItem::skipped("session", "Night", bad),
             ],
         };

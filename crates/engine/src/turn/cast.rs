@@ -102,9 +102,9 @@ fn extension_text(card: &Map<String, Value>, path: &str) -> String {
 /// Returns depth and role of a card's depth prompt.
 fn depth_position(card: &Map<String, Value>) -> (usize, Role) {
     let own = card.get("metadata").and_then(|metadata| metadata.pointer("/extensions/depth_prompt"));
-    let said = |key: &str| own.and_then(|own| own.get(key));
-    let depth = said("depth").and_then(Value::as_u64).and_then(|depth| usize::try_from(depth).ok());
-    let role = said("role").and_then(Value::as_str).and_then(Role::from_word);
+    let field = |key: &str| own.and_then(|own| own.get(key));
+    let depth = field("depth").and_then(Value::as_u64).and_then(|depth| usize::try_from(depth).ok());
+    let role = field("role").and_then(Value::as_str).and_then(Role::from_word);
     (depth.unwrap_or(DEFAULT_DEPTH.0), role.unwrap_or(DEFAULT_DEPTH.1))
 }
 

@@ -109,22 +109,23 @@ impl ReplyDisplay {
         session: SessionId,
         texts: &[(NodeId, String)],
     ) -> Result<Vec<Option<DisplayState>>, TurnError> {
-        let Some(held) = reader.session(caller, session)? else { return Ok(Vec::new()) };
+        let Some(stored) = reader.session(caller, session)? else { return Ok(Vec::new()) };
         let mut casts = HashMap::new();
         let mut one = |(node, text): &(NodeId, String)| {
-            let Some(placed) = reader.node(&held, *node)?.filter(|placed| is_displayable(&placed.node)) else {
+            let Some(placed) = reader.node(&stored, *node)?.filter(|placed| is_displayable(&placed.node)) else {
                 return Ok(None);
             };
-            let made = self.display_key(reader, &held, &placed, text, &mut casts)?;
+            let display_key = self.display_key(reader, &stored, &placed, text, &mut casts)?;
             // While a plugin is turned off, the cache is not used: its problem is reported each time.
-            let is_whole = !self.is_any_disabled(reader, session, &made.rules)?;
+            let is_whole = !self.is_any_disabled(reader, session, &display_key.rules)?;
             if let Some(shown) =
-                Some(*node).filter(|_| is_whole).and_then(|node| self.rule_services.shown.find(node, &made))
+                Some(*node).filter(|_| is_whole).and_then(|node| self.rule_services.shown.find(node, &display_key))
             {
                 return Ok(Some(DisplayState::Cached(shown)));
             }
-            let (stage, world) = (self.hook_context(reader, &held, &placed, &made)?, reader.world(&held, &placed)?);
-            Ok(Some(DisplayState::Asked(Box::new(DisplayRequest { key: made, context: stage, world }))))
+            let (hook_context, world) =
+                (self.hook_context(reader, &stored, &placed, &display_key)?, reader.world(&stored, &placed)?);
+            Ok(Some(DisplayState::Asked(Box::new(DisplayRequest { key: display_key, context: hook_context, world }))))
         };
         texts.iter().map(&mut one).collect()
     }
@@ -132,15 +133,15 @@ impl ReplyDisplay {
     fn display_key(
         &self,
         reader: &mut StoreReader<'_>,
-        held: &StoredSession,
+        stored: &StoredSession,
         placed: &StoredNode,
         text: &str,
         casts: &mut HashMap<Option<CharacterId>, PromptCast>,
     ) -> Result<DisplayKey, TurnError> {
         let node = &placed.node;
-        let cast = cast_of(casts, reader, held, node.character)?;
+        let cast = cast_of(casts, reader, stored, node.character)?;
         Ok(DisplayKey {
-            arrangement_edit: held.session.edits,
+            arrangement_edit: stored.session.edits,
             place: (node.depth, node.turn),
             rules: reader.rules(placed)?,
             catalogue: Arc::downgrade(&self.catalogue),
@@ -175,22 +176,22 @@ impl ReplyDisplay {
     fn hook_context(
         &self,
         reader: &mut StoreReader<'_>,
-        held: &StoredSession,
+        stored: &StoredSession,
         placed: &StoredNode,
-        made: &DisplayKey,
+        key: &DisplayKey,
     ) -> Result<HookContext, TurnError> {
         let node = &placed.node;
         let count = |n: i32| u64::try_from(n).unwrap_or(0);
-        let players = rules_in_force::active_plugins(&made.rules.plugins, &self.catalogue);
+        let active_plugins = rules_in_force::active_plugins(&key.rules.plugins, &self.catalogue);
         Ok(HookContext {
-            session: held.session.id,
-            plugins: players.into_iter().filter(|one| one.plugin.has(Hook::OnDisplay)).collect(),
-            rules: Arc::new(made.rules.rules.clone()),
-            world: reader.world_before(held, placed)?,
-            text: Arc::clone(&made.text),
+            session: stored.session.id,
+            plugins: active_plugins.into_iter().filter(|one| one.plugin.has(Hook::OnDisplay)).collect(),
+            rules: Arc::new(key.rules.rules.clone()),
+            world: reader.world_before(stored, placed)?,
+            text: Arc::clone(&key.text),
             role: node.role.word(),
-            user: made.user.clone(),
-            character: made.character.clone(),
+            user: key.user.clone(),
+            character: key.character.clone(),
             node: HookNodeInfo {
                 id: node.id.to_string(),
                 depth: count(node.depth),
@@ -198,7 +199,7 @@ impl ReplyDisplay {
                 time: Some(node.created),
             },
             recent: Arc::from([]),
-            seeds: DiceSeeds { session: held.session.seed, node: node.dice_seed },
+            seeds: DiceSeeds { session: stored.session.seed, node: node.dice_seed },
             recorded: Arc::from([]),
             answer: None,
             initial_values: Arc::from([]),
@@ -210,13 +211,13 @@ impl ReplyDisplay {
     async fn display_reply(
         &self,
         node: NodeId,
-        DisplayRequest { key: made, context: mut stage, world }: DisplayRequest,
+        DisplayRequest { key: display_key, mut context, world }: DisplayRequest,
     ) -> DisplayResult {
         let mut shown = DisplayResult::default();
         let mut is_theirs = true;
-        for player in in_order(&stage.plugins) {
-            let id = player.plugin.id();
-            match self.rule_services.hooks.run_read_only(Hook::OnDisplay, &stage, &player, &world).await {
+        for active in in_order(&context.plugins) {
+            let id = active.plugin.id();
+            match self.rule_services.hooks.run_read_only(Hook::OnDisplay, &context, &active, &world).await {
                 None => {
                     is_theirs = false;
                     shown.problems.push(violations::off(id));
@@ -225,7 +226,7 @@ impl ReplyDisplay {
                     is_theirs &= outcome.error.as_ref().is_none_or(|error| error.kind != ScriptErrorKind::Host);
                     shown.problems.extend(outcome.error.as_ref().map(|error| hooks::failed(id, error)));
                     if let HookAnswer::Display(text) = outcome.answer {
-                        stage.text = Arc::from(text.as_str());
+                        context.text = Arc::from(text.as_str());
                         shown.text = Some(text);
                     }
                 }
@@ -233,7 +234,7 @@ impl ReplyDisplay {
         }
         // Failures of the server (a plugin turned off, no free thread) may not repeat, so they are not cached.
         if is_theirs {
-            self.rule_services.shown.keep(node, made, shown.clone());
+            self.rule_services.shown.keep(node, display_key, shown.clone());
         }
         shown
     }
@@ -249,11 +250,11 @@ pub(in crate::turn) fn is_displayable(node: &Node) -> bool {
 fn cast_of<'c>(
     casts: &'c mut HashMap<Option<CharacterId>, PromptCast>,
     reader: &mut StoreReader<'_>,
-    held: &StoredSession,
+    stored: &StoredSession,
     speaker: Option<CharacterId>,
 ) -> Result<&'c PromptCast, TurnError> {
     Ok(match casts.entry(speaker) {
         Entry::Occupied(known) => known.into_mut(),
-        Entry::Vacant(new) => new.insert(cast::read(reader, &held.session, speaker, &UserPersona::default())?),
+        Entry::Vacant(new) => new.insert(cast::read(reader, &stored.session, speaker, &UserPersona::default())?),
     })
 }

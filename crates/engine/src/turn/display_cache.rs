@@ -46,7 +46,7 @@ pub struct DisplayKey {
 impl DisplayKey {
     /// Compares two keys. Rules and code are compared by pointer, so a fresh read is a miss but never a wrong hit.
     fn is_same(&self, other: &Self) -> bool {
-        let names = |made: &Self| (made.arrangement_edit, made.place);
+        let names = |key: &Self| (key.arrangement_edit, key.place);
         names(self) == names(other)
             && Arc::ptr_eq(&self.rules, &other.rules)
             && Weak::ptr_eq(&self.catalogue, &other.catalogue)
@@ -76,27 +76,27 @@ impl Default for DisplayCache {
 
 impl DisplayCache {
     /// Returns the result for a node if its key is the same.
-    pub fn find(&self, node: NodeId, made: &DisplayKey) -> Option<DisplayResult> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.all.get(&node).filter(|(known, _)| known.is_same(made)).map(|(_, shown)| shown.clone())
+    pub fn find(&self, node: NodeId, key: &DisplayKey) -> Option<DisplayResult> {
+        let mut cache = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        cache.all.get(&node).filter(|(cached_key, _)| cached_key.is_same(key)).map(|(_, shown)| shown.clone())
     }
 
     /// Stores the result for a node, replacing the old entry. Results larger than a quarter of the cache are not
     /// stored.
-    pub fn keep(&self, node: NodeId, made: DisplayKey, shown: DisplayResult) {
-        let bytes = made.size_in_bytes(&shown);
+    pub fn keep(&self, node: NodeId, key: DisplayKey, shown: DisplayResult) {
+        let bytes = key.size_in_bytes(&shown);
         if bytes > MAX_BYTES / 4 {
             return;
         }
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.bytes += bytes;
-        if let Some((made, shown)) = kept.all.put(node, (made, shown)) {
-            kept.bytes -= made.size_in_bytes(&shown);
+        let mut cache = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        cache.bytes += bytes;
+        if let Some((key, shown)) = cache.all.put(node, (key, shown)) {
+            cache.bytes -= key.size_in_bytes(&shown);
         }
-        while kept.bytes > MAX_BYTES
-            && let Some((_, (made, shown))) = kept.all.pop_lru()
+        while cache.bytes > MAX_BYTES
+            && let Some((_, (key, shown))) = cache.all.pop_lru()
         {
-            kept.bytes -= made.size_in_bytes(&shown);
+            cache.bytes -= key.size_in_bytes(&shown);
         }
     }
 }
@@ -156,20 +156,20 @@ mod tests {
     fn display_cache_evicts_least_recently_used() {
         let shown = DisplayCache::default();
         let wanted = made("wanted");
-        let made = |n: u32| DisplayKey { text: Arc::from(format!("{n}")), ..wanted.clone() };
+        let key = |n: u32| DisplayKey { text: Arc::from(format!("{n}")), ..wanted.clone() };
         shown.keep(node(0), wanted.clone(), DisplayResult::default());
         let long = "x".repeat(9_000);
         for n in 1..=1_000 {
-            shown.keep(node(n.into()), made(n), as_text(&long));
+            shown.keep(node(n.into()), key(n), as_text(&long));
             assert_eq!(shown.find(node(0), &wanted), Some(DisplayResult::default()));
         }
         let (bytes, count) = {
-            let kept = shown.0.lock().unwrap();
-            (kept.all.iter().map(|(_, (made, shown))| made.size_in_bytes(shown)).sum::<usize>(), kept.all.len())
+            let cache = shown.0.lock().unwrap();
+            (cache.all.iter().map(|(_, (key, shown))| key.size_in_bytes(shown)).sum::<usize>(), cache.all.len())
         };
         assert!(bytes <= MAX_BYTES && bytes == shown.0.lock().unwrap().bytes && count > 400, "{bytes} bytes, {count}");
-        assert!(shown.find(node(1_000), &made(1_000)).is_some() && shown.find(node(1), &made(1)).is_none());
-        shown.keep(node(5_000), made(5_000), as_text(&"x".repeat(2 * MAX_BYTES)));
-        assert!(shown.find(node(5_000), &made(5_000)).is_none() && shown.find(node(0), &wanted).is_some());
+        assert!(shown.find(node(1_000), &key(1_000)).is_some() && shown.find(node(1), &key(1)).is_none());
+        shown.keep(node(5_000), key(5_000), as_text(&"x".repeat(2 * MAX_BYTES)));
+        assert!(shown.find(node(5_000), &key(5_000)).is_none() && shown.find(node(0), &wanted).is_some());
     }
 }

@@ -37,9 +37,9 @@ pub async fn impersonate(
     asked: ImpersonateSpec,
 ) -> Result<DraftId, TurnError> {
     let leaf = asked.leaf;
-    let look = move |reader: &mut StoreReader<'_>, held: &StoredSession| {
-        let leaf = leaf.unwrap_or(held.session.head);
-        let at = reader.node(held, leaf)?.ok_or(TreeError::NotFound("the message"))?;
+    let look = move |reader: &mut StoreReader<'_>, stored: &StoredSession| {
+        let leaf = leaf.unwrap_or(stored.session.head);
+        let at = reader.node(stored, leaf)?.ok_or(TreeError::NotFound("the message"))?;
         edit::check_parent(&at.node)?;
         Ok(DraftTask::Impersonate { leaf })
     };
@@ -61,8 +61,8 @@ pub async fn summarise(
     asked: SummarySpec,
 ) -> Result<DraftId, TurnError> {
     let nodes = asked.nodes;
-    let look = move |reader: &mut StoreReader<'_>, held: &StoredSession| {
-        let run = summary_run(reader, held, &nodes)?;
+    let look = move |reader: &mut StoreReader<'_>, stored: &StoredSession| {
+        let run = summary_run(reader, stored, &nodes)?;
         if !run.iter().any(|node| node.is_in_prompt() && !node.content.trim().is_empty()) {
             let message = "these messages have no text for a model".to_owned();
             return Err(TurnError::Invalid { field: "nodeIds", message });
@@ -112,9 +112,9 @@ async fn begin_draft(
         .storage
         .store
         .read(move |reader| {
-            let held = reader.session(caller, session)?.ok_or(TreeError::NotFound("the session"))?;
-            let task = look(reader, &held)?;
-            Ok::<_, TurnError>((held.session, task))
+            let stored = reader.session(caller, session)?.ok_or(TreeError::NotFound("the session"))?;
+            let task = look(reader, &stored)?;
+            Ok::<_, TurnError>((stored.session, task))
         })
         .await?;
     let choice = select_model(&parts.prompts, &session, &generate)?;
@@ -143,8 +143,8 @@ pub fn select_model(
 }
 
 /// Returns the messages of a run, oldest first; they can be named in any order.
-fn summary_run(reader: &mut StoreReader<'_>, held: &StoredSession, ids: &[NodeId]) -> Result<Vec<Node>, TurnError> {
-    let mut node = |id| Ok::<_, TurnError>(reader.node(held, id)?.ok_or(TreeError::NotFound("the message"))?.node);
+fn summary_run(reader: &mut StoreReader<'_>, stored: &StoredSession, ids: &[NodeId]) -> Result<Vec<Node>, TurnError> {
+    let mut node = |id| Ok::<_, TurnError>(reader.node(stored, id)?.ok_or(TreeError::NotFound("the message"))?.node);
     let named: Vec<RunNode<NodeId>> = ids.iter().map(|id| Ok(member(&node(*id)?))).collect::<Result<_, TurnError>>()?;
     let (first, last) = message_run::run_ends(&named)?;
     let (mut line, mut next) = (Vec::new(), Some(last.id));
@@ -199,21 +199,21 @@ async fn stream(parts: &Arc<TurnServices>, job: DraftJob) -> Result<ReplyMachine
     let (caller, session) = (writing.user, writing.session);
     let catalogue = parts.rules.catalogue.now();
     let rules = Arc::clone(&parts.rules);
-    let look =
+    let query =
         move |node| SnapshotQuery { caller, session, node, speaker: None, user_persona: None, hide_tags, catalogue };
-    let made = parts.storage.store.read(move |reader| build_prompt(&rules, reader, look, task, bounds)).await?;
-    if let Some(too_large) = made.too_large {
-        machine.on(ReplyEvent::Failed(too_long(kind, too_large, made.has_preset())), now);
+    let prompt = parts.storage.store.read(move |reader| build_prompt(&rules, reader, query, task, bounds)).await?;
+    if let Some(too_large) = prompt.too_large {
+        machine.on(ReplyEvent::Failed(too_long(kind, too_large, prompt.has_preset())), now);
         return Ok(machine);
     }
-    let wish = FallbackRequest {
+    let request = FallbackRequest {
         choice: &job.choice,
-        made: &made,
+        prompt: &prompt,
         params: &job.params,
         dice_seed: parts.storage.ids.next_seed(),
     };
     // A draft offers no tools, so there is no refusal to handle.
-    let _ = fallback::stream_with_fallback(parts, writing, &mut machine, &wish, None, |_| {}).await;
+    let _ = fallback::stream_with_fallback(parts, writing, &mut machine, &request, None, |_| {}).await;
     Ok(machine)
 }
 
@@ -229,15 +229,15 @@ async fn bounds(storage: &TreeStorage, prompt_services: &PromptServices, job: &D
 fn build_prompt(
     rule_services: &RuleServices,
     reader: &mut StoreReader<'_>,
-    look: impl FnOnce(NodeId) -> SnapshotQuery,
+    query: impl FnOnce(NodeId) -> SnapshotQuery,
     task: DraftTask,
     bounds: PromptBounds,
 ) -> Result<BuiltPrompt, TurnError> {
     match task {
         DraftTask::Impersonate { leaf } => {
-            let mut scene = snapshot::read(reader, &look(leaf))?;
+            let mut snapshot = snapshot::read(reader, &query(leaf))?;
             let purpose = PromptPurpose { generation_task: GenerationTask::Impersonate, number: 0 };
-            Ok(ask::build_prompt(rule_services, reader, &mut scene, bounds, &purpose)?)
+            Ok(ask::build_prompt(rule_services, reader, &mut snapshot, bounds, &purpose)?)
         }
         DraftTask::Summarise { run } => {
             let read = run.iter().filter(|node| node.is_in_prompt());

@@ -71,38 +71,43 @@ pub async fn test_lore(
         .store
         .read(move |reader| {
             let Some(session) = asked.session else { return test_text(&prompts, reader, caller, &asked, &cue) };
-            let held = reader.session(caller, session)?.ok_or(TreeError::NotFound("the session"))?;
-            let bounds = PromptBounds { recall: cue, ..bounds(&prompts, &held.session)? };
-            let look = SnapshotQuery::at_node(&rules, caller, session, asked.node.unwrap_or(held.session.head));
-            let mut scene = snapshot::read_in(reader, held, &look)?;
+            let stored = reader.session(caller, session)?.ok_or(TreeError::NotFound("the session"))?;
+            let bounds = PromptBounds { recall: cue, ..bounds(&prompts, &stored.session)? };
+            let query = SnapshotQuery::at_node(&rules, caller, session, asked.node.unwrap_or(stored.session.head));
+            let mut snapshot = snapshot::read_in(reader, stored, &query)?;
             // The text counts as the next message of the user.
             if let Some(text) = asked.text {
-                edit::check_parent(&scene.at.node)?;
-                preview::say(reader, &mut scene, new, text, now, &look.hide_tags)?;
+                edit::check_parent(&snapshot.at.node)?;
+                preview::say(reader, &mut snapshot, new, text, now, &query.hide_tags)?;
             }
             // Collect the lorebooks and what plugins want of them.
-            let mut books = ActiveLorebooks::read(reader, &scene, &bounds.lorebook_cache)?;
+            let mut books = ActiveLorebooks::read(reader, &snapshot, &bounds.lorebook_cache)?;
             add_books(reader, &mut books, &prompts, caller, &asked.books)?;
-            let mut planned = plan::plan(&rules, reader, &scene)?;
+            let mut planned = plan::plan(&rules, reader, &snapshot)?;
             let wishes = books.plugin_requests(&mut planned);
             // Set up macros and scripts as for a reply.
             let purpose = &PromptPurpose::FIRST;
             let sizes = MacroTokenLimits { context: bounds.context_tokens, reply: bounds.reply };
-            let facts = macro_context::macro_facts(&scene, sizes, &bounds.model, purpose);
-            let mut draw = macro_context::seeded_random(&scene, purpose);
-            let mut macros =
-                MacroEngine::new(&facts, scene.world.vars.clone(), macro_context::globals(reader, caller)?, &mut draw);
-            let preset = select_preset(reader, scene.session(), &bounds.names)?.preset;
-            let mut scripted = PromptScripts::read(reader, &scene, &preset, &mut macros)?;
+            let facts = macro_context::macro_facts(&snapshot, sizes, &bounds.model, purpose);
+            let mut draw = macro_context::seeded_random(&snapshot, purpose);
+            let mut macros = MacroEngine::new(
+                &facts,
+                snapshot.world.vars.clone(),
+                macro_context::globals(reader, caller)?,
+                &mut draw,
+            );
+            let preset = select_preset(reader, snapshot.session(), &bounds.names)?.preset;
+            let mut scripted = PromptScripts::read(reader, &snapshot, &preset, &mut macros)?;
             // Gather the messages to scan.
             let least = books.scan_depth();
-            let (prompt, said) = preset_order::messages_before(reader, &mut scene, &bounds, least, &mut scripted)?;
-            let open = note::open(&note::of(scene.session(), &scene.cast), &scene, scripted.macros);
+            let (prompt, messages) =
+                preset_order::messages_before(reader, &mut snapshot, &bounds, least, &mut scripted)?;
+            let open = note::open(&note::of(snapshot.session(), &snapshot.cast), &snapshot, scripted.macros);
             let most = preset.own.shares.for_lore(prompt, 0);
             // Scan, and report the outcome.
             let (measure, cue) = (&bounds.measure, &bounds.recall);
             let heard = LoreScanContext {
-                said: &said,
+                said: &messages,
                 open: &open,
                 prompt_tokens: prompt,
                 lore_limit: most,
@@ -111,7 +116,7 @@ pub async fn test_lore(
                 recall_query: cue,
                 requests: &wishes,
             };
-            let looked = books.outcome(reader, &scene, &heard, &mut scripted)?;
+            let looked = books.outcome(reader, &snapshot, &heard, &mut scripted)?;
             let mut tested = to_outcome(&books, looked, &bounds.measure);
             tested.notes.extend(planned.log_lines());
             Ok(tested)
@@ -133,9 +138,9 @@ async fn recall_query(
             .lore_query(&storage.store, now, caller, text.unwrap_or_default())
             .await);
     };
-    let held = storage.store.read(move |reader| Ok::<_, TurnError>(reader.session(caller, session)?)).await?;
-    let held = held.ok_or(TreeError::NotFound("the session"))?;
-    let leaf = asked.node.unwrap_or(held.session.head);
+    let stored = storage.store.read(move |reader| Ok::<_, TurnError>(reader.session(caller, session)?)).await?;
+    let stored = stored.ok_or(TreeError::NotFound("the session"))?;
+    let leaf = asked.node.unwrap_or(stored.session.head);
     Ok(prompt_services.query_embedder.ask(&storage.store, now, (caller, session, leaf), text).await)
 }
 
@@ -200,21 +205,21 @@ fn to_outcome(
 ) -> LoreTestOutcome {
     let verdicts = outcome.active.iter().map(|fired| &fired.verdict).chain(&outcome.stopped);
     let spoken: HashSet<(&str, &str)> = verdicts.map(|verdict| (verdict.book.as_str(), verdict.uid.as_str())).collect();
-    let mut known: Vec<&str> = Vec::new();
+    let mut names: Vec<&str> = Vec::new();
     let mut silent = Vec::new();
     for (_, book) in books.books() {
-        if known.contains(&book.id.as_str()) {
+        if names.contains(&book.id.as_str()) {
             continue;
         }
-        known.push(&book.id);
+        names.push(&book.id);
         let others = book.entries.iter().filter(|entry| !spoken.contains(&(book.id.as_str(), entry.uid.as_str())));
         let left = MAX_LISTED.saturating_sub(silent.len());
         silent.extend(others.take(left).map(|entry| entry.silent_verdict(&book.id)));
     }
     let fired = outcome.active.iter().take(MAX_LISTED).map(|fired| {
-        let mut told = crate::turn::ask::lore::told(fired, measure);
-        told.insert("text".to_owned(), fired.text.as_str().into());
-        Value::Object(told)
+        let mut report = crate::turn::ask::lore::told(fired, measure);
+        report.insert("text".to_owned(), fired.text.as_str().into());
+        Value::Object(report)
     });
     LoreTestOutcome {
         books: books.named(),

@@ -25,86 +25,87 @@ pub async fn preview(
     session: SessionId,
     asked: PreviewSpec,
 ) -> Result<RebuiltPrompt, TurnError> {
-    let held = parts.storage.store.read(move |reader| Ok::<_, TurnError>(reader.session(caller, session)?)).await?;
-    let held = held.ok_or(TreeError::NotFound("the session"))?;
+    let stored = parts.storage.store.read(move |reader| Ok::<_, TurnError>(reader.session(caller, session)?)).await?;
+    let stored = stored.ok_or(TreeError::NotFound("the session"))?;
     let generate = GenerationSpec { n: 1, model: asked.model, params: asked.params, character: None };
-    let choice = draft::select_model(&parts.prompts, &held.session, &generate)?;
-    let bounds = prompt_bounds::prompt_bounds(&parts.prompts, &choice, &start::merged_params(&held.session, &generate));
+    let choice = draft::select_model(&parts.prompts, &stored.session, &generate)?;
+    let bounds =
+        prompt_bounds::prompt_bounds(&parts.prompts, &choice, &start::merged_params(&stored.session, &generate));
     let now = parts.storage.clock.now();
     let place = (caller, session, asked.parent);
     let recall = parts.prompts.query_embedder.ask(&parts.storage.store, now, place, asked.content.as_deref()).await;
     let bounds = PromptBounds { recall, ..bounds };
-    let look = SnapshotQuery::at_node(&parts.rules, caller, session, asked.parent);
+    let query = SnapshotQuery::at_node(&parts.rules, caller, session, asked.parent);
     let (id, content) = (NodeId::new(parts.storage.ids.next(now)), asked.content);
     let rules = Arc::clone(&parts.rules);
     parts
         .storage
         .store
         .read(move |reader| {
-            let mut scene = snapshot::read(reader, &look)?;
-            scene.stored.session.preset = asked.preset.or(scene.stored.session.preset);
-            edit::check_parent(&scene.at.node)?;
+            let mut snapshot = snapshot::read(reader, &query)?;
+            snapshot.stored.session.preset = asked.preset.or(snapshot.stored.session.preset);
+            edit::check_parent(&snapshot.at.node)?;
             let number = match content {
                 Some(content) => {
-                    say(reader, &mut scene, id, content, now, &look.hide_tags)?;
+                    say(reader, &mut snapshot, id, content, now, &query.hide_tags)?;
                     0
                 }
-                None => pending_replies(reader, &scene.stored, &scene.at)?,
+                None => pending_replies(reader, &snapshot.stored, &snapshot.at)?,
             };
             let purpose = PromptPurpose { generation_task: GenerationTask::Reply, number };
-            let made = ask::build_prompt(&rules, reader, &mut scene, bounds, &purpose)?;
-            to_rebuilt(reader, &scene.stored, made)
+            let prompt = ask::build_prompt(&rules, reader, &mut snapshot, bounds, &purpose)?;
+            to_rebuilt(reader, &snapshot.stored, prompt)
         })
         .await
 }
 
 /// Returns the number of replies of a message that waits for another one.
-fn pending_replies(reader: &mut StoreReader<'_>, held: &StoredSession, at: &StoredNode) -> Result<usize, TurnError> {
+fn pending_replies(reader: &mut StoreReader<'_>, stored: &StoredSession, at: &StoredNode) -> Result<usize, TurnError> {
     if at.node.role == Role::Assistant || at.node.kind == Kind::Root {
         let message = "the last message is a reply: send the text of the next message".to_owned();
         return Err(TurnError::Invalid { field: "content", message });
     }
-    let replies = reader.children(held, at.node.id)?;
+    let replies = reader.children(stored, at.node.id)?;
     Ok(replies.iter().filter(|reply| reply.node.role == Role::Assistant && reply.node.kind != Kind::Change).count())
 }
 
 /// Advances the snapshot to a message that is not written, as if it were.
 pub fn say(
     reader: &mut StoreReader<'_>,
-    scene: &mut TurnSnapshot,
+    snapshot: &mut TurnSnapshot,
     id: NodeId,
     content: String,
     now: Time,
     hide_tags: &[String],
 ) -> Result<(), TurnError> {
-    let persona = scene.session().persona.as_ref().map(|persona| persona.id);
+    let persona = snapshot.session().persona.as_ref().map(|persona| persona.id);
     let voice = UserPersona { persona, name: None };
-    scene.cast = cast::read(reader, &scene.stored.session, None, &voice)?;
-    let mut node = scene.at.node.clone();
+    snapshot.cast = cast::read(reader, &snapshot.stored.session, None, &voice)?;
+    let mut node = snapshot.at.node.clone();
     node.parent = Some(node.id);
     (node.id, node.role, node.kind, node.status) = (id, Role::User, Kind::Message, Status::Complete);
-    (node.persona, node.character, node.name) = (persona, None, Some(scene.cast.user.clone()));
+    (node.persona, node.character, node.name) = (persona, None, Some(snapshot.cast.user.clone()));
     (node.content, node.is_enabled, node.created) = (content, true, now);
     node.depth += 1;
     node.turn += 1;
-    scene.said = (Arc::from(node.content.as_str()), Role::User.word());
+    snapshot.said = (Arc::from(node.content.as_str()), Role::User.word());
     // Row 0 does not exist, so the store never finds this node.
-    scene.at = StoredNode { node, n: 0 };
-    scene.page.nodes.push(scene.at.clone());
-    scene.heard(hide_tags);
+    snapshot.at = StoredNode { node, n: 0 };
+    snapshot.page.nodes.push(snapshot.at.clone());
+    snapshot.heard(hide_tags);
     Ok(())
 }
 
 fn to_rebuilt(
     reader: &mut StoreReader<'_>,
-    held: &StoredSession,
-    made: BuiltPrompt,
+    stored: &StoredSession,
+    prompt: BuiltPrompt,
 ) -> Result<RebuiltPrompt, TurnError> {
-    let rows: Vec<i64> = made.history.iter().copied().filter(|n| *n != 0).collect();
-    let history = reader.nodes_by_row(held, &rows)?.into_iter().map(|placed| placed.node.id).collect();
-    let fault = made.too_large.map(|too_large| runner::prompt_too_large(too_large, made.has_preset()));
-    let tools = made.tools.to_wire();
-    let mut rebuilt = RebuiltPrompt::unsent(made, history);
+    let rows: Vec<i64> = prompt.history.iter().copied().filter(|n| *n != 0).collect();
+    let history = reader.nodes_by_row(stored, &rows)?.into_iter().map(|placed| placed.node.id).collect();
+    let fault = prompt.too_large.map(|too_large| runner::prompt_too_large(too_large, prompt.has_preset()));
+    let tools = prompt.tools.to_wire();
+    let mut rebuilt = RebuiltPrompt::unsent(prompt, history);
     if !tools.is_empty() {
         rebuilt.head.tools = Some(tools);
     }

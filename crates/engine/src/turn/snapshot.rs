@@ -125,9 +125,9 @@ impl SnapshotQuery {
 ///
 /// # Errors
 /// Returns an error if the session or node does not exist, or the database fails.
-pub fn read(reader: &mut StoreReader<'_>, look: &SnapshotQuery) -> Result<TurnSnapshot, TurnError> {
-    let held = reader.session(look.caller, look.session)?.ok_or(TreeError::NotFound("the session"))?;
-    read_in(reader, held, look)
+pub fn read(reader: &mut StoreReader<'_>, query: &SnapshotQuery) -> Result<TurnSnapshot, TurnError> {
+    let stored = reader.session(query.caller, query.session)?.ok_or(TreeError::NotFound("the session"))?;
+    read_in(reader, stored, query)
 }
 
 /// Reads the snapshot at a node of a session that this reader has already read.
@@ -136,26 +136,26 @@ pub fn read(reader: &mut StoreReader<'_>, look: &SnapshotQuery) -> Result<TurnSn
 /// Returns an error if the node does not exist, or the database fails.
 pub fn read_in(
     reader: &mut StoreReader<'_>,
-    held: StoredSession,
-    look: &SnapshotQuery,
+    stored_session: StoredSession,
+    query: &SnapshotQuery,
 ) -> Result<TurnSnapshot, TurnError> {
-    let at = reader.node(&held, look.node)?.ok_or(TreeError::NotFound("the message"))?;
-    let world = reader.world(&held, &at)?;
+    let at = reader.node(&stored_session, query.node)?.ok_or(TreeError::NotFound("the message"))?;
+    let world = reader.world(&stored_session, &at)?;
     let rules = reader.rules(&at)?;
-    let page = match needs_recent_messages(&held, &at, &rules, look) {
-        true => reader.newest_page(&held, &at, RECENT, PathFilter::Enabled)?,
+    let page = match needs_recent_messages(&stored_session, &at, &rules, query) {
+        true => reader.newest_page(&stored_session, &at, RECENT, PathFilter::Enabled)?,
         false => NodePage::default(),
     };
     let last = page.nodes.last().filter(|_| at.node.kind == Kind::Change).unwrap_or(&at);
-    let said = (Arc::from(tags::heard(last.node.role, &last.node.content, &look.hide_tags)), last.node.role.word());
+    let said = (Arc::from(tags::heard(last.node.role, &last.node.content, &query.hide_tags)), last.node.role.word());
     let sent = || page.nodes.iter().map(|placed| &placed.node).filter(|node| node.is_in_prompt());
-    let voice = look.user_persona.clone().unwrap_or_else(|| newest_user_persona(sent()));
-    let cast = cast::read(reader, &held.session, look.speaker, &voice)?;
-    let recent = sent().map(|node| recent_message(node, &look.hide_tags, &cast)).collect();
-    let speaker = cast::speaker(&held.session, look.speaker).map(|card| card.id);
-    let replies = if needs_reply_count(&held, &rules, look) { reader.count_replies_to(&at)? } else { 0 };
+    let voice = query.user_persona.clone().unwrap_or_else(|| newest_user_persona(sent()));
+    let cast = cast::read(reader, &stored_session.session, query.speaker, &voice)?;
+    let recent = sent().map(|node| recent_message(node, &query.hide_tags, &cast)).collect();
+    let speaker = cast::speaker(&stored_session.session, query.speaker).map(|card| card.id);
+    let replies = if needs_reply_count(&stored_session, &rules, query) { reader.count_replies_to(&at)? } else { 0 };
     Ok(TurnSnapshot {
-        stored: held,
+        stored: stored_session,
         at,
         world,
         said,
@@ -167,23 +167,23 @@ pub fn read_in(
         recent,
         replies,
         pending_changes: 0,
-        catalogue: Arc::clone(&look.catalogue),
+        catalogue: Arc::clone(&query.catalogue),
     })
 }
 
 /// Returns whether an active or enabled plugin needs the number of replies.
-fn needs_reply_count(held: &StoredSession, rules: &ActiveRules, look: &SnapshotQuery) -> bool {
-    let wanted = held.session.plugins.iter().filter(|plugin| plugin.enabled).map(|plugin| &plugin.id);
+fn needs_reply_count(stored: &StoredSession, rules: &ActiveRules, query: &SnapshotQuery) -> bool {
+    let wanted = stored.session.plugins.iter().filter(|plugin| plugin.enabled).map(|plugin| &plugin.id);
     let playing = rules.plugins.iter().map(|plugin| &plugin.id).chain(wanted);
-    let mut playing = playing.filter_map(|id| look.catalogue.get(id));
+    let mut playing = playing.filter_map(|id| query.catalogue.get(id));
     playing.any(|plugin| plugin.manifest().counts_replies())
 }
 
 /// Returns whether the recent messages are needed. They are for a query without a persona, as for a reply; for a change
 /// node, because the text is above it; and for scripts that are in force or enabled.
-fn needs_recent_messages(held: &StoredSession, at: &StoredNode, rules: &ActiveRules, look: &SnapshotQuery) -> bool {
-    let wants_scripts = held.session.plugins.iter().any(|plugin| plugin.enabled);
-    look.user_persona.is_none() || at.node.kind == Kind::Change || !rules.plugins.is_empty() || wants_scripts
+fn needs_recent_messages(stored: &StoredSession, at: &StoredNode, rules: &ActiveRules, query: &SnapshotQuery) -> bool {
+    let wants_scripts = stored.session.plugins.iter().any(|plugin| plugin.enabled);
+    query.user_persona.is_none() || at.node.kind == Kind::Change || !rules.plugins.is_empty() || wants_scripts
 }
 
 fn newest_user_persona<'a>(sent: impl DoubleEndedIterator<Item = &'a Node>) -> UserPersona {
@@ -231,27 +231,27 @@ pub struct LeafSnapshot {
 /// See [`read`].
 pub(in crate::turn) fn read_leaf(
     reader: &mut StoreReader<'_>,
-    look: &SnapshotQuery,
+    query: &SnapshotQuery,
 ) -> Result<LeafSnapshot, TurnError> {
-    let scene = read(reader, look)?;
-    let before = reader.world_before(&scene.stored, &scene.at)?;
-    Ok(LeafSnapshot { snapshot: scene, world_before: before })
+    let snapshot = read(reader, query)?;
+    let before = reader.world_before(&snapshot.stored, &snapshot.at)?;
+    Ok(LeafSnapshot { snapshot, world_before: before })
 }
 
 /// Asks the plugins for suggestions at a leaf. Writes nothing; problems are only returned.
 pub(in crate::turn) async fn suggest_replies(rule_services: &RuleServices, tip: LeafSnapshot) -> ReplySuggestions {
-    let LeafSnapshot { snapshot: scene, world_before: before } = tip;
-    let at = &scene.at.node;
+    let LeafSnapshot { snapshot, world_before: before } = tip;
+    let at = &snapshot.at.node;
     let count = |n: i32| u64::try_from(n).unwrap_or(0);
     let facts =
         HookNodeInfo { id: at.id.to_string(), depth: count(at.depth), turn: count(at.turn), time: Some(at.created) };
-    let mut stage = scene.stage(&scene.rules, facts, at.dice_seed);
-    stage.world = before;
+    let mut context = snapshot.stage(&snapshot.rules, facts, at.dice_seed);
+    context.world = before;
     // Only the messages before the leaf, without the leaf itself.
-    let earlier = scene.recent.len() - usize::from(at.is_in_prompt() && !scene.recent.is_empty());
-    stage.recent = scene.recent.iter().take(earlier).cloned().collect();
-    let so_far = HookProposal::starting_at(Arc::clone(&scene.world));
-    let proposal = rule_services.hooks.run(Hook::QuickReplies, &stage, so_far).await;
+    let earlier = snapshot.recent.len() - usize::from(at.is_in_prompt() && !snapshot.recent.is_empty());
+    context.recent = snapshot.recent.iter().take(earlier).cloned().collect();
+    let so_far = HookProposal::starting_at(Arc::clone(&snapshot.world));
+    let proposal = rule_services.hooks.run(Hook::QuickReplies, &context, so_far).await;
     let mut replies = Vec::new();
     for (plugin, answer) in proposal.answers {
         if let HookAnswer::QuickReplies(offered) = answer {

@@ -100,7 +100,7 @@ struct SummaryTask {
 
 /// Makes one summary; returns `true` if there may be more to do.
 async fn summarize_step(parts: &Arc<TurnServices>, session: SessionId, leaf: NodeId) -> Result<bool, RenderedMessage> {
-    let read = move |reader: &mut StoreReader<'_>| Ok(reader.any_session(session)?.map(|held| held.session));
+    let read = move |reader: &mut StoreReader<'_>| Ok(reader.any_session(session)?.map(|stored| stored.session));
     let session = parts.storage.store.read::<_, StoreError, _>(read).await.map_err(error_text)?;
     let Some(session) = session.filter(|session| session.summaries.is_on) else { return Ok(false) };
     let (choice, params) = select_model(&parts.prompts, &session)?;
@@ -117,9 +117,9 @@ async fn summarize_step(parts: &Arc<TurnServices>, session: SessionId, leaf: Nod
     // Limit the reply: a summary longer than the share of all summaries would never be used.
     let most = bounds.budget.saturating_mul(bounds.summaries.share) / 100;
     let reply = bounds.reply.min(most.max(SHORTEST));
-    let made = BuiltPrompt { messages, reply, context_tokens: bounds.context_tokens, ..BuiltPrompt::default() };
+    let prompt = BuiltPrompt { messages, reply, context_tokens: bounds.context_tokens, ..BuiltPrompt::default() };
     let _place = parts.work.summary_queue.slots.acquire().await.map_err(error_text)?;
-    let (content, reply) = side_calls::ask(&parts.storage, &parts.prompts, &choice, &params, &made).await?;
+    let (content, reply) = side_calls::ask(&parts.storage, &parts.prompts, &choice, &params, &prompt).await?;
     let content = tags::hide_for_reader(&content, &bounds.hide_tags).unwrap_or(content).trim().to_owned();
     let created = parts.storage.clock.now();
     let metadata = SummaryMetadata { reply, ..SummaryMetadata::default() };
@@ -156,24 +156,24 @@ fn next_task(
     leaf: NodeId,
     bounds: &PromptBounds,
 ) -> Result<Option<SummaryTask>, StoreError> {
-    let Some(held) = reader.any_session(session)? else { return Ok(None) };
-    let Some(at) = reader.node(&held, leaf)? else { return Ok(None) };
-    let newest = reader.newest_page(&held, &at, NEWEST, PathFilter::Enabled)?.nodes;
+    let Some(stored) = reader.any_session(session)? else { return Ok(None) };
+    let Some(at) = reader.node(&stored, leaf)? else { return Ok(None) };
+    let newest = reader.newest_page(&stored, &at, NEWEST, PathFilter::Enabled)?.nodes;
     let Some(last) = prompt_bounds::last(reader, newest.iter().rev())? else { return Ok(None) };
-    let known = BranchSummaries::at_node(reader, &held, &at, &bounds.measure)?;
-    if let Some(end) = hidden_end(&last, &known)
-        && let Some(task) = message_task(reader, &held, &known, end, bounds)?
+    let summaries = BranchSummaries::at_node(reader, &stored, &at, &bounds.measure)?;
+    if let Some(end) = hidden_end(&last, &summaries)
+        && let Some(task) = message_task(reader, &stored, &summaries, end, bounds)?
     {
         return Ok(Some(task));
     }
-    Ok(chapter_task(&known, bounds))
+    Ok(chapter_task(&summaries, bounds))
 }
 
 /// Returns the index before which messages have dropped out of prompts, or soon will. That is all that the last prompt
 /// did not hold, and the older half of what it did. `None` if the last prompt was neither cut nor over three quarters
 /// full.
-fn hidden_end(last: &LastPrompt, known: &BranchSummaries) -> Option<usize> {
-    let begin = last.history.iter().find_map(|row| known.places.get(row))?;
+fn hidden_end(last: &LastPrompt, branch_summaries: &BranchSummaries) -> Option<usize> {
+    let begin = last.history.iter().find_map(|row| branch_summaries.places.get(row))?;
     let is_cut = last.head.history_cut.get().is_some();
     let tokens = last.head.tokens.as_ref().map(|tokens| tokens.count);
     let budget = last.head.summaries.as_ref().and_then(|summaries| summaries.budget);
@@ -190,17 +190,17 @@ fn chunk_tokens(session: &Session, bounds: &PromptBounds) -> usize {
 /// Takes the oldest messages before `end` that have no summary, if they are enough.
 fn message_task(
     reader: &mut StoreReader<'_>,
-    held: &StoredSession,
-    known: &BranchSummaries,
+    stored: &StoredSession,
+    summaries: &BranchSummaries,
     end: usize,
     bounds: &PromptBounds,
 ) -> Result<Option<SummaryTask>, StoreError> {
-    let every = chunk_tokens(&held.session, bounds);
-    for gap in summaries::gaps(&known.spans, end) {
-        let rows = known.rows.get(gap.first..gap.end).unwrap_or_default();
+    let every = chunk_tokens(&stored.session, bounds);
+    for gap in summaries::gaps(&summaries.spans, end) {
+        let rows = summaries.rows.get(gap.first..gap.end).unwrap_or_default();
         let (mut tokens, mut taken, mut lines) = (0, 0, Vec::new());
         'reading: for some in rows.chunks(PIECE) {
-            for placed in reader.nodes_by_row(held, some)? {
+            for placed in reader.nodes_by_row(stored, some)? {
                 taken += 1;
                 if let Some(line) = message_line(&placed, bounds) {
                     tokens += bounds.measure.message(&line.text);
@@ -228,11 +228,11 @@ fn message_line(placed: &StoredNode, bounds: &PromptBounds) -> Option<PromptLine
 }
 
 /// Makes a chapter of the oldest summaries outside any chapter, if there are enough.
-fn chapter_task(known: &BranchSummaries, bounds: &PromptBounds) -> Option<SummaryTask> {
-    let chosen = summaries::next_chapter(&known.spans, bounds.summaries.chapter)?;
-    let spans = || chosen.iter().filter_map(|at| known.spans.get(*at));
-    let rows = known.rows.get(spans().next()?.first..=spans().next_back()?.last)?.to_vec();
-    let texts = chosen.iter().filter_map(|at| known.all.get(*at)).map(|one| one.content.clone());
+fn chapter_task(summaries: &BranchSummaries, bounds: &PromptBounds) -> Option<SummaryTask> {
+    let chosen = summaries::next_chapter(&summaries.spans, bounds.summaries.chapter)?;
+    let spans = || chosen.iter().filter_map(|at| summaries.spans.get(*at));
+    let rows = summaries.rows.get(spans().next()?.first..=spans().next_back()?.last)?.to_vec();
+    let texts = chosen.iter().filter_map(|at| summaries.all.get(*at)).map(|one| one.content.clone());
     let texts: Vec<String> = texts.filter(|text| !text.trim().is_empty()).collect();
     let level = spans().next()?.level + 1;
     (!texts.is_empty()).then(|| SummaryTask { level, rows, messages: summaries::chapter_messages(&texts) })

@@ -20,7 +20,7 @@ use clotho_core::world::{Pointer, World};
 const MAX_RECENT: usize = 50;
 
 /// The most bytes of a name in `ctx.recent`.
-const MAX_NAME_CHARS: usize = 200;
+const MAX_NAME_BYTES: usize = 200;
 
 pub(super) fn register(surface: &mut CtxSurface<'_>) {
     surface.begin_group("Reading");
@@ -284,7 +284,7 @@ fn recent(running: &RunningCall, n: i64) -> Array {
     let map = |message: &crate::RecentMessage| -> Dynamic {
         let entries: [(&str, Dynamic); 3] = [
             ("role", message.role.as_str().into()),
-            ("name", truncate_end(&message.name, MAX_NAME_CHARS).into()),
+            ("name", truncate_end(&message.name, MAX_NAME_BYTES).into()),
             ("text", truncate_start(&message.text, each).into()),
         ];
         entries.into_iter().map(|(key, value)| (key.into(), value)).collect::<Map>().into()

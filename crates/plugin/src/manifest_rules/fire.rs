@@ -166,10 +166,10 @@ impl RuleInput<'_> {
     /// Returns whether a rule may fire only once and has, or fired too recently. A recorded turn after the current one
     /// belongs to another branch and does not count.
     fn is_on_cooldown(&self, rule: &ManifestRule, world: &World) -> bool {
-        let kept = firing_pointer(self.plugin, &rule.name);
-        let kept = kept.find(&world.lore);
-        let is_over = kept.and_then(|kept| kept.get("once")) == Some(&Value::Bool(true));
-        let turn = kept.and_then(|kept| kept.get("turn")?.as_u64());
+        let firing = firing_pointer(self.plugin, &rule.name);
+        let firing = firing.find(&world.lore);
+        let is_over = firing.and_then(|firing| firing.get("once")) == Some(&Value::Bool(true));
+        let turn = firing.and_then(|firing| firing.get("turn")?.as_u64());
         let ago = turn.and_then(|turn| self.turn.checked_sub(turn));
         (rule.once && is_over) || ago.is_some_and(|ago| ago < rule.cooldown)
     }

@@ -117,7 +117,7 @@ fn command(name: &str, args: &[&str], reason: &str) -> Result<MvuCommand, &'stat
     let (first, values) = args.split_first().ok_or(NO_PATH)?;
     let Value::String(path) = value::read(first) else { return Err(NO_PATH) };
     let path = parse_lodash_path(&path).and_then(|keys| join_path(&keys)).ok_or(NO_PATH)?;
-    let mut made = MvuCommand {
+    let mut command = MvuCommand {
         op: MvuOp::Set,
         path,
         key: None,
@@ -126,31 +126,31 @@ fn command(name: &str, args: &[&str], reason: &str) -> Result<MvuCommand, &'stat
         reason: reason.chars().take(200).collect(),
     };
     match (name, values) {
-        ("set", [new] | [_, new]) => made.value = Some(value::read(new)),
+        ("set", [new] | [_, new]) => command.value = Some(value::read(new)),
         ("add", [by]) => {
-            made.op = MvuOp::Add;
-            made.value = Some(number(by).ok_or("it adds a value that is not a number")?);
+            command.op = MvuOp::Add;
+            command.value = Some(number(by).ok_or("it adds a value that is not a number")?);
         }
         ("insert" | "assign", [new]) => {
-            made.op = MvuOp::Insert;
-            made.value = Some(value::read(new));
+            command.op = MvuOp::Insert;
+            command.value = Some(value::read(new));
         }
         ("insert" | "assign", [key, new]) => {
-            made.op = MvuOp::Insert;
-            made.key = Some(key_of(key));
-            made.value = Some(value::read(new));
+            command.op = MvuOp::Insert;
+            command.key = Some(key_of(key));
+            command.value = Some(value::read(new));
         }
-        ("delete" | "remove" | "unset", []) => made.op = MvuOp::Remove,
+        ("delete" | "remove" | "unset", []) => command.op = MvuOp::Remove,
         ("delete" | "remove" | "unset", [what]) => {
-            made.op = MvuOp::Remove;
-            made.value = Some(value::read(what));
+            command.op = MvuOp::Remove;
+            command.value = Some(value::read(what));
         }
         ("set" | "add" | "insert" | "assign" | "delete" | "remove" | "unset", _) => {
             return Err("it has the wrong number of arguments");
         }
         _ => return Err("this command is unknown"),
     }
-    Ok(made)
+    Ok(command)
 }
 
 fn number(text: &str) -> Option<Value> {

@@ -69,7 +69,7 @@ fn command(map: &Map<String, Value>) -> Result<MvuCommand, &'static str> {
     let text = |key: &str| map.get(key).and_then(Value::as_str);
     let mut keys = text("path").and_then(pointer).ok_or("it has no path")?;
     let value = map.get("value").cloned();
-    let mut made = MvuCommand {
+    let mut command = MvuCommand {
         op: MvuOp::Set,
         path: String::new(),
         key: None,
@@ -78,30 +78,30 @@ fn command(map: &Map<String, Value>) -> Result<MvuCommand, &'static str> {
         reason: text("reason").unwrap_or_default().chars().take(200).collect(),
     };
     match text("op").unwrap_or_default().to_ascii_lowercase().as_str() {
-        "replace" | "set" => made.value = Some(value.ok_or("it has no value")?),
+        "replace" | "set" => command.value = Some(value.ok_or("it has no value")?),
         "delta" => {
-            made.op = MvuOp::Add;
-            made.value = Some(value.as_ref().and_then(number).ok_or("it adds a value that is not a number")?);
+            command.op = MvuOp::Add;
+            command.value = Some(value.as_ref().and_then(number).ok_or("it adds a value that is not a number")?);
         }
         "add" | "insert" => {
-            made.op = MvuOp::Insert;
-            made.value = Some(value.ok_or("it has no value")?);
-            made.key = keys.pop().filter(|key| key != "-");
+            command.op = MvuOp::Insert;
+            command.value = Some(value.ok_or("it has no value")?);
+            command.key = keys.pop().filter(|key| key != "-");
         }
-        "remove" => made.op = MvuOp::Remove,
+        "remove" => command.op = MvuOp::Remove,
         "move" => {
-            made.op = MvuOp::Move;
+            command.op = MvuOp::Move;
             let from = text("from").and_then(pointer).and_then(|keys| join_path(&keys));
-            made.from = Some(from.ok_or("it has no \"from\"")?);
+            command.from = Some(from.ok_or("it has no \"from\"")?);
         }
         _ => return Err("this operation is unknown"),
     }
-    match (join_path(&keys), made.op) {
-        (Some(path), _) => made.path = path,
-        (None, MvuOp::Insert) if made.key.is_some() => {}
+    match (join_path(&keys), command.op) {
+        (Some(path), _) => command.path = path,
+        (None, MvuOp::Insert) if command.key.is_some() => {}
         (None, _) => return Err("it has no path"),
     }
-    Ok(made)
+    Ok(command)
 }
 
 /// Splits `/a/b`, `a/b` or `a.b` into keys.
@@ -147,9 +147,9 @@ mod tests {
              {"op": "replace", "path": "/last", "value": 9,}
             ```"#;
         parse_patch(text, 50, &mut parsed);
-        let made: Vec<Value> = parsed.commands.iter().map(MvuCommand::to_json).collect();
+        let command: Vec<Value> = parsed.commands.iter().map(MvuCommand::to_json).collect();
         assert_eq!(
-            made,
+            command,
             [
                 json!({"op": "set", "path": "rin/mood", "value": "glad", "reason": ""}),
                 json!({"op": "add", "path": "rin/affinity", "value": 2, "reason": ""}),

@@ -24,12 +24,12 @@ pub fn replay(text: &str, root: &Pointer, world: &mut World) -> MvuReplay {
     let parsed = parse(text, MAX_COMMANDS);
     let mut replayed = MvuReplay { operations: Vec::new(), skipped: parsed.skipped.len() };
     for command in &parsed.commands {
-        let made = operations(command, root, world);
-        let problems = fold(world, &made, &SchemaSet::default());
-        if made.is_empty() || !problems.is_empty() {
+        let new_operations = operations(command, root, world);
+        let problems = fold(world, &new_operations, &SchemaSet::default());
+        if new_operations.is_empty() || !problems.is_empty() {
             replayed.skipped += 1;
         }
-        replayed.operations.extend(made);
+        replayed.operations.extend(new_operations);
     }
     replayed
 }

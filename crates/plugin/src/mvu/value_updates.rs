@@ -62,8 +62,8 @@ pub fn keep(text: &str, holders: &[MvuTarget], world: &mut World, rules: &Schema
     nobodys.extend(
         parsed.commands.iter().filter(is_nobodys).map(|one| describe_skip(one, "no plugin here has this value")),
     );
-    let kept = holders.iter().map(|holder| {
-        let mut kept = MvuChanges {
+    let changes = holders.iter().map(|holder| {
+        let mut changes = MvuChanges {
             id: holder.id.clone(),
             operations: Vec::new(),
             problems: Vec::new(),
@@ -71,11 +71,11 @@ pub fn keep(text: &str, holders: &[MvuTarget], world: &mut World, rules: &Schema
             mended: Vec::new(),
         };
         for command in parsed.commands.iter().filter(|command| is_of(holder, command)) {
-            apply_command(command, holder, world, rules, &mut kept);
+            apply_command(command, holder, world, rules, &mut changes);
         }
-        kept
+        changes
     });
-    (kept.collect(), nobodys)
+    (changes.collect(), nobodys)
 }
 
 fn describe_skip(command: &MvuCommand, why: &str) -> String {
@@ -89,26 +89,26 @@ fn apply_command(
     holder: &MvuTarget,
     world: &mut World,
     rules: &SchemaSet,
-    kept: &mut MvuChanges,
+    changes: &mut MvuChanges,
 ) {
     let mut own = command.clone();
     own.path = relative_path(&command.path, &holder.root);
     own.from = command.from.as_ref().map(|from| relative_path(from, &holder.root));
-    kept.mended.extend(repair_paths(&mut own, &holder.root, world));
-    let made = match operations(&own, holder, world) {
-        Ok(made) => made,
-        Err(why) => return kept.skipped.push(describe_skip(command, why)),
+    changes.mended.extend(repair_paths(&mut own, &holder.root, world));
+    let new_operations = match operations(&own, holder, world) {
+        Ok(new_operations) => new_operations,
+        Err(why) => return changes.skipped.push(describe_skip(command, why)),
     };
-    for operation in made {
-        let (mut found, at) = (fold(world, std::slice::from_ref(&operation), rules), kept.operations.len());
+    for operation in new_operations {
+        let (mut found, at) = (fold(world, std::slice::from_ref(&operation), rules), changes.operations.len());
         let is_out = |problem: &&Problem| matches!(problem.kind(), ProblemKind::Refused | ProblemKind::NothingThere);
         if let Some(problem) = found.iter().find(is_out) {
-            kept.skipped.push(describe_skip(command, &problem.to_string()));
+            changes.skipped.push(describe_skip(command, &problem.to_string()));
             continue;
         }
         found.iter_mut().for_each(|problem| problem.operation = at);
-        kept.problems.extend(found);
-        kept.operations.push(operation);
+        changes.problems.extend(found);
+        changes.operations.push(operation);
     }
 }
 
@@ -188,17 +188,17 @@ mod tests {
         let holders = [MvuTarget { id: "combat".into(), root, schema: Some(schema) }];
         let text = "_.add('combat.HP', -5);//cut\n_.add('combat/hp', -99);\n_.set('combat.max', 9);\n_.set('combat.secret', 1);\n\
             _.remove('combat.bag', 'rope');\n_.set('combat.mana', 3);\n_.set('combat', {});\n_.add('gone.x', 1);\n_.fly('x');";
-        let (kept, nobodys) = keep(text, &holders, &mut world, &rules);
+        let (changes, nobodys) = keep(text, &holders, &mut world, &rules);
         assert_eq!(world.vars["combat"], json!({"hp": 0, "max": 20, "secret": "s", "bag": ["lamp"]}));
-        let [kept] = kept.as_slice() else { panic!("{kept:?}") };
-        let done: Vec<_> = kept.operations.iter().map(|one| (one.path.to_string(), one.by.as_str())).collect();
+        let [changes] = changes.as_slice() else { panic!("{changes:?}") };
+        let done: Vec<_> = changes.operations.iter().map(|one| (one.path.to_string(), one.by.as_str())).collect();
         assert_eq!(
             done,
             [("/combat/hp", "combat"), ("/combat/hp", "combat"), ("/combat/bag", "combat")]
                 .map(|(path, by)| (path.to_owned(), by))
         );
-        assert_eq!((kept.problems.len(), kept.problems[0].operation, kept.mended.len()), (1, 1, 1));
-        let left: Vec<_> = kept.skipped.iter().map(|line| line.split(':').next().unwrap_or_default()).collect();
+        assert_eq!((changes.problems.len(), changes.problems[0].operation, changes.mended.len()), (1, 1, 1));
+        let left: Vec<_> = changes.skipped.iter().map(|line| line.split(':').next().unwrap_or_default()).collect();
         assert_eq!(left, ["set combat/max", "set combat/secret", "set combat/mana", "set combat"]);
         assert_eq!(nobodys.len(), 2, "{nobodys:?}");
     }

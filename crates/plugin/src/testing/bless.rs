@@ -79,8 +79,8 @@ fn expectation(plugin: &LoadedPlugin, outcome: &HookOutcome) -> String {
         put("summary", summary.to_json());
     }
     for (name, is_in) in [("lore", true), ("unlore", false)] {
-        let named = outcome.plan.lore.iter().filter(|wish| wish.is_included == is_in);
-        let named: Vec<&str> = named.map(|wish| wish.entry.as_str()).collect();
+        let named = outcome.plan.lore.iter().filter(|choice| choice.is_included == is_in);
+        let named: Vec<&str> = named.map(|choice| choice.entry.as_str()).collect();
         if !named.is_empty() {
             put(name, named.into());
         }

@@ -196,8 +196,8 @@ impl ExpectationCheck {
             self.compare_value("summary", &from_toml(expected), &found, &Pointer::default());
         }
         let named = |is_in: bool| {
-            let wishes = outcome.plan.lore.iter().filter(|wish| wish.is_included == is_in);
-            wishes.map(|wish| wish.entry.clone()).collect::<Vec<_>>()
+            let wishes = outcome.plan.lore.iter().filter(|choice| choice.is_included == is_in);
+            wishes.map(|choice| choice.entry.clone()).collect::<Vec<_>>()
         };
         self.equal("lore", expect.lore.as_ref(), &named(true));
         self.equal("unlore", expect.unlore.as_ref(), &named(false));

@@ -123,8 +123,8 @@ impl ProviderDialect for AnthropicDialect {
         Ok(vec![url])
     }
 
-    fn parse_models(&self, told: &[Value]) -> Option<Vec<ModelInfo>> {
-        let list = told.first()?.get("data")?.as_array()?;
+    fn parse_models(&self, models: &[Value]) -> Option<Vec<ModelInfo>> {
+        let list = models.first()?.get("data")?.as_array()?;
         let model = |entry: &Value| {
             let context_length = count_at(entry, &["/max_input_tokens"]).filter(|tokens| *tokens > 0);
             Some(ModelInfo { id: text(entry, "id")?.to_owned(), context_length, ..ModelInfo::default() })
@@ -199,9 +199,9 @@ fn messages(story: &AlternatingPrompt, rounds: &[ToolRound], mark: Option<&Value
 
 /// Returns the assistant's text and tool calls in a round. The vendor rejects empty texts.
 fn tool_use_blocks(round: &ToolRound) -> Vec<Value> {
-    let said = Some(round.said.trim_end()).filter(|said| !said.is_empty()).map(|said| text_block(said, None));
+    let text = Some(round.said.trim_end()).filter(|text| !text.is_empty()).map(|text| text_block(text, None));
     let call = |call: &ToolCall| json!({"type": "tool_use", "id": call.id, "name": call.name, "input": parse_object(&call.arguments)});
-    said.into_iter().chain(round.calls.iter().map(call)).collect()
+    text.into_iter().chain(round.calls.iter().map(call)).collect()
 }
 
 fn text_block(text: &str, mark: Option<&Value>) -> Value {
@@ -243,7 +243,7 @@ impl ChunkReader for AnthropicReader {
         frames: &mut Vec<Frame>,
     ) -> Result<ChunkStatus, ProviderFailure> {
         let kind = text(chunk, "type").unwrap_or_default();
-        let mut said = ChunkStatus { recognised: true, ..ChunkStatus::default() };
+        let mut status = ChunkStatus { recognised: true, ..ChunkStatus::default() };
         match kind {
             "message_start" => {
                 let message = chunk.get("message").unwrap_or(&Value::Null);
@@ -254,9 +254,9 @@ impl ChunkReader for AnthropicReader {
             "content_block_delta" => self.read_delta(chunk, frames),
             "message_delta" => {
                 self.read_usage(chunk, frames);
-                said.finished = self.read_stop_reason(chunk.get("delta"), scrub, frames);
+                status.finished = self.read_stop_reason(chunk.get("delta"), scrub, frames);
             }
-            "message_stop" => said.done = true,
+            "message_stop" => status.done = true,
             "content_block_stop" | "ping" => {}
             "message" => {
                 frames.extend(text(chunk, "model").and_then(|model| self.model.update(model, scrub)));
@@ -264,16 +264,16 @@ impl ChunkReader for AnthropicReader {
                     self.read_block(&json!({"index": nth}), Some(block), frames);
                 }
                 self.read_usage(chunk, frames);
-                said.finished = self.read_stop_reason(Some(chunk), scrub, frames);
-                said.done = true;
+                status.finished = self.read_stop_reason(Some(chunk), scrub, frames);
+                status.done = true;
             }
             _ => match error_report::error_of(chunk) {
                 Some(error) => return Err(error_report::failure_of(error, scrub)),
                 // The vendor announces that new event types can appear at any time.
-                None => said.recognised = !kind.is_empty() && chunk.get("choices").is_none(),
+                None => status.recognised = !kind.is_empty() && chunk.get("choices").is_none(),
             },
         }
-        Ok(said)
+        Ok(status)
     }
 }
 

@@ -112,8 +112,8 @@ impl ProviderDialect for GeminiDialect {
     }
 
     /// Only models that generate text; others compute embeddings or images.
-    fn parse_models(&self, told: &[Value]) -> Option<Vec<ModelInfo>> {
-        let list = told.first()?.get("models")?.as_array()?;
+    fn parse_models(&self, models: &[Value]) -> Option<Vec<ModelInfo>> {
+        let list = models.first()?.get("models")?.as_array()?;
         let writes = |entry: &&Value| {
             let methods = entry.get("supportedGenerationMethods").and_then(Value::as_array);
             methods.is_none_or(|methods| methods.iter().any(|method| method == "generateContent"))
@@ -130,13 +130,14 @@ impl ProviderDialect for GeminiDialect {
 
 /// Returns the tool calls of a round and their results.
 fn tool_round_contents(round: &ToolRound) -> [Value; 2] {
-    let said = Some(round.said.as_str()).filter(|said| !said.trim().is_empty()).map(|said| json!({"text": said}));
+    let content =
+        Some(round.said.as_str()).filter(|content| !content.trim().is_empty()).map(|content| json!({"text": content}));
     let call = |call: &ToolCall| json!({"functionCall": {"name": call.name, "args": parse_object(&call.arguments)}});
     let answer = |(call, text): (&ToolCall, &str)| {
         let response = json!({"result": parse(text).unwrap_or_else(|_| text.into())});
         json!({"functionResponse": {"name": call.name, "response": response}})
     };
-    let asked: Vec<Value> = said.into_iter().chain(round.calls.iter().map(call)).collect();
+    let asked: Vec<Value> = content.into_iter().chain(round.calls.iter().map(call)).collect();
     let answers: Vec<Value> = round.calls_with_answers().map(answer).collect();
     [json!({"role": "model", "parts": asked}), json!({"role": "user", "parts": answers})]
 }
@@ -198,9 +199,9 @@ impl ChunkReader for GeminiReader {
         if let Some(error) = error_report::error_of(chunk) {
             return Err(error_report::failure_of(error, scrub));
         }
-        let known = ["candidates", "promptFeedback", "usageMetadata"];
-        let mut said =
-            ChunkStatus { recognised: known.iter().any(|name| chunk.get(*name).is_some()), ..ChunkStatus::default() };
+        let fields = ["candidates", "promptFeedback", "usageMetadata"];
+        let mut status =
+            ChunkStatus { recognised: fields.iter().any(|name| chunk.get(*name).is_some()), ..ChunkStatus::default() };
         frames.extend(text(chunk, "modelVersion").and_then(|model| self.model.update(model, scrub)));
         let candidate = chunk.get("candidates").and_then(Value::as_array).and_then(|candidates| candidates.first());
         if let Some(candidate) = candidate {
@@ -213,10 +214,10 @@ impl ChunkReader for GeminiReader {
             (None, Some(reason)) => Some(self.finish(reason, scrub)),
             (None, None) => None,
         };
-        said.finished = finish.is_some();
+        status.finished = finish.is_some();
         frames.extend(finish.map(Frame::Finish));
         frames.extend(chunk.get("usageMetadata").and_then(usage).map(Frame::Usage));
-        Ok(said)
+        Ok(status)
     }
 }
 
@@ -321,8 +322,8 @@ mod tests {
 
     fn read(chunk: Value) -> (Vec<Frame>, ChunkStatus) {
         let mut frames = Vec::new();
-        let said = GeminiReader::default().read(&chunk, &ErrorScrubber::default(), &mut frames).unwrap();
-        (frames, said)
+        let status = GeminiReader::default().read(&chunk, &ErrorScrubber::default(), &mut frames).unwrap();
+        (frames, status)
     }
 
     #[test]
@@ -366,10 +367,10 @@ mod tests {
 
     #[test]
     fn gemini_model_list_keeps_only_text_models() {
-        let told = json!({"models": [
+        let listed = json!({"models": [
             {"name": "models/gemini-x", "inputTokenLimit": 1000, "supportedGenerationMethods": ["generateContent"]},
             {"name": "models/embed", "supportedGenerationMethods": ["embedContent"]}, {"name": "tuned"}, 7]});
-        let models = GeminiDialect.parse_models(&[told]).unwrap();
+        let models = GeminiDialect.parse_models(&[listed]).unwrap();
         let shown: Vec<_> = models.iter().map(|info| (info.id.as_str(), info.context_length)).collect();
         assert_eq!(shown, [("gemini-x", Some(1000)), ("tuned", None)]);
         assert!(GeminiDialect.parse_models(&[json!({})]).is_none());

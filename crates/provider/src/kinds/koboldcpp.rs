@@ -85,10 +85,11 @@ impl ProviderDialect for KoboldCppDialect {
         Ok(vec![url(&["v1", "model"])?, url(&["extra", "true_max_context_length"])?, props_url(endpoint)?])
     }
 
-    fn parse_models(&self, told: &[Value]) -> Option<Vec<ModelInfo>> {
-        let id = text(told.first()?, "result")?.to_owned();
-        let context_length = told.get(1).and_then(|length| count_at(length, &["/value"])).filter(|tokens| *tokens > 0);
-        let template = told.get(2).and_then(|props| text(props, "chat_template")).map(str::to_owned);
+    fn parse_models(&self, models: &[Value]) -> Option<Vec<ModelInfo>> {
+        let id = text(models.first()?, "result")?.to_owned();
+        let context_length =
+            models.get(1).and_then(|length| count_at(length, &["/value"])).filter(|tokens| *tokens > 0);
+        let template = models.get(2).and_then(|props| text(props, "chat_template")).map(str::to_owned);
         Some(vec![ModelInfo { id, context_length, template, ..ModelInfo::default() }])
     }
 

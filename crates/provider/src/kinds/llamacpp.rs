@@ -71,13 +71,14 @@ impl ProviderDialect for LlamaCppDialect {
     }
 
     /// The properties contain the context length of one reply, the list only the model's maximum.
-    fn parse_models(&self, told: &[Value]) -> Option<Vec<ModelInfo>> {
-        let mut models = models::parse(told.first()?)?;
-        let context = told.get(1).and_then(|props| count_at(props, &["/default_generation_settings/n_ctx", "/n_ctx"]));
+    fn parse_models(&self, listed: &[Value]) -> Option<Vec<ModelInfo>> {
+        let mut models = models::parse(listed.first()?)?;
+        let context =
+            listed.get(1).and_then(|props| count_at(props, &["/default_generation_settings/n_ctx", "/n_ctx"]));
         if let Some(context) = context.filter(|tokens| *tokens > 0) {
             models.iter_mut().for_each(|model| model.context_length = Some(context));
         }
-        let template = told.get(1).and_then(|props| text(props, "chat_template"));
+        let template = listed.get(1).and_then(|props| text(props, "chat_template"));
         if let Some(first) = models.first_mut() {
             first.template = template.map(str::to_owned);
         }

@@ -44,9 +44,10 @@ impl ProviderDialect for OllamaDialect {
 
     fn body(&self, request: &Request, endpoint: &Endpoint) -> Value {
         let mut options = params::merge(request, endpoint, &OMITTED_PARAMS);
-        let said = request.messages.iter().filter(|message| !message.content.trim().is_empty());
-        let said = said.map(|message| json!({"role": message.role.as_str(), "content": message.content}));
-        let messages: Vec<Value> = said.chain(request.rounds.iter().flat_map(tool_round_messages)).collect();
+        let chat_messages = request.messages.iter().filter(|message| !message.content.trim().is_empty());
+        let chat_messages =
+            chat_messages.map(|message| json!({"role": message.role.as_str(), "content": message.content}));
+        let messages: Vec<Value> = chat_messages.chain(request.rounds.iter().flat_map(tool_round_messages)).collect();
         let mut body = Map::new();
         body.insert("model".into(), request.model.as_str().into());
         body.insert("messages".into(), messages.into());
@@ -90,8 +91,8 @@ impl ProviderDialect for OllamaDialect {
     }
 
     /// Omits context lengths, because the model's maximum is not what the server uses.
-    fn parse_models(&self, told: &[Value]) -> Option<Vec<ModelInfo>> {
-        let list = told.first()?.get("models")?.as_array()?;
+    fn parse_models(&self, models: &[Value]) -> Option<Vec<ModelInfo>> {
+        let list = models.first()?.get("models")?.as_array()?;
         let name = |entry: &Value| text(entry, "model").or_else(|| text(entry, "name")).map(str::to_owned);
         Some(list.iter().filter_map(name).map(|id| ModelInfo { id, ..ModelInfo::default() }).collect())
     }
@@ -244,8 +245,8 @@ mod tests {
 
     #[test]
     fn ollama_model_list_returns_local_models() {
-        let told = json!({"models": [{"name": "a:latest", "model": "a:latest"}, {"name": "b"}, {}]});
-        let ids: Vec<String> = OllamaDialect.parse_models(&[told]).unwrap().into_iter().map(|info| info.id).collect();
+        let models = json!({"models": [{"name": "a:latest", "model": "a:latest"}, {"name": "b"}, {}]});
+        let ids: Vec<String> = OllamaDialect.parse_models(&[models]).unwrap().into_iter().map(|info| info.id).collect();
         assert_eq!(ids, ["a:latest", "b"]);
         assert!(OllamaDialect.parse_models(&[json!([])]).is_none());
     }

@@ -76,29 +76,33 @@ impl Tx<'_> {
     /// what the rules there refuse of a copy from another session.
     pub(super) fn copy(
         &mut self,
-        held: &StoredSession,
+        stored: &StoredSession,
         source: &StoredSession,
         piece: EditTarget,
         target: NodeId,
         (ids, at): (&IdGenerator, Time),
-        made: &mut ArrangeReport,
+        report: &mut ArrangeReport,
     ) -> Result<Vec<Effect>, WriteError> {
         // Check the target and collect the rows.
-        let to = self.graft_target(held, target)?;
+        let to = self.graft_target(stored, target)?;
         let rows = self.piece_rows(source, piece)?;
-        if let Some(top) = rows.first().filter(|top| top.session_n == held.n && !top.is_hidden)
+        if let Some(top) = rows.first().filter(|top| top.session_n == stored.n && !top.is_hidden)
             && self.run(|conn| ancestors::ancestor_at(conn, to.n, top.depth))? == Some(top.n)
         {
             return Err(TreeError::Cycle.into());
         }
         // Copy them, then report what the rules of another session refuse.
         let originals = CopySource { session: source, rows, changed: HashMap::new() };
-        let (effects, copies) = self.copy_all(held, &originals, &to, (ids, at))?;
+        let (effects, copies) = self.copy_all(stored, &originals, &to, (ids, at))?;
         let top = copies.first().map(row_id).transpose()?;
-        made.nodes.push(top.ok_or(TreeError::NotFound("the message"))?);
-        if source.n != held.n {
+        report.nodes.push(top.ok_or(TreeError::NotFound("the message"))?);
+        if source.n != stored.n {
             let muted = originals.rows.iter().map(|row| row.is_muted);
-            made.refused.extend(self.copy_refusals(held, &to, &copies.into_iter().zip(muted).collect::<Vec<_>>())?);
+            report.refused.extend(self.copy_refusals(
+                stored,
+                &to,
+                &copies.into_iter().zip(muted).collect::<Vec<_>>(),
+            )?);
         }
         Ok(effects)
     }
@@ -133,7 +137,7 @@ impl Tx<'_> {
     /// keyframes that are due are cut at the first read.
     pub(super) fn copy_all(
         &mut self,
-        held: &StoredSession,
+        stored: &StoredSession,
         originals: &CopySource<'_>,
         to: &NodeRow,
         (ids, at): (&IdGenerator, Time),
@@ -146,7 +150,7 @@ impl Tx<'_> {
         let mut copies = Vec::with_capacity(originals.rows.len());
         for row in &originals.rows {
             let above = row.parent_n.and_then(|n| names.rows.get(&n)).unwrap_or(to).clone();
-            let copy = self.copy_one(held, originals, row, &above, &names.ids)?;
+            let copy = self.copy_one(stored, originals, row, &above, &names.ids)?;
             effects.push(Effect::Added { node: row_id(&copy)?, parent: Some(row_id(&above)?) });
             names.rows.insert(row.n, copy.clone());
             copies.push(copy);
@@ -161,7 +165,7 @@ impl Tx<'_> {
 
     fn copy_one(
         &mut self,
-        held: &StoredSession,
+        stored: &StoredSession,
         originals: &CopySource<'_>,
         row: &NodeRow,
         above: &NodeRow,
@@ -187,7 +191,7 @@ impl Tx<'_> {
         metadata.insert("provenance".into(), provenance);
         let id = ids.get(&original).copied().unwrap_or(original);
         // Write all of it.
-        let copy = self.row_of_copy(held, row, above, id, &delta)?;
+        let copy = self.row_of_copy(stored, row, above, id, &delta)?;
         let text = NewTextRow {
             n: copy.n,
             name: text.name.as_deref(),
@@ -204,7 +208,7 @@ impl Tx<'_> {
     /// Returns the row of a copy: the original's facts, and the derived columns of its new place.
     fn row_of_copy(
         &mut self,
-        held: &StoredSession,
+        stored: &StoredSession,
         row: &NodeRow,
         above: &NodeRow,
         id: NodeId,
@@ -216,7 +220,7 @@ impl Tx<'_> {
         let mut copy = NodeRow {
             n,
             id: IdBytes::of(id.as_bytes()),
-            session_n: held.n,
+            session_n: stored.n,
             parent_n: Some(above.n),
             is_enabled: true,
             is_muted: false,

@@ -36,10 +36,10 @@ impl StoreReader<'_> {
     ///
     /// # Errors
     /// Returns an error if the database fails or a row is damaged.
-    pub fn labels(&mut self, held: &StoredSession) -> Result<Vec<Label>, StoreError> {
+    pub fn labels(&mut self, stored: &StoredSession) -> Result<Vec<Label>, StoreError> {
         let of_session = labels::table
             .inner_join(nodes::table.on(nodes::n.eq(labels::node_n)))
-            .filter(labels::session_n.eq(held.n))
+            .filter(labels::session_n.eq(stored.n))
             .order(labels::name)
             .select((labels::name, nodes::id, labels::following, nodes::is_hidden, labels::n));
         let rows: Vec<(String, IdBytes, bool, bool, i64)> = prepared(of_session).load(self.conn)?;
@@ -53,8 +53,8 @@ impl StoreReader<'_> {
 
 impl Tx<'_> {
     /// Returns the current labels of a session.
-    pub(in super::super) fn label_rows(&mut self, held: &StoredSession) -> Result<Vec<LabelRow>, StoreError> {
-        let session_n = held.n;
+    pub(in super::super) fn label_rows(&mut self, stored: &StoredSession) -> Result<Vec<LabelRow>, StoreError> {
+        let session_n = stored.n;
         self.run_with_cache(|conn, memory| {
             memory.labels(session_n, || {
                 let of_session = labels::table.filter(labels::session_n.eq(session_n)).order(labels::name);
@@ -69,38 +69,38 @@ impl Tx<'_> {
     /// Puts a label on a node. A name that another node has is refused, because that node would lose it.
     pub(super) fn add_label(
         &mut self,
-        held: &StoredSession,
+        stored: &StoredSession,
         node: NodeId,
         name: &str,
         following: bool,
     ) -> Result<Vec<Effect>, WriteError> {
-        let row = self.node_in_tree(held, node, "nodeId")?;
+        let row = self.node_in_tree(stored, node, "nodeId")?;
         if row.status == Status::Generating.code() {
             return Err(TreeError::Generating.into());
         }
         let name = arrange::name("name", name)?;
-        let all = self.label_rows(held)?;
-        let known = all.iter().find(|label| normalize_name(&label.name) == name);
-        if let Some(other) = known.filter(|known| known.node_n != row.n) {
+        let all = self.label_rows(stored)?;
+        let existing = all.iter().find(|label| normalize_name(&label.name) == name);
+        if let Some(other) = existing.filter(|existing| existing.node_n != row.n) {
             let node = row_id(&self.row_by_number(other.node_n)?)?;
             return Err(TreeError::NameTaken { name, node }.into());
         }
         // A name that was stored before names were normalized stays as it is.
-        let name = known.map_or(name, |known| known.name.clone());
-        if known.is_none() && all.len() >= MAX_LABELS {
+        let name = existing.map_or(name, |existing| existing.name.clone());
+        if existing.is_none() && all.len() >= MAX_LABELS {
             return Err(TreeError::Conflict(format!("a session has at most {MAX_LABELS} labels")).into());
         }
-        let from = known.map(|known| LabelTarget { node, following: known.following });
+        let from = existing.map(|existing| LabelTarget { node, following: existing.following });
         let to = Some(LabelTarget { node, following });
         Ok(if from == to { Vec::new() } else { vec![Effect::Labelled { name, from, to }] })
     }
 
     /// Removes a label.
-    pub(super) fn remove_label(&mut self, held: &StoredSession, name: &str) -> Result<Vec<Effect>, WriteError> {
+    pub(super) fn remove_label(&mut self, stored: &StoredSession, name: &str) -> Result<Vec<Effect>, WriteError> {
         let name = normalize_name(name);
-        let known = self.label_rows(held)?.into_iter().find(|label| normalize_name(&label.name) == name);
+        let existing = self.label_rows(stored)?.into_iter().find(|label| normalize_name(&label.name) == name);
         let LabelRow { name, node_n, following } =
-            known.ok_or(TreeError::ReferenceNotFound { what: "the label", field: "name" })?;
+            existing.ok_or(TreeError::ReferenceNotFound { what: "the label", field: "name" })?;
         let node = row_id(&self.row_by_number(node_n)?)?;
         Ok(vec![Effect::Labelled { name, from: Some(LabelTarget { node, following }), to: None }])
     }
@@ -108,12 +108,12 @@ impl Tx<'_> {
     /// Moves the following labels of a node to an appended node.
     pub(in super::super) fn move_following_labels(
         &mut self,
-        held: &StoredSession,
+        stored: &StoredSession,
         at_n: i64,
         to: NodeId,
     ) -> Result<Vec<Effect>, StoreError> {
         let follows = |label: &LabelRow| label.following && label.node_n == at_n;
-        let named: Vec<LabelRow> = self.label_rows(held)?.into_iter().filter(follows).collect();
+        let named: Vec<LabelRow> = self.label_rows(stored)?.into_iter().filter(follows).collect();
         let mut effects = Vec::with_capacity(named.len());
         for LabelRow { name, .. } in named {
             let from = Some(LabelTarget { node: row_id(&self.row_by_number(at_n)?)?, following: true });
@@ -125,14 +125,14 @@ impl Tx<'_> {
     /// Adds, moves or removes a label, as an effect says.
     pub(in super::super) fn apply_label_effect(
         &mut self,
-        held: &StoredSession,
+        stored: &StoredSession,
         name: &str,
         to: Option<LabelTarget>,
     ) -> Result<(), StoreError> {
-        let (session_n, named) = (held.n, labels::name.eq(name));
+        let (session_n, named) = (stored.n, labels::name.eq(name));
         let own = labels::session_n.eq(session_n);
         let place = match to {
-            Some(mark) => Some((self.node_number(held, mark.node)?, mark.following)),
+            Some(mark) => Some((self.node_number(stored, mark.node)?, mark.following)),
             None => None,
         };
         self.run_with_cache(|conn, memory| {

@@ -50,15 +50,15 @@ impl Tx<'_> {
     pub(super) fn merge(
         &mut self,
         (actor, ids): (&Actor, &IdGenerator),
-        held: &StoredSession,
+        stored: &StoredSession,
         wanted: &MergeSpec<'_>,
-        made: &mut ArrangeReport,
+        report: &mut ArrangeReport,
     ) -> Result<Vec<Effect>, WriteError> {
         // Read both sides since the fork.
-        let from = self.branch_tip(held, wanted.from, "fromLeafId")?;
-        let onto = self.branch_tip(held, wanted.onto, "ontoLeafId")?;
+        let from = self.branch_tip(stored, wanted.from, "fromLeafId")?;
+        let onto = self.branch_tip(stored, wanted.onto, "ontoLeafId")?;
         let (theirs, ours) = (self.rows_since_fork(&onto, &from)?, self.rows_since_fork(&from, &onto)?);
-        let run = self.chosen_run(held, &theirs, wanted.nodes)?;
+        let run = self.chosen_run(stored, &theirs, wanted.nodes)?;
         // With a run, only what happened up to its end is merged.
         let last = run.last().or(theirs.last()).map_or(i64::MAX, |row| row.depth.into());
         let theirs: Vec<NodeRow> = theirs.into_iter().filter(|row| i64::from(row.depth) <= last).collect();
@@ -73,31 +73,32 @@ impl Tx<'_> {
             let mut draft = NodeDraft::new(node, Role::System, Kind::Merge, ids.next_seed(), actor.at);
             let record = settled.parts.iter().map(|(_, carried, _)| *carried);
             *draft.metadata = merge_metadata(wanted.from, record);
-            let operations = settled.parts.into_iter().flat_map(|(_, _, kept)| kept).chain(settled.sets).collect();
+            let operations =
+                settled.parts.into_iter().flat_map(|(_, _, choices)| choices).chain(settled.sets).collect();
             draft.delta = Delta { operations, ..Delta::default() };
             draft.author = Some(actor.user);
-            let row = self.insert(held.n, held.session.edits, Some(&onto), &draft)?;
+            let row = self.insert(stored.n, stored.session.edits, Some(&onto), &draft)?;
             (vec![Effect::Added { node, parent: Some(wanted.onto) }], row)
         } else {
             let changed = self.copy_overrides(&run, settled, wanted.from)?;
-            let originals = CopySource { session: held, rows: run, changed };
-            let (effects, mut copies) = self.copy_all(held, &originals, &onto, (ids, actor.at))?;
+            let originals = CopySource { session: stored, rows: run, changed };
+            let (effects, mut copies) = self.copy_all(stored, &originals, &onto, (ids, actor.at))?;
             (effects, copies.pop().ok_or(TreeError::NotFound("the message"))?)
         };
         // Move HEAD and following labels.
         let node = row_id(&result)?;
-        made.nodes.push(node);
-        if held.head_n == onto.n {
-            let way = self.remembered_edges(held, &result)?;
-            effects.extend(edit::move_head(Some(held.session.head), node, &way));
+        report.nodes.push(node);
+        if stored.head_n == onto.n {
+            let way = self.remembered_edges(stored, &result)?;
+            effects.extend(edit::move_head(Some(stored.session.head), node, &way));
         }
-        effects.extend(self.move_following_labels(held, onto.n, node)?);
+        effects.extend(self.move_following_labels(stored, onto.n, node)?);
         Ok(effects)
     }
 
     /// Returns the leaf of a branch, which must not be generating.
-    fn branch_tip(&mut self, held: &StoredSession, id: NodeId, field: &'static str) -> Result<NodeRow, WriteError> {
-        let row = self.node_in_tree(held, id, field)?;
+    fn branch_tip(&mut self, stored: &StoredSession, id: NodeId, field: &'static str) -> Result<NodeRow, WriteError> {
+        let row = self.node_in_tree(stored, id, field)?;
         if row.status == Status::Generating.code() {
             return Err(TreeError::Generating.into());
         }
@@ -116,14 +117,14 @@ impl Tx<'_> {
     /// Returns the run of the other branch whose messages are copied; empty if none was given.
     fn chosen_run(
         &mut self,
-        held: &StoredSession,
+        stored: &StoredSession,
         theirs: &[NodeRow],
         ids: &[NodeId],
     ) -> Result<Vec<NodeRow>, WriteError> {
         if ids.is_empty() {
             return Ok(Vec::new());
         }
-        let run = self.run_of(held, ids)?;
+        let run = self.run_of(stored, ids)?;
         let there: HashSet<i64> = theirs.iter().map(|row| row.n).collect();
         if run.iter().all(|row| there.contains(&row.n)) {
             return Ok(run);
@@ -165,9 +166,9 @@ impl Tx<'_> {
         let mut sets = settled.sets;
         for row in run.iter().rev() {
             let (mut operations, mut record) = (Vec::new(), Vec::new());
-            for (_, carried, kept) in settled.parts.iter().filter(|(host, ..)| *host == row.n) {
+            for (_, carried, choices) in settled.parts.iter().filter(|(host, ..)| *host == row.n) {
                 record.push(*carried);
-                operations.extend(kept.iter().cloned());
+                operations.extend(choices.iter().cloned());
             }
             if row.is_muted {
                 let records = self.run(|conn| merge_records(conn, std::slice::from_ref(row)))?;
@@ -239,9 +240,9 @@ fn plan_merge(
             TreeError::Invalid { field: "resolve", message: format!("\"{path}\" is not a conflict") }
         }
     })?;
-    let mut kept = settled.kept.into_iter();
+    let mut choices = settled.kept.into_iter();
     let mut hold = |(host, of, done): (i64, NodeId, Vec<StateOperation>)| {
-        let held: Vec<StateOperation> = done.into_iter().filter(|_| kept.next().unwrap_or(false)).collect();
+        let held: Vec<StateOperation> = done.into_iter().filter(|_| choices.next().unwrap_or(false)).collect();
         (host, MergedNodeRecord { of, operations: held.len() }, held)
     };
     Ok(MergePlan { parts: parts.into_iter().map(&mut hold).collect(), sets: settled.replacements })
@@ -268,8 +269,8 @@ fn merge_records(conn: &mut Conn, rows: &[NodeRow]) -> Result<HashMap<i64, Vec<M
             .select((texts::n, texts::metadata));
         for (n, metadata) in some.load::<(i64, String)>(conn)? {
             let bad = || StoreError::Inconsistent { table: "texts", column: "metadata", row: n };
-            let known: NodeMetadata = metadata_from_text(&metadata).ok_or_else(bad)?;
-            let record = known.merged_nodes.iter().flatten();
+            let parsed: NodeMetadata = metadata_from_text(&metadata).ok_or_else(bad)?;
+            let record = parsed.merged_nodes.iter().flatten();
             records.insert(
                 n,
                 record.map(|one| MergedNodeRecord::from_json(one).ok_or_else(bad)).collect::<Result<_, _>>()?,

@@ -50,7 +50,7 @@ pub struct ArrangeResult {
     pub op: i64,
     /// How the state changed at HEAD, at labels and at the tops of moved parts.
     pub worlds: Vec<NodeWorldDiff>,
-    pub made: ArrangeReport,
+    pub report: ArrangeReport,
 }
 
 /// What the edits created, and what their caller has to know.
@@ -90,22 +90,22 @@ impl Tx<'_> {
         session: SessionId,
         edits: &[TreeEdit],
     ) -> Result<ArrangeResult, WriteError> {
-        let mut held = self.session(actor.user, session)?;
-        check_expected_version(&held, actor.expected_leaf)?;
+        let mut stored = self.session(actor.user, session)?;
+        check_expected_version(&stored, actor.expected_leaf)?;
         // Remember the state before the edits, then plan and apply them one by one.
-        let mut witness = self.world_baseline(&held, edits.iter().any(TreeEdit::affects_world))?;
-        let (mut effects, mut made) = (Vec::new(), ArrangeReport::default());
+        let mut witness = self.world_baseline(&stored, edits.iter().any(TreeEdit::affects_world))?;
+        let (mut effects, mut report) = (Vec::new(), ArrangeReport::default());
         for (index, edit) in edits.iter().enumerate() {
-            let plan = self.plan(actor, &held, (index, edit), &mut made);
+            let plan = self.plan(actor, &stored, (index, edit), &mut report);
             let plan = plan.map_err(|error| with_edit_index(index, error))?;
-            self.add_moved_to_baseline(&held, &mut witness, &plan)?;
-            self.apply_effects(&mut held, &plan)?;
+            self.add_moved_to_baseline(&stored, &mut witness, &plan)?;
+            self.apply_effects(&mut stored, &plan)?;
             effects.extend(plan);
             check_copy_limit(&effects).map_err(|refusal| with_edit_index(index, refusal.into()))?;
         }
         // Log all effects as one operation.
         let op = if effects.is_empty() {
-            held.session.op
+            stored.session.op
         } else {
             let entry = OperationDraft {
                 kind: combined_operation_kind(edits),
@@ -114,13 +114,13 @@ impl Tx<'_> {
                 step: None,
                 effects,
             };
-            self.append_operation(&mut held, entry)?
+            self.append_operation(&mut stored, entry)?
         };
         // Prune in the source sessions what moved here.
-        for (index, source, node, fragment) in std::mem::take(&mut made.pending_cuts) {
+        for (index, source, node, fragment) in std::mem::take(&mut report.pending_cuts) {
             self.cut_off(actor, source, node, fragment).map_err(|error| with_edit_index(index, error))?;
         }
-        Ok(ArrangeResult { op, worlds: self.world_diffs(&held, witness)?, made })
+        Ok(ArrangeResult { op, worlds: self.world_diffs(&stored, witness)?, report })
     }
 
     /// Completes a move between sessions: prunes the copied node in its source session, as an operation there.
@@ -143,45 +143,46 @@ impl Tx<'_> {
     fn plan(
         &mut self,
         actor: &Actor,
-        held: &StoredSession,
+        stored: &StoredSession,
         (index, edit): (usize, &TreeEdit),
-        made: &mut ArrangeReport,
+        report: &mut ArrangeReport,
     ) -> Result<Vec<Effect>, WriteError> {
         match edit {
-            TreeEdit::Prune { node, fragment, name } => self.prune(held, *node, *fragment, name.as_deref(), actor.at),
-            TreeEdit::Graft { piece, target } => self.graft(held, *piece, *target),
+            TreeEdit::Prune { node, fragment, name } => self.prune(stored, *node, *fragment, name.as_deref(), actor.at),
+            TreeEdit::Graft { piece, target } => self.graft(stored, *piece, *target),
             TreeEdit::Copy { piece, target, from, source_fragment: leaves, seed } => {
-                let source = match from.filter(|id| *id != held.session.id) {
+                let source = match from.filter(|id| *id != stored.session.id) {
                     Some(id) => self.source_session(actor, id)?,
-                    None if leaves.is_some() => return self.graft(held, *piece, Some(*target)),
-                    None => held.clone(),
+                    None if leaves.is_some() => return self.graft(stored, *piece, Some(*target)),
+                    None => stored.clone(),
                 };
-                let effects = self.copy(held, &source, *piece, *target, (&IdGenerator::new(*seed), actor.at), made)?;
+                let effects =
+                    self.copy(stored, &source, *piece, *target, (&IdGenerator::new(*seed), actor.at), report)?;
                 // A fragment is already outside the tree.
                 if let (Some(fragment), EditTarget::Node(node)) = (leaves, piece) {
-                    made.pending_cuts.push((index, source.session.id, *node, *fragment));
+                    report.pending_cuts.push((index, source.session.id, *node, *fragment));
                 }
                 Ok(effects)
             }
             TreeEdit::Summarise { nodes, content, seed } => {
-                self.summarise((actor, &IdGenerator::new(*seed)), held, nodes, content, made)
+                self.summarise((actor, &IdGenerator::new(*seed)), stored, nodes, content, report)
             }
             TreeEdit::Merge { from, onto, nodes, resolve, seed } => {
                 let wanted = MergeSpec { from: *from, onto: *onto, nodes, resolve };
-                self.merge((actor, &IdGenerator::new(*seed)), held, &wanted, made)
+                self.merge((actor, &IdGenerator::new(*seed)), stored, &wanted, report)
             }
-            TreeEdit::Purge { piece, is_confirmed } => self.purge(held, *piece, *is_confirmed),
-            TreeEdit::Rename { fragment, name } => self.rename_fragment(held, *fragment, name.as_deref()),
-            TreeEdit::Label { node, name, following } => self.add_label(held, *node, name, *following),
-            TreeEdit::Unlabel { name } => self.remove_label(held, name),
+            TreeEdit::Purge { piece, is_confirmed } => self.purge(stored, *piece, *is_confirmed),
+            TreeEdit::Rename { fragment, name } => self.rename_fragment(stored, *fragment, name.as_deref()),
+            TreeEdit::Label { node, name, following } => self.add_label(stored, *node, name, *following),
+            TreeEdit::Unlabel { name } => self.remove_label(stored, name),
         }
     }
 }
 
 /// Limits the nodes that one list creates, because copies of copies grow exponentially.
 fn check_copy_limit(effects: &[Effect]) -> Result<(), TreeError> {
-    let made = effects.iter().filter(|effect| matches!(effect, Effect::Added { .. })).count();
-    if made <= MAX_COPIES {
+    let added = effects.iter().filter(|effect| matches!(effect, Effect::Added { .. })).count();
+    if added <= MAX_COPIES {
         return Ok(());
     }
     let message = format!("a list of edits makes at most {MAX_COPIES} messages");

@@ -18,11 +18,11 @@ impl Tx<'_> {
     /// Returns a node in the tree that the request names.
     pub(super) fn node_in_tree(
         &mut self,
-        held: &StoredSession,
+        stored: &StoredSession,
         id: NodeId,
         field: &'static str,
     ) -> Result<NodeRow, WriteError> {
-        let row = self.any_row(held, id)?;
+        let row = self.any_row(stored, id)?;
         match row {
             Some(row) if !row.is_hidden => Ok(row),
             Some(row) if row.fragment_n.is_some() => Err(TreeError::InStash.into()),
@@ -31,20 +31,20 @@ impl Tx<'_> {
     }
 
     /// Returns a node that may be moved: not the root, and without a reply being generated at or below it.
-    pub(in super::super) fn movable_node(&mut self, held: &StoredSession, id: NodeId) -> Result<NodeRow, WriteError> {
-        let row = self.node_in_tree(held, id, "nodeId")?;
+    pub(in super::super) fn movable_node(&mut self, stored: &StoredSession, id: NodeId) -> Result<NodeRow, WriteError> {
+        let row = self.node_in_tree(stored, id, "nodeId")?;
         if row.kind == Kind::Root.code() {
             return Err(TreeError::Conflict("the root cannot be moved".into()).into());
         }
-        if row.status == Status::Generating.code() || self.is_generating_below(held, &row)? {
+        if row.status == Status::Generating.code() || self.is_generating_below(stored, &row)? {
             return Err(TreeError::Generating.into());
         }
         Ok(row)
     }
 
     /// Returns a node below which something may be grafted.
-    pub(super) fn graft_target(&mut self, held: &StoredSession, id: NodeId) -> Result<NodeRow, WriteError> {
-        let row = self.node_in_tree(held, id, "targetId")?;
+    pub(super) fn graft_target(&mut self, stored: &StoredSession, id: NodeId) -> Result<NodeRow, WriteError> {
+        let row = self.node_in_tree(stored, id, "targetId")?;
         if row.status == Status::Generating.code() {
             return Err(TreeError::Generating.into());
         }
@@ -55,56 +55,56 @@ impl Tx<'_> {
     /// (`docs/domain.md` 2.10).
     pub(super) fn prune(
         &mut self,
-        held: &StoredSession,
+        stored: &StoredSession,
         id: NodeId,
         fragment: FragmentId,
         name: Option<&str>,
         since: Time,
     ) -> Result<Vec<Effect>, WriteError> {
-        let row = self.movable_node(held, id)?;
+        let row = self.movable_node(stored, id)?;
         let name = name.map(|name| arrange::name("name", name)).transpose()?;
         let mut effects = vec![Effect::Detached { node: id, cut: FragmentInfo { fragment, name, since } }];
         if let Some(parent_n) = row.parent_n
-            && self.contains_head(held, &row)?
+            && self.contains_head(stored, &row)?
         {
             let parent = self.row_by_number(parent_n)?;
-            effects.extend(edit::move_head(Some(held.session.head), row_id(&parent)?, &[]));
+            effects.extend(edit::move_head(Some(stored.session.head), row_id(&parent)?, &[]));
         }
         Ok(effects)
     }
 
     /// Returns whether HEAD is at a node or below it.
-    pub(super) fn contains_head(&mut self, held: &StoredSession, row: &NodeRow) -> Result<bool, WriteError> {
-        let head_n = held.head_n;
+    pub(super) fn contains_head(&mut self, stored: &StoredSession, row: &NodeRow) -> Result<bool, WriteError> {
+        let head_n = stored.head_n;
         Ok(self.run(|conn| ancestors::ancestor_at(conn, head_n, row.depth))? == Some(row.n))
     }
 
     /// Grafts a piece below another node. A fragment without a target returns to its old place.
     pub(super) fn graft(
         &mut self,
-        held: &StoredSession,
+        stored: &StoredSession,
         piece: EditTarget,
         target: Option<NodeId>,
     ) -> Result<Vec<Effect>, WriteError> {
         match piece {
             EditTarget::Node(id) => {
-                let row = self.movable_node(held, id)?;
+                let row = self.movable_node(stored, id)?;
                 let target = target
                     .ok_or(TreeError::Invalid { field: "targetId", message: "expected the new parent".into() })?;
-                let to = self.graft_target(held, target)?;
+                let to = self.graft_target(stored, target)?;
                 if self.run(|conn| ancestors::ancestor_at(conn, to.n, row.depth))? == Some(row.n) {
                     return Err(TreeError::Cycle.into());
                 }
-                self.reparent_effects(held, &row, &to)
+                self.reparent_effects(stored, &row, &to)
             }
             EditTarget::Fragment(id) => {
-                let fragment = self.fragment(held, id, "fragmentId")?;
+                let fragment = self.fragment(stored, id, "fragmentId")?;
                 let row = self.row_by_number(fragment.top_n)?;
                 let to = match target {
-                    Some(target) => self.graft_target(held, target)?,
+                    Some(target) => self.graft_target(stored, target)?,
                     None => self.fragment_origin(&row)?,
                 };
-                let mut effects = self.reparent_effects(held, &row, &to)?;
+                let mut effects = self.reparent_effects(stored, &row, &to)?;
                 effects.push(Effect::Attached { node: row_id(&row)?, cut: fragment.cut(id) });
                 Ok(effects)
             }
@@ -122,7 +122,7 @@ impl Tx<'_> {
     /// no longer remembers it. If HEAD is in the moved part, the remembered path leads through it.
     pub(in super::super) fn reparent_effects(
         &mut self,
-        held: &StoredSession,
+        stored: &StoredSession,
         row: &NodeRow,
         to: &NodeRow,
     ) -> Result<Vec<Effect>, WriteError> {
@@ -132,8 +132,8 @@ impl Tx<'_> {
         if old.remembered_n == Some(row.n) {
             effects.push(Effect::Remembered { node: row_id(&old)?, from: Some(node), to: None });
         }
-        if self.contains_head(held, row)? {
-            effects.extend(self.remember_path_to(held, row, to)?);
+        if self.contains_head(stored, row)? {
+            effects.extend(self.remember_path_to(stored, row, to)?);
         }
         Ok(effects)
     }
@@ -141,7 +141,7 @@ impl Tx<'_> {
     /// Returns the effects that make each fork on the new path remember the moved part.
     fn remember_path_to(
         &mut self,
-        held: &StoredSession,
+        stored: &StoredSession,
         row: &NodeRow,
         to: &NodeRow,
     ) -> Result<Vec<Effect>, WriteError> {
@@ -160,17 +160,17 @@ impl Tx<'_> {
             }
             edges.push(self.edge(&parent, child_n)?);
         }
-        Ok(edit::move_head(Some(held.session.head), held.session.head, &edges))
+        Ok(edit::move_head(Some(stored.session.head), stored.session.head, &edges))
     }
 
     /// Renames a fragment.
     pub(super) fn rename_fragment(
         &mut self,
-        held: &StoredSession,
+        stored: &StoredSession,
         id: FragmentId,
         name: Option<&str>,
     ) -> Result<Vec<Effect>, WriteError> {
-        let FragmentRow { name: from, .. } = self.fragment(held, id, "fragmentId")?;
+        let FragmentRow { name: from, .. } = self.fragment(stored, id, "fragmentId")?;
         let to = name.map(|name| arrange::name("name", name)).transpose()?;
         let renamed = Effect::Renamed { fragment: id, from: from.clone(), to: to.clone() };
         Ok(if from == to { Vec::new() } else { vec![renamed] })

@@ -94,19 +94,19 @@ impl Tx<'_> {
     /// Plans a purge. If HEAD is in the piece, it moves to the parent; labels in the piece are removed.
     pub(super) fn purge(
         &mut self,
-        held: &StoredSession,
+        stored: &StoredSession,
         piece: EditTarget,
         is_confirmed: bool,
     ) -> Result<Vec<Effect>, WriteError> {
         let (top, fragments) = match piece {
-            EditTarget::Node(id) => (self.purge_target(held, id)?, 0),
+            EditTarget::Node(id) => (self.purge_target(stored, id)?, 0),
             EditTarget::Fragment(id) => {
-                let fragment = self.fragment(held, id, "fragmentId")?;
+                let fragment = self.fragment(stored, id, "fragmentId")?;
                 (self.row_by_number(fragment.top_n)?, 1)
             }
         };
         let parent_n = top.parent_n.ok_or_else(|| TreeError::Conflict("the root cannot be deleted".into()))?;
-        if top.status == Status::Generating.code() || self.is_generating_below(held, &top)? {
+        if top.status == Status::Generating.code() || self.is_generating_below(stored, &top)? {
             return Err(TreeError::Generating.into());
         }
         let subtree = self.run(|conn| Subtree::read(conn, &top))?;
@@ -117,7 +117,7 @@ impl Tx<'_> {
         }
         let (node, above) = (row_id(&top)?, self.row_by_number(parent_n)?);
         let parent = row_id(&above)?;
-        let mut effects = self.release_references(held, &subtree, parent, &cut_out)?;
+        let mut effects = self.release_references(stored, &subtree, parent, &cut_out)?;
         if above.remembered_n == Some(top.n) {
             effects.push(Effect::Remembered { node: parent, from: Some(node), to: None });
         }
@@ -128,10 +128,10 @@ impl Tx<'_> {
 
     /// Returns a node that may be purged: one that may be moved, or one that was undone. Nobody sees the latter,
     /// but its text may need to be deleted.
-    fn purge_target(&mut self, held: &StoredSession, id: NodeId) -> Result<NodeRow, WriteError> {
-        match self.any_row(held, id)? {
+    fn purge_target(&mut self, stored: &StoredSession, id: NodeId) -> Result<NodeRow, WriteError> {
+        match self.any_row(stored, id)? {
             Some(row) if row.is_hidden && row.fragment_n.is_none() => Ok(row),
-            _ => self.movable_node(held, id),
+            _ => self.movable_node(stored, id),
         }
     }
 
@@ -139,16 +139,16 @@ impl Tx<'_> {
     /// the piece.
     fn release_references(
         &mut self,
-        held: &StoredSession,
+        stored: &StoredSession,
         subtree: &Subtree,
         parent: NodeId,
         cut_out: &[NodeRow],
     ) -> Result<Vec<Effect>, StoreError> {
         let mut effects = Vec::new();
-        if subtree.rows.contains(&held.head_n) {
-            effects.extend(edit::move_head(Some(held.session.head), parent, &[]));
+        if subtree.rows.contains(&stored.head_n) {
+            effects.extend(edit::move_head(Some(stored.session.head), parent, &[]));
         }
-        for label in self.label_rows(held)?.into_iter().filter(|label| subtree.rows.contains(&label.node_n)) {
+        for label in self.label_rows(stored)?.into_iter().filter(|label| subtree.rows.contains(&label.node_n)) {
             let from = LabelTarget { node: row_id(&self.row_by_number(label.node_n)?)?, following: label.following };
             effects.push(Effect::Labelled { name: label.name, from: Some(from), to: None });
         }
@@ -161,12 +161,12 @@ impl Tx<'_> {
     }
 
     /// Deletes a node with everything below it.
-    pub(in super::super) fn apply_purge(&mut self, held: &StoredSession, node: NodeId) -> Result<(), StoreError> {
-        let top = self.logged_row(held, node)?;
+    pub(in super::super) fn apply_purge(&mut self, stored: &StoredSession, node: NodeId) -> Result<(), StoreError> {
+        let top = self.logged_row(stored, node)?;
         let subtree = self.run(|conn| Subtree::read(conn, &top))?;
         let (standing, leaves) = subtree.node_and_leaf_counts();
-        let (session_n, gone) = (held.n, self.run(|_| subtree.ids())?);
-        self.purge_responses(held.session.owner, &gone.into_iter().collect())?;
+        let (session_n, gone) = (stored.n, self.run(|_| subtree.ids())?);
+        self.purge_responses(stored.session.owner, &gone.into_iter().collect())?;
         self.run_with_cache(|conn, memory| {
             // The cache may refer to deleted rows.
             memory.clear();

@@ -37,7 +37,7 @@ impl Tx<'_> {
     /// node is kept only until its last child is folded.
     pub(super) fn copy_refusals(
         &mut self,
-        held: &StoredSession,
+        stored: &StoredSession,
         to: &NodeRow,
         copies: &[(NodeRow, bool)],
     ) -> Result<Vec<CopyRefusal>, StoreError> {
@@ -45,7 +45,7 @@ impl Tx<'_> {
         for (copy, _) in copies {
             *left.entry(copy.parent_n.unwrap_or_default()).or_default() += 1;
         }
-        let mut worlds = HashMap::from([(to.n, self.world_now(held, to.n)?)]);
+        let mut worlds = HashMap::from([(to.n, self.world_now(stored, to.n)?)]);
         let mut refused = Vec::new();
         for (copy, is_muted) in copies {
             let above = copy.parent_n.unwrap_or_default();

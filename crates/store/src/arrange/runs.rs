@@ -33,9 +33,9 @@ struct RunLeafRow {
 impl Tx<'_> {
     /// Returns the rows of a run, oldest first, with the change nodes between its messages. The ids may be in
     /// any order.
-    pub(super) fn run_of(&mut self, held: &StoredSession, ids: &[NodeId]) -> Result<Vec<NodeRow>, WriteError> {
+    pub(super) fn run_of(&mut self, stored: &StoredSession, ids: &[NodeId]) -> Result<Vec<NodeRow>, WriteError> {
         let rows: Vec<NodeRow> =
-            ids.iter().map(|id| self.node_in_tree(held, *id, "nodeIds")).collect::<Result<_, _>>()?;
+            ids.iter().map(|id| self.node_in_tree(stored, *id, "nodeIds")).collect::<Result<_, _>>()?;
         let named = members(&rows)?;
         let (first, last) = message_run::run_ends(&named)?;
         let way = self.run(|conn| ancestors::ancestors_up_to_depth(conn, last.id, first.depth))?;
@@ -48,23 +48,23 @@ impl Tx<'_> {
     pub(super) fn summarise(
         &mut self,
         (actor, ids): (&Actor, &IdGenerator),
-        held: &StoredSession,
+        stored: &StoredSession,
         run: &[NodeId],
         content: &str,
-        made: &mut ArrangeReport,
+        report: &mut ArrangeReport,
     ) -> Result<Vec<Effect>, WriteError> {
         check_storable_text("content", content)?;
         // Check the run and its children.
-        let line = self.run_of(held, run)?;
+        let line = self.run_of(stored, run)?;
         message_run::check_has_message(&members(&line)?)?;
         let last = line.last().ok_or(TreeError::NotFound("the message"))?;
         let mut children = Vec::new();
         for child in self.children(last)? {
             let child = row_id(&child)?;
-            self.movable_node(held, child)?;
+            self.movable_node(stored, child)?;
             children.push(child);
         }
-        self.note_affected_leaves(&line, made)?;
+        self.note_affected_leaves(&line, report)?;
         // Write the summary node.
         let messages: Vec<&NodeRow> = line.iter().filter(|row| row.kind != Kind::Change.code()).collect();
         let enabled = messages.iter().filter(|row| row.is_enabled).map(|row| row_id(row)).collect::<Result<_, _>>()?;
@@ -74,14 +74,14 @@ impl Tx<'_> {
         draft.author = Some(actor.user);
         content.clone_into(&mut draft.content);
         draft.metadata.summarized_from = Some(names);
-        self.insert(held.n, held.session.edits, Some(last), &draft)?;
-        made.nodes.push(node);
+        self.insert(stored.n, stored.session.edits, Some(last), &draft)?;
+        report.nodes.push(node);
         // Plan the effects.
         let remembered = last.remembered_n.map(|n| self.row_by_number(n)).transpose()?.filter(|row| !row.is_hidden);
         let remembered = remembered.as_ref().map(row_id).transpose()?;
         let summary = SummaryPlacement { node, enabled, last: row_id(last)?, children, remembered };
-        let mut effects = arrange::summary_effects(summary, held.session.head);
-        effects.extend(self.move_following_labels(held, last.n, node)?);
+        let mut effects = arrange::summary_effects(summary, stored.session.head);
+        effects.extend(self.move_following_labels(stored, last.n, node)?);
         Ok(effects)
     }
 
@@ -92,7 +92,7 @@ impl Tx<'_> {
     }
 
     /// Reports the leaves of branches that fork inside a run, because they lose its texts too.
-    fn note_affected_leaves(&mut self, line: &[NodeRow], made: &mut ArrangeReport) -> Result<(), StoreError> {
+    fn note_affected_leaves(&mut self, line: &[NodeRow], report: &mut ArrangeReport) -> Result<(), StoreError> {
         for (row, next) in line.iter().zip(line.iter().skip(1)) {
             for side in self.children(row)?.into_iter().filter(|side| side.n != next.n) {
                 let query = diesel::sql_query(
@@ -103,10 +103,10 @@ impl Tx<'_> {
                 );
                 let leaves: Vec<RunLeafRow> =
                     self.run(|conn| Ok(prepared(query.bind::<BigInt, _>(side.n)).load(conn)?))?;
-                made.affected_count += leaves.len();
-                for leaf in leaves.iter().take(MAX_LISTED_LEAVES.saturating_sub(made.affected_leaves.len())) {
+                report.affected_count += leaves.len();
+                for leaf in leaves.iter().take(MAX_LISTED_LEAVES.saturating_sub(report.affected_leaves.len())) {
                     let leaf = row_id(&self.row_by_number(leaf.n)?)?;
-                    made.affected_leaves.push(leaf);
+                    report.affected_leaves.push(leaf);
                 }
             }
         }

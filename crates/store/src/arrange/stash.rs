@@ -79,7 +79,7 @@ impl StoreReader<'_> {
     ///
     /// # Errors
     /// Returns an error if the database fails or a row is damaged.
-    pub fn stash(&mut self, held: &StoredSession) -> Result<Vec<StashFragment>, StoreError> {
+    pub fn stash(&mut self, stored: &StoredSession) -> Result<Vec<StashFragment>, StoreError> {
         let query = diesel::sql_query(
             "SELECT f.n, f.id, f.name, f.created, t.id AS top, p.id AS origin, p.n IS NOT NULL AND NOT p.is_hidden AS \
                is_origin_there, (SELECT count(*) FROM nodes WHERE fragment_n = f.n) AS count, \
@@ -88,7 +88,7 @@ impl StoreReader<'_> {
              FROM fragments f JOIN nodes t ON t.n = f.top_n LEFT JOIN nodes p ON p.n = t.parent_n \
              WHERE f.session_n = $1 ORDER BY f.created DESC, f.n DESC",
         );
-        let rows: Vec<FragmentListRow> = prepared(query.bind::<BigInt, _>(held.n)).load(self.conn)?;
+        let rows: Vec<FragmentListRow> = prepared(query.bind::<BigInt, _>(stored.n)).load(self.conn)?;
         rows.into_iter().map(FragmentListRow::read).collect()
     }
 
@@ -99,12 +99,12 @@ impl StoreReader<'_> {
     /// Returns an error if the database fails or a row is damaged.
     pub fn fragment_page(
         &mut self,
-        held: &StoredSession,
+        stored: &StoredSession,
         id: FragmentId,
         after: i64,
         limit: i64,
     ) -> Result<Option<Vec<StoredNode>>, StoreError> {
-        let Some(fragment) = row(self.conn, held.n, id)? else { return Ok(None) };
+        let Some(fragment) = row(self.conn, stored.n, id)? else { return Ok(None) };
         let rows: Vec<i64> = nodes::table
             .filter(nodes::fragment_n.eq(fragment.n))
             .filter(nodes::n.gt(after))
@@ -112,7 +112,7 @@ impl StoreReader<'_> {
             .limit(limit)
             .select(nodes::n)
             .load(self.conn)?;
-        load_nodes(self.conn, held.session.id, &rows).map(Some)
+        load_nodes(self.conn, stored.session.id, &rows).map(Some)
     }
 }
 
@@ -143,11 +143,11 @@ impl Tx<'_> {
     /// Returns a fragment of a session that the request names.
     pub(in super::super) fn fragment(
         &mut self,
-        held: &StoredSession,
+        stored: &StoredSession,
         id: FragmentId,
         field: &'static str,
     ) -> Result<FragmentRow, WriteError> {
-        let session_n = held.n;
+        let session_n = stored.n;
         let found = self.run(|conn| row(conn, session_n, id))?;
         Ok(found.ok_or(TreeError::ReferenceNotFound { what: "the fragment", field })?)
     }
@@ -155,12 +155,12 @@ impl Tx<'_> {
     /// Applies an effect on the stash.
     pub(in super::super) fn apply_stash_effect(
         &mut self,
-        held: &StoredSession,
+        stored: &StoredSession,
         effect: &Effect,
     ) -> Result<(), StoreError> {
         match effect {
-            Effect::Detached { node, cut } => self.detach(held, *node, cut),
-            Effect::Attached { node, cut } => self.attach(held, *node, cut),
+            Effect::Detached { node, cut } => self.detach(stored, *node, cut),
+            Effect::Attached { node, cut } => self.attach(stored, *node, cut),
             Effect::Renamed { fragment, to, .. } => {
                 let named = fragments::table.filter(fragments::id.eq(fragment.as_bytes().to_vec()));
                 self.update_row(|conn| diesel::update(named).set(fragments::name.eq(to.as_deref())).execute(conn))
@@ -171,9 +171,9 @@ impl Tx<'_> {
 
     /// Moves everything in the tree at and below a node into a fragment. Nodes that were undone stay as they
     /// are.
-    fn detach(&mut self, held: &StoredSession, node: NodeId, cut: &FragmentInfo) -> Result<(), StoreError> {
-        let top = self.logged_row(held, node)?;
-        let (session_n, top_n) = (held.n, top.n);
+    fn detach(&mut self, stored: &StoredSession, node: NodeId, cut: &FragmentInfo) -> Result<(), StoreError> {
+        let top = self.logged_row(stored, node)?;
+        let (session_n, top_n) = (stored.n, top.n);
         let (moved, leaves) = self.run_with_cache(|conn, memory| {
             let n = put_fragment(conn, memory, session_n, top_n, cut)?;
             let query = diesel::sql_query(
@@ -191,9 +191,9 @@ impl Tx<'_> {
     }
 
     /// Moves a fragment back into the tree, below the parent of its top.
-    fn attach(&mut self, held: &StoredSession, node: NodeId, cut: &FragmentInfo) -> Result<(), StoreError> {
-        let top = self.logged_row(held, node)?;
-        let session_n = held.n;
+    fn attach(&mut self, stored: &StoredSession, node: NodeId, cut: &FragmentInfo) -> Result<(), StoreError> {
+        let top = self.logged_row(stored, node)?;
+        let session_n = stored.n;
         let gone = || StoreError::Database(format!("{} is in the log, not in the stash", cut.fragment));
         let (moved, leaves) = self.run_with_cache(|conn, memory| {
             let fragment = row(conn, session_n, cut.fragment)?.ok_or_else(gone)?;

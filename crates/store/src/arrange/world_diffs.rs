@@ -33,14 +33,14 @@ impl Tx<'_> {
     /// Remembers the worlds at HEAD and at labels, if the edit can change them.
     pub(in super::super) fn world_baseline(
         &mut self,
-        held: &StoredSession,
+        stored: &StoredSession,
         looks: bool,
     ) -> Result<WorldBaseline, StoreError> {
         let mut witness = WorldBaseline { worlds: Vec::new(), head: None };
         if looks {
-            witness.head = Some((held.head_n, self.world_now(held, held.head_n)?));
-            for label in self.label_rows(held)?.into_iter().take(MAX_LABELS) {
-                self.add_to_baseline(held, &mut witness, label.node_n)?;
+            witness.head = Some((stored.head_n, self.world_now(stored, stored.head_n)?));
+            for label in self.label_rows(stored)?.into_iter().take(MAX_LABELS) {
+                self.add_to_baseline(stored, &mut witness, label.node_n)?;
             }
         }
         Ok(witness)
@@ -49,22 +49,27 @@ impl Tx<'_> {
     /// Remembers the worlds at the tops of parts that are about to move.
     pub(in super::super) fn add_moved_to_baseline(
         &mut self,
-        held: &StoredSession,
+        stored: &StoredSession,
         witness: &mut WorldBaseline,
         plan: &[Effect],
     ) -> Result<(), StoreError> {
         for effect in plan {
             if let Effect::Moved { node, .. } | Effect::Attached { node, .. } = effect {
-                let n = self.node_number(held, *node)?;
-                self.add_to_baseline(held, witness, n)?;
+                let n = self.node_number(stored, *node)?;
+                self.add_to_baseline(stored, witness, n)?;
             }
         }
         Ok(())
     }
 
-    fn add_to_baseline(&mut self, held: &StoredSession, witness: &mut WorldBaseline, n: i64) -> Result<(), StoreError> {
+    fn add_to_baseline(
+        &mut self,
+        stored: &StoredSession,
+        witness: &mut WorldBaseline,
+        n: i64,
+    ) -> Result<(), StoreError> {
         if !witness.worlds.iter().any(|(seen, _)| *seen == n) {
-            witness.worlds.push((n, self.world_now(held, n)?));
+            witness.worlds.push((n, self.world_now(stored, n)?));
         }
         Ok(())
     }
@@ -72,16 +77,16 @@ impl Tx<'_> {
     /// Returns the worlds that differ now; nodes that left the tree are skipped.
     pub(in super::super) fn world_diffs(
         &mut self,
-        held: &StoredSession,
+        stored: &StoredSession,
         witness: WorldBaseline,
     ) -> Result<Vec<NodeWorldDiff>, StoreError> {
-        let head_n = held.head_n;
+        let head_n = stored.head_n;
         let head = witness.head.map(|(_, before)| (head_n, before));
         let others = witness.worlds.into_iter().filter(|(n, _)| *n != head_n);
         let mut changed = Vec::new();
         for (n, before) in head.into_iter().chain(others) {
             let Some(row) = self.find_row_by_number(n)?.filter(|row| !row.is_hidden) else { continue };
-            let after = self.world_now(held, n)?;
+            let after = self.world_now(stored, n)?;
             if before != after {
                 changed.push(NodeWorldDiff { node: row_id(&row)?, before, after });
             }
@@ -89,8 +94,8 @@ impl Tx<'_> {
         Ok(changed)
     }
 
-    pub(super) fn world_now(&mut self, held: &StoredSession, n: i64) -> Result<Arc<World>, StoreError> {
-        let (caches, edits) = (Arc::clone(&self.context.caches), held.session.edits);
+    pub(super) fn world_now(&mut self, stored: &StoredSession, n: i64) -> Result<Arc<World>, StoreError> {
+        let (caches, edits) = (Arc::clone(&self.context.caches), stored.session.edits);
         self.run_with_cache(|conn, memory| worlds::at(conn, &caches, &mut WorldAccess::Transaction(memory), n, edits))
     }
 }

@@ -207,14 +207,14 @@ impl StoreReader<'_> {
     /// Returns the keyframes of a session that no read will use: those that are outdated, or at nodes where no
     /// fold begins.
     fn stale_keyframes(&mut self, session_n: i64) -> Result<Vec<(i64, i64)>, StoreError> {
-        let kept: Vec<(i64, i64, i32)> = keyframes::table
+        let stored: Vec<(i64, i64, i32)> = keyframes::table
             .inner_join(nodes::table.on(nodes::n.eq(keyframes::node_n)))
             .filter(nodes::session_n.eq(session_n))
             .select((keyframes::node_n, keyframes::edits, nodes::since_keyframe))
             .load(self.conn)?;
         let edits_now: i64 = sessions::table.find(session_n).select(sessions::edits).get_result(self.conn)?;
         let unread = |&(_, edits, since): &(i64, i64, i32)| since != 0 || edits < edits_now;
-        if !kept.iter().any(unread) {
+        if !stored.iter().any(unread) {
             return Ok(Vec::new());
         }
         let forest = SessionNodes::read(self.conn, session_n)?;
@@ -222,7 +222,7 @@ impl StoreReader<'_> {
         let is_old = |&(n, edits, since): &(i64, i64, i32)| {
             since != 0 || forest.find(n).and_then(|(at, _)| last.get(at)).is_none_or(|edit| *edit > edits)
         };
-        Ok(kept.into_iter().filter(is_old).map(|(n, edits, _)| (n, edits)).collect())
+        Ok(stored.into_iter().filter(is_old).map(|(n, edits, _)| (n, edits)).collect())
     }
 
     /// Returns the blobs used by sessions, the log, rules and card files. If one of these cannot be read, this

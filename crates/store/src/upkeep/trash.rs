@@ -116,9 +116,9 @@ impl StoreReader<'_> {
     ///
     /// # Errors
     /// Returns an error if the database fails.
-    pub fn node_ids(&mut self, held: &StoredSession) -> Result<Vec<NodeId>, StoreError> {
+    pub fn node_ids(&mut self, stored: &StoredSession) -> Result<Vec<NodeId>, StoreError> {
         let is_kept = nodes::is_hidden.eq(false).or(nodes::fragment_n.is_not_null());
-        let own = nodes::table.filter(nodes::session_n.eq(held.n)).filter(is_kept);
+        let own = nodes::table.filter(nodes::session_n.eq(stored.n)).filter(is_kept);
         let ids: Vec<Vec<u8>> = own.order(nodes::n).select(nodes::id).load(self.conn)?;
         Ok(ids.iter().filter_map(|id| NodeId::from_slice(id)).collect())
     }
@@ -196,14 +196,14 @@ impl Tx<'_> {
     }
 
     fn restore_session(&mut self, owner: UserId, id: TrashId, at: Time) -> Result<(), WriteError> {
-        let held = self.any_session(SessionId::new(id.uuid()))?;
-        let mut held = held.ok_or(TreeError::NotFound("the item in the trash"))?;
+        let stored = self.any_session(SessionId::new(id.uuid()))?;
+        let mut stored = stored.ok_or(TreeError::NotFound("the item in the trash"))?;
         let effects = vec![Effect::Setting { name: "trashed".into(), from: true.into(), to: false.into() }];
         self.log_operation(
-            &mut held,
+            &mut stored,
             OperationDraft { kind: OperationKind::Session, actor: Some(owner), at, step: None, effects },
         )?;
-        let row = sessions::table.find(held.n);
+        let row = sessions::table.find(stored.n);
         self.update_trash_row(|conn| diesel::update(row).set(sessions::trashed.eq(None::<i64>)).execute(conn))
     }
 
@@ -218,11 +218,11 @@ impl Tx<'_> {
             tx.run(|conn| Ok(pending_erasures::mark_erasure(conn)?))?;
             match found {
                 (TrashEntryKind::Session, n) => {
-                    let said = tx.run(|conn| {
+                    let row = tx.run(|conn| {
                         let own = nodes::table.filter(nodes::session_n.eq(n));
                         Ok(own.select(nodes::id).load::<Vec<u8>>(conn)?)
                     })?;
-                    tx.purge_responses(owner, &said.iter().filter_map(|id| NodeId::from_slice(id)).collect())?;
+                    tx.purge_responses(owner, &row.iter().filter_map(|id| NodeId::from_slice(id)).collect())?;
                     tx.update_trash_row(|conn| {
                         diesel::update(sessions::table.find(n)).set(sessions::trashed.eq(Some(DELETING))).execute(conn)
                     })

@@ -208,7 +208,7 @@ fn as_texts(value: &Value) -> Option<Vec<String>> {
 pub fn write(sheet: &ExportCard<'_>) -> Value {
     let own = |name: &str| sheet.card.get(name).filter(|value| !value.is_null()).cloned();
     let mut metadata = own("metadata").and_then(|value| value.as_object().cloned()).unwrap_or_default();
-    let wish = metadata.shift_remove("clotho");
+    let own_settings = metadata.shift_remove("clotho");
     let mut beside = metadata.shift_remove("card").and_then(|value| value.as_object().cloned()).unwrap_or_default();
     // Write the known fields, then the unknown ones from `metadata`.
     let mut data = Map::new();
@@ -231,7 +231,7 @@ pub fn write(sheet: &ExportCard<'_>) -> Value {
     if let Some(extensions) = data.get_mut("extensions").and_then(Value::as_object_mut) {
         extensions.insert("fav".to_owned(), sheet.is_favourite.into());
         let came = extensions.shift_remove("clotho");
-        extensions.extend(merge_extensions(came, wish).map(|wish| ("clotho".to_owned(), wish)));
+        extensions.extend(merge_extensions(came, own_settings).map(|own_settings| ("clotho".to_owned(), own_settings)));
     }
     // Repeat the fields of version 1 outside `data`.
     beside.insert("spec".to_owned(), "chara_card_v3".into());

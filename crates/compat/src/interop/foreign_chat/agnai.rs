@@ -35,13 +35,13 @@ pub fn read(mut map: Map<String, Value>) -> ForeignChat {
     let about =
         CHARACTER_KEYS.into_iter().filter_map(|(theirs, ours)| Some((ours.to_owned(), text(&mut map, theirs)?.into())));
     let about: Map<String, Value> = about.collect();
-    let spoken = grown.said.iter().find(|said| said.role == ForeignRole::Assistant);
+    let spoken = grown.said.iter().find(|chat_message| chat_message.role == ForeignRole::Assistant);
     let tale = ForeignChat {
         program: ForeignProgram::Agnai,
         id: name(&mut map, "_id"),
         title,
         started_at: timestamp(&mut map, "createdAt"),
-        assistant_name: spoken.and_then(|said| said.name.clone()),
+        assistant_name: spoken.and_then(|chat_message| chat_message.name.clone()),
         card_fields: about,
         book: None,
         said: grown.said,
@@ -71,8 +71,11 @@ fn convert_message(message: Value) -> Vec<UnlinkedMessage> {
         expects_text: true,
         ..UnlinkedMessage::default()
     };
-    let earlier =
-        all.into_iter().map(|said| UnlinkedMessage { parent: parent.clone(), said, ..UnlinkedMessage::default() });
+    let earlier = all.into_iter().map(|chat_message| UnlinkedMessage {
+        parent: parent.clone(),
+        said: chat_message,
+        ..UnlinkedMessage::default()
+    });
     earlier.chain([own]).collect()
 }
 
@@ -83,7 +86,7 @@ fn message_versions(message: Value) -> Vec<Option<ForeignMessage>> {
     let is_user = message.get("userId").is_some_and(|user| !user.is_null());
     let retries = list(&mut message, "retries");
     let is_note = message.get("ooc").and_then(Value::as_bool).unwrap_or(false);
-    let mut said = ForeignMessage {
+    let mut chat_message = ForeignMessage {
         id: name(&mut message, "_id"),
         role: if is_user { ForeignRole::User } else { ForeignRole::Assistant },
         name: text(&mut message, "handle").or_else(|| text(&mut message, "name")),
@@ -97,9 +100,9 @@ fn message_versions(message: Value) -> Vec<Option<ForeignMessage>> {
     drop_empty(&mut message);
     let earlier: Vec<Option<ForeignMessage>> = retries
         .iter()
-        .filter_map(|text| text.as_str().filter(|text| !text.trim().is_empty() && *text != said.text))
-        .map(|text| Some(ForeignMessage { id: None, text: text.to_owned(), ..said.clone() }))
+        .filter_map(|text| text.as_str().filter(|text| !text.trim().is_empty() && *text != chat_message.text))
+        .map(|text| Some(ForeignMessage { id: None, text: text.to_owned(), ..chat_message.clone() }))
         .collect();
-    said.rest = message;
-    earlier.into_iter().chain([Some(said)]).collect()
+    chat_message.rest = message;
+    earlier.into_iter().chain([Some(chat_message)]).collect()
 }

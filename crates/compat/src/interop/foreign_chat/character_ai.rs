@@ -33,7 +33,11 @@ fn convert_history(mut history: Map<String, Value>, voice: Option<String>) -> Fo
             .map(|message| (vec![convert_message(message)], 0))
             .chain(turns.into_iter().map(convert_turn)),
     );
-    let spoken = grown.said.iter().find(|said| said.role == ForeignRole::Assistant).and_then(|said| said.name.clone());
+    let spoken = grown
+        .said
+        .iter()
+        .find(|chat_message| chat_message.role == ForeignRole::Assistant)
+        .and_then(|chat_message| chat_message.name.clone());
     let tale = ForeignChat {
         program: ForeignProgram::CharacterAi,
         id: name(&mut history, "external_id").or_else(|| name(&mut history, "chat_id")),
@@ -57,7 +61,7 @@ fn convert_message(message: Value) -> Option<ForeignMessage> {
     let mut source = object(&mut message, "src");
     let is_user = flag(&source, "is_human");
     source.shift_remove("is_human");
-    let said = ForeignMessage {
+    let chat_message = ForeignMessage {
         id: name(&mut message, "id").or_else(|| name(&mut message, "uuid")),
         role: if is_user { ForeignRole::User } else { ForeignRole::Assistant },
         name: text(&mut source, "name").or_else(|| text(&mut message, "display_name")),
@@ -67,7 +71,7 @@ fn convert_message(message: Value) -> Option<ForeignMessage> {
     };
     message.insert("src".to_owned(), source.into());
     drop_empty(&mut message);
-    Some(ForeignMessage { rest: message, ..said })
+    Some(ForeignMessage { rest: message, ..chat_message })
 }
 
 /// Returns the candidates of a turn and the index of the shown one.

@@ -93,7 +93,7 @@ fn convert_node(id: String, mut node: Map<String, Value>, notes: &mut usize) -> 
     };
     // Build the message.
     let is_unseen = flag(&metadata, "is_visually_hidden_from_conversation");
-    let mut said = ForeignMessage {
+    let mut chat_message = ForeignMessage {
         id: name(&mut message, "id"),
         role: who,
         name: text(&mut author, "name"),
@@ -118,8 +118,8 @@ fn convert_node(id: String, mut node: Map<String, Value>, notes: &mut usize) -> 
     }
     node.shift_remove("id");
     message.insert("node".to_owned(), without_empty(node).into());
-    said.rest = without_empty(message);
-    found.said = Some(said);
+    chat_message.rest = without_empty(message);
+    found.said = Some(chat_message);
     found
 }
 

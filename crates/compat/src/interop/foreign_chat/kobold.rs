@@ -50,7 +50,7 @@ pub fn read(mut map: Map<String, Value>) -> ForeignChat {
     let mut findings = Vec::new();
     let has_marks =
         TURN_MARKS.iter().any(|(mark, _)| prompt.contains(mark) || pieces.iter().any(|piece| piece.contains(mark)));
-    let said = match mode {
+    let messages = match mode {
         _ if has_marks => split_by_marks(&whole(), &TURN_MARKS.map(|(mark, who)| (mark.to_owned(), who))),
         4 => split_by_marks(&whole(), &custom_marks(&settings)),
         3 => split_by_names(&whole(), user.unwrap_or("You"), &voices),
@@ -62,7 +62,7 @@ pub fn read(mut map: Map<String, Value>) -> ForeignChat {
         }
     };
     // Build the chat, its character and its lorebook.
-    let grown = line(said.into_iter().map(|said| (vec![Some(said)], 0)));
+    let grown = line(messages.into_iter().map(|messages| (vec![Some(messages)], 0)));
     let memory = text(&mut map, "memory").map(|memory| ("description".to_owned(), Value::from(memory)));
     let entries = list(&mut map, "worldinfo");
     findings.extend(grown.findings);

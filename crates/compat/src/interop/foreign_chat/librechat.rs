@@ -25,15 +25,15 @@ pub fn read(mut map: Map<String, Value>) -> ForeignChat {
             loose.push(UnlinkedMessage { expects_text: true, ..UnlinkedMessage::default() });
             continue;
         };
-        let held = list(&mut message, "children");
+        let children = list(&mut message, "children");
         let found = read_message(message, above);
-        waiting.extend(held.into_iter().rev().map(|child| (Some(found.id.clone()), child)));
+        waiting.extend(children.into_iter().rev().map(|child| (Some(found.id.clone()), child)));
         loose.push(found);
     }
     // Build the tree and the chat.
     let grown = build_tree(loose, None);
-    let said = grown.said;
-    let begun = said.iter().filter_map(|one| one.date).min();
+    let messages = grown.said;
+    let begun = messages.iter().filter_map(|one| one.date).min();
     let mut options = object(&mut map, "options");
     let voice = ["chatGptLabel", "modelLabel"].into_iter().find_map(|key| text(&mut options, key));
     map.insert("options".to_owned(), options.into());
@@ -45,7 +45,7 @@ pub fn read(mut map: Map<String, Value>) -> ForeignChat {
         assistant_name: voice,
         card_fields: Map::new(),
         book: None,
-        said,
+        said: messages,
         head: grown.head,
         rest: Map::new(),
         findings: grown.findings,
@@ -74,7 +74,7 @@ fn read_message(mut message: Map<String, Value>, above: Option<String>) -> Unlin
         (false, true) => ForeignRole::System,
         (false, false) => ForeignRole::Assistant,
     };
-    let said = ForeignMessage {
+    let chat_message = ForeignMessage {
         id: Some(id).filter(|id| !id.is_empty()),
         role: who,
         name: sender,
@@ -90,7 +90,7 @@ fn read_message(mut message: Map<String, Value>, above: Option<String>) -> Unlin
     }
     drop_empty(&mut message);
     message.retain(|_, value| value != &Value::Bool(false));
-    UnlinkedMessage { said: Some(ForeignMessage { rest: message, ..said }), ..found }
+    UnlinkedMessage { said: Some(ForeignMessage { rest: message, ..chat_message }), ..found }
 }
 
 /// Returns the reasoning and the text, which are in one text or in parts.

@@ -69,16 +69,16 @@ pub fn build_tree(mut loose: Vec<UnlinkedMessage>, current: Option<&str>) -> Mes
     children.iter_mut().for_each(|siblings| siblings.sort_by_key(rank));
     let current = current.and_then(|current| places.get(current).copied());
     let order = topological_order(&tops, &children, &mut trouble);
-    let (mut said, stands) = drop_empty_messages(&mut loose, &children, &order, &mut trouble);
-    let head = current.and_then(|current| stands.get(current).copied().flatten()).or_else(|| newest_leaf(&said));
-    said.shrink_to_fit();
-    MessageTree { said, head, findings: trouble.findings() }
+    let (mut messages, stands) = drop_empty_messages(&mut loose, &children, &order, &mut trouble);
+    let head = current.and_then(|current| stands.get(current).copied().flatten()).or_else(|| newest_leaf(&messages));
+    messages.shrink_to_fit();
+    MessageTree { said: messages, head, findings: trouble.findings() }
 }
 
 /// Builds a linear chat. Each step has alternatives and the index of the chosen one, which the next step answers. A
 /// missing message is reported.
 pub fn line(steps: impl IntoIterator<Item = (Vec<Option<ForeignMessage>>, usize)>) -> MessageTree {
-    let (mut said, mut head, mut trouble) = (Vec::new(), None, LinkProblems::default());
+    let (mut message, mut head, mut trouble) = (Vec::new(), None, LinkProblems::default());
     for (alternatives, chosen) in steps {
         let above = head;
         for (n, one) in alternatives.into_iter().enumerate() {
@@ -87,12 +87,12 @@ pub fn line(steps: impl IntoIterator<Item = (Vec<Option<ForeignMessage>>, usize)
                 continue;
             };
             if n == chosen || head == above {
-                head = Some(said.len());
+                head = Some(message.len());
             }
-            said.push(ForeignMessage { parent: above, ..one });
+            message.push(ForeignMessage { parent: above, ..one });
         }
     }
-    MessageTree { said, head, findings: trouble.findings() }
+    MessageTree { said: message, head, findings: trouble.findings() }
 }
 
 /// Returns each message once with its parent, parents first. A cycle is cut at its first message in the file.
@@ -127,7 +127,7 @@ fn drop_empty_messages(
     order: &[(usize, Option<usize>)],
     trouble: &mut LinkProblems,
 ) -> (Vec<ForeignMessage>, Vec<Option<usize>>) {
-    let mut said: Vec<ForeignMessage> = Vec::with_capacity(order.len());
+    let mut messages: Vec<ForeignMessage> = Vec::with_capacity(order.len());
     let mut stands: Vec<Option<usize>> = vec![None; loose.len()];
     let mut thoughts: HashMap<usize, String> = HashMap::new();
     for (n, above) in order {
@@ -143,8 +143,8 @@ fn drop_empty_messages(
                 let whole = super::keys::join_paragraphs([thought].into_iter().chain(own.reasoning.take()));
                 own.reasoning = Some(whole).filter(|whole| !whole.is_empty());
                 own.parent = parent;
-                said.push(own);
-                Some(said.len() - 1)
+                messages.push(own);
+                Some(messages.len() - 1)
             }
             None => {
                 trouble.silent += usize::from(is_missed);
@@ -158,7 +158,7 @@ fn drop_empty_messages(
             *stand = place;
         }
     }
-    (said, stands)
+    (messages, stands)
 }
 
 /// Creates a message that contains only reasoning.
@@ -167,12 +167,12 @@ fn reasoning_only_message() -> ForeignMessage {
 }
 
 /// Returns the newest message without replies.
-fn newest_leaf(said: &[ForeignMessage]) -> Option<usize> {
-    let mut is_end = vec![true; said.len()];
-    for parent in said.iter().filter_map(|one| one.parent) {
+fn newest_leaf(messages: &[ForeignMessage]) -> Option<usize> {
+    let mut is_end = vec![true; messages.len()];
+    for parent in messages.iter().filter_map(|one| one.parent) {
         is_end.get_mut(parent).into_iter().for_each(|is_end| *is_end = false);
     }
-    let ends = said.iter().enumerate().filter(|(n, _)| is_end.get(*n) == Some(&true));
+    let ends = messages.iter().enumerate().filter(|(n, _)| is_end.get(*n) == Some(&true));
     ends.max_by_key(|(n, one)| (one.date, *n)).map(|(n, _)| n)
 }
 
@@ -196,7 +196,7 @@ impl LinkProblems {
                 FindingOutcome::Translated,
                 "same_id",
                 "message has a duplicate id: replies go to the first message with this id",
-                "messages have duplicate ids: replies go to the first message with the id",
+                "messages have duplicate ids: replies go to the first message with each id",
             ),
             told(
                 self.nowhere,
@@ -231,8 +231,13 @@ mod tests {
     use super::*;
 
     fn loose(id: &str, parent: Option<&str>, text: Option<&str>) -> UnlinkedMessage {
-        let said = text.map(|text| ForeignMessage { text: text.into(), ..ForeignMessage::default() });
-        UnlinkedMessage { id: id.into(), parent: parent.map(str::to_owned), said, ..UnlinkedMessage::default() }
+        let message = text.map(|text| ForeignMessage { text: text.into(), ..ForeignMessage::default() });
+        UnlinkedMessage {
+            id: id.into(),
+            parent: parent.map(str::to_owned),
+            said: message,
+            ..UnlinkedMessage::default()
+        }
     }
 
     fn told(grown: &MessageTree) -> Vec<(String, Option<usize>)> {
@@ -276,8 +281,8 @@ mod tests {
             loose("stray", Some("stray"), Some("Y")),
         ];
         let grown = build_tree(all, Some("nobody"));
-        let said = [("S", None), ("X", None), ("Y", Some(1)), ("A", None), ("B", Some(3))];
-        assert_eq!(told(&grown), said.map(|(text, parent)| (text.to_owned(), parent)));
+        let message = [("S", None), ("X", None), ("Y", Some(1)), ("A", None), ("B", Some(3))];
+        assert_eq!(told(&grown), message.map(|(text, parent)| (text.to_owned(), parent)));
         let codes: Vec<&str> = grown.findings.iter().map(|finding| finding.code).collect();
         assert_eq!(codes, ["same_id", "parent_missing", "circle"]);
     }

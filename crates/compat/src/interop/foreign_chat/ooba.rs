@@ -45,7 +45,7 @@ pub fn read(mut map: Map<String, Value>) -> ForeignChat {
         program: ForeignProgram::TextGeneration,
         id: None,
         title: None,
-        started_at: grown.said.iter().filter_map(|said| said.date).min(),
+        started_at: grown.said.iter().filter_map(|message| message.date).min(),
         assistant_name: None,
         card_fields: Map::new(),
         book: None,
@@ -69,8 +69,8 @@ fn convert_side(
     mut facts: Map<String, Value>,
 ) -> (Vec<Option<ForeignMessage>>, usize) {
     let moment = |facts: &Map<String, Value>| {
-        let told = facts.get("timestamp")?.as_str()?;
-        date::read(&Value::from(told), &jiff::tz::TimeZone::UTC).or_else(|| parse_timestamp(told))
+        let timestamp = facts.get("timestamp")?.as_str()?;
+        date::read(&Value::from(timestamp), &jiff::tz::TimeZone::UTC).or_else(|| parse_timestamp(timestamp))
     };
     let own = ForeignMessage { role: who, text: words, date: moment(&facts), ..ForeignMessage::default() };
     let versions = list(&mut facts, "versions");
@@ -89,7 +89,7 @@ fn convert_side(
             all.push(Some(ForeignMessage { text, date, role: who, ..ForeignMessage::default() }));
         }
     }
-    let is_own = |said: &Option<ForeignMessage>| said.as_ref().is_some_and(|said| said.text == own.text);
+    let is_own = |message: &Option<ForeignMessage>| message.as_ref().is_some_and(|message| message.text == own.text);
     let chosen = all.iter().position(is_own).unwrap_or(all.len());
     if chosen == all.len() {
         all.push(Some(ForeignMessage { rest: facts, ..own }));
@@ -98,7 +98,7 @@ fn convert_side(
 }
 
 /// Parses a timestamp such as `Jan 02, 2025 15:04`.
-fn parse_timestamp(told: &str) -> Option<i64> {
-    let moment = jiff::civil::DateTime::strptime("%b %d, %Y %H:%M", told).ok()?;
+fn parse_timestamp(timestamp: &str) -> Option<i64> {
+    let moment = jiff::civil::DateTime::strptime("%b %d, %Y %H:%M", timestamp).ok()?;
     Some(moment.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp().as_millisecond())
 }

@@ -32,12 +32,12 @@ pub fn read(mut map: Map<String, Value>) -> ForeignChat {
     let inner = name(&mut chat, "id");
     let (title, inner_title) = (text(&mut map, "title"), text(&mut chat, "title"));
     let begun = timestamp(&mut map, "created_at");
-    let told = timestamp(&mut chat, "timestamp");
+    let timestamp = timestamp(&mut chat, "timestamp");
     let tale = ForeignChat {
         program: ForeignProgram::OpenWebUi,
         id: name(&mut map, "id").or(inner),
         title: title.or(inner_title),
-        started_at: begun.or(told),
+        started_at: begun.or(timestamp),
         assistant_name: None,
         card_fields: Map::new(),
         book: None,
@@ -90,7 +90,7 @@ fn read_message(id: String, message: Value) -> UnlinkedMessage {
         return UnlinkedMessage { expects_text: thought.is_none(), reasoning: thought, ..found };
     }
     let model = text(&mut message, "model");
-    let said = ForeignMessage {
+    let chat_message = ForeignMessage {
         id: name(&mut message, "id"),
         role: who,
         name: text(&mut message, "modelName"),
@@ -103,7 +103,7 @@ fn read_message(id: String, message: Value) -> UnlinkedMessage {
     };
     message.shift_remove("done");
     drop_empty(&mut message);
-    UnlinkedMessage { said: Some(ForeignMessage { rest: message, ..said }), ..found }
+    UnlinkedMessage { said: Some(ForeignMessage { rest: message, ..chat_message }), ..found }
 }
 
 /// Returns the text parts of a message.

@@ -33,7 +33,7 @@ fn convert_chat(mut map: Map<String, Value>) -> ForeignChat {
         program: ForeignProgram::Risu,
         id: name(&mut map, "id"),
         title,
-        started_at: grown.said.iter().filter_map(|said| said.date).min(),
+        started_at: grown.said.iter().filter_map(|chat_message| chat_message.date).min(),
         assistant_name: None,
         card_fields: Map::new(),
         book: lore.flatten(),
@@ -51,7 +51,7 @@ fn convert_message(message: Value) -> Option<ForeignMessage> {
     let (reasoning, words) = split_thoughts(text(&mut message, "data")?);
     let role = text(&mut message, "role").unwrap_or_default();
     let mut making = object(&mut message, "generationInfo");
-    let said = ForeignMessage {
+    let chat_message = ForeignMessage {
         id: name(&mut message, "chatId"),
         role: if role == "user" { ForeignRole::User } else { ForeignRole::Assistant },
         name: text(&mut message, "name"),
@@ -64,7 +64,7 @@ fn convert_message(message: Value) -> Option<ForeignMessage> {
     };
     message.insert("generationInfo".to_owned(), making.into());
     drop_empty(&mut message);
-    Some(ForeignMessage { rest: message, ..said })
+    Some(ForeignMessage { rest: message, ..chat_message })
 }
 
 fn split_thoughts(words: String) -> (Option<String>, String) {

@@ -68,63 +68,68 @@ fn convert_book(
 /// Converts a NovelAI lorebook.
 pub fn from_novelai(file: &Map<String, Value>) -> Map<String, Value> {
     convert_book(file, "entries", |entry, index| {
-        let mut said = EntryConverter::new(entry, index);
-        let keys = said.get("keys").cloned().unwrap_or_else(|| json!([]));
-        said.set("key", keys);
-        let name = said.text("displayName");
-        said.set("addMemo", !name.trim().is_empty());
-        said.set("comment", name);
-        let text = said.text("text");
-        said.set("content", text);
+        let mut converter = EntryConverter::new(entry, index);
+        let keys = converter.get("keys").cloned().unwrap_or_else(|| json!([]));
+        converter.set("key", keys);
+        let name = converter.text("displayName");
+        converter.set("addMemo", !name.trim().is_empty());
+        converter.set("comment", name);
+        let text = converter.text("text");
+        converter.set("content", text);
         let order = entry.get("contextConfig").and_then(|config| config.get("budgetPriority")).cloned();
-        said.set("order", order.unwrap_or_else(|| 0.into()));
-        let is_on = said.flag("enabled");
-        said.set("disable", !is_on);
-        said.finish("novel")
+        converter.set("order", order.unwrap_or_else(|| 0.into()));
+        let is_on = converter.flag("enabled");
+        converter.set("disable", !is_on);
+        converter.finish("novel")
     })
 }
 
 /// Converts an Agnai memory book.
 pub fn from_agnai(file: &Map<String, Value>) -> Map<String, Value> {
     convert_book(file, "entries", |entry, index| {
-        let mut said = EntryConverter::new(entry, index);
-        let keys = said.get("keywords").cloned().unwrap_or_else(|| json!([]));
-        said.set("key", keys);
-        let name = said.text("name");
-        said.set("addMemo", !name.is_empty());
-        said.set("comment", name);
-        let text = said.text("entry");
-        said.set("content", text);
-        let order = said.number("weight", 0);
-        said.set("order", order);
-        let is_on = said.flag("enabled");
-        said.set("disable", !is_on);
-        said.finish("agnai")
+        let mut converter = EntryConverter::new(entry, index);
+        let keys = converter.get("keywords").cloned().unwrap_or_else(|| json!([]));
+        converter.set("key", keys);
+        let name = converter.text("name");
+        converter.set("addMemo", !name.is_empty());
+        converter.set("comment", name);
+        let text = converter.text("entry");
+        converter.set("content", text);
+        let order = converter.number("weight", 0);
+        converter.set("order", order);
+        let is_on = converter.flag("enabled");
+        converter.set("disable", !is_on);
+        converter.finish("agnai")
     })
 }
 
 /// Converts a RisuAI lorebook.
 pub fn from_risuai(file: &Map<String, Value>) -> Map<String, Value> {
     convert_book(file, "data", |entry, index| {
-        let mut said = EntryConverter::new(entry, index);
+        let mut converter = EntryConverter::new(entry, index);
         for (theirs, ours) in [("key", "key"), ("secondkey", "keysecondary")] {
-            let keys: Vec<String> =
-                said.text(theirs).split(',').map(str::trim).filter(|key| !key.is_empty()).map(str::to_owned).collect();
-            said.set(ours, keys);
+            let keys: Vec<String> = converter
+                .text(theirs)
+                .split(',')
+                .map(str::trim)
+                .filter(|key| !key.is_empty())
+                .map(str::to_owned)
+                .collect();
+            converter.set(ours, keys);
         }
         for (theirs, ours) in [("comment", "comment"), ("content", "content")] {
-            let text = said.text(theirs);
-            said.set(ours, text);
+            let text = converter.text(theirs);
+            converter.set(ours, text);
         }
         for (theirs, ours) in [("alwaysActive", "constant"), ("selective", "selective")] {
-            let truth = said.flag(theirs);
-            said.set(ours, truth);
+            let truth = converter.flag(theirs);
+            converter.set(ours, truth);
         }
-        said.set("addMemo", true);
-        let order = said.number("insertorder", 0);
-        said.set("order", order);
-        let share = said.number("activationPercent", 100);
-        said.set("probability", share);
-        said.finish("risu")
+        converter.set("addMemo", true);
+        let order = converter.number("insertorder", 0);
+        converter.set("order", order);
+        let share = converter.number("activationPercent", 100);
+        converter.set("probability", share);
+        converter.finish("risu")
     })
 }

@@ -152,10 +152,10 @@ impl<'a> ScanPasses<'a> {
             let place = self.places.get(near.book).and_then(|places| places.get(near.entry)).copied().flatten();
             self.similar.extend(place.map(|at| (at, near.why.clone())));
         }
-        for wish in &self.scanned.overrides {
-            let place = self.places.get(wish.book).and_then(|places| places.get(wish.entry)).copied().flatten();
-            let plugin = wish.plugin.clone();
-            let why = if wish.is_activated { LoreReason::Called { plugin } } else { LoreReason::KeptOut { plugin } };
+        for forced in &self.scanned.overrides {
+            let place = self.places.get(forced.book).and_then(|places| places.get(forced.entry)).copied().flatten();
+            let plugin = forced.plugin.clone();
+            let why = if forced.is_activated { LoreReason::Called { plugin } } else { LoreReason::KeptOut { plugin } };
             self.overrides.extend(place.map(|at| (at, why)));
         }
         // Entries that must be checked whatever the text says.

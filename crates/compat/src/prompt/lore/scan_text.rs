@@ -54,13 +54,13 @@ impl ScanTexts {
     ) -> Self {
         let mut seen = Vec::new();
         let mut left = MAX_TOTAL_BYTES;
-        for said in messages.iter().take(MAX_MESSAGES) {
-            let text = truncate_bytes(&said.text, MAX_TEXT_BYTES.min(left));
-            if text.len() < said.text.len() {
+        for message in messages.iter().take(MAX_MESSAGES) {
+            let text = truncate_bytes(&message.text, MAX_TEXT_BYTES.min(left));
+            if text.len() < message.text.len() {
                 effort.note("the messages are too long to scan all of them for lorebook keys");
             }
             left -= text.len();
-            let line = if includes_names { format!("{}: {text}", said.name) } else { text.to_owned() };
+            let line = if includes_names { format!("{}: {text}", message.name) } else { text.to_owned() };
             seen.push(trim(&line).to_owned());
         }
         let card = card.each_ref().map(|text| truncate_bytes(text, MAX_TEXT_BYTES).to_owned());

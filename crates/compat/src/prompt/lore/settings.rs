@@ -112,23 +112,23 @@ impl Default for WorldInfoSettings {
 
 impl WorldInfoSettings {
     /// Reads stored settings; the defaults if there are none or they are invalid.
-    pub fn from_stored(kept: Option<Map<String, Value>>) -> Self {
-        kept.and_then(|kept| serde_json::from_value(Value::Object(kept)).ok()).unwrap_or_default()
+    pub fn from_stored(stored: Option<Map<String, Value>>) -> Self {
+        stored.and_then(|stored| serde_json::from_value(Value::Object(stored)).ok()).unwrap_or_default()
     }
 
     /// Returns the settings as JSON for storage.
     pub fn to_stored(&self) -> Map<String, Value> {
         match serde_json::to_value(self) {
-            Ok(Value::Object(kept)) => kept,
+            Ok(Value::Object(stored)) => stored,
             _ => Map::new(),
         }
     }
 
     /// Reads SillyTavern's settings; missing fields get the defaults.
-    pub fn from_sillytavern(said: &Map<String, Value>) -> Self {
+    pub fn from_sillytavern(settings: &Map<String, Value>) -> Self {
         const MOST: u32 = 1_000_000_000;
         let own = Self::default();
-        let get = |name: &str| said.get(&format!("world_info_{name}"));
+        let get = |name: &str| settings.get(&format!("world_info_{name}"));
         let many = |name: &str, own: usize| count(get(name), MOST).and_then(|n| usize::try_from(n).ok()).unwrap_or(own);
         let truth = |name: &str, own: bool| choice(get(name)).unwrap_or(own);
         Self {
@@ -155,17 +155,19 @@ impl WorldInfoSettings {
 
     /// Applies the world info settings of SillyTavern's vectors extension.
     #[must_use]
-    pub fn with_sillytavern_vectors(mut self, said: &Map<String, Value>) -> Self {
-        let many =
-            |name: &str, own: usize| count(said.get(name), 1_000).and_then(|n| usize::try_from(n).ok()).unwrap_or(own);
+    pub fn with_sillytavern_vectors(mut self, settings: &Map<String, Value>) -> Self {
+        let many = |name: &str, own: usize| {
+            count(settings.get(name), 1_000).and_then(|n| usize::try_from(n).ok()).unwrap_or(own)
+        };
         let own = self.similar;
-        let is_on = choice(said.get("enabled_world_info")).unwrap_or(true);
-        let hundredths = to_number(said.get("score_threshold")).map(|share| (share * 100.0).round().clamp(0.0, 100.0));
+        let is_on = choice(settings.get("enabled_world_info")).unwrap_or(true);
+        let hundredths =
+            to_number(settings.get("score_threshold")).map(|share| (share * 100.0).round().clamp(0.0, 100.0));
         self.similar = SimilaritySettings {
             entries: if is_on { many("max_entries", own.entries) } else { 0 },
             messages: many("query", own.messages),
             threshold: hundredths.and_then(|share| format!("{share:.0}").parse().ok()).unwrap_or(own.threshold),
-            all: choice(said.get("enabled_for_all")).unwrap_or(own.all),
+            all: choice(settings.get("enabled_for_all")).unwrap_or(own.all),
         };
         self
     }
@@ -287,8 +289,8 @@ mod tests {
         let read = WorldInfoSettings::from_sillytavern(&rules).with_sillytavern_vectors(&vectors);
         assert_eq!((read.out_of_bounds(), &read.clone().clamped()), (None, &read));
         assert_eq!(read.written(), (rules, vectors));
-        let kept: WorldInfoSettings = serde_json::from_value(serde_json::to_value(&read).unwrap()).unwrap();
-        assert_eq!(kept, read);
+        let stored: WorldInfoSettings = serde_json::from_value(serde_json::to_value(&read).unwrap()).unwrap();
+        assert_eq!(stored, read);
         assert_eq!(WorldInfoSettings::default().out_of_bounds(), None);
         let off = WorldInfoSettings::default().with_sillytavern_vectors(&object(json!({"enabled_world_info": false})));
         assert_eq!((off.similar.entries, off.written().1["max_entries"].clone()), (0, json!(5)));

@@ -254,8 +254,8 @@ fn rebuild(text: &str, one: &MacroNode, given: &[MacroArg], block: Option<&str>,
         out.push_str(&arg.full);
     }
     out.push_str(text.get(one.close.clone()).unwrap_or_default());
-    if let (Some(told), Some(block)) = (block, &one.block) {
-        out.push_str(told);
+    if let (Some(block_source), Some(block)) = (block, &one.block) {
+        out.push_str(block_source);
         out.push_str(text.get(block.close.clone()).unwrap_or_default());
     }
 }
@@ -275,8 +275,8 @@ fn count_leading_blanks<'t>(texts: impl Iterator<Item = Option<&'t str>>, trim: 
 }
 
 /// Returns the text of a block, dedented unless the macro keeps blanks.
-fn block_text(told: &str, head: &MacroHead) -> String {
-    if head.keeps_blanks { told.to_owned() } else { dedent(told) }
+fn block_text(block_source: &str, head: &MacroHead) -> String {
+    if head.keeps_blanks { block_source.to_owned() } else { dedent(block_source) }
 }
 
 /// Removes the indentation of the first non-blank line from all lines, and trims the text.

@@ -145,9 +145,9 @@ impl MacroVariables {
     /// Parses a variable's text as JSON.
     fn as_json(&mut self, name: &str) -> Option<Value> {
         let Some(Value::String(text)) = self.value(name) else { return None };
-        let (length, told) = (text.len(), serde_json::from_str(text).ok());
+        let (length, parsed) = (text.len(), serde_json::from_str(text).ok());
         self.work += length;
-        told
+        parsed
     }
 
     /// Subtracts a number; a text that is no number does nothing.
@@ -161,7 +161,7 @@ impl MacroVariables {
     /// JSON is returned whole.
     pub fn inside(&mut self, name: &str, key: &str) -> String {
         match (self.as_json(name), self.value(name)) {
-            (Some(told), _) => at_key(&told, key).map(text).unwrap_or_default(),
+            (Some(parsed), _) => at_key(&parsed, key).map(text).unwrap_or_default(),
             (None, Some(Value::String(_))) => self.text(name),
             (None, value) => value.and_then(|value| at_key(value, key)).map(text).unwrap_or_default(),
         }
@@ -179,10 +179,10 @@ impl MacroVariables {
             return;
         }
         let fresh = if js_number::read(key).is_some() { Value::Array(Vec::new()) } else { Value::Object(Map::new()) };
-        let told = if self.has(name) { self.as_json(name) } else { Some(Value::Null) };
-        let Some(mut told) = told.map(|told| if told.is_null() { fresh } else { told }) else { return };
-        match put(&mut told, key, value) {
-            true => self.set(name, Value::String(told.to_string())),
+        let parsed = if self.has(name) { self.as_json(name) } else { Some(Value::Null) };
+        let Some(mut parsed) = parsed.map(|parsed| if parsed.is_null() { fresh } else { parsed }) else { return };
+        match put(&mut parsed, key, value) {
+            true => self.set(name, Value::String(parsed.to_string())),
             false => self.refused = true,
         }
     }

@@ -88,10 +88,11 @@ impl RecallQuery {
         }
         let rare: Vec<f32> = holders.iter().map(|holders| inverse_document_frequency(*holders, all)).collect();
         let score = |text: &TermCounts| -> f32 {
-            let held = TERM_SATURATION * (1.0 - LENGTH_NORMALIZATION + LENGTH_NORMALIZATION * text.length / average);
+            let saturation =
+                TERM_SATURATION * (1.0 - LENGTH_NORMALIZATION + LENGTH_NORMALIZATION * text.length / average);
             let of = |(at, times): &(usize, f32)| {
                 let weight = self.weights.get(*at)? * rare.get(*at)?;
-                Some(weight * times * (TERM_SATURATION + 1.0) / (times + held))
+                Some(weight * times * (TERM_SATURATION + 1.0) / (times + saturation))
             };
             text.terms.iter().filter_map(of).sum()
         };

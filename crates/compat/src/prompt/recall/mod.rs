@@ -44,8 +44,8 @@ pub fn block(memories: &[RecalledText]) -> String {
     if memories.is_empty() {
         return String::new();
     }
-    let told: Vec<String> = memories.iter().map(RecalledText::told).collect();
-    format!("{HEADING}\n{}", told.join("\n"))
+    let texts: Vec<String> = memories.iter().map(RecalledText::told).collect();
+    format!("{HEADING}\n{}", texts.join("\n"))
 }
 
 /// Returns the tokens that the block takes besides its texts.
@@ -72,8 +72,8 @@ mod tests {
     fn recall_block_names_each_source() {
         let memory = |whose: &str, text: &str| RecalledText { source: whose.into(), text: text.into() };
         assert_eq!(block(&[]), "");
-        let told = block(&[memory("Rin", "The key is blue."), memory("Maps", "North.")]);
-        assert!(told.ends_with("first:\n[Rin] The key is blue.\n[Maps] North."), "{told}");
+        let texts = block(&[memory("Rin", "The key is blue."), memory("Maps", "North.")]);
+        assert!(texts.ends_with("first:\n[Rin] The key is blue.\n[Maps] North."), "{texts}");
     }
 
     #[test]

@@ -189,12 +189,12 @@ impl<'w, 'r> SectionEdit<'w, 'r> {
             }
             LookupResult::Missing(depth) => {
                 let (above, below) = keys.split_at_checked(sight.rule_depth).unwrap_or((keys, &[]));
-                let mut made = wrap_in_maps(value, below);
-                prototypes::fill_prototypes(sight.container, above.last(), sight.rule, &mut made);
-                ValueConformer::new(above, &mut self.notes).conform_rule(sight.rule, &mut made)?;
+                let mut wrapped = wrap_in_maps(value, below);
+                prototypes::fill_prototypes(sight.container, above.last(), sight.rule, &mut wrapped);
+                ValueConformer::new(above, &mut self.notes).conform_rule(sight.rule, &mut wrapped)?;
                 let (base, missing) = above.split_at_checked(depth).unwrap_or((above, &[]));
                 if let (Some((key, rest)), Some(map)) = (missing.split_first(), self.map_mut(base)) {
-                    map.insert(key.clone(), wrap_in_maps(made, rest));
+                    map.insert(key.clone(), wrap_in_maps(wrapped, rest));
                 }
                 Ok(())
             }

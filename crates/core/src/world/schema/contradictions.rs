@@ -25,14 +25,14 @@ fn undeclared_required(map: &Map<String, Value>, at: &Pointer) -> Vec<SchemaErro
     let odd = names
         .filter_map(|(i, name)| Some((i, name.as_str()?)))
         .filter(|(_, name)| !is_of_like && !known().any(|key| key == *name));
-    let told = odd.map(|(i, name)| {
+    let findings = odd.map(|(i, name)| {
         let guess = keywords::suggestion(name, known());
         SchemaError {
             path: at.child("required").child(i.to_string()),
             message: format!("\"{name}\" is required, but missing in \"properties\"{guess}"),
         }
     });
-    told.collect()
+    findings.collect()
 }
 
 /// Finds choices of a type that the value cannot have, so that they never match.
@@ -51,11 +51,11 @@ fn excluded_choices(map: &Map<String, Value>, at: &Pointer) -> Vec<SchemaError> 
     let listed = listed.map(|(i, value)| (at.child("enum").child(i.to_string()), value));
     let one = map.get("const").into_iter().map(|value| (at.child("const"), value));
     let odd = listed.chain(one).filter(|(_, value)| !fits(value));
-    let told = odd.map(|(path, value)| {
+    let findings = odd.map(|(path, value)| {
         let message = format!("{value} is impossible: \"type\" is {}", kinds.join(" or "));
         SchemaError { path, message }
     });
-    told.collect()
+    findings.collect()
 }
 
 #[cfg(test)]
@@ -66,10 +66,10 @@ mod tests {
     #[test]
     fn contradictions_impossible_schema_reports_path() {
         let check = |part: Value, expected: &[&str]| {
-            let told: Vec<String> =
+            let findings: Vec<String> =
                 advice(&json!({"properties": {"one": part}})).iter().map(ToString::to_string).collect();
             let expected: Vec<String> = expected.iter().map(|one| format!("/properties/one/{one}")).collect();
-            assert_eq!(told, expected);
+            assert_eq!(findings, expected);
         };
         let named = json!({"type": "object", "properties": {"stage": {}, "name": {}}, "required": ["name", "stge"]});
         let why = "\"stge\" is required, but missing in \"properties\"; did you mean \"stage\"?";

@@ -60,8 +60,8 @@ fn shape_problem(shape: &str, schema: &Map<String, Value>) -> Option<String> {
     lacks_range.then(|| "a bar needs \"minimum\" and \"maximum\"".to_owned())
 }
 
-fn guess(word: &str, known: &[&'static str]) -> String {
-    keywords::suggestion(word, known.iter().copied())
+fn guess(word: &str, names: &[&'static str]) -> String {
+    keywords::suggestion(word, names.iter().copied())
 }
 
 #[cfg(test)]
@@ -73,11 +73,11 @@ mod tests {
     fn ui_hints_unknown_hint_reports_path() {
         let check = |part: Value, message: &str| {
             let found = advice(&json!({"properties": {"people": {"additionalProperties": part}}}));
-            let told: Vec<String> = found.iter().map(ToString::to_string).collect();
+            let findings: Vec<String> = found.iter().map(ToString::to_string).collect();
             let place = "/properties/people/additionalProperties/x-ui: ";
             let expected: Vec<String> =
                 Some(message).filter(|m| !m.is_empty()).map(|m| format!("{place}{m}")).into_iter().collect();
-            assert_eq!(told, expected);
+            assert_eq!(findings, expected);
         };
         check(json!({"x-ui": "chip"}), "");
         check(json!({"x-ui": {"as": "bar", "danger": 3, "title": {"zh": "x"}}, "minimum": 0, "maximum": 9}), "");

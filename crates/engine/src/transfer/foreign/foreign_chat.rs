@@ -127,22 +127,22 @@ impl ForeignImport<'_> {
             ForeignStoryMatch::New => None,
         };
         // Write the lorebook and the messages.
-        let mut bed = self.open_story_target(&tale, session, (&title, &key, place)).await?;
+        let mut target = self.open_story_target(&tale, session, (&title, &key, place)).await?;
         self.import_lorebook(&mut tale, &key, &title, &place.name).await?;
-        let mut item = ForeignImportItem::new("session", title, bed.session).from_file(&place.name);
+        let mut item = ForeignImportItem::new("session", title, target.session).from_file(&place.name);
         let (before, size) = (self.result.totals.messages, size_text(&tale.said));
-        let newest = tale.said.iter().filter_map(|said| said.date).max();
-        let hidden = tale.said.iter().filter(|said| said.is_hidden).count();
-        let nodes = self.write_messages(&mut tale, &spots, &mut bed, &format!("{}#{number}", place.name)).await?;
+        let newest = tale.said.iter().filter_map(|one| one.date).max();
+        let hidden = tale.said.iter().filter(|one| one.is_hidden).count();
+        let nodes = self.write_messages(&mut tale, &spots, &mut target, &format!("{}#{number}", place.name)).await?;
         // Complete the session and report.
-        let mut source = SourceRecord::new(key, bed.session.as_bytes());
+        let mut source = SourceRecord::new(key, target.session.as_bytes());
         source.hash = Some(hash.as_bytes().to_vec());
         source.node = tale.head.and_then(|head| nodes.get(head).copied());
         source.header = (!tale.rest.is_empty()).then(|| Value::Object(tale.rest.clone()).to_string());
         let come = self.result.totals.messages - before;
         item.findings.push(ImportFinding::new(FindingOutcome::Works, "messages", format!("{size}; {come} are new")));
-        item.findings.extend(story_findings(tale, hidden, bed.left));
-        self.finish_story(bed, newest, source, come > 0 || is_begun).await?;
+        item.findings.extend(story_findings(tale, hidden, target.left));
+        self.finish_story(target, newest, source, come > 0 || is_begun).await?;
         self.count_item(item);
         Ok(())
     }
@@ -176,7 +176,7 @@ impl ForeignImport<'_> {
         (title, key, place): (&str, &str, &SourceFile),
     ) -> Result<ImportTarget, ImportError> {
         let first = self.answering_character(tale, place).await?;
-        let mut bed = ImportTarget {
+        let mut target = ImportTarget {
             session: session.unwrap_or_else(|| SessionId::new(self.ids.next(self.options.at))),
             root: NodeId::new(self.ids.next(self.options.at)),
             persona: None,
@@ -191,28 +191,28 @@ impl ForeignImport<'_> {
             first: Some(first),
             note: None,
         };
-        if !bed.is_new {
-            self.load_nodes(&mut bed).await?;
-            return Ok(bed);
+        if !target.is_new {
+            self.load_nodes(&mut target).await?;
+            return Ok(target);
         }
         self.result.totals.sessions += 1;
         if !self.options.is_dry {
-            let oldest = tale.said.iter().filter_map(|said| said.date).min();
+            let oldest = tale.said.iter().filter_map(|message| message.date).min();
             let beginning = NewImportedSession {
-                session: bed.session,
-                root: bed.root,
+                session: target.session,
+                root: target.root,
                 owner: self.options.owner,
                 at: self.options.at,
                 titles: vec![title.to_owned(), tale.program.name().to_owned()],
                 first_message_at: tale.started_at.into_iter().chain(oldest).min().map(Time),
                 characters: vec![first],
                 persona: None,
-                sources: vec![SourceRecord::new(key, bed.session.as_bytes())],
+                sources: vec![SourceRecord::new(key, target.session.as_bytes())],
                 settings: Map::new(),
             };
             beginning.write(self.store, self.ids).await?;
         }
-        Ok(bed)
+        Ok(target)
     }
 
     /// Returns the answering character. Its name comes from the file, the program, or the folder, which some
@@ -261,9 +261,9 @@ impl ForeignImport<'_> {
         file: &str,
     ) -> Result<(), ImportError> {
         let Some(book) = tale.book.take() else { return Ok(()) };
-        let known = self.known::<LorebookId>(format!("{key}/lore")).await?;
+        let existing = self.known::<LorebookId>(format!("{key}/lore")).await?;
         let hash = blake3::hash(Value::Object(book.clone()).to_string().as_bytes());
-        if self.decide(&known, &hash, (title, file)) != ImportDecision::Import {
+        if self.decide(&existing, &hash, (title, file)) != ImportDecision::Import {
             return Ok(());
         }
         let (mut book, mut item) = match new_lorebook(book, title, self.ids, self.options.at) {
@@ -274,12 +274,12 @@ impl ForeignImport<'_> {
                 return Ok(());
             }
         };
-        let is_new = known.stored.is_none();
-        book.id = known.id_or(|| book.id);
+        let is_new = existing.stored.is_none();
+        book.id = existing.id_or(|| book.id);
         item.id = Some(book.id.to_string());
         self.result.totals.lorebooks += 1;
         self.count_item(item.from_file(file));
-        let source = known.source(book.id.as_bytes(), Some(hash), &book.card);
+        let source = existing.source(book.id.as_bytes(), Some(hash), &book.card);
         self.store_with_source(source, move |tx, owner| {
             if is_new { tx.put_lorebook(owner, &book) } else { tx.update_lorebook(owner, &book) }
         })
@@ -291,55 +291,55 @@ impl ForeignImport<'_> {
         &mut self,
         tale: &mut ForeignChat,
         spots: &[ForeignMessagePosition],
-        bed: &mut ImportTarget,
+        target: &mut ImportTarget,
         file: &str,
     ) -> Result<Vec<NodeId>, ImportError> {
         let chosen = branch_messages(&tale.said, tale.head);
         let mut dates: Vec<Time> = Vec::with_capacity(spots.len());
         let mut nodes: Vec<NodeId> = Vec::with_capacity(spots.len());
         let begun = tale.started_at.map(Time).filter(|time| time.has_date()).unwrap_or(self.options.at);
-        for (n, (said, spot)) in tale.said.iter_mut().zip(spots).enumerate() {
-            if bed.piece.len() >= BATCH || bed.batch_bytes >= BATCH_BYTES {
-                self.flush(bed).await?;
+        for (n, (message, spot)) in tale.said.iter_mut().zip(spots).enumerate() {
+            if target.piece.len() >= BATCH || target.batch_bytes >= BATCH_BYTES {
+                self.flush(target).await?;
                 self.check_cancelled()?;
             }
             let above = spot.parent.and_then(|parent| Some((*nodes.get(parent)?, *dates.get(parent)?)));
-            let (parent, before) = above.unwrap_or((bed.root, begun));
-            let created = said.date.map(Time).filter(|time| time.has_date()).unwrap_or(before);
-            let node = NodeId::new(message_to_node::id(bed.session, &spot.address));
+            let (parent, before) = above.unwrap_or((target.root, begun));
+            let created = message.date.map(Time).filter(|time| time.has_date()).unwrap_or(before);
+            let node = NodeId::new(message_to_node::id(target.session, &spot.address));
             nodes.push(node);
             dates.push(created);
-            if !bed.known.insert(node) {
+            if !target.known.insert(node) {
                 continue;
             }
-            let is_enabled = !said.is_hidden;
-            let mut draft = message_draft(std::mem::take(said), node, spot, (tale.program.word(), file));
+            let is_enabled = !message.is_hidden;
+            let mut draft = message_draft(std::mem::take(message), node, spot, (tale.program.word(), file));
             draft.created = created;
             draft.author = (draft.role == Role::User).then_some(self.options.owner);
-            draft.character = bed.first.filter(|_| draft.role == Role::Assistant);
-            bed.batch_bytes += draft.content.len() + 1_000;
-            bed.piece.push(ImportedNode { parent, draft, is_enabled, is_remembered: chosen.contains(&n) });
+            draft.character = target.first.filter(|_| draft.role == Role::Assistant);
+            target.batch_bytes += draft.content.len() + 1_000;
+            target.piece.push(ImportedNode { parent, draft, is_enabled, is_remembered: chosen.contains(&n) });
         }
-        self.flush(bed).await?;
+        self.flush(target).await?;
         Ok(nodes)
     }
 
     /// Completes a story: sets HEAD if something new was imported, and stores the source record.
     async fn finish_story(
         &mut self,
-        bed: ImportTarget,
+        target: ImportTarget,
         newest: Option<i64>,
         source: SourceRecord,
         has_come: bool,
     ) -> Result<(), ImportError> {
         if self.options.is_dry {
             self.dry_run.keep(source);
-            self.dry_run.keep_session(bed);
+            self.dry_run.keep_session(target);
             return Ok(());
         }
-        let played = newest.map(Time).filter(|time| bed.is_new && time.has_date());
+        let played = newest.map(Time).filter(|time| target.is_new && time.has_date());
         let ends = NodeImportEnd { head: source.node.filter(|_| has_come), last_played: played, labels: Vec::new() };
-        let (owner, actor, session) = (self.options.owner, self.actor(), bed.session);
+        let (owner, actor, session) = (self.options.owner, self.actor(), target.session);
         let write = move |tx: &mut Tx<'_>| {
             tx.finish_node_import(&actor, session, &ends)?;
             tx.put_source(owner, &source)
@@ -385,10 +385,10 @@ enum ForeignStoryMatch {
 }
 
 /// Returns the position of each message. Equal messages below one parent get different positions.
-fn message_positions(said: &[ForeignMessage]) -> Vec<ForeignMessagePosition> {
-    let mut spots: Vec<ForeignMessagePosition> = Vec::with_capacity(said.len());
+fn message_positions(messages: &[ForeignMessage]) -> Vec<ForeignMessagePosition> {
+    let mut spots: Vec<ForeignMessagePosition> = Vec::with_capacity(messages.len());
     let mut equal: HashMap<PathHash, usize> = HashMap::new();
-    for one in said {
+    for one in messages {
         let above = one.parent.and_then(|parent| spots.get(parent)).map_or(PathHash::ROOT, |spot| spot.address);
         let is_user = one.role == ForeignRole::User;
         let name = match one.role {
@@ -410,29 +410,29 @@ fn story_source_key(tale: &ForeignChat, spots: &[ForeignMessagePosition]) -> Str
     if let Some(id) = &tale.id {
         return strip_nul(&format!("{word}/{id}"));
     }
-    let first = tale.said.iter().position(|said| said.role == ForeignRole::User).unwrap_or(0);
+    let first = tale.said.iter().position(|message| message.role == ForeignRole::User).unwrap_or(0);
     let stem = spots.get(first).map_or(PathHash::ROOT, |spot| spot.address);
     strip_nul(&format!("{word}/{}#{}", tale.assistant_name.as_deref().unwrap_or_default(), stem.hex()))
 }
 
 /// Returns the indexes of the messages on the path to `head`.
-fn branch_messages(said: &[ForeignMessage], head: Option<usize>) -> HashSet<usize> {
+fn branch_messages(messages: &[ForeignMessage], head: Option<usize>) -> HashSet<usize> {
     let mut line = HashSet::new();
     let mut at = head;
     while let Some(n) = at {
         line.insert(n);
-        at = said.get(n).and_then(|one| one.parent);
+        at = messages.get(n).and_then(|one| one.parent);
     }
     line
 }
 
 fn message_draft(
-    said: ForeignMessage,
+    message: ForeignMessage,
     id: NodeId,
     spot: &ForeignMessagePosition,
     (program, file): (&str, &str),
 ) -> NodeDraft {
-    let role = match said.role {
+    let role = match message.role {
         ForeignRole::User => Role::User,
         ForeignRole::Assistant => Role::Assistant,
         ForeignRole::System => Role::System,
@@ -440,25 +440,30 @@ fn message_draft(
     let kind = if spot.parent.is_none() && role == Role::Assistant { Kind::Greeting } else { Kind::Message };
     let seed = uuid::Uuid::from_bytes(*spot.address.bytes()).as_u64_pair().1;
     let mut draft = NodeDraft::new(id, role, kind, seed, Time(0));
-    let name: String =
-        said.name.iter().flat_map(|name| name.trim().chars()).filter(|c| *c != '\0').take(MAX_SPEAKER_CHARS).collect();
+    let name: String = message
+        .name
+        .iter()
+        .flat_map(|name| name.trim().chars())
+        .filter(|c| *c != '\0')
+        .take(MAX_SPEAKER_CHARS)
+        .collect();
     draft.name = (!name.is_empty()).then_some(name);
-    draft.content = strip_nul(&said.text);
-    draft.reasoning = said.reasoning.as_deref().map(strip_nul);
-    draft.metadata.reply.model = said.model;
-    let place = [("id".to_owned(), said.id.into()), ("program".to_owned(), program.into())];
+    draft.content = strip_nul(&message.text);
+    draft.reasoning = message.reasoning.as_deref().map(strip_nul);
+    draft.metadata.reply.model = message.model;
+    let place = [("id".to_owned(), message.id.into()), ("program".to_owned(), program.into())];
     let rest = Map::from_iter(place);
     draft.metadata.provenance = Some(Provenance { file: Some(file.to_owned()), rest, ..Provenance::default() });
-    if !said.rest.is_empty() {
-        draft.metadata.rest.insert(program.into(), said.rest.into());
+    if !message.rest.is_empty() {
+        draft.metadata.rest.insert(program.into(), message.rest.into());
     }
     draft
 }
 
 /// Describes the size of a story in words.
-fn size_text(said: &[ForeignMessage]) -> String {
-    let answered: HashSet<usize> = said.iter().filter_map(|one| one.parent).collect();
-    let (messages, ends) = (said.len(), said.len() - answered.len());
+fn size_text(all: &[ForeignMessage]) -> String {
+    let answered: HashSet<usize> = all.iter().filter_map(|one| one.parent).collect();
+    let (messages, ends) = (all.len(), all.len() - answered.len());
     format!("{} in {}", count_phrase(messages, "message", "messages"), count_phrase(ends, "branch", "branches"))
 }
 

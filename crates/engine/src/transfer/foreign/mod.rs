@@ -39,18 +39,18 @@ const ACCEPTED_INPUTS: &str = "a session (.clotho), a folder or archive of Silly
 /// Imports a folder, an archive or a file of another program. What exists already is left alone.
 ///
 /// # Errors
-/// Returns an error if nothing is recognized, the store fails, or `told` returns `false`. What was written until then
-/// stays.
+/// Returns an error if nothing is recognized, the store fails, or `report_progress` returns `false`. What was written
+/// until then stays.
 pub async fn import(
     store: &Store,
     ids: &IdGenerator,
     given: ImportSource,
-    wish: ImportOptions,
-    mut told: impl FnMut(ImportProgress) -> bool + Send,
+    options: ImportOptions,
+    mut report_progress: impl FnMut(ImportProgress) -> bool + Send,
 ) -> Result<ForeignImportResult, ImportError> {
-    let mut work = ForeignImport::new(store, ids, wish, &mut told);
+    let mut work = ForeignImport::new(store, ids, options, &mut report_progress);
     let (count, unknown) = match open_input(given)? {
-        OpenInput::House(house) => work.import_container(&house, 0).await?,
+        OpenInput::House(container) => work.import_container(&container, 0).await?,
         OpenInput::File(place) => (1, work.import_files(vec![place], 0).await?),
     };
     if unknown.len() == count {
@@ -86,8 +86,8 @@ fn open_input(given: ImportSource) -> Result<OpenInput, ImportError> {
         return Ok(OpenInput::File(place));
     }
     let bad = |error| ImportError::Unknown(format!("the archive cannot be read: {error}"));
-    let house = place.archive().map_err(bad)?;
-    Ok(if house.has(CARD) { OpenInput::File(place) } else { OpenInput::House(house) })
+    let container = place.archive().map_err(bad)?;
+    Ok(if container.has(CARD) { OpenInput::File(place) } else { OpenInput::House(container) })
 }
 
 /// The file that makes an archive a character card.
@@ -100,7 +100,7 @@ fn base_name(name: &str) -> &str {
 
 /// Returns all files below these entries, sorted by name, and the report items of those that cannot be read.
 fn collect_files(
-    house: &FileContainer,
+    container: &FileContainer,
     top: Vec<ContainerEntry>,
 ) -> Result<(Vec<SourceFile>, Vec<ForeignImportItem>), ImportError> {
     let (mut files, mut left_out, mut next) = (Vec::new(), Vec::new(), vec![(top, 0)]);
@@ -109,7 +109,7 @@ fn collect_files(
             match kind {
                 ContainerEntryKind::File(place) => files.push(place),
                 ContainerEntryKind::Folder if depth < MAX_DEPTH => {
-                    let (inside, is_more) = house.list(&name)?;
+                    let (inside, is_more) = container.list(&name)?;
                     if is_more {
                         left_out.push(skipped_item(&name, "it has more files than one import reads"));
                     }
@@ -133,20 +133,20 @@ type UnknownFiles = (usize, Vec<SourceFile>);
 
 impl ForeignImport<'_> {
     /// Imports a folder or an archive: SillyTavern data if there is some, and all other files.
-    async fn import_container(&mut self, house: &FileContainer, depth: usize) -> Result<UnknownFiles, ImportError> {
-        let (top, is_root) = if house.data_folders()?.is_empty() {
-            unread(house).into_iter().for_each(|item| self.count_item(item));
-            let (top, is_more) = house.list("")?;
+    async fn import_container(&mut self, container: &FileContainer, depth: usize) -> Result<UnknownFiles, ImportError> {
+        let (top, is_root) = if container.data_folders()?.is_empty() {
+            unread(container).into_iter().for_each(|item| self.count_item(item));
+            let (top, is_more) = container.list("")?;
             if is_more {
                 self.count_item(skipped_item("", "it has more files than one import reads"));
             }
             (top, 0)
         } else {
-            let root = DataFolder::of(house)?;
+            let root = DataFolder::of(container)?;
             self.import_data(&root).await?;
             (root.others, 1)
         };
-        let (files, left_out) = collect_files(house, top)?;
+        let (files, left_out) = collect_files(container, top)?;
         left_out.into_iter().for_each(|item| self.count_item(item));
         Ok((files.len() + is_root, self.import_files(files, depth).await?))
     }
@@ -232,8 +232,8 @@ impl ForeignImport<'_> {
         place: &SourceFile,
         depth: usize,
     ) -> Result<Option<ForeignFileType>, ImportError> {
-        let house = place.archive()?;
-        if house.has(CARD) {
+        let container = place.archive()?;
+        if container.has(CARD) {
             self.character(place, &place.read()?).await?;
             return Ok(None);
         }
@@ -244,7 +244,7 @@ impl ForeignImport<'_> {
         let inside =
             if self.inside.is_empty() { place.name.clone() } else { format!("{}/{}", self.inside, place.name) };
         let outside = std::mem::replace(&mut self.inside, inside);
-        let seen = match Box::pin(self.import_container(&house, depth + 1)).await {
+        let seen = match Box::pin(self.import_container(&container, depth + 1)).await {
             Ok((count, unknown)) if unknown.len() < count => {
                 self.report_unknown(unknown);
                 Ok(None)

@@ -17,7 +17,7 @@ impl ForeignImport<'_> {
     /// Imports a session file, unless its session exists.
     pub(super) async fn import_session(&mut self, place: &SourceFile) -> Result<(), ImportError> {
         self.result.totals.chats += 1;
-        let told = match self.import_own(place).await {
+        let report_progress = match self.import_own(place).await {
             Ok(item) => item,
             Err(ImportError::Fault(fault)) => skipped_item(
                 place,
@@ -29,7 +29,7 @@ impl ForeignImport<'_> {
             Err(error) => return Err(error),
         };
         self.read_progress.add_read(usize::try_from(place.bytes).unwrap_or(usize::MAX));
-        self.count_item(told.from_file(&place.name));
+        self.count_item(report_progress.from_file(&place.name));
         Ok(())
     }
 
@@ -81,11 +81,12 @@ impl ForeignImport<'_> {
             (session.id, nodes)
         } else {
             let arrival = SessionImportOptions { owner, job: None, title: None };
-            let (told, way) = (&mut self.listener, &self.read_progress);
-            let mut told = |_| told(way.progress());
-            let is = import_from(self.store, place, arrival, self.ids, self.options.at, limits, &mut told).await?;
-            let held = self.store.read(move |reader| Ok::<_, ImportError>(reader.session(owner, is)?)).await?;
-            (is, held.map_or(0, |held| held.counts.nodes))
+            let (report_progress, way) = (&mut self.listener, &self.read_progress);
+            let mut report_progress = |_| report_progress(way.progress());
+            let is = import_from(self.store, place, arrival, self.ids, self.options.at, limits, &mut report_progress)
+                .await?;
+            let stored = self.store.read(move |reader| Ok::<_, ImportError>(reader.session(owner, is)?)).await?;
+            (is, stored.map_or(0, |stored| stored.counts.nodes))
         };
         if is != session.id {
             let source = SourceRecord::new(source_name(session.id), is.as_bytes());

@@ -23,29 +23,29 @@ impl ExportBranch {
     /// Lists all messages, including disabled ones.
     pub fn all_messages(
         reader: &mut StoreReader<'_>,
-        held: &StoredSession,
+        stored: &StoredSession,
         leaf: StoredNode,
     ) -> Result<Self, StoreError> {
-        Self::of(reader, held, leaf, PathFilter::WithDisabled)
+        Self::of(reader, stored, leaf, PathFilter::WithDisabled)
     }
 
     /// Lists the enabled messages, which readers see.
     pub fn visible_messages(
         reader: &mut StoreReader<'_>,
-        held: &StoredSession,
+        stored: &StoredSession,
         leaf: StoredNode,
     ) -> Result<Self, StoreError> {
-        Self::of(reader, held, leaf, PathFilter::Enabled)
+        Self::of(reader, stored, leaf, PathFilter::Enabled)
     }
 
     fn of(
         reader: &mut StoreReader<'_>,
-        held: &StoredSession,
+        stored_session: &StoredSession,
         leaf: StoredNode,
         show: PathFilter,
     ) -> Result<Self, StoreError> {
         let rows = reader.line(&leaf, show)?;
-        Ok(Self { stored: held.clone(), leaf, rows })
+        Ok(Self { stored: stored_session.clone(), leaf, rows })
     }
 
     /// Calls `each` for every message in order.

@@ -36,23 +36,23 @@ impl BranchFiles {
     /// Returns the branches of a session. `names` keeps file names unique in a folder.
     pub fn of(
         reader: &mut StoreReader<'_>,
-        held: &StoredSession,
+        stored: &StoredSession,
         sources: &[SourceRecord],
         names: &mut UniqueFileNames,
     ) -> Result<Self, StoreError> {
-        let labels: Vec<_> = reader.labels(held)?.into_iter().filter(|label| label.is_in_tree).collect();
-        let head = held.session.head;
+        let labels: Vec<_> = reader.labels(stored)?.into_iter().filter(|label| label.is_in_tree).collect();
+        let head = stored.session.head;
         let named: HashSet<NodeId> = labels.iter().map(|label| label.node).collect();
         // Collect the leaves that need a file.
         let mut leaves = Vec::new();
         let mut before = i64::MAX;
         loop {
-            let branches = reader.branches(held, before, PIECE)?;
+            let branches = reader.branches(stored, before, PIECE)?;
             let Some(last) = branches.last() else { break };
             before = last.leaf.n;
             for branch in branches {
                 let is_wanted = branch.leaf.node.id == head || named.contains(&branch.leaf.node.id);
-                if is_wanted || needs_own_file(reader, held, &branch.leaf, head)? {
+                if is_wanted || needs_own_file(reader, stored, &branch.leaf, head)? {
                     leaves.push(branch.leaf.node.id);
                 }
             }
@@ -65,11 +65,11 @@ impl BranchFiles {
                 leaves.push(label.node);
             }
         }
-        if !leads_to(reader, held, &leaves)? {
+        if !leads_to(reader, stored, &leaves)? {
             leaves.push(head);
         }
         // Name the files: by the file they were imported from, by label, or by title.
-        let came = imported_names(reader, held, sources, &leaves)?;
+        let came = imported_names(reader, stored, sources, &leaves)?;
         let main = main_leaf(&leaves, sources, &came, head);
         leaves.sort_by_key(|leaf| *leaf != main);
         let mut lines = Self::default();
@@ -78,11 +78,11 @@ impl BranchFiles {
             let name = match (came.get(&leaf), label) {
                 (Some(name), _) => name.clone(),
                 (None, Some(label)) if leaf != main => names.unique(&label.name),
-                (None, _) if leaf == main => names.unique(&held.session.title),
-                (None, _) => names.unique(&format!("{} - Branch #{}", held.session.title, lines.files.len())),
+                (None, _) if leaf == main => names.unique(&stored.session.title),
+                (None, _) => names.unique(&format!("{} - Branch #{}", stored.session.title, lines.files.len())),
             };
             if label.is_some_and(|label| !label.following)
-                && let Some(placed) = reader.node(held, leaf)?
+                && let Some(placed) = reader.node(stored, leaf)?
             {
                 let at = if placed.node.kind == Kind::Change { placed.node.parent } else { Some(leaf) };
                 lines.bookmarks.extend(at.map(|at| (at, name.clone())));
@@ -100,11 +100,11 @@ impl BranchFiles {
 }
 
 /// Whether HEAD lies on one of the branches.
-fn leads_to(reader: &mut StoreReader<'_>, held: &StoredSession, leaves: &[NodeId]) -> Result<bool, StoreError> {
-    let head = held.session.head;
+fn leads_to(reader: &mut StoreReader<'_>, stored: &StoredSession, leaves: &[NodeId]) -> Result<bool, StoreError> {
+    let head = stored.session.head;
     let mut is_there = leaves.contains(&head);
     for leaf in leaves {
-        is_there = is_there || reader.is_on_path(held, head, *leaf)?;
+        is_there = is_there || reader.is_on_path(stored, head, *leaf)?;
     }
     Ok(is_there)
 }
@@ -117,7 +117,7 @@ pub fn file_name(source: &str) -> Option<&str> {
 /// Returns the names of imported files by leaf. If several branches continue a file, the one with HEAD gets the name.
 fn imported_names(
     reader: &mut StoreReader<'_>,
-    held: &StoredSession,
+    stored: &StoredSession,
     sources: &[SourceRecord],
     leaves: &[NodeId],
 ) -> Result<HashMap<NodeId, String>, StoreError> {
@@ -130,9 +130,9 @@ fn imported_names(
     came.extend(exact);
     for (node, name) in grown {
         let mut ends: Vec<NodeId> = leaves.iter().copied().filter(|leaf| !came.contains_key(leaf)).collect();
-        ends.sort_by_key(|leaf| *leaf != held.session.head);
+        ends.sort_by_key(|leaf| *leaf != stored.session.head);
         for leaf in ends {
-            if reader.is_on_path(held, node, leaf)? {
+            if reader.is_on_path(stored, node, leaf)? {
                 came.insert(leaf, name);
                 break;
             }
@@ -153,7 +153,7 @@ fn main_leaf(leaves: &[NodeId], sources: &[SourceRecord], came: &HashMap<NodeId,
 /// Whether a branch needs a file of its own, because its leaf is no swipe in another file.
 fn needs_own_file(
     reader: &mut StoreReader<'_>,
-    held: &StoredSession,
+    stored: &StoredSession,
     leaf: &StoredNode,
     head: NodeId,
 ) -> Result<bool, StoreError> {
@@ -161,14 +161,14 @@ fn needs_own_file(
         return Ok(false);
     }
     let Some(parent) = leaf.node.parent else { return Ok(false) };
-    let family = reader.children(held, parent)?;
+    let family = reader.children(stored, parent)?;
     let others: Vec<&StoredNode> = family.iter().filter(|one| covers(&one.node, &leaf.node)).collect();
     if others.is_empty() {
         return Ok(true);
     }
     let mut is_last = true;
     for other in others {
-        let goes_on = other.node.id == head || !reader.children(held, other.node.id)?.is_empty();
+        let goes_on = other.node.id == head || !reader.children(stored, other.node.id)?.is_empty();
         if goes_on {
             return Ok(false);
         }

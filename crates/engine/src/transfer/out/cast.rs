@@ -36,10 +36,10 @@ pub struct ExportCharacter {
 
 impl ExportCast {
     /// Returns the cast of a session, with the card versions that it uses.
-    pub fn of(reader: &mut StoreReader<'_>, held: &StoredSession) -> Result<Self, StoreError> {
-        let (mut characters, mut damaged) = (Vec::with_capacity(held.session.cards.len()), Vec::new());
-        let owner = held.session.owner;
-        for card in &held.session.cards {
+    pub fn of(reader: &mut StoreReader<'_>, stored: &StoredSession) -> Result<Self, StoreError> {
+        let (mut characters, mut damaged) = (Vec::with_capacity(stored.session.cards.len()), Vec::new());
+        let owner = stored.session.owner;
+        for card in &stored.session.cards {
             let name = match name(reader, &card.hash)? {
                 Some(name) => name,
                 None => {
@@ -48,10 +48,10 @@ impl ExportCast {
                     damaged.last().cloned().unwrap_or_default()
                 }
             };
-            let file = file(reader, held, card.id)?.unwrap_or_else(|| safe_file_name(&name));
+            let file = file(reader, stored, card.id)?.unwrap_or_else(|| safe_file_name(&name));
             characters.push(ExportCharacter { id: card.id, name, file });
         }
-        let persona = match &held.session.persona {
+        let persona = match &stored.session.persona {
             Some(persona) => match name(reader, &persona.hash)? {
                 None => reader.persona(owner, persona.id)?.and_then(|now| card_name(&now.card)),
                 said => said,
@@ -64,9 +64,9 @@ impl ExportCast {
     /// Replaces the card file names.
     #[must_use]
     pub fn with_files(mut self, files: &HashMap<CharacterId, String>) -> Self {
-        for player in &mut self.characters {
-            if let Some(file) = files.get(&player.id) {
-                player.file.clone_from(file);
+        for character in &mut self.characters {
+            if let Some(file) = files.get(&character.id) {
+                character.file.clone_from(file);
             }
         }
         self
@@ -77,7 +77,7 @@ impl ExportCast {
         let own = node.name.as_deref().filter(|name| !name.is_empty());
         let named = own.or_else(|| match node.role {
             Role::User => self.persona.as_deref(),
-            Role::Assistant => self.character(node).map(|player| player.name.as_str()),
+            Role::Assistant => self.character(node).map(|character| character.name.as_str()),
             Role::System => None,
         });
         let nobody = if node.role == Role::User { USER } else { NARRATOR };
@@ -86,7 +86,7 @@ impl ExportCast {
 
     /// Returns the character that speaks, or the first one if the node names none.
     pub fn character(&self, node: &Node) -> Option<&ExportCharacter> {
-        let own = node.character.and_then(|id| self.characters.iter().find(|player| player.id == id));
+        let own = node.character.and_then(|id| self.characters.iter().find(|character| character.id == id));
         own.or(self.characters.first())
     }
 }
@@ -106,7 +106,7 @@ fn card_name(card: &Map<String, Value>) -> Option<String> {
 }
 
 /// Returns the file name under which a card was imported.
-fn file(reader: &mut StoreReader<'_>, held: &StoredSession, id: CharacterId) -> Result<Option<String>, StoreError> {
-    let sources = reader.sources_of(held.session.owner, id.as_bytes())?;
+fn file(reader: &mut StoreReader<'_>, stored: &StoredSession, id: CharacterId) -> Result<Option<String>, StoreError> {
+    let sources = reader.sources_of(stored.session.owner, id.as_bytes())?;
     Ok(sources.iter().find_map(|source| source.name.strip_prefix("characters/")).map(str::to_owned))
 }

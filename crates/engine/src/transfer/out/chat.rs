@@ -37,13 +37,13 @@ impl ChatExport<'_> {
     pub fn row(
         &mut self,
         reader: &mut StoreReader<'_>,
-        told: &MessageWithSiblings,
+        message: &MessageWithSiblings,
     ) -> Result<Option<ChatFileMessage>, StoreError> {
-        let own = &told.own.node;
+        let own = &message.own.node;
         if own.content.is_empty() && (own.kind == Kind::Merge || own.status == Status::Error) {
             return Ok(None);
         }
-        let alike: Vec<&StoredNode> = told.all.iter().filter(|one| is_swipe(&one.node, own)).collect();
+        let alike: Vec<&StoredNode> = message.all.iter().filter(|one| is_swipe(&one.node, own)).collect();
         let chosen = alike.iter().position(|one| one.node.id == own.id).unwrap_or(0);
         let mut alternatives = Vec::with_capacity(alike.len());
         let mut after = None;
@@ -62,13 +62,13 @@ impl ChatExport<'_> {
             alternatives.push(alternative);
         }
         self.before = after;
-        let kept = imported_metadata(own);
+        let imported = imported_metadata(own);
         Ok(Some(ChatFileMessage {
             name: self.name(own),
-            is_user: own.role == Role::User || kept.is_some_and(|kept| kept.contains_key("is_user")),
+            is_user: own.role == Role::User || imported.is_some_and(|imported| imported.contains_key("is_user")),
             is_hidden: !own.is_enabled || own.status == Status::Error,
             selected: chosen,
-            has_swipes: kept.map_or(own.role == Role::Assistant, |kept| kept.contains_key("swipe")),
+            has_swipes: imported.map_or(own.role == Role::Assistant, |imported| imported.contains_key("swipe")),
             rest: self.row_extra(own, &alike),
             swipes: alternatives,
         }))
@@ -76,7 +76,7 @@ impl ChatExport<'_> {
 
     fn name(&self, node: &Node) -> String {
         match imported_metadata(node) {
-            Some(kept) => text(kept, "name").or(node.name.as_deref()).unwrap_or_default().to_owned(),
+            Some(imported) => text(imported, "name").or(node.name.as_deref()).unwrap_or_default().to_owned(),
             None => self.cast.name(node),
         }
     }
@@ -85,7 +85,7 @@ impl ChatExport<'_> {
     /// previous message.
     fn other_variables(&self, node: &Node) -> Option<Map<String, Value>> {
         match imported_metadata(node) {
-            Some(kept) => kept.get("variables").map_or(self.before.clone(), |own| own.as_object().cloned()),
+            Some(imported) => imported.get("variables").map_or(self.before.clone(), |own| own.as_object().cloned()),
             None => {
                 let mut before = self.before.clone().or_else(|| self.has_state.then(Map::new))?;
                 before.retain(|key, _| !DERIVED.contains(&key.as_str()));
@@ -102,13 +102,13 @@ impl ChatExport<'_> {
         let mut rest = alike.iter().find_map(|one| metadata_object(&one.node, "line")).cloned().unwrap_or_default();
         rest.retain(|key, _| !TIMES.contains(&key.as_str()));
         let several = self.cast.characters.len() > 1 && own.role == Role::Assistant && imported_metadata(own).is_none();
-        if let Some(player) = self.cast.character(own).filter(|_| several) {
-            let file = format!("{}.png", player.file);
+        if let Some(character) = self.cast.character(own).filter(|_| several) {
+            let file = format!("{}.png", character.file);
             rest.insert("force_avatar".into(), format!("/thumbnail?type=avatar&file={file}").into());
             rest.insert("original_avatar".into(), file.into());
         }
-        let known = swipe_info(own);
-        rest.extend(TIMES.iter().filter_map(|key| known.get_key_value(*key)).map(|(k, v)| (k.clone(), v.clone())));
+        let info = swipe_info(own);
+        rest.extend(TIMES.iter().filter_map(|key| info.get_key_value(*key)).map(|(k, v)| (k.clone(), v.clone())));
         rest
     }
 }
@@ -116,7 +116,7 @@ impl ChatExport<'_> {
 /// Whether a node is a swipe of another: a complete sibling by the same speaker. User and system messages are swipes
 /// only if they were imported as such.
 pub fn is_swipe(one: &Node, own: &Node) -> bool {
-    let was = |node: &Node| imported_metadata(node).is_some_and(|kept| kept.contains_key("swipe"));
+    let was = |node: &Node| imported_metadata(node).is_some_and(|imported| imported.contains_key("swipe"));
     let is_whole = one.status == Status::Complete && one.kind != Kind::Merge;
     let is_by_same = one.name == own.name && one.character == own.character;
     one.id == own.id || (is_whole && is_by_same && (own.role == Role::Assistant || (was(one) && was(own))))
@@ -131,17 +131,17 @@ fn metadata_object<'a>(node: &'a Node, name: &str) -> Option<&'a Map<String, Val
     imported_metadata(node)?.get(name)?.as_object()
 }
 
-fn text<'a>(kept: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
-    kept.get(name)?.as_str()
+fn text<'a>(imported: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
+    imported.get(name)?.as_str()
 }
 
 fn alternative(node: &Node, state: Option<Value>, beside: Option<Map<String, Value>>) -> ChatFileSwipe {
-    let is_stateless = imported_metadata(node).is_some_and(|kept| kept.contains_key("stateless"));
+    let is_stateless = imported_metadata(node).is_some_and(|imported| imported.contains_key("stateless"));
     let variables = beside.map(|beside| {
         let state = state.filter(|_| !is_stateless).map(|state| (STATE.to_owned(), state));
         state.into_iter().chain(beside).collect()
     });
-    let date = match imported_metadata(node).and_then(|kept| kept.get("send_date")) {
+    let date = match imported_metadata(node).and_then(|imported| imported.get("send_date")) {
         Some(Value::Null) => None,
         Some(date) => Some(date.clone()),
         None => Some(node.created.to_string().into()),

@@ -43,33 +43,33 @@ pub struct ExportOutcome {
     pub report: ForeignImportReport,
 }
 
-/// Exports everything of a user. `told` is called with the number of sessions after each one.
+/// Exports everything of a user. `report_progress` is called with the number of sessions after each one.
 ///
 /// # Errors
 /// Returns an error if the database or the writer fails.
 pub fn export_all<W: Write + Seek>(
     snapshot: &mut DatabaseSnapshot,
     owner: UserId,
-    shelf: ExportTarget<W>,
-    told: impl FnMut(u64),
+    export_target: ExportTarget<W>,
+    report_progress: impl FnMut(u64),
 ) -> Result<(Option<W>, ExportOutcome), SessionExportError> {
     let reader = snapshot.reader();
     let (list, gone, settings) = Default::default();
-    let mut house = DataFolderWriter { reader, owner, target: shelf, list, gone, settings };
-    let cards = house.cards()?;
-    house.lorebooks(&cards)?;
-    house.lore_settings()?;
-    let personas = house.personas()?;
-    let groups = house.presets()?;
+    let mut writer = DataFolderWriter { reader, owner, target: export_target, list, gone, settings };
+    let cards = writer.cards()?;
+    writer.lorebooks(&cards)?;
+    writer.lore_settings()?;
+    let personas = writer.personas()?;
+    let groups = writer.presets()?;
     let files = ExportFileNames { cards: &cards.files, personas: &personas };
-    let open = house.sessions(files, groups, told)?;
+    let open = writer.sessions(files, groups, report_progress)?;
     // Cards come after the sessions, because a card names the chat that was open last.
-    house.characters(&cards, &open)?;
-    let DataFolderWriter { target: mut shelf, list, gone, settings, .. } = house;
-    let mut put = |name: &str, text: String| shelf.put(name, |out| Ok(out.write_all(text.as_bytes())?));
+    writer.characters(&cards, &open)?;
+    let DataFolderWriter { target: mut export_target, list, gone, settings, .. } = writer;
+    let mut put = |name: &str, text: String| export_target.put(name, |out| Ok(out.write_all(text.as_bytes())?));
     put("settings.json", settings.text())?;
     put(LIST, list.text(&gone.report))?;
-    Ok((shelf.finish()?, gone))
+    Ok((export_target.finish()?, gone))
 }
 
 /// A data folder that is being written.
@@ -104,9 +104,9 @@ impl<W: Write + Seek> DataFolderWriter<'_, W> {
 
     /// Writes the global lorebook settings.
     fn lore_settings(&mut self) -> Result<(), StoreError> {
-        let kept = self.reader.lore_settings(self.owner)?;
-        if kept.is_some() {
-            self.settings.lore(lore::WorldInfoSettings::from_stored(kept));
+        let stored = self.reader.lore_settings(self.owner)?;
+        if stored.is_some() {
+            self.settings.lore(lore::WorldInfoSettings::from_stored(stored));
         }
         Ok(())
     }
@@ -116,9 +116,9 @@ impl<W: Write + Seek> DataFolderWriter<'_, W> {
         let (mut cards, mut names, mut new) = (CardFileNames::default(), UniqueFileNames::default(), Vec::new());
         self.for_each_page(
             |reader, owner, skip, most| reader.characters(owner, skip, most),
-            |house, card| {
+            |writer, card| {
                 cards.books.extend(lorebook_of(&card));
-                match house.imported_names(card.id.as_bytes(), "characters")?.filter(|name| names.take(name)) {
+                match writer.imported_names(card.id.as_bytes(), "characters")?.filter(|name| names.take(name)) {
                     Some(name) => _ = cards.files.insert(card.id, name),
                     None => new
                         .push((card.id, card.card.get("name").and_then(Value::as_str).unwrap_or_default().to_owned())),
@@ -133,11 +133,11 @@ impl<W: Write + Seek> DataFolderWriter<'_, W> {
     fn characters(&mut self, cards: &CardFileNames, open: &OpenChats) -> Result<(), SessionExportError> {
         self.for_each_page(
             |reader, owner, skip, most| reader.characters(owner, skip, most),
-            |house, character| {
+            |writer, character| {
                 let Some(name) = cards.files.get(&character.id) else { return Ok(()) };
-                let files = house.reader.card_files(house.owner, character.id.uuid())?;
+                let files = writer.reader.card_files(writer.owner, character.id.uuid())?;
                 let book =
-                    lorebook_of(&character).map(|id| house.reader.lorebook(house.owner, id)).transpose()?.flatten();
+                    lorebook_of(&character).map(|id| writer.reader.lorebook(writer.owner, id)).transpose()?.flatten();
                 let mut sheet = card_sheet(&character, &files, book.as_ref());
                 sheet.is_favourite = character.card.get("isFavourite") == Some(&json!(true));
                 sheet.open_chat = open.get(&character.id).cloned().flatten().map(|(_, chat)| chat);
@@ -145,24 +145,25 @@ impl<W: Write + Seek> DataFolderWriter<'_, W> {
                     let words = format!("its image is damaged, so a blank one is exported: {error}");
                     let finding = ImportFinding::new(FindingOutcome::Skipped, "picture_damaged", words);
                     let title = character.card.get("name").and_then(Value::as_str).unwrap_or_default();
-                    house
+                    writer
                         .gone
                         .report
                         .items
                         .push(ForeignImportItem::new("character", title, character.id).with(vec![finding]));
                 }
-                let hash = house.put(&format!("characters/{name}.png"), &card::write_png(&sheet))?;
-                house.list.add_file(&format!("characters/{name}"), hash, character.id);
+                let hash = writer.put(&format!("characters/{name}.png"), &card::write_png(&sheet))?;
+                writer.list.add_file(&format!("characters/{name}"), hash, character.id);
                 let tags = character.card.get("tags").and_then(Value::as_array).into_iter().flatten();
                 let tags: Vec<&str> = tags.filter_map(Value::as_str).collect();
                 if !tags.is_empty() {
-                    house.settings.tags(&format!("{name}.png"), &tags);
+                    writer.settings.tags(&format!("{name}.png"), &tags);
                 }
-                let said = character.card.get("metadata").and_then(|metadata| metadata.get("sillytavern")?.as_object());
-                if let Some(said) = said {
-                    house.settings.card(name, said);
+                let extra =
+                    character.card.get("metadata").and_then(|metadata| metadata.get("sillytavern")?.as_object());
+                if let Some(extra) = extra {
+                    writer.settings.card(name, extra);
                 }
-                house.gone.characters += 1;
+                writer.gone.characters += 1;
                 Ok(())
             },
         )
@@ -173,20 +174,20 @@ impl<W: Write + Seek> DataFolderWriter<'_, W> {
         let for_all = self.reader.bound_lorebooks(self.owner, BindingTarget::Everything)?;
         self.for_each_page(
             |reader, owner, skip, most| reader.lorebooks(owner, skip, most),
-            |house, book| {
-                let came = house.imported_names(book.id.as_bytes(), "worlds")?;
+            |writer, book| {
+                let came = writer.imported_names(book.id.as_bytes(), "worlds")?;
                 if came.is_none() && cards.books.contains(&book.id) {
                     return Ok(());
                 }
                 let title = book.card.get("name").and_then(Value::as_str).unwrap_or_default();
                 let name = names.unique(came.as_deref().unwrap_or(title));
                 let path = format!("worlds/{name}.json");
-                let hash = house.put(&path, json!(book.card).to_string().as_bytes())?;
-                house.list.add_file(&format!("worlds/{name}"), hash, book.id);
-                if for_all.iter().any(|held| held.id == book.id) {
-                    house.settings.global_lorebook(&name);
+                let hash = writer.put(&path, json!(book.card).to_string().as_bytes())?;
+                writer.list.add_file(&format!("worlds/{name}"), hash, book.id);
+                if for_all.iter().any(|linked| linked.id == book.id) {
+                    writer.settings.global_lorebook(&name);
                 }
-                house.gone.lorebooks += 1;
+                writer.gone.lorebooks += 1;
                 Ok(())
             },
         )
@@ -197,21 +198,21 @@ impl<W: Write + Seek> DataFolderWriter<'_, W> {
         let (mut files, mut names) = (HashMap::new(), UniqueFileNames::default());
         self.for_each_page(
             |reader, owner, skip, most| reader.personas(owner, skip, most),
-            |house, persona| {
-                let file = house.persona_file(&persona, &mut names)?;
+            |writer, persona| {
+                let file = writer.persona_file(&persona, &mut names)?;
                 let text = |key: &str| persona.card.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
                 let came = persona_field(&persona, "about").and_then(Value::as_object).cloned();
                 let mut about = Map::from_iter([("description".to_owned(), text("description").into())]);
                 about.extend(came.unwrap_or_else(|| Map::from_iter([("position".to_owned(), json!(0))])));
                 let is_default = persona_field(&persona, "isDefault") == Some(&json!(true));
-                house.settings.persona(&file, text("name").into(), about, is_default);
-                let picture = house.reader.card_file(house.owner, persona.id.uuid(), CardFile::PICTURE)?;
+                writer.settings.persona(&file, text("name").into(), about, is_default);
+                let picture = writer.reader.card_file(writer.owner, persona.id.uuid(), CardFile::PICTURE)?;
                 if let Some(picture) = picture {
-                    house.put(&format!("User Avatars/{file}"), &picture.bytes)?;
+                    writer.put(&format!("User Avatars/{file}"), &picture.bytes)?;
                 }
-                house.list.add_file(&format!("personas/{file}"), persona_fingerprint(&persona.card), persona.id);
+                writer.list.add_file(&format!("personas/{file}"), persona_fingerprint(&persona.card), persona.id);
                 files.insert(persona.id, file);
-                house.gone.personas += 1;
+                writer.gone.personas += 1;
                 Ok(())
             },
         )?;
@@ -224,26 +225,26 @@ impl<W: Write + Seek> DataFolderWriter<'_, W> {
             (ImportedGroups::new(), HashMap::<&str, UniqueFileNames>::new(), HashSet::new());
         self.for_each_page(
             |reader, owner, skip, most| reader.presets(owner, None, skip, most),
-            |house, head| {
-                let Some(preset) = house.reader.preset(house.owner, head.id)? else { return Ok(()) };
+            |writer, head| {
+                let Some(preset) = writer.reader.preset(writer.owner, head.id)? else { return Ok(()) };
                 let body = preset.card.get("body").and_then(Value::as_object).cloned().unwrap_or_default();
-                let came = house.imported_names(head.id.as_bytes(), &head.kind)?;
+                let came = writer.imported_names(head.id.as_bytes(), &head.kind)?;
                 let name = came.unwrap_or_else(|| safe_file_name(&head.name));
                 if head.kind == "group" {
                     groups.insert(name, (head.id.to_string(), body));
                 } else if head.kind == "regex" {
-                    let key = regex_key(&body, house.settings.regex_count(), &mut known);
-                    house.list.add_file(&key, preset_fingerprint(&body), head.id);
-                    house.settings.regex(body);
+                    let key = regex_key(&body, writer.settings.regex_count(), &mut known);
+                    writer.list.add_file(&key, preset_fingerprint(&body), head.id);
+                    writer.settings.regex(body);
                 } else if head.kind == "variables" {
-                    house.list.add_file("variables/global", preset_fingerprint(&body), head.id);
-                    house.settings.variables(body);
+                    writer.list.add_file("variables/global", preset_fingerprint(&body), head.id);
+                    writer.settings.variables(body);
                 } else if let Some((folder, _)) = FOLDERS.iter().find(|(_, kind)| *kind == head.kind) {
                     let name = names.entry(folder).or_default().unique(&name);
-                    house.put(&format!("{folder}/{name}.json"), Value::from(body.clone()).to_string().as_bytes())?;
-                    house.list.add_file(&format!("{}/{name}", head.kind), preset_fingerprint(&body), head.id);
+                    writer.put(&format!("{folder}/{name}.json"), Value::from(body.clone()).to_string().as_bytes())?;
+                    writer.list.add_file(&format!("{}/{name}", head.kind), preset_fingerprint(&body), head.id);
                 }
-                house.gone.presets += 1;
+                writer.gone.presets += 1;
                 Ok(())
             },
         )?;

@@ -83,21 +83,21 @@ pub struct BranchExportOptions<'a> {
 /// Returns an error if the database or the writer fails.
 pub fn export_branch<W: Write>(
     snapshot: &mut DatabaseSnapshot,
-    held: &StoredSession,
-    wish: &BranchExportOptions<'_>,
+    stored: &StoredSession,
+    options: &BranchExportOptions<'_>,
     mut out: W,
 ) -> Result<Option<W>, SessionExportError> {
     let mut reader = snapshot.reader();
-    let Some(leaf) = reader.node(held, wish.leaf)? else { return Ok(None) };
-    let cast = ExportCast::of(&mut reader, held)?;
-    match wish.format {
+    let Some(leaf) = reader.node(stored, options.leaf)? else { return Ok(None) };
+    let cast = ExportCast::of(&mut reader, stored)?;
+    match options.format {
         BranchExportFormat::SillyTavern => {
-            let line = ExportBranch::all_messages(&mut reader, held, leaf)?;
+            let line = ExportBranch::all_messages(&mut reader, stored, leaf)?;
             sillytavern::write(&mut reader, &line, &cast, &ChatLinks::default(), &mut out)?;
         }
         BranchExportFormat::Markdown | BranchExportFormat::Html => {
-            let line = ExportBranch::visible_messages(&mut reader, held, leaf)?;
-            readable::write(&mut reader, &line, &cast, wish, &mut out)?;
+            let line = ExportBranch::visible_messages(&mut reader, stored, leaf)?;
+            readable::write(&mut reader, &line, &cast, options, &mut out)?;
         }
     }
     out.flush()?;

@@ -20,15 +20,15 @@ pub fn write<W: Write>(
     reader: &mut StoreReader<'_>,
     line: &ExportBranch,
     cast: &ExportCast,
-    wish: &BranchExportOptions<'_>,
+    options: &BranchExportOptions<'_>,
     out: &mut W,
 ) -> Result<(), SessionExportError> {
     let title = title(reader, line, cast)?;
-    let is_html = wish.format == BranchExportFormat::Html;
+    let is_html = options.format == BranchExportFormat::Html;
     out.write_all(if is_html { html::header(&title) } else { markdown::header(&title) }.as_bytes())?;
     line.messages(reader, |_, placed| {
         let node = &placed.node;
-        let hidden = tags::hide_for_reader(&node.content, wish.hide_tags);
+        let hidden = tags::hide_for_reader(&node.content, options.hide_tags);
         let text = text::trim_blank_lines(hidden.as_deref().unwrap_or(&node.content));
         if text.is_empty() {
             return Ok::<_, SessionExportError>(());
@@ -49,8 +49,8 @@ fn name(cast: &ExportCast, node: &Node) -> String {
 fn title(reader: &mut StoreReader<'_>, line: &ExportBranch, cast: &ExportCast) -> Result<ReadableHeader, StoreError> {
     let owner = line.stored.session.owner;
     let mut all = Vec::new();
-    for player in &cast.characters {
-        all.push((one_line(&player.name), reader.card_file(owner, player.id.uuid(), CardFile::THUMBNAIL)?));
+    for character in &cast.characters {
+        all.push((one_line(&character.name), reader.card_file(owner, character.id.uuid(), CardFile::THUMBNAIL)?));
     }
     if let (Some(name), Some(persona)) = (&cast.persona, &line.stored.session.persona) {
         all.push((one_line(name), reader.card_file(owner, persona.id.uuid(), CardFile::THUMBNAIL)?));

@@ -61,19 +61,19 @@ struct SessionsExport<'a> {
     open_chats: OpenChats,
 }
 
-/// Replaces `known` if `open` is newer.
-fn keep_later(known: &mut Option<(Time, String)>, open: Option<(Time, String)>) {
+/// Replaces `latest` if `open` is newer.
+fn keep_later(latest: &mut Option<(Time, String)>, open: Option<(Time, String)>) {
     let moment = |open: &Option<(Time, String)>| open.as_ref().map(|(at, _)| *at);
-    if moment(&open) > moment(known) {
-        *known = open;
+    if moment(&open) > moment(latest) {
+        *latest = open;
     }
 }
 
 impl SessionsExport<'_> {
     /// Records the chat that was open in the session of the first character.
     fn mark_open(&mut self, cast: &ExportCast, open: Option<(Time, String)>) {
-        if let Some(player) = cast.characters.first() {
-            keep_later(self.open_chats.entry(player.id).or_default(), open);
+        if let Some(character) = cast.characters.first() {
+            keep_later(self.open_chats.entry(character.id).or_default(), open);
         }
     }
 
@@ -81,18 +81,18 @@ impl SessionsExport<'_> {
     fn add_group_session(
         &mut self,
         id: String,
-        held: &StoredSession,
+        stored: &StoredSession,
         cast: &ExportCast,
         lines: BranchFiles,
         open: Option<(Time, String)>,
     ) {
         let group = self.groups.entry(id).or_default();
-        group.source_session = held.session.id.to_string();
-        group.name.clone_from(&held.session.title);
+        group.source_session = stored.session.id.to_string();
+        group.name.clone_from(&stored.session.title);
         keep_later(&mut group.open, open);
-        for player in &cast.characters {
-            if !group.members.contains(&player.file) {
-                group.members.push(player.file.clone());
+        for character in &cast.characters {
+            if !group.members.contains(&character.file) {
+                group.members.push(character.file.clone());
             }
         }
         group.chats.extend(lines.files.into_iter().map(|end| end.name));
@@ -104,16 +104,16 @@ impl<W: Write + Seek> DataFolderWriter<'_, W> {
     pub fn sessions(
         &mut self,
         files: ExportFileNames<'_>,
-        mut kept: ImportedGroups,
-        mut told: impl FnMut(u64),
+        mut imported_groups: ImportedGroups,
+        mut report_progress: impl FnMut(u64),
     ) -> Result<OpenChats, SessionExportError> {
         let mut shared =
             SessionsExport { files, names: HashMap::new(), groups: BTreeMap::new(), open_chats: OpenChats::new() };
         // Reserve the names of imported files first, so that no new file takes them.
         self.for_each_page(
             |reader, owner, skip, most| reader.sessions(owner, skip, most),
-            |house, held| {
-                for source in house.files_of(&held)? {
+            |writer, stored| {
+                for source in writer.files_of(&stored)? {
                     let (folder, _) = source.name.rsplit_once('/').unwrap_or_default();
                     let folder = if folder.starts_with(GROUP_CHATS) { GROUP_CHATS } else { folder };
                     let names = shared.names.entry(folder.to_owned()).or_default();
@@ -125,20 +125,20 @@ impl<W: Write + Seek> DataFolderWriter<'_, W> {
         // Write the sessions, then the groups that they belong to.
         self.for_each_page(
             |reader, owner, skip, most| reader.sessions(owner, skip, most),
-            |house, held| {
-                house.session(&held, &mut shared)?;
-                house.gone.sessions += 1;
-                told(house.gone.sessions);
+            |writer, stored| {
+                writer.session(&stored, &mut shared)?;
+                writer.gone.sessions += 1;
+                report_progress(writer.gone.sessions);
                 Ok(())
             },
         )?;
         for (id, group) in shared.groups {
             let (is, came) =
-                kept.remove(&id).map_or((group.source_session.clone(), None), |(is, came)| (is, Some(came)));
+                imported_groups.remove(&id).map_or((group.source_session.clone(), None), |(is, came)| (is, Some(came)));
             self.group(&id, &is, &group.file(&id, came))?;
         }
         // Write the groups without a session, too.
-        for (id, (is, group)) in kept {
+        for (id, (is, group)) in imported_groups {
             self.group(&id, &is, &group.into())?;
         }
         Ok(shared.open_chats)
@@ -151,35 +151,36 @@ impl<W: Write + Seek> DataFolderWriter<'_, W> {
     }
 
     /// Returns the chat files from which a session was imported.
-    fn files_of(&mut self, held: &StoredSession) -> Result<Vec<SourceRecord>, StoreError> {
-        let mut sources = self.reader.sources_of(self.owner, held.session.id.as_bytes())?;
+    fn files_of(&mut self, stored: &StoredSession) -> Result<Vec<SourceRecord>, StoreError> {
+        let mut sources = self.reader.sources_of(self.owner, stored.session.id.as_bytes())?;
         sources.retain(|source| source.header.is_some() && source.node.is_some() && file_name(&source.name).is_some());
         Ok(sources)
     }
 
-    fn session(&mut self, held: &StoredSession, shared: &mut SessionsExport<'_>) -> Result<(), SessionExportError> {
+    fn session(&mut self, stored: &StoredSession, shared: &mut SessionsExport<'_>) -> Result<(), SessionExportError> {
         // Choose the folder: the one it was imported from, that of its group, or that of its first character.
-        let sources = self.files_of(held)?;
-        let cast = ExportCast::of(&mut self.reader, held)?.with_files(shared.files.cards);
-        self.report_damage(held, &cast);
+        let sources = self.files_of(stored)?;
+        let cast = ExportCast::of(&mut self.reader, stored)?.with_files(shared.files.cards);
+        self.report_damage(stored, &cast);
         let came = sources.iter().find_map(|source| Some(source.name.rsplit_once('/')?.0.to_owned()));
-        let first = cast.characters.first().map_or("Somebody", |player| player.file.as_str());
+        let first = cast.characters.first().map_or("Somebody", |character| character.file.as_str());
         let group = match &came {
             Some(folder) => folder.strip_prefix("group chats/").map(str::to_owned),
-            None => (cast.characters.len() > 1).then(|| held.session.id.to_string()),
+            None => (cast.characters.len() > 1).then(|| stored.session.id.to_string()),
         };
         let folder = if group.is_some() { GROUP_CHATS.to_owned() } else { format!("chats/{}", safe_file_name(first)) };
         let key = group.as_ref().map_or(folder.clone(), |id| format!("{folder}/{id}"));
         // Write each branch as a chat and add it to the export index.
-        let lines = BranchFiles::of(&mut self.reader, held, &sources, shared.names.entry(folder.clone()).or_default())?;
-        let persona = held.session.persona.as_ref().and_then(|persona| shared.files.personas.get(&persona.id));
-        let (head, mut open) = (self.last_message(held)?, None);
-        let mut settings = exported_settings(&held.session);
-        settings.extend(held.session.preset.map(|id| ("preset".to_owned(), id.to_string().into())));
+        let lines =
+            BranchFiles::of(&mut self.reader, stored, &sources, shared.names.entry(folder.clone()).or_default())?;
+        let persona = stored.session.persona.as_ref().and_then(|persona| shared.files.personas.get(&persona.id));
+        let (head, mut open) = (self.last_message(stored)?, None);
+        let mut settings = exported_settings(&stored.session);
+        settings.extend(stored.session.preset.map(|id| ("preset".to_owned(), id.to_string().into())));
         let mut story = ExportIndexSessionWriter::of(settings);
         for BranchFile { leaf, name } in &lines.files {
-            let Some(end) = self.reader.node(held, *leaf)? else { continue };
-            let line = ExportBranch::all_messages(&mut self.reader, held, end)?;
+            let Some(end) = self.reader.node(stored, *leaf)? else { continue };
+            let line = ExportBranch::all_messages(&mut self.reader, stored, end)?;
             let links = ChatLinks {
                 parent: lines.main().filter(|main| main != name),
                 bookmarks: Some(&lines.bookmarks),
@@ -192,29 +193,29 @@ impl<W: Write + Seek> DataFolderWriter<'_, W> {
                 Ok(())
             })?;
             let file = format!("{key}/{name}.jsonl");
-            self.list.add_file(&file, hash, held.session.id);
+            self.list.add_file(&file, hash, stored.session.id);
             for label in lines.labels.iter().filter(|label| label.node == *leaf) {
                 story.label(label, &file, written.messages);
             }
             let at = head.map_or(Some(0), |_| written.wanted);
-            if let Some(message) = at.filter(|_| !story.has_head() || *leaf == held.session.head) {
+            if let Some(message) = at.filter(|_| !story.has_head() || *leaf == stored.session.head) {
                 story.head(&file, message);
-                open = Some((held.session.updated, name.clone()));
+                open = Some((stored.session.updated, name.clone()));
             }
             self.gone.chats += 1;
         }
-        self.list.add_session(held.session.id, story);
+        self.list.add_session(stored.session.id, story);
         match group {
-            Some(id) => shared.add_group_session(id, held, &cast, lines, open),
+            Some(id) => shared.add_group_session(id, stored, &cast, lines, open),
             None => shared.mark_open(&cast, open),
         }
         Ok(())
     }
 
     /// Returns the last message at or above HEAD, skipping change nodes; `None` if HEAD is before the first message.
-    fn last_message(&mut self, held: &StoredSession) -> Result<Option<NodeId>, StoreError> {
-        let mut at = Some(held.session.head);
-        while let Some(placed) = at.map(|at| self.reader.node(held, at)).transpose()?.flatten() {
+    fn last_message(&mut self, stored: &StoredSession) -> Result<Option<NodeId>, StoreError> {
+        let mut at = Some(stored.session.head);
+        while let Some(placed) = at.map(|at| self.reader.node(stored, at)).transpose()?.flatten() {
             match placed.node.kind {
                 Kind::Root => return Ok(None),
                 Kind::Change => at = placed.node.parent,
@@ -225,7 +226,7 @@ impl<W: Write + Seek> DataFolderWriter<'_, W> {
     }
 
     /// Reports the cards of a session that cannot be read.
-    fn report_damage(&mut self, held: &StoredSession, cast: &ExportCast) {
+    fn report_damage(&mut self, stored: &StoredSession, cast: &ExportCast) {
         if cast.damaged.is_empty() {
             return;
         }
@@ -237,6 +238,6 @@ impl<W: Write + Seek> DataFolderWriter<'_, W> {
         self.gone
             .report
             .items
-            .push(ForeignImportItem::new("session", &held.session.title, held.session.id).with(vec![finding]));
+            .push(ForeignImportItem::new("session", &stored.session.title, stored.session.id).with(vec![finding]));
     }
 }

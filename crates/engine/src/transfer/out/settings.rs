@@ -65,11 +65,11 @@ impl SettingsWriter {
     }
 
     /// Adds the imported settings of a card, by its file name without extension.
-    pub fn card(&mut self, card: &str, said: &Map<String, Value>) {
-        if let Some(books) = said.get("extraBooks").filter(|books| books.is_array()) {
+    pub fn card(&mut self, card: &str, extra: &Map<String, Value>) {
+        if let Some(books) = extra.get("extraBooks").filter(|books| books.is_array()) {
             self.extra_books.push(json!({"name": card, "extraBooks": books}));
         }
-        if let Some(mut note) = said.get("note").and_then(Value::as_object).cloned() {
+        if let Some(mut note) = extra.get("note").and_then(Value::as_object).cloned() {
             note.insert("name".to_owned(), card.into());
             self.notes.push(note.into());
         }

@@ -63,13 +63,13 @@ pub fn write<W: Write>(
     let has_state = reader.world(&line.stored, &line.leaf)?.vars.contains_key(STATE);
     let mut chat = ChatExport { stored: &line.stored, cast, bookmarks: links.bookmarks, has_state, before: None };
     let mut written = ChatWriteResult::default();
-    line.told(reader, |reader, told| {
-        if let Some(row) = chat.row(reader, &told)? {
+    line.told(reader, |reader, message| {
+        if let Some(row) = chat.row(reader, &message)? {
             out.write_all(b"\n")?;
             put(out, &Value::Object(chat::line(&row)))?;
             written.messages += 1;
         }
-        if links.wanted == Some(told.own.node.id) {
+        if links.wanted == Some(message.own.node.id) {
             written.wanted = Some(written.messages);
         }
         Ok::<_, SessionExportError>(())

@@ -50,8 +50,8 @@ impl ForeignImport<'_> {
             self.check_cancelled()?;
             match place.read() {
                 Ok(bytes) => {
-                    if let Some(player) = self.character(place, &bytes).await? {
-                        cast.characters.insert(place.stem().to_owned(), player);
+                    if let Some(character) = self.character(place, &bytes).await? {
+                        cast.characters.insert(place.stem().to_owned(), character);
                     }
                 }
                 Err(error) => self.count_item(unreadable(&place.name, &error)),
@@ -72,11 +72,11 @@ impl ForeignImport<'_> {
         if let Some(id) = self.existing_export::<CharacterId>(&name, &blake3::hash(bytes)).await? {
             return Ok(Some(FolderCharacter { id, open_chat: None }));
         }
-        let known = self.known::<CharacterId>(name).await?;
+        let existing = self.known::<CharacterId>(name).await?;
         let at = self.options.at;
-        let id = known.id_or(|| CharacterId::new(self.ids.next(at)));
-        let mut arriving = match read_card(bytes, Some(&place.name), id, self.ids, at) {
-            Ok(arriving) => arriving,
+        let id = existing.id_or(|| CharacterId::new(self.ids.next(at)));
+        let mut import = match read_card(bytes, Some(&place.name), id, self.ids, at) {
+            Ok(import) => import,
             Err(error) => {
                 let why = ImportFinding::new(FindingOutcome::Skipped, "no_card", error.to_string());
                 self.count_item(ForeignImportItem::skipped("character", place.stem(), why).from_file(&place.name));
@@ -85,50 +85,45 @@ impl ForeignImport<'_> {
         };
         let mut hasher = blake3::Hasher::new();
         hasher.update(bytes);
-        self.apply_owner_settings(&mut arriving, place, &mut hasher);
-        let is_of_ours = self.export_index.names(&known.name);
+        self.apply_owner_settings(&mut import, place, &mut hasher);
+        let is_of_ours = self.export_index.names(&existing.name);
         if is_of_ours {
-            take_suggestions(&mut arriving.character.card);
+            take_suggestions(&mut import.character.card);
         }
-        let (player, hash) = (FolderCharacter { id, open_chat: arriving.open_chat.take() }, hasher.finalize());
+        let (character, hash) = (FolderCharacter { id, open_chat: import.open_chat.take() }, hasher.finalize());
         // Stop if the character is not to be imported.
-        match self.decide(&known, &hash, (place.stem(), &place.name)) {
+        match self.decide(&existing, &hash, (place.stem(), &place.name)) {
             ImportDecision::Import => {}
-            ImportDecision::KeepExisting => return Ok(Some(player)),
+            ImportDecision::KeepExisting => return Ok(Some(character)),
             ImportDecision::Deleted => return Ok(None),
         }
         // An export of Clotho may hold a character that exists here under another id.
         if is_of_ours
-            && known.stored.is_none()
-            && let Some(same) = self.equal_character(&arriving).await?
+            && existing.stored.is_none()
+            && let Some(same) = self.equal_character(&import).await?
         {
-            let source = known.source(same.id.as_bytes(), Some(hash), &same.card);
+            let source = existing.source(same.id.as_bytes(), Some(hash), &same.card);
             self.store_with_source(source, |_, _| Ok(())).await?;
             self.result.totals.known += 1;
-            return Ok(Some(FolderCharacter { id: same.id, ..player }));
+            return Ok(Some(FolderCharacter { id: same.id, ..character }));
         }
         // Write the character, keeping its creation date and an unchanged lorebook.
-        if let Some(held) = &known.stored {
-            arriving.character.created = held.created;
-            self.same_book(held, &mut arriving).await?;
+        if let Some(stored) = &existing.stored {
+            import.character.created = stored.created;
+            self.same_book(stored, &mut import).await?;
         }
         self.result.totals.characters += 1;
-        self.result.totals.lorebooks += u64::from(arriving.book.is_some());
-        std::mem::take(&mut arriving.items).into_iter().for_each(|item| self.count_item(item));
-        let source = known.source(id.as_bytes(), Some(hash), &arriving.character.card);
-        self.keep_character(arriving, known.stored.is_none(), source).await?;
-        Ok(Some(player))
+        self.result.totals.lorebooks += u64::from(import.book.is_some());
+        std::mem::take(&mut import.items).into_iter().for_each(|item| self.count_item(item));
+        let source = existing.source(id.as_bytes(), Some(hash), &import.character.card);
+        self.keep_character(import, existing.stored.is_none(), source).await?;
+        Ok(Some(character))
     }
 
     /// Applies what the settings say about a card: tags, favourite, lorebooks and note.
-    fn apply_owner_settings(
-        &mut self,
-        arriving: &mut CharacterImport,
-        place: &SourceFile,
-        hasher: &mut blake3::Hasher,
-    ) {
+    fn apply_owner_settings(&mut self, import: &mut CharacterImport, place: &SourceFile, hasher: &mut blake3::Hasher) {
         let tags = self.settings.tags_of(place.file());
-        let (card, mut findings) = (&mut arriving.character.card, Vec::new());
+        let (card, mut findings) = (&mut import.character.card, Vec::new());
         for tag in &tags {
             hasher.update(tag.as_bytes()).update(b"\n");
         }
@@ -138,29 +133,24 @@ impl ForeignImport<'_> {
                 .into_iter()
                 .map(|words| ImportFinding::new(FindingOutcome::Skipped, "too_many", words)),
         );
-        if arriving.is_favourite {
+        if import.is_favourite {
             card.insert("isFavourite".to_owned(), true.into());
             let words = "it was a favourite, and is a favourite here too";
             findings.push(ImportFinding::new(FindingOutcome::Kept, "favourite", words));
         }
         let world = card.get("metadata").and_then(|metadata| metadata.pointer("/extensions/world"));
         if let Some(world) = world.and_then(Value::as_str).filter(|world| !world.is_empty()).map(str::to_owned) {
-            findings.push(self.bind_card_lorebook(arriving, &world, hasher));
+            findings.push(self.bind_card_lorebook(import, &world, hasher));
         }
-        findings.extend(self.extra_books(arriving, place.stem(), hasher));
-        findings.extend(self.character_note(arriving, place.stem(), hasher));
-        if let Some(item) = arriving.items.first_mut() {
+        findings.extend(self.extra_books(import, place.stem(), hasher));
+        findings.extend(self.character_note(import, place.stem(), hasher));
+        if let Some(item) = import.items.first_mut() {
             item.findings.extend(findings);
         }
     }
 
     /// Binds the additional lorebooks that the owner gave to the card.
-    fn extra_books(
-        &self,
-        arriving: &mut CharacterImport,
-        card: &str,
-        hasher: &mut blake3::Hasher,
-    ) -> Vec<ImportFinding> {
+    fn extra_books(&self, import: &mut CharacterImport, card: &str, hasher: &mut blake3::Hasher) -> Vec<ImportFinding> {
         let names = self.settings.extra_books_of(card);
         if names.is_empty() {
             return Vec::new();
@@ -169,9 +159,9 @@ impl ForeignImport<'_> {
         let ids: Vec<LorebookId> = names.iter().filter_map(there).collect();
         names.iter().for_each(|name| _ = hasher.update(name.as_bytes()).update(b"\n"));
         ids.iter().for_each(|id| _ = hasher.update(id.as_bytes()));
-        bind_extra_lorebooks(&mut arriving.character, &ids);
-        keep_card_setting(&mut arriving.character.card, "extraBooks", names.as_slice().into());
-        let told = names.iter().map(|name| match self.books.contains_key(*name) {
+        bind_extra_lorebooks(&mut import.character, &ids);
+        keep_card_setting(&mut import.character.card, "extraBooks", names.as_slice().into());
+        let findings = names.iter().map(|name| match self.books.contains_key(*name) {
             true => ImportFinding::new(
                 FindingOutcome::Works,
                 "extra_lorebook",
@@ -182,13 +172,13 @@ impl ForeignImport<'_> {
                 ImportFinding::new(FindingOutcome::Kept, "lorebook_missing", words)
             }
         });
-        told.collect()
+        findings.collect()
     }
 
     /// Stores the character's note of a card.
     fn character_note(
         &self,
-        arriving: &mut CharacterImport,
+        import: &mut CharacterImport,
         card: &str,
         hasher: &mut blake3::Hasher,
     ) -> Option<ImportFinding> {
@@ -200,7 +190,7 @@ impl ForeignImport<'_> {
             return Some(ImportFinding::new(FindingOutcome::Skipped, "character_note", words));
         }
         let is_on = note.get("useChara").and_then(Value::as_bool).unwrap_or(false);
-        keep_card_setting(&mut arriving.character.card, "note", note);
+        keep_card_setting(&mut import.character.card, "note", note);
         Some(match is_on {
             true => ImportFinding::new(
                 FindingOutcome::Works,
@@ -215,7 +205,7 @@ impl ForeignImport<'_> {
     /// different one is kept as a lorebook of its own.
     fn bind_card_lorebook(
         &self,
-        arriving: &mut CharacterImport,
+        import: &mut CharacterImport,
         world: &str,
         hasher: &mut blake3::Hasher,
     ) -> ImportFinding {
@@ -224,13 +214,13 @@ impl ForeignImport<'_> {
             return ImportFinding::new(FindingOutcome::Kept, "lorebook_missing", words);
         };
         hasher.update(shelved.id.as_bytes());
-        bind_lorebook(&mut arriving.character, shelved.id);
-        if arriving.book.take_if(|copy| shelved.has_all(&copy.card)).is_some() {
-            arriving.items.retain(|item| item.kind != "lorebook");
+        bind_lorebook(&mut import.character, shelved.id);
+        if import.book.take_if(|copy| shelved.has_all(&copy.card)).is_some() {
+            import.items.retain(|item| item.kind != "lorebook");
             let words = format!("its lorebook is \"{world}\", and the book inside the card is a copy of it");
             return ImportFinding::new(FindingOutcome::Translated, "book_copied", words);
         }
-        let words = match &arriving.book {
+        let words = match &import.book {
             Some(_) => {
                 format!("its lorebook is \"{world}\", and the different book inside the card is kept too")
             }
@@ -240,18 +230,18 @@ impl ForeignImport<'_> {
     }
 
     /// Drops the book of a re-imported card if it is unchanged, and binds the existing lorebook.
-    async fn same_book(&self, held: &CharacterCard, arriving: &mut CharacterImport) -> Result<(), ImportError> {
-        let (owner, Some(before), Some(book)) = (self.options.owner, lorebook_of(held), &arriving.book) else {
+    async fn same_book(&self, stored: &CharacterCard, import: &mut CharacterImport) -> Result<(), ImportError> {
+        let (owner, Some(before), Some(book)) = (self.options.owner, lorebook_of(stored), &import.book) else {
             return Ok(());
         };
-        if lorebook_of(&arriving.character) != Some(book.id) {
+        if lorebook_of(&import.character) != Some(book.id) {
             return Ok(());
         }
         let before = self.store.read(move |reader| Ok::<_, ImportError>(reader.lorebook(owner, before)?)).await?;
         if let Some(before) = before.filter(|before| before.card == book.card) {
-            arriving.book = None;
-            arriving.items.retain(|item| item.kind != "lorebook");
-            bind_lorebook(&mut arriving.character, before.id);
+            import.book = None;
+            import.items.retain(|item| item.kind != "lorebook");
+            bind_lorebook(&mut import.character, before.id);
         }
         Ok(())
     }
@@ -262,8 +252,8 @@ impl ForeignImport<'_> {
         stem: &str,
         cast: &mut ImportCast,
     ) -> Result<FolderCharacter, ImportError> {
-        if let Some(player) = cast.characters.get(stem) {
-            return Ok(player.clone());
+        if let Some(character) = cast.characters.get(stem) {
+            return Ok(character.clone());
         }
         let name: String = stem.chars().filter(|c| !c.is_control()).take(MAX_SPEAKER_CHARS).collect();
         let name = if name.trim().is_empty() { "Somebody".to_owned() } else { name };
@@ -271,9 +261,9 @@ impl ForeignImport<'_> {
         let message = "its card is missing, so the character has only a name: import it again together with the card";
         let why = ImportFinding::new(FindingOutcome::Kept, "card_missing", message);
         let id = self.named_character(format!("characters/{stem}"), card, why).await?;
-        let player = FolderCharacter { id, open_chat: None };
-        cast.characters.insert(stem.to_owned(), player.clone());
-        Ok(player)
+        let character = FolderCharacter { id, open_chat: None };
+        cast.characters.insert(stem.to_owned(), character.clone());
+        Ok(character)
     }
 
     /// Returns the character with this source key, else the only existing one of that name, else a new one with
@@ -284,8 +274,8 @@ impl ForeignImport<'_> {
         card: Map<String, Value>,
         why: ImportFinding,
     ) -> Result<CharacterId, ImportError> {
-        let known = self.known::<CharacterId>(known_by).await?;
-        if let Some(id) = known.here() {
+        let existing = self.known::<CharacterId>(known_by).await?;
+        if let Some(id) = existing.here() {
             return Ok(id);
         }
         let name = card.get("name").and_then(Value::as_str).unwrap_or_default();
@@ -301,7 +291,7 @@ impl ForeignImport<'_> {
         let id = CharacterId::new(self.ids.next(self.options.at));
         self.count_item(ForeignImportItem::new("character", name, id).with(vec![why]));
         self.result.totals.characters += 1;
-        let source = known.source(id.as_bytes(), None, &card);
+        let source = existing.source(id.as_bytes(), None, &card);
         let at = self.options.at;
         let character = CharacterCard { id, card, created: at, updated: at };
         self.keep_character(CharacterImport::without_files(character), true, source).await?;
@@ -310,14 +300,14 @@ impl ForeignImport<'_> {
 
     async fn keep_character(
         &mut self,
-        arriving: CharacterImport,
+        import: CharacterImport,
         is_new: bool,
         source: SourceRecord,
     ) -> Result<(), ImportError> {
         self.store_with_source(
             source,
             move |tx: &mut Tx<'_>, owner| {
-                if is_new { arriving.keep(tx, owner) } else { arriving.replace(tx, owner) }
+                if is_new { import.keep(tx, owner) } else { import.replace(tx, owner) }
             },
         )
         .await

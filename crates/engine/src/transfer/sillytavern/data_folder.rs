@@ -117,8 +117,8 @@ impl DataFolder {
     ///
     /// # Errors
     /// Returns an error if there is no data folder, or more than one.
-    pub fn of(house: &FileContainer) -> Result<Self, ImportError> {
-        let homes = house.data_folders()?;
+    pub fn of(container: &FileContainer) -> Result<Self, ImportError> {
+        let homes = container.data_folders()?;
         let home = match homes.as_slice() {
             [] => {
                 return Err(unknown_source(
@@ -132,48 +132,50 @@ impl DataFolder {
             }
         };
         let mut root = Self { prefix: home, ..Self::default() };
-        root.left_out = unread(house);
-        root.cards = root.files(house, "characters", &CARDS);
-        root.chats(house);
-        root.groups(house);
-        root.worlds = root.files(house, "worlds", &["json"]);
-        let pictures = root.files(house, "User Avatars", &PICTURES);
+        root.left_out = unread(container);
+        root.cards = root.files(container, "characters", &CARDS);
+        root.chats(container);
+        root.groups(container);
+        root.worlds = root.files(container, "worlds", &["json"]);
+        let pictures = root.files(container, "User Avatars", &PICTURES);
         root.avatars = pictures.into_iter().map(|place| (place.file().to_owned(), place)).collect();
         for (folder, kind) in FOLDERS {
-            let files = root.files(house, folder, &["json"]);
+            let files = root.files(container, folder, &["json"]);
             root.presets.extend(files.into_iter().map(|place| (kind, place)));
         }
-        root.scan_siblings(house);
-        root.scan_top(house);
+        root.scan_siblings(container);
+        root.scan_top(container);
         // An archive does not list an entry that it cannot read, so look for an unreadable index here.
         let list =
             [root.prefix.as_str(), LIST].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/");
-        if let Some((_, why)) = house.unread().find(|(name, _)| *name == list) {
+        if let Some((_, why)) = container.unread().find(|(name, _)| *name == list) {
             root.list = Some(Err(why));
         }
         Ok(root)
     }
 
     /// Lists the chats of cards: one folder for each card.
-    fn chats(&mut self, house: &FileContainer) {
-        let (folders, others) =
-            self.list(house, "chats").into_iter().partition(|found| matches!(found.kind, ContainerEntryKind::Folder));
-        self.skip_entries(house, "chats", "not in the folder of a card", others);
+    fn chats(&mut self, container: &FileContainer) {
+        let (folders, others) = self
+            .list(container, "chats")
+            .into_iter()
+            .partition(|found| matches!(found.kind, ContainerEntryKind::Folder));
+        self.skip_entries(container, "chats", "not in the folder of a card", others);
         let folders: Vec<ContainerEntry> = folders;
         for found in folders {
             let card = found.name.rsplit('/').next().unwrap_or_default().to_owned();
             let key = format!("chats/{card}");
-            let chats = self.files(house, &key, &["jsonl"]);
+            let chats = self.files(container, &key, &["jsonl"]);
             self.folders.push(ChatFolder { key, cards: vec![card], chats, ..ChatFolder::default() });
         }
     }
 
     /// Lists the chats of groups. The file of a group names its chats and members.
-    fn groups(&mut self, house: &FileContainer) {
-        let chats = self.files(house, "group chats", &["jsonl"]);
+    fn groups(&mut self, container: &FileContainer) {
+        let chats = self.files(container, "group chats", &["jsonl"]);
         let mut chats: BTreeMap<String, SourceFile> =
             chats.into_iter().map(|chat| (chat.stem().to_owned(), chat)).collect();
-        for group in self.files(house, "groups", &["json"]) {
+        for group in self.files(container, "groups", &["json"]) {
             let read = group.read().map_err(|error| error.to_string());
             let value: Result<Value, String> =
                 read.and_then(|bytes| serde_json::from_slice(&bytes).map_err(|error| error.to_string()));
@@ -201,10 +203,10 @@ impl DataFolder {
 
     /// Sorts the top-level entries: settings, index, known things that are not imported, and others. Known ones
     /// are only reported.
-    fn scan_top(&mut self, house: &FileContainer) {
+    fn scan_top(&mut self, container: &FileContainer) {
         let read = ["characters", "chats", "groups", "group chats", "worlds", "User Avatars"];
         let is_read = |name: &str| read.contains(&name) || FOLDERS.iter().any(|(folder, _)| *folder == name);
-        for ContainerEntry { name, kind } in self.list(house, "") {
+        for ContainerEntry { name, kind } in self.list(container, "") {
             let own = name.rsplit('/').next().unwrap_or_default();
             let is_settings = own.eq_ignore_ascii_case(SETTINGS);
             match kind {
@@ -216,7 +218,7 @@ impl DataFolder {
                 ContainerEntryKind::NotReadable(why) if own == LIST => self.list = Some(Err(why)),
                 _ if is_read(own) => {}
                 kind => match skip_reason(own) {
-                    Some(meaning) => self.aside.push(aside(own, count(house, &name, &kind), meaning)),
+                    Some(meaning) => self.aside.push(aside(own, count(container, &name, &kind), meaning)),
                     None => self.others.push(ContainerEntry { name, kind }),
                 },
             }
@@ -225,18 +227,18 @@ impl DataFolder {
 
     /// Adds what lies beside the data folder, and beside its parent folders, to `others`. Inside a SillyTavern
     /// installation these files are only counted.
-    fn scan_siblings(&mut self, house: &FileContainer) {
+    fn scan_siblings(&mut self, container: &FileContainer) {
         let home = self.prefix.clone();
         let parts: Vec<&str> = home.split('/').filter(|part| !part.is_empty()).collect();
         let program = parts.iter().position(|part| *part == "data");
         let (mut above, mut count_of_program) = (String::new(), 0);
         for (depth, part) in parts.iter().enumerate() {
-            let found = house.list(&above).map(|(found, _)| found).unwrap_or_default();
+            let found = container.list(&above).map(|(found, _)| found).unwrap_or_default();
             above = if above.is_empty() { (*part).to_owned() } else { format!("{above}/{part}") };
             let others = found.into_iter().filter(|found| found.name != above);
             if program.is_some_and(|program| depth >= program) {
                 count_of_program +=
-                    others.map(|ContainerEntry { name, kind }| count(house, &name, &kind)).sum::<usize>();
+                    others.map(|ContainerEntry { name, kind }| count(container, &name, &kind)).sum::<usize>();
             } else {
                 self.others.extend(others);
             }
@@ -249,28 +251,28 @@ impl DataFolder {
 
     /// Returns the files of a folder with the given extensions, sorted by name. The others are reported as left
     /// aside.
-    fn files(&mut self, house: &FileContainer, folder: &str, endings: &[&str]) -> Vec<SourceFile> {
+    fn files(&mut self, container: &FileContainer, folder: &str, endings: &[&str]) -> Vec<SourceFile> {
         let (mut files, mut others) = (Vec::new(), Vec::new());
-        for found in self.list(house, folder) {
+        for found in self.list(container, folder) {
             match found.kind {
                 ContainerEntryKind::File(place) if endings.contains(&place.ending().as_str()) => files.push(place),
                 _ => others.push(found),
             }
         }
-        self.skip_entries(house, folder, "of another type", others);
+        self.skip_entries(container, folder, "of another type", others);
         files
     }
 
     /// Reports the entries of a folder that are not imported; some are named.
-    fn skip_entries(&mut self, house: &FileContainer, folder: &str, what: &str, others: Vec<ContainerEntry>) {
+    fn skip_entries(&mut self, container: &FileContainer, folder: &str, what: &str, others: Vec<ContainerEntry>) {
         let (mut count, mut moods, mut names) = (0, 0, Vec::new());
         for ContainerEntry { name, kind } in others {
             let own = name.rsplit('/').next().unwrap_or_default();
             match kind {
                 ContainerEntryKind::NotReadable(_) => {}
-                ContainerEntryKind::Folder if folder == "characters" => moods += house.count(&name),
+                ContainerEntryKind::Folder if folder == "characters" => moods += container.count(&name),
                 ContainerEntryKind::Folder => {
-                    count += house.count(&name);
+                    count += container.count(&name);
                     names.push(format!("{own}/"));
                 }
                 ContainerEntryKind::File(_) => {
@@ -293,10 +295,10 @@ impl DataFolder {
     }
 
     /// Lists a folder, sorted by name, and reports the entries that cannot be read.
-    fn list(&mut self, house: &FileContainer, folder: &str) -> Vec<ContainerEntry> {
+    fn list(&mut self, container: &FileContainer, folder: &str) -> Vec<ContainerEntry> {
         let path =
             [self.prefix.as_str(), folder].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/");
-        let (found, is_more) = match house.list(&path) {
+        let (found, is_more) = match container.list(&path) {
             Ok(found) => found,
             Err(error) => {
                 self.leave_out(folder, "unreadable", &error.to_string());
@@ -326,13 +328,14 @@ impl DataFolder {
 }
 
 /// Returns report items for the archive entries that cannot be read.
-pub fn unread(house: &FileContainer) -> Vec<ForeignImportItem> {
+pub fn unread(container: &FileContainer) -> Vec<ForeignImportItem> {
     let leave = |name: &str, why: &str| {
         ForeignImportItem::skipped("file", name, ImportFinding::new(FindingOutcome::Skipped, "unread", why))
             .from_file(name)
     };
-    let mut items: Vec<ForeignImportItem> = house.unread().take(NAMED).map(|(name, why)| leave(name, why)).collect();
-    let more = house.unread().skip(NAMED).count();
+    let mut items: Vec<ForeignImportItem> =
+        container.unread().take(NAMED).map(|(name, why)| leave(name, why)).collect();
+    let more = container.unread().skip(NAMED).count();
     if more > 0 {
         let why = ImportFinding::new(
             FindingOutcome::Skipped,
@@ -341,15 +344,15 @@ pub fn unread(house: &FileContainer) -> Vec<ForeignImportItem> {
         );
         items.push(ForeignImportItem::skipped("file", "more entries", why.of(more)));
     }
-    items.extend(house.missing_entries().map(|why| {
+    items.extend(container.missing_entries().map(|why| {
         ForeignImportItem::skipped("file", "entries", ImportFinding::new(FindingOutcome::Skipped, "lost", why))
     }));
     items
 }
 
 /// Returns the number of files in an entry.
-fn count(house: &FileContainer, name: &str, kind: &ContainerEntryKind) -> usize {
-    if matches!(kind, ContainerEntryKind::Folder) { house.count(name) } else { 1 }
+fn count(container: &FileContainer, name: &str, kind: &ContainerEntryKind) -> usize {
+    if matches!(kind, ContainerEntryKind::Folder) { container.count(name) } else { 1 }
 }
 
 /// Returns the report item for an entry of `count` files that is not imported.

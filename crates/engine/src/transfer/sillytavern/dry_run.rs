@@ -23,8 +23,8 @@ impl DryRunState {
     }
 
     /// Remembers a session with its nodes.
-    pub fn keep_session(&mut self, bed: ImportTarget) {
-        self.sessions.insert(bed.session, (bed.root, bed.known));
+    pub fn keep_session(&mut self, target: ImportTarget) {
+        self.sessions.insert(target.session, (target.root, target.known));
     }
 
     /// Returns the source record with this name.

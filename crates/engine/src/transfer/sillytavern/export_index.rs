@@ -53,15 +53,15 @@ pub struct ChatFilePosition {
 }
 
 impl ExportIndexSession {
-    fn of(told: &Value) -> Self {
-        let labels = told.get("labels").and_then(Value::as_array).into_iter().flatten();
+    fn of(value: &Value) -> Self {
+        let labels = value.get("labels").and_then(Value::as_array).into_iter().flatten();
         let label = |label: &Value| {
             let following = label.get("isFollowing")?.as_bool()?;
             Some((label.get("name")?.as_str()?.to_owned(), following, ChatFilePosition::of(label)?))
         };
         Self {
-            settings: told.get("settings").and_then(Value::as_object).cloned().unwrap_or_default(),
-            head: told.get("head").and_then(ChatFilePosition::of),
+            settings: value.get("settings").and_then(Value::as_object).cloned().unwrap_or_default(),
+            head: value.get("head").and_then(ChatFilePosition::of),
             labels: labels.filter_map(label).take(MOST_LABELS).collect(),
         }
     }
@@ -106,7 +106,7 @@ impl ExportIndex {
             let text = |key: &str| file.get(key).and_then(Value::as_str);
             Some((name.clone(), (text("hash")?.to_owned(), text("is")?.parse().ok()?)))
         };
-        let story = |(id, told): (&String, &Value)| Some((id.parse().ok()?, ExportIndexSession::of(told)));
+        let story = |(id, entry): (&String, &Value)| Some((id.parse().ok()?, ExportIndexSession::of(entry)));
         Some(Self {
             files: all("files")?.into_iter().map(file).collect::<Option<_>>()?,
             sessions: all("sessions")?.into_iter().map(story).collect::<Option<_>>()?,
@@ -157,15 +157,15 @@ impl ForeignImport<'_> {
             return Ok(None);
         };
         let owner = self.options.owner;
-        let held = self.store.read(move |reader| Ok::<_, ImportError>(id.held(reader, owner)?)).await?;
-        self.result.totals.known += u64::from(held.is_some());
-        Ok(held.map(|held| held.id))
+        let stored = self.store.read(move |reader| Ok::<_, ImportError>(id.held(reader, owner)?)).await?;
+        self.result.totals.known += u64::from(stored.is_some());
+        Ok(stored.map(|stored| stored.id))
     }
 
     /// Replaces the preset id in exported settings by its id here; removes it if there is none.
     pub async fn choose_preset(&self, settings: &mut Map<String, Value>) -> Result<(), ImportError> {
-        let told = settings.shift_remove("preset").and_then(|id| id.as_str()?.parse::<Uuid>().ok());
-        let Some((id, file)) = told.and_then(|id| Some((id, self.export_index.preset(id)?.to_owned()))) else {
+        let preset = settings.shift_remove("preset").and_then(|id| id.as_str()?.parse::<Uuid>().ok());
+        let Some((id, file)) = preset.and_then(|id| Some((id, self.export_index.preset(id)?.to_owned()))) else {
             return Ok(());
         };
         let here = match self.known::<PresetId>(file).await?.here() {
@@ -173,8 +173,8 @@ impl ForeignImport<'_> {
             None => {
                 let owner = self.options.owner;
                 let own = move |reader: &mut StoreReader<'_>| {
-                    let held = PresetId::from_slice(id.as_bytes()).map(|id| id.held(reader, owner)).transpose()?;
-                    Ok::<_, ImportError>(held.flatten().map(|held| held.id))
+                    let stored = PresetId::from_slice(id.as_bytes()).map(|id| id.held(reader, owner)).transpose()?;
+                    Ok::<_, ImportError>(stored.flatten().map(|stored| stored.id))
                 };
                 self.store.read(own).await?
             }
@@ -230,18 +230,18 @@ impl ForeignImport<'_> {
     }
 
     /// Returns the existing character that equals an imported one, so that both are copies of the same character.
-    pub async fn equal_character(&self, arriving: &CharacterImport) -> Result<Option<CharacterCard>, ImportError> {
-        let name = arriving.character.card.get("name").and_then(Value::as_str).unwrap_or_default();
+    pub async fn equal_character(&self, import: &CharacterImport) -> Result<Option<CharacterCard>, ImportError> {
+        let name = import.character.card.get("name").and_then(Value::as_str).unwrap_or_default();
         let Some(namesakes) = self.namesakes.as_ref().and_then(|names| names.get(name)).cloned() else {
             return Ok(None);
         };
-        let (owner, arriving) = (self.options.owner, arriving.clone());
+        let (owner, import) = (self.options.owner, import.clone());
         let read = move |reader: &mut StoreReader<'_>| {
             for id in namesakes {
                 let Some(one) = reader.character(owner, id)? else { continue };
                 let files = reader.card_files(owner, id.uuid())?;
                 let book = lorebook_of(&one).map(|id| reader.lorebook(owner, id)).transpose()?.flatten();
-                let other = (&arriving.character, arriving.files.as_slice(), arriving.book.as_ref());
+                let other = (&import.character, import.files.as_slice(), import.book.as_ref());
                 if is_same_character((&one, &files, book.as_ref()), other) {
                     return Ok::<_, ImportError>(Some(one));
                 }

@@ -82,8 +82,8 @@ impl ForeignImport<'_> {
             }
             StoryMatch::Existing(session, sources) => {
                 let is_same = |file: &&&ChatScan| {
-                    let known = sources.get(&file_key(folder, file)).and_then(|source| source.hash.as_ref());
-                    known.is_some_and(|hash| hash == file.hash.as_bytes())
+                    let source = sources.get(&file_key(folder, file)).and_then(|source| source.hash.as_ref());
+                    source.is_some_and(|hash| hash == file.hash.as_bytes())
                 };
                 if files.iter().all(|file| is_same(&file)) {
                     self.result.totals.unchanged += count;
@@ -105,12 +105,12 @@ impl ForeignImport<'_> {
         }
         // Write each file into the session.
         let titles = titles(folder, &files, is_only);
-        let mut bed = self.open_target(session, folder, &files, titles, cast).await?;
+        let mut target = self.open_target(session, folder, &files, titles, cast).await?;
         let story = self.story(&files);
         let mut ends = Vec::with_capacity(files.len());
         for file in &files {
             let wanted = story.as_ref().map(|story| story.positions_in(&file_key(folder, file))).unwrap_or_default();
-            match self.import_file(file, &mut bed, &wanted).await {
+            match self.import_file(file, &mut target, &wanted).await {
                 Ok(end) => ends.push(Some(end)),
                 Err(ImportError::Read(why)) => {
                     let words = format!("it cannot be read: {why}");
@@ -127,8 +127,8 @@ impl ForeignImport<'_> {
         let is_as_it_went = files.iter().all(|file| self.export_index.has(&file_key(folder, file), &file.hash));
         // A story whose first import was interrupted before its end was recorded counts as new.
         let is_begun =
-            |file: &&ChatScan| sources.get(&file_key(folder, file)).is_some_and(|known| known.node.is_none());
-        let is_new = bed.is_new || files.iter().any(is_begun);
+            |file: &&ChatScan| sources.get(&file_key(folder, file)).is_some_and(|source| source.node.is_none());
+        let is_new = target.is_new || files.iter().any(is_begun);
         let mut wanted = match story.filter(|_| is_as_it_went) {
             Some(story) => exported_ends(folder, &whole, &story, &sources),
             None => {
@@ -139,9 +139,9 @@ impl ForeignImport<'_> {
         if !is_new && whole.iter().all(|(_, end)| end.imported == 0 && !end.is_new) {
             wanted.head = None;
         }
-        self.finish(folder, &whole, &bed, wanted).await?;
+        self.finish(folder, &whole, &target, wanted).await?;
         if self.options.is_dry {
-            self.dry_run.keep_session(bed);
+            self.dry_run.keep_session(target);
         }
         Ok(())
     }
@@ -180,35 +180,35 @@ impl ForeignImport<'_> {
     async fn import_file(
         &mut self,
         file: &ChatScan,
-        bed: &mut ImportTarget,
+        target: &mut ImportTarget,
         wanted: &[u64],
     ) -> Result<ImportedChatEnd, ImportError> {
         let input = HashingReader::open(&file.place, &self.read_progress)?;
         let mut lines = ChatFileReader::new(BufReader::with_capacity(1 << 16, input));
         let date = Time(file.oldest.unwrap_or(self.options.at.0));
         let world = Some(World::default());
-        let mut here = ChatReadPosition { node: bed.root, address: PathHash::ROOT, world, date, variables: None };
-        let before = (self.result.totals.messages, bed.left);
-        bed.new_nodes.clear();
-        let (mut messages, mut places) = (0, HashMap::from([(0, bed.root)]));
+        let mut here = ChatReadPosition { node: target.root, address: PathHash::ROOT, world, date, variables: None };
+        let before = (self.result.totals.messages, target.left);
+        target.new_nodes.clear();
+        let (mut messages, mut places) = (0, HashMap::from([(0, target.root)]));
         while let Some((number, line)) = lines.next_line()? {
             let Ok(line) = line else { continue };
             let hash = blake3::hash(line).to_hex();
             let Ok(ChatFileLine::Row(row)) = chat::read(line) else { continue };
             let hash = hash.as_str().get(..32).unwrap_or_default();
-            self.import_row(file, bed, &mut here, (&row, number, hash)).await?;
+            self.import_row(file, target, &mut here, (&row, number, hash)).await?;
             messages += 1;
             if wanted.contains(&messages) {
                 places.insert(messages, here.node);
             }
         }
-        let node = self.write_end(file, bed, here).await?;
-        self.flush(bed).await?;
+        let node = self.write_end(file, target, here).await?;
+        self.flush(target).await?;
         let hash = lines.into_input().into_inner().hash();
-        let (come, left) = (self.result.totals.messages - before.0, bed.left - before.1);
+        let (come, left) = (self.result.totals.messages - before.0, target.left - before.1);
         Ok(ImportedChatEnd {
             node,
-            is_new: bed.new_nodes.contains(&node),
+            is_new: target.new_nodes.contains(&node),
             hash,
             imported: come,
             stashed: left,
@@ -221,18 +221,18 @@ impl ForeignImport<'_> {
     async fn import_row(
         &mut self,
         file: &ChatScan,
-        bed: &mut ImportTarget,
+        target: &mut ImportTarget,
         here: &mut ChatReadPosition,
         (row, line, hash): (&ChatFileMessage, u64, &str),
     ) -> Result<(), ImportError> {
-        if bed.piece.len() >= BATCH || bed.batch_bytes >= BATCH_BYTES {
-            self.flush(bed).await?;
+        if target.piece.len() >= BATCH || target.batch_bytes >= BATCH_BYTES {
+            self.flush(target).await?;
             self.check_cancelled()?;
         }
-        let soil = ImportContext {
-            session: bed.session,
+        let context = ImportContext {
+            session: target.session,
             owner: self.options.owner,
-            persona: bed.persona.as_ref().map(|persona| persona.id),
+            persona: target.persona.as_ref().map(|persona| persona.id),
             file: &file.place.name,
         };
         let addresses = here.address.of(row);
@@ -245,13 +245,13 @@ impl ForeignImport<'_> {
             if is_chosen {
                 date = created;
             }
-            if !bed.known.insert(soil.id(address)) {
+            if !target.known.insert(context.id(address)) {
                 continue;
             }
-            bed.new_nodes.insert(soil.id(address));
-            let delta = match bed.has_worlds {
+            target.new_nodes.insert(context.id(address));
+            let delta = match target.has_worlds {
                 true => {
-                    let mut world = self.world_at(bed, here).await?;
+                    let mut world = self.world_at(target, here).await?;
                     let delta = worlds::step(&mut world, alternative);
                     if is_chosen {
                         after = Some(world);
@@ -260,8 +260,9 @@ impl ForeignImport<'_> {
                 }
                 false => Default::default(),
             };
-            let speaker = row.speaker_card_file().and_then(|file| bed.speakers.get(stem(file)).copied()).or(bed.first);
-            let sprout = ImportAlternative {
+            let speaker =
+                row.speaker_card_file().and_then(|file| target.speakers.get(stem(file)).copied()).or(target.first);
+            let imported = ImportAlternative {
                 row,
                 place,
                 alternative,
@@ -269,13 +270,13 @@ impl ForeignImport<'_> {
                 line,
                 hash,
                 speaker,
-                is_first: here.node == bed.root,
+                is_first: here.node == target.root,
                 created,
                 before: here.variables.as_ref(),
             };
-            let draft = soil.node(&sprout, delta);
-            bed.batch_bytes += draft.content.len() + 1_000;
-            bed.piece.push(ImportedNode {
+            let draft = context.node(&imported, delta);
+            target.batch_bytes += draft.content.len() + 1_000;
+            target.piece.push(ImportedNode {
                 parent: here.node,
                 draft,
                 is_enabled: !row.is_hidden,
@@ -284,7 +285,7 @@ impl ForeignImport<'_> {
         }
         // Continue below the selected alternative.
         if let Some(address) = addresses.get(row.selected) {
-            (here.node, here.address) = (soil.id(address), *address);
+            (here.node, here.address) = (context.id(address), *address);
         }
         (here.world, here.date) = (after, date);
         here.variables = row.shown().and_then(non_state_variables);
@@ -292,23 +293,23 @@ impl ForeignImport<'_> {
     }
 
     /// Returns the state at the current position; below an existing node it is read from the store.
-    async fn world_at(&mut self, bed: &mut ImportTarget, here: &mut ChatReadPosition) -> Result<World, ImportError> {
+    async fn world_at(&mut self, target: &mut ImportTarget, here: &mut ChatReadPosition) -> Result<World, ImportError> {
         if let Some(world) = &here.world {
             return Ok(world.clone());
         }
-        let world = if self.options.is_dry { World::default() } else { self.read_world(bed, here.node).await? };
+        let world = if self.options.is_dry { World::default() } else { self.read_world(target, here.node).await? };
         here.world = Some(world.clone());
         Ok(world)
     }
 
-    async fn read_world(&mut self, bed: &mut ImportTarget, node: NodeId) -> Result<World, ImportError> {
-        self.flush(bed).await?;
-        let (owner, session) = (self.options.owner, bed.session);
+    async fn read_world(&mut self, target: &mut ImportTarget, node: NodeId) -> Result<World, ImportError> {
+        self.flush(target).await?;
+        let (owner, session) = (self.options.owner, target.session);
         self.store
             .read(move |reader| {
-                let held = reader.session(owner, session)?.ok_or(TreeError::NotFound("the session"))?;
-                let placed = reader.node_or_stashed(&held, node)?;
-                let world = placed.map(|placed| reader.world(&held, &placed)).transpose()?;
+                let stored = reader.session(owner, session)?.ok_or(TreeError::NotFound("the session"))?;
+                let placed = reader.node_or_stashed(&stored, node)?;
+                let world = placed.map(|placed| reader.world(&stored, &placed)).transpose()?;
                 Ok::<_, ImportError>(world.map(|world| (*world).clone()).unwrap_or_default())
             })
             .await
@@ -319,44 +320,44 @@ impl ForeignImport<'_> {
     async fn write_end(
         &mut self,
         file: &ChatScan,
-        bed: &mut ImportTarget,
+        target: &mut ImportTarget,
         mut here: ChatReadPosition,
     ) -> Result<NodeId, ImportError> {
         let Some(variables) = file.header.variables() else { return Ok(here.node) };
-        let mut world = self.world_at(bed, &mut here).await?;
+        let mut world = self.world_at(target, &mut here).await?;
         let delta = worlds::delta_to(&mut world, variables);
-        if delta.is_empty() || here.node == bed.root {
+        if delta.is_empty() || here.node == target.root {
             return Ok(here.node);
         }
-        if let Some(last) = bed.piece.iter_mut().rev().find(|seedling| seedling.draft.id == here.node) {
+        if let Some(last) = target.piece.iter_mut().rev().find(|seedling| seedling.draft.id == here.node) {
             last.draft.delta.operations.extend(delta.operations);
             last.draft.delta.problems.extend(delta.problems);
             last.draft.delta.notes.extend(delta.notes);
             return Ok(here.node);
         }
         let address = here.address.child(false, "variables", &Value::Object(variables.clone()).to_string(), 0);
-        let id = NodeId::new(super::message_to_node::id(bed.session, &address));
-        if bed.known.insert(id) {
-            bed.new_nodes.insert(id);
+        let id = NodeId::new(super::message_to_node::id(target.session, &address));
+        if target.known.insert(id) {
+            target.new_nodes.insert(id);
             let mut draft = NodeDraft::new(id, Role::System, Kind::Change, 0, here.date);
             (draft.author, draft.delta) = (Some(self.options.owner), delta);
-            bed.piece.push(ImportedNode { parent: here.node, draft, is_enabled: true, is_remembered: false });
+            target.piece.push(ImportedNode { parent: here.node, draft, is_enabled: true, is_remembered: false });
         }
         Ok(id)
     }
 
     /// Writes the pending batch; a dry run only counts it.
-    pub(in crate::transfer) async fn flush(&mut self, bed: &mut ImportTarget) -> Result<(), ImportError> {
-        let piece = std::mem::take(&mut bed.piece);
-        bed.batch_bytes = 0;
+    pub(in crate::transfer) async fn flush(&mut self, target: &mut ImportTarget) -> Result<(), ImportError> {
+        let piece = std::mem::take(&mut target.piece);
+        target.batch_bytes = 0;
         let messages = |kind: Kind| u64::from(kind != Kind::Change);
         if self.options.is_dry {
             self.result.totals.messages += piece.iter().map(|seedling| messages(seedling.draft.kind)).sum::<u64>();
         } else if !piece.is_empty() {
-            let (actor, session, piece) = (self.actor(), bed.session, Arc::new(piece));
+            let (actor, session, piece) = (self.actor(), target.session, Arc::new(piece));
             let grown = self.store.write(move |tx| tx.import_nodes(&actor, session, &piece)).await?;
             self.result.totals.messages += u64::try_from(grown.added).unwrap_or(0);
-            bed.left += grown.left;
+            target.left += grown.left;
         }
         Ok(())
     }
@@ -370,26 +371,26 @@ impl ForeignImport<'_> {
         &mut self,
         folder: &ChatFolder,
         whole: &[(&ChatScan, &ImportedChatEnd)],
-        bed: &ImportTarget,
+        target: &ImportTarget,
         mut wanted: NodeImportEnd,
     ) -> Result<(), ImportError> {
-        wanted.last_played = wanted.last_played.filter(|time| bed.is_new && time.has_date());
+        wanted.last_played = wanted.last_played.filter(|time| target.is_new && time.has_date());
         let mut rows = Vec::with_capacity(whole.len());
         for (position, (file, end)) in whole.iter().enumerate() {
-            let mut row = SourceRecord::new(file_key(folder, file), bed.session.as_bytes());
+            let mut row = SourceRecord::new(file_key(folder, file), target.session.as_bytes());
             row.hash = (end.hash == file.hash).then(|| file.hash.as_bytes().to_vec());
             row.node = Some(end.node);
             row.header = Some(Value::Object(file.header.0.clone()).to_string());
             rows.push(row);
-            rows.extend(story_key(folder, file).map(|key| SourceRecord::new(key, bed.session.as_bytes())));
+            rows.extend(story_key(folder, file).map(|key| SourceRecord::new(key, target.session.as_bytes())));
             let joined = if position == 0 { joined_files(whole) } else { None };
-            self.report_file(file, end, bed, joined);
+            self.report_file(file, end, target, joined);
         }
         if self.options.is_dry {
             rows.into_iter().for_each(|row| self.dry_run.keep(row));
             return Ok(());
         }
-        let (owner, actor, session) = (self.options.owner, self.actor(), bed.session);
+        let (owner, actor, session) = (self.options.owner, self.actor(), target.session);
         let named = whole.iter().filter_map(|(file, _)| file.header.text("world_info"));
         let books: Vec<LorebookId> = named.filter_map(|name| self.lore_of("", name).0).collect();
         self.store
@@ -407,10 +408,10 @@ impl ForeignImport<'_> {
         &mut self,
         file: &ChatScan,
         end: &ImportedChatEnd,
-        bed: &ImportTarget,
+        target: &ImportTarget,
         joined: Option<ImportFinding>,
     ) {
-        let mut item = ForeignImportItem::new("session", file.place.stem(), bed.session).from_file(&file.place.name);
+        let mut item = ForeignImportItem::new("session", file.place.stem(), target.session).from_file(&file.place.name);
         let message = format!("{} messages; with all alternatives, {} are new", file.messages, end.imported);
         item.findings.push(ImportFinding::new(FindingOutcome::Works, "messages", message));
         item.findings.extend(joined);
@@ -422,7 +423,7 @@ impl ForeignImport<'_> {
             let message = format!("{} messages follow a part that was removed here, and were skipped", end.stashed);
             item.findings.push(ImportFinding::new(FindingOutcome::Skipped, "below_taken_out", message).of(end.stashed));
         }
-        item.findings.extend(file.note().map(|note| match bed.note == Some(note) {
+        item.findings.extend(file.note().map(|note| match target.note == Some(note) {
             true => ImportFinding::new(
                 FindingOutcome::Works,
                 "author_note",

@@ -76,7 +76,7 @@ impl<Id: ImportableId> ImportMatch<Id> {
 
     /// Returns its id, if it is known and still exists.
     pub fn here(&self) -> Option<Id> {
-        self.stored.as_ref().map(|held| held.id).or(self.dry_run_id)
+        self.stored.as_ref().map(|stored| stored.id).or(self.dry_run_id)
     }
 
     /// Returns the source record that recognizes it from now on.
@@ -99,7 +99,7 @@ impl<Id: ImportableId> ImportMatch<Id> {
                 let message = "you deleted it here: it is not imported again";
                 (ImportDecision::Deleted, Some(ImportFinding::new(FindingOutcome::Skipped, "deleted_here", message)))
             }
-            Some(held) if source.header.as_ref().is_none_or(|header| card_fingerprint(&held.card) != *header) => {
+            Some(stored) if source.header.as_ref().is_none_or(|header| card_fingerprint(&stored.card) != *header) => {
                 let message =
                     format!("it has changed there, but you also edited the {} here, which stays unchanged", Id::KIND);
                 (ImportDecision::KeepExisting, Some(ImportFinding::new(FindingOutcome::Kept, "edited_here", message)))
@@ -117,26 +117,26 @@ impl ForeignImport<'_> {
         let read = move |reader: &mut StoreReader<'_>| {
             let source = reader.source(owner, &wanted)?;
             let id = source.as_ref().and_then(|source| Id::from_slice(&source.became));
-            let held = id.map(|id| id.held(reader, owner)).transpose()?.flatten();
-            Ok::<_, ImportError>((source, held))
+            let existing = id.map(|id| id.held(reader, owner)).transpose()?.flatten();
+            Ok::<_, ImportError>((source, existing))
         };
-        let (source, held) = self.store.read(read).await?;
+        let (source, existing) = self.store.read(read).await?;
         let became = seen.as_ref().and_then(|seen| Id::from_slice(&seen.became));
-        Ok(ImportMatch { name, source: seen.or(source), stored: held, dry_run_id: became })
+        Ok(ImportMatch { name, source: seen.or(source), stored: existing, dry_run_id: became })
     }
 
     /// Decides what to do with an item, counts it, and reports why it is not imported.
     pub fn decide<Id: ImportableId>(
         &mut self,
-        known: &ImportMatch<Id>,
+        existing: &ImportMatch<Id>,
         hash: &blake3::Hash,
         (called, file): (&str, &str),
     ) -> ImportDecision {
-        let (verdict, why) = known.decide(hash);
+        let (verdict, why) = existing.decide(hash);
         self.result.totals.known += u64::from(verdict == ImportDecision::KeepExisting);
         if let Some(why) = why {
             let mut item = ForeignImportItem::skipped(Id::KIND, called, why).from_file(file);
-            item.id = known.stored.as_ref().map(|held| held.id.to_string());
+            item.id = existing.stored.as_ref().map(|stored| stored.id.to_string());
             if verdict == ImportDecision::KeepExisting {
                 item.fate = FindingOutcome::Kept;
             }

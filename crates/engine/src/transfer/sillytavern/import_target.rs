@@ -101,8 +101,8 @@ impl ForeignImport<'_> {
                     // has its first message.
                     if is_file
                         && let Some(first) = first
-                        && let Some(held) = reader.session(owner, id)?
-                        && reader.node_or_stashed(&held, NodeId::new(message_to_node::id(id, &first)))?.is_none()
+                        && let Some(stored) = reader.session(owner, id)?
+                        && reader.node_or_stashed(&stored, NodeId::new(message_to_node::id(id, &first)))?.is_none()
                     {
                         continue;
                     }
@@ -166,8 +166,8 @@ impl ForeignImport<'_> {
         titles: Vec<String>,
         cast: &mut ImportCast,
     ) -> Result<ImportTarget, ImportError> {
-        let players = self.story_characters(folder, files, cast).await?;
-        let mut bed = ImportTarget {
+        let characters = self.story_characters(folder, files, cast).await?;
+        let mut target = ImportTarget {
             session: session.unwrap_or_else(|| SessionId::new(self.ids.next(self.options.at))),
             root: NodeId::new(self.ids.next(self.options.at)),
             persona: None,
@@ -178,34 +178,34 @@ impl ForeignImport<'_> {
             piece: Vec::new(),
             batch_bytes: 0,
             left: 0,
-            speakers: players.iter().map(|(file, player)| (file.clone(), player.id)).collect(),
-            first: players.first().map(|(_, player)| player.id),
+            speakers: characters.iter().map(|(file, character)| (file.clone(), character.id)).collect(),
+            first: characters.first().map(|(_, character)| character.id),
             note: files.iter().find_map(|file| file.note()),
         };
         match session {
-            Some(_) => self.load_nodes(&mut bed).await?,
-            None => self.begin_session(&mut bed, folder, files, &players, titles, cast).await?,
+            Some(_) => self.load_nodes(&mut target).await?,
+            None => self.begin_session(&mut target, folder, files, &characters, titles, cast).await?,
         }
-        Ok(bed)
+        Ok(target)
     }
 
     /// Loads the root, persona, note and node ids of an existing session.
-    pub(in crate::transfer) async fn load_nodes(&self, bed: &mut ImportTarget) -> Result<(), ImportError> {
-        let (owner, id) = (self.options.owner, bed.session);
-        if let Some((root, known)) = self.dry_run.session(id) {
-            (bed.root, bed.known) = (*root, known.clone());
+    pub(in crate::transfer) async fn load_nodes(&self, target: &mut ImportTarget) -> Result<(), ImportError> {
+        let (owner, id) = (self.options.owner, target.session);
+        if let Some((root, nodes)) = self.dry_run.session(id) {
+            (target.root, target.known) = (*root, nodes.clone());
             return Ok(());
         }
-        let (root, persona, note, known) = self
+        let (root, persona, note, nodes) = self
             .store
             .read(move |reader| {
-                let held = reader.session(owner, id)?.ok_or(TreeError::NotFound("the session"))?;
-                let known = reader.node_ids(&held)?;
-                let Session { root, persona, note, .. } = held.session;
-                Ok::<_, ImportError>((root, persona, note, known))
+                let stored = reader.session(owner, id)?.ok_or(TreeError::NotFound("the session"))?;
+                let nodes = reader.node_ids(&stored)?;
+                let Session { root, persona, note, .. } = stored.session;
+                Ok::<_, ImportError>((root, persona, note, nodes))
             })
             .await?;
-        (bed.root, bed.persona, bed.note, bed.known) = (root, persona, note, known.into_iter().collect());
+        (target.root, target.persona, target.note, target.known) = (root, persona, note, nodes.into_iter().collect());
         Ok(())
     }
 
@@ -227,20 +227,20 @@ impl ForeignImport<'_> {
             let spoken = files.iter().find_map(|file| file.first_speaker.clone());
             names.push(spoken.unwrap_or_else(|| "Somebody".into()));
         }
-        let mut players = Vec::with_capacity(names.len());
+        let mut characters = Vec::with_capacity(names.len());
         for name in names.into_iter().take(MAX_CHARACTERS) {
-            let player = self.placeholder_character(&name, cast).await?;
-            players.push((name, player));
+            let character = self.placeholder_character(&name, cast).await?;
+            characters.push((name, character));
         }
-        Ok(players)
+        Ok(characters)
     }
 
     async fn begin_session(
         &mut self,
-        bed: &mut ImportTarget,
+        target: &mut ImportTarget,
         folder: &ChatFolder,
         files: &[&ChatScan],
-        players: &[(String, FolderCharacter)],
+        members: &[(String, FolderCharacter)],
         titles: Vec<String>,
         cast: &ImportCast,
     ) -> Result<(), ImportError> {
@@ -255,27 +255,27 @@ impl ForeignImport<'_> {
                 [story_key(folder, file), Some(file_key(folder, file))]
                     .into_iter()
                     .flatten()
-                    .map(|name| SourceRecord::new(name, bed.session.as_bytes())),
+                    .map(|name| SourceRecord::new(name, target.session.as_bytes())),
             );
         }
         let mut settings = self.story(files).map(|story| story.settings).unwrap_or_default();
-        if let Some(note) = &bed.note {
+        if let Some(note) = &target.note {
             settings.entry("note").or_insert_with(|| note.to_json());
         }
         self.choose_preset(&mut settings).await?;
         let beginning = NewImportedSession {
-            session: bed.session,
-            root: bed.root,
+            session: target.session,
+            root: target.root,
             owner: self.options.owner,
             at: self.options.at,
             titles,
             first_message_at: files.iter().filter_map(|file| file.oldest).min().map(Time),
-            characters: players.iter().map(|(_, player)| player.id).collect(),
+            characters: members.iter().map(|(_, character)| character.id).collect(),
             persona,
             sources,
             settings,
         };
-        bed.persona = beginning.write(self.store, self.ids).await?;
+        target.persona = beginning.write(self.store, self.ids).await?;
         Ok(())
     }
 }

@@ -30,10 +30,10 @@ impl FolderLorebook {
     /// Whether it has every entry of another lorebook, compared by keys and content.
     pub fn has_all(&self, other: &Map<String, Value>) -> bool {
         let Some(own) = self.file.read().ok().and_then(|bytes| lorebook::read(&bytes).ok()) else { return false };
-        let said =
+        let settings =
             |entry: &Map<String, Value>| [entry.get("key"), entry.get("content")].map(|one| one.map(Value::to_string));
-        let own: HashSet<_> = lorebook::entries(&own).into_iter().map(said).collect();
-        lorebook::entries(other).into_iter().all(|entry| own.contains(&said(entry)))
+        let own: HashSet<_> = lorebook::entries(&own).into_iter().map(settings).collect();
+        lorebook::entries(other).into_iter().all(|entry| own.contains(&settings(entry)))
     }
 }
 
@@ -65,24 +65,24 @@ impl ForeignImport<'_> {
         if let Some(id) = self.existing_export::<LorebookId>(&name, &hash).await? {
             return Ok(Some(id));
         }
-        let known = self.known::<LorebookId>(name).await?;
+        let existing = self.known::<LorebookId>(name).await?;
         let (mut book, mut item) = match read_lorebook(bytes, Some(&place.name), self.ids, self.options.at) {
-            Ok(arriving) => arriving,
+            Ok(import) => import,
             Err(error) => {
                 let why = ImportFinding::new(FindingOutcome::Skipped, "no_lorebook", error.to_string());
                 self.count_item(ForeignImportItem::skipped("lorebook", place.stem(), why).from_file(&place.name));
                 return Ok(None);
             }
         };
-        book.id = known.id_or(|| book.id);
-        match self.decide(&known, &hash, (place.stem(), &place.name)) {
+        book.id = existing.id_or(|| book.id);
+        match self.decide(&existing, &hash, (place.stem(), &place.name)) {
             ImportDecision::Import => {}
             ImportDecision::KeepExisting => return Ok(Some(book.id)),
             ImportDecision::Deleted => return Ok(None),
         }
-        let (id, is_new) = (book.id, known.stored.is_none());
-        if let Some(held) = &known.stored {
-            book.created = held.created;
+        let (id, is_new) = (book.id, existing.stored.is_none());
+        if let Some(stored) = &existing.stored {
+            book.created = stored.created;
         }
         item.id = Some(id.to_string());
         let is_for_all = self.settings.is_for_all(place.stem());
@@ -90,7 +90,7 @@ impl ForeignImport<'_> {
             let words = "it was a global lorebook, and is linked to all sessions here";
             item.findings.push(ImportFinding::new(FindingOutcome::Works, "lore_for_all", words));
         }
-        let source = known.source(id.as_bytes(), Some(hash), &book.card);
+        let source = existing.source(id.as_bytes(), Some(hash), &book.card);
         self.result.totals.lorebooks += 1;
         self.count_item(item);
         self.store_with_source(source, move |tx, owner| {
@@ -105,11 +105,11 @@ impl ForeignImport<'_> {
     pub async fn lore_settings(&mut self) -> Result<(), ImportError> {
         let Some(wanted) = self.settings.lore() else { return Ok(()) };
         let owner = self.options.owner;
-        let kept = self.store.read::<_, StoreError, _>(move |reader| reader.lore_settings(owner)).await?;
-        if lore::WorldInfoSettings::from_stored(kept.clone()) == wanted {
+        let stored = self.store.read::<_, StoreError, _>(move |reader| reader.lore_settings(owner)).await?;
+        if lore::WorldInfoSettings::from_stored(stored.clone()) == wanted {
             return Ok(());
         }
-        let finding = if kept.is_some() {
+        let finding = if stored.is_some() {
             let words = "you have your own World Info settings, which stay unchanged";
             ImportFinding::new(FindingOutcome::Skipped, "lore_settings_own", words)
         } else {

@@ -47,47 +47,47 @@ impl ImportContext<'_> {
     }
 
     /// Returns the node of an alternative.
-    pub fn node(&self, sprout: &ImportAlternative<'_>, delta: Delta) -> NodeDraft {
-        let ImportAlternative { row, alternative, .. } = *sprout;
+    pub fn node(&self, imported: &ImportAlternative<'_>, delta: Delta) -> NodeDraft {
+        let ImportAlternative { row, alternative, .. } = *imported;
         let role = match (row.is_narration(), row.is_user) {
             (true, _) => Role::System,
             (false, true) => Role::User,
             (false, false) => Role::Assistant,
         };
-        let kind = if sprout.is_first && role == Role::Assistant { Kind::Greeting } else { Kind::Message };
-        let seed = uuid::Uuid::from_bytes(*sprout.address.bytes()).as_u64_pair().1;
-        let mut draft = NodeDraft::new(self.id(&sprout.address), role, kind, seed, sprout.created);
+        let kind = if imported.is_first && role == Role::Assistant { Kind::Greeting } else { Kind::Message };
+        let seed = uuid::Uuid::from_bytes(*imported.address.bytes()).as_u64_pair().1;
+        let mut draft = NodeDraft::new(self.id(&imported.address), role, kind, seed, imported.created);
         draft.author = (role == Role::User).then_some(self.owner);
         draft.persona = self.persona.filter(|_| role == Role::User);
-        draft.character = sprout.speaker.filter(|_| role == Role::Assistant);
+        draft.character = imported.speaker.filter(|_| role == Role::Assistant);
         let name = short_name(&row.name);
         draft.name = (!name.is_empty()).then_some(name);
         draft.content = strip_nul(&alternative.text);
         draft.reasoning = reasoning(alternative).map(strip_nul);
-        *draft.metadata = self.metadata(sprout);
+        *draft.metadata = self.metadata(imported);
         draft.delta = delta;
         draft
     }
 
-    fn metadata(&self, sprout: &ImportAlternative<'_>) -> NodeMetadata {
-        let ImportAlternative { alternative, .. } = *sprout;
+    fn metadata(&self, imported: &ImportAlternative<'_>) -> NodeMetadata {
+        let ImportAlternative { alternative, .. } = *imported;
         let mut metadata = NodeMetadata::default();
         metadata.reply.model = alternative.extra.get("model").and_then(Value::as_str).map(str::to_owned);
-        let place = [("line".to_owned(), sprout.line.into()), ("hash".to_owned(), sprout.hash.into())];
+        let place = [("line".to_owned(), imported.line.into()), ("hash".to_owned(), imported.hash.into())];
         let rest = Map::from_iter(place);
         metadata.provenance = Some(Provenance { file: Some(self.file.to_owned()), rest, ..Provenance::default() });
-        metadata.sillytavern = Some(extra_metadata(sprout));
+        metadata.sillytavern = Some(extra_metadata(imported));
         metadata
     }
 }
 
 /// Returns the data that has no place in a node; `transfer/out/chat.rs` writes it back.
-fn extra_metadata(sprout: &ImportAlternative<'_>) -> Map<String, Value> {
-    let ImportAlternative { row, alternative, .. } = *sprout;
+fn extra_metadata(imported: &ImportAlternative<'_>) -> Map<String, Value> {
+    let ImportAlternative { row, alternative, .. } = *imported;
     let mut kept = Map::new();
-    let is_chosen = sprout.place == row.selected;
+    let is_chosen = imported.place == row.selected;
     if row.has_swipes || row.swipes.len() > 1 {
-        kept.insert("swipe".into(), sprout.place.into());
+        kept.insert("swipe".into(), imported.place.into());
     }
     let mut extra = alternative.extra.clone();
     if extra.get("model").is_some_and(Value::is_string) {
@@ -102,11 +102,11 @@ fn extra_metadata(sprout: &ImportAlternative<'_>) -> Map<String, Value> {
         kept.insert(name.into(), Value::Object(part));
     }
     // Keep the original date if the node would be written with another one; `null` if there was none.
-    if alternative.date.as_ref().and_then(Value::as_str) != Some(sprout.created.to_string().as_str()) {
+    if alternative.date.as_ref().and_then(Value::as_str) != Some(imported.created.to_string().as_str()) {
         kept.insert("send_date".into(), alternative.date.clone().unwrap_or(Value::Null));
     }
     let variables = non_state_variables(alternative);
-    if variables.as_ref() != sprout.before {
+    if variables.as_ref() != imported.before {
         kept.insert("variables".into(), variables.map_or(Value::Null, Value::Object));
     }
     if alternative.variables.as_ref().is_some_and(|variables| !variables.contains_key(STATE)) {

@@ -90,7 +90,7 @@ pub fn zone_ahead(hours: f64) -> Option<TimeZone> {
     if !(-MOST..MOST).contains(&hours) {
         return None;
     }
-    #[expect(clippy::cast_possible_truncation, reason = "expected a number of hours between -26 and 26")]
+    #[expect(clippy::cast_possible_truncation, reason = "it is between -26 and 26 hours")]
     let seconds = (hours * 3_600.0) as i32;
     Offset::from_seconds(seconds).ok().map(TimeZone::fixed)
 }
@@ -148,23 +148,23 @@ impl ImportTotals {
 
 /// Imports a data folder or a single chat. Existing things are left alone, so the same call continues after a crash.
 ///
-/// `told` is called with the progress; the import stops if it returns `false`.
+/// `report_progress` is called with the progress; the import stops if it returns `false`.
 ///
 /// # Errors
-/// Returns an error if nothing can be imported, the store fails, or `told` returns `false`. What was written until
-/// then stays.
+/// Returns an error if nothing can be imported, the store fails, or `report_progress` returns `false`. What was written
+/// until then stays.
 pub async fn import(
     store: &Store,
     ids: &IdGenerator,
     given: ImportSource,
-    wish: ImportOptions,
-    mut told: impl FnMut(ImportProgress) -> bool + Send,
+    options: ImportOptions,
+    mut report_progress: impl FnMut(ImportProgress) -> bool + Send,
 ) -> Result<ForeignImportResult, ImportError> {
     let root = match given {
         ImportSource::Path(path) => DataFolder::find(&path)?,
         ImportSource::File(file, name) => DataFolder::of_file(file, &name)?,
     };
-    let mut work = ForeignImport::new(store, ids, wish, &mut told);
+    let mut work = ForeignImport::new(store, ids, options, &mut report_progress);
     work.import_data(&root).await?;
     for other in root.others {
         let words = "not imported: this is not a file of SillyTavern; `clotho import` can import it alone if its \

@@ -97,33 +97,33 @@ impl ForeignImport<'_> {
         if let Some(id) = self.existing_export::<PersonaId>(&name, &persona_fingerprint(&read.card)).await? {
             return Ok(Some(id));
         }
-        let known = self.known::<PersonaId>(name).await?;
-        let id = known.id_or(|| PersonaId::new(self.ids.next(at)));
+        let existing = self.known::<PersonaId>(name).await?;
+        let id = existing.id_or(|| PersonaId::new(self.ids.next(at)));
         let called = read.card.get("name").and_then(|name| name.as_str()).unwrap_or_default().to_owned();
         let from = self.settings.file().to_owned();
-        match self.decide(&known, &hash, (&called, &from)) {
+        match self.decide(&existing, &hash, (&called, &from)) {
             ImportDecision::Import => {}
             ImportDecision::KeepExisting => return Ok(Some(id)),
             ImportDecision::Deleted => return Ok(None),
         }
         let book = self.name_book(&mut read);
-        let mut arriving = match new_persona(read, picture, id, at) {
-            Ok(arriving) => arriving,
+        let mut import = match new_persona(read, picture, id, at) {
+            Ok(import) => import,
             Err(item) => {
                 self.count_item(item.from_file(from));
                 return Ok(None);
             }
         };
-        let is_new = known.stored.is_none();
-        if let Some(held) = &known.stored {
-            arriving.persona.created = held.created;
+        let is_new = existing.stored.is_none();
+        if let Some(stored) = &existing.stored {
+            import.persona.created = stored.created;
         }
-        let PersonaImport { persona, item, .. } = &arriving;
-        let source = known.source(id.as_bytes(), Some(hash), &persona.card);
+        let PersonaImport { persona, item, .. } = &import;
+        let source = existing.source(id.as_bytes(), Some(hash), &persona.card);
         self.result.totals.personas += 1;
         self.count_item(item.clone().from_file(from));
         let keep = move |tx: &mut Tx<'_>, owner| {
-            arriving.keep(tx, owner, is_new)?;
+            import.keep(tx, owner, is_new)?;
             book.map_or(Ok(()), |book| tx.bind_lorebook(owner, book, BindingTarget::Persona(id)))
         };
         self.store_with_source(source, keep).await?;

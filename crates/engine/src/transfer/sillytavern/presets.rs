@@ -54,8 +54,8 @@ impl ForeignImport<'_> {
     /// Imports the global variables.
     async fn variables(&mut self) -> Result<(), ImportError> {
         let Some(body) = self.settings.variables().cloned() else { return Ok(()) };
-        let (known, name) = ("variables/global".to_owned(), "Global variables".to_owned());
-        self.preset(FolderPreset { kind: "variables", source_name: known, name, file: SETTINGS, body }).await
+        let (key, name) = ("variables/global".to_owned(), "Global variables".to_owned());
+        self.preset(FolderPreset { kind: "variables", source_name: key, name, file: SETTINGS, body }).await
     }
 
     async fn preset_file(&mut self, kind: &'static str, place: &SourceFile, bytes: &[u8]) -> Result<(), ImportError> {
@@ -69,11 +69,11 @@ impl ForeignImport<'_> {
         };
         let own = body.get("name").and_then(Value::as_str).filter(|_| kind == "group").map(str::trim);
         let name = own.filter(|name| !name.is_empty()).unwrap_or(place.stem()).to_owned();
-        let known = format!("{kind}/{}", place.stem());
-        if kind == "group" && self.is_same_group(&known, &blake3::hash(bytes)).await? {
+        let key = format!("{kind}/{}", place.stem());
+        if kind == "group" && self.is_same_group(&key, &blake3::hash(bytes)).await? {
             return Ok(());
         }
-        self.preset(FolderPreset { kind, source_name: known, name, file: &place.name, body }).await
+        self.preset(FolderPreset { kind, source_name: key, name, file: &place.name, body }).await
     }
 
     /// Imports the global regular expressions, in the order in which they ran.
@@ -89,16 +89,16 @@ impl ForeignImport<'_> {
                 continue;
             };
             let name = string_field(&body, "scriptName").unwrap_or(REGEX).to_owned();
-            let known = regex_key(&body, place, &mut keys);
-            self.preset(FolderPreset { kind: "regex", source_name: known, name, file: SETTINGS, body }).await?;
+            let key = regex_key(&body, place, &mut keys);
+            self.preset(FolderPreset { kind: "regex", source_name: key, name, file: SETTINGS, body }).await?;
         }
         Ok(())
     }
 
     /// Stores a preset, unless it is known and unchanged.
     async fn preset(&mut self, found: FolderPreset<'_>) -> Result<(), ImportError> {
-        let FolderPreset { kind, source_name: known, name, file, body } = found;
-        if self.existing_export::<PresetId>(&known, &preset_fingerprint(&body)).await?.is_some() {
+        let FolderPreset { kind, source_name, name, file, body } = found;
+        if self.existing_export::<PresetId>(&source_name, &preset_fingerprint(&body)).await?.is_some() {
             return Ok(());
         }
         let name: String = name.chars().filter(|c| !c.is_control()).take(MAX_NAME_CHARS).collect();
@@ -112,13 +112,13 @@ impl ForeignImport<'_> {
             return Ok(());
         }
         let hash = blake3::hash(Value::from(card.clone()).to_string().as_bytes());
-        let known = self.known::<PresetId>(known).await?;
-        if self.decide(&known, &hash, (&name, file)) != ImportDecision::Import {
+        let existing = self.known::<PresetId>(source_name).await?;
+        if self.decide(&existing, &hash, (&name, file)) != ImportDecision::Import {
             return Ok(());
         }
-        let (at, is_new) = (self.options.at, known.stored.is_none());
-        let id = known.id_or(|| PresetId::new(self.ids.next(at)));
-        let source = known.source(id.as_bytes(), Some(hash), &card);
+        let (at, is_new) = (self.options.at, existing.stored.is_none());
+        let id = existing.id_or(|| PresetId::new(self.ids.next(at)));
+        let source = existing.source(id.as_bytes(), Some(hash), &card);
         self.result.totals.presets += 1;
         let mut item = ForeignImportItem::new(word, name, id).from_file(file).with(findings);
         item.fate = item.findings.first().map_or(FindingOutcome::Kept, |finding| finding.fate);

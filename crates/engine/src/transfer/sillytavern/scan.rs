@@ -106,12 +106,12 @@ impl ChatScan {
         } else {
             self.first_speaker = self.first_speaker.take().or(name);
         }
-        if let Some(speaker) = row.speaker_card_file().filter(|file| !self.speakers.iter().any(|known| known == file))
+        if let Some(speaker) = row.speaker_card_file().filter(|file| !self.speakers.iter().any(|other| other == file))
             && self.speakers.len() < MAX_CHARACTERS
         {
             self.speakers.push(speaker.to_owned());
         }
-        if let Some(bookmark) = row.bookmark().filter(|name| !self.bookmarks.iter().any(|known| known == name)) {
+        if let Some(bookmark) = row.bookmark().filter(|name| !self.bookmarks.iter().any(|other| other == name)) {
             self.bookmarks.push(bookmark.to_owned());
         }
     }
@@ -206,7 +206,7 @@ impl LoneSurrogates {
     }
 
     fn finding(&self) -> Option<ImportFinding> {
-        let words = count_phrase(self.count, "broken character was", "halves of characters stand");
+        let words = count_phrase(self.count, "broken character was", "broken characters were");
         let words = format!("{words} replaced by U+FFFD, the first one here");
         (self.count > 0)
             .then(|| ImportFinding::new(FindingOutcome::Translated, "halves", words).at(self.first).of(self.count))

@@ -73,9 +73,9 @@ mod tests {
         assert_eq!(first.operations.len(), 1);
         let next = json!({"hp": [7, "health"], "bag": ["a", "b"]});
         let second = step(&mut world, &alternative("", next.clone()));
-        let told: Vec<Value> = second.operations.iter().map(StateOperation::to_json).collect();
+        let operations: Vec<Value> = second.operations.iter().map(StateOperation::to_json).collect();
         assert_eq!(
-            told,
+            operations,
             [
                 json!({"op": "add", "path": "/stat_data/hp/0", "value": -3, "by": "server"}),
                 json!({"op": "set", "path": "/stat_data/bag", "value": ["a", "b"], "by": "server"}),

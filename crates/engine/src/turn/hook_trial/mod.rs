@@ -55,9 +55,9 @@ pub async fn try_hook(
     caller: UserId,
     trial: HookTrialSpec,
 ) -> Result<HookTrialOutcome, TurnError> {
-    let look = SnapshotQuery::at_node(rule_services, caller, trial.session, trial.node);
+    let query = SnapshotQuery::at_node(rule_services, caller, trial.session, trial.node);
     let hook = trial.hook;
-    let place = storage.store.read(move |reader| read_position(reader, hook, &look)).await?;
+    let place = storage.store.read(move |reader| read_position(reader, hook, &query)).await?;
     let mut set = hook_context(&trial.plugin, hook, &place)?;
     let mut world = Arc::clone(&place.snapshot.world);
     if place.reads_message && matches!(hook, Hook::OnReply | Hook::OnEdit) {
@@ -68,8 +68,8 @@ pub async fn try_hook(
     }
     if hook == Hook::OnAnswer {
         let (text, turn) = (set.context.text.to_string(), set.context.node.turn);
-        let said = || ModelCallAnswer { text, turn, ..ModelCallAnswer::default() };
-        set.context.answer = Some(hooks::recorded_answer(&place.delta, trial.plugin.id()).unwrap_or_else(said));
+        let answer = || ModelCallAnswer { text, turn, ..ModelCallAnswer::default() };
+        set.context.answer = Some(hooks::recorded_answer(&place.delta, trial.plugin.id()).unwrap_or_else(answer));
     }
     let mut outcome = match trial.tool {
         Some((name, arguments)) => call_tool(rule_services, &set, &name, arguments, &world).await?,
@@ -92,8 +92,8 @@ async fn call_tool(
 ) -> Result<HookOutcome, TurnError> {
     let manifest = set.plugin.plugin.manifest();
     let tool = manifest.tools.iter().find(|tool| tool.name == name).ok_or_else(|| {
-        let known: Vec<&str> = manifest.tools.iter().map(|tool| tool.name.as_str()).collect();
-        let there = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        let names: Vec<&str> = manifest.tools.iter().map(|tool| tool.name.as_str()).collect();
+        let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
         TurnError::Invalid {
             field: "tool",
             message: format!("the plugin has no tool \"{name}\"; its tools are {there}"),
@@ -136,11 +136,11 @@ pub(in crate::turn) struct TrialPosition {
 pub(in crate::turn) fn read_position(
     reader: &mut StoreReader<'_>,
     hook: Hook,
-    look: &SnapshotQuery,
+    query: &SnapshotQuery,
 ) -> Result<TrialPosition, TurnError> {
-    let held = reader.session(look.caller, look.session)?.ok_or(TreeError::NotFound("the session"))?;
-    let placed = reader.node(&held, look.node)?.ok_or(TreeError::NotFound("the message"))?;
-    let (before, after) = (reader.world_before(&held, &placed)?, reader.world(&held, &placed)?);
+    let stored = reader.session(query.caller, query.session)?.ok_or(TreeError::NotFound("the session"))?;
+    let placed = reader.node(&stored, query.node)?.ok_or(TreeError::NotFound("the message"))?;
+    let (before, after) = (reader.world_before(&stored, &placed)?, reader.world(&stored, &placed)?);
     let (delta, node) = (reader.delta(&placed)?, placed.node);
     let reads = match hook {
         Hook::OnInput => Some(Role::User),
@@ -150,15 +150,15 @@ pub(in crate::turn) fn read_position(
     let kind = if hook == Hook::OnGreeting { Kind::Greeting } else { Kind::Message };
     let is_own = reads == Some(node.role) && node.kind == kind;
     let parent = node.parent.filter(|_| is_own);
-    let hide_tags = look.hide_tags.clone();
-    let look = SnapshotQuery { node: parent.unwrap_or(node.id), ..look.clone() };
-    let scene = snapshot::read_in(reader, held, &look)?;
+    let hide_tags = query.hide_tags.clone();
+    let query = SnapshotQuery { node: parent.unwrap_or(node.id), ..query.clone() };
+    let snapshot = snapshot::read_in(reader, stored, &query)?;
     // A narrator reads the message that it answers, which is the parent.
     let is_read = parent.is_some() && hook != Hook::Narrate;
     Ok(TrialPosition {
         node,
         delta,
-        snapshot: scene,
+        snapshot,
         hide_tags,
         reads_message: is_read,
         world_before: before,
@@ -178,42 +178,42 @@ pub(in crate::turn) fn hook_context(
     hook: Hook,
     place: &TrialPosition,
 ) -> Result<TrialHookContext, TurnError> {
-    let TrialPosition { node, delta, snapshot: scene, hide_tags, reads_message: is_read, world_before: before, .. } =
-        place;
-    let in_force = plugin_in_force(plugin, scene)?;
-    let there = scene.rules.plugins.iter().find(|other| other.id == in_force.id);
+    let TrialPosition { node, delta, snapshot, hide_tags, reads_message: is_read, world_before: before, .. } = place;
+    let in_force = plugin_in_force(plugin, snapshot)?;
+    let there = snapshot.rules.plugins.iter().find(|other| other.id == in_force.id);
     let from = there.map_or(in_force.state_version, |there| there.state_version);
-    let others = scene.rules.plugins.iter().filter(|other| other.id != in_force.id).cloned();
+    let others = snapshot.rules.plugins.iter().filter(|other| other.id != in_force.id).cloned();
     let together = others.chain([in_force.clone()]).collect();
     let invalid = |message| TurnError::Invalid { field: "plugin", message };
     let rules = ActiveRules::new(together).map_err(invalid)?;
-    let facts = if *is_read { scene.next(node.id, node.created, hook == Hook::OnInput) } else { node_facts(scene) };
-    let mut stage = scene.stage(&rules, facts, node.dice_seed);
+    let facts =
+        if *is_read { snapshot.next(node.id, node.created, hook == Hook::OnInput) } else { node_facts(snapshot) };
+    let mut hook_context = snapshot.stage(&rules, facts, node.dice_seed);
     if *is_read {
-        stage.recorded = hooks::recorded_rolls(delta);
-        stage.is_command_only = hooks::is_command_only(delta);
+        hook_context.recorded = hooks::recorded_rolls(delta);
+        hook_context.is_command_only = hooks::is_command_only(delta);
     }
     // A tool is called while the reply is written, so it reads the parent.
     if *is_read && hook != Hook::Tool {
-        stage.role = node.role.word();
-        stage.text = side_calls::with_values(hide_tags, node.role, &node.content, &node.metadata);
+        hook_context.role = node.role.word();
+        hook_context.text = side_calls::with_values(hide_tags, node.role, &node.content, &node.metadata);
     } else if !*is_read {
-        stage.world = Arc::clone(before);
+        hook_context.world = Arc::clone(before);
     }
-    Ok(TrialHookContext { context: stage, plugin: ActivePlugin { plugin: Arc::clone(plugin), in_force, from } })
+    Ok(TrialHookContext { context: hook_context, plugin: ActivePlugin { plugin: Arc::clone(plugin), in_force, from } })
 }
 
 /// Returns the facts of the snapshot's node.
-fn node_facts(scene: &TurnSnapshot) -> HookNodeInfo {
-    let at = &scene.at.node;
+fn node_facts(snapshot: &TurnSnapshot) -> HookNodeInfo {
+    let at = &snapshot.at.node;
     let count = |n: i32| u64::try_from(n).unwrap_or(0);
     HookNodeInfo { id: at.id.to_string(), depth: count(at.depth), turn: count(at.turn), time: Some(at.created) }
 }
 
 /// Returns the plugin with its settings and grants at the snapshot, else with its defaults.
-fn plugin_in_force(plugin: &LoadedPlugin, scene: &TurnSnapshot) -> Result<PluginRecord, TurnError> {
+fn plugin_in_force(plugin: &LoadedPlugin, snapshot: &TurnSnapshot) -> Result<PluginRecord, TurnError> {
     let manifest = plugin.manifest();
-    let there = scene.rules.plugins.iter().find(|other| other.id == plugin.id());
+    let there = snapshot.rules.plugins.iter().find(|other| other.id == plugin.id());
     let config = there.map(|there| there.config.clone()).unwrap_or_default();
     // If the new code does not accept the settings, use the defaults.
     let config = manifest.check_settings(&config).or_else(|_| manifest.check_settings(&serde_json::Map::new()));

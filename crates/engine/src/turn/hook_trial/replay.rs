@@ -83,7 +83,7 @@ pub async fn replay(
     asked: ReplaySpec,
 ) -> Result<ReplayOutcome, TurnError> {
     let (seen, line) = branch_nodes(storage, caller, &asked).await?;
-    let mut made = ReplayOutcome {
+    let mut outcome = ReplayOutcome {
         rows: Vec::new(),
         is_active: false,
         expected_op: seen,
@@ -94,13 +94,13 @@ pub async fn replay(
     let mut world: Option<Arc<World>> = None;
     for (node, role) in line {
         let hook = if role == Role::User { Hook::OnInput } else { Hook::OnReply };
-        let look = SnapshotQuery::at_node(rule_services, caller, asked.session, node);
-        let place = storage.store.read(move |reader| super::read_position(reader, hook, &look)).await?;
+        let query = SnapshotQuery::at_node(rule_services, caller, asked.session, node);
+        let place = storage.store.read(move |reader| super::read_position(reader, hook, &query)).await?;
         let before = world.unwrap_or_else(|| Arc::clone(&place.world_before));
-        made.is_active = place.snapshot.rules.plugins.iter().any(|other| other.id == asked.plugin.id());
-        world = Some(replay_node(rule_services, &asked.plugin, hook, &place, before, &mut made).await?);
+        outcome.is_active = place.snapshot.rules.plugins.iter().any(|other| other.id == asked.plugin.id());
+        world = Some(replay_node(rule_services, &asked.plugin, hook, &place, before, &mut outcome).await?);
     }
-    Ok(made)
+    Ok(outcome)
 }
 
 /// Replays a branch and writes the new deltas of its messages.
@@ -115,28 +115,28 @@ pub async fn accept(
     asked: ReplaySpec,
 ) -> Result<(ReplayOutcome, ArrangeResult), TurnError> {
     let session = asked.session;
-    let made = replay(storage, rule_services, caller, asked).await?;
-    if let Some(node) = made.first_mismatch {
+    let outcome = replay(storage, rule_services, caller, asked).await?;
+    if let Some(node) = outcome.first_mismatch {
         let message = format!(
             "the message {node} was written without this plugin, or with another version of its values; start below \
              it (fromNodeId)"
         );
         return Err(TreeError::Conflict(message).into());
     }
-    if let Some((node, error)) = made.rows.iter().find_map(|row| row.error.as_ref().map(|error| (row.node, error))) {
+    if let Some((node, error)) = outcome.rows.iter().find_map(|row| row.error.as_ref().map(|error| (row.node, error))) {
         let message = format!("the plugin fails at the message {node}: {}", error.message);
         return Err(TreeError::Conflict(message).into());
     }
-    let revision = DeltaRevision { seen: made.expected_op, deltas: made.deltas.clone() };
+    let revision = DeltaRevision { seen: outcome.expected_op, deltas: outcome.deltas.clone() };
     let actor = Actor { user: caller, at: storage.clock.now(), expected_leaf: None };
-    let summaries = summary_proposals::proposed_summaries_at(storage, made.summaries.clone());
+    let summaries = summary_proposals::proposed_summaries_at(storage, outcome.summaries.clone());
     let write = move |tx: &mut clotho_store::Tx<'_>| {
         let arranged = tx.revise_deltas(&actor, session, &revision)?;
         summaries.iter().try_for_each(|(node, one)| tx.propose_summary(session, *node, one).map(drop))?;
         Ok::<_, WriteError>(arranged)
     };
     let arranged = storage.store.write(write).await?;
-    Ok((made, arranged))
+    Ok((outcome, arranged))
 }
 
 /// Returns the session's newest operation and the nodes to replay, oldest first.
@@ -147,15 +147,16 @@ async fn branch_nodes(
 ) -> Result<(i64, Vec<(NodeId, Role)>), TurnError> {
     let (session, leaf, from) = (asked.session, asked.leaf, asked.from);
     let read = move |reader: &mut clotho_store::StoreReader<'_>| {
-        let held = reader.session(caller, session)?.ok_or(TreeError::NotFound("the session"))?;
-        let leaf = reader.node(&held, leaf.unwrap_or(held.session.head))?.ok_or(TreeError::NotFound("the message"))?;
+        let stored = reader.session(caller, session)?.ok_or(TreeError::NotFound("the session"))?;
+        let leaf =
+            reader.node(&stored, leaf.unwrap_or(stored.session.head))?.ok_or(TreeError::NotFound("the message"))?;
         if let Some(from) = from {
-            reader.node(&held, from)?.ok_or(TreeError::NotFound("the message"))?;
+            reader.node(&stored, from)?.ok_or(TreeError::NotFound("the message"))?;
         }
         let most = i64::try_from(MAX_MESSAGES).unwrap_or(i64::MAX);
-        let page = reader.newest_page(&held, &leaf, most, PathFilter::All)?;
+        let page = reader.newest_page(&stored, &leaf, most, PathFilter::All)?;
         let nodes: Vec<(NodeId, Role)> = page.nodes.iter().map(|placed| (placed.node.id, placed.node.role)).collect();
-        let seen = held.session.op;
+        let seen = stored.session.op;
         let Some(from) = from else { return Ok((seen, nodes)) };
         match nodes.iter().position(|(node, _)| *node == from) {
             Some(at) => Ok((seen, nodes.into_iter().skip(at).collect())),
@@ -175,11 +176,11 @@ async fn replay_node(
     hook: Hook,
     place: &TrialPosition,
     before: Arc<World>,
-    made: &mut ReplayOutcome,
+    outcome: &mut ReplayOutcome,
 ) -> Result<Arc<World>, TurnError> {
     let TrialPosition { node, delta, .. } = place;
-    let TrialHookContext { context: mut stage, plugin: player } = super::hook_context(plugin, hook, place)?;
-    let rules = Arc::clone(&stage.rules);
+    let TrialHookContext { context: mut hook_context, plugin: active } = super::hook_context(plugin, hook, place)?;
+    let rules = Arc::clone(&hook_context.rules);
     let mut world = Arc::clone(&before);
     let is_muted = node.effects == Effects::Muted;
     let acts = plugin.has(hook) || !plugin.manifest().rules.is_empty();
@@ -193,17 +194,17 @@ async fn replay_node(
     // Fold what comes before the plugin's part, run the plugin, fold the rest.
     let part = HookDeltaSlice::of(delta, plugin.id(), hook);
     fold(Arc::make_mut(&mut world), part.operations_before(delta), &rules);
-    stage.world = before;
+    hook_context.world = before;
     if let Some(typed) = &node.metadata.original_content {
-        stage.text = Arc::from(typed.as_str());
+        hook_context.text = Arc::from(typed.as_str());
     }
     let mut proposal = HookProposal::starting_at(world);
-    let error = rule_services.hooks.again(hook, &stage, &player, &mut proposal).await;
+    let error = rule_services.hooks.again(hook, &hook_context, &active, &mut proposal).await;
     let HookProposal { delta: new, mut world, summaries, .. } = proposal;
     fold(Arc::make_mut(&mut world), part.operations_after(delta), &rules);
     let old = part.own_operations(delta).to_vec();
-    if made.first_mismatch.is_none() && !is_comparable(plugin, &player, place) {
-        made.first_mismatch = Some(node.id);
+    if outcome.first_mismatch.is_none() && !is_comparable(plugin, &active, place) {
+        outcome.first_mismatch = Some(node.id);
     }
     // Record the step.
     let notes = new.notes.iter().map(|note| note.text.clone()).collect();
@@ -217,18 +218,18 @@ async fn replay_node(
         error,
         world: diff(&place.world_after, &world),
     };
-    made.summaries.extend(summaries.into_iter().map(|one| (node.id, one)));
+    outcome.summaries.extend(summaries.into_iter().map(|one| (node.id, one)));
     if part.differs(delta, &new) {
-        made.deltas.push((node.id, part.with_replacement(delta, new)));
+        outcome.deltas.push((node.id, part.with_replacement(delta, new)));
     }
-    made.rows.push(row);
+    outcome.rows.push(row);
     Ok(world)
 }
 
 /// Returns whether the plugin was in force at a message with the same schema and root.
-fn is_comparable(plugin: &LoadedPlugin, player: &ActivePlugin, place: &TrialPosition) -> bool {
+fn is_comparable(plugin: &LoadedPlugin, active: &ActivePlugin, place: &TrialPosition) -> bool {
     let there = place.snapshot.rules.plugins.iter().find(|other| other.id == plugin.id());
-    there.is_some_and(|there| there.schema == player.in_force.schema && there.root == player.in_force.root)
+    there.is_some_and(|there| there.schema == active.in_force.schema && there.root == active.in_force.root)
 }
 
 /// The part of a delta that belongs to one hook of one plugin, including the manifest rules that fired after it. What a

@@ -166,14 +166,14 @@ impl ProviderConnections {
             let message = format!("config.toml already has a provider with the name {:?}", new.id);
             return Err(ConnectError::Invalid { field: "id", message });
         }
-        let kept = self.to_stored(new, key.as_ref(), None)?;
-        let (new, claim) = (kept.clone(), IdempotencyClaim::current());
+        let stored = self.to_stored(new, key.as_ref(), None)?;
+        let (new, claim) = (stored.clone(), IdempotencyClaim::current());
         self.write_and_reload(move |tx| {
             tx.put_provider(&new)?;
             tx.record_claim(claim.as_ref(), &new.id)
         })
         .await?;
-        Ok(kept)
+        Ok(stored)
     }
 
     /// Changes a provider. To change its address, the key has to be entered again: whoever may change the address must
@@ -190,17 +190,17 @@ impl ProviderConnections {
             base_url: change.base_url.unwrap_or_else(|| old.base_url.clone()),
             models: change.models.unwrap_or_else(|| old.models.clone()),
         })?;
-        let kept = match change.key {
+        let stored = match change.key {
             Some(key) => self.to_stored(new, key.as_ref(), Some(before.created))?,
             None => {
                 is_same_origin(&before, &new)?;
-                let kept = self.to_stored(new, None, Some(before.created))?;
-                ConnectedProvider { sealed_key: before.sealed_key, ..kept }
+                let stored = self.to_stored(new, None, Some(before.created))?;
+                ConnectedProvider { sealed_key: before.sealed_key, ..stored }
             }
         };
-        let new = kept.clone();
+        let new = stored.clone();
         self.write_and_reload(move |tx| tx.update_provider(&new)).await?;
-        Ok(kept)
+        Ok(stored)
     }
 
     /// Removes a provider and its key. Sessions that use one of its models get an error with the next reply.
@@ -259,7 +259,7 @@ impl ProviderConnections {
                 reply: None,
             });
         }
-        let client = self.models.providers().find(|(known, ..)| known == id).map(|(_, client, _)| client);
+        let client = self.models.providers().find(|(other, ..)| other == id).map(|(_, client, _)| client);
         Ok(self.test_client(&client.ok_or(ConnectError::NotFound)?, model).await)
     }
 
@@ -282,10 +282,10 @@ impl ProviderConnections {
         let params: Map<String, Value> = Map::from_iter([("max_tokens".to_owned(), Value::from(TEST_MAX_TOKENS))]);
         let request = Request { model: model.to_owned(), messages: vec![message], params, ..Request::default() };
         let begun = self.clock.now();
-        let said =
+        let reply =
             tokio::time::timeout(REPLY_TIMEOUT, stream_test_reply(client, &request, begun, self.clock.as_ref())).await;
         let late = ProviderFailure::Timeout { wait: clotho_provider::TimeoutPhase::FirstToken, limit: REPLY_TIMEOUT };
-        said.unwrap_or(Err(late))
+        reply.unwrap_or(Err(late))
     }
 
     /// Checks the fields of a provider.
@@ -335,8 +335,8 @@ impl ProviderConnections {
 
 async fn reload(store: &Store, models: &ModelRegistry, keyring: &Keyring) -> Result<(), StoreError> {
     let read = |reader: &mut clotho_store::StoreReader<'_>| Ok((reader.connected_providers()?, reader.chosen_model()?));
-    let (kept, chosen) = store.read::<_, StoreError, _>(read).await?;
-    models.connect(kept, chosen, keyring);
+    let (stored, chosen) = store.read::<_, StoreError, _>(read).await?;
+    models.connect(stored, chosen, keyring);
     Ok(())
 }
 
@@ -356,15 +356,15 @@ async fn stream_test_reply(
     clock: &dyn Clock,
 ) -> Result<ConnectionTestReply, ProviderFailure> {
     let mut frames = client.stream_side_call(request);
-    let mut said = None;
+    let mut reply = None;
     while let Some(frame) = frames.next().await {
         let piece = match frame? {
             Frame::Text(text) => text,
             Frame::Reasoning(_) => String::new(),
-            Frame::Finish(FinishReason::Stop | FinishReason::Length) if said.is_some() => break,
+            Frame::Finish(FinishReason::Stop | FinishReason::Length) if reply.is_some() => break,
             _ => continue,
         };
-        let now: &mut ConnectionTestReply = said.get_or_insert_with(|| ConnectionTestReply {
+        let now: &mut ConnectionTestReply = reply.get_or_insert_with(|| ConnectionTestReply {
             text: String::new(),
             first_ms: clock.now().millis_since(begun),
         });
@@ -373,6 +373,7 @@ async fn stream_test_reply(
             break;
         }
     }
-    let said = said.map(|said| ConnectionTestReply { text: said.text.chars().take(MAX_SHOWN_CHARS).collect(), ..said });
-    said.ok_or_else(|| ProviderFailure::Garbled { words: "the reply is empty".to_owned() })
+    let reply =
+        reply.map(|reply| ConnectionTestReply { text: reply.text.chars().take(MAX_SHOWN_CHARS).collect(), ..reply });
+    reply.ok_or_else(|| ProviderFailure::Garbled { words: "the reply is empty".to_owned() })
 }

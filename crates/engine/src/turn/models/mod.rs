@@ -163,12 +163,12 @@ impl ModelRegistry {
 
     /// Replaces the providers added at run time and the chosen default model. An unchanged provider keeps its client
     /// and what was learned of it; running replies keep the client that they use.
-    pub fn connect(&self, kept: Vec<ConnectedProvider>, chosen: Option<String>, keyring: &Keyring) {
+    pub fn connect(&self, stored: Vec<ConnectedProvider>, chosen: Option<String>, keyring: &Keyring) {
         let before = self.roster();
-        let mut connected: Vec<(ConnectedProvider, Arc<ProviderEntry>)> = Vec::with_capacity(kept.len());
-        for one in kept {
-            let known = before.connected.iter().find(|(other, _)| *other == one).map(|(_, entry)| Arc::clone(entry));
-            let entry = known.unwrap_or_else(|| {
+        let mut connected: Vec<(ConnectedProvider, Arc<ProviderEntry>)> = Vec::with_capacity(stored.len());
+        for one in stored {
+            let existing = before.connected.iter().find(|(other, _)| *other == one).map(|(_, entry)| Arc::clone(entry));
+            let entry = existing.unwrap_or_else(|| {
                 let others = self.configured.iter().chain(connected.iter().map(|(_, entry)| entry));
                 Arc::new(providers::connected_entry(&one, &self.config, keyring, others))
             });
@@ -422,10 +422,10 @@ impl ModelRegistry {
     /// Returns whether a provider's model list is due for a refresh, and if so marks it as asked now.
     pub fn needs_refresh(&self, provider: &str, now: Time) -> bool {
         let Some(entry) = self.entry(provider) else { return false };
-        let mut told = entry.told();
-        let wants = told.asked.is_none_or(|asked| now.millis_since(asked) >= LEARN_AGAIN_MS);
+        let mut models = entry.told();
+        let wants = models.asked.is_none_or(|asked| now.millis_since(asked) >= LEARN_AGAIN_MS);
         if wants {
-            told.asked = Some(now);
+            models.asked = Some(now);
         }
         wants
     }

@@ -221,8 +221,8 @@ fn lanes(providers: &[ProviderConfig], keys: &[Option<Secret>]) -> Vec<Lane> {
 }
 
 pub(in crate::turn) fn unknown_kind(kind: &str) -> String {
-    let known: Vec<String> = ProviderKind::all().map(|kind| format!("{:?}", kind.word())).collect();
-    format!("expected one of {}, got {kind:?}", known.join(", "))
+    let kinds: Vec<String> = ProviderKind::all().map(|kind| format!("{:?}", kind.word())).collect();
+    format!("expected one of {}, got {kind:?}", kinds.join(", "))
 }
 
 /// Returns an error for each unknown provider kind in the settings, with its position.

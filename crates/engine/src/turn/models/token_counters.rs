@@ -62,8 +62,8 @@ impl TokenCounters {
 
     fn model_counter(&self, model: &str) -> Arc<ModelTokenCounter> {
         let mut models = lock(&self.models);
-        if let Some(known) = models.get(model) {
-            return Arc::clone(known);
+        if let Some(counter) = models.get(model) {
+            return Arc::clone(counter);
         }
         let guessed = || Tokenizer::for_model(model).filter(|_| self.uses_openai_names);
         let tokenizer = self.per_model.get(model).or(self.default.as_ref()).cloned().or_else(guessed);

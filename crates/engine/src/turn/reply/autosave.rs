@@ -110,8 +110,8 @@ async fn saved_request(storage: &TreeStorage, orphan: &OrphanReply) -> Result<(O
     storage
         .store
         .read(move |reader| {
-            let Some(held) = reader.any_session(session)? else { return Ok(Default::default()) };
-            let Some(placed) = reader.node(&held, node)? else { return Ok(Default::default()) };
+            let Some(stored) = reader.any_session(session)? else { return Ok(Default::default()) };
+            let Some(placed) = reader.node(&stored, node)? else { return Ok(Default::default()) };
             let trace = reader.trace(&placed)?.unwrap_or_default();
             Ok((placed.node.name, trace))
         })

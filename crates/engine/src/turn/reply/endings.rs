@@ -22,10 +22,10 @@ pub fn failed(
     reasoning: String,
 ) -> ReplyCompletion {
     metadata.reply.error = Some(fault.to_record());
-    let (traced, known) = (&mut trace.head.reply, &metadata.reply);
-    traced.model = traced.model.take().or_else(|| known.model.clone());
-    traced.params = traced.params.take().or_else(|| known.params.clone());
-    traced.error = traced.error.take().or_else(|| known.error.clone());
+    let (traced, facts) = (&mut trace.head.reply, &metadata.reply);
+    traced.model = traced.model.take().or_else(|| facts.model.clone());
+    traced.params = traced.params.take().or_else(|| facts.params.clone());
+    traced.error = traced.error.take().or_else(|| facts.error.clone());
     ReplyCompletion {
         status: Status::Error,
         content,

@@ -25,7 +25,7 @@ use clotho_core::tree::reply_facts::SkippedModelRecord;
 pub struct FallbackRequest<'a> {
     /// The models.
     pub choice: &'a ModelSelection,
-    pub made: &'a BuiltPrompt,
+    pub prompt: &'a BuiltPrompt,
     /// Parameters of the session and of the request.
     pub params: &'a Map<String, Value>,
     /// The seed of the reply and its rolls.
@@ -64,16 +64,16 @@ pub async fn stream_with_fallback<T>(
     parts: &Arc<TurnServices>,
     writing: &TextGeneration<T>,
     machine: &mut ReplyMachine,
-    wish: &FallbackRequest<'_>,
+    fallback: &FallbackRequest<'_>,
     mut tools: Option<&mut ToolRunner<'_>>,
     mut asked: impl FnMut(&ModelAttempt<'_>),
 ) -> Option<ToolsRefusal> {
-    let mut passed = wish.choice.skipped.clone();
-    let mut left = wish.choice.others.len();
+    let mut passed = fallback.choice.skipped.clone();
+    let mut left = fallback.choice.others.len();
     let deadline = Instant::now() + parts.prompts.config.limits.generation;
     let mut rounds = Vec::new();
-    for candidate in wish.choice.candidates() {
-        let mut request = build_request(wish, candidate);
+    for candidate in fallback.choice.candidates() {
+        let mut request = build_request(fallback, candidate);
         let params = candidate.client.wire_params(&request);
         let template = candidate.client.written(&request).map(|written| template_trace(&written));
         asked(&ModelAttempt { candidate, params, template, skipped: &passed });
@@ -94,9 +94,9 @@ pub async fn stream_with_fallback<T>(
                 }
                 break failure;
             }
-            let (calls, said) = machine.pending_tools();
+            let (calls, text) = machine.pending_tools();
             match &mut tools {
-                Some(tools) if !machine.is_finished() => rounds.push(tools.answer(said, calls).await),
+                Some(tools) if !machine.is_finished() => rounds.push(tools.answer(text, calls).await),
                 _ => return None,
             }
             machine.continue_after_tools();
@@ -158,9 +158,9 @@ fn template_trace(written: &TemplatedPrompt) -> Value {
     }
 }
 
-fn build_request(wish: &FallbackRequest<'_>, candidate: &ModelCandidate) -> Request {
+fn build_request(request: &FallbackRequest<'_>, candidate: &ModelCandidate) -> Request {
     let endpoint = candidate.client.endpoint();
-    ask::request(wish.params, wish.dice_seed, candidate.model.clone(), wish.made, endpoint)
+    ask::request(request.params, request.dice_seed, candidate.model.clone(), request.prompt, endpoint)
 }
 
 /// Feeds the machine until the text is over or tools are to be called, and publishes the pieces. If `may` allows

@@ -135,8 +135,8 @@ struct ReplyRecord {
 
 impl ReplyRecord {
     /// Creates the record before anything is asked.
-    fn new(job: &ReplyJob, scene: &TurnSnapshot) -> Self {
-        let proposal = HookProposal::starting_at(Arc::clone(&scene.world));
+    fn new(job: &ReplyJob, snapshot: &TurnSnapshot) -> Self {
+        let proposal = HookProposal::starting_at(Arc::clone(&snapshot.world));
         Self { proposal, metadata: job.draft.metadata.clone(), ..Self::default() }
     }
 
@@ -154,23 +154,27 @@ async fn write_reply(parts: &Arc<TurnServices>, job: ReplyJob) -> Result<(), Tur
     }
     let mut machine = ReplyMachine::new(job.draft.created).continuing_from(&job.prefix);
     let waited = is_queued.then(|| parts.storage.clock.now().millis_since(job.draft.created));
-    let (scene, mut known) = compose_text(parts, &job, &mut machine, waited).await?;
+    let (snapshot, mut record) = compose_text(parts, &job, &mut machine, waited).await?;
     if machine.runs_rules() {
-        let text = text_for_rules(parts, &job, &scene, &machine, &mut known).await;
-        known.proposal = run_rules(&parts.rules, &job, &scene, text, known.proposal, &known.metadata).await;
-        known.proposal.delta.problems.extend(rules_in_force::changed_plugins(&scene.rules.plugins, &scene.catalogue));
+        let text = text_for_rules(parts, &job, &snapshot, &machine, &mut record).await;
+        record.proposal = run_rules(&parts.rules, &job, &snapshot, text, record.proposal, &record.metadata).await;
+        record
+            .proposal
+            .delta
+            .problems
+            .extend(rules_in_force::changed_plugins(&snapshot.rules.plugins, &snapshot.catalogue));
     }
     let (asks, summaries) = match machine.runs_rules() {
-        true => (std::mem::take(&mut known.proposal.asks), std::mem::take(&mut known.proposal.summaries)),
+        true => (std::mem::take(&mut record.proposal.asks), std::mem::take(&mut record.proposal.summaries)),
         false => Default::default(),
     };
     let summaries = summary_proposals::all(&parts.storage, summaries);
-    let ending = reply_ending(&parts.prompts, &job, &scene, &machine, known);
+    let ending = reply_ending(&parts.prompts, &job, &snapshot, &machine, record);
     log_failure(&job, &ending);
     parts.work.live.close(&job.running);
     endings::commit_with_summaries(&parts.storage, job.session, (job.draft.id, job.step), ending, summaries).await?;
     side_calls::spawn_asks(parts, job.session, job.user, job.draft.id, asks);
-    if scene.session().summaries.is_on {
+    if snapshot.session().summaries.is_on {
         parts.work.summary_queue.schedule(job.session, job.draft.id);
     }
     Ok(())
@@ -185,17 +189,17 @@ async fn compose_text(
 ) -> Result<(TurnSnapshot, ReplyRecord), TurnError> {
     let mut refused: Option<ToolsRefusal> = None;
     loop {
-        let pen = reply_source(&parts.prompts, &job.source);
-        let (scene, made) = read_to_fit(parts, job, &pen).await?;
-        let written = made.as_ref().map(|made| made.macro_result.operations.clone()).unwrap_or_default();
-        let mut known = ReplyRecord::new(job, &scene);
-        known.metadata.reply.queued_ms = waited.or(known.metadata.reply.queued_ms);
-        known.proposal.apply_first(written, &scene.rules.rules);
-        match open_text(&parts.rules, &parts.work, job, &scene, pen, made, &mut known).await {
+        let source = reply_source(&parts.prompts, &job.source);
+        let (snapshot, prompt) = read_to_fit(parts, job, &source).await?;
+        let written = prompt.as_ref().map(|prompt| prompt.macro_result.operations.clone()).unwrap_or_default();
+        let mut record = ReplyRecord::new(job, &snapshot);
+        record.metadata.reply.queued_ms = waited.or(record.metadata.reply.queued_ms);
+        record.proposal.apply_first(written, &snapshot.rules.rules);
+        match open_text(&parts.rules, &parts.work, job, &snapshot, source, prompt, &mut record).await {
             Ok(ReplyText::Whole(pieces)) => feed_whole_text(&parts.storage, &parts.work, job, machine, pieces),
-            Ok(ReplyText::Asked { choice, made }) => {
-                known.trace.head.tools_in_text = refused.as_ref().map(refusal_trace);
-                let again = stream_reply(parts, job, &scene, machine, (&choice, &made), &mut known).await;
+            Ok(ReplyText::Asked { choice, prompt }) => {
+                record.trace.head.tools_in_text = refused.as_ref().map(refusal_trace);
+                let again = stream_reply(parts, job, &snapshot, machine, (&choice, &prompt), &mut record).await;
                 if let Some(again) = again {
                     match refused {
                         None => {
@@ -214,7 +218,7 @@ async fn compose_text(
             }
             Err(fault) => _ = machine.on(ReplyEvent::Failed(fault), parts.storage.clock.now()),
         }
-        return Ok((scene, known));
+        return Ok((snapshot, record));
     }
 }
 
@@ -253,18 +257,18 @@ async fn end_queued(
 async fn read_to_fit(
     parts: &Arc<TurnServices>,
     job: &ReplyJob,
-    pen: &ReplySource,
+    source: &ReplySource,
 ) -> Result<(TurnSnapshot, Option<BuiltPrompt>), TurnError> {
-    let (scene, mut made) = read_snapshot(parts, job, pen).await?;
-    let (ReplySource::Model { choice, .. }, Some(first)) = (pen, &mut made) else { return Ok((scene, made)) };
+    let (snapshot, mut prompt) = read_snapshot(parts, job, source).await?;
+    let (ReplySource::Model { choice, .. }, Some(first)) = (source, &mut prompt) else { return Ok((snapshot, prompt)) };
     if recount::recount_and_check(&parts.prompts, &choice.first, &job.params, first).await {
-        return Ok((scene, made));
+        return Ok((snapshot, prompt));
     }
-    let (scene, mut made) = read_snapshot(parts, job, pen).await?;
-    if let Some(again) = &mut made {
+    let (snapshot, mut prompt) = read_snapshot(parts, job, source).await?;
+    if let Some(again) = &mut prompt {
         recount::recount_and_check(&parts.prompts, &choice.first, &job.params, again).await;
     }
-    Ok((scene, made))
+    Ok((snapshot, prompt))
 }
 
 /// Reads the snapshot at the context node, just before the reply, and builds the prompt if a model is asked. Both use
@@ -272,9 +276,9 @@ async fn read_to_fit(
 async fn read_snapshot(
     parts: &Arc<TurnServices>,
     job: &ReplyJob,
-    pen: &ReplySource,
+    source: &ReplySource,
 ) -> Result<(TurnSnapshot, Option<BuiltPrompt>), TurnError> {
-    let bounds = match pen {
+    let bounds = match source {
         ReplySource::Model { choice, .. } => {
             let place = (job.user, job.session, job.draft.id);
             let recall =
@@ -287,7 +291,7 @@ async fn read_snapshot(
         "" => GenerationTask::Reply,
         text => GenerationTask::Continue(text.to_owned()),
     };
-    let look = SnapshotQuery {
+    let query = SnapshotQuery {
         speaker: job.draft.character,
         ..SnapshotQuery::at_node(&parts.rules, job.user, job.session, job.draft.id)
     };
@@ -296,14 +300,14 @@ async fn read_snapshot(
         .storage
         .store
         .read(move |reader: &mut StoreReader<'_>| {
-            let held = reader.session(look.caller, look.session)?.ok_or(TreeError::NotFound("the session"))?;
-            let placeholder = reader.node(&held, look.node)?.ok_or(TreeError::NotFound("the message"))?;
+            let stored = reader.session(query.caller, query.session)?.ok_or(TreeError::NotFound("the session"))?;
+            let placeholder = reader.node(&stored, query.node)?.ok_or(TreeError::NotFound("the message"))?;
             let context = placeholder.node.parent.ok_or(TreeError::NotFound("the message"))?;
-            let mut scene = snapshot::read_in(reader, held, &SnapshotQuery { node: context, ..look })?;
+            let mut snapshot = snapshot::read_in(reader, stored, &SnapshotQuery { node: context, ..query })?;
             let purpose = PromptPurpose { generation_task: wanted, number: reader.siblings(&placeholder)?.index };
-            let made =
-                bounds.map(|bounds| ask::build_prompt(&rules, reader, &mut scene, bounds, &purpose)).transpose()?;
-            Ok((scene, made))
+            let prompt =
+                bounds.map(|bounds| ask::build_prompt(&rules, reader, &mut snapshot, bounds, &purpose)).transpose()?;
+            Ok((snapshot, prompt))
         })
         .await
 }
@@ -313,32 +317,32 @@ async fn open_text(
     rule_services: &RuleServices,
     work: &RunningWork,
     job: &ReplyJob,
-    scene: &TurnSnapshot,
-    pen: ReplySource,
-    made: Option<BuiltPrompt>,
-    known: &mut ReplyRecord,
+    snapshot: &TurnSnapshot,
+    source: ReplySource,
+    prompt: Option<BuiltPrompt>,
+    record: &mut ReplyRecord,
 ) -> Result<ReplyText, ReplyFault> {
-    match (pen, made) {
+    match (source, prompt) {
         (ReplySource::PluginText(text), _) => Ok(ReplyText::Whole(vec![text])),
         (ReplySource::Unavailable(fault), _) => Err(fault),
         (ReplySource::Narrator { name, plugin }, _) => {
-            known.trace.head.reply.model = Some(name);
-            known.save_request(work, job);
-            narrate(rule_services, job, scene, &plugin, &mut known.proposal).await.map(ReplyText::Whole)
+            record.trace.head.reply.model = Some(name);
+            record.save_request(work, job);
+            narrate(rule_services, job, snapshot, &plugin, &mut record.proposal).await.map(ReplyText::Whole)
         }
-        (ReplySource::Model { name, choice }, made) => {
-            let made = made.unwrap_or_default();
-            known.trace = made.trace();
-            known.values_prompt.clone_from(&made.values_prompt);
-            known.proposal.delta.problems.extend(made.plan.problems.clone());
-            known.trace.head.reply.model = Some(name.clone());
-            if let Some(too_large) = made.too_large {
-                return Err(prompt_too_large(too_large, made.has_preset()));
+        (ReplySource::Model { name, choice }, prompt) => {
+            let prompt = prompt.unwrap_or_default();
+            record.trace = prompt.trace();
+            record.values_prompt.clone_from(&prompt.values_prompt);
+            record.proposal.delta.problems.extend(prompt.plan.problems.clone());
+            record.trace.head.reply.model = Some(name.clone());
+            if let Some(too_large) = prompt.too_large {
+                return Err(prompt_too_large(too_large, prompt.has_preset()));
             }
             if name != choice.first.name && name != choice.first.model {
-                known.metadata.reply.alias = Some(name);
+                record.metadata.reply.alias = Some(name);
             }
-            Ok(ReplyText::Asked { choice, made: Box::new(made) })
+            Ok(ReplyText::Asked { choice, prompt: Box::new(prompt) })
         }
     }
 }
@@ -348,7 +352,7 @@ enum ReplyText {
     /// The whole text, from a plugin or a narrator.
     Whole(Vec<String>),
     /// Models have to be asked for it.
-    Asked { choice: ModelSelection, made: Box<BuiltPrompt> },
+    Asked { choice: ModelSelection, prompt: Box<BuiltPrompt> },
 }
 
 /// Streams from the first model of the fallback list that answers; records each attempt before it is sent. Returns a
@@ -356,25 +360,25 @@ enum ReplyText {
 async fn stream_reply(
     parts: &Arc<TurnServices>,
     job: &ReplyJob,
-    scene: &TurnSnapshot,
+    snapshot: &TurnSnapshot,
     machine: &mut ReplyMachine,
-    (choice, made): (&ModelSelection, &BuiltPrompt),
-    known: &mut ReplyRecord,
+    (choice, prompt): (&ModelSelection, &BuiltPrompt),
+    record: &mut ReplyRecord,
 ) -> Option<ToolsRefusal> {
-    let wish = FallbackRequest { choice, made, params: &job.params, dice_seed: job.draft.dice_seed };
-    known.estimated_tokens = token_counters::estimate_messages(&made.messages);
-    let is_many = known.metadata.reply.alias.is_some();
-    let mut proposal = std::mem::take(&mut known.proposal);
-    let facts = scene.next(job.draft.id, job.draft.created, false);
-    let stage = scene.stage(&scene.rules, facts, job.draft.dice_seed);
-    let mut at_work = ToolRunner::new(&parts.rules, &made.tools, stage, &mut proposal);
-    let at_work = (!made.tools.is_empty()).then_some(&mut at_work);
+    let request = FallbackRequest { choice, prompt, params: &job.params, dice_seed: job.draft.dice_seed };
+    record.estimated_tokens = token_counters::estimate_messages(&prompt.messages);
+    let is_many = record.metadata.reply.alias.is_some();
+    let mut proposal = std::mem::take(&mut record.proposal);
+    let facts = snapshot.next(job.draft.id, job.draft.created, false);
+    let context = snapshot.stage(&snapshot.rules, facts, job.draft.dice_seed);
+    let mut at_work = ToolRunner::new(&parts.rules, &prompt.tools, context, &mut proposal);
+    let at_work = (!prompt.tools.is_empty()).then_some(&mut at_work);
     if at_work.is_some() {
-        machine.allow_tools(tools::MAX_ROUNDS, made.tools.are_in_text);
+        machine.allow_tools(tools::MAX_ROUNDS, prompt.tools.are_in_text);
     }
     let note = |attempt: &ModelAttempt<'_>| {
         let candidate = attempt.candidate;
-        let (facts, head) = (&mut known.metadata.reply, &mut known.trace.head);
+        let (facts, head) = (&mut record.metadata.reply, &mut record.trace.head);
         if is_many {
             facts.model = Some(candidate.name.clone());
         }
@@ -382,12 +386,12 @@ async fn stream_reply(
         facts.params = Some(attempt.params.clone());
         head.reply.params = Some(attempt.params.clone());
         head.template = attempt.template.clone().or(head.template.take());
-        known.metadata.seed = attempt.params.get("seed").filter(|seed| !seed.is_null()).cloned().into();
-        known.asked_model = Some((candidate.client.endpoint().id.clone(), candidate.model.clone()));
-        known.save_request(&parts.work, job);
+        record.metadata.seed = attempt.params.get("seed").filter(|seed| !seed.is_null()).cloned().into();
+        record.asked_model = Some((candidate.client.endpoint().id.clone(), candidate.model.clone()));
+        record.save_request(&parts.work, job);
     };
-    let refused = fallback::stream_with_fallback(parts, &job.running, machine, &wish, at_work, note).await;
-    known.proposal = proposal;
+    let refused = fallback::stream_with_fallback(parts, &job.running, machine, &request, at_work, note).await;
+    record.proposal = proposal;
     refused
 }
 
@@ -424,16 +428,16 @@ fn feed_whole_text(
 async fn narrate(
     rule_services: &RuleServices,
     job: &ReplyJob,
-    scene: &TurnSnapshot,
+    snapshot: &TurnSnapshot,
     id: &str,
     proposal: &mut HookProposal,
 ) -> Result<Vec<String>, ReplyFault> {
-    let facts = scene.next(job.draft.id, job.draft.created, false);
-    let stage = scene.stage(&scene.rules, facts, job.draft.dice_seed);
+    let facts = snapshot.next(job.draft.id, job.draft.created, false);
+    let context = snapshot.stage(&snapshot.rules, facts, job.draft.dice_seed);
     let hint = "turn on the plugin in this session, or choose another model";
     let absent = || ReplyFault::new(&ReplyFailure::NarratorInactive { plugin: id.to_owned() }, hint);
-    let player = stage.plugins.iter().find(|player| player.plugin.id() == id).cloned().ok_or_else(absent)?;
-    rule_services.hooks.one(Hook::Narrate, &stage, &player, proposal).await;
+    let active = context.plugins.iter().find(|active| active.plugin.id() == id).cloned().ok_or_else(absent)?;
+    rule_services.hooks.one(Hook::Narrate, &context, &active, proposal).await;
     let hint = "try again; if it fails again, tell the plugin's author";
     match proposal.answers.pop() {
         Some((_, HookAnswer::Narration(pieces))) if pieces.iter().any(|piece| !piece.trim().is_empty()) => Ok(pieces),
@@ -445,8 +449,8 @@ async fn narrate(
             Err(ReplyFault::new(&failure, "write another message"))
         }
         _ => {
-            let said = proposal.delta.problems.iter().rev().find(|problem| problem.plugin.as_deref() == Some(id));
-            let why = said.map_or("it gave no reason", |problem| problem.message.as_str());
+            let refusal = proposal.delta.problems.iter().rev().find(|problem| problem.plugin.as_deref() == Some(id));
+            let why = refusal.map_or("it gave no reason", |problem| problem.message.as_str());
             let failure = ReplyFailure::PluginFailed { plugin: id.to_owned(), words: why.to_owned() };
             Err(ReplyFault::new(&failure, hint))
         }
@@ -469,35 +473,35 @@ pub fn prompt_too_large(TokenOverflow { needed, budget }: TokenOverflow, has_pre
 async fn text_for_rules(
     parts: &Arc<TurnServices>,
     job: &ReplyJob,
-    scene: &TurnSnapshot,
+    snapshot: &TurnSnapshot,
     machine: &ReplyMachine,
-    known: &mut ReplyRecord,
+    record: &mut ReplyRecord,
 ) -> Arc<str> {
     let plain = machine.content();
     let hide_tags = &parts.rules.hide_tags;
     let read = |metadata: &NodeMetadata| side_calls::with_values(hide_tags, Role::Assistant, plain, metadata);
-    let Some(model) = scene.values_model() else { return read(&known.metadata) };
+    let Some(model) = snapshot.values_model() else { return read(&record.metadata) };
     parts.work.live.write(&job.running, "", "", "values");
-    let kept = tokio::select! {
+    let values = tokio::select! {
         biased;
         _ = job.running.wait_for_stop() => {
             side_calls::ValuesModelResult::failure(model, &RenderedMessage::new(&ModelCallProblem::Stopped {}))
         }
-        kept = side_calls::request_values(&parts.storage, &parts.prompts, scene, (&known.values_prompt, &known.proposal.world), model, plain) => kept,
+        values = side_calls::request_values(&parts.storage, &parts.prompts, snapshot, (&record.values_prompt, &record.proposal.world), model, plain) => values,
     };
-    let mut traced = kept.told.clone();
-    traced.rest.insert("messages".into(), kept.messages.into());
-    traced.rest.extend(kept.answer.map(|answer| ("answer".to_owned(), answer.into())));
+    let mut traced = values.record.clone();
+    traced.rest.insert("messages".into(), values.messages.into());
+    traced.rest.extend(values.answer.map(|answer| ("answer".to_owned(), answer.into())));
     // The reply's own commands are ignored; say so in the trace.
     let own = mvu::count_commands(plain);
     if own > 0 {
-        let told = format!("the commands in the reply ({own}) are ignored, because {model} updates the values");
-        traced.rest.insert("ignored".into(), told.into());
+        let message = format!("the commands in the reply ({own}) are ignored, because {model} updates the values");
+        traced.rest.insert("ignored".into(), message.into());
     }
-    known.trace.head.values = Some(traced);
-    known.metadata.values = Some(kept.told);
-    known.proposal.delta.problems.extend(kept.problem);
-    read(&known.metadata)
+    record.trace.head.values = Some(traced);
+    record.metadata.values = Some(values.record);
+    record.proposal.delta.problems.extend(values.problem);
+    read(&record.metadata)
 }
 
 /// Runs `on_reply` of every plugin in force on the finished text. First applies the values model's changes for plugins
@@ -505,17 +509,17 @@ async fn text_for_rules(
 async fn run_rules(
     rule_services: &RuleServices,
     job: &ReplyJob,
-    scene: &TurnSnapshot,
+    snapshot: &TurnSnapshot,
     text: Arc<str>,
     mut proposal: HookProposal,
     metadata: &NodeMetadata,
 ) -> HookProposal {
-    let facts = scene.next(job.draft.id, job.draft.created, false);
-    let mut stage = scene.stage(&scene.rules, facts, job.draft.dice_seed);
-    stage.text = text;
-    stage.role = Role::Assistant.word();
-    side_calls::keep(&stage, metadata, &mut proposal);
-    rule_services.hooks.run(Hook::OnReply, &stage, proposal).await
+    let facts = snapshot.next(job.draft.id, job.draft.created, false);
+    let mut context = snapshot.stage(&snapshot.rules, facts, job.draft.dice_seed);
+    context.text = text;
+    context.role = Role::Assistant.word();
+    side_calls::keep(&context, metadata, &mut proposal);
+    rule_services.hooks.run(Hook::OnReply, &context, proposal).await
 }
 
 /// Logs a failure, without any text that people wrote.
@@ -532,9 +536,9 @@ fn log_failure(job: &ReplyJob, ending: &ReplyCompletion) {
 fn reply_ending(
     prompt_services: &PromptServices,
     job: &ReplyJob,
-    scene: &TurnSnapshot,
+    snapshot: &TurnSnapshot,
     machine: &ReplyMachine,
-    known: ReplyRecord,
+    record: ReplyRecord,
 ) -> ReplyCompletion {
     let ReplyRecord {
         proposal: HookProposal { delta, .. },
@@ -543,7 +547,7 @@ fn reply_ending(
         asked_model: asked,
         estimated_tokens: estimated,
         ..
-    } = known;
+    } = record;
     machine.record_ending(&mut metadata.reply);
     if let (Some((provider, model)), Some(usage)) = (&asked, machine.usage()) {
         // With several requests only the sum is known, so nothing can be learned.
@@ -563,7 +567,7 @@ fn reply_ending(
         status: machine.status(),
         content: machine.content().to_owned(),
         reasoning: machine.reasoning().map(str::to_owned),
-        name: Some(scene.cast.character.clone()).filter(|name| !name.is_empty()),
+        name: Some(snapshot.cast.character.clone()).filter(|name| !name.is_empty()),
         metadata,
         delta,
         trace: Some(trace),

@@ -12,13 +12,13 @@ pub fn duplicate_command_warnings(plugins: &[PluginSetting], catalogue: &Catalog
     let on = plugins.iter().filter(|plugin| plugin.enabled).filter_map(|plugin| catalogue.get(&plugin.id));
     let playing: Vec<Arc<LoadedPlugin>> = on.filter(|plugin| plugin.has(Hook::OnInput)).cloned().collect();
     let playing = load_order(&playing);
-    let mut told = Vec::new();
+    let mut problems = Vec::new();
     for (n, later) in playing.iter().enumerate() {
         let commands = later.manifest().commands.iter();
         for word in commands.flat_map(|command| std::iter::once(&command.name).chain(&command.aliases)) {
             let mut before = playing.iter().take(n);
             if let Some(first) = before.find(|first| first.manifest().command(word).is_some()) {
-                told.push(RenderedMessage::new(&TurnProblem::CommandTaken {
+                problems.push(RenderedMessage::new(&TurnProblem::CommandTaken {
                     command: word.clone(),
                     first: first.id().to_owned(),
                     later: later.id().to_owned(),
@@ -26,5 +26,5 @@ pub fn duplicate_command_warnings(plugins: &[PluginSetting], catalogue: &Catalog
             }
         }
     }
-    told
+    problems
 }

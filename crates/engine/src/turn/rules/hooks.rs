@@ -158,48 +158,48 @@ impl HookRunner {
     }
 
     /// Runs `hook` of every plugin of the context, on top of `so_far`.
-    pub async fn run(&self, hook: Hook, stage: &HookContext, so_far: HookProposal) -> HookProposal {
+    pub async fn run(&self, hook: Hook, context: &HookContext, so_far: HookProposal) -> HookProposal {
         let mut proposal = so_far;
-        for player in in_order(&stage.plugins) {
-            self.one(hook, stage, &player, &mut proposal).await;
-            self.run_manifest_rules(hook, stage, &player, &mut proposal).await;
+        for active in in_order(&context.plugins) {
+            self.one(hook, context, &active, &mut proposal).await;
+            self.run_manifest_rules(hook, context, &active, &mut proposal).await;
         }
         proposal
     }
 
     /// Runs `hook` of one plugin and adds what it proposes.
-    pub async fn one(&self, hook: Hook, stage: &HookContext, player: &ActivePlugin, proposal: &mut HookProposal) {
-        if !player.plugin.has(hook) {
+    pub async fn one(&self, hook: Hook, context: &HookContext, active: &ActivePlugin, proposal: &mut HookProposal) {
+        if !active.plugin.has(hook) {
             return;
         }
-        if self.is_disabled(stage.session, &player.plugin).await {
-            let off = violations::off(player.plugin.id());
+        if self.is_disabled(context.session, &active.plugin).await {
+            let off = violations::off(active.plugin.id());
             // Another hook of the same node may have reported it already.
             if !proposal.delta.problems.contains(&off) {
                 proposal.delta.problems.push(off);
             }
             return;
         }
-        let call = hook_call(hook, stage, player, proposal.take_world());
-        let outcome = self.host.call(Arc::clone(&player.plugin), call).await;
-        self.record_call(hook, stage, player, &outcome);
-        take_outcome(hook, stage, player, outcome, proposal);
+        let call = hook_call(hook, context, active, proposal.take_world());
+        let outcome = self.host.call(Arc::clone(&active.plugin), call).await;
+        self.record_call(hook, context, active, &outcome);
+        take_outcome(hook, context, active, outcome, proposal);
     }
 
     /// Runs a read-only `hook` of one plugin. Returns `None` if the plugin is turned off.
     pub async fn run_read_only(
         &self,
         hook: Hook,
-        stage: &HookContext,
-        player: &ActivePlugin,
+        context: &HookContext,
+        active: &ActivePlugin,
         world: &Arc<World>,
     ) -> Option<HookOutcome> {
-        if self.is_disabled(stage.session, &player.plugin).await {
+        if self.is_disabled(context.session, &active.plugin).await {
             return None;
         }
         let outcome =
-            self.host.call(Arc::clone(&player.plugin), hook_call(hook, stage, player, Arc::clone(world))).await;
-        self.record_call(hook, stage, player, &outcome);
+            self.host.call(Arc::clone(&active.plugin), hook_call(hook, context, active, Arc::clone(world))).await;
+        self.record_call(hook, context, active, &outcome);
         Some(outcome)
     }
 
@@ -212,28 +212,28 @@ impl HookRunner {
         &self,
         reader: &mut StoreReader<'_>,
         hook: Hook,
-        stage: &HookContext,
-        player: &ActivePlugin,
+        context: &HookContext,
+        active: &ActivePlugin,
         world: &Arc<World>,
     ) -> Result<Option<HookOutcome>, StoreError> {
-        if self.violations.is_disabled_here(reader, stage.session, &player.plugin)? {
+        if self.violations.is_disabled_here(reader, context.session, &active.plugin)? {
             return Ok(None);
         }
-        let call = hook_call(hook, stage, player, Arc::clone(world));
-        let outcome = self.runtime.block_on(self.host.call(Arc::clone(&player.plugin), call));
-        self.record_call(hook, stage, player, &outcome);
+        let call = hook_call(hook, context, active, Arc::clone(world));
+        let outcome = self.runtime.block_on(self.host.call(Arc::clone(&active.plugin), call));
+        self.record_call(hook, context, active, &outcome);
         Ok(Some(outcome))
     }
 
     /// Counts a call and logs its failure. A failure of a read-only hook is logged only once.
-    fn record_call(&self, hook: Hook, stage: &HookContext, player: &ActivePlugin, outcome: &HookOutcome) {
-        let id = player.plugin.id();
-        self.violations.record(stage.session, &player.plugin, hook, outcome.hit_limit());
+    fn record_call(&self, hook: Hook, context: &HookContext, active: &ActivePlugin, outcome: &HookOutcome) {
+        let id = active.plugin.id();
+        self.violations.record(context.session, &active.plugin, hook, outcome.hit_limit());
         self.metrics.record(id, hook, outcome);
         if let Some(error) = &outcome.error
             && (hook.may_write() || self.is_new_failure(id, error.kind))
         {
-            log_error(stage, error);
+            log_error(context, error);
         }
     }
 
@@ -241,24 +241,24 @@ impl HookRunner {
     pub async fn aside(
         &self,
         hook: Hook,
-        stage: &HookContext,
-        player: &ActivePlugin,
+        context: &HookContext,
+        active: &ActivePlugin,
         world: Arc<World>,
     ) -> HookOutcome {
-        let call = hook_call(hook, stage, player, world);
-        self.host.call(Arc::clone(&player.plugin), call).await
+        let call = hook_call(hook, context, active, world);
+        self.host.call(Arc::clone(&active.plugin), call).await
     }
 
     /// Calls a tool of one plugin for a trial, as [`HookRunner::aside`] does.
     pub async fn try_tool(
         &self,
         tool: ToolInvocation,
-        stage: &HookContext,
-        player: &ActivePlugin,
+        context: &HookContext,
+        active: &ActivePlugin,
         world: Arc<World>,
     ) -> HookOutcome {
-        let call = HookCall { tool: Some(tool), ..hook_call(Hook::Tool, stage, player, world) };
-        self.host.call(Arc::clone(&player.plugin), call).await
+        let call = HookCall { tool: Some(tool), ..hook_call(Hook::Tool, context, active, world) };
+        self.host.call(Arc::clone(&active.plugin), call).await
     }
 
     /// Runs `hook` of one plugin and its manifest rules for a replay, as a turn would, but counts and logs nothing, as
@@ -266,17 +266,17 @@ impl HookRunner {
     pub async fn again(
         &self,
         hook: Hook,
-        stage: &HookContext,
-        player: &ActivePlugin,
+        context: &HookContext,
+        active: &ActivePlugin,
         proposal: &mut HookProposal,
     ) -> Option<ScriptError> {
         let mut error = None;
-        if player.plugin.has(hook) {
-            let outcome = self.aside(hook, stage, player, proposal.take_world()).await;
+        if active.plugin.has(hook) {
+            let outcome = self.aside(hook, context, active, proposal.take_world()).await;
             error.clone_from(&outcome.error);
-            take_outcome(hook, stage, player, outcome, proposal);
+            take_outcome(hook, context, active, outcome, proposal);
         }
-        self.run_manifest_rules(hook, stage, player, proposal).await;
+        self.run_manifest_rules(hook, context, active, proposal).await;
         error
     }
 
@@ -286,21 +286,21 @@ impl HookRunner {
     /// Returns the reason why nothing was done, as a message for the model.
     pub async fn call_tool(
         &self,
-        stage: &HookContext,
-        player: &ActivePlugin,
+        context: &HookContext,
+        active: &ActivePlugin,
         tool: ToolInvocation,
         proposal: &mut HookProposal,
     ) -> Result<Value, String> {
-        if self.is_disabled(stage.session, &player.plugin).await {
+        if self.is_disabled(context.session, &active.plugin).await {
             return Err("this tool is turned off".to_owned());
         }
         let asked = tool.arguments.clone();
-        let call = HookCall { tool: Some(tool), ..hook_call(Hook::Tool, stage, player, proposal.take_world()) };
+        let call = HookCall { tool: Some(tool), ..hook_call(Hook::Tool, context, active, proposal.take_world()) };
         let (name, dice) = (call.function(), call.roll_name());
-        let outcome = self.host.call(Arc::clone(&player.plugin), call).await;
-        self.record_call(Hook::Tool, stage, player, &outcome);
+        let outcome = self.host.call(Arc::clone(&active.plugin), call).await;
+        self.record_call(Hook::Tool, context, active, &outcome);
         let failed = outcome.error.as_ref().map(|error| error.message.clone());
-        take_outcome(Hook::Tool, stage, player, outcome, proposal);
+        take_outcome(Hook::Tool, context, active, outcome, proposal);
         let answer = match (failed, proposal.answers.pop()) {
             (Some(why), _) => Err(why),
             (None, Some((_, HookAnswer::Value(value)))) => Ok(value),
@@ -311,11 +311,11 @@ impl HookRunner {
             run.insert("hook".into(), name.into());
             run.insert("dice".into(), dice.into());
             run.insert("arguments".into(), asked);
-            let (key, told) = match &answer {
+            let (key, value) = match &answer {
                 Ok(value) => ("answer", value.clone()),
                 Err(why) => ("refused", why.as_str().into()),
             };
-            run.insert(key.into(), told);
+            run.insert(key.into(), value);
         }
         answer
     }
@@ -364,79 +364,80 @@ impl HookRunner {
 }
 
 /// Returns the plugins in run order: each after those that its manifest names, else by id.
-pub fn in_order(players: &[ActivePlugin]) -> Vec<ActivePlugin> {
-    let plugins: Vec<Arc<LoadedPlugin>> = players.iter().map(|player| Arc::clone(&player.plugin)).collect();
-    let find = |plugin: Arc<LoadedPlugin>| players.iter().find(|player| player.plugin.id() == plugin.id()).cloned();
+pub fn in_order(active_plugins: &[ActivePlugin]) -> Vec<ActivePlugin> {
+    let plugins: Vec<Arc<LoadedPlugin>> = active_plugins.iter().map(|active| Arc::clone(&active.plugin)).collect();
+    let find =
+        |plugin: Arc<LoadedPlugin>| active_plugins.iter().find(|active| active.plugin.id() == plugin.id()).cloned();
     load_order(&plugins).into_iter().filter_map(find).collect()
 }
 
-fn hook_call(hook: Hook, stage: &HookContext, player: &ActivePlugin, world: Arc<World>) -> HookCall {
-    let config = &player.in_force.config;
+fn hook_call(hook: Hook, context: &HookContext, active: &ActivePlugin, world: Arc<World>) -> HookCall {
+    let config = &active.in_force.config;
     let language = config.get("language").and_then(Value::as_str).unwrap_or("en").to_owned();
-    let grants: Vec<Permission> = player.in_force.grants.iter().filter_map(|grant| grant.parse().ok()).collect();
-    let others = stage.plugins.iter().filter(|other| other.plugin.id() != player.plugin.id());
-    let command_of = (hook == Hook::OnInput).then(|| command_of(stage, player)).flatten();
+    let grants: Vec<Permission> = active.in_force.grants.iter().filter_map(|grant| grant.parse().ok()).collect();
+    let others = context.plugins.iter().filter(|other| other.plugin.id() != active.plugin.id());
+    let command_of = (hook == Hook::OnInput).then(|| command_of(context, active)).flatten();
     HookCall {
         command_plugin: command_of,
-        before: Arc::clone(&stage.world),
+        before: Arc::clone(&context.world),
         foreign_roots: others.map(|other| other.plugin.manifest().state.root.clone()).collect(),
         config: Arc::new(config.clone()),
         grants: grants.into(),
-        text: Arc::clone(&stage.text),
-        role: stage.role.to_owned(),
-        user: stage.user.clone(),
-        character: stage.character.clone(),
-        node: stage.node.clone(),
-        recent: Arc::clone(&stage.recent),
-        seeds: stage.seeds,
-        recorded_rolls: Arc::clone(&stage.recorded),
-        answer: stage.answer.clone(),
-        starts: Arc::clone(&stage.initial_values),
-        from: player.from,
+        text: Arc::clone(&context.text),
+        role: context.role.to_owned(),
+        user: context.user.clone(),
+        character: context.character.clone(),
+        node: context.node.clone(),
+        recent: Arc::clone(&context.recent),
+        seeds: context.seeds,
+        recorded_rolls: Arc::clone(&context.recorded),
+        answer: context.answer.clone(),
+        starts: Arc::clone(&context.initial_values),
+        from: active.from,
         language,
-        ..HookCall::new(hook, world, Arc::clone(&stage.rules))
+        ..HookCall::new(hook, world, Arc::clone(&context.rules))
     }
 }
 
-/// Returns the plugin that gets the command in the text, if it is another one than `player`: the first in run order.
-fn command_of(stage: &HookContext, player: &ActivePlugin) -> Option<String> {
-    let typed = SlashCommand::parse(&stage.text)?;
-    let has = |player: &&ActivePlugin| {
-        player.plugin.has(Hook::OnInput) && player.plugin.manifest().command(typed.word).is_some()
+/// Returns the plugin that gets the command in the text, if it is another one than `active`: the first in run order.
+fn command_of(context: &HookContext, active: &ActivePlugin) -> Option<String> {
+    let typed = SlashCommand::parse(&context.text)?;
+    let has = |active: &&ActivePlugin| {
+        active.plugin.has(Hook::OnInput) && active.plugin.manifest().command(typed.word).is_some()
     };
-    let others = stage.plugins.iter().filter(|other| other.plugin.id() != player.plugin.id());
-    let having: Vec<ActivePlugin> = std::iter::once(player).chain(others).filter(has).cloned().collect();
+    let others = context.plugins.iter().filter(|other| other.plugin.id() != active.plugin.id());
+    let having: Vec<ActivePlugin> = std::iter::once(active).chain(others).filter(has).cloned().collect();
     let first = in_order(&having).first()?.plugin.id().to_owned();
-    (has(&player) && first != player.plugin.id()).then_some(first)
+    (has(&active) && first != active.plugin.id()).then_some(first)
 }
 
 /// Adds an outcome to the proposal.
 fn take_outcome(
     hook: Hook,
-    stage: &HookContext,
-    player: &ActivePlugin,
+    context: &HookContext,
+    active: &ActivePlugin,
     outcome: HookOutcome,
     proposal: &mut HookProposal,
 ) {
-    let id = player.plugin.id().to_owned();
-    let said = outcome.notes.iter().map(|text| NodeNote::of_plugin(&id, text)).collect();
-    let mut run = run_record(hook, player, &outcome);
+    let id = active.plugin.id().to_owned();
+    let notes = outcome.notes.iter().map(|text| NodeNote::of_plugin(&id, text)).collect();
+    let mut run = run_record(hook, active, &outcome);
     if let Some(ModelCallAnswer { name, text, error, failure, turn }) =
-        stage.answer.as_ref().filter(|_| hook == Hook::OnAnswer)
+        context.answer.as_ref().filter(|_| hook == Hook::OnAnswer)
     {
-        let mut told = json!({"name": name, "text": text, "error": error, "turn": turn});
-        if let (Some(failure), Some(told)) = (failure, told.as_object_mut()) {
-            told.insert("failure".into(), failure.to_json());
+        let mut answer = json!({"name": name, "text": text, "error": error, "turn": turn});
+        if let (Some(failure), Some(answer)) = (failure, answer.as_object_mut()) {
+            answer.insert("failure".into(), failure.to_json());
         }
-        run.insert("answer".into(), told);
+        run.insert("answer".into(), answer);
     }
-    proposal.return_world(outcome.world, &stage.rules);
-    let mut own = Delta { operations: outcome.operations, notes: said, ..Delta::default() };
-    own.record_problems(&visible_problems(&outcome.problems, &proposal.world, &stage.rules, &mut run));
+    proposal.return_world(outcome.world, &context.rules);
+    let mut own = Delta { operations: outcome.operations, notes, ..Delta::default() };
+    own.record_problems(&visible_problems(&outcome.problems, &proposal.world, &context.rules, &mut run));
     let counts = [("ops", own.operations.len()), ("rolls", outcome.rolls.len()), ("notes", outcome.notes.len())];
     run.extend(counts.into_iter().map(|(key, count)| (key.to_owned(), count.into())));
-    own.problems.extend(take_asks(player, outcome.asks, &mut run, &mut proposal.asks));
-    own.problems.extend(take_summary(player, outcome.summary, &mut run, &mut proposal.summaries));
+    own.problems.extend(take_asks(active, outcome.asks, &mut run, &mut proposal.asks));
+    own.problems.extend(take_summary(active, outcome.summary, &mut run, &mut proposal.summaries));
     proposal.delta.runs.push(run.into());
     own.problems.extend(outcome.error.as_ref().map(|error| failed(&id, error)));
     proposal.delta.operations.extend(own.operations);
@@ -464,7 +465,7 @@ pub(in crate::turn) fn visible_problems(
 /// Adds the model calls that a plugin asks for, up to the limit, and records them in the run. Returns a problem, if
 /// any.
 fn take_asks(
-    player: &ActivePlugin,
+    active: &ActivePlugin,
     asks: Vec<PluginModelCall>,
     run: &mut Map<String, Value>,
     all: &mut Vec<(String, PluginModelCall)>,
@@ -472,9 +473,9 @@ fn take_asks(
     if asks.is_empty() {
         return None;
     }
-    let id = player.plugin.id();
+    let id = active.plugin.id();
     run.insert("asks".into(), asks.iter().map(PluginModelCall::to_json).collect());
-    if !player.plugin.has(Hook::OnAnswer) {
+    if !active.plugin.has(Hook::OnAnswer) {
         return Some(TurnProblem::PluginAsk {}.of(id));
     }
     let surplus = (all.len() + asks.len()).saturating_sub(MAX_ASKS);
@@ -485,14 +486,14 @@ fn take_asks(
 
 /// Adds the summary that a plugin proposes, up to the limit, and records it in the run. Returns a problem, if any.
 fn take_summary(
-    player: &ActivePlugin,
+    active: &ActivePlugin,
     summary: Option<SummaryProposal>,
     run: &mut Map<String, Value>,
     all: &mut Vec<(String, SummaryProposal)>,
 ) -> Option<NodeProblem> {
     let summary = summary?;
     run.insert("summary".into(), summary.to_json());
-    let plugin = player.plugin.id().to_owned();
+    let plugin = active.plugin.id().to_owned();
     if all.len() >= MAX_SUMMARIES {
         return Some(TurnProblem::PluginSummary { most: MAX_SUMMARIES }.of(&plugin));
     }
@@ -501,9 +502,9 @@ fn take_summary(
 }
 
 /// Returns the record of a run: plugin, log, costs and failure.
-pub fn run_record(hook: Hook, player: &ActivePlugin, outcome: &HookOutcome) -> Map<String, Value> {
-    let (manifest, usage) = (player.plugin.manifest(), outcome.usage);
-    let told = [
+pub fn run_record(hook: Hook, active: &ActivePlugin, outcome: &HookOutcome) -> Map<String, Value> {
+    let (manifest, usage) = (active.plugin.manifest(), outcome.usage);
+    let facts = [
         ("plugin", json!(manifest.id)),
         ("version", json!(manifest.version.to_string())),
         ("hook", json!(hook.name())),
@@ -513,7 +514,7 @@ pub fn run_record(hook: Hook, player: &ActivePlugin, outcome: &HookOutcome) -> M
         ("operations", json!(usage.operations)),
         ("error", json!(outcome.error.as_ref().map(error_json))),
     ];
-    told.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+    facts.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
 /// Returns a failure as a problem of the node.
@@ -531,8 +532,8 @@ pub fn failed(plugin: &str, error: &ScriptError) -> NodeProblem {
 }
 
 /// Logs what failed and where. Never logs the script's message, which may contain user text.
-fn log_error(stage: &HookContext, error: &ScriptError) {
-    let (session, node, kind) = (stage.session, &stage.node.id, error.kind.word());
+fn log_error(context: &HookContext, error: &ScriptError) {
+    let (session, node, kind) = (context.session, &context.node.id, error.kind.word());
     let ScriptError { plugin, hook, file, line, .. } = error;
     tracing::warn!(%session, node, plugin, hook, code = format!("plugin_{kind}"), file, line, "a plugin failed");
 }
@@ -558,30 +559,30 @@ pub fn streamed_proposal(old: &Delta, world: Arc<World>, rules: &SchemaSet) -> H
     if all != Some(of_plugins.len()) {
         return proposal;
     }
-    let (mut operations, mut told) = (of_plugins.iter(), Vec::new());
+    let (mut operations, mut kept_operations) = (of_plugins.iter(), Vec::new());
     for run in &old.runs {
         let own: Vec<StateOperation> = operations.by_ref().take(count(run, "ops").unwrap_or(0)).cloned().collect();
         let hook = run.get("hook").and_then(Value::as_str).unwrap_or_default();
         let is_deed = hook == Hook::Narrate.name() || hook.starts_with(TOOL_PREFIX);
         if is_deed && run.get("error").is_none_or(Value::is_null) {
-            told.extend(own);
+            kept_operations.extend(own);
             proposal.delta.runs.push(run.clone());
             keep_run(old, run, count(run, "notes").unwrap_or(0), &mut proposal.delta);
         }
     }
-    proposal.apply_first(told, rules);
+    proposal.apply_first(kept_operations, rules);
     proposal
 }
 
 /// Keeps the rolls and notes of one run. These notes come before those of `on_reply`.
-fn keep_run(old: &Delta, run: &Value, notes: usize, kept: &mut Delta) {
+fn keep_run(old: &Delta, run: &Value, notes: usize, delta: &mut Delta) {
     let name = run.get("dice").or(run.get("hook"));
     let is_own = |roll: &&Value| roll.get("hook") == name && roll.get("plugin") == run.get("plugin");
-    kept.rolls.extend(old.rolls.iter().filter(is_own).cloned());
+    delta.rolls.extend(old.rolls.iter().filter(is_own).cloned());
     let plugin = run.get("plugin").and_then(Value::as_str);
     let is_said = |note: &&NodeNote| Some(note.plugin.as_str()) == plugin;
-    let before = kept.notes.iter().filter(is_said).count();
-    kept.notes.extend(old.notes.iter().filter(is_said).skip(before).take(notes).cloned());
+    let before = delta.notes.iter().filter(is_said).count();
+    delta.notes.extend(old.notes.iter().filter(is_said).skip(before).take(notes).cloned());
 }
 
 /// Returns the answer that a plugin read at a node, from the delta's runs.

@@ -16,30 +16,30 @@ impl HookRunner {
     pub async fn run_manifest_rules(
         &self,
         hook: Hook,
-        stage: &HookContext,
-        player: &ActivePlugin,
+        context: &HookContext,
+        active: &ActivePlugin,
         proposal: &mut HookProposal,
     ) {
-        let manifest = player.plugin.manifest();
+        let manifest = active.plugin.manifest();
         let is_reply = hook == Hook::OnReply;
         if manifest.rules.is_empty() || !(is_reply || hook == Hook::OnInput) {
             return;
         }
-        if self.is_disabled(stage.session, &player.plugin).await {
+        if self.is_disabled(context.session, &active.plugin).await {
             return;
         }
-        let in_force = &player.in_force;
+        let in_force = &active.in_force;
         let grants: Vec<Permission> = in_force.grants.iter().filter_map(|grant| grant.parse().ok()).collect();
         let occasion = RuleInput {
             plugin: &manifest.id,
             root: &manifest.state.root,
             rules: &manifest.rules,
-            before: &stage.world,
+            before: &context.world,
             is_reply,
-            is_side_call: stage.is_command_only,
-            turn: stage.node.turn,
-            replies: stage.replies.saturating_add(u64::from(is_reply)),
-            schemas: &stage.rules,
+            is_side_call: context.is_command_only,
+            turn: context.node.turn,
+            replies: context.replies.saturating_add(u64::from(is_reply)),
+            schemas: &context.rules,
             grants: &grants,
             language: in_force.config.get("language").and_then(Value::as_str).unwrap_or("en"),
         };
@@ -48,10 +48,10 @@ impl HookRunner {
         let version = manifest.version.to_string();
         for fired in ran.fired {
             let about = (manifest.id.as_str(), version.as_str());
-            take_rule_effects(about, fired, (&proposal.world, &stage.rules), &mut proposal.delta);
+            take_rule_effects(about, fired, (&proposal.world, &context.rules), &mut proposal.delta);
         }
-        let told = troubles.iter().map(|trouble| NodeProblem::new(trouble, Some(manifest.id.clone())));
-        proposal.delta.problems.extend(told);
+        let problems = troubles.iter().map(|trouble| NodeProblem::new(trouble, Some(manifest.id.clone())));
+        proposal.delta.problems.extend(problems);
     }
 }
 
@@ -62,9 +62,9 @@ fn take_rule_effects(
     (world, rules): (&World, &SchemaSet),
     delta: &mut Delta,
 ) {
-    let said = fired.notes.iter().map(|text| NodeNote::of_plugin(plugin, text)).collect();
-    let mut own = Delta { operations: fired.operations, notes: said, ..Delta::default() };
-    let told = [
+    let lines = fired.notes.iter().map(|text| NodeNote::of_plugin(plugin, text)).collect();
+    let mut own = Delta { operations: fired.operations, notes: lines, ..Delta::default() };
+    let facts = [
         ("plugin", json!(plugin)),
         ("version", json!(version)),
         ("hook", json!(format!("{RULE_PREFIX}{}", fired.rule))),
@@ -78,7 +78,7 @@ fn take_rule_effects(
         ("operations", json!(0)),
         ("error", Value::Null),
     ];
-    let mut run: Map<String, Value> = told.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+    let mut run: Map<String, Value> = facts.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
     own.record_problems(&visible_problems(&fired.problems, world, rules, &mut run));
     delta.runs.push(run.into());
     delta.operations.extend(own.operations);

@@ -28,15 +28,15 @@ pub fn wanted_rules(settings: &[PluginSetting], before: &ActiveRules, catalogue:
     let mut problems = Vec::new();
     let mut plugins = Vec::new();
     for setting in settings.iter().filter(|setting| setting.enabled) {
-        let known = before.plugins.iter().find(|plugin| plugin.id == setting.id);
-        match (catalogue.get(&setting.id), known) {
-            (Some(loaded), known) => match plugin_in_force(loaded, setting) {
-                Ok(plugin) => plugins.push(with_state_version(plugin, known, &mut problems)),
+        let existing = before.plugins.iter().find(|plugin| plugin.id == setting.id);
+        match (catalogue.get(&setting.id), existing) {
+            (Some(loaded), existing) => match plugin_in_force(loaded, setting) {
+                Ok(plugin) => plugins.push(with_state_version(plugin, existing, &mut problems)),
                 Err(message) => problems
                     .push(TurnProblem::PluginSettings { plugin: setting.id.clone(), error: message }.of(&setting.id)),
             },
             // A plugin that is missing for now stays in force, so that its values keep their schema.
-            (None, Some(known)) => plugins.push(known.clone()),
+            (None, Some(existing)) => plugins.push(existing.clone()),
             (None, None) => problems.push(not_loaded(&setting.id, catalogue)),
         }
     }
@@ -50,10 +50,10 @@ pub fn wanted_rules(settings: &[PluginSetting], before: &ActiveRules, catalogue:
     let is_new = |plugin: &&PluginRecord| !before.plugins.iter().any(|old| old.id == plugin.id);
     let new: Vec<PluginRecord> = rules.plugins.iter().filter(is_new).cloned().collect();
     let beginning = active_plugins(&new, catalogue);
-    let older = |player: ActivePlugin| {
-        let old = before.plugins.iter().find(|old| old.id == player.in_force.id)?;
-        (old.state_version < player.in_force.state_version)
-            .then_some(ActivePlugin { from: old.state_version, ..player })
+    let older = |active: ActivePlugin| {
+        let old = before.plugins.iter().find(|old| old.id == active.in_force.id)?;
+        (old.state_version < active.in_force.state_version)
+            .then_some(ActivePlugin { from: old.state_version, ..active })
     };
     let migrating = active_plugins(&rules.plugins, catalogue).into_iter().filter_map(older).collect();
     Some(WantedRules { rules: Arc::new(rules), to_init: beginning, to_migrate: migrating, problems })
@@ -63,16 +63,16 @@ pub fn wanted_rules(settings: &[PluginSetting], before: &ActiveRules, catalogue:
 /// code stay as they are.
 fn with_state_version(
     plugin: PluginRecord,
-    known: Option<&PluginRecord>,
+    existing: Option<&PluginRecord>,
     problems: &mut Vec<NodeProblem>,
 ) -> PluginRecord {
-    let Some(known) = known else { return plugin };
-    let (now, there) = (plugin.state_version, known.state_version);
+    let Some(existing) = existing else { return plugin };
+    let (now, there) = (plugin.state_version, existing.state_version);
     if there > now {
         let older = TurnProblem::PluginOlder { plugin: plugin.id.clone(), values: there, known: now };
         problems.push(older.of(&plugin.id));
     }
-    let is_tried = known.code_hash == plugin.code_hash;
+    let is_tried = existing.code_hash == plugin.code_hash;
     PluginRecord { state_version: if is_tried { there } else { now.max(there) }, ..plugin }
 }
 
@@ -80,9 +80,9 @@ impl WantedRules {
     /// Keeps in `to_init` only plugins without values in this world; a plugin that is enabled again finds its old ones.
     /// Returns the schema defaults of those that have no `init`.
     pub fn init_in(&mut self, world: &World) -> Vec<StateOperation> {
-        self.to_init.retain(|player| world.get(&player.plugin.manifest().state.root).is_none());
+        self.to_init.retain(|active| world.get(&active.plugin.manifest().state.root).is_none());
         let mut first = Vec::new();
-        for ActivePlugin { plugin, .. } in self.to_init.iter().filter(|player| !player.plugin.has(Hook::Init)) {
+        for ActivePlugin { plugin, .. } in self.to_init.iter().filter(|active| !active.plugin.has(Hook::Init)) {
             let root = &plugin.manifest().state.root;
             let values = plugin.schema().map(|schema| schema.default_values()).unwrap_or_default();
             let begins = |(key, value)| {
@@ -96,13 +96,13 @@ impl WantedRules {
     /// Returns the rules after migration. A plugin whose `migrate` failed keeps its old version.
     pub fn after(mut self, migrated: &Delta) -> (Arc<ActiveRules>, Vec<NodeProblem>) {
         let hook = Hook::Migrate;
-        for player in self.to_migrate.iter().filter(|player| player.plugin.has(hook)) {
-            if migrated.hook_succeeded(player.plugin.id(), hook.name()) {
+        for active in self.to_migrate.iter().filter(|active| active.plugin.has(hook)) {
+            if migrated.hook_succeeded(active.plugin.id(), hook.name()) {
                 continue;
             }
             let mut own = Arc::make_mut(&mut self.rules).plugins.iter_mut();
-            let own = own.find(|plugin| plugin.id == player.in_force.id);
-            own.into_iter().for_each(|own| own.state_version = player.from);
+            let own = own.find(|plugin| plugin.id == active.in_force.id);
+            own.into_iter().for_each(|own| own.state_version = active.from);
         }
         (self.rules, self.problems)
     }
@@ -136,14 +136,14 @@ pub fn check_roots(settings: &[PluginSetting], catalogue: &Catalogue) -> Result<
 
 /// Returns the plugins in force that are loaded.
 pub fn active_plugins(in_force: &[PluginRecord], catalogue: &Catalogue) -> Vec<ActivePlugin> {
-    let player = |plugin: &PluginRecord| {
+    let active = |plugin: &PluginRecord| {
         catalogue.get(&plugin.id).map(|loaded| ActivePlugin {
             plugin: Arc::clone(loaded),
             in_force: plugin.clone(),
             from: plugin.state_version,
         })
     };
-    in_force.iter().filter_map(player).collect()
+    in_force.iter().filter_map(active).collect()
 }
 
 /// Returns a problem for each plugin in force that is not loaded, or whose code differs from the recorded one.

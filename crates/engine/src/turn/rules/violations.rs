@@ -49,7 +49,7 @@ struct PluginViolations {
 impl PluginViolations {
     /// Returns the counts for this code; resets them if it has changed.
     fn for_code(&mut self, code: &str) -> &mut Self {
-        if self.code.as_deref().is_some_and(|known| known != code) {
+        if self.code.as_deref().is_some_and(|previous| previous != code) {
             *self = Self::default();
         }
         self.code.get_or_insert_with(|| code.to_owned());

@@ -49,10 +49,10 @@ impl RunningRequests {
     /// Returns the unsaved requests that an earlier check has seen already. The others are due at the next check.
     pub fn due_for_save(&self) -> Vec<(NodeId, Arc<RunningRequest>)> {
         let mut ripe = Vec::new();
-        for (node, (request, stage)) in self.lock().iter_mut() {
-            match stage {
+        for (node, (request, state)) in self.lock().iter_mut() {
+            match state {
                 RequestSaveState::New => {
-                    *stage = RequestSaveState::Pending;
+                    *state = RequestSaveState::Pending;
                     self.new.notify_one();
                 }
                 RequestSaveState::Pending => ripe.push((*node, Arc::clone(request))),
@@ -64,8 +64,8 @@ impl RunningRequests {
 
     /// Marks a request as saved.
     pub fn mark_saved(&self, node: NodeId) {
-        if let Some((_, stage)) = self.lock().get_mut(&node) {
-            *stage = RequestSaveState::Saved;
+        if let Some((_, state)) = self.lock().get_mut(&node) {
+            *state = RequestSaveState::Saved;
         }
     }
 

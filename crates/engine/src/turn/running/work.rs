@@ -68,7 +68,7 @@ impl RunningWork {
         work: impl Future<Output = Result<T, TurnError>> + Send + 'static,
     ) -> Result<T, TurnError> {
         match IdempotencyClaim::previous_result() {
-            Some(made) => Ok(made),
+            Some(result) => Ok(result),
             None => self.run_detached(work).await,
         }
     }

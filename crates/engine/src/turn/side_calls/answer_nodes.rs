@@ -13,15 +13,15 @@ use crate::turn::storage::TreeStorage;
 /// Returns an error if the database fails.
 pub fn latest_after_answers(
     reader: &mut StoreReader<'_>,
-    held: &StoredSession,
+    stored: &StoredSession,
     node: NodeId,
 ) -> Result<NodeId, StoreError> {
-    let mut next = Some(held.session.head);
+    let mut next = Some(stored.session.head);
     while let Some(id) = next {
         if id == node {
-            return Ok(held.session.head);
+            return Ok(stored.session.head);
         }
-        let placed = reader.node(held, id)?.filter(|placed| is_answer(&placed.node));
+        let placed = reader.node(stored, id)?.filter(|placed| is_answer(&placed.node));
         next = placed.and_then(|placed| placed.node.parent);
     }
     Ok(node)
@@ -39,7 +39,7 @@ pub async fn seen(
 ) -> Result<Option<ExpectedVersion>, StoreError> {
     let Some(ExpectedVersion::Leaf(leaf)) = seen else { return Ok(seen) };
     let read = move |reader: &mut StoreReader<'_>| match reader.session(caller, session)? {
-        Some(held) => latest_after_answers(reader, &held, leaf),
+        Some(stored) => latest_after_answers(reader, &stored, leaf),
         None => Ok(leaf),
     };
     Ok(Some(ExpectedVersion::Leaf(storage.store.read_inline(read).await?)))

@@ -33,7 +33,7 @@ use crate::turn::{TurnError, rules::rules_in_force, rules::summary_proposals};
 /// The number of attempts to write an answer node while HEAD moves.
 const MAX_ATTEMPTS: usize = 64;
 /// The length limit of an answer in characters; a longer one is cut.
-const MAX_ANSWER_BYTES: usize = 16 << 10;
+const MAX_ANSWER_CHARS: usize = 16 << 10;
 
 /// The message that asked.
 #[derive(Debug, Clone, Copy)]
@@ -82,8 +82,8 @@ async fn run_ask(parts: &Arc<TurnServices>, asker: AskOrigin, plugin: &str, ask:
         }
         let AskOrigin { session, user, node } = asker;
         let read = move |reader: &mut StoreReader<'_>| {
-            let Some(held) = reader.session(user, session)? else { return Ok(None) };
-            Ok(reader.node(&held, node)?.map(|_| held.session))
+            let Some(stored) = reader.session(user, session)? else { return Ok(None) };
+            Ok(reader.node(&stored, node)?.map(|_| stored.session))
         };
         match parts.storage.store.read::<_, StoreError, _>(read).await {
             // The message is gone, so nobody needs an answer.
@@ -117,10 +117,10 @@ async fn call_model(
         return Err(RenderedMessage::new(&ModelCallProblem::CallTooLarge { needed, budget: bounds.budget }));
     }
     let reply = usize::try_from(ask.max_tokens).unwrap_or(usize::MAX).min(bounds.context_tokens.saturating_sub(needed));
-    let made = BuiltPrompt { messages, reply, context_tokens: bounds.context_tokens, ..BuiltPrompt::default() };
-    let (content, facts) = call::ask(storage, prompt_services, &choice, &params, &made).await?;
+    let prompt = BuiltPrompt { messages, reply, context_tokens: bounds.context_tokens, ..BuiltPrompt::default() };
+    let (content, facts) = call::ask(storage, prompt_services, &choice, &params, &prompt).await?;
     let content = tags::hide_for_reader(&content, &bounds.hide_tags).unwrap_or(content);
-    let content = clotho_compat::prompt::recall::embed_prefix(content.trim(), MAX_ANSWER_BYTES).to_owned();
+    let content = clotho_compat::prompt::recall::embed_prefix(content.trim(), MAX_ANSWER_CHARS).to_owned();
     if content.is_empty() {
         return Err(RenderedMessage::new(&ModelCallProblem::EmptyAnswer {}));
     }
@@ -173,8 +173,8 @@ async fn deliver_answer(
         }
         // Find the place, and wait while a reply is generated there.
         counting.borrow_and_update();
-        let look = SnapshotQuery::at_node(&parts.rules, asker.user, asker.session, asker.node);
-        let written = match parts.storage.store.read(move |reader| answer_target(reader, &look)).await {
+        let query = SnapshotQuery::at_node(&parts.rules, asker.user, asker.session, asker.node);
+        let written = match parts.storage.store.read(move |reader| answer_target(reader, &query)).await {
             Ok(AnswerTarget::Gone) => return,
             Ok(AnswerTarget::Busy) => {
                 if counting.changed().await.is_err() {
@@ -182,8 +182,8 @@ async fn deliver_answer(
                 }
                 continue;
             }
-            Ok(AnswerTarget::Ready(scene, turn)) => {
-                write_answer(&parts.storage, &parts.rules, asker, (&scene, turn), plugin, ask, &came).await
+            Ok(AnswerTarget::Ready(snapshot, turn)) => {
+                write_answer(&parts.storage, &parts.rules, asker, (&snapshot, turn), plugin, ask, &came).await
             }
             Err(error) => Err(error),
         };
@@ -206,17 +206,17 @@ async fn deliver_answer(
 }
 
 /// Returns the end of the branch of the asking message: HEAD, or the leaf last visited below it.
-fn answer_target(reader: &mut StoreReader<'_>, look: &SnapshotQuery) -> Result<AnswerTarget, TurnError> {
-    let Some(held) = reader.session(look.caller, look.session)? else { return Ok(AnswerTarget::Gone) };
-    let Some(asking) = reader.node(&held, look.node)? else { return Ok(AnswerTarget::Gone) };
-    let head = held.session.head;
+fn answer_target(reader: &mut StoreReader<'_>, query: &SnapshotQuery) -> Result<AnswerTarget, TurnError> {
+    let Some(stored) = reader.session(query.caller, query.session)? else { return Ok(AnswerTarget::Gone) };
+    let Some(asking) = reader.node(&stored, query.node)? else { return Ok(AnswerTarget::Gone) };
+    let head = stored.session.head;
     let turn = u64::try_from(asking.node.turn).unwrap_or(0);
     let mut at: StoredNode = asking;
-    if reader.is_on_path(&held, at.node.id, head)? {
-        at = reader.node(&held, head)?.ok_or(TreeError::NotFound("HEAD"))?;
+    if reader.is_on_path(&stored, at.node.id, head)? {
+        at = reader.node(&stored, head)?.ok_or(TreeError::NotFound("HEAD"))?;
     } else {
         while let Some(child) = at.node.remembered
-            && let Some(below) = reader.node(&held, child)?
+            && let Some(below) = reader.node(&stored, child)?
         {
             at = below;
         }
@@ -224,15 +224,15 @@ fn answer_target(reader: &mut StoreReader<'_>, look: &SnapshotQuery) -> Result<A
     // Nothing can go below a failed reply.
     while at.node.status == Status::Error
         && let Some(parent) = at.node.parent
-        && let Some(above) = reader.node(&held, parent)?
+        && let Some(above) = reader.node(&stored, parent)?
     {
         at = above;
     }
     if at.node.status == Status::Generating || reader.has_pending_reply(&at)? {
         return Ok(AnswerTarget::Busy);
     }
-    let look = SnapshotQuery { node: at.node.id, ..look.clone() };
-    Ok(AnswerTarget::Ready(Box::new(snapshot::read_in(reader, held, &look)?), turn))
+    let query = SnapshotQuery { node: at.node.id, ..query.clone() };
+    Ok(AnswerTarget::Ready(Box::new(snapshot::read_in(reader, stored, &query)?), turn))
 }
 
 /// Runs `on_answer` at a snapshot and writes the answer node below it.
@@ -240,7 +240,7 @@ async fn write_answer(
     storage: &TreeStorage,
     rule_services: &RuleServices,
     asker: AskOrigin,
-    (scene, asked_at): (&TurnSnapshot, u64),
+    (snapshot, asked_at): (&TurnSnapshot, u64),
     plugin: &str,
     ask: &PluginModelCall,
     came: &ModelAnswer,
@@ -256,16 +256,16 @@ async fn write_answer(
         turn: asked_at,
     };
     // Run the hook.
-    let mut stage = scene.stage(&scene.rules, scene.next(draft.id, now, false), draft.dice_seed);
-    (stage.text, stage.role) = (Arc::from(answered.text.as_str()), Role::Assistant.word());
-    stage.answer = Some(answered);
-    let player = stage.plugins.iter().find(|player| player.plugin.id() == plugin).cloned();
+    let mut context = snapshot.stage(&snapshot.rules, snapshot.next(draft.id, now, false), draft.dice_seed);
+    (context.text, context.role) = (Arc::from(answered.text.as_str()), Role::Assistant.word());
+    context.answer = Some(answered);
+    let active = context.plugins.iter().find(|active| active.plugin.id() == plugin).cloned();
     // The plugin was turned off meanwhile, so nothing reads the answer.
-    let player = player.ok_or(TreeError::NotFound("the plugin, active there"))?;
-    let mut proposal = HookProposal::starting_at(Arc::clone(&stage.world));
-    rule_services.hooks.one(Hook::OnAnswer, &stage, &player, &mut proposal).await;
+    let active = active.ok_or(TreeError::NotFound("the plugin, active there"))?;
+    let mut proposal = HookProposal::starting_at(Arc::clone(&context.world));
+    rule_services.hooks.one(Hook::OnAnswer, &context, &active, &mut proposal).await;
     draft.delta = proposal.delta;
-    draft.delta.problems.extend(rules_in_force::changed_plugins(&scene.rules.plugins, &scene.catalogue));
+    draft.delta.problems.extend(rules_in_force::changed_plugins(&snapshot.rules.plugins, &snapshot.catalogue));
     // Record the call and write the node.
     draft.metadata.reply = came.as_ref().map(|(_, facts)| facts.clone()).unwrap_or_default();
     draft.metadata.answers = Some(ModelCallRecord {
@@ -276,9 +276,9 @@ async fn write_answer(
         failure: came.as_ref().err().cloned(),
         rest: Map::new(),
     });
-    let head = scene.session().head;
+    let head = snapshot.session().head;
     let actor = Actor { user: asker.user, at: now, expected_leaf: Some(ExpectedVersion::Leaf(head)) };
-    let (session, parent) = (asker.session, scene.at.node.id);
+    let (session, parent) = (asker.session, snapshot.at.node.id);
     let summaries = summary_proposals::all(storage, proposal.summaries);
     let write = move |tx: &mut clotho_store::Tx<'_>| {
         tx.change(&actor, session, parent, &draft, OperationKind::Answer)?;

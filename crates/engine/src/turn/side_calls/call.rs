@@ -23,13 +23,13 @@ pub async fn ask(
     prompt_services: &PromptServices,
     choice: &ModelSelection,
     params: &Map<String, Value>,
-    made: &BuiltPrompt,
+    prompt: &BuiltPrompt,
 ) -> Result<(String, ReplyFacts), RenderedMessage> {
     let limit = prompt_services.config.limits.generation;
     let deadline = Instant::now() + limit;
     let mut why = RenderedMessage::new(&ModelCallProblem::NoModel {});
     for candidate in choice.candidates() {
-        let machine = collect_answer(storage, candidate, params, made, (deadline, limit)).await;
+        let machine = collect_answer(storage, candidate, params, prompt, (deadline, limit)).await;
         if let Some(ReplyFault { failure, .. }) = machine.fault() {
             why = failure.clone().of_model(&candidate.name);
             continue;
@@ -49,11 +49,11 @@ async fn collect_answer(
     storage: &TreeStorage,
     candidate: &ModelCandidate,
     params: &Map<String, Value>,
-    made: &BuiltPrompt,
+    prompt: &BuiltPrompt,
     (deadline, limit): (Instant, Duration),
 ) -> ReplyMachine {
     let endpoint = candidate.client.endpoint();
-    let request = crate::turn::ask::request(params, storage.ids.next_seed(), candidate.model.clone(), made, endpoint);
+    let request = crate::turn::ask::request(params, storage.ids.next_seed(), candidate.model.clone(), prompt, endpoint);
     let mut machine = ReplyMachine::new(storage.clock.now());
     let mut frames = candidate.client.stream_side_call(&request);
     while !machine.is_finished() {

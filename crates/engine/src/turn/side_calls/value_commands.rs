@@ -18,25 +18,25 @@ const HOOK: &str = "values";
 const NAMED: usize = 3;
 
 /// Applies the values model's changes that no plugin reads itself.
-pub fn keep(stage: &HookContext, metadata: &NodeMetadata, proposal: &mut HookProposal) {
-    let Some(kept) = &metadata.values else { return };
-    let Some(text) = &kept.text else { return };
+pub fn keep(context: &HookContext, metadata: &NodeMetadata, proposal: &mut HookProposal) {
+    let Some(values) = &metadata.values else { return };
+    let Some(text) = &values.text else { return };
     let (readers, others): (Vec<&ActivePlugin>, Vec<&ActivePlugin>) =
-        stage.plugins.iter().partition(|player| player.plugin.reads_commands());
-    let holders: Vec<MvuTarget> = others.iter().map(|player| holder(player)).collect();
-    let (done, nobodys) = mvu::keep(text, &holders, Arc::make_mut(&mut proposal.world), &stage.rules);
+        context.plugins.iter().partition(|active| active.plugin.reads_commands());
+    let holders: Vec<MvuTarget> = others.iter().map(|active| holder(active)).collect();
+    let (done, nobodys) = mvu::keep(text, &holders, Arc::make_mut(&mut proposal.world), &context.rules);
     // A change that belongs to none of these plugins may belong to one that reads commands, which reports it itself.
     let mut left_out = if readers.is_empty() { nobodys } else { Vec::new() };
-    for (player, own) in others.into_iter().zip(done) {
+    for (active, own) in others.into_iter().zip(done) {
         if !(own.operations.is_empty() && own.skipped.is_empty()) {
             left_out.extend(own.skipped.iter().cloned());
-            record(player, own, (&proposal.world, &stage.rules), &mut proposal.delta);
+            record(active, own, (&proposal.world, &context.rules), &mut proposal.delta);
         }
     }
     if left_out.is_empty() {
         return;
     }
-    let model = kept.call.model.as_deref().unwrap_or_default();
+    let model = values.call.model.as_deref().unwrap_or_default();
     let named: Vec<&str> = left_out.iter().take(NAMED).map(String::as_str).collect();
     let more = if left_out.len() > NAMED { "; …" } else { "" };
     let changes = named.join("; ") + more;
@@ -44,19 +44,19 @@ pub fn keep(stage: &HookContext, metadata: &NodeMetadata, proposal: &mut HookPro
     proposal.delta.problems.push(NodeProblem::new(&problem, None));
 }
 
-fn holder(player: &ActivePlugin) -> MvuTarget {
-    let plugin = &player.plugin;
+fn holder(active: &ActivePlugin) -> MvuTarget {
+    let plugin = &active.plugin;
     let root = plugin.manifest().state.root.clone();
     MvuTarget { id: plugin.id().to_owned(), root, schema: plugin.schema().cloned() }
 }
 
-fn record(player: &ActivePlugin, kept: mvu::MvuChanges, (world, rules): (&World, &SchemaSet), delta: &mut Delta) {
-    let manifest = player.plugin.manifest();
+fn record(active: &ActivePlugin, values: mvu::MvuChanges, (world, rules): (&World, &SchemaSet), delta: &mut Delta) {
+    let manifest = active.plugin.manifest();
     let warnings: Vec<String> =
-        kept.mended.into_iter().chain(kept.skipped.into_iter().map(|line| format!("left out: {line}"))).collect();
-    let mut own = Delta { operations: kept.operations, ..Delta::default() };
+        values.mended.into_iter().chain(values.skipped.into_iter().map(|line| format!("left out: {line}"))).collect();
+    let mut own = Delta { operations: values.operations, ..Delta::default() };
     let mut hidden = Map::new();
-    own.record_problems(&visible_problems(&kept.problems, world, rules, &mut hidden));
+    own.record_problems(&visible_problems(&values.problems, world, rules, &mut hidden));
     let mut run = json!({
         "plugin": manifest.id, "version": manifest.version.to_string(), "hook": HOOK, "ops": own.operations.len(),
         "rolls": 0, "notes": own.notes.len(), "warnings": warnings, "log": [], "micros": 0, "operations": 0, "error": null,

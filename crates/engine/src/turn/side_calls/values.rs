@@ -39,7 +39,7 @@ const NOTHING: [&str; 12] =
 #[derive(Debug, Default)]
 pub struct ValuesModelResult {
     /// What the metadata of the node keeps: the commands, the usage, or the failure.
-    pub told: ValuesRecord,
+    pub record: ValuesRecord,
     /// The sent messages, for the trace.
     pub messages: Vec<Value>,
     /// The answer, for the trace, if it was useless.
@@ -53,10 +53,10 @@ impl ValuesModelResult {
     pub fn failure(model: &str, why: &RenderedMessage) -> Self {
         let call = ReplyFacts { model: Some(model.to_owned()), ..ReplyFacts::default() };
         let (error, failure) = (Some(why.message.clone()), Some(why.clone()));
-        let told = ValuesRecord { call, error, failure, ..ValuesRecord::default() };
+        let record = ValuesRecord { call, error, failure, ..ValuesRecord::default() };
         let problem = TurnProblem::ValuesFailed { model: model.to_owned(), error: why.message.clone() };
         let problem = Some(NodeProblem::new(&problem, None));
-        Self { told, problem, ..Self::default() }
+        Self { record, problem, ..Self::default() }
     }
 }
 
@@ -65,7 +65,7 @@ impl ValuesModelResult {
 pub async fn request_values(
     storage: &TreeStorage,
     prompt_services: &PromptServices,
-    scene: &TurnSnapshot,
+    snapshot: &TurnSnapshot,
     (rules, world): (&[String], &World),
     model: &str,
     reply: &str,
@@ -81,30 +81,32 @@ pub async fn request_values(
             return ValuesModelResult::failure(model, &RenderedMessage::new(&failure));
         }
     };
-    let Some(told) = current_values(scene, world) else {
+    let Some(values_text) = current_values(snapshot, world) else {
         return ValuesModelResult::failure(model, &RenderedMessage::new(&ModelCallProblem::NoValues {}));
     };
     let params = Map::new();
     let bounds = prompt_bounds::prompt_bounds(prompt_services, &choice, &params);
-    let messages = values_messages(rules, &told, &last_lines(scene, reply, &bounds.hide_tags));
+    let messages = values_messages(rules, &values_text, &last_lines(snapshot, reply, &bounds.hide_tags));
     let asked =
         messages.iter().map(|sent: &OutgoingMessage| json!({"role": sent.role.word(), "content": sent.text})).collect();
     let reply = TOKENS.min(bounds.context_tokens / 2);
-    let made = BuiltPrompt { messages, reply, context_tokens: bounds.context_tokens, ..BuiltPrompt::default() };
-    let kept = match call::ask(storage, prompt_services, &choice, &params, &made).await {
-        Ok((content, told)) => read_answer(model, &tags::heard(Role::Assistant, &content, &bounds.hide_tags), told),
+    let prompt = BuiltPrompt { messages, reply, context_tokens: bounds.context_tokens, ..BuiltPrompt::default() };
+    let values = match call::ask(storage, prompt_services, &choice, &params, &prompt).await {
+        Ok((content, values_text)) => {
+            read_answer(model, &tags::heard(Role::Assistant, &content, &bounds.hide_tags), values_text)
+        }
         Err(error) => ValuesModelResult::failure(model, &error),
     };
-    ValuesModelResult { messages: asked, ..kept }
+    ValuesModelResult { messages: asked, ..values }
 }
 
 /// Returns the last messages, without commands: those of the story's model are ignored and would only mislead this one.
-fn last_lines(scene: &TurnSnapshot, reply: &str, hide_tags: &[String]) -> [PromptLine; 2] {
+fn last_lines(snapshot: &TurnSnapshot, reply: &str, hide_tags: &[String]) -> [PromptLine; 2] {
     let line =
         |role: Role, name: &str, text: &str| PromptLine { role, name: Some(name.to_owned()), text: text.to_owned() };
     let shown = tags::hide_for_reader(reply, hide_tags).unwrap_or_else(|| reply.to_owned());
     let shown = mvu::without_commands(&shown);
-    [line(Role::User, &scene.cast.user, &scene.said.0), line(Role::Assistant, &scene.cast.character, &shown)]
+    [line(Role::User, &snapshot.cast.user, &snapshot.said.0), line(Role::Assistant, &snapshot.cast.character, &shown)]
 }
 
 /// Checks an answer and returns its commands.
@@ -112,13 +114,13 @@ fn read_answer(model: &str, content: &str, call: ReplyFacts) -> ValuesModelResul
     if mvu::count_commands(&wrap_in_tags(content)) == 0 && !is_no_change(content) {
         let words: String = content.trim().chars().take(SHOWN).collect();
         let none = ValuesModelResult::failure(model, &RenderedMessage::new(&ModelCallProblem::NoCommand { words }));
-        let call = ReplyFacts { model: none.told.call.model.clone(), ..call };
-        let told = ValuesRecord { call, ..none.told };
+        let call = ReplyFacts { model: none.record.call.model.clone(), ..call };
+        let record = ValuesRecord { call, ..none.record };
         let answer = Some(clotho_compat::prompt::recall::embed_prefix(content, WORDS).to_owned());
-        return ValuesModelResult { told, answer, problem: none.problem, ..ValuesModelResult::default() };
+        return ValuesModelResult { record, answer, problem: none.problem, ..ValuesModelResult::default() };
     }
-    let told = ValuesRecord { call, text: Some(wrap_in_tags(content)), ..ValuesRecord::default() };
-    ValuesModelResult { told, ..ValuesModelResult::default() }
+    let record = ValuesRecord { call, text: Some(wrap_in_tags(content)), ..ValuesRecord::default() };
+    ValuesModelResult { record, ..ValuesModelResult::default() }
 }
 
 /// Returns whether an answer without commands says that nothing changed.
@@ -134,11 +136,11 @@ fn is_no_change(content: &str) -> bool {
 
 /// Returns the current values: as in prompts, and as JSON for plugins without a schema. `None` if there are none and no
 /// plugin reads commands.
-fn current_values(scene: &TurnSnapshot, world: &World) -> Option<String> {
-    let mut parts = vec![status::block(world, &scene.rules.rules)];
-    let players = rules_in_force::active_plugins(&scene.rules.plugins, &scene.catalogue);
+fn current_values(snapshot: &TurnSnapshot, world: &World) -> Option<String> {
+    let mut parts = vec![status::block(world, &snapshot.rules.rules)];
+    let active_plugins = rules_in_force::active_plugins(&snapshot.rules.plugins, &snapshot.catalogue);
     let mut bare = Map::new();
-    for plugin in players.iter().map(|player| &player.plugin).filter(|plugin| plugin.schema().is_none()) {
+    for plugin in active_plugins.iter().map(|active| &active.plugin).filter(|plugin| plugin.schema().is_none()) {
         let root = &plugin.manifest().state.root;
         bare.extend(world.get(root).map(|value| (root.keys().join("."), visible_value(value))));
     }
@@ -150,7 +152,7 @@ fn current_values(scene: &TurnSnapshot, world: &World) -> Option<String> {
         ));
     }
     parts.retain(|part| !part.is_empty());
-    let is_read = players.iter().any(|player| player.plugin.reads_commands());
+    let is_read = active_plugins.iter().any(|active| active.plugin.reads_commands());
     (is_read || !parts.is_empty()).then(|| parts.join("\n\n"))
 }
 
@@ -177,11 +179,11 @@ fn wrap_in_tags(content: &str) -> String {
 /// text.
 pub fn with_values(hide_tags: &[String], role: Role, content: &str, metadata: &NodeMetadata) -> Arc<str> {
     let heard = tags::heard(role, content, hide_tags);
-    let Some(kept) = &metadata.values else { return Arc::from(heard) };
-    let told = mvu::without_commands(&heard);
-    match &kept.text {
-        Some(commands) => Arc::from(format!("{told}\n\n{commands}")),
-        None => Arc::from(told),
+    let Some(values) = &metadata.values else { return Arc::from(heard) };
+    let text = mvu::without_commands(&heard);
+    match &values.text {
+        Some(commands) => Arc::from(format!("{text}\n\n{commands}")),
+        None => Arc::from(text),
     }
 }
 
@@ -202,9 +204,9 @@ mod tests {
             ("I am sorry, but I can't help with that.", false),
             ("She smiles and pours the tea.", false),
         ] {
-            let kept = read_answer("m", content, ReplyFacts::default());
-            assert_eq!((kept.problem.is_none(), kept.told.text.is_some()), (is_good, is_good), "{content}");
-            assert_eq!(kept.answer.is_some(), !is_good);
+            let values = read_answer("m", content, ReplyFacts::default());
+            assert_eq!((values.problem.is_none(), values.record.text.is_some()), (is_good, is_good), "{content}");
+            assert_eq!(values.answer.is_some(), !is_good);
         }
     }
 }

@@ -37,16 +37,16 @@ pub async fn change(
     expected_leaf: Option<ExpectedVersion>,
 ) -> Result<TurnReceipt, TurnError> {
     check_manual_operations(&operations)?;
-    let look = SnapshotQuery::at_node(rule_services, caller, session, node);
-    let scene = storage.store.read(move |reader| snapshot::read(reader, &look)).await?;
-    edit::check_parent(&scene.at.node)?;
+    let query = SnapshotQuery::at_node(rule_services, caller, session, node);
+    let snapshot = storage.store.read(move |reader| snapshot::read(reader, &query)).await?;
+    edit::check_parent(&snapshot.at.node)?;
     let now = storage.clock.now();
     let mut draft =
         NodeDraft::new(NodeId::new(storage.ids.next(now)), Role::System, Kind::Change, storage.ids.next_seed(), now);
     draft.author = Some(caller);
     draft.delta.operations = operations;
-    let mut world = (*scene.world).clone();
-    let problems = fold(&mut world, &draft.delta.operations, &scene.rules.rules);
+    let mut world = (*snapshot.world).clone();
+    let problems = fold(&mut world, &draft.delta.operations, &snapshot.rules.rules);
     if let Some(refused) = problems.iter().find(|problem| problem.kind() == ProblemKind::Refused) {
         return Err(TurnError::Invalid { field: "operations", message: refused.to_string() });
     }
@@ -56,9 +56,9 @@ pub async fn change(
     let claim = IdempotencyClaim::current();
     let write = move |tx: &mut Tx<'_>| {
         let op = tx.change(&actor, session, node, &draft, OperationKind::Change)?.op;
-        let made = TurnReceipt { node: Some(id), generations: Vec::new(), op };
-        tx.record_claim(claim.as_ref(), &made)?;
-        Ok(made)
+        let receipt = TurnReceipt { node: Some(id), generations: Vec::new(), op };
+        tx.record_claim(claim.as_ref(), &receipt)?;
+        Ok(receipt)
     };
     Ok(storage.store.write(write).await?)
 }
@@ -83,27 +83,28 @@ pub async fn set_plugins(
     session: SessionId,
     plugins: Vec<PluginChoice>,
 ) -> Result<PluginsUpdate, TurnError> {
-    let held = parts.storage.store.read(move |reader| reader.session(caller, session)).await?;
-    let held = held.ok_or(TreeError::NotFound("the session"))?;
-    let model = &held.session.model.clone().unwrap_or_else(|| parts.prompts.models.default_name());
+    let stored = parts.storage.store.read(move |reader| reader.session(caller, session)).await?;
+    let stored = stored.ok_or(TreeError::NotFound("the session"))?;
+    let model = &stored.session.model.clone().unwrap_or_else(|| parts.prompts.models.default_name());
     let unsaid: Vec<String> =
         plugins.iter().filter(|choice| choice.refused.is_none()).map(|choice| choice.id.clone()).collect();
     let mut plugins = super::new_session::plugin_settings(&parts.rules, plugins, model)?;
-    keep_refused_permissions(&mut plugins, &unsaid, &held.session.plugins);
+    keep_refused_permissions(&mut plugins, &unsaid, &stored.session.plugins);
     parts.rules.hooks.reset_violations(session);
     let now = parts.storage.clock.now();
-    let look = SnapshotQuery::at_node(&parts.rules, caller, session, held.session.head);
+    let query = SnapshotQuery::at_node(&parts.rules, caller, session, stored.session.head);
     let read = move |reader: &mut StoreReader<'_>| {
-        let scene = snapshot::read(reader, &look)?;
-        let is_answered = reader.has_pending_reply(&scene.at)?;
-        Ok::<_, TurnError>((scene, is_answered))
+        let snapshot = snapshot::read(reader, &query)?;
+        let is_answered = reader.has_pending_reply(&snapshot.at)?;
+        Ok::<_, TurnError>((snapshot, is_answered))
     };
-    let (mut scene, is_answered) = parts.storage.store.read(read).await?;
-    scene.stored.session.plugins.clone_from(&plugins);
-    let crossing = if is_answered { RulesChange::None } else { find_rules_change(parts, caller, &scene, now).await? };
+    let (mut snapshot, is_answered) = parts.storage.store.read(read).await?;
+    snapshot.stored.session.plugins.clone_from(&plugins);
+    let crossing =
+        if is_answered { RulesChange::None } else { find_rules_change(parts, caller, &snapshot, now).await? };
     let warnings = commands::duplicate_command_warnings(&plugins, &parts.rules.catalogue.now());
     let actor = Actor { user: caller, at: now, expected_leaf: None };
-    let head = scene.at.node.id;
+    let head = snapshot.at.node.id;
     let write = move |tx: &mut Tx<'_>| {
         let beginning = match &crossing {
             RulesChange::New(draft) => RulesStart::NewNode(draft),
@@ -118,8 +119,8 @@ pub async fn set_plugins(
 /// Restores the refused permissions of choices that do not list any.
 fn keep_refused_permissions(plugins: &mut [PluginSetting], unsaid: &[String], before: &[PluginSetting]) {
     for plugin in plugins.iter_mut().filter(|plugin| unsaid.contains(&plugin.id)) {
-        let known = before.iter().find(|old| old.id == plugin.id).map(|old| old.refused.clone());
-        plugin.refused = known.unwrap_or_default();
+        let refused = before.iter().find(|old| old.id == plugin.id).map(|old| old.refused.clone());
+        plugin.refused = refused.unwrap_or_default();
         plugin.refused.retain(|name| !plugin.grants.contains(name));
     }
 }
@@ -147,28 +148,29 @@ pub enum RulesChange {
 pub async fn find_rules_change(
     parts: &Arc<TurnServices>,
     caller: UserId,
-    scene: &TurnSnapshot,
+    snapshot: &TurnSnapshot,
     now: Time,
 ) -> Result<RulesChange, TurnError> {
-    let Some(wanted) = rules_in_force::wanted_rules(&scene.session().plugins, &scene.rules, &scene.catalogue) else {
+    let Some(wanted) = rules_in_force::wanted_rules(&snapshot.session().plugins, &snapshot.rules, &snapshot.catalogue)
+    else {
         return Ok(RulesChange::None);
     };
-    let (held, at, rules) = (scene.stored.clone(), scene.at.clone(), Arc::clone(&wanted.rules));
-    let look = SnapshotQuery {
-        user_persona: Some(scene.user_persona.clone()),
-        ..SnapshotQuery::at_node(&parts.rules, caller, held.session.id, at.node.id)
+    let (stored, at, rules) = (snapshot.stored.clone(), snapshot.at.clone(), Arc::clone(&wanted.rules));
+    let query = SnapshotQuery {
+        user_persona: Some(snapshot.user_persona.clone()),
+        ..SnapshotQuery::at_node(&parts.rules, caller, stored.session.id, at.node.id)
     };
     let there = parts
         .storage
         .store
-        .read(move |reader| match reader.find_rules_change(&held, &at, &rules)? {
-            Some(bridge) => snapshot::read(reader, &SnapshotQuery { node: bridge.node.id, ..look }).map(Some),
+        .read(move |reader| match reader.find_rules_change(&stored, &at, &rules)? {
+            Some(bridge) => snapshot::read(reader, &SnapshotQuery { node: bridge.node.id, ..query }).map(Some),
             None => Ok::<_, TurnError>(None),
         })
         .await?;
     match there {
         Some(there) => Ok(RulesChange::Existing(Box::new(there))),
-        None => Ok(RulesChange::New(Box::new(rules_change_draft(parts, scene, wanted, None, now).await))),
+        None => Ok(RulesChange::New(Box::new(rules_change_draft(parts, snapshot, wanted, None, now).await))),
     }
 }
 
@@ -177,26 +179,26 @@ pub async fn find_rules_change(
 /// the message.
 pub async fn rules_change_below(
     parts: &Arc<TurnServices>,
-    scene: &mut TurnSnapshot,
+    snapshot: &mut TurnSnapshot,
     message: &NodeDraft,
     now: Time,
 ) -> Option<NodeDraft> {
-    let wanted = rules_in_force::wanted_rules(&scene.session().plugins, &scene.rules, &scene.catalogue)?;
-    let record = rules_change_draft(parts, scene, wanted, Some(message), now).await;
-    apply_rules_change(scene, &record);
+    let wanted = rules_in_force::wanted_rules(&snapshot.session().plugins, &snapshot.rules, &snapshot.catalogue)?;
+    let record = rules_change_draft(parts, snapshot, wanted, Some(message), now).await;
+    apply_rules_change(snapshot, &record);
     Some(record)
 }
 
 /// Updates a snapshot to the rules of a change node.
-fn apply_rules_change(scene: &mut TurnSnapshot, record: &NodeDraft) {
-    scene.rules = record.rules.clone().unwrap_or_default();
-    fold(Arc::make_mut(&mut scene.world), &record.delta.operations, &scene.rules.rules);
+fn apply_rules_change(snapshot: &mut TurnSnapshot, record: &NodeDraft) {
+    snapshot.rules = record.rules.clone().unwrap_or_default();
+    fold(Arc::make_mut(&mut snapshot.world), &record.delta.operations, &snapshot.rules.rules);
 }
 
 /// Builds the change node for rules that start at a snapshot, or below the message that comes next.
 async fn rules_change_draft(
     parts: &Arc<TurnServices>,
-    scene: &TurnSnapshot,
+    snapshot: &TurnSnapshot,
     mut wanted: WantedRules,
     below: Option<&NodeDraft>,
     now: Time,
@@ -204,20 +206,20 @@ async fn rules_change_draft(
     let id = NodeId::new(parts.storage.ids.next(now));
     let mut draft = NodeDraft::new(id, Role::System, Kind::Change, parts.storage.ids.next_seed(), now);
     let in_force = ActiveRules { plugins: Vec::new(), rules: wanted.rules.rules.clone() };
-    let mut stage = scene.stage(&in_force, scene.next(id, now, below.is_some()), draft.dice_seed);
+    let mut context = snapshot.stage(&in_force, snapshot.next(id, now, below.is_some()), draft.dice_seed);
     if let Some(message) = below {
-        (stage.text, stage.role) = (Arc::from(message.content.as_str()), message.role.word());
-        stage.node.depth += 1;
+        (context.text, context.role) = (Arc::from(message.content.as_str()), message.role.word());
+        context.node.depth += 1;
     }
-    let mut so_far = HookProposal::starting_at(Arc::clone(&stage.world));
-    so_far.apply_first(wanted.init_in(&stage.world), &stage.rules);
-    parts.rules.hooks.reset_changed_plugins(stage.session, &scene.rules.plugins, &wanted.rules.plugins);
-    stage.plugins = std::mem::take(&mut wanted.to_init);
-    stage.initial_values = initial_values(&parts.storage, &parts.prompts, scene, &stage.plugins, now).await;
-    let unread = initial_values::unreadable_values(&stage.plugins, &stage.initial_values, "");
-    let begun = parts.rules.hooks.run(Hook::Init, &stage, so_far).await;
-    stage.plugins.clone_from(&wanted.to_migrate);
-    draft.delta = parts.rules.hooks.run(Hook::Migrate, &stage, begun).await.delta;
+    let mut so_far = HookProposal::starting_at(Arc::clone(&context.world));
+    so_far.apply_first(wanted.init_in(&context.world), &context.rules);
+    parts.rules.hooks.reset_changed_plugins(context.session, &snapshot.rules.plugins, &wanted.rules.plugins);
+    context.plugins = std::mem::take(&mut wanted.to_init);
+    context.initial_values = initial_values(&parts.storage, &parts.prompts, snapshot, &context.plugins, now).await;
+    let unread = initial_values::unreadable_values(&context.plugins, &context.initial_values, "");
+    let begun = parts.rules.hooks.run(Hook::Init, &context, so_far).await;
+    context.plugins.clone_from(&wanted.to_migrate);
+    draft.delta = parts.rules.hooks.run(Hook::Migrate, &context, begun).await.delta;
     let (rules, problems) = wanted.after(&draft.delta);
     draft.delta.problems.extend(unread);
     draft.delta.problems.extend(problems);
@@ -229,15 +231,15 @@ async fn rules_change_draft(
 async fn initial_values(
     storage: &TreeStorage,
     prompt_services: &PromptServices,
-    scene: &TurnSnapshot,
+    snapshot: &TurnSnapshot,
     beginning: &[ActivePlugin],
     now: Time,
 ) -> Arc<[InitVarText]> {
-    if !beginning.iter().any(|player| player.plugin.has(Hook::Init)) {
+    if !beginning.iter().any(|active| active.plugin.has(Hook::Init)) {
         return Arc::from([]);
     }
     let (session, persona, inside) =
-        (scene.session().clone(), scene.user_persona.persona, Arc::clone(&prompt_services.lorebook_cache));
+        (snapshot.session().clone(), snapshot.user_persona.persona, Arc::clone(&prompt_services.lorebook_cache));
     let found = storage.store.read(move |reader| {
         let mut cards = Vec::new();
         for card in &session.cards {
@@ -255,11 +257,11 @@ async fn initial_values(
     });
     // If they cannot be read, go on without them.
     let (starts, globals) = found.await.unwrap_or_else(|error| {
-        tracing::error!(session = %scene.session().id, "the initial variables cannot be read: {error}");
+        tracing::error!(session = %snapshot.session().id, "the initial variables cannot be read: {error}");
         Default::default()
     });
     let filled = starts.into_iter().map(|start| InitVarText {
-        text: macro_context::greeting(&scene.cast, &start.text, &globals, scene.session().seed, now),
+        text: macro_context::greeting(&snapshot.cast, &start.text, &globals, snapshot.session().seed, now),
         ..start
     });
     filled.collect()
@@ -269,17 +271,17 @@ async fn initial_values(
 pub async fn resolve_rules_change(
     parts: &Arc<TurnServices>,
     caller: UserId,
-    mut scene: TurnSnapshot,
+    mut snapshot: TurnSnapshot,
     now: Time,
 ) -> Result<(Option<NodeDraft>, TurnSnapshot), TurnError> {
-    match find_rules_change(parts, caller, &scene, now).await? {
-        RulesChange::None => Ok((None, scene)),
+    match find_rules_change(parts, caller, &snapshot, now).await? {
+        RulesChange::None => Ok((None, snapshot)),
         RulesChange::Existing(there) => Ok((None, *there)),
         RulesChange::New(draft) => {
-            apply_rules_change(&mut scene, &draft);
+            apply_rules_change(&mut snapshot, &draft);
             // The next message is below the change node, so it is one level deeper.
-            scene.pending_changes = 1;
-            Ok((Some(*draft), scene))
+            snapshot.pending_changes = 1;
+            Ok((Some(*draft), snapshot))
         }
     }
 }

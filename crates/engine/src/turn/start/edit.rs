@@ -28,27 +28,27 @@ pub async fn edit(
     asked: EditSpec,
 ) -> Result<TurnReceipt, TurnError> {
     // Read the old version and the snapshot at its parent.
-    let look = SnapshotQuery::at_node(&parts.rules, caller, session, node);
-    let (old, mut scene, before) = parts
+    let query = SnapshotQuery::at_node(&parts.rules, caller, session, node);
+    let (old, mut snapshot, before) = parts
         .storage
         .store
         .read(move |reader| {
-            let held = reader.session(caller, session)?.ok_or(TreeError::NotFound("the session"))?;
-            let placed = reader.node(&held, node)?.ok_or(TreeError::NotFound("the message"))?;
+            let stored = reader.session(caller, session)?.ok_or(TreeError::NotFound("the session"))?;
+            let placed = reader.node(&stored, node)?.ok_or(TreeError::NotFound("the message"))?;
             let before = reader.delta(&placed)?;
             let old = placed.node;
             let parent = old.parent.ok_or_else(|| TreeError::Conflict("the root has no text to edit".into()))?;
             let voice = (old.role == Role::User).then(|| UserPersona { persona: old.persona, name: old.name.clone() });
-            let look = SnapshotQuery { node: parent, speaker: old.character, user_persona: voice, ..look };
-            Ok::<_, TurnError>((old, snapshot::read(reader, &look)?, before))
+            let query = SnapshotQuery { node: parent, speaker: old.character, user_persona: voice, ..query };
+            Ok::<_, TurnError>((old, snapshot::read(reader, &query)?, before))
         })
         .await?;
     // Check the request.
-    replies::stale(&scene.stored, asked.expected_leaf)?;
+    replies::stale(&snapshot.stored, asked.expected_leaf)?;
     let fits = edit::edit_requests_reply(&old, asked.move_children).then(GenerationSpec::default);
     let generate = asked.generate.unwrap_or(fits);
     edit::check_editable(&old, asked.move_children, generate.is_some())?;
-    replies::check_content_length(&parts.prompts, scene.session(), generate.as_ref(), &asked.content)?;
+    replies::check_content_length(&parts.prompts, snapshot.session(), generate.as_ref(), &asked.content)?;
     // Build the new version.
     let now = parts.storage.clock.now();
     let mut draft = NodeDraft::new(NodeId::new(parts.storage.ids.next(now)), old.role, old.kind, old.dice_seed, now);
@@ -61,8 +61,8 @@ pub async fn edit(
     draft.metadata.summarized_from.clone_from(&old.metadata.summarized_from);
     // Only an edit with a reply begins a turn with the wanted rules.
     let mut bridge =
-        if generate.is_some() { change::rules_change_below(parts, &mut scene, &draft, now).await } else { None };
-    let input = input::read(&parts.rules, &scene, &mut draft, Some(&before)).await?;
+        if generate.is_some() { change::rules_change_below(parts, &mut snapshot, &draft, now).await } else { None };
+    let input = input::read(&parts.rules, &snapshot, &mut draft, Some(&before)).await?;
     if let Some(bridge) = &mut bridge {
         // These operations fold under the new rules, which start below the message.
         bridge.delta.operations.append(&mut draft.delta.operations);
@@ -70,7 +70,7 @@ pub async fn edit(
     let generate = generate.filter(|_| input.is_answered());
     // Prepare the replies and commit.
     let InputHookResult { plugin_reply: given, asks, summaries, .. } = input;
-    let wish = GenerateOptions {
+    let options = GenerateOptions {
         generate,
         plugin_reply: given,
         asks,
@@ -78,11 +78,11 @@ pub async fn edit(
         move_head: asked.move_head,
         ..GenerateOptions::default()
     };
-    draft.delta.problems.extend(rules_in_force::changed_plugins(&scene.rules.plugins, &scene.catalogue));
-    let replies = replies::replies(parts, &scene.stored.session, caller, &scene.cast.character, &wish, now)?;
+    draft.delta.problems.extend(rules_in_force::changed_plugins(&snapshot.rules.plugins, &snapshot.catalogue));
+    let replies = replies::replies(parts, &snapshot.stored.session, caller, &snapshot.cast.character, &options, now)?;
     let message = MessageWrite {
         session,
-        parent: scene.at.node.id,
+        parent: snapshot.at.node.id,
         rules_change: bridge,
         draft: Some(draft),
         move_children_from: asked.move_children.then_some(old.id),
@@ -91,7 +91,7 @@ pub async fn edit(
         kind: OperationKind::Edit,
     };
     let actor = replies::actor(caller, now, asked.expected_leaf);
-    let started = replies::commit_message(parts, actor, message, scene.session(), wish).await?;
+    let started = replies::commit_message(parts, actor, message, snapshot.session(), options).await?;
     // Only another request's change node makes this `None`, which cannot happen for an edit.
     started.ok_or(TurnError::Stopped)
 }

@@ -38,12 +38,12 @@ pub struct InitialValueScope<'a> {
 pub fn read_initial_values(
     reader: &mut StoreReader<'_>,
     whose: &InitialValueScope<'_>,
-    shelf: &LorebookCache,
+    lorebooks: &LorebookCache,
 ) -> Result<Vec<InitVarText>, StoreError> {
-    let mut held: Vec<(LorebookScope, HeldBook)> = Vec::new();
+    let mut found: Vec<(LorebookScope, HeldBook)> = Vec::new();
     let mut take = |book: HeldBook| {
-        if !held.iter().any(|(_, other)| other.id == book.id) {
-            held.push((LorebookScope::Character, book));
+        if !found.iter().any(|(_, other)| other.id == book.id) {
+            found.push((LorebookScope::Character, book));
         }
     };
     for holds in [Some(BindingTarget::Everything), whose.persona.map(BindingTarget::Persona)].into_iter().flatten() {
@@ -59,7 +59,7 @@ pub fn read_initial_values(
         reader.bound_lorebooks(whose.owner, BindingTarget::Session(session))?.into_iter().for_each(&mut take);
     }
     let mut books = ActiveLorebooks::default();
-    books.take(reader, whose.owner, shelf, held)?;
+    books.take(reader, whose.owner, lorebooks, found)?;
     let entries = books.books().flat_map(|(_, book)| &book.entries).filter(|entry| entry.labels.is_initial_values());
     let short = |text: &str| text.get(..text.floor_char_boundary(MAX_ENTRY_BYTES)).unwrap_or_default().to_owned();
     Ok(entries
@@ -69,8 +69,8 @@ pub fn read_initial_values(
 }
 
 /// Returns problems for initial values that cannot be parsed, if a new plugin reads them.
-pub fn unreadable_values(players: &[ActivePlugin], starts: &[InitVarText], greeting: &str) -> Vec<NodeProblem> {
-    let Some(player) = players.iter().find(|player| player.plugin.reads_init_vars()) else { return Vec::new() };
-    let trouble = |error| TurnProblem::StartUnread { error }.of(player.plugin.id());
+pub fn unreadable_values(active_plugins: &[ActivePlugin], starts: &[InitVarText], greeting: &str) -> Vec<NodeProblem> {
+    let Some(active) = active_plugins.iter().find(|active| active.plugin.reads_init_vars()) else { return Vec::new() };
+    let trouble = |error| TurnProblem::StartUnread { error }.of(active.plugin.id());
     unread_starts(starts, greeting).into_iter().map(trouble).collect()
 }

@@ -47,7 +47,7 @@ pub struct PluginReply {
 /// Returns an error if a plugin refuses the text.
 pub async fn read(
     rule_services: &RuleServices,
-    scene: &TurnSnapshot,
+    snapshot: &TurnSnapshot,
     draft: &mut NodeDraft,
     before: Option<&Delta>,
 ) -> Result<InputHookResult, TurnError> {
@@ -55,31 +55,31 @@ pub async fn read(
         return Ok(InputHookResult::default());
     }
     if draft.role == Role::Assistant {
-        let HookProposal { delta, asks, summaries, .. } = run_on_reply(rule_services, scene, draft, before).await;
+        let HookProposal { delta, asks, summaries, .. } = run_on_reply(rule_services, snapshot, draft, before).await;
         draft.delta = delta;
         return Ok(InputHookResult { asks, summaries, ..InputHookResult::default() });
     }
-    run_on_input(rule_services, scene, draft, before.map(hooks::recorded_rolls).unwrap_or_default()).await
+    run_on_input(rule_services, snapshot, draft, before.map(hooks::recorded_rolls).unwrap_or_default()).await
 }
 
 /// Runs `on_input` of every plugin in order. Each sees the text as earlier ones changed it; a refusal ends the input.
 async fn run_on_input(
     rule_services: &RuleServices,
-    scene: &TurnSnapshot,
+    snapshot: &TurnSnapshot,
     draft: &mut NodeDraft,
     recorded: Arc<[Roll]>,
 ) -> Result<InputHookResult, TurnError> {
-    let facts = scene.next(draft.id, draft.created, true);
-    let mut stage = scene.stage(&scene.rules, facts, draft.dice_seed);
-    stage.role = draft.role.word();
-    stage.recorded = recorded;
+    let facts = snapshot.next(draft.id, draft.created, true);
+    let mut context = snapshot.stage(&snapshot.rules, facts, draft.dice_seed);
+    context.role = draft.role.word();
+    context.recorded = recorded;
     let original = draft.content.clone();
-    let mut heard = run_input_hooks(rule_services, scene, &mut stage, &original).await?;
+    let mut heard = run_input_hooks(rule_services, snapshot, &mut context, &original).await?;
     // Only now is it known that the text is a command, but rules that count turns have run already: run everything
     // again.
-    if !heard.command_plugins.is_empty() && has_turn_rules(&stage.plugins) {
-        stage.is_command_only = true;
-        heard = run_input_hooks(rule_services, scene, &mut stage, &original).await?;
+    if !heard.command_plugins.is_empty() && has_turn_rules(&context.plugins) {
+        context.is_command_only = true;
+        heard = run_input_hooks(rule_services, snapshot, &mut context, &original).await?;
     }
     let InputHookRun { text, mut input, mut proposal, command_plugins: aside } = heard;
     hooks::mark_command_only(&mut proposal.delta, &aside);
@@ -104,11 +104,11 @@ struct InputHookRun {
 
 async fn run_input_hooks(
     rule_services: &RuleServices,
-    scene: &TurnSnapshot,
-    stage: &mut HookContext,
+    snapshot: &TurnSnapshot,
+    context: &mut HookContext,
     original: &str,
 ) -> Result<InputHookRun, TurnError> {
-    let proposal = HookProposal::starting_at(Arc::clone(&scene.world));
+    let proposal = HookProposal::starting_at(Arc::clone(&snapshot.world));
     let mut heard = InputHookRun {
         text: original.to_owned(),
         input: InputHookResult::default(),
@@ -116,16 +116,16 @@ async fn run_input_hooks(
         command_plugins: Vec::new(),
     };
     let InputHookRun { text, input, proposal, command_plugins: aside } = &mut heard;
-    for player in in_order(&stage.plugins) {
-        check_length(&player.plugin, text)?;
-        stage.text = Arc::from(text.as_str());
-        rule_services.hooks.one(Hook::OnInput, stage, &player, proposal).await;
+    for active in in_order(&context.plugins) {
+        check_length(&active.plugin, text)?;
+        context.text = Arc::from(text.as_str());
+        rule_services.hooks.one(Hook::OnInput, context, &active, proposal).await;
         for (plugin, answer) in std::mem::take(&mut proposal.answers) {
             match answer {
                 HookAnswer::Refused(message) => return Err(TurnError::InputRefused { plugin, message }),
                 HookAnswer::Input { text: other, reply, stop } => {
                     let is_answer = reply.is_some() || stop;
-                    aside.extend((is_answer && is_command(&player.plugin, original)).then(|| plugin.clone()));
+                    aside.extend((is_answer && is_command(&active.plugin, original)).then(|| plugin.clone()));
                     *text = other.unwrap_or_else(|| std::mem::take(text));
                     input.plugin_reply = reply.map(|text| PluginReply { plugin, text }).or(input.plugin_reply.take());
                     input.stop |= stop;
@@ -133,7 +133,7 @@ async fn run_input_hooks(
                 _ => {}
             }
         }
-        rule_services.hooks.run_manifest_rules(Hook::OnInput, stage, &player, proposal).await;
+        rule_services.hooks.run_manifest_rules(Hook::OnInput, context, &active, proposal).await;
     }
     Ok(heard)
 }
@@ -144,8 +144,8 @@ fn is_command(plugin: &LoadedPlugin, text: &str) -> bool {
 }
 
 /// Returns whether a plugin has a rule that counts messages.
-fn has_turn_rules(players: &[ActivePlugin]) -> bool {
-    players.iter().any(|player| player.plugin.manifest().rules.iter().any(ManifestRule::counts_messages))
+fn has_turn_rules(active_plugins: &[ActivePlugin]) -> bool {
+    active_plugins.iter().any(|active| active.plugin.manifest().rules.iter().any(ManifestRule::counts_messages))
 }
 
 /// Checks that a plugin can read the whole text; otherwise it could refuse or change it wrongly.
@@ -161,22 +161,22 @@ fn check_length(plugin: &LoadedPlugin, content: &str) -> Result<(), TurnError> {
 /// reuses the rolls of the old version (`docs/modders.md`).
 async fn run_on_reply(
     rule_services: &RuleServices,
-    scene: &TurnSnapshot,
+    snapshot: &TurnSnapshot,
     draft: &NodeDraft,
     before: Option<&Delta>,
 ) -> HookProposal {
-    let facts = scene.next(draft.id, draft.created, false);
-    let mut stage = scene.stage(&scene.rules, facts, draft.dice_seed);
-    stage.text = side_calls::with_values(&rule_services.hide_tags, Role::Assistant, &draft.content, &draft.metadata);
-    stage.role = Role::Assistant.word();
-    stage.recorded = before.map(hooks::recorded_rolls).unwrap_or_default();
+    let facts = snapshot.next(draft.id, draft.created, false);
+    let mut context = snapshot.stage(&snapshot.rules, facts, draft.dice_seed);
+    context.text = side_calls::with_values(&rule_services.hide_tags, Role::Assistant, &draft.content, &draft.metadata);
+    context.role = Role::Assistant.word();
+    context.recorded = before.map(hooks::recorded_rolls).unwrap_or_default();
     let mut proposal =
-        hooks::streamed_proposal(before.unwrap_or(&Delta::default()), Arc::clone(&scene.world), &stage.rules);
-    side_calls::keep(&stage, &draft.metadata, &mut proposal);
-    for player in in_order(&stage.plugins) {
-        let hook = if before.is_some() && player.plugin.has(Hook::OnEdit) { Hook::OnEdit } else { Hook::OnReply };
-        rule_services.hooks.one(hook, &stage, &player, &mut proposal).await;
-        rule_services.hooks.run_manifest_rules(Hook::OnReply, &stage, &player, &mut proposal).await;
+        hooks::streamed_proposal(before.unwrap_or(&Delta::default()), Arc::clone(&snapshot.world), &context.rules);
+    side_calls::keep(&context, &draft.metadata, &mut proposal);
+    for active in in_order(&context.plugins) {
+        let hook = if before.is_some() && active.plugin.has(Hook::OnEdit) { Hook::OnEdit } else { Hook::OnReply };
+        rule_services.hooks.one(hook, &context, &active, &mut proposal).await;
+        rule_services.hooks.run_manifest_rules(Hook::OnReply, &context, &active, &mut proposal).await;
     }
     proposal
 }

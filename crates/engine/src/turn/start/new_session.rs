@@ -87,16 +87,16 @@ pub async fn begin(parts: &Arc<TurnServices>, caller: UserId, new: SessionSpec) 
         InitVarText { text, ..start }
     });
     let starts: Arc<[InitVarText]> = starts.collect();
-    let (mut root, mut stage) =
+    let (mut root, mut context) =
         root_draft(&parts.storage, &parts.rules, &session, &cast, Arc::clone(&starts), now).await;
-    let mut greetings = greetings(&parts.storage, &characters, own, &globals, &stage.world, now);
+    let mut greetings = greetings(&parts.storage, &characters, own, &globals, &context.world, now);
     if greetings.is_empty() {
-        root.delta.problems.extend(initial_values::unreadable_values(&stage.plugins, &starts, ""));
+        root.delta.problems.extend(initial_values::unreadable_values(&context.plugins, &starts, ""));
     }
     for greeting in &mut greetings {
-        run_greeting_hooks(&parts.rules, &mut stage, greeting).await;
+        run_greeting_hooks(&parts.rules, &mut context, greeting).await;
         // The root is never shown, so report unreadable initial values at the greetings.
-        greeting.delta.problems.extend(initial_values::unreadable_values(&stage.plugins, &starts, &greeting.content));
+        greeting.delta.problems.extend(initial_values::unreadable_values(&context.plugins, &starts, &greeting.content));
     }
     write_session(&parts.storage, session, characters, persona, root, greetings, now).await
 }
@@ -255,14 +255,14 @@ async fn root_draft(
     let mut wanted =
         rules_in_force::wanted_rules(&session.plugins, &ActiveRules::default(), &rule_services.catalogue.now());
     let first = wanted.as_mut().map(|wanted| wanted.init_in(&World::default())).unwrap_or_default();
-    let (players, rules) = match &wanted {
+    let (active_plugins, rules) = match &wanted {
         Some(wanted) => (wanted.to_init.clone(), Arc::new(wanted.rules.rules.clone())),
         None => Default::default(),
     };
     // Build the context; without rules there is nothing to run.
-    let mut stage = HookContext {
+    let mut context = HookContext {
         session: session.id,
-        plugins: players,
+        plugins: active_plugins,
         rules,
         world: Arc::default(),
         text: Arc::from(""),
@@ -278,27 +278,27 @@ async fn root_draft(
         replies: 0,
         is_command_only: false,
     };
-    let Some(wanted) = wanted else { return (root, stage) };
+    let Some(wanted) = wanted else { return (root, context) };
     // Run `init` on top of the schema defaults.
     let mut so_far = HookProposal::default();
-    so_far.apply_first(first, &stage.rules);
-    let proposal = rule_services.hooks.run(Hook::Init, &stage, so_far).await;
+    so_far.apply_first(first, &context.rules);
+    let proposal = rule_services.hooks.run(Hook::Init, &context, so_far).await;
     root.delta = proposal.delta;
     root.delta.problems.extend(wanted.problems);
     root.rules = Some(wanted.rules);
-    (stage.world, stage.initial_values) = (proposal.world, Arc::from([]));
-    (root, stage)
+    (context.world, context.initial_values) = (proposal.world, Arc::from([]));
+    (root, context)
 }
 
 /// Runs plugins on a greeting. All greetings start from the root's world.
-async fn run_greeting_hooks(rule_services: &RuleServices, stage: &mut HookContext, greeting: &mut NodeDraft) {
+async fn run_greeting_hooks(rule_services: &RuleServices, context: &mut HookContext, greeting: &mut NodeDraft) {
     let heard = tags::heard(greeting.role, &greeting.content, &rule_services.hide_tags);
-    (stage.text, stage.role) = (Arc::from(heard), greeting.role.word());
-    stage.character = greeting.name.clone().unwrap_or_default();
-    stage.node = HookNodeInfo { id: greeting.id.to_string(), depth: 1, turn: 0, time: Some(greeting.created) };
-    stage.seeds.node = greeting.dice_seed;
-    let so_far = HookProposal::starting_at(Arc::clone(&stage.world));
-    greeting.delta = rule_services.hooks.run(Hook::OnGreeting, stage, so_far).await.delta;
+    (context.text, context.role) = (Arc::from(heard), greeting.role.word());
+    context.character = greeting.name.clone().unwrap_or_default();
+    context.node = HookNodeInfo { id: greeting.id.to_string(), depth: 1, turn: 0, time: Some(greeting.created) };
+    context.seeds.node = greeting.dice_seed;
+    let so_far = HookProposal::starting_at(Arc::clone(&context.world));
+    greeting.delta = rule_services.hooks.run(Hook::OnGreeting, context, so_far).await.delta;
 }
 
 /// Returns the greetings of all characters: the first message, then the alternate ones, with macros filled in. Random

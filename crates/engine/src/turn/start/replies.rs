@@ -53,8 +53,8 @@ pub fn actor(user: UserId, at: Time, expected_leaf: Option<ExpectedVersion>) -> 
 }
 
 /// Early check whether HEAD is where the writer saw it; enforced again in commit 1.
-pub fn stale(held: &StoredSession, expected: Option<ExpectedVersion>) -> Result<(), TreeError> {
-    expected.map_or(Ok(()), |seen| seen.holds(&held.session))
+pub fn stale(stored: &StoredSession, expected: Option<ExpectedVersion>) -> Result<(), TreeError> {
+    expected.map_or(Ok(()), |seen| seen.holds(&stored.session))
 }
 
 /// Returns the placeholders of the requested replies.
@@ -63,12 +63,12 @@ pub fn replies(
     session: &Session,
     caller: UserId,
     name: &str,
-    wish: &GenerateOptions,
+    options: &GenerateOptions,
     now: Time,
 ) -> Result<Vec<NodeDraft>, TurnError> {
-    let Some(generate) = &wish.generate else { return Ok(Vec::new()) };
-    let mut metadata = request_metadata(&parts.prompts, session, generate, wish.plugin_reply.as_ref())?;
-    if let Some(continued) = &wish.continued {
+    let Some(generate) = &options.generate else { return Ok(Vec::new()) };
+    let mut metadata = request_metadata(&parts.prompts, session, generate, options.plugin_reply.as_ref())?;
+    if let Some(continued) = &options.continued {
         metadata.continued_from = Some(continued.node);
     }
     if let Some(character) = generate.character.filter(|id| !new_session::has_character(session, *id)) {
@@ -76,7 +76,7 @@ pub fn replies(
         return Err(TurnError::Invalid { field: "characterId", message });
     }
     // A plugin's reply exists only once.
-    let n = if wish.plugin_reply.is_some() { 1 } else { generate.n.max(1) };
+    let n = if options.plugin_reply.is_some() { 1 } else { generate.n.max(1) };
     check_quota(&parts.work, caller, n)?;
     let draft = |_| {
         let id = NodeId::new(parts.storage.ids.next(now));
@@ -176,13 +176,13 @@ pub async fn commit_message(
     actor: Actor,
     message: MessageWrite,
     session: &Session,
-    wish: GenerateOptions,
+    options: GenerateOptions,
 ) -> Result<Option<TurnReceipt>, TurnError> {
     let drafts = message.replies.clone();
     let nodes: Vec<NodeId> = drafts.iter().map(|draft| draft.id).collect();
     let node = message.draft.as_ref().map(|draft| draft.id);
     let session_id = message.session;
-    let so_far = wish.continued.as_ref().map_or_else(String::new, |continued| continued.text.clone());
+    let so_far = options.continued.as_ref().map_or_else(String::new, |continued| continued.text.clone());
     // Register before the commit: the orphan check must never see an unregistered placeholder.
     let running = parts.work.live.enqueue_replies(session_id, &nodes, actor.user, &so_far).ok_or(TurnError::TooMany)?;
     let mut unclaimed = UnclaimedReplies { live: Arc::clone(&parts.work.live), nodes: nodes.clone() };
@@ -190,8 +190,8 @@ pub async fn commit_message(
         return Err(TurnError::Stopped);
     }
     let claim = IdempotencyClaim::current();
-    let mut made = TurnReceipt { node, generations: nodes.clone(), op: 0 };
-    let summaries = summary_proposals::all(&parts.storage, wish.summaries);
+    let mut receipt = TurnReceipt { node, generations: nodes.clone(), op: 0 };
+    let summaries = summary_proposals::all(&parts.storage, options.summaries);
     let written = parts
         .storage
         .store
@@ -207,8 +207,8 @@ pub async fn commit_message(
             if let Some(node) = node {
                 summaries.iter().try_for_each(|one| tx.propose_summary(session_id, node, one).map(drop))?;
             }
-            made.op = written.op;
-            tx.record_claim(claim.as_ref(), &made)?;
+            receipt.op = written.op;
+            tx.record_claim(claim.as_ref(), &receipt)?;
             Ok(Some(written))
         })
         .await?;
@@ -216,11 +216,11 @@ pub async fn commit_message(
     // The nodes are committed: start side calls and runners.
     unclaimed.nodes.clear();
     if let Some(node) = node {
-        side_calls::spawn_asks(parts, session_id, actor.user, node, wish.asks);
+        side_calls::spawn_asks(parts, session_id, actor.user, node, options.asks);
     }
-    let generate = wish.generate.unwrap_or_default();
+    let generate = options.generate.unwrap_or_default();
     for (i, (draft, running)) in drafts.into_iter().zip(running).enumerate() {
-        let source = match &wish.plugin_reply {
+        let source = match &options.plugin_reply {
             Some(given) => ReplyJobSource::PluginText(given.text.clone()),
             None => ReplyJobSource::Model(model(&parts.prompts, session, &generate)),
         };
@@ -231,7 +231,7 @@ pub async fn commit_message(
             params: merged_params(session, &generate),
             prefix: so_far.clone(),
             // Of several replies only the first may move HEAD (`docs/domain.md` 5.2).
-            asked: (wish.move_head && i == 0).then_some(written.asked),
+            asked: (options.move_head && i == 0).then_some(written.asked),
             step: written.op,
             running,
             draft,

@@ -19,7 +19,7 @@ use crate::turn::{ContinueSpec, GenerationSpec, RerollSpec, TurnError, TurnRecei
 
 /// The place of new replies, and their options.
 struct RerollTarget {
-    held: StoredSession,
+    stored: StoredSession,
     /// The node that the request names.
     named_node: Node,
     /// The node that the replies answer.
@@ -37,12 +37,12 @@ pub async fn reroll(
     asked: RerollSpec,
 ) -> Result<TurnReceipt, TurnError> {
     let place = find_target(&parts.storage, &parts.prompts, caller, session, asked.node, asked.generate).await?;
-    let wish = GenerateOptions {
+    let options = GenerateOptions {
         generate: Some(place.generate.clone()),
         move_head: asked.move_head,
         ..GenerateOptions::default()
     };
-    begin_replies(parts, caller, &place, wish, asked.expected_leaf).await
+    begin_replies(parts, caller, &place, options, asked.expected_leaf).await
 }
 
 /// Starts another reply that continues the text of one (`docs/domain.md` 5.8).
@@ -54,15 +54,15 @@ pub async fn continue_reply(
 ) -> Result<TurnReceipt, TurnError> {
     let generate = GenerationSpec { n: 1, model: asked.model, params: asked.params, character: None };
     let place = find_target(&parts.storage, &parts.prompts, caller, session, asked.node, generate).await?;
-    replies::stale(&place.held, asked.expected_leaf)?;
+    replies::stale(&place.stored, asked.expected_leaf)?;
     check_continuable(&place.named_node)?;
     if let Ok(ReplyWriter::Narrator(plugin)) =
-        parts.prompts.models.find(&replies::model(&parts.prompts, &place.held.session, &place.generate))
+        parts.prompts.models.find(&replies::model(&parts.prompts, &place.stored.session, &place.generate))
     {
         let message = format!("the plugin \"{}\" writes complete replies and cannot continue a text", plugin.id());
         return Err(TurnError::Invalid { field: "model", message });
     }
-    let wish = GenerateOptions {
+    let options = GenerateOptions {
         generate: Some(place.generate.clone()),
         plugin_reply: None,
         asks: Vec::new(),
@@ -70,7 +70,7 @@ pub async fn continue_reply(
         move_head: asked.move_head,
         continued: Some(ContinuedReply { node: place.named_node.id, text: place.named_node.content.clone() }),
     };
-    begin_replies(parts, caller, &place, wish, asked.expected_leaf).await
+    begin_replies(parts, caller, &place, options, asked.expected_leaf).await
 }
 
 /// Checks that there is text to continue; an interrupted reply is allowed.
@@ -95,16 +95,16 @@ async fn find_target(
     node: NodeId,
     wanted: GenerationSpec,
 ) -> Result<RerollTarget, TurnError> {
-    let known = Arc::clone(prompt_services);
+    let services = Arc::clone(prompt_services);
     storage
         .store
         .read(move |reader| {
-            let held = reader.session(caller, session)?.ok_or(TreeError::NotFound("the session"))?;
-            let at = reader.node(&held, node)?.ok_or(TreeError::NotFound("the message"))?.node;
-            let context = context_node(reader, &held, &at)?;
-            let generate = repeat_generation(&known, &held.session, &at, wanted);
-            let name = cast::read(reader, &held.session, generate.character, &UserPersona::default())?.character;
-            Ok(RerollTarget { held, named_node: at, context, generate, speaker_name: name })
+            let stored = reader.session(caller, session)?.ok_or(TreeError::NotFound("the session"))?;
+            let at = reader.node(&stored, node)?.ok_or(TreeError::NotFound("the message"))?.node;
+            let context = context_node(reader, &stored, &at)?;
+            let generate = repeat_generation(&services, &stored.session, &at, wanted);
+            let name = cast::read(reader, &stored.session, generate.character, &UserPersona::default())?.character;
+            Ok(RerollTarget { stored, named_node: at, context, generate, speaker_name: name })
         })
         .await
 }
@@ -113,12 +113,12 @@ async fn begin_replies(
     parts: &Arc<TurnServices>,
     caller: UserId,
     place: &RerollTarget,
-    wish: GenerateOptions,
+    options: GenerateOptions,
     expected_leaf: Option<ExpectedVersion>,
 ) -> Result<TurnReceipt, TurnError> {
-    let session = &place.held.session;
+    let session = &place.stored.session;
     edit::check_parent(&place.context)?;
-    replies::check_content_length(&parts.prompts, session, wish.generate.as_ref(), &place.context.content)?;
+    replies::check_content_length(&parts.prompts, session, options.generate.as_ref(), &place.context.content)?;
     let now = parts.storage.clock.now();
     let message = MessageWrite {
         session: session.id,
@@ -126,34 +126,34 @@ async fn begin_replies(
         rules_change: None,
         draft: None,
         move_children_from: None,
-        replies: replies::replies(parts, session, caller, &place.speaker_name, &wish, now)?,
+        replies: replies::replies(parts, session, caller, &place.speaker_name, &options, now)?,
         move_head: false,
         kind: OperationKind::Reroll,
     };
     let started =
-        replies::commit_message(parts, replies::actor(caller, now, expected_leaf), message, session, wish).await?;
+        replies::commit_message(parts, replies::actor(caller, now, expected_leaf), message, session, options).await?;
     // Only another request's change node makes this `None`, and a reroll adds none.
     started.ok_or(TurnError::Stopped)
 }
 
 /// Returns the context node of a new reply: the parent if `at` is a reply, else `at` itself. A change node counts if
 /// the message above it waits for an answer.
-fn context_node(reader: &mut StoreReader<'_>, held: &StoredSession, at: &Node) -> Result<Node, TurnError> {
+fn context_node(reader: &mut StoreReader<'_>, stored: &StoredSession, at: &Node) -> Result<Node, TurnError> {
     let nothing = |message: &str| TurnError::from(TreeError::Conflict(message.to_owned()));
     let above = |reader: &mut StoreReader<'_>, node: &Node| {
         let parent = node.parent.ok_or_else(|| nothing("there is no message to answer"))?;
-        let placed = reader.node(held, parent)?.ok_or(TreeError::NotFound("the message"))?;
+        let placed = reader.node(stored, parent)?.ok_or(TreeError::NotFound("the message"))?;
         Ok::<_, TurnError>(placed.node)
     };
     let context = if at.role == Role::Assistant { above(reader, at)? } else { at.clone() };
-    let mut said = context.clone();
-    while at.role != Role::Assistant && said.kind == Kind::Change {
-        said = above(reader, &said)?;
+    let mut answered = context.clone();
+    while at.role != Role::Assistant && answered.kind == Kind::Change {
+        answered = above(reader, &answered)?;
     }
-    if said.kind == Kind::Root {
+    if answered.kind == Kind::Root {
         return Err(nothing("a greeting answers no message: write a message, or choose another greeting"));
     }
-    if at.role != Role::Assistant && said.role == Role::Assistant {
+    if at.role != Role::Assistant && answered.role == Role::Assistant {
         return Err(nothing("the last message is a reply: write a message, or regenerate the reply itself"));
     }
     Ok(context)

@@ -61,24 +61,24 @@ async fn try_send(
         return Err(TurnError::Invalid { field: "generate", message });
     }
     // Read the snapshot; check the precondition and the parent.
-    let scene = snapshot_for(&parts.storage, &parts.rules, caller, session, new).await?;
-    let parent = scene.at.node.id;
+    let snapshot = snapshot_for(&parts.storage, &parts.rules, caller, session, new).await?;
+    let parent = snapshot.at.node.id;
     // An answer node was added meanwhile; the message goes below it.
     let came = |seen: ExpectedVersion| {
         if seen == ExpectedVersion::Leaf(new.parent) { ExpectedVersion::Leaf(parent) } else { seen }
     };
     let expected_leaf = new.expected_leaf.map(came);
-    stale(&scene.stored, expected_leaf)?;
-    check_parent(&scene.at.node)?;
+    stale(&snapshot.stored, expected_leaf)?;
+    check_parent(&snapshot.at.node)?;
     // Apply a change of rules, then run the input hooks on the draft.
     let now = parts.storage.clock.now();
-    let (bridge, scene) = change::resolve_rules_change(parts, caller, scene, now).await?;
-    check_content_length(&parts.prompts, scene.session(), new.generate.as_ref(), &new.content)?;
-    let mut draft = message_draft(&parts.storage, caller, &scene, new, now);
-    let input = input::read(&parts.rules, &scene, &mut draft, None).await?;
+    let (bridge, snapshot) = change::resolve_rules_change(parts, caller, snapshot, now).await?;
+    check_content_length(&parts.prompts, snapshot.session(), new.generate.as_ref(), &new.content)?;
+    let mut draft = message_draft(&parts.storage, caller, &snapshot, new, now);
+    let input = input::read(&parts.rules, &snapshot, &mut draft, None).await?;
     let generate = new.generate.clone().filter(|_| input.is_answered());
     let InputHookResult { plugin_reply: given, asks, summaries, .. } = input;
-    let wish = GenerateOptions {
+    let options = GenerateOptions {
         generate,
         plugin_reply: given,
         asks,
@@ -87,11 +87,11 @@ async fn try_send(
         ..GenerateOptions::default()
     };
     // Prepare the replies and commit.
-    let replies = replies(parts, scene.session(), caller, &scene.cast.character, &wish, now)?;
+    let replies = replies(parts, snapshot.session(), caller, &snapshot.cast.character, &options, now)?;
     let message = MessageWrite {
         session,
         // An existing change node is the parent itself; a new one comes in between.
-        parent: if bridge.is_some() { parent } else { scene.at.node.id },
+        parent: if bridge.is_some() { parent } else { snapshot.at.node.id },
         rules_change: bridge,
         draft: Some(draft),
         move_children_from: None,
@@ -99,7 +99,7 @@ async fn try_send(
         move_head: new.move_head,
         kind: OperationKind::Message,
     };
-    commit_message(parts, actor(caller, now, expected_leaf), message, scene.session(), wish).await
+    commit_message(parts, actor(caller, now, expected_leaf), message, snapshot.session(), options).await
 }
 
 async fn snapshot_for(
@@ -111,7 +111,7 @@ async fn snapshot_for(
 ) -> Result<TurnSnapshot, TurnError> {
     let persona = new.persona;
     let voice = UserPersona { persona, name: new.name.clone() };
-    let look = SnapshotQuery {
+    let query = SnapshotQuery {
         user_persona: Some(voice),
         ..SnapshotQuery::at_node(rule_services, caller, session, new.parent)
     };
@@ -119,9 +119,9 @@ async fn snapshot_for(
         if let Some(persona) = persona {
             reader.persona(caller, persona)?.ok_or(TreeError::NotFound("the persona"))?;
         }
-        let held = reader.session(caller, session)?.ok_or(TreeError::NotFound("the session"))?;
-        let look = SnapshotQuery { node: side_calls::latest_after_answers(reader, &held, look.node)?, ..look };
-        snapshot::read_in(reader, held, &look)
+        let stored = reader.session(caller, session)?.ok_or(TreeError::NotFound("the session"))?;
+        let query = SnapshotQuery { node: side_calls::latest_after_answers(reader, &stored, query.node)?, ..query };
+        snapshot::read_in(reader, stored, &query)
     };
     storage.store.read_inline(read).await
 }
@@ -129,7 +129,7 @@ async fn snapshot_for(
 fn message_draft(
     storage: &TreeStorage,
     caller: UserId,
-    scene: &TurnSnapshot,
+    snapshot: &TurnSnapshot,
     new: &MessageSpec,
     now: Time,
 ) -> NodeDraft {
@@ -139,12 +139,12 @@ fn message_draft(
     draft.content = new.content.clone();
     let name = match new.role {
         Role::User => {
-            draft.persona = new.persona.or(scene.session().persona.as_ref().map(|persona| persona.id));
-            Some(scene.cast.user.clone())
+            draft.persona = new.persona.or(snapshot.session().persona.as_ref().map(|persona| persona.id));
+            Some(snapshot.cast.user.clone())
         }
         Role::Assistant => {
-            draft.character = scene.session().cards.first().map(|card| card.id);
-            Some(scene.cast.character.clone())
+            draft.character = snapshot.session().cards.first().map(|card| card.id);
+            Some(snapshot.cast.character.clone())
         }
         Role::System => None,
     };
@@ -163,8 +163,8 @@ pub async fn cancel_reply(
     storage
         .store
         .read(move |reader| {
-            let held = reader.session(caller, session)?.ok_or(TreeError::NotFound("the session"))?;
-            let at = reader.node(&held, node)?.ok_or(TreeError::NotFound("the message"))?;
+            let stored = reader.session(caller, session)?.ok_or(TreeError::NotFound("the session"))?;
+            let at = reader.node(&stored, node)?.ok_or(TreeError::NotFound("the message"))?;
             match at.node.status {
                 Status::Generating => Ok(()),
                 _ => Err(TurnError::from(TreeError::Conflict("the reply has already ended".into()))),

@@ -16,33 +16,33 @@ pub fn read(text: &str) -> Result<Value, serde_json::Error> {
 
 /// Removes trailing commas; `None` if there are none.
 fn without_trailing_commas(text: &str) -> Option<String> {
-    let mut kept = String::with_capacity(text.len());
+    let mut output = String::with_capacity(text.len());
     // A comma and the whitespace after it, until something else follows.
-    let mut held = String::new();
+    let mut pending = String::new();
     let (mut is_quoted, mut is_escaped, mut is_mended) = (false, false, false);
     for c in text.chars() {
         if is_quoted {
-            kept.push(c);
+            output.push(c);
             is_quoted = is_escaped || c != '"';
             is_escaped = !is_escaped && c == '\\';
             continue;
         }
-        let is_after = c == ',' && held.is_empty() && !kept.trim_end().ends_with(['{', '[', ',', ':']);
-        if is_after || (c.is_whitespace() && !held.is_empty()) {
-            held.push(c);
+        let is_after = c == ',' && pending.is_empty() && !output.trim_end().ends_with(['{', '[', ',', ':']);
+        if is_after || (c.is_whitespace() && !pending.is_empty()) {
+            pending.push(c);
             continue;
         }
-        if matches!(c, '}' | ']') && !held.is_empty() {
+        if matches!(c, '}' | ']') && !pending.is_empty() {
             is_mended = true;
-            held.remove(0);
+            pending.remove(0);
         }
-        kept.push_str(&held);
-        held.clear();
-        kept.push(c);
+        output.push_str(&pending);
+        pending.clear();
+        output.push(c);
         is_quoted = c == '"';
     }
-    kept.push_str(&held);
-    is_mended.then_some(kept)
+    output.push_str(&pending);
+    is_mended.then_some(output)
 }
 
 #[cfg(test)]

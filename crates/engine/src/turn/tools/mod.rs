@@ -48,17 +48,17 @@ struct ToolOffer {
 
 impl ToolOffers {
     /// Collects the tools of the plugins that have the permission.
-    pub fn for_plugins(players: &[ActivePlugin]) -> Self {
+    pub fn for_plugins(active_plugins: &[ActivePlugin]) -> Self {
         let mut offers = Self::default();
-        for player in in_order(players).into_iter().filter(|player| player.has_permission(&Permission::Tools)) {
-            for tool in player.plugin.manifest().tools.clone() {
+        for active in in_order(active_plugins).into_iter().filter(|active| active.has_permission(&Permission::Tools)) {
+            for tool in active.plugin.manifest().tools.clone() {
                 let plain = tool.name.clone();
                 let name = match offers.find(&plain) {
                     None => plain,
-                    Some(_) => format!("{}_{plain}", player.plugin.id()).chars().take(MAX_NAME_CHARS).collect(),
+                    Some(_) => format!("{}_{plain}", active.plugin.id()).chars().take(MAX_NAME_CHARS).collect(),
                 };
                 if offers.find(&name).is_none() {
-                    offers.all.push(ToolOffer { plugin: player.clone(), tool, name });
+                    offers.all.push(ToolOffer { plugin: active.clone(), tool, name });
                 }
             }
         }
@@ -72,12 +72,12 @@ impl ToolOffers {
 
     /// Returns the tools in the form of a request.
     pub fn to_wire(&self) -> Vec<Value> {
-        let told = |ToolOffer { tool, name, .. }: &ToolOffer| {
+        let describe = |ToolOffer { tool, name, .. }: &ToolOffer| {
             let function =
                 json!({"name": name, "description": tool.description, "parameters": tool.parameters.source()});
             json!({"type": "function", "function": function})
         };
-        self.all.iter().map(told).collect()
+        self.all.iter().map(describe).collect()
     }
 
     /// Estimates the tokens of the tools in a request; servers format them differently. Returns 0 if they are in the
@@ -137,8 +137,8 @@ impl<'a> ToolRunner<'a> {
     }
 
     /// Runs a model's calls one after the other; each sees the effects of the earlier ones.
-    pub async fn answer(&mut self, said: &str, calls: &[ToolCall]) -> ToolRound {
-        let mut round = ToolRound { said: said.to_owned(), ..ToolRound::default() };
+    pub async fn answer(&mut self, text: &str, calls: &[ToolCall]) -> ToolRound {
+        let mut round = ToolRound { said: text.to_owned(), ..ToolRound::default() };
         for call in calls {
             let answer = match self.run_call(call).await {
                 Ok(value) => value.to_string(),
@@ -186,7 +186,7 @@ impl<'a> ToolRunner<'a> {
             text => lenient_json::read(text)
                 .map_err(|error| (Some(offer), format!("the arguments are no JSON: {error}")))?,
         };
-        let named = Some((call.name.clone(), offer.name.clone())).filter(|(said, name)| said != name);
+        let named = Some((call.name.clone(), offer.name.clone())).filter(|(written, name)| written != name);
         let mended = repair_arguments(&offer.tool, &mut arguments).map_err(|why| (Some(offer), why))?;
         Ok((offer, arguments, named.into_iter().chain(mended).collect()))
     }
@@ -204,7 +204,7 @@ pub fn repair_arguments(tool: &PluginTool, arguments: &mut Value) -> Result<Vec<
 
 /// Formats the repairs as warnings for the author.
 pub fn repair_lines(mended: &[(String, String)]) -> impl Iterator<Item = String> {
-    mended.iter().map(|(said, meant)| format!("read \"{said}\" as \"{meant}\""))
+    mended.iter().map(|(written, meant)| format!("read \"{written}\" as \"{meant}\""))
 }
 
 /// A tool, its arguments, and the repairs of names.

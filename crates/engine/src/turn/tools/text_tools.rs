@@ -27,22 +27,22 @@ pub fn tool_prompt(tools: &[Value]) -> String {
 /// Returns the rounds of calls and results as messages.
 pub fn messages(rounds: &[ToolRound], is_last: bool) -> Vec<RequestMessage> {
     let message = |role: RequestRole, content: String| RequestMessage { role, name: None, content };
-    let told = rounds.iter().enumerate().flat_map(|(at, round)| {
+    let messages = rounds.iter().enumerate().flat_map(|(at, round)| {
         let call = |call: &ToolCall| {
             let arguments: Value =
                 serde_json::from_str(&call.arguments).unwrap_or_else(|_| call.arguments.clone().into());
             format!("{CALL_OPEN}{}{CALL_CLOSE}", json!({"name": call.name, "arguments": arguments}))
         };
-        let said = [round.said.trim().to_owned()].into_iter().chain(round.calls.iter().map(call));
-        let said: Vec<String> = said.filter(|part| !part.is_empty()).collect();
+        let parts = [round.said.trim().to_owned()].into_iter().chain(round.calls.iter().map(call));
+        let parts: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
         let mut answers: Vec<String> =
             round.answers.iter().map(|answer| format!("{RESPONSE_OPEN}{answer}{RESPONSE_CLOSE}")).collect();
         if is_last && at + 1 == rounds.len() {
             answers.push("Write on now, without any tool.".to_owned());
         }
-        [message(RequestRole::Assistant, said.join("\n")), message(RequestRole::User, answers.join("\n"))]
+        [message(RequestRole::Assistant, parts.join("\n")), message(RequestRole::User, answers.join("\n"))]
     });
-    told.collect()
+    messages.collect()
 }
 
 /// Removes tool calls from a text. Text after a call is not shown, because a model that does not stop invents the
@@ -82,12 +82,12 @@ impl TextToolParser {
 
     /// Ends the text; returns what was held back, or a call that was not closed.
     pub fn rest(&mut self) -> (String, Vec<ToolCall>) {
-        let held = std::mem::take(&mut self.pending);
+        let pending = std::mem::take(&mut self.pending);
         let mut shown = String::new();
         if std::mem::take(&mut self.is_in_call) {
-            return (shown, vec![parse_call(&held)]);
+            return (shown, vec![parse_call(&pending)]);
         }
-        self.push_visible(&held, &mut shown);
+        self.push_visible(&pending, &mut shown);
         (shown, Vec::new())
     }
 

@@ -27,9 +27,9 @@ impl ChunkReader for OpenAiReader {
         let choice = first_choice(chunk);
         let recognised = chunk.get("choices").is_some_and(Value::is_array);
         frames.extend(text(chunk, "model").and_then(|model| self.model.update(model, scrub)));
-        if let Some(said) = choice.and_then(|choice| first_present(choice, &["delta", "message"])) {
-            read_message(said, frames);
-            self.read_calls(said);
+        if let Some(message) = choice.and_then(|choice| first_present(choice, &["delta", "message"])) {
+            read_message(message, frames);
+            self.read_calls(message);
         }
         if let Some(error) = error_report::error_of(chunk).or_else(|| choice.and_then(error_report::error_of)) {
             return Err(error_report::failure_of(error, scrub));
@@ -49,8 +49,8 @@ impl ChunkReader for OpenAiReader {
 
 impl OpenAiReader {
     /// Tool calls come in pieces: first a name, then the arguments bit by bit.
-    fn read_calls(&mut self, said: &Value) {
-        for (nth, call) in said.get("tool_calls").and_then(Value::as_array).into_iter().flatten().enumerate() {
+    fn read_calls(&mut self, message: &Value) {
+        for (nth, call) in message.get("tool_calls").and_then(Value::as_array).into_iter().flatten().enumerate() {
             let index = call.get("index").and_then(Value::as_u64).or_else(|| u64::try_from(nth).ok());
             let function = call.get("function").unwrap_or(call);
             let (name, arguments) = (text(function, "name"), text(function, "arguments"));
@@ -66,23 +66,23 @@ fn first_choice(chunk: &Value) -> Option<&Value> {
 }
 
 /// Reads the content of a choice. Reasoning comes first, in the order in which models generate.
-fn read_message(said: &Value, frames: &mut Vec<Frame>) {
-    let mut thought = reasoning(said);
+fn read_message(message: &Value, frames: &mut Vec<Frame>) {
+    let mut thought = reasoning(message);
     let mut spoken = String::new();
-    match said.get("content") {
+    match message.get("content") {
         Some(Value::String(content)) => spoken.push_str(content),
         Some(Value::Array(parts)) => parts.iter().for_each(|part| read_part(part, &mut spoken, &mut thought)),
         _ => {}
     }
-    spoken.push_str(text(said, "refusal").unwrap_or_default());
+    spoken.push_str(text(message, "refusal").unwrap_or_default());
     frames.extend((!thought.is_empty()).then(|| Frame::Reasoning(strip_nul(&thought))));
     frames.extend((!spoken.is_empty()).then(|| Frame::Text(strip_nul(&spoken))));
 }
 
 /// Returns the reasoning from the first field that has it, because aggregators repeat it in several.
-fn reasoning(said: &Value) -> String {
-    let plain = text(said, "reasoning_content").or_else(|| text(said, "reasoning"));
-    plain.map_or_else(|| said.get("reasoning_details").map(reasoning_details).unwrap_or_default(), str::to_owned)
+fn reasoning(message: &Value) -> String {
+    let plain = text(message, "reasoning_content").or_else(|| text(message, "reasoning"));
+    plain.map_or_else(|| message.get("reasoning_details").map(reasoning_details).unwrap_or_default(), str::to_owned)
 }
 
 fn reasoning_details(details: &Value) -> String {

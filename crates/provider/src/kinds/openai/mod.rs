@@ -60,8 +60,8 @@ impl ProviderDialect for OpenAiDialect {
         Ok(vec![endpoint.url(&["models"])?])
     }
 
-    fn parse_models(&self, told: &[Value]) -> Option<Vec<ModelInfo>> {
-        models::parse(told.first()?)
+    fn parse_models(&self, models: &[Value]) -> Option<Vec<ModelInfo>> {
+        models::parse(models.first()?)
     }
 }
 

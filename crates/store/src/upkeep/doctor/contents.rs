@@ -20,15 +20,15 @@ use super::{DoctorCheck, DoctorRepair, ExaminedSession, FindingLog};
 const PAGE: i64 = 200;
 
 /// Checks the texts, deltas, rules and cards of one session.
-pub fn check_contents(conn: &mut Conn, patient: &ExaminedSession, notes: &mut FindingLog) -> Result<(), StoreError> {
-    check_texts(conn, patient, notes)?;
-    check_deltas(conn, patient, notes)?;
-    let rules_in_force: BTreeSet<i64> = patient.nodes.rows.iter().filter_map(|row| row.rules_n).collect();
+pub fn check_contents(conn: &mut Conn, examined: &ExaminedSession, notes: &mut FindingLog) -> Result<(), StoreError> {
+    check_texts(conn, examined, notes)?;
+    check_deltas(conn, examined, notes)?;
+    let rules_in_force: BTreeSet<i64> = examined.nodes.rows.iter().filter_map(|row| row.rules_n).collect();
     // The rules of all nodes.
     for n in rules_in_force {
         match rules::read(conn, n) {
             Err(StoreError::Inconsistent { .. }) => {
-                let at = patient.nodes.rows.iter().find(|row| row.rules_n == Some(n)).and_then(id);
+                let at = examined.nodes.rows.iter().find(|row| row.rules_n == Some(n)).and_then(id);
                 notes.note_unrepairable(
                     DoctorCheck::Rules,
                     at,
@@ -40,7 +40,7 @@ pub fn check_contents(conn: &mut Conn, patient: &ExaminedSession, notes: &mut Fi
     }
     // The cards of the session.
     let (cards, persona): (String, Option<String>) =
-        sessions::table.find(patient.n).select((sessions::cards, sessions::persona)).get_result(conn)?;
+        sessions::table.find(examined.n).select((sessions::cards, sessions::persona)).get_result(conn)?;
     let cards: Option<Vec<(String, String)>> = serde_json::from_str(&cards).ok();
     let persona: Option<Option<(String, String)>> = persona.map_or(Some(None), |text| serde_json::from_str(&text).ok());
     let (Some(cards), Some(persona)) = (cards, persona) else {
@@ -62,28 +62,28 @@ pub fn check_contents(conn: &mut Conn, patient: &ExaminedSession, notes: &mut Fi
     Ok(())
 }
 
-fn check_texts(conn: &mut Conn, patient: &ExaminedSession, notes: &mut FindingLog) -> Result<(), StoreError> {
-    let mut without: HashSet<i64> = patient.nodes.rows.iter().map(|row| row.n).collect();
-    let own = texts::table.inner_join(nodes::table.on(nodes::n.eq(texts::n))).filter(nodes::session_n.eq(patient.n));
+fn check_texts(conn: &mut Conn, examined: &ExaminedSession, notes: &mut FindingLog) -> Result<(), StoreError> {
+    let mut without: HashSet<i64> = examined.nodes.rows.iter().map(|row| row.n).collect();
+    let own = texts::table.inner_join(nodes::table.on(nodes::n.eq(texts::n))).filter(nodes::session_n.eq(examined.n));
     let rows = own.select((texts::n, texts::metadata)).load_iter::<(i64, String), DefaultLoadingMode>(conn)?;
     for row in rows {
         let (n, metadata) = row?;
         without.remove(&n);
         if serde_json::from_str::<Map<String, Value>>(&metadata).is_err() {
-            notes.note_unrepairable(DoctorCheck::Text, node_id(patient, n), "its metadata cannot be read");
+            notes.note_unrepairable(DoctorCheck::Text, node_id(examined, n), "its metadata cannot be read");
         }
     }
     for n in without {
-        notes.note_unrepairable(DoctorCheck::Text, node_id(patient, n), "its text is missing");
+        notes.note_unrepairable(DoctorCheck::Text, node_id(examined, n), "its text is missing");
     }
     Ok(())
 }
 
-fn check_deltas(conn: &mut Conn, patient: &ExaminedSession, notes: &mut FindingLog) -> Result<(), StoreError> {
+fn check_deltas(conn: &mut Conn, examined: &ExaminedSession, notes: &mut FindingLog) -> Result<(), StoreError> {
     let mut without: HashSet<(i64, i32)> =
-        patient.nodes.rows.iter().filter(|row| row.revision != 0).map(|row| (row.n, row.revision)).collect();
+        examined.nodes.rows.iter().filter(|row| row.revision != 0).map(|row| (row.n, row.revision)).collect();
     let own =
-        deltas::table.inner_join(nodes::table.on(nodes::n.eq(deltas::node_n))).filter(nodes::session_n.eq(patient.n));
+        deltas::table.inner_join(nodes::table.on(nodes::n.eq(deltas::node_n))).filter(nodes::session_n.eq(examined.n));
     let columns = (deltas::node_n, deltas::revision, deltas::body);
     for row in own.select(columns).load_iter::<(i64, i32, String), DefaultLoadingMode>(conn)? {
         let (n, revision, body) = row?;
@@ -92,7 +92,7 @@ fn check_deltas(conn: &mut Conn, patient: &ExaminedSession, notes: &mut FindingL
         if delta.is_none() {
             notes.note_unrepairable(
                 DoctorCheck::Delta,
-                node_id(patient, n),
+                node_id(examined, n),
                 format!("revision {revision} of its delta cannot be read"),
             );
         }
@@ -100,15 +100,15 @@ fn check_deltas(conn: &mut Conn, patient: &ExaminedSession, notes: &mut FindingL
     for (n, revision) in without {
         notes.note_unrepairable(
             DoctorCheck::Delta,
-            node_id(patient, n),
+            node_id(examined, n),
             format!("revision {revision} of its delta is active, but missing"),
         );
     }
     Ok(())
 }
 
-fn node_id(patient: &ExaminedSession, n: i64) -> Option<NodeId> {
-    patient.nodes.find(n).and_then(|(_, row)| id(row))
+fn node_id(examined: &ExaminedSession, n: i64) -> Option<NodeId> {
+    examined.nodes.find(n).and_then(|(_, row)| id(row))
 }
 
 /// Checks all blobs; returns the first eight bytes of their hashes.

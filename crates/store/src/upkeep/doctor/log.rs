@@ -20,9 +20,9 @@ use super::{DoctorCheck, ExaminedSession, FindingLog, FragmentCheckRow, describe
 const PAGE: i64 = 1_000;
 
 /// Rebuilds the tree from the log and compares it with the stored one.
-pub fn check(conn: &mut Conn, patient: &ExaminedSession, notes: &mut FindingLog) -> Result<(), StoreError> {
-    let Some(mirror) = replay(conn, patient, notes)? else { return Ok(()) };
-    let head = patient.nodes.find(patient.head_n).and_then(|(_, row)| id(row));
+pub fn check(conn: &mut Conn, examined: &ExaminedSession, notes: &mut FindingLog) -> Result<(), StoreError> {
+    let Some(mirror) = replay(conn, examined, notes)? else { return Ok(()) };
+    let head = examined.nodes.find(examined.head_n).and_then(|(_, row)| id(row));
     if mirror.head() != head {
         notes.note_unrepairable(
             DoctorCheck::Arrangement,
@@ -30,22 +30,22 @@ pub fn check(conn: &mut Conn, patient: &ExaminedSession, notes: &mut FindingLog)
             format!("HEAD is here, but at {} in the log", node_name(mirror.head())),
         );
     }
-    compare_stash(patient, &mirror, notes);
-    compare_labels(patient, &mirror, notes);
+    compare_stash(examined, &mirror, notes);
+    compare_labels(examined, &mirror, notes);
     let mut met = 0;
-    for row in &patient.nodes.rows {
+    for row in &examined.nodes.rows {
         let Some(node) = id(row) else { continue };
         match mirror.nodes().get(&node) {
             None => notes.note_unrepairable(DoctorCheck::Arrangement, Some(node), "the log does not contain it"),
             Some(place) => {
                 met += 1;
-                compare(patient, row, place, notes);
+                compare(examined, row, place, notes);
             }
         }
     }
     if met < mirror.nodes().len() {
         let missing =
-            mirror.nodes().keys().filter(|node| !patient.nodes.rows.iter().any(|row| id(row) == Some(**node)));
+            mirror.nodes().keys().filter(|node| !examined.nodes.rows.iter().any(|row| id(row) == Some(**node)));
         for node in missing {
             notes.note_unrepairable(DoctorCheck::Arrangement, Some(*node), "the log contains it, but it is missing");
         }
@@ -56,12 +56,12 @@ pub fn check(conn: &mut Conn, patient: &ExaminedSession, notes: &mut FindingLog)
 /// Rebuilds the tree from the log; `None` if the log itself is wrong.
 fn replay(
     conn: &mut Conn,
-    patient: &ExaminedSession,
+    examined: &ExaminedSession,
     notes: &mut FindingLog,
 ) -> Result<Option<ReferenceTree>, StoreError> {
     let (mut mirror, mut last) = (ReferenceTree::default(), 0);
     loop {
-        let later = operations::table.filter(operations::session_n.eq(patient.n)).filter(operations::op.gt(last));
+        let later = operations::table.filter(operations::session_n.eq(examined.n)).filter(operations::op.gt(last));
         let page: Vec<OperationRow> =
             later.order(operations::op).limit(PAGE).select(OperationRow::as_select()).load(conn)?;
         if page.is_empty() {
@@ -69,40 +69,40 @@ fn replay(
         }
         for row in page {
             last = row.op;
-            let told = row.into_operation().map_err(|error| error.to_string());
-            if let Err(message) = told.and_then(|operation| mirror.apply(&operation)) {
+            let entry = row.into_operation().map_err(|error| error.to_string());
+            if let Err(message) = entry.and_then(|operation| mirror.apply(&operation)) {
                 notes.note_unrepairable(DoctorCheck::Log, None, message);
                 return Ok(None);
             }
         }
     }
-    if last != patient.op {
+    if last != examined.op {
         notes.note_unrepairable(
             DoctorCheck::Log,
             None,
-            format!("the log ends at {last}, but its session at {}", patient.op),
+            format!("the log ends at {last}, but its session at {}", examined.op),
         );
         return Ok(None);
     }
     Ok(Some(mirror))
 }
 
-fn compare_stash(patient: &ExaminedSession, mirror: &ReferenceTree, notes: &mut FindingLog) {
+fn compare_stash(examined: &ExaminedSession, mirror: &ReferenceTree, notes: &mut FindingLog) {
     let read = |row: &FragmentCheckRow| {
-        let (fragment, top) = (FragmentId::from_slice(&row.id)?, node_id(patient, Some(row.top_n))?);
+        let (fragment, top) = (FragmentId::from_slice(&row.id)?, node_id(examined, Some(row.top_n))?);
         Some((fragment, (top, FragmentInfo { fragment, name: row.name.clone(), since: Time(row.created) })))
     };
-    let stored: BTreeMap<FragmentId, (NodeId, FragmentInfo)> = patient.fragments.iter().filter_map(read).collect();
+    let stored: BTreeMap<FragmentId, (NodeId, FragmentInfo)> = examined.fragments.iter().filter_map(read).collect();
     let ids: BTreeSet<&FragmentId> = stored.keys().chain(mirror.fragments().keys()).collect();
     for id in ids.into_iter().filter(|id| stored.get(*id) != mirror.fragments().get(*id)) {
         notes.note_unrepairable(DoctorCheck::Arrangement, None, format!("the fragment {id} differs from the log"));
     }
 }
 
-fn compare_labels(patient: &ExaminedSession, mirror: &ReferenceTree, notes: &mut FindingLog) {
+fn compare_labels(examined: &ExaminedSession, mirror: &ReferenceTree, notes: &mut FindingLog) {
     let mut stored: BTreeMap<String, LabelTarget> = BTreeMap::new();
-    for (name, node_n, following) in &patient.labels {
-        if let Some(node) = node_id(patient, Some(*node_n)) {
+    for (name, node_n, following) in &examined.labels {
+        if let Some(node) = node_id(examined, Some(*node_n)) {
             stored.insert(name.clone(), LabelTarget { node, following: *following });
         }
     }
@@ -116,16 +116,16 @@ fn compare_labels(patient: &ExaminedSession, mirror: &ReferenceTree, notes: &mut
     }
 }
 
-fn node_id(patient: &ExaminedSession, n: Option<i64>) -> Option<NodeId> {
-    n.and_then(|n| patient.nodes.find(n)).and_then(|(_, row)| id(row))
+fn node_id(examined: &ExaminedSession, n: Option<i64>) -> Option<NodeId> {
+    n.and_then(|n| examined.nodes.find(n)).and_then(|(_, row)| id(row))
 }
 
-fn compare(patient: &ExaminedSession, row: &NodeRow, place: &ReferenceNode, notes: &mut FindingLog) {
+fn compare(examined: &ExaminedSession, row: &NodeRow, place: &ReferenceNode, notes: &mut FindingLog) {
     let stored = ReferenceNode {
-        parent: node_id(patient, row.parent_n),
-        remembered: node_id(patient, row.remembered_n),
+        parent: node_id(examined, row.parent_n),
+        remembered: node_id(examined, row.remembered_n),
         is_hidden: row.is_hidden,
-        fragment: row.fragment_n.and_then(|n| fragment_of(patient, n)),
+        fragment: row.fragment_n.and_then(|n| fragment_of(examined, n)),
         is_disabled: !row.is_enabled,
         is_muted: row.is_muted,
         is_unread: row.is_unread,
@@ -159,8 +159,8 @@ fn describe_arrangement(is: &ReferenceNode, must: &ReferenceNode) -> [(&'static 
     ]
 }
 
-fn fragment_of(patient: &ExaminedSession, n: i64) -> Option<FragmentId> {
-    patient.fragments.iter().find(|fragment| fragment.n == n).and_then(|fragment| FragmentId::from_slice(&fragment.id))
+fn fragment_of(examined: &ExaminedSession, n: i64) -> Option<FragmentId> {
+    examined.fragments.iter().find(|fragment| fragment.n == n).and_then(|fragment| FragmentId::from_slice(&fragment.id))
 }
 
 fn node_name(node: Option<NodeId>) -> String {

@@ -161,10 +161,10 @@ impl FindingLog {
 /// Describes which stored values differ from the expected ones. Each entry of `all` is `(what, stored,
 /// expected)`.
 fn describe_differences(by: &str, all: &[(&str, String, String)]) -> String {
-    let said = all.iter().filter(|(_, is, must)| is != must);
-    let said: Vec<String> =
-        said.map(|(what, is, must)| format!("its {what} is {is}, but {must} according to {by}")).collect();
-    said.join("; ")
+    let differences = all.iter().filter(|(_, is, must)| is != must);
+    let differences: Vec<String> =
+        differences.map(|(what, is, must)| format!("its {what} is {is}, but {must} according to {by}")).collect();
+    differences.join("; ")
 }
 
 /// Formats a count with its noun: adds an s unless the number is 1.
@@ -290,13 +290,13 @@ impl Doctor {
         let fragments = stash.select(FragmentCheckRow::as_select()).load(&mut self.conn)?;
         let named = labels::table.filter(labels::session_n.eq(n)).order(labels::name);
         let labels = named.select((labels::name, labels::node_n, labels::following)).load(&mut self.conn)?;
-        let patient =
+        let examined =
             ExaminedSession { n, root_n, head_n, op, edits, node_count, leaf_count, fragments, labels, nodes: forest };
         // Run the checks.
-        tree::check(&patient, &mut notes);
-        log::check(&mut self.conn, &patient, &mut notes)?;
-        contents::check_contents(&mut self.conn, &patient, &mut notes)?;
-        worlds::check(&mut self.conn, &patient, &mut notes)?;
+        tree::check(&examined, &mut notes);
+        log::check(&mut self.conn, &examined, &mut notes)?;
+        contents::check_contents(&mut self.conn, &examined, &mut notes)?;
+        worlds::check(&mut self.conn, &examined, &mut notes)?;
         Ok(notes.findings)
     }
 

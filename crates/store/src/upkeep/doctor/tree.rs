@@ -10,15 +10,15 @@ use clotho_core::tree::{Kind, Role, Status};
 use super::{DerivedColumns, DoctorCheck, DoctorRepair, ExaminedSession, FindingLog, describe_differences};
 
 /// Checks the shape of a tree.
-pub fn check(patient: &ExaminedSession, notes: &mut FindingLog) {
-    roots(patient, notes);
-    parents(&patient.nodes, notes);
-    derived(&patient.nodes, notes);
-    head(patient, notes);
-    counts(patient, notes);
-    fragments(patient, notes);
-    for (name, node_n, _) in &patient.labels {
-        if patient.nodes.find(*node_n).is_none() {
+pub fn check(examined: &ExaminedSession, notes: &mut FindingLog) {
+    roots(examined, notes);
+    parents(&examined.nodes, notes);
+    derived(&examined.nodes, notes);
+    head(examined, notes);
+    counts(examined, notes);
+    fragments(examined, notes);
+    for (name, node_n, _) in &examined.labels {
+        if examined.nodes.find(*node_n).is_none() {
             notes.note_unrepairable(
                 DoctorCheck::Label,
                 None,
@@ -26,8 +26,8 @@ pub fn check(patient: &ExaminedSession, notes: &mut FindingLog) {
             );
         }
     }
-    for row in &patient.nodes.rows {
-        if row.remembered_n.is_some_and(|n| patient.nodes.find(n).is_none()) {
+    for row in &examined.nodes.rows {
+        if row.remembered_n.is_some_and(|n| examined.nodes.find(n).is_none()) {
             notes.note_unrepairable(DoctorCheck::Remembered, id(row), "its remembered child is not in its session");
         }
     }
@@ -38,13 +38,13 @@ pub fn id(row: &NodeRow) -> Option<NodeId> {
     NodeId::from_slice(row.id.bytes())
 }
 
-fn roots(patient: &ExaminedSession, notes: &mut FindingLog) {
-    let tops: Vec<&NodeRow> = patient.nodes.rows.iter().filter(|row| row.parent_n.is_none()).collect();
-    if !tops.iter().any(|row| row.n == patient.root_n) {
+fn roots(examined: &ExaminedSession, notes: &mut FindingLog) {
+    let tops: Vec<&NodeRow> = examined.nodes.rows.iter().filter(|row| row.parent_n.is_none()).collect();
+    if !tops.iter().any(|row| row.n == examined.root_n) {
         notes.note_unrepairable(DoctorCheck::Root, None, "its root is missing, or has a parent");
     }
     for row in tops {
-        if row.n != patient.root_n {
+        if row.n != examined.root_n {
             notes.note_unrepairable(DoctorCheck::Root, id(row), "it has no parent, but is not the root");
         } else if row.kind != Kind::Root.code() || row.role != Role::System.code() {
             notes.note_unrepairable(DoctorCheck::Root, id(row), "it is the root, but has another kind");
@@ -55,20 +55,20 @@ fn roots(patient: &ExaminedSession, notes: &mut FindingLog) {
 /// Checks that parents exist and that there are no cycles. Nodes below a fault are not reported, because their
 /// own parent exists.
 fn parents(forest: &SessionNodes, notes: &mut FindingLog) {
-    let mut known: HashSet<i64> = forest.order.iter().filter_map(|at| forest.rows.get(*at)).map(|row| row.n).collect();
+    let mut rows: HashSet<i64> = forest.order.iter().filter_map(|at| forest.rows.get(*at)).map(|row| row.n).collect();
     for row in forest.rows.iter().filter(|row| row.parent_n.is_some_and(|n| forest.find(n).is_none())) {
         notes.note_unrepairable(DoctorCheck::Parent, id(row), "its parent is not in its session");
     }
     for row in &forest.rows {
         let (mut way, mut next) = (HashSet::new(), Some(row));
-        while let Some(row) = next.filter(|row| !known.contains(&row.n)) {
+        while let Some(row) = next.filter(|row| !rows.contains(&row.n)) {
             if !way.insert(row.n) {
                 notes.note_unrepairable(DoctorCheck::Cycle, id(row), "it is below itself");
                 break;
             }
             next = row.parent_n.and_then(|n| forest.find(n)).map(|(_, row)| row);
         }
-        known.extend(way);
+        rows.extend(way);
     }
 }
 
@@ -120,8 +120,8 @@ fn describe_derived(is: &DerivedColumns, must: &DerivedColumns) -> [(&'static st
     ]
 }
 
-fn head(patient: &ExaminedSession, notes: &mut FindingLog) {
-    match patient.nodes.find(patient.head_n) {
+fn head(examined: &ExaminedSession, notes: &mut FindingLog) {
+    match examined.nodes.find(examined.head_n) {
         None => notes.note_unrepairable(DoctorCheck::Head, None, "HEAD is not in its session"),
         Some((_, row)) if row.is_hidden => {
             notes.note_unrepairable(DoctorCheck::Head, id(row), "HEAD is outside of the tree")
@@ -134,10 +134,10 @@ fn head(patient: &ExaminedSession, notes: &mut FindingLog) {
 }
 
 /// Checks that each fragment has its top, and that its nodes are below it and outside the tree.
-fn fragments(patient: &ExaminedSession, notes: &mut FindingLog) {
-    let tops: HashMap<i64, i64> = patient.fragments.iter().map(|fragment| (fragment.n, fragment.top_n)).collect();
-    for fragment in &patient.fragments {
-        if patient.nodes.find(fragment.top_n).is_none_or(|(_, row)| row.fragment_n != Some(fragment.n)) {
+fn fragments(examined: &ExaminedSession, notes: &mut FindingLog) {
+    let tops: HashMap<i64, i64> = examined.fragments.iter().map(|fragment| (fragment.n, fragment.top_n)).collect();
+    for fragment in &examined.fragments {
+        if examined.nodes.find(fragment.top_n).is_none_or(|(_, row)| row.fragment_n != Some(fragment.n)) {
             notes.note_unrepairable(
                 DoctorCheck::Fragment,
                 None,
@@ -145,9 +145,9 @@ fn fragments(patient: &ExaminedSession, notes: &mut FindingLog) {
             );
         }
     }
-    for row in &patient.nodes.rows {
+    for row in &examined.nodes.rows {
         let Some(fragment_n) = row.fragment_n else { continue };
-        let above = row.parent_n.and_then(|n| patient.nodes.find(n)).and_then(|(_, parent)| parent.fragment_n);
+        let above = row.parent_n.and_then(|n| examined.nodes.find(n)).and_then(|(_, parent)| parent.fragment_n);
         match tops.get(&fragment_n) {
             None => notes.note_unrepairable(DoctorCheck::Fragment, id(row), "it is in a fragment that is missing"),
             Some(_) if !row.is_hidden => {
@@ -161,14 +161,14 @@ fn fragments(patient: &ExaminedSession, notes: &mut FindingLog) {
     }
 }
 
-fn counts(patient: &ExaminedSession, notes: &mut FindingLog) {
-    let shown = || patient.nodes.rows.iter().filter(|row| !row.is_hidden);
+fn counts(examined: &ExaminedSession, notes: &mut FindingLog) {
+    let shown = || examined.nodes.rows.iter().filter(|row| !row.is_hidden);
     let above: HashSet<i64> = shown().filter_map(|row| row.parent_n).collect();
     let count = |rows: usize| i64::try_from(rows).unwrap_or(i64::MAX);
     let nodes = count(shown().filter(|row| row.parent_n.is_some()).count());
     let leaves = count(shown().filter(|row| !above.contains(&row.n)).count());
-    if (nodes, leaves) != (patient.node_count, patient.leaf_count) {
-        let (node_count, leaf_count) = (patient.node_count, patient.leaf_count);
+    if (nodes, leaves) != (examined.node_count, examined.leaf_count) {
+        let (node_count, leaf_count) = (examined.node_count, examined.leaf_count);
         let counts = [
             ("number of nodes", node_count.to_string(), nodes.to_string()),
             ("number of leaves", leaf_count.to_string(), leaves.to_string()),
@@ -178,7 +178,7 @@ fn counts(patient: &ExaminedSession, notes: &mut FindingLog) {
             DoctorCheck::Counts,
             None,
             message,
-            Some(DoctorRepair::Count { session_n: patient.n, nodes, leaves }),
+            Some(DoctorRepair::Count { session_n: examined.n, nodes, leaves }),
         );
     }
 }

@@ -21,16 +21,16 @@ use super::{DoctorCheck, DoctorRepair, ExaminedSession, FindingLog};
 const MAX_CACHED_WORLDS: usize = 64;
 
 /// Checks every keyframe of a session that a read could use.
-pub fn check(conn: &mut Conn, patient: &ExaminedSession, notes: &mut FindingLog) -> Result<(), StoreError> {
-    let forest = &patient.nodes;
-    let kept: HashMap<i64, i64> = keyframes::table
+pub fn check(conn: &mut Conn, examined: &ExaminedSession, notes: &mut FindingLog) -> Result<(), StoreError> {
+    let forest = &examined.nodes;
+    let keyframes_by_node: HashMap<i64, i64> = keyframes::table
         .inner_join(nodes::table.on(nodes::n.eq(keyframes::node_n)))
-        .filter(nodes::session_n.eq(patient.n))
+        .filter(nodes::session_n.eq(examined.n))
         .select((keyframes::node_n, keyframes::edits))
         .load::<(i64, i64)>(conn)?
         .into_iter()
         .collect();
-    let last_edits = forest.last_edits(conn, patient.n)?;
+    let last_edits = forest.last_edits(conn, examined.n)?;
     let mut folds = FoldCache {
         nodes: forest,
         verified: vec![false; forest.rows.len()],
@@ -38,10 +38,10 @@ pub fn check(conn: &mut Conn, patient: &ExaminedSession, notes: &mut FindingLog)
         rules: HashMap::new(),
     };
     for (at, row, _) in forest.walk() {
-        let Some(cut_under) = kept.get(&row.n).copied() else { continue };
+        let Some(cut_under) = keyframes_by_node.get(&row.n).copied() else { continue };
         let is_outdated = last_edits.get(at).is_some_and(|edit| *edit > cut_under);
         // No fold begins at a node where no keyframe is due, or at an outdated keyframe.
-        if row.since_keyframe != 0 || (is_outdated && cut_under <= patient.edits) {
+        if row.since_keyframe != 0 || (is_outdated && cut_under <= examined.edits) {
             continue;
         }
         let world = match folds.world(conn, at) {
@@ -54,7 +54,7 @@ pub fn check(conn: &mut Conn, patient: &ExaminedSession, notes: &mut FindingLog)
             Err(error) => return Err(error),
         };
         let stored = read(conn, row.n)?;
-        if cut_under <= patient.edits && stored.as_ref() == Some(&*world) {
+        if cut_under <= examined.edits && stored.as_ref() == Some(&*world) {
             if let Some(right) = folds.verified.get_mut(at) {
                 *right = true;
             }
