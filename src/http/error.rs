@@ -14,6 +14,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
+use super::json_schema::JsonMap;
 use clotho_core::tree::edit::TreeError;
 use clotho_engine::turn::TurnError;
 use clotho_provider::ProviderFailure;
@@ -222,9 +223,10 @@ pub struct ErrorFields {
     /// What the user can do about it.
     pub hint: String,
     /// Machine-readable arguments of the code: `field`, `leafId`, `op`, …. `reason` is a stable word for the exact reason.
-    #[schema(value_type = Object)]
+    #[schema(value_type = JsonMap)]
     pub details: Map<String, Value>,
     /// Id of the server log line with the cause; only for faults of the server.
+    #[schema(required)]
     pub incident: Option<String>,
 }
 

@@ -18,6 +18,7 @@ pub mod file;
 mod finalize;
 mod idempotency;
 pub mod json_scan;
+pub mod json_schema;
 pub mod openapi;
 pub mod query;
 pub mod response;

@@ -7,9 +7,11 @@ use utoipa::{IntoParams, ToSchema};
 use super::enums::Status;
 use super::ids::{WireId, WireNodeId};
 use super::node::{ChatMessageNode, wire_nodes};
+use super::records::NodeOperationSchema;
 use super::tree_edits::LabelResponse;
 use super::{MAX_PAGE_SIZE, PageResponse, check_limit, decode_cursor, encode_cursor};
 use crate::http::error::ApiError;
+use crate::http::json_schema::AnyJson;
 use clotho_core::ids::NodeId;
 use clotho_core::world::{Pointer, StateOperation};
 use clotho_queries::branches::{BranchComparison, BranchList, BranchView, ComparisonSide, WorldDifference};
@@ -86,6 +88,7 @@ pub struct DiffSide {
     pub items: Vec<ChatMessageNode>,
     /// Null if `items` is complete. Otherwise `before` for the projection of this leaf with `all=1`, which returns the
     /// older nodes.
+    #[schema(required)]
     pub next: Option<WireNodeId>,
 }
 
@@ -96,11 +99,11 @@ pub struct WorldDifferenceResponse {
     pub path: String,
     /// Value on the first branch; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Value, required = false)]
+    #[schema(value_type = AnyJson, required = false)]
     pub from: Option<Value>,
     /// Value on the second branch; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Value, required = false)]
+    #[schema(value_type = AnyJson, required = false)]
     pub to: Option<Value>,
     /// The operations below the common ancestor that touch this path, a path above it or one inside it.
     pub operations: DiffOperations,
@@ -111,10 +114,10 @@ pub struct WorldDifferenceResponse {
 #[derive(Debug, Default, Serialize, ToSchema)]
 pub struct DiffOperations {
     /// Operations of the first branch.
-    #[schema(value_type = Vec<Object>)]
+    #[schema(value_type = Vec<NodeOperationSchema>)]
     pub from: Vec<Value>,
     /// Operations of the second branch.
-    #[schema(value_type = Vec<Object>)]
+    #[schema(value_type = Vec<NodeOperationSchema>)]
     pub to: Vec<Value>,
     /// Whether older operations were left out.
     pub more: bool,
@@ -244,6 +247,7 @@ pub struct VariablesResponse {
     /// One series for each pair of branch and path, in the requested order.
     pub items: Vec<VariableSeries>,
     /// Cursor for the nodes further down; null at the end of all branches.
+    #[schema(required)]
     pub next: Option<String>,
     /// Number of the newest operation of the session.
     pub op: i64,
@@ -272,6 +276,7 @@ pub struct VariablePoint {
     /// Number of edges from the root.
     pub depth: i32,
     /// The value; null if there is none.
+    #[schema(value_type = AnyJson)]
     pub value: Value,
 }
 

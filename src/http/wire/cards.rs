@@ -9,6 +9,7 @@ use super::deserialize_nullable_option;
 use super::ids::{WireCharacterId, WireId, WireLorebookId, WirePersonaId};
 use super::import_report::ImportReportResponse;
 use crate::http::error::{ApiError, ApiErrorCode};
+use crate::http::json_schema::JsonMap;
 use clotho_core::tree::card::{self, ValidationError};
 use clotho_store::{CharacterCard, PersonaCard};
 
@@ -44,13 +45,15 @@ pub struct CharacterResponse {
     /// Whether the character is a favourite of its owner; favourites are listed first.
     pub is_favourite: bool,
     /// URL of the avatar on this server; null if there is none.
+    #[schema(required)]
     pub avatar: Option<String>,
     /// The main lorebook of the character.
+    #[schema(required)]
     pub lorebook_id: Option<String>,
     /// Further lorebooks of the character, usually from an imported card.
     pub extra_lorebook_ids: Vec<String>,
     /// All other fields of the card.
-    #[schema(value_type = Object)]
+    #[schema(value_type = JsonMap)]
     pub metadata: Map<String, Value>,
     /// Creation or import time, ISO 8601 UTC.
     pub created_at: String,
@@ -69,9 +72,10 @@ pub struct PersonaResponse {
     /// Description of the persona.
     pub description: String,
     /// URL of the avatar on this server; null if there is none.
+    #[schema(required)]
     pub avatar: Option<String>,
     /// All other fields of the persona.
-    #[schema(value_type = Object)]
+    #[schema(value_type = JsonMap)]
     pub metadata: Map<String, Value>,
     /// Creation or import time, ISO 8601 UTC.
     pub created_at: String,
@@ -203,7 +207,7 @@ pub struct CharacterFields {
     #[schema(value_type = Option<WireLorebookId>)]
     pub lorebook_id: Option<Option<WireLorebookId>>,
     /// All other fields of the card. An update merges keys; null removes a key.
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<JsonMap>)]
     pub metadata: Option<Map<String, Value>>,
 }
 
@@ -220,7 +224,7 @@ pub struct PersonaFields {
     #[schema(value_type = Option<String>)]
     pub avatar: Option<Option<String>>,
     /// All other fields of the persona. An update merges keys; null removes a key.
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<JsonMap>)]
     pub metadata: Option<Map<String, Value>>,
 }
 

@@ -7,6 +7,8 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::ids::{WireCharacterId, WireId};
+use super::words::{ScriptMacrosWords, ScriptScopeWords};
+use crate::http::json_schema::JsonMap;
 use clotho_engine::turn::{KnownScript, ShownScripts};
 
 /// All that a client needs to apply the regex scripts of a session to displayed messages.
@@ -18,7 +20,7 @@ pub struct DisplayScriptsResponse {
     /// script.
     pub casts: Vec<DisplayScriptMacros>,
     /// Global variables, if a script uses one.
-    #[schema(value_type = Object)]
+    #[schema(value_type = JsonMap)]
     pub globals: Map<String, Value>,
 }
 
@@ -27,10 +29,11 @@ pub struct DisplayScriptsResponse {
 #[serde(rename_all = "camelCase")]
 pub struct DisplayScriptResponse {
     /// Source: `global` (the caller's own), `preset` or `card`.
-    #[schema(value_type = String)]
+    #[schema(value_type = ScriptScopeWords)]
     pub scope: &'static str,
     /// The character whose card has the script; it applies to messages of this character. Scripts of the first
     /// character also apply to all other speakers.
+    #[schema(required)]
     pub character_id: Option<WireCharacterId>,
     /// Name of the script.
     pub name: String,
@@ -50,11 +53,13 @@ pub struct DisplayScriptResponse {
     pub is_on_edit: bool,
     /// Macros in the pattern: `plain` (not expanded), `raw` (expanded as part of the pattern) or `escaped` (expanded
     /// literally).
-    #[schema(value_type = String)]
+    #[schema(value_type = ScriptMacrosWords)]
     pub macros: &'static str,
     /// Minimum depth of a message, counted from the newest; null = no limit.
+    #[schema(required)]
     pub min_depth: Option<f64>,
     /// Maximum depth of a message, counted from the newest; null = no limit.
+    #[schema(required)]
     pub max_depth: Option<f64>,
 }
 
@@ -63,9 +68,10 @@ pub struct DisplayScriptResponse {
 #[serde(rename_all = "camelCase")]
 pub struct DisplayScriptMacros {
     /// The character; null in a session without characters.
+    #[schema(required)]
     pub character_id: Option<WireCharacterId>,
     /// Macro values by macro name.
-    #[schema(value_type = Object)]
+    #[schema(value_type = BTreeMap<String, String>)]
     pub values: BTreeMap<&'static str, String>,
 }
 

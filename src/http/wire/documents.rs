@@ -6,7 +6,9 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::PageQuery;
 use super::ids::{WireDocumentId, WireId};
+use super::records::CodedMessageSchema;
 use crate::http::error::ApiError;
+use crate::http::json_schema::JsonMap;
 use clotho_core::coded_message::RenderedMessage;
 use clotho_core::tree::limits;
 use clotho_engine::turn::{RankedDocument, RankedDocuments};
@@ -30,7 +32,7 @@ pub struct DocumentResponse {
     /// Full text.
     pub content: String,
     /// Free-form data of the owner.
-    #[schema(value_type = Object)]
+    #[schema(value_type = JsonMap)]
     pub metadata: Map<String, Value>,
     /// Creation time, ISO 8601 UTC.
     pub created_at: String,
@@ -70,7 +72,7 @@ pub struct CreateDocumentRequest {
     pub content: String,
     /// Free-form data, at most 16 KiB as JSON.
     #[serde(default)]
-    #[schema(value_type = Object)]
+    #[schema(value_type = JsonMap)]
     pub metadata: Map<String, Value>,
 }
 
@@ -96,11 +98,11 @@ pub struct DocumentSearchResponse {
     pub items: Vec<DocumentSearchHit>,
     /// Why only keywords were searched although an embedding model is configured; null otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(required = false)]
+    #[schema(nullable = false)]
     pub problem: Option<String>,
     /// The same as code, arguments and sentence; absent otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(required = false, value_type = Option<Object>)]
+    #[schema(required = false, value_type = CodedMessageSchema)]
     pub failure: Option<RenderedMessage>,
 }
 
@@ -114,6 +116,7 @@ pub struct DocumentSearchHit {
     /// Relevance within this result list; not comparable between searches.
     pub score: f32,
     /// Cosine similarity, -1 to 1; null if found by keywords alone.
+    #[schema(required)]
     pub similarity: Option<f32>,
 }
 

@@ -6,7 +6,9 @@ use utoipa::ToSchema;
 
 use super::ids::{WireDraftId, WireId, WireNodeId};
 use super::sessions::model;
+use super::words::DraftStatusWords;
 use crate::http::error::ApiError;
+use crate::http::json_schema::JsonMap;
 use clotho_core::coded_message::{MessageArgs, RenderedMessage};
 use clotho_engine::live::{Draft, DraftFailure};
 use clotho_engine::turn;
@@ -23,7 +25,7 @@ pub struct ImpersonateRequest {
     /// Overrides the session's model.
     pub model: Option<String>,
     /// Overrides single parameters of the session.
-    #[schema(value_type = Object)]
+    #[schema(value_type = JsonMap)]
     pub params: Map<String, Value>,
 }
 
@@ -38,7 +40,7 @@ pub struct SummariseRequest {
     pub model: Option<String>,
     /// Overrides single parameters of the session.
     #[serde(default)]
-    #[schema(value_type = Object)]
+    #[schema(value_type = JsonMap)]
     pub params: Map<String, Value>,
 }
 
@@ -61,15 +63,17 @@ pub struct DraftResponse {
     #[schema(value_type = String)]
     pub kind: &'static str,
     /// `queued`, `waiting`, `thinking`, `streaming`, `done` or `error`.
-    #[schema(value_type = String)]
+    #[schema(value_type = DraftStatusWords)]
     pub status: &'static str,
     /// Position in the queue, from 1, while `status` is `queued`.
+    #[schema(required)]
     pub queue_position: Option<usize>,
     /// Text received so far.
     pub content: String,
     /// The model that writes the draft.
     pub model: String,
     /// Why the draft failed; null otherwise.
+    #[schema(required)]
     pub error: Option<DraftErrorResponse>,
 }
 
@@ -79,7 +83,7 @@ pub struct DraftErrorResponse {
     /// Stable error code, as on messages.
     pub code: String,
     /// Arguments of the code: texts and numbers by name.
-    #[schema(value_type = Object)]
+    #[schema(value_type = JsonMap)]
     pub args: MessageArgs,
     /// The error in one sentence.
     pub message: String,

@@ -4,8 +4,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use super::records::{HookErrorSchema, ScriptErrorSchema};
 use super::script_errors::script_error_json;
 use super::server_info::{PermissionResponse, permissions};
+use super::words::{EmbeddedPluginStateWords, FileChangeWords};
 use clotho_plugin::{LoadedPlugin, PluginSource, ScriptError};
 
 /// The plugin embedded in a card. Nothing of it runs before it is installed.
@@ -13,28 +15,34 @@ use clotho_plugin::{LoadedPlugin, PluginSource, ScriptError};
 #[serde(rename_all = "camelCase")]
 pub struct EmbeddedPluginResponse {
     /// Id of the plugin; null if the card has none, or an unreadable one.
+    #[schema(required)]
     pub id: Option<String>,
     /// Display name, in the reader's language.
     pub title: String,
     /// What the plugin does, in the reader's language.
     pub description: String,
     /// Version of the embedded plugin.
+    #[schema(required)]
     pub version: Option<String>,
     /// Hash of the code. Installing must name it, so that nobody installs code they have not seen.
+    #[schema(required)]
     pub code_hash: Option<String>,
     /// `none`: no plugin in the card. `broken`: it cannot run, see `error`. `new`: no plugin of this id is installed.
     /// `same`: the installed code is identical. `newer`, `older`, `other`: another version is installed, or other code
     /// of the same version. `bundled`: the id belongs to a bundled plugin, which a card cannot replace.
+    #[schema(value_type = EmbeddedPluginStateWords)]
     pub state: &'static str,
     /// Version of the installed plugin with this id.
+    #[schema(required)]
     pub installed_version: Option<String>,
     /// Hash of the installed code.
+    #[schema(required)]
     pub installed_hash: Option<String>,
     /// Why the embedded plugin cannot run; null otherwise.
-    #[schema(value_type = Option<Object>)]
+    #[schema(required, value_type = Option<HookErrorSchema>)]
     pub error: Option<Value>,
     /// Probable mistakes that do not prevent it from running.
-    #[schema(value_type = Vec<Object>)]
+    #[schema(value_type = Vec<ScriptErrorSchema>)]
     pub warnings: Vec<Value>,
     /// Requested permissions, to be shown before installing.
     pub permissions: Vec<PermissionResponse>,
@@ -52,10 +60,13 @@ pub struct EmbeddedPluginFile {
     /// Path inside the plugin.
     pub path: String,
     /// `same`, `added`, `changed` or `removed`.
+    #[schema(value_type = FileChangeWords)]
     pub change: &'static str,
     /// Installed text; null if there is none, if it is not text, or if it is the same.
+    #[schema(required)]
     pub before: Option<String>,
     /// Embedded text; null if there is none.
+    #[schema(required)]
     pub after: Option<String>,
 }
 

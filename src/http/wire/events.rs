@@ -9,8 +9,10 @@ use super::enums::Effects;
 use super::ids::{WireDraftId, WireNodeId};
 use super::node::ChatMessageNode;
 use super::tree::OperationResponse;
+use super::words::DraftStatusWords;
 use super::world::DeltaResponse;
 use crate::http::error::{ApiError, ErrorFields};
+use crate::http::json_schema::JsonMap;
 
 /// A frame to a client. Clients ignore frames with an unknown `type`.
 #[derive(Debug, Serialize, ToSchema)]
@@ -46,6 +48,7 @@ pub enum Event {
         phase: &'static str,
         /// Position in the queue, from 1, while `phase` is `queued`.
         #[serde(skip_serializing_if = "Option::is_none")]
+        #[schema(nullable = false)]
         queue_position: Option<usize>,
     },
     /// A reply ended, successfully or with an error.
@@ -75,6 +78,7 @@ pub enum Event {
         /// The new HEAD.
         leaf_id: WireNodeId,
         /// The nearest context node at or above HEAD.
+        #[schema(required)]
         context_node_id: Option<WireNodeId>,
     },
     /// Nodes were moved, removed from the tree or restored. Also sent for an operation on a node that is now outside
@@ -93,9 +97,10 @@ pub enum Event {
         op: i64,
         /// New title; absent if it did not change.
         #[serde(skip_serializing_if = "Option::is_none")]
+        #[schema(nullable = false)]
         title: Option<String>,
         /// Changed settings, by the field names of a session.
-        #[schema(value_type = Object)]
+        #[schema(value_type = JsonMap)]
         session: Map<String, Value>,
     },
     /// Plugin code was reloaded, so display and offers of plugins may differ. Belongs to no operation of the session.
@@ -123,6 +128,7 @@ pub enum Event {
 #[serde(rename_all = "camelCase")]
 pub struct ReplyChunkEvent {
     /// Node of the reply.
+    #[schema(required)]
     pub id: Option<WireNodeId>,
     /// The new text.
     pub content_chunk: String,
@@ -130,9 +136,11 @@ pub struct ReplyChunkEvent {
     pub offset: usize,
     /// New reasoning text.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub reasoning_chunk: Option<String>,
     /// Length of the reasoning before the chunk, in UTF-16 code units.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub reasoning_offset: Option<usize>,
 }
 
@@ -147,13 +155,15 @@ pub struct DraftChunkEvent {
     /// Length of the text before the chunk, in UTF-16 code units.
     pub offset: usize,
     /// `queued`, `waiting`, `thinking` or `streaming`; `done` or `error` in the last chunk.
-    #[schema(value_type = String)]
+    #[schema(value_type = DraftStatusWords)]
     pub status: &'static str,
     /// Position in the queue, from 1, while `status` is `queued`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub queue_position: Option<usize>,
     /// Why the draft failed; absent otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub error: Option<DraftErrorResponse>,
 }
 
@@ -170,9 +180,11 @@ pub enum NodeStatesEvent {
         ids: Vec<WireNodeId>,
         /// Whether the texts are part of prompts; absent if it differs between nodes.
         #[serde(skip_serializing_if = "Option::is_none")]
+        #[schema(nullable = false)]
         is_enabled: Option<bool>,
         /// Whether the deltas are applied; absent if it differs between nodes.
         #[serde(skip_serializing_if = "Option::is_none")]
+        #[schema(nullable = false)]
         effects: Option<Effects>,
         /// Each node with its own state.
         nodes: Vec<NodeStateEvent>,
@@ -190,6 +202,7 @@ pub struct NodeStateEvent {
     /// Whether the delta is applied to the state.
     pub effects: Effects,
     /// Rating, 1 to 5 stars; null if unrated.
+    #[schema(required)]
     pub rating: Option<u8>,
     /// Whether this is a reply that nobody has seen.
     pub is_unread: bool,

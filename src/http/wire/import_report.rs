@@ -3,6 +3,7 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::words::ImportFateWords;
 use clotho_compat::interop;
 use clotho_engine::transfer;
 
@@ -23,10 +24,13 @@ pub struct ImportReportItem {
     /// Name of the imported thing.
     pub name: String,
     /// File that contained it.
+    #[schema(required)]
     pub file: Option<String>,
     /// Id of the result here; null if nothing was imported.
+    #[schema(required)]
     pub id: Option<String>,
     /// Overall result: `works`, `translated`, `kept` or `skipped`.
+    #[schema(value_type = ImportFateWords)]
     pub fate: &'static str,
     /// Results for single parts worth mentioning.
     pub findings: Vec<ImportReportFinding>,
@@ -37,10 +41,12 @@ pub struct ImportReportItem {
 #[serde(rename_all = "camelCase")]
 pub struct ImportReportFinding {
     /// `works`, `translated`, `kept` (exported again, but no effect here) or `skipped`.
+    #[schema(value_type = ImportFateWords)]
     pub fate: &'static str,
     /// Stable code of the finding.
     pub code: &'static str,
     /// Line of the file, from 1.
+    #[schema(required)]
     pub line: Option<u64>,
     /// Number of occurrences.
     pub count: usize,
@@ -48,6 +54,90 @@ pub struct ImportReportFinding {
     pub message: String,
     /// Names of the affected files.
     pub names: Vec<String>,
+}
+
+/// The result of an import from another program.
+#[derive(Debug, ToSchema)]
+#[schema(as = ForeignImportResult)]
+pub struct ForeignImportSchema {
+    /// Numbers of new things.
+    pub totals: ImportTotalsSchema,
+    /// The result of each file.
+    pub report: ForeignImportReportSchema,
+}
+
+/// The report of an import from another program. In contrast to other reports, it leaves out what is not known.
+#[derive(Debug, ToSchema)]
+#[schema(as = ForeignImportReport)]
+pub struct ForeignImportReportSchema {
+    /// One item for each card or file.
+    pub items: Vec<ForeignImportItemSchema>,
+}
+
+/// The result for one card or file of another program.
+#[derive(Debug, ToSchema)]
+#[schema(as = ForeignImportItem)]
+pub struct ForeignImportItemSchema {
+    /// `character`, `session`, `lorebook`, `persona`, `preset`, `regex` or `file`.
+    pub kind: String,
+    /// Name of the imported thing.
+    pub name: String,
+    /// File that contained it.
+    #[schema(nullable = false)]
+    pub file: Option<String>,
+    /// Id of the result here; absent if nothing was imported.
+    #[schema(nullable = false)]
+    pub id: Option<String>,
+    /// Overall result.
+    pub fate: ImportFateWords,
+    /// Results for single parts worth mentioning.
+    pub findings: Vec<ForeignImportFindingSchema>,
+}
+
+/// The result for one part of a file of another program.
+#[derive(Debug, ToSchema)]
+#[schema(as = ForeignImportFinding)]
+pub struct ForeignImportFindingSchema {
+    /// The result.
+    pub fate: ImportFateWords,
+    /// Stable code of the finding.
+    pub code: String,
+    /// Line of the file, from 1.
+    #[schema(nullable = false)]
+    pub line: Option<u64>,
+    /// Number of occurrences.
+    pub count: usize,
+    /// Explanation for people.
+    pub message: String,
+    /// Names of the affected files; absent if there are none.
+    #[schema(nullable = false)]
+    pub names: Option<Vec<String>>,
+}
+
+/// Numbers of new things.
+#[derive(Debug, ToSchema)]
+#[schema(as = ImportTotals)]
+pub struct ImportTotalsSchema {
+    /// New or changed characters.
+    pub characters: u64,
+    /// New or changed lorebooks.
+    pub lorebooks: u64,
+    /// New or changed presets, regular expressions and groups.
+    pub presets: u64,
+    /// New or changed personas.
+    pub personas: u64,
+    /// New sessions.
+    pub sessions: u64,
+    /// New messages, including alternatives.
+    pub messages: u64,
+    /// Chats that were read.
+    pub chats: u64,
+    /// Chats that were imported completely before.
+    pub unchanged: u64,
+    /// Other things that existed already.
+    pub known: u64,
+    /// Files and lines that were skipped.
+    pub skipped: u64,
 }
 
 impl From<transfer::ForeignImportReport> for ImportReportResponse {

@@ -5,6 +5,8 @@ use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
 use super::ids::{WireId, WireJobId, WireSessionId};
+use super::import_report::ForeignImportSchema;
+use super::words::JobStateWords;
 use crate::http::error::{ApiError, ApiErrorCode, ErrorFields};
 use clotho_engine::transfer::sillytavern::zone_ahead;
 use clotho_engine::transfer::{self, ForeignUpload, ImportError, ImportResult, REPAIR_LIST_HINT, TransferJobState};
@@ -53,15 +55,18 @@ pub struct JobResponse {
     /// `import`.
     pub kind: &'static str,
     /// `queued`, `running`, `done`, `failed`, `cancelled` or `interrupted` (the server stopped before the end).
+    #[schema(value_type = JobStateWords)]
     pub state: &'static str,
     /// Progress in bytes; the file is read twice.
     pub done: u64,
     /// Total in bytes; 0 while queued and after a restart.
     pub total: u64,
     /// Result of a finished job; null before.
+    #[schema(required)]
     pub result: Option<JobResultResponse>,
     /// Why the job failed. A failed session import keeps nothing; an import from another program keeps what was
     /// imported until then.
+    #[schema(required)]
     pub error: Option<ErrorFields>,
 }
 
@@ -70,9 +75,10 @@ pub struct JobResponse {
 #[serde(rename_all = "camelCase")]
 pub struct JobResultResponse {
     /// The new session; null for an import from another program.
+    #[schema(required)]
     pub session_id: Option<WireSessionId>,
     /// Report of an import from another program: `{totals, report: {items}}`; null otherwise.
-    #[schema(value_type = Option<Object>)]
+    #[schema(required, value_type = Option<ForeignImportSchema>)]
     pub report: Option<Value>,
 }
 

@@ -6,8 +6,10 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::ids::{WireCharacterId, WireId, WireLorebookId, WireNodeId, WirePersonaId, WireSessionId, wire_ids};
 use super::import_report::ImportReportResponse;
+use super::records::{LoreSimilaritySchema, LoreVerdictSchema, ScannedLorebookSchema};
 use super::{deserialize_object, said};
 use crate::http::error::{ApiError, ApiErrorCode};
+use crate::http::json_schema::JsonMap;
 use clotho_compat::interop::lorebook;
 use clotho_compat::prompt::lore;
 use clotho_core::tree::lorebook::{changed_fields, validate_lorebook};
@@ -26,10 +28,11 @@ pub struct LorebookResponse {
     pub entry_count: usize,
     /// All entries; absent in lists.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub entries: Option<Vec<LoreEntryResponse>>,
     /// All other fields of the lorebook; absent in lists.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
+    #[schema(required = false, value_type = JsonMap)]
     pub metadata: Option<Map<String, Value>>,
     /// Creation or import time, ISO 8601 UTC.
     pub created_at: String,
@@ -413,16 +416,16 @@ impl LoreTestRequest {
 #[serde(rename_all = "camelCase")]
 pub struct LoreTestResponse {
     /// The scanned lorebooks: `{id, name, scope}`.
-    #[schema(value_type = Vec<Object>)]
+    #[schema(value_type = Vec<ScannedLorebookSchema>)]
     pub books: Vec<Value>,
     /// The entries that fire, in order: `{book, uid, title, why, key?, tokens, text}`.
-    #[schema(value_type = Vec<Object>)]
+    #[schema(value_type = Vec<LoreVerdictSchema>)]
     pub fired: Vec<Value>,
     /// Entries that matched but do not fire: `{book, uid, title, why}` and details of the reason.
-    #[schema(value_type = Vec<Object>)]
+    #[schema(value_type = Vec<LoreVerdictSchema>)]
     pub stopped: Vec<Value>,
     /// Entries that did not match or are disabled; only the first of them.
-    #[schema(value_type = Vec<Object>)]
+    #[schema(value_type = Vec<LoreVerdictSchema>)]
     pub silent: Vec<Value>,
     /// Total number of such entries.
     pub silent_count: usize,
@@ -433,7 +436,7 @@ pub struct LoreTestResponse {
     /// Number of scan passes.
     pub passes: usize,
     /// The search by similarity: `{by, looked, found, problem?}`; null if it is off.
-    #[schema(value_type = Option<Object>)]
+    #[schema(required, value_type = Option<LoreSimilaritySchema>)]
     pub similar: Option<Value>,
     /// What was aborted or could not be read.
     pub notes: Vec<String>,

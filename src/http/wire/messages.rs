@@ -18,6 +18,7 @@ use super::sessions::model;
 use super::tree_edits::NodeWorldChangeResponse;
 use super::{deserialize_nullable_option, deserialize_objects};
 use crate::http::error::ApiError;
+use crate::http::json_schema::JsonMap;
 use crate::http::response::RedactForReplay;
 use clotho_core::ids::NodeId;
 use clotho_core::tree::limits::check_speaker;
@@ -48,7 +49,7 @@ pub struct GenerateRequest {
     /// Overrides the session's model.
     pub model: Option<String>,
     /// Overrides single parameters of the session.
-    #[schema(value_type = Object)]
+    #[schema(value_type = JsonMap)]
     pub params: Map<String, Value>,
     /// The character that speaks; default: the first of the session.
     pub character_id: Option<WireCharacterId>,
@@ -100,7 +101,7 @@ pub struct RerollRequest {
     /// Overrides the session's model.
     pub model: Option<String>,
     /// Overrides single parameters of the session.
-    #[schema(value_type = Object)]
+    #[schema(value_type = JsonMap)]
     pub params: Map<String, Value>,
     /// The character that speaks; default: the first of the session.
     pub character_id: Option<WireCharacterId>,
@@ -119,7 +120,7 @@ pub struct ContinueRequest {
     /// Overrides the model of the original reply.
     pub model: Option<String>,
     /// Overrides single parameters of the original reply.
-    #[schema(value_type = Object)]
+    #[schema(value_type = JsonMap)]
     pub params: Map<String, Value>,
     /// Whether HEAD moves to the new reply; default true.
     pub move_head: Option<bool>,
@@ -158,6 +159,7 @@ pub struct EditMessageRequest {
 #[schema(as = Started)]
 pub struct TurnStartResponse {
     /// The written node; null if none was written.
+    #[schema(required)]
     pub node: Option<ChatMessageNode>,
     /// Placeholders of the replies.
     pub generations: Vec<ChatMessageNode>,
@@ -194,6 +196,7 @@ pub struct HeadResponse {
     /// The node at HEAD.
     pub leaf_id: WireNodeId,
     /// The nearest context node at or above HEAD.
+    #[schema(required)]
     pub context_node_id: Option<WireNodeId>,
     /// Number of the newest operation of the session.
     pub op: i64,
@@ -272,6 +275,7 @@ pub struct NodeStateResponse {
     /// `on`: the delta is applied to the state; `muted`: it is ignored.
     pub effects: Effects,
     /// Rating, 1 to 5 stars; null if unrated.
+    #[schema(required)]
     pub rating: Option<u8>,
     /// Whether this is a reply that nobody has seen.
     pub is_unread: bool,

@@ -29,6 +29,8 @@ mod plugin_tests;
 pub mod presets;
 pub mod prompt_preview;
 pub mod providers;
+pub mod records;
+pub mod reply_records;
 mod script_errors;
 pub mod search;
 pub mod server_info;
@@ -39,6 +41,7 @@ pub mod trash;
 pub mod tree;
 pub mod tree_edits;
 pub mod turns;
+pub mod words;
 pub mod world;
 
 use std::borrow::Cow;

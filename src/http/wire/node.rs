@@ -6,8 +6,11 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::enums::{Effects, Kind, Role, Status};
 use super::ids::{WireCharacterId, WireId, WireNodeId, WirePersonaId, WireUserId, wire_ids};
+use super::records::WorldSchema;
+use super::reply_records::NodeMetadataSchema;
 use super::world::{DeltaResponse, TraceResponse, WorldStateSchema, schema_responses};
 use crate::http::error::ApiError;
+use crate::http::json_schema::JsonMap;
 use clotho_core::coded_message::MessageArgs;
 use clotho_core::ids::NodeId;
 use clotho_core::tree;
@@ -22,6 +25,7 @@ pub struct ChatMessageNode {
     /// Id of the node.
     pub id: WireNodeId,
     /// Parent node; null only for the root.
+    #[schema(required)]
     pub parent_id: Option<WireNodeId>,
     /// Children in creation order.
     pub children_ids: Vec<WireNodeId>,
@@ -30,19 +34,25 @@ pub struct ChatMessageNode {
     /// Kind of the node.
     pub kind: Kind,
     /// Name of the speaker.
+    #[schema(required)]
     pub name: Option<String>,
     /// The user who wrote or requested the node.
+    #[schema(required)]
     pub author_id: Option<WireUserId>,
     /// The persona that the author played.
+    #[schema(required)]
     pub persona_id: Option<WirePersonaId>,
     /// The character that speaks.
+    #[schema(required)]
     pub character_id: Option<WireCharacterId>,
     /// The text exactly as received.
     pub content: String,
     /// The displayed text, if it differs from `content`: without blocks for machines, and as plugins render it. Whole
     /// trees do not include the rendering of plugins.
+    #[schema(required)]
     pub display: Option<String>,
     /// Reasoning of the model.
+    #[schema(required)]
     pub reasoning: Option<String>,
     /// `generating`, `complete` or `error`.
     pub status: Status,
@@ -64,10 +74,11 @@ pub struct ChatMessageNode {
     pub turn: i32,
     /// Everything else: `model, params, seed, phase, queuePosition, finishReason, isTruncated, error, latencyMs,
     /// firstTokenMs, tokenCount, cost, costFrom, rating, editedFrom, …`.
-    #[schema(value_type = Object)]
+    #[schema(value_type = NodeMetadataSchema)]
     pub metadata: Map<String, Value>,
     /// Position among the siblings; only in views of one branch.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub siblings: Option<SiblingsResponse>,
 }
 
@@ -97,7 +108,7 @@ pub struct NodeNoteResponse {
     pub code: String,
     /// Arguments of the code: texts and numbers by name.
     #[serde(skip_serializing_if = "MessageArgs::is_empty")]
-    #[schema(required = false, value_type = Object)]
+    #[schema(required = false, value_type = JsonMap)]
     pub args: MessageArgs,
 }
 
@@ -109,12 +120,13 @@ pub struct NodeProblemResponse {
     pub code: String,
     /// Arguments of the code: texts and numbers by name. Absent if there are none.
     #[serde(skip_serializing_if = "MessageArgs::is_empty")]
-    #[schema(required = false, value_type = Object)]
+    #[schema(required = false, value_type = JsonMap)]
     pub args: MessageArgs,
     /// The problem in one sentence.
     pub message: String,
     /// The plugin concerned; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub plugin: Option<String>,
 }
 
@@ -127,16 +139,19 @@ pub struct NodeResponse {
     pub node: ChatMessageNode,
     /// State after the node (`expand=world`).
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
+    #[schema(required = false, value_type = WorldSchema)]
     pub world: Option<Value>,
     /// Active schemas at the node (`expand=world`).
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub schemas: Option<Vec<WorldStateSchema>>,
     /// Delta of the node (`expand=delta`).
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub delta: Option<DeltaResponse>,
     /// Trace of the node (`expand=trace`).
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub trace: Option<TraceResponse>,
 }
 
@@ -176,14 +191,17 @@ pub struct AlternativesResponse {
     /// The requested node.
     pub node_id: WireNodeId,
     /// The common parent of the alternatives.
+    #[schema(required)]
     pub parent_id: Option<WireNodeId>,
     /// The alternative that the session remembers; otherwise the newest complete one.
+    #[schema(required)]
     pub selected_id: Option<WireNodeId>,
     /// All alternatives in creation order, including the node.
     pub items: Vec<ChatMessageNode>,
     /// If the node is a context node: its replies in creation order.
     pub generations: Vec<ChatMessageNode>,
     /// The selected reply among `generations`.
+    #[schema(required)]
     pub selected_generation_id: Option<WireNodeId>,
 }
 

@@ -8,9 +8,13 @@ use utoipa::ToSchema;
 
 use super::ids::{WireId, WireNodeId, WireSessionId};
 pub use super::plugin_tests::{PluginReferenceResponse, PluginTestResponse};
+use super::records::{
+    DiceRollSchema, ModelCallSchema, OperationProblemSchema, ScriptErrorSchema, WorldOperationSchema,
+};
 use super::script_errors::{script_error_json, warnings};
 use super::world::PathChangeResponse;
 use crate::http::error::{ApiError, ApiErrorCode};
+use crate::http::json_schema::{AnyJson, JsonMap};
 use crate::http::response::RedactForReplay;
 use clotho_core::coded_message::CodedMessage;
 use clotho_core::world::{StateOperation, diff};
@@ -27,6 +31,7 @@ pub struct PluginFileResponse {
     /// Path inside the plugin folder.
     pub path: String,
     /// Text of the file; null if it is not text.
+    #[schema(required)]
     pub content: Option<String>,
     /// Size in bytes.
     pub bytes: usize,
@@ -50,12 +55,13 @@ pub struct WritePluginFileResponse {
     /// why.
     pub is_in_force: bool,
     /// What prevents the plugin from running; null otherwise.
-    #[schema(value_type = Option<Object>)]
+    #[schema(required, value_type = Option<ScriptErrorSchema>)]
     pub error: Option<Value>,
     /// Probable mistakes that do not prevent it from running.
-    #[schema(value_type = Vec<Object>)]
+    #[schema(value_type = Vec<ScriptErrorSchema>)]
     pub warnings: Vec<Value>,
     /// Hash of the active code.
+    #[schema(required)]
     pub code_hash: Option<String>,
 }
 
@@ -80,7 +86,6 @@ impl WritePluginFileResponse {
 #[schema(as = PluginCheck)]
 pub struct CheckPluginRequest {
     /// Unsaved texts by path; they replace or add files.
-    #[schema(value_type = Object)]
     pub files: BTreeMap<String, String>,
 }
 
@@ -92,14 +97,15 @@ pub struct CheckPluginResponse {
     /// Whether the plugin can run.
     pub is_ok: bool,
     /// Why it cannot run; null otherwise.
-    #[schema(value_type = Option<Object>)]
+    #[schema(required, value_type = Option<ScriptErrorSchema>)]
     pub error: Option<Value>,
     /// Probable mistakes that do not prevent it from running.
-    #[schema(value_type = Vec<Object>)]
+    #[schema(value_type = Vec<ScriptErrorSchema>)]
     pub warnings: Vec<Value>,
     /// The hooks that the plugin defines.
     pub hooks: Vec<&'static str>,
     /// Hash of the checked code.
+    #[schema(required)]
     pub code_hash: Option<String>,
 }
 
@@ -135,14 +141,13 @@ pub struct TryHookRequest {
     pub tool: Option<String>,
     /// Arguments of the tool call.
     #[serde(default)]
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<JsonMap>)]
     pub arguments: Option<Map<String, Value>>,
     /// Unsaved text of the entry script.
     #[serde(default)]
     pub source: Option<String>,
     /// Unsaved texts by path; they replace or add files.
     #[serde(default)]
-    #[schema(value_type = Object)]
     pub files: BTreeMap<String, String>,
     /// Text that the hook reads instead of the message's text.
     #[serde(default)]
@@ -188,13 +193,13 @@ fn parse_hook(name: &str) -> Result<Hook, ApiError> {
 #[schema(as = PluginTried)]
 pub struct TryHookResponse {
     /// Proposed operations, in order.
-    #[schema(value_type = Vec<Object>)]
+    #[schema(value_type = Vec<WorldOperationSchema>)]
     pub operations: Vec<Value>,
     /// Operations that were clamped or skipped.
-    #[schema(value_type = Vec<Object>)]
+    #[schema(value_type = Vec<OperationProblemSchema>)]
     pub problems: Vec<Value>,
     /// Recorded random draws; those of the message are reused.
-    #[schema(value_type = Vec<Object>)]
+    #[schema(value_type = Vec<DiceRollSchema>)]
     pub rolls: Vec<Value>,
     /// Visible lines below the message.
     pub notes: Vec<String>,
@@ -205,19 +210,20 @@ pub struct TryHookResponse {
     /// Paths of `vars` that would change.
     pub world: Vec<PathChangeResponse>,
     /// Requested model calls: `{name, messages, maxTokens, model}`.
+    #[schema(value_type = Vec<ModelCallSchema>)]
     pub asks: Vec<Value>,
     /// Proposed summary: `{text, turns, upto}`; null for none.
-    #[schema(value_type = Option<Object>)]
+    #[schema(required, value_type = Option<JsonMap>)]
     pub summary: Option<Value>,
     /// Return value of the hook. `on_input`: `{text, reply, stop}` or `{refused}`. `narrate`: the pieces of the reply.
     /// `quick_replies`: a list of `{label, send}`. `plan`: `{inject, lore, unlore}`. `on_display`: the text. A tool:
     /// the answer for the model, or `{refused}`. Null for nothing.
-    #[schema(value_type = Value)]
+    #[schema(value_type = AnyJson)]
     pub result: Value,
     /// Cost of the call.
     pub usage: TryHookUsage,
     /// Why the hook failed; it then proposes nothing. Null otherwise.
-    #[schema(value_type = Option<Object>)]
+    #[schema(required, value_type = Option<ScriptErrorSchema>)]
     pub error: Option<Value>,
     /// Whether this is the replay of an idempotent request, which only keeps `usage`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -249,7 +255,6 @@ pub struct ReplayPluginRequest {
     pub source: Option<String>,
     /// Unsaved texts by path; they replace or add files.
     #[serde(default)]
-    #[schema(value_type = Object)]
     pub files: BTreeMap<String, String>,
     /// Whether to write the new deltas, as one step that undo takes back. Only possible with the active code.
     #[serde(default)]
@@ -264,9 +269,10 @@ pub struct ReplayPluginResponse {
     /// The messages at which hooks ran, oldest first.
     pub rows: Vec<ReplayPluginRow>,
     /// Why the code cannot be loaded; null otherwise.
-    #[schema(value_type = Option<Object>)]
+    #[schema(required, value_type = Option<ScriptErrorSchema>)]
     pub error: Option<Value>,
     /// Number of the operation that accepted the replay; null if nothing was written.
+    #[schema(required)]
     pub op: Option<i64>,
     /// Whether this is the replay of an idempotent request, which only keeps `op`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -283,18 +289,18 @@ pub struct ReplayPluginRow {
     /// Name of the hook.
     pub hook: &'static str,
     /// Operations that the plugin proposed originally.
-    #[schema(value_type = Vec<Object>)]
+    #[schema(value_type = Vec<WorldOperationSchema>)]
     pub old: Vec<Value>,
     /// Operations that it proposes now.
-    #[schema(value_type = Vec<Object>)]
+    #[schema(value_type = Vec<WorldOperationSchema>)]
     pub new: Vec<Value>,
     /// Visible lines that it would write below the message.
     pub notes: Vec<String>,
     /// Summary that it would propose: `{text, turns, upto}`; null for none.
-    #[schema(value_type = Option<Object>)]
+    #[schema(required, value_type = Option<JsonMap>)]
     pub summary: Option<Value>,
     /// Why the hook failed; null otherwise.
-    #[schema(value_type = Option<Object>)]
+    #[schema(required, value_type = Option<ScriptErrorSchema>)]
     pub error: Option<Value>,
     /// Differences of the state after the message: `before` is the stored state, `after` that of the replay.
     pub world: Vec<PathChangeResponse>,

@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use super::records::ScriptErrorSchema;
 use super::script_errors::{script_error_json, warnings};
 use clotho_plugin::testing::{CaseReport, PluginTestFailure, PluginTestReport};
 use clotho_plugin::{Hook, LoadedPlugin, ScriptError, TOOL_PREFIX, reference};
@@ -85,10 +86,10 @@ pub struct PluginTestResponse {
     /// Number of cases that were not run because the time limit was reached.
     pub left: usize,
     /// Probable mistakes in the plugin that do not prevent it from running.
-    #[schema(value_type = Vec<Object>)]
+    #[schema(value_type = Vec<ScriptErrorSchema>)]
     pub warnings: Vec<Value>,
     /// Why the code cannot be loaded; null otherwise.
-    #[schema(value_type = Option<Object>)]
+    #[schema(required, value_type = Option<ScriptErrorSchema>)]
     pub error: Option<Value>,
 }
 
@@ -107,8 +108,10 @@ pub struct PluginTestCaseResponse {
     /// Probable mistakes that do not fail the case.
     pub warnings: Vec<String>,
     /// Interpreter steps; null if the case could not run.
+    #[schema(required)]
     pub steps: Option<u64>,
     /// Number of proposed operations; null if the case could not run.
+    #[schema(required)]
     pub operations: Option<usize>,
 }
 
@@ -119,13 +122,16 @@ pub struct PluginTestFailureResponse {
     /// The compared key of `[expect]`; without a comparison, the whole message.
     pub what: String,
     /// Line of the expectation in the case file, from 1.
+    #[schema(required)]
     pub line: Option<u32>,
     /// Expected value; null without a comparison.
+    #[schema(required)]
     pub expected: Option<String>,
     /// Actual value; null without a comparison.
+    #[schema(required)]
     pub found: Option<String>,
     /// Error of the script or the case, with its position; null otherwise.
-    #[schema(value_type = Option<Object>)]
+    #[schema(required, value_type = Option<ScriptErrorSchema>)]
     pub error: Option<Value>,
 }
 

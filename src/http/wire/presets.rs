@@ -9,6 +9,7 @@ use super::ids::{WireId, WirePresetId};
 use super::import_report::ImportReportResponse;
 use super::{deserialize_optional_object, deserialize_optional_objects};
 use crate::http::error::{ApiError, ApiErrorCode};
+use crate::http::json_schema::JsonMap;
 use clotho_compat::prompt::preset::{ExpectedPreset, PresetFieldError, PresetPatch, PresetPatchError, models_of};
 use clotho_compat::prompt::scripts;
 use clotho_core::tree::preset::validate_preset;
@@ -27,18 +28,20 @@ pub struct PresetResponse {
     /// Name of the preset.
     pub name: String,
     /// Name of the imported file; null if it was created here.
+    #[schema(required)]
     pub file: Option<String>,
     /// The complete content; absent in lists.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
+    #[schema(required = false, value_type = JsonMap)]
     pub body: Option<Value>,
     /// For presets that build prompts: all effective values by body field, with defaults for absent ones. Absent in
     /// lists.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
+    #[schema(required = false, value_type = JsonMap)]
     pub effective: Option<Map<String, Value>>,
     /// For a `regex` preset with a body: why it never runs, such as an invalid pattern. It is stored anyway.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub problem: Option<String>,
     /// Models that use the preset when a session has none: aliases or names, with `*` as a wildcard.
     pub models: Vec<String>,
@@ -92,7 +95,7 @@ pub struct CreatePresetRequest {
     pub name: String,
     /// The complete content; requires `kind`.
     #[serde(default)]
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<JsonMap>)]
     pub body: Option<Map<String, Value>>,
     /// Instead of `kind` and `body`: the id of the preset to copy, or `own` for the built-in default.
     #[serde(default)]
@@ -125,14 +128,14 @@ pub struct PresetOrderEntry {
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct OpenAiPresetChange {
     /// Settings and samplers by body field; null removes one.
-    #[schema(value_type = Object)]
+    #[schema(value_type = JsonMap)]
     pub fields: Map<String, Value>,
     /// Fields of `extensions.clotho`: `form`, `names`, `stop`, `models`, `shares`; null removes one.
-    #[schema(value_type = Object)]
+    #[schema(value_type = JsonMap)]
     pub own: Map<String, Value>,
     /// Prompts: `identifier` and the changed fields. An unknown identifier adds a prompt, at the end unless `order` is
     /// set.
-    #[schema(value_type = Vec<Object>)]
+    #[schema(value_type = Vec<JsonMap>)]
     pub prompts: Vec<Map<String, Value>>,
     /// Identifiers of prompts to remove. Built-in prompts can only be disabled.
     pub removed: Vec<String>,
@@ -148,13 +151,13 @@ pub struct ExpectedPresetFields {
     /// Expected name.
     pub name: Option<String>,
     /// Expected settings and samplers.
-    #[schema(value_type = Object)]
+    #[schema(value_type = JsonMap)]
     pub fields: Map<String, Value>,
     /// Expected fields of `extensions.clotho`.
-    #[schema(value_type = Object)]
+    #[schema(value_type = JsonMap)]
     pub own: Map<String, Value>,
     /// Expected prompts: `identifier` and their fields.
-    #[schema(value_type = Vec<Object>)]
+    #[schema(value_type = Vec<JsonMap>)]
     pub prompts: Vec<Map<String, Value>>,
     /// Expected order.
     #[serde(deserialize_with = "deserialize_optional_objects")]
@@ -168,7 +171,7 @@ pub struct UpdatePresetRequest {
     /// New name.
     pub name: Option<String>,
     /// New complete content.
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<JsonMap>)]
     pub body: Option<Map<String, Value>>,
     /// Partial change of an `openai` preset, instead of `body`.
     #[serde(deserialize_with = "deserialize_optional_object")]

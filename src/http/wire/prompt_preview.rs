@@ -8,6 +8,7 @@ use super::checks::check_content;
 use super::ids::{WireNodeId, WirePresetId};
 use super::sessions::model;
 use crate::http::error::ApiError;
+use crate::http::json_schema::JsonMap;
 use clotho_engine::turn;
 
 /// A request for a prompt preview.
@@ -25,7 +26,7 @@ pub struct PromptPreviewRequest {
     pub model: Option<String>,
     /// Overrides single parameters of the session.
     #[serde(default)]
-    #[schema(value_type = Object)]
+    #[schema(value_type = JsonMap)]
     pub params: Map<String, Value>,
     /// Overrides the session's preset.
     #[serde(default)]

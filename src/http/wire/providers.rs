@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::deserialize_nullable_option;
+use super::words::ProviderOriginWords;
 use crate::http::error::{ApiError, ApiErrorCode};
+use crate::http::json_schema::JsonMap;
 use clotho_config::{ProviderConnection, Secret, parse_api_key};
 use clotho_core::coded_message::MessageArgs;
 use clotho_engine::turn::connections::{ConnectError, ConnectionChange, ConnectionTestReply, ConnectionTestResult};
@@ -39,8 +41,10 @@ pub struct ProviderResponse {
     /// Configured model names; empty = the server is asked for its list.
     pub models: Vec<String>,
     /// `config` if defined in `config.toml` and read-only here; otherwise `connected`.
+    #[schema(value_type = ProviderOriginWords)]
     pub origin: &'static str,
     /// Why the provider cannot be used; null if it can.
+    #[schema(required)]
     pub unusable: Option<String>,
 }
 
@@ -51,6 +55,7 @@ pub struct ProvidersResponse {
     /// Providers of the configuration first; each group in the order of definition.
     pub items: Vec<ProviderResponse>,
     /// Always null; the list has one page.
+    #[schema(required)]
     pub next: Option<String>,
     /// Supported API kinds.
     pub kinds: Vec<&'static str>,
@@ -132,10 +137,13 @@ pub struct ProviderTestResponse {
     /// Models that the server lists.
     pub models: Vec<ProviderTestModel>,
     /// Why the model list failed; null if it did not.
+    #[schema(required)]
     pub list_problem: Option<ProviderTestProblem>,
     /// The test reply; null if none was requested or it failed.
+    #[schema(required)]
     pub reply: Option<ProviderTestReply>,
     /// Why the test reply failed; null otherwise.
+    #[schema(required)]
     pub reply_problem: Option<ProviderTestProblem>,
 }
 
@@ -146,6 +154,7 @@ pub struct ProviderTestModel {
     /// Model name without the provider prefix.
     pub id: String,
     /// Context size in tokens, prompt and reply together; null if unknown.
+    #[schema(required)]
     pub context_length: Option<u64>,
 }
 
@@ -165,9 +174,10 @@ pub struct ProviderTestProblem {
     /// Stable error code, as on nodes.
     pub code: &'static str,
     /// HTTP status of the provider's answer; null without an answer.
+    #[schema(required)]
     pub status: Option<u16>,
     /// Arguments of the code: texts and numbers by name.
-    #[schema(value_type = Object)]
+    #[schema(value_type = JsonMap)]
     pub args: MessageArgs,
     /// The error in one sentence.
     pub message: String,

@@ -1,12 +1,15 @@
 //! Search over all branches.
 
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{ArrayBuilder, ArrayItems, ObjectBuilder, Schema, Type};
+use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 use super::check_limit;
 use super::enums::Role;
 use super::ids::{WireCharacterId, WireId, WireNodeId, WireSessionId};
 use super::tree_edits::WireFragmentId;
+use super::words::SearchNoteWords;
 use crate::http::error::ApiError;
 use clotho_core::clock::Time;
 use clotho_queries::search::{MessageMatch, MessageMatches, MessageSearch};
@@ -167,6 +170,7 @@ pub struct SearchResponse {
     /// Whether the index lags behind the newest writes.
     pub stale: bool,
     /// Progress of an index rebuild in percent; null if none is running. Messages not yet indexed are not found.
+    #[schema(required)]
     pub rebuilding: Option<u8>,
     /// Hints about the query: it was cut, has no word, or names something unknown.
     pub notes: Vec<SearchNoteResponse>,
@@ -178,10 +182,12 @@ pub struct SearchResponse {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SearchNoteResponse {
     /// `no_word`, `cut`, `no_session` or `no_character`.
+    #[schema(value_type = SearchNoteWords)]
     pub code: &'static str,
     /// Explanation for people.
     pub message: String,
     /// The unknown name.
+    #[schema(required)]
     pub name: Option<String>,
 }
 
@@ -214,6 +220,7 @@ pub struct SearchHitResponse {
     /// Role of the message.
     pub role: Role,
     /// Name of the speaker.
+    #[schema(required)]
     pub name: Option<String>,
     /// Excerpt that shows the match.
     pub snippet: SearchSnippetResponse,
@@ -222,13 +229,15 @@ pub struct SearchHitResponse {
     /// Whether the node is on the path to HEAD.
     pub on_trunk: bool,
     /// Nearest label below the node; without one, the nearest above it.
+    #[schema(required)]
     pub branch: Option<String>,
     /// Whether the node is in the stash.
     pub stashed: bool,
     /// Fragment that contains the node, if it is in the stash.
-    #[schema(value_type = Option<String>)]
+    #[schema(required, value_type = Option<String>)]
     pub fragment_id: Option<WireFragmentId>,
     /// Rating, 1 to 5 stars; null if unrated.
+    #[schema(required)]
     pub rating: Option<i16>,
     /// Creation time, ISO 8601 UTC.
     pub timestamp: String,
@@ -242,8 +251,26 @@ pub struct SearchSnippetResponse {
     /// The excerpt on one line.
     pub text: String,
     /// Matches as ranges `[start, end)` in UTF-16 code units.
+    #[schema(value_type = Vec<SnippetMark>)]
     pub marks: Vec<[usize; 2]>,
 }
+
+/// The schema of one range `[start, end)`.
+#[derive(Debug)]
+pub struct SnippetMark;
+
+impl PartialSchema for SnippetMark {
+    fn schema() -> RefOr<Schema> {
+        let bound = || Schema::Object(ObjectBuilder::new().schema_type(Type::Integer).build());
+        ArrayBuilder::new()
+            .prefix_items([bound(), bound()])
+            .items(ArrayItems::False)
+            .description(Some("Start and end of a match"))
+            .into()
+    }
+}
+
+impl ToSchema for SnippetMark {}
 
 impl SearchResponse {
     /// Describes the matches of a search that took so long.

@@ -1,10 +1,15 @@
 //! Information about the server: the caller, plugins, models, commands and health.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
 use super::ids::{WireDeviceId, WireUserId};
+use super::records::ScriptErrorSchema;
+use super::words::{PluginOriginWords, SettingKindWords, ToolModeWords};
+use crate::http::json_schema::{AnyJson, JsonMap, OtherFields};
 use clotho_core::world::StateOperation;
 use clotho_plugin::manifest_rules::{ManifestRule, RuleTrigger};
 use clotho_plugin::{CatalogueEntry, LoadedPlugin, Manifest, Permission, PluginOrigin, PluginSettingSpec, SettingKind};
@@ -24,6 +29,7 @@ pub struct MeResponse {
     /// Whether this server accepts paired devices of the local network.
     pub serves_house: bool,
     /// Paired device of the caller; null on the machine itself.
+    #[schema(required)]
     pub device_id: Option<WireDeviceId>,
 }
 
@@ -49,16 +55,18 @@ pub struct PluginSummaryResponse {
     /// What the plugin does, in the reader's language.
     pub description: String,
     /// Version; null if the plugin cannot be read.
+    #[schema(required)]
     pub version: Option<String>,
     /// `bundled` or `folder`.
+    #[schema(value_type = PluginOriginWords)]
     pub origin: &'static str,
     /// Whether the plugin can run.
     pub is_ok: bool,
     /// Why it cannot run. With `isOk`: why the current files cannot be loaded, while the previous code stays active.
-    #[schema(value_type = Option<Object>)]
+    #[schema(required, value_type = Option<ScriptErrorSchema>)]
     pub error: Option<Value>,
     /// Probable mistakes that do not prevent it from running.
-    #[schema(value_type = Vec<Object>)]
+    #[schema(value_type = Vec<ScriptErrorSchema>)]
     pub warnings: Vec<Value>,
     /// The hooks that the plugin defines.
     pub hooks: Vec<&'static str>,
@@ -86,14 +94,15 @@ pub struct PluginResponse {
     #[serde(flatten)]
     pub info: PluginSummaryResponse,
     /// Identity, permissions and requirements; null if the plugin cannot be read.
-    #[schema(value_type = Option<Object>)]
+    #[schema(required, value_type = Option<PluginManifestSchema>)]
     pub manifest: Option<Value>,
     /// Settings of the plugin, as a form.
     pub config: Vec<PluginConfigField>,
     /// Schema of the plugin's state.
-    #[schema(value_type = Option<Object>)]
+    #[schema(required, value_type = Option<JsonMap>)]
     pub schema: Option<Value>,
     /// Hash of the active code.
+    #[schema(required)]
     pub code_hash: Option<String>,
     /// Paths of the plugin's files.
     pub files: Vec<String>,
@@ -106,8 +115,10 @@ pub struct PluginConfigField {
     pub name: String,
     /// `integer`, `number`, `boolean`, `text` or `list`.
     #[serde(rename = "type")]
+    #[schema(value_type = SettingKindWords)]
     pub kind: &'static str,
     /// Default value.
+    #[schema(value_type = AnyJson)]
     pub default: Value,
     /// Display name, in the reader's language.
     pub label: String,
@@ -115,15 +126,60 @@ pub struct PluginConfigField {
     pub help: String,
     /// Minimum value.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<f64>)]
+    #[schema(required = false, value_type = f64)]
     pub min: Option<Value>,
     /// Maximum value.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<f64>)]
+    #[schema(required = false, value_type = f64)]
     pub max: Option<Value>,
     /// Allowed values of a text; absent = any text.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub choices: Vec<String>,
+}
+
+/// The manifest of a plugin.
+#[derive(Debug, ToSchema)]
+#[schema(as = PluginManifest)]
+pub struct PluginManifestSchema {
+    /// Id of the plugin.
+    pub id: String,
+    /// Version of the plugin.
+    pub version: String,
+    /// Its authors.
+    pub authors: Vec<String>,
+    /// Its licence.
+    pub license: String,
+    /// Required plugins with their versions.
+    pub requires: BTreeMap<String, String>,
+    /// The state that it owns.
+    pub state: PluginStateSchema,
+    /// Its slash commands.
+    pub commands: Vec<SlashCommandResponse>,
+    /// Its tools for models.
+    pub tools: Vec<PluginToolSchema>,
+    /// Everything else: `conflicts`, `after`, `languages`, `permissions`, `rules`.
+    #[serde(flatten)]
+    pub rest: OtherFields,
+}
+
+/// The state that a plugin owns.
+#[derive(Debug, ToSchema)]
+#[schema(as = PluginState)]
+pub struct PluginStateSchema {
+    /// Root of the state, as a JSON Pointer from `vars`.
+    pub root: String,
+    /// Version of the state.
+    pub version: u32,
+}
+
+/// A tool of a plugin.
+#[derive(Debug, ToSchema)]
+#[schema(as = PluginTool)]
+pub struct PluginToolSchema {
+    /// Name of the tool.
+    pub name: String,
+    /// Description for models.
+    pub description: String,
 }
 
 /// A slash command.
@@ -153,10 +209,13 @@ pub struct ModelResponse {
     /// Display name.
     pub name: String,
     /// Context size in tokens, prompt and reply together; null if unknown.
+    #[schema(required)]
     pub context_length: Option<u64>,
     /// Price per prompt token in the provider's currency; null if unknown.
+    #[schema(required)]
     pub prompt_price: Option<f64>,
     /// Price per reply token in the provider's currency; null if unknown.
+    #[schema(required)]
     pub completion_price: Option<f64>,
     /// Whether this is the default model.
     pub is_default: bool,
@@ -164,8 +223,10 @@ pub struct ModelResponse {
     pub stands_for: Vec<String>,
     /// How tools are offered to the model: `native`, `words` or `none`. Null if there is no server, or several may
     /// answer.
+    #[schema(value_type = Option<ToolModeWords>, required)]
     pub tools: Option<&'static str>,
     /// Why the model cannot be used; null if it can.
+    #[schema(required)]
     pub unusable: Option<String>,
 }
 
@@ -176,6 +237,7 @@ pub struct ModelsResponse {
     /// The models of all providers.
     pub items: Vec<ModelResponse>,
     /// Always null; the list has one page.
+    #[schema(required)]
     pub next: Option<String>,
     /// Model of sessions without a model of their own.
     pub default_model: String,
@@ -203,7 +265,7 @@ pub struct HealthResponse {
     pub version: &'static str,
     /// Parts by name: `ok`, or what is wrong.
     #[serde(skip_serializing_if = "Map::is_empty")]
-    #[schema(value_type = Object)]
+    #[schema(value_type = JsonMap)]
     pub parts: Map<String, Value>,
 }
 

@@ -7,10 +7,13 @@ use utoipa::ToSchema;
 use super::authors_note::AuthorsNoteFields;
 use super::enums::SessionViewMode;
 use super::ids::{WireCharacterId, WireId, WireNodeId, WirePersonaId, WirePresetId, WireSessionId, WireUserId};
+use super::records::CodedMessageSchema;
+use super::words::ScriptScopeWords;
 use super::{
     deserialize_nullable_object, deserialize_nullable_option, deserialize_optional_object, deserialize_optional_objects,
 };
 use crate::http::error::ApiError;
+use crate::http::json_schema::JsonMap;
 use clotho_core::coded_message::RenderedMessage;
 use clotho_core::tree;
 use clotho_core::tree::limits::{self, MAX_CHARACTERS};
@@ -35,6 +38,7 @@ pub struct SessionResponse {
     /// Characters of the session; the first speaks by default.
     pub character_ids: Vec<WireCharacterId>,
     /// Persona of the owner.
+    #[schema(required)]
     pub persona_id: Option<WirePersonaId>,
     /// Root node of the tree.
     pub root_node_id: WireNodeId,
@@ -42,27 +46,33 @@ pub struct SessionResponse {
     pub active_leaf_id: WireNodeId,
     /// The nearest context node at or above HEAD; only in the answer for one session.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub context_node_id: Option<WireNodeId>,
     /// Number of the newest operation.
     pub op: i64,
     /// View on the page: `tree` or `linear`.
+    #[schema(value_type = SessionViewMode)]
     pub mode: String,
     /// Model of the session; null = the server's default.
+    #[schema(required)]
     pub model: Option<String>,
     /// Model parameters.
-    #[schema(value_type = Object)]
+    #[schema(value_type = JsonMap)]
     pub params: Map<String, Value>,
     /// Preset for prompts; null or a deleted preset = the server's default.
+    #[schema(required)]
     pub preset_id: Option<WirePresetId>,
     /// Whether regex scripts of cards and of the preset run.
     pub regex_scripts: RegexScriptsPermission,
     /// Recall of messages and documents that are not in the prompt.
     pub recall: RecallSettingsFields,
     /// Author's note; null = none.
+    #[schema(required)]
     pub authors_note: Option<AuthorsNoteFields>,
     /// Automatic summaries of messages that are not in the prompt.
     pub summaries: SummarySettingsFields,
     /// Model that writes the changes of values after each reply; null = the model of the reply does.
+    #[schema(required)]
     pub values_model: Option<String>,
     /// Plugins of the session.
     pub plugins: Vec<SessionPluginFields>,
@@ -70,6 +80,7 @@ pub struct SessionResponse {
     pub counts: SessionCountsResponse,
     /// Start of the newest message, as displayed; only in lists.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub preview: Option<String>,
     /// Creation time, ISO 8601 UTC.
     pub created_at: String,
@@ -103,7 +114,7 @@ pub struct SessionScriptsResponse {
 #[serde(rename_all = "camelCase")]
 pub struct SessionScriptResponse {
     /// Source: `global` (the caller's own), `preset` or `card`.
-    #[schema(value_type = String)]
+    #[schema(value_type = ScriptScopeWords)]
     pub scope: &'static str,
     /// Name of the preset or character it belongs to; empty for the caller's own.
     pub whose: String,
@@ -166,7 +177,7 @@ pub struct SessionPluginFields {
     pub enabled: bool,
     /// Settings of the plugin.
     #[serde(default)]
-    #[schema(value_type = Object)]
+    #[schema(value_type = JsonMap)]
     pub config: Map<String, Value>,
     /// Granted permissions; `[]` = none, absent = all that the manifest requests.
     #[serde(default)]
@@ -200,7 +211,7 @@ pub struct CreateSessionRequest {
     pub mode: Option<SessionViewMode>,
     /// Model parameters.
     #[serde(default)]
-    #[schema(value_type = Object)]
+    #[schema(value_type = JsonMap)]
     pub params: Map<String, Value>,
 }
 
@@ -225,7 +236,7 @@ pub struct UpdateSessionRequest {
     #[schema(value_type = Option<String>)]
     pub model: Option<Option<String>>,
     /// The complete model parameters.
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<JsonMap>)]
     pub params: Option<Map<String, Value>>,
     /// Persona of the user; null = none.
     #[serde(deserialize_with = "deserialize_nullable_option")]
@@ -289,6 +300,7 @@ pub struct RecallSettingsFields {
     pub enabled: bool,
     /// Document collections of the caller to search; no others are searched.
     #[serde(default)]
+    #[schema(default = json!([]))]
     pub collections: Vec<String>,
 }
 
@@ -314,7 +326,7 @@ pub struct SetPluginsResponse {
     /// Probable mistakes, such as commands that several plugins define.
     pub warnings: Vec<String>,
     /// The same mistakes as code, arguments and sentence.
-    #[schema(value_type = Vec<Object>)]
+    #[schema(value_type = Vec<CodedMessageSchema>)]
     pub problems: Vec<RenderedMessage>,
 }
 
@@ -335,10 +347,10 @@ pub struct UsageTotalsResponse {
     /// Sum of the times from request to end, in milliseconds.
     pub latency_ms: u64,
     /// Total cost in the provider's currency; null if no reply has a price.
-    #[schema(value_type = Option<f64>)]
+    #[schema(required, value_type = Option<f64>)]
     pub cost: Option<Number>,
     /// Amount saved by prompt caches, in the same currency; null if unknown.
-    #[schema(value_type = Option<f64>)]
+    #[schema(required, value_type = Option<f64>)]
     pub saved: Option<Number>,
     /// Number of replies without a price, which `cost` excludes.
     pub without_cost: u64,

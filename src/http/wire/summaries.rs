@@ -5,7 +5,9 @@ use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 
 use super::ids::{WireId, WireNodeId, WireSummaryId, wire_ids};
+use super::records::CodedMessageSchema;
 use crate::http::error::ApiError;
+use crate::http::json_schema::JsonMap;
 use clotho_core::coded_message::RenderedMessage;
 use clotho_engine::turn::BranchSummary;
 
@@ -29,11 +31,11 @@ pub struct SummariesResponse {
     pub is_working: bool,
     /// Why no summary can be written; null otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(required = false)]
+    #[schema(nullable = false)]
     pub problem: Option<String>,
     /// The same as code, arguments and sentence; absent otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(required = false, value_type = Option<Object>)]
+    #[schema(required = false, value_type = CodedMessageSchema)]
     pub failure: Option<RenderedMessage>,
 }
 
@@ -49,8 +51,10 @@ pub struct SummaryResponse {
     /// The text; an empty one is never put into a prompt.
     pub content: String,
     /// First summarised message.
+    #[schema(required)]
     pub first_id: Option<WireNodeId>,
     /// Last summarised message.
+    #[schema(required)]
     pub last_id: Option<WireNodeId>,
     /// All summarised messages, oldest first.
     pub node_ids: Vec<WireNodeId>,
@@ -59,9 +63,10 @@ pub struct SummaryResponse {
     /// Whether a user has edited the text.
     pub is_edited: bool,
     /// The plugin that proposed it; null for a summary of the server.
+    #[schema(required)]
     pub plugin: Option<String>,
     /// How it was made: `model`, `tokenCount`, `cost` and other fields of a reply's metadata.
-    #[schema(value_type = Object)]
+    #[schema(value_type = JsonMap)]
     pub metadata: Map<String, Value>,
     /// Creation time, ISO 8601 UTC.
     pub created_at: String,

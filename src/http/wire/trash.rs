@@ -18,6 +18,7 @@ pub struct TrashItemResponse {
     /// Title of a session; name of a character, persona, lorebook or preset.
     pub name: String,
     /// Number of messages on all branches of a session; null for other kinds.
+    #[schema(required)]
     pub nodes: Option<i64>,
     /// Deletion time, ISO 8601 UTC.
     pub trashed_at: String,

@@ -9,6 +9,7 @@ use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 use super::ids::{WireId, WireNodeId, WireSessionId, WireUserId};
 use super::node::{ChatMessageNode, NodeProblemResponse, wire_nodes};
+use super::records::OperationEffectSchema;
 use super::tree_edits::{FragmentResponse, LabelResponse};
 use super::{check_limit, encode_cursor};
 use crate::http::error::ApiError;
@@ -41,6 +42,7 @@ pub struct ChatHistoryTree {
     /// Labels on nodes.
     pub labels: Vec<LabelResponse>,
     /// Cursor of the next page; null if all nodes fit into this answer.
+    #[schema(required)]
     pub next: Option<String>,
     /// Creation time of the session, ISO 8601 UTC.
     pub created_at: String,
@@ -258,6 +260,7 @@ pub struct ProjectionResponse {
     /// The messages, oldest first.
     pub items: Vec<ChatMessageNode>,
     /// `before` for the page of older messages; null at the start of the branch.
+    #[schema(required)]
     pub next: Option<WireNodeId>,
     /// Leaf of the branch.
     pub leaf_id: WireNodeId,
@@ -345,13 +348,14 @@ pub struct OperationResponse {
     /// Kind of the operation.
     pub kind: &'static str,
     /// The user who did it; null for the server itself.
+    #[schema(required)]
     pub actor: Option<WireUserId>,
     /// Time of the operation, ISO 8601 UTC.
     pub at: String,
     /// First operation of the request that this one completes; otherwise its own number.
     pub step: i64,
     /// What changed, in order.
-    #[schema(value_type = Vec<Object>)]
+    #[schema(value_type = Vec<OperationEffectSchema>)]
     pub effects: Vec<Value>,
 }
 
@@ -361,6 +365,7 @@ pub struct OperationsResponse {
     /// Operations, oldest first.
     pub items: Vec<OperationResponse>,
     /// `since` for the next page; null if these are the newest.
+    #[schema(required)]
     pub next: Option<i64>,
     /// Number of the newest operation of the session.
     pub op: i64,

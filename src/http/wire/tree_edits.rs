@@ -8,6 +8,7 @@ use super::checks::{check_content, expected_version};
 use super::ids::{WireId, WireNodeId, WireSessionId};
 use super::node::ChatMessageNode;
 use crate::http::error::ApiError;
+use crate::http::json_schema::{AnyJson, JsonMap};
 use crate::http::response::RedactForReplay;
 use clotho_core::clock::{IdGenerator, Time};
 use clotho_core::coded_message::MessageArgs;
@@ -70,7 +71,7 @@ pub struct TreeEditRequest {
     pub onto_leaf_id: Option<WireNodeId>,
     /// Resolution of each conflict, by path: `"theirs"`, `"ours"`, or a value. `{"value": …}` gives a value literally;
     /// use it for these two words and for values of this form.
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<JsonMap>)]
     pub resolve: Option<Map<String, Value>>,
     /// Name of a fragment or label; null removes the name of a fragment.
     pub name: Option<String>,
@@ -112,7 +113,7 @@ pub struct RefusedOperationResponse {
     /// Stable code of the reason.
     pub code: &'static str,
     /// Arguments of the code: texts and numbers by name.
-    #[schema(value_type = Object)]
+    #[schema(value_type = JsonMap)]
     pub args: MessageArgs,
     /// Reason in one sentence.
     pub reason: String,
@@ -137,8 +138,10 @@ pub struct NodeWorldChangeResponse {
     /// JSON Pointer from `vars`.
     pub path: String,
     /// Value before; null if there was none.
+    #[schema(value_type = AnyJson, required)]
     pub before: Option<Value>,
     /// Value after; null if there is none.
+    #[schema(value_type = AnyJson, required)]
     pub after: Option<Value>,
 }
 
@@ -205,10 +208,12 @@ pub struct FragmentResponse {
     #[schema(value_type = String)]
     pub id: WireFragmentId,
     /// Name of the fragment; null if it has none.
+    #[schema(required)]
     pub name: Option<String>,
     /// Top node of the fragment.
     pub node_id: WireNodeId,
     /// Former parent of the top node.
+    #[schema(required)]
     pub origin_id: Option<WireNodeId>,
     /// Whether the former parent is still in the tree, so that the fragment can return there.
     pub can_return: bool,
@@ -232,6 +237,7 @@ pub struct FragmentTreeResponse {
     /// Nodes in creation order; parents precede their children.
     pub items: Vec<ChatMessageNode>,
     /// Cursor of the next page; null on the last page.
+    #[schema(required)]
     pub next: Option<String>,
     /// Number of the newest operation of the session.
     pub op: i64,

@@ -6,6 +6,7 @@ use utoipa::ToSchema;
 
 use super::ids::{WireId, WireNodeId};
 use super::node::known;
+use crate::http::json_schema::JsonMap;
 use clotho_core::ids::NodeId;
 use clotho_queries::turns::{ContextStop, TurnReply, TurnView};
 
@@ -17,25 +18,30 @@ pub struct TurnResponse {
     /// Id of the context node.
     pub context_node_id: WireNodeId,
     /// Previous context node; null for the root.
+    #[schema(required)]
     pub parent_id: Option<WireNodeId>,
     /// `user`, or `system` for narration and the root.
     pub role: &'static str,
     /// Text of the context node; empty for the root.
     pub user_content: String,
     /// Selected reply: the last visited one, otherwise the newest complete one.
+    #[schema(required)]
     pub selected_record_id: Option<WireNodeId>,
     /// Reply on the requested branch; may differ from the selected one if HEAD is elsewhere.
+    #[schema(required)]
     pub shown_record_id: Option<WireNodeId>,
     /// All replies in creation order.
     pub records: Vec<TurnRecordResponse>,
     /// Whether the full state is stored at this node.
     pub is_keyframe: bool,
     /// Always null: this server finds memories by their place in the tree.
+    #[schema(required)]
     pub rag_position: Option<i64>,
     /// Events confirmed so far on this branch.
-    #[schema(value_type = Vec<Object>)]
+    #[schema(value_type = Vec<JsonMap>)]
     pub event_history: Vec<Value>,
     /// Reply that the session remembers as selected.
+    #[schema(required)]
     pub default_generation: Option<WireNodeId>,
     /// Number of the turn.
     pub turn: i32,
@@ -55,9 +61,10 @@ pub struct TurnRecordResponse {
     /// Text of the reply.
     pub content: String,
     /// Reasoning of the model.
+    #[schema(required)]
     pub reasoning: Option<String>,
     /// Everything else, such as model, tokens and cost.
-    #[schema(value_type = Object)]
+    #[schema(value_type = JsonMap)]
     pub metadata: Map<String, Value>,
     /// `generating`, `complete` or `error`.
     pub status: &'static str,
@@ -74,6 +81,7 @@ pub struct ContextPathStop {
     /// Id of the context node.
     pub id: WireNodeId,
     /// Previous context node; null for the root.
+    #[schema(required)]
     pub parent_id: Option<WireNodeId>,
     /// Role of the node.
     pub role: &'static str,

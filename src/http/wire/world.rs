@@ -5,6 +5,12 @@ use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
 use super::ids::{WireId, WireNodeId};
+use super::records::{
+    DiceRollSchema, HookRunSchema, PromptBlockSchema, RecordedNoteSchema, RecordedProblemSchema, WorldOperationSchema,
+    WorldSchema,
+};
+use super::reply_records::{TraceHeadSchema, TraceToolsSchema};
+use crate::http::json_schema::{AnyJson, JsonMap};
 use clotho_compat::prompt::OutgoingMessage;
 use clotho_core::ids::NodeId;
 use clotho_core::tree::{Delta, NodeNote, NodeProblem};
@@ -22,7 +28,7 @@ pub struct WorldResponse {
     /// Id of the node.
     pub node_id: WireNodeId,
     /// The state: `{vars, lore, summary, events}`.
-    #[schema(value_type = Object)]
+    #[schema(value_type = WorldSchema)]
     pub world: Value,
     /// Schemas that are active at the node.
     pub schemas: Vec<WorldStateSchema>,
@@ -36,9 +42,10 @@ pub struct WorldStateSchema {
     /// Root that the schema governs, as a JSON Pointer from `vars`.
     pub root: String,
     /// The schema, a subset of JSON Schema.
-    #[schema(value_type = Object)]
+    #[schema(value_type = JsonMap)]
     pub schema: Value,
     /// Title of the schema; otherwise the title of the plugin.
+    #[schema(required)]
     pub title: Option<String>,
     /// Hidden paths as JSON Pointers from `vars`: those that the schema hides always, or until a condition holds.
     pub hidden: Vec<String>,
@@ -49,19 +56,19 @@ pub struct WorldStateSchema {
 #[schema(as = Delta)]
 pub struct DeltaResponse {
     /// Proposed operations, in order.
-    #[schema(value_type = Vec<Object>)]
+    #[schema(value_type = Vec<WorldOperationSchema>)]
     pub operations: Vec<Value>,
     /// Visible lines below the message.
-    #[schema(value_type = Vec<Object>)]
+    #[schema(value_type = Vec<RecordedNoteSchema>)]
     pub notes: Vec<Value>,
     /// Operations that were clamped or skipped, and errors.
-    #[schema(value_type = Vec<Object>)]
+    #[schema(value_type = Vec<RecordedProblemSchema>)]
     pub problems: Vec<Value>,
     /// Recorded random draws.
-    #[schema(value_type = Vec<Object>)]
+    #[schema(value_type = Vec<DiceRollSchema>)]
     pub rolls: Vec<Value>,
     /// Hooks that ran.
-    #[schema(value_type = Vec<Object>)]
+    #[schema(value_type = Vec<HookRunSchema>)]
     pub rules: Vec<Value>,
     /// Effect of the delta: paths of `vars` that differ from the parent's state.
     pub changes: Vec<PathChangeResponse>,
@@ -85,6 +92,7 @@ pub struct DeltasResponse {
     /// Nodes with a non-empty delta, oldest first.
     pub items: Vec<NodeDeltaResponse>,
     /// `before` for the page of older nodes; null at the start of the branch.
+    #[schema(required)]
     pub next: Option<WireNodeId>,
     /// Leaf of the branch.
     pub leaf_id: WireNodeId,
@@ -99,11 +107,11 @@ pub struct PathChangeResponse {
     pub path: String,
     /// Value before; absent if there was none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Value, required = false)]
+    #[schema(value_type = AnyJson, required = false)]
     pub before: Option<Value>,
     /// Value after; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Value, required = false)]
+    #[schema(value_type = AnyJson, required = false)]
     pub after: Option<Value>,
 }
 
@@ -114,7 +122,7 @@ pub struct PathChangeResponse {
 pub struct TraceResponse {
     /// Blocks of the prompt, including those left out: `{slot, role, source, text, tokens, kept, why?}`. `why` is
     /// `budget`, `duplicate` or `noPlace`. The slot of a plugin's text is `plugin:<id>:<slot>`.
-    #[schema(value_type = Vec<Object>)]
+    #[schema(value_type = Vec<PromptBlockSchema>)]
     pub blueprint: Vec<Value>,
     /// Messages as they were sent.
     pub messages: Vec<TraceMessageResponse>,
@@ -123,32 +131,33 @@ pub struct TraceResponse {
     /// Whether `messages` equals the sent messages byte for byte.
     pub is_exact: bool,
     /// Hooks that ran on the reply.
-    #[schema(value_type = Vec<Object>)]
+    #[schema(value_type = Vec<HookRunSchema>)]
     pub rules: Vec<Value>,
     /// Recorded random draws.
-    #[schema(value_type = Vec<Object>)]
+    #[schema(value_type = Vec<DiceRollSchema>)]
     pub rolls: Vec<Value>,
     /// What did not fit and what failed, including plugins that ran no hook because they are disabled or missing.
-    #[schema(value_type = Vec<Object>)]
+    #[schema(value_type = Vec<RecordedProblemSchema>)]
     pub problems: Vec<Value>,
     /// What plugins planned before the prompt was built, in execution order: `{plugin, version, hook, injected, lore,
     /// unlore, warnings, log, micros, operations, error}`. Absent if no plugin plans.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Vec<Object>>, required = false)]
+    #[schema(value_type = Vec<HookRunSchema>, required = false)]
     pub plan: Option<Value>,
     /// Tools that plugins offered, and in `used` the calls of the model, in order: `{plugin, hook, arguments, answer |
     /// refused}`. Absent if none was offered.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>, required = false)]
+    #[schema(value_type = TraceToolsSchema, required = false)]
     pub tools: Option<Value>,
     /// Timings of the reply.
     pub timings: TraceTimingsResponse,
     /// Token counts of the model server; null if it sent none.
+    #[schema(required)]
     pub usage: Option<TraceUsageResponse>,
     /// Parameters, model, finish reason and the rest. `historyCut` is null, or `{why, through}`: that message and all
     /// earlier ones were not sent.
     #[serde(flatten)]
-    #[schema(value_type = Object)]
+    #[schema(value_type = TraceHeadSchema)]
     pub rest: Map<String, Value>,
 }
 
@@ -177,6 +186,7 @@ pub struct TracePurgedNode {
     /// Always true.
     pub purged: bool,
     /// BLAKE3 hash of the text in hex; null if unknown.
+    #[schema(required)]
     pub hash: Option<String>,
 }
 
@@ -187,11 +197,13 @@ pub struct TracePurgedNode {
 pub struct TraceTimingsResponse {
     /// Time in the queue; absent if the reply started at once.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(required = false)]
+    #[schema(nullable = false)]
     pub queued: Option<u64>,
     /// Time to the first token.
+    #[schema(required)]
     pub first_token: Option<u64>,
     /// Time to the end.
+    #[schema(required)]
     pub total: Option<u64>,
 }
 
@@ -199,8 +211,10 @@ pub struct TraceTimingsResponse {
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct TraceUsageResponse {
     /// Prompt tokens.
+    #[schema(required)]
     pub prompt: Option<u64>,
     /// Reply tokens.
+    #[schema(required)]
     pub completion: Option<u64>,
 }
 
@@ -211,6 +225,7 @@ pub struct TraceMessageResponse {
     pub role: String,
     /// Speaker, if the provider received it as a field.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub name: Option<String>,
     /// Text of the message.
     pub content: String,
@@ -227,7 +242,7 @@ impl From<OutgoingMessage> for TraceMessageResponse {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct UpdateWorldRequest {
     /// State operations, in order: `{op, path, value?, key?, from?, why?}`.
-    #[schema(value_type = Vec<Object>)]
+    #[schema(value_type = Vec<JsonMap>)]
     pub operations: Vec<Value>,
     /// Precondition: HEAD as the client last saw it; otherwise `409 head_moved`.
     pub expected_leaf_id: Option<WireNodeId>,

@@ -3,6 +3,7 @@
 //! Some files test every route, so a new route needs nothing there:
 //!
 //! - `contract`: the route table, the OpenAPI document and the server agree
+//! - `page_types`: the committed OpenAPI document, and what the types of the page need of it
 //! - `refusals`: invalid requests on every route
 //! - `ownership`: ids of other users on every route
 //! - `request_guard`: wrong hosts, origins and tokens
@@ -57,6 +58,7 @@ mod models;
 mod mvu;
 mod node_fields;
 mod ownership;
+mod page_types;
 pub mod play;
 mod plugin_and_model_lists;
 mod plugin_displays;

@@ -97,9 +97,12 @@ fn inside(schema: &Value, value: &Value, at: &str, is_strict: bool, faults: &mut
             strangers(schema, value, at, faults);
         }
     }
-    if let (Some(list), Some(items)) = (value.as_array(), schema.get("items")) {
-        for (n, item) in list.iter().enumerate() {
-            check(items, item, &format!("{at}/{n}"), true, faults);
+    let first = schema["prefixItems"].as_array().map(Vec::as_slice).unwrap_or_default();
+    for (n, item) in value.as_array().into_iter().flatten().enumerate() {
+        match first.get(n).or(schema.get("items")) {
+            Some(Value::Bool(false)) => faults.push(format!("{at}/{n}: one too many")),
+            Some(items) => check(items, item, &format!("{at}/{n}"), true, faults),
+            None => {}
         }
     }
 }
@@ -169,6 +172,9 @@ fn faults_are_found() {
     check(json!({"a": 1, "d": {"plugin": "p"}}), &["not one of oneOf"]);
     check(json!({"a": 1, "d": {"plugin": "p", "text": "t", "more": 1}}), &["not one of oneOf"]);
     check(json!({"a": 1, "typo": 1}), &["typo is not documented"]);
+    let pair = json!({"type": "array", "prefixItems": [{"type": "integer"}, {"type": "integer"}], "items": false});
+    assert_eq!(faults(&pair, &json!([1, 2])), [""; 0]);
+    assert_eq!(faults(&pair, &json!(["a", 2, 3])), ["/0: \"a\" is no [\"integer\"]", "/2: one too many"]);
     let both = json!({"allOf": [schema, {"type": "object", "properties": {"e": {}}}]});
     assert_eq!(faults(&both, &json!({"a": 1, "e": 1})), [""; 0]);
     assert_eq!(faults(&both, &json!({"a": 1, "f": 1})), [": f is not documented"]);
