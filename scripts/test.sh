@@ -245,11 +245,14 @@ has_page_tools=no
 has_node() { has node && has npm && [ "$(node -p 'process.versions.node.split(".")[0]')" -ge 20 ]; }
 
 if ! has_node; then
+  leave_out "types of the API" "Node 20 or newer and npm are missing"
   leave_out "types of the page" "Node 20 or newer and npm are missing"
   leave_out "format and lints of the page" "Node 20 or newer and npm are missing"
   leave_out "build of the page" "Node 20 or newer and npm are missing"
-elif fetch tools/vendor "types of the page" "format and lints of the page" "build of the page"; then
+elif fetch tools/vendor "types of the API" "types of the page" "format and lints of the page" "build of the page"; then
   has_page_tools=yes
+  # A test of the program compares docs/openapi.json with the server; this compares the types of the page with that file.
+  run "types of the API" count_nothing npm --prefix tools/vendor run --silent wire:check
   run "types of the page" count_nothing npm --prefix tools/vendor run --silent types
   run "format and lints of the page" count_nothing npm --prefix tools/vendor run --silent lint
   run "build of the page" count_nothing npm --prefix tools/vendor run --silent check

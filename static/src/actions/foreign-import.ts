@@ -43,7 +43,18 @@ export function folderImportSource(name: string | null, files: File[] | ZipPart[
   return [];
 }
 
-const NO_TOTALS = { characters: 0, personas: 0, sessions: 0, messages: 0, chats: 0, unchanged: 0, skipped: 0 };
+const NO_TOTALS: Totals = {
+  characters: 0,
+  lorebooks: 0,
+  presets: 0,
+  personas: 0,
+  sessions: 0,
+  messages: 0,
+  chats: 0,
+  unchanged: 0,
+  known: 0,
+  skipped: 0,
+};
 
 /**
  * Imports parcels one after the other, with one report for all. For files without a preview, a dry run only lists their

@@ -9,7 +9,7 @@ import { register } from "./commands.ts";
 import { attempt } from "./error-text.ts";
 import { openSession } from "./session-sync.ts";
 import { navigate } from "./navigation.ts";
-import type { Character, Id, NewCharacter, NewSession, PluginChoice, Session } from "../lib/wire.d.ts";
+import type { Character, Id, CharacterChanges, NewSession, PluginChoice, Session } from "../lib/wire.d.ts";
 
 /** Number of the last read of all characters; only its result is used. */
 let lastRead = 0;
@@ -111,7 +111,7 @@ function withUserLanguage({ id, config = {} }: PluginChoice): PluginChoice {
   return { id, config: "language" in config ? { ...config, language: locale.peek() } : config };
 }
 
-export async function createCharacter(character: NewCharacter) {
+export async function createCharacter(character: CharacterChanges) {
   const created = await attempt(() => api.createCharacter(character));
   if (!created) return false;
   await readLibrary();

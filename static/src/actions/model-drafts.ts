@@ -13,6 +13,9 @@ export interface DraftProgress {
   place: number;
 }
 
+/** What the draft and its pieces say about its state. */
+type DraftState = Pick<Draft, "status"> & Partial<Pick<Draft, "queuePosition" | "error">>;
+
 /**
  * Starts a draft in the open session and follows it.
  * @param grown gets the whole text each time it grows, and at the end
@@ -32,7 +35,7 @@ export function startDraft(ask: () => Promise<{ draftId: Id }>, grown: (now: Dra
     stopListening();
   };
 
-  function grow({ status, queuePosition, error }: Pick<Draft, "status" | "queuePosition" | "error">, whole: string) {
+  function grow({ status, queuePosition, error }: DraftState, whole: string) {
     if (isOver) return;
     text = whole;
     if (status === "done" || status === "error") end();

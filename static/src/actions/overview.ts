@@ -74,7 +74,7 @@ function applyStates(frame: Frame) {
   if (frame.type !== "node.state.updated") return false;
   const of = overview.outline.peek();
   const id = store.session.peek()?.id;
-  const next = of && !isReading && withStates(of, frame.nodes ?? [frame]);
+  const next = of && !isReading && withStates(of, "nodes" in frame ? frame.nodes : [frame]);
   if (id && next) overview.setOutline(id, next);
   return Boolean(id && next);
 }

@@ -115,13 +115,15 @@ register({
   run: ({ node }) => node && openDialog({ kind: "trace", nid: node.id }),
 });
 
+const NO_TRACE: Partial<Trace> = {};
+
 /**
  * Reads everything that the server recorded about how a node was made, and the deltas of others beside it.
  * @param isWritten whether a model wrote it; only then it has a trace
  */
 export async function readTrace(sid: Id, nid: Id, isWritten: boolean, others: (Id | null)[]) {
   const [trace, delta, ...deltas] = await Promise.all([
-    isWritten ? api.trace(sid, nid).catch(noTrace) : {},
+    isWritten ? api.trace(sid, nid).catch(noTrace) : NO_TRACE,
     api.delta(sid, nid),
     ...others.map((id) => (id ? api.delta(sid, id) : null)),
   ]);
@@ -129,7 +131,7 @@ export async function readTrace(sid: Id, nid: Id, isWritten: boolean, others: (I
 }
 
 /** Accepts a missing trace: imported messages may name a model but have none. */
-function noTrace(error: unknown): Trace {
-  if (error instanceof api.ApiError && error.status === 404) return {};
+function noTrace(error: unknown): Partial<Trace> {
+  if (error instanceof api.ApiError && error.status === 404) return NO_TRACE;
   throw error;
 }

@@ -22,11 +22,11 @@ export const readPluginSettings = (id: string) => plugin(id).catch(() => null);
 
 const sortedJson = (list: PluginChoice[] | undefined) =>
   JSON.stringify(
-    (list ?? []).map(({ id, enabled = true, config = {}, grants = [] }) => [
+    (list ?? []).map(({ id, enabled = true, config = {}, grants }) => [
       id,
       enabled,
       Object.entries(config).sort(),
-      [...grants].sort(),
+      [...(grants ?? [])].sort(),
     ]),
   );
 
@@ -59,14 +59,14 @@ export async function setValuesModel(model: string | null) {
 // Permissions that new code asks for and the session has not granted
 
 /** Returns the permissions of a plugin that were neither granted nor deliberately refused. */
-const missingPermissions = ({ permissions = [] }: PluginInfo, { grants = [], refused = [] }: PluginChoice) =>
-  permissions.filter(({ name }) => !grants.includes(name) && !refused.includes(name));
+const missingPermissions = ({ permissions = [] }: PluginInfo, { grants, refused }: PluginChoice) =>
+  permissions.filter(({ name }) => !grants?.includes(name) && !refused?.includes(name));
 
 /** Returns the choices with the permissions that the user saw and did not grant, so that nobody is asked again. */
 export const withRefusedPermissions = (all: PluginInfo[], wanted: PluginChoice[]): PluginChoice[] =>
   wanted.map((choice) => {
     const asked = (all.find(({ id }) => id === choice.id)?.permissions ?? []).map(({ name }) => name);
-    const { grants = asked } = choice;
+    const grants = choice.grants ?? asked;
     return { ...choice, refused: asked.filter((name) => !grants.includes(name)) };
   });
 

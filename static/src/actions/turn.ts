@@ -115,7 +115,7 @@ async function requestReply(node: ChatNode, ask: () => Promise<Started>) {
   const started = await attempt(ask);
   if (!started) return false;
   const generations = started.generations ?? [];
-  store.applyStarted({ generations, op: started.op ?? 0 });
+  store.applyStarted({ node: null, generations, op: started.op ?? 0 });
   if (isFocused && isStill()) store.setFocusNext(generations[0]?.id ?? node.id);
   offerBranchHint();
   return true;

@@ -373,7 +373,7 @@ export function applyFrame(frame: Frame): FrameEffects {
       upsertNode(frame.node);
       return { refresh: true, finished: frame.node };
     case "node.state.updated":
-      for (const state of frame.nodes ?? [frame]) setNodeState(state);
+      for (const state of "nodes" in frame ? frame.nodes : [frame]) setNodeState(state);
       return {};
     case "hello":
     case "head.moved":
@@ -390,7 +390,7 @@ export function applyFrame(frame: Frame): FrameEffects {
 
 /** Whether an event is a step that undo can take back. Moving HEAD, finishing a reply and viewing are not. */
 function isStep(frame: Frame) {
-  if (frame.type === "node.state.updated") return (frame.nodes ?? [frame]).some(changesState);
+  if (frame.type === "node.state.updated") return ("nodes" in frame ? frame.nodes : [frame]).some(changesState);
   return frame.type === "node.created" || frame.type === "tree.changed" || frame.type === "session.updated";
 }
 
@@ -445,8 +445,9 @@ export function resumeOf(node: ChatNode) {
 function applyProgress(frame: Extract<Frame, { type: "node.progress" }>): FrameEffects {
   const node = peekNode(frame.id);
   if (node?.status !== "generating") return {};
-  const metadata = { ...node.metadata, phase: frame.phase ?? null, queuePosition: frame.queuePosition ?? null };
-  upsertNode({ ...node, metadata });
+  const { phase, queuePosition } = frame;
+  const { queuePosition: _, ...known } = node.metadata;
+  upsertNode({ ...node, metadata: { ...known, phase, ...(queuePosition !== undefined && { queuePosition }) } });
   return {};
 }
 
@@ -454,7 +455,9 @@ export function setNodeState({ id, isEnabled, effects, rating, isUnread }: NodeS
   if (id && isUnread === false) setUnread(id, false);
   const node = peekNode(id ?? null);
   if (!node) return;
-  const metadata = rating === undefined ? node.metadata : { ...node.metadata, rating };
+  const { rating: before, ...unrated } = node.metadata;
+  const stars = rating === undefined ? before : rating;
+  const metadata = { ...unrated, ...(stars != null && { rating: stars }) };
   upsertNode({
     ...node,
     ...(isEnabled !== undefined && { isEnabled }),

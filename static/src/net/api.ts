@@ -167,7 +167,7 @@ export async function otherCharacters(next: string | null): Promise<Wire.Charact
   return all;
 }
 
-export const createCharacter = (character: Wire.NewCharacter): Promise<Wire.Character> =>
+export const createCharacter = (character: Wire.CharacterChanges): Promise<Wire.Character> =>
   call("POST", "/api/characters", character);
 
 export const deleteCharacter = (cid: Wire.Id) => call("DELETE", `/api/characters/${cid}`);

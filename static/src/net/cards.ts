@@ -19,7 +19,7 @@ export const sendPersonas = (file: File): Promise<{ items: { name: string }[]; r
 export const sendPicture = (cid: Wire.Id, file: File): Promise<Wire.Character> =>
   send("PUT", `/api/characters/${cid}/avatar`, file);
 
-export const character = (cid: Wire.Id): Promise<Wire.FullCharacter> => call("GET", `/api/characters/${cid}`);
+export const character = (cid: Wire.Id): Promise<Wire.Character> => call("GET", `/api/characters/${cid}`);
 
 export const changeCharacter = (cid: Wire.Id, changes: Wire.CharacterChanges): Promise<Wire.Character> =>
   call("PATCH", `/api/characters/${cid}`, changes);

@@ -10,7 +10,7 @@ import { openDialog } from "../model/page.ts";
 import { EmbeddedPluginDialog } from "./embedded-plugin.tsx";
 import { Avatar, Modal, LoadingRows, icon } from "./common.tsx";
 import type { Signal } from "../../vendor/preact.js";
-import type { FullCharacter } from "../lib/wire.d.ts";
+import type { Character } from "../lib/wire.d.ts";
 
 addEnglish(words);
 addEnglish(outside);
@@ -30,7 +30,7 @@ const MORE = [
 ] as const;
 
 export function EditCharacter({ characterId }: { characterId: string }) {
-  const whole = useSignal<FullCharacter | null>(null);
+  const whole = useSignal<Character | null>(null);
   useEffect(
     () =>
       void Promise.all([readCharacter(characterId), readImagePermission(characterId)]).then(([found]) =>
@@ -50,7 +50,7 @@ export function EditCharacter({ characterId }: { characterId: string }) {
   );
 }
 
-function Form({ character }: { character: FullCharacter }) {
+function Form({ character }: { character: Character }) {
   const greetings = useSignal(character.alternateGreetings.map((text, n) => ({ n, text })));
   const picture = useSignal<File | null>(null);
   const save = async (event: Event) => {
@@ -137,7 +137,7 @@ function ImagePermissionField({ characterId }: { characterId: string }) {
   );
 }
 
-function Picture({ character, picture }: { character: FullCharacter; picture: Signal<File | null> }) {
+function Picture({ character, picture }: { character: Character; picture: Signal<File | null> }) {
   const choose = (event: Event) => {
     picture.value = (event.target as HTMLInputElement).files?.[0] ?? null;
   };

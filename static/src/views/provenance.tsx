@@ -26,7 +26,7 @@ export function Provenance({ node }: { node: ChatNode }) {
       />
     );
   // An imported message has no original to open; "Why?" names its file.
-  if (!provenance?.sessionId || above?.provenance?.sessionId) return null;
+  if (!provenance?.sessionId || !provenance.nodeId || above?.provenance?.sessionId) return null;
   const { sessionId, nodeId } = provenance;
   return (
     <OriginLink

@@ -61,7 +61,7 @@ export function TraceDialog({ nid }: { nid: Id }) {
 
 interface ContentsProps {
   nid: Id;
-  trace: Trace;
+  trace: Partial<Trace>;
   delta: Delta;
   others: (Delta | null)[];
   changeNodes: Id[];
@@ -465,7 +465,7 @@ function Lore({ lore: { books, fired, stopped, silent, overflowed, similar, note
   );
 }
 
-function Prompt({ trace }: { trace: Trace }) {
+function Prompt({ trace }: { trace: Partial<Trace> }) {
   const {
     blueprint = [],
     messages = [],
