@@ -2,6 +2,9 @@
 // worker (`script-worker.js`), because a foreign pattern may never end. The server does the same for prompts
 // (`crates/compat/src/prompt/scripts/`). It also reads the scripts for the page, and decides what is accidental in
 // SillyTavern. The same recorded cases test both.
+//
+// The page runs them because they run on the whole text with each drawing. With 32 long replies at once, they would
+// take the server 3.4 times the CPU time of the replies themselves, and more with more replies (`docs/performance.md`).
 import { Macros } from "./macros.ts";
 import type { Id, Json, ShownScript } from "./wire.d.ts";
 
