@@ -76,12 +76,13 @@ fn thousand(size: Size) {
         "p99",
         "longest",
         "CPU",
+        "CPU a word",
         "memory at most",
         "limit",
     ];
     head("Streams at once, each with a watcher", &columns);
     let mut remarks = Vec::new();
-    for streams in size.of([250, 1_000], [10, 50]) {
+    for streams in size.of(vec![1, 8, 32, 250, 1_000], vec![10, 50]) {
         let plan = || Plan { streams, words: size.of(1_000, 100), pause: PAUSE };
         super::run(read_alone(plan()));
         super::run(async { remarks.push(read_through(plan()).await) });
@@ -149,7 +150,8 @@ fn report(name: &str, heard: &[Heard], mock: &Mock, cores: f64, memory: &str, li
         micros(median(&mut delays)),
         micros(quantile(&mut delays, 99)),
         micros(quantile(&mut delays, 100)),
-        format!("{cores:.2} cores"),
+        format!("{cores:.3} cores"),
+        micros(Duration::from_secs_f64(cores * took / expected as f64)),
         memory.to_owned(),
         limit.to_owned(),
     ]);
