@@ -12,8 +12,8 @@
 //!   machine-readable tags, [`status`] shows the state to the model.
 //!
 //! To add a text to prompts, add a part to `preset/read.rs` with its place in the order, and its text to
-//! `preset/order.rs`. A text between messages goes into `preset/inject.rs`. The trace keeps what was sent. A prompt can
-//! be rebuilt only while [`preset::rebuild`] gives the same messages for the same pieces and history;
+//! `preset/sources/parts.rs`. A text between messages goes into `preset/sources/chat_texts.rs`. The trace keeps what was
+//! sent. A prompt can be rebuilt only while [`preset::rebuild`] gives the same messages for the same pieces and history;
 //! [`rebuild_messages`] does that for older traces.
 
 pub mod js_regex;

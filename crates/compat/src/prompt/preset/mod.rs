@@ -5,28 +5,29 @@
 //! lore are passed in.
 //!
 //! - [`Preset::read`] reads a preset. The file itself is kept, so unknown fields are exported again.
-//! - [`assemble()`] builds the messages of one request. `order` selects and renders the parts, `inject` puts texts into
-//!   the chat, `examples` frames example dialogue, `names` adds speakers, `budget` tracks the tokens.
-//!   `duplicates` omits repeated card texts. Omitted texts are returned with a reason ([`OmittedText`]).
+//! - [`assemble()`] builds the messages of one request in three steps. `sources` gather candidates (`candidate`): texts
+//!   with an order, a stage and tokens. `allocate` spends the `budget` on them, stage by stage. `render` makes messages
+//!   of what is kept, and `squash` joins some. `names` adds speakers. Omitted texts have a reason ([`OmittedText`]).
 //! - [`Preset::body`] writes a complete preset; [`PresetPatch`] edits a file and leaves other fields unchanged.
 //! - [`to_pieces`] converts a request for the trace, [`rebuild`] restores the request from it.
 //!
 //! To add a marker (a part whose text comes from elsewhere), add a row to `read::DEFAULT_PARTS` and its text to
-//! `order.rs`. To add a setting, add a field to [`PresetSettings`], its line in `read.rs`, and the code that uses it.
+//! `sources/parts.rs`. To add another text, add a source. To add a setting, add a field to [`PresetSettings`], its line
+//! in `read.rs`, and the code that uses it.
 
+mod allocate;
 mod assemble;
 mod body;
 mod budget;
+mod candidate;
 mod check;
-mod duplicates;
 mod edit;
-mod examples;
-mod inject;
 mod model_match;
 mod names;
-mod order;
 mod read;
+mod render;
 mod shares;
+mod sources;
 mod squash;
 mod trace;
 
@@ -382,6 +383,14 @@ impl PromptInsert {
 impl PromptMessage {
     fn from_part(role: Role, text: impl Into<String>, id: &str) -> Self {
         Self { role, name: None, text: text.into(), from: vec![MessageSource::Part(id.to_owned())] }
+    }
+
+    /// Returns the history index of a message that comes from the history alone.
+    fn history_index(&self) -> Option<usize> {
+        match self.from.as_slice() {
+            [MessageSource::History(at)] => Some(*at),
+            _ => None,
+        }
     }
 
     /// Returns the sources as one word, joined by `+`.
