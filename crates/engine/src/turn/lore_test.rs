@@ -14,6 +14,7 @@ use clotho_core::tree::edit::{self, TreeError};
 use clotho_store::StoreReader;
 
 use crate::turn::ask::PromptServices;
+use crate::turn::ask::history;
 use crate::turn::ask::lore::{ActiveLorebooks, LoreScanContext, LoreScanReport, PromptScanHost, verdict_trace};
 use crate::turn::ask::macro_context::{self, PromptPurpose};
 use crate::turn::ask::note;
@@ -26,7 +27,7 @@ use crate::turn::requests::LoreTestSpec;
 use crate::turn::services::TurnServices;
 use crate::turn::snapshot::{self, SnapshotQuery};
 use crate::turn::storage::TreeStorage;
-use crate::turn::{GenerationSpec, TurnError, ask::plan, ask::preset_order, ask::prompt_bounds, draft, preview, start};
+use crate::turn::{GenerationSpec, TurnError, ask::plan, ask::prompt_bounds, draft, preview, start};
 
 /// The maximum number of entries in each list.
 const MAX_LISTED: usize = 1_000;
@@ -100,8 +101,8 @@ pub async fn test_lore(
             let mut scripted = PromptScripts::read(reader, &snapshot, &preset, &mut macros)?;
             // Gather the messages to scan.
             let least = books.scan_depth();
-            let (prompt, messages) =
-                preset_order::messages_before(reader, &mut snapshot, &bounds, least, &mut scripted)?;
+            let messages = history::messages_before(reader, &mut snapshot, &bounds, least, &mut scripted)?;
+            let prompt = bounds.token_limits(&preset).prompt();
             let open = note::open(&note::of(snapshot.session(), &snapshot.cast), &snapshot, scripted.macros);
             let most = preset.own.shares.for_lore(prompt, 0);
             // Scan, and report the outcome.

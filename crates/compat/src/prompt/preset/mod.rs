@@ -8,6 +8,7 @@
 //! - [`assemble()`] builds the messages of one request in three steps. `sources` gather candidates (`candidate`): texts
 //!   with an order, a stage and tokens. `allocate` spends the `budget` on them, stage by stage. `render` makes messages
 //!   of what is kept, and `squash` joins some. `names` adds speakers. Omitted texts have a reason ([`OmittedText`]).
+//! - [`SubstituteBudget`] divides the tokens of texts that stand for cut messages.
 //! - [`Preset::body`] writes a complete preset; [`PresetPatch`] edits a file and leaves other fields unchanged.
 //! - [`to_pieces`] converts a request for the trace, [`rebuild`] restores the request from it.
 //!
@@ -29,6 +30,7 @@ mod render;
 mod shares;
 mod sources;
 mod squash;
+mod substitutes;
 mod trace;
 
 use serde_json::{Map, Value};
@@ -42,6 +44,7 @@ pub use edit::{ExpectedPreset, PresetPatch, PresetPatchError};
 pub use model_match::{ModelMatchRank, best_match};
 pub use read::{DEFAULT_MAIN, PresetReadError, models_of};
 pub use shares::PromptShares;
+pub use substitutes::SubstituteBudget;
 pub use trace::{TraceLayout, TracePiece, rebuild, to_pieces};
 
 /// The purpose of a request.

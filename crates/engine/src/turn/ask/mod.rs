@@ -1,28 +1,38 @@
 //! What a model is asked: the prompt at a snapshot, the results of its macros, and the request that carries it.
 //!
-//! - `preset_order.rs` builds the prompt in the order of a preset, which `preset_selection.rs` selects.
-//! - `macro_context.rs` has the values of macros, `note.rs` the author's note.
-//! - `lore.rs` scans the lorebooks, which `lorebook_cache.rs` caches. `similar.rs` finds entries without a key match.
-//! - `recall` adds old messages that fit, `summary_block.rs` adds summaries.
-//! - `plan.rs` runs the plugins' `plan` hooks, `regex_scripts.rs` applies scripts to texts.
-//! - `prompt_bounds.rs` has the limits of the prompt. `recount.rs` has the model server count it.
-//! - `trace.rs` records what was sent and why.
+//! [`build_prompt`] has three steps:
 //!
-//! To add a kind of block, read it in `preset_order.rs` and put its facts in the trace.
+//! - Gather: `material.rs` reads every text that may stand in the prompt. `card.rs` has the texts of card and persona,
+//!   `history.rs` the messages, `note.rs` the author's note, `plan.rs` the texts of plugins. `lore.rs` scans the
+//!   lorebooks, which `lorebook_cache.rs` caches; `similar.rs` finds entries without a key match.
+//! - Allocate: [`clotho_compat::prompt::preset`] makes candidates of these texts, and decides what the budget keeps and
+//!   where the history is cut. `substitutes.rs` then fills the reserve with texts for the messages that were cut:
+//!   `summary_block.rs` and `recall`.
+//! - Render: `render.rs` makes the messages, and `trace.rs` records what was sent, what was left out and why.
+//!
+//! `preset_selection.rs` selects the preset, `prompt_bounds.rs` has the limits of the prompt. `macro_context.rs` has the
+//! values of macros, `regex_scripts.rs` applies scripts to texts. `recount.rs` has the model server count the prompt.
+//!
+//! To add a kind of block, read it in `material.rs`, add its source in `crates/compat/src/prompt/preset/sources/`, and
+//! put its facts in the trace.
 
+mod card;
+pub(super) mod history;
 pub(super) mod lore;
 pub(super) mod lorebook_cache;
 pub(super) mod macro_context;
+mod material;
 pub(super) mod note;
 pub(super) mod plan;
-pub(super) mod preset_order;
 pub(super) mod preset_selection;
 pub(super) mod prompt_bounds;
 pub(super) mod recall;
 pub(super) mod recount;
 pub(super) mod regex_scripts;
+mod render;
 mod services;
 pub(super) mod similar;
+mod substitutes;
 pub(super) mod summary_block;
 pub(super) mod trace;
 
@@ -43,6 +53,8 @@ use crate::turn::snapshot::TurnSnapshot;
 use crate::turn::tools::ToolOffers;
 use crate::turn::{rules::rules_in_force, tools::text_tools};
 use macro_context::{GenerationTask, PromptPurpose};
+use material::PromptMaterial;
+use plan::PromptPlan;
 use prompt_bounds::{PromptBounds, REPLY_LIMIT_KEYS};
 use trace::BuiltPrompt;
 
@@ -60,7 +72,40 @@ pub fn build_prompt(
     bounds: PromptBounds,
     purpose: &PromptPurpose,
 ) -> Result<BuiltPrompt, StoreError> {
+    // Gather every text that may stand in the prompt. Plugins and tools come first: tools take tokens of all others.
     let mut planned = plan::plan(rule_services, reader, scene)?;
+    let tools = tool_offers(scene, &bounds, purpose, &mut planned);
+    let budget = bounds.budget.saturating_sub(tools.tokens(&bounds.measure));
+    let bounds = PromptBounds { budget, ..bounds };
+    let sizes = MacroTokenLimits { context: bounds.budget + bounds.reply, reply: bounds.reply };
+    let facts = macro_context::macro_facts(scene, sizes, &bounds.model, purpose);
+    let mut draw = macro_context::seeded_random(scene, purpose);
+    let globals = macro_context::globals(reader, scene.session().owner)?;
+    let mut macros = MacroEngine::new(&facts, scene.world.vars.clone(), globals, &mut draw);
+    let mut material = PromptMaterial::gather(reader, scene, bounds, (purpose, planned), &mut macros)?;
+    // Allocate the budget to the texts and the history. Then fill the reserve: the texts in it stand for the messages
+    // that were cut, so they are gathered only now.
+    let mut made = match material.allocate(scene, purpose) {
+        Ok(assembled) => {
+            let substitutes = material.fill_reserve(reader, scene, &assembled)?;
+            // Render the messages and the trace.
+            render::render_prompt(scene, material, assembled, substitutes)
+        }
+        Err(overflow) => render::render_overflow(material, overflow),
+    };
+    made.macro_result.operations.extend(macro_context::operations(&scene.world, &scene.rules.rules, &macros.local));
+    made.macro_result.noted = macros.report;
+    made.tools = tools;
+    Ok(made)
+}
+
+/// Returns the tools that the model is offered. If it gets them as text, the text is added to the plan.
+fn tool_offers(
+    scene: &TurnSnapshot,
+    bounds: &PromptBounds,
+    purpose: &PromptPurpose,
+    planned: &mut PromptPlan,
+) -> ToolOffers {
     let mut tools = match purpose.generation_task {
         GenerationTask::Reply if bounds.tools != ToolMode::Disabled => {
             ToolOffers::for_plugins(&rules_in_force::active_plugins(&scene.rules.plugins, &scene.catalogue))
@@ -72,18 +117,7 @@ pub fn build_prompt(
         let text = text_tools::tool_prompt(&tools.to_wire());
         planned.inserts.push(PromptInsert { slot: TOOLS.to_owned(), depth: 1, priority: 0, text });
     }
-    let budget = bounds.budget.saturating_sub(tools.tokens(&bounds.measure));
-    let bounds = PromptBounds { budget, ..bounds };
-    let sizes = MacroTokenLimits { context: bounds.budget + bounds.reply, reply: bounds.reply };
-    let facts = macro_context::macro_facts(scene, sizes, &bounds.model, purpose);
-    let mut draw = macro_context::seeded_random(scene, purpose);
-    let globals = macro_context::globals(reader, scene.session().owner)?;
-    let mut macros = MacroEngine::new(&facts, scene.world.vars.clone(), globals, &mut draw);
-    let mut made = preset_order::build_prompt(reader, scene, bounds, (purpose, planned), &mut macros)?;
-    made.macro_result.operations.extend(macro_context::operations(&scene.world, &scene.rules.rules, &macros.local));
-    made.macro_result.noted = macros.report;
-    made.tools = tools;
-    Ok(made)
+    tools
 }
 
 /// Builds the request to the provider. Each reply has its own seed, so that a reroll differs and can be repeated; an

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use clotho_compat::prompt::TokenMeasure;
+use clotho_compat::prompt::preset::Preset;
 use clotho_config::{self as config, ToolMode};
 use clotho_core::tree::{Role, TraceHead};
 use clotho_provider::Endpoint;
@@ -51,6 +52,32 @@ pub struct PromptBounds {
     pub recall: PromptRecallQuery,
     /// The settings of summaries.
     pub summaries: config::SummariesConfig,
+}
+
+/// The tokens of one prompt with its preset.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PromptTokenLimits {
+    /// Tokens of prompt and reply together.
+    pub context: usize,
+    /// Tokens reserved for the reply.
+    pub reply: usize,
+}
+
+impl PromptTokenLimits {
+    /// Returns the tokens of the prompt.
+    pub const fn prompt(self) -> usize {
+        self.context.saturating_sub(self.reply)
+    }
+}
+
+impl PromptBounds {
+    /// Returns the tokens of a prompt: what the preset wants, within what the model has.
+    pub fn token_limits(&self, preset: &Preset) -> PromptTokenLimits {
+        let context = self.budget.saturating_add(self.reply);
+        let context = preset.settings.context.map_or(context, |wanted| wanted.min(context));
+        let reply = preset.settings.reply.filter(|_| !self.is_reply_length_set).unwrap_or(self.reply);
+        PromptTokenLimits { context, reply: reply.min(context / 2) }
+    }
 }
 
 /// The names that model servers use for the token limit of a reply.

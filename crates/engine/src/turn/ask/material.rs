@@ -1,0 +1,186 @@
+//! The material of a prompt: everything that is read for it, before the budget decides what is sent.
+
+use clotho_compat::prompt::macros::MacroEngine;
+use clotho_compat::prompt::preset::{
+    self, GenerationType, HistoryMessage, PositionedText, Preset, PromptAssembly, PromptInput, PromptOverflow,
+    PromptRenderer, SubstituteBudget,
+};
+use clotho_compat::prompt::{TokenMeasure, status};
+use clotho_core::tree::Role;
+use clotho_store::{StoreError, StoreReader};
+
+use super::card;
+use super::history::PromptHistory;
+use super::lore::{ActiveLorebooks, LorePromptEffects, LoreScanContext};
+use super::macro_context::{GenerationTask, PromptPurpose};
+use super::note;
+use super::plan::PromptPlan;
+use super::preset_selection::{PresetReason, PresetSelection, select_preset};
+use super::prompt_bounds::{PromptBounds, PromptTokenLimits};
+use super::regex_scripts::PromptScripts;
+use super::substitutes::{HistorySubstitutes, gather_substitutes, substitute_budget};
+use super::summary_block::BranchSummaries;
+use crate::turn::snapshot::TurnSnapshot;
+
+/// Everything that is read for one prompt.
+pub(super) struct PromptMaterial<'m, 'a> {
+    pub bounds: PromptBounds,
+    pub limits: PromptTokenLimits,
+    pub preset: Preset,
+    pub preset_reason: PresetReason,
+    /// The scripts, with the macros of the prompt.
+    pub scripts: PromptScripts<'m, 'a>,
+    pub history: PromptHistory,
+    pub lore: LorePromptEffects,
+    pub note: Option<PositionedText>,
+    /// The state as text.
+    pub status: String,
+    pub plan: PromptPlan,
+    /// The summaries of the branch; `None` without summaries.
+    pub summaries: Option<BranchSummaries>,
+    pub substitutes: SubstituteBudget,
+}
+
+impl<'m, 'a> PromptMaterial<'m, 'a> {
+    /// Reads the material at a snapshot.
+    ///
+    /// The order counts: scripts run on the messages, lore scans the result, and macros see what earlier ones wrote.
+    ///
+    /// # Errors
+    /// Returns an error if the database fails.
+    pub(super) fn gather(
+        reader: &mut StoreReader<'_>,
+        scene: &mut TurnSnapshot,
+        bounds: PromptBounds,
+        (purpose, mut plan): (&PromptPurpose, PromptPlan),
+        macros: &'m mut MacroEngine<'a>,
+    ) -> Result<Self, StoreError> {
+        // The preset, and the shares of its prompt.
+        let PresetSelection { mut preset, reason: preset_reason } =
+            select_preset(reader, scene.session(), &bounds.names)?;
+        let limits = bounds.token_limits(&preset);
+        let summaries = BranchSummaries::for_snapshot(reader, scene, &bounds.measure)?;
+        let substitutes = substitute_budget(scene, &bounds, &preset, summaries.as_ref(), limits.prompt());
+        // The messages, after scripts.
+        let books = ActiveLorebooks::read(reader, scene, &bounds.lorebook_cache)?;
+        let requests = books.plugin_requests(&mut plan);
+        let mut scripts = PromptScripts::read(reader, scene, &preset, macros)?;
+        let least = (limits.context, books.scan_depth());
+        let mut history = PromptHistory::read(reader, scene, &bounds, least, &mut scripts)?;
+        history.name_speakers(&mut preset.settings.naming);
+        if let GenerationTask::Continue(text) = &purpose.generation_task {
+            history.messages.push(scripts.apply_to_continued(continued_message(scene, text)));
+        }
+        // Lore looks at the messages and at the note. The note contains lore.
+        let note = note::of(scene.session(), &scene.cast);
+        let scan = LoreScanContext {
+            said: &history.messages,
+            open: &note::open(&note, scene, scripts.macros),
+            prompt_tokens: limits.prompt(),
+            lore_limit: preset.own.shares.for_lore(limits.prompt(), substitutes.max_recall()),
+            purpose,
+            measure: &bounds.measure,
+            recall_query: &bounds.recall,
+            requests: &requests,
+        };
+        let mut lore = books.activate(reader, scene, &scan, &mut scripts)?;
+        scripts.macros.outlets = Some(std::mem::take(&mut lore.outlets));
+        let note = note::placed_note(&note, scene, &lore.lore);
+        let status = status::block(&scene.world, &scene.rules.rules);
+        Ok(Self {
+            bounds,
+            limits,
+            preset,
+            preset_reason,
+            scripts,
+            history,
+            lore,
+            note,
+            status,
+            plan,
+            summaries,
+            substitutes,
+        })
+    }
+
+    /// Makes candidates of the texts, in the order of the preset, and allocates the budget to them. The result says how
+    /// much of the history is kept.
+    ///
+    /// # Errors
+    /// Returns an error if the mandatory texts do not fit.
+    pub(super) fn allocate(
+        &mut self,
+        scene: &TurnSnapshot,
+        purpose: &PromptPurpose,
+    ) -> Result<PromptAssembly, PromptOverflow> {
+        let input = PromptInput {
+            kind: preset_kind(purpose),
+            world: &self.status,
+            injected: &self.plan.inserts,
+            cut: self.history.cut,
+            default_budget: (self.limits.context, self.limits.reply),
+            prompt_tokens: self.limits.prompt(),
+            history: &self.history.messages,
+            filler: &self.bounds.filler_message,
+            lore: &self.lore.lore,
+            note: self.note.clone(),
+            has_prefill: self.bounds.supports_prefill,
+            aside: self.substitutes.total(),
+            ..card::card_input(&scene.cast)
+        };
+        let mut words = MacroTextFiller { macros: &mut *self.scripts.macros, measure: &self.bounds.measure };
+        preset::assemble(&self.preset, &input, &mut words)
+    }
+
+    /// Gathers the texts that stand for the messages that were cut, within what the prompt has reserved for them.
+    ///
+    /// # Errors
+    /// Returns an error if the database fails.
+    pub(super) fn fill_reserve(
+        &mut self,
+        reader: &mut StoreReader<'_>,
+        scene: &TurnSnapshot,
+        assembled: &PromptAssembly,
+    ) -> Result<HistorySubstitutes, StoreError> {
+        let summaries = (self.summaries.as_ref(), self.limits.prompt());
+        let reserve = (self.substitutes.within(assembled.aside), self.history.kept(assembled.kept));
+        gather_substitutes(reader, scene, &self.bounds, summaries, reserve, &mut self.scripts)
+    }
+}
+
+/// The start of a reply that is to be continued, as the last message of its prompt.
+fn continued_message(scene: &TurnSnapshot, text: &str) -> HistoryMessage {
+    HistoryMessage { role: Role::Assistant, name: scene.cast.character.clone(), is_other: false, text: text.to_owned() }
+}
+
+const fn preset_kind(purpose: &PromptPurpose) -> GenerationType {
+    match purpose.generation_task {
+        GenerationTask::Reply if purpose.number > 0 => GenerationType::Swipe,
+        GenerationTask::Continue(_) => GenerationType::Continue,
+        GenerationTask::Impersonate => GenerationType::Impersonate,
+        GenerationTask::Reply => GenerationType::Normal,
+    }
+}
+
+/// Fills in macros and counts tokens for the assembly.
+struct MacroTextFiller<'m, 'a> {
+    macros: &'m mut MacroEngine<'a>,
+    measure: &'m TokenMeasure,
+}
+
+impl PromptRenderer for MacroTextFiller<'_, '_> {
+    fn fill(&mut self, text: &str) -> String {
+        self.macros.fill(text)
+    }
+
+    fn fill_over(&mut self, text: &str, original: &str) -> String {
+        // A macro runs only if the text names it.
+        let is_named = text.to_ascii_lowercase().contains("original");
+        let original = if is_named { self.macros.fill(original) } else { String::new() };
+        self.macros.fill_over(text, &original)
+    }
+
+    fn count(&self, text: &str) -> usize {
+        self.measure.message(text)
+    }
+}

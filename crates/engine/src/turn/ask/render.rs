@@ -1,0 +1,128 @@
+//! Renders a prompt: the messages to send, and the pieces of its trace.
+
+use clotho_compat::prompt::preset::{
+    self, Preset, PromptAssembly, PromptLayout, PromptOverflow, SpeakerNaming, TraceLayout, TracePiece,
+};
+use clotho_compat::prompt::refill::HistoryNames;
+use clotho_compat::prompt::{OutgoingMessage, PromptLine};
+
+use super::history::KeptHistory;
+use super::material::PromptMaterial;
+use super::preset_selection::PresetReason;
+use super::prompt_bounds::PromptBounds;
+use super::substitutes::HistorySubstitutes;
+use super::trace::{BuiltPrompt, PromptBlueprint, PromptMacroResult};
+use crate::turn::snapshot::TurnSnapshot;
+
+/// Renders a prompt, with everything that its trace records.
+pub(super) fn render_prompt(
+    scene: &TurnSnapshot,
+    material: PromptMaterial<'_, '_>,
+    assembled: PromptAssembly,
+    substitutes: HistorySubstitutes,
+) -> BuiltPrompt {
+    let PromptMaterial { bounds, limits, preset, preset_reason, scripts, history, lore, plan, .. } = material;
+    let kept = history.kept(assembled.kept);
+    let made = render_messages((&preset, preset_reason), assembled, kept, &substitutes, scene.cast.names());
+    let HistorySubstitutes { summaries, recalled } = substitutes;
+    let operations = lore.operations.into_iter().chain(summaries.operation).collect();
+    // What a server is told does not change with the preset: one that loads a model for it would load it anew.
+    let PromptBounds { context_tokens, hide_tags, measure, .. } = bounds;
+    BuiltPrompt {
+        macro_result: PromptMacroResult { operations, ..made.macro_result },
+        reply: limits.reply,
+        context_tokens,
+        hide_tags,
+        measure,
+        scripts: scripts.told(),
+        lore: lore.told,
+        values_prompt: lore.values_prompt,
+        summary_trace: summaries.told,
+        recalled: recalled.told,
+        samplers: preset.samplers,
+        plan,
+        ..made
+    }
+}
+
+/// Renders a prompt that does not fit: only what was left out.
+pub(super) fn render_overflow(material: PromptMaterial<'_, '_>, overflow: PromptOverflow) -> BuiltPrompt {
+    let PromptMaterial { preset_reason, scripts, lore, plan, .. } = material;
+    BuiltPrompt {
+        blueprint: Some(PromptBlueprint { left: overflow.left, preset_reason, ..PromptBlueprint::default() }),
+        too_large: Some(overflow.too_large),
+        scripts: scripts.told(),
+        lore: lore.told,
+        plan,
+        ..BuiltPrompt::default()
+    }
+}
+
+/// Renders the messages, and the pieces from which the trace rebuilds them.
+fn render_messages(
+    (preset, preset_reason): (&Preset, PresetReason),
+    assembled: PromptAssembly,
+    kept: KeptHistory<'_>,
+    substitutes: &HistorySubstitutes,
+    names: HistoryNames,
+) -> BuiltPrompt {
+    let named = |line: &PromptLine| PromptLine { text: names.fill(&line.text), ..line.clone() };
+    let went: Vec<PromptLine> = kept.lines.iter().skip(kept.first).map(named).collect();
+    let is_named = preset.settings.naming == SpeakerNaming::Before;
+    let shape = TraceLayout { is_named, is_joined: preset.settings.layout == PromptLayout::Turns };
+    let mut pieces = preset::to_pieces(&assembled.messages_with_prefill(), &went, kept.first, shape);
+    substitutes.summaries.join(&mut pieces);
+    substitutes.recalled.join(&mut pieces, went.len());
+    let messages = preset::rebuild(&pieces, &went, shape);
+    BuiltPrompt {
+        stable_prefix: stable_prefix(&pieces, &went, shape, &messages),
+        messages,
+        history: kept.placed.iter().skip(kept.first).map(|placed| placed.n).collect(),
+        cut: kept.newest_cut().map(|placed| placed.node.id),
+        tokens: assembled.tokens + substitutes.tokens(),
+        macro_result: PromptMacroResult { names: Some(names), ..PromptMacroResult::default() },
+        blueprint: Some(PromptBlueprint { pieces, shape, left: assembled.left, preset_reason }),
+        ..BuiltPrompt::default()
+    }
+}
+
+/// Returns how many of the first messages the next prompt will probably share. They end before the first block inside
+/// the history, because such blocks move with it, or else before the last line.
+fn stable_prefix(pieces: &[TracePiece], lines: &[PromptLine], shape: TraceLayout, sent: &[OutgoingMessage]) -> usize {
+    let moving = pieces.iter().filter(|piece| piece.at > 0 && !piece.replaces_line).map(|piece| piece.at).min();
+    let last = lines.len().saturating_sub(1);
+    let edge = moving.unwrap_or(last).min(last);
+    let stays = |piece: &&TracePiece| piece.at < edge || (piece.at == 0 && !piece.replaces_line);
+    let before: Vec<TracePiece> = pieces.iter().filter(stays).cloned().collect();
+    let stays = preset::rebuild(&before, lines.get(..edge).unwrap_or_default(), shape);
+    stays.iter().zip(sent).take_while(|(stays, sent)| stays == sent).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clotho_core::tree::Role;
+
+    fn piece(at: usize, is_over: bool, text: &str) -> TracePiece {
+        let sent = OutgoingMessage { role: Role::System, name: None, text: text.to_owned() };
+        TracePiece { slot: String::new(), at, replaces_line: is_over, sent }
+    }
+
+    /// `domain.md` 6.3: the prefix for the provider's cache ends before the first block that moves with the history.
+    #[test]
+    fn prompt_stable_prefix_ends_before_moving_blocks() {
+        let line = |text: &str| PromptLine { role: Role::User, name: None, text: text.to_owned() };
+        let lines = ["one", "two", "three", "four"].map(line);
+        let check = |pieces: &[TracePiece], expected: usize| {
+            let shape = TraceLayout::default();
+            let sent = preset::rebuild(pieces, &lines, shape);
+            assert_eq!(stable_prefix(pieces, &lines, shape, &sent), expected, "{sent:?}");
+        };
+        check(&[piece(0, false, "card")], 4);
+        check(&[piece(0, false, "card"), piece(4, false, "last word")], 4);
+        check(&[piece(0, false, "card"), piece(2, false, "note"), piece(4, false, "last word")], 3);
+        check(&[piece(0, false, "card"), piece(1, true, "TWO"), piece(4, false, "last word")], 4);
+        check(&[], 3);
+        assert_eq!(stable_prefix(&[piece(0, false, "card")], &[], TraceLayout::default(), &[]), 0);
+    }
+}
