@@ -45,7 +45,7 @@ export default {
   "finding.persona_lorebook": "It has a lorebook. If that lorebook is imported, it is linked to this persona.",
   "finding.persona_bound": "It was connected to one character.|It was connected to {count} characters.",
   "finding.persona_default": "It was the default persona. Here you choose a persona for each story.",
-  "finding.favourite": "It was a favourite. Favourites are not imported yet.",
+  "finding.favourite": "It was a favourite, and it is a favourite here.",
   "finding.macros":
     "One kind of macro is not supported and is kept as text.|{count} kinds of macros are not supported and are " +
     "kept as text.",

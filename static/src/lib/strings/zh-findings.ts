@@ -26,7 +26,7 @@ export default {
   "finding.persona_lorebook": "它有一本世界书：那本书导入后，会关联到这个用户角色",
   "finding.persona_bound": "它和 {count} 个角色绑定",
   "finding.persona_default": "它原来是默认用户角色；在这里每个故事自己选",
-  "finding.favourite": "它是收藏：收藏还不能导入",
+  "finding.favourite": "它是收藏，在这里也是收藏",
   "finding.macros": "{count} 种宏不支持，保留为文字",
   "finding.asset": "卡里的一个文件无法读取",
   "finding.bad_line": "{count} 行无法读取，已跳过",
