@@ -362,10 +362,22 @@ describe("other names of commands", () => {
   test("words match at their beginnings, together or apart, with any case and quotes", () => {
     assert.deepEqual(otherNames("session.note", "Author’s NOTE"), ["author's note"]);
     assert.deepEqual(otherNames("page.world", "bar"), ["status bar"]);
-    assert.deepEqual(otherNames("page.presets", "jailbreak regex"), ["jailbreak", "regex"]);
+    assert.deepEqual(otherNames("page.presets", "jailbreak regex"), ["jailbreak", "regex", "regex scripts"]);
     assert.deepEqual(otherNames("message.reroll", "roll"), ["roll again", "重roll"]);
     assert.ok(finds("log").includes("page.tree") && !finds("log").includes("page.speech"), "“dialogue” is no log");
     assert.deepEqual(otherNames("message.goOn", "续"), ["继续", "续写"]);
+    assert.deepEqual(otherNames("message.why", "itemized prompts"), ["itemized prompt"], "a plural finds the singular");
+    for (const [word, id] of [
+      ["swipes", "message.reroll"],
+      ["create checkpoint", "message.label"],
+      ["quick replies", "session.rules"],
+      ["alternate greetings", "page.library"],
+      ["scan depth", "page.lore"],
+      ["代入", "turn.draft"],
+      ["聊天补全预设", "page.presets"],
+      ["开场白", "page.library"],
+    ])
+      assert.ok(finds(word).includes(id), `${word} finds ${id}`);
   });
 
   test("words without a command have no match", () => {

@@ -7,20 +7,20 @@ export const SYNONYMS: Readonly<Record<string, string>> = {
   // A reply
   "message.reroll":
     "regenerate, reroll, retry, swipe, new swipe, roll again, try again, another reply, 重新生成, 重试, 重roll, 重骰, " +
-    "刷新回复, 再来一次, 备选回复, 滑动",
+    "刷新回复, 再来一次, 备选回复, 滑动, regenerate message",
   "message.answer": "generate a reply, respond, response, retry, 生成回复, 回应, 重试",
-  "message.goOn": "continue, go on, write on, 继续, 续写, 接着写",
+  "message.goOn": "continue, go on, write on, 继续, 续写, 接着写, continue message, continue generation",
   "message.otherModel": "reply from another model, regenerate with, switch model, 用其他模型回复, 换模型, 切换模型",
   "message.previous": "previous swipe, swipe left, version, alternative, 上一条备选回复, 滑动, 左滑, 上一个版本",
   "message.next": "next swipe, swipe right, version, alternative, 下一条备选回复, 滑动, 右滑, 下一个版本",
   "message.versions": "show all swipes, versions, alternatives, 显示所有备选回复, 滑动, 所有版本",
   "versions.close": "close the swipes, versions, 收起备选回复",
   "turn.stop": "stop generating, abort, cancel, 停止生成, 中止, 终止",
-  "turn.draft": "impersonate, impersonation, write for me, 代我发言, ai 帮答, ai帮答, 扮演用户, 替我写",
+  "turn.draft": "impersonate, impersonation, write for me, 代我发言, ai 帮答, ai帮答, 扮演用户, 替我写, 代入",
   "turn.stopDraft": "stop impersonating, impersonation, abort, 停止代我发言, 停止帮答",
 
   // A message
-  "message.edit": "edit, change, modify, commit --amend, 编辑, 修改, 修订",
+  "message.edit": "edit, change, modify, commit --amend, 编辑, 修改, 修订, edit message, 编辑消息",
   "message.copy": "copy, clipboard, 复制, 剪贴板",
   "message.link": "copy link, share, permalink, url, 复制链接, 分享, 链接",
   "message.why":
@@ -28,7 +28,7 @@ export const SYNONYMS: Readonly<Record<string, string>> = {
     "token counter, activated world info, dice, rolls, debug, why, blame, 提示词查看器, 提示词明细, 原始提示词, 系统提示词, 上下文, token " +
     "计数, 词符, 骰子, 调试, 追溯",
   "message.label":
-    "bookmark, checkpoint, save point, label, tag, name, branch, 书签, 检查点, 存档点, 标签, 标记, 命名, 分支",
+    "bookmark, checkpoint, save point, label, tag, name, branch, 书签, 检查点, 存档点, 标签, 标记, 命名, 分支, create checkpoint, 创建检查点",
   "message.prune":
     "delete, with everything after it, delete message, remove, stash, 删除这条及其后的消息, 删除消息, 移除, 贮藏, 暂存",
   "message.purge": "delete permanently, purge, erase, destroy, 永久删除, 彻底删除, 清除",
@@ -59,7 +59,7 @@ export const SYNONYMS: Readonly<Record<string, string>> = {
   "message.setCurrent": "make this the current branch, checkout, switch, head, 设为当前分支, 检出, 切换分支",
   "message.makeCurrent": "make this the current branch, checkout, switch, head, 设为当前分支, 检出, 切换分支",
   "message.branchHere": "branch from here, create branch, fork, checkout -b, 从这里新建分支, 创建分支, 分叉",
-  "message.compare": "compare, diff, difference, 比较, 对比, 差异",
+  "message.compare": "compare, diff, difference, 比较, 对比, 差异, diff branches",
   "message.compareHere": "compare with current branch, diff, difference, 和当前分支比较, 对比, 差异",
   "message.merge": "merge, bring over, 合并",
   "message.mergeHere": "merge, bring over, 合并",
@@ -103,19 +103,19 @@ export const SYNONYMS: Readonly<Record<string, string>> = {
     "presets, samplers, sampling, temperature, top p, top k, min p, repetition penalty, max tokens, response " +
     "length, context size, system prompt, main prompt, jailbreak, post-history instructions, prompt manager, " +
     "prompt template, chat completion, regex, regular expressions, macros, 预设, 采样器, 温度, 重复惩罚, 最大 token, 回复长度, " +
-    "上下文长度, 系统提示词, 主提示词, 越狱, 破限, 破甲, 历史后置指令, 提示词管理器, 提示词模板, 对话补全, 聊天补全, 正则, 正则表达式, 宏",
+    "上下文长度, 系统提示词, 主提示词, 越狱, 破限, 破甲, 历史后置指令, 提示词管理器, 提示词模板, 对话补全, 聊天补全, 正则, 正则表达式, 宏, chat completion preset, generation settings, regex scripts, quick reply sets, 聊天补全预设, 正则脚本, 生成设置",
   "page.personas":
     "personas, persona management, user description, player character, actor, 用户角色, 用户角色管理, 用户设定, 人设, 玩家角色",
   "page.lore":
     "lorebooks, lore, world info, wi, compendium, journal, codex, knowledge, keywords, 世界书, 世界信息, 知识书, 设定集, 合集包, " +
-    "日志, 关键词, 关键字",
+    "日志, 关键词, 关键字, scan depth, insertion depth, recursion, 扫描深度, 插入深度, 递归",
   "session.note": "author's note, authors note, /note, 作者注释, 作者备注, 作者笔记",
   "session.recall":
     "memory, memories, vector storage, data bank, rag, summary, summaries, summarize, 记忆, 长期记忆, 向量存储, 数据库, 总结, 摘要, 概括",
   "session.model": "change model, llm, connection profile, 更换模型, 切换模型, 换模型, 连接配置",
   "session.rules":
     "plugins of this story, extensions, rules, game system, modules, macros, scripts, tools, function calling, " +
-    "这个故事的插件, 扩展, 规则, 游戏系统, 模组, 模块, 宏, 脚本, 工具, 函数调用",
+    "这个故事的插件, 扩展, 规则, 游戏系统, 模组, 模块, 宏, 脚本, 工具, 函数调用, quick replies, quick reply, suggestions, 快捷回复, 快速回复, 建议",
   "page.connect":
     "connect a model, api connections, api key, connection profile, provider, endpoint, base url, backend, " +
     "openai, claude, gemini, ollama, koboldcpp, openrouter, 连接模型, api 连接, api连接, api 密钥, api密钥, 密钥, 连接配置, 服务商, " +
@@ -135,7 +135,7 @@ export const SYNONYMS: Readonly<Record<string, string>> = {
   "page.library":
     "stories, library, home, chats, chat history, manage chat files, conversations, new chat, new conversation, " +
     "new story, characters, actors, scenes, worlds, campaign, 故事集, 首页, 聊天, 聊天记录, 管理聊天文件, 对话, 会话, 新聊天, 新对话, 新故事, " +
-    "角色, 场景",
+    "角色, 场景, start new chat, edit character, character editor, alternate greetings, greetings, first message, export card, export character, tags, favourites, favorites, 编辑角色, 备选开场白, 开场白, 首条消息, 导出角色卡, 标签, 收藏",
   "page.search":
     "search all stories, find, search chats, search conversations, grep, 搜索所有故事, 查找, 搜索聊天, 搜索对话",
   "page.trash": "trash, deleted stories, recycle bin, restore, 回收站, 已删除, 恢复",
@@ -184,11 +184,15 @@ function hasBegin(text: string, begin: string) {
   return false;
 }
 
+/** Whether a typed word begins a word of the text. A plural also matches the singular. */
+const hasWord = (text: string, word: string) =>
+  hasBegin(text, word) || (/[a-z]{3}s$/.test(word) && hasBegin(text, word.slice(0, -1)));
+
 /** Whether each typed word begins a word of the text. */
 export const fits = (text: string, typed: string) =>
   plain(typed)
     .split(/\s+/)
-    .every((word) => hasBegin(plain(text), word));
+    .every((word) => hasWord(plain(text), word));
 
 /**
  * Returns the other names of a command that match the typed text. Names that match all words come first; if there are
@@ -203,6 +207,6 @@ export function otherNames(id: string, typed: string): string[] {
     : all.split(", ").filter((one) =>
         plain(typed)
           .split(/\s+/)
-          .some((word) => hasBegin(one, word)),
+          .some((word) => hasWord(one, word)),
       );
 }
