@@ -66,6 +66,23 @@ describe("personas", () => {
     await close();
   });
 
+  test("a double click on Delete deletes without an error", async () => {
+    await clotho.api("POST", "/api/personas", { name: "Gone at once" });
+    const { page, close } = await openPage(browser);
+    await page.goto(clotho.base);
+    await page.getByRole("button", { name: "Personas" }).click();
+    const row = page.getByRole("dialog").getByRole("article", { name: "Gone at once" });
+    const remove = row.getByRole("button", { name: "Delete “Gone at once”" });
+    const answers = [];
+    page.on("response", (response) => response.request().method() === "DELETE" && answers.push(response.status()));
+    await remove.evaluate((button) => (button.click(), button.click()));
+    await row.waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Restore" }).first().waitFor();
+    assert.deepEqual(answers, [204], "the server is asked once");
+    assert.equal(await page.locator(".notices:not(.passing) > *").count(), 0, "no error is shown");
+    await close();
+  });
+
   test("a double click on Save creates one persona and one character", async () => {
     const { page, close } = await openPage(browser);
     await page.goto(clotho.base);

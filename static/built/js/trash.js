@@ -1,2 +1,2 @@
 /* Built of static/ by tools/vendor, do not edit. */
-import{h as a,q as s,i as n}from"./first.js";import"../../vendor/preact.js";async function e(t={}){const r=await a("GET",`/api/trash${s(t)}`);return{items:n(r),next:r?.next??null}}const i=t=>a("DELETE",`/api/trash/${t}?confirm=true`);export{i as destroy,e as trash};
+import{h as e,q as r,i as s,aA as n}from"./first.js";import"../../vendor/preact.js";async function i(t={}){const a=await e("GET",`/api/trash${r(t)}`);return{items:s(a),next:a?.next??null}}const o=t=>n(`/api/trash/${t}?confirm=true`);export{o as destroy,i as trash};

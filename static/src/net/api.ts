@@ -71,6 +71,23 @@ export async function call(
   return json;
 }
 
+/** Deletions that are not answered yet, by path. */
+const deletions: Map<string, Promise<Wire.Unchecked>> = new Map();
+
+/** Deletes an item. A double click asks once, and an item that is gone already counts as deleted. */
+export function deleteItem(path: string): Promise<Wire.Unchecked> {
+  const running = deletions.get(path);
+  if (running) return running;
+  const deletion = call("DELETE", path)
+    .catch((error) => {
+      if (error instanceof ApiError && error.status === 404) return null;
+      throw error;
+    })
+    .finally(() => deletions.delete(path));
+  deletions.set(path, deletion);
+  return deletion;
+}
+
 /** Returns a response with its whole text. The connection may be lost before either is complete. */
 export async function exchange(path: string, init: RequestInit) {
   try {
@@ -170,7 +187,7 @@ export async function otherCharacters(next: string | null): Promise<Wire.Charact
 export const createCharacter = (character: Wire.CharacterChanges): Promise<Wire.Character> =>
   call("POST", "/api/characters", character);
 
-export const deleteCharacter = (cid: Wire.Id) => call("DELETE", `/api/characters/${cid}`);
+export const deleteCharacter = (cid: Wire.Id) => deleteItem(`/api/characters/${cid}`);
 
 /** Restores something from the trash. */
 export const restore = (id: Wire.Id) => call("POST", `/api/trash/${id}/restore`);
@@ -196,7 +213,7 @@ export const changeSession = (
   changes: { title?: string; model?: string; mode?: "tree" | "linear" },
 ): Promise<Wire.Session> => call("PATCH", `/api/sessions/${sid}`, changes);
 
-export const deleteSession = (sid: Wire.Id) => call("DELETE", `/api/sessions/${sid}`);
+export const deleteSession = (sid: Wire.Id) => deleteItem(`/api/sessions/${sid}`);
 
 /** Reads a part of the operation log. */
 export const operations = (sid: Wire.Id, range: { since: number; limit: number }): Promise<Wire.Log> =>

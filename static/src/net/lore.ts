@@ -1,5 +1,5 @@
 // The calls for lorebooks and their entries.
-import { call, items, query } from "./api.ts";
+import { call, deleteItem, items, query } from "./api.ts";
 import type * as Wire from "../lib/wire.d.ts";
 
 const at = (id: Wire.Id) => `/api/lorebooks/${id}`;
@@ -38,7 +38,7 @@ export const settings = (): Promise<Wire.LoreRules> => call("GET", "/api/loreboo
 export const setSettings = (rules: Partial<Wire.LoreRules>): Promise<Wire.LoreRules> =>
   call("PUT", "/api/lorebooks/settings", rules);
 
-export const remove = (id: Wire.Id) => call("DELETE", at(id));
+export const remove = (id: Wire.Id) => deleteItem(at(id));
 
 /**
  * Adds an entry.

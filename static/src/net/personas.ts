@@ -1,5 +1,5 @@
 // The calls for personas.
-import { call, items } from "./api.ts";
+import { call, deleteItem, items } from "./api.ts";
 import { send } from "./cards.ts";
 import type * as Wire from "../lib/wire.d.ts";
 
@@ -15,7 +15,7 @@ export const create = (fields: { name: string; description: string }, key: strin
 export const change = (pid: Wire.Id, fields: { name: string; description: string }): Promise<Wire.Persona> =>
   call("PATCH", `/api/personas/${pid}`, fields);
 
-export const remove = (pid: Wire.Id) => call("DELETE", `/api/personas/${pid}`);
+export const remove = (pid: Wire.Id) => deleteItem(`/api/personas/${pid}`);
 
 export const sendPicture = (pid: Wire.Id, file: File): Promise<Wire.Persona> =>
   send("PUT", `/api/personas/${pid}/avatar`, file);

@@ -1,5 +1,5 @@
 // The calls for presets and regex scripts.
-import { call, items, query } from "./api.ts";
+import { call, deleteItem, items, query } from "./api.ts";
 import { send } from "./cards.ts";
 import type * as Wire from "../lib/wire.d.ts";
 
@@ -36,7 +36,7 @@ export const allowScripts = (sid: Wire.Id, regexScripts: { card: boolean; preset
 export const saveScript = (id: Wire.Id | null, name: string, body: Record<string, unknown>): Promise<Wire.Preset> =>
   id ? call("PATCH", at(id), { name, body }) : call("POST", "/api/presets", { kind: "regex", name, body });
 
-export const remove = (id: Wire.Id) => call("DELETE", at(id));
+export const remove = (id: Wire.Id) => deleteItem(at(id));
 
 /**
  * Imports a file of presets.

@@ -1,5 +1,5 @@
 // The calls for model servers, and for the health of this server.
-import { call, items } from "./api.ts";
+import { call, deleteItem, items } from "./api.ts";
 import type * as Wire from "../lib/wire.d.ts";
 
 export async function providers(): Promise<Wire.Providers> {
@@ -14,7 +14,7 @@ export const connect = (fields: Wire.NewProvider): Promise<Wire.Provider> => cal
 export const change = (id: string, change: Wire.ProviderChange): Promise<Wire.Provider> =>
   call("PATCH", at(id), change);
 
-export const forget = (id: string) => call("DELETE", at(id));
+export const forget = (id: string) => deleteItem(at(id));
 
 export const testNew = (trial: Wire.ProviderTrial, signal?: AbortSignal): Promise<Wire.TrialResult> =>
   call("POST", "/api/providers/test", trial, { ...(signal && { signal }) });

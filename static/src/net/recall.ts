@@ -1,5 +1,5 @@
 // The calls for what a session recalls.
-import { call, items, query } from "./api.ts";
+import { call, deleteItem, items, query } from "./api.ts";
 import type * as Wire from "../lib/wire.d.ts";
 
 /** Changes the recall settings of a session. */
@@ -16,7 +16,7 @@ export async function documents(collection: string, cursor?: string): Promise<Wi
 export const addDocument = (collection: string, content: string, key: string): Promise<Wire.Document> =>
   call("POST", "/api/documents", { collection, content }, { key });
 
-export const removeDocument = (id: Wire.Id) => call("DELETE", `/api/documents/${id}`);
+export const removeDocument = (id: Wire.Id) => deleteItem(`/api/documents/${id}`);
 
 /** Changes the settings for automatic summaries of a session. */
 export const setSummaries = (sid: Wire.Id, summaries: Wire.SummarySettings): Promise<Wire.Session> =>

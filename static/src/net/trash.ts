@@ -1,5 +1,5 @@
 // The calls for the trash, except restoring, which is in api.ts. Loaded with the trash.
-import { call, items, query } from "./api.ts";
+import { call, deleteItem, items, query } from "./api.ts";
 import type * as Wire from "../lib/wire.d.ts";
 
 /** Reads a page of the trash, newest first. */
@@ -9,4 +9,4 @@ export async function trash(range: { cursor?: string; limit?: number } = {}): Pr
 }
 
 /** Deletes something permanently. */
-export const destroy = (id: Wire.Id) => call("DELETE", `/api/trash/${id}?confirm=true`);
+export const destroy = (id: Wire.Id) => deleteItem(`/api/trash/${id}?confirm=true`);
