@@ -31,6 +31,26 @@ async function startEdit(page, id, text) {
   await field(page).fill(text);
 }
 
+describe("the field of an edit", () => {
+  test("the message keeps its place when the view follows the end of the branch", async () => {
+    const { ids, page, close } = await openSeededBranch({ viewport: { width: 1280, height: 560 } });
+    const top = () =>
+      messageById(page, ids[2])
+        .locator("article")
+        .evaluate((article) => article.getBoundingClientRect().top);
+    await page.locator(".scroller").evaluate((box) => box.scrollTo(0, box.scrollHeight));
+    await messageById(page, ids[2]).locator("article").hover();
+    const before = await top();
+    await messageById(page, ids[2]).getByRole("button", { name: "Edit", exact: true }).click();
+    await field(page).waitFor();
+    await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+    assert.ok(Math.abs((await top()) - before) < 2, `it moved from ${before} to ${await top()}`);
+    const [box, view] = await Promise.all([field(page).boundingBox(), page.locator(".scroller").first().boundingBox()]);
+    assert.ok(box.y >= view.y, "the field is in view");
+    await close();
+  });
+});
+
 describe("an unsaved edit", () => {
   test("S4-17: an unsaved edit is kept when the user goes back above its message, and is there when the message is edited again", async () => {
     const { path, ids, page, close } = await openSeededBranch();

@@ -261,8 +261,13 @@ function Branch() {
     if (led !== ledBefore.current) toEnd();
     ledBefore.current = led;
   }, [led]);
-  const isEditing = editedMessage.value;
-  useEffect(watchEditedMessage, [ids, isEditing]);
+  const edited = editedMessage.value;
+  useLayoutEffect(() => {
+    // The field is larger than the text. A view that follows the end would push it out at the top.
+    const article = articleOf(scroller.current, edited);
+    if (article && edited) held.current = { id: edited, top: article.getBoundingClientRect().top };
+  }, [edited]);
+  useEffect(watchEditedMessage, [ids, edited]);
   const focus = focusNext.value;
   useLayoutEffect(() => {
     const article = articleOf(scroller.current, focus);
