@@ -82,8 +82,8 @@ describe("cards of other programs", () => {
       { name: "empty.png", buffer: await golden("png-other-text.png") },
     ]);
     const failed = page.getByRole("alert").filter({ hasText: "empty.png" });
-    await failed.getByText("The picture has no card in it.").waitFor();
-    await failed.getByText("Export the card anew as PNG", { exact: false }).waitFor();
+    await failed.getByText("The image contains no card.").waitFor();
+    await failed.getByText("Export the card again as PNG", { exact: false }).waitFor();
     await checkAccessibility(page, "a picture without a card");
     await close();
     const chinese = await openPage(browser, { expected: LOAD_ERROR, locale: "zh-CN" });

@@ -145,7 +145,7 @@ describe("the settings", () => {
     await change.getByRole("button", { name: "Save" }).click();
     await change
       .getByRole("alert")
-      .getByText(/type the one for the new address/)
+      .getByText(/enter the key for the new URL/)
       .waitFor();
     await change.getByLabel("Delete the saved key").check();
     await change.getByRole("button", { name: "Save" }).click();

@@ -198,7 +198,7 @@ describe("data of another program", () => {
     await reportOf(page).getByRole("region", { name: "Private" }).waitFor();
     await reportOf(page)
       .getByRole("region", { name: "noise.zip" })
-      .getByText(/no archive/)
+      .getByText(/not an archive/)
       .waitFor();
     await waitUntil(async () => (await sessions(server)).some(({ title }) => title === "Alone"), "the chat is there");
     const names = async (path) => (await server.api("GET", path)).items.map(({ name }) => name);
@@ -275,7 +275,7 @@ describe("data of another program", () => {
     await page
       .getByRole("alert")
       .filter({ hasText: "noise.zip" })
-      .getByText(/no archive/)
+      .getByText(/not an archive/)
       .waitFor();
     await page.getByRole("alert").getByText("Nothing was imported.").waitFor();
     await close();
