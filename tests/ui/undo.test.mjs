@@ -239,6 +239,8 @@ describe("text that undo restores", () => {
         async () => (await messageTexts(page)).length === 3 + 2 * i && (await messageTexts(page)).at(-1) === answer,
         "the reply came",
       );
+      // Until the reply is complete, Enter does not send.
+      await waitForReply(page);
     }
     const undo = page.locator(".topbar").getByRole("button", { name: "Undo" });
     const redo = page.locator(".topbar").getByRole("button", { name: "Redo" });

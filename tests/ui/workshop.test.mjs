@@ -173,7 +173,7 @@ describe("the workshop", () => {
     await dialog.getByRole("tab", { name: "Replay" }).click();
     await dialog.getByRole("button", { name: "Run replay" }).click();
     await dialog.getByRole("button", { name: "Apply to the story" }).click();
-    await dialog.getByRole("alert").getByText("was played without this plugin").waitFor();
+    await dialog.getByRole("alert").getByText("was written without this plugin").waitFor();
     await checkAccessibility(page, "a replay that was refused");
     assert.equal(await dialog.getByText("Applied to the story.").count(), 0);
     assert.equal(await gold(), 22);
