@@ -292,12 +292,12 @@ impl Case {
             world: "",
             injected: &[],
             filler: "",
-            cut: HistoryTruncation::Exact,
+            truncation: HistoryTruncation::Exact,
             strips_examples: is("strip_examples"),
             prompt_tokens: 0,
             pins_examples: is("pin_examples"),
             has_prefill: setup["source"] == "claude",
-            aside: 0,
+            reserve: 0,
             default_budget: self.room(),
         };
         let assembled = preset::assemble(&self.preset, &given, &mut house).ok()?;

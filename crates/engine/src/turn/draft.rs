@@ -221,8 +221,10 @@ async fn stream(parts: &Arc<TurnServices>, job: DraftJob) -> Result<ReplyMachine
 async fn bounds(storage: &TreeStorage, prompt_services: &PromptServices, job: &DraftJob) -> PromptBounds {
     let bounds = prompt_bounds::prompt_bounds(prompt_services, &job.choice, &job.params);
     let DraftTask::Impersonate { leaf } = job.task else { return bounds };
-    let place = (job.draft.generation.user, job.draft.generation.session, leaf);
-    let recall = prompt_services.query_embedder.ask(&storage.store, storage.clock.now(), place, None).await;
+    let generation = &job.draft.generation;
+    let now = storage.clock.now();
+    let embedder = &prompt_services.query_embedder;
+    let recall = embedder.ask(&storage.store, now, generation.user, generation.session, leaf, None).await;
     PromptBounds { recall, ..bounds }
 }
 

@@ -108,7 +108,7 @@ pub async fn test_lore(
             // Scan, and report the outcome.
             let (measure, cue) = (&bounds.measure, &bounds.recall);
             let heard = LoreScanContext {
-                said: &messages,
+                messages: &messages,
                 open: &open,
                 prompt_tokens: prompt,
                 lore_limit: most,
@@ -142,7 +142,7 @@ async fn recall_query(
     let stored = storage.store.read(move |reader| Ok::<_, TurnError>(reader.session(caller, session)?)).await?;
     let stored = stored.ok_or(TreeError::NotFound("the session"))?;
     let leaf = asked.node.unwrap_or(stored.session.head);
-    Ok(prompt_services.query_embedder.ask(&storage.store, now, (caller, session, leaf), text).await)
+    Ok(prompt_services.query_embedder.ask(&storage.store, now, caller, session, leaf, text).await)
 }
 
 fn bounds(prompt_services: &PromptServices, session: &Session) -> Result<PromptBounds, TurnError> {

@@ -32,8 +32,8 @@ pub async fn preview(
     let bounds =
         prompt_bounds::prompt_bounds(&parts.prompts, &choice, &start::merged_params(&stored.session, &generate));
     let now = parts.storage.clock.now();
-    let place = (caller, session, asked.parent);
-    let recall = parts.prompts.query_embedder.ask(&parts.storage.store, now, place, asked.content.as_deref()).await;
+    let (embedder, store) = (&parts.prompts.query_embedder, &parts.storage.store);
+    let recall = embedder.ask(store, now, caller, session, asked.parent, asked.content.as_deref()).await;
     let bounds = PromptBounds { recall, ..bounds };
     let query = SnapshotQuery::at_node(&parts.rules, caller, session, asked.parent);
     let (id, content) = (NodeId::new(parts.storage.ids.next(now)), asked.content);

@@ -15,13 +15,13 @@ pub struct PromptAssembly {
     /// Start of the reply, if the provider supports prefill.
     pub prefill: Option<String>,
     /// Number of history messages sent: the newest ones.
-    pub kept: usize,
+    pub history: usize,
     /// Omitted texts, without the history.
-    pub left: Vec<OmittedText>,
+    pub omitted: Vec<OmittedText>,
     /// Tokens of the whole request.
     pub tokens: usize,
-    /// Tokens that were reserved for something else.
-    pub aside: usize,
+    /// Tokens that stay reserved for the substitutes of the cut history.
+    pub reserve: usize,
 }
 
 impl PromptAssembly {
@@ -38,7 +38,7 @@ impl PromptAssembly {
 pub struct PromptOverflow {
     pub too_large: TokenOverflow,
     /// Texts that would have been sent.
-    pub left: Vec<OmittedText>,
+    pub omitted: Vec<OmittedText>,
 }
 
 /// Builds the messages of one request. The newest message is always sent whole.
@@ -50,45 +50,45 @@ pub struct PromptOverflow {
 /// Returns an error if the mandatory texts do not fit.
 pub fn assemble(
     preset: &Preset,
-    given: &PromptInput<'_>,
-    words: &mut dyn PromptRenderer,
+    input: &PromptInput<'_>,
+    renderer: &mut dyn PromptRenderer,
 ) -> Result<PromptAssembly, PromptOverflow> {
     // Gather the candidates.
-    let scope = PromptScope::new(preset, given);
+    let scope = PromptScope::new(preset, input);
     let mut gathered = PromptCandidates::default();
-    sources::REQUIRED.iter().for_each(|source| source.gather(&scope, words, &mut gathered));
-    if let Err(too_large) = check_required(given.default_budget, &gathered.texts) {
-        return Err(PromptOverflow { too_large, left: gathered.omit_all() });
+    sources::REQUIRED.iter().for_each(|source| source.gather(&scope, renderer, &mut gathered));
+    if let Err(too_large) = check_required(input.default_budget, &gathered.texts) {
+        return Err(PromptOverflow { too_large, omitted: gathered.omit_all() });
     }
-    sources::OPTIONAL.iter().for_each(|source| source.gather(&scope, words, &mut gathered));
+    sources::OPTIONAL.iter().for_each(|source| source.gather(&scope, renderer, &mut gathered));
     // Allocate the budget.
-    let limits = allocation_limits(&scope, gathered.chat_tokens, words);
+    let limits = allocation_limits(&scope, gathered.chat_tokens, renderer);
     let PromptCandidates { texts, history, prefill, omitted, .. } = gathered;
-    let allocation = allocate(&limits, texts, &mut HistoryRenderer::new(&scope, history, words));
+    let allocation = allocate(&limits, texts, &mut HistoryRenderer::new(&scope, history, renderer));
     // Render what is kept, and say what is not.
     Ok(PromptAssembly {
         messages: render_messages(&preset.settings, allocation.kept),
         prefill,
-        kept: allocation.history,
-        left: omitted.into_iter().chain(allocation.omitted).collect(),
+        history: allocation.history,
+        omitted: omitted.into_iter().chain(allocation.omitted).collect(),
         tokens: allocation.tokens,
-        aside: allocation.reserve,
+        reserve: allocation.reserve,
     })
 }
 
 /// Returns the limits of a request: its budget, and the shares of the preset.
-fn allocation_limits(scope: &PromptScope<'_>, chat: usize, words: &dyn PromptRenderer) -> AllocationLimits {
+fn allocation_limits(scope: &PromptScope<'_>, chat: usize, renderer: &dyn PromptRenderer) -> AllocationLimits {
     let PromptInput { default_budget: budget @ (context, reply), prompt_tokens, .. } = *scope.input;
     let prompt = if prompt_tokens > 0 { prompt_tokens } else { context.saturating_sub(reply) };
     let shares = &scope.preset.own.shares;
     AllocationLimits {
         budget,
-        reserve: scope.input.aside,
-        newest: scope.newest().map_or(0, |newest| words.count(&newest.text)),
+        reserve: scope.input.reserve,
+        newest: scope.newest().map_or(0, |newest| renderer.count(&newest.text)),
         chat,
         max_examples: shares.for_examples(prompt),
         min_history: shares.for_history(prompt),
-        truncation: scope.input.cut,
+        truncation: scope.input.truncation,
     }
 }
 
@@ -153,11 +153,11 @@ mod tests {
             world: "",
             injected: &[],
             filler: "",
-            cut: HistoryTruncation::Exact,
+            truncation: HistoryTruncation::Exact,
             strips_examples: false,
             pins_examples: false,
             has_prefill: true,
-            aside: 0,
+            reserve: 0,
             default_budget: (context, 0),
             prompt_tokens: 0,
         };
@@ -167,12 +167,12 @@ mod tests {
         let mut log = MacroLog::default();
         let assembled = assemble(&preset, &input(83), &mut log).unwrap();
         assert_eq!(log.0, [&required[..], &optional[..]].concat());
-        assert_eq!((assembled.kept, assembled.tokens), (2, 78));
+        assert_eq!((assembled.history, assembled.tokens), (2, 78));
         let mut log = MacroLog::default();
         let overflow = assemble(&preset, &input(63), &mut log).unwrap_err();
         assert_eq!(log.0, required);
         assert_eq!(overflow.too_large, TokenOverflow { needed: 61, budget: 60 });
-        let left: Vec<&str> = overflow.left.iter().map(|left| left.text.as_str()).collect();
-        assert_eq!(left, required[..5]);
+        let omitted: Vec<&str> = overflow.omitted.iter().map(|omitted| omitted.text.as_str()).collect();
+        assert_eq!(omitted, required[..5]);
     }
 }

@@ -319,7 +319,7 @@ pub struct PromptInput<'a> {
     /// servers refuse such requests. Empty = none.
     pub filler: &'a str,
     /// How to cut a history that is too long.
-    pub cut: HistoryTruncation,
+    pub truncation: HistoryTruncation,
     /// Whether no examples are sent.
     pub strips_examples: bool,
     /// Whether examples have priority over the history.
@@ -327,7 +327,7 @@ pub struct PromptInput<'a> {
     /// Whether the provider supports prefill.
     pub has_prefill: bool,
     /// Tokens reserved for something else, if the mandatory texts and the texts between the last messages leave them.
-    pub aside: usize,
+    pub reserve: usize,
     /// Tokens of context and reply, if the preset does not set them.
     pub default_budget: (usize, usize),
     /// Tokens of the whole prompt including those reserved for recall; 0 = the default budget.

@@ -27,11 +27,11 @@ pub(super) fn card_input(cast: &PromptCast) -> PromptInput<'_> {
         world: "",
         injected: &[],
         filler: "",
-        cut: HistoryTruncation::Exact,
+        truncation: HistoryTruncation::Exact,
         strips_examples: false,
         pins_examples: false,
         has_prefill: false,
-        aside: 0,
+        reserve: 0,
         default_budget: (0, 0),
         prompt_tokens: 0,
     }

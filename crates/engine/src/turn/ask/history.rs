@@ -17,9 +17,16 @@ pub(super) struct PromptHistory {
     pub lines: Vec<PromptLine>,
     /// The lines after scripts changed them.
     pub messages: Vec<HistoryMessage>,
-    /// Where the history is cut, so that it begins as the last prompt did as long as that fits.
-    pub cut: HistoryTruncation,
+    /// How the history is cut: it begins as in the last prompt as long as that fits.
+    pub truncation: HistoryTruncation,
     pub last: Option<LastPrompt>,
+}
+
+/// How much of the history is read at least.
+#[derive(Clone, Copy)]
+pub(super) struct HistoryExtent {
+    pub tokens: usize,
+    pub messages: usize,
 }
 
 /// Which of these messages a prompt shows: those from the place `first` on.
@@ -32,25 +39,25 @@ pub(super) struct KeptHistory<'h> {
 }
 
 impl PromptHistory {
-    /// Reads the newest messages: more tokens than the context, and at least the count that lore looks at.
+    /// Reads the newest messages, at least as many as the extent asks for.
     ///
     /// # Errors
     /// Returns an error if the database fails.
     pub(super) fn read(
         reader: &mut StoreReader<'_>,
-        scene: &mut TurnSnapshot,
+        snapshot: &mut TurnSnapshot,
         bounds: &PromptBounds,
-        least: (usize, usize),
-        scripted: &mut PromptScripts<'_, '_>,
+        extent: HistoryExtent,
+        scripts: &mut PromptScripts<'_, '_>,
     ) -> Result<Self, StoreError> {
-        let newest = newest_messages(reader, scene, bounds, least, scripted)?;
+        let newest = newest_messages(reader, snapshot, bounds, extent, scripts)?;
         let (newest_first, mut messages) = (newest.stored, newest.scripted);
         messages.reverse();
         let last = prompt_bounds::last(reader, newest_first.iter().map(|(placed, _)| placed))?;
         let place = |first: i64| newest_first.iter().rev().position(|(placed, _)| placed.n == first);
-        let cut = HistoryTruncation::Steps(last.as_ref().and_then(|last| place(last.first)));
+        let truncation = HistoryTruncation::Steps(last.as_ref().and_then(|last| place(last.first)));
         let (placed, lines): (Vec<StoredNode>, Vec<PromptLine>) = newest_first.into_iter().rev().unzip();
-        Ok(Self { placed, lines, messages, cut, last })
+        Ok(Self { placed, lines, messages, truncation, last })
     }
 
     /// Decides whether speakers are named where the preset leaves that open.
@@ -82,8 +89,8 @@ impl<'h> KeptHistory<'h> {
 /// Decides whether texts start with names: if two users or two characters speak on the branch (`domain.md` 2.4).
 fn naming(lines: &[PromptLine]) -> SpeakerNaming {
     let has_several = [Role::User, Role::Assistant].into_iter().any(|role| {
-        let said = lines.iter().filter(|line| line.role == role && !line.text.trim().is_empty());
-        let mut names = said.filter_map(|line| line.name.as_deref());
+        let spoken = lines.iter().filter(|line| line.role == role && !line.text.trim().is_empty());
+        let mut names = spoken.filter_map(|line| line.name.as_deref());
         names.next().is_some_and(|first| names.any(|name| name != first))
     });
     if has_several { SpeakerNaming::Before } else { SpeakerNaming::Never }
@@ -95,13 +102,13 @@ fn naming(lines: &[PromptLine]) -> SpeakerNaming {
 /// Returns an error if the database fails.
 pub(in crate::turn) fn messages_before(
     reader: &mut StoreReader<'_>,
-    scene: &mut TurnSnapshot,
+    snapshot: &mut TurnSnapshot,
     bounds: &PromptBounds,
-    least: usize,
-    scripted: &mut PromptScripts<'_, '_>,
+    messages: usize,
+    scripts: &mut PromptScripts<'_, '_>,
 ) -> Result<Vec<HistoryMessage>, StoreError> {
-    let NewestMessages { scripted: said, .. } = newest_messages(reader, scene, bounds, (0, least), scripted)?;
-    Ok(said.into_iter().rev().collect())
+    let newest = newest_messages(reader, snapshot, bounds, HistoryExtent { tokens: 0, messages }, scripts)?;
+    Ok(newest.scripted.into_iter().rev().collect())
 }
 
 /// Messages, newest first.
@@ -113,31 +120,31 @@ struct NewestMessages {
     scripted: Vec<HistoryMessage>,
 }
 
-/// Reads the newest messages until they exceed `context` tokens and there are at least `least` of them.
+/// Reads the newest messages until there are more than the extent asks for.
 fn newest_messages(
     reader: &mut StoreReader<'_>,
-    scene: &mut TurnSnapshot,
+    snapshot: &mut TurnSnapshot,
     bounds: &PromptBounds,
-    (context, least): (usize, usize),
-    scripted: &mut PromptScripts<'_, '_>,
+    extent: HistoryExtent,
+    scripts: &mut PromptScripts<'_, '_>,
 ) -> Result<NewestMessages, StoreError> {
     let mut newest = NewestMessages::default();
     let mut tokens = 0_usize;
-    let mut page = std::mem::take(&mut scene.page);
+    let mut page = std::mem::take(&mut snapshot.page);
     loop {
         let before = page.next;
         for placed in page.nodes.into_iter().rev().filter(|placed| placed.node.is_in_prompt()) {
             let line = trace::line(&placed.node, &bounds.hide_tags);
-            let said = preset_message(&line, &scene.cast);
-            let said = scripted.said(reader, &scene.stored, &placed.node, said, newest.scripted.len())?;
-            tokens = tokens.saturating_add(bounds.measure.message(&said.text));
-            newest.scripted.push(said);
+            let message = preset_message(&line, &snapshot.cast);
+            let message = scripts.said(reader, &snapshot.stored, &placed.node, message, newest.scripted.len())?;
+            tokens = tokens.saturating_add(bounds.measure.message(&message.text));
+            newest.scripted.push(message);
             newest.stored.push((placed, line));
         }
-        if before.is_none() || (tokens > context && newest.stored.len() >= least) {
+        if before.is_none() || (tokens > extent.tokens && newest.stored.len() >= extent.messages) {
             return Ok(newest);
         }
-        page = reader.page(&scene.stored, scene.at.node.id, before, PAGE, PathFilter::Enabled)?;
+        page = reader.page(&snapshot.stored, snapshot.at.node.id, before, PAGE, PathFilter::Enabled)?;
     }
 }
 

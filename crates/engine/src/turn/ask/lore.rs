@@ -64,7 +64,7 @@ pub struct ActiveLorebooks {
 #[derive(Debug)]
 pub struct LoreScanContext<'h> {
     /// The messages, oldest first.
-    pub said: &'h [preset::HistoryMessage],
+    pub messages: &'h [preset::HistoryMessage],
     /// Further texts that lore scans, such as the author's note.
     pub open: &'h [String],
     /// The token budget of the whole prompt.
@@ -109,16 +109,20 @@ impl ActiveLorebooks {
     ///
     /// # Errors
     /// Returns an error if the database fails.
-    pub fn read(reader: &mut StoreReader<'_>, scene: &TurnSnapshot, shelf: &LorebookCache) -> Result<Self, StoreError> {
-        let session = scene.session();
-        let card = answering_card(reader, scene)?;
+    pub fn read(
+        reader: &mut StoreReader<'_>,
+        snapshot: &TurnSnapshot,
+        shelf: &LorebookCache,
+    ) -> Result<Self, StoreError> {
+        let session = snapshot.session();
+        let card = answering_card(reader, snapshot)?;
         let mut held: Vec<(LorebookScope, HeldBook)> = Vec::new();
         for id in lorebook::card_lorebooks(&card) {
             held.extend(reader.lorebook_version(session.owner, id)?.map(|book| (LorebookScope::Character, book)));
         }
-        let persona = scene.user_persona.persona.or(session.persona.as_ref().map(|persona| persona.id));
+        let persona = snapshot.user_persona.persona.or(session.persona.as_ref().map(|persona| persona.id));
         for (scope, what) in [
-            (LorebookScope::Character, scene.speaker.map(BindingTarget::Character)),
+            (LorebookScope::Character, snapshot.speaker.map(BindingTarget::Character)),
             (LorebookScope::Global, Some(BindingTarget::Everything)),
             (LorebookScope::Chat, Some(BindingTarget::Session(session.id))),
             (LorebookScope::Persona, persona.map(BindingTarget::Persona)),
@@ -129,7 +133,7 @@ impl ActiveLorebooks {
         let mut own = Self::default();
         own.take(reader, session.owner, shelf, held)?;
         if !own.books.is_empty() {
-            own.who = scan_character(reader, scene, &card)?;
+            own.who = scan_character(reader, snapshot, &card)?;
         }
         Ok(own)
     }
@@ -187,18 +191,18 @@ impl ActiveLorebooks {
     pub fn activate(
         &self,
         reader: &mut StoreReader<'_>,
-        scene: &TurnSnapshot,
+        snapshot: &TurnSnapshot,
         heard: &LoreScanContext<'_>,
         scripted: &mut PromptScripts<'_, '_>,
     ) -> Result<LorePromptEffects, StoreError> {
-        if self.books.is_empty() && scene.world.lore.is_empty() {
+        if self.books.is_empty() && snapshot.world.lore.is_empty() {
             return Ok(LorePromptEffects::default());
         }
-        let LoreScanReport { outcome, similar } = self.outcome(reader, scene, heard, scripted)?;
+        let LoreScanReport { outcome, similar } = self.outcome(reader, snapshot, heard, scripted)?;
         let outlets = outcome.placement.outlets.iter().map(|(name, texts)| (name.clone(), texts.join("\n")));
         Ok(LorePromptEffects {
             outlets: outlets.collect(),
-            operations: state_operations(scene, heard.purpose, &outcome),
+            operations: state_operations(snapshot, heard.purpose, &outcome),
             told: (!self.books.is_empty()).then(|| self.to_trace(&outcome, similar, heard.measure)),
             values_prompt: outcome.values,
             lore: prompt_lore(outcome.placement),
@@ -212,11 +216,11 @@ impl ActiveLorebooks {
     pub fn outcome(
         &self,
         reader: &mut StoreReader<'_>,
-        scene: &TurnSnapshot,
+        snapshot: &TurnSnapshot,
         heard: &LoreScanContext<'_>,
         scripted: &mut PromptScripts<'_, '_>,
     ) -> Result<LoreScanReport, StoreError> {
-        let timers = scene.world.lore.get("timers").cloned().and_then(|timers| serde_json::from_value(timers).ok());
+        let timers = snapshot.world.lore.get("timers").cloned().and_then(|timers| serde_json::from_value(timers).ok());
         let timers: LoreTimers = timers.unwrap_or_default();
         let counts = timers != LoreTimers::default() || self.books().any(|(_, book)| book.counts_messages());
         let delay = self.books().map(|(_, book)| book.longest_delay()).max().unwrap_or(0);
@@ -224,19 +228,19 @@ impl ActiveLorebooks {
             is_running: timers != LoreTimers::default(),
             delay: i64::try_from(delay).unwrap_or(i64::MAX),
         };
-        let newest_first = heard.said.iter().rev().take(MAX_MESSAGES);
-        let texts: Vec<&str> = newest_first.clone().map(|said| said.text.as_str()).collect();
+        let newest_first = heard.messages.iter().rev().take(MAX_MESSAGES);
+        let texts: Vec<&str> = newest_first.clone().map(|message| message.text.as_str()).collect();
         let SimilarEntries { near, told: similar } = self.similar_entries(reader, &texts, heard.recall_query)?;
         let scanned = ScanRequest {
             messages: newest_first
-                .map(|said| ScanMessage { name: said.name.clone(), text: said.text.clone() })
+                .map(|message| ScanMessage { name: message.name.clone(), text: message.text.clone() })
                 .collect(),
-            count: if counts { count_messages(reader, scene, heard, reach)? } else { 0 },
-            card: card_texts(&scene.cast),
+            count: if counts { count_messages(reader, snapshot, heard, reach)? } else { 0 },
+            card: card_texts(&snapshot.cast),
             injects: heard.open.to_vec(),
             trigger: heard.purpose.word().to_owned(),
             audience: heard.purpose.values_call(),
-            has_values_call: scene.values_model().is_some(),
+            has_values_call: snapshot.values_model().is_some(),
             character: self.who.clone(),
             prompt: heard.prompt_tokens,
             similar: near,
@@ -244,7 +248,7 @@ impl ActiveLorebooks {
             max_tokens: Some(heard.lore_limit),
             ..ScanRequest::default()
         };
-        let mut draw = macro_context::seeded_random_for(scene, heard.purpose, WHY);
+        let mut draw = macro_context::seeded_random_for(snapshot, heard.purpose, WHY);
         let outcome = self.scan(&scanned, &timers, &mut PromptScanHost::new(scripted, &mut draw, heard.measure));
         Ok(LoreScanReport { outcome, similar })
     }
@@ -343,9 +347,9 @@ fn read_lorebook(
 
 /// Returns the current card of the speaker, because it says which books belong to it. If the character was deleted,
 /// returns the version that the session keeps.
-fn answering_card(reader: &mut StoreReader<'_>, scene: &TurnSnapshot) -> Result<Map<String, Value>, StoreError> {
-    let session = scene.session();
-    let Some(own) = cast::speaker(session, scene.speaker) else { return Ok(Map::new()) };
+fn answering_card(reader: &mut StoreReader<'_>, snapshot: &TurnSnapshot) -> Result<Map<String, Value>, StoreError> {
+    let session = snapshot.session();
+    let Some(own) = cast::speaker(session, snapshot.speaker) else { return Ok(Map::new()) };
     match reader.character(session.owner, own.id)? {
         Some(character) => Ok(character.card),
         None => Ok(cast::card_object(&reader.blob(&own.hash)?)),
@@ -355,15 +359,15 @@ fn answering_card(reader: &mut StoreReader<'_>, scene: &TurnSnapshot) -> Result<
 /// Returns how character filters of entries name the speaker: by the imported file, else by name; and by tags.
 fn scan_character(
     reader: &mut StoreReader<'_>,
-    scene: &TurnSnapshot,
+    snapshot: &TurnSnapshot,
     card: &Map<String, Value>,
 ) -> Result<ScanCharacter, StoreError> {
-    let sources = match scene.speaker {
-        Some(id) => reader.sources_of(scene.session().owner, id.as_bytes())?,
+    let sources = match snapshot.speaker {
+        Some(id) => reader.sources_of(snapshot.session().owner, id.as_bytes())?,
         None => Vec::new(),
     };
     let file = sources.iter().find_map(|source| source.name.strip_prefix(FILES));
-    let file = file.unwrap_or(&scene.cast.character).to_owned();
+    let file = file.unwrap_or(&snapshot.cast.character).to_owned();
     let tags = card.get("tags").and_then(Value::as_array).into_iter().flatten();
     Ok(ScanCharacter { file, tags: tags.filter_map(Value::as_str).map(str::to_owned).collect() })
 }
@@ -372,22 +376,22 @@ fn scan_character(
 /// a long story is cheap while timers run. Without one, counts as far back as the longest delay asks.
 fn count_messages(
     reader: &mut StoreReader<'_>,
-    scene: &TurnSnapshot,
+    snapshot: &TurnSnapshot,
     heard: &LoreScanContext<'_>,
     reach: MessageCountRange,
 ) -> Result<u64, StoreError> {
     // A message that a preview only pretends to write has no row.
-    let (at, unwritten) = match scene.at.n {
-        0 => (scene.at.node.parent.map(|parent| reader.node(&scene.stored, parent)).transpose()?.flatten(), 1),
-        _ => (Some(scene.at.clone()), 0),
+    let (at, unwritten) = match snapshot.at.n {
+        0 => (snapshot.at.node.parent.map(|parent| reader.node(&snapshot.stored, parent)).transpose()?.flatten(), 1),
+        _ => (Some(snapshot.at.clone()), 0),
     };
     let continued = u64::from(matches!(heard.purpose.generation_task, GenerationTask::Continue(_)));
     let Some(at) = at else { return Ok(unwritten + continued) };
     let last: Option<MessageCountMark> =
-        scene.world.lore.get(COUNT_KEY).cloned().and_then(|tally| serde_json::from_value(tally).ok());
+        snapshot.world.lore.get(COUNT_KEY).cloned().and_then(|tally| serde_json::from_value(tally).ok());
     let last = last.filter(|_| reach.is_running);
     let until = match &last {
-        Some(tally) => reader.node(&scene.stored, tally.node)?.map(|placed| placed.n),
+        Some(tally) => reader.node(&snapshot.stored, tally.node)?.map(|placed| placed.n),
         None => None,
     };
     let most = if reach.is_running { FARTHEST } else { reach.delay.clamp(NEAREST, FARTHEST) };
@@ -538,8 +542,8 @@ pub fn verdict_trace(verdict: &LoreVerdict) -> Value {
 }
 
 /// Returns operations for active entries and timers that changed, and for the message count if timers run.
-fn state_operations(scene: &TurnSnapshot, purpose: &PromptPurpose, outcome: &ScanOutcome) -> Vec<StateOperation> {
-    let now = &scene.world.lore;
+fn state_operations(snapshot: &TurnSnapshot, purpose: &PromptPurpose, outcome: &ScanOutcome) -> Vec<StateOperation> {
+    let now = &snapshot.world.lore;
     let active = outcome.active.iter().take(MAX_LISTED).map(|fired| verdict_trace(&fired.verdict)).collect::<Vec<_>>();
     let timers = serde_json::to_value(&outcome.timers).unwrap_or_default();
     let none = |key: &str| match key {
@@ -561,7 +565,7 @@ fn state_operations(scene: &TurnSnapshot, purpose: &PromptPurpose, outcome: &Sca
     if times_changed && outcome.timers != LoreTimers::default() {
         // The text being continued has no row of its own yet.
         let continued = u64::from(matches!(purpose.generation_task, GenerationTask::Continue(_)));
-        let tally = MessageCountMark { node: scene.at.node.id, messages: outcome.count.saturating_sub(continued) };
+        let tally = MessageCountMark { node: snapshot.at.node.id, messages: outcome.count.saturating_sub(continued) };
         operations.extend(set((COUNT_KEY, serde_json::to_value(tally).unwrap_or_default())));
     }
     operations

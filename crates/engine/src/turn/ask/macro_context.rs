@@ -70,22 +70,22 @@ impl PromptPurpose {
 
 /// Returns the values of macros at a snapshot.
 pub fn macro_facts(
-    scene: &TurnSnapshot,
+    snapshot: &TurnSnapshot,
     sizes: MacroTokenLimits,
     model: &str,
     purpose: &PromptPurpose,
 ) -> MacroContext {
-    let at = &scene.at.node;
+    let at = &snapshot.at.node;
     MacroContext {
-        said: MacroHistory { version: swipe_position(purpose), ..last_message(scene) },
+        said: MacroHistory { version: swipe_position(purpose), ..last_message(snapshot) },
         time: MacroTime { ms: at.created.0, ..MacroTime::default() },
         token_limits: sizes,
         model: model.to_owned(),
-        note: note::of(scene.session(), &scene.cast).text,
-        summary: scene.world.summary.clone(),
+        note: note::of(snapshot.session(), &snapshot.cast).text,
+        summary: snapshot.world.summary.clone(),
         generation_type: purpose.word().to_owned(),
-        seed: scene.session().seed,
-        ..scene.cast.macro_context()
+        seed: snapshot.session().seed,
+        ..snapshot.cast.macro_context()
     }
 }
 
@@ -105,8 +105,8 @@ pub fn globals(reader: &mut StoreReader<'_>, owner: UserId) -> Result<Map<String
 }
 
 /// Returns the last messages on the branch.
-fn last_message(scene: &TurnSnapshot) -> MacroHistory {
-    let sent = || scene.page.nodes.iter().rev().map(|placed| &placed.node).filter(|node| node.is_in_prompt());
+fn last_message(snapshot: &TurnSnapshot) -> MacroHistory {
+    let sent = || snapshot.page.nodes.iter().rev().map(|placed| &placed.node).filter(|node| node.is_in_prompt());
     let text = |found: Option<&Node>| found.map(|node| node.content.clone()).unwrap_or_default();
     let is = |role: Role| move |node: &&Node| node.role == role;
     MacroHistory {
@@ -121,38 +121,38 @@ fn last_message(scene: &TurnSnapshot) -> MacroHistory {
 }
 
 /// Returns the random numbers of one reply at a snapshot.
-pub fn seeded_random(scene: &TurnSnapshot, purpose: &PromptPurpose) -> impl FnMut() -> f64 + use<> {
-    seeded_random_for(scene, purpose, "")
+pub fn seeded_random(snapshot: &TurnSnapshot, purpose: &PromptPurpose) -> impl FnMut() -> f64 + use<> {
+    seeded_random_for(snapshot, purpose, "")
 }
 
 /// Like [`seeded_random`], with a separate sequence for `who`, so that its draws do not shift those of others.
-pub fn seeded_random_for(scene: &TurnSnapshot, purpose: &PromptPurpose, who: &str) -> impl FnMut() -> f64 + use<> {
+pub fn seeded_random_for(snapshot: &TurnSnapshot, purpose: &PromptPurpose, who: &str) -> impl FnMut() -> f64 + use<> {
     let mut hasher = blake3::Hasher::new();
-    hasher.update(&scene.session().seed.to_le_bytes());
-    hasher.update(&scene.at.node.turn.to_le_bytes());
+    hasher.update(&snapshot.session().seed.to_le_bytes());
+    hasher.update(&snapshot.at.node.turn.to_le_bytes());
     hasher.update(&purpose.number.to_le_bytes());
-    hasher.update(scene.said.0.as_bytes());
+    hasher.update(snapshot.said.0.as_bytes());
     hasher.update(who.as_bytes());
     random_sequence(seed_from_hash(&hasher))
 }
 
 /// Fills in the macros of a recalled message. Its random numbers depend only on the session and the message, and
 /// variables that it writes are dropped.
-pub fn recalled(scene: &TurnSnapshot, node: &Node, text: &str) -> String {
+pub fn recalled(snapshot: &TurnSnapshot, node: &Node, text: &str) -> String {
     if !text.contains(['{', '}', '<']) {
         return text.to_owned();
     }
     let mut hasher = blake3::Hasher::new();
-    hasher.update(&scene.session().seed.to_le_bytes());
+    hasher.update(&snapshot.session().seed.to_le_bytes());
     hasher.update(node.id.as_bytes());
-    let time = MacroTime { ms: scene.at.node.created.0, ..MacroTime::default() };
+    let time = MacroTime { ms: snapshot.at.node.created.0, ..MacroTime::default() };
     let facts = MacroContext {
         time,
-        seed: scene.session().seed,
+        seed: snapshot.session().seed,
         generation_type: "normal".into(),
-        ..scene.cast.macro_context()
+        ..snapshot.cast.macro_context()
     };
-    MacroEngine::new(&facts, scene.world.vars.clone(), Map::new(), &mut random_sequence(seed_from_hash(&hasher)))
+    MacroEngine::new(&facts, snapshot.world.vars.clone(), Map::new(), &mut random_sequence(seed_from_hash(&hasher)))
         .fill(text)
 }
 

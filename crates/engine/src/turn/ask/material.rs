@@ -10,16 +10,17 @@ use clotho_core::tree::Role;
 use clotho_store::{StoreError, StoreReader};
 
 use super::card;
-use super::history::PromptHistory;
+use super::history::{HistoryExtent, PromptHistory};
 use super::lore::{ActiveLorebooks, LorePromptEffects, LoreScanContext};
 use super::macro_context::{GenerationTask, PromptPurpose};
 use super::note;
 use super::plan::PromptPlan;
 use super::preset_selection::{PresetReason, PresetSelection, select_preset};
 use super::prompt_bounds::{PromptBounds, PromptTokenLimits};
+use super::recall::{self, RecallRequest};
 use super::regex_scripts::PromptScripts;
-use super::substitutes::{HistorySubstitutes, gather_substitutes, substitute_budget};
-use super::summary_block::BranchSummaries;
+use super::substitutes::{HistorySubstitutes, substitute_budget};
+use super::summary_block::{BranchSummaries, SummaryBlock, SummaryRequest};
 use crate::turn::snapshot::TurnSnapshot;
 
 /// Everything that is read for one prompt.
@@ -50,32 +51,33 @@ impl<'m, 'a> PromptMaterial<'m, 'a> {
     /// Returns an error if the database fails.
     pub(super) fn gather(
         reader: &mut StoreReader<'_>,
-        scene: &mut TurnSnapshot,
+        snapshot: &mut TurnSnapshot,
         bounds: PromptBounds,
-        (purpose, mut plan): (&PromptPurpose, PromptPlan),
+        purpose: &PromptPurpose,
+        mut plan: PromptPlan,
         macros: &'m mut MacroEngine<'a>,
     ) -> Result<Self, StoreError> {
         // The preset, and the shares of its prompt.
         let PresetSelection { mut preset, reason: preset_reason } =
-            select_preset(reader, scene.session(), &bounds.names)?;
+            select_preset(reader, snapshot.session(), &bounds.names)?;
         let limits = bounds.token_limits(&preset);
-        let summaries = BranchSummaries::for_snapshot(reader, scene, &bounds.measure)?;
-        let substitutes = substitute_budget(scene, &bounds, &preset, summaries.as_ref(), limits.prompt());
+        let summaries = BranchSummaries::for_snapshot(reader, snapshot, &bounds.measure)?;
+        let substitutes = substitute_budget(snapshot, &bounds, &preset, summaries.as_ref(), limits.prompt());
         // The messages, after scripts.
-        let books = ActiveLorebooks::read(reader, scene, &bounds.lorebook_cache)?;
+        let books = ActiveLorebooks::read(reader, snapshot, &bounds.lorebook_cache)?;
         let requests = books.plugin_requests(&mut plan);
-        let mut scripts = PromptScripts::read(reader, scene, &preset, macros)?;
-        let least = (limits.context, books.scan_depth());
-        let mut history = PromptHistory::read(reader, scene, &bounds, least, &mut scripts)?;
+        let mut scripts = PromptScripts::read(reader, snapshot, &preset, macros)?;
+        let extent = HistoryExtent { tokens: limits.context, messages: books.scan_depth() };
+        let mut history = PromptHistory::read(reader, snapshot, &bounds, extent, &mut scripts)?;
         history.name_speakers(&mut preset.settings.naming);
         if let GenerationTask::Continue(text) = &purpose.generation_task {
-            history.messages.push(scripts.apply_to_continued(continued_message(scene, text)));
+            history.messages.push(scripts.apply_to_continued(continued_message(snapshot, text)));
         }
         // Lore looks at the messages and at the note. The note contains lore.
-        let note = note::of(scene.session(), &scene.cast);
+        let note = note::of(snapshot.session(), &snapshot.cast);
         let scan = LoreScanContext {
-            said: &history.messages,
-            open: &note::open(&note, scene, scripts.macros),
+            messages: &history.messages,
+            open: &note::open(&note, snapshot, scripts.macros),
             prompt_tokens: limits.prompt(),
             lore_limit: preset.own.shares.for_lore(limits.prompt(), substitutes.max_recall()),
             purpose,
@@ -83,10 +85,10 @@ impl<'m, 'a> PromptMaterial<'m, 'a> {
             recall_query: &bounds.recall,
             requests: &requests,
         };
-        let mut lore = books.activate(reader, scene, &scan, &mut scripts)?;
+        let mut lore = books.activate(reader, snapshot, &scan, &mut scripts)?;
         scripts.macros.outlets = Some(std::mem::take(&mut lore.outlets));
-        let note = note::placed_note(&note, scene, &lore.lore);
-        let status = status::block(&scene.world, &scene.rules.rules);
+        let note = note::placed_note(&note, snapshot, &lore.lore);
+        let status = status::block(&snapshot.world, &snapshot.rules.rules);
         Ok(Self {
             bounds,
             limits,
@@ -110,14 +112,14 @@ impl<'m, 'a> PromptMaterial<'m, 'a> {
     /// Returns an error if the mandatory texts do not fit.
     pub(super) fn allocate(
         &mut self,
-        scene: &TurnSnapshot,
+        snapshot: &TurnSnapshot,
         purpose: &PromptPurpose,
     ) -> Result<PromptAssembly, PromptOverflow> {
         let input = PromptInput {
             kind: preset_kind(purpose),
             world: &self.status,
             injected: &self.plan.inserts,
-            cut: self.history.cut,
+            truncation: self.history.truncation,
             default_budget: (self.limits.context, self.limits.reply),
             prompt_tokens: self.limits.prompt(),
             history: &self.history.messages,
@@ -125,32 +127,59 @@ impl<'m, 'a> PromptMaterial<'m, 'a> {
             lore: &self.lore.lore,
             note: self.note.clone(),
             has_prefill: self.bounds.supports_prefill,
-            aside: self.substitutes.total(),
-            ..card::card_input(&scene.cast)
+            reserve: self.substitutes.total(),
+            ..card::card_input(&snapshot.cast)
         };
-        let mut words = MacroTextFiller { macros: &mut *self.scripts.macros, measure: &self.bounds.measure };
-        preset::assemble(&self.preset, &input, &mut words)
+        let mut renderer = MacroTextFiller { macros: &mut *self.scripts.macros, measure: &self.bounds.measure };
+        preset::assemble(&self.preset, &input, &mut renderer)
     }
 
     /// Gathers the texts that stand for the messages that were cut, within what the prompt has reserved for them.
+    /// Summaries take their tokens first, recalled texts take what is left.
     ///
     /// # Errors
     /// Returns an error if the database fails.
     pub(super) fn fill_reserve(
         &mut self,
         reader: &mut StoreReader<'_>,
-        scene: &TurnSnapshot,
+        snapshot: &TurnSnapshot,
         assembled: &PromptAssembly,
     ) -> Result<HistorySubstitutes, StoreError> {
-        let summaries = (self.summaries.as_ref(), self.limits.prompt());
-        let reserve = (self.substitutes.within(assembled.aside), self.history.kept(assembled.kept));
-        gather_substitutes(reader, scene, &self.bounds, summaries, reserve, &mut self.scripts)
+        let budget = self.substitutes.within(assembled.reserve);
+        let kept = self.history.kept(assembled.history);
+        let bounds = &self.bounds;
+        let request = SummaryRequest {
+            budget: budget.for_summaries(),
+            prompt_tokens: self.limits.prompt(),
+            first: kept.begin().map(|placed| placed.n),
+            last_prompt: kept.last,
+        };
+        let summaries = match &self.summaries {
+            Some(summaries) => summaries.block(reader, snapshot, &bounds.measure, &request)?,
+            None => SummaryBlock::default(),
+        };
+        let request = RecallRequest {
+            query: &bounds.recall,
+            budget: budget.for_recall(summaries.tokens),
+            measure: &bounds.measure,
+            hide_tags: &bounds.hide_tags,
+            nodes: kept.placed,
+            lines: kept.lines,
+            first: kept.first,
+        };
+        let recalled = recall::recall_block(reader, snapshot, &request, &mut self.scripts)?;
+        Ok(HistorySubstitutes { summaries, recalled })
     }
 }
 
 /// The start of a reply that is to be continued, as the last message of its prompt.
-fn continued_message(scene: &TurnSnapshot, text: &str) -> HistoryMessage {
-    HistoryMessage { role: Role::Assistant, name: scene.cast.character.clone(), is_other: false, text: text.to_owned() }
+fn continued_message(snapshot: &TurnSnapshot, text: &str) -> HistoryMessage {
+    HistoryMessage {
+        role: Role::Assistant,
+        name: snapshot.cast.character.clone(),
+        is_other: false,
+        text: text.to_owned(),
+    }
 }
 
 const fn preset_kind(purpose: &PromptPurpose) -> GenerationType {

@@ -68,47 +68,51 @@ const TOOLS: &str = "tools";
 pub fn build_prompt(
     rule_services: &RuleServices,
     reader: &mut StoreReader<'_>,
-    scene: &mut TurnSnapshot,
+    snapshot: &mut TurnSnapshot,
     bounds: PromptBounds,
     purpose: &PromptPurpose,
 ) -> Result<BuiltPrompt, StoreError> {
     // Gather every text that may stand in the prompt. Plugins and tools come first: tools take tokens of all others.
-    let mut planned = plan::plan(rule_services, reader, scene)?;
-    let tools = tool_offers(scene, &bounds, purpose, &mut planned);
+    let mut planned = plan::plan(rule_services, reader, snapshot)?;
+    let tools = tool_offers(snapshot, &bounds, purpose, &mut planned);
     let budget = bounds.budget.saturating_sub(tools.tokens(&bounds.measure));
     let bounds = PromptBounds { budget, ..bounds };
     let sizes = MacroTokenLimits { context: bounds.budget + bounds.reply, reply: bounds.reply };
-    let facts = macro_context::macro_facts(scene, sizes, &bounds.model, purpose);
-    let mut draw = macro_context::seeded_random(scene, purpose);
-    let globals = macro_context::globals(reader, scene.session().owner)?;
-    let mut macros = MacroEngine::new(&facts, scene.world.vars.clone(), globals, &mut draw);
-    let mut material = PromptMaterial::gather(reader, scene, bounds, (purpose, planned), &mut macros)?;
+    let facts = macro_context::macro_facts(snapshot, sizes, &bounds.model, purpose);
+    let mut draw = macro_context::seeded_random(snapshot, purpose);
+    let globals = macro_context::globals(reader, snapshot.session().owner)?;
+    let mut macros = MacroEngine::new(&facts, snapshot.world.vars.clone(), globals, &mut draw);
+    let mut material = PromptMaterial::gather(reader, snapshot, bounds, purpose, planned, &mut macros)?;
     // Allocate the budget to the texts and the history. Then fill the reserve: the texts in it stand for the messages
     // that were cut, so they are gathered only now.
-    let mut made = match material.allocate(scene, purpose) {
+    let mut prompt = match material.allocate(snapshot, purpose) {
         Ok(assembled) => {
-            let substitutes = material.fill_reserve(reader, scene, &assembled)?;
+            let substitutes = material.fill_reserve(reader, snapshot, &assembled)?;
             // Render the messages and the trace.
-            render::render_prompt(scene, material, assembled, substitutes)
+            render::render_prompt(snapshot, material, assembled, substitutes)
         }
         Err(overflow) => render::render_overflow(material, overflow),
     };
-    made.macro_result.operations.extend(macro_context::operations(&scene.world, &scene.rules.rules, &macros.local));
-    made.macro_result.noted = macros.report;
-    made.tools = tools;
-    Ok(made)
+    prompt.macro_result.operations.extend(macro_context::operations(
+        &snapshot.world,
+        &snapshot.rules.rules,
+        &macros.local,
+    ));
+    prompt.macro_result.noted = macros.report;
+    prompt.tools = tools;
+    Ok(prompt)
 }
 
 /// Returns the tools that the model is offered. If it gets them as text, the text is added to the plan.
 fn tool_offers(
-    scene: &TurnSnapshot,
+    snapshot: &TurnSnapshot,
     bounds: &PromptBounds,
     purpose: &PromptPurpose,
     planned: &mut PromptPlan,
 ) -> ToolOffers {
     let mut tools = match purpose.generation_task {
         GenerationTask::Reply if bounds.tools != ToolMode::Disabled => {
-            ToolOffers::for_plugins(&rules_in_force::active_plugins(&scene.rules.plugins, &scene.catalogue))
+            ToolOffers::for_plugins(&rules_in_force::active_plugins(&snapshot.rules.plugins, &snapshot.catalogue))
         }
         GenerationTask::Reply | GenerationTask::Continue(_) | GenerationTask::Impersonate => ToolOffers::default(),
     };

@@ -17,23 +17,23 @@ pub fn of(session: &Session, cast: &PromptCast) -> AuthorsNote {
 }
 
 /// Returns whether the note is due in the next prompt: its interval counts the turns of users.
-fn is_due(note: &AuthorsNote, scene: &TurnSnapshot) -> bool {
-    note.is_due(u32::try_from(scene.at.node.turn).unwrap_or(0))
+fn is_due(note: &AuthorsNote, snapshot: &TurnSnapshot) -> bool {
+    note.is_due(u32::try_from(snapshot.at.node.turn).unwrap_or(0))
 }
 
 /// Returns the note with its position, if it is due and it or the lore around it has text.
-pub fn placed_note(note: &AuthorsNote, scene: &TurnSnapshot, lore: &PromptLore) -> Option<PositionedText> {
+pub fn placed_note(note: &AuthorsNote, snapshot: &TurnSnapshot, lore: &PromptLore) -> Option<PositionedText> {
     let is_any = !note.text.trim().is_empty() || !lore.note_top.is_empty() || !lore.note_bottom.is_empty();
     let place = match note.place {
         NotePlacement::AfterMain => PromptPosition::Prompt,
         NotePlacement::BeforeMain => PromptPosition::BeforeMain,
         NotePlacement::InChat => PromptPosition::Depth(usize::try_from(note.depth).unwrap_or(usize::MAX)),
     };
-    (is_any && is_due(note, scene)).then(|| PositionedText { text: note.text.clone(), place, role: note.role })
+    (is_any && is_due(note, snapshot)).then(|| PositionedText { text: note.text.clone(), place, role: note.role })
 }
 
 /// Returns the note's text for the lore scan, if the note allows that and is due.
-pub fn open(note: &AuthorsNote, scene: &TurnSnapshot, macros: &mut MacroEngine<'_>) -> Vec<String> {
-    let is_open = note.is_for_lore && !note.text.trim().is_empty() && is_due(note, scene);
+pub fn open(note: &AuthorsNote, snapshot: &TurnSnapshot, macros: &mut MacroEngine<'_>) -> Vec<String> {
+    let is_open = note.is_for_lore && !note.text.trim().is_empty() && is_due(note, snapshot);
     if is_open { vec![macros.fill(&note.text)] } else { Vec::new() }
 }

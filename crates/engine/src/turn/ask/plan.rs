@@ -33,22 +33,22 @@ pub struct PromptPlan {
 pub fn plan(
     rule_services: &RuleServices,
     reader: &mut StoreReader<'_>,
-    scene: &TurnSnapshot,
+    snapshot: &TurnSnapshot,
 ) -> Result<PromptPlan, StoreError> {
     let mut planned = PromptPlan::default();
-    if !crate::turn::rules::rules_in_force::active_plugins(&scene.rules.plugins, &scene.catalogue)
+    if !crate::turn::rules::rules_in_force::active_plugins(&snapshot.rules.plugins, &snapshot.catalogue)
         .iter()
         .any(|one| one.plugin.has(Hook::Plan))
     {
         return Ok(planned);
     }
-    let at = &scene.at.node;
+    let at = &snapshot.at.node;
     let count = |n: i32| u64::try_from(n).unwrap_or(0);
     let facts =
         HookNodeInfo { id: String::new(), depth: count(at.depth) + 1, turn: count(at.turn), time: Some(at.created) };
-    let stage = scene.stage(&scene.rules, facts, 0);
+    let stage = snapshot.stage(&snapshot.rules, facts, 0);
     for player in in_order(&stage.plugins).into_iter().filter(|player| player.plugin.has(Hook::Plan)) {
-        match rule_services.hooks.run_read_only_here(reader, Hook::Plan, &stage, &player, &scene.world)? {
+        match rule_services.hooks.run_read_only_here(reader, Hook::Plan, &stage, &player, &snapshot.world)? {
             Some(outcome) => planned.add_outcome(&player, outcome),
             None => planned.problems.push(violations::off(player.plugin.id())),
         }

@@ -45,16 +45,16 @@ impl<'m, 'a> PromptScripts<'m, 'a> {
     /// Returns an error if the database fails.
     pub fn read(
         reader: &mut StoreReader<'_>,
-        scene: &TurnSnapshot,
+        snapshot: &TurnSnapshot,
         preset: &Preset,
         macros: &'m mut MacroEngine<'a>,
     ) -> Result<Self, StoreError> {
-        let session = scene.session();
+        let session = snapshot.session();
         let own = reader.preset_bodies(session.owner, KIND)?;
         let mut scripts = RegexScriptSet::default();
         scripts.add(ScriptScope::Global, true, &own.all);
         scripts.add(ScriptScope::Preset, session.scripts.preset, &preset.scripts);
-        scripts.add(ScriptScope::Card, session.scripts.card, &scene.cast.scripts);
+        scripts.add(ScriptScope::Card, session.scripts.card, &snapshot.cast.scripts);
         Ok(Self { scripts, is_truncated: own.is_truncated, macros })
     }
 

@@ -16,20 +16,20 @@ use crate::turn::snapshot::TurnSnapshot;
 
 /// Renders a prompt, with everything that its trace records.
 pub(super) fn render_prompt(
-    scene: &TurnSnapshot,
+    snapshot: &TurnSnapshot,
     material: PromptMaterial<'_, '_>,
     assembled: PromptAssembly,
     substitutes: HistorySubstitutes,
 ) -> BuiltPrompt {
     let PromptMaterial { bounds, limits, preset, preset_reason, scripts, history, lore, plan, .. } = material;
-    let kept = history.kept(assembled.kept);
-    let made = render_messages((&preset, preset_reason), assembled, kept, &substitutes, scene.cast.names());
+    let kept = history.kept(assembled.history);
+    let prompt = render_messages(&preset, preset_reason, assembled, kept, &substitutes, snapshot.cast.names());
     let HistorySubstitutes { summaries, recalled } = substitutes;
     let operations = lore.operations.into_iter().chain(summaries.operation).collect();
     // What a server is told does not change with the preset: one that loads a model for it would load it anew.
     let PromptBounds { context_tokens, hide_tags, measure, .. } = bounds;
     BuiltPrompt {
-        macro_result: PromptMacroResult { operations, ..made.macro_result },
+        macro_result: PromptMacroResult { operations, ..prompt.macro_result },
         reply: limits.reply,
         context_tokens,
         hide_tags,
@@ -41,7 +41,7 @@ pub(super) fn render_prompt(
         recalled: recalled.told,
         samplers: preset.samplers,
         plan,
-        ..made
+        ..prompt
     }
 }
 
@@ -49,7 +49,7 @@ pub(super) fn render_prompt(
 pub(super) fn render_overflow(material: PromptMaterial<'_, '_>, overflow: PromptOverflow) -> BuiltPrompt {
     let PromptMaterial { preset_reason, scripts, lore, plan, .. } = material;
     BuiltPrompt {
-        blueprint: Some(PromptBlueprint { left: overflow.left, preset_reason, ..PromptBlueprint::default() }),
+        blueprint: Some(PromptBlueprint { omitted: overflow.omitted, preset_reason, ..PromptBlueprint::default() }),
         too_large: Some(overflow.too_large),
         scripts: scripts.told(),
         lore: lore.told,
@@ -60,28 +60,29 @@ pub(super) fn render_overflow(material: PromptMaterial<'_, '_>, overflow: Prompt
 
 /// Renders the messages, and the pieces from which the trace rebuilds them.
 fn render_messages(
-    (preset, preset_reason): (&Preset, PresetReason),
+    preset: &Preset,
+    preset_reason: PresetReason,
     assembled: PromptAssembly,
     kept: KeptHistory<'_>,
     substitutes: &HistorySubstitutes,
     names: HistoryNames,
 ) -> BuiltPrompt {
     let named = |line: &PromptLine| PromptLine { text: names.fill(&line.text), ..line.clone() };
-    let went: Vec<PromptLine> = kept.lines.iter().skip(kept.first).map(named).collect();
+    let sent_lines: Vec<PromptLine> = kept.lines.iter().skip(kept.first).map(named).collect();
     let is_named = preset.settings.naming == SpeakerNaming::Before;
     let shape = TraceLayout { is_named, is_joined: preset.settings.layout == PromptLayout::Turns };
-    let mut pieces = preset::to_pieces(&assembled.messages_with_prefill(), &went, kept.first, shape);
+    let mut pieces = preset::to_pieces(&assembled.messages_with_prefill(), &sent_lines, kept.first, shape);
     substitutes.summaries.join(&mut pieces);
-    substitutes.recalled.join(&mut pieces, went.len());
-    let messages = preset::rebuild(&pieces, &went, shape);
+    substitutes.recalled.join(&mut pieces, sent_lines.len());
+    let messages = preset::rebuild(&pieces, &sent_lines, shape);
     BuiltPrompt {
-        stable_prefix: stable_prefix(&pieces, &went, shape, &messages),
+        stable_prefix: stable_prefix(&pieces, &sent_lines, shape, &messages),
         messages,
         history: kept.placed.iter().skip(kept.first).map(|placed| placed.n).collect(),
         cut: kept.newest_cut().map(|placed| placed.node.id),
         tokens: assembled.tokens + substitutes.tokens(),
         macro_result: PromptMacroResult { names: Some(names), ..PromptMacroResult::default() },
-        blueprint: Some(PromptBlueprint { pieces, shape, left: assembled.left, preset_reason }),
+        blueprint: Some(PromptBlueprint { pieces, shape, omitted: assembled.omitted, preset_reason }),
         ..BuiltPrompt::default()
     }
 }

@@ -40,6 +40,18 @@ pub struct BranchSummaries {
     pub spans: Vec<SummarySpan>,
 }
 
+/// What a prompt asks of its summaries.
+#[derive(Clone, Copy)]
+pub struct SummaryRequest<'r> {
+    /// The largest number of tokens of the block.
+    pub budget: usize,
+    /// The tokens of the whole prompt, for the trace.
+    pub prompt_tokens: usize,
+    /// The row of the first message of the history; 0 for an unwritten one.
+    pub first: Option<i64>,
+    pub last_prompt: Option<&'r LastPrompt>,
+}
+
 /// The summary block of one prompt.
 #[derive(Debug, Clone, Default)]
 pub struct SummaryBlock {
@@ -93,19 +105,19 @@ impl BranchSummaries {
     /// Returns an error if the database fails.
     pub fn for_snapshot(
         reader: &mut StoreReader<'_>,
-        scene: &TurnSnapshot,
+        snapshot: &TurnSnapshot,
         measure: &TokenMeasure,
     ) -> Result<Option<Self>, StoreError> {
-        if scene.session().summaries.is_on {
-            return Self::at_node(reader, &scene.stored, &scene.at, measure).map(Some);
+        if snapshot.session().summaries.is_on {
+            return Self::at_node(reader, &snapshot.stored, &snapshot.at, measure).map(Some);
         }
         let word = Permission::TreeSummarise.to_string();
-        let proposes = scene.rules.plugins.iter().filter(|plugin| plugin.grants.contains(&word));
+        let proposes = snapshot.rules.plugins.iter().filter(|plugin| plugin.grants.contains(&word));
         let proposers: Vec<&str> = proposes.map(|plugin| plugin.id.as_str()).collect();
         if proposers.is_empty() {
             return Ok(None);
         }
-        let known = Self::at_node(reader, &scene.stored, &scene.at, measure)?;
+        let known = Self::at_node(reader, &snapshot.stored, &snapshot.at, measure)?;
         Ok(Some(known.filter(|one| one.plugin().is_some_and(|plugin| proposers.contains(&plugin)))))
     }
 
@@ -121,23 +133,23 @@ impl BranchSummaries {
         if self.all.is_empty() { 0 } else { prompt.saturating_mul(share) / 100 }
     }
 
-    /// Builds the block for a prompt whose history begins at row `begin`. The row is 0 for an unwritten message.
+    /// Builds the block for a prompt.
     ///
     /// # Errors
     /// Returns an error if the database fails.
-    pub fn told(
+    pub fn block(
         &self,
         reader: &mut StoreReader<'_>,
-        scene: &TurnSnapshot,
+        snapshot: &TurnSnapshot,
         measure: &TokenMeasure,
-        (room, prompt): (usize, usize),
-        (begin, before): (Option<i64>, Option<&LastPrompt>),
+        request: &SummaryRequest<'_>,
     ) -> Result<SummaryBlock, StoreError> {
         // Keep the summaries of the last prompt if the history is cut at the same place.
-        let place = begin.and_then(|row| self.places.get(&row).copied()).unwrap_or(self.rows.len());
-        let room = room.saturating_sub(measure.message(summaries::head()));
-        let named = before.map(|last| traced_ids(&last.head)).unwrap_or_default();
-        let is_same_cut = before.is_some_and(|last| Some(last.first) == begin);
+        let SummaryRequest { budget, prompt_tokens, first, last_prompt } = *request;
+        let place = first.and_then(|row| self.places.get(&row).copied()).unwrap_or(self.rows.len());
+        let room = budget.saturating_sub(measure.message(summaries::head()));
+        let named = last_prompt.map(|last| traced_ids(&last.head)).unwrap_or_default();
+        let is_same_cut = last_prompt.is_some_and(|last| Some(last.first) == first);
         let best = summaries::told(&self.spans, place, room);
         let as_before = self.reuse_previous(&named, place, room).filter(|_| is_same_cut);
         let chosen = as_before.filter(|those| summaries::covers_half(&self.spans, those, &best)).unwrap_or(best);
@@ -148,17 +160,17 @@ impl BranchSummaries {
         let contents = || told.iter().map(|(one, _)| one.content.as_str());
         let block = summaries::block(contents());
         let plain: Vec<&str> = contents().map(str::trim).filter(|text| !text.is_empty()).collect();
-        let operation = summary_operation(&scene.world.summary, plain.join("\n"), !named.is_empty());
+        let operation = summary_operation(&snapshot.world.summary, plain.join("\n"), !named.is_empty());
         let mut texts = Vec::new();
         for (one, span) in told.iter().filter(|(_, span)| span.tokens > 0) {
-            texts.push(source_trace(reader, &scene.stored, one, span)?);
+            texts.push(source_trace(reader, &snapshot.stored, one, span)?);
         }
         let tokens = if block.is_empty() { 0 } else { measure.message(&block) };
         Ok(SummaryBlock {
             text: block,
             tokens,
             told: Some(SummariesTrace {
-                budget: Some(prompt as u64),
+                budget: Some(prompt_tokens as u64),
                 texts: Some(texts),
                 rest: Map::from_iter([("leftOut".to_owned(), left.into())]),
             }),

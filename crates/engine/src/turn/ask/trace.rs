@@ -60,7 +60,7 @@ pub struct PromptBlueprint {
     /// How pieces and history become messages.
     pub shape: TraceLayout,
     /// The texts that were left out.
-    pub left: Vec<OmittedText>,
+    pub omitted: Vec<OmittedText>,
     /// Which preset was used, and why.
     pub preset_reason: PresetReason,
 }
@@ -171,8 +171,9 @@ impl BuiltPrompt {
     pub fn trace(&self) -> Trace {
         let order = self.blueprint.iter();
         let went = order.clone().flat_map(|order| &order.pieces).map(|piece| piece_trace(piece, &self.measure));
-        let blocks =
-            went.chain(order.flat_map(|order| &order.left).map(|left| omission_trace(left, &self.measure))).collect();
+        let blocks = went
+            .chain(order.flat_map(|order| &order.omitted).map(|left| omission_trace(left, &self.measure)))
+            .collect();
         let mut head = Box::new(TraceHead { lore: self.lore.clone(), ..TraceHead::default() });
         head.plan = Some(self.plan.runs.clone()).filter(|runs| !runs.is_empty());
         head.scripts = Some(self.scripts.clone()).filter(|scripts| !scripts.is_empty());

@@ -280,9 +280,9 @@ async fn read_snapshot(
 ) -> Result<(TurnSnapshot, Option<BuiltPrompt>), TurnError> {
     let bounds = match source {
         ReplySource::Model { choice, .. } => {
-            let place = (job.user, job.session, job.draft.id);
-            let recall =
-                parts.prompts.query_embedder.ask(&parts.storage.store, parts.storage.clock.now(), place, None).await;
+            let (embedder, store) = (&parts.prompts.query_embedder, &parts.storage.store);
+            let now = parts.storage.clock.now();
+            let recall = embedder.ask(store, now, job.user, job.session, job.draft.id, None).await;
             Some(PromptBounds { recall, ..prompt_bounds::prompt_bounds(&parts.prompts, choice, &job.params) })
         }
         _ => None,

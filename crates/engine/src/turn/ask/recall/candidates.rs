@@ -80,12 +80,13 @@ impl RecallPool {
     pub(super) fn messages(
         &mut self,
         reader: &mut StoreReader<'_>,
-        scene: &TurnSnapshot,
-        (from, mut depth): (&StoredNode, usize),
+        snapshot: &TurnSnapshot,
+        from: &StoredNode,
+        mut depth: usize,
         hide_tags: &[String],
         chars: usize,
     ) -> Result<(), StoreError> {
-        let mut page = reader.newest_page(&scene.stored, from, PAGE, PathFilter::Enabled)?;
+        let mut page = reader.newest_page(&snapshot.stored, from, PAGE, PathFilter::Enabled)?;
         loop {
             for placed in page.nodes.iter().rev().filter(|placed| placed.node.is_in_prompt()) {
                 let sent = tags::sent(placed.node.role, &placed.node.content, hide_tags);
@@ -93,7 +94,7 @@ impl RecallPool {
                 depth += 1;
             }
             let Some(before) = page.next.filter(|_| !self.is_full()) else { return Ok(()) };
-            page = reader.page(&scene.stored, from.node.id, Some(before), PAGE, PathFilter::Enabled)?;
+            page = reader.page(&snapshot.stored, from.node.id, Some(before), PAGE, PathFilter::Enabled)?;
         }
     }
 

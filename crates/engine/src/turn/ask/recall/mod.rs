@@ -94,68 +94,79 @@ impl QueryEmbedder {
 }
 
 /// Returns the tokens reserved for recall; 0 if it is off.
-pub fn recall_budget(scene: &TurnSnapshot, cue: &PromptRecallQuery, prompt: usize) -> usize {
-    if scene.session().recall.is_on { prompt.saturating_mul(cue.settings.share) / 100 } else { 0 }
+pub fn recall_budget(snapshot: &TurnSnapshot, cue: &PromptRecallQuery, prompt: usize) -> usize {
+    if snapshot.session().recall.is_on { prompt.saturating_mul(cue.settings.share) / 100 } else { 0 }
 }
 
-/// Builds the recall block of a snapshot. `lines` are all messages that were read; those from `first` on are in the
-/// history.
+/// What a prompt asks of recall.
+#[derive(Clone, Copy)]
+pub(in crate::turn) struct RecallRequest<'r> {
+    pub query: &'r PromptRecallQuery,
+    /// The largest number of tokens of the block.
+    pub budget: usize,
+    pub measure: &'r TokenMeasure,
+    pub hide_tags: &'r [String],
+    /// All messages that were read, and their lines.
+    pub nodes: &'r [StoredNode],
+    pub lines: &'r [PromptLine],
+    /// The index of the first message that stays in the history.
+    pub first: usize,
+}
+
+/// Builds the recall block of a snapshot.
 ///
 /// # Errors
 /// Returns an error if the database fails.
 pub(in crate::turn) fn recall_block(
     reader: &mut StoreReader<'_>,
-    scene: &TurnSnapshot,
-    cue: &PromptRecallQuery,
-    (room, measure): (usize, &TokenMeasure),
-    (placed, lines, first): (&[StoredNode], &[PromptLine], usize),
-    hide_tags: &[String],
-    scripted: &mut PromptScripts<'_, '_>,
+    snapshot: &TurnSnapshot,
+    request: &RecallRequest<'_>,
+    scripts: &mut PromptScripts<'_, '_>,
 ) -> Result<RecallBlock, StoreError> {
-    if room == 0 {
+    if request.budget == 0 {
         return Ok(RecallBlock::default());
     }
+    let RecallRequest { lines, first, .. } = *request;
     let mut newest_first = lines.iter().rev().map(|line| line.text.as_str());
     let last = newest_first.next().map(|text| (text, 1.0));
     let before = newest_first.next().map(|text| (text, BEFORE));
     let mut pool = RecallPool::new(last.into_iter().chain(before));
-    let chars = cue.settings.chars;
+    let chars = request.query.settings.chars;
     pool.seen_hashes.extend(lines.iter().skip(first).map(|line| recall::hash(&line.text, chars)));
-    if let Some(cut) = first.checked_sub(1).and_then(|at| placed.get(at)).filter(|cut| cut.n != 0) {
-        pool.messages(reader, scene, (cut, lines.len().saturating_sub(first)), hide_tags, chars)?;
+    if let Some(cut) = first.checked_sub(1).and_then(|at| request.nodes.get(at)).filter(|cut| cut.n != 0) {
+        pool.messages(reader, snapshot, cut, lines.len().saturating_sub(first), request.hide_tags, chars)?;
     }
-    let session = scene.session();
+    let session = snapshot.session();
     pool.documents(reader, session.owner, &session.recall.collections)?;
-    select_items(reader, scene, cue, (room, measure), &pool, hide_tags, scripted)
+    select_items(reader, snapshot, request, &pool, scripts)
 }
 
 /// Selects the best texts of a pool that fit, and orders them oldest first, with documents before messages.
 fn select_items(
     reader: &mut StoreReader<'_>,
-    scene: &TurnSnapshot,
-    cue: &PromptRecallQuery,
-    (room, measure): (usize, &TokenMeasure),
+    snapshot: &TurnSnapshot,
+    request: &RecallRequest<'_>,
     pool: &RecallPool,
-    hide_tags: &[String],
-    scripted: &mut PromptScripts<'_, '_>,
+    scripts: &mut PromptScripts<'_, '_>,
 ) -> Result<RecallBlock, StoreError> {
+    let RecallRequest { query, budget, measure, hide_tags, .. } = *request;
     // Take the best texts while there is room.
-    let mut left = room.saturating_sub(recall::block_overhead(measure));
+    let mut left = budget.saturating_sub(recall::block_overhead(measure));
     let (mut chosen, mut terms) = (Vec::new(), TermAnalyzer::default());
-    for one in pool.rank(reader, cue)? {
-        if chosen.len() >= cue.settings.texts || left < LEAST {
+    for one in pool.rank(reader, query)? {
+        if chosen.len() >= query.settings.texts || left < LEAST {
             break;
         }
         let Some(text) = pool.texts.get(one.at) else { continue };
-        let Some(told) = read_entry(reader, scene, *text, hide_tags)? else { continue };
-        let frame = RecalledText { source: told.speaker.clone(), text: String::new() }.told();
-        let most = (room / 2).min(left).saturating_sub(measure.message(&frame));
+        let Some(entry) = read_entry(reader, snapshot, *text, hide_tags)? else { continue };
+        let frame = RecalledText { source: entry.speaker.clone(), text: String::new() }.told();
+        let most = (budget / 2).min(left).saturating_sub(measure.message(&frame));
         if most < LEAST / 2 {
             continue;
         }
-        let RecallEntry { name, speaker: whose, content, message: of } = told;
-        let content = match of {
-            Some((node, said)) => sent_text(reader, scene, scripted, (&node, said), text.depth)?,
+        let RecallEntry { name, speaker, content, message } = entry;
+        let content = match message {
+            Some((node, message)) => sent_text(reader, snapshot, scripts, &node, message, text.depth)?,
             None => content,
         };
         if content.trim().is_empty() {
@@ -163,7 +174,7 @@ fn select_items(
         }
         let terms = std::cell::RefCell::new(&mut terms);
         let text = recall::excerpt(&content, most, measure, |piece| pool.score_text(&mut terms.borrow_mut(), piece));
-        let memory = RecalledText { source: whose, text };
+        let memory = RecalledText { source: speaker, text };
         let tokens = measure.message(&memory.told());
         if tokens <= left {
             left -= tokens;
@@ -174,10 +185,10 @@ fn select_items(
     chosen.sort_by_key(|(one, ..)| std::cmp::Reverse(one.at));
     // Format the block and its trace.
     let tell = |(one, RecallSource { kind, id }, _, tokens): &(RankedRecall, RecallSource, RecalledText, usize)| json!({*kind: id, "score": one.score, "words": one.words, "similarity": one.similarity, "tokens": tokens});
-    let by = if cue.vector.is_some() { json!(["words", "vectors"]) } else { json!(["words"]) };
+    let by = if query.vector.is_some() { json!(["words", "vectors"]) } else { json!(["words"]) };
     let texts: Vec<Value> = chosen.iter().map(tell).collect();
     let mut told = json!({"by": by, "looked": pool.texts.len(), "texts": texts});
-    if let (Some(problem), Some(told)) = (&cue.problem, told.as_object_mut()) {
+    if let (Some(problem), Some(told)) = (&query.problem, told.as_object_mut()) {
         told.insert("problem".into(), problem.message.as_str().into());
         told.insert("failure".into(), problem.to_json());
     }
@@ -205,12 +216,12 @@ struct RecallEntry {
 
 fn read_entry(
     reader: &mut StoreReader<'_>,
-    scene: &TurnSnapshot,
+    snapshot: &TurnSnapshot,
     text: RecallItem,
     hide_tags: &[String],
 ) -> Result<Option<RecallEntry>, StoreError> {
     if text.is_document {
-        let document = reader.document_by_row(scene.session().owner, text.n)?;
+        let document = reader.document_by_row(snapshot.session().owner, text.n)?;
         return Ok(document.map(|one| RecallEntry {
             name: RecallSource { kind: "documentId", id: one.id.to_string() },
             speaker: one.collection,
@@ -218,11 +229,11 @@ fn read_entry(
             message: None,
         }));
     }
-    let placed = reader.nodes_by_row(&scene.stored, &[text.n])?.pop();
+    let placed = reader.nodes_by_row(&snapshot.stored, &[text.n])?.pop();
     Ok(placed.map(|placed| {
         let line = super::trace::line(&placed.node, hide_tags);
         let name = RecallSource { kind: "nodeId", id: placed.node.id.to_string() };
-        let said = preset_message(line, &scene.cast);
+        let said = preset_message(line, &snapshot.cast);
         RecallEntry { name, speaker: said.name.clone(), content: String::new(), message: Some((placed.node, said)) }
     }))
 }
@@ -240,13 +251,14 @@ fn preset_message(line: PromptLine, cast: &PromptCast) -> HistoryMessage {
 /// Returns a message as it would be sent in the history: after scripts, with macros filled in.
 fn sent_text(
     reader: &mut StoreReader<'_>,
-    scene: &TurnSnapshot,
-    scripted: &mut PromptScripts<'_, '_>,
-    (node, said): (&Node, HistoryMessage),
+    snapshot: &TurnSnapshot,
+    scripts: &mut PromptScripts<'_, '_>,
+    node: &Node,
+    message: HistoryMessage,
     depth: usize,
 ) -> Result<String, StoreError> {
-    let said = scripted.said(reader, &scene.stored, node, said, depth)?;
-    Ok(macro_context::recalled(scene, node, &said.text))
+    let message = scripts.said(reader, &snapshot.stored, node, message, depth)?;
+    Ok(macro_context::recalled(snapshot, node, &message.text))
 }
 
 impl RecallBlock {

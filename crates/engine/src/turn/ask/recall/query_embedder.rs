@@ -69,7 +69,9 @@ impl QueryEmbedder {
         &self,
         store: &Store,
         now: Time,
-        (caller, session, leaf): (UserId, SessionId, NodeId),
+        caller: UserId,
+        session: SessionId,
+        leaf: NodeId,
         content: Option<&str>,
     ) -> PromptRecallQuery {
         let Some(embedder) = &self.embedder else { return self.words_only() };
