@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::ids::{WireCharacterId, WireId};
-use super::words::{ScriptMacrosWords, ScriptScopeWords};
+use super::string_enums::{ScriptMacrosEnum, ScriptScopeEnum};
 use crate::http::json_schema::JsonMap;
 use clotho_engine::turn::{KnownScript, ShownScripts};
 
@@ -29,7 +29,7 @@ pub struct DisplayScriptsResponse {
 #[serde(rename_all = "camelCase")]
 pub struct DisplayScriptResponse {
     /// Source: `global` (the caller's own), `preset` or `card`.
-    #[schema(value_type = ScriptScopeWords)]
+    #[schema(value_type = ScriptScopeEnum)]
     pub scope: &'static str,
     /// The character whose card has the script; it applies to messages of this character. Scripts of the first
     /// character also apply to all other speakers.
@@ -53,7 +53,7 @@ pub struct DisplayScriptResponse {
     pub is_on_edit: bool,
     /// Macros in the pattern: `plain` (not expanded), `raw` (expanded as part of the pattern) or `escaped` (expanded
     /// literally).
-    #[schema(value_type = ScriptMacrosWords)]
+    #[schema(value_type = ScriptMacrosEnum)]
     pub macros: &'static str,
     /// Minimum depth of a message, counted from the newest; null = no limit.
     #[schema(required)]

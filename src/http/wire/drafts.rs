@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use super::ids::{WireDraftId, WireId, WireNodeId};
 use super::sessions::model;
-use super::words::DraftStatusWords;
+use super::string_enums::DraftStatusEnum;
 use crate::http::error::ApiError;
 use crate::http::json_schema::JsonMap;
 use clotho_core::coded_message::{MessageArgs, RenderedMessage};
@@ -63,7 +63,7 @@ pub struct DraftResponse {
     #[schema(value_type = String)]
     pub kind: &'static str,
     /// `queued`, `waiting`, `thinking`, `streaming`, `done` or `error`.
-    #[schema(value_type = DraftStatusWords)]
+    #[schema(value_type = DraftStatusEnum)]
     pub status: &'static str,
     /// Position in the queue, from 1, while `status` is `queued`.
     #[schema(required)]

@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 use super::records::{HookErrorSchema, ScriptErrorSchema};
 use super::script_errors::script_error_json;
 use super::server_info::{PermissionResponse, permissions};
-use super::words::{EmbeddedPluginStateWords, FileChangeWords};
+use super::string_enums::{EmbeddedPluginStateEnum, FileChangeEnum};
 use clotho_plugin::{LoadedPlugin, PluginSource, ScriptError};
 
 /// The plugin embedded in a card. Nothing of it runs before it is installed.
@@ -30,7 +30,7 @@ pub struct EmbeddedPluginResponse {
     /// `none`: no plugin in the card. `broken`: it cannot run, see `error`. `new`: no plugin of this id is installed.
     /// `same`: the installed code is identical. `newer`, `older`, `other`: another version is installed, or other code
     /// of the same version. `bundled`: the id belongs to a bundled plugin, which a card cannot replace.
-    #[schema(value_type = EmbeddedPluginStateWords)]
+    #[schema(value_type = EmbeddedPluginStateEnum)]
     pub state: &'static str,
     /// Version of the installed plugin with this id.
     #[schema(required)]
@@ -60,7 +60,7 @@ pub struct EmbeddedPluginFile {
     /// Path inside the plugin.
     pub path: String,
     /// `same`, `added`, `changed` or `removed`.
-    #[schema(value_type = FileChangeWords)]
+    #[schema(value_type = FileChangeEnum)]
     pub change: &'static str,
     /// Installed text; null if there is none, if it is not text, or if it is the same.
     #[schema(required)]

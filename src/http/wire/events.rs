@@ -8,8 +8,8 @@ use super::drafts::DraftErrorResponse;
 use super::enums::Effects;
 use super::ids::{WireDraftId, WireNodeId};
 use super::node::ChatMessageNode;
+use super::string_enums::DraftStatusEnum;
 use super::tree::OperationResponse;
-use super::words::DraftStatusWords;
 use super::world::DeltaResponse;
 use crate::http::error::{ApiError, ErrorFields};
 use crate::http::json_schema::JsonMap;
@@ -155,7 +155,7 @@ pub struct DraftChunkEvent {
     /// Length of the text before the chunk, in UTF-16 code units.
     pub offset: usize,
     /// `queued`, `waiting`, `thinking` or `streaming`; `done` or `error` in the last chunk.
-    #[schema(value_type = DraftStatusWords)]
+    #[schema(value_type = DraftStatusEnum)]
     pub status: &'static str,
     /// Position in the queue, from 1, while `status` is `queued`.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::words::ImportFateWords;
+use super::string_enums::ImportFateEnum;
 use clotho_compat::interop;
 use clotho_engine::transfer;
 
@@ -30,7 +30,7 @@ pub struct ImportReportItem {
     #[schema(required)]
     pub id: Option<String>,
     /// Overall result: `works`, `translated`, `kept` or `skipped`.
-    #[schema(value_type = ImportFateWords)]
+    #[schema(value_type = ImportFateEnum)]
     pub fate: &'static str,
     /// Results for single parts worth mentioning.
     pub findings: Vec<ImportReportFinding>,
@@ -41,7 +41,7 @@ pub struct ImportReportItem {
 #[serde(rename_all = "camelCase")]
 pub struct ImportReportFinding {
     /// `works`, `translated`, `kept` (exported again, but no effect here) or `skipped`.
-    #[schema(value_type = ImportFateWords)]
+    #[schema(value_type = ImportFateEnum)]
     pub fate: &'static str,
     /// Stable code of the finding.
     pub code: &'static str,
@@ -89,7 +89,7 @@ pub struct ForeignImportItemSchema {
     #[schema(nullable = false)]
     pub id: Option<String>,
     /// Overall result.
-    pub fate: ImportFateWords,
+    pub fate: ImportFateEnum,
     /// Results for single parts worth mentioning.
     pub findings: Vec<ForeignImportFindingSchema>,
 }
@@ -99,7 +99,7 @@ pub struct ForeignImportItemSchema {
 #[schema(as = ForeignImportFinding)]
 pub struct ForeignImportFindingSchema {
     /// The result.
-    pub fate: ImportFateWords,
+    pub fate: ImportFateEnum,
     /// Stable code of the finding.
     pub code: String,
     /// Line of the file, from 1.

@@ -6,7 +6,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::ids::{WireId, WireJobId, WireSessionId};
 use super::import_report::ForeignImportSchema;
-use super::words::JobStateWords;
+use super::string_enums::JobStateEnum;
 use crate::http::error::{ApiError, ApiErrorCode, ErrorFields};
 use clotho_engine::transfer::sillytavern::zone_ahead;
 use clotho_engine::transfer::{self, ForeignUpload, ImportError, ImportResult, REPAIR_LIST_HINT, TransferJobState};
@@ -55,7 +55,7 @@ pub struct JobResponse {
     /// `import`.
     pub kind: &'static str,
     /// `queued`, `running`, `done`, `failed`, `cancelled` or `interrupted` (the server stopped before the end).
-    #[schema(value_type = JobStateWords)]
+    #[schema(value_type = JobStateEnum)]
     pub state: &'static str,
     /// Progress in bytes; the file is read twice.
     pub done: u64,

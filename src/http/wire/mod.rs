@@ -35,13 +35,13 @@ mod script_errors;
 pub mod search;
 pub mod server_info;
 pub mod sessions;
+pub mod string_enums;
 pub mod summaries;
 pub mod transcript;
 pub mod trash;
 pub mod tree;
 pub mod tree_edits;
 pub mod turns;
-pub mod words;
 pub mod world;
 
 use std::borrow::Cow;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::deserialize_nullable_option;
-use super::words::ProviderOriginWords;
+use super::string_enums::ProviderOriginEnum;
 use crate::http::error::{ApiError, ApiErrorCode};
 use crate::http::json_schema::JsonMap;
 use clotho_config::{ProviderConnection, Secret, parse_api_key};
@@ -41,7 +41,7 @@ pub struct ProviderResponse {
     /// Configured model names; empty = the server is asked for its list.
     pub models: Vec<String>,
     /// `config` if defined in `config.toml` and read-only here; otherwise `connected`.
-    #[schema(value_type = ProviderOriginWords)]
+    #[schema(value_type = ProviderOriginEnum)]
     pub origin: &'static str,
     /// Why the provider cannot be used; null if it can.
     #[schema(required)]

@@ -7,7 +7,7 @@ use super::ids::WireNodeId;
 use super::records::{
     CodedMessageSchema, HookRunSchema, LoreSimilaritySchema, LoreVerdictSchema, ScannedLorebookSchema,
 };
-use super::words::{PresetReasonWords, ScriptScopeWords};
+use super::string_enums::{PresetReasonEnum, ScriptScopeEnum};
 use crate::http::json_schema::{AnyJson, JsonMap, OtherFields};
 
 /// What is recorded about a node besides its text. Every field may be absent.
@@ -211,7 +211,7 @@ pub struct ScriptRunSchema {
     #[schema(nullable = false)]
     pub name: Option<String>,
     /// Where it belongs.
-    pub scope: ScriptScopeWords,
+    pub scope: ScriptScopeEnum,
     /// Number of changed texts.
     pub changed: u64,
     /// Why it was left out.
@@ -274,7 +274,7 @@ pub struct PromptSummarySchema {
 pub struct PromptPresetSchema {
     /// What selected it.
     #[schema(nullable = false)]
-    pub by: Option<PresetReasonWords>,
+    pub by: Option<PresetReasonEnum>,
     /// Its id.
     #[schema(nullable = false)]
     pub id: Option<String>,

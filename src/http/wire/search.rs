@@ -8,8 +8,8 @@ use utoipa::{IntoParams, PartialSchema, ToSchema};
 use super::check_limit;
 use super::enums::Role;
 use super::ids::{WireCharacterId, WireId, WireNodeId, WireSessionId};
+use super::string_enums::SearchNoteEnum;
 use super::tree_edits::WireFragmentId;
-use super::words::SearchNoteWords;
 use crate::http::error::ApiError;
 use clotho_core::clock::Time;
 use clotho_queries::search::{MessageMatch, MessageMatches, MessageSearch};
@@ -182,7 +182,7 @@ pub struct SearchResponse {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SearchNoteResponse {
     /// `no_word`, `cut`, `no_session` or `no_character`.
-    #[schema(value_type = SearchNoteWords)]
+    #[schema(value_type = SearchNoteEnum)]
     pub code: &'static str,
     /// Explanation for people.
     pub message: String,

@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 
 use super::ids::{WireDeviceId, WireUserId};
 use super::records::ScriptErrorSchema;
-use super::words::{PluginOriginWords, SettingKindWords, ToolModeWords};
+use super::string_enums::{PluginOriginEnum, SettingKindEnum, ToolModeEnum};
 use crate::http::json_schema::{AnyJson, JsonMap, OtherFields};
 use clotho_core::world::StateOperation;
 use clotho_plugin::manifest_rules::{ManifestRule, RuleTrigger};
@@ -58,7 +58,7 @@ pub struct PluginSummaryResponse {
     #[schema(required)]
     pub version: Option<String>,
     /// `bundled` or `folder`.
-    #[schema(value_type = PluginOriginWords)]
+    #[schema(value_type = PluginOriginEnum)]
     pub origin: &'static str,
     /// Whether the plugin can run.
     pub is_ok: bool,
@@ -115,7 +115,7 @@ pub struct PluginConfigField {
     pub name: String,
     /// `integer`, `number`, `boolean`, `text` or `list`.
     #[serde(rename = "type")]
-    #[schema(value_type = SettingKindWords)]
+    #[schema(value_type = SettingKindEnum)]
     pub kind: &'static str,
     /// Default value.
     #[schema(value_type = AnyJson)]
@@ -223,7 +223,7 @@ pub struct ModelResponse {
     pub stands_for: Vec<String>,
     /// How tools are offered to the model: `native`, `words` or `none`. Null if there is no server, or several may
     /// answer.
-    #[schema(value_type = Option<ToolModeWords>, required)]
+    #[schema(value_type = Option<ToolModeEnum>, required)]
     pub tools: Option<&'static str>,
     /// Why the model cannot be used; null if it can.
     #[schema(required)]

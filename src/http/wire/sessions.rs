@@ -8,7 +8,7 @@ use super::authors_note::AuthorsNoteFields;
 use super::enums::SessionViewMode;
 use super::ids::{WireCharacterId, WireId, WireNodeId, WirePersonaId, WirePresetId, WireSessionId, WireUserId};
 use super::records::CodedMessageSchema;
-use super::words::ScriptScopeWords;
+use super::string_enums::ScriptScopeEnum;
 use super::{
     deserialize_nullable_object, deserialize_nullable_option, deserialize_optional_object, deserialize_optional_objects,
 };
@@ -114,7 +114,7 @@ pub struct SessionScriptsResponse {
 #[serde(rename_all = "camelCase")]
 pub struct SessionScriptResponse {
     /// Source: `global` (the caller's own), `preset` or `card`.
-    #[schema(value_type = ScriptScopeWords)]
+    #[schema(value_type = ScriptScopeEnum)]
     pub scope: &'static str,
     /// Name of the preset or character it belongs to; empty for the caller's own.
     pub whose: String,

@@ -1,9 +1,9 @@
-//! Closed lists of words that the server writes as texts, for the API document. Nothing is ever made of these types; a
-//! field names its list with `value_type`.
+//! The string enums of the API document: fields that the server writes as strings with a closed set of values. No value
+//! of these types is ever created. A field names its enum with `value_type`.
 
 use utoipa::ToSchema;
 
-macro_rules! word_lists {
+macro_rules! string_enums {
     ($($(#[$doc:meta])* $name:ident as $schema:ident { $($variant:ident = $word:tt,)* })*) => {$(
         $(#[$doc])*
         #[derive(Debug, ToSchema)]
@@ -16,44 +16,44 @@ macro_rules! word_lists {
     )*};
 }
 
-word_lists! {
+string_enums! {
     /// The phase of a draft.
-    DraftStatusWords as DraftStatus {
+    DraftStatusEnum as DraftStatus {
         Queued = "queued", Waiting = "waiting", Thinking = "thinking", Streaming = "streaming", Done = "done",
         Error = "error",
     }
     /// The state of a job; `interrupted`: the server stopped before the end.
-    JobStateWords as JobState {
+    JobStateEnum as JobState {
         Queued = "queued", Running = "running", Done = "done", Failed = "failed", Cancelled = "cancelled",
         Interrupted = "interrupted",
     }
     /// What became of an imported part; `kept`: it is exported again, but has no effect here.
-    ImportFateWords as ImportFate { Works = "works", Translated = "translated", Kept = "kept", Skipped = "skipped", }
+    ImportFateEnum as ImportFate { Works = "works", Translated = "translated", Kept = "kept", Skipped = "skipped", }
     /// Where a regex script belongs: to the caller, a preset or a character card.
-    ScriptScopeWords as ScriptScope { Global = "global", Preset = "preset", Card = "card", }
+    ScriptScopeEnum as ScriptScope { Global = "global", Preset = "preset", Card = "card", }
     /// Macros in a pattern: not expanded, expanded as part of the pattern, or expanded literally.
-    ScriptMacrosWords as ScriptMacros { Plain = "plain", Raw = "raw", Escaped = "escaped", }
+    ScriptMacrosEnum as ScriptMacros { Plain = "plain", Raw = "raw", Escaped = "escaped", }
     /// The embedded plugin of a card, compared with the installed one.
-    EmbeddedPluginStateWords as EmbeddedPluginState {
+    EmbeddedPluginStateEnum as EmbeddedPluginState {
         None = "none", Broken = "broken", New = "new", Same = "same", Newer = "newer", Older = "older",
         Other = "other", Bundled = "bundled",
     }
     /// How a file differs.
-    FileChangeWords as FileChange { Same = "same", Added = "added", Changed = "changed", Removed = "removed", }
+    FileChangeEnum as FileChange { Same = "same", Added = "added", Changed = "changed", Removed = "removed", }
     /// Where a plugin comes from.
-    PluginOriginWords as PluginOrigin { Bundled = "bundled", Folder = "folder", }
+    PluginOriginEnum as PluginOrigin { Bundled = "bundled", Folder = "folder", }
     /// Where a provider comes from.
-    ProviderOriginWords as ProviderOrigin { Config = "config", Connected = "connected", }
+    ProviderOriginEnum as ProviderOrigin { Config = "config", Connected = "connected", }
     /// The type of a setting of a plugin.
-    SettingKindWords as PluginConfigType {
+    SettingKindEnum as PluginConfigType {
         Integer = "integer", Number = "number", Boolean = "boolean", Text = "text", List = "list",
     }
     /// How tools are offered to a model.
-    ToolModeWords as ToolMode { Native = "native", Words = "words", None = "none", }
+    ToolModeEnum as ToolMode { Native = "native", Words = "words", None = "none", }
     /// A hint about a search query.
-    SearchNoteWords as SearchNoteCode {
+    SearchNoteEnum as SearchNoteCode {
         NoWord = "no_word", Cut = "cut", NoSession = "no_session", NoCharacter = "no_character",
     }
     /// What selected the preset of a prompt: the session, the model, or neither.
-    PresetReasonWords as PresetReason { Session = "session", Model = "model", Own = "own", }
+    PresetReasonEnum as PresetReason { Session = "session", Model = "model", Own = "own", }
 }
