@@ -97,7 +97,7 @@ fn convert_persona(file: &str, name: &Value, about: Option<&Value>, is_default: 
         findings.push(ImportFinding::new(FindingOutcome::Translated, "persona_position", words));
     }
     if about.get("lorebook").and_then(Value::as_str).is_some_and(|book| !book.is_empty()) {
-        let words = "the name of its lorebook is kept; the lorebook is linked if it is imported";
+        let words = "the name of its lorebook is kept, but not used here";
         findings.push(ImportFinding::new(FindingOutcome::Kept, "persona_lorebook", words));
     }
     let bound = bound_card_files(&about);

@@ -42,7 +42,7 @@ export default {
   "finding.chunk_sum": "The checksum of the card in the image is wrong. The card is readable anyway.",
   "finding.name_cut": "A name was too long and was shortened.",
   "finding.persona_position": "Its description had another position. Here it is always at the top of the prompt.",
-  "finding.persona_lorebook": "It has a lorebook. If that lorebook is imported, it is linked to this persona.",
+  "finding.persona_lorebook": "It names a lorebook. An import of the whole SillyTavern folder links the two.",
   "finding.persona_bound": "It was connected to one character.|It was connected to {count} characters.",
   "finding.persona_default": "It was the default persona. Here you choose a persona for each story.",
   "finding.favourite": "It was a favourite, and it is a favourite here.",

@@ -23,7 +23,7 @@ export default {
   "finding.chunk_sum": "图片里角色卡的校验和不对，但可以读取",
   "finding.name_cut": "名字太长，已截短",
   "finding.persona_position": "它的描述原来在别的位置，在这里总是在提示词开头",
-  "finding.persona_lorebook": "它有一本世界书：那本书导入后，会关联到这个用户角色",
+  "finding.persona_lorebook": "它指定了一本世界书：导入整个 SillyTavern 文件夹时，两者会关联起来",
   "finding.persona_bound": "它和 {count} 个角色绑定",
   "finding.persona_default": "它原来是默认用户角色；在这里每个故事自己选",
   "finding.favourite": "它是收藏，在这里也是收藏",
