@@ -8,7 +8,7 @@ import { loadedWorld } from "../model/world.ts";
 import { depthOf } from "../tree/depths.ts";
 import type { ScriptResult } from "../lib/script-supervisor.ts";
 import type { Place } from "../lib/regex-scripts.ts";
-import type { ChatNode, Id, ScriptsShown, ShownScript } from "../lib/wire.d.ts";
+import type { ChatNode, Id, DisplayScripts, DisplayScript } from "../lib/wire.d.ts";
 import type { LeftOutScript, TextPart, DisplayRequest } from "../model/display-scripts.ts";
 
 /** Macros whose values can change during a session. */
@@ -48,7 +48,7 @@ export function stopScripts(isElsewhere: boolean) {
 }
 
 /** Displays the texts of a session through these scripts from now on. */
-export function startScripts(sid: Id, scripts: ScriptsShown) {
+export function startScripts(sid: Id, scripts: DisplayScripts) {
   running?.dispose();
   running?.supervisor.end();
   const lost = slowBySession.get(sid) ?? new Set();
@@ -82,7 +82,7 @@ export function startScripts(sid: Id, scripts: ScriptsShown) {
   running = { supervisor, dispose };
 }
 
-function displayScriptsOf(supervisor: ScriptSupervisor, { items, casts }: ScriptsShown): model.DisplayScripts {
+function displayScriptsOf(supervisor: ScriptSupervisor, { items, casts }: DisplayScripts): model.DisplayScripts {
   const mine = version;
   /** Keys of the running requests, by slot. */
   const asked: Map<string, string> = new Map();
@@ -114,7 +114,7 @@ function displayScriptsOf(supervisor: ScriptSupervisor, { items, casts }: Script
   };
 }
 
-function leftOutScripts(items: ShownScript[], { slow: steps, large }: ScriptResult): LeftOutScript[] {
+function leftOutScripts(items: DisplayScript[], { slow: steps, large }: ScriptResult): LeftOutScript[] {
   const of = (some: number[], why: LeftOutScript["why"]) =>
     some.flatMap((step) => {
       const item = items[step];
@@ -124,7 +124,7 @@ function leftOutScripts(items: ShownScript[], { slow: steps, large }: ScriptResu
 }
 
 /** Returns what scripts need to know about a text: its kind, origin, depth and speaker. */
-function placeOf(node: ChatNode, part: TextPart, casts: ScriptsShown["casts"]): Place {
+function placeOf(node: ChatNode, part: TextPart, casts: DisplayScripts["casts"]): Place {
   const placement = { user: PLACEMENT.user, assistant: PLACEMENT.reply, system: PLACEMENT.narrator }[node.role];
   const cast = casts.find(({ characterId }) => characterId === node.characterId) ?? casts[0];
   const isOther = node.role === "assistant" && node.name !== null && node.name !== cast?.values.char;

@@ -2,7 +2,7 @@
 import { t } from "../lib/i18n.ts";
 import { head } from "../model/session-store.ts";
 import { isNotNull, labelOf, valueText, rows, visibleChange } from "../model/world.ts";
-import type { Arranged, WorldChange } from "../lib/wire.d.ts";
+import type { TreeEditsResult, WorldChange } from "../lib/wire.d.ts";
 
 /** Maximum number of values that are named. */
 const MAX_NAMED = 3;
@@ -12,7 +12,7 @@ export const editEffectsText = ({
   worldChanges,
   affected,
   refused = [],
-}: Pick<Arranged, "worldChanges"> & Partial<Arranged>) =>
+}: Pick<TreeEditsResult, "worldChanges"> & Partial<TreeEditsResult>) =>
   [
     stateChangesText(worldChanges),
     affected && affected.count > 0 ? t("arranged.affected", { n: affected.count }) : "",
@@ -22,7 +22,7 @@ export const editEffectsText = ({
     .join(" ");
 
 /** Returns a sentence about the operations that the rules of this session left out of a copy. */
-function refusedText(refused: Arranged["refused"]) {
+function refusedText(refused: TreeEditsResult["refused"]) {
   if (refused.length === 0) return "";
   const names = [...new Set(refused.map(({ path }) => labelOf(path)).filter(Boolean))].slice(0, MAX_NAMED);
   return [t("arranged.refused", { n: refused.length }), names.join(", ")].filter(Boolean).join(" ");

@@ -2,7 +2,7 @@
 import * as api from "../net/embedded-plugin.ts";
 import { plugins } from "../net/workshop.ts";
 import { attempt } from "./error-text.ts";
-import type { CardRules, Character, Id, PluginChoice } from "../lib/wire.d.ts";
+import type { EmbeddedPlugin, Character, Id, PluginChoice } from "../lib/wire.d.ts";
 
 export const readEmbeddedPlugin = (cid: Id) => api.read(cid);
 
@@ -20,5 +20,5 @@ export const embedPlugin = (cid: Id, plugin: string) => attempt(() => api.put(ci
 export const removeEmbeddedPlugin = (cid: Id) => attempt(() => api.drop(cid).then(() => true));
 
 /** Installs the rules of a card, in the version that the user has seen. */
-export const installEmbeddedPlugin = (cid: Id, { codeHash, installedHash }: CardRules) =>
+export const installEmbeddedPlugin = (cid: Id, { codeHash, installedHash }: EmbeddedPlugin) =>
   attempt(() => api.accept(cid, { codeHash: codeHash ?? "", ...(installedHash && { installedHash }) }));

@@ -19,7 +19,7 @@ import {
 } from "./jobs.ts";
 import { readLibrary } from "./library.ts";
 import type { UserData } from "../lib/import-folder.ts";
-import type { Arrived, ReportItem, Totals } from "../lib/wire.d.ts";
+import type { ForeignImportResult, ReportItem, Totals } from "../lib/wire.d.ts";
 import type { ZipPart } from "../lib/zip.ts";
 import type { ImportOptions, ImportSource } from "../model/transfers.ts";
 import type { StoredJob } from "./jobs.ts";
@@ -82,7 +82,7 @@ export async function importForeign(all: ImportSource[], how: ImportOptions) {
 const KINDS = { card: "character", book: "lorebook", persona: "persona", preset: "preset", session: "session" };
 
 /** Returns the report about files that have no preview. */
-function noPreviewReport(sources: ImportSource[]): Arrived {
+function noPreviewReport(sources: ImportSource[]): ForeignImportResult {
   const items = sources.map(({ name, to = "card" }) => {
     const item = pageReportItem(name, "would_send", 1);
     return {
@@ -96,14 +96,14 @@ function noPreviewReport(sources: ImportSource[]): Arrived {
 }
 
 /** Returns a report entry for a parcel that failed, if there are several parcels. */
-function failedImportReport({ name }: ImportSource, error: unknown): Arrived {
+function failedImportReport({ name }: ImportSource, error: unknown): ForeignImportResult {
   if (!(error instanceof ApiError) || error.status === 0 || wasCancelled(error)) throw error;
   const { text, hint } = errorText(error);
   const item = pageReportItem(name, "not_in", 1, `${text} ${hint}`.trim());
   return { totals: { ...NO_TOTALS, skipped: 1 }, report: { items: [item] } };
 }
 
-function mergeReports(one: Arrived, other: Arrived): Arrived {
+function mergeReports(one: ForeignImportResult, other: ForeignImportResult): ForeignImportResult {
   const totals: Totals = { ...other.totals, ...one.totals };
   for (const key of Object.keys(totals) as (keyof Totals)[])
     totals[key] = (one.totals[key] ?? 0) + (other.totals[key] ?? 0);
@@ -150,7 +150,7 @@ const pageReportItem = (name: string, code: string, count: number, message: stri
 });
 
 /** Waits for the import job of the server. */
-async function waitForForeignImport({ jobId, beside = [] }: StoredJob, row: Row): Promise<Arrived> {
+async function waitForForeignImport({ jobId, beside = [] }: StoredJob, row: Row): Promise<ForeignImportResult> {
   row.put({ jobId, phase: "waiting", progress: null, cancel: () => cancelJob(jobId) });
   const reading = progressReporter("reading", row.put);
   try {
@@ -173,7 +173,7 @@ async function waitForForeignImport({ jobId, beside = [] }: StoredJob, row: Row)
  */
 async function finishImport(
   { n, put }: Row,
-  arrived: Arrived,
+  arrived: ForeignImportResult,
   { isKept, isSeen = false }: { isKept: boolean; isSeen?: boolean },
 ) {
   if (!isKept) forgetJob(rowOf(n)?.jobId);

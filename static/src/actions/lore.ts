@@ -13,7 +13,7 @@ import { register } from "./commands.ts";
 import { clearDialogErrors } from "./dialog-errors.ts";
 import { attempt } from "./error-text.ts";
 import { restore } from "./library.ts";
-import type { Id, LoreEntry, LoreRules, Lorebook, LorebookHolds } from "../lib/wire.d.ts";
+import type { Id, LoreEntry, WorldInfoSettings, Lorebook, LorebookBindings } from "../lib/wire.d.ts";
 import type { EditableEntry } from "../model/lore.ts";
 
 export type NewEntry = Omit<Partial<LoreEntry>, "uid">;
@@ -92,7 +92,7 @@ export async function importBooks(files: File[]) {
 
 export const readLinks = (id: Id) => attempt(() => api.links(id));
 
-export const setLinks = (id: Id, holds: LorebookHolds) => attempt(() => api.setLinks(id, holds));
+export const setLinks = (id: Id, holds: LorebookBindings) => attempt(() => api.setLinks(id, holds));
 
 /** What a lorebook can be linked to, by the field that names it. */
 export type LinkTargets = Record<"sessionIds" | "personaIds" | "characterIds", { id: Id; name: string }[]>;
@@ -103,7 +103,7 @@ async function allCharacters() {
 }
 
 /** Returns the newest sessions, all personas and characters, and the older sessions to which the book is linked. */
-export const readLinkTargets = (holds: LorebookHolds | null): Promise<LinkTargets | undefined> =>
+export const readLinkTargets = (holds: LorebookBindings | null): Promise<LinkTargets | undefined> =>
   attempt(async () => {
     const [newest, people, cards] = await Promise.all([sessions(), personas(), allCharacters()]);
     const known = new Set(newest.items.map(({ id }) => id));
@@ -124,9 +124,9 @@ export const readLoreSettings = () => attempt(api.settings);
  * @param was the settings as read; null: no check
  */
 export const setLoreSettings = (
-  rules: Partial<LoreRules>,
-  was: LoreRules | null,
-): Promise<{ kept: LoreRules } | { theirs: LoreRules } | undefined> =>
+  rules: Partial<WorldInfoSettings>,
+  was: WorldInfoSettings | null,
+): Promise<{ kept: WorldInfoSettings } | { theirs: WorldInfoSettings } | undefined> =>
   attempt(async () => {
     const now = was && (await api.settings());
     if (now && JSON.stringify(now) !== JSON.stringify(was)) return { theirs: now };

@@ -8,11 +8,11 @@ import { ApiError } from "../net/api.ts";
 import { preset as read } from "../net/presets.ts";
 import * as api from "../net/preset-edit.ts";
 import { attempt } from "./error-text.ts";
-import type { Id, PresetChange, Trace, WholePreset } from "../lib/wire.d.ts";
+import type { Id, PresetChange, Trace, PresetContent } from "../lib/wire.d.ts";
 
 /** The result of a change. `fields`: what somebody else changed meanwhile. */
 type PresetWriteResult =
-  | { is: "written"; preset: WholePreset }
+  | { is: "written"; preset: PresetContent }
   | { is: "changed"; fields: string[]; now: PresetChange }
   | { is: "gone" }
   | undefined;
@@ -32,7 +32,7 @@ const write = (id: Id, change: PresetChange, expected: PresetChange): Promise<Pr
 
 /** Returns the state and the actions of an editor for one preset. */
 export function presetEditor(id: Id) {
-  const preset = signal<WholePreset | null>(null);
+  const preset = signal<PresetContent | null>(null);
   /** Changes that undo the last ones, newest first. */
   const back = signal<PresetChange[]>([]);
   /** Grows when forms must be rebuilt, because their content was undone or changed by somebody else. */
@@ -46,7 +46,7 @@ export function presetEditor(id: Id) {
   };
   /** Changes run one after the other. Each is based on the result of the previous one. */
   let queue: Promise<unknown> = Promise.resolve();
-  const one = async (make: (preset: WholePreset) => PresetChange | null, isBack: boolean) => {
+  const one = async (make: (preset: PresetContent) => PresetChange | null, isBack: boolean) => {
     const before = preset.peek();
     const change = before && make(before);
     if (!before || !change) return undefined;
@@ -60,13 +60,13 @@ export function presetEditor(id: Id) {
     if (result?.is === "changed") await load();
     return result;
   };
-  const change = (make: (preset: WholePreset) => PresetChange | null) => {
+  const change = (make: (preset: PresetContent) => PresetChange | null) => {
     const done = queue.then(() => one(make, false));
     queue = done;
     return done;
   };
   /** Makes a change without a form. Reports and shows what somebody else changed. */
-  const turn = async (make: (preset: WholePreset) => PresetChange | null) => {
+  const turn = async (make: (preset: PresetContent) => PresetChange | null) => {
     const result = await change(make);
     if (result?.is === "changed")
       notify({ tone: "error", text: t("presetEdit.meanwhile"), hint: t("presetEdit.meanwhileHint") });

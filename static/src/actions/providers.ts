@@ -5,7 +5,7 @@ import { setProviders } from "../model/providers.ts";
 import * as api from "../net/providers.ts";
 import { attempt } from "./error-text.ts";
 import { readModelsAndPlugins } from "./library.ts";
-import type { NewProvider, ProviderChange, ProviderTrial } from "../lib/wire.d.ts";
+import type { NewProvider, ProviderChange, ProviderTestRequest } from "../lib/wire.d.ts";
 
 export async function readProviders() {
   const all = await attempt(() => api.providers());
@@ -16,7 +16,7 @@ export async function readProviders() {
 const readAll = () => Promise.all([readProviders(), readModelsAndPlugins()]);
 
 /** Tests a server that is not connected yet. */
-export const testNewServer = (trial: ProviderTrial, signal: AbortSignal) =>
+export const testNewServer = (trial: ProviderTestRequest, signal: AbortSignal) =>
   attempt(() =>
     api.testNew(trial, signal).catch((cause) => {
       if (cause?.name === "AbortError") return undefined;

@@ -9,10 +9,10 @@ import { register } from "./commands.ts";
 import { attempt } from "./error-text.ts";
 import { refresh, sid } from "./session-sync.ts";
 import { readArrangement } from "./stash.ts";
-import type { Losses, Piece } from "../lib/wire.d.ts";
+import type { PurgeLosses, MoveSource } from "../lib/wire.d.ts";
 
 /** Returns what a purge would delete, and the operation at which that was read. */
-export async function readPurgeLosses(piece: Piece): Promise<{ losses: Losses; op: number } | undefined> {
+export async function readPurgeLosses(piece: MoveSource): Promise<{ losses: PurgeLosses; op: number } | undefined> {
   const id = sid();
   await refresh();
   const { newestOp } = store;
@@ -26,7 +26,7 @@ export async function readPurgeLosses(piece: Piece): Promise<{ losses: Losses; o
 }
 
 /** Purges a part, unless the session changed since the user saw what would be lost. */
-export async function purge(piece: Piece, op: number) {
+export async function purge(piece: MoveSource, op: number) {
   const id = sid();
   const result = await attempt(() => api.purge(id, piece, op));
   if (store.session.peek()?.id !== id) return true;

@@ -23,7 +23,7 @@ import { attempt, errorText } from "./error-text.ts";
 import { editEffectsText } from "./edit-effects.ts";
 import { headMovesDone, refresh, sid, moveHeadUnrecorded } from "./session-sync.ts";
 import { saveDraft } from "./turn.ts";
-import type { Arranged, ChatNode, Id, Label, Session, TreeEdit } from "../lib/wire.d.ts";
+import type { TreeEditsResult, ChatNode, Id, Label, Session, TreeEdit } from "../lib/wire.d.ts";
 import type { Key } from "../lib/i18n.ts";
 
 /** Reads labels and the stash. Without an answer, they are not shown. */
@@ -34,7 +34,7 @@ export async function readArrangement() {
   setArrangement({ sid: id, labels, fragments });
 }
 
-export async function arrange(edits: TreeEdit[]): Promise<Arranged | undefined> {
+export async function arrange(edits: TreeEdit[]): Promise<TreeEditsResult | undefined> {
   const id = sid();
   const arranged = await attempt(() => api.arrange(id, edits));
   if (arranged && store.session.peek()?.id === id) await Promise.all([refresh(), readArrangement()]);
@@ -45,7 +45,11 @@ export async function arrange(edits: TreeEdit[]): Promise<Arranged | undefined> 
  * Shows a notice about an edit.
  * @param top the message it is about, if that is in the tree now
  */
-export const notifyEdit = (result: Pick<Arranged, "op" | "worldChanges"> & Partial<Arranged>, key: Key, top?: Id) =>
+export const notifyEdit = (
+  result: Pick<TreeEditsResult, "op" | "worldChanges"> & Partial<TreeEditsResult>,
+  key: Key,
+  top?: Id,
+) =>
   notify({
     tone: "quiet",
     text: t(key),

@@ -11,7 +11,7 @@ import { isLinear, placeAmongSiblings, shownIds, tail, writtenReply } from "../t
 import { register } from "./commands.ts";
 import { attempt } from "./error-text.ts";
 import { branchReadsDone, refresh, sid, moveHead } from "./session-sync.ts";
-import type { ChatNode, Id, Started } from "../lib/wire.d.ts";
+import type { ChatNode, Id, TurnStart } from "../lib/wire.d.ts";
 
 // Drafts
 
@@ -97,7 +97,7 @@ const hasVersions = (node: ChatNode | null) => node !== null && placeAmongSiblin
  * Requests another reply beside this one, or a reply to this message.
  * @param ask sends the request; by default a plain reroll
  */
-export async function reroll(node: ChatNode, ask: () => Promise<Started> = () => api.reroll(sid(), node.id)) {
+export async function reroll(node: ChatNode, ask: () => Promise<TurnStart> = () => api.reroll(sid(), node.id)) {
   // Only one at a time, because a second click before the first reply appears would request the same again.
   if (store.isRequestingReply.peek()) return;
   store.setRequestingReply(true);
@@ -108,7 +108,7 @@ export async function reroll(node: ChatNode, ask: () => Promise<Started> = () =>
   }
 }
 
-async function requestReply(node: ChatNode, ask: () => Promise<Started>) {
+async function requestReply(node: ChatNode, ask: () => Promise<TurnStart>) {
   const [isFocused, isStill] = [focusedMessage() === node.id, watchFocus()];
   if (node.status === "complete" && store.head.peek() !== node.id && !(await moveHead(node.id, true))) return false;
   hideHint();

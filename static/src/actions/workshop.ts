@@ -5,8 +5,8 @@ import { ApiError, projection } from "../net/api.ts";
 import * as api from "../net/workshop.ts";
 import { register } from "./commands.ts";
 import { attempt } from "./error-text.ts";
-import type { ChatNode, Id, PluginReplay, PluginTry, Texts } from "../lib/wire.d.ts";
-import type { PluginFileKept } from "../lib/wire.d.ts";
+import type { ChatNode, Id, PluginReplay, HookTrial, FileTexts } from "../lib/wire.d.ts";
+import type { PluginFileVersion } from "../lib/wire.d.ts";
 
 /** Maximum number of messages of a replay. */
 const MAX = 200;
@@ -34,20 +34,20 @@ export const saveFile = (
   path: string,
   content: string,
   was: string | null,
-): Promise<PluginFileKept | "changed" | undefined> =>
+): Promise<PluginFileVersion | "changed" | undefined> =>
   attempt(async () => {
     if (was !== null && ((await readFile(id, path)) ?? "") !== was) return "changed";
     return api.saveFile(id, path, content);
   });
 
-export const checkPlugin = (id: string, files: Texts) => attempt(() => api.check(id, files));
+export const checkPlugin = (id: string, files: FileTexts) => attempt(() => api.check(id, files));
 
 /** Reads the reference of everything that scripts can call. */
 export const readReference = () => api.reference();
 
-export const runTests = (id: string, files: Texts) => attempt(() => api.test(id, files));
+export const runTests = (id: string, files: FileTexts) => attempt(() => api.test(id, files));
 
-export const tryHook = (id: string, wanted: PluginTry) => attempt(() => api.tryHook(id, wanted));
+export const tryHook = (id: string, wanted: HookTrial) => attempt(() => api.tryHook(id, wanted));
 
 /** Runs the rules along the branch on screen without writing anything. Returns the results with their messages. */
 export const runReplay = (id: string, wanted: PluginReplay) =>

@@ -1,11 +1,11 @@
 // Counts, filters and groups the findings of an import report. Pure.
-import type { Fate, Finding, ReportItem } from "./wire.d.ts";
+import type { ImportFate, Finding, ReportItem } from "./wire.d.ts";
 
 export const FATES = ["works", "translated", "kept", "skipped"] as const;
 
 /** A filter. An empty text or kind, or no fate, matches everything. */
 export interface FindingFilter {
-  fate: Fate | null;
+  fate: ImportFate | null;
   kind: string;
   text: string;
 }
@@ -88,7 +88,7 @@ export function foldRepeated(findings: Finding[]): RepeatedFinding[] {
 /** One finding with all its items. */
 export interface FindingGroup {
   code: string;
-  fate: Fate;
+  fate: ImportFate;
   count: number;
   at: { item: ReportItem; finding: Finding }[];
 }

@@ -1,5 +1,5 @@
 // A preset in the editor: its prompts in order, and its changes with their previous values and their undo.
-import type { PresetChange, PresetPart, Unchecked, WholePreset } from "./wire.d.ts";
+import type { PresetChange, PresetPart, Unchecked, PresetContent } from "./wire.d.ts";
 
 /** Parts whose text comes from elsewhere and whose place is only their position in the order. */
 const FIXED = new Set(["chatHistory", "dialogueExamples"]);
@@ -30,17 +30,17 @@ export const isNamedByUs = ({ identifier, marker, name }: PresetPart) =>
   KNOWN.has(identifier) && (marker === true || !name || OWN_NAMES.has(name));
 
 /** Returns all parts of the effective preset. */
-export const partsOf = ({ effective }: Pick<WholePreset, "effective">): PresetPart[] => effective?.prompts ?? [];
+export const partsOf = ({ effective }: Pick<PresetContent, "effective">): PresetPart[] => effective?.prompts ?? [];
 
 /** Returns the effective order. */
-export const orderOf = ({ effective }: WholePreset): { identifier: string; enabled: boolean }[] =>
+export const orderOf = ({ effective }: PresetContent): { identifier: string; enabled: boolean }[] =>
   effective?.prompt_order?.[0]?.order ?? [];
 
 /** Returns a part as it is in the file. */
-const rawOf = ({ body }: WholePreset, identifier: string): Unchecked =>
+const rawOf = ({ body }: PresetContent, identifier: string): Unchecked =>
   Array.isArray(body.prompts) ? body.prompts.find((part) => part?.identifier === identifier) : undefined;
 
-export const ownOf = ({ effective }: WholePreset): Record<string, Unchecked> => effective?.extensions?.clotho ?? {};
+export const ownOf = ({ effective }: PresetContent): Record<string, Unchecked> => effective?.extensions?.clotho ?? {};
 
 /** Turns `undefined` into `null` for JSON. */
 const orNull = (value: unknown) => value ?? null;
@@ -50,7 +50,7 @@ const same = (of: object, from: Unchecked): Unchecked =>
   Object.fromEntries(Object.keys(of).map((key) => [key, orNull(from[key])]));
 
 /** Returns the values before a change. */
-export function expectedValues(preset: WholePreset, change: PresetChange): PresetChange {
+export function expectedValues(preset: PresetContent, change: PresetChange): PresetChange {
   const { body } = preset;
   const own = (body.extensions as { clotho?: object } | undefined)?.clotho ?? {};
   const known = (change.prompts ?? []).filter(({ identifier }) => rawOf(preset, identifier));
@@ -75,7 +75,7 @@ export function expectedValues(preset: WholePreset, change: PresetChange): Prese
  * Returns the change that undoes a change.
  * @param preset as it was before
  */
-export function inverseChange(preset: WholePreset, change: PresetChange): PresetChange {
+export function inverseChange(preset: PresetContent, change: PresetChange): PresetChange {
   const prompts = change.prompts ?? [];
   const removed = change.removed ?? [];
   const isKnownHere = ({ identifier }: { identifier: string }) => rawOf(preset, identifier) !== undefined;
@@ -93,7 +93,7 @@ export function inverseChange(preset: WholePreset, change: PresetChange): Preset
 }
 
 /** Returns an identifier that no part has. */
-export function newIdentifier(preset: WholePreset) {
+export function newIdentifier(preset: PresetContent) {
   const taken = new Set(partsOf(preset).map(({ identifier }) => identifier));
   let name = "";
   do

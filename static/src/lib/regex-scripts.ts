@@ -6,7 +6,7 @@
 // The page runs them because they run on the whole text with each drawing. With 32 long replies at once, they would
 // take the server 3.4 times the CPU time of the replies themselves, and more with more replies (`docs/performance.md`).
 import { Macros } from "./macros.ts";
-import type { Id, Json, ShownScript } from "./wire.d.ts";
+import type { Id, Json, DisplayScript } from "./wire.d.ts";
 
 /** Kinds of text, with their numbers in script files. */
 export const PLACEMENT = { user: 1, reply: 2, narrator: 3, thoughts: 6 };
@@ -31,19 +31,19 @@ type Fill = (text: string, speaker: string | null) => string;
 /** Maximum number of characters that a text can grow. */
 const MAX_GROWTH = 1 << 20;
 
-const appliesAtDepth = ({ minDepth, maxDepth }: ShownScript, depth: number | null) =>
+const appliesAtDepth = ({ minDepth, maxDepth }: DisplayScript, depth: number | null) =>
   depth === null || ((minDepth === null || depth >= minDepth) && (maxDepth === null || depth <= maxDepth));
 
 /**
  * Returns the positions of the scripts that run on a text, in order. First come scripts that change the stored text,
  * then those for display.
  */
-export function stepsOf(scripts: ShownScript[], { placement, origin, depth, character }: Place) {
-  const fits = (script: ShownScript) =>
+export function stepsOf(scripts: DisplayScript[], { placement, origin, depth, character }: Place) {
+  const fits = (script: DisplayScript) =>
     script.placements.includes(placement) && (script.characterId === null || script.characterId === character);
-  const places = (is: (script: ShownScript) => boolean) =>
+  const places = (is: (script: DisplayScript) => boolean) =>
     scripts.flatMap((script, i) => (fits(script) && is(script) ? [i] : []));
-  const isKept = (script: ShownScript) =>
+  const isKept = (script: DisplayScript) =>
     !script.isForDisplay && !script.isForPrompts && (origin === "written" || script.isOnEdit);
   return [
     ...(origin === "done" ? [] : places(isKept)),
@@ -56,7 +56,7 @@ export function stepsOf(scripts: ShownScript[], { placement, origin, depth, char
  * @param begins called before each script, with its input
  */
 export function runScripts(
-  scripts: ShownScript[],
+  scripts: DisplayScript[],
   steps: number[],
   text: string,
   { speaker }: Place,
@@ -80,7 +80,7 @@ export function runScripts(
   return { text: now, left };
 }
 
-function runScript(script: ShownScript, text: string, speaker: string | null, fill: Fill, most: number) {
+function runScript(script: DisplayScript, text: string, speaker: string | null, fill: Fill, most: number) {
   const pattern = patternOf(findOf(script, fill));
   if (!pattern) return text;
   const pieces = parseReplacement(script.replace);
@@ -125,7 +125,7 @@ export function parseReplacement(replace: string): ReplacementPart[] {
 }
 
 /** Returns the pattern text of a script with its macros filled in. */
-function findOf({ find, macros }: ShownScript, fill: Fill) {
+function findOf({ find, macros }: DisplayScript, fill: Fill) {
   if (macros === "plain") return find;
   return macros === "raw" ? fill(find, null) : filledAndEscaped(find, fill);
 }
@@ -201,7 +201,7 @@ function read(find: string) {
 
 /** What is needed to run scripts on texts. */
 export interface ScriptSetup {
-  items: ShownScript[];
+  items: DisplayScript[];
   /** The first one applies if no other does. */
   casts: { characterId: Id | null; values: Record<string, string> }[];
   globals: Record<string, Json>;

@@ -1,6 +1,6 @@
 // Turns a plugin's state schema and a state into rows for display. Pure.
 import { escapeStep, labelFromKey, steps, valueAt } from "./text.ts";
-import type { Change, Delta, Json, Schema, UiHint, WorldAt } from "./wire.d.ts";
+import type { Change, Delta, Json, Schema, UiHint, NodeWorld } from "./wire.d.ts";
 
 export type Kind = "bar" | "number" | "choice" | "flag" | "list" | "map" | "text" | "group";
 
@@ -50,7 +50,7 @@ export interface View {
  * Returns the groups of rows of a state.
  * @param isAll includes hidden values
  */
-export function groupsOf(at: WorldAt, locale: string, isAll: boolean = false): Group[] {
+export function groupsOf(at: NodeWorld, locale: string, isAll: boolean = false): Group[] {
   const vars = at.world.vars ?? {};
   const governed = new Set();
   const groups = (at.schemas ?? []).map(({ plugin, root, schema, title, hidden }) => {
@@ -116,7 +116,7 @@ export function partOf({ whole }: View, schema: Schema, name: string): Schema {
 }
 
 /** Returns what a state says about a path of `vars`: its schema, and whether it or a parent is hidden now. */
-export function schemaAt(at: WorldAt, path: string) {
+export function schemaAt(at: NodeWorld, path: string) {
   const [root = "", ...below] = steps(path);
   const found = at.schemas?.find(
     (one) => (steps(one.root.startsWith("/") ? one.root : `/${one.root}`)[0] ?? "") === root,
@@ -135,10 +135,10 @@ export function schemaAt(at: WorldAt, path: string) {
 }
 
 /** Whether a path of `vars` or one of its parents is hidden now. */
-export const isConcealed = (at: WorldAt, path: string) => schemaAt(at, path)?.isOut ?? false;
+export const isConcealed = (at: NodeWorld, path: string) => schemaAt(at, path)?.isOut ?? false;
 
 /** Returns a value at a path of `vars` without its hidden parts. */
-export function visibleValueAt(at: WorldAt, path: string, value: Json | undefined) {
+export function visibleValueAt(at: NodeWorld, path: string, value: Json | undefined) {
   const found = schemaAt(at, path);
   return found ? visibleValue(found.view, found.schema, value, path) : value;
 }

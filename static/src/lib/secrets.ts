@@ -1,7 +1,7 @@
 // Hidden values of a state, and how they can appear in texts of rules, prompts and tools. Pure.
 import { isHidden, schemaAt, partOf } from "./schema.ts";
 import { escapeStep, steps } from "./text.ts";
-import type { Delta, Json, Schema, WorldAt } from "./wire.d.ts";
+import type { Delta, Json, Schema, NodeWorld } from "./wire.d.ts";
 import type { View } from "./schema.ts";
 
 /** A hidden path with a current or former value. `isWhole`: no parent of it is hidden. */
@@ -46,7 +46,7 @@ function secretsIn(
 }
 
 /** Returns the hidden parts of a value at a path. */
-function secretsAt(at: WorldAt, path: string, value: Json | undefined): Secret[] {
+function secretsAt(at: NodeWorld, path: string, value: Json | undefined): Secret[] {
   const found = schemaAt(at, path);
   if (!found) return [];
   const { view, schema, isOut, plugin } = found;
@@ -57,7 +57,7 @@ function secretsAt(at: WorldAt, path: string, value: Json | undefined): Secret[]
 }
 
 /** Returns what a state hides, and the earlier values of it that are known. */
-export function secretsOf(at: WorldAt, deltas: Delta[]): Secrets {
+export function secretsOf(at: NodeWorld, deltas: Delta[]): Secrets {
   const all = Object.entries(at.world.vars).flatMap(([name, value]) => secretsAt(at, `/${escapeStep(name)}`, value));
   for (const { changes = [], operations = [] } of deltas) {
     for (const { path, before, after } of changes)

@@ -28,15 +28,15 @@ export type NodeState = Partial<Schemas["NodeStateEvent"]>;
 export type QuickReply = Schemas["QuickReply"];
 export type SlashCommand = Schemas["Command"];
 export type Projection = Schemas["Projection"];
-export type Skeleton = Schemas["TreeSkeleton"];
+export type TreeSkeleton = Schemas["TreeSkeleton"];
 export type Session = Schemas["Session"];
 export type NewSession = Schemas["NewSession"];
 export type AuthorsNote = Schemas["AuthorsNoteFields"];
 export type Recall = Schemas["RecallSettingsFields"];
 export type SummarySettings = Schemas["SummarySettingsFields"];
-export type Started = Schemas["Started"];
+export type TurnStart = Schemas["Started"];
 export type Draft = Schemas["Draft"];
-export type Spent = Schemas["UsageTotalsResponse"];
+export type UsageTotals = Schemas["UsageTotalsResponse"];
 
 export type Summaries = Schemas["SummariesResponse"];
 export type Summary = Schemas["Summary"];
@@ -55,12 +55,12 @@ export type Character = Schemas["Character"] & { metadata: CardMetadata };
 export type CharacterChanges = Schemas["CharacterFields"];
 export type ImportedCharacter = Schemas["CharacterImportResponse"] & { metadata: CardMetadata };
 export type Persona = Schemas["PersonaResponse"];
-export type Outside = Schemas["RemoteImagesPermission"];
+export type RemoteImagesPermission = Schemas["RemoteImagesPermission"];
 
 export type Lorebook = Schemas["LorebookResponse"];
-export type LorebookHolds = Schemas["LorebookBindingsResponse"];
-export type LoreRules = Schemas["WorldInfoSettingsFields"];
-export type LoreTold = Schemas["LoreTrace"];
+export type LorebookBindings = Schemas["LorebookBindingsResponse"];
+export type WorldInfoSettings = Schemas["WorldInfoSettingsFields"];
+export type LoreTrace = Schemas["LoreTrace"];
 export type LoreVerdict = Schemas["LoreVerdict"];
 
 /** A World Info entry, as other programs write it; the document takes any object. Fields not named here are kept. */
@@ -79,7 +79,7 @@ export interface LoreEntry {
 export type Preset = Schemas["PresetResponse"];
 
 /** A preset with its content, which is a file of another program. */
-export interface WholePreset extends Omit<Preset, "body" | "effective"> {
+export interface PresetContent extends Omit<Preset, "body" | "effective"> {
   body: Record<string, unknown>;
   /** The resulting values under the keys of the body; only of a preset that makes prompts. */
   effective?: Record<string, Unchecked>;
@@ -109,9 +109,9 @@ export interface PresetChange {
   order?: Schemas["PresetOrderEntry"][];
 }
 
-export type StoryScript = Schemas["SessionScriptResponse"];
-export type ScriptsShown = Schemas["DisplayScriptsResponse"];
-export type ShownScript = Schemas["DisplayScriptResponse"];
+export type SessionScript = Schemas["SessionScriptResponse"];
+export type DisplayScripts = Schemas["DisplayScriptsResponse"];
+export type DisplayScript = Schemas["DisplayScriptResponse"];
 
 // Imports
 
@@ -129,11 +129,11 @@ export interface Report {
   items: ReportItem[];
 }
 
-export type Fate = Schemas["ImportFate"];
+export type ImportFate = Schemas["ImportFate"];
 export type Job = Schemas["JobResponse"];
 
 /** The result of an import from another program. */
-export interface Arrived {
+export interface ForeignImportResult {
   totals: Totals;
   report: Report;
 }
@@ -151,9 +151,9 @@ export type Provider = Schemas["ProviderResponse"];
 export type Providers = Schemas["ProvidersResponse"];
 export type NewProvider = Schemas["CreateProviderRequest"];
 export type ProviderChange = Schemas["UpdateProviderRequest"];
-export type ProviderTrial = Schemas["TestNewProviderRequest"];
-export type TrialProblem = Schemas["ProviderTestProblem"];
-export type TrialResult = Schemas["ProviderTestResponse"];
+export type ProviderTestRequest = Schemas["TestNewProviderRequest"];
+export type ProviderTestProblem = Schemas["ProviderTestProblem"];
+export type ProviderTestResult = Schemas["ProviderTestResponse"];
 
 // Plugins
 
@@ -163,21 +163,21 @@ export type PluginDetail = Schemas["PluginResponse"];
 export type ConfigField = Schemas["PluginConfigField"];
 export type ScriptError = Schemas["ScriptError"];
 /** Unsaved texts of files, by path. */
-export type Texts = NonNullable<Schemas["PluginCheck"]["files"]>;
+export type FileTexts = NonNullable<Schemas["PluginCheck"]["files"]>;
 export type PluginFile = Schemas["PluginFileResponse"];
-export type PluginFileKept = Schemas["WritePluginFileResponse"];
-export type PluginChecked = Schemas["PluginChecked"];
+export type PluginFileVersion = Schemas["WritePluginFileResponse"];
+export type PluginCheckResult = Schemas["PluginChecked"];
 export type PluginReference = Schemas["PluginReference"];
 export type ReferenceFunction = Schemas["PluginReferenceFunction"];
-export type PluginTested = Schemas["PluginTested"];
-export type TestedCase = Schemas["PluginTestCaseResponse"];
-export type PluginTry = Schemas["PluginTry"];
-export type PluginTried = Schemas["PluginTried"];
+export type PluginTestResult = Schemas["PluginTested"];
+export type PluginTestCase = Schemas["PluginTestCaseResponse"];
+export type HookTrial = Schemas["PluginTry"];
+export type HookTrialResult = Schemas["PluginTried"];
 export type PluginReplay = Schemas["PluginReplay"];
-export type PluginReplayed = Schemas["PluginReplayed"];
-export type ReplayedRow = Schemas["ReplayPluginRow"];
-export type CardRules = Schemas["EmbeddedPluginResponse"];
-export type CardRulesFile = Schemas["CardRulesFile"];
+export type PluginReplayResult = Schemas["PluginReplayed"];
+export type PluginReplayRow = Schemas["ReplayPluginRow"];
+export type EmbeddedPlugin = Schemas["EmbeddedPluginResponse"];
+export type EmbeddedPluginFile = Schemas["CardRulesFile"];
 
 // The state at a node
 
@@ -194,7 +194,7 @@ export type Failure = Schemas["CodedMessage"];
 /** A problem that occurred while a node or an answer was made. */
 export type Problem = Schemas["RecordedProblem"];
 export type Log = Schemas["OperationsResponse"];
-export type WorldAt = Schemas["WorldResponse"];
+export type NodeWorld = Schemas["WorldResponse"];
 export type StateSchema = Schemas["WorldStateSchema"];
 export type Variables = Schemas["VariablesResponse"];
 
@@ -257,20 +257,20 @@ export type TreeEdit = Schemas["TreeEditRequest"] & {
   mode?: "move" | "copy";
 };
 export type WorldChange = Schemas["NodeWorldChangeResponse"];
-export type Arranged = Schemas["TreeEditsResponse"];
-export type TurnedBack = Schemas["UndoResponse"];
+export type TreeEditsResult = Schemas["TreeEditsResponse"];
+export type UndoResult = Schemas["UndoResponse"];
 export type Branch = Schemas["BranchResponse"];
 export type DiffSide = Schemas["DiffSide"];
 export type Difference = Schemas["WorldDifferenceResponse"];
-export type Deed = Schemas["NodeOperation"];
+export type NodeOperation = Schemas["NodeOperation"];
 export type Diff = Schemas["DiffResponse"];
 export type TrashItem = Schemas["TrashItemResponse"];
 
 /** A message with everything below it, or a fragment in the stash: what the page moves, not what it sends. */
-export type Piece = { nodeId: Id } | { fragmentId: Id };
+export type MoveSource = { nodeId: Id } | { fragmentId: Id };
 
 /** What a purge would destroy: the details of the error `confirm_needed`. */
-export interface Losses {
+export interface PurgeLosses {
   nodes: number;
   /** Branches that end in it. */
   branches: number;

@@ -12,7 +12,7 @@ import type {
   QuickReply,
   Session,
   SlashCommand,
-  Started,
+  TurnStart,
   TrashItem,
 } from "../lib/wire.d.ts";
 import type { Signal } from "../../vendor/preact.js";
@@ -330,7 +330,7 @@ export function setWatchedReply(id: Id) {
  * Applies the answer to the user's own request: the new message ends the branch, and its first reply is watched.
  * @param started has no node after a reroll
  */
-export function applyStarted({ node, generations = [], op: at = 0 }: Started) {
+export function applyStarted({ node, generations = [], op: at = 0 }: TurnStart) {
   newestOp = Math.max(newestOp, at);
   batch(() => {
     generations.forEach(upsertNode);

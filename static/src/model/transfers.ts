@@ -1,7 +1,7 @@
 // Imports: stories, characters, and data of other programs.
 import { signal } from "../../vendor/preact.js";
 import type { UserData } from "../lib/import-folder.ts";
-import type { Arrived, Id } from "../lib/wire.d.ts";
+import type { ForeignImportResult, Id } from "../lib/wire.d.ts";
 
 /** The progress of a phase in bytes. `from`: bytes done at the time `since`, in milliseconds of the page's clock. */
 export interface PhaseProgress {
@@ -23,7 +23,7 @@ export interface ImportRow {
   progress?: PhaseProgress | null;
   failure?: { text: string; hint: string; isEmpty?: boolean } | null;
   cancel?: (() => void) | null;
-  result?: Arrived | null;
+  result?: ForeignImportResult | null;
   isDry?: boolean;
   dryRun?: { parcels: ImportSource[]; how: ImportOptions };
   jobId?: Id | null;

@@ -17,13 +17,13 @@ import { deltaOf, deltasVersion } from "./deltas.ts";
 import { showsHidden } from "./page.ts";
 import { stateNode, nodeOf, watchedReply } from "./session-store.ts";
 import type { Row } from "../lib/schema.ts";
-import type { Delta, Id, Json, Operation, WorldAt } from "../lib/wire.d.ts";
+import type { Delta, Id, Json, Operation, NodeWorld } from "../lib/wire.d.ts";
 import type { ApiError } from "../net/api.ts";
 
 /** `turn`: the nodes of the last turn; `deltasVersion`: see `model/deltas.ts`. */
 interface LoadedWorld {
   nid: Id;
-  at: WorldAt;
+  at: NodeWorld;
   turn: Id[];
   deltasVersion: number;
 }

@@ -243,16 +243,16 @@ export const send = (
   sid: Wire.Id,
   message: { parentId: Wire.Id; content: string; generate: true; expectedLeafId?: Wire.Id },
   key: string,
-): Promise<Wire.Started> => call("POST", `${chat(sid)}/message`, message, { key });
+): Promise<Wire.TurnStart> => call("POST", `${chat(sid)}/message`, message, { key });
 
-export const reroll = (sid: Wire.Id, nid: Wire.Id, how: { model?: string } = {}): Promise<Wire.Started> =>
+export const reroll = (sid: Wire.Id, nid: Wire.Id, how: { model?: string } = {}): Promise<Wire.TurnStart> =>
   call("POST", `${node(sid, nid)}/reroll`, how);
 
 /** Requests another reply that begins with the text of this one. */
-export const continueReply = (sid: Wire.Id, nid: Wire.Id): Promise<Wire.Started> =>
+export const continueReply = (sid: Wire.Id, nid: Wire.Id): Promise<Wire.TurnStart> =>
   call("POST", `${node(sid, nid)}/continue`, {});
 
-export const edit = (sid: Wire.Id, nid: Wire.Id, edit: { content: string; carry: boolean }): Promise<Wire.Started> =>
+export const edit = (sid: Wire.Id, nid: Wire.Id, edit: { content: string; carry: boolean }): Promise<Wire.TurnStart> =>
   call("POST", `${node(sid, nid)}/edit`, edit);
 
 export const cancel = (sid: Wire.Id, nid: Wire.Id) => call("POST", `${node(sid, nid)}/cancel`, {});
@@ -277,7 +277,7 @@ export const slashCommands = async (sid: Wire.Id): Promise<Wire.SlashCommand[]> 
 
 // The state
 
-export const world = (sid: Wire.Id, nid: Wire.Id): Promise<Wire.WorldAt> => call("GET", `${node(sid, nid)}/world`);
+export const world = (sid: Wire.Id, nid: Wire.Id): Promise<Wire.NodeWorld> => call("GET", `${node(sid, nid)}/world`);
 
 export const delta = (sid: Wire.Id, nid: Wire.Id): Promise<Wire.Delta> => call("GET", `${node(sid, nid)}/delta`);
 
@@ -287,7 +287,7 @@ export const deltas = async (sid: Wire.Id, range: { leaf: Wire.Id; limit: number
 
 export const trace = (sid: Wire.Id, nid: Wire.Id): Promise<Wire.Trace> => call("GET", `${node(sid, nid)}/trace`);
 
-export const changeWorld = (sid: Wire.Id, nid: Wire.Id, operations: Wire.Operation[]): Promise<Wire.Started> =>
+export const changeWorld = (sid: Wire.Id, nid: Wire.Id, operations: Wire.Operation[]): Promise<Wire.TurnStart> =>
   call("POST", `${node(sid, nid)}/world`, { operations });
 
 // Search

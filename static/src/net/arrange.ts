@@ -4,14 +4,14 @@ import { call, chat, items, query } from "./api.ts";
 import type * as Wire from "../lib/wire.d.ts";
 
 /** Makes all of the edits, or none. */
-export const arrange = (sid: Wire.Id, operations: Wire.TreeEdit[]): Promise<Wire.Arranged> =>
+export const arrange = (sid: Wire.Id, operations: Wire.TreeEdit[]): Promise<Wire.TreeEditsResult> =>
   call("PUT", `${chat(sid)}/tree/edit`, { operations });
 
 /**
  * Deletes a part permanently. Without the operation that the user saw last, the server refuses and lists what would be
  * lost.
  */
-export const purge = (sid: Wire.Id, piece: Wire.Piece, seen?: number): Promise<Wire.Arranged> =>
+export const purge = (sid: Wire.Id, piece: Wire.MoveSource, seen?: number): Promise<Wire.TreeEditsResult> =>
   call(
     "PUT",
     `${chat(sid)}/tree/edit`,
@@ -21,7 +21,7 @@ export const purge = (sid: Wire.Id, piece: Wire.Piece, seen?: number): Promise<W
   );
 
 /** Reads the outline of the whole tree, in columns. */
-export const skeleton = (sid: Wire.Id): Promise<Wire.Skeleton> =>
+export const skeleton = (sid: Wire.Id): Promise<Wire.TreeSkeleton> =>
   call("GET", `${chat(sid)}/tree${query({ shape: "skeleton" })}`);
 
 /** Sets the states of several messages in one step. */
@@ -36,7 +36,7 @@ export const setStates = (
 export const branchFile = (sid: Wire.Id, leaf: Wire.Id) => `${chat(sid)}/line${query({ leaf, format: "markdown" })}`;
 
 /** Undoes or redoes a step. Refused if the session changed since the operation in `seen`. */
-export const undo = (sid: Wire.Id, which: "undo" | "redo", seen?: number): Promise<Wire.TurnedBack> =>
+export const undo = (sid: Wire.Id, which: "undo" | "redo", seen?: number): Promise<Wire.UndoResult> =>
   call("POST", `${chat(sid)}/${which}`, seen === undefined ? {} : { expectedOp: seen });
 
 /** Reads the fragments of the stash, the last pruned one first. */
@@ -83,4 +83,4 @@ export const draft = (sid: Wire.Id, did: Wire.Id): Promise<Wire.Draft> => call("
 
 export const stopDraft = (sid: Wire.Id, did: Wire.Id) => call("DELETE", `${chat(sid)}/draft/${did}`);
 
-export const usage = (sid: Wire.Id): Promise<Wire.Spent> => call("GET", `${chat(sid)}/spent`);
+export const usage = (sid: Wire.Id): Promise<Wire.UsageTotals> => call("GET", `${chat(sid)}/spent`);

@@ -4,9 +4,9 @@ import type * as Wire from "../lib/wire.d.ts";
 
 const at = (cid: Wire.Id) => `/api/characters/${cid}/rules`;
 
-export const read = (cid: Wire.Id): Promise<Wire.CardRules> => call("GET", at(cid));
+export const read = (cid: Wire.Id): Promise<Wire.EmbeddedPlugin> => call("GET", at(cid));
 
-export const put = (cid: Wire.Id, plugin: string): Promise<Wire.CardRules> => call("PUT", at(cid), { plugin });
+export const put = (cid: Wire.Id, plugin: string): Promise<Wire.EmbeddedPlugin> => call("PUT", at(cid), { plugin });
 
 export const drop = (cid: Wire.Id): Promise<unknown> => call("DELETE", at(cid));
 

@@ -27,15 +27,15 @@ export const create = (
 
 export const rename = (id: Wire.Id, name: string): Promise<Wire.Lorebook> => call("PATCH", at(id), { name });
 
-export const links = (id: Wire.Id): Promise<Wire.LorebookHolds> => call("GET", `${at(id)}/holds`);
+export const links = (id: Wire.Id): Promise<Wire.LorebookBindings> => call("GET", `${at(id)}/holds`);
 
-export const setLinks = (id: Wire.Id, holds: Wire.LorebookHolds): Promise<Wire.LorebookHolds> =>
+export const setLinks = (id: Wire.Id, holds: Wire.LorebookBindings): Promise<Wire.LorebookBindings> =>
   call("PUT", `${at(id)}/holds`, holds);
 
-export const settings = (): Promise<Wire.LoreRules> => call("GET", "/api/lorebooks/settings");
+export const settings = (): Promise<Wire.WorldInfoSettings> => call("GET", "/api/lorebooks/settings");
 
 /** Sets the global lore settings. Missing settings get their defaults. */
-export const setSettings = (rules: Partial<Wire.LoreRules>): Promise<Wire.LoreRules> =>
+export const setSettings = (rules: Partial<Wire.WorldInfoSettings>): Promise<Wire.WorldInfoSettings> =>
   call("PUT", "/api/lorebooks/settings", rules);
 
 export const remove = (id: Wire.Id) => deleteItem(at(id));

@@ -9,13 +9,13 @@ export const changePreset = (
   id: Wire.Id,
   change: Wire.PresetChange,
   expected: Wire.PresetChange,
-): Promise<Wire.WholePreset> => call("PATCH", at(id), { change, expected });
+): Promise<Wire.PresetContent> => call("PATCH", at(id), { change, expected });
 
 /**
  * Creates a preset as a copy of another one, or of Clotho's own.
  * @param key the same key twice has only one effect
  */
-export const copyPreset = (from: Wire.Id | "own", name: string, key: string): Promise<Wire.WholePreset> =>
+export const copyPreset = (from: Wire.Id | "own", name: string, key: string): Promise<Wire.PresetContent> =>
   call("POST", "/api/presets", { from, name }, { key });
 
 /** Returns the prompt that a message would send, with the given preset if there is one. */

@@ -10,7 +10,7 @@ export async function presets(cursor?: string): Promise<Wire.Page<Wire.Preset>> 
   return { items: items(answer), next: answer?.next ?? null };
 }
 
-export const preset = (id: Wire.Id): Promise<Wire.WholePreset> => call("GET", at(id));
+export const preset = (id: Wire.Id): Promise<Wire.PresetContent> => call("GET", at(id));
 
 export const rename = (id: Wire.Id, name: string): Promise<Wire.Preset> => call("PATCH", at(id), { name });
 
@@ -19,11 +19,11 @@ export const setSessionPreset = (sid: Wire.Id, presetId: Wire.Id | null): Promis
   call("PATCH", `/api/sessions/${sid}`, { presetId });
 
 /** Reads the regex scripts that apply in a session. */
-export const scriptsOf = async (sid: Wire.Id): Promise<Wire.StoryScript[]> =>
+export const scriptsOf = async (sid: Wire.Id): Promise<Wire.SessionScript[]> =>
   items(await call("GET", `/api/sessions/${sid}/scripts`));
 
 /** Reads the regex scripts that change the display of a session, with what they need to run. */
-export const displayScripts = (sid: Wire.Id): Promise<Wire.ScriptsShown> =>
+export const displayScripts = (sid: Wire.Id): Promise<Wire.DisplayScripts> =>
   call("GET", `/api/sessions/${sid}/scripts/shown`);
 
 export const allowScripts = (sid: Wire.Id, regexScripts: { card: boolean; preset: boolean }): Promise<Wire.Session> =>

@@ -16,10 +16,10 @@ export const change = (id: string, change: Wire.ProviderChange): Promise<Wire.Pr
 
 export const forget = (id: string) => deleteItem(at(id));
 
-export const testNew = (trial: Wire.ProviderTrial, signal?: AbortSignal): Promise<Wire.TrialResult> =>
+export const testNew = (trial: Wire.ProviderTestRequest, signal?: AbortSignal): Promise<Wire.ProviderTestResult> =>
   call("POST", "/api/providers/test", trial, { ...(signal && { signal }) });
 
-export const testKnown = (id: string, model: string | null): Promise<Wire.TrialResult> =>
+export const testKnown = (id: string, model: string | null): Promise<Wire.ProviderTestResult> =>
   call("POST", `${at(id)}/test`, model ? { model } : {});
 
 /**

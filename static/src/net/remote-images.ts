@@ -4,9 +4,9 @@ import type * as Wire from "../lib/wire.d.ts";
 
 const of = (cid: Wire.Id) => `/api/characters/${cid}/outside`;
 
-export const readPermission = (cid: Wire.Id): Promise<Wire.Outside> => call("GET", of(cid));
+export const readPermission = (cid: Wire.Id): Promise<Wire.RemoteImagesPermission> => call("GET", of(cid));
 
-export const setPermission = (cid: Wire.Id, allowed: boolean | null): Promise<Wire.Outside> =>
+export const setPermission = (cid: Wire.Id, allowed: boolean | null): Promise<Wire.RemoteImagesPermission> =>
   call("PUT", of(cid), { allowed });
 
 /** Returns the address at which Clotho serves an image of another server. */

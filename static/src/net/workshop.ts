@@ -11,19 +11,19 @@ export const plugin = (id: string): Promise<Wire.PluginDetail> => call("GET", at
 
 export const file = (id: string, path: string): Promise<Wire.PluginFile> => call("GET", fileAt(id, path));
 
-export const saveFile = (id: string, path: string, content: string): Promise<Wire.PluginFileKept> =>
+export const saveFile = (id: string, path: string, content: string): Promise<Wire.PluginFileVersion> =>
   call("PUT", fileAt(id, path), { content });
 
-export const check = (id: string, files: Wire.Texts): Promise<Wire.PluginChecked> =>
+export const check = (id: string, files: Wire.FileTexts): Promise<Wire.PluginCheckResult> =>
   call("POST", `${at(id)}/check`, { files });
 
 export const reference = (): Promise<Wire.PluginReference> => call("GET", "/api/plugins/reference");
 
-export const test = (id: string, files: Wire.Texts): Promise<Wire.PluginTested> =>
+export const test = (id: string, files: Wire.FileTexts): Promise<Wire.PluginTestResult> =>
   call("POST", `${at(id)}/test`, { files });
 
-export const tryHook = (id: string, wanted: Wire.PluginTry): Promise<Wire.PluginTried> =>
+export const tryHook = (id: string, wanted: Wire.HookTrial): Promise<Wire.HookTrialResult> =>
   call("POST", `${at(id)}/try`, wanted);
 
-export const replay = (id: string, wanted: Wire.PluginReplay): Promise<Wire.PluginReplayed> =>
+export const replay = (id: string, wanted: Wire.PluginReplay): Promise<Wire.PluginReplayResult> =>
   call("POST", `${at(id)}/replay`, wanted);

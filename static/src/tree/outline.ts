@@ -1,7 +1,7 @@
 // The shape of a whole session: the server's columns become columns in reading order. Pure. Messages are numbers here.
 // A parent has a smaller number than its children, and the oldest child comes right after its parent. So every
 // algorithm is a loop, however deep the tree is.
-import type { Id, NodeState, Skeleton } from "../lib/wire.d.ts";
+import type { Id, NodeState, TreeSkeleton } from "../lib/wire.d.ts";
 
 /** Bits of `flags`. */
 export const FLAG = { disabled: 1, muted: 2, mine: 4, writing: 8, failed: 16, unread: 32, summary: 64, merge: 128 };
@@ -34,7 +34,7 @@ const FROM_LEGEND: Record<string, number> = {
 
 const flagOf = (word: string | undefined) => FROM_LEGEND[word ?? ""] ?? 0;
 
-function flagsOf({ roles, kinds, statuses, flags, legend }: Skeleton, i: number) {
+function flagsOf({ roles, kinds, statuses, flags, legend }: TreeSkeleton, i: number) {
   const own = legend.flags.reduce((sum, word, bit) => ((flags[i] ?? 0) & (1 << bit) ? sum | flagOf(word) : sum), 0);
   return (
     own |
@@ -58,7 +58,7 @@ function childLists(parents: ArrayLike<number>, size: number) {
 }
 
 /** Builds the outline. Change nodes are no messages: their children belong to the message before them. */
-export function outlineOf(skeleton: Skeleton): Outline {
+export function outlineOf(skeleton: TreeSkeleton): Outline {
   const count = skeleton.ids.length;
   const change = skeleton.legend.kinds.indexOf("change");
   const { first, next } = childLists(skeleton.parents, count);

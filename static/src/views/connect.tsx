@@ -10,7 +10,7 @@ import { chatModels } from "../model/library.ts";
 import { dropDialogNotices, openDialog } from "../model/page.ts";
 import { providers } from "../model/providers.ts";
 import { Modal, LoadingRows, icon } from "./common.tsx";
-import type { Provider, TrialProblem, TrialResult } from "../lib/wire.d.ts";
+import type { Provider, ProviderTestProblem, ProviderTestResult } from "../lib/wire.d.ts";
 import type { Dialog } from "../model/page.ts";
 import type { CommonServer } from "../lib/model-servers.ts";
 
@@ -42,7 +42,7 @@ type ConnectRequest = "" | "looking" | "testing" | "saving";
 
 function Form({ known, taken, close }: { known: Provider | null; taken: string[]; close: () => void }) {
   const usual = useSignal(known ? closestServer(known) : (COMMON_SERVERS[0] as CommonServer));
-  const seen = useSignal<TrialResult | null>(null);
+  const seen = useSignal<ProviderTestResult | null>(null);
   const doing = useSignal<ConnectRequest>("");
   const form = useRef<HTMLFormElement | null>(null);
   const asked = useRef<AbortController | null>(null);
@@ -203,7 +203,7 @@ function Form({ known, taken, close }: { known: Provider | null; taken: string[]
  * The model: a choice from the server's list, or a text field if it lists none. A later result without models keeps the
  * list.
  */
-function ModelField({ seen }: { seen: TrialResult }) {
+function ModelField({ seen }: { seen: ProviderTestResult }) {
   const listed = useRef(seen.models);
   if (seen.models.length > 0) listed.current = seen.models;
   const all = listed.current;
@@ -231,7 +231,7 @@ function ModelField({ seen }: { seen: TrialResult }) {
 }
 
 /** The result of a trial. */
-export function Result({ seen }: { seen: TrialResult }) {
+export function Result({ seen }: { seen: ProviderTestResult }) {
   const problem = seen.replyProblem ?? (seen.reply ? null : seen.listProblem);
   if (problem) return <Failed problem={problem} />;
   if (seen.reply) {
@@ -253,7 +253,7 @@ export function Result({ seen }: { seen: TrialResult }) {
   );
 }
 
-const Failed = ({ problem }: { problem: TrialProblem }) => (
+const Failed = ({ problem }: { problem: ProviderTestProblem }) => (
   <div class="problem">
     {icon("warning")}
     <div>

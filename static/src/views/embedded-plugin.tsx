@@ -14,7 +14,7 @@ import { sentence } from "../lib/text.ts";
 import { icon } from "./common.tsx";
 import { Confirmation } from "./confirmation.tsx";
 import type { Signal } from "../../vendor/preact.js";
-import type { CardRules as Rules, CardRulesFile, Id, PluginInfo } from "../lib/wire.d.ts";
+import type { EmbeddedPlugin as Rules, EmbeddedPluginFile, Id, PluginInfo } from "../lib/wire.d.ts";
 
 /** States in which the plugin can be installed. */
 const INSTALLABLE = new Set(["new", "newer", "older", "other"]);
@@ -132,7 +132,7 @@ function About({ seen }: { seen: Rules }) {
   );
 }
 
-function File({ file: { path, change, before, after } }: { file: CardRulesFile }) {
+function File({ file: { path, change, before, after } }: { file: EmbeddedPluginFile }) {
   const how = t(change === "same" ? "cardRules.sameFile" : `cardRules.${change}`);
   return (
     <details>

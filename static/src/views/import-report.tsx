@@ -14,7 +14,7 @@ import { openDialog, notify } from "../model/page.ts";
 import { imports } from "../model/transfers.ts";
 import { Modal, icon } from "./common.tsx";
 import type { RepeatedFinding, FindingGroup, FindingFilter } from "../lib/findings.ts";
-import type { Arrived, Fate, Finding, Report as Told, ReportItem } from "../lib/wire.d.ts";
+import type { ForeignImportResult, ImportFate, Finding, Report as Told, ReportItem } from "../lib/wire.d.ts";
 import type { ComponentType } from "../../vendor/preact.js";
 
 addEnglish(words);
@@ -104,7 +104,7 @@ interface ReportFiltersProps {
 function ReportFilters({ report, filter, setWanted, byFile, read }: ReportFiltersProps) {
   const counts = useMemo(() => countFates(report.items), [report]);
   const kinds = useMemo(() => kindsOf(report.items), [report]);
-  const chip = (fate: Fate | null, label: string, count: number) => (
+  const chip = (fate: ImportFate | null, label: string, count: number) => (
     <button
       type="button"
       class={filter.fate === fate ? "chip on" : "chip"}
@@ -322,7 +322,7 @@ const DifferingPlace = ({ one }: { one: FindingGroup["at"][number] }) => (
 const kindName = (kind: string) => optionalText(`report.kind.${kind}`) || kind;
 
 /** Returns the totals of an import in words. What was left out is counted as in the report. */
-const totalsOf = ({ totals, report }: Arrived, isDry: boolean) => {
+const totalsOf = ({ totals, report }: ForeignImportResult, isDry: boolean) => {
   const parts = Object.entries({ ...totals, skipped: countFates(report.items).skipped })
     .map(([key, n]) => (n > 0 ? optionalText(`totals.${key}`, { n, count: number(n) }) : ""))
     .filter(Boolean);

@@ -6,7 +6,7 @@ import { t } from "../lib/i18n.ts";
 import { icon } from "./common.tsx";
 import type { Key } from "../lib/i18n.ts";
 import type { LinkTargets } from "../actions/lore.ts";
-import type { Id, LorebookHolds } from "../lib/wire.d.ts";
+import type { Id, LorebookBindings } from "../lib/wire.d.ts";
 
 /** What a lorebook can be linked to besides everything: field and texts of each kind. */
 const KINDS: { field: "sessionIds" | "personaIds" | "characterIds"; label: Key; add: Key }[] = [
@@ -16,7 +16,7 @@ const KINDS: { field: "sessionIds" | "personaIds" | "characterIds"; label: Key; 
 ];
 
 export function LoreLinks({ id }: { id: Id }) {
-  const holds = useSignal<LorebookHolds | null>(null);
+  const holds = useSignal<LorebookBindings | null>(null);
   const holders = useSignal<LinkTargets | null>(null);
   useEffect(() => {
     void readLinks(id).then((result) => (holds.value = result ?? null));
@@ -26,10 +26,10 @@ export function LoreLinks({ id }: { id: Id }) {
     if (isOpen && holders.peek() === null)
       void readLinkTargets(holds.peek()).then((result) => (holders.value = result ?? null));
   };
-  const put = async (next: LorebookHolds) => {
+  const put = async (next: LorebookBindings) => {
     const saved = await setLinks(id, next);
     // If the change failed, a copy of the old value resets the fields.
-    holds.value = saved ?? (holds.peek() && { ...(holds.peek() as LorebookHolds) });
+    holds.value = saved ?? (holds.peek() && { ...(holds.peek() as LorebookBindings) });
   };
   const now = holds.value;
   if (!now) return null;
@@ -65,7 +65,7 @@ export function LoreLinks({ id }: { id: Id }) {
 }
 
 /** Returns a short summary of the links. */
-function summaryOf({ everything, sessionIds, personaIds, characterIds }: LorebookHolds) {
+function summaryOf({ everything, sessionIds, personaIds, characterIds }: LorebookBindings) {
   const counts = [
     everything && t("lore.holdsEverything"),
     sessionIds.length > 0 && t("lore.holdsInSessions", { n: sessionIds.length }),

@@ -4,13 +4,13 @@ import { readLoreSettings, setLoreSettings } from "../actions/lore.ts";
 import { addEnglish, t } from "../lib/i18n.ts";
 import words from "../lib/strings/en-lore-settings.ts";
 import type { Key } from "../lib/i18n.ts";
-import type { LoreRules } from "../lib/wire.d.ts";
+import type { WorldInfoSettings } from "../lib/wire.d.ts";
 
 addEnglish(words);
 
 /** The number fields with their range and texts. `least` = 0 if missing. */
 const NUMBERS: {
-  field: keyof LoreRules | `similar.${keyof LoreRules["similar"]}`;
+  field: keyof WorldInfoSettings | `similar.${keyof WorldInfoSettings["similar"]}`;
   least?: number;
   most: number;
   label: Key;
@@ -28,7 +28,7 @@ const NUMBERS: {
 ];
 
 /** The switches. */
-const SWITCHES: { field: keyof LoreRules | "similar.all"; label: Key; hint: Key }[] = [
+const SWITCHES: { field: keyof WorldInfoSettings | "similar.all"; label: Key; hint: Key }[] = [
   { field: "recursive", label: "rules.recursive", hint: "rules.recursiveHint" },
   { field: "includeNames", label: "rules.names", hint: "rules.namesHint" },
   { field: "matchWholeWords", label: "rules.whole", hint: "rules.wholeHint" },
@@ -37,14 +37,14 @@ const SWITCHES: { field: keyof LoreRules | "similar.all"; label: Key; hint: Key 
   { field: "similar.all", label: "rules.all", hint: "rules.allHint" },
 ];
 
-const STRATEGIES: { value: LoreRules["strategy"]; label: Key }[] = [
+const STRATEGIES: { value: WorldInfoSettings["strategy"]; label: Key }[] = [
   { value: "characterFirst", label: "rules.characterFirst" },
   { value: "globalFirst", label: "rules.globalFirst" },
   { value: "evenly", label: "rules.evenly" },
 ];
 
 export function LoreSettings() {
-  const rules = useSignal<LoreRules | null>(null);
+  const rules = useSignal<WorldInfoSettings | null>(null);
   const isKept = useSignal(false);
   const busy = useRef(false);
   const open = (event: Event) => {
@@ -52,9 +52,9 @@ export function LoreSettings() {
     if (isOpen && rules.peek() === null) void readLoreSettings().then((result) => (rules.value = result ?? null));
   };
   /** A conflict: the settings that were saved elsewhere meanwhile, and the ones to be saved here. */
-  const other = useSignal<{ theirs: LoreRules; mine: Partial<LoreRules> } | null>(null);
+  const other = useSignal<{ theirs: WorldInfoSettings; mine: Partial<WorldInfoSettings> } | null>(null);
   /** Saves the settings. A missing field gets its default. `isSure`: also if they were changed elsewhere. */
-  const keep = async (wanted: Partial<LoreRules>, isSure: boolean = false) => {
+  const keep = async (wanted: Partial<WorldInfoSettings>, isSure: boolean = false) => {
     if (busy.current) return;
     busy.current = true;
     const result = await setLoreSettings(wanted, isSure ? null : rules.peek());
@@ -91,14 +91,14 @@ export function LoreSettings() {
   );
 }
 
-function valueIn(rules: LoreRules, field: string) {
+function valueIn(rules: WorldInfoSettings, field: string) {
   const [name = "", inner] = field.split(".");
-  const value = { ...rules }[name as keyof LoreRules];
-  return inner ? (value as LoreRules["similar"])[inner as keyof LoreRules["similar"]] : value;
+  const value = { ...rules }[name as keyof WorldInfoSettings];
+  return inner ? (value as WorldInfoSettings["similar"])[inner as keyof WorldInfoSettings["similar"]] : value;
 }
 
 /** Returns the settings in the form. */
-function settingsFromForm(form: FormData): Partial<LoreRules> {
+function settingsFromForm(form: FormData): Partial<WorldInfoSettings> {
   const similar: Record<string, unknown> = {};
   const rules: Record<string, unknown> = { similar, strategy: form.get("strategy") };
   const put = (field: string, value: unknown) => {
@@ -112,8 +112,8 @@ function settingsFromForm(form: FormData): Partial<LoreRules> {
 }
 
 interface FormProps {
-  rules: LoreRules;
-  keep: (rules: Partial<LoreRules>) => void;
+  rules: WorldInfoSettings;
+  keep: (rules: Partial<WorldInfoSettings>) => void;
   isKept: boolean;
   heard: () => void;
 }

@@ -10,12 +10,12 @@ import { ApiError } from "../net/api.ts";
 import { LoadingRows } from "./common.tsx";
 import { useLatestResult } from "./use-query.tsx";
 import { slotName } from "./prompt-part-names.ts";
-import type { Trace, WholePreset } from "../lib/wire.d.ts";
+import type { Trace, PresetContent } from "../lib/wire.d.ts";
 
 /** Maximum number of characters of which an excerpt is made. */
 const MAX_TEXT = 1000;
 
-export function Preview({ preset }: { preset: WholePreset }) {
+export function Preview({ preset }: { preset: PresetContent }) {
   const known = useSignal<Trace | ApiError | null>(null);
   useLatestResult(
     () => previewPrompt(preset.id),

@@ -9,7 +9,7 @@ import { icon } from "./common.tsx";
 import { formDraftKeys } from "../model/form-drafts.ts";
 import { PartForm, partDraftPrefix } from "./preset-part.tsx";
 import { partTitle } from "./prompt-part-names.ts";
-import type { PresetPart, WholePreset } from "../lib/wire.d.ts";
+import type { PresetPart, PresetContent } from "../lib/wire.d.ts";
 import type { PresetEditing } from "../actions/preset-edit.ts";
 
 const NEW = Symbol("a new prompt");
@@ -22,7 +22,7 @@ const storedPartDraft = (edit: PresetEditing): string | typeof NEW | null =>
 
 interface PromptsProps {
   edit: PresetEditing;
-  preset: WholePreset;
+  preset: PresetContent;
   ask: (within: Element | null, act: () => unknown) => void;
 }
 

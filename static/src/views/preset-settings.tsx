@@ -6,7 +6,7 @@ import { compactJson } from "../lib/text.ts";
 import { icon } from "./common.tsx";
 import { takeFocus } from "./confirmation.tsx";
 import type { ComponentChildren } from "../../vendor/preact.js";
-import type { PresetChange, WholePreset } from "../lib/wire.d.ts";
+import type { PresetChange, PresetContent } from "../lib/wire.d.ts";
 import type { PresetEditing } from "../actions/preset-edit.ts";
 
 /** The number fields: name, minimum, maximum and step. */
@@ -176,7 +176,7 @@ export function ConflictNote({ now, keepMine, takeTheirs }: ConflictNoteProps) {
   );
 }
 
-export function Sampling({ edit, preset }: { edit: PresetEditing; preset: WholePreset }) {
+export function Sampling({ edit, preset }: { edit: PresetEditing; preset: PresetContent }) {
   const all = preset.effective ?? {};
   const own = ownOf(preset);
   const naming = own.names === "asNeeded" ? "asNeeded" : String(all.names_behavior ?? 0);
@@ -287,7 +287,7 @@ export function Sampling({ edit, preset }: { edit: PresetEditing; preset: WholeP
   );
 }
 
-export function Texts({ edit, preset }: { edit: PresetEditing; preset: WholePreset }) {
+export function Texts({ edit, preset }: { edit: PresetEditing; preset: PresetContent }) {
   const all = preset.effective ?? {};
   const text = (key: string) => String(all[key] ?? "").replaceAll("\r\n", "\n");
   const before = {
@@ -324,7 +324,7 @@ export function Texts({ edit, preset }: { edit: PresetEditing; preset: WholePres
   );
 }
 
-export function Models({ edit, preset }: { edit: PresetEditing; preset: WholePreset }) {
+export function Models({ edit, preset }: { edit: PresetEditing; preset: PresetContent }) {
   const before = { fields: {}, own: { models: ownOf(preset).models ?? null } };
   const read = (typed: FormData) => {
     const models = lines(typed.get("models"))

@@ -24,7 +24,7 @@ import { EmptyState, Modal, LoadingRows, icon, lazyView } from "./common.tsx";
 import { FileDropArea, NameForm } from "./list-parts.tsx";
 import { ScriptForm, SessionScripts } from "./regex-scripts.tsx";
 import { takeFocus } from "./confirmation.tsx";
-import type { Id, Preset, WholePreset } from "../lib/wire.d.ts";
+import type { Id, Preset, PresetContent } from "../lib/wire.d.ts";
 
 addEnglish(words);
 addEnglish(cards);
@@ -398,7 +398,7 @@ function Row({
 
 /** Shows all fields of a preset. */
 function Contents({ id, close }: { id: Id; close: () => void }) {
-  const whole = useSignal<WholePreset | null>(null);
+  const whole = useSignal<PresetContent | null>(null);
   useEffect(() => void readPreset(id).then((found) => (found ? (whole.value = found) : close())), []);
   if (!whole.value) return <LoadingRows rows={2} />;
   const { body } = whole.value;

@@ -9,7 +9,7 @@ import { openDialog } from "../model/page.ts";
 import { peekNode, purgeCount } from "../model/session-store.ts";
 import { Modal, LoadingRows, icon } from "./common.tsx";
 import { takeFocus } from "./confirmation.tsx";
-import type { Id, Losses, Piece } from "../lib/wire.d.ts";
+import type { Id, PurgeLosses, MoveSource } from "../lib/wire.d.ts";
 
 export function PurgeMessage({ nid }: { nid: Id }) {
   const close = () => openDialog(null);
@@ -24,8 +24,8 @@ export function PurgeMessage({ nid }: { nid: Id }) {
 }
 
 /** Asks in two steps: the checkbox confirms, then the button deletes. */
-export function Purge({ piece, keep }: { piece: Piece; keep: () => unknown }) {
-  const told = useSignal<{ losses: Losses; op: number } | null>(null);
+export function Purge({ piece, keep }: { piece: MoveSource; keep: () => unknown }) {
+  const told = useSignal<{ losses: PurgeLosses; op: number } | null>(null);
   const isMeant = useSignal(false);
   const ask = async () => {
     told.value = null;

@@ -8,7 +8,7 @@ import { LoadingRows } from "./common.tsx";
 import { useLatestResult } from "./use-query.tsx";
 import { takeFocus } from "./confirmation.tsx";
 import type { Key } from "../lib/i18n.ts";
-import type { Id, StoryScript, WholePreset } from "../lib/wire.d.ts";
+import type { Id, SessionScript, PresetContent } from "../lib/wire.d.ts";
 
 /** The origins whose scripts can be switched off. */
 const SCOPES: ["card" | "preset", Key][] = [
@@ -25,13 +25,13 @@ const PLACES: [number, Key][] = [
 ];
 
 /** Returns whether a script took too long on this page; only the page knows this. */
-const isSlow = ({ scope, name, find, replace }: StoryScript) =>
+const isSlow = ({ scope, name, find, replace }: SessionScript) =>
   slowScripts.value.has(JSON.stringify([scope, name, find, replace]));
 
 /** Lists the scripts of others in the open story; nothing if there are none. */
 export function SessionScripts() {
   const open = session.value;
-  const all = useSignal<StoryScript[]>([]);
+  const all = useSignal<SessionScript[]>([]);
   useLatestResult(
     () => (open ? readScripts(open.id) : null),
     (found) => (all.value = found ?? []),
@@ -79,7 +79,7 @@ export function SessionScripts() {
   );
 }
 
-function ScriptItem({ one }: { one: StoryScript }) {
+function ScriptItem({ one }: { one: SessionScript }) {
   const { name, find, replace, isOn, isForPrompts, isForDisplay } = one;
   const use = t(isForPrompts ? (isForDisplay ? "script.sentAndShown" : "script.sentOnly") : "script.displayOnly");
   return (
@@ -110,7 +110,7 @@ function ScriptItem({ one }: { one: StoryScript }) {
  * @param props without an id, the form is for a new script
  */
 export function ScriptForm({ id, done }: { id: Id | null; done: (isSaved: boolean) => void }) {
-  const whole = useSignal<Pick<WholePreset, "name" | "body"> | null>(id ? null : { name: "", body: NEW_SCRIPT });
+  const whole = useSignal<Pick<PresetContent, "name" | "body"> | null>(id ? null : { name: "", body: NEW_SCRIPT });
   const busy = useRef(false);
   useEffect(() => {
     if (id) void readPreset(id).then((found) => (found ? (whole.value = found) : done(false)));

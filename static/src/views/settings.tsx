@@ -16,7 +16,7 @@ import { Devices } from "./devices.tsx";
 import { EmptyState, CommandButton, LoadingRows, icon } from "./common.tsx";
 import type { ComponentType } from "../../vendor/preact.js";
 import type { Key, Locale } from "../lib/i18n.ts";
-import type { Provider, TrialResult } from "../lib/wire.d.ts";
+import type { Provider, ProviderTestResult } from "../lib/wire.d.ts";
 import type { Theme } from "../model/page.ts";
 
 addEnglish(words);
@@ -90,7 +90,7 @@ function Servers() {
 
 function Server({ server }: { server: Provider }) {
   const { id, kind, baseUrl, hasKey, origin, unusable } = server;
-  const seen = useSignal<TrialResult | null>(null);
+  const seen = useSignal<ProviderTestResult | null>(null);
   const isTrying = useSignal(false);
   const own = (models.value?.items ?? [])
     .filter((model) => model.provider === id)

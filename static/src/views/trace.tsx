@@ -26,7 +26,7 @@ import type {
   Delta,
   Id,
   Json,
-  LoreTold,
+  LoreTrace,
   LoreVerdict,
   Operation,
   PresetPart,
@@ -426,7 +426,7 @@ const Operations = ({ operations }: { operations: Operation[] }) => (
 );
 
 /** Lists the lorebook entries that were activated or stopped, with the reasons. */
-function Lore({ lore: { books, fired, stopped, silent, overflowed, similar, notes } }: { lore: LoreTold }) {
+function Lore({ lore: { books, fired, stopped, silent, overflowed, similar, notes } }: { lore: LoreTrace }) {
   const bookOf = ({ book }: LoreVerdict) => books.find(({ id }) => id === book)?.name ?? "";
   const reasonOf = ({ why, key, problem, score, plugin }: LoreVerdict) =>
     [optionalText(`why.lore.${why}`) || why, key, problem, score, plugin].filter(Boolean).join(": ");

@@ -8,7 +8,7 @@ import { ApiError } from "../net/api.ts";
 import { usage } from "../net/arrange.ts";
 import { EmptyState, Modal, LoadingRows } from "./common.tsx";
 import { useLatestResult } from "./use-query.tsx";
-import type { Id, Spent as Sums } from "../lib/wire.d.ts";
+import type { Id, UsageTotals as Sums } from "../lib/wire.d.ts";
 
 addEnglish(cards);
 addEnglish(words);

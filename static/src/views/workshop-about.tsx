@@ -6,12 +6,12 @@ import { rulesOf } from "../lib/manifest.ts";
 import { compactJson } from "../lib/text.ts";
 import { JsonParts } from "./json.tsx";
 import { useQuery } from "./use-query.tsx";
-import type { ConfigField, PluginDetail, Texts } from "../lib/wire.d.ts";
+import type { ConfigField, PluginDetail, FileTexts } from "../lib/wire.d.ts";
 
 /** The file with the rules without code. */
 const MANIFEST = "plugin.toml";
 
-export function About({ plugin, texts }: { plugin: PluginDetail; texts: Texts }) {
+export function About({ plugin, texts }: { plugin: PluginDetail; texts: FileTexts }) {
   const saved = useQuery(() => readFile(plugin.id, MANIFEST), `${plugin.id} ${plugin.codeHash}`);
   const rules = rulesOf(texts[MANIFEST] ?? (typeof saved === "string" ? saved : ""));
   const { description, version, manifest, permissions = [], hooks = [], config = [], schema, codeHash } = plugin;

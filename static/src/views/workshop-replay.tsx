@@ -13,24 +13,32 @@ import { Fault } from "./fault.tsx";
 import { EmptyState, icon } from "./common.tsx";
 import { HiddenNote } from "./secret.tsx";
 import { titleOf } from "./workshop-try.tsx";
-import type { ChatNode, Id, PluginDetail, PluginReplayed, ReplayedRow, ScriptError, Texts } from "../lib/wire.d.ts";
+import type {
+  ChatNode,
+  Id,
+  PluginDetail,
+  PluginReplayResult,
+  PluginReplayRow,
+  ScriptError,
+  FileTexts,
+} from "../lib/wire.d.ts";
 
-type ReplayAnswer = PluginReplayed & { nodes: Map<Id, ChatNode> };
+type ReplayAnswer = PluginReplayResult & { nodes: Map<Id, ChatNode> };
 
-const proposalsOf = ({ old, new: next }: ReplayedRow) =>
+const proposalsOf = ({ old, new: next }: PluginReplayRow) =>
   [old, next].map((list) => list.map((one) => `${operationText(one)} ${one.why ?? ""}`).join("\n"));
 
 /** Returns whether the rules would propose something else. */
-function isOther(row: ReplayedRow) {
+function isOther(row: PluginReplayRow) {
   const [was, is] = proposalsOf(row);
   return was !== is || Boolean(row.error);
 }
 
 /** Returns whether anything would change at a message. */
-const differs = (row: ReplayedRow) => isOther(row) || row.world.length > 0;
+const differs = (row: PluginReplayRow) => isOther(row) || row.world.length > 0;
 
 /** Returns the part of a row that the user may see. */
-const visibleRow = (row: ReplayedRow): ReplayedRow => ({
+const visibleRow = (row: PluginReplayRow): PluginReplayRow => ({
   ...row,
   old: row.old.map(visibleOperation).filter(isNotNull),
   new: row.new.map(visibleOperation).filter(isNotNull),
@@ -40,13 +48,13 @@ const visibleRow = (row: ReplayedRow): ReplayedRow => ({
 
 interface ReplayProps {
   plugin: PluginDetail;
-  texts: Texts;
+  texts: FileTexts;
   jump: (fault: ScriptError) => void;
 }
 
 export function Replay({ plugin, texts, jump }: ReplayProps) {
   const open = session.value;
-  const result = useSignal<{ answer: ReplayAnswer; texts: Texts } | null>(null);
+  const result = useSignal<{ answer: ReplayAnswer; texts: FileTexts } | null>(null);
   const isBusy = useSignal(false);
   const every = useSignal(false);
   const follows = useSignal(false);
@@ -161,7 +169,7 @@ export function Replay({ plugin, texts, jump }: ReplayProps) {
 }
 
 interface RowProps {
-  row: ReplayedRow;
+  row: PluginReplayRow;
   node: ChatNode | null;
   jump: (fault: ScriptError) => void;
 }

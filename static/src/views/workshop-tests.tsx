@@ -7,12 +7,12 @@ import { t } from "../lib/i18n.ts";
 import { sentence } from "../lib/text.ts";
 import { Fault } from "./fault.tsx";
 import { icon } from "./common.tsx";
-import type { PluginDetail, PluginTested, TestedCase, Texts } from "../lib/wire.d.ts";
+import type { PluginDetail, PluginTestResult, PluginTestCase, FileTexts } from "../lib/wire.d.ts";
 
 type Jump = (fault: { file?: string | null; line?: number | null; column?: number | null }) => void;
 
-export function PluginTests({ plugin, texts, jump }: { plugin: PluginDetail; texts: Texts; jump: Jump }) {
-  const result = useSignal<{ answer: PluginTested; texts: Texts } | null>(null);
+export function PluginTests({ plugin, texts, jump }: { plugin: PluginDetail; texts: FileTexts; jump: Jump }) {
+  const result = useSignal<{ answer: PluginTestResult; texts: FileTexts } | null>(null);
   const isBusy = useSignal(false);
   const ask = async () => {
     if (isBusy.peek()) return;
@@ -72,7 +72,7 @@ export function PluginTests({ plugin, texts, jump }: { plugin: PluginDetail; tex
   );
 }
 
-function Case({ one, jump }: { one: TestedCase; jump: Jump }) {
+function Case({ one, jump }: { one: PluginTestCase; jump: Jump }) {
   const { file, isPassed, expects, failures, warnings } = one;
   const state = isPassed
     ? t("workshop.casePassed")

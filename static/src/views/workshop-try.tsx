@@ -17,7 +17,7 @@ import { Fault } from "./fault.tsx";
 import { EmptyState, icon } from "./common.tsx";
 import { HiddenNote } from "./secret.tsx";
 import { hookText } from "./workshop-about.tsx";
-import type { ChatNode, Json, PluginDetail, PluginTried, ScriptError, Texts } from "../lib/wire.d.ts";
+import type { ChatNode, Json, PluginDetail, HookTrialResult, ScriptError, FileTexts } from "../lib/wire.d.ts";
 
 /** Number of characters that a list shows of a message. */
 const BEGINNING = 60;
@@ -43,14 +43,14 @@ export const titleOf = (node: ChatNode) =>
 interface HookTrialProps {
   plugin: PluginDetail;
   hooks: string[];
-  texts: Texts;
+  texts: FileTexts;
   jump: (fault: ScriptError) => void;
 }
 
 export function HookTrial({ plugin, hooks, texts, jump }: HookTrialProps) {
   const open = session.value;
   const hook = useSignal<string | null>(null);
-  const tried = useSignal<{ answer: PluginTried; hook: string; texts: Texts } | null>(null);
+  const tried = useSignal<{ answer: HookTrialResult; hook: string; texts: FileTexts } | null>(null);
   const isBusy = useSignal(false);
   const isWrong = useSignal(false);
   const form = useRef<HTMLFormElement | null>(null);
@@ -158,7 +158,7 @@ export function HookTrial({ plugin, hooks, texts, jump }: HookTrialProps) {
 }
 
 /** Returns the part of a trial's result that the user may see. */
-function visibleTrial(answer: PluginTried, plugin: string): PluginTried {
+function visibleTrial(answer: HookTrialResult, plugin: string): HookTrialResult {
   const { operations, problems, notes, warnings, log, world, result, asks } = answer;
   const texts = (list: string[]) => list.filter(isTextVisible);
   return {
@@ -181,7 +181,7 @@ function visibleTrial(answer: PluginTried, plugin: string): PluginTried {
 }
 
 interface TrialResultProps {
-  answer: PluginTried;
+  answer: HookTrialResult;
   plugin: string;
   hook: string;
   isOld: boolean;

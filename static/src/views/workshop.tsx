@@ -18,7 +18,7 @@ import { About, hookText } from "./workshop-about.tsx";
 import { Replay } from "./workshop-replay.tsx";
 import { PluginTests } from "./workshop-tests.tsx";
 import { HookTrial } from "./workshop-try.tsx";
-import type { PluginChecked, PluginDetail, PluginInfo, ScriptError, Texts } from "../lib/wire.d.ts";
+import type { PluginCheckResult, PluginDetail, PluginInfo, ScriptError, FileTexts } from "../lib/wire.d.ts";
 import type { Place } from "./code.tsx";
 import type { ComponentChildren } from "../../vendor/preact.js";
 
@@ -97,12 +97,12 @@ const SIDES: Side[] = ["about", "try", "tests", "replay"];
 function PluginEditor({ plugin, renew }: { plugin: PluginDetail; renew: () => void }) {
   const { id } = plugin;
   /** The unsaved texts by file; they survive a reload. */
-  const texts = useSignal<Texts>(readFormDraft(DRAFT_PREFIX + id) ?? {});
-  const checked = useSignal<PluginChecked | null>(null);
+  const texts = useSignal<FileTexts>(readFormDraft(DRAFT_PREFIX + id) ?? {});
+  const checked = useSignal<PluginCheckResult | null>(null);
   const isChecking = useSignal(false);
   const side = useSignal<Side>(SIDES[0] ?? "about");
   const at = useSignal<(Place & { path: string }) | null>(null);
-  const put = (next: Texts) => {
+  const put = (next: FileTexts) => {
     texts.value = next;
     saveFormDraft(DRAFT_PREFIX + id, Object.keys(next).length ? next : null);
   };
@@ -194,7 +194,7 @@ function PluginEditor({ plugin, renew }: { plugin: PluginDetail; renew: () => vo
 }
 
 interface FindingsProps {
-  checked: PluginChecked | null;
+  checked: PluginCheckResult | null;
   isChecking: boolean;
   isChanged: boolean;
   faults: ScriptError[];
@@ -235,8 +235,8 @@ function Findings({ checked, isChecking, isChanged, faults, jump, look }: Findin
 
 interface FilesProps {
   plugin: PluginDetail;
-  texts: Texts;
-  onChange: (next: Texts) => void;
+  texts: FileTexts;
+  onChange: (next: FileTexts) => void;
   faults: ScriptError[];
   bad: ScriptError | null;
   at: (Place & { path: string }) | null;
@@ -382,7 +382,7 @@ const weight = (path: string) =>
           ? 3
           : 4;
 
-const without = (texts: Texts, path: string): Texts =>
+const without = (texts: FileTexts, path: string): FileTexts =>
   Object.fromEntries(Object.entries(texts).filter(([one]) => one !== path));
 
 interface UnsavedProps {
