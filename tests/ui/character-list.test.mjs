@@ -129,13 +129,19 @@ describe("a full library", () => {
         .evaluate(
           (box) => (box.scrollBy(0, innerHeight / 2), box.scrollTop + box.clientHeight >= box.scrollHeight - 2),
         );
-    // Pictures outside the view may load later.
+    // A scroll is faster than the rows it brings into view. Pictures outside the view may load later.
     const isDrawn = () =>
       page.evaluate(() => {
+        const list = document.querySelector(".windowed")?.getBoundingClientRect();
+        const rows = [...document.querySelectorAll(".windowed > li")].map((row) => row.getBoundingClientRect());
+        if (!list || rows.length === 0) return false;
+        const gap = 32;
+        const isCovered =
+          rows[0].top <= Math.max(0, list.top) + gap && rows.at(-1).bottom >= Math.min(innerHeight, list.bottom) - gap;
         const near = [...document.images].filter(
           (image) => image.getBoundingClientRect().bottom > 0 && image.getBoundingClientRect().top < innerHeight,
         );
-        return near.every((image) => image.complete && image.naturalWidth > 0);
+        return isCovered && near.every((image) => image.complete && image.naturalWidth > 0);
       });
     do await waitUntil(isDrawn, "what is in sight is drawn");
     while (!(await down()));
