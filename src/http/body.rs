@@ -12,7 +12,10 @@ use actix_web::http::header;
 use actix_web::{FromRequest, HttpRequest, web};
 use futures_util::StreamExt;
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{Deserialize, DeserializeOwned, Deserializer, MapAccess, Visitor};
+use serde::de::{Deserialize, DeserializeOwned, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde_json::Value;
+use serde_json::error::Category;
+use serde_path_to_error::{Path, Segment};
 
 use super::error::{ApiError, ApiErrorCode};
 use super::json_scan;
@@ -175,27 +178,40 @@ fn parse_any<T: DeserializeOwned>(bytes: &[u8], max_depth: usize) -> Result<T, A
     json_scan::scan(text, max_depth).map_err(|fault| ApiError::invalid(&fault.field, fault.message))?;
     let mut reader = serde_json::Deserializer::from_str(text);
     let value: T = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
-        let path = error.path().to_string();
         // A syntax error further on makes the whole body malformed, so it takes precedence over a field error.
-        let whole = serde_json::from_str::<serde::de::IgnoredAny>(text).err();
-        whole.map_or_else(|| from_value_error(&path, &error.into_inner()), |error| from_json_error(".", &error))
+        let whole = serde_json::from_str::<IgnoredAny>(text).err();
+        whole.map_or_else(|| from_value_error(text, error), |error| from_json_error(".", &error))
     })?;
     reader.end().map_err(|error| from_json_error(".", &error))?;
     Ok(value)
 }
 
-/// Builds the error for valid JSON that does not fit. Where an enum is expected, serde_json reports another value as no
-/// value.
-fn from_value_error(path: &str, error: &serde_json::Error) -> ApiError {
-    let is_no_word =
-        error.classify() == serde_json::error::Category::Syntax && error.to_string().starts_with("expected value");
-    if is_no_word { invalid_field(path, "expected a word in quotes".to_owned()) } else { from_json_error(path, error) }
+/// Builds the error for valid JSON that does not fit. `serde_json` reports a syntax error in valid JSON for two reasons:
+/// a number that is too large, or something else than a text where an enum is expected.
+fn from_value_error(text: &str, error: serde_path_to_error::Error<serde_json::Error>) -> ApiError {
+    let path = error.path().to_string();
+    let is_syntax = error.inner().classify() == Category::Syntax;
+    if is_syntax && !is_large_number(text, error.path()) {
+        return invalid_field(&path, "expected a word in quotes".to_owned());
+    }
+    from_json_error(&path, &error.into_inner())
+}
+
+/// Returns whether a JSON text has a number at this path that is too large to be read.
+fn is_large_number(text: &str, path: &Path) -> bool {
+    let Ok(whole) = serde_json::from_str::<Value>(text) else { return false };
+    let place = path.iter().try_fold(&whole, |value, segment| match segment {
+        Segment::Seq { index } => value.get(*index),
+        Segment::Map { key } | Segment::Enum { variant: key } => value.get(key),
+        Segment::Unknown => None,
+    });
+    place.is_some_and(|value| value.as_number().is_some_and(|number| number.as_f64().is_none()))
 }
 
 fn from_json_error(path: &str, error: &serde_json::Error) -> ApiError {
     let (line, column) = (error.line(), error.column());
     let message = reword_deserialize_error(&error.to_string());
-    if error.classify() != serde_json::error::Category::Data {
+    if error.classify() != Category::Data {
         let message = format!("not JSON at line {line}, column {column}: {message}");
         return ApiError::new(ApiErrorCode::Malformed, message).detail("line", line).detail("column", column);
     }
@@ -203,6 +219,11 @@ fn from_json_error(path: &str, error: &serde_json::Error) -> ApiError {
 }
 
 /// Builds the error for a field from the message of a deserializer.
+///
+/// The message is read here and in [`reword_deserialize_error`] because serde offers nothing better. A derived type names
+/// the missing field or the found type, but the error of a deserializer only keeps the sentence made from it. Besides
+/// that, one of `serde_json` has a category and a position, and `serde_path_to_error` adds the path. For a missing or
+/// repeated field, the path is that of the object. The tests below show if a later version says it in other words.
 pub fn invalid_field(path: &str, message: String) -> ApiError {
     let path = if path == "." { "" } else { path };
     let about = ["missing field \"", "duplicate field \""].into_iter().find_map(|words| message.strip_prefix(words));
@@ -269,7 +290,6 @@ pub fn printable(text: &str) -> String {
 mod tests {
     use super::*;
     use serde::Deserialize;
-    use serde_json::Value;
 
     #[derive(Debug, Deserialize)]
     #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -286,6 +306,18 @@ mod tests {
     struct Inner {
         #[expect(dead_code, reason = "only its type matters")]
         list: Vec<u8>,
+        #[serde(default)]
+        #[expect(dead_code, reason = "only its type matters")]
+        word: Option<Word>,
+        #[serde(default)]
+        #[expect(dead_code, reason = "only its type matters")]
+        share: f64,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    enum Word {
+        One,
     }
 
     #[test]
@@ -326,6 +358,14 @@ mod tests {
             ApiErrorCode::Invalid,
             Some("inner.list"),
             "an object, expected a list",
+        );
+        let word = "expected a word in quotes";
+        check(br#"{"name": "a", "inner": {"list": [], "word": 5}}"#, ApiErrorCode::Invalid, Some("inner.word"), word);
+        check(
+            br#"{"name": "a", "inner": {"list": [], "share": 1e999}}"#,
+            ApiErrorCode::Malformed,
+            None,
+            "number out of range",
         );
         check(br#"{"name": "a\u0000"}"#, ApiErrorCode::Invalid, Some("name"), "U+0000");
         check(br#"[]"#, ApiErrorCode::Invalid, Some(""), "expected an object");

@@ -6,18 +6,23 @@ use std::path::Path;
 
 use regex::Regex;
 
+use clotho::http::wire::health_problem::HealthProblem;
+use clotho_compat::interop::{FindingDetail, FindingReason};
+use clotho_compat::prompt::scripts::ScriptSkipReason;
 use clotho_core::coded_message::MessageSignature;
 use clotho_core::world::ProblemDetail;
 use clotho_engine::turn::machine::ReplyFailure;
-use clotho_engine::turn::{ModelCallProblem, TurnProblem};
+use clotho_engine::turn::{ModelCallProblem, ProviderProblemDetail, TurnProblem};
+use clotho_plugin::ScriptErrorDetail;
 use clotho_plugin::manifest_rules::RuleProblem;
-use clotho_provider::{ProviderFailure, UnreachableCause};
+use clotho_provider::{ProviderFailure, TemplateProblem, UnreachableCause};
 
 /// The argument names of each code.
 type Codes = BTreeMap<&'static str, BTreeSet<&'static str>>;
 
 /// Keys that are not codes: parts of composed texts, and codes of version 0.1.0.
-const OTHER_KEYS: [&str; 5] = ["problem.at", "problem.or", "problem.comma", "problem.refused", "problem.nothing_there"];
+const OTHER_KEYS: [&str; 6] =
+    ["problem.at", "problem.or", "problem.comma", "problem.refused", "problem.nothing_there", "fault.hint"];
 
 fn read(path: &str) -> String {
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
@@ -25,7 +30,10 @@ fn read(path: &str) -> String {
 
 /// Returns the page's texts in one language.
 fn texts(language: &str) -> BTreeMap<String, String> {
-    let file = read(&format!("static/src/lib/strings/{language}-problems.ts"));
+    let files = ["problems", "findings", "script-errors"]
+        .map(|part| read(&format!("static/src/lib/strings/{language}-{part}.ts")));
+    // Long texts are split into several literals.
+    let file = Regex::new(r#"" \+\s+""#).unwrap().replace_all(&files.concat(), "").into_owned();
     let line = Regex::new(r#"(?m)^  "([^"]+)":\s+"(.*)",$"#).unwrap();
     line.captures_iter(&file).map(|found| (found[1].to_owned(), found[2].to_owned())).collect()
 }
@@ -40,10 +48,25 @@ fn codes(lists: &[&[MessageSignature]], more: &[&'static str]) -> Codes {
     all
 }
 
-fn families() -> [(&'static str, Codes); 2] {
+fn families() -> [(&'static str, Codes); 8] {
     let problems = [ProblemDetail::CODES, TurnProblem::CODES, RuleProblem::CODES];
     let failures = [ProviderFailure::CODES, ReplyFailure::CODES, ModelCallProblem::CODES];
-    [("problem", codes(&problems, &["name"])), ("served", codes(&failures, &["words"]))]
+    [
+        ("problem", codes(&problems, &["name"])),
+        ("served", codes(&failures, &["words"])),
+        ("finding", codes(&[FindingDetail::CODES], &["n", "count"])),
+        ("health", codes(&[HealthProblem::CODES], &[])),
+        ("provider", codes(&[ProviderProblemDetail::CODES], &[])),
+        ("why.template", codes(&[TemplateProblem::CODES], &[])),
+        ("why.script", codes(&[ScriptSkipReason::CODES], &[])),
+        ("fault", codes(&[ScriptErrorDetail::CODES], &["instead"])),
+    ]
+}
+
+/// Returns the code of a key: what comes before the first point, apart from the family. The texts of a code are its own
+/// and those with a further part, such as `bare`.
+fn code_of<'a>(family: &str, key: &'a str) -> Option<&'a str> {
+    key.strip_prefix(family)?.strip_prefix('.')?.split('.').next()
 }
 
 #[test]
@@ -53,16 +76,26 @@ fn message_codes_have_texts_in_both_languages() {
         let texts = texts(language);
         for (family, codes) in families() {
             for (code, args) in codes {
-                let key = format!("{family}.{code}");
-                let text = texts.get(&key).unwrap_or_else(|| panic!("{language} has no text for {key}"));
-                let bare = texts.get(&format!("{key}.bare"));
-                for used in [Some(text), bare].into_iter().flatten().flat_map(|text| place.captures_iter(text)) {
+                let own = || texts.iter().filter(move |(key, _)| code_of(family, key) == Some(code));
+                assert!(own().next().is_some(), "{language} has no text for {family}.{code}");
+                for (key, used) in own().flat_map(|(key, text)| place.captures_iter(text).map(move |used| (key, used)))
+                {
                     assert!(args.contains(&used[1]), "{key} has no argument {}", &used[1]);
                 }
+                // Something can be said of every message, with or without its optional arguments.
+                let is_said = [format!("{family}.{code}"), format!("{family}.{code}.bare")];
+                assert!(
+                    is_said.iter().any(|key| texts.contains_key(key)),
+                    "{language} has no {}",
+                    is_said.join(" or ")
+                );
             }
         }
         for cause in [UnreachableCause::Refused, UnreachableCause::Reset, UnreachableCause::UnknownHost] {
             assert!(texts.contains_key(&format!("served.cause.{}", cause.word())), "{language} {cause:?}");
+        }
+        for word in FindingReason::WORDS {
+            assert!(texts.contains_key(&format!("finding.reason.{word}")), "{language} {word}");
         }
     }
 }
@@ -71,10 +104,12 @@ fn message_codes_have_texts_in_both_languages() {
 fn message_texts_of_page_name_existing_codes() {
     let known = families();
     for key in texts("en").into_keys() {
-        let Some((family, code)) = key.split_once('.') else { continue };
-        let Some((_, codes)) = known.iter().find(|(name, _)| *name == family) else { continue };
-        let code = code.trim_end_matches(".bare");
-        let is_other = OTHER_KEYS.contains(&key.as_str()) || code.starts_with("cause.");
+        let is_in = |family: &str| key.strip_prefix(family).is_some_and(|rest| rest.starts_with('.'));
+        let Some((family, codes)) = known.iter().find(|(family, _)| is_in(family)) else { continue };
+        let rest = key.trim_start_matches(family).trim_start_matches('.');
+        let is_reason = rest.strip_prefix("reason.").is_some_and(|word| FindingReason::WORDS.contains(&word));
+        let is_other = OTHER_KEYS.contains(&key.as_str()) || rest.starts_with("cause.") || is_reason;
+        let code = code_of(family, &key).unwrap_or_default();
         assert!(is_other || codes.contains_key(code), "the server has no code for {key}");
     }
 }
@@ -86,5 +121,8 @@ fn message_codes_are_documented() {
         for code in codes.into_keys() {
             assert!(docs.contains(&format!("`{code}`")), "docs/api.md does not name {code}");
         }
+    }
+    for word in FindingReason::WORDS {
+        assert!(docs.contains(&format!("`{word}`")), "docs/api.md does not name {word}");
     }
 }

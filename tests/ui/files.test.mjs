@@ -279,12 +279,13 @@ describe("a report", () => {
   });
 
   test("a finding that a file repeats is combined, with its first lines", () => {
-    const bad = (line, message = `line ${line}: it is not UTF-8`) => ({
+    const bad = (line, reason = "it is not UTF-8") => ({
       fate: "skipped",
       code: "bad_line",
+      args: { reason },
       count: 1,
       line,
-      message,
+      message: reason,
     });
     const [one, two, other] = foldRepeated([
       bad(2),

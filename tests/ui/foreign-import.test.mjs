@@ -88,7 +88,7 @@ describe("data of another program", () => {
     await checkAccessibility(page, "a long report");
     await report.getByRole("button", { name: /^all/ }).click();
     await report.getByRole("combobox", { name: "Sort" }).selectOption({ label: "By message" });
-    await report.getByText("1 regex script", { exact: false }).waitFor();
+    await report.getByText("One regex script", { exact: false }).waitFor();
     await report.getByRole("heading", { name: /Its messages are imported\.$/ }).waitFor();
     await report.getByRole("combobox", { name: "Sort" }).selectOption({ label: "By file" });
     await report.getByRole("button", { name: "Copy the report" }).click();
@@ -283,20 +283,22 @@ describe("data of another program", () => {
 
   test("S4-53: a Chinese report names, counts and explains like the English one", async () => {
     const server = await startImportServer();
-    const of = (kind, name, code, message, more = {}) => ({
+    const of = (kind, name, code, more = {}) => ({
       kind,
       name,
       file: null,
       id: null,
       fate: "kept",
-      findings: [{ fate: "kept", code, line: null, count: 1, message, ...more }],
+      findings: [{ fate: "kept", code, line: null, count: 1, message: "a sentence in English", ...more }],
     });
     const items = [
-      of("preset", "Calm", "edited_here", "it has changed there, but so has the preset here, which stays as it is"),
-      of("session", "Night", "bad_line", "expected a comma", { line: 7 }),
-      of("session", "Dawn", "messages", "12 messages; with all alternatives 3 are new"),
-      of("character", "Ivo", "lorebook_missing", 'the lorebook "Coast" that belongs to it is not there'),
-      of("session", "Two", "joined", "2 files are one story", { count: 2, names: ["a.jsonl", "b.jsonl"] }),
+      of("preset", "Calm", "edited_here", { args: { item: "preset" } }),
+      of("session", "Night", "bad_line", { args: { reason: "expected a comma" }, line: 7 }),
+      of("session", "Dawn", "messages", { args: { messages: 12, new: 3 } }),
+      of("character", "Ivo", "lorebook_missing", { args: { name: "Coast" } }),
+      of("session", "Two", "joined", { args: { count: 2 }, count: 2, names: ["a.jsonl", "b.jsonl"] }),
+      of("file", "link", "unread", { args: { reason: "link" } }),
+      of("file", "later", "of_a_later_server"),
     ];
     const totals = { characters: 0, personas: 0, sessions: 3, messages: 12, chats: 3, unchanged: 0, skipped: 0 };
     const { page, close } = await openPage(browser, { locale: "zh-CN" });
@@ -322,10 +324,12 @@ describe("data of another program", () => {
     const report = page.getByRole("dialog", { name: "导入报告" });
     const said = (name) => report.getByRole("region", { name, exact: true }).getByRole("listitem").innerText();
     await report.getByRole("region", { name: "Calm" }).waitFor();
-    assert.match(await said("Calm"), /你也编辑过.* · It has changed there, but so has the preset here/);
-    assert.match(await said("Night"), /第 7 行.* · Expected a comma/);
-    assert.match(await said("Dawn"), /12 messages; with all alternatives 3 are new/);
-    assert.match(await said("Ivo"), /缺少它的世界书 · The lorebook "Coast"/);
+    assert.match(await said("Calm"), /你也编辑过/);
+    assert.match(await said("Night"), /第 7 行.*：expected a comma$/);
+    assert.match(await said("Dawn"), /12 条消息.*新增 3 条$/);
+    assert.match(await said("Ivo"), /缺少它的世界书“Coast”$/);
+    assert.match(await said("link"), /没有读取：它是链接/);
+    assert.match(await said("later"), /A sentence in English\.$/);
     assert.match(await said("Two"), /2 个文件合成一个故事 \(a\.jsonl.*b\.jsonl\)$/);
     await close();
   });

@@ -200,7 +200,7 @@ describe("presets", () => {
     await other.page.getByText("Trim is imported.").waitFor();
     await other.page.locator(".notice").getByRole("button", { name: "Import report" }).click();
     const report = other.page.getByRole("dialog", { name: "Import report" });
-    await report.getByText("it changes the prompt of every session").waitFor();
+    await report.getByText("It changes the prompt in all stories.").waitFor();
     await report.getByRole("button", { name: "Open “Trim”" }).click();
     await row(other.page, "Trim").getByText("findRegex").waitFor();
     assert.ok(

@@ -53,7 +53,7 @@ describe("the workshop", () => {
     const source = await text.inputValue();
     await text.fill(source.replace("parse_int", "parse_nt"));
     const fault = dialog.getByRole("list", { name: "Problems" }).getByRole("listitem");
-    await fault.getByText('There is no function "parse_nt" (did you mean "parse_int"?)').waitFor();
+    await fault.getByText("There is no function “parse_nt” (did you mean “parse_int”?)").waitFor();
     await fault.getByRole("button", { name: "main.rhai:9:25" }).click();
     await waitUntil(async () => (await text.selected()) === "parse_nt", "the word is selected");
     assert.ok(await text.isFocused(), "the keyboard is in the text");

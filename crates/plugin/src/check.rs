@@ -17,15 +17,16 @@ use super::error::{ScriptError, ScriptErrorKind};
 use super::explain::ErrorExplainer;
 use super::foreign_syntax;
 use super::literals;
-use super::modules::{file_of, outside_import_message};
+use super::modules::file_of;
 use super::paths;
 use super::patterns::literal_patterns;
 use super::permission::Permission;
 use super::runtime::PluginRuntime;
 use super::script::ScriptAsts;
+use super::script_error_detail::ScriptErrorDetail;
 use super::script_functions::{ScriptFunction, script_functions};
 use super::source::is_relative_path;
-use super::suggest::did_you_mean;
+use super::suggest::{NameHint, name_hint};
 use clotho_core::world::Schema;
 
 /// The most warnings of one plugin.
@@ -44,7 +45,7 @@ pub(super) fn check_scripts(
         file.check(&mut warnings);
         let strays = schema.map(|schema| paths::unknown_paths(ast, schema)).unwrap_or_default();
         let slips = literals::literal_warnings(ast, &kit.manifest, schema);
-        warnings.extend(strays.into_iter().chain(slips).map(|(position, message)| file.warn(position, message)));
+        warnings.extend(strays.into_iter().chain(slips).map(|(position, detail)| file.warn(position, detail)));
     }
     warnings.truncate(MAX_WARNINGS);
     warnings
@@ -55,8 +56,8 @@ pub(super) fn check_scripts(
 pub(super) fn check_entry_imports(ast: &AST, explain: &ErrorExplainer<'_>) -> Result<(), Box<ScriptError>> {
     let path = &explain.manifest.entry;
     let missing = ast.statements().iter().filter_map(imported).find_map(|(name, position)| {
-        let message = import_problem(explain, name)?;
-        Some(explain.error_at(ScriptErrorKind::Parse, path, position, message))
+        let problem = import_problem(explain, name)?;
+        Some(explain.error_at(ScriptErrorKind::Parse, path, position, problem))
     });
     missing.map_or(Ok(()), |error| Err(Box::new(error)))
 }
@@ -69,10 +70,10 @@ fn imported(statement: &Stmt) -> Option<(&str, Position)> {
 }
 
 /// Returns why a file cannot be imported.
-fn import_problem(explain: &ErrorExplainer<'_>, name: &str) -> Option<String> {
+fn import_problem(explain: &ErrorExplainer<'_>, name: &str) -> Option<ScriptErrorDetail> {
     let file = file_of(name);
     if !is_relative_path(&file) {
-        return Some(outside_import_message(name));
+        return Some(ScriptErrorDetail::ImportOutside { path: name.to_owned() });
     }
     (!explain.scripts.contains_key(&file)).then(|| explain.missing_file(name))
 }
@@ -113,13 +114,13 @@ impl FileCheck<'_> {
         warnings.extend(self.invalid_patterns());
     }
 
-    fn warn(&self, position: Position, message: String) -> ScriptError {
-        self.explainer.error_at(ScriptErrorKind::Parse, self.path, position, message)
+    fn warn(&self, position: Position, detail: ScriptErrorDetail) -> ScriptError {
+        self.explainer.error_at(ScriptErrorKind::Parse, self.path, position, detail)
     }
 
     fn missing_imports(&self, seen: &FileCalls) -> Vec<ScriptError> {
         let say = |(name, position): &(String, Position)| {
-            import_problem(self.explainer, name).map(|message| self.warn(*position, message))
+            import_problem(self.explainer, name).map(|problem| self.warn(*position, problem))
         };
         seen.imports.iter().filter_map(say).collect()
     }
@@ -136,11 +137,11 @@ impl FileCheck<'_> {
             if !is_free || Hook::from_name(name).is_some() {
                 return None;
             }
-            let hint = did_you_mean(name, hooks());
-            let is_meant = name.starts_with("on_") || (!hint.is_empty() && function.params.len() == 1);
-            let all = hooks().collect::<Vec<_>>().join(", ");
-            let message = format!("\"{name}\" is not a hook, and is never called{hint}; the hooks are {all}");
-            is_meant.then(|| *self.explainer.error_in_function(self.path, name, message))
+            let hint = name_hint(name, hooks());
+            let is_meant = name.starts_with("on_") || (hint != NameHint::None && function.params.len() == 1);
+            let hooks = hooks().collect::<Vec<_>>().join(", ");
+            let detail = ScriptErrorDetail::NotAHook { name: name.to_owned(), hint, hooks };
+            is_meant.then(|| *self.explainer.error_in_function(self.path, name, detail))
         };
         self.ast.iter_functions().filter_map(say).collect()
     }
@@ -162,8 +163,8 @@ impl FileCheck<'_> {
                 }
                 _ => return None,
             };
-            let message = format!("ctx.{name} needs \"{permission}\" in the manifest's [permissions] request");
-            (!has && !seen.own_functions.contains(name)).then(|| self.warn(*position, message))
+            let detail = ScriptErrorDetail::PermissionNotRequested { call: format!("ctx.{name}"), permission };
+            (!has && !seen.own_functions.contains(name)).then(|| self.warn(*position, detail))
         };
         seen.methods.iter().filter_map(say).collect()
     }
@@ -173,7 +174,7 @@ impl FileCheck<'_> {
         let asks = seen.methods.iter().find(|(name, args, _)| name == "ask" && *args == 2);
         let is_heard = self.path != self.kit.manifest.entry || seen.own_functions.contains(Hook::OnAnswer.name());
         let (_, _, position) = asks.filter(|_| !is_heard)?;
-        Some(self.warn(*position, "ctx.ask: the plugin has no on_answer(ctx) to read the answer".to_owned()))
+        Some(self.warn(*position, ScriptErrorDetail::NoOnAnswer {}))
     }
 
     /// Warns of functions that hide those of `ctx`. Rhai calls a script's own function as a method: with `fn add(path,
@@ -188,7 +189,7 @@ impl FileCheck<'_> {
         };
         let hidden = seen.methods.iter().filter(|(name, args, _)| of_ctx(name, *args) && own(name, *args));
         let say = |(name, _, position): &(String, usize, Position)| {
-            self.warn(*position, format!("this calls \"fn {name}\" of this file, not ctx.{name}: rename the function"))
+            self.warn(*position, ScriptErrorDetail::HidesFunction { name: name.clone() })
         };
         hidden.map(say).collect()
     }
@@ -196,9 +197,9 @@ impl FileCheck<'_> {
     fn unknown_functions(&self, seen: &FileCalls) -> Vec<ScriptError> {
         let say = |(name, position): &(String, Position)| {
             let names = script_functions().iter().map(|function| function.name.as_str());
-            let near = || did_you_mean(name, names.chain(seen.own_functions.iter().map(String::as_str)));
+            let near = || name_hint(name, names.chain(seen.own_functions.iter().map(String::as_str)));
             let hint = foreign_syntax::hint_for_name(name).unwrap_or_else(near);
-            self.warn(*position, format!("there is no function \"{name}\"{hint}"))
+            self.warn(*position, ScriptErrorDetail::UnknownFunction { name: name.clone(), hint })
         };
         seen.unknown.iter().map(say).collect()
     }
@@ -208,7 +209,8 @@ impl FileCheck<'_> {
         let PluginRuntime { manifest, regexes, .. } = self.kit;
         let say = |(pattern, position): (String, Position)| {
             let compiled = regexes.constant(&pattern)?.get_or_compile(&pattern, &manifest.limits);
-            compiled.as_ref().err().map(|error| self.warn(position, error.message.clone()))
+            let invalid = |error: String| self.warn(position, ScriptErrorDetail::InvalidRegex { error });
+            compiled.as_ref().err().map(|error| invalid(error.message.clone()))
         };
         literal_patterns(self.ast).into_iter().filter_map(say).collect()
     }

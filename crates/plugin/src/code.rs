@@ -18,8 +18,9 @@ use super::patterns::literal_patterns;
 use super::regexes::RegexCache;
 use super::runtime::PluginRuntime;
 use super::script::{self, FunctionBody, ScriptAsts, ScriptFile, ScriptFiles};
+use super::script_error_detail::ScriptErrorDetail;
 use super::source::PluginSource;
-use super::suggest::did_you_mean;
+use super::suggest::name_hint;
 
 /// The script file if the manifest names none.
 const ENTRY: &str = "main.rhai";
@@ -83,8 +84,8 @@ pub(super) fn scan_hooks(script: &str) -> BTreeSet<Hook> {
 /// Reads the script files within their size limits. Files under `tests/` are not scripts of the plugin.
 fn scripts(source: &PluginSource, manifest: &Manifest) -> Result<ScriptFiles, Box<ScriptError>> {
     let limits = &manifest.limits;
-    let fault = |path: &str, kind, message: String| {
-        let error = ScriptError::new(&manifest.id, &manifest.version.to_string(), kind, message);
+    let fault = |path: &str, kind, detail: ScriptErrorDetail| {
+        let error = ScriptError::new(&manifest.id, &manifest.version.to_string(), kind, detail);
         Box::new(error.at(path, None, None, None))
     };
     let mut scripts = ScriptFiles::new();
@@ -94,12 +95,11 @@ fn scripts(source: &PluginSource, manifest: &Manifest) -> Result<ScriptFiles, Bo
     {
         total += bytes.len();
         if bytes.len() > limits.file || total > limits.sources {
-            let (file, all) = (limits.file >> 10, limits.sources >> 10);
-            let message = format!("a script file may have {file} KiB, and all of them {all} KiB");
-            return Err(fault(path, ScriptErrorKind::Limit, message));
+            let (kib, total_kib) = (limits.file >> 10, limits.sources >> 10);
+            return Err(fault(path, ScriptErrorKind::Limit, ScriptErrorDetail::FileTooLarge { kib, total_kib }));
         }
         let text =
-            source.text(path).ok_or_else(|| fault(path, ScriptErrorKind::Parse, "the file is not UTF-8".to_owned()))?;
+            source.text(path).ok_or_else(|| fault(path, ScriptErrorKind::Parse, ScriptErrorDetail::FileNotUtf8 {}))?;
         scripts.insert(path.clone(), Arc::new(ScriptFile::new(&engine, text)));
     }
     // A plugin with only manifest rules needs no script.
@@ -111,7 +111,7 @@ fn scripts(source: &PluginSource, manifest: &Manifest) -> Result<ScriptFiles, Bo
 
 fn missing_entry(manifest: &Manifest) -> Box<ScriptError> {
     let version = manifest.version.to_string();
-    let error = ScriptError::new(&manifest.id, &version, ScriptErrorKind::Parse, "the file is missing");
+    let error = ScriptError::new(&manifest.id, &version, ScriptErrorKind::Parse, ScriptErrorDetail::FileMissing {});
     Box::new(error.at(&manifest.entry, None, None, None))
 }
 
@@ -141,25 +141,23 @@ fn tools(ast: &AST, explain: &ErrorExplainer<'_>) -> Result<BTreeMap<String, Fun
         let Some(name) = function.name.strip_prefix(TOOL_PREFIX) else { continue };
         if !explain.manifest.tools.iter().any(|tool| tool.name == name) {
             let known = explain.manifest.tools.iter().map(|tool| tool.name.as_str());
-            let hint = did_you_mean(name, known);
-            let message = format!("the manifest has no tool \"{name}\"{hint}: add a [[tool]] with this name");
-            return Err(explain.error_in_function(&explain.manifest.entry, function.name, message));
+            let detail = ScriptErrorDetail::ToolNotInManifest { name: name.to_owned(), hint: name_hint(name, known) };
+            return Err(explain.error_in_function(&explain.manifest.entry, function.name, detail));
         }
         let parameters @ [_, _] = function.params.as_slice() else {
             let (name, given) = (function.name, function.params.join(", "));
-            let message =
-                format!("a tool has two parameters: write \"fn {name}(ctx, args)\", not \"fn {name}({given})\"");
-            return Err(explain.error_in_function(&explain.manifest.entry, name, message));
+            let detail = ScriptErrorDetail::ToolParameters { name: name.to_owned(), given };
+            return Err(explain.error_in_function(&explain.manifest.entry, name, detail));
         };
         found.insert(name.to_owned(), FunctionBody::from_ast(ast, function.name, parameters));
     }
     match explain.manifest.tools.iter().find(|tool| !found.contains_key(&tool.name)) {
         None => Ok(found),
         Some(PluginTool { name, .. }) => {
-            let message =
-                format!("the manifest has the tool \"{name}\", but there is no \"fn {TOOL_PREFIX}{name}(ctx, args)\"");
+            let function = format!("{TOOL_PREFIX}{name}");
+            let detail = ScriptErrorDetail::ToolNotInScript { name: name.clone(), function };
             let (id, version) = (&explain.manifest.id, explain.manifest.version.to_string());
-            let error = ScriptError::new(id, &version, ScriptErrorKind::Parse, message);
+            let error = ScriptError::new(id, &version, ScriptErrorKind::Parse, detail);
             Err(Box::new(error.at(&explain.manifest.entry, None, None, None)))
         }
     }
@@ -171,10 +169,13 @@ fn hooks(ast: &AST, explain: &ErrorExplainer<'_>) -> Result<BTreeMap<Hook, Funct
     for function in ast.iter_functions() {
         let Some(hook) = Hook::from_name(function.name) else { continue };
         if function.params.len() != hook.parameters().len() {
-            let (name, given, meant) = (function.name, function.params.join(", "), hook.parameters().join(", "));
-            let values = if hook.parameters().len() == 1 { "one value" } else { "two values" };
-            let message = format!("the hook takes {values}: write \"fn {name}({meant})\", not \"fn {name}({given})\"");
-            return Err(explain.error_in_function(&explain.manifest.entry, name, message));
+            let detail = ScriptErrorDetail::HookParameters {
+                name: function.name.to_owned(),
+                count: hook.parameters().len(),
+                expected: hook.parameters().join(", "),
+                given: function.params.join(", "),
+            };
+            return Err(explain.error_in_function(&explain.manifest.entry, function.name, detail));
         }
         found.insert(hook, FunctionBody::from_ast(ast, function.name, &function.params));
     }

@@ -3,9 +3,11 @@
 
 use std::fmt;
 
+use clotho_core::coded_message::{CodedMessage as _, MessageArgs};
 use serde::{Deserialize, Serialize};
 
 use super::limits::ScriptLimit;
+use super::script_error_detail::ScriptErrorDetail;
 
 /// The kind of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -82,6 +84,12 @@ pub struct ScriptError {
     /// The limit that was hit, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<ScriptLimit>,
+    /// The stable code. Errors stored by version 0.1.0 have none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub code: String,
+    /// The arguments of the code.
+    #[serde(default, skip_serializing_if = "MessageArgs::is_empty")]
+    pub args: MessageArgs,
     /// The fault and, if possible, how to fix it; without a final period.
     pub message: String,
     /// The call stack, innermost first.
@@ -96,7 +104,8 @@ pub struct ScriptError {
 
 impl ScriptError {
     /// Creates an error without a location.
-    pub fn new(plugin: &str, version: &str, kind: ScriptErrorKind, message: impl Into<String>) -> Self {
+    pub fn new(plugin: &str, version: &str, kind: ScriptErrorKind, detail: impl Into<ScriptErrorDetail>) -> Self {
+        let detail = detail.into();
         Self {
             plugin: plugin.to_owned(),
             version: version.to_owned(),
@@ -108,7 +117,9 @@ impl ScriptError {
             turn: None,
             kind,
             limit: None,
-            message: message.into(),
+            code: detail.code().to_owned(),
+            args: detail.args(),
+            message: detail.to_string(),
             stack: Vec::new(),
             ops_dropped: 0,
             excerpt: Vec::new(),
@@ -197,12 +208,8 @@ mod tests {
     #[test]
     fn script_error_display_matches_documented_format() {
         let source = "// Combat\nfn on_reply(ctx) {\n    let h = 1;\n    ctx.get(\"hp\")\n}\n";
-        let mut error = ScriptError::new("combat", "1.2.0", ScriptErrorKind::Runtime, "state has no \"hp\"").at(
-            "main.rhai",
-            Some(4),
-            Some(9),
-            Some(source),
-        );
+        let mut error = ScriptError::new("combat", "1.2.0", ScriptErrorKind::Runtime, "state has no \"hp\"".to_owned())
+            .at("main.rhai", Some(4), Some(9), Some(source));
         error.hook = Some("on_reply".into());
         error.node = Some("7f3a".into());
         error.turn = Some(12);
@@ -216,6 +223,8 @@ mod tests {
         assert_eq!(error.one_line(), "main.rhai:4:9: state has no \"hp\"");
         let json = serde_json::to_value(&error).unwrap();
         assert_eq!(json["kind"], "runtime");
+        assert_eq!(json["code"], "script_text");
+        assert_eq!(json["args"]["text"], "state has no \"hp\"");
         assert_eq!(json["opsDropped"], 2);
         assert_eq!(serde_json::from_value::<ScriptError>(json).unwrap(), error);
     }

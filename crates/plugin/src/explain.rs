@@ -12,8 +12,9 @@ use super::limits::{ScriptLimit, ScriptLimits, ScriptStop};
 use super::manifest::Manifest;
 use super::plain_messages;
 use super::script::ScriptFiles;
+use super::script_error_detail::ScriptErrorDetail;
 use super::script_functions::script_functions;
-use super::suggest::did_you_mean;
+use super::suggest::{NameHint, name_hint};
 
 /// Explains errors of one plugin.
 pub(super) struct ErrorExplainer<'a> {
@@ -21,11 +22,11 @@ pub(super) struct ErrorExplainer<'a> {
     pub(super) scripts: &'a ScriptFiles,
 }
 
-/// Kind and message of the innermost error.
+/// Kind and detail of the innermost error.
 struct ErrorCause {
     kind: ScriptErrorKind,
     limit: Option<ScriptLimit>,
-    message: String,
+    detail: ScriptErrorDetail,
 }
 
 impl ErrorExplainer<'_> {
@@ -55,11 +56,13 @@ impl ErrorExplainer<'_> {
 
     /// Explains why a file does not parse.
     pub(super) fn parse_error(&self, path: &str, error: &ParseError) -> Box<ScriptError> {
-        let mut cause = parse_cause(error.err_type(), &self.manifest.limits);
+        let cause = parse_cause(error.err_type(), &self.manifest.limits);
+        let mut script_error = self.located(cause, path, error.position());
         if let Some(hint) = self.foreign_syntax_hint(path, error) {
-            cause.message = format!("{}; {hint}", cause.message);
+            script_error.message = format!("{}; {hint}", script_error.message);
+            script_error.args.insert("instead".to_owned(), hint.into());
         }
-        Box::new(self.located(cause, path, error.position()))
+        Box::new(script_error)
     }
 
     /// Returns what to write instead of another language's syntax.
@@ -84,12 +87,12 @@ impl ErrorExplainer<'_> {
     }
 
     /// Creates an error about a whole function.
-    pub(super) fn error_in_function(&self, path: &str, name: &str, message: String) -> Box<ScriptError> {
+    pub(super) fn error_in_function(&self, path: &str, name: &str, detail: ScriptErrorDetail) -> Box<ScriptError> {
         let text = self.scripts.get(path).map_or("", |script| script.text.as_str());
         let wanted = format!("fn {name}(");
         let line = text.lines().position(|line| line.contains(&wanted));
         let line = line.and_then(|at| u32::try_from(at + 1).ok());
-        let error = self.error_without_location(ScriptErrorKind::Parse, message);
+        let error = self.error_without_location(ScriptErrorKind::Parse, detail);
         Box::new(error.at(path, line, None, Some(text)))
     }
 
@@ -99,17 +102,17 @@ impl ErrorExplainer<'_> {
         kind: ScriptErrorKind,
         path: &str,
         position: Position,
-        message: String,
+        detail: ScriptErrorDetail,
     ) -> ScriptError {
-        self.located(ErrorCause { kind, limit: None, message }, path, position)
+        self.located(ErrorCause { kind, limit: None, detail }, path, position)
     }
 
-    fn error_without_location(&self, kind: ScriptErrorKind, message: String) -> ScriptError {
-        ScriptError::new(&self.manifest.id, &self.manifest.version.to_string(), kind, message)
+    fn error_without_location(&self, kind: ScriptErrorKind, detail: impl Into<ScriptErrorDetail>) -> ScriptError {
+        ScriptError::new(&self.manifest.id, &self.manifest.version.to_string(), kind, detail)
     }
 
     fn located(&self, cause: ErrorCause, path: &str, position: Position) -> ScriptError {
-        let mut error = self.error_without_location(cause.kind, cause.message);
+        let mut error = self.error_without_location(cause.kind, cause.detail);
         error.limit = cause.limit;
         let source = self.scripts.get(path).map(|script| script.text.as_str());
         let (line, column) = self.source_position(path, position);
@@ -167,18 +170,18 @@ impl ErrorExplainer<'_> {
 
     fn cause(&self, error: &EvalAltResult) -> ErrorCause {
         let limits = &self.manifest.limits;
-        let runtime = |message: String| ErrorCause { kind: ScriptErrorKind::Runtime, limit: None, message };
+        let runtime = |detail: ScriptErrorDetail| ErrorCause { kind: ScriptErrorKind::Runtime, limit: None, detail };
         let over = |limit: ScriptLimit| ErrorCause {
             kind: ScriptErrorKind::Limit,
             limit: Some(limit),
-            message: limit_message(limit, limits),
+            detail: limit_detail(limit, limits),
         };
         match error {
             EvalAltResult::ErrorParsing(what, _) => parse_cause(what, limits),
             EvalAltResult::ErrorTerminated(token, _) => match token.read_lock::<ScriptStop>().map(|stop| *stop) {
                 Some(ScriptStop::Limit(limit)) => over(limit),
-                Some(ScriptStop::Refused) => runtime("the script refused the message".to_owned()),
-                None => runtime("the script was stopped".to_owned()),
+                Some(ScriptStop::Refused) => runtime(ScriptErrorDetail::Refused {}),
+                None => runtime(ScriptErrorDetail::Stopped {}),
             },
             EvalAltResult::ErrorTooManyOperations(_) => over(ScriptLimit::Operations),
             EvalAltResult::ErrorStackOverflow(_) => over(ScriptLimit::CallLevels),
@@ -187,35 +190,41 @@ impl ErrorExplainer<'_> {
             EvalAltResult::ErrorDataTooLarge(what, _) => ErrorCause {
                 kind: ScriptErrorKind::Limit,
                 limit: Some(ScriptLimit::Size),
-                message: format!("{}: {}", limit_message(ScriptLimit::Size, limits), what.to_lowercase()),
+                detail: ScriptErrorDetail::SizeLimitOf {
+                    kib: limits.string >> 10,
+                    list: limits.array,
+                    map: limits.map,
+                    what: what.to_lowercase(),
+                },
             },
             EvalAltResult::ErrorRuntime(value, _) => thrown_cause(value),
             EvalAltResult::ErrorFunctionNotFound(signature, _) => runtime(self.unknown_function(signature)),
             EvalAltResult::ErrorPropertyNotFound(name, _) => {
-                let hint = foreign_syntax::hint_for_name(name)
-                    .unwrap_or_else(|| format!(" (test for it with \"{name}\" in map)"));
-                runtime(format!("the map has no \"{name}\"{hint}"))
+                let hint = foreign_syntax::hint_for_name(name).unwrap_or(NameHint::None);
+                runtime(ScriptErrorDetail::UnknownKey { name: name.clone(), hint })
             }
-            EvalAltResult::ErrorIndexNotFound(..) => runtime("this index does not exist".to_owned()),
-            EvalAltResult::ErrorDotExpr(text, _) => runtime(property_message(text)),
+            EvalAltResult::ErrorIndexNotFound(..) => runtime(ScriptErrorDetail::UnknownIndex {}),
+            EvalAltResult::ErrorDotExpr(text, _) => runtime(property_detail(text)),
             EvalAltResult::ErrorModuleNotFound(path, _) => runtime(self.missing_file(path)),
             EvalAltResult::ErrorMismatchDataType(..)
             | EvalAltResult::ErrorMismatchOutputType(..)
-            | EvalAltResult::ErrorIndexingType(..) => runtime(plain_messages::plain_types(&strip_position(error))),
-            other => runtime(strip_position(other)),
+            | EvalAltResult::ErrorIndexingType(..) => {
+                runtime(plain_messages::plain_types(&strip_position(error)).into())
+            }
+            other => runtime(strip_position(other).into()),
         }
     }
 
-    /// Returns the message for an `import` of a missing file.
-    pub(super) fn missing_file(&self, path: &str) -> String {
+    /// Returns what is wrong with an `import` of a missing file.
+    pub(super) fn missing_file(&self, path: &str) -> ScriptErrorDetail {
         let path = path.trim_end_matches(".rhai");
         let files = self.scripts.keys().map(|file| file.trim_end_matches(".rhai"));
-        format!("the plugin has no file \"{path}.rhai\"{}", did_you_mean(path, files))
+        ScriptErrorDetail::ImportMissing { file: format!("{path}.rhai"), hint: name_hint(path, files) }
     }
 
-    /// Returns the message for an unknown function or wrong arguments, with plain type names and the nearest known
-    /// name.
-    fn unknown_function(&self, signature: &str) -> String {
+    /// Returns what is wrong with a call of an unknown function, or with wrong arguments, with plain type names and the
+    /// nearest known name.
+    fn unknown_function(&self, signature: &str) -> ScriptErrorDetail {
         let name = signature.split([' ', '(']).next().unwrap_or(signature);
         let own: Vec<&str> = self.functions();
         let given = plain_messages::plain_types(signature.strip_prefix(name).unwrap_or_default().trim());
@@ -224,15 +233,16 @@ impl ErrorExplainer<'_> {
             .filter(|function| function.name == name && !function.signature.is_empty())
             .map(|function| function.signature.as_str())
             .collect();
+        let called = name.to_owned();
         if !same.is_empty() {
-            return format!("\"{name}\" cannot be called with {given}; its signature is {}", same.join(", "));
+            return ScriptErrorDetail::OtherSignature { name: called, given, signatures: same.join(", ") };
         }
         if script_functions().iter().any(|function| function.name == name) || own.contains(&name) {
-            return format!("\"{name}\" cannot be called with {given}");
+            return ScriptErrorDetail::WrongArguments { name: called, given };
         }
         let names = script_functions().iter().map(|function| function.name.as_str()).chain(own);
-        let hint = foreign_syntax::hint_for_name(name).unwrap_or_else(|| did_you_mean(name, names));
-        format!("there is no function \"{name}\"{hint}")
+        let hint = foreign_syntax::hint_for_name(name).unwrap_or_else(|| name_hint(name, names));
+        ScriptErrorDetail::UnknownFunction { name: called, hint }
     }
 
     /// Finds the names of functions that the plugin's files define, by text.
@@ -249,31 +259,33 @@ impl ErrorExplainer<'_> {
 /// Explains the value of a `throw`.
 fn thrown_cause(value: &Dynamic) -> ErrorCause {
     if let Some(fault) = value.read_lock::<HostFault>() {
-        return ErrorCause { kind: fault.kind, limit: fault.limit, message: fault.message.clone() };
+        return ErrorCause { kind: fault.kind, limit: fault.limit, detail: fault.message.clone().into() };
     }
-    let message = match value.as_immutable_string_ref() {
-        Ok(text) => text.to_string(),
-        Err(_) if value.is_unit() => "the script threw an error".to_owned(),
+    let short = |text: &str| text.chars().take(1_000).collect::<String>();
+    let detail = match value.as_immutable_string_ref() {
+        Ok(text) => ScriptErrorDetail::from(short(text.as_str())),
+        Err(_) if value.is_unit() => ScriptErrorDetail::ThrewError {},
         Err(_) => {
             let json = convert::from_script(value, 8, &mut convert::ByteBudget::new(2_000));
-            json.map_or_else(|_| "the script threw a value".to_owned(), |json| format!("the script threw {json}"))
+            let value = json.map_or_else(|_| "a value".to_owned(), |json| short(&json.to_string()));
+            ScriptErrorDetail::ThrewValue { value }
         }
     };
-    ErrorCause { kind: ScriptErrorKind::Runtime, limit: None, message: message.chars().take(1_000).collect() }
+    ErrorCause { kind: ScriptErrorKind::Runtime, limit: None, detail }
 }
 
-/// Returns the message for a property that is missing or cannot be set.
-fn property_message(text: &str) -> String {
+/// Returns what is wrong with a property that is missing or cannot be set.
+fn property_detail(text: &str) -> ScriptErrorDetail {
     let quoted =
         |before: &str| text.split_once(before).and_then(|(_, rest)| rest.split_once('\'')).map(|(name, _)| name);
     let properties = ["text", "role", "command", "args", "config", "user", "char", "node", "language"];
     match (quoted("Unknown property '"), quoted("No writable property '")) {
         (Some(name), _) => {
-            let hint = foreign_syntax::hint_for_name(name).unwrap_or_else(|| did_you_mean(name, properties));
-            format!("there is no \"{name}\" here{hint}")
+            let hint = foreign_syntax::hint_for_name(name).unwrap_or_else(|| name_hint(name, properties));
+            ScriptErrorDetail::UnknownProperty { name: name.to_owned(), hint }
         }
-        (None, Some(name)) => format!("\"{name}\" can be read but not set"),
-        (None, None) => text.to_owned(),
+        (None, Some(name)) => ScriptErrorDetail::ReadOnlyProperty { name: name.to_owned() },
+        (None, None) => text.to_owned().into(),
     }
 }
 
@@ -286,35 +298,28 @@ fn strip_position(error: &EvalAltResult) -> String {
 }
 
 fn parse_cause(what: &ParseErrorType, limits: &ScriptLimits) -> ErrorCause {
-    let parse = |message: String| ErrorCause { kind: ScriptErrorKind::Parse, limit: None, message };
+    let parse = |detail: ScriptErrorDetail| ErrorCause { kind: ScriptErrorKind::Parse, limit: None, detail };
+    let too_large =
+        |detail: ScriptErrorDetail| ErrorCause { kind: ScriptErrorKind::Limit, limit: Some(ScriptLimit::Size), detail };
     match what {
-        ParseErrorType::VariableUndefined(name) => parse(format!(
-            "there is no variable \"{name}\" here; functions and closures only see their parameters. Use \
-             global::{name} for a const of the file"
-        )),
-        ParseErrorType::MissingToken(token, why) => {
-            parse(format!("\"{token}\" is missing {why} (it may be missing at the end of an earlier line)"))
+        ParseErrorType::VariableUndefined(name) => parse(ScriptErrorDetail::UnknownVariable { name: name.clone() }),
+        ParseErrorType::MissingToken(token, place) => {
+            parse(ScriptErrorDetail::MissingToken { token: token.clone(), place: place.clone() })
         }
         ParseErrorType::BadInput(LexError::ImproperSymbol(word, _)) | ParseErrorType::Reserved(word)
             if word == "curry" || word == "eval" =>
         {
-            parse(format!("\"{word}\" is disabled here"))
+            parse(ScriptErrorDetail::DisabledWord { word: word.clone() })
         }
-        ParseErrorType::Reserved(word) => parse(format!("\"{word}\" is a reserved word")),
-        ParseErrorType::ExprTooDeep => ErrorCause {
-            kind: ScriptErrorKind::Limit,
-            limit: Some(ScriptLimit::Size),
-            message: format!(
-                "nested too deep: the limit is {} levels at the top of a file, and {} inside a function",
-                limits.expr_depth, limits.function_expr_depth
-            ),
-        },
-        ParseErrorType::LiteralTooLarge(..) | ParseErrorType::TooManyFunctions => ErrorCause {
-            kind: ScriptErrorKind::Limit,
-            limit: Some(ScriptLimit::Size),
-            message: lower_first(&what.to_string()),
-        },
-        other => parse(lower_first(&other.to_string())),
+        ParseErrorType::Reserved(word) => parse(ScriptErrorDetail::ReservedWord { word: word.clone() }),
+        ParseErrorType::ExprTooDeep => too_large(ScriptErrorDetail::ExpressionDepthLimit {
+            most: limits.expr_depth,
+            inside: limits.function_expr_depth,
+        }),
+        ParseErrorType::LiteralTooLarge(..) | ParseErrorType::TooManyFunctions => {
+            too_large(lower_first(&what.to_string()).into())
+        }
+        other => parse(lower_first(&other.to_string()).into()),
     }
 }
 
@@ -323,24 +328,22 @@ fn lower_first(text: &str) -> String {
     chars.next().map(|first| first.to_lowercase().chain(chars).collect()).unwrap_or_default()
 }
 
-fn limit_message(limit: ScriptLimit, limits: &ScriptLimits) -> String {
+fn limit_detail(limit: ScriptLimit, limits: &ScriptLimits) -> ScriptErrorDetail {
     match limit {
-        ScriptLimit::Operations => {
-            format!("the script took more than {} steps; it may have an endless loop", limits.operations)
+        ScriptLimit::Operations => ScriptErrorDetail::OperationLimit { most: limits.operations },
+        ScriptLimit::Deadline => {
+            let milliseconds = u64::try_from(limits.deadline.as_millis()).unwrap_or(u64::MAX);
+            ScriptErrorDetail::TimeLimit { milliseconds }
         }
-        ScriptLimit::Deadline => format!("the script ran for more than {} ms", limits.deadline.as_millis()),
-        ScriptLimit::Heap => format!("the script used more than {} MiB of memory", limits.heap >> 20),
-        ScriptLimit::Size => format!(
-            "a string may have {} KiB, a list {} and a map {} entries",
-            limits.string >> 10,
-            limits.array,
-            limits.map
-        ),
-        ScriptLimit::CallLevels => format!("function calls are nested more than {} deep", limits.call_levels),
-        ScriptLimit::Variables => format!("more than {} variables exist at once", limits.variables),
-        ScriptLimit::Modules => format!("one call has more than {} imports", limits.modules),
-        ScriptLimit::Regex => "a regular expression is too large".to_owned(),
-        ScriptLimit::Result => "the result of the script is too large".to_owned(),
-        ScriptLimit::Chatter => "the script prints too much".to_owned(),
+        ScriptLimit::Heap => ScriptErrorDetail::MemoryLimit { mib: limits.heap >> 20 },
+        ScriptLimit::Size => {
+            ScriptErrorDetail::SizeLimit { kib: limits.string >> 10, list: limits.array, map: limits.map }
+        }
+        ScriptLimit::CallLevels => ScriptErrorDetail::CallDepthLimit { most: limits.call_levels },
+        ScriptLimit::Variables => ScriptErrorDetail::VariableLimit { most: limits.variables },
+        ScriptLimit::Modules => ScriptErrorDetail::ImportLimit { most: limits.modules },
+        ScriptLimit::Regex => ScriptErrorDetail::RegexLimit {},
+        ScriptLimit::Result => ScriptErrorDetail::ResultLimit {},
+        ScriptLimit::Chatter => ScriptErrorDetail::OutputLimit {},
     }
 }

@@ -1,5 +1,7 @@
 //! Hints for syntax and names of other languages, when a line does not parse or a name is unknown.
 
+use super::suggest::NameHint;
+
 /// Syntax of other languages, each with a hint of what to write instead.
 const SYNTAX_HINTS: [(&str, &str); 9] = [
     ("function", "write a function as fn name(a) { … }, and a closure as |a| …"),
@@ -54,7 +56,8 @@ pub(super) const NULL_HINT: &str = "write () for no value";
 /// Hint for a text in single quotes.
 pub(super) const QUOTES_HINT: &str = "write a string in double quotes; single quotes are for one character";
 
-/// Returns ` (here it is len())`, or nothing if the name is not a known one of another language.
-pub(super) fn hint_for_name(name: &str) -> Option<String> {
-    NAME_HINTS.iter().find(|(theirs, _)| *theirs == name).map(|(_, ours)| format!(" (write {ours} here)"))
+/// Returns the counterpart of a name of another language.
+pub(super) fn hint_for_name(name: &str) -> Option<NameHint> {
+    let (_, ours) = NAME_HINTS.iter().find(|(theirs, _)| *theirs == name)?;
+    Some(NameHint::Counterpart((*ours).to_owned()))
 }

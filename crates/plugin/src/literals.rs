@@ -9,15 +9,16 @@ use super::manifest_rules::{may_read, may_write};
 use super::paths::{called_method, is_ctx};
 use super::permission::Permission;
 use super::plan;
+use super::script_error_detail::ScriptErrorDetail;
 use super::script_functions::{ScriptFunction, script_functions};
-use super::suggest::did_you_mean;
+use super::suggest::name_hint;
 use clotho_core::world::{Pointer, Schema};
 
 const WRITE_FUNCTIONS: [&str; 7] = ["add", "set", "remove", "insert", "append", "take", "move"];
 const READ_FUNCTIONS: [&str; 4] = ["get", "has", "keys", "before"];
 
-/// A warning: position and message.
-type LiteralWarning = (Position, String);
+/// A warning: position and what is wrong.
+type LiteralWarning = (Position, ScriptErrorDetail);
 
 /// Returns the warnings about literals in calls of `ctx` in one file.
 pub(super) fn literal_warnings(ast: &AST, manifest: &Manifest, schema: Option<&Schema>) -> Vec<LiteralWarning> {
@@ -66,14 +67,14 @@ struct LiteralCheck<'a> {
 impl LiteralCheck<'_> {
     fn check_setting(&self, name: &str, at: Position) -> Option<LiteralWarning> {
         let known = || self.manifest.config.iter().map(|(known, _)| known.as_str());
-        let hint = did_you_mean(name, known());
+        let hint = name_hint(name, known());
         let is_known = known().any(|known| known == name);
-        (!is_known).then(|| (at, format!("the manifest has no [config.{name}]{hint}")))
+        (!is_known).then(|| (at, ScriptErrorDetail::UnknownSetting { name: name.to_owned(), hint }))
     }
 
     fn check_call(&self, call: &FnCallExpr, at: Position, found: &mut Vec<LiteralWarning>) {
         let name = call.name.as_str();
-        found.extend(self.check_arity(name, call.args.len()).map(|message| (at, message)));
+        found.extend(self.check_arity(name, call.args.len()).map(|detail| (at, detail)));
         let texts = call.args.iter().filter_map(|argument| match argument {
             Expr::StringConstant(text, at) => Some((text.as_str(), *at)),
             _ => None,
@@ -81,15 +82,19 @@ impl LiteralCheck<'_> {
         let first = matches!(call.args.first(), Some(Expr::StringConstant(..)));
         let Some((text, at)) = texts.clone().next().filter(|_| first) else { return };
         match name {
-            "roll" => found.extend(DiceSpec::parse(text).err().map(|error| (at, format!("ctx.roll: {error}")))),
-            "inject" => found.extend(self.check_slot(text).map(|message| (at, message))),
+            "roll" => found.extend(
+                DiceSpec::parse(text)
+                    .err()
+                    .map(|error| (at, ScriptErrorDetail::InvalidDice { error: error.to_string() })),
+            ),
+            "inject" => found.extend(self.check_slot(text).map(|detail| (at, detail))),
             "move" => found.extend(texts.take(2).filter_map(|(path, at)| Some((at, self.check_path(name, path)?)))),
-            _ => found.extend(self.check_path(name, text).map(|message| (at, message))),
+            _ => found.extend(self.check_path(name, text).map(|detail| (at, detail))),
         }
     }
 
     /// Returns a warning if `ctx` has the function but not with this number of arguments.
-    fn check_arity(&self, name: &str, given: usize) -> Option<String> {
+    fn check_arity(&self, name: &str, given: usize) -> Option<ScriptErrorDetail> {
         let of_name = || script_functions().iter().filter(|function| function.name == name);
         let ways: Vec<&str> = of_name()
             .filter(|function| !function.signature.is_empty())
@@ -100,15 +105,14 @@ impl LiteralCheck<'_> {
         if ways.is_empty() || of_name().any(fits) || is_own {
             return None;
         }
-        let values = if given == 1 { "1 value".to_owned() } else { format!("{given} values") };
-        Some(format!("ctx.{name} cannot be called with {values}; its signature is {}", ways.join(", ")))
+        Some(ScriptErrorDetail::WrongArity { name: name.to_owned(), count: given, signatures: ways.join(", ") })
     }
 
-    fn check_slot(&self, slot: &str) -> Option<String> {
+    fn check_slot(&self, slot: &str) -> Option<ScriptErrorDetail> {
         if plan::depth_of(slot).is_none() {
-            let hint = did_you_mean(slot, plan::slots());
-            let all = plan::slots().collect::<Vec<_>>().join(", ");
-            return Some(format!("ctx.inject: there is no slot \"{slot}\"{hint}; there are {all}"));
+            let hint = name_hint(slot, plan::slots());
+            let slots = plan::slots().collect::<Vec<_>>().join(", ");
+            return Some(ScriptErrorDetail::UnknownSlot { slot: slot.to_owned(), hint, slots });
         }
         let asked = || {
             self.manifest.permissions.iter().filter_map(|asked| match asked {
@@ -118,12 +122,13 @@ impl LiteralCheck<'_> {
         };
         // If no slot is requested at all, `check.rs` has warned already.
         let is_forgotten = asked().next().is_some() && !asked().any(|asked| asked == slot);
-        let needs = "needs \"prompt.inject:";
-        is_forgotten.then(|| format!("ctx.inject(\"{slot}\") {needs}{slot}\" in the manifest's [permissions] request"))
+        let call = format!("ctx.inject(\"{slot}\")");
+        let detail = ScriptErrorDetail::PermissionNotRequested { call, permission: format!("prompt.inject:{slot}") };
+        is_forgotten.then_some(detail)
     }
 
     /// Returns a warning for a path that is computed, or that needs a permission the manifest does not request.
-    fn check_path(&self, function: &str, path: &str) -> Option<String> {
+    fn check_path(&self, function: &str, path: &str) -> Option<ScriptErrorDetail> {
         let (root, asks) = (&self.manifest.state.root, self.manifest.permissions.as_slice());
         let (writes, reads) = (WRITE_FUNCTIONS.contains(&function), READ_FUNCTIONS.contains(&function));
         if !writes && !reads {
@@ -132,16 +137,17 @@ impl LiteralCheck<'_> {
         if !path.starts_with('/') {
             let place: Pointer = format!("/{path}").parse().ok()?;
             let is_computed = writes && self.schema.is_some_and(|schema| schema.is_computed(place.keys()));
-            return is_computed.then(|| format!("\"{path}\" is computed: change the values that it is computed from"));
+            return is_computed.then(|| ScriptErrorDetail::ComputedPath { path: path.to_owned() });
         }
         let place: Pointer = path.parse().ok()?;
-        let (what, needs) = if writes {
+        let path = path.to_owned();
+        if writes {
             let top = place.keys().first().map_or("…", String::as_str);
-            ("writing it", (!may_write(root, asks, &place)).then(|| format!("state.write:{top}"))?)
+            let permission = format!("state.write:{top}");
+            (!may_write(root, asks, &place)).then_some(ScriptErrorDetail::PathNotWritable { path, permission })
         } else {
-            ("reading it", (!may_read(root, asks, &place)).then(|| "state.read:*".to_owned())?)
-        };
-        let outside = "is outside of the plugin's own values";
-        Some(format!("\"{path}\" {outside}; {what} needs \"{needs}\" in the manifest's [permissions] request"))
+            let permission = "state.read:*".to_owned();
+            (!may_read(root, asks, &place)).then_some(ScriptErrorDetail::PathNotReadable { path, permission })
+        }
     }
 }

@@ -15,6 +15,7 @@ use super::limits::ScriptLimits;
 use super::manifest::{self, Manifest};
 use super::manifest_rules;
 use super::script::ScriptFiles;
+use super::script_error_detail::ScriptErrorDetail;
 use super::source::{PluginOrigin, PluginSource};
 use super::thread::on_script_thread;
 use clotho_core::world::Schema;
@@ -218,16 +219,16 @@ fn on_script_stack<T: Send>(
 }
 
 fn read_manifest(source: &PluginSource, server: &ScriptLimits) -> Result<Manifest, Box<ScriptError>> {
-    let fault = |message: &str| {
-        let error = ScriptError::new(&source.name, "", ScriptErrorKind::Parse, message);
+    let fault = |detail: ScriptErrorDetail| {
+        let error = ScriptError::new(&source.name, "", ScriptErrorKind::Parse, detail);
         Box::new(error.at(manifest::MANIFEST_FILE, None, None, None))
     };
-    let text = source.text(manifest::MANIFEST_FILE).ok_or_else(|| fault("the file is missing or not UTF-8"))?;
+    let text = source.text(manifest::MANIFEST_FILE).ok_or_else(|| fault(ScriptErrorDetail::FileUnreadable {}))?;
     let manifest = Manifest::parse(text, &source.name, server)?;
     if manifest.id == source.name {
         Ok(manifest)
     } else {
-        Err(fault(&format!("the id is \"{}\", but the name of the folder is \"{}\"", manifest.id, source.name)))
+        Err(fault(ScriptErrorDetail::OtherFolderName { id: manifest.id, folder: source.name.clone() }))
     }
 }
 
@@ -244,8 +245,8 @@ fn check_rules(source: &PluginSource, manifest: &Manifest, schema: Option<&Schem
 /// Warns of symbolic links: they are not read, because their targets may lie outside the folder.
 fn skipped_link_warnings(source: &PluginSource, manifest: &Manifest) -> Vec<ScriptError> {
     let one = |path: &String| {
-        let message = "symbolic links are skipped: put the file itself into the folder";
-        let error = ScriptError::new(&manifest.id, &manifest.version.to_string(), ScriptErrorKind::Parse, message);
+        let (version, detail) = (manifest.version.to_string(), ScriptErrorDetail::LinkSkipped {});
+        let error = ScriptError::new(&manifest.id, &version, ScriptErrorKind::Parse, detail);
         error.at(path, None, None, None)
     };
     source.links.iter().map(one).collect()
@@ -268,13 +269,13 @@ fn error_in_manifest(source: &PluginSource, manifest: &Manifest, offset: usize, 
 
 fn schema(source: &PluginSource, manifest: &Manifest) -> Result<Option<Arc<Schema>>, Box<ScriptError>> {
     let Some(path) = &manifest.state.schema else { return Ok(None) };
-    let missing =
-        || Box::new(error_in_schema(source, manifest, path, None, "the file is missing or not UTF-8".to_owned()));
+    let missing = || Box::new(error_in_schema(source, manifest, path, None, ScriptErrorDetail::FileUnreadable {}));
     let text = source.text(path).ok_or_else(missing)?;
     let json = serde_json::from_str(text).map_err(|error| {
         let lines: usize = text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
         let offset = lines.saturating_add(error.column().saturating_sub(1));
-        Box::new(error_in_schema(source, manifest, path, Some(offset), format!("not JSON: {error}")))
+        let detail = ScriptErrorDetail::FileNotJson { error: error.to_string() };
+        Box::new(error_in_schema(source, manifest, path, Some(offset), detail))
     })?;
     let schema = Schema::parse(json).map_err(|error| {
         Box::new(error_in_schema(
@@ -282,7 +283,7 @@ fn schema(source: &PluginSource, manifest: &Manifest) -> Result<Option<Arc<Schem
             manifest,
             path,
             json_position::offset_of(text, &error.path),
-            error.to_string(),
+            error.to_string().into(),
         ))
     })?;
     Ok(Some(Arc::new(schema)))
@@ -292,12 +293,14 @@ fn schema(source: &PluginSource, manifest: &Manifest) -> Result<Option<Arc<Schem
 fn schema_warnings(source: &PluginSource, manifest: &Manifest, schema: Option<&Schema>) -> Vec<ScriptError> {
     let (Some(schema), Some(path)) = (schema, &manifest.state.schema) else { return Vec::new() };
     let text = source.text(path).unwrap_or_default();
-    let twice = json_position::duplicate_keys(text).into_iter().map(|(key, at)| {
-        let message = format!("\"{key}\" appears twice: the first value is ignored");
-        (Some(at), message)
-    });
-    let advice = schema.advice().into_iter().map(|odd| (json_position::offset_of(text, &odd.path), odd.to_string()));
-    twice.chain(advice).map(|(at, message)| error_in_schema(source, manifest, path, at, message)).collect()
+    let twice = json_position::duplicate_keys(text)
+        .into_iter()
+        .map(|(key, at)| (Some(at), ScriptErrorDetail::KeyTwice { key }));
+    let advice = schema
+        .advice()
+        .into_iter()
+        .map(|odd| (json_position::offset_of(text, &odd.path), ScriptErrorDetail::from(odd.to_string())));
+    twice.chain(advice).map(|(at, detail)| error_in_schema(source, manifest, path, at, detail)).collect()
 }
 
 fn error_in_schema(
@@ -305,12 +308,12 @@ fn error_in_schema(
     manifest: &Manifest,
     path: &str,
     offset: Option<usize>,
-    message: String,
+    detail: ScriptErrorDetail,
 ) -> ScriptError {
     let text = source.text(path);
     let (line, column) =
         offset.zip(text).map_or((None, None), |(offset, text)| manifest::line_and_column(text, offset));
-    let error = ScriptError::new(&manifest.id, &manifest.version.to_string(), ScriptErrorKind::Schema, message);
+    let error = ScriptError::new(&manifest.id, &manifest.version.to_string(), ScriptErrorKind::Schema, detail);
     error.at(path, line, column, text)
 }
 

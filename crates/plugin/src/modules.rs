@@ -9,6 +9,7 @@ use rhai::{AST, Engine, EvalAltResult, Module, ModuleResolver, Position, Scope, 
 use super::error::ScriptErrorKind;
 use super::host_fault::{RhaiThrow, throw};
 use super::script::ScriptAsts;
+use super::script_error_detail::ScriptErrorDetail;
 use super::source::is_relative_path;
 
 /// The modules of one plugin, by path.
@@ -95,10 +96,5 @@ fn circular_import(path: &str) -> RhaiThrow {
 }
 
 fn outside_import(path: &str) -> RhaiThrow {
-    throw(ScriptErrorKind::Permission, outside_import_message(path))
-}
-
-/// Returns the message for an `import` that leads out of the plugin's folder.
-pub(super) fn outside_import_message(path: &str) -> String {
-    format!("import \"{path}\": only files in the plugin's own folder can be imported")
+    throw(ScriptErrorKind::Permission, ScriptErrorDetail::ImportOutside { path: path.to_owned() }.to_string())
 }

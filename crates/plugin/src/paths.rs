@@ -3,7 +3,8 @@
 
 use rhai::{AST, ASTNode, Expr, FnCallExpr, Position};
 
-use super::suggest::did_you_mean;
+use super::script_error_detail::ScriptErrorDetail;
+use super::suggest::name_hint;
 use clotho_core::world::{Pointer, Schema};
 
 /// Functions of `ctx` whose first argument is a path; `move` has two.
@@ -11,7 +12,7 @@ const PATH_FUNCTIONS: [&str; 11] =
     ["get", "has", "keys", "before", "add", "set", "remove", "insert", "append", "take", "move"];
 
 /// Returns every path literal that the schema excludes, with a suggestion.
-pub(super) fn unknown_paths(ast: &AST, schema: &Schema) -> Vec<(Position, String)> {
+pub(super) fn unknown_paths(ast: &AST, schema: &Schema) -> Vec<(Position, ScriptErrorDetail)> {
     let mut found = Vec::new();
     ast.walk(&mut |nodes: &[ASTNode<'_>]| {
         if let Some(ASTNode::Expr(Expr::Dot(parts, ..))) = nodes.last()
@@ -42,13 +43,13 @@ pub(super) fn called_method(expression: &Expr) -> Option<(&FnCallExpr, Position)
 }
 
 /// Returns a warning for a path in the plugin's own values that the schema excludes.
-fn unknown_path(path: &Expr, schema: &Schema) -> Option<(Position, String)> {
+fn unknown_path(path: &Expr, schema: &Schema) -> Option<(Position, ScriptErrorDetail)> {
     let Expr::StringConstant(text, position) = path else { return None };
     if text.is_empty() || text.starts_with('/') {
         return None;
     }
     let path: Pointer = format!("/{text}").parse().ok()?;
     let (depth, node) = schema.top().first_undeclared(path.keys())?;
-    let hint = did_you_mean(path.keys().get(depth)?, node.properties().map(|(name, _)| name));
-    node.is_closed().then(|| (*position, format!("the schema has no \"{text}\"{hint}")))
+    let hint = name_hint(path.keys().get(depth)?, node.properties().map(|(name, _)| name));
+    node.is_closed().then(|| (*position, ScriptErrorDetail::UnknownPath { path: text.to_string(), hint }))
 }

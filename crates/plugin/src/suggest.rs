@@ -1,11 +1,47 @@
 //! "Did you mean": the known name nearest to a mistyped one.
 
+use std::fmt;
+
+use serde_json::Value;
+
+/// What to write instead of an unknown name. A sentence has it in brackets, an argument has what to write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NameHint {
+    /// Nothing similar is known.
+    None,
+    /// A known name that was probably meant.
+    Known(String),
+    /// The counterpart of a name of another language.
+    Counterpart(String),
+}
+
+impl fmt::Display for NameHint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => Ok(()),
+            Self::Known(name) => write!(f, " (did you mean \"{name}\"?)"),
+            Self::Counterpart(code) => write!(f, " (write {code} here)"),
+        }
+    }
+}
+
+impl From<NameHint> for Value {
+    fn from(hint: NameHint) -> Self {
+        match hint {
+            NameHint::None => "".into(),
+            NameHint::Known(text) | NameHint::Counterpart(text) => text.into(),
+        }
+    }
+}
+
+/// Returns the nearest known name as a hint.
+pub(super) fn name_hint<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> NameHint {
+    nearest(name, known).map_or(NameHint::None, |near| NameHint::Known(near.to_owned()))
+}
+
 /// Returns ` (did you mean "x"?)`, or nothing if no known name is near.
 pub(super) fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
-    match nearest(name, known) {
-        Some(near) => format!(" (did you mean \"{near}\"?)"),
-        None => String::new(),
-    }
+    name_hint(name, known).to_string()
 }
 
 /// The most characters of a name that are compared.

@@ -47,6 +47,7 @@ mod retry;
 pub mod sse;
 mod stream_state;
 mod template;
+mod template_problem;
 pub mod tls;
 mod tokenizer;
 
@@ -62,4 +63,5 @@ pub use models::ModelInfo;
 pub use request::{Request, RequestMessage, RequestRole, ToolRound};
 pub use retry::RetryPolicy;
 pub use template::{ChatTemplate, TemplatedPrompt};
+pub use template_problem::TemplateProblem;
 pub use tokenizer::{Tokenizer, TokenizerError};

@@ -10,6 +10,7 @@ use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
 use super::RequestMessage;
 use super::jinja::{JinjaTemplate, MAX_SOURCE_BYTES};
+use super::template_problem::TemplateProblem;
 
 /// The built-in templates. ChatML is used if another one fails.
 const BUILTIN_TEMPLATES: [(&str, &str); 6] = [
@@ -36,7 +37,7 @@ pub struct TemplatedPrompt {
     /// Name of the template that wrote it: a built-in one, `server`, or a file.
     pub template: String,
     /// Why the intended template was not used, if so.
-    pub problem: Option<String>,
+    pub problem: Option<TemplateProblem>,
 }
 
 /// Turns messages into one text. Clones share the template learned from the server.
@@ -55,7 +56,7 @@ struct NamedTemplate {
     name: String,
     jinja: Option<Arc<JinjaTemplate>>,
     /// Why the template cannot be used, if so.
-    problem: Option<String>,
+    problem: Option<TemplateProblem>,
 }
 
 impl ChatTemplate {
@@ -76,7 +77,7 @@ impl ChatTemplate {
     }
 
     /// Returns why the intended template cannot be used, if so.
-    pub fn problem(&self) -> Option<String> {
+    pub fn problem(&self) -> Option<TemplateProblem> {
         self.current().problem
     }
 
@@ -85,7 +86,7 @@ impl ChatTemplate {
         if self.0.is_auto {
             let learned = NamedTemplate::new(
                 SERVER,
-                JinjaTemplate::new(source).map_err(|why| format!("the server's template: {why}")),
+                JinjaTemplate::new(source).map_err(|error| TemplateProblem::InvalidServerTemplate { error }),
             );
             *self.0.current.write().unwrap_or_else(PoisonError::into_inner) = learned;
         }
@@ -97,7 +98,7 @@ impl ChatTemplate {
         let written = jinja.map(|jinja| (jinja.write(messages), jinja.stops.clone()));
         let problem = match written {
             Some((Ok(text), stops)) => return TemplatedPrompt { text, stops, template: name, problem },
-            Some((Err(why), _)) => Some(format!("{name}: {why}")),
+            Some((Err(error), _)) => Some(TemplateProblem::Failed { name, error }),
             None => problem,
         };
         let usual = NamedTemplate::builtin("chatml");
@@ -112,7 +113,7 @@ impl ChatTemplate {
 }
 
 impl NamedTemplate {
-    fn new(name: &str, jinja: Result<JinjaTemplate, String>) -> Self {
+    fn new(name: &str, jinja: Result<JinjaTemplate, TemplateProblem>) -> Self {
         match jinja {
             Ok(jinja) => Self { name: name.to_owned(), jinja: Some(Arc::new(jinja)), problem: None },
             Err(why) => Self { name: name.to_owned(), jinja: None, problem: Some(why) },
@@ -124,11 +125,14 @@ impl NamedTemplate {
         static READ: LazyLock<Vec<NamedTemplate>> = LazyLock::new(|| {
             BUILTIN_TEMPLATES
                 .iter()
-                .map(|(name, source)| NamedTemplate::new(name, JinjaTemplate::new(source)))
+                .map(|(name, source)| {
+                    let failed = |error| TemplateProblem::Failed { name: (*name).to_owned(), error };
+                    NamedTemplate::new(name, JinjaTemplate::new(source).map_err(failed))
+                })
                 .collect()
         });
         let found = READ.iter().find(|named| named.name == name);
-        found.cloned().unwrap_or_else(|| Self::new(name, Err("there is no template of this name".to_owned())))
+        found.cloned().unwrap_or_else(|| Self::new(name, Err(TemplateProblem::UnknownName { name: name.to_owned() })))
     }
 
     fn from_file(file: &str) -> Self {
@@ -141,7 +145,7 @@ impl NamedTemplate {
             false => std::fs::read_to_string(path).map_err(|error| error.to_string()),
         };
         let jinja = source.and_then(|source| JinjaTemplate::new(&source));
-        Self::new(&name, jinja.map_err(|why| format!("{file:?} cannot be used as a template: {why}")))
+        Self::new(&name, jinja.map_err(|error| TemplateProblem::UnusableFile { file: file.to_owned(), error }))
     }
 }
 

@@ -1,17 +1,20 @@
 //! Health and metrics, for the operator.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use actix_web::HttpResponse;
 use actix_web::http::header;
 use actix_web::web::Data;
-use serde_json::{Map, Value};
+use serde_json::Map;
 
 use super::AppData;
 use crate::http::error::ApiError;
 use crate::http::response::{ApiResponse, ApiResult, write};
 use crate::http::server_state::ServerState;
+use crate::http::wire::health_problem::HealthProblem;
 use crate::http::wire::server_info::HealthResponse;
+use clotho_core::coded_message::RenderedMessage;
 use clotho_engine::turn::HookMetric;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -21,7 +24,7 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// # Errors
 /// Never.
 pub async fn healthz() -> ApiResult<HealthResponse> {
-    ApiResponse::ok(&HealthResponse { status: "ok", version: VERSION, parts: Map::new() })
+    ApiResponse::ok(&HealthResponse { status: "ok", version: VERSION, parts: Map::new(), problems: BTreeMap::new() })
 }
 
 /// Checks the database, the search index, plugins and secure erasure. A broken plugin or a failed erasure is listed but
@@ -30,37 +33,38 @@ pub async fn healthz() -> ApiResult<HealthResponse> {
 /// # Errors
 /// Returns `503` if the database does not answer.
 pub async fn readyz(app: AppData) -> Result<HttpResponse, ApiError> {
-    let mut parts = Map::new();
     let database = app.store.read::<_, ApiError, _>(|reader| Ok(reader.newest_cursor()?)).await;
-    parts.insert("database".into(), check_json(database.is_ok(), "does not answer"));
     let progress = app.search.progress();
     let behind = database.as_ref().map_or(0, |newest| newest - progress.visible);
-    parts.insert("index".into(), check_json(!progress.is_down && !progress.is_suspect, "is down or being checked"));
-    parts.insert("indexBehind".into(), behind.into());
     let catalogue = app.catalogue.now();
     let broken: Vec<&str> =
         catalogue.entries().filter(|entry| entry.error().is_some()).map(|entry| entry.name.as_str()).collect();
-    parts.insert("plugins".into(), check_json(broken.is_empty(), &format!("broken: {}", broken.join(", "))));
-    if let Some(embedding) = &app.embedding {
-        let trouble = embedding.problem();
-        let why =
-            format!("texts get no vectors, so only word search finds them: {}", trouble.as_deref().unwrap_or_default());
-        parts.insert("embeddings".into(), check_json(trouble.is_none(), &why));
-    }
     let wiping = app.secure_erase.repeated_failures();
-    let why = wiping.map_or_else(String::new, |failed| {
-        format!("deleted data is still in files: erasing it failed {failed} times, see the log")
-    });
-    parts.insert("wiping".into(), check_json(wiping.is_none(), &why));
+    let mut health = HealthResponse { status: "ok", version: VERSION, parts: Map::new(), problems: BTreeMap::new() };
+    // Check each part.
+    add_part(&mut health, "database", database.is_err().then_some(HealthProblem::DatabaseSilent {}));
+    let is_index_down = progress.is_down || progress.is_suspect;
+    add_part(&mut health, "index", is_index_down.then_some(HealthProblem::IndexDown {}));
+    health.parts.insert("indexBehind".into(), behind.into());
+    let plugins = broken.join(", ");
+    add_part(&mut health, "plugins", (!broken.is_empty()).then_some(HealthProblem::PluginsBroken { plugins }));
+    if let Some(embedding) = &app.embedding {
+        let problem = embedding.problem().map(|error| HealthProblem::NoVectors { error });
+        add_part(&mut health, "embeddings", problem);
+    }
+    add_part(&mut health, "wiping", wiping.map(|times| HealthProblem::EraseFailed { times: times.into() }));
     let is_ready = database.is_ok() && !progress.is_down;
-    let status = if is_ready { "ok" } else { "degraded" };
-    let body = write(&HealthResponse { status, version: VERSION, parts })?;
+    health.status = if is_ready { "ok" } else { "degraded" };
+    let body = write(&health)?;
     let mut answer = if is_ready { HttpResponse::Ok() } else { HttpResponse::ServiceUnavailable() };
     Ok(answer.insert_header((header::CACHE_CONTROL, "no-store")).content_type("application/json").body(body))
 }
 
-fn check_json(works: bool, otherwise: &str) -> Value {
-    if works { "ok".into() } else { otherwise.into() }
+/// Adds a part: it works, or it has a problem.
+fn add_part(health: &mut HealthResponse, name: &'static str, problem: Option<HealthProblem>) {
+    let state = problem.as_ref().map_or_else(|| "ok".to_owned(), ToString::to_string);
+    health.parts.insert(name.into(), state.into());
+    health.problems.extend(problem.map(|problem| (name, RenderedMessage::new(&problem))));
 }
 
 /// A metric of each hook of each plugin: name, help text and value.

@@ -130,12 +130,17 @@ async fn load_all(app: &AppData, caller: Caller, ids: Vec<PresetId>) -> Result<V
 impl From<PresetRejection> for ApiError {
     fn from(error: PresetRejection) -> Self {
         match error {
-            PresetRejection::NoPreset(PresetImportError::NoKind) => {
-                Self::invalid("kind", PresetImportError::NoKind.to_string()).hint(PresetImportError::NoKind.hint())
-            }
             PresetRejection::NoPreset(error) => {
-                let refusal = Self::invalid("file", error.to_string()).hint(error.hint());
-                if error == PresetImportError::NoPreset { refusal.detail("reason", "not_a_preset") } else { refusal }
+                let (field, reason) = match &error {
+                    PresetImportError::NoKind => ("kind", "preset_without_kind"),
+                    PresetImportError::NoPreset => ("file", "not_a_preset"),
+                    PresetImportError::NotJson(_) => ("file", "preset_not_json"),
+                };
+                let refusal = Self::invalid(field, error.to_string()).hint(error.hint()).detail("reason", reason);
+                match error {
+                    PresetImportError::NotJson(error) => refusal.detail("error", error),
+                    _ => refusal,
+                }
             }
             PresetRejection::Unfit(unfit) => unfit.into(),
         }

@@ -10,6 +10,7 @@ use crate::http::wire::providers::{
     CreateProviderRequest, DefaultModelResponse, ProviderResponse, ProviderTestResponse, ProvidersResponse,
     SetDefaultModelRequest, TestNewProviderRequest, TestProviderRequest, UpdateProviderRequest,
 };
+use clotho_engine::turn::ProviderProblemDetail;
 use clotho_store::{ConnectedProvider, IdempotencyClaim};
 
 /// Lists the providers of the configuration, then those added at run time. No key is returned.
@@ -112,7 +113,7 @@ fn default_model_response(app: &AppData) -> DefaultModelResponse {
 
 fn provider_response(app: &AppData, one: ConnectedProvider) -> ProviderResponse {
     let unusable = match app.models.is_configured(&one.id) {
-        true => Some("config.toml now has a provider of this name, which is used instead".to_owned()),
+        true => Some(ProviderProblemDetail::Replaced {}),
         false => app.models.unusable_reason(&one.id),
     };
     ProviderResponse::from_connection(one, unusable)

@@ -4,7 +4,9 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::string_enums::ImportFateEnum;
+use crate::http::json_schema::JsonMap;
 use clotho_compat::interop;
+use clotho_core::coded_message::MessageArgs;
 use clotho_engine::transfer;
 
 /// The result of an import, item by item.
@@ -45,6 +47,9 @@ pub struct ImportReportFinding {
     pub fate: &'static str,
     /// Stable code of the finding.
     pub code: &'static str,
+    /// Arguments of the code: texts and numbers by name.
+    #[schema(value_type = JsonMap)]
+    pub args: MessageArgs,
     /// Line of the file, from 1.
     #[schema(required)]
     pub line: Option<u64>,
@@ -102,6 +107,9 @@ pub struct ForeignImportFindingSchema {
     pub fate: ImportFateEnum,
     /// Stable code of the finding.
     pub code: String,
+    /// Arguments of the code: texts and numbers by name; absent if there are none.
+    #[schema(value_type = JsonMap, required = false)]
+    pub args: Option<JsonMap>,
     /// Line of the file, from 1.
     #[schema(nullable = false)]
     pub line: Option<u64>,
@@ -162,7 +170,7 @@ impl From<transfer::ForeignImportItem> for ImportReportItem {
 
 impl From<interop::ImportFinding> for ImportReportFinding {
     fn from(finding: interop::ImportFinding) -> Self {
-        let interop::ImportFinding { fate, code, line, count, message, names } = finding;
-        Self { fate: fate.word(), code, line, count, message, names }
+        let interop::ImportFinding { fate, code, args, line, count, message, names } = finding;
+        Self { fate: fate.word(), code, args, line, count, message, names }
     }
 }

@@ -113,7 +113,8 @@ impl From<ImportError> for ApiError {
             ImportError::Fault(fault) => {
                 let refusal = Self::invalid("file", fault.to_string())
                     .hint("nothing was kept; export the session again, and send the file as it is")
-                    .detail("line", fault.line);
+                    .detail("line", fault.line)
+                    .detail("fault", fault.message.clone());
                 fault.flaw.into_iter().fold(refusal, |refusal, flaw| refusal.detail("flaw", flaw.word()))
             }
             ImportError::Refused(refusal) => refusal.into(),

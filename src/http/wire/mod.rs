@@ -17,6 +17,7 @@ pub mod embedded_plugin;
 pub mod enums;
 pub mod events;
 pub mod exports;
+pub mod health_problem;
 pub mod ids;
 pub mod image_proxy;
 pub mod import_report;

@@ -7,11 +7,13 @@ use utoipa::{IntoParams, ToSchema};
 use super::PageQuery;
 use super::ids::{WireId, WirePresetId};
 use super::import_report::ImportReportResponse;
+use super::records::CodedMessageSchema;
 use super::{deserialize_optional_object, deserialize_optional_objects};
 use crate::http::error::{ApiError, ApiErrorCode};
 use crate::http::json_schema::JsonMap;
 use clotho_compat::prompt::preset::{ExpectedPreset, PresetFieldError, PresetPatch, PresetPatchError, models_of};
 use clotho_compat::prompt::scripts;
+use clotho_core::coded_message::RenderedMessage;
 use clotho_core::tree::preset::validate_preset;
 use clotho_engine::turn;
 use clotho_store as store;
@@ -43,6 +45,10 @@ pub struct PresetResponse {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub problem: Option<String>,
+    /// The same as `problem`: a code with arguments, and the sentence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = CodedMessageSchema, required = false)]
+    pub failure: Option<RenderedMessage>,
     /// Models that use the preset when a session has none: aliases or names, with `*` as a wildcard.
     pub models: Vec<String>,
     /// Creation or import time, ISO 8601 UTC.
@@ -323,9 +329,11 @@ impl From<store::StoredPreset> for PresetResponse {
         let kind = text(preset.card.shift_remove("kind")).unwrap_or_default();
         let body = preset.card.shift_remove("body");
         let script = body.as_ref().filter(|_| kind == REGEX_KIND);
+        let failure = script.and_then(scripts::problem).map(|why| RenderedMessage::new(&why));
         Self {
             id: WireId(preset.id),
-            problem: script.and_then(scripts::problem).map(|why| why.to_string()),
+            problem: failure.as_ref().map(|failure| failure.message.clone()),
+            failure,
             kind,
             name: text(preset.card.shift_remove("name")).unwrap_or_default(),
             file: text(preset.card.shift_remove("file")),
@@ -348,6 +356,7 @@ impl From<store::PresetHead> for PresetResponse {
             body: None,
             effective: None,
             problem: None,
+            failure: None,
             models: head.models,
             created_at: head.created.to_string(),
             updated_at: head.updated.to_string(),

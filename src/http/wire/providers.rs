@@ -6,11 +6,13 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::deserialize_nullable_option;
+use super::records::CodedMessageSchema;
 use super::string_enums::ProviderOriginEnum;
 use crate::http::error::{ApiError, ApiErrorCode};
 use crate::http::json_schema::JsonMap;
 use clotho_config::{ProviderConnection, Secret, parse_api_key};
-use clotho_core::coded_message::MessageArgs;
+use clotho_core::coded_message::{MessageArgs, RenderedMessage};
+use clotho_engine::turn::ProviderProblemDetail;
 use clotho_engine::turn::connections::{ConnectError, ConnectionChange, ConnectionTestReply, ConnectionTestResult};
 use clotho_provider::{ModelInfo, ProviderFailure, ProviderKind};
 use clotho_store::ConnectedProvider;
@@ -46,6 +48,10 @@ pub struct ProviderResponse {
     /// Why the provider cannot be used; null if it can.
     #[schema(required)]
     pub unusable: Option<String>,
+    /// The same as `unusable`: a code with arguments, and the sentence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(required = false, value_type = CodedMessageSchema)]
+    pub failure: Option<RenderedMessage>,
 }
 
 /// All providers.
@@ -212,7 +218,7 @@ fn deserialize_nullable_model<'de, D: serde::Deserializer<'de>>(from: D) -> Resu
 
 impl ProviderResponse {
     /// Describes a provider added at run time.
-    pub fn from_connection(one: ConnectedProvider, unusable: Option<String>) -> Self {
+    pub fn from_connection(one: ConnectedProvider, problem: Option<ProviderProblemDetail>) -> Self {
         Self {
             has_key: one.sealed_key.is_some(),
             id: one.id,
@@ -220,12 +226,13 @@ impl ProviderResponse {
             base_url: one.base_url,
             models: one.models,
             origin: "connected",
-            unusable,
+            unusable: problem.as_ref().map(ToString::to_string),
+            failure: problem.as_ref().map(RenderedMessage::new),
         }
     }
 
     /// Describes a provider of the configuration.
-    pub fn from_config(one: &clotho_config::ProviderConfig, unusable: Option<String>) -> Self {
+    pub fn from_config(one: &clotho_config::ProviderConfig, problem: Option<ProviderProblemDetail>) -> Self {
         Self {
             id: one.id.clone(),
             kind: one.kind.clone(),
@@ -233,7 +240,8 @@ impl ProviderResponse {
             has_key: one.api_key != clotho_config::ApiKey::None,
             models: one.models.clone(),
             origin: "config",
-            unusable,
+            unusable: problem.as_ref().map(ToString::to_string),
+            failure: problem.as_ref().map(RenderedMessage::new),
         }
     }
 

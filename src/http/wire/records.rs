@@ -153,6 +153,12 @@ pub struct ScriptErrorSchema {
     /// The limit that was hit.
     #[schema(value_type = AnyJson, required = false)]
     pub limit: Option<AnyJson>,
+    /// Stable code; absent in older records.
+    #[schema(nullable = false)]
+    pub code: Option<String>,
+    /// Arguments of the code: texts and numbers by name; absent if there are none.
+    #[schema(value_type = JsonMap, required = false)]
+    pub args: Option<JsonMap>,
     /// The error in one sentence.
     pub message: String,
     /// The call stack, innermost first.

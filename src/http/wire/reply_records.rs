@@ -214,9 +214,12 @@ pub struct ScriptRunSchema {
     pub scope: ScriptScopeEnum,
     /// Number of changed texts.
     pub changed: u64,
-    /// Why it was left out.
+    /// Why it was left out: a stable code.
     #[schema(nullable = false)]
     pub why: Option<String>,
+    /// Arguments of the code: texts and numbers by name; absent if there are none.
+    #[schema(value_type = JsonMap, required = false)]
+    pub args: Option<JsonMap>,
     /// The same in one sentence.
     #[schema(nullable = false)]
     pub message: Option<String>,
@@ -298,6 +301,9 @@ pub struct PromptTemplateSchema {
     /// Why it could not be used as it is.
     #[schema(nullable = false)]
     pub problem: Option<String>,
+    /// The same with code and arguments; absent in older records.
+    #[schema(nullable = false)]
+    pub failure: Option<CodedMessageSchema>,
 }
 
 /// The request to the model that writes the values. Facts of the call, such as its tokens, stand beside these.

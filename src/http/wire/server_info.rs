@@ -7,9 +7,10 @@ use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
 use super::ids::{WireDeviceId, WireUserId};
-use super::records::ScriptErrorSchema;
+use super::records::{CodedMessageSchema, ScriptErrorSchema};
 use super::string_enums::{PluginOriginEnum, SettingKindEnum, ToolModeEnum};
 use crate::http::json_schema::{AnyJson, JsonMap, OtherFields};
+use clotho_core::coded_message::RenderedMessage;
 use clotho_core::world::StateOperation;
 use clotho_plugin::manifest_rules::{ManifestRule, RuleTrigger};
 use clotho_plugin::{CatalogueEntry, LoadedPlugin, Manifest, Permission, PluginOrigin, PluginSettingSpec, SettingKind};
@@ -267,6 +268,10 @@ pub struct HealthResponse {
     #[serde(skip_serializing_if = "Map::is_empty")]
     #[schema(value_type = JsonMap)]
     pub parts: Map<String, Value>,
+    /// What is wrong with a part, by its name: a code with arguments, and the sentence.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[schema(value_type = BTreeMap<String, CodedMessageSchema>, required = false)]
+    pub problems: BTreeMap<&'static str, RenderedMessage>,
 }
 
 impl PluginSummaryResponse {

@@ -14,7 +14,7 @@ const isForPrograms = (hint: string) => hint.includes("/api/docs");
 export function errorText(error: ApiError) {
   if (error.code === "offline") return { text: t("error.offline"), hint: t("error.offlineHint") };
   const message = sentence(error.message);
-  const plainer = optionalText(`reason.${error.details?.reason}`);
+  const plainer = optionalText(`reason.${error.details?.reason}`, error.details);
   if (plainer) return { text: plainer, hint: "" };
   const code = error.code === "conflict" && error.details?.name ? "name_taken" : error.code;
   const own = optionalText(`refusal.${code}`);

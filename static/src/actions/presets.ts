@@ -1,4 +1,5 @@
 // Presets of other programs: listing, viewing, renaming, exporting, deleting, importing.
+import { messageText } from "../lib/coded-message.ts";
 import { download } from "../lib/download.ts";
 import { t } from "../lib/i18n.ts";
 import { openDialog, notify } from "../model/page.ts";
@@ -51,9 +52,10 @@ export async function allowScripts(regexScripts: { card: boolean; preset: boolea
  */
 export const saveScript = (id: Id | null, name: string, body: Record<string, unknown>) =>
   attempt(async () => {
-    const { problem } = await api.saveScript(id, name, body);
+    const { failure } = await api.saveScript(id, name, body);
     scriptsChanged();
-    if (problem) notify({ tone: "error", text: t("script.problem", { name, why: problem }) });
+    if (failure)
+      notify({ tone: "error", text: t("script.problem", { name, why: messageText("why.script", failure) }) });
     return true;
   });
 

@@ -169,12 +169,12 @@ async function catchImportError(row: ReturnType<typeof addImport>, work: () => P
 
 /** Returns the error text of an import. For a broken file, it names the line. */
 function importErrorText(error: ApiError) {
-  const { line, flaw } = error.details;
+  const { line, flaw, fault } = error.details;
   if (typeof line !== "number") return errorText(error);
   const own = optionalText(`import.flaw.${flaw}`);
   return {
     text: own || t("import.broken", { line }),
-    hint: own ? t("import.line", { line }) : sentence(error.message.replace(/^line \d+: /, "")),
+    hint: own ? t("import.line", { line }) : sentence(typeof fault === "string" ? fault : error.message),
   };
 }
 

@@ -853,6 +853,8 @@ export interface components {
         FileChange: "same" | "added" | "changed" | "removed";
         /** @description The result for one part of a file of another program. */
         ForeignImportFinding: {
+            /** @description Arguments of the code: texts and numbers by name; absent if there are none. */
+            args?: components["schemas"]["JsonObject"];
             /** @description Stable code of the finding. */
             code: string;
             /** @description Number of occurrences. */
@@ -962,6 +964,10 @@ export interface components {
         HealthResponse: {
             /** @description Parts by name: `ok`, or what is wrong. */
             parts?: components["schemas"]["JsonObject"];
+            /** @description What is wrong with a part, by its name: a code with arguments, and the sentence. */
+            problems?: {
+                [key: string]: components["schemas"]["CodedMessage"];
+            };
             /** @description `ok`, or `degraded` if a part fails. */
             status: string;
             /** @description Version of the server. */
@@ -1078,6 +1084,8 @@ export interface components {
         ImportFate: "works" | "translated" | "kept" | "skipped";
         /** @description The result for one part of a file. */
         ImportReportFinding: {
+            /** @description Arguments of the code: texts and numbers by name. */
+            args: components["schemas"]["JsonObject"];
             /** @description Stable code of the finding. */
             code: string;
             /** @description Number of occurrences. */
@@ -2126,6 +2134,8 @@ export interface components {
              *     lists.
              */
             effective?: components["schemas"]["JsonObject"];
+            /** @description The same as `problem`: a code with arguments, and the sentence. */
+            failure?: components["schemas"]["CodedMessage"];
             /** @description Name of the imported file; null if it was created here. */
             file: string | null;
             /** @description Id of the preset. */
@@ -2235,6 +2245,8 @@ export interface components {
         };
         /** @description The chat template of a prompt. */
         PromptTemplate: {
+            /** @description The same with code and arguments; absent in older records. */
+            failure?: components["schemas"]["CodedMessage"];
             /** @description Its name. */
             name: string;
             /** @description Why it could not be used as it is. */
@@ -2282,6 +2294,8 @@ export interface components {
         ProviderResponse: {
             /** @description Base URL of the API. */
             baseUrl: string;
+            /** @description The same as `unusable`: a code with arguments, and the sentence. */
+            failure?: components["schemas"]["CodedMessage"];
             /** @description Whether a key is stored. The key itself is never returned. */
             hasKey: boolean;
             /** @description Id of the provider, the prefix of its models: `id/model`. */
@@ -2510,6 +2524,10 @@ export interface components {
         };
         /** @description An error or warning about the code of a plugin. */
         ScriptError: {
+            /** @description Arguments of the code: texts and numbers by name; absent if there are none. */
+            args?: components["schemas"]["JsonObject"];
+            /** @description Stable code; absent in older records. */
+            code?: string;
             /**
              * Format: int32
              * @description Column, from 1.
@@ -2572,6 +2590,8 @@ export interface components {
         ScriptMacros: "plain" | "raw" | "escaped";
         /** @description What a regex script did to a prompt. */
         ScriptRun: {
+            /** @description Arguments of the code: texts and numbers by name; absent if there are none. */
+            args?: components["schemas"]["JsonObject"];
             /**
              * Format: int64
              * @description Number of changed texts.
@@ -2583,7 +2603,7 @@ export interface components {
             name?: string;
             /** @description Where it belongs. */
             scope: components["schemas"]["ScriptScope"];
-            /** @description Why it was left out. */
+            /** @description Why it was left out: a stable code. */
             why?: string;
         };
         /**

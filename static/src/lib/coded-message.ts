@@ -1,7 +1,7 @@
 // Reports of the server with code and arguments, in the user's language if the page has a text for the code.
 import { addEnglish, placeholdersOf, t, optionalText } from "./i18n.ts";
 import words from "./strings/en-problems.ts";
-import { isWestern } from "./text.ts";
+import { isWestern, sentence } from "./text.ts";
 import type { Args, Failure } from "./wire.d.ts";
 
 addEnglish(words);
@@ -34,6 +34,16 @@ export function filledText(key: string, args: Args) {
 
 /** Ends a text in a script without capitals with its own full stop. */
 export const withFullStop = (text: string) => (isWestern(text) ? text : text.replace(/[.。]?$/, "。"));
+
+/**
+ * Returns a message in the user's language if the page has a text for its code, otherwise the server's sentence.
+ * @param family what the keys of its texts start with
+ */
+export function messageText(family: string, { code = "", args = {}, message }: Failure) {
+  const key = `${family}.${code}`;
+  const text = filledText(key, args) ?? filledText(`${key}.bare`, args) ?? message;
+  return isWestern(text) ? sentence(text) : text;
+}
 
 /** Returns a problem or a note in the user's language if the page has a text for its code. */
 export function codedMessageText({ code = "", args = {}, message }: Failure) {

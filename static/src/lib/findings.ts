@@ -41,25 +41,18 @@ export function filterItems(
   });
 }
 
-/**
- * Codes whose text on the page says everything. With count and names filled in, the server's sentence adds no reason,
- * name or number.
- */
-const WHOLE = new Set(
-  (
-    "regex_scripts regex_display own_script own_display own_variables scripts scripts_jquery scripts_load " +
-    "depth_prompt group_greetings assets lore ejs html_scripts mvu extensions_beside persona_position " +
-    "persona_lorebook persona_bound persona_default favourite bad_lines bad_stories below_taken_out " +
-    "changed_meanwhile circle hidden no_text no_name parent_missing same_id who_wrote variables empty attachments " +
-    "deleted_here in_trash halves joined"
-  ).split(" "),
-);
+/** What a finding says, apart from its count and its line. Findings of old reports have only a message. */
+function contentOf({ args = {}, message }: Finding) {
+  const others = Object.entries(args).filter(([name]) => name !== "count");
+  return Object.keys(args).length > 0 ? JSON.stringify(others) : message;
+}
 
-/**
- * Returns what the server's sentence adds to the page's text. If a finding comes from the page, its message is its
- * code.
- */
-export const additionOf = ({ code, message }: Finding) => (WHOLE.has(code) || message === code ? "" : message);
+/** Whether findings with one code say the same. */
+export const isSameContent = (one: Finding, other: Finding) => contentOf(one) === contentOf(other);
+
+/** Whether a finding has numbers apart from its count. They belong to one file, so they cannot stand for several. */
+export const hasOwnNumbers = ({ args = {} }: Finding) =>
+  Object.entries(args).some(([name, value]) => name !== "count" && typeof value === "number");
 
 /** Maximum number of line numbers listed for a repeated finding. */
 const MAX_LINES = 3;
@@ -70,10 +63,9 @@ export type RepeatedFinding = Finding & { lines: number[]; times: number };
 export function foldRepeated(findings: Finding[]): RepeatedFinding[] {
   const all: Map<string, RepeatedFinding> = new Map();
   for (const finding of findings) {
-    const { fate, code, count, line, message } = finding;
+    const { fate, code, count, line } = finding;
     // The position is not part of the finding. Findings without a line are never combined.
-    const key =
-      line === null || line === undefined ? `${all.size} alone` : `${fate} ${code} ${message.replace(/\d+/g, "#")}`;
+    const key = line === null || line === undefined ? `${all.size} alone` : `${fate} ${code} ${contentOf(finding)}`;
     const one = all.get(key);
     if (!one) all.set(key, { ...finding, lines: line ? [line] : [], times: 1 });
     else {

@@ -245,6 +245,7 @@ export interface UiHint {
 
 export type Block = Schemas["PromptBlock"];
 export type ScriptRun = Schemas["ScriptRun"];
+export type Health = Schemas["HealthResponse"];
 export type Trace = Schemas["Trace"];
 
 // The arrangement

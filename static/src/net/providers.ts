@@ -30,5 +30,4 @@ export const setDefault = (model: string | null): Promise<{ defaultModel: string
   call("PUT", "/api/models/default", { model });
 
 /** Reads the health of the server's parts. From other machines, only its version is available. */
-export const health = (): Promise<{ version: string; parts?: Record<string, unknown> }> =>
-  call("GET", "/readyz").catch(() => call("GET", "/healthz"));
+export const health = (): Promise<Wire.Health> => call("GET", "/readyz").catch(() => call("GET", "/healthz"));

@@ -5,7 +5,7 @@ import * as cm from "../../vendor/codemirror.js";
 import { completions, explanationAt } from "../lib/completion.ts";
 import { t } from "../lib/i18n.ts";
 import { json, rhai, toml } from "../lib/rhai.ts";
-import { sentence } from "../lib/text.ts";
+import { scriptErrorText } from "../lib/script-error-text.ts";
 import { codeTheme, phrases } from "./code-theme.ts";
 import type { CompletionContext, Diagnostic } from "../../vendor/codemirror.js";
 import type { PluginContext } from "../lib/completion.ts";
@@ -140,7 +140,7 @@ export class CodeEditor extends HTMLElement {
     return {
       ...placeOf(state, fault.line ?? 1, fault.column ?? 0),
       severity: isBad ? "error" : "warning",
-      message: sentence(fault.message),
+      message: scriptErrorText(fault),
     };
   }
 

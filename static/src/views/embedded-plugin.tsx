@@ -10,7 +10,7 @@ import {
 } from "../actions/embedded-plugin.ts";
 import { t } from "../lib/i18n.ts";
 import { withoutInvisible, diffLines, titlesOf, showInvisible } from "../lib/untrusted-text.ts";
-import { sentence } from "../lib/text.ts";
+import { scriptErrorText } from "../lib/script-error-text.ts";
 import { icon } from "./common.tsx";
 import { Confirmation } from "./confirmation.tsx";
 import type { Signal } from "../../vendor/preact.js";
@@ -93,7 +93,7 @@ function About({ seen }: { seen: Rules }) {
       {error && (
         <p class="fault bad">
           {icon("warning")}
-          {sentence(error.message)}
+          {scriptErrorText(error)}
         </p>
       )}
       {title && (
@@ -117,7 +117,7 @@ function About({ seen }: { seen: Rules }) {
       {warnings.map((one, i) => (
         <p key={i} class="fault">
           {icon("warning")}
-          {sentence(one.message)}
+          {scriptErrorText(one)}
         </p>
       ))}
       {files.length > 0 && (

@@ -1,7 +1,7 @@
 // A fault of a script, manifest or schema, with links to its lines.
 import { Fragment, h } from "../../vendor/preact.js";
 import { t } from "../lib/i18n.ts";
-import { sentence } from "../lib/text.ts";
+import { scriptErrorText } from "../lib/script-error-text.ts";
 import { icon } from "./common.tsx";
 import type { ScriptError } from "../lib/wire.d.ts";
 
@@ -16,13 +16,13 @@ interface FaultProps {
  * @param props `isBad`: whether the fault stops the file from running; `jump`: opens the place of a fault
  */
 export function Fault({ fault, isBad = true, jump }: FaultProps) {
-  const { file, line, column, message, stack = [], opsDropped = 0 } = fault;
+  const { file, line, column, stack = [], opsDropped = 0 } = fault;
   const place = file ? [file, line, column].filter(Boolean).join(":") : "";
   return (
     <li class={isBad ? "fault bad" : "fault"}>
       {icon("warning")}
       <div>
-        <p>{sentence(message)}</p>
+        <p>{scriptErrorText(fault)}</p>
         <p class="aside">
           {place && <JumpButton place={place} jump={() => jump(fault)} />}
           {stack.length > 0 && (

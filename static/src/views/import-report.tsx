@@ -4,11 +4,20 @@ import { Fragment, h, useMemo, useRef, useSignal } from "../../vendor/preact.js"
 import { importAfterDryRun } from "../actions/transfers.ts";
 import { navigate } from "../actions/navigation.ts";
 import { copyText } from "../lib/clipboard.ts";
-import { FATES, additionOf, foldRepeated, groupFindings, kindsOf, filterItems, countFates } from "../lib/findings.ts";
-import { addEnglish, locale, t, optionalText } from "../lib/i18n.ts";
+import { findingContent, groupContent } from "../lib/finding-text.ts";
+import {
+  FATES,
+  countFates,
+  filterItems,
+  foldRepeated,
+  groupFindings,
+  hasOwnNumbers,
+  isSameContent,
+  kindsOf,
+} from "../lib/findings.ts";
+import { addEnglish, t, optionalText } from "../lib/i18n.ts";
 import { number } from "../lib/units.ts";
 import words from "../lib/strings/en-cards.ts";
-import findings from "../lib/strings/en-findings.ts";
 import { labelFromKey, sentence } from "../lib/text.ts";
 import { openDialog, notify } from "../model/page.ts";
 import { imports } from "../model/transfers.ts";
@@ -18,7 +27,6 @@ import type { ForeignImportResult, ImportFate, Finding, Report as Told, ReportIt
 import type { ComponentType } from "../../vendor/preact.js";
 
 addEnglish(words);
-addEnglish(findings);
 
 /** Number of items rendered at first, and added by each "more". */
 const PAGE_SIZE = 100;
@@ -271,12 +279,11 @@ function ItemLinks({ kind, id, name }: { kind: string; id: string; name: string 
 function FindingLine({ one: { code, fate, count, at } }: { one: FindingGroup }) {
   const first = at[0];
   if (!first) return null;
-  const isSame = at.every(({ finding }) => finding.message === first.finding.message);
-  // A number in a message belongs to one file, so it cannot stand for several.
-  const isOfAll = at.length === 1 || (isSame && !/\d/.test(first.finding.message));
+  const isSame = at.every(({ finding }) => isSameContent(finding, first.finding));
+  const isOfAll = at.length === 1 || (isSame && !hasOwnNumbers(first.finding));
   const summary = isOfAll
     ? findingText({ ...first.finding, count, line: null })
-    : ofMany(code, count) || labelFromKey(code);
+    : groupContent(code, count) || labelFromKey(code);
   return (
     <section aria-label={summary}>
       <h3>
@@ -329,20 +336,13 @@ const totalsOf = ({ totals, report }: ForeignImportResult, isDry: boolean) => {
   return t(isDry ? "totals.would" : "totals.came", { what: parts.join(t("totals.and")) || t("totals.nothing") });
 };
 
-/** Returns the page's text for a finding that occurs `n` times, if there is one. */
-const ofMany = (code: string, n: number) => optionalText(`finding.${code}`, { n, count: number(n) });
-
-/**
- * Returns the text of a finding. In English it is the server's own sentence, which is more precise about one thing. In
- * other languages it follows the page's text if that omits something.
- */
+/** Returns the text of a finding with its line and names. Without a text for its code, that is the server's sentence. */
 function findingText(finding: Finding) {
-  const { code, count, line, message, names = [] } = finding;
-  const own = locale.value === "en" && message !== code ? "" : ofMany(code, count);
+  const { line, message, names = [] } = finding;
+  const own = findingContent(finding);
   const at = line ? `${t("report.line", { line })} ` : "";
   const named = own && names.length > 0 ? ` (${names.join(t("totals.and"))})` : "";
-  const more = own && additionOf(finding);
-  return `${at}${own || sentence(message)}${named}${more ? ` · ${sentence(more)}` : ""}`;
+  return `${at}${own || sentence(message)}${named}`;
 }
 
 /** Returns the text of a finding that occurs in several lines. */

@@ -3,6 +3,7 @@ import { Fragment, h, useEffect, useSignal } from "../../vendor/preact.js";
 import { commandsOf } from "../actions/commands.ts";
 import { setLanguage } from "../actions/page.ts";
 import { setDefaultModel, readHealth, readProviders, testServer } from "../actions/providers.ts";
+import { messageText } from "../lib/coded-message.ts";
 import { LOCALES, addEnglish, locale, t, optionalText } from "../lib/i18n.ts";
 import { shortcutText } from "../lib/shortcuts.ts";
 import words from "../lib/strings/en-settings.ts";
@@ -16,7 +17,7 @@ import { Devices } from "./devices.tsx";
 import { EmptyState, CommandButton, LoadingRows, icon } from "./common.tsx";
 import type { ComponentType } from "../../vendor/preact.js";
 import type { Key, Locale } from "../lib/i18n.ts";
-import type { Provider, ProviderTestResult } from "../lib/wire.d.ts";
+import type { Failure, Provider, ProviderTestResult } from "../lib/wire.d.ts";
 import type { Theme } from "../model/page.ts";
 
 addEnglish(words);
@@ -89,7 +90,7 @@ function Servers() {
 }
 
 function Server({ server }: { server: Provider }) {
-  const { id, kind, baseUrl, hasKey, origin, unusable } = server;
+  const { id, kind, baseUrl, hasKey, origin, unusable, failure } = server;
   const seen = useSignal<ProviderTestResult | null>(null);
   const isTrying = useSignal(false);
   const own = (models.value?.items ?? [])
@@ -143,7 +144,7 @@ function Server({ server }: { server: Provider }) {
         {unusable && (
           <p class="problem">
             {icon("warning")}
-            <span>{sentence(unusable)}</span>
+            <span>{failure ? messageText("provider", failure) : sentence(unusable)}</span>
           </p>
         )}
         <div role="status" class="tried">
@@ -247,6 +248,10 @@ function KeyList() {
 
 // About
 
+/** Says what is wrong with a part of the server. */
+const partProblem = (problem: Failure | undefined, sentenceOfServer: string) =>
+  problem ? messageText("health", problem) : sentence(sentenceOfServer);
+
 function About() {
   const health = useSignal<Awaited<ReturnType<typeof readHealth>> | null>(null);
   useEffect(() => void readHealth().then((told) => (health.value = told ?? null)), []);
@@ -261,7 +266,7 @@ function About() {
           {parts.map(([name, is]) => (
             <div key={name}>
               <dt>{optionalText(`settings.part.${name}`)}</dt>
-              <dd>{is === "ok" ? t("settings.works") : sentence(String(is))}</dd>
+              <dd>{is === "ok" ? t("settings.works") : partProblem(told.problems?.[name], String(is))}</dd>
             </div>
           ))}
         </dl>

@@ -2,10 +2,12 @@
 import { Fragment, h, useSignal } from "../../vendor/preact.js";
 import { readTrace } from "../actions/page.ts";
 import { readParts } from "../actions/preset-edit.ts";
+import { messageText } from "../lib/coded-message.ts";
 import { addEnglish, clock, t, optionalText } from "../lib/i18n.ts";
 import { causesOf, inputsOf } from "../lib/causes.ts";
 import { changesOf } from "../lib/schema.ts";
 import { modelFailureText } from "../lib/model-failure.ts";
+import { scriptErrorText } from "../lib/script-error-text.ts";
 import words from "../lib/strings/en-preset-edit.ts";
 import { compactJson, escapeStep, labelFromKey, sentence } from "../lib/text.ts";
 import { isTextVisible, visibleDataOf, visibleProblems } from "../model/secrets.ts";
@@ -298,7 +300,7 @@ function Rules({ rules }: { rules: RuleRun[] }) {
                 <ModelCall call={rule} />
                 {rule.error && (
                   <p class="aside bad">
-                    {isTextVisible(rule.error.message) ? sentence(rule.error.message) : ""} {placeOf(rule.error)}
+                    {isTextVisible(rule.error.message) ? scriptErrorText(rule.error) : ""} {placeOf(rule.error)}
                   </p>
                 )}
                 {rule.warnings
@@ -501,7 +503,12 @@ function Prompt({ trace }: { trace: Partial<Trace> }) {
     [
       t("why.template"),
       template
-        ? [optionalText(`why.template.${template.name}`) || template.name, template.problem].filter(Boolean).join(": ")
+        ? [
+            optionalText(`why.template.${template.name}`) || template.name,
+            template.failure ? messageText("why.template", template.failure) : template.problem,
+          ]
+            .filter(Boolean)
+            .join(": ")
         : null,
     ],
     [
@@ -569,8 +576,8 @@ function Prompt({ trace }: { trace: Partial<Trace> }) {
 }
 
 /** Shows what a regex script changed, or why it changed nothing. */
-function ScriptLine({ one: { name, scope, changed, why, message } }: { one: ScriptRun }) {
-  const reason = why && (optionalText(`why.script.${why}`) || sentence(message ?? why));
+function ScriptLine({ one: { name, scope, changed, why, args = {}, message } }: { one: ScriptRun }) {
+  const reason = why && messageText("why.script", { code: why, args, message: message ?? why });
   return (
     <li>
       {name ? (

@@ -5,7 +5,7 @@ import { clearDialogErrors } from "../actions/dialog-errors.ts";
 import { checkPlugin, readFile, readPlugin, readPlugins, readReference, saveFile } from "../actions/workshop.ts";
 import { addEnglish, t } from "../lib/i18n.ts";
 import words from "../lib/strings/en-workshop.ts";
-import { sentence } from "../lib/text.ts";
+import { scriptErrorText } from "../lib/script-error-text.ts";
 import { readFormDraft, saveFormDraft } from "../model/form-drafts.ts";
 import { notify } from "../model/page.ts";
 import { ApiError } from "../net/api.ts";
@@ -412,7 +412,11 @@ function Unsaved({ saving, plugin, path, was, text, keep, drop, renew }: Unsaved
     notify(
       saved.isInForce
         ? { tone: "quiet", text: t("workshop.saved", { path }) }
-        : { tone: "error", text: t("workshop.savedBroken", { path }), hint: sentence(saved.error?.message) },
+        : {
+            tone: "error",
+            text: t("workshop.savedBroken", { path }),
+            hint: saved.error ? scriptErrorText(saved.error) : "",
+          },
     );
   };
   useLayoutEffect(() => {

@@ -58,7 +58,7 @@ fn session_folder_import_restores_sessions_once() {
     }
     let (owner, gone, at) = (other.owner, only_titled(&other, "The oil"), other.now());
     other.write(move |tx| tx.trash_session(owner, gone, at)).unwrap();
-    assert!(taken(&other, folder.path()).report.to_string().contains("the session is in the trash"));
+    assert!(taken(&other, folder.path()).report.to_string().contains("its session is in the trash"));
     assert_eq!(titles(&other), ["The lamp"]);
 }
 

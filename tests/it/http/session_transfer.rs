@@ -243,10 +243,19 @@ async fn session_import_invalid_file_leaves_nothing() {
     let job = sent(&other, &sealed(&changed)).await;
     assert_eq!((&job["state"], &job["result"]), (&json!("failed"), &Value::Null));
     assert_eq!(job["error"]["code"], "invalid");
-    assert_eq!(job["error"]["details"], json!({"field": "file", "line": node + 2}), "{job}");
+    assert_eq!(
+        job["error"]["details"],
+        json!({"field": "file", "line": node + 2, "fault": "\"narrator\" is not a role"}),
+        "{job}"
+    );
     assert_eq!(job["error"]["message"], format!("line {}: \"narrator\" is not a role", node + 2));
     let job = sent(&other, &packed("no file\n")).await;
-    assert_eq!(job["error"]["details"], json!({"field": "file", "line": 1, "flaw": "other_format"}));
+    let details = &job["error"]["details"];
+    assert_eq!(
+        (&details["field"], &details["line"], &details["flaw"]),
+        (&json!("file"), &json!(1), &json!("other_format"))
+    );
+    assert_eq!(job["error"]["message"], format!("line 1: {}", details["fault"].as_str().unwrap()));
     let halved = &file[..file.len() / 2];
     assert_eq!(sent(&other, halved).await["error"]["details"]["flaw"], "breaks_off");
     assert_eq!(other.get("/api/sessions").await["items"], json!([]));

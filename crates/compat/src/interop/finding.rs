@@ -1,6 +1,11 @@
 //! Findings of an import: whether a feature of a file works here, and otherwise what became of it.
 
 use serde::Serialize;
+use serde_json::Value;
+
+use clotho_core::coded_message::{CodedMessage as _, MessageArgs};
+
+use super::finding_detail::FindingDetail;
 
 /// What became of an imported feature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -35,6 +40,9 @@ pub struct ImportFinding {
     pub fate: FindingOutcome,
     /// Stable name in snake case, such as `scripts_jquery`.
     pub code: &'static str,
+    /// The arguments of the code.
+    #[serde(skip_serializing_if = "MessageArgs::is_empty")]
+    pub args: MessageArgs,
     /// Line number in the file, from 1, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
@@ -47,22 +55,32 @@ pub struct ImportFinding {
     pub names: Vec<String>,
 }
 
-/// Formats a count with its noun: `1 script`, `3 scripts`.
-pub fn count_phrase(n: usize, one: &str, more: &str) -> String {
-    format!("{n} {}", if n == 1 { one } else { more })
-}
-
 impl ImportFinding {
-    /// Creates a finding with a count of 1.
-    pub fn new(fate: FindingOutcome, code: &'static str, message: impl Into<String>) -> Self {
-        Self { fate, code, line: None, count: 1, message: message.into(), names: Vec::new() }
+    /// Creates a finding. Its count is the argument `count`, else 1.
+    pub fn new(fate: FindingOutcome, detail: &FindingDetail) -> Self {
+        let (code, args, message) = (detail.code(), detail.args(), detail.to_string());
+        let count = args.get("count").and_then(Value::as_u64).and_then(|count| usize::try_from(count).ok());
+        Self { fate, code, args, line: None, count: count.unwrap_or(1), message, names: Vec::new() }
     }
 
-    /// Sets the count.
-    #[must_use]
-    pub fn of(mut self, count: usize) -> Self {
-        self.count = count;
-        self
+    /// Creates a finding about something that works here.
+    pub fn works(detail: &FindingDetail) -> Self {
+        Self::new(FindingOutcome::Works, detail)
+    }
+
+    /// Creates a finding about something that works here in another form.
+    pub fn translated(detail: &FindingDetail) -> Self {
+        Self::new(FindingOutcome::Translated, detail)
+    }
+
+    /// Creates a finding about something that is stored without effect.
+    pub fn kept(detail: &FindingDetail) -> Self {
+        Self::new(FindingOutcome::Kept, detail)
+    }
+
+    /// Creates a finding about something that is not imported.
+    pub fn skipped(detail: &FindingDetail) -> Self {
+        Self::new(FindingOutcome::Skipped, detail)
     }
 
     /// Sets the names.

@@ -7,7 +7,8 @@
 //! - `scripts.rs`: findings about regex scripts
 //! - `foreign_chat/`: chats of programs other than SillyTavern, as trees or flat lists
 //! - `file_kind.rs`: detects the kind of a JSON file
-//! - `finding.rs`: reports whether each feature of a file works here
+//! - `finding.rs`: reports whether each feature of a file works here. `finding_detail.rs` has every code with its
+//!   arguments and its sentence, and `finding_reason.rs` the reasons in them.
 //! - `text.rs`: decodes bytes to text; `png.rs`: PNG chunks; `picture.rs`: picture formats and thumbnails
 //!
 //! To add a format: create a file or folder with its name. Its reader takes bytes (or a `BufRead` if files may be
@@ -19,6 +20,8 @@ pub mod chat;
 pub mod chat_tree;
 pub mod file_kind;
 pub mod finding;
+mod finding_detail;
+mod finding_reason;
 pub mod foreign_chat;
 pub mod lorebook;
 pub mod persona;
@@ -29,3 +32,5 @@ pub mod scripts;
 pub mod text;
 
 pub use finding::{FindingOutcome, ImportFinding};
+pub use finding_detail::FindingDetail;
+pub use finding_reason::FindingReason;

@@ -3,8 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::finding::{FindingOutcome, ImportFinding, count_phrase};
-use super::text;
+use super::{FindingDetail, ImportFinding, text};
 
 /// Maximum file size in bytes. `settings.json` contains much more than personas.
 pub const MAX_FILE_BYTES: usize = 16 << 20;
@@ -93,24 +92,19 @@ fn convert_persona(file: &str, name: &Value, about: Option<&Value>, is_default: 
     let description = about.shift_remove("description").unwrap_or_default();
     let description = description.as_str().unwrap_or_default().replace('\0', "");
     if about.get("position").and_then(Value::as_u64).is_some_and(|position| position != 0) {
-        let words = "its description had another position; here it is always at the top of the prompt";
-        findings.push(ImportFinding::new(FindingOutcome::Translated, "persona_position", words));
+        findings.push(ImportFinding::translated(&FindingDetail::PersonaPosition {}));
     }
     if about.get("lorebook").and_then(Value::as_str).is_some_and(|book| !book.is_empty()) {
-        let words = "the name of its lorebook is kept, but not used here";
-        findings.push(ImportFinding::new(FindingOutcome::Kept, "persona_lorebook", words));
+        findings.push(ImportFinding::kept(&FindingDetail::PersonaLorebookName {}));
     }
     let bound = bound_card_files(&about);
     if !bound.is_empty() {
-        let cards = count_phrase(bound.len(), "character", "characters");
-        let words = format!("it was connected to {cards}: their chats use it; choose a persona for each new session");
-        findings.push(ImportFinding::new(FindingOutcome::Kept, "persona_bound", words).of(bound.len()));
+        findings.push(ImportFinding::kept(&FindingDetail::PersonaBound { count: bound.len() }));
     }
     let mut kept = Map::from_iter([("file".to_owned(), file.into()), ("about".to_owned(), about.into())]);
     if is_default {
         kept.insert("isDefault".to_owned(), true.into());
-        let words = "it was the default persona; here you choose a persona for each session";
-        findings.push(ImportFinding::new(FindingOutcome::Kept, "persona_default", words));
+        findings.push(ImportFinding::kept(&FindingDetail::DefaultPersona {}));
     }
     let card = json!({
         "name": name.replace('\0', ""),

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{FindingOutcome, ImportFinding, scripts, text};
+use super::{FindingDetail, ImportFinding, scripts, text};
 
 /// Keys that identify a kind. Kinds whose files also contain keys of other kinds come first.
 const KIND_KEYS: [(&str, &[&str]); 10] = [
@@ -25,21 +25,6 @@ const TEMPLATE_KEYS: [(&str, &[&str]); 2] =
 
 /// Maximum number of keys in such a template.
 const MAX_TEMPLATE_KEYS: usize = 6;
-
-/// Kinds that do not work fully here, with the text of the finding.
-const UNSUPPORTED_KINDS: [(&str, &str); 11] = [
-    ("openai", "prompt blocks and samplers: a session uses them for its prompts once you choose this preset for it"),
-    ("textgen", "samplers for text completion: they are kept, but not used yet"),
-    ("kobold", "samplers for text completion: they are kept, but not used yet"),
-    ("novel", "samplers for text completion: they are kept, but not used yet"),
-    ("instruct", "a template for text completion: it is kept, but not used yet"),
-    ("context", "a template for text completion: it is kept, but not used yet"),
-    ("sysprompt", "a system prompt: it is kept, but not sent yet"),
-    ("reasoning", "a reasoning format: it is kept, but not used yet"),
-    ("quickReplies", "buttons that run STscript, which does not run here: a plugin can do the same"),
-    ("theme", "a theme for another page"),
-    ("group", "its members play in its sessions here; turn order and automatic mode are kept, but not used"),
-];
 
 /// Fields that can contain secrets.
 const SECRET_FIELDS: [&str; 4] = ["proxy_password", "custom_include_headers", "api_key", "mancer_api_key"];
@@ -110,26 +95,10 @@ pub fn embedded_name(body: &Map<String, Value>) -> Option<&str> {
 pub fn import_findings(kind: &str, body: &Map<String, Value>) -> Vec<ImportFinding> {
     // What the preset itself does.
     let mut findings = vec![match kind {
-        "regex" if scripts::is_for_display(body) => ImportFinding::new(
-            FindingOutcome::Works,
-            "own_display",
-            "a regex script: it changes what is shown in every session",
-        ),
-        "regex" => ImportFinding::new(
-            FindingOutcome::Works,
-            "own_script",
-            "a regex script: it changes the prompt of every session",
-        ),
-        "variables" => ImportFinding::new(
-            FindingOutcome::Works,
-            "own_variables",
-            "global variables: macros read them in every session",
-        ),
-        _ => {
-            let meaning =
-                UNSUPPORTED_KINDS.iter().find(|(of, _)| *of == kind).map_or("kept as it is", |(_, meaning)| *meaning);
-            ImportFinding::new(FindingOutcome::Kept, "preset", meaning)
-        }
+        "regex" if scripts::is_for_display(body) => ImportFinding::works(&FindingDetail::OwnDisplayScript {}),
+        "regex" => ImportFinding::works(&FindingDetail::OwnPromptScript {}),
+        "variables" => ImportFinding::works(&FindingDetail::OwnVariables {}),
+        _ => ImportFinding::kept(&FindingDetail::UnsupportedPreset { kind: kind.to_owned() }),
     }];
     // Its regex scripts, its models and its secrets.
     let extensions = body.get("extensions");
@@ -137,15 +106,13 @@ pub fn import_findings(kind: &str, body: &Map<String, Value>) -> Vec<ImportFindi
     let models = extensions.and_then(|extensions| extensions.get("clotho")?.get("models")?.as_array());
     if let Some(models) = models.filter(|models| !models.is_empty() && kind == "openai") {
         let names: Vec<&str> = models.iter().filter_map(Value::as_str).collect();
-        let words =
-            format!("it makes the prompts of all sessions on {} that have no preset of their own", names.join(", "));
-        findings.push(ImportFinding::new(FindingOutcome::Works, "for_models", words));
+        findings.push(ImportFinding::works(&FindingDetail::PresetModels { models: names.join(", ") }));
     }
     let told = |key: &&&str| body.get(**key).and_then(Value::as_str).is_some_and(|text| !text.is_empty());
     let secrets: Vec<&str> = SECRET_FIELDS.iter().filter(told).copied().collect();
     if !secrets.is_empty() {
-        let words = format!("it contains a secret ({}): do not share this preset", secrets.join(", "));
-        findings.push(ImportFinding::new(FindingOutcome::Kept, "secret", words).of(secrets.len()));
+        let detail = FindingDetail::PresetSecrets { count: secrets.len(), fields: secrets.join(", ") };
+        findings.push(ImportFinding::kept(&detail));
     }
     findings
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::finding::{FindingOutcome, ImportFinding, count_phrase};
+use super::{FindingDetail, ImportFinding};
 
 /// Returns whether a script changes only what is shown.
 pub fn is_for_display(script: &Map<String, Value>) -> bool {
@@ -17,14 +17,10 @@ pub fn found(list: Option<&Value>) -> Vec<ImportFinding> {
     let sent = all.len() - shown;
     let mut found = Vec::new();
     if sent > 0 {
-        let words =
-            count_phrase(sent, "regex script", "regex scripts") + " for the prompt: you can turn them off in a session";
-        found.push(ImportFinding::new(FindingOutcome::Works, "regex_scripts", words).of(sent));
+        found.push(ImportFinding::works(&FindingDetail::PromptScripts { count: sent }));
     }
     if shown > 0 {
-        let words = count_phrase(shown, "regex script", "regex scripts")
-            + " for display only: you can turn them off in a session";
-        found.push(ImportFinding::new(FindingOutcome::Works, "regex_display", words).of(shown));
+        found.push(ImportFinding::works(&FindingDetail::DisplayScripts { count: shown }));
     }
     found
 }
@@ -32,6 +28,7 @@ pub fn found(list: Option<&Value>) -> Vec<ImportFinding> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::interop::FindingOutcome;
     use serde_json::json;
 
     #[test]

@@ -41,19 +41,34 @@ pub struct ValidationError {
     pub most: Option<usize>,
 }
 
-/// Removes tags and greetings that exceed the limits. Returns one message for each shortened list.
-pub fn trim_to_limits(card: &mut Map<String, Value>) -> Vec<String> {
+/// A list of a card that was shortened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TrimmedList {
+    /// The field, as on the wire.
+    pub field: &'static str,
+    /// How many entries were removed.
+    pub removed: usize,
+    /// How many entries the list had.
+    pub total: usize,
+    /// The most entries that the list may have.
+    pub most: usize,
+    /// The most bytes that an entry may have.
+    pub bytes: usize,
+}
+
+/// Removes tags and greetings that exceed the limits. Returns each shortened list.
+pub fn trim_to_limits(card: &mut Map<String, Value>) -> Vec<TrimmedList> {
     let mut out = Vec::new();
-    for (key, most, bytes) in
+    for (field, most, bytes) in
         [("alternateGreetings", MAX_ALTERNATE_GREETINGS, MAX_TEXT_BYTES), ("tags", MAX_TAGS, MAX_TAG_BYTES)]
     {
-        let Some(list) = card.get_mut(key).and_then(Value::as_array_mut) else { continue };
-        let before = list.len();
+        let Some(list) = card.get_mut(field).and_then(Value::as_array_mut) else { continue };
+        let total = list.len();
         list.retain(|one| one.as_str().is_none_or(|text| text.len() <= bytes));
         list.truncate(most);
-        let gone = before - list.len();
-        if gone > 0 {
-            out.push(format!("{gone} of {before} {key}: a card has at most {most}, of {bytes} bytes each"));
+        let removed = total - list.len();
+        if removed > 0 {
+            out.push(TrimmedList { field, removed, total, most, bytes });
         }
     }
     out

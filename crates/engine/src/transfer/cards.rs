@@ -4,10 +4,10 @@
 use serde_json::{Map, Value, json};
 
 use clotho_compat::interop::card::{self, CardImportError, ExportCard};
-use clotho_compat::interop::{FindingOutcome, ImportFinding, lorebook, picture};
+use clotho_compat::interop::{FindingDetail, ImportFinding, lorebook, picture};
 use clotho_core::clock::{IdGenerator, Time};
 use clotho_core::ids::{CharacterId, LorebookId, UserId};
-use clotho_core::tree::card::{ValidationError, trim_to_limits, validate_card};
+use clotho_core::tree::card::{TrimmedList, ValidationError, trim_to_limits, validate_card};
 use clotho_core::tree::lorebook::{EXTRA_FIELD as EXTRA_LOREBOOKS, PRIMARY_FIELD as LOREBOOK};
 use clotho_plugin::{embedded_plugin, unread_starts};
 use clotho_store::{CardFile, CharacterCard, Lorebook, Tx, WriteError};
@@ -76,8 +76,7 @@ pub fn read_card(
                 fields.insert("avatar".to_owned(), address.into());
             }
             Err(error) => {
-                let words = format!("the image of the card: {error}");
-                findings.push(ImportFinding::new(FindingOutcome::Skipped, "picture", words));
+                findings.push(ImportFinding::skipped(&FindingDetail::CardPicture { reason: error.to_string() }));
             }
         }
     }
@@ -98,11 +97,7 @@ pub fn read_card(
         suggest_plugin(&mut fields, book);
     }
     // Trim the fields to the limits, or reject the card.
-    findings.extend(
-        trim_to_limits(&mut fields)
-            .into_iter()
-            .map(|words| ImportFinding::new(FindingOutcome::Skipped, "too_many", words)),
-    );
+    findings.extend(trim_to_limits(&mut fields).into_iter().map(trimmed_list_finding));
     files.extend(extract_scripts(&mut fields, &mut findings));
     findings.extend(embedded_plugin_finding(&fields));
     let greetings = greetings(&fields).flat_map(|text| unread_starts(&[], &without_macros(text)));
@@ -118,16 +113,18 @@ pub fn read_card(
     Ok(CharacterImport { character, files, book, open_chat, is_favourite, items })
 }
 
+/// Returns the finding for a list that was shortened.
+pub fn trimmed_list_finding(list: TrimmedList) -> ImportFinding {
+    let TrimmedList { field, removed, total, most, bytes } = list;
+    ImportFinding::skipped(&FindingDetail::TooManyEntries { field, removed, total, most, bytes })
+}
+
 /// Returns the finding for a plugin embedded in the card.
 fn embedded_plugin_finding(fields: &Map<String, Value>) -> Option<ImportFinding> {
-    let words = match embedded_plugin::read(fields)? {
-        Ok(source) => format!(
-            "it contains the plugin \"{}\": it does not run before the owner of the server reviews and installs it",
-            source.name
-        ),
-        Err(error) => error.to_string(),
-    };
-    Some(ImportFinding::new(FindingOutcome::Kept, "rules", words))
+    Some(ImportFinding::kept(&match embedded_plugin::read(fields)? {
+        Ok(source) => FindingDetail::EmbeddedPlugin { plugin: source.name },
+        Err(error) => FindingDetail::UnreadablePlugin { reason: error.to_string() },
+    }))
 }
 
 fn greetings(fields: &Map<String, Value>) -> impl Iterator<Item = &str> {
@@ -166,8 +163,7 @@ fn extract_scripts(fields: &mut Map<String, Value>, findings: &mut Vec<ImportFin
     }
     let extensions = fields.get_mut("metadata")?.as_object_mut()?.shift_remove(EXTENSIONS)?;
     let bytes = serde_json::to_vec(&extensions).ok()?;
-    let words = format!("its extensions ({} bytes) are stored separately and appear only in an export", bytes.len());
-    findings.push(ImportFinding::new(FindingOutcome::Kept, "extensions_beside", words));
+    findings.push(ImportFinding::kept(&FindingDetail::LargeExtensions { bytes: bytes.len() }));
     Some(CardFile { name: EXTENSIONS.to_owned(), kind: "application/json".to_owned(), bytes })
 }
 

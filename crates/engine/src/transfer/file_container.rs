@@ -13,7 +13,7 @@ use flate2::read::DeflateDecoder;
 use zip::result::ZipError;
 use zip::{CompressionMethod, ZipArchive};
 
-use clotho_compat::interop::finding::count_phrase;
+use clotho_compat::interop::FindingReason;
 
 /// The most entries that are read of one folder.
 pub const MAX_ENTRIES: usize = 200_000;
@@ -71,7 +71,7 @@ pub enum ContainerEntryKind {
     File(SourceFile),
     Folder,
     /// It cannot be read, for this reason.
-    NotReadable(&'static str),
+    NotReadable(FindingReason),
 }
 
 /// A file that can be read, with its name for the report.
@@ -322,7 +322,7 @@ impl FileContainer {
     }
 
     /// Returns the entries of an archive that cannot be read, with the reasons.
-    pub fn unread(&self) -> impl Iterator<Item = (&str, &'static str)> {
+    pub fn unread(&self) -> impl Iterator<Item = (&str, FindingReason)> {
         let all = match self {
             Self::Folder(_) => None,
             Self::Archive(packed) => Some(packed.all.values()),
@@ -333,14 +333,12 @@ impl FileContainer {
         })
     }
 
-    /// Returns a sentence about entries that the archive promises but that were not found.
-    pub fn missing_entries(&self) -> Option<String> {
-        let lost = match self {
-            Self::Archive(ZipIndex { missing_entries: lost, .. }) if *lost > 0 => *lost,
-            _ => return None,
-        };
-        let entries = count_phrase(usize::try_from(lost).unwrap_or(usize::MAX), "entry", "entries");
-        Some(format!("{entries} of the archive's directory cannot be read: it is damaged, or two have the same name"))
+    /// Returns how many entries the archive promises that were not found.
+    pub fn missing_entries(&self) -> usize {
+        match self {
+            Self::Archive(ZipIndex { missing_entries, .. }) => usize::try_from(*missing_entries).unwrap_or(usize::MAX),
+            Self::Folder(_) => 0,
+        }
     }
 
     /// Counts the files in a folder and its subfolders.
@@ -399,9 +397,7 @@ fn entry<R: Read + Seek>(
     file: &SharedArchive,
 ) -> Option<ContainerEntryKind> {
     let Ok(entry) = archive.by_index_raw(index) else {
-        return Some(ContainerEntryKind::NotReadable(
-            "the archive is damaged: this file is not where the archive's directory says",
-        ));
+        return Some(ContainerEntryKind::NotReadable(FindingReason::ArchiveDamaged));
     };
     if entry.is_dir() {
         return None;
@@ -410,18 +406,18 @@ fn entry<R: Read + Seek>(
     let method = entry.compression();
     let is_deflated = method == CompressionMethod::Deflated;
     Some(match entry.data_start() {
-        _ if escapes_root(name) => ContainerEntryKind::NotReadable("its path points outside of the archive"),
-        _ if entry.is_symlink() => ContainerEntryKind::NotReadable("it is a link, and links are not followed"),
-        _ if entry.encrypted() => ContainerEntryKind::NotReadable("it is encrypted"),
+        _ if escapes_root(name) => ContainerEntryKind::NotReadable(FindingReason::OutsideOfArchive),
+        _ if entry.is_symlink() => ContainerEntryKind::NotReadable(FindingReason::Link),
+        _ if entry.encrypted() => ContainerEntryKind::NotReadable(FindingReason::Encrypted),
         _ if bytes / MAX_COMPRESSION_RATIO > packed.max(1 << 10) => {
-            ContainerEntryKind::NotReadable("its compression ratio is too high for a text")
+            ContainerEntryKind::NotReadable(FindingReason::CompressionRatio)
         }
         Some(start) if is_deflated || method == CompressionMethod::Stored => {
             let sum = Some(entry.crc32());
             let at = SourceFileLocation::Packed { file: Arc::clone(file), start, packed, is_deflated, sum };
             ContainerEntryKind::File(SourceFile { name: name.to_owned(), bytes, location: at })
         }
-        _ => ContainerEntryKind::NotReadable("its compression method is not supported"),
+        _ => ContainerEntryKind::NotReadable(FindingReason::CompressionMethod),
     })
 }
 
@@ -485,12 +481,12 @@ fn on_disk(top: &Path, folder: &str) -> io::Result<(Vec<ContainerEntry>, bool)> 
         let own = entry.file_name().to_string_lossy().into_owned();
         let name = if folder.is_empty() { own } else { format!("{folder}/{own}") };
         let kind = if kind.is_symlink() {
-            ContainerEntryKind::NotReadable("it is a link, and links are not followed: put the file itself there")
+            ContainerEntryKind::NotReadable(FindingReason::LinkOnDisk)
         } else if kind.is_dir() {
             ContainerEntryKind::Folder
         } else if !kind.is_file() {
             // Opening a pipe would block until somebody writes to it.
-            ContainerEntryKind::NotReadable("it is not a file: it is a pipe, a socket or a device")
+            ContainerEntryKind::NotReadable(FindingReason::NotAFile)
         } else {
             ContainerEntryKind::File(SourceFile::on_disk(entry.path(), name.clone(), kind.len()))
         };

@@ -4,9 +4,8 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use clotho_compat::interop::finding::count_phrase;
 use clotho_compat::interop::lorebook::{self, LorebookImportError};
-use clotho_compat::interop::{FindingOutcome, ImportFinding};
+use clotho_compat::interop::{FindingDetail, ImportFinding};
 use clotho_compat::prompt::lore::TitleLabels;
 use clotho_core::clock::{IdGenerator, Time};
 use clotho_core::ids::LorebookId;
@@ -54,11 +53,8 @@ pub fn read_lorebook(
 pub fn invalid_entries_finding(odd: &[String]) -> Option<ImportFinding> {
     let named: Vec<&str> = odd.iter().map(String::as_str).take(NAMED).collect();
     let more = if odd.len() > NAMED { ", …" } else { "" };
-    let words = match odd {
-        [one] => format!("entry {one} is not valid and was skipped"),
-        all => format!("{} of its entries are not valid and were skipped: {}{more}", all.len(), named.join(", ")),
-    };
-    (!odd.is_empty()).then(|| ImportFinding::new(FindingOutcome::Skipped, "bad_entry", words).of(odd.len()))
+    let detail = FindingDetail::InvalidEntries { count: odd.len(), entries: format!("{}{more}", named.join(", ")) };
+    (!odd.is_empty()).then(|| ImportFinding::skipped(&detail))
 }
 
 /// Converts a book in world info format.
@@ -78,9 +74,8 @@ pub fn new_lorebook(
     validate_lorebook(&book)?;
     let id = LorebookId::new(ids.next(now));
     let n = lorebook::entries(&book).len();
-    let words = count_phrase(n, "entry", "entries");
     let mut findings =
-        if n == 0 { Vec::new() } else { vec![ImportFinding::new(FindingOutcome::Works, "lore", words).of(n)] };
+        if n == 0 { Vec::new() } else { vec![ImportFinding::works(&FindingDetail::LoreEntries { count: n })] };
     let starts =
         initial_values(&book).into_iter().filter(|start| !unread_starts(std::slice::from_ref(start), "").is_empty());
     findings.extend(unreadable_values_finding(starts.map(|start| start.name).collect()));
@@ -116,11 +111,6 @@ pub fn without_macros(text: &str) -> String {
 
 /// Returns the finding for initial values that cannot be parsed.
 pub fn unreadable_values_finding(names: Vec<String>) -> Option<ImportFinding> {
-    let texts = count_phrase(names.len(), "text", "texts");
-    let words = format!("{texts} with initial variables: neither YAML nor JSON nor TOML, so they are ignored");
-    let named = ImportFinding {
-        names: names.iter().take(NAMED).cloned().collect(),
-        ..ImportFinding::new(FindingOutcome::Kept, "start_unread", words)
-    };
-    (!names.is_empty()).then(|| named.of(names.len()))
+    let finding = ImportFinding::kept(&FindingDetail::UnreadableVariables { count: names.len() });
+    (!names.is_empty()).then(|| finding.with_names(names.into_iter().take(NAMED).collect()))
 }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use clotho_compat::interop::persona::{self, PersonaError};
-use clotho_compat::interop::{FindingOutcome, ImportFinding};
+use clotho_compat::interop::{FindingDetail, ImportFinding};
 use clotho_core::clock::{IdGenerator, Time};
 use clotho_core::ids::{PersonaId, UserId};
 use clotho_core::tree::card::validate_card;
@@ -71,7 +71,7 @@ pub fn new_persona(
                 card.insert("avatar".to_owned(), address.into());
             }
             Err(error) => {
-                findings.push(ImportFinding::new(FindingOutcome::Skipped, "picture", format!("its image: {error}")))
+                findings.push(ImportFinding::skipped(&FindingDetail::PersonaPicture { reason: error.to_string() }))
             }
         }
     }
@@ -79,7 +79,7 @@ pub fn new_persona(
         return Err(Box::new(ForeignImportItem::skipped(
             "persona",
             called,
-            ImportFinding::new(FindingOutcome::Skipped, "unfit", unfit.message),
+            ImportFinding::skipped(&FindingDetail::Invalid { reason: unfit.message }),
         )));
     }
     let persona = PersonaCard { id, card, created: now, updated: now };

@@ -93,13 +93,14 @@ impl fmt::Display for ForeignImportItem {
 
 #[cfg(test)]
 mod tests {
+    use clotho_compat::interop::FindingDetail;
+
     use super::*;
 
     #[test]
     fn import_report_displays_items_and_findings() {
-        let findings =
-            ImportFinding::new(FindingOutcome::Kept, "scripts_jquery", "3 scripts call jQuery: kept as text").of(3);
-        let bad = ImportFinding::new(FindingOutcome::Skipped, "line_not_json", "not JSON").at(812);
+        let findings = ImportFinding::kept(&FindingDetail::EjsBlocks { count: 3 });
+        let bad = ImportFinding::skipped(&FindingDetail::UnreadableLine { reason: "not JSON".into() }).at(812);
         let report = ForeignImportReport {
             items: vec![
                 ForeignImportItem::new("character", "Rin", "1").from_file("rin.png").with(vec![findings]),
@@ -108,7 +109,7 @@ mod tests {
         };
         insta::assert_snapshot!(report.to_string(), @r"
         works       character Rin (rin.png)
-          kept        3 scripts call jQuery: kept as text
+          kept        3 EJS blocks: kept as text
         skipped     session Night
           skipped     line 812: not JSON
         ");

@@ -61,6 +61,7 @@ pub use hook_trial::replay::{ReplayOutcome, ReplaySpec, ReplayStep};
 pub use hook_trial::{HookTrialOutcome, HookTrialSpec};
 pub use lore_test::LoreTestOutcome;
 pub use models::connections;
+pub use models::provider_problem::ProviderProblemDetail;
 pub use models::providers::ReplyCost;
 pub use models::token_counters::unusable_files;
 pub use models::{ModelCandidate, ModelRegistry, ModelSelection, ReplyWriter, SkippedModel, UnknownModelError};

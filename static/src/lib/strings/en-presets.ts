@@ -64,6 +64,8 @@ export default {
   "script.ofPreset": "{n} script of the preset|{n} scripts of the preset",
   "script.ofCard": "{n} script of the card|{n} scripts of the card",
   "script.look": "Show scripts",
+  "reason.preset_not_json": "This preset is not JSON: {error}. Export the preset again.",
+  "reason.preset_without_kind": "The file does not show which kind of preset it is. Choose its kind.",
   "reason.not_a_preset": "This JSON file is not a preset. Export the preset again.",
   "preset.kind.openai": "Chat completion",
   "preset.kind.textgen": "Text completion",

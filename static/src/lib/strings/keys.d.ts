@@ -15,6 +15,7 @@ import type presetEdit from "./en-preset-edit.ts";
 import type problems from "./en-problems.ts";
 import type recall from "./en-recall.ts";
 import type plugins from "./en-plugins.ts";
+import type scriptErrors from "./en-script-errors.ts";
 import type settings from "./en-settings.ts";
 import type characterList from "./en-character-list.ts";
 import type usage from "./en-usage.ts";
@@ -40,6 +41,7 @@ export type Key =
   | keyof typeof problems
   | keyof typeof recall
   | keyof typeof plugins
+  | keyof typeof scriptErrors
   | keyof typeof settings
   | keyof typeof characterList
   | keyof typeof usage

@@ -58,6 +58,8 @@ export default {
   "script.ofPreset": "预设的 {n} 个脚本",
   "script.ofCard": "角色卡的 {n} 个脚本",
   "script.look": "查看脚本",
+  "reason.preset_not_json": "这个预设不是 JSON：{error}。请重新导出预设。",
+  "reason.preset_without_kind": "文件没有写明预设的类型。请选择类型。",
   "reason.not_a_preset": "这个 JSON 文件不是预设。请重新导出预设。",
   "preset.kind.openai": "聊天补全",
   "preset.kind.textgen": "文本补全",

@@ -14,6 +14,7 @@ import presets from "./zh-presets.ts";
 import problems from "./zh-problems.ts";
 import recall from "./zh-recall.ts";
 import plugins from "./zh-plugins.ts";
+import scriptErrors from "./zh-script-errors.ts";
 import settings from "./zh-settings.ts";
 
 import characterList from "./zh-character-list.ts";
@@ -39,6 +40,7 @@ export default {
   ...problems,
   ...recall,
   ...plugins,
+  ...scriptErrors,
   ...settings,
   ...characterList,
   ...usage,

@@ -8,8 +8,7 @@ use zip::write::SimpleFileOptions;
 use zip::{ZipArchive, ZipWriter};
 
 use super::{CardImportError, ExportCard, ImportedCard, fields, parse};
-use crate::interop::finding::{FindingOutcome, ImportFinding};
-use crate::interop::{picture, text};
+use crate::interop::{FindingDetail, FindingReason, ImportFinding, picture, text};
 
 /// Signature of a ZIP entry. In a self-extracting archive it is not at the start of the file.
 const ZIP_SIGNATURE: &[u8] = b"PK\x03\x04";
@@ -76,19 +75,14 @@ pub fn read(file: &[u8]) -> Result<ImportedCard, CardImportError> {
 fn take_files(archive: &mut ZipArchive<Cursor<&[u8]>>, read: &mut ImportedCard) -> Result<(), CardImportError> {
     let mut room = MAX_UNPACKED_BYTES;
     for n in 0..archive.len() {
-        let mut skip = |name: &str, why: &str| {
-            let name: String = name.chars().filter(|c| !c.is_control()).take(100).collect();
-            read.findings.push(ImportFinding::new(
-                FindingOutcome::Skipped,
-                "asset",
-                format!("the file \"{name}\": {why}"),
-            ));
-        };
+        let mut skip = |detail: FindingDetail| read.findings.push(ImportFinding::skipped(&detail));
+        let unreadable =
+            |name: &str, error: String| FindingDetail::UnreadableAsset { file: displayed_name(name), reason: error };
         // Skip the card, folders, unsafe names and duplicates.
         let mut entry = match archive.by_index(n) {
             Ok(entry) => entry,
             Err(error) => {
-                skip(&n.to_string(), &error.to_string());
+                skip(unreadable(&n.to_string(), error.to_string()));
                 continue;
             }
         };
@@ -97,11 +91,13 @@ fn take_files(archive: &mut ZipArchive<Cursor<&[u8]>>, read: &mut ImportedCard) 
             continue;
         }
         if !is_safe_path(&name) || entry.is_symlink() {
-            skip(&name, "its path points outside of the archive");
+            let (file, reason) = (displayed_name(&name), FindingReason::OutsideOfArchive);
+            skip(FindingDetail::SkippedAsset { file, reason });
             continue;
         }
         if read.assets.iter().any(|asset| asset.path == name) {
-            skip(&name, "another file has the same name");
+            let (file, reason) = (displayed_name(&name), FindingReason::SameName);
+            skip(FindingDetail::SkippedAsset { file, reason });
             continue;
         }
         // Read at most one byte more than the remaining limit.
@@ -109,7 +105,7 @@ fn take_files(archive: &mut ZipArchive<Cursor<&[u8]>>, read: &mut ImportedCard) 
         let length = match (&mut entry).take(room + 1).read_to_end(&mut bytes) {
             Ok(length) => u64::try_from(length).unwrap_or(u64::MAX),
             Err(error) => {
-                skip(&name, &error.to_string());
+                skip(unreadable(&name, error.to_string()));
                 continue;
             }
         };
@@ -118,6 +114,11 @@ fn take_files(archive: &mut ZipArchive<Cursor<&[u8]>>, read: &mut ImportedCard) 
         read.assets.push(CardAsset { path: name, bytes });
     }
     Ok(())
+}
+
+/// Returns the name of an entry for the report.
+fn displayed_name(name: &str) -> String {
+    name.chars().filter(|c| !c.is_control()).take(100).collect()
 }
 
 /// Returns whether a name is a relative path that stays below the top.

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{CardImportError, ExportCard, ImportedCard, agnai, unsupported};
-use crate::interop::finding::{FindingOutcome, ImportFinding};
+use crate::interop::{FindingDetail, ImportFinding};
 
 /// Maximum number of characters of a name.
 const MAX_NAME_CHARS: usize = 200;
@@ -67,8 +67,7 @@ pub fn read(card: Value) -> Result<ImportedCard, CardImportError> {
         return Err(CardImportError::NoName);
     }
     if short.len() < name.trim().len() {
-        let words = format!("the name had more than {MAX_NAME_CHARS} characters and was cut");
-        read.findings.push(ImportFinding::new(FindingOutcome::Translated, "name_cut", words));
+        read.findings.push(ImportFinding::translated(&FindingDetail::NameCut { most: MAX_NAME_CHARS }));
     }
     // Convert the known fields.
     read.card.insert("name".to_owned(), short.into());
@@ -119,9 +118,8 @@ fn split_fields(
         });
         let differ: Vec<&str> = differ.collect();
         if !differ.is_empty() {
-            let words =
-                format!("the card has two different values for {}: the one in \"data\" is used", differ.join(", "));
-            findings.push(ImportFinding::new(FindingOutcome::Skipped, "said_twice", words).of(differ.len()));
+            let detail = FindingDetail::FieldsTwice { count: differ.len(), fields: differ.join(", ") };
+            findings.push(ImportFinding::skipped(&detail));
         }
         return (data, card);
     }
@@ -179,8 +177,7 @@ fn take_field<T>(
     if found.is_some() {
         data.shift_remove(name);
     } else {
-        let words = format!("\"{name}\" has a type that cards do not use");
-        findings.push(ImportFinding::new(FindingOutcome::Kept, "odd_field", words));
+        findings.push(ImportFinding::kept(&FindingDetail::UnusualField { field: name.to_owned() }));
     }
     found
 }

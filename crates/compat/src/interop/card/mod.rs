@@ -17,9 +17,8 @@ mod yaml;
 
 use serde_json::{Map, Value};
 
-use super::finding::{FindingOutcome, ImportFinding};
 use super::png::{self as chunks, PngChunk, PngError};
-use super::{picture, text};
+use super::{FindingDetail, FindingReason, ImportFinding, picture, text};
 pub use charx::CardAsset;
 pub use macros::SUPPORTED_MACROS;
 
@@ -149,21 +148,18 @@ fn from_png(file: &[u8]) -> Result<ImportedCard, CardImportError> {
         .map_err(|error| CardImportError::NotJson { place: place.clone(), cause: error.to_string() })?;
     let mut read = fields::read(parse(&place, &text)?)?;
     if !chosen.crc_matches {
-        let words = format!("the checksum of {place} is wrong; its card is readable");
-        read.findings.push(ImportFinding::new(FindingOutcome::Translated, "chunk_sum", words));
+        read.findings.push(ImportFinding::translated(&FindingDetail::ChunkChecksum { chunk: keyword }));
     }
     let plain = picture::strip_text_chunks(&all);
     match picture::detect_format(&plain).filter(|_| fault.is_none()) {
         Some(_) if all.iter().any(is_placeholder_picture) => {}
         Some(_) => read.picture = Some(plain),
         None => {
-            let why =
-                fault.map_or_else(|| "it is not an image that can be shown".to_owned(), |fault| fault.to_string());
-            read.findings.push(ImportFinding::new(
-                FindingOutcome::Skipped,
-                "picture",
-                format!("the image of the card: {why}"),
-            ));
+            let detail = match fault {
+                Some(fault) => FindingDetail::CardPicture { reason: fault.to_string() },
+                None => FindingDetail::UnknownCardPicture { reason: FindingReason::NotAPicture },
+            };
+            read.findings.push(ImportFinding::skipped(&detail));
         }
     }
     Ok(read)

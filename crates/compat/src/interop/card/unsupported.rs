@@ -4,8 +4,8 @@
 use serde_json::{Map, Value};
 
 use super::macros::SUPPORTED_MACROS;
-use crate::interop::finding::{FindingOutcome, ImportFinding, count_phrase};
 use crate::interop::scripts as regex;
+use crate::interop::{FindingDetail, ImportFinding};
 
 /// Maximum number of macro names in a finding.
 const MAX_NAMES: usize = 12;
@@ -21,63 +21,46 @@ pub fn find_unsupported(
     let mut found = regex::found(extensions.and_then(|extensions| extensions.get("regex_scripts")));
     let prompt = extensions.and_then(|extensions| extensions.pointer("/depth_prompt/prompt")).and_then(Value::as_str);
     if prompt.is_some_and(|prompt| !prompt.trim().is_empty()) {
-        let words = "a character's note (depth prompt): it is sent at its depth".to_owned();
-        found.push(ImportFinding::new(FindingOutcome::Works, "depth_prompt", words).of(1));
+        found.push(ImportFinding::works(&FindingDetail::DepthPrompt {}));
     }
     // Kept only: JavaScript, group greetings and assets.
-    let mut kept = |code, count: usize, message: String| {
+    let mut kept = |count: usize, detail: FindingDetail| {
         if count > 0 {
-            found.push(ImportFinding::new(FindingOutcome::Kept, code, message).of(count));
+            found.push(ImportFinding::kept(&detail));
         }
     };
     let scripts = embedded_scripts(extensions);
-    let n = scripts.len();
-    kept(
-        "scripts",
-        n,
-        count_phrase(n, "script", "scripts") + " in JavaScript: card scripts do not run here, a plugin can do the same",
-    );
-    let n = scripts.iter().filter(|script| calls_jquery(script)).count();
-    kept(
-        "scripts_jquery",
-        n,
-        count_phrase(n, "script uses", "scripts use") + " jQuery: the page that they change does not exist here",
-    );
-    let n = scripts.iter().filter(|script| script.contains("import(") || script.contains("import ")).count();
-    kept(
-        "scripts_load",
-        n,
-        count_phrase(n, "script loads", "scripts load") + " code from elsewhere: nothing is loaded",
-    );
+    let count = scripts.len();
+    kept(count, FindingDetail::CardScripts { count });
+    let count = scripts.iter().filter(|script| calls_jquery(script)).count();
+    kept(count, FindingDetail::JqueryScripts { count });
+    let count = scripts.iter().filter(|script| script.contains("import(") || script.contains("import ")).count();
+    kept(count, FindingDetail::LoadingScripts { count });
     let list = |name: &str| metadata.get(name).and_then(Value::as_array).map_or(0, Vec::len);
-    let n = list("group_only_greetings");
-    kept("group_greetings", n, count_phrase(n, "greeting", "greetings") + " for groups only");
-    let n = list("assets");
-    kept("assets", n, count_phrase(n, "image or file", "images and files") + ": only the avatar is shown");
+    let count = list("group_only_greetings");
+    kept(count, FindingDetail::GroupGreetings { count });
+    let count = list("assets");
+    kept(count, FindingDetail::CardAssets { count });
     let entries = entries(book);
     find_in_texts(&texts(card, &entries), &mut kept);
     found
 }
 
 /// Reports EJS, HTML scripts, MVU variables and unsupported macros in texts.
-fn find_in_texts(texts: &[&str], kept: &mut impl FnMut(&'static str, usize, String)) {
+fn find_in_texts(texts: &[&str], kept: &mut impl FnMut(usize, FindingDetail)) {
     let all = |word: &str| texts.iter().map(|text| text.matches(word).count()).sum::<usize>();
-    let n = all("<%");
-    kept("ejs", n, count_phrase(n, "EJS block", "EJS blocks") + ": kept as text");
-    let n = all("<script");
-    kept("html_scripts", n, count_phrase(n, "script", "scripts") + " in texts: not shown, and never run");
-    let n =
+    let count = all("<%");
+    kept(count, FindingDetail::EjsBlocks { count });
+    let count = all("<script");
+    kept(count, FindingDetail::HtmlScripts { count });
+    let count =
         all("<UpdateVariable>") + texts.iter().filter(|text| text.to_ascii_lowercase().contains("[initvar]")).count();
-    kept("mvu", n, count_phrase(n, "place", "places") + " with MVU variables: the plugin mvu handles them");
+    kept(count, FindingDetail::MvuVariables { count });
     let names = unsupported_macros(texts);
-    let n = names.len();
+    let count = names.len();
     let some = names.iter().take(MAX_NAMES).map(|name| format!("{{{{{name}}}}}")).collect::<Vec<_>>().join(", ");
-    let more = if n > MAX_NAMES { ", …" } else { "" };
-    kept(
-        "macros",
-        n,
-        format!("{} not supported, kept as text: {some}{more}", count_phrase(n, "macro is", "macros are")),
-    );
+    let more = if count > MAX_NAMES { ", …" } else { "" };
+    kept(count, FindingDetail::UnsupportedMacros { count, names: format!("{some}{more}") });
 }
 
 /// Returns the sources of embedded JavaScript, from both places where cards keep it.
@@ -134,6 +117,7 @@ fn unsupported_macros(texts: &[&str]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::interop::FindingOutcome;
     use serde_json::json;
 
     #[test]

@@ -9,8 +9,7 @@ use serde_json::{Map, Value};
 use super::keys::{drop_empty, flag, join_paragraphs, list, name, names, object, text, timestamp};
 use super::message_tree::{UnlinkedMessage, build_tree};
 use super::{ForeignChat, ForeignMessage, ForeignProgram, ForeignRole};
-use crate::interop::finding::count_phrase;
-use crate::interop::{FindingOutcome, ImportFinding};
+use crate::interop::{FindingDetail, ImportFinding};
 
 /// Keys that contain the text of other content types.
 const TEXT_KEYS: [&str; 8] =
@@ -33,12 +32,7 @@ pub fn read(mut map: Map<String, Value>) -> ForeignChat {
     let grown = build_tree(loose, current.as_deref());
     let mut findings = grown.findings;
     if notes > 0 {
-        let words = count_phrase(
-            notes,
-            "image, sound or file is not in the export: a note replaces it",
-            "images, sounds or files are not in the export: notes replace them",
-        );
-        findings.push(ImportFinding::new(FindingOutcome::Kept, "attachments", words).of(notes));
+        findings.push(ImportFinding::kept(&FindingDetail::MissingAttachments { count: notes }));
     }
     let own = name(&mut map, "conversation_id");
     let id = name(&mut map, "id");

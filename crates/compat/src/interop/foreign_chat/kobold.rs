@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use super::keys::{drop_empty, list, text};
 use super::message_tree::line;
 use super::{ForeignChat, ForeignMessage, ForeignProgram, ForeignRole};
-use crate::interop::{FindingOutcome, ImportFinding, lorebook};
+use crate::interop::{FindingDetail, ImportFinding, lorebook};
 
 /// Separates the names of several characters.
 const NAME_SEPARATOR: &str = "||$||";
@@ -56,8 +56,7 @@ pub fn read(mut map: Map<String, Value>) -> ForeignChat {
         3 => split_by_names(&whole(), user.unwrap_or("You"), &voices),
         2 => split_by_arrows(&whole()),
         _ => {
-            let words = "the file does not name the authors: the first text counts as yours, the rest as the model's";
-            findings.push(ImportFinding::new(FindingOutcome::Translated, "who_wrote", words));
+            findings.push(ImportFinding::translated(&FindingDetail::UnknownAuthors {}));
             split_by_actions(prompt, pieces)
         }
     };

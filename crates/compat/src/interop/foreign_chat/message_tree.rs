@@ -5,8 +5,7 @@
 use std::collections::HashMap;
 
 use super::ForeignMessage;
-use crate::interop::finding::count_phrase;
-use crate::interop::{FindingOutcome, ImportFinding};
+use crate::interop::{FindingDetail, ImportFinding};
 
 /// A message and its references.
 #[derive(Debug, Default)]
@@ -187,38 +186,12 @@ struct LinkProblems {
 
 impl LinkProblems {
     fn findings(self) -> Vec<ImportFinding> {
-        let told = |n: usize, fate, code, one, more| {
-            (n > 0).then(|| ImportFinding::new(fate, code, count_phrase(n, one, more)).of(n))
-        };
+        let Self { twice, nowhere, circles, silent } = self;
         let all = [
-            told(
-                self.twice,
-                FindingOutcome::Translated,
-                "same_id",
-                "message has a duplicate id: replies go to the first message with this id",
-                "messages have duplicate ids: replies go to the first message with each id",
-            ),
-            told(
-                self.nowhere,
-                FindingOutcome::Translated,
-                "parent_missing",
-                "message replies to a missing one: it starts at the top",
-                "messages reply to missing ones: they start at the top",
-            ),
-            told(
-                self.circles,
-                FindingOutcome::Translated,
-                "circle",
-                "time messages reply to each other in a loop, which was cut",
-                "times messages reply to each other in a loop, which was cut",
-            ),
-            told(
-                self.silent,
-                FindingOutcome::Skipped,
-                "no_text",
-                "message has no text and was skipped",
-                "messages have no text and were skipped",
-            ),
+            (twice > 0).then(|| ImportFinding::translated(&FindingDetail::SameIds { count: twice })),
+            (nowhere > 0).then(|| ImportFinding::translated(&FindingDetail::MissingParents { count: nowhere })),
+            (circles > 0).then(|| ImportFinding::translated(&FindingDetail::ReplyLoops { count: circles })),
+            (silent > 0).then(|| ImportFinding::skipped(&FindingDetail::EmptyMessages { count: silent })),
         ];
         all.into_iter().flatten().collect()
     }

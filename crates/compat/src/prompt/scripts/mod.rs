@@ -22,8 +22,9 @@ mod read;
 mod tests;
 
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::Arc;
+
+use clotho_core::coded_messages;
 
 use super::js_regex::{JsRegex, RegexSyntaxError, StepBudget, StepLimitError, Utf16Text};
 use super::macros::MacroEngine;
@@ -122,68 +123,62 @@ impl MacroFiller for MacroEngine<'_> {
     }
 }
 
-/// Why a script did not run, or stopped.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ScriptSkipReason {
-    /// It is not a JSON object.
-    NoScript,
-    /// It has no list of placements.
-    NoPlacement,
-    /// Its pattern is invalid.
-    Invalid(RegexSyntaxError),
-    /// It took too long on a text.
-    RanAway,
-    /// All scripts together took too long.
-    NoTime,
-    /// Its output is too large.
-    TooLarge,
-    /// There are too many scripts.
-    TooMany,
-    /// So many scripts are not allowed yet.
-    NotAllowed(usize),
-}
-
-impl ScriptSkipReason {
-    /// Returns the word used in traces.
-    pub const fn word(&self) -> &'static str {
-        match self {
-            Self::NoScript => "noScript",
-            Self::NoPlacement => "noPlacement",
-            Self::Invalid(_) => "invalid",
-            Self::RanAway => "ranAway",
-            Self::NoTime => "noTime",
-            Self::TooLarge => "tooLarge",
-            Self::TooMany => "tooMany",
-            Self::NotAllowed(_) => "notAllowed",
-        }
+coded_messages! {
+    /// Why a script did not run, or stopped.
+    #[derive(Eq)]
+    pub enum ScriptSkipReason {
+        /// It is not a JSON object.
+        #[error("it is not a regex script")]
+        NoScript {} = "noScript",
+        /// It has no list of placements.
+        #[error("it does not name the texts that it applies to")]
+        NoPlacement {} = "noPlacement",
+        /// Its pattern is invalid.
+        #[error("its search pattern is not a valid regular expression: {error}")]
+        Invalid { error: String } = "invalid",
+        /// It took too long on a text.
+        #[error("its search pattern took too long on a text")]
+        RanAway {} = "ranAway",
+        /// All scripts together took too long.
+        #[error("all scripts together took too long: it was skipped from there on")]
+        NoTime {} = "noTime",
+        /// Its output is too large.
+        #[error("its result was too large")]
+        TooLarge {} = "tooLarge",
+        /// There are too many scripts.
+        #[error("there are more than {most} scripts")]
+        TooMany { most: usize } = "tooMany",
+        /// The scripts have too many bytes.
+        #[error("there are more megabytes of scripts than are read: the newest are left out")]
+        TooManyBytes {} = "tooMany",
+        /// So many scripts are not allowed yet.
+        #[error("{}", not_allowed(*count))]
+        NotAllowed { count: usize } = "notAllowed",
     }
 }
 
-impl fmt::Display for ScriptSkipReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoScript => f.write_str("it is not a regex script"),
-            Self::NoPlacement => f.write_str("it does not name the texts that it applies to"),
-            Self::Invalid(why) => write!(f, "its search pattern is not a valid regular expression: {why}"),
-            Self::RanAway => f.write_str("its search pattern took too long on a text"),
-            Self::NoTime => f.write_str("all scripts together took too long: it was skipped from there on"),
-            Self::TooLarge => f.write_str("its result was too large"),
-            Self::TooMany => write!(f, "there are more than {MAX_SCRIPTS} scripts"),
-            Self::NotAllowed(1) => f.write_str("1 script runs only in sessions that allow it"),
-            Self::NotAllowed(n) => write!(f, "{n} scripts run only in sessions that allow them"),
-        }
+impl From<RegexSyntaxError> for ScriptSkipReason {
+    fn from(error: RegexSyntaxError) -> Self {
+        Self::Invalid { error: error.to_string() }
+    }
+}
+
+fn not_allowed(count: usize) -> String {
+    match count {
+        1 => "1 script runs only in sessions that allow it".to_owned(),
+        _ => format!("{count} scripts run only in sessions that allow them"),
     }
 }
 
 /// Returns why a script would never run, as far as it can be known without a text. Patterns with macros are not
 /// checked.
 pub fn problem(script: &serde_json::Value) -> Option<ScriptSkipReason> {
-    let Some(script) = RegexScript::read(script) else { return Some(ScriptSkipReason::NoScript) };
+    let Some(script) = RegexScript::read(script) else { return Some(ScriptSkipReason::NoScript {}) };
     if script.placements.is_none() {
-        return Some(ScriptSkipReason::NoPlacement);
+        return Some(ScriptSkipReason::NoPlacement {});
     }
     let is_plain = script.macros == FindMacros::Plain && !script.find.is_empty();
-    find::parse_pattern(&script.find).err().filter(|_| is_plain).map(ScriptSkipReason::Invalid)
+    find::parse_pattern(&script.find).err().filter(|_| is_plain).map(ScriptSkipReason::from)
 }
 
 /// The report on a script.
@@ -236,7 +231,7 @@ impl RegexScriptSet {
         let scripts = scripts.into_iter();
         if !is_allowed {
             let waiting = scripts.filter_map(RegexScript::read).filter(|script| !script.is_disabled).count();
-            let why = Some(ScriptSkipReason::NotAllowed(waiting)).filter(|_| waiting > 0);
+            let why = Some(ScriptSkipReason::NotAllowed { count: waiting }).filter(|_| waiting > 0);
             let note = ScriptNote { name: String::new(), scope, changed: 0, why };
             if note.why.is_some() {
                 self.list.insert(place, ScriptEntry { script: RegexScript::default(), note });
@@ -251,12 +246,12 @@ impl RegexScriptSet {
                 continue;
             }
             let why = [
-                (self.list.len() >= MAX_SCRIPTS, ScriptSkipReason::TooMany),
-                (is_no_script, ScriptSkipReason::NoScript),
-                (script.placements.is_none(), ScriptSkipReason::NoPlacement),
+                (self.list.len() >= MAX_SCRIPTS, ScriptSkipReason::TooMany { most: MAX_SCRIPTS }),
+                (is_no_script, ScriptSkipReason::NoScript {}),
+                (script.placements.is_none(), ScriptSkipReason::NoPlacement {}),
             ];
             let why = why.into_iter().find_map(|(is, why)| is.then_some(why));
-            let is_too_many = why == Some(ScriptSkipReason::TooMany);
+            let is_too_many = why == Some(ScriptSkipReason::TooMany { most: MAX_SCRIPTS });
             let note = ScriptNote { name: script.name.clone(), scope, changed: 0, why };
             self.list.insert(place, ScriptEntry { script, note });
             place += 1;
@@ -310,7 +305,7 @@ impl RegexScriptSet {
             let whole = now.get_or_insert_with(|| Utf16Text::new(text));
             let Some(changed) = self.apply_one(at, whole, place.speaker, filler) else { continue };
             if changed.len() > text.len().saturating_add(MAX_GROWTH_BYTES) {
-                self.disable(at, ScriptSkipReason::TooLarge);
+                self.disable(at, ScriptSkipReason::TooLarge {});
                 continue;
             }
             (now, is_changed) = (Some(Utf16Text::new(changed)), true);
@@ -329,7 +324,7 @@ impl RegexScriptSet {
         let find = find::find_text(&entry.script, filler);
         let pattern = match self.cached_pattern(find) {
             Ok(pattern) => pattern,
-            Err(why) => return self.disable(at, ScriptSkipReason::Invalid(why)),
+            Err(why) => return self.disable(at, why.into()),
         };
         let entry = self.list.get_mut(at)?;
         match change::apply(&entry.script, &pattern, text, speaker, &mut self.steps, filler) {
@@ -338,10 +333,10 @@ impl RegexScriptSet {
                 changed
             }
             Err(change::ScriptFailure::RanAway(StepLimitError)) if self.steps.left() == 0 => {
-                self.disable(at, ScriptSkipReason::NoTime)
+                self.disable(at, ScriptSkipReason::NoTime {})
             }
-            Err(change::ScriptFailure::RanAway(StepLimitError)) => self.disable(at, ScriptSkipReason::RanAway),
-            Err(change::ScriptFailure::TooLarge) => self.disable(at, ScriptSkipReason::TooLarge),
+            Err(change::ScriptFailure::RanAway(StepLimitError)) => self.disable(at, ScriptSkipReason::RanAway {}),
+            Err(change::ScriptFailure::TooLarge) => self.disable(at, ScriptSkipReason::TooLarge {}),
         }
     }
 

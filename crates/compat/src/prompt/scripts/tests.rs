@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
+use clotho_core::coded_message::CodedMessage;
+
 use super::*;
 
 /// Expands only the macros that the cases use, so that these tests do not depend on the macro engine.
@@ -181,7 +183,7 @@ fn scripts_skipped_script_reports_reason() {
         notes.into_iter().map(|note| note.why.unwrap()).collect::<Vec<_>>()
     };
     let long = format!("{}!", "a".repeat(100_000));
-    let kind = |script: Value, text: &str| why(script, text).iter().map(ScriptSkipReason::word).collect::<Vec<_>>();
+    let kind = |script: Value, text: &str| why(script, text).iter().map(CodedMessage::code).collect::<Vec<_>>();
     assert_eq!(kind(json!({"findRegex": "/^(a+)+\\1$/", "replaceString": ""}), &long), ["ranAway"]);
     assert_eq!(kind(json!({"findRegex": "/(/", "replaceString": ""}), "a"), ["invalid"]);
     assert_eq!(kind(json!({"findRegex": "/a/x", "replaceString": ""}), "a"), ["invalid"]);
@@ -197,10 +199,10 @@ fn scripts_skipped_script_reports_reason() {
     assert_eq!(
         notes,
         [
-            ("slow", 0, Some(&ScriptSkipReason::RanAway)),
-            ("", 0, Some(&ScriptSkipReason::NoScript)),
+            ("slow", 0, Some(&ScriptSkipReason::RanAway {})),
+            ("", 0, Some(&ScriptSkipReason::NoScript {})),
             ("", 1, None),
-            ("", 0, Some(&ScriptSkipReason::NotAllowed(1))),
+            ("", 0, Some(&ScriptSkipReason::NotAllowed { count: 1 })),
         ]
     );
     let before = scripts.steps.left();
@@ -211,13 +213,14 @@ fn scripts_skipped_script_reports_reason() {
 
 fn notes_end_without_a_stop() -> bool {
     [
-        ScriptSkipReason::NoScript,
-        ScriptSkipReason::NoPlacement,
-        ScriptSkipReason::RanAway,
-        ScriptSkipReason::NoTime,
-        ScriptSkipReason::TooLarge,
-        ScriptSkipReason::TooMany,
-        ScriptSkipReason::NotAllowed(2),
+        ScriptSkipReason::NoScript {},
+        ScriptSkipReason::NoPlacement {},
+        ScriptSkipReason::RanAway {},
+        ScriptSkipReason::NoTime {},
+        ScriptSkipReason::TooLarge {},
+        ScriptSkipReason::TooMany { most: MAX_SCRIPTS },
+        ScriptSkipReason::TooManyBytes {},
+        ScriptSkipReason::NotAllowed { count: 2 },
     ]
     .iter()
     .all(|why| !why.to_string().is_empty() && !why.to_string().ends_with('.'))
@@ -231,7 +234,7 @@ fn scripts_step_limit_is_shared() {
     scripts.add(ScriptScope::Card, true, std::iter::repeat_n(&slow, 100_000));
     let text = format!("{}!", "a".repeat(20_000));
     assert_eq!(scripts.sent(&text, TextOrigin::Written, REPLY, &mut FixtureFiller::of_cases()), None);
-    let words: Vec<&str> = scripts.notes().map(|note| note.why.as_ref().unwrap().word()).collect();
+    let words: Vec<&str> = scripts.notes().map(|note| note.why.as_ref().unwrap().code()).collect();
     assert_eq!(words.len(), MAX_SCRIPTS + 1);
     assert!(words.starts_with(&["ranAway"]) && words.contains(&"noTime") && words.ends_with(&["tooMany"]));
     assert!(scripts.is_empty() && RegexScriptSet::default().is_empty());

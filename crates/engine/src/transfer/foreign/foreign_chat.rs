@@ -7,11 +7,10 @@ use std::io::BufReader;
 use serde_json::{Map, Value};
 
 use clotho_compat::interop::chat_tree::PathHash;
-use clotho_compat::interop::finding::count_phrase;
 use clotho_compat::interop::foreign_chat::{
     self, ForeignChat, ForeignChatError, ForeignMessage, ForeignRole, JsonElements,
 };
-use clotho_compat::interop::{FindingOutcome, ImportFinding};
+use clotho_compat::interop::{FindingDetail, ImportFinding};
 use clotho_core::clock::Time;
 use clotho_core::ids::{CharacterId, LorebookId, NodeId, SessionId};
 use clotho_core::tree::limits::MAX_SPEAKER_CHARS;
@@ -95,7 +94,7 @@ impl ForeignImport<'_> {
         let title = tale.title.clone().unwrap_or_else(|| place.stem().to_owned());
         // Skip an empty story, an unchanged one, and one whose session is in the trash.
         if tale.said.is_empty() {
-            let why = ImportFinding::new(FindingOutcome::Skipped, "empty", "it has no messages");
+            let why = ImportFinding::skipped(&FindingDetail::NoMessages {});
             self.count_item(
                 ForeignImportItem::skipped("session", title, why).from_file(&place.name).with(tale.findings),
             );
@@ -113,8 +112,7 @@ impl ForeignImport<'_> {
                 return Ok(());
             }
             ForeignStoryMatch::InTrash(session) => {
-                let message = "its session is in the trash: restore it or delete it permanently, then import again";
-                let why = ImportFinding::new(FindingOutcome::Skipped, "in_trash", message);
+                let why = ImportFinding::skipped(&FindingDetail::SessionInTrash {});
                 let mut item = ForeignImportItem::skipped("session", title, why).from_file(&place.name);
                 item.id = Some(session.to_string());
                 self.count_item(item);
@@ -130,7 +128,7 @@ impl ForeignImport<'_> {
         let mut target = self.open_story_target(&tale, session, (&title, &key, place)).await?;
         self.import_lorebook(&mut tale, &key, &title, &place.name).await?;
         let mut item = ForeignImportItem::new("session", title, target.session).from_file(&place.name);
-        let (before, size) = (self.result.totals.messages, size_text(&tale.said));
+        let (before, (messages, branches)) = (self.result.totals.messages, story_size(&tale.said));
         let newest = tale.said.iter().filter_map(|one| one.date).max();
         let hidden = tale.said.iter().filter(|one| one.is_hidden).count();
         let nodes = self.write_messages(&mut tale, &spots, &mut target, &format!("{}#{number}", place.name)).await?;
@@ -140,7 +138,7 @@ impl ForeignImport<'_> {
         source.node = tale.head.and_then(|head| nodes.get(head).copied());
         source.header = (!tale.rest.is_empty()).then(|| Value::Object(tale.rest.clone()).to_string());
         let come = self.result.totals.messages - before;
-        item.findings.push(ImportFinding::new(FindingOutcome::Works, "messages", format!("{size}; {come} are new")));
+        item.findings.push(ImportFinding::works(&FindingDetail::BranchMessages { messages, branches, new: come }));
         item.findings.extend(story_findings(tale, hidden, target.left));
         self.finish_story(target, newest, source, come > 0 || is_begun).await?;
         self.count_item(item);
@@ -237,17 +235,15 @@ impl ForeignImport<'_> {
         if let Some(id) = self.known::<CharacterId>(format!("characters/{name}")).await?.here() {
             return Ok(id);
         }
-        let message = format!("a placeholder for the character in chats of {}, without a card", tale.program.name());
+        let placeholder = FindingDetail::PlaceholderCharacter { program: tale.program.name() };
         let mut card = Map::from_iter([("name".to_owned(), Value::from(name.as_str()))]);
         card.extend(tale.card_fields.clone());
         if let Err(unfit) = card::validate_card(&card) {
             card.retain(|field, _| field == "name");
-            let why = ImportFinding::new(FindingOutcome::Skipped, "unfit", unfit.message);
+            let why = ImportFinding::skipped(&FindingDetail::Invalid { reason: unfit.message });
             self.count_item(ForeignImportItem::skipped("character", name.as_str(), why).from_file(&place.name));
         }
-        let id = self
-            .named_character(known_by.clone(), card, ImportFinding::new(FindingOutcome::Kept, "stand_in", message))
-            .await?;
+        let id = self.named_character(known_by.clone(), card, ImportFinding::kept(&placeholder)).await?;
         self.answering_characters.insert(known_by, id);
         Ok(id)
     }
@@ -269,7 +265,7 @@ impl ForeignImport<'_> {
         let (mut book, mut item) = match new_lorebook(book, title, self.ids, self.options.at) {
             Ok(new) => new,
             Err(unfit) => {
-                let why = ImportFinding::new(FindingOutcome::Skipped, "unfit", unfit.message);
+                let why = ImportFinding::skipped(&FindingDetail::Invalid { reason: unfit.message });
                 self.count_item(ForeignImportItem::skipped("lorebook", title, why).from_file(file));
                 return Ok(());
             }
@@ -356,13 +352,10 @@ struct SkippedStories {
 }
 
 impl SkippedStories {
-    fn add(&mut self, number: u64, why: &str) {
+    fn add(&mut self, chat: u64, why: &str) {
         if self.named.len() < NAMED {
-            self.named.push(ImportFinding::new(
-                FindingOutcome::Skipped,
-                "bad_story",
-                format!("chat {number} of the file: {why}"),
-            ));
+            let detail = FindingDetail::UnreadableChat { chat, reason: why.to_owned() };
+            self.named.push(ImportFinding::skipped(&detail));
         } else {
             self.more += 1;
         }
@@ -370,8 +363,7 @@ impl SkippedStories {
 
     fn findings(mut self) -> Vec<ImportFinding> {
         if self.more > 0 {
-            let more = format!("{} more chats could not be read", self.more);
-            self.named.push(ImportFinding::new(FindingOutcome::Skipped, "bad_stories", more).of(self.more));
+            self.named.push(ImportFinding::skipped(&FindingDetail::MoreUnreadableChats { count: self.more }));
         }
         self.named
     }
@@ -460,32 +452,25 @@ fn message_draft(
     draft
 }
 
-/// Describes the size of a story in words.
-fn size_text(all: &[ForeignMessage]) -> String {
+/// Returns how many messages and branches a story has.
+fn story_size(all: &[ForeignMessage]) -> (usize, usize) {
     let answered: HashSet<usize> = all.iter().filter_map(|one| one.parent).collect();
-    let (messages, ends) = (all.len(), all.len() - answered.len());
-    format!("{} in {}", count_phrase(messages, "message", "messages"), count_phrase(ends, "branch", "branches"))
+    (all.len(), all.len() - answered.len())
 }
 
 /// Returns the findings of a story.
 fn story_findings(tale: ForeignChat, hidden: usize, left: usize) -> Vec<ImportFinding> {
     let mut findings = tale.findings;
     if hidden > 0 {
-        let words = count_phrase(
-            hidden,
-            "message is not part of the chat, such as a tool result, and is excluded from the prompt",
-            "messages are not part of the chat, such as tool results, and are excluded from the prompt",
-        );
-        findings.push(ImportFinding::new(FindingOutcome::Translated, "hidden", words).of(hidden));
+        findings.push(ImportFinding::translated(&FindingDetail::HiddenMessages { count: hidden }));
     }
     if left > 0 {
-        let message = format!("{left} messages follow a part that was removed here, and were skipped");
-        findings.push(ImportFinding::new(FindingOutcome::Skipped, "below_taken_out", message).of(left));
+        findings.push(ImportFinding::skipped(&FindingDetail::BelowRemoved { count: left }));
     }
     if !tale.rest.is_empty() {
         let keys: Vec<&str> = tale.rest.keys().map(String::as_str).take(NAMED_KEYS).collect();
-        let message = format!("kept, but not used here: {}", keys.join(", "));
-        findings.push(ImportFinding::new(FindingOutcome::Kept, "chat_settings", message).of(tale.rest.len()));
+        let detail = FindingDetail::ChatSettings { count: tale.rest.len(), keys: keys.join(", ") };
+        findings.push(ImportFinding::kept(&detail));
     }
     findings
 }

@@ -15,14 +15,14 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use clotho_compat::interop::{FindingOutcome, ImportFinding, file_kind, lorebook, text};
+use clotho_compat::interop::{FindingDetail, FindingReason, ImportFinding, file_kind, lorebook, text};
 use clotho_core::clock::IdGenerator;
 use clotho_store::Store;
 
 use super::ForeignImportItem;
 use super::file_container::{ContainerEntry, ContainerEntryKind, FileContainer, MAX_DEPTH, SourceFile};
 use super::import::{ImportError, ImportProgress, REPAIR_LIST_HINT};
-use super::sillytavern::data_folder::{ChatFolder, DataFolder, unread};
+use super::sillytavern::data_folder::{ChatFolder, DataFolder, unread, unread_item};
 use super::sillytavern::{ForeignImport, ForeignImportResult, ImportOptions, ImportSource, unreadable};
 use file_type::ForeignFileType;
 
@@ -111,12 +111,12 @@ fn collect_files(
                 ContainerEntryKind::Folder if depth < MAX_DEPTH => {
                     let (inside, is_more) = container.list(&name)?;
                     if is_more {
-                        left_out.push(skipped_item(&name, "it has more files than one import reads"));
+                        left_out.push(unread_item(&name, FindingReason::TooManyFiles));
                     }
                     next.push((inside, depth + 1));
                 }
-                ContainerEntryKind::Folder => left_out.push(skipped_item(&name, "it is too deep inside other folders")),
-                ContainerEntryKind::NotReadable(why) => left_out.push(skipped_item(&name, why)),
+                ContainerEntryKind::Folder => left_out.push(unread_item(&name, FindingReason::TooDeepInFolders)),
+                ContainerEntryKind::NotReadable(why) => left_out.push(unread_item(&name, why)),
             }
         }
     }
@@ -124,8 +124,9 @@ fn collect_files(
     Ok((files, left_out))
 }
 
-fn skipped_item(name: &str, why: &str) -> ForeignImportItem {
-    ForeignImportItem::skipped("file", name, ImportFinding::new(FindingOutcome::Skipped, "unread", why)).from_file(name)
+fn unread_archive_item(name: &str, reason: String) -> ForeignImportItem {
+    let why = ImportFinding::skipped(&FindingDetail::UnreadArchive { reason });
+    ForeignImportItem::skipped("file", name, why).from_file(name)
 }
 
 /// The number of files, and those of unknown type.
@@ -138,7 +139,7 @@ impl ForeignImport<'_> {
             unread(container).into_iter().for_each(|item| self.count_item(item));
             let (top, is_more) = container.list("")?;
             if is_more {
-                self.count_item(skipped_item("", "it has more files than one import reads"));
+                self.count_item(unread_item("", FindingReason::TooManyFiles));
             }
             (top, 0)
         } else {
@@ -184,16 +185,12 @@ impl ForeignImport<'_> {
     fn report_unknown(&mut self, unknown: Vec<SourceFile>) {
         let more = unknown.len().saturating_sub(NAMED);
         for place in unknown.into_iter().take(NAMED) {
-            let why = ImportFinding::new(FindingOutcome::Skipped, "not_known", "its type is not supported");
+            let why = ImportFinding::skipped(&FindingDetail::UnknownType {});
             self.count_item(ForeignImportItem::skipped("file", place.stem(), why).from_file(&place.name));
         }
         if more > 0 {
-            let why = ImportFinding::new(
-                FindingOutcome::Skipped,
-                "not_known",
-                format!("{more} more files have types that are not supported"),
-            );
-            self.count_item(ForeignImportItem::skipped("file", "more files", why.of(more)));
+            let why = ImportFinding::skipped(&FindingDetail::MoreUnknownTypes { count: more });
+            self.count_item(ForeignImportItem::skipped("file", "more files", why));
         }
     }
 
@@ -238,7 +235,7 @@ impl ForeignImport<'_> {
             return Ok(None);
         }
         if depth >= MAX_ARCHIVE_DEPTH {
-            self.count_item(skipped_item(&place.name, "it is too deep inside other archives"));
+            self.count_item(unread_item(&place.name, FindingReason::TooDeepInArchives));
             return Ok(None);
         }
         let inside =
@@ -255,11 +252,11 @@ impl ForeignImport<'_> {
         self.inside = outside;
         match seen {
             Err(ImportError::Unknown(why)) => {
-                self.count_item(skipped_item(&place.name, &why));
+                self.count_item(unread_archive_item(&place.name, why));
                 Ok(None)
             }
             Err(error @ ImportError::BadList(_)) => {
-                self.count_item(skipped_item(&place.name, &format!("{error}; {REPAIR_LIST_HINT}")));
+                self.count_item(unread_archive_item(&place.name, format!("{error}; {REPAIR_LIST_HINT}")));
                 Ok(None)
             }
             seen => seen,

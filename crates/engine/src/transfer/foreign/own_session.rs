@@ -1,8 +1,7 @@
 //! Imports a session file of Clotho among other files. Imported alone, such a file becomes a copy. In a folder or
 //! archive it only restores what is missing, so the same folder can be imported again.
 
-use clotho_compat::interop::finding::count_phrase;
-use clotho_compat::interop::{FindingOutcome, ImportFinding};
+use clotho_compat::interop::{FindingDetail, FindingOutcome, ImportFinding};
 use clotho_core::ids::{SessionId, UserId};
 use clotho_store::archive::{ArchiveLine, ArchiveReader, SessionLine};
 use clotho_store::{SessionPresence, SourceRecord, StoreError, StoreReader};
@@ -19,13 +18,10 @@ impl ForeignImport<'_> {
         self.result.totals.chats += 1;
         let report_progress = match self.import_own(place).await {
             Ok(item) => item,
-            Err(ImportError::Fault(fault)) => skipped_item(
-                place,
-                ImportFinding::new(FindingOutcome::Skipped, "bad_session", fault.message).at(fault.line),
-            ),
-            Err(ImportError::Refused(refusal)) => {
-                skipped_item(place, ImportFinding::new(FindingOutcome::Skipped, "bad_session", refusal.to_string()))
+            Err(ImportError::Fault(fault)) => {
+                skipped_item(place, invalid_session_finding(fault.message).at(fault.line))
             }
+            Err(ImportError::Refused(refusal)) => skipped_item(place, invalid_session_finding(refusal.to_string())),
             Err(error) => return Err(error),
         };
         self.read_progress.add_read(usize::try_from(place.bytes).unwrap_or(usize::MAX));
@@ -49,18 +45,13 @@ impl ForeignImport<'_> {
         match found {
             (is, SessionPresence::Present) => {
                 self.result.totals.unchanged += 1;
-                let words = "the session already exists and stays unchanged; a single import of this file makes a copy";
                 let mut item = ForeignImportItem::new("session", session.title, is);
                 item.fate = FindingOutcome::Kept;
-                Ok(item.with(vec![ImportFinding::new(FindingOutcome::Kept, "session_here", words)]))
+                Ok(item.with(vec![ImportFinding::kept(&FindingDetail::SessionExists {})]))
             }
             (is, SessionPresence::InTrash) => {
-                let message = "the session is in the trash: restore it or delete it permanently, then import again";
-                let mut item = ForeignImportItem::skipped(
-                    "session",
-                    session.title,
-                    ImportFinding::new(FindingOutcome::Skipped, "in_trash", message),
-                );
+                let why = ImportFinding::skipped(&FindingDetail::SessionInTrash {});
+                let mut item = ForeignImportItem::skipped("session", session.title, why);
                 item.id = Some(is.to_string());
                 Ok(item)
             }
@@ -95,14 +86,13 @@ impl ForeignImport<'_> {
         let nodes = u64::try_from(nodes).unwrap_or(0);
         self.result.totals.sessions += 1;
         self.result.totals.messages += nodes;
-        let words = count_phrase(usize::try_from(nodes).unwrap_or(0), "message", "messages")
-            + ", with everything that belongs to them";
-        Ok(ForeignImportItem::new("session", session.title, is).with(vec![ImportFinding::new(
-            FindingOutcome::Works,
-            "messages",
-            words,
-        )]))
+        let detail = FindingDetail::SessionMessages { messages: usize::try_from(nodes).unwrap_or(0) };
+        Ok(ForeignImportItem::new("session", session.title, is).with(vec![ImportFinding::works(&detail)]))
     }
+}
+
+fn invalid_session_finding(reason: String) -> ImportFinding {
+    ImportFinding::skipped(&FindingDetail::InvalidSession { reason })
 }
 
 fn skipped_item(place: &SourceFile, why: ImportFinding) -> ForeignImportItem {

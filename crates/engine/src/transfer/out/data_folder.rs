@@ -7,7 +7,7 @@ use std::io::{Seek, Write};
 
 use serde_json::{Map, Value, json};
 
-use clotho_compat::interop::{FindingOutcome, ImportFinding, card, picture};
+use clotho_compat::interop::{FindingDetail, ImportFinding, card, picture};
 use clotho_compat::prompt::lore;
 use clotho_core::ids::{CharacterId, LorebookId, PersonaId, UserId};
 use clotho_store::{
@@ -142,8 +142,8 @@ impl<W: Write + Seek> DataFolderWriter<'_, W> {
                 sheet.is_favourite = character.card.get("isFavourite") == Some(&json!(true));
                 sheet.open_chat = open.get(&character.id).cloned().flatten().map(|(_, chat)| chat);
                 if let Some(error) = sheet.picture.and_then(|picture| picture::to_png(picture).err()) {
-                    let words = format!("its image is damaged, so a blank one is exported: {error}");
-                    let finding = ImportFinding::new(FindingOutcome::Skipped, "picture_damaged", words);
+                    let detail = FindingDetail::DamagedPicture { reason: error.to_string() };
+                    let finding = ImportFinding::skipped(&detail);
                     let title = character.card.get("name").and_then(Value::as_str).unwrap_or_default();
                     writer
                         .gone

@@ -5,7 +5,7 @@ use std::io::{Seek, Write};
 
 use serde_json::{Map, Value, json};
 
-use clotho_compat::interop::{FindingOutcome, ImportFinding};
+use clotho_compat::interop::{FindingDetail, ImportFinding};
 use clotho_core::clock::Time;
 use clotho_core::ids::NodeId;
 use clotho_core::tree::Kind;
@@ -230,11 +230,8 @@ impl<W: Write + Seek> DataFolderWriter<'_, W> {
         if cast.damaged.is_empty() {
             return;
         }
-        let words = format!(
-            "the session's version of the card cannot be read: the current library version of {} is exported",
-            cast.damaged.join(", ")
-        );
-        let finding = ImportFinding::new(FindingOutcome::Translated, "card_damaged", words).of(cast.damaged.len());
+        let (count, cards) = (cast.damaged.len(), cast.damaged.join(", "));
+        let finding = ImportFinding::translated(&FindingDetail::DamagedCards { count, cards });
         self.gone
             .report
             .items

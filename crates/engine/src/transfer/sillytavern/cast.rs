@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use clotho_compat::interop::{FindingOutcome, ImportFinding};
+use clotho_compat::interop::{FindingDetail, ImportFinding};
 use clotho_core::ids::{CharacterId, LorebookId, PersonaId};
 use clotho_core::tree::card::trim_to_limits;
 use clotho_core::tree::limits::MAX_SPEAKER_CHARS;
@@ -13,6 +13,7 @@ use clotho_store::{CharacterCard, SourceRecord, Tx};
 use super::super::ForeignImportItem;
 use super::super::cards::{
     CharacterImport, bind_extra_lorebooks, bind_lorebook, lorebook_of, read_card, take_suggestions,
+    trimmed_list_finding,
 };
 use super::super::file_container::SourceFile;
 use super::super::import::ImportError;
@@ -78,7 +79,7 @@ impl ForeignImport<'_> {
         let mut import = match read_card(bytes, Some(&place.name), id, self.ids, at) {
             Ok(import) => import,
             Err(error) => {
-                let why = ImportFinding::new(FindingOutcome::Skipped, "no_card", error.to_string());
+                let why = ImportFinding::skipped(&FindingDetail::NoCard { reason: error.to_string() });
                 self.count_item(ForeignImportItem::skipped("character", place.stem(), why).from_file(&place.name));
                 return Ok(None);
             }
@@ -128,15 +129,10 @@ impl ForeignImport<'_> {
             hasher.update(tag.as_bytes()).update(b"\n");
         }
         add_tags(card, tags);
-        findings.extend(
-            trim_to_limits(card)
-                .into_iter()
-                .map(|words| ImportFinding::new(FindingOutcome::Skipped, "too_many", words)),
-        );
+        findings.extend(trim_to_limits(card).into_iter().map(trimmed_list_finding));
         if import.is_favourite {
             card.insert("isFavourite".to_owned(), true.into());
-            let words = "it was a favourite, and is a favourite here too";
-            findings.push(ImportFinding::new(FindingOutcome::Kept, "favourite", words));
+            findings.push(ImportFinding::kept(&FindingDetail::Favourite {}));
         }
         let world = card.get("metadata").and_then(|metadata| metadata.pointer("/extensions/world"));
         if let Some(world) = world.and_then(Value::as_str).filter(|world| !world.is_empty()).map(str::to_owned) {
@@ -162,15 +158,8 @@ impl ForeignImport<'_> {
         bind_extra_lorebooks(&mut import.character, &ids);
         keep_card_setting(&mut import.character.card, "extraBooks", names.as_slice().into());
         let findings = names.iter().map(|name| match self.books.contains_key(*name) {
-            true => ImportFinding::new(
-                FindingOutcome::Works,
-                "extra_lorebook",
-                format!("it also uses the lorebook \"{name}\""),
-            ),
-            false => {
-                let words = format!("its additional lorebook \"{name}\" is missing");
-                ImportFinding::new(FindingOutcome::Kept, "lorebook_missing", words)
-            }
+            true => ImportFinding::works(&FindingDetail::ExtraLorebook { name: (*name).to_owned() }),
+            false => ImportFinding::kept(&FindingDetail::ExtraLorebookMissing { name: (*name).to_owned() }),
         });
         findings.collect()
     }
@@ -186,18 +175,13 @@ impl ForeignImport<'_> {
         let text = note.to_string();
         hasher.update(text.as_bytes());
         if text.len() > LONGEST_NOTE {
-            let words = format!("its note has more than {LONGEST_NOTE} bytes");
-            return Some(ImportFinding::new(FindingOutcome::Skipped, "character_note", words));
+            return Some(ImportFinding::skipped(&FindingDetail::CharacterNoteTooLong { most: LONGEST_NOTE }));
         }
         let is_on = note.get("useChara").and_then(Value::as_bool).unwrap_or(false);
         keep_card_setting(&mut import.character.card, "note", note);
         Some(match is_on {
-            true => ImportFinding::new(
-                FindingOutcome::Works,
-                "character_note",
-                "its note is sent with the author's note of its sessions",
-            ),
-            false => ImportFinding::new(FindingOutcome::Kept, "character_note", "its note was turned off: it is kept"),
+            true => ImportFinding::works(&FindingDetail::CharacterNote {}),
+            false => ImportFinding::kept(&FindingDetail::CharacterNoteOff {}),
         })
     }
 
@@ -209,24 +193,20 @@ impl ForeignImport<'_> {
         world: &str,
         hasher: &mut blake3::Hasher,
     ) -> ImportFinding {
+        let name = world.to_owned();
         let Some(shelved) = self.books.get(world) else {
-            let words = format!("its lorebook \"{world}\" is missing");
-            return ImportFinding::new(FindingOutcome::Kept, "lorebook_missing", words);
+            return ImportFinding::kept(&FindingDetail::CardLorebookMissing { name });
         };
         hasher.update(shelved.id.as_bytes());
         bind_lorebook(&mut import.character, shelved.id);
         if import.book.take_if(|copy| shelved.has_all(&copy.card)).is_some() {
             import.items.retain(|item| item.kind != "lorebook");
-            let words = format!("its lorebook is \"{world}\", and the book inside the card is a copy of it");
-            return ImportFinding::new(FindingOutcome::Translated, "book_copied", words);
+            return ImportFinding::translated(&FindingDetail::CopiedBook { name });
         }
-        let words = match &import.book {
-            Some(_) => {
-                format!("its lorebook is \"{world}\", and the different book inside the card is kept too")
-            }
-            None => format!("its lorebook is \"{world}\""),
-        };
-        ImportFinding::new(FindingOutcome::Works, "lorebook", words)
+        ImportFinding::works(&match &import.book {
+            Some(_) => FindingDetail::CardLorebookAndBook { name },
+            None => FindingDetail::CardLorebook { name },
+        })
     }
 
     /// Drops the book of a re-imported card if it is unchanged, and binds the existing lorebook.
@@ -258,8 +238,7 @@ impl ForeignImport<'_> {
         let name: String = stem.chars().filter(|c| !c.is_control()).take(MAX_SPEAKER_CHARS).collect();
         let name = if name.trim().is_empty() { "Somebody".to_owned() } else { name };
         let card = Map::from_iter([("name".to_owned(), Value::from(name))]);
-        let message = "its card is missing, so the character has only a name: import it again together with the card";
-        let why = ImportFinding::new(FindingOutcome::Kept, "card_missing", message);
+        let why = ImportFinding::kept(&FindingDetail::CardMissing {});
         let id = self.named_character(format!("characters/{stem}"), card, why).await?;
         let character = FolderCharacter { id, open_chat: None };
         cast.characters.insert(stem.to_owned(), character.clone());
@@ -280,11 +259,7 @@ impl ForeignImport<'_> {
         }
         let name = card.get("name").and_then(Value::as_str).unwrap_or_default();
         if let Some(id) = self.only_namesake(name).await? {
-            let why = ImportFinding::new(
-                FindingOutcome::Works,
-                "namesake",
-                "its chats go to the existing character with the same name",
-            );
+            let why = ImportFinding::works(&FindingDetail::Namesake {});
             self.count_item(ForeignImportItem::new("character", name, id).with(vec![why]));
             return Ok(id);
         }

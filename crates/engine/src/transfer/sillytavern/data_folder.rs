@@ -7,8 +7,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use clotho_compat::interop::finding::count_phrase;
-use clotho_compat::interop::{FindingOutcome, ImportFinding};
+use clotho_compat::interop::{FindingDetail, FindingReason, ImportFinding};
 
 use super::super::ForeignImportItem;
 use super::super::file_container::{ContainerEntry, ContainerEntryKind, FileContainer, MAX_ENTRIES, SourceFile, stem};
@@ -74,7 +73,7 @@ pub struct DataFolder {
     pub others: Vec<ContainerEntry>,
     pub settings: Option<SourceFile>,
     /// The export index, or why it cannot be read.
-    pub list: Option<Result<SourceFile, &'static str>>,
+    pub list: Option<Result<SourceFile, FindingReason>>,
     /// Report items of files that cannot be read.
     pub left_out: Vec<ForeignImportItem>,
     /// The path of the data folder inside the given source; empty if it is the source itself.
@@ -160,7 +159,7 @@ impl DataFolder {
             .list(container, "chats")
             .into_iter()
             .partition(|found| matches!(found.kind, ContainerEntryKind::Folder));
-        self.skip_entries(container, "chats", "not in the folder of a card", others);
+        self.skip_entries(container, "chats", FindingReason::NoCardFolder, others);
         let folders: Vec<ContainerEntry> = folders;
         for found in folders {
             let card = found.name.rsplit('/').next().unwrap_or_default().to_owned();
@@ -192,7 +191,7 @@ impl DataFolder {
                     let (key, title, open) = (format!("group chats/{}", group.stem()), text("name"), text("chat_id"));
                     self.folders.push(ChatFolder { key, cards, chats: own, title, open });
                 }
-                Err(why) => self.leave_out(&group.name, "bad_group", &format!("the group is not valid: {why}")),
+                Err(reason) => self.leave_out(&group.name, &FindingDetail::InvalidGroup { reason }),
             }
         }
         if !chats.is_empty() {
@@ -210,7 +209,9 @@ impl DataFolder {
             let own = name.rsplit('/').next().unwrap_or_default();
             let is_settings = own.eq_ignore_ascii_case(SETTINGS);
             match kind {
-                ContainerEntryKind::NotReadable(why) if is_settings => self.leave_out(&name, "unread", why),
+                ContainerEntryKind::NotReadable(reason) if is_settings => {
+                    self.leave_out(&name, &FindingDetail::UnreadFile { reason })
+                }
                 ContainerEntryKind::File(place) if is_settings && self.settings.is_none() => {
                     self.settings = Some(place)
                 }
@@ -218,7 +219,10 @@ impl DataFolder {
                 ContainerEntryKind::NotReadable(why) if own == LIST => self.list = Some(Err(why)),
                 _ if is_read(own) => {}
                 kind => match skip_reason(own) {
-                    Some(meaning) => self.aside.push(aside(own, count(container, &name, &kind), meaning)),
+                    Some(reason) => {
+                        let count = count(container, &name, &kind);
+                        self.aside.push(left_out_item(own, &FindingDetail::LeftOut { count, reason }));
+                    }
                     None => self.others.push(ContainerEntry { name, kind }),
                 },
             }
@@ -244,8 +248,12 @@ impl DataFolder {
             }
         }
         if count_of_program > 0 {
-            let meaning = format!("only {home} is imported, and they are outside of it");
-            self.aside.push(aside(parts.first().copied().unwrap_or_default(), count_of_program, &meaning));
+            let detail = FindingDetail::LeftOutBeside {
+                count: count_of_program,
+                reason: FindingReason::OutsideOfFolder,
+                names: home.clone(),
+            };
+            self.aside.push(left_out_item(parts.first().copied().unwrap_or_default(), &detail));
         }
     }
 
@@ -259,12 +267,18 @@ impl DataFolder {
                 _ => others.push(found),
             }
         }
-        self.skip_entries(container, folder, "of another type", others);
+        self.skip_entries(container, folder, FindingReason::OtherType, others);
         files
     }
 
     /// Reports the entries of a folder that are not imported; some are named.
-    fn skip_entries(&mut self, container: &FileContainer, folder: &str, what: &str, others: Vec<ContainerEntry>) {
+    fn skip_entries(
+        &mut self,
+        container: &FileContainer,
+        folder: &str,
+        reason: FindingReason,
+        others: Vec<ContainerEntry>,
+    ) {
         let (mut count, mut moods, mut names) = (0, 0, Vec::new());
         for ContainerEntry { name, kind } in others {
             let own = name.rsplit('/').next().unwrap_or_default();
@@ -284,13 +298,12 @@ impl DataFolder {
         if count > 0 {
             let more = if names.len() > EXAMPLES { ", …" } else { "" };
             names.truncate(EXAMPLES);
-            let words =
-                format!("not imported: {} {what}: {}{more}", count_phrase(count, "file", "files"), names.join(", "));
-            let why = ImportFinding::new(FindingOutcome::Skipped, "left_aside", words).of(count);
-            self.aside.push(ForeignImportItem::skipped("file", folder, why).from_file(folder));
+            let names = format!("{}{more}", names.join(", "));
+            self.aside.push(left_out_item(folder, &FindingDetail::LeftOutOfFolder { count, reason, names }));
         }
         if moods > 0 {
-            self.aside.push(aside(folder, moods, "expression images and other files, which are not used here"));
+            let detail = FindingDetail::LeftOut { count: moods, reason: FindingReason::Expressions };
+            self.aside.push(left_out_item(folder, &detail));
         }
     }
 
@@ -301,24 +314,23 @@ impl DataFolder {
         let (found, is_more) = match container.list(&path) {
             Ok(found) => found,
             Err(error) => {
-                self.leave_out(folder, "unreadable", &error.to_string());
+                self.leave_out(folder, &FindingDetail::UnreadableFile { reason: error.to_string() });
                 return Vec::new();
             }
         };
         if is_more {
-            self.leave_out(folder, "too_many_files", &format!("only {MAX_ENTRIES} of its files are read"));
+            self.leave_out(folder, &FindingDetail::TooManyFiles { most: MAX_ENTRIES });
         }
         for found in found.iter().filter(|_| !folder.is_empty()) {
-            if let ContainerEntryKind::NotReadable(why) = found.kind {
-                self.leave_out(&found.name, "unread", why);
+            if let ContainerEntryKind::NotReadable(reason) = found.kind {
+                self.leave_out(&found.name, &FindingDetail::UnreadFile { reason });
             }
         }
         found
     }
 
-    fn leave_out(&mut self, name: &str, code: &'static str, why: &str) {
-        let why = ImportFinding::new(FindingOutcome::Skipped, code, why);
-        self.left_out.push(ForeignImportItem::skipped("file", name, why).from_file(name));
+    fn leave_out(&mut self, name: &str, why: &FindingDetail) {
+        self.left_out.push(left_out_item(name, why));
     }
 
     /// Returns the size of all chats in bytes.
@@ -329,25 +341,24 @@ impl DataFolder {
 
 /// Returns report items for the archive entries that cannot be read.
 pub fn unread(container: &FileContainer) -> Vec<ForeignImportItem> {
-    let leave = |name: &str, why: &str| {
-        ForeignImportItem::skipped("file", name, ImportFinding::new(FindingOutcome::Skipped, "unread", why))
-            .from_file(name)
-    };
     let mut items: Vec<ForeignImportItem> =
-        container.unread().take(NAMED).map(|(name, why)| leave(name, why)).collect();
+        container.unread().take(NAMED).map(|(name, reason)| unread_item(name, reason)).collect();
     let more = container.unread().skip(NAMED).count();
     if more > 0 {
-        let why = ImportFinding::new(
-            FindingOutcome::Skipped,
-            "unread",
-            format!("{more} more entries of the archive are not read"),
-        );
-        items.push(ForeignImportItem::skipped("file", "more entries", why.of(more)));
+        let why = ImportFinding::skipped(&FindingDetail::MoreUnreadEntries { count: more });
+        items.push(ForeignImportItem::skipped("file", "more entries", why));
     }
-    items.extend(container.missing_entries().map(|why| {
-        ForeignImportItem::skipped("file", "entries", ImportFinding::new(FindingOutcome::Skipped, "lost", why))
-    }));
+    let entries = container.missing_entries();
+    if entries > 0 {
+        let why = ImportFinding::skipped(&FindingDetail::MissingArchiveEntries { entries });
+        items.push(ForeignImportItem::skipped("file", "entries", why));
+    }
     items
+}
+
+/// Returns the report item for a file or folder that is not read.
+pub fn unread_item(name: &str, reason: FindingReason) -> ForeignImportItem {
+    left_out_item(name, &FindingDetail::UnreadFile { reason })
 }
 
 /// Returns the number of files in an entry.
@@ -355,25 +366,23 @@ fn count(container: &FileContainer, name: &str, kind: &ContainerEntryKind) -> us
     if matches!(kind, ContainerEntryKind::Folder) { container.count(name) } else { 1 }
 }
 
-/// Returns the report item for an entry of `count` files that is not imported.
-pub fn aside(name: &str, count: usize, meaning: &str) -> ForeignImportItem {
-    let words = format!("not imported, {}: {meaning}", count_phrase(count, "file", "files"));
-    ForeignImportItem::skipped("file", name, ImportFinding::new(FindingOutcome::Skipped, "left_aside", words).of(count))
-        .from_file(name)
+/// Returns the report item for a file or folder that is not imported.
+fn left_out_item(name: &str, why: &FindingDetail) -> ForeignImportItem {
+    ForeignImportItem::skipped("file", name, ImportFinding::skipped(why)).from_file(name)
 }
 
 /// Returns why a known top-level entry is not imported.
-fn skip_reason(name: &str) -> Option<&'static str> {
+fn skip_reason(name: &str) -> Option<FindingReason> {
     Some(match name {
-        "backgrounds" => "background images, which are not used here",
-        "backups" => "backups of chats, which are read from their own folder",
-        "thumbnails" => "thumbnails, which are made again here",
-        "vectors" => "a vector index, which is made again here",
-        "extensions" => "extensions of another program, which do not run here",
-        "movingUI" => "the panel layout of another page",
-        "secrets.json" => "API keys: enter them here yourself",
-        "stats.json" | "content.log" | "image-metadata.json" => "statistics of the other program",
-        "assets" | "user" => "uploaded or generated files",
+        "backgrounds" => FindingReason::Backgrounds,
+        "backups" => FindingReason::Backups,
+        "thumbnails" => FindingReason::Thumbnails,
+        "vectors" => FindingReason::Vectors,
+        "extensions" => FindingReason::Extensions,
+        "movingUI" => FindingReason::PanelLayout,
+        "secrets.json" => FindingReason::ApiKeys,
+        "stats.json" | "content.log" | "image-metadata.json" => FindingReason::Statistics,
+        "assets" | "user" => FindingReason::Uploads,
         _ => return None,
     })
 }

@@ -94,7 +94,7 @@ impl ExportIndex {
         let Some(place) = &root.list else { return Ok(Self::default()) };
         let bad = |why: String| ImportError::BadList(why);
         let bytes =
-            place.as_ref().map_err(|why| bad((*why).to_owned()))?.read().map_err(|error| bad(error.to_string()))?;
+            place.as_ref().map_err(|why| bad(why.to_string()))?.read().map_err(|error| bad(error.to_string()))?;
         let value: Value = serde_json::from_slice(&bytes).map_err(|error| bad(error.to_string()))?;
         Self::read(&value).ok_or_else(|| bad("it is not an export index".to_owned()))
     }

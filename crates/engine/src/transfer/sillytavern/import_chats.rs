@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use clotho_compat::interop::chat::{self, ChatFileLine, ChatFileMessage, ChatFileReader};
 use clotho_compat::interop::chat_tree::PathHash;
-use clotho_compat::interop::{FindingOutcome, ImportFinding};
+use clotho_compat::interop::{FindingDetail, ImportFinding};
 use clotho_core::clock::Time;
 use clotho_core::ids::{LorebookId, NodeId, SessionId};
 use clotho_core::oplog::LabelTarget;
@@ -113,8 +113,7 @@ impl ForeignImport<'_> {
             match self.import_file(file, &mut target, &wanted).await {
                 Ok(end) => ends.push(Some(end)),
                 Err(ImportError::Read(why)) => {
-                    let words = format!("it cannot be read: {why}");
-                    let why = ImportFinding::new(FindingOutcome::Skipped, "unreadable", words);
+                    let why = ImportFinding::skipped(&FindingDetail::UnreadableFile { reason: why });
                     let item = ForeignImportItem::skipped("session", file.place.stem(), why);
                     self.count_item(item.from_file(&file.place.name));
                     ends.push(None);
@@ -165,12 +164,8 @@ impl ForeignImport<'_> {
 
     /// Reports that a file is skipped because its story is in the trash.
     pub fn skip_story(&mut self, file: &ChatScan, session: SessionId) {
-        let message = "its session is in the trash: restore it or delete it permanently, then import again";
-        let mut item = ForeignImportItem::skipped(
-            "session",
-            file.place.stem(),
-            ImportFinding::new(FindingOutcome::Skipped, "in_trash", message),
-        );
+        let why = ImportFinding::skipped(&FindingDetail::SessionInTrash {});
+        let mut item = ForeignImportItem::skipped("session", file.place.stem(), why);
         item.id = Some(session.to_string());
         self.count_item(item.from_file(&file.place.name));
     }
@@ -392,7 +387,7 @@ impl ForeignImport<'_> {
         }
         let (owner, actor, session) = (self.options.owner, self.actor(), target.session);
         let named = whole.iter().filter_map(|(file, _)| file.header.text("world_info"));
-        let books: Vec<LorebookId> = named.filter_map(|name| self.lore_of("", name).0).collect();
+        let books: Vec<LorebookId> = named.filter_map(|name| self.imported_lorebook(name)).collect();
         self.store
             .write(move |tx| {
                 tx.finish_node_import(&actor, session, &wanted)?;
@@ -412,37 +407,29 @@ impl ForeignImport<'_> {
         joined: Option<ImportFinding>,
     ) {
         let mut item = ForeignImportItem::new("session", file.place.stem(), target.session).from_file(&file.place.name);
-        let message = format!("{} messages; with all alternatives, {} are new", file.messages, end.imported);
-        item.findings.push(ImportFinding::new(FindingOutcome::Works, "messages", message));
+        let detail = FindingDetail::ChatMessages { messages: file.messages, new: end.imported };
+        item.findings.push(ImportFinding::works(&detail));
         item.findings.extend(joined);
         if file.has_state {
-            let message = "the variables of its messages become the state, so that they follow each branch";
-            item.findings.push(ImportFinding::new(FindingOutcome::Translated, "variables", message));
+            item.findings.push(ImportFinding::translated(&FindingDetail::MessageVariables {}));
         }
         if end.stashed > 0 {
-            let message = format!("{} messages follow a part that was removed here, and were skipped", end.stashed);
-            item.findings.push(ImportFinding::new(FindingOutcome::Skipped, "below_taken_out", message).of(end.stashed));
+            item.findings.push(ImportFinding::skipped(&FindingDetail::BelowRemoved { count: end.stashed }));
         }
         item.findings.extend(file.note().map(|note| match target.note == Some(note) {
-            true => ImportFinding::new(
-                FindingOutcome::Works,
-                "author_note",
-                "its author's note is added to the prompts of the session",
-            ),
-            false => ImportFinding::new(
-                FindingOutcome::Kept,
-                "author_note",
-                "the session has another author's note: this one is kept, but not used",
-            ),
+            true => ImportFinding::works(&FindingDetail::AuthorsNote {}),
+            false => ImportFinding::kept(&FindingDetail::OtherAuthorsNote {}),
         }));
         item.findings.extend(file.kept());
         if let Some(book) = file.header.text("world_info") {
-            let (_, fate, words) = self.lore_of("the chat", book);
-            item.findings.push(ImportFinding::new(fate, "chat_lorebook", words));
+            let name = book.to_owned();
+            item.findings.push(match self.imported_lorebook(book) {
+                Some(_) => ImportFinding::works(&FindingDetail::ChatLorebook { name }),
+                None => ImportFinding::kept(&FindingDetail::ChatLorebookMissing { name }),
+            });
         }
         if end.hash != file.hash {
-            let message = "it changed during the import: import it again to get everything";
-            item.findings.push(ImportFinding::new(FindingOutcome::Skipped, "changed_meanwhile", message));
+            item.findings.push(ImportFinding::skipped(&FindingDetail::ChangedMeanwhile {}));
         }
         item.findings.extend(file.findings.iter().cloned());
         self.count_item(item);
@@ -513,8 +500,6 @@ const NAMED_FILES: usize = 40;
 fn joined_files(whole: &[(&ChatScan, &ImportedChatEnd)]) -> Option<ImportFinding> {
     let names: Vec<String> = whole.iter().map(|(file, _)| file.place.file().to_owned()).take(NAMED_FILES).collect();
     let more = whole.len() - names.len();
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let words = format!("{} files became one session: {}{more}", whole.len(), names.join(", "));
-    let finding = || ImportFinding::new(FindingOutcome::Translated, "joined", words).of(whole.len()).with_names(names);
-    (whole.len() > 1).then(finding)
+    let detail = FindingDetail::JoinedFiles { count: whole.len(), files: names.join(", "), more };
+    (whole.len() > 1).then(|| ImportFinding::translated(&detail).with_names(names))
 }

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use clotho_compat::interop::{FindingOutcome, ImportFinding};
+use clotho_compat::interop::{FindingDetail, FindingOutcome, ImportFinding};
 use clotho_core::ids::{CharacterId, LorebookId, PersonaId, PresetId, UserId};
 use clotho_store::{LibraryItem, SourceRecord, StoreError, StoreReader};
 
@@ -95,14 +95,10 @@ impl<Id: ImportableId> ImportMatch<Id> {
                 (if is_same { ImportDecision::KeepExisting } else { ImportDecision::Import }, None)
             }
             Some(_) if is_same => (ImportDecision::KeepExisting, None),
-            None if is_same => {
-                let message = "you deleted it here: it is not imported again";
-                (ImportDecision::Deleted, Some(ImportFinding::new(FindingOutcome::Skipped, "deleted_here", message)))
-            }
+            None if is_same => (ImportDecision::Deleted, Some(ImportFinding::skipped(&FindingDetail::DeletedHere {}))),
             Some(stored) if source.header.as_ref().is_none_or(|header| card_fingerprint(&stored.card) != *header) => {
-                let message =
-                    format!("it has changed there, but you also edited the {} here, which stays unchanged", Id::KIND);
-                (ImportDecision::KeepExisting, Some(ImportFinding::new(FindingOutcome::Kept, "edited_here", message)))
+                let why = ImportFinding::kept(&FindingDetail::EditedHere { item: Id::KIND });
+                (ImportDecision::KeepExisting, Some(why))
             }
             _ => (ImportDecision::Import, None),
         }

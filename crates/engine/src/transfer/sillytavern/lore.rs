@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use serde_json::{Map, Value};
 
 use clotho_compat::interop::lorebook;
-use clotho_compat::interop::{FindingOutcome, ImportFinding};
+use clotho_compat::interop::{FindingDetail, FindingOutcome, ImportFinding};
 use clotho_compat::prompt::lore;
 use clotho_core::ids::LorebookId;
 use clotho_store::{BindingTarget, StoreError};
@@ -69,7 +69,7 @@ impl ForeignImport<'_> {
         let (mut book, mut item) = match read_lorebook(bytes, Some(&place.name), self.ids, self.options.at) {
             Ok(import) => import,
             Err(error) => {
-                let why = ImportFinding::new(FindingOutcome::Skipped, "no_lorebook", error.to_string());
+                let why = ImportFinding::skipped(&FindingDetail::NoLorebook { reason: error.to_string() });
                 self.count_item(ForeignImportItem::skipped("lorebook", place.stem(), why).from_file(&place.name));
                 return Ok(None);
             }
@@ -87,8 +87,7 @@ impl ForeignImport<'_> {
         item.id = Some(id.to_string());
         let is_for_all = self.settings.is_for_all(place.stem());
         if is_for_all {
-            let words = "it was a global lorebook, and is linked to all sessions here";
-            item.findings.push(ImportFinding::new(FindingOutcome::Works, "lore_for_all", words));
+            item.findings.push(ImportFinding::works(&FindingDetail::GlobalLorebook {}));
         }
         let source = existing.source(id.as_bytes(), Some(hash), &book.card);
         self.result.totals.lorebooks += 1;
@@ -110,11 +109,9 @@ impl ForeignImport<'_> {
             return Ok(());
         }
         let finding = if stored.is_some() {
-            let words = "you have your own World Info settings, which stay unchanged";
-            ImportFinding::new(FindingOutcome::Skipped, "lore_settings_own", words)
+            ImportFinding::skipped(&FindingDetail::OwnLoreSettings {})
         } else {
-            let words = "the World Info settings (depth, budget, recursion and so on) are imported";
-            ImportFinding::new(FindingOutcome::Works, "lore_settings", words)
+            ImportFinding::works(&FindingDetail::LoreSettings {})
         };
         let (fate, file) = (finding.fate, self.settings.file().to_owned());
         self.add_item(ForeignImportItem {
@@ -127,17 +124,8 @@ impl ForeignImport<'_> {
         Ok(())
     }
 
-    /// Returns the imported lorebook with this name, with the outcome and a sentence for the report.
-    pub fn lore_of(&self, whose: &str, name: &str) -> (Option<LorebookId>, FindingOutcome, String) {
-        match self.books.get(name) {
-            Some(book) => {
-                let words = format!("the lorebook \"{name}\" of {whose} is in the library and linked to it");
-                (Some(book.id), FindingOutcome::Works, words)
-            }
-            None => {
-                let words = format!("the lorebook \"{name}\" of {whose} is missing; its name is kept");
-                (None, FindingOutcome::Kept, words)
-            }
-        }
+    /// Returns the imported lorebook with this name.
+    pub fn imported_lorebook(&self, name: &str) -> Option<LorebookId> {
+        self.books.get(name).map(|book| book.id)
     }
 }

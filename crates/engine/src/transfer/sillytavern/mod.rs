@@ -54,7 +54,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use jiff::tz::{Offset, TimeZone};
 use serde::Serialize;
 
-use clotho_compat::interop::{FindingOutcome, ImportFinding, chat_tree};
+use clotho_compat::interop::{FindingDetail, FindingOutcome, FindingReason, ImportFinding, chat_tree};
 use clotho_core::clock::{IdGenerator, Time};
 use clotho_core::ids::{CharacterId, UserId};
 use clotho_store::archive::ArchiveLimits;
@@ -167,9 +167,7 @@ pub async fn import(
     let mut work = ForeignImport::new(store, ids, options, &mut report_progress);
     work.import_data(&root).await?;
     for other in root.others {
-        let words = "not imported: this is not a file of SillyTavern; `clotho import` can import it alone if its \
-         type is supported";
-        let why = ImportFinding::new(FindingOutcome::Skipped, "left_aside", words);
+        let why = ImportFinding::skipped(&FindingDetail::LeftOutFile { reason: FindingReason::NotOfSillyTavern });
         work.add_item(super::ForeignImportItem::skipped("file", &other.name, why).from_file(&other.name));
     }
     Ok(work.result)
@@ -238,8 +236,7 @@ impl<'a> ForeignImport<'a> {
         match SillyTavernSettings::of(root) {
             Ok(settings) => self.settings = settings,
             Err(why) => {
-                let why =
-                    ImportFinding::new(FindingOutcome::Skipped, "bad_settings", format!("they cannot be read: {why}"));
+                let why = ImportFinding::skipped(&FindingDetail::UnreadableSettings { reason: why.to_string() });
                 self.count_item(super::ForeignImportItem::skipped("file", SETTINGS, why).from_file(SETTINGS));
             }
         }
@@ -331,12 +328,8 @@ impl<'a> ForeignImport<'a> {
 }
 
 pub(super) fn unreadable(name: &str, error: &io::Error) -> super::ForeignImportItem {
-    super::ForeignImportItem::skipped(
-        "file",
-        name,
-        ImportFinding::new(FindingOutcome::Skipped, "unreadable", format!("it cannot be read: {error}")),
-    )
-    .from_file(name)
+    let why = ImportFinding::skipped(&FindingDetail::UnreadableFile { reason: error.to_string() });
+    super::ForeignImportItem::skipped("file", name, why).from_file(name)
 }
 
 /// How far an import is, in bytes that are read.

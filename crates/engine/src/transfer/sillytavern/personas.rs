@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use clotho_compat::interop::persona::{self, ImportedPersona, PersonaError};
-use clotho_compat::interop::{FindingOutcome, ImportFinding};
+use clotho_compat::interop::{FindingDetail, FindingReason, ImportFinding};
 use clotho_core::ids::{LorebookId, PersonaId};
 use clotho_store::{BindingTarget, Tx};
 
@@ -26,15 +26,15 @@ impl ForeignImport<'_> {
     ) -> Result<(), ImportError> {
         let is_settings = value.get("power_user").is_some();
         if !is_settings && persona::of(&value) == Err(PersonaError::None) {
-            let why = ImportFinding::new(FindingOutcome::Skipped, "personas", PersonaError::None.to_string());
+            let detail = FindingDetail::NoPersonas { reason: PersonaError::None.to_string() };
+            let why = ImportFinding::skipped(&detail);
             self.count_item(ForeignImportItem::skipped("file", place.stem(), why).from_file(&place.name));
         }
         let outside = std::mem::replace(&mut self.settings, SillyTavernSettings::new(value, &place.name));
         let took = self.personas(&DataFolder::default(), &mut ImportCast::default()).await;
         self.settings = outside;
         if is_settings {
-            let words = "from a single settings file, only personas are imported: name the data folder for the rest";
-            let why = ImportFinding::new(FindingOutcome::Skipped, "left_aside", words);
+            let why = ImportFinding::skipped(&FindingDetail::LeftOutFile { reason: FindingReason::OnlyPersonas });
             self.add_item(ForeignImportItem::skipped("file", place.stem(), why).from_file(&place.name));
         }
         took
@@ -46,7 +46,7 @@ impl ForeignImport<'_> {
             Ok(all) => all,
             Err(PersonaError::None) => return Ok(()),
             Err(error) => {
-                let why = ImportFinding::new(FindingOutcome::Skipped, "personas", error.to_string());
+                let why = ImportFinding::skipped(&FindingDetail::NoPersonas { reason: error.to_string() });
                 let file = self.settings.file().to_owned();
                 self.count_item(ForeignImportItem::skipped("file", &file, why).from_file(&file));
                 return Ok(());
@@ -55,7 +55,7 @@ impl ForeignImport<'_> {
         for read in all {
             self.check_cancelled()?;
             if !read.is_named {
-                let why = ImportFinding::new(FindingOutcome::Skipped, "no_name", "it has no name for its messages");
+                let why = ImportFinding::skipped(&FindingDetail::NoPersonaName {});
                 let from = self.settings.file().to_owned();
                 self.count_item(ForeignImportItem::skipped("persona", &read.file, why).from_file(from));
                 continue;
@@ -135,8 +135,12 @@ impl ForeignImport<'_> {
         let card = serde_json::Value::from(read.card.clone());
         let name = card.pointer("/metadata/sillytavern/about/lorebook").and_then(|name| name.as_str());
         let about = read.findings.iter_mut().find(|finding| finding.code == "persona_lorebook")?;
-        let (book, fate, words) = self.lore_of("it", name?);
-        (about.fate, about.message) = (fate, words);
+        let name = name?.to_owned();
+        let book = self.imported_lorebook(&name);
+        *about = match book {
+            Some(_) => ImportFinding::works(&FindingDetail::PersonaLorebook { name }),
+            None => ImportFinding::kept(&FindingDetail::PersonaLorebookMissing { name }),
+        };
         book
     }
 }

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use serde_json::{Map, Value, json};
 
 use clotho_compat::interop::preset::{self, PresetImportError, import_findings};
-use clotho_compat::interop::{FindingOutcome, ImportFinding};
+use clotho_compat::interop::{FindingDetail, FindingOutcome, FindingReason, ImportFinding};
 use clotho_core::ids::PresetId;
 use clotho_core::tree::preset::{MAX_BYTES, MAX_NAME_CHARS, validate_preset};
 use clotho_store::StoredPreset;
@@ -61,8 +61,8 @@ impl ForeignImport<'_> {
     async fn preset_file(&mut self, kind: &'static str, place: &SourceFile, bytes: &[u8]) -> Result<(), ImportError> {
         let body = match object(bytes) {
             Ok(body) => body,
-            Err(why) => {
-                let why = ImportFinding::new(FindingOutcome::Skipped, "no_preset", why);
+            Err(reason) => {
+                let why = ImportFinding::skipped(&FindingDetail::NoPreset { reason });
                 self.count_item(ForeignImportItem::skipped("preset", place.stem(), why).from_file(&place.name));
                 return Ok(());
             }
@@ -84,7 +84,8 @@ impl ForeignImport<'_> {
         for (place, script) in all.into_iter().enumerate() {
             self.check_cancelled()?;
             let Value::Object(body) = script else {
-                let why = ImportFinding::new(FindingOutcome::Skipped, "no_preset", "it is not a regular expression");
+                let detail = FindingDetail::NoRegexScript { reason: FindingReason::NotARegex };
+                let why = ImportFinding::skipped(&detail);
                 self.count_item(ForeignImportItem::skipped("regex", (place + 1).to_string(), why).from_file(SETTINGS));
                 continue;
             };
@@ -107,7 +108,7 @@ impl ForeignImport<'_> {
         let card: Map<String, Value> = card.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
         let word = if kind == "regex" { "regex" } else { "preset" };
         if let Err(unfit) = validate_preset(&card) {
-            let why = ImportFinding::new(FindingOutcome::Skipped, "unfit", unfit.message);
+            let why = ImportFinding::skipped(&FindingDetail::Invalid { reason: unfit.message });
             self.count_item(ForeignImportItem::skipped(word, name, why).from_file(file));
             return Ok(());
         }

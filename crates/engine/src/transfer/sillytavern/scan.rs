@@ -7,8 +7,7 @@ use serde_json::Value;
 
 use clotho_compat::interop::chat::{self, ChatFileHeader, ChatFileLine, ChatFileReader};
 use clotho_compat::interop::chat_tree::{ChatOutline, PathHash};
-use clotho_compat::interop::finding::count_phrase;
-use clotho_compat::interop::{FindingOutcome, ImportFinding, text};
+use clotho_compat::interop::{FindingDetail, FindingReason, ImportFinding, text};
 use clotho_core::tree::AuthorsNote;
 use clotho_core::tree::limits::MAX_CHARACTERS;
 
@@ -78,14 +77,14 @@ impl ChatScan {
                     found.header = header;
                 }
                 Ok(ChatFileLine::Header(_)) => {
-                    bad.add(number, "the file has a second header: the messages after it are imported too".into())
+                    bad.add(number, &FindingDetail::MisplacedLine { reason: FindingReason::SecondHeader })
                 }
                 Ok(ChatFileLine::Row(row)) => {
                     let addresses = found.outline.push_message(at, &row);
                     at = addresses.get(row.selected).copied().unwrap_or(at);
                     found.add_row(&row, zone);
                 }
-                Err(fault) => bad.add(number, fault.0),
+                Err(fault) => bad.add(number, &FindingDetail::UnreadableLine { reason: fault.0 }),
             }
         }
         found.hash = lines.into_input().into_inner().hash();
@@ -141,7 +140,7 @@ impl ChatScan {
 
     /// Returns the report item for a chat without messages.
     pub fn empty_chat_item(self) -> ForeignImportItem {
-        let why = ImportFinding::new(FindingOutcome::Skipped, "empty", "it has no messages");
+        let why = ImportFinding::skipped(&FindingDetail::NoMessages {});
         ForeignImportItem::skipped("session", self.place.stem(), why).from_file(&self.place.name).with(self.findings)
     }
 
@@ -159,8 +158,8 @@ impl ChatScan {
         let is_understood = |key: &str| UNDERSTOOD.contains(&key) || (is_noted && NOTE.contains(&key));
         let keys = metadata.iter().filter(|(key, value)| !is_understood(key) && says(value));
         let keys: Vec<&str> = keys.map(|(key, _)| key.as_str()).take(NAMED_KEYS).collect();
-        let message = format!("kept, but not used here: {}", keys.join(", "));
-        (!keys.is_empty()).then(|| ImportFinding::new(FindingOutcome::Kept, "chat_settings", message).of(keys.len()))
+        let detail = FindingDetail::ChatSettings { count: keys.len(), keys: keys.join(", ") };
+        (!keys.is_empty()).then(|| ImportFinding::kept(&detail))
     }
 }
 
@@ -172,9 +171,9 @@ struct SkippedLines {
 }
 
 impl SkippedLines {
-    fn add(&mut self, line: u64, why: String) {
+    fn add(&mut self, line: u64, why: &FindingDetail) {
         if self.named.len() < NAMED_LINES {
-            self.named.push(ImportFinding::new(FindingOutcome::Skipped, "bad_line", why).at(line));
+            self.named.push(ImportFinding::skipped(why).at(line));
         } else {
             self.more += 1;
         }
@@ -182,8 +181,7 @@ impl SkippedLines {
 
     fn findings(mut self) -> Vec<ImportFinding> {
         if self.more > 0 {
-            let more = format!("{} more lines could not be read", self.more);
-            self.named.push(ImportFinding::new(FindingOutcome::Skipped, "bad_lines", more).of(self.more));
+            self.named.push(ImportFinding::skipped(&FindingDetail::MoreUnreadableLines { count: self.more }));
         }
         self.named
     }
@@ -206,10 +204,8 @@ impl LoneSurrogates {
     }
 
     fn finding(&self) -> Option<ImportFinding> {
-        let words = count_phrase(self.count, "broken character was", "broken characters were");
-        let words = format!("{words} replaced by U+FFFD, the first one here");
-        (self.count > 0)
-            .then(|| ImportFinding::new(FindingOutcome::Translated, "halves", words).at(self.first).of(self.count))
+        let detail = FindingDetail::LoneSurrogates { count: self.count };
+        (self.count > 0).then(|| ImportFinding::translated(&detail).at(self.first))
     }
 }
 

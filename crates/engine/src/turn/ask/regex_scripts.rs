@@ -12,6 +12,7 @@ use clotho_compat::prompt::scripts::{
     MAX_SCRIPTS, RegexScript, RegexScriptSet, ScriptNote, ScriptPlacement, ScriptScope, ScriptSkipReason, TextOrigin,
     placement,
 };
+use clotho_core::coded_message::CodedMessage as _;
 use clotho_core::ids::CharacterId;
 use clotho_core::tree::{Kind, Node, Role, Session};
 use clotho_store::{StoreError, StoreReader, StoredSession};
@@ -107,9 +108,9 @@ impl<'m, 'a> PromptScripts<'m, 'a> {
     pub fn told(&self) -> Vec<Value> {
         let mut told: Vec<Value> = self.scripts.notes().take(MAX_LISTED).map(note_trace).collect();
         if self.is_truncated {
-            let message = "there are more megabytes of scripts than are read: the newest are left out";
-            let why = ScriptSkipReason::TooMany.word();
-            told.push(json!({"scope": ScriptScope::Global.word(), "changed": 0, "why": why, "message": message}));
+            let mut note = json!({"scope": ScriptScope::Global.word(), "changed": 0});
+            add_skip_reason(&mut note, &ScriptSkipReason::TooManyBytes {});
+            told.push(note);
         }
         told
     }
@@ -228,11 +229,21 @@ impl ScopedScript {
 fn note_trace(note: &ScriptNote) -> Value {
     let name: String = note.name.chars().take(MAX_NAME_CHARS).collect();
     let mut told = json!({"name": name, "scope": note.scope.word(), "changed": note.changed});
-    if let (Some(why), Some(map)) = (&note.why, told.as_object_mut()) {
-        map.insert("why".into(), why.word().into());
-        map.insert("message".into(), why.to_string().into());
+    if let Some(why) = &note.why {
+        add_skip_reason(&mut told, why);
     }
     told
+}
+
+/// Adds to the trace of a script why it was skipped.
+fn add_skip_reason(told: &mut Value, why: &ScriptSkipReason) {
+    let Some(map) = told.as_object_mut() else { return };
+    map.insert("why".into(), why.code().into());
+    let args = why.args();
+    if !args.is_empty() {
+        map.insert("args".into(), args.into());
+    }
+    map.insert("message".into(), why.to_string().into());
 }
 
 /// Returns the origin of a message's text. Clotho stores texts as written, so one-time scripts still have to run on

@@ -19,7 +19,8 @@ use clotho_provider::{
 use clotho_store::{ConnectedProvider, IdempotencyClaim, Store, StoreError, WriteError};
 
 use super::ModelRegistry;
-use super::providers::{connection, key_context, unknown_kind};
+use super::provider_problem::ProviderProblemDetail;
+use super::providers::{connection, key_context};
 
 /// The time limit of a test for the model list.
 const LIST_TIMEOUT: Duration = Duration::from_secs(15);
@@ -255,7 +256,7 @@ impl ProviderConnections {
     pub async fn test_provider(&self, id: &str, model: Option<&str>) -> Result<ConnectionTestResult, ConnectError> {
         if let Some(why) = self.models.unusable_reason(id) {
             return Ok(ConnectionTestResult {
-                models: Some(Err(ProviderFailure::Misconfigured { words: why })),
+                models: Some(Err(ProviderFailure::Misconfigured { words: why.to_string() })),
                 reply: None,
             });
         }
@@ -293,7 +294,10 @@ impl ProviderConnections {
         let new = new.validate()?;
         match ProviderKind::from_name(&new.kind) {
             Some(_) => Ok(new),
-            None => Err(ConnectError::Invalid { field: "kind", message: unknown_kind(&new.kind) }),
+            None => {
+                let message = ProviderProblemDetail::unknown_kind(&new.kind).to_string();
+                Err(ConnectError::Invalid { field: "kind", message })
+            }
         }
     }
 

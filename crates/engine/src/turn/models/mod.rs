@@ -8,6 +8,7 @@
 //! counts tokens per model.
 
 pub mod connections;
+pub(super) mod provider_problem;
 pub(super) mod providers;
 pub(super) mod token_counters;
 
@@ -24,6 +25,7 @@ use clotho_plugin::{Hook, InstalledPlugins, LoadedPlugin};
 use clotho_provider::{Embedder, ProviderClient, ProviderFailure, Usage};
 use clotho_store::ConnectedProvider;
 
+use provider_problem::ProviderProblemDetail;
 use providers::{ProviderEntry, ReplyCost};
 use serde_json::Map;
 
@@ -195,7 +197,7 @@ impl ModelRegistry {
     }
 
     /// Returns why a provider cannot be used; `None` if it can, or does not exist.
-    pub fn unusable_reason(&self, id: &str) -> Option<String> {
+    pub fn unusable_reason(&self, id: &str) -> Option<ProviderProblemDetail> {
         self.entry(id)?.unusable.clone()
     }
 
@@ -452,7 +454,7 @@ impl ModelRegistry {
     /// Returns the unusable providers: id, reason, and the models that the settings list.
     pub fn unusable(&self) -> impl Iterator<Item = (String, String, Vec<String>)> {
         let entries = self.entries().into_iter();
-        entries.filter_map(|entry| Some((entry.id.clone(), entry.unusable.clone()?, entry.models.clone())))
+        entries.filter_map(|entry| Some((entry.id.clone(), entry.unusable.as_ref()?.to_string(), entry.models.clone())))
     }
 
     /// Returns the aliases: name, models, and why none of them can be asked.
@@ -473,7 +475,7 @@ impl ModelRegistry {
 
 fn candidate_of(entry: &ProviderEntry, model: &str) -> Result<ModelCandidate, UnknownModelError> {
     match &entry.unusable {
-        Some(reason) => Err(UnknownModelError::Unusable { provider: entry.id.clone(), reason: reason.clone() }),
+        Some(reason) => Err(UnknownModelError::Unusable { provider: entry.id.clone(), reason: reason.to_string() }),
         None => Ok(ModelCandidate {
             name: format!("{}/{model}", entry.id),
             client: entry.client.clone(),

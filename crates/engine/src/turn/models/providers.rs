@@ -13,6 +13,7 @@ use clotho_provider::{
 };
 use clotho_store::ConnectedProvider;
 
+use super::provider_problem::ProviderProblemDetail;
 use super::token_counters::TokenCounters;
 
 /// A provider, usable or not.
@@ -22,7 +23,7 @@ pub(in crate::turn) struct ProviderEntry {
     pub models: Vec<String>,
     pub client: ProviderClient,
     /// Why it cannot be used: its key is missing, or its kind is unknown.
-    pub unusable: Option<String>,
+    pub unusable: Option<ProviderProblemDetail>,
     prices: indexmap::IndexMap<String, ModelPrices>,
     /// The token counters of its models.
     pub counters: TokenCounters,
@@ -112,17 +113,18 @@ pub(in crate::turn) fn provider_entries(config: &Config) -> Vec<ProviderEntry> {
     let lanes = lanes(&config.providers, &keys.iter().map(of).collect::<Vec<_>>());
     let parts = config.providers.iter().zip(keys).zip(lanes);
     parts
-        .map(|((provider, key), lane)| provider_entry(provider, config, key.map_err(|error| error.to_string()), lane))
+        .map(|((provider, key), lane)| provider_entry(provider, config, key.map_err(ProviderProblemDetail::from), lane))
         .collect()
 }
 
 fn provider_entry(
     provider: &ProviderConfig,
     config: &Config,
-    key: Result<Option<Secret>, String>,
+    key: Result<Option<Secret>, ProviderProblemDetail>,
     lane: Lane,
 ) -> ProviderEntry {
-    let kind = ProviderKind::from_name(&provider.kind).ok_or_else(|| unknown_kind(&provider.kind));
+    let kind =
+        ProviderKind::from_name(&provider.kind).ok_or_else(|| ProviderProblemDetail::unknown_kind(&provider.kind));
     let unusable = kind.as_ref().err().or(key.as_ref().err()).cloned();
     if let Some(why) = &unusable {
         tracing::warn!(provider = %provider.id, "none of its models can be used: {why}");
@@ -176,7 +178,7 @@ pub(in crate::turn) fn connected_entry<'a>(
         endpoint.key == own && (own.is_some() || endpoint.base_url == provider.base_url)
     };
     let lane = others.find(is_same).map(|other| other.client.endpoint().lane.clone()).unwrap_or_default();
-    provider_entry(&provider, config, key.map_err(|error| error.to_string()), lane)
+    provider_entry(&provider, config, key.map_err(ProviderProblemDetail::from), lane)
 }
 
 /// Returns the context to which a sealed key is bound: the provider's id and its origin.
@@ -220,15 +222,10 @@ fn lanes(providers: &[ProviderConfig], keys: &[Option<Secret>]) -> Vec<Lane> {
     providers.iter().zip(keys).map(lane).collect()
 }
 
-pub(in crate::turn) fn unknown_kind(kind: &str) -> String {
-    let kinds: Vec<String> = ProviderKind::all().map(|kind| format!("{:?}", kind.word())).collect();
-    format!("expected one of {}, got {kind:?}", kinds.join(", "))
-}
-
 /// Returns an error for each unknown provider kind in the settings, with its position.
 pub(in crate::turn) fn unknown_kinds(config: &Config) -> impl Iterator<Item = ConfigError> {
     let wrong = config.providers.iter().filter(|provider| ProviderKind::from_name(&provider.kind).is_none());
-    wrong.filter_map(|provider| provider.refuse_kind(unknown_kind(&provider.kind)))
+    wrong.filter_map(|provider| provider.refuse_kind(ProviderProblemDetail::unknown_kind(&provider.kind).to_string()))
 }
 
 #[cfg(test)]

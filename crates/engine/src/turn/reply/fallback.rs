@@ -19,6 +19,7 @@ use crate::turn::services::TurnServices;
 use crate::turn::storage::TreeStorage;
 use crate::turn::tools::ToolRunner;
 use crate::turn::{ask, tools, tools::text_tools};
+use clotho_core::coded_message::RenderedMessage;
 use clotho_core::tree::reply_facts::SkippedModelRecord;
 
 /// A request to the models of a fallback list.
@@ -37,7 +38,7 @@ pub struct ModelAttempt<'a> {
     pub candidate: &'a ModelCandidate,
     /// The parameters sent with the request.
     pub params: Map<String, Value>,
-    /// The template, if the prompt is sent as one text: `{name, problem?}`.
+    /// The template, if the prompt is sent as one text: `{name, problem?, failure?}`.
     pub template: Option<Value>,
     /// The models that failed before.
     pub skipped: &'a [SkippedModel],
@@ -153,7 +154,11 @@ fn append_tool_rounds(request: &mut Request, rounds: &[ToolRound], prompt: usize
 /// Formats a template for the trace.
 fn template_trace(written: &TemplatedPrompt) -> Value {
     match &written.problem {
-        Some(problem) => json!({"name": written.template, "problem": problem}),
+        Some(problem) => {
+            let message = problem.to_string();
+            let failure = RenderedMessage { code: problem.code().to_owned(), args: problem.args(), message };
+            json!({"name": written.template, "problem": failure.message, "failure": failure.to_json()})
+        }
         None => json!({"name": written.template}),
     }
 }
