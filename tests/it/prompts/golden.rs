@@ -2,7 +2,6 @@
 //! scripts.
 
 use clotho_compat::interop::lorebook;
-use clotho_compat::prompt::PromptCast;
 use clotho_compat::prompt::lore::{
     self, LoreHost, LorebookScope, ScanBook, ScanOutcome, ScanRequest, ScopedBook, WorldInfoSettings,
 };
@@ -12,6 +11,7 @@ use clotho_compat::prompt::preset::{
     PromptPosition, PromptRenderer,
 };
 use clotho_compat::prompt::scripts::{self, MacroFiller, RegexScriptSet, TextOrigin, placement};
+use clotho_compat::prompt::{PromptCast, PromptTokenLimits};
 use clotho_core::tree::Role;
 use serde_json::{Map, Value, json};
 
@@ -191,12 +191,11 @@ impl Case {
         let bound = [ScopedBook { scope: LorebookScope::Character, book: &book }];
         let settings: Map<String, Value> = serde_json::from_str(HOUSE).unwrap();
         let said = |one: &HistoryMessage| lore::ScanMessage { name: one.name.clone(), text: one.text.clone() };
-        let (context, reply) = self.room();
         let scanned = ScanRequest {
             messages: history.iter().rev().map(said).collect(),
             count: history.len() as u64,
             trigger: self.kind().word().to_owned(),
-            prompt: context - reply,
+            prompt: self.limits().prompt(),
             ..ScanRequest::default()
         };
         lore::scan(
@@ -208,8 +207,9 @@ impl Case {
         )
     }
 
-    fn room(&self) -> (usize, usize) {
-        (self.preset.settings.context.unwrap_or(4_095), self.preset.settings.reply.unwrap_or(300))
+    fn limits(&self) -> PromptTokenLimits {
+        let settings = &self.preset.settings;
+        PromptTokenLimits { context: settings.context.unwrap_or(4_095), reply: settings.reply.unwrap_or(300) }
     }
 
     fn note(&self) -> Option<PositionedText> {
@@ -298,7 +298,7 @@ impl Case {
             pins_examples: is("pin_examples"),
             has_prefill: setup["source"] == "claude",
             reserve: 0,
-            default_budget: self.room(),
+            default_budget: self.limits(),
         };
         let assembled = preset::assemble(&self.preset, &given, &mut house).ok()?;
         // The messages in the form of the case.

@@ -37,7 +37,7 @@ use clotho_core::tree::Role;
 
 pub use legacy_trace::{TraceBlock, TraceSlot, rebuild_messages};
 pub use summary_request::summary_messages;
-pub use token_count::{ESTIMATE, TokenCounter, TokenMeasure, estimate_text, tokens};
+pub use token_count::{ESTIMATE, PromptTokenLimits, TokenCounter, TokenMeasure, estimate_text, tokens};
 
 /// Why a text is left out of the prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

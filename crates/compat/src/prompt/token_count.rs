@@ -1,4 +1,4 @@
-//! Token counts of texts. The counter is passed in: a tokenizer, or the estimate if none is known.
+//! Token counts of texts, and the limits of a prompt. The counter is passed in: a tokenizer, or the estimate if none is known.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,6 +16,22 @@ pub trait TokenCounter: Send + Sync + fmt::Debug {
 
 /// Counter name shown for estimates.
 pub const ESTIMATE: &str = "estimate";
+
+/// The limits of one prompt, in tokens.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PromptTokenLimits {
+    /// Tokens of prompt and reply together.
+    pub context: usize,
+    /// Tokens reserved for the reply.
+    pub reply: usize,
+}
+
+impl PromptTokenLimits {
+    /// Returns the tokens of the prompt.
+    pub const fn prompt(self) -> usize {
+        self.context.saturating_sub(self.reply)
+    }
+}
 
 /// Measures the texts of a prompt with a counter.
 #[derive(Debug, Clone)]

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use clotho_compat::prompt::TokenMeasure;
 use clotho_compat::prompt::lore::{LoreTimers, LorebookScope, ScanMessage, ScanRequest};
-use clotho_compat::prompt::macros::{MacroContext, MacroEngine, MacroTokenLimits};
+use clotho_compat::prompt::macros::{MacroContext, MacroEngine};
+use clotho_compat::prompt::{PromptTokenLimits, TokenMeasure};
 use clotho_core::ids::{LorebookId, NodeId, UserId};
 use clotho_core::tree::Session;
 use clotho_core::tree::edit::{self, TreeError};
@@ -88,7 +88,7 @@ pub async fn test_lore(
             let wishes = books.plugin_requests(&mut planned);
             // Set up macros and scripts as for a reply.
             let purpose = &PromptPurpose::FIRST;
-            let sizes = MacroTokenLimits { context: bounds.context_tokens, reply: bounds.reply };
+            let sizes = PromptTokenLimits { context: bounds.context_tokens, reply: bounds.reply };
             let facts = macro_context::macro_facts(&snapshot, sizes, &bounds.model, purpose);
             let mut draw = macro_context::seeded_random(&snapshot, purpose);
             let mut macros = MacroEngine::new(

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use regex::{Regex, RegexBuilder};
 
 use super::set::CharSet;
-use super::syntax::{RegexModes, RegexNode, RegexTree};
+use super::syntax::{RegexModes, RegexNode, RegexQuantifier, RegexTree};
 use super::{StepBudget, StepLimitError, Utf16Text};
 
 /// Limit for the compiled form of one pattern, in bytes.
@@ -89,7 +89,7 @@ fn write(part: &RegexNode, out: &mut String) -> Option<()> {
             }
             out.push(')');
         }
-        RegexNode::Repeat { inner, min, max, .. } => {
+        RegexNode::Repeat { inner, quantifier: RegexQuantifier { min, max, .. }, .. } => {
             write_group(inner, out)?;
             if *min > MAX_REPEAT || max.is_some_and(|max| max > MAX_REPEAT) {
                 return None;

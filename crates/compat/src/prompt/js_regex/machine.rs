@@ -5,7 +5,7 @@
 
 use super::program::{RegexInstruction, RegexProgram};
 use super::set::{to_lower, to_upper};
-use super::syntax::RegexModes;
+use super::syntax::{RegexModes, RegexQuantifier};
 use super::{StepBudget, StepLimitError};
 
 /// A position that is not set.
@@ -97,8 +97,8 @@ impl<'a> RegexMachine<'a> {
                 }
                 None => NextStep::Fail,
             },
-            RegexInstruction::Run { set, min, max, greedy, back } => {
-                on(self.match_run(pc, *set, (*min, *max), *greedy, *back, steps)?)
+            RegexInstruction::Run { set, quantifier, back } => {
+                on(self.match_run(pc, *set, *quantifier, *back, steps)?)
             }
             RegexInstruction::Jump(to) => NextStep::Step(*to),
             RegexInstruction::Split { other } => {
@@ -113,13 +113,10 @@ impl<'a> RegexMachine<'a> {
                 self.count(*reg, LoopState { count: 0, began: UNSET });
                 NextStep::Step(pc + 1)
             }
-            RegexInstruction::LoopTest { reg, min, max, greedy, exit } => {
-                self.loop_test(pc, *reg, (*min, *max), *greedy, *exit)
-            }
+            RegexInstruction::LoopTest { reg, quantifier, exit } => self.loop_test(pc, *reg, *quantifier, *exit),
             RegexInstruction::LoopEnter { reg, groups } => {
-                let (from, to) = *groups;
-                steps.spend(to - from)?;
-                (2 * from..2 * to).for_each(|slot| self.save_slot(slot, UNSET));
+                steps.spend(groups.len())?;
+                (2 * groups.start..2 * groups.end).for_each(|slot| self.save_slot(slot, UNSET));
                 let count = self.loop_state(*reg).count.saturating_add(1);
                 self.count(*reg, LoopState { count, began: self.at });
                 NextStep::Step(pc + 1)
@@ -213,11 +210,11 @@ impl<'a> RegexMachine<'a> {
         &mut self,
         pc: usize,
         set: usize,
-        (min, max): (u32, Option<u32>),
-        greedy: bool,
+        quantifier: RegexQuantifier,
         back: bool,
         steps: &mut StepBudget,
     ) -> Result<bool, StepLimitError> {
+        let RegexQuantifier { min, max, greedy } = quantifier;
         // Take as many characters as wanted; `least` is the position after the minimum.
         let (mut at, mut count) = (self.at, 0);
         let mut least = self.at;
@@ -245,14 +242,8 @@ impl<'a> RegexMachine<'a> {
         Ok(true)
     }
 
-    fn loop_test(
-        &mut self,
-        pc: usize,
-        reg: usize,
-        (min, max): (u32, Option<u32>),
-        greedy: bool,
-        exit: usize,
-    ) -> NextStep {
+    fn loop_test(&mut self, pc: usize, reg: usize, quantifier: RegexQuantifier, exit: usize) -> NextStep {
+        let RegexQuantifier { min, max, greedy } = quantifier;
         let count = self.loop_state(reg).count;
         if count < min {
             return NextStep::Step(pc + 1);

@@ -1,15 +1,17 @@
 //! Compiles the tree of a pattern to a list of instructions for the machine.
 
+use std::ops::Range;
+
 use super::set::CharSet;
-use super::syntax::{RegexNode, RegexTree};
+use super::syntax::{RegexNode, RegexQuantifier, RegexTree};
 
 /// One instruction. With `back` it moves towards the start of the text, as in a lookbehind.
 #[derive(Debug, Clone)]
 pub(super) enum RegexInstruction {
     /// Matches one character of a set.
     Set { set: usize, back: bool },
-    /// Matches `min` to `max` characters of a set, as many or as few as possible.
-    Run { set: usize, min: u32, max: Option<u32>, greedy: bool, back: bool },
+    /// Matches characters of a set, as often as the quantifier says.
+    Run { set: usize, quantifier: RegexQuantifier, back: bool },
     /// Continues at another step.
     Jump(usize),
     /// Tries the next step first, then `other`.
@@ -19,9 +21,9 @@ pub(super) enum RegexInstruction {
     /// Resets the state of a loop.
     LoopStart { reg: usize },
     /// Either iterates once more or continues at `exit`. The loop body follows this step.
-    LoopTest { reg: usize, min: u32, max: Option<u32>, greedy: bool, exit: usize },
+    LoopTest { reg: usize, quantifier: RegexQuantifier, exit: usize },
     /// Begins an iteration: counts it and clears the groups inside.
-    LoopEnter { reg: usize, groups: (usize, usize) },
+    LoopEnter { reg: usize, groups: Range<usize> },
     /// Ends an iteration and goes back to `test`.
     LoopEnd { reg: usize, min: u32, test: usize },
     /// Matches the start of the text, or of a line.
@@ -130,9 +132,7 @@ impl RegexCompiler {
                 self.compile_node(inner, back);
                 self.steps.push(RegexInstruction::Save(2 * index + usize::from(!back)));
             }
-            RegexNode::Repeat { inner, min, max, greedy, groups } => {
-                self.compile_repeat(inner, (*min, *max), *greedy, *groups, back)
-            }
+            RegexNode::Repeat { inner, quantifier, groups } => self.compile_repeat(inner, *quantifier, groups, back),
             RegexNode::Lookaround { inner, behind, negated } => {
                 let look = self.push_pending(RegexInstruction::LookStart { negated: *negated, exit: 0 });
                 self.compile_node(inner, *behind);
@@ -156,27 +156,19 @@ impl RegexCompiler {
         ends.into_iter().for_each(|end| self.patch_target(end));
     }
 
-    fn compile_repeat(
-        &mut self,
-        inner: &RegexNode,
-        bounds: (u32, Option<u32>),
-        greedy: bool,
-        groups: (usize, usize),
-        back: bool,
-    ) {
-        let (min, max) = bounds;
+    fn compile_repeat(&mut self, inner: &RegexNode, quantifier: RegexQuantifier, groups: &Range<usize>, back: bool) {
         if let RegexNode::Set(set) = without_noncapturing(inner) {
             let set = self.add_set(set);
-            self.steps.push(RegexInstruction::Run { set, min, max, greedy, back });
+            self.steps.push(RegexInstruction::Run { set, quantifier, back });
             return;
         }
         let reg = self.loops;
         self.loops += 1;
         self.steps.push(RegexInstruction::LoopStart { reg });
-        let test = self.push_pending(RegexInstruction::LoopTest { reg, min, max, greedy, exit: 0 });
-        self.steps.push(RegexInstruction::LoopEnter { reg, groups });
+        let test = self.push_pending(RegexInstruction::LoopTest { reg, quantifier, exit: 0 });
+        self.steps.push(RegexInstruction::LoopEnter { reg, groups: groups.clone() });
         self.compile_node(inner, back);
-        self.steps.push(RegexInstruction::LoopEnd { reg, min, test });
+        self.steps.push(RegexInstruction::LoopEnd { reg, min: quantifier.min, test });
         self.patch_target(test);
     }
 }
@@ -202,9 +194,9 @@ fn first_set(part: &RegexNode) -> (Option<CharSet>, bool) {
         | RegexNode::WordBoundary { .. }
         | RegexNode::Lookaround { .. } => (Some(CharSet::default()), false),
         RegexNode::Group { inner, .. } => first_set(inner),
-        RegexNode::Repeat { inner, min, .. } => {
+        RegexNode::Repeat { inner, quantifier, .. } => {
             let (set, is_sure) = first_set(inner);
-            (set, is_sure && *min > 0)
+            (set, is_sure && quantifier.min > 0)
         }
         RegexNode::Sequence(parts) => {
             let mut so_far = Some(CharSet::default());

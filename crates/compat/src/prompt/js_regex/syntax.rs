@@ -3,6 +3,8 @@
 //! Outside Unicode mode the tolerant grammar of browsers applies: a lone `{` or `]` is literal, `\8` is `8`, an unknown
 //! escape is its letter. In Unicode mode the strict grammar applies.
 
+use std::ops::Range;
+
 use super::RegexSyntaxError;
 use super::set::CharSet;
 
@@ -57,13 +59,11 @@ pub(super) enum RegexNode {
         index: usize,
         inner: Box<RegexNode>,
     },
-    /// A repetition; `max` `None` = unbounded. The groups `from..to` are inside it.
+    /// A repetition; `groups` are the indices of the groups inside it.
     Repeat {
         inner: Box<RegexNode>,
-        min: u32,
-        max: Option<u32>,
-        greedy: bool,
-        groups: (usize, usize),
+        quantifier: RegexQuantifier,
+        groups: Range<usize>,
     },
     /// A lookahead or lookbehind.
     Lookaround {
@@ -71,6 +71,16 @@ pub(super) enum RegexNode {
         behind: bool,
         negated: bool,
     },
+}
+
+/// How often a part repeats.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct RegexQuantifier {
+    pub min: u32,
+    /// `None` = unbounded.
+    pub max: Option<u32>,
+    /// Whether as many repetitions as possible are tried first.
+    pub greedy: bool,
 }
 
 /// A parsed pattern.
@@ -384,8 +394,8 @@ impl RegexParser {
         if !may_repeat {
             return self.error("nothing to repeat");
         }
-        let greedy = !self.take('?');
-        Ok(RegexNode::Repeat { inner: Box::new(part), min, max, greedy, groups: (opened + 1, self.opened + 1) })
+        let quantifier = RegexQuantifier { min, max, greedy: !self.take('?') };
+        Ok(RegexNode::Repeat { inner: Box::new(part), quantifier, groups: opened + 1..self.opened + 1 })
     }
 
     /// Parses `{2}`, `{2,}`, `{2,5}`. Outside Unicode mode, an incomplete form is literal text (`None`).

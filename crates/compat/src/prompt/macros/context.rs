@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 
 use jiff::tz::TimeZone;
 
+use super::super::PromptTokenLimits;
+
 /// All facts that macros may use.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct MacroContext {
@@ -21,7 +23,7 @@ pub struct MacroContext {
     /// Messages on this path.
     pub said: MacroHistory,
     pub time: MacroTime,
-    pub token_limits: MacroTokenLimits,
+    pub token_limits: PromptTokenLimits,
     pub model: String,
     /// System prompt for cards without their own.
     pub main: String,
@@ -90,12 +92,4 @@ impl Default for MacroTime {
     fn default() -> Self {
         Self { ms: 0, zone: TimeZone::UTC }
     }
-}
-
-/// Limits of a prompt, in tokens.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct MacroTokenLimits {
-    /// Prompt and reply together.
-    pub context: usize,
-    pub reply: usize,
 }

@@ -31,7 +31,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-pub use context::{CardTexts, MacroContext, MacroHistory, MacroTime, MacroTokenLimits};
+pub use context::{CardTexts, MacroContext, MacroHistory, MacroTime};
 pub use pieces::MAX_NESTING;
 pub use table::names;
 pub use variables::{MAX_LIST, MAX_VALUE, MacroVariables};

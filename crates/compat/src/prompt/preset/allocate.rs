@@ -8,13 +8,12 @@ use std::collections::BTreeMap;
 use super::budget::PromptBudget;
 use super::candidate::{AllocationStage, PromptCandidate};
 use super::{HistoryTruncation, OmittedText};
-use crate::prompt::{OmitReason, TokenOverflow};
+use crate::prompt::{OmitReason, PromptTokenLimits, TokenOverflow};
 
 /// The limits of one prompt, in tokens.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct AllocationLimits {
-    /// Tokens of context and reply.
-    pub budget: (usize, usize),
+    pub budget: PromptTokenLimits,
     /// Tokens reserved for texts that stand for the messages that do not fit.
     pub reserve: usize,
     /// Estimated tokens of the newest message; the reserve leaves it room.
@@ -44,12 +43,12 @@ pub(super) struct PromptAllocation {
     pub reserve: usize,
 }
 
-/// Checks that the required candidates fit the tokens of context and reply.
+/// Checks that the required candidates fit the limits.
 ///
 /// # Errors
 /// Returns an error if they do not.
-pub(super) fn check_required(limit: (usize, usize), candidates: &[PromptCandidate]) -> Result<(), TokenOverflow> {
-    let mut budget = PromptBudget::new(limit);
+pub(super) fn check_required(limits: PromptTokenLimits, candidates: &[PromptCandidate]) -> Result<(), TokenOverflow> {
+    let mut budget = PromptBudget::new(limits);
     let required = candidates.iter().filter(|candidate| candidate.stage == AllocationStage::Required);
     required.for_each(|candidate| budget.spend(candidate.tokens));
     budget.check()
@@ -231,7 +230,7 @@ mod tests {
 
     fn limits(total: usize) -> AllocationLimits {
         AllocationLimits {
-            budget: (total + OVERHEAD, 0),
+            budget: PromptTokenLimits { context: total + OVERHEAD, reply: 0 },
             reserve: 0,
             newest: 0,
             chat: 0,

@@ -78,8 +78,8 @@ pub fn assemble(
 
 /// Returns the limits of a request: its budget, and the shares of the preset.
 fn allocation_limits(scope: &PromptScope<'_>, chat: usize, renderer: &dyn PromptRenderer) -> AllocationLimits {
-    let PromptInput { default_budget: budget @ (context, reply), prompt_tokens, .. } = *scope.input;
-    let prompt = if prompt_tokens > 0 { prompt_tokens } else { context.saturating_sub(reply) };
+    let PromptInput { default_budget: budget, prompt_tokens, .. } = *scope.input;
+    let prompt = if prompt_tokens > 0 { prompt_tokens } else { budget.prompt() };
     let shares = &scope.preset.own.shares;
     AllocationLimits {
         budget,
@@ -96,6 +96,7 @@ fn allocation_limits(scope: &PromptScope<'_>, chat: usize, renderer: &dyn Prompt
 mod tests {
     use super::super::{GenerationType, HistoryMessage, HistoryTruncation, PositionedText, PromptLore, PromptPosition};
     use super::*;
+    use crate::prompt::PromptTokenLimits;
 
     /// Records the texts whose macros are expanded. A text has one token per byte.
     #[derive(Default)]
@@ -158,7 +159,7 @@ mod tests {
             pins_examples: false,
             has_prefill: true,
             reserve: 0,
-            default_budget: (context, 0),
+            default_budget: PromptTokenLimits { context, reply: 0 },
             prompt_tokens: 0,
         };
         let required =

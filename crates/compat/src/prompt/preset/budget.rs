@@ -1,6 +1,6 @@
 //! The token budget of a request.
 
-use crate::prompt::TokenOverflow;
+use crate::prompt::{PromptTokenLimits, TokenOverflow};
 
 /// Tokens that a request takes besides its messages.
 const REQUEST_OVERHEAD: usize = 3;
@@ -15,8 +15,8 @@ pub(super) struct PromptBudget {
 }
 
 impl PromptBudget {
-    pub(super) const fn new((context, reply): (usize, usize)) -> Self {
-        Self { all: context.saturating_sub(reply).saturating_sub(REQUEST_OVERHEAD), spent: 0, reserved: 0 }
+    pub(super) const fn new(limits: PromptTokenLimits) -> Self {
+        Self { all: limits.prompt().saturating_sub(REQUEST_OVERHEAD), spent: 0, reserved: 0 }
     }
 
     /// Spends tokens of a mandatory text, even over budget.

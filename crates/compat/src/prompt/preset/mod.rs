@@ -35,7 +35,7 @@ mod trace;
 
 use serde_json::{Map, Value};
 
-use super::OmitReason;
+use super::{OmitReason, PromptTokenLimits};
 use clotho_core::tree::Role;
 
 pub use assemble::{PromptAssembly, PromptOverflow, assemble};
@@ -328,8 +328,8 @@ pub struct PromptInput<'a> {
     pub has_prefill: bool,
     /// Tokens reserved for something else, if the mandatory texts and the texts between the last messages leave them.
     pub reserve: usize,
-    /// Tokens of context and reply, if the preset does not set them.
-    pub default_budget: (usize, usize),
+    /// The limits, if the preset does not set them.
+    pub default_budget: PromptTokenLimits,
     /// Tokens of the whole prompt including those reserved for recall; 0 = the default budget.
     pub prompt_tokens: usize,
 }

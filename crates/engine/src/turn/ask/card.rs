@@ -3,7 +3,7 @@
 use clotho_compat::prompt::preset::{
     GenerationType, HistoryTruncation, PositionedText, PromptInput, PromptLore, PromptPosition,
 };
-use clotho_compat::prompt::{DEFAULT_DEPTH, PromptCast};
+use clotho_compat::prompt::{DEFAULT_DEPTH, PromptCast, PromptTokenLimits};
 use clotho_core::tree::Role;
 
 /// Returns the input of a prompt that has only the texts of card and persona.
@@ -32,7 +32,7 @@ pub(super) fn card_input(cast: &PromptCast) -> PromptInput<'_> {
         pins_examples: false,
         has_prefill: false,
         reserve: 0,
-        default_budget: (0, 0),
+        default_budget: PromptTokenLimits::default(),
         prompt_tokens: 0,
     }
 }

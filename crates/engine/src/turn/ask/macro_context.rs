@@ -6,11 +6,9 @@
 
 use serde_json::{Map, Value};
 
-use clotho_compat::prompt::PromptCast;
 use clotho_compat::prompt::lore::LoreAudience;
-use clotho_compat::prompt::macros::{
-    MacroContext, MacroEngine, MacroHistory, MacroTime, MacroTokenLimits, MacroVariables,
-};
+use clotho_compat::prompt::macros::{MacroContext, MacroEngine, MacroHistory, MacroTime, MacroVariables};
+use clotho_compat::prompt::{PromptCast, PromptTokenLimits};
 use clotho_core::clock::{SplitMix64, Time};
 use clotho_core::ids::UserId;
 use clotho_core::tree::{Node, Role};
@@ -71,7 +69,7 @@ impl PromptPurpose {
 /// Returns the values of macros at a snapshot.
 pub fn macro_facts(
     snapshot: &TurnSnapshot,
-    sizes: MacroTokenLimits,
+    sizes: PromptTokenLimits,
     model: &str,
     purpose: &PromptPurpose,
 ) -> MacroContext {

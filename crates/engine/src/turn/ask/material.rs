@@ -5,7 +5,7 @@ use clotho_compat::prompt::preset::{
     self, GenerationType, HistoryMessage, PositionedText, Preset, PromptAssembly, PromptInput, PromptOverflow,
     PromptRenderer, SubstituteBudget,
 };
-use clotho_compat::prompt::{TokenMeasure, status};
+use clotho_compat::prompt::{PromptTokenLimits, TokenMeasure, status};
 use clotho_core::tree::Role;
 use clotho_store::{StoreError, StoreReader};
 
@@ -16,7 +16,7 @@ use super::macro_context::{GenerationTask, PromptPurpose};
 use super::note;
 use super::plan::PromptPlan;
 use super::preset_selection::{PresetReason, PresetSelection, select_preset};
-use super::prompt_bounds::{PromptBounds, PromptTokenLimits};
+use super::prompt_bounds::PromptBounds;
 use super::recall::{self, RecallRequest};
 use super::regex_scripts::PromptScripts;
 use super::substitutes::{HistorySubstitutes, substitute_budget};
@@ -120,7 +120,7 @@ impl<'m, 'a> PromptMaterial<'m, 'a> {
             world: &self.status,
             injected: &self.plan.inserts,
             truncation: self.history.truncation,
-            default_budget: (self.limits.context, self.limits.reply),
+            default_budget: self.limits,
             prompt_tokens: self.limits.prompt(),
             history: &self.history.messages,
             filler: &self.bounds.filler_message,

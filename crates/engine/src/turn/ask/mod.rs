@@ -40,9 +40,9 @@ pub(crate) use services::PromptServices;
 
 use serde_json::{Map, Value};
 
-use clotho_compat::prompt::OutgoingMessage;
-use clotho_compat::prompt::macros::{MacroEngine, MacroTokenLimits};
+use clotho_compat::prompt::macros::MacroEngine;
 use clotho_compat::prompt::preset::PromptInsert;
+use clotho_compat::prompt::{OutgoingMessage, PromptTokenLimits};
 use clotho_config::ToolMode;
 use clotho_core::tree::Role;
 use clotho_provider::{self as provider, Endpoint, Request};
@@ -77,7 +77,7 @@ pub fn build_prompt(
     let tools = tool_offers(snapshot, &bounds, purpose, &mut planned);
     let budget = bounds.budget.saturating_sub(tools.tokens(&bounds.measure));
     let bounds = PromptBounds { budget, ..bounds };
-    let sizes = MacroTokenLimits { context: bounds.budget + bounds.reply, reply: bounds.reply };
+    let sizes = PromptTokenLimits { context: bounds.budget + bounds.reply, reply: bounds.reply };
     let facts = macro_context::macro_facts(snapshot, sizes, &bounds.model, purpose);
     let mut draw = macro_context::seeded_random(snapshot, purpose);
     let globals = macro_context::globals(reader, snapshot.session().owner)?;

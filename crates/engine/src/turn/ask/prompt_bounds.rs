@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use clotho_compat::prompt::TokenMeasure;
 use clotho_compat::prompt::preset::Preset;
+use clotho_compat::prompt::{PromptTokenLimits, TokenMeasure};
 use clotho_config::{self as config, ToolMode};
 use clotho_core::tree::{Role, TraceHead};
 use clotho_provider::Endpoint;
@@ -52,22 +52,6 @@ pub struct PromptBounds {
     pub recall: PromptRecallQuery,
     /// The settings of summaries.
     pub summaries: config::SummariesConfig,
-}
-
-/// The tokens of one prompt with its preset.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct PromptTokenLimits {
-    /// Tokens of prompt and reply together.
-    pub context: usize,
-    /// Tokens reserved for the reply.
-    pub reply: usize,
-}
-
-impl PromptTokenLimits {
-    /// Returns the tokens of the prompt.
-    pub const fn prompt(self) -> usize {
-        self.context.saturating_sub(self.reply)
-    }
 }
 
 impl PromptBounds {

@@ -32,8 +32,8 @@ pub const ROWS: &[MacroDefinition] = &[
     MacroDefinition::plain(&["maxResponse", "maxResponseTokens"], |m, _| Some(m.facts.token_limits.reply.to_string())),
     // Prompts are built on the server: no page, no extensions.
     MacroDefinition::plain(&["isMobile"], |_, _| Some("false".to_owned())),
-    MacroDefinition::with_args(&["hasExtension"], (1, 1), |_, _| Some("false".to_owned())),
-    MacroDefinition::with_args(&["outlet"], (1, 1), |m, call| {
+    MacroDefinition::with_args(&["hasExtension"], 1..=1, |_, _| Some("false".to_owned())),
+    MacroDefinition::with_args(&["outlet"], 1..=1, |m, call| {
         let outlets = m.outlets.as_ref()?;
         Some(outlets.get(call.arg(0)).cloned().unwrap_or_default())
     }),

@@ -12,6 +12,7 @@ mod values;
 mod variables;
 
 use std::collections::HashMap;
+use std::ops::RangeInclusive;
 use std::sync::LazyLock;
 
 use super::MacroEngine;
@@ -20,8 +21,8 @@ use super::MacroEngine;
 pub struct MacroDefinition {
     /// Names, compared without case.
     pub names: &'static [&'static str],
-    /// Minimum and maximum number of arguments, including the block.
-    pub args: (usize, usize),
+    /// The numbers of arguments that it accepts, including the block.
+    pub args: RangeInclusive<usize>,
     /// Indices of arguments that must be whole numbers.
     pub integer_args: &'static [usize],
     pub does: MacroAction,
@@ -55,7 +56,7 @@ impl MacroCall<'_> {
 }
 
 impl MacroDefinition {
-    const fn new(names: &'static [&'static str], args: (usize, usize), does: MacroAction) -> Self {
+    const fn new(names: &'static [&'static str], args: RangeInclusive<usize>, does: MacroAction) -> Self {
         Self { names, args, integer_args: &[], does }
     }
 
@@ -64,13 +65,13 @@ impl MacroDefinition {
         names: &'static [&'static str],
         does: fn(&mut MacroEngine<'_>, MacroCall<'_>) -> Option<String>,
     ) -> Self {
-        Self::new(names, (0, 0), MacroAction::Text(does))
+        Self::new(names, 0..=0, MacroAction::Text(does))
     }
 
     /// Creates a macro with arguments.
     const fn with_args(
         names: &'static [&'static str],
-        args: (usize, usize),
+        args: RangeInclusive<usize>,
         does: fn(&mut MacroEngine<'_>, MacroCall<'_>) -> Option<String>,
     ) -> Self {
         Self::new(names, args, MacroAction::Text(does))
@@ -78,7 +79,7 @@ impl MacroDefinition {
 
     /// Returns whether it accepts so many arguments.
     pub const fn accepts_args(&self, args: usize) -> bool {
-        args >= self.args.0 && args <= self.args.1
+        args >= *self.args.start() && args <= *self.args.end()
     }
 
     /// Returns whether a block can follow so many arguments.
@@ -119,6 +120,6 @@ mod tests {
             [names::ROWS, history::ROWS, texts::ROWS, time::ROWS, values::ROWS, variables::ROWS].into_iter().flatten()
         };
         assert_eq!(TABLE.len(), all().map(|row| row.names.len()).sum::<usize>());
-        assert!(all().all(|row| row.args.0 <= row.args.1));
+        assert!(all().all(|row| row.args.start() <= row.args.end()));
     }
 }

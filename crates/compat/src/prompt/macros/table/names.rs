@@ -40,7 +40,7 @@ pub const ROWS: &[MacroDefinition] = &[
     MacroDefinition::plain(&["charVersion", "version", "char_version"], |m, _| Some(m.facts.card.version.clone())),
     MacroDefinition {
         integer_args: &[0],
-        ..MacroDefinition::with_args(&["charFirstMessage", "greeting"], (0, 1), |m, call| {
+        ..MacroDefinition::with_args(&["charFirstMessage", "greeting"], 0..=1, |m, call| {
             let at = if call.args.is_empty() { 0 } else { call.arg(0).parse().unwrap_or(usize::MAX) };
             let text = m.facts.card.greetings.get(at).map_or("", String::as_str);
             fill_card_text(m, "greeting", text)

@@ -8,14 +8,14 @@ use super::{MacroCall, MacroDefinition};
 
 /// The rows of the table.
 pub const ROWS: &[MacroDefinition] = &[
-    MacroDefinition::with_args(&["time"], (0, 1), |m, call| Some(time(m.facts, call.arg(0)))),
+    MacroDefinition::with_args(&["time"], 0..=1, |m, call| Some(time(m.facts, call.arg(0)))),
     MacroDefinition::plain(&["time_utc"], |m, call| Some(time(m.facts, offset_in_name(&call)))),
     MacroDefinition::plain(&["date"], |m, _| Some(format_time(m.facts, "LL"))),
     MacroDefinition::plain(&["weekday"], |m, _| Some(format_time(m.facts, "dddd"))),
     MacroDefinition::plain(&["isotime"], |m, _| Some(format_time(m.facts, "HH:mm"))),
     MacroDefinition::plain(&["isodate"], |m, _| Some(format_time(m.facts, "YYYY-MM-DD"))),
-    MacroDefinition::with_args(&["datetimeformat"], (1, 1), |m, call| Some(format_time(m.facts, call.arg(0)))),
-    MacroDefinition::with_args(&["timeDiff"], (2, 2), |m, call| {
+    MacroDefinition::with_args(&["datetimeformat"], 1..=1, |m, call| Some(format_time(m.facts, call.arg(0)))),
+    MacroDefinition::with_args(&["timeDiff"], 2..=2, |m, call| {
         Some(duration::between(call.arg(0), call.arg(1), &m.facts.time.zone))
     }),
     MacroDefinition::plain(&["idleDuration", "idle_duration"], |m, _| {

@@ -13,16 +13,16 @@ const HIDDEN_PREFIX: char = '$';
 
 /// The rows of the table.
 pub const ROWS: &[MacroDefinition] = &[
-    MacroDefinition::with_args(&["get_message_variable", "get_chat_variable"], (1, 1), |m, call| {
+    MacroDefinition::with_args(&["get_message_variable", "get_chat_variable"], 1..=1, |m, call| {
         Some(plain(&value_at_path::<LOCAL>(m, &call)))
     }),
-    MacroDefinition::with_args(&["get_global_variable"], (1, 1), |m, call| {
+    MacroDefinition::with_args(&["get_global_variable"], 1..=1, |m, call| {
         Some(plain(&value_at_path::<GLOBAL>(m, &call)))
     }),
-    MacroDefinition::with_args(&["format_message_variable", "format_chat_variable"], (1, 1), |m, call| {
+    MacroDefinition::with_args(&["format_message_variable", "format_chat_variable"], 1..=1, |m, call| {
         Some(yaml::write(&value_at_path::<LOCAL>(m, &call)))
     }),
-    MacroDefinition::with_args(&["format_global_variable"], (1, 1), |m, call| {
+    MacroDefinition::with_args(&["format_global_variable"], 1..=1, |m, call| {
         Some(yaml::write(&value_at_path::<GLOBAL>(m, &call)))
     }),
 ];

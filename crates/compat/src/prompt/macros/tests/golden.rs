@@ -6,7 +6,8 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 
-use super::super::{CardTexts, MacroContext, MacroEngine, MacroHistory, MacroTime, MacroTokenLimits};
+use super::super::super::PromptTokenLimits;
+use super::super::{CardTexts, MacroContext, MacroEngine, MacroHistory, MacroTime};
 use super::map;
 
 const CONTEXTS: &str = include_str!("../../../../../../tests/fixtures/golden/macros/contexts.json");
@@ -77,7 +78,7 @@ fn facts(all: &Value, context: &Value) -> MacroContext {
         muted: names(&context["group"]["muted"]),
         said: said(context),
         time: MacroTime { ms: ms(&text(context, "now")), zone: TimeZone::UTC },
-        token_limits: MacroTokenLimits { context: size(context, "max_context"), reply: size(context, "max_response") },
+        token_limits: PromptTokenLimits { context: size(context, "max_context"), reply: size(context, "max_response") },
         input: text(context, "input_box"),
         outlets: Some(outlets),
         seed: context["chat_id_hash"].as_u64().unwrap(),

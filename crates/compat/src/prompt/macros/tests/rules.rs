@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::super::{MacroContext, MacroEngine, MacroHistory, MacroTime, MacroTokenLimits};
+use super::super::super::PromptTokenLimits;
+use super::super::{MacroContext, MacroEngine, MacroHistory, MacroTime};
 use super::{check, facts, filled, map};
 
 /// S0-07: macros of a greeting are expanded, ignoring case; other text stays.
@@ -106,7 +107,7 @@ fn macros_history_and_generation_type_are_filled() {
     );
     let facts = MacroContext {
         said: MacroHistory::default(),
-        token_limits: MacroTokenLimits { context: 100, reply: 30 },
+        token_limits: PromptTokenLimits { context: 100, reply: 30 },
         time: MacroTime { ms: 1_741_964_966_000, ..MacroTime::default() },
         generation_type: "swipe".into(),
         model: "m".into(),
