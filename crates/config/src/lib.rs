@@ -27,7 +27,8 @@ use std::path::{Path, PathBuf};
 pub use model_alias::ModelAlias;
 pub use problem::{ConfigError, ConfigProblem, SettingLocation, SettingOrigin};
 pub use provider::{
-    ApiKey, ApiKeyError, ModelPrices, ProviderConfig, ProviderConnection, Secret, ToolMode, parse_api_key,
+    ApiKey, ApiKeyError, ModelPrices, ProviderConfig, ProviderConnection, ProviderFieldError, Secret, ToolMode,
+    parse_api_key,
 };
 use reader::{ConfigReader, ConfigTable};
 pub use sections::{

@@ -151,26 +151,38 @@ pub struct ProviderConnection {
     pub models: Vec<String>,
 }
 
+/// An invalid field of a connection.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct ProviderFieldError {
+    /// The name of the field in the API.
+    pub field: &'static str,
+    /// What was expected, without a final period.
+    pub message: String,
+}
+
 impl ProviderConnection {
     /// Validates and normalizes the connection by the rules of the configuration file. Local and LAN addresses are
     /// allowed: only the owner connects providers, and the owner can reach these anyway. Never call this for another
     /// user without checking what the address resolves to.
     ///
     /// # Errors
-    /// Returns the invalid field and a message.
-    pub fn validate(self) -> Result<Self, (&'static str, String)> {
-        let id = id(&self.id).map_err(|why| ("id", why))?;
+    /// Returns an error that names the invalid field.
+    pub fn validate(self) -> Result<Self, ProviderFieldError> {
+        let invalid = |field: &'static str| move |message: String| ProviderFieldError { field, message };
+        let id = id(&self.id).map_err(invalid("id"))?;
         if id == "test" {
-            return Err(("id", "expected another name: \"test\" is reserved".to_owned()));
+            return Err(invalid("id")("expected another name: \"test\" is reserved".to_owned()));
         }
         if self.base_url.len() > MAX_BASE_URL_BYTES {
-            return Err(("baseUrl", format!("expected a URL of at most {MAX_BASE_URL_BYTES} bytes")));
+            return Err(invalid("baseUrl")(format!("expected a URL of at most {MAX_BASE_URL_BYTES} bytes")));
         }
-        let base_url = base_url(&self.base_url).map_err(|why| ("baseUrl", why))?;
+        let base_url = base_url(&self.base_url).map_err(invalid("baseUrl"))?;
         if self.models.len() > MAX_MODELS {
-            return Err(("models", format!("expected at most {MAX_MODELS} names; an empty list asks the server")));
+            let message = format!("expected at most {MAX_MODELS} names; an empty list asks the server");
+            return Err(invalid("models")(message));
         }
-        self.models.iter().try_for_each(|name| model(name)).map_err(|why| ("models", why))?;
+        self.models.iter().try_for_each(|name| model(name)).map_err(invalid("models"))?;
         Ok(Self { id, base_url, ..self })
     }
 

@@ -117,7 +117,7 @@ pub(super) async fn import_from(
     let checked = check(&mut ArchiveReader::begin(pass.input()?, limits)?, || pass.report_progress())?;
     let names = import_ids(store, &checked, arrival.owner, ids, at).await?;
     let mut lines = ArchiveReader::begin(pass.input()?, limits)?;
-    match write_lines(store, &mut lines, &checked, &names, (arrival, at), || pass.report_progress()).await {
+    match write_lines(store, &mut lines, &checked, &names, arrival, at, || pass.report_progress()).await {
         Ok(session) => Ok(session),
         Err(error) => {
             discard(store).await?;
@@ -164,7 +164,8 @@ async fn write_lines<R: Read>(
     lines: &mut ArchiveReader<R>,
     checked: &ImportCheck,
     names: &ImportIdMap,
-    (arrival, at): (SessionImportOptions, Time),
+    arrival: SessionImportOptions,
+    at: Time,
     mut tell: impl FnMut() -> Result<(), ImportError>,
 ) -> Result<SessionId, ImportError> {
     let SessionImportOptions { owner, job, title } = arrival;

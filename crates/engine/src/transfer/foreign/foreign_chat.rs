@@ -65,7 +65,7 @@ impl ForeignImport<'_> {
                 Ok((tales, hash)) => {
                     is_known = true;
                     for (n, tale) in tales.into_iter().enumerate() {
-                        self.import_chat(place, tale, (number, n), hash).await?;
+                        self.import_chat(place, tale, number, n, hash).await?;
                     }
                 }
                 Err(why) => bad.add(number, &why),
@@ -82,12 +82,13 @@ impl ForeignImport<'_> {
         Ok(None)
     }
 
-    /// Imports one story.
+    /// Imports one story. `number` is that of its element in the file, `within` its index in there.
     async fn import_chat(
         &mut self,
         place: &SourceFile,
         mut tale: ForeignChat,
-        (number, within): (u64, usize),
+        number: u64,
+        within: usize,
         hash: blake3::Hash,
     ) -> Result<(), ImportError> {
         self.result.totals.chats += 1;
@@ -125,7 +126,7 @@ impl ForeignImport<'_> {
             ForeignStoryMatch::New => None,
         };
         // Write the lorebook and the messages.
-        let mut target = self.open_story_target(&tale, session, (&title, &key, place)).await?;
+        let mut target = self.open_story_target(&tale, session, &title, &key, place).await?;
         self.import_lorebook(&mut tale, &key, &title, &place.name).await?;
         let mut item = ForeignImportItem::new("session", title, target.session).from_file(&place.name);
         let (before, (messages, branches)) = (self.result.totals.messages, story_size(&tale.said));
@@ -171,7 +172,9 @@ impl ForeignImport<'_> {
         &mut self,
         tale: &ForeignChat,
         session: Option<SessionId>,
-        (title, key, place): (&str, &str, &SourceFile),
+        title: &str,
+        key: &str,
+        place: &SourceFile,
     ) -> Result<ImportTarget, ImportError> {
         let first = self.answering_character(tale, place).await?;
         let mut target = ImportTarget {
@@ -259,7 +262,7 @@ impl ForeignImport<'_> {
         let Some(book) = tale.book.take() else { return Ok(()) };
         let existing = self.known::<LorebookId>(format!("{key}/lore")).await?;
         let hash = blake3::hash(Value::Object(book.clone()).to_string().as_bytes());
-        if self.decide(&existing, &hash, (title, file)) != ImportDecision::Import {
+        if self.decide(&existing, &hash, title, file) != ImportDecision::Import {
             return Ok(());
         }
         let (mut book, mut item) = match new_lorebook(book, title, self.ids, self.options.at) {
@@ -309,7 +312,7 @@ impl ForeignImport<'_> {
                 continue;
             }
             let is_enabled = !message.is_hidden;
-            let mut draft = message_draft(std::mem::take(message), node, spot, (tale.program.word(), file));
+            let mut draft = message_draft(std::mem::take(message), node, spot, tale.program.word(), file);
             draft.created = created;
             draft.author = (draft.role == Role::User).then_some(self.options.owner);
             draft.character = target.first.filter(|_| draft.role == Role::Assistant);
@@ -422,7 +425,8 @@ fn message_draft(
     message: ForeignMessage,
     id: NodeId,
     spot: &ForeignMessagePosition,
-    (program, file): (&str, &str),
+    program: &str,
+    file: &str,
 ) -> NodeDraft {
     let role = match message.role {
         ForeignRole::User => Role::User,

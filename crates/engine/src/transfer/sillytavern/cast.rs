@@ -93,7 +93,7 @@ impl ForeignImport<'_> {
         }
         let (character, hash) = (FolderCharacter { id, open_chat: import.open_chat.take() }, hasher.finalize());
         // Stop if the character is not to be imported.
-        match self.decide(&existing, &hash, (place.stem(), &place.name)) {
+        match self.decide(&existing, &hash, place.stem(), &place.name) {
             ImportDecision::Import => {}
             ImportDecision::KeepExisting => return Ok(Some(character)),
             ImportDecision::Deleted => return Ok(None),

@@ -132,7 +132,7 @@ impl ForeignImport<'_> {
             Some(story) => exported_ends(folder, &whole, &story, &sources),
             None => {
                 let of_card = || folder.cards.first().and_then(|card| cast.characters.get(card)?.open_chat.as_deref());
-                played_ends(folder, &whole, &sources, (folder.open.as_deref().or_else(of_card), is_new))
+                played_ends(folder, &whole, &sources, folder.open.as_deref().or_else(of_card), is_new)
             }
         };
         if !is_new && whole.iter().all(|(_, end)| end.imported == 0 && !end.is_new) {
@@ -191,7 +191,7 @@ impl ForeignImport<'_> {
             let hash = blake3::hash(line).to_hex();
             let Ok(ChatFileLine::Row(row)) = chat::read(line) else { continue };
             let hash = hash.as_str().get(..32).unwrap_or_default();
-            self.import_row(file, target, &mut here, (&row, number, hash)).await?;
+            self.import_row(file, target, &mut here, &row, number, hash).await?;
             messages += 1;
             if wanted.contains(&messages) {
                 places.insert(messages, here.node);
@@ -218,7 +218,9 @@ impl ForeignImport<'_> {
         file: &ChatScan,
         target: &mut ImportTarget,
         here: &mut ChatReadPosition,
-        (row, line, hash): (&ChatFileMessage, u64, &str),
+        row: &ChatFileMessage,
+        line: u64,
+        hash: &str,
     ) -> Result<(), ImportError> {
         if target.piece.len() >= BATCH || target.batch_bytes >= BATCH_BYTES {
             self.flush(target).await?;
@@ -475,7 +477,8 @@ fn played_ends(
     folder: &ChatFolder,
     whole: &[(&ChatScan, &ImportedChatEnd)],
     sources: &HashMap<String, SourceRecord>,
-    (open, is_new): (Option<&str>, bool),
+    open: Option<&str>,
+    is_new: bool,
 ) -> NodeImportEnd {
     let is_open = |file: &ChatScan| Some(file.place.stem()) == open;
     let ends = whole.iter().filter(|(file, end)| is_new || end.is_new || is_open(file));

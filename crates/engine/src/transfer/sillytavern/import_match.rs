@@ -126,7 +126,8 @@ impl ForeignImport<'_> {
         &mut self,
         existing: &ImportMatch<Id>,
         hash: &blake3::Hash,
-        (called, file): (&str, &str),
+        called: &str,
+        file: &str,
     ) -> ImportDecision {
         let (verdict, why) = existing.decide(hash);
         self.result.totals.known += u64::from(verdict == ImportDecision::KeepExisting);

@@ -117,7 +117,7 @@ impl ForeignImport<'_> {
                         sources.insert(key, source.clone());
                         continue;
                     }
-                    if let Some((id, source)) = same_chat(reader, owner, (is_loose, &stem, &hash))? {
+                    if let Some((id, source)) = same_chat(reader, owner, is_loose, &stem, &hash)? {
                         session = session.or(Some(id));
                         sources.insert(key, source);
                     }
@@ -312,7 +312,9 @@ pub const LOOSE: &str = "chats";
 fn same_chat(
     reader: &mut StoreReader<'_>,
     owner: UserId,
-    (is_loose, stem, hash): (bool, &str, &blake3::Hash),
+    is_loose: bool,
+    stem: &str,
+    hash: &blake3::Hash,
 ) -> Result<Option<(SessionId, SourceRecord)>, ImportError> {
     let found = match is_loose {
         true => reader.chats_of_hash(owner, hash.as_bytes())?,

@@ -75,7 +75,7 @@ impl ForeignImport<'_> {
             }
         };
         book.id = existing.id_or(|| book.id);
-        match self.decide(&existing, &hash, (place.stem(), &place.name)) {
+        match self.decide(&existing, &hash, place.stem(), &place.name) {
             ImportDecision::Import => {}
             ImportDecision::KeepExisting => return Ok(Some(book.id)),
             ImportDecision::Deleted => return Ok(None),

@@ -101,7 +101,7 @@ impl ForeignImport<'_> {
         let id = existing.id_or(|| PersonaId::new(self.ids.next(at)));
         let called = read.card.get("name").and_then(|name| name.as_str()).unwrap_or_default().to_owned();
         let from = self.settings.file().to_owned();
-        match self.decide(&existing, &hash, (&called, &from)) {
+        match self.decide(&existing, &hash, &called, &from) {
             ImportDecision::Import => {}
             ImportDecision::KeepExisting => return Ok(Some(id)),
             ImportDecision::Deleted => return Ok(None),

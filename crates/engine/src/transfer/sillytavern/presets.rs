@@ -114,7 +114,7 @@ impl ForeignImport<'_> {
         }
         let hash = blake3::hash(Value::from(card.clone()).to_string().as_bytes());
         let existing = self.known::<PresetId>(source_name).await?;
-        if self.decide(&existing, &hash, (&name, file)) != ImportDecision::Import {
+        if self.decide(&existing, &hash, &name, file) != ImportDecision::Import {
             return Ok(());
         }
         let (at, is_new) = (self.options.at, existing.stored.is_none());

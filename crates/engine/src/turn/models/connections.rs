@@ -10,7 +10,7 @@ use tokio::runtime::Handle;
 use tokio::sync::Mutex;
 
 use crate::keyring::{Keyring, KeyringError};
-use clotho_config::{Config, ProviderConnection, Secret};
+use clotho_config::{Config, ProviderConnection, ProviderFieldError, Secret};
 use clotho_core::clock::{Clock, Time};
 use clotho_provider::{
     Endpoint, FinishReason, Frame, ModelInfo, ProviderClient, ProviderFailure, ProviderKind, Request, RequestMessage,
@@ -60,9 +60,9 @@ impl From<StoreError> for ConnectError {
     }
 }
 
-impl From<(&'static str, String)> for ConnectError {
-    fn from((field, message): (&'static str, String)) -> Self {
-        Self::Invalid { field, message }
+impl From<ProviderFieldError> for ConnectError {
+    fn from(error: ProviderFieldError) -> Self {
+        Self::Invalid { field: error.field, message: error.message }
     }
 }
 
@@ -219,7 +219,10 @@ impl ProviderConnections {
     /// Returns an error if the model does not exist.
     pub async fn choose(&self, model: Option<String>) -> Result<(), ConnectError> {
         if let Some(name) = &model {
-            let unknown = |error: crate::turn::UnknownModelError| ("model", error.to_string());
+            let unknown = |error: crate::turn::UnknownModelError| ConnectError::Invalid {
+                field: "model",
+                message: error.to_string(),
+            };
             self.models.find(name).map_err(unknown)?;
         }
         self.write_and_reload(move |tx| tx.choose_model(model.as_deref())).await

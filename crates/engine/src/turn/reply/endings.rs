@@ -46,14 +46,15 @@ pub async fn commit_reply(
     step: i64,
     ending: ReplyCompletion,
 ) -> Result<(), WriteError> {
-    commit_with_summaries(storage, session, (node, step), ending, Vec::new()).await
+    commit_with_summaries(storage, session, node, step, ending, Vec::new()).await
 }
 
 /// Runs commit 2, with the summaries that plugins proposed.
 pub async fn commit_with_summaries(
     storage: &TreeStorage,
     session: SessionId,
-    (node, step): (NodeId, i64),
+    node: NodeId,
+    step: i64,
     ending: ReplyCompletion,
     summaries: Vec<ProposedSummary>,
 ) -> Result<(), WriteError> {

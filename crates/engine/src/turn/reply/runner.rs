@@ -172,7 +172,7 @@ async fn write_reply(parts: &Arc<TurnServices>, job: ReplyJob) -> Result<(), Tur
     let ending = reply_ending(&parts.prompts, &job, &snapshot, &machine, record);
     log_failure(&job, &ending);
     parts.work.live.close(&job.running);
-    endings::commit_with_summaries(&parts.storage, job.session, (job.draft.id, job.step), ending, summaries).await?;
+    endings::commit_with_summaries(&parts.storage, job.session, job.draft.id, job.step, ending, summaries).await?;
     side_calls::spawn_asks(parts, job.session, job.user, job.draft.id, asks);
     if snapshot.session().summaries.is_on {
         parts.work.summary_queue.schedule(job.session, job.draft.id);
@@ -199,7 +199,7 @@ async fn compose_text(
             Ok(ReplyText::Whole(pieces)) => feed_whole_text(&parts.storage, &parts.work, job, machine, pieces),
             Ok(ReplyText::Asked { choice, prompt }) => {
                 record.trace.head.tools_in_text = refused.as_ref().map(refusal_trace);
-                let again = stream_reply(parts, job, &snapshot, machine, (&choice, &prompt), &mut record).await;
+                let again = stream_reply(parts, job, &snapshot, machine, &choice, &prompt, &mut record).await;
                 if let Some(again) = again {
                     match refused {
                         None => {
@@ -362,7 +362,8 @@ async fn stream_reply(
     job: &ReplyJob,
     snapshot: &TurnSnapshot,
     machine: &mut ReplyMachine,
-    (choice, prompt): (&ModelSelection, &BuiltPrompt),
+    choice: &ModelSelection,
+    prompt: &BuiltPrompt,
     record: &mut ReplyRecord,
 ) -> Option<ToolsRefusal> {
     let request = FallbackRequest { choice, prompt, params: &job.params, dice_seed: job.draft.dice_seed };
@@ -487,7 +488,7 @@ async fn text_for_rules(
         _ = job.running.wait_for_stop() => {
             side_calls::ValuesModelResult::failure(model, &RenderedMessage::new(&ModelCallProblem::Stopped {}))
         }
-        values = side_calls::request_values(&parts.storage, &parts.prompts, snapshot, (&record.values_prompt, &record.proposal.world), model, plain) => values,
+        values = side_calls::request_values(&parts.storage, &parts.prompts, snapshot, &record.values_prompt, &record.proposal.world, model, plain) => values,
     };
     let mut traced = values.record.clone();
     traced.rest.insert("messages".into(), values.messages.into());
@@ -554,7 +555,7 @@ fn reply_ending(
         if !machine.has_called() {
             prompt_services.models.learn_token_count(provider, model, estimated, usage.prompt);
         }
-        side_calls::add_cost(prompt_services, &mut metadata.reply, (provider, model), &usage);
+        side_calls::add_cost(prompt_services, &mut metadata.reply, provider, model, &usage);
     }
     trace.head.reply = metadata.reply.for_trace();
     // A reply that failed or was stopped changes no world; only its problems and runs are kept.

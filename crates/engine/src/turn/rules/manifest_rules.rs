@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use clotho_core::tree::{Delta, NodeNote, NodeProblem};
 use clotho_plugin::manifest_rules::{RULE_PREFIX, RuleFiring, RuleInput, fire};
-use clotho_plugin::{Hook, Permission};
+use clotho_plugin::{Hook, Manifest, Permission};
 
 use clotho_core::world::{SchemaSet, World};
 
@@ -45,10 +45,8 @@ impl HookRunner {
         };
         let ran = fire(&occasion, &mut proposal.world);
         let troubles = ran.rule_problems();
-        let version = manifest.version.to_string();
         for fired in ran.fired {
-            let about = (manifest.id.as_str(), version.as_str());
-            take_rule_effects(about, fired, (&proposal.world, &context.rules), &mut proposal.delta);
+            take_rule_effects(manifest, fired, &proposal.world, &context.rules, &mut proposal.delta);
         }
         let problems = troubles.iter().map(|trouble| NodeProblem::new(trouble, Some(manifest.id.clone())));
         proposal.delta.problems.extend(problems);
@@ -56,17 +54,12 @@ impl HookRunner {
 }
 
 /// Adds what a rule did to a delta.
-fn take_rule_effects(
-    (plugin, version): (&str, &str),
-    fired: RuleFiring,
-    (world, rules): (&World, &SchemaSet),
-    delta: &mut Delta,
-) {
-    let lines = fired.notes.iter().map(|text| NodeNote::of_plugin(plugin, text)).collect();
+fn take_rule_effects(manifest: &Manifest, fired: RuleFiring, world: &World, rules: &SchemaSet, delta: &mut Delta) {
+    let lines = fired.notes.iter().map(|text| NodeNote::of_plugin(&manifest.id, text)).collect();
     let mut own = Delta { operations: fired.operations, notes: lines, ..Delta::default() };
     let facts = [
-        ("plugin", json!(plugin)),
-        ("version", json!(version)),
+        ("plugin", json!(manifest.id)),
+        ("version", json!(manifest.version.to_string())),
         ("hook", json!(format!("{RULE_PREFIX}{}", fired.rule))),
         ("because", json!(fired.reason)),
         ("ops", json!(own.operations.len())),

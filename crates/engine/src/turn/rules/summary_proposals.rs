@@ -8,7 +8,7 @@ use crate::turn::storage::TreeStorage;
 
 /// Prepares the proposals of one node.
 pub fn all(storage: &TreeStorage, proposed: Vec<(String, SummaryProposal)>) -> Vec<ProposedSummary> {
-    proposed.into_iter().map(|one| proposed_summary(storage, one)).collect()
+    proposed.into_iter().map(|(plugin, summary)| proposed_summary(storage, plugin, summary)).collect()
 }
 
 /// Prepares the proposals of several nodes.
@@ -16,10 +16,11 @@ pub fn proposed_summaries_at(
     storage: &TreeStorage,
     proposed: Vec<(NodeId, (String, SummaryProposal))>,
 ) -> Vec<(NodeId, ProposedSummary)> {
-    proposed.into_iter().map(|(node, one)| (node, proposed_summary(storage, one))).collect()
+    let prepare = |(node, (plugin, summary))| (node, proposed_summary(storage, plugin, summary));
+    proposed.into_iter().map(prepare).collect()
 }
 
-fn proposed_summary(storage: &TreeStorage, (plugin, summary): (String, SummaryProposal)) -> ProposedSummary {
+fn proposed_summary(storage: &TreeStorage, plugin: String, summary: SummaryProposal) -> ProposedSummary {
     let created = storage.clock.now();
     let turn = |turn: u64| i32::try_from(turn).unwrap_or(i32::MAX);
     ProposedSummary {

@@ -22,7 +22,6 @@ use crate::turn::ask::trace::BuiltPrompt;
 use crate::turn::machine::ReplyFailure;
 use crate::turn::models::{ModelSelection, ReplyWriter};
 use crate::turn::problem::ModelCallProblem;
-use crate::turn::rules::RuleServices;
 use crate::turn::rules::hooks::HookProposal;
 use crate::turn::running::MAX_PER_SESSION;
 use crate::turn::services::TurnServices;
@@ -183,7 +182,7 @@ async fn deliver_answer(
                 continue;
             }
             Ok(AnswerTarget::Ready(snapshot, turn)) => {
-                write_answer(&parts.storage, &parts.rules, asker, (&snapshot, turn), plugin, ask, &came).await
+                write_answer(parts, asker, &snapshot, turn, plugin, ask, &came).await
             }
             Err(error) => Err(error),
         };
@@ -237,14 +236,15 @@ fn answer_target(reader: &mut StoreReader<'_>, query: &SnapshotQuery) -> Result<
 
 /// Runs `on_answer` at a snapshot and writes the answer node below it.
 async fn write_answer(
-    storage: &TreeStorage,
-    rule_services: &RuleServices,
+    parts: &TurnServices,
     asker: AskOrigin,
-    (snapshot, asked_at): (&TurnSnapshot, u64),
+    snapshot: &TurnSnapshot,
+    asked_at: u64,
     plugin: &str,
     ask: &PluginModelCall,
     came: &ModelAnswer,
 ) -> Result<(), TurnError> {
+    let storage = &parts.storage;
     let now = storage.clock.now();
     let mut draft =
         NodeDraft::new(NodeId::new(storage.ids.next(now)), Role::System, Kind::Change, storage.ids.next_seed(), now);
@@ -263,7 +263,7 @@ async fn write_answer(
     // The plugin was turned off meanwhile, so nothing reads the answer.
     let active = active.ok_or(TreeError::NotFound("the plugin, active there"))?;
     let mut proposal = HookProposal::starting_at(Arc::clone(&context.world));
-    rule_services.hooks.one(Hook::OnAnswer, &context, &active, &mut proposal).await;
+    parts.rules.hooks.one(Hook::OnAnswer, &context, &active, &mut proposal).await;
     draft.delta = proposal.delta;
     draft.delta.problems.extend(rules_in_force::changed_plugins(&snapshot.rules.plugins, &snapshot.catalogue));
     // Record the call and write the node.

@@ -29,7 +29,7 @@ pub async fn ask(
     let deadline = Instant::now() + limit;
     let mut why = RenderedMessage::new(&ModelCallProblem::NoModel {});
     for candidate in choice.candidates() {
-        let machine = collect_answer(storage, candidate, params, prompt, (deadline, limit)).await;
+        let machine = collect_answer(storage, candidate, params, prompt, deadline, limit).await;
         if let Some(ReplyFault { failure, .. }) = machine.fault() {
             why = failure.clone().of_model(&candidate.name);
             continue;
@@ -37,7 +37,7 @@ pub async fn ask(
         let mut facts = ReplyFacts { model: Some(candidate.name.clone()), ..ReplyFacts::default() };
         machine.record_ending(&mut facts);
         if let Some(usage) = machine.usage() {
-            add_cost(prompt_services, &mut facts, (&candidate.client.endpoint().id, &candidate.model), &usage);
+            add_cost(prompt_services, &mut facts, &candidate.client.endpoint().id, &candidate.model, &usage);
         }
         return Ok((machine.content().to_owned(), facts));
     }
@@ -50,7 +50,8 @@ async fn collect_answer(
     candidate: &ModelCandidate,
     params: &Map<String, Value>,
     prompt: &BuiltPrompt,
-    (deadline, limit): (Instant, Duration),
+    deadline: Instant,
+    limit: Duration,
 ) -> ReplyMachine {
     let endpoint = candidate.client.endpoint();
     let request = crate::turn::ask::request(params, storage.ids.next_seed(), candidate.model.clone(), prompt, endpoint);
@@ -72,12 +73,7 @@ async fn collect_answer(
 }
 
 /// Adds the cost to the facts, if the model server did not report it.
-pub fn add_cost(
-    prompt_services: &PromptServices,
-    facts: &mut ReplyFacts,
-    (provider, model): (&str, &str),
-    usage: &Usage,
-) {
+pub fn add_cost(prompt_services: &PromptServices, facts: &mut ReplyFacts, provider: &str, model: &str, usage: &Usage) {
     let is_unknown = facts.cost.is_unknown();
     let Some(ReplyCost { cost, saved, from }) =
         prompt_services.models.cost(provider, model, usage).filter(|_| is_unknown)

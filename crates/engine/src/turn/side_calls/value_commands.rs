@@ -30,7 +30,7 @@ pub fn keep(context: &HookContext, metadata: &NodeMetadata, proposal: &mut HookP
     for (active, own) in others.into_iter().zip(done) {
         if !(own.operations.is_empty() && own.skipped.is_empty()) {
             left_out.extend(own.skipped.iter().cloned());
-            record(active, own, (&proposal.world, &context.rules), &mut proposal.delta);
+            record(active, own, &proposal.world, &context.rules, &mut proposal.delta);
         }
     }
     if left_out.is_empty() {
@@ -50,7 +50,7 @@ fn holder(active: &ActivePlugin) -> MvuTarget {
     MvuTarget { id: plugin.id().to_owned(), root, schema: plugin.schema().cloned() }
 }
 
-fn record(active: &ActivePlugin, values: mvu::MvuChanges, (world, rules): (&World, &SchemaSet), delta: &mut Delta) {
+fn record(active: &ActivePlugin, values: mvu::MvuChanges, world: &World, rules: &SchemaSet, delta: &mut Delta) {
     let manifest = active.plugin.manifest();
     let warnings: Vec<String> =
         values.mended.into_iter().chain(values.skipped.into_iter().map(|line| format!("left out: {line}"))).collect();

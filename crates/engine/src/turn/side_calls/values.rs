@@ -66,7 +66,8 @@ pub async fn request_values(
     storage: &TreeStorage,
     prompt_services: &PromptServices,
     snapshot: &TurnSnapshot,
-    (rules, world): (&[String], &World),
+    rules: &[String],
+    world: &World,
     model: &str,
     reply: &str,
 ) -> ValuesModelResult {
