@@ -33,6 +33,17 @@ pub struct LibraryItem<Id> {
     pub updated: Time,
 }
 
+/// The columns of a library item.
+#[derive(Queryable)]
+struct LibraryItemRow {
+    n: i64,
+    id: Vec<u8>,
+    /// The JSON fields as text.
+    card: String,
+    created: i64,
+    updated: i64,
+}
+
 /// A character.
 pub type CharacterCard = LibraryItem<CharacterId>;
 /// A persona.
@@ -67,7 +78,7 @@ macro_rules! cards {
             /// # Errors
             /// Returns an error if the database fails or a row is damaged.
             pub fn $list(&mut self, caller: UserId, skip: i64, limit: i64) -> Result<Vec<$card>, StoreError> {
-                let rows: Vec<(i64, Vec<u8>, String, i64, i64)> = $table::table
+                let rows: Vec<LibraryItemRow> = $table::table
                     .inner_join(users::table.on(users::n.eq($table::owner_n)))
                     .filter(users::id.eq(caller.as_bytes().to_vec()))
                     .filter($table::trashed.is_null())
@@ -76,7 +87,7 @@ macro_rules! cards {
                     .limit(limit)
                     .select(($table::n, $table::id, $table::$column, $table::created, $table::updated))
                     .load(self.conn)?;
-                rows.into_iter().map(|row| card(stringify!($table), row, <$id>::from_slice)).collect()
+                rows.into_iter().map(|row| row.into_item(stringify!($table), <$id>::from_slice)).collect()
             }
 
             #[doc = concat!("One of the caller's ", $what, "s.")]
@@ -84,7 +95,7 @@ macro_rules! cards {
             /// # Errors
             /// Returns an error if the database fails or a row is damaged.
             pub fn $get(&mut self, caller: UserId, id: $id) -> Result<Option<$card>, StoreError> {
-                let row: Option<(i64, Vec<u8>, String, i64, i64)> = $table::table
+                let row: Option<LibraryItemRow> = $table::table
                     .inner_join(users::table.on(users::n.eq($table::owner_n)))
                     .filter(users::id.eq(caller.as_bytes().to_vec()))
                     .filter($table::id.eq(id.as_bytes().to_vec()))
@@ -92,7 +103,7 @@ macro_rules! cards {
                     .select(($table::n, $table::id, $table::$column, $table::created, $table::updated))
                     .get_result(self.conn)
                     .optional()?;
-                row.map(|row| card(stringify!($table), row, <$id>::from_slice)).transpose()
+                row.map(|row| row.into_item(stringify!($table), <$id>::from_slice)).transpose()
             }
         }
 
@@ -180,14 +191,17 @@ cards!(
     trash_lorebook
 );
 
-fn card<Id>(
-    table: &'static str,
-    (n, id, text, created, updated): (i64, Vec<u8>, String, i64, i64),
-    read: impl FnOnce(&[u8]) -> Option<Id>,
-) -> Result<LibraryItem<Id>, StoreError> {
-    let id = read(&id).ok_or(StoreError::Inconsistent { table, column: "id", row: n })?;
-    let card = serde_json::from_str(&text).map_err(|_| StoreError::Inconsistent { table, column: "card", row: n })?;
-    Ok(LibraryItem { id, card, created: Time(created), updated: Time(updated) })
+impl LibraryItemRow {
+    fn into_item<Id>(
+        self,
+        table: &'static str,
+        read: impl FnOnce(&[u8]) -> Option<Id>,
+    ) -> Result<LibraryItem<Id>, StoreError> {
+        let damaged = |column| StoreError::Inconsistent { table, column, row: self.n };
+        let id = read(&self.id).ok_or_else(|| damaged("id"))?;
+        let card = serde_json::from_str(&self.card).map_err(|_| damaged("card"))?;
+        Ok(LibraryItem { id, card, created: Time(self.created), updated: Time(self.updated) })
+    }
 }
 
 impl Tx<'_> {

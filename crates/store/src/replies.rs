@@ -53,6 +53,15 @@ pub struct OrphanReply {
     pub metadata: Box<NodeMetadata>,
 }
 
+/// The columns of an orphaned reply.
+#[derive(Queryable)]
+struct OrphanReplyRow {
+    n: i64,
+    id: Vec<u8>,
+    session: Vec<u8>,
+    metadata: String,
+}
+
 /// Returns the condition that selects generating nodes. The value is a literal, because only then SQLite uses
 /// the partial index of generating nodes. A query for one session must compare `session_n + 0`, or SQLite scans
 /// the whole session.
@@ -209,7 +218,7 @@ impl Tx<'_> {
     /// # Errors
     /// Returns an error if the database fails.
     pub fn generating_replies(&mut self) -> Result<Vec<OrphanReply>, WriteError> {
-        let rows: Vec<(i64, Vec<u8>, Vec<u8>, String)> = self.run(|conn| {
+        let rows: Vec<OrphanReplyRow> = self.run(|conn| {
             let running = nodes::table
                 .inner_join(sessions::table.on(sessions::n.eq(nodes::session_n)))
                 .inner_join(texts::table.on(texts::n.eq(nodes::n)))
@@ -221,10 +230,8 @@ impl Tx<'_> {
         rows.into_iter().map(|row| self.orphan_reply(row)).collect()
     }
 
-    fn orphan_reply(
-        &mut self,
-        (n, id, session, metadata): (i64, Vec<u8>, Vec<u8>, String),
-    ) -> Result<OrphanReply, WriteError> {
+    fn orphan_reply(&mut self, row: OrphanReplyRow) -> Result<OrphanReply, WriteError> {
+        let OrphanReplyRow { n, id, session, metadata } = row;
         let parts: Vec<(String, String)> = self.run(|conn| {
             let of_node = segments::table.filter(segments::node_n.eq(n)).order(segments::n);
             Ok(of_node.select((segments::content, segments::reasoning)).load(conn)?)

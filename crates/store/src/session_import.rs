@@ -376,7 +376,7 @@ impl Tx<'_> {
     ) -> Result<(), WriteError> {
         for (name, mark) in labels {
             let node_n = self.imported_row(incoming, mark.node)?.n;
-            self.run_with_cache(|conn, memory| put_label(conn, memory, incoming.n, name, (node_n, mark.following)))?;
+            self.run_with_cache(|conn, memory| put_label(conn, memory, incoming.n, name, node_n, mark.following))?;
         }
         Ok(())
     }

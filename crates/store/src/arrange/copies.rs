@@ -31,6 +31,15 @@ use super::ArrangeReport;
 /// The maximum number of nodes that one list of edits may copy, because other writes wait meanwhile.
 pub const MAX_COPIES: usize = 20_000;
 
+/// The parameters of a copy.
+pub struct CopySpec<'a> {
+    /// The session of the piece.
+    pub source: &'a StoredSession,
+    pub piece: EditTarget,
+    /// The node below which the copy goes.
+    pub target: NodeId,
+}
+
 /// The nodes to copy.
 pub struct CopySource<'a> {
     /// The session of the nodes.
@@ -77,12 +86,12 @@ impl Tx<'_> {
     pub(super) fn copy(
         &mut self,
         stored: &StoredSession,
-        source: &StoredSession,
-        piece: EditTarget,
-        target: NodeId,
-        (ids, at): (&IdGenerator, Time),
+        wanted: &CopySpec<'_>,
+        ids: &IdGenerator,
+        at: Time,
         report: &mut ArrangeReport,
     ) -> Result<Vec<Effect>, WriteError> {
+        let CopySpec { source, piece, target } = *wanted;
         // Check the target and collect the rows.
         let to = self.graft_target(stored, target)?;
         let rows = self.piece_rows(source, piece)?;
@@ -93,7 +102,7 @@ impl Tx<'_> {
         }
         // Copy them, then report what the rules of another session refuse.
         let originals = CopySource { session: source, rows, changed: HashMap::new() };
-        let (effects, copies) = self.copy_all(stored, &originals, &to, (ids, at))?;
+        let (effects, copies) = self.copy_all(stored, &originals, &to, ids, at)?;
         let top = copies.first().map(row_id).transpose()?;
         report.nodes.push(top.ok_or(TreeError::NotFound("the message"))?);
         if source.n != stored.n {
@@ -140,7 +149,8 @@ impl Tx<'_> {
         stored: &StoredSession,
         originals: &CopySource<'_>,
         to: &NodeRow,
-        (ids, at): (&IdGenerator, Time),
+        ids: &IdGenerator,
+        at: Time,
     ) -> Result<(Vec<Effect>, Vec<NodeRow>), StoreError> {
         let mut names = CopyIds { ids: HashMap::new(), rows: HashMap::new() };
         for row in &originals.rows {

@@ -144,7 +144,7 @@ impl Tx<'_> {
             };
             let values = (labels::node_n.eq(node_n), labels::following.eq(following));
             if diesel::update(of_name).set(values).execute(conn)? == 0 {
-                put_label(conn, memory, session_n, name, (node_n, following))?;
+                put_label(conn, memory, session_n, name, node_n, following)?;
             }
             Ok(())
         })
@@ -157,7 +157,8 @@ pub fn put_label(
     memory: &mut WriterCache,
     session_n: i64,
     name: &str,
-    (node_n, following): (i64, bool),
+    node_n: i64,
+    following: bool,
 ) -> Result<(), StoreError> {
     let newest = || labels::table.select(diesel::dsl::max(labels::n)).get_result(conn);
     let n = memory.next(NumberedTable::Labels, newest)?;

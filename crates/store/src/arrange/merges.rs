@@ -49,8 +49,9 @@ impl Tx<'_> {
     /// Merges what happened on another branch into this one.
     pub(super) fn merge(
         &mut self,
-        (actor, ids): (&Actor, &IdGenerator),
+        actor: &Actor,
         stored: &StoredSession,
+        ids: &IdGenerator,
         wanted: &MergeSpec<'_>,
         report: &mut ArrangeReport,
     ) -> Result<Vec<Effect>, WriteError> {
@@ -82,7 +83,7 @@ impl Tx<'_> {
         } else {
             let changed = self.copy_overrides(&run, settled, wanted.from)?;
             let originals = CopySource { session: stored, rows: run, changed };
-            let (effects, mut copies) = self.copy_all(stored, &originals, &onto, (ids, actor.at))?;
+            let (effects, mut copies) = self.copy_all(stored, &originals, &onto, ids, actor.at)?;
             (effects, copies.pop().ok_or(TreeError::NotFound("the message"))?)
         };
         // Move HEAD and following labels.

@@ -40,7 +40,7 @@ use super::error::WriteError;
 use super::stored::StoredSession;
 use super::tree_writes::{Actor, check_expected_version};
 use super::tx::{OperationDraft, Tx};
-use copies::MAX_COPIES;
+use copies::{CopySpec, MAX_COPIES};
 use merges::MergeSpec;
 
 /// The result of a list of edits.
@@ -96,7 +96,7 @@ impl Tx<'_> {
         let mut witness = self.world_baseline(&stored, edits.iter().any(TreeEdit::affects_world))?;
         let (mut effects, mut report) = (Vec::new(), ArrangeReport::default());
         for (index, edit) in edits.iter().enumerate() {
-            let plan = self.plan(actor, &stored, (index, edit), &mut report);
+            let plan = self.plan(actor, &stored, index, edit, &mut report);
             let plan = plan.map_err(|error| with_edit_index(index, error))?;
             self.add_moved_to_baseline(&stored, &mut witness, &plan)?;
             self.apply_effects(&mut stored, &plan)?;
@@ -144,7 +144,8 @@ impl Tx<'_> {
         &mut self,
         actor: &Actor,
         stored: &StoredSession,
-        (index, edit): (usize, &TreeEdit),
+        index: usize,
+        edit: &TreeEdit,
         report: &mut ArrangeReport,
     ) -> Result<Vec<Effect>, WriteError> {
         match edit {
@@ -156,8 +157,8 @@ impl Tx<'_> {
                     None if leaves.is_some() => return self.graft(stored, *piece, Some(*target)),
                     None => stored.clone(),
                 };
-                let effects =
-                    self.copy(stored, &source, *piece, *target, (&IdGenerator::new(*seed), actor.at), report)?;
+                let wanted = CopySpec { source: &source, piece: *piece, target: *target };
+                let effects = self.copy(stored, &wanted, &IdGenerator::new(*seed), actor.at, report)?;
                 // A fragment is already outside the tree.
                 if let (Some(fragment), EditTarget::Node(node)) = (leaves, piece) {
                     report.pending_cuts.push((index, source.session.id, *node, *fragment));
@@ -165,11 +166,11 @@ impl Tx<'_> {
                 Ok(effects)
             }
             TreeEdit::Summarise { nodes, content, seed } => {
-                self.summarise((actor, &IdGenerator::new(*seed)), stored, nodes, content, report)
+                self.summarise(actor, stored, &IdGenerator::new(*seed), nodes, content, report)
             }
             TreeEdit::Merge { from, onto, nodes, resolve, seed } => {
                 let wanted = MergeSpec { from: *from, onto: *onto, nodes, resolve };
-                self.merge((actor, &IdGenerator::new(*seed)), stored, &wanted, report)
+                self.merge(actor, stored, &IdGenerator::new(*seed), &wanted, report)
             }
             TreeEdit::Purge { piece, is_confirmed } => self.purge(stored, *piece, *is_confirmed),
             TreeEdit::Rename { fragment, name } => self.rename_fragment(stored, *fragment, name.as_deref()),

@@ -47,8 +47,9 @@ impl Tx<'_> {
     /// Adds a summary below a run, disables the run's messages and moves its children below the summary.
     pub(super) fn summarise(
         &mut self,
-        (actor, ids): (&Actor, &IdGenerator),
+        actor: &Actor,
         stored: &StoredSession,
+        ids: &IdGenerator,
         run: &[NodeId],
         content: &str,
         report: &mut ArrangeReport,
