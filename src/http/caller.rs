@@ -85,7 +85,8 @@ impl FromRequest for ClientIdentity {
 }
 
 impl ClientIdentity {
-    fn from_request_extensions(request: &HttpRequest) -> Self {
+    /// Returns the identity that was found when the request arrived.
+    pub fn from_request_extensions(request: &HttpRequest) -> Self {
         request.extensions().get::<Self>().copied().unwrap_or(Self::Unknown)
     }
 

@@ -107,7 +107,8 @@ pub fn compare_branches(
     reader: &mut StoreReader<'_>,
     stored: &StoredSession,
     look: &NodeRenderer,
-    (from, to): (Option<NodeId>, Option<NodeId>),
+    from: Option<NodeId>,
+    to: Option<NodeId>,
     limit: i64,
 ) -> Result<BranchComparison, ReadError> {
     let mut end = |named: Option<NodeId>| load_node(reader, stored, named.unwrap_or(stored.session.head));

@@ -74,8 +74,9 @@ fn contains_terms(text: &str, wanted: &str, is_alike: impl Fn(&str, &str) -> boo
     let mut wanted = phrase_terms(wanted);
     let mut terms: HashSet<(usize, String)> = HashSet::new();
     text_analyzer().token_stream(text).process(&mut |token| _ = terms.insert((token.position, token.text.clone())));
-    let Some((place, last)) = wanted.pop() else { return true };
-    let is_before = |start: usize| wanted.iter().all(|(offset, word)| terms.contains(&(start + offset, word.clone())));
+    let Some(PhraseTerm { offset: place, text: last }) = wanted.pop() else { return true };
+    let is_at = |start: usize, term: &PhraseTerm| terms.contains(&(start + term.offset, term.text.clone()));
+    let is_before = |start: usize| wanted.iter().all(|term| is_at(start, term));
     let mut ends = terms.iter().filter(|(at, term)| *at >= place && is_alike(term, &last));
     ends.any(|(at, _)| is_before(at - place))
 }
@@ -85,8 +86,16 @@ pub(super) fn is_word(term: &str) -> bool {
     term.chars().all(|c| char_class(c) == CharClass::Word)
 }
 
-/// Returns the terms of a phrase with their offsets from the first. Empty if the text has no terms.
-pub(super) fn phrase_terms(text: &str) -> Vec<(usize, String)> {
+/// A term of a phrase.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct PhraseTerm {
+    /// The number of positions after the first term.
+    pub offset: usize,
+    pub text: String,
+}
+
+/// Returns the terms of a phrase. Empty if the text has no terms.
+pub(super) fn phrase_terms(text: &str) -> Vec<PhraseTerm> {
     let mut analyser = text_analyzer();
     let mut tokens: Vec<(usize, usize, String)> = Vec::new();
     analyser.token_stream(text).process(&mut |token| {
@@ -98,7 +107,7 @@ pub(super) fn phrase_terms(text: &str) -> Vec<(usize, String)> {
             _ => tokens.push((token.position, end, token.text.clone())),
         }
     });
-    tokens.into_iter().map(|(position, _, text)| (position, text)).collect()
+    tokens.into_iter().map(|(offset, _, text)| PhraseTerm { offset, text }).collect()
 }
 
 #[derive(Clone)]
@@ -320,7 +329,11 @@ mod tests {
     fn analyzer_phrase_prefers_pairs() {
         let check = |text: &str, expected: &[(usize, &str)]| {
             let found = phrase_terms(text);
-            assert_eq!(found.iter().map(|(at, word)| (*at, word.as_str())).collect::<Vec<_>>(), expected, "{text}");
+            assert_eq!(
+                found.iter().map(|term| (term.offset, term.text.as_str())).collect::<Vec<_>>(),
+                expected,
+                "{text}"
+            );
         };
         check("塔", &[(0, "塔")]);
         check("灯塔", &[(0, "灯塔")]);

@@ -10,7 +10,7 @@ use tantivy::query::{
 use tantivy::schema::{Field, IndexRecordOption};
 use uuid::Uuid;
 
-use super::analyzer;
+use super::analyzer::{self, PhraseTerm};
 use super::exclusion::ExclusionQuery;
 use super::query::{QueryCondition, QueryExpr, SearchTerms, TermMatch, TimeSpan, ValueCondition, ValueMatch};
 use super::schema::FIELDS;
@@ -115,7 +115,7 @@ fn words(field: Field, words: &SearchTerms) -> BoxedQuery {
         }
         TermMatch::Forms(_) => as_it_stands(),
         TermMatch::Prefix if before.is_empty() => {
-            any([as_it_stands(), guess(prefix_query(field, "", &last.1))].into_iter())
+            any([as_it_stands(), guess(prefix_query(field, "", &last.text))].into_iter())
         }
         TermMatch::Prefix => {
             let mut query = PhrasePrefixQuery::new_with_offset(terms(field, &adjacent_terms(before, last)));
@@ -123,7 +123,7 @@ fn words(field: Field, words: &SearchTerms) -> BoxedQuery {
             Box::new(query)
         }
         TermMatch::Near(slips) => {
-            let near = FuzzyTermQuery::new(Term::from_field_text(field, &last.1), *slips, true);
+            let near = FuzzyTermQuery::new(Term::from_field_text(field, &last.text), *slips, true);
             any([as_it_stands(), guess(Box::new(near))].into_iter())
         }
     }
@@ -131,22 +131,23 @@ fn words(field: Field, words: &SearchTerms) -> BoxedQuery {
 
 /// Adds a term so that the last one directly follows another: tantivy matches a prefix only there. A pair of characters
 /// spans two positions, so its second character is added at the second one.
-fn adjacent_terms(before: &[(usize, String)], last: &(usize, String)) -> Vec<(usize, String)> {
+fn adjacent_terms(before: &[PhraseTerm], last: &PhraseTerm) -> Vec<PhraseTerm> {
     let mut terms = before.to_vec();
-    if let Some((place, pair)) = before.last()
-        && place + 2 == last.0
+    if let Some(PhraseTerm { offset, text: pair }) = before.last()
+        && offset + 2 == last.offset
     {
-        terms.extend(pair.chars().next_back().map(|second| (place + 1, second.to_string())));
+        let second = pair.chars().next_back();
+        terms.extend(second.map(|second| PhraseTerm { offset: offset + 1, text: second.to_string() }));
     }
     terms.push(last.clone());
     terms
 }
 
-fn terms(field: Field, words: &[(usize, String)]) -> Vec<(usize, Term)> {
-    words.iter().map(|(offset, word)| (*offset, Term::from_field_text(field, word))).collect()
+fn terms(field: Field, words: &[PhraseTerm]) -> Vec<(usize, Term)> {
+    words.iter().map(|term| (term.offset, Term::from_field_text(field, &term.text))).collect()
 }
 
-fn phrase(field: Field, words: &[(usize, String)]) -> BoxedQuery {
+fn phrase(field: Field, words: &[PhraseTerm]) -> BoxedQuery {
     let mut terms = terms(field, words);
     match terms.pop() {
         Some((_, term)) if terms.is_empty() => Box::new(TermQuery::new(term, IndexRecordOption::WithFreqs)),
@@ -206,7 +207,7 @@ fn value_query(terms: &ValueTerms, text: &str, is_whole: bool) -> BoxedQuery {
     if !is_whole {
         ways.extend(terms.number(text).map(has));
         ways.extend(text.to_lowercase().parse().ok().map(|flag| has(terms.flag(flag))));
-        let words = analyzer::phrase_terms(text).into_iter().map(|(_, word)| (Occur::Must, has(terms.word(&word))));
+        let words = analyzer::phrase_terms(text).into_iter().map(|term| (Occur::Must, has(terms.word(&term.text))));
         let words: Vec<(Occur, BoxedQuery)> = words.collect();
         if !words.is_empty() {
             ways.push(Box::new(BooleanQuery::new(words)));

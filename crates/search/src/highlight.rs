@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::analyzer::PhraseTerm;
 use super::query::{SearchTerms, TermMatch};
 use super::{edit_distance, stemming};
 
@@ -28,7 +29,7 @@ impl<'a> HighlightTerms<'a> {
         let mut next = 0;
         for words in looked_for {
             let mut pattern = Vec::new();
-            for (at, (offset, term)) in words.terms.iter().enumerate() {
+            for (at, PhraseTerm { offset, text: term }) in words.terms.iter().enumerate() {
                 let is_last = at + 1 == words.terms.len();
                 let loose = match &words.how {
                     TermMatch::Prefix if is_last => Some(LooseTerm::Prefix(term)),

@@ -172,7 +172,7 @@ impl ValueTerms {
 
     /// Returns the term of a whole text.
     pub fn whole_text(&self, text: &str) -> String {
-        let words: Vec<String> = analyzer::phrase_terms(text).into_iter().map(|(_, word)| word).collect();
+        let words: Vec<String> = analyzer::phrase_terms(text).into_iter().map(|term| term.text).collect();
         format!("{}{APART}={}", self.key, words.join(" "))
     }
 

@@ -44,11 +44,11 @@ pub async fn compare(
     query: QueryParams<DiffQuery>,
 ) -> ApiResult<DiffResponse> {
     let limit = check_limit(query.0.limit, 200)?;
-    let leaves = (query.0.from.map(|id| id.0), query.0.to.map(|id| id.0));
+    let (from, to) = (query.0.from.map(|id| id.0), query.0.to.map(|id| id.0));
     let look = node_renderer(&app);
     let here = look.clone();
     let read = move |reader: &mut StoreReader<'_>, stored: &StoredSession| {
-        compare_branches(reader, stored, &here, leaves, limit)
+        compare_branches(reader, stored, &here, from, to, limit)
     };
     let mut sight = conditional_read(&app, &request, caller, sid, read).await?;
     sight.asked(&look, caller, sid, |diff| diff.from.nodes.iter_mut().chain(&mut diff.to.nodes)).await?;

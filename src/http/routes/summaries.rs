@@ -29,9 +29,9 @@ pub async fn list(
         Ok::<_, ReadError>(branch_summaries(reader, &stored, &at)?)
     };
     // Read before the summaries: a client that sees no work in progress then gets all of them.
-    let state = app.turns.summaries.state(sid.0);
+    let (is_working, failure) = app.turns.summaries.state(sid.0);
     let found = app.store.read(read).await?;
-    ApiResponse::ok(&SummariesResponse::new(found, state))
+    ApiResponse::ok(&SummariesResponse::new(found, is_working, failure))
 }
 
 /// Changes the text of a summary. Chapters that a model made of it are regenerated, unless a user has edited them.

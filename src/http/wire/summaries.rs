@@ -95,7 +95,7 @@ impl UpdateSummaryRequest {
 
 impl SummariesResponse {
     /// Builds the response from the summaries of a branch and the activity in the session.
-    pub fn new(found: Vec<BranchSummary>, (is_working, failure): (bool, Option<RenderedMessage>)) -> Self {
+    pub fn new(found: Vec<BranchSummary>, is_working: bool, failure: Option<RenderedMessage>) -> Self {
         let problem = failure.as_ref().map(|failure| failure.message.clone());
         Self { items: found.into_iter().map(SummaryResponse::from).collect(), is_working, problem, failure }
     }

@@ -62,7 +62,7 @@ pub async fn open(
     app: AppData,
     shared: Data<ServerState>,
     request: HttpRequest,
-    (caller, via): (Caller, ClientIdentity),
+    caller: Caller,
     sid: SessionIdPath,
     query: QueryParams<SinceQuery>,
     payload: Payload,
@@ -87,6 +87,7 @@ pub async fn open(
         .aggregate_continuations()
         .max_continuation_size(limits.ws_frame_bytes);
     // Serve it in a task of its own.
+    let via = ClientIdentity::from_request_extensions(&request);
     let socket = EventSocket {
         store: Arc::clone(&app.store),
         live: Arc::clone(&app.live),

@@ -1,6 +1,8 @@
 //! `ctx` in `plan`: injects texts into the prompt and selects lore. It applies to one prompt only; `plan` runs again
 //! for the next.
 
+use std::ops::RangeInclusive;
+
 use rhai::{Dynamic, Map};
 
 use super::{Ctx, CtxSurface, RunningCall};
@@ -67,9 +69,9 @@ impl RunningCall {
         for (key, value) in how {
             match key.as_str() {
                 "depth" => {
-                    depth = usize::try_from(integer_in_range(&name, key, value, (0, MAX_INJECTION_DEPTH))?).unwrap_or(0)
+                    depth = usize::try_from(integer_in_range(&name, key, value, 0..=MAX_INJECTION_DEPTH)?).unwrap_or(0)
                 }
-                "priority" => priority = integer_in_range(&name, key, value, (-MAX_PRIORITY, MAX_PRIORITY))?,
+                "priority" => priority = integer_in_range(&name, key, value, -MAX_PRIORITY..=MAX_PRIORITY)?,
                 _ => {
                     let hint = did_you_mean(key, ["priority", "depth"]);
                     let message = format!("{name}: there is no \"{key}\"{hint}; there are priority and depth");
@@ -121,11 +123,12 @@ impl RunningCall {
     }
 }
 
-/// Reads a whole number within bounds.
-fn integer_in_range(name: &str, key: &str, value: &Dynamic, (least, most): (i64, i64)) -> Result<i64, RhaiThrow> {
+/// Reads a whole number within a range.
+fn integer_in_range(name: &str, key: &str, value: &Dynamic, range: RangeInclusive<i64>) -> Result<i64, RhaiThrow> {
     match value.as_int() {
-        Ok(number) if (least..=most).contains(&number) => Ok(number),
+        Ok(number) if range.contains(&number) => Ok(number),
         Ok(number) => {
+            let (least, most) = range.into_inner();
             Err(throw(ScriptErrorKind::Runtime, format!("{name}: {key} must be from {least} to {most}, not {number}")))
         }
         Err(_) => {

@@ -157,10 +157,18 @@ impl RawManifest {
             entry: self.entry.map_or_else(|| Ok("main.rhai".to_owned()), |entry| file(entry, ".rhai"))?,
             min,
             tested: self.compat.tested.map(|tested| version(&tested)).transpose()?,
-            requires: self.requires.into_iter().map(requirement).collect::<Result<_, _>>()?,
+            requires: self
+                .requires
+                .into_iter()
+                .map(|(id, text)| Ok((id, requirement(&text)?)))
+                .collect::<Result<_, ManifestFault>>()?,
             conflicts: self.conflicts,
             after: self.after,
-            config: self.config.into_iter().map(setting).collect::<Result<_, _>>()?,
+            config: self
+                .config
+                .into_iter()
+                .map(|(name, raw)| Ok((name, setting(raw)?)))
+                .collect::<Result<_, ManifestFault>>()?,
             rules: rules(self.rule, &id, &state, &permissions)?,
             permissions,
             tools: self.tool.into_iter().map(RawTool::check).collect::<Result<_, _>>()?,
@@ -277,21 +285,17 @@ fn minimum(text: &Spanned<String>) -> Result<Version, ManifestFault> {
     }
 }
 
-fn requirement((id, text): (String, Spanned<String>)) -> Result<(String, Requirement), ManifestFault> {
-    match text.get_ref().parse() {
-        Ok(requirement) => Ok((id, requirement)),
-        Err(error) => Err(fault(&text, format!("{error}"))),
-    }
+fn requirement(text: &Spanned<String>) -> Result<Requirement, ManifestFault> {
+    text.get_ref().parse().map_err(|error| fault(text, format!("{error}")))
 }
 
 fn permission(text: Spanned<String>) -> Result<Permission, ManifestFault> {
     text.get_ref().parse().map_err(|error| fault(&text, format!("{error}")))
 }
 
-fn setting((name, raw): (String, Spanned<RawSetting>)) -> Result<(String, PluginSettingSpec), ManifestFault> {
+fn setting(raw: Spanned<RawSetting>) -> Result<PluginSettingSpec, ManifestFault> {
     let span = raw.span();
-    let setting = raw.into_inner().check();
-    setting.map(|setting| (name, setting)).map_err(|(own, message)| ManifestFault { span: own.or(Some(span)), message })
+    raw.into_inner().check().map_err(|(own, message)| ManifestFault { span: own.or(Some(span)), message })
 }
 
 fn is_name(text: &str, also: char) -> bool {

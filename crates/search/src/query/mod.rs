@@ -24,7 +24,7 @@ mod value_condition;
 
 use uuid::Uuid;
 
-use super::analyzer;
+use super::analyzer::{self, PhraseTerm};
 use clotho_core::ids::{CharacterId, SessionId};
 use clotho_core::tree::Role;
 
@@ -88,10 +88,10 @@ pub(super) enum QueryCondition {
     World(ValueCondition),
 }
 
-/// Terms to search, with their offsets from the first; never empty.
+/// Terms to search; never empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SearchTerms {
-    pub terms: Vec<(usize, String)>,
+    pub terms: Vec<PhraseTerm>,
     pub how: TermMatch,
 }
 

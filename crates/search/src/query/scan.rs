@@ -232,7 +232,7 @@ impl SearchTerms {
     pub(super) fn from_typed_text(text: &str, is_quoted: bool, is_begun: bool, is_cut: bool) -> Option<Self> {
         let (bare, tilde) = if is_quoted { (text, None) } else { split_tilde(text) };
         let mut words = Self::exact_terms(bare)?;
-        let last = words.terms.last().map(|(_, term)| term.clone())?;
+        let last = words.terms.last().map(|term| term.text.clone())?;
         let is_word = analyzer::is_word(&last);
         let length = last.chars().count();
         if is_cut && is_word && words.terms.len() > 1 {

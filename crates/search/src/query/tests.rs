@@ -12,7 +12,7 @@ fn parse(text: &str) -> ParsedQuery {
 }
 
 fn words(words: &SearchTerms) -> String {
-    let all: Vec<&str> = words.terms.iter().map(|(_, word)| word.as_str()).collect();
+    let all: Vec<&str> = words.terms.iter().map(|term| term.text.as_str()).collect();
     let how = match &words.how {
         TermMatch::Exact => String::new(),
         TermMatch::Forms(stem) => format!("≈{stem}"),

@@ -82,7 +82,7 @@ fn parse_match(field: &str, value: &LexemeText<'_>) -> Result<ValueMatch, QueryE
     let begun = text.strip_suffix('*').map(analyzer::phrase_terms);
     Ok(match (text, begun.as_deref()) {
         ("*" | "", _) => ValueMatch::Any,
-        (_, Some([(_, word)])) => ValueMatch::Prefix(word.clone()),
+        (_, Some([term])) => ValueMatch::Prefix(term.text.clone()),
         _ => ValueMatch::Equals(text.to_owned(), false),
     })
 }
