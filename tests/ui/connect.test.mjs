@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { openPage, test, waitUntil } from "./support/browser.mjs";
+import { sampleFiles, writeFolder } from "./support/sillytavern-folder.mjs";
 import { startClotho } from "./support/server.mjs";
 import {
   LOAD_ERROR,
@@ -30,6 +31,39 @@ const connectMock = (server, id = "house") =>
   server.api("POST", "/api/providers", { id, kind: "openai", baseUrl: model.url, key: "sk-kept" });
 
 describe("connecting a model", () => {
+  test("a story of SillyTavern without a model leads to the form, and plays after it", async () => {
+    const server = await startEmptyServer();
+    const root = await writeFolder(sampleFiles(0));
+    const { page, close } = await openPage(browser);
+    await page.goto(server.base);
+    const asked = page.waitForEvent("filechooser");
+    await page
+      .getByRole("button", { name: /^Import from SillyTavern/ })
+      .first()
+      .click();
+    await (await asked).setFiles(root);
+    await page.getByRole("dialog").getByRole("button", { name: "Import", exact: true }).click();
+    await page.getByRole("dialog", { name: "Import report" }).waitFor();
+    const { items } = await server.api("GET", "/api/sessions");
+    const session = items.find(({ title }) => title === "Night");
+    await page.goto(`${server.base}/s/${session.id}`);
+    await sendMessage(page, "Hello.");
+    const failure = page.getByRole("group", { name: "The reply failed" });
+    await failure.getByText("No model is connected.").waitFor();
+    await checkAccessibility(page, "a failure without a model");
+    await failure.getByRole("button", { name: "Connect a model" }).click();
+    await form(page).getByLabel("Base URL").fill(model.url);
+    await form(page).getByLabel("API key").fill("sk-typed-by-hand");
+    await form(page).getByRole("button", { name: "Load models" }).click();
+    await form(page).getByRole("button", { name: "Connect", exact: true }).click();
+    await form(page).waitFor({ state: "detached" });
+    model.queueReply(["She nods."]);
+    await failure.getByRole("button", { name: "Try again" }).click();
+    await waitForReply(page);
+    assert.ok((await messageTexts(page)).some((text) => text.includes("She nods.")));
+    await close();
+  });
+
   test("S0-39: a new user fills in one form and plays", async () => {
     const server = await startEmptyServer();
     const character = await server.api("POST", "/api/characters", {

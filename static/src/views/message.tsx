@@ -3,6 +3,7 @@ import { Fragment, h, useEffect, useLayoutEffect, useRef, useSignal, useSignalEf
 import { canArrange } from "../actions/message-state.ts";
 import { toggleSelected } from "../actions/message-selection.ts";
 import { run } from "../actions/commands.ts";
+import { readModelsAndPlugins } from "../actions/library.ts";
 import { readVersions, goToSibling } from "../actions/navigation.ts";
 import { clock, locale, moment, t, optionalText } from "../lib/i18n.ts";
 import { LiveMarkdown, renderMarkdown, renderTyped, restoreDetails, openDetails } from "../lib/markdown.ts";
@@ -12,9 +13,9 @@ import { isWestern, sentence } from "../lib/text.ts";
 import { codedMessageText } from "../lib/coded-message.ts";
 import { selectedIds } from "../model/arrangement.ts";
 import { openSiblings } from "../model/turn-bar.ts";
-import { characterById } from "../model/library.ts";
+import { characterById, chatModels, models } from "../model/library.ts";
 import { visibleNotes, visibleProblems } from "../model/secrets.ts";
-import { editedMessage, siblingsOf, nodeOf, unread } from "../model/session-store.ts";
+import { editedMessage, session, siblingsOf, nodeOf, unread } from "../model/session-store.ts";
 import { streamOf } from "../model/stream.ts";
 import { isLinear, placeAmongSiblings, continuedVersions } from "../tree/shown-branch.ts";
 import { speakerName } from "../tree/speaker.ts";
@@ -259,9 +260,28 @@ function Thinking({ node, text, live }: { node: ChatNode; text: string; live: bo
   );
 }
 
+/**
+ * Returns the code whose texts explain a failure. Without a model, a story is written by the plugin that is the default
+ * model, and stories of other programs do not have that plugin. Then a model is missing, not a plugin.
+ */
+function useFailureCode(code: string) {
+  const isModelMissing = code === "narrator_inactive" && !session.value?.model;
+  useEffect(() => {
+    if (isModelMissing && models.peek() === null) void readModelsAndPlugins();
+  }, [isModelMissing]);
+  if (!isModelMissing || models.value === null) return code;
+  return chatModels.value.length === 0 ? "no_model" : "no_model_chosen";
+}
+
 function Failure({ node }: { node: ChatNode }) {
   const given = node.metadata?.error;
-  const { code = "", args, message = "", hint = "" } = typeof given === "string" ? { code: given } : (given ?? {});
+  const {
+    code: sent = "",
+    args,
+    message = "",
+    hint = "",
+  } = typeof given === "string" ? { code: given } : (given ?? {});
+  const code = useFailureCode(sent);
   const title = optionalText(`failure.${code}`);
   // Shows messages of model servers and plugins, and those about prompts, as they contain numbers. For other errors the
   // title already says everything.
@@ -282,7 +302,8 @@ function Failure({ node }: { node: ChatNode }) {
             {icon("reroll")}
             <span>{t("retry")}</span>
           </button>
-          {code !== "interrupted" && <CommandButton id="session.model" wide />}
+          {code === "no_model" && <CommandButton id="page.connect" wide />}
+          {code !== "interrupted" && code !== "no_model" && <CommandButton id="session.model" wide />}
         </div>
       </div>
     </div>

@@ -65,6 +65,11 @@ export default {
 
   "failure.provider_unreachable": "The model server cannot be reached.",
   "failure.narrator_inactive": "The plugin that writes this story is turned off.",
+  "failureHint.narrator_inactive": "Turn on the plugin in this story, or choose another model.",
+  "failure.no_model": "No model is connected.",
+  "failureHint.no_model": "Connect a model. Then try again.",
+  "failure.no_model_chosen": "No model was chosen for this story.",
+  "failureHint.no_model_chosen": "Choose a model. If a default model is set now, try again.",
   "failureHint.provider_unreachable":
     "Check that it is running. Check its base URL in the settings or in config.toml. Then try again.",
   "failure.provider_timeout": "The model server took too long.",

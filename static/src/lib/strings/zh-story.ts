@@ -65,6 +65,11 @@ export default {
 
   "failure.provider_unreachable": "连不上模型服务器。",
   "failure.narrator_inactive": "写这个故事的插件没有启用。",
+  "failureHint.narrator_inactive": "请在这个故事里启用该插件，或换一个模型。",
+  "failure.no_model": "还没有连接模型。",
+  "failureHint.no_model": "请连接一个模型，然后重试。",
+  "failure.no_model_chosen": "这个故事还没有选择模型。",
+  "failureHint.no_model_chosen": "请选择一个模型。如果现在已设置默认模型，重试即可。",
   "failureHint.provider_unreachable": "请检查它是否在运行，以及设置或 config.toml 里的基础 URL。然后重试。",
   "failure.provider_timeout": "模型服务器超时。",
   "failure.provider_refused": "模型服务器拒绝了请求。",
