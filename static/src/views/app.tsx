@@ -100,7 +100,13 @@ function Header() {
         <span class="thread" aria-hidden="true" />
         <span>Clotho</span>
       </a>
-      {inSession && session.value ? <h1 class="title">{session.value.title}</h1> : <span class="title" />}
+      {inSession && session.value ? (
+        <h1 class="title" title={session.value.title}>
+          {session.value.title}
+        </h1>
+      ) : (
+        <span class="title" />
+      )}
       <button type="button" class="search-button" onClick={() => run("page.search")} aria-label={t("command.search")}>
         {icon("search")}
         <span>{t("search.short")}</span>

@@ -170,7 +170,7 @@ function SessionRow({ session, now }: { session: Session; now: number }) {
       <a href={path} onClick={open}>
         <Avatar name={character?.name ?? session.title} src={character?.avatar} />
         <span class="session-text">
-          <strong>{session.title}</strong>
+          <strong title={session.title}>{session.title}</strong>
           {session.preview && <span class="preview">{excerpt(plainText(session.preview), PREVIEW_LENGTH)}</span>}
           <small>
             {[
