@@ -93,6 +93,44 @@ describe("the preset editor", () => {
     await close();
   });
 
+  test("a prompt is called not sent only if nothing of it is sent", async () => {
+    const prompt = (identifier, more = {}) => ({ identifier, name: identifier, role: "system", content: "", ...more });
+    const prompts = [
+      prompt("main", { forbid_overrides: true }),
+      prompt("jailbreak", { injection_position: 1, injection_depth: 0 }),
+      prompt("line", { content: "---", injection_position: 1, injection_depth: 2 }),
+      prompt("nothing"),
+    ];
+    const list = ["main", "chatHistory", "jailbreak", "line", "nothing"];
+    const id = await preset(
+      "Ends",
+      JSON.stringify({
+        prompts,
+        prompt_order: [{ character_id: 100001, order: list.map((identifier) => ({ identifier, enabled: true })) }],
+      }),
+    );
+    const character = await clotho.api("POST", "/api/characters", {
+      name: "Ada",
+      firstMessage: "Good evening.",
+      systemPrompt: "Never sent.",
+      postHistoryInstructions: "End with a question.",
+    });
+    const path = await createSession({ characterIds: [character.id] });
+    await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { presetId: id });
+    const { page, close } = await openEditor("Ends", path);
+    const said = (identifier) => dialog(page).locator(`[data-part="${identifier}"] small`).innerText();
+    assert.equal(await said("jailbreak"), "Empty. The text of the character card is sent, if it has one.");
+    assert.equal(await said("line"), "---");
+    assert.equal(await said("main"), "Empty, not sent.");
+    assert.equal(await said("nothing"), "Empty, not sent.");
+    await dialog(page).getByText("Prompt preview for this story").click();
+    const preview = dialog(page).locator(".preview");
+    await preview.getByText("End with a question.").first().waitFor();
+    await preview.locator("pre").filter({ hasText: "---" }).first().waitFor({ state: "attached" });
+    assert.equal(await preview.getByText("Never sent.").count(), 0);
+    await close();
+  });
+
   test("a prompt is edited, placed at a depth, created, deleted and restored, and applies to the next message", async () => {
     const id = await preset("Tides");
     const path = await createSession();

@@ -3,7 +3,7 @@ import { Fragment, h, useLayoutEffect, useRef, useSignal } from "../../vendor/pr
 import { removePart } from "../actions/preset-edit.ts";
 import { excerpt } from "../lib/excerpt.ts";
 import { t, optionalText } from "../lib/i18n.ts";
-import { isKnown, moveItem, orderOf, partsOf } from "../lib/preset.ts";
+import { REPLACED, isKnown, moveItem, orderOf, partsOf } from "../lib/preset.ts";
 import { plainText } from "../lib/text.ts";
 import { icon } from "./common.tsx";
 import { formDraftKeys } from "../model/form-drafts.ts";
@@ -197,6 +197,10 @@ export function Prompts({ edit, preset, ask }: PromptsProps) {
   );
 }
 
+/** Returns the key of the text for an empty prompt. The text of a card takes the place of some, also of empty ones. */
+const blankKey = ({ identifier, forbid_overrides }: PresetPart) =>
+  REPLACED.has(identifier) && forbid_overrides !== true ? "presetEdit.blankOfCard" : "presetEdit.blank";
+
 /** The type of the dragged data, so that the list accepts nothing else. */
 const KIND = "application/x-clotho-prompt";
 
@@ -237,7 +241,7 @@ function Row({ part, enabled, isGone, isFirst, isLast, isWriting, turn, up, down
   };
   const isInChat = part.injection_position === 1;
   const only = part.injection_trigger ?? [];
-  const text = plainText((part.content ?? "").slice(0, MAX_TEXT));
+  const text = (part.content ?? "").slice(0, MAX_TEXT);
   const button = (act: string, symbol: string, label: string, run: () => unknown, isOff = false) => (
     <button
       type="button"
@@ -291,7 +295,8 @@ function Row({ part, enabled, isGone, isFirst, isLast, isWriting, turn, up, down
               {part.marker ? (
                 <small>{t("presetEdit.marker")}</small>
               ) : (
-                <small>{text ? excerpt(text, 120) : t("presetEdit.blank")}</small>
+                // A text may have only marks, for example a line.
+                <small>{excerpt(plainText(text), 120) || text.trim() || t(blankKey(part))}</small>
               )}
             </div>
             <div class="prompt-tools">

@@ -22,7 +22,8 @@ export default {
   "presetEdit.unsaid": "not set",
 
   "presetEdit.prompts": "Prompts",
-  "presetEdit.promptsText": "They are sent from top to bottom. Drag a prompt or use its arrows to move it.",
+  "presetEdit.promptsText":
+    "They are sent from top to bottom; those in the chat stand at their depth. Drag a prompt or use its arrows to move it.",
   "presetEdit.moved": "{name} is now {n} of {all}",
   "presetEdit.drag": "Drag to move",
   "presetEdit.isOn": "Send “{name}”",
@@ -38,6 +39,7 @@ export default {
   "presetEdit.putIn": "Add at the end",
   "presetEdit.marker": "Filled in automatically (marker).",
   "presetEdit.blank": "Empty, not sent.",
+  "presetEdit.blankOfCard": "Empty. The text of the character card is sent, if it has one.",
   "presetEdit.atDepth": "in chat, depth {n}",
   "presetEdit.content": "Text",
   "presetEdit.contentHint": "Macros such as {{char}} and {{user}} are replaced.",

@@ -22,7 +22,7 @@ export default {
   "presetEdit.unsaid": "未设定",
 
   "presetEdit.prompts": "提示词",
-  "presetEdit.promptsText": "从上到下依次发送。可以拖动，也可以用箭头移动。",
+  "presetEdit.promptsText": "从上到下依次发送；聊天中的提示词放在各自的深度。可以拖动，也可以用箭头移动。",
   "presetEdit.moved": "{name}现在是第 {n} 个，共 {all} 个",
   "presetEdit.drag": "拖动来移动",
   "presetEdit.isOn": "发送“{name}”",
@@ -38,6 +38,7 @@ export default {
   "presetEdit.putIn": "加到末尾",
   "presetEdit.marker": "自动填入（标记）。",
   "presetEdit.blank": "空的，不发送。",
+  "presetEdit.blankOfCard": "空的。如果角色卡里有对应的文字，就发送角色卡的。",
   "presetEdit.atDepth": "聊天中，深度 {n}",
   "presetEdit.content": "文字",
   "presetEdit.contentHint": "{{char}}、{{user}} 等宏会被替换。",
