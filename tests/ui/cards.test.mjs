@@ -93,4 +93,24 @@ describe("cards of other programs", () => {
     await chinese.page.getByRole("dialog").getByText("1 个作用于提示词的正则脚本：可以在故事里关掉").waitFor();
     await chinese.close();
   });
+
+  test("an empty file, a picture without its end and a server without an answer are named in the user's language", async () => {
+    const { page, close } = await openPage(browser, { expected: LOAD_ERROR, locale: "zh-CN" });
+    await page.goto(clotho.base);
+    const cut = (await golden("png-chara-v1.png")).subarray(0, 60);
+    for (const [name, buffer, words] of /** @type {const} */ ([
+      ["empty.png", Buffer.alloc(0), "文件是空的。"],
+      ["cut.png", cut, "图片不完整，请重新下载。"],
+    ])) {
+      await chooseCards(page, "导入角色卡", [{ name, buffer }]);
+      const failed = page.getByRole("alert").filter({ hasText: name });
+      await failed.getByText(words).waitFor();
+      const said = (await failed.innerText()).replace(name, "");
+      assert.doesNotMatch(said, /[a-z]{3}/i, "no English between the Chinese");
+    }
+    const down = page.locator(".models .problem").filter({ hasText: "down" });
+    await down.waitFor();
+    assert.equal((await down.innerText()).trim(), "down 无法列出模型： 连不上模型服务器。");
+    await close();
+  });
 });

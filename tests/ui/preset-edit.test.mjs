@@ -46,6 +46,12 @@ const button = (page, name) => dialog(page).getByRole("button", { name, exact: t
 const isFocused = (one) =>
   waitUntil(() => one.evaluate((element) => element === document.activeElement), "the keyboard is there");
 
+/** Selects an item of a menu by its name in another language. */
+async function chooseFromMenu(page, menu, name) {
+  await page.getByRole("button", { name: menu, exact: true }).click();
+  await page.locator(".menu:popover-open").getByRole("button", { name, exact: true }).click();
+}
+
 /** Opens a preset in the editor. */
 async function openEditor(name, path = null, options = {}) {
   const opened = path ? await openSession(path, options) : await openPage(browser, options);
@@ -128,6 +134,33 @@ describe("the preset editor", () => {
     await preview.getByText("End with a question.").first().waitFor();
     await preview.locator("pre").filter({ hasText: "---" }).first().waitFor({ state: "attached" });
     assert.equal(await preview.getByText("Never sent.").count(), 0);
+    await close();
+  });
+
+  test("a prompt that does not fit is explained in Chinese", async () => {
+    const id = await preset(
+      "巨大",
+      JSON.stringify({
+        openai_max_context: 700,
+        openai_max_tokens: 100,
+        prompts: [{ identifier: "main", name: "Main", role: "system", content: "Tell it slowly. ".repeat(1000) }],
+      }),
+    );
+    const path = await createSession();
+    await clotho.api("PATCH", path.replace("/s/", "/api/sessions/"), { presetId: id });
+    const { page, close } = await openSession(path, { locale: "zh-CN" });
+    await chooseFromMenu(page, "菜单", "预设");
+    await dialog(page)
+      .getByRole("article", { name: "巨大" })
+      .getByRole("button", { name: "编辑", exact: true })
+      .click();
+    await dialog(page).getByText("这个故事的提示词预览").click();
+    const trouble = dialog(page).locator(".section-fold .bad");
+    await trouble.waitFor();
+    assert.doesNotMatch(
+      (await trouble.innerText()).replace("config.toml", "").replace("context_tokens", ""),
+      /[a-z]{3}/i,
+    );
     await close();
   });
 

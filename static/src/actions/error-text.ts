@@ -10,13 +10,19 @@ const SPECIFIC_MESSAGE_CODES = new Set(["invalid", "conflict", "forbidden", "inp
 /** Returns whether a hint refers to the API documentation, which does not help users of the page. */
 const isForPrograms = (hint: string) => hint.includes("/api/docs");
 
+/** Returns the code of a refusal, exactly enough for its own text. */
+function refusalOf({ code, details }: ApiError) {
+  if (code === "conflict" && details?.name) return "name_taken";
+  return code === "invalid" && details?.field === "file" ? "invalid_file" : code;
+}
+
 /** Returns the text for an error: the page's own in the user's language if there is one, otherwise the server's. */
 export function errorText(error: ApiError) {
   if (error.code === "offline") return { text: t("error.offline"), hint: t("error.offlineHint") };
   const message = sentence(error.message);
   const plainer = optionalText(`reason.${error.details?.reason}`, error.details);
   if (plainer) return { text: plainer, hint: "" };
-  const code = error.code === "conflict" && error.details?.name ? "name_taken" : error.code;
+  const code = refusalOf(error);
   const own = optionalText(`refusal.${code}`);
   const hint = isForPrograms(error.hint) ? "" : sentence(error.hint);
   const text = own || message || t("error.unknown", { status: error.status });

@@ -5,6 +5,7 @@ import { packZip } from "../lib/zip.ts";
 import { dialog, openDialog, route, notify } from "../model/page.ts";
 import { addImport, setPendingSources, removeImport, imports } from "../model/transfers.ts";
 import { ApiError } from "../net/api.ts";
+import { withFileFault } from "../net/cards.ts";
 import * as api from "../net/transfers.ts";
 import { errorText } from "./error-text.ts";
 import {
@@ -122,7 +123,9 @@ async function sendImportSource(source: ImportSource, how: ImportOptions, row: R
   );
   const job = { jobId, name: source.name, kind: "foreign" as const, isDry: how.isDry, beside };
   storeJob(job);
-  return waitForForeignImport(job, row);
+  return waitForForeignImport(job, row).catch(async (error) => {
+    throw error instanceof ApiError && source.file ? await withFileFault(error, source.file) : error;
+  });
 }
 
 /** Returns the file to send for a parcel, and report entries for everything that is not sent. */

@@ -110,4 +110,25 @@ async function keywords(file: Blob) {
   return found;
 }
 
+/** The first bytes of a PNG. */
+const PNG = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
+
+/**
+ * Returns what is wrong with a file that the server refused, as the word of a reason: it is empty, or a picture without
+ * its end.
+ */
+export async function fileFault(file: Blob): Promise<"empty_file" | "cut_picture" | null> {
+  if (file.size === 0) return "empty_file";
+  const begin = new Uint8Array(await file.slice(0, PNG.length).arrayBuffer());
+  if (PNG.some((byte, i) => begin[i] !== byte)) return null;
+  for (let at = PNG.length, n = 0; n < MAX_CHUNKS; n += 1) {
+    const head = new Uint8Array(await file.slice(at, at + 8).arrayBuffer());
+    if (head.length < 8) return "cut_picture";
+    at += new DataView(head.buffer).getUint32(0) + 12;
+    if (at > file.size) return "cut_picture";
+    if (text(head.subarray(4)) === "IEND") return null;
+  }
+  return null;
+}
+
 const text = (bytes: Uint8Array) => new TextDecoder("latin1").decode(bytes);

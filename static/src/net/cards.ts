@@ -31,6 +31,16 @@ export async function send(method: string, path: string, file: File): Promise<Wi
   const headers = { Accept: "application/json", ...(csrf && { "X-CSRF-Token": csrf }) };
   const { response, text } = await exchange(path, { method, headers, body });
   const json = parse(text);
-  if (!response.ok) throw new ApiError(response.status, json?.error ?? {});
+  if (!response.ok) throw await withFileFault(new ApiError(response.status, json?.error ?? {}), file);
   return json;
+}
+
+/** Adds the reason to the refusal of a file, because the server has no word for it. */
+export async function withFileFault(error: ApiError, file: Blob): Promise<ApiError> {
+  const isOfFile = error.code === "invalid" && error.details.field === "file";
+  if (!isOfFile || error.details.reason) return error;
+  const { fileFault } = await import("../lib/file-kind.ts");
+  const reason = await fileFault(file).catch(() => null);
+  if (reason) error.details = { ...error.details, reason };
+  return error;
 }

@@ -3,7 +3,8 @@ import { Fragment, h, useSignal } from "../../vendor/preact.js";
 import { previewPrompt } from "../actions/preset-edit.ts";
 import { errorText } from "../actions/error-text.ts";
 import { excerpt } from "../lib/excerpt.ts";
-import { t, optionalText } from "../lib/i18n.ts";
+import { locale, t, optionalText } from "../lib/i18n.ts";
+import { modelFailureText } from "../lib/model-failure.ts";
 import { partsOf } from "../lib/preset.ts";
 import { plainText, sentence } from "../lib/text.ts";
 import { ApiError } from "../net/api.ts";
@@ -14,6 +15,10 @@ import type { Trace, PresetContent } from "../lib/wire.d.ts";
 
 /** Maximum number of characters of which an excerpt is made. */
 const MAX_TEXT = 1000;
+
+/** Returns what to do about a prompt that cannot be made. The server's own English names the settings of the preset. */
+const hintOf = ({ code, hint }: NonNullable<Trace["error"]>) =>
+  (locale.value !== "en" && optionalText(`failureHint.${code}`)) || sentence(hint ?? "");
 
 export function Preview({ preset }: { preset: PresetContent }) {
   const known = useSignal<Trace | ApiError | null>(null);
@@ -48,7 +53,7 @@ export function Preview({ preset }: { preset: PresetContent }) {
       </p>
       {error && (
         <p class="aside bad">
-          {sentence(error.message)} {sentence(error.hint ?? "")}
+          {modelFailureText(error)} {hintOf(error)}
         </p>
       )}
       <ol class="preview">

@@ -149,6 +149,8 @@ export default {
   "gone.hint": "它在暂存区里，或已被撤销，或已被永久删除。",
   "notice.trashed": "“{name}”已移到回收站。",
 
+  "reason.empty_file": "文件是空的。",
+  "reason.cut_picture": "图片不完整，请重新下载。",
   "error.offline": "服务器没有回应。",
   "error.offlineHint": "请检查 Clotho 是否在运行。你写的内容已保留。",
   "error.unknown": "没有成功（{status}）。",
@@ -167,6 +169,8 @@ export const servers: Record<string, string> = {
   "refusalHint.malformed": "重新载入页面再试。",
   "refusal.invalid": "有一项填得不对。",
   "refusalHint.invalid": "改一改，再试一次。",
+  "refusal.invalid_file": "服务器读不了这个文件。",
+  "refusalHint.invalid_file": "重新下载或导出这个文件，再试一次。",
   "refusal.unauthenticated": "还没有登录。",
   "refusalHint.unauthenticated": "先登录，再试一次。",
   "refusal.forbidden": "服务器不允许这样做。",
