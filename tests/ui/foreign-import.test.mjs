@@ -281,6 +281,40 @@ describe("data of another program", () => {
     await close();
   });
 
+  test("a finding about one thing is in the singular", async () => {
+    const server = await startImportServer();
+    const of = (code, count, message) => ({ fate: "skipped", code, line: null, count, message });
+    const items = [1, 2].map((count) => ({
+      kind: "session",
+      name: `Chat ${count}`,
+      file: null,
+      id: null,
+      fate: "works",
+      findings: [
+        of("below_taken_out", count, `${count} messages follow a part that was removed here, and were skipped`),
+        of("bad_line", count, "expected a comma"),
+      ],
+    }));
+    const totals = { characters: 0, personas: 0, sessions: 2, messages: 3, chats: 2, unchanged: 0, skipped: 0 };
+    const { page, close } = await openPage(browser);
+    const result = { sessionId: null, report: { totals, report: { items } } };
+    await page.route("**/api/jobs/*", (route) =>
+      route.fulfill({ json: { id: "x", state: "done", done: 2, total: 2, result, error: null } }),
+    );
+    await page.goto(server.base);
+    await chooseFolder(page, "Import chats and archives", {
+      name: "all.jsonl",
+      mimeType: "application/octet-stream",
+      buffer: Buffer.from(jsonLines(header(), greeting)),
+    });
+    await page.getByRole("dialog").getByRole("button", { name: "Import" }).click();
+    const told = (name) => reportOf(page).getByRole("region", { name, exact: true }).getByRole("listitem");
+    await told("Chat 1").getByText("One message follows a part that was removed here. It was skipped.").waitFor();
+    await told("Chat 1").getByText("Expected a comma.").waitFor();
+    await told("Chat 2").getByText("2 messages follow a part that was removed here, and were skipped.").waitFor();
+    await close();
+  });
+
   test("S4-53: a Chinese report names, counts and explains like the English one", async () => {
     const server = await startImportServer();
     const of = (kind, name, code, more = {}) => ({

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";
 import { describe, test } from "node:test";
+import { filledText } from "../../static/src/lib/coded-message.ts";
 
 const FOLDER = new URL("../../static/src/lib/strings/", import.meta.url);
 const load = async (/** @type {string} */ file) => (await import(new URL(file, FOLDER).href)).default;
@@ -58,11 +59,24 @@ describe("the languages of the page", () => {
     );
     // In English, a number before a word needs both forms.
     const counted = pairs.filter(
-      ([key, english]) => /\{n\} [a-z]+s\b/.test(english) && forms(english) === 1 && !key.endsWith(".several"),
+      ([key, english]) =>
+        /\{(?:n|count|most|failures|limit)\} (?:[a-z]+s\b|of (?:these|\{\w+\} [a-z]+s\b))/.test(english) &&
+        forms(english) === 1 &&
+        !key.endsWith(".several"),
     );
     assert.deepEqual(
       counted.map(([key, english]) => `${key}: ${english}`),
       [],
     );
+  });
+
+  test("the first number of a report chooses its form", () => {
+    assert.equal(filledText("problem.too_deep", { most: 1 }), "the state may have at most 1 level");
+    assert.equal(filledText("problem.too_deep", { most: 2 }), "the state may have at most 2 levels");
+    assert.match(
+      String(filledText("problem.text_too_short", { count: 1, least: 2 })),
+      /1 character and needs at least 2/,
+    );
+    assert.match(String(filledText("problem.text_too_short", { count: 0, least: 1 })), /0 characters and/);
   });
 });

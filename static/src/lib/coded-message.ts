@@ -25,10 +25,15 @@ const varsOf = (args: Args): Record<string, string> =>
     Object.entries(args).map(([name, value]) => [name, (TRANSLATED_ARGUMENTS[name] ?? String)(String(value))]),
   );
 
-/** Returns the text of a key with all arguments; `undefined` if the text or an argument is missing. */
+/**
+ * Returns the text of a key with all arguments; `undefined` if the text or an argument is missing. The first number in a
+ * text chooses its form.
+ */
 export function filledText(key: string, args: Args) {
-  const text = optionalText(key, varsOf(args));
-  const isWhole = placeholdersOf(key).every((name) => args[name] !== undefined && args[name] !== null);
+  const places = placeholdersOf(key);
+  const counted = places.find((name) => typeof args[name] === "number");
+  const text = optionalText(key, { ...varsOf(args), ...(counted && { n: Number(args[counted]) }) });
+  const isWhole = places.every((name) => args[name] !== undefined && args[name] !== null);
   return text && isWhole ? text : undefined;
 }
 

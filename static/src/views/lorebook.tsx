@@ -127,7 +127,7 @@ export function LorebookEditor({ id, opened, back }: { id: Id; opened: string | 
         {reading.value === "on"
           ? t("loading")
           : query.value.trim()
-            ? t("lore.found", { n: found.length, all: entries.value.length })
+            ? t("lore.found", { found: found.length, n: entries.value.length })
             : t("lore.entries", { n: entries.value.length })}
       </p>
       {reading.value === "failed" && (

@@ -49,7 +49,7 @@ function Contents() {
         <Search
           sought={sought.value}
           put={(text) => (sought.value = text)}
-          said={words.length > 0 ? t("world.found", { n: shown.found, all }) : ""}
+          said={words.length > 0 ? t("world.found", { found: shown.found, n: all }) : ""}
         />
       )}
       {shown.groups.map((group) => (

@@ -38,7 +38,7 @@ export default {
   "lore.another": "New lorebook…",
   "lore.anotherName": "Name of the new lorebook",
   "lore.search": "Search this book",
-  "lore.found": "{n} of {all} entries",
+  "lore.found": "{found} of {n} entry|{found} of {n} entries",
   "lore.none": "Nothing found.",
   "lore.noEntries": "This lorebook has no entries yet.",
   "lore.unread": "Some entries could not be read.",

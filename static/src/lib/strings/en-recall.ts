@@ -32,7 +32,7 @@ export default {
   "summaries.from": "From “{first}” to “{last}”",
   "summaries.of": "“{first}”",
   "summaries.told": "In the last prompt",
-  "summaries.toldOf": "{n} of these were in the last prompt.",
+  "summaries.toldOf": "{n} of these was in the last prompt.|{n} of these were in the last prompt.",
   "summaries.toldNone": "None of these were in the last prompt.",
   "summaries.stale": "Outdated: its messages were changed",
   "summaries.edited": "Edited",

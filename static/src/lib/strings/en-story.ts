@@ -263,7 +263,7 @@ export default {
   "world.free": "Other variables",
   "world.card": "Card variables",
   "world.find": "Find a variable",
-  "world.found": "{n} of {all} variables",
+  "world.found": "{found} of {n} variable|{found} of {n} variables",
   "world.dice": "Dice of this turn",
   "world.empty": "This story has no variables.",
   "world.emptyHint": "Plugins show hit points, places and items here.",

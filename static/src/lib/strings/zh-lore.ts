@@ -35,7 +35,7 @@ export default {
   "lore.another": "新建世界书…",
   "lore.anotherName": "新世界书的名字",
   "lore.search": "在这本书里找",
-  "lore.found": "{all} 个条目中的 {n} 个",
+  "lore.found": "{n} 个条目中的 {found} 个",
   "lore.none": "没有找到。",
   "lore.noEntries": "这本世界书还没有条目。",
   "lore.unread": "有些条目无法读取。",

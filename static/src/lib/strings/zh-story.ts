@@ -258,7 +258,7 @@ export default {
   "world.free": "其他变量",
   "world.card": "角色卡的变量",
   "world.find": "查找变量",
-  "world.found": "{all} 个变量中的 {n} 个",
+  "world.found": "{n} 个变量中的 {found} 个",
   "world.dice": "这一回合的骰子",
   "world.empty": "这个故事没有变量。",
   "world.emptyHint": "插件会在这里显示体力、地点和物品。",
