@@ -12,6 +12,8 @@ import {
   focusedMessageId,
   seedBranch,
   lastMessage,
+  messageButton,
+  messageById,
   readBranch,
   model,
   createSession,
@@ -245,6 +247,56 @@ describe("the tree", () => {
     await page.getByRole("navigation").getByRole("button", { name: "State" }).click();
     await page.getByRole("heading", { name: "State" }).waitFor();
     await composer(page).waitFor({ state: "hidden" });
+    await close();
+  });
+
+  test("after the last swipe of the last reply, the button, the key and the finger ask for a new one", async () => {
+    const { page, close } = await openPage(browser, { viewport: { width: 390, height: 844 }, hasTouch: true });
+    const path = await createSession();
+    await page.goto(clotho.base + path);
+    model.queueReply(["The first."]);
+    await composer(page).fill("Well?");
+    await page.getByRole("button", { name: "Send", exact: true }).click();
+    const swipe = (selector, fingers = 1) =>
+      lastMessage(page)
+        .locator(selector)
+        .evaluate((target, fingers) => {
+          const touch = (x, identifier = 1) => new Touch({ identifier, target, clientX: x, clientY: 300 });
+          const send = (type, changed, touches) =>
+            target.dispatchEvent(new TouchEvent(type, { bubbles: true, changedTouches: [changed], touches }));
+          send("touchstart", touch(250), [touch(250)]);
+          if (fingers === 2) send("touchstart", touch(300, 2), [touch(250), touch(300, 2)]);
+          if (fingers === 2) send("touchend", touch(290, 2), [touch(100)]);
+          send("touchend", touch(100), []);
+        }, fingers);
+    const complete = (text) => page.locator(".message.last.assistant.complete").filter({ hasText: text });
+    const shown = (text, place) => complete(text).getByText(place).waitFor();
+    await complete("The first.").waitFor();
+    model.queueReply(["```\n" + "A wide line. ".repeat(40) + "\n```"]);
+    await swipe("article");
+    await shown("A wide line.", "2/2");
+    // A finger that scrolls a wide block, or zooms, asks for nothing.
+    await swipe("pre");
+    await swipe("article", 2);
+    model.queueReply(["The third."]);
+    await messageButton(lastMessage(page), "New swipe").click();
+    await shown("The third.", "3/3");
+    model.queueReply(["The fourth."]);
+    await lastMessage(page).locator("article").focus();
+    await page.keyboard.press("Alt+ArrowRight");
+    await shown("The fourth.", "4/4");
+    await page.keyboard.press("Alt+ArrowLeft");
+    await shown("The third.", "3/4");
+    await lastMessage(page).locator("article").focus();
+    await page.keyboard.press("Alt+ArrowRight");
+    await shown("The fourth.", "4/4");
+    assert.equal(model.requests.length, 4, "a swipe that is there is not asked for again");
+    for (const one of (await readBranch(path)).filter(({ kind, role }) => kind === "greeting" || role === "user")) {
+      await messageById(page, one.id).locator("article").focus();
+      await page.keyboard.press("Alt+ArrowRight");
+    }
+    await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
+    assert.equal(model.requests.length, 4, "messages of the user and earlier ones are left alone");
     await close();
   });
 

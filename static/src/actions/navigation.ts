@@ -4,8 +4,8 @@ import { t } from "../lib/i18n.ts";
 import { hintFits, markHintSeen, inTree, offerHint, openDialog, setRoute, showPane, notify } from "../model/page.ts";
 import * as store from "../model/session-store.ts";
 import * as api from "../net/api.ts";
-import { isLinear, placeAmongSiblings, tail } from "../tree/shown-branch.ts";
-import { always, register } from "./commands.ts";
+import { isLinear, isTail, placeAmongSiblings, tail } from "../tree/shown-branch.ts";
+import { always, canRun, register, run } from "./commands.ts";
 import { attempt, errorText } from "./error-text.ts";
 import { loadOlder, openSession, closeSession, refresh, sid, moveHead, PAGE_SIZE } from "./session-sync.ts";
 import type { ChatNode, Hit, Id } from "../lib/wire.d.ts";
@@ -119,6 +119,18 @@ export async function goToSibling(node: ChatNode, which: "previous" | "next") {
   if (id) await goToVersion(node, id);
 }
 
+/** Whether the next swipe of this message is a new one: it is the last swipe of the last message, a reply. */
+export const isNextNew = (node: ChatNode | null) =>
+  node !== null &&
+  !inTree.value &&
+  isTail(node.id) &&
+  placeAmongSiblings(node).next === null &&
+  canRun("message.reroll", node);
+
+/** Goes to the next swipe. After the last one, requests a new one, as in SillyTavern. */
+export const goToNext = (node: ChatNode) =>
+  isNextNew(node) ? run("message.reroll", node) : void goToSibling(node, "next");
+
 /**
  * Goes to another alternative of a message.
  * @param id the alternative
@@ -194,8 +206,9 @@ register({
   scope: "message",
   keys: ["alt+ArrowRight"],
   inTree: always,
-  enabled: ({ node }) => node !== null && !isLinear.value && placeAmongSiblings(node).next !== null,
-  run: ({ node }) => node && goToSibling(node, "next"),
+  enabled: ({ node }) =>
+    node !== null && !isLinear.value && (placeAmongSiblings(node).next !== null || isNextNew(node)),
+  run: ({ node }) => node && goToNext(node),
 });
 
 register({

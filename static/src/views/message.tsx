@@ -4,7 +4,7 @@ import { canArrange } from "../actions/message-state.ts";
 import { toggleSelected } from "../actions/message-selection.ts";
 import { run } from "../actions/commands.ts";
 import { readModelsAndPlugins } from "../actions/library.ts";
-import { readVersions, goToSibling } from "../actions/navigation.ts";
+import { readVersions, goToNext, goToSibling, isNextNew } from "../actions/navigation.ts";
 import { clock, locale, moment, t, optionalText } from "../lib/i18n.ts";
 import { LiveMarkdown, renderMarkdown, renderTyped, restoreDetails, openDetails } from "../lib/markdown.ts";
 import { failureDetail } from "../lib/model-failure.ts";
@@ -29,6 +29,7 @@ import { showRemoteImages, useRemoteImages } from "./remote-images.tsx";
 import { Avatar, CommandButton, ProblemLine, icon, lazyView } from "./common.tsx";
 import { Provenance } from "./provenance.tsx";
 import { LeftOutScripts, displayedTextNow, useDisplayedText } from "./display-scripts.tsx";
+import type { Key } from "../lib/i18n.ts";
 import type { ChatNode, Id } from "../lib/wire.d.ts";
 
 const Versions = lazyView(() => import("./versions.tsx").then((module) => module.Versions), 2);
@@ -364,20 +365,16 @@ function SiblingSwitch({ node }: { node: ChatNode }) {
   const place = [t("siblings.place", { i: index + 1, n: count }), followed[index] ? "" : t("siblings.candidate")]
     .filter(Boolean)
     .join(", ");
-  const arrow = (which: "previous" | "next", symbol: string, can: boolean) => (
-    <button
-      type="button"
-      aria-label={t(`command.${which}`)}
-      aria-disabled={!can}
-      onClick={() => can && goToSibling(node, which)}
-    >
+  const isNew = isNextNew(node);
+  const arrow = (label: Key, symbol: string, can: boolean, go: () => unknown) => (
+    <button type="button" aria-label={t(label)} title={t(label)} aria-disabled={!can} onClick={() => can && go()}>
       {icon(symbol)}
     </button>
   );
   return (
     <div class="siblings" role="group" aria-label={place}>
       {siblingsOf(node).value.some((id) => unread.value.includes(id)) && <b class="new">{t("unread.new")}</b>}
-      {arrow("previous", "left", index > 0)}
+      {arrow("command.previous", "left", index > 0, () => goToSibling(node, "previous"))}
       <button
         type="button"
         class="count"
@@ -390,7 +387,7 @@ function SiblingSwitch({ node }: { node: ChatNode }) {
           {index + 1}/{count}
         </span>
       </button>
-      {arrow("next", "right", index < count - 1)}
+      {arrow(isNew ? "siblings.new" : "command.next", "right", isNew || index < count - 1, () => goToNext(node))}
       {count <= MAX_DOTS && (
         <span class="versions" aria-hidden="true" title={t("siblings.dots")}>
           {followed.map((isFollowed, i) => (
@@ -404,11 +401,23 @@ function SiblingSwitch({ node }: { node: ChatNode }) {
 
 const SWIPE_DISTANCE = 56;
 
+/** Whether the finger is on something that has its own use for it: a field, or a wide block that scrolls. */
+const hasOwnTouch = (target: EventTarget | null) => {
+  const scrolls = (box: Element) =>
+    box.scrollWidth > box.clientWidth + 1 && /auto|scroll/.test(getComputedStyle(box).overflowX);
+  for (let box = target instanceof Element ? target : null; box && !box.matches("article"); box = box.parentElement)
+    if (box.matches("input, textarea") || scrolls(box)) return true;
+  return false;
+};
+
 function handleSwipe(node: ChatNode, from: { x: number; y: number }, event: TouchEvent) {
   const touch = event.changedTouches[0];
   if (!touch) return;
   const [dx, dy] = [touch.clientX - from.x, touch.clientY - from.y];
-  if (event.type === "touchstart") Object.assign(from, { x: touch.clientX, y: touch.clientY });
+  // Two fingers zoom the page.
+  const isOther = event.touches.length > 1 || hasOwnTouch(event.target);
+  if (event.type === "touchstart")
+    Object.assign(from, isOther ? { x: Number.NaN } : { x: touch.clientX, y: touch.clientY });
   else if (!isLinear.peek() && Math.abs(dx) > SWIPE_DISTANCE && Math.abs(dx) > 2 * Math.abs(dy))
-    void goToSibling(node, dx > 0 ? "previous" : "next");
+    void (dx > 0 ? goToSibling(node, "previous") : goToNext(node));
 }

@@ -101,6 +101,7 @@ export default {
 
   "siblings.place": "Swipe {i} of {n}",
   "siblings.candidate": "nothing after it",
+  "siblings.new": "New swipe",
   "siblings.all": "{i}/{n}: show all swipes",
   "command.versions": "Show all swipes",
   "versions.title": "{n} swipe of this message|{n} swipes of this message",

@@ -99,6 +99,7 @@ export default {
 
   "siblings.place": "备选回复 {i}，共 {n} 条",
   "siblings.candidate": "后面没有内容",
+  "siblings.new": "新的备选回复",
   "siblings.all": "{i}/{n}：显示所有备选回复",
   "command.versions": "显示所有备选回复",
   "versions.title": "这条消息有 {n} 条备选回复",
