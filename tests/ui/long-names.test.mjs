@@ -105,6 +105,18 @@ const openDialog = (page, given) =>
   }, given);
 
 describe("long names", () => {
+  test("the last words of a story end with an ellipsis in the list", async () => {
+    await seedNames();
+    const { page, close } = await openPage(browser, { viewport: SIZES[1] });
+    await page.goto(clotho.base);
+    const ends = await page
+      .locator(".session .preview")
+      .first()
+      .evaluate((one) => [getComputedStyle(one).display, getComputedStyle(one).textOverflow]);
+    assert.deepEqual(ends, ["block", "ellipsis"], "only a block shows the ellipsis");
+    await close();
+  });
+
   test("names without a space keep pages and dialogs within the screen", async () => {
     const { path, sid, nid, character, preset, book } = await seedNames();
     const title = longName("Session");

@@ -137,13 +137,15 @@ describe("the preset editor", () => {
     await close();
   });
 
-  test("a prompt that does not fit is explained in Chinese", async () => {
+  test("prompts with SillyTavern's names and a prompt that does not fit are in Chinese", async () => {
     const id = await preset(
       "巨大",
       JSON.stringify({
         openai_max_context: 700,
         openai_max_tokens: 100,
-        prompts: [{ identifier: "main", name: "Main", role: "system", content: "Tell it slowly. ".repeat(1000) }],
+        prompts: [
+          { identifier: "main", name: "Main Prompt", role: "system", content: "Tell it slowly. ".repeat(1000) },
+        ],
       }),
     );
     const path = await createSession();
@@ -154,6 +156,7 @@ describe("the preset editor", () => {
       .getByRole("article", { name: "巨大" })
       .getByRole("button", { name: "编辑", exact: true })
       .click();
+    await dialog(page).getByRole("article", { name: "主提示词", exact: true }).waitFor();
     await dialog(page).getByText("这个故事的提示词预览").click();
     const trouble = dialog(page).locator(".section-fold .bad");
     await trouble.waitFor();

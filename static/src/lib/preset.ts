@@ -20,8 +20,11 @@ const KNOWN = new Set([
 ]);
 /** Parts whose text a card can replace. */
 export const REPLACED = new Set(["main", "jailbreak"]);
-/** The names of our own parts in files. The page shows its translated names instead. */
-const OWN_NAMES = new Set(["Main", "What else is known of the character", "Further instructions", "Last word"]);
+/** The names of our own parts and of SillyTavern's in files. The page shows its translated names instead. */
+const OWN_NAMES = new Set([
+  ...["Main", "What else is known of the character", "Further instructions", "Last word"],
+  ...["Main Prompt", "Enhance Definitions", "Auxiliary Prompt", "Post-History Instructions"],
+]);
 
 export const isKnown = ({ identifier }: PresetPart) => KNOWN.has(identifier);
 export const hasPlace = ({ identifier }: PresetPart) => !FIXED.has(identifier);
