@@ -110,7 +110,7 @@ impl App {
         let runtime =
             runtime::Builder::new_multi_thread().worker_threads(2).thread_name("turn").enable_all().build()?;
         let catalogue = Arc::new(load_installed(&config));
-        catalogue.begin(runtime.handle());
+        catalogue.start_watching(runtime.handle());
         let models = Arc::new(ModelRegistry::new(&config, Arc::clone(&catalogue)));
         let OpenDatabase { store, published, connections, embedder } =
             open_database(&config, &models, &clock, &runtime)?;
@@ -135,7 +135,7 @@ impl App {
         let newest = runtime.block_on(store.read(|reader| reader.newest_cursor()));
         let newest = newest.map_err(|error| explain_store_error(&config, &error))?;
         let hide_tags: Arc<[String]> = Arc::from(config.generation.hide_tags.as_slice());
-        let upstream = IndexSource { id: owner.uuid(), newest, texts: log_follower::texts(&hide_tags) };
+        let upstream = IndexSource { id: owner.uuid(), newest, texts: log_follower::text_fingerprint(&hide_tags) };
         let search = Arc::new(Index::open(&config.storage.search_path(), upstream, config.search.clone())?);
         turns.tasks.refresh_models();
         let feeder = log_follower::IndexFeeder { index: Arc::clone(&search), hide_tags: Arc::clone(&hide_tags) };
@@ -143,15 +143,15 @@ impl App {
         // Background tasks: embeddings, secure erase, maintenance.
         let embedding = embedder.map(|embedder| {
             let background = Arc::new(BackgroundEmbedder::new(embedder, config.recall.clone(), Arc::clone(&hide_tags)));
-            background.begin(runtime.handle(), &store);
+            background.spawn(runtime.handle(), &store);
             background
         });
         let secure_erase = Arc::new(SecureEraser::new(Arc::clone(&search)));
-        secure_erase.begin(runtime.handle(), &store);
+        secure_erase.spawn(runtime.handle(), &store);
         let (storage, backups) = (&config.storage, config.storage.backups_path());
         let (database, keep) = (storage.database_path(), storage.backups);
         let maintenance = Arc::new(Maintenance::new(database, backups, keep, Arc::clone(&search), Arc::clone(&clock)));
-        maintenance.begin(runtime.handle(), &store);
+        maintenance.spawn(runtime.handle(), &store);
         // Devices and imports.
         let devices = load_devices(&runtime, &store, &config, owner)?;
         let limits = ArchiveLimits::of(config.limits.import_bytes);
@@ -340,8 +340,8 @@ pub fn explain_store_error(config: &Config, error: &StoreError) -> StartError {
 }
 
 /// Returns the installed plugins as they are now.
-pub fn catalogue(config: &Config) -> Arc<Catalogue> {
-    load_installed(config).now()
+pub fn load_catalogue(config: &Config) -> Arc<Catalogue> {
+    load_installed(config).current()
 }
 
 /// Returns whether a bundled plugin has this id.
@@ -382,7 +382,7 @@ async fn recover_after_restart(
     clock: &dyn Clock,
     ids: &IdGenerator,
 ) -> Result<UserId, TurnError> {
-    let owner = settled(store, clock, ids).await?;
+    let owner = find_or_create_owner(store, clock, ids).await?;
     transfer::discard(store).await?;
     let ended = turns.tasks.end_interrupted_replies().await?;
     if ended > 0 {
@@ -395,7 +395,11 @@ async fn recover_after_restart(
 ///
 /// # Errors
 /// Returns an error if the store fails.
-pub async fn settled(store: &Arc<Store>, clock: &dyn Clock, ids: &IdGenerator) -> Result<UserId, WriteError> {
+pub async fn find_or_create_owner(
+    store: &Arc<Store>,
+    clock: &dyn Clock,
+    ids: &IdGenerator,
+) -> Result<UserId, WriteError> {
     let known = store.read(|reader| reader.users()).await?;
     match known.into_iter().find(|user| user.role == "owner") {
         Some(owner) => Ok(owner.id),
@@ -405,8 +409,8 @@ pub async fn settled(store: &Arc<Store>, clock: &dyn Clock, ids: &IdGenerator) -
 
 async fn create_owner(store: &Arc<Store>, clock: &dyn Clock, ids: &IdGenerator) -> Result<UserId, WriteError> {
     let now = clock.now();
-    let owner = UserAccount { id: UserId::new(ids.next(now)), name: "You".into(), role: "owner".into() };
-    let new = |card| CharacterCard { id: CharacterId::new(ids.next(now)), card, created: now, updated: now };
+    let owner = UserAccount { id: UserId::new(ids.next_id(now)), name: "You".into(), role: "owner".into() };
+    let new = |card| CharacterCard { id: CharacterId::new(ids.next_id(now)), card, created: now, updated: now };
     let characters: Vec<CharacterCard> = bundled_characters().into_iter().map(new).collect();
     let id = owner.id;
     store

@@ -74,7 +74,7 @@ impl DisplayScripts {
         if self.uses < USES {
             return;
         }
-        assert!(self.set.notes().all(|note| note.why.is_none()), "no script was skipped");
+        assert!(self.set.notes().all(|note| note.reason.is_none()), "no script was skipped");
         self.set = RegexScriptSet::default();
         self.set.add(ScriptScope::Preset, true, &self.scripts);
         let example = self.example.clone();

@@ -36,7 +36,7 @@ pub fn open(folder: &Path) -> Bench {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     runtime.spawn(async move { while published.recv().await.is_some() {} });
     let ids = Arc::new(IdGenerator::new(1));
-    let user = UserId::new(ids.next(Time(1)));
+    let user = UserId::new(ids.next_id(Time(1)));
     let owner = UserAccount { id: user, name: "bench".into(), role: "owner".into() };
     runtime.block_on(store.write(move |tx| tx.put_user(&owner, Time(1)))).unwrap();
     Bench { store: Arc::new(store), ids, user, runtime }
@@ -46,8 +46,8 @@ impl Bench {
     /// Creates a session with `vars` variables under a schema.
     pub fn begin(&self, vars: usize) -> (SessionId, NodeId) {
         // The root, with the variables and the rules of a plugin that owns them.
-        let id = SessionId::new(self.ids.next(Time(1)));
-        let root = NodeId::new(self.ids.next(Time(1)));
+        let id = SessionId::new(self.ids.next_id(Time(1)));
+        let root = NodeId::new(self.ids.next_id(Time(1)));
         let mut draft = NodeDraft::new(root, Role::System, Kind::Root, 1, Time(1));
         let state: Map<_, _> = (0..vars).map(|i| (format!("variable_{i}"), json!(i))).collect();
         let at = Pointer::from_keys(["combat"]);
@@ -99,7 +99,7 @@ impl Bench {
     pub async fn turn(&self, session: SessionId, parent: NodeId) -> NodeId {
         let (message, reply) = self.message(session, parent);
         let actor = Actor { user: self.user, at: Time(2), expected_leaf: None };
-        let written = self.store.write(move |tx| tx.message(&actor, &message)).await.unwrap();
+        let written = self.store.write(move |tx| tx.add_message(&actor, &message)).await.unwrap();
         let ending = ending(Some(written.asked));
         self.store.write(move |tx| tx.complete_reply(session, reply, written.op, Time(3), &ending)).await.unwrap();
         reply
@@ -114,14 +114,15 @@ impl Bench {
         }
         let id = message.draft.as_ref().map_or(parent, |draft| draft.id);
         let actor = Actor { user: self.user, at: Time(2), expected_leaf: None };
-        self.store.write(move |tx| tx.message(&actor, &message)).await.unwrap();
+        self.store.write(move |tx| tx.add_message(&actor, &message)).await.unwrap();
         id
     }
 
     fn message(&self, session: SessionId, parent: NodeId) -> (MessageWrite, NodeId) {
-        let mut draft = NodeDraft::new(NodeId::new(self.ids.next(Time(2))), Role::User, Kind::Message, 2, Time(2));
+        let mut draft = NodeDraft::new(NodeId::new(self.ids.next_id(Time(2))), Role::User, Kind::Message, 2, Time(2));
         draft.content = "y".repeat(TEXT);
-        let mut reply = NodeDraft::new(NodeId::new(self.ids.next(Time(2))), Role::Assistant, Kind::Message, 3, Time(2));
+        let mut reply =
+            NodeDraft::new(NodeId::new(self.ids.next_id(Time(2))), Role::Assistant, Kind::Message, 3, Time(2));
         reply.status = Status::Generating;
         let id = reply.id;
         let message = MessageWrite {
@@ -155,7 +156,7 @@ impl Bench {
 
     fn line(&self, i: usize) -> NodeDraft {
         let role = if i.is_multiple_of(2) { Role::User } else { Role::Assistant };
-        let mut draft = NodeDraft::new(NodeId::new(self.ids.next(Time(2))), role, Kind::Message, 2, Time(2));
+        let mut draft = NodeDraft::new(NodeId::new(self.ids.next_id(Time(2))), role, Kind::Message, 2, Time(2));
         draft.content = format!("{i} {}", "The lamp burns low. ".repeat(TEXT / 20)).chars().take(TEXT).collect();
         draft.delta = delta();
         draft
@@ -182,7 +183,7 @@ fn append_all(
             move_head: true,
             kind: OperationKind::Message,
         };
-        tx.message(&actor, &message)?;
+        tx.add_message(&actor, &message)?;
         parent = draft.id;
     }
     Ok(())

@@ -72,7 +72,7 @@ impl LoreHost for House {
         text.to_owned()
     }
 
-    fn script(&mut self, text: String, _: Option<i64>) -> String {
+    fn apply_scripts(&mut self, text: String, _: Option<i64>) -> String {
         text
     }
 
@@ -80,7 +80,7 @@ impl LoreHost for House {
         None
     }
 
-    fn tokens(&mut self, text: &str) -> usize {
+    fn count_tokens(&mut self, text: &str) -> usize {
         text.len().div_ceil(4)
     }
 

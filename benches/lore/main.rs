@@ -120,7 +120,7 @@ fn words(bytes: usize) {
     let once = timed(|| words = books.iter().map(|book| LoreWordIndex::build(&book.entries, &mut cut)).collect());
     let mut query = RecallQuery::default();
     for ScanMessage { text, .. } in said(2) {
-        text.split(' ').for_each(|word| query.ask(word, 1.0));
+        text.split(' ').for_each(|word| query.add_term(word, 1.0));
     }
     let (mut finds, mut reads) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {

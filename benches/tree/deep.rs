@@ -71,13 +71,13 @@ pub fn figures(most: usize) {
     figure("checkout of the end", &|| checkout(end), &|| checkout(root));
     checkout(end);
     let prune = || {
-        let fragment = FragmentId::new(bench.ids.next(Time(5)));
+        let fragment = FragmentId::new(bench.ids.next_id(Time(5)));
         edit(TreeEdit::Prune { node: top, fragment, name: None });
     };
     figure("prune below the root: all of it", &prune, &undo);
     figure(
         "graft all of it elsewhere",
-        &|| edit(TreeEdit::Graft { piece: EditTarget::Node(top), target: Some(beside) }),
+        &|| edit(TreeEdit::Graft { source: EditTarget::Node(top), target: Some(beside) }),
         &undo,
     );
     prune();

@@ -90,17 +90,17 @@ impl Tree {
     }
 
     fn prune_right(&self) -> FragmentId {
-        let fragment = FragmentId::new(self.bench.ids.next(Time(5)));
+        let fragment = FragmentId::new(self.bench.ids.next_id(Time(5)));
         self.edit(TreeEdit::Prune { node: self.right.0, fragment, name: None });
         fragment
     }
 
     fn put_back(&self, fragment: FragmentId) {
-        self.edit(TreeEdit::Graft { piece: EditTarget::Fragment(fragment), target: None });
+        self.edit(TreeEdit::Graft { source: EditTarget::Fragment(fragment), target: None });
     }
 
     fn graft_right(&self, target: NodeId) {
-        self.edit(TreeEdit::Graft { piece: EditTarget::Node(self.right.0), target: Some(target) });
+        self.edit(TreeEdit::Graft { source: EditTarget::Node(self.right.0), target: Some(target) });
     }
 
     fn set_state(&self, is_enabled: Option<bool>, effects: Option<Effects>) {
@@ -117,7 +117,7 @@ pub fn append(tree: &mut Tree, meter: &mut Meter) {
 
 pub fn reroll(tree: &mut Tree, meter: &mut Meter) {
     let mut reply =
-        NodeDraft::new(NodeId::new(tree.bench.ids.next(Time(5))), Role::Assistant, Kind::Message, 3, Time(5));
+        NodeDraft::new(NodeId::new(tree.bench.ids.next_id(Time(5))), Role::Assistant, Kind::Message, 3, Time(5));
     reply.status = Status::Generating;
     let id = reply.id;
     let message = MessageWrite {
@@ -131,7 +131,7 @@ pub fn reroll(tree: &mut Tree, meter: &mut Meter) {
         kind: OperationKind::Reroll,
     };
     meter.once(|| {
-        let written = tree.write(move |tx, actor, _| tx.message(actor, &message));
+        let written = tree.write(move |tx, actor, _| tx.add_message(actor, &message));
         let ending = ending(Some(written.asked));
         tree.write(move |tx, _, session| tx.complete_reply(session, id, written.op, Time(6), &ending).map(|_| ()));
     });
@@ -171,7 +171,7 @@ pub fn graft(tree: &mut Tree, meter: &mut Meter) {
 
 pub fn copy(tree: &mut Tree, meter: &mut Meter) {
     let (piece, target, seed) = (EditTarget::Node(tree.right.0), tree.above, tree.bench.ids.next_seed());
-    meter.once(|| tree.edit(TreeEdit::Copy { piece, target, from: None, source_fragment: None, seed }));
+    meter.once(|| tree.edit(TreeEdit::Copy { source: piece, target, from: None, source_fragment: None, seed }));
     tree.turn_back();
 }
 

@@ -62,7 +62,7 @@ pub fn query(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let today = LocalNow { now: Time(1_763_700_000_000), utc_offset_minutes: 60 };
     match ParsedQuery::parse(&text, today) {
-        Ok(query) => assert!(query.asks().len() <= text.len()),
+        Ok(query) => assert!(query.tree_conditions().len() <= text.len()),
         Err(refused) => assert!(!refused.to_string().is_empty()),
     }
 }

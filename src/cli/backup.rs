@@ -17,12 +17,12 @@ use super::{CliResult, terminal};
 
 /// Copies the database into a new file; a server may run meanwhile.
 pub fn backup(config: &Config, file: &Path) -> CliResult {
-    let bytes = backups::copy(&config.storage.database_path(), file).map_err(|error| match error {
+    let bytes = backups::create(&config.storage.database_path(), file).map_err(|error| match error {
         BackupError::Exists(_) => anyhow!("{error}: choose another name, because a backup never replaces a file"),
         BackupError::Missing(_) => no_database_error(config),
         other => other.into(),
     })?;
-    terminal::line(&format!("the backup {} is complete and checked: {bytes} bytes", file.display()));
+    terminal::print_line(&format!("the backup {} is complete and checked: {bytes} bytes", file.display()));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -37,8 +37,8 @@ pub fn restore(config: &Config, file: &Path) -> CliResult {
     search::discard(&config.storage.search_path())
         .context("the search index could not be deleted: delete it yourself")?;
     if let Some(aside) = aside {
-        terminal::line(&format!("the former database is kept as {}", aside.display()));
+        terminal::print_line(&format!("the former database is kept as {}", aside.display()));
     }
-    terminal::line(&format!("{} was restored; the next start rebuilds the search index", file.display()));
+    terminal::print_line(&format!("{} was restored; the next start rebuilds the search index", file.display()));
     Ok(ExitCode::SUCCESS)
 }

@@ -96,7 +96,7 @@ fn write_branch(
         export_branch(snapshot, &stored, &options, out)?
             .with_context(|| format!("this session has no message with the id {leaf}"))
     })?;
-    terminal::line(&format!("{}  {}  {}", line.session, file.display(), stored.session.title));
+    terminal::print_line(&format!("{}  {}  {}", line.session, file.display(), stored.session.title));
     Ok(())
 }
 
@@ -120,11 +120,11 @@ fn export_user_data(snapshot: &mut DatabaseSnapshot, path: &Path, user: Option<&
     bar.finish_and_clear();
     written?;
     let ExportOutcome { characters, lorebooks, personas, presets, sessions, chats, report } = gone;
-    terminal::line(&format!(
+    terminal::print_line(&format!(
         "{}: {characters} characters, {lorebooks} lorebooks, {personas} personas, {presets} presets, {sessions} sessions in {chats} chats",
         path.display()
     ));
-    report.items.iter().for_each(|item| terminal::line(item.to_string().trim_end()));
+    report.items.iter().for_each(|item| terminal::print_line(item.to_string().trim_end()));
     Ok(())
 }
 

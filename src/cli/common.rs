@@ -13,7 +13,7 @@ use clotho_core::ids::SessionId;
 use clotho_store::{DatabaseSnapshot, Store, StoreError, StoredSession};
 
 /// Opens the store for exclusive use. If a server has it open, the error suggests `instead`.
-pub fn alone(config: &Config, instead: &str) -> Result<Store, anyhow::Error> {
+pub fn open_exclusive(config: &Config, instead: &str) -> Result<Store, anyhow::Error> {
     let (store, _published) = Store::open(&app::store_settings(config)).map_err(|error| match error {
         StoreError::Locked => anyhow::anyhow!("a server uses the data directory: {instead}"),
         other => app::explain_store_error(config, &other).into(),

@@ -54,7 +54,7 @@ pub fn doctor(config: &Config, repair: bool, json: bool) -> CliResult {
     }
     report.findings = found.into_iter().map(|found| found.finding).collect();
     report.is_clean = report.findings.len() == report.repaired;
-    terminal::line(&if json { serde_json::to_string_pretty(&report)? } else { report_text(&report) });
+    terminal::print_line(&if json { serde_json::to_string_pretty(&report)? } else { report_text(&report) });
     Ok(ExitCode::from(u8::from(!report.is_clean)))
 }
 

@@ -19,7 +19,7 @@ use clotho_engine::transfer::{ImportError, ImportProgress, REPAIR_LIST_HINT, dis
 use clotho_store::Store;
 use clotho_store::archive::ArchiveLimits;
 
-use super::common::{alone, progress_bar};
+use super::common::{open_exclusive, progress_bar};
 use super::{CliResult, terminal};
 
 /// A SillyTavern folder and import options.
@@ -67,7 +67,7 @@ fn run_import(path: &Path, how: &ForeignImportArgs, config: &Config, is_root: bo
     let ids = IdGenerator::from_entropy().context("the system provides no randomness")?;
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
     let instead = format!("stop it first, or send it the files on the page at http://{}", config.server.listen);
-    let store = Arc::new(alone(config, &instead)?);
+    let store = Arc::new(open_exclusive(config, &instead)?);
     let bar = progress_bar(0, "{wide_bar} {bytes}/{total_bytes} {bytes_per_sec} {eta}");
     let report_progress = |progress: ImportProgress| {
         bar.set_length(progress.total);
@@ -132,7 +132,7 @@ pub async fn target_user(
 ) -> Result<UserId, anyhow::Error> {
     match &how.user {
         Some(name) => find_user(store, name).await,
-        None => Ok(app::settled(store, clock, ids).await?),
+        None => Ok(app::find_or_create_owner(store, clock, ids).await?),
     }
 }
 
@@ -147,13 +147,13 @@ async fn find_user(store: &Store, name: &str) -> Result<UserId, anyhow::Error> {
 
 fn print_report(arrived: &ForeignImportResult, how: &ForeignImportArgs) {
     if how.json {
-        terminal::line(&serde_json::to_string_pretty(arrived).unwrap_or_default());
+        terminal::print_line(&serde_json::to_string_pretty(arrived).unwrap_or_default());
         return;
     }
-    terminal::line(arrived.report.to_string().trim_end());
+    terminal::print_line(arrived.report.to_string().trim_end());
     let totals = arrived.totals;
     let verb = if how.dry_run { "would be imported" } else { "imported" };
-    terminal::line(&format!(
+    terminal::print_line(&format!(
         "{verb}: {} characters, {} personas, {} sessions, {} messages; {} chats read, {} of them already known; {} \
          lorebooks, {} presets; {} other items already existed; {} skipped",
         totals.characters,

@@ -106,7 +106,7 @@ pub fn run() -> ExitCode {
         CliCommand::Plugin(command) => load_config(line.config).and_then(|config| plugin::run(command, config)),
     };
     outcome.unwrap_or_else(|error| {
-        terminal::error(&format!("clotho: {error:#}"));
+        terminal::print_error(&format!("clotho: {error:#}"));
         ExitCode::from(1)
     })
 }

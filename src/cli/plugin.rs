@@ -69,7 +69,7 @@ pub enum PluginCliCommand {
 /// Runs a command. Exit code 1 means findings.
 pub fn run(command: PluginCliCommand, config: Config) -> CliResult {
     match command {
-        PluginCliCommand::List => Ok(list(&app::catalogue(&config))),
+        PluginCliCommand::List => Ok(list(&app::load_catalogue(&config))),
         PluginCliCommand::Check { plugin } => check(&plugin, &config),
         PluginCliCommand::Test { plugin: Some(plugin), bless, .. } => test_one(&plugin, bless, &config),
         PluginCliCommand::Test { all, .. } => test_all(&all.unwrap_or_default()),
@@ -79,7 +79,7 @@ pub fn run(command: PluginCliCommand, config: Config) -> CliResult {
         }
         PluginCliCommand::Defs { folder } => defs(folder.or_else(|| config.plugins.dir.clone())),
         PluginCliCommand::Doc => {
-            terminal::line(reference::page().trim_end());
+            terminal::print_line(reference::page().trim_end());
             Ok(ExitCode::SUCCESS)
         }
         PluginCliCommand::New { id, template, into } => new::new(&id, template, into, &config),
@@ -92,11 +92,16 @@ fn list(catalogue: &Catalogue) -> ExitCode {
         match &entry.state {
             Ok(plugin) => {
                 let manifest = plugin.manifest();
-                terminal::line(&format!("{} {}  {}", plugin.id(), manifest.version, manifest.description.get("en")));
+                terminal::print_line(&format!(
+                    "{} {}  {}",
+                    plugin.id(),
+                    manifest.version,
+                    manifest.description.get("en")
+                ));
             }
             Err(error) => {
                 broken = true;
-                terminal::error(&format!("{}: {error}", entry.name));
+                terminal::print_error(&format!("{}: {error}", entry.name));
             }
         }
     }
@@ -106,7 +111,7 @@ fn list(catalogue: &Catalogue) -> ExitCode {
 fn check(name: &str, config: &Config) -> CliResult {
     let plugin = find(name, config)?;
     let found = print_warnings(&plugin);
-    terminal::line(&format!("{} {}: {}", plugin.id(), plugin.manifest().version, warning_count(found)));
+    terminal::print_line(&format!("{} {}: {}", plugin.id(), plugin.manifest().version, warning_count(found)));
     Ok(ExitCode::from(u8::from(found > 0)))
 }
 
@@ -126,7 +131,7 @@ fn defs(folder: Option<PathBuf>) -> CliResult {
     let file = folder.join("clotho.d.rhai");
     let written = std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(&file, reference::definitions()));
     written.with_context(|| format!("{} cannot be written", file.display()))?;
-    terminal::line(&file.display().to_string());
+    terminal::print_line(&file.display().to_string());
     Ok(ExitCode::SUCCESS)
 }
 
@@ -142,7 +147,10 @@ fn test_one(name: &str, is_blessed: bool, config: &Config) -> CliResult {
         if let Some(text) = bless(&plugin, case) {
             let file = folder.join(&case.file);
             std::fs::write(&file, text).with_context(|| format!("{} cannot be written", file.display()))?;
-            terminal::line(&format!("wrote the expectations of {}: read them before you keep them", file.display()));
+            terminal::print_line(&format!(
+                "wrote the expectations of {}: read them before you keep them",
+                file.display()
+            ));
         }
     }
     Ok(tests(&[load(PluginSource::read(&folder)?)?]))
@@ -157,7 +165,7 @@ fn folder_of(name: &str, config: &Config) -> Option<PathBuf> {
 
 /// Prints the warnings of a plugin and returns their number.
 fn print_warnings(plugin: &LoadedPlugin) -> usize {
-    plugin.warnings().iter().for_each(|warning| terminal::error(&warning.to_string()));
+    plugin.warnings().iter().for_each(|warning| terminal::print_error(&warning.to_string()));
     plugin.warnings().len()
 }
 
@@ -167,7 +175,7 @@ fn find(name: &str, config: &Config) -> Result<Arc<LoadedPlugin>, anyhow::Error>
     if folder.join("plugin.toml").is_file() {
         return load(PluginSource::read(&folder)?);
     }
-    let catalogue = app::catalogue(config);
+    let catalogue = app::load_catalogue(config);
     let entry = catalogue.entries().find(|entry| entry.name == name);
     match entry.map(|entry| &entry.state) {
         Some(Ok(plugin)) => Ok(Arc::clone(plugin)),
@@ -189,7 +197,7 @@ fn test_all(folder: &Path) -> CliResult {
             Ok(plugin) => plugins.push(plugin),
             Err(error) => {
                 broken = true;
-                terminal::error(&format!("{name}: {error:#}"));
+                terminal::print_error(&format!("{name}: {error:#}"));
             }
         }
     }
@@ -208,7 +216,7 @@ fn tests(plugins: &[Arc<LoadedPlugin>]) -> ExitCode {
         let report: PluginTestReport = run_tests(plugin);
         warned += report.cases.iter().map(|case| case.warnings.len()).sum::<usize>();
         if report.cases.is_empty() {
-            terminal::error(&format!(
+            terminal::print_error(&format!(
                 "{} {}: no tests; {}",
                 plugin.id(),
                 plugin.manifest().version,
@@ -216,7 +224,7 @@ fn tests(plugins: &[Arc<LoadedPlugin>]) -> ExitCode {
             ));
             continue;
         }
-        terminal::line(&format!("{} {}\n{report}\n", plugin.id(), plugin.manifest().version));
+        terminal::print_line(&format!("{} {}\n{report}\n", plugin.id(), plugin.manifest().version));
         let count = |is: fn(&CaseReport) -> bool| report.cases.iter().filter(|case| is(case)).count();
         failed += count(|case| !case.failures.is_empty());
         passed += count(CaseReport::passed);
@@ -228,7 +236,7 @@ fn tests(plugins: &[Arc<LoadedPlugin>]) -> ExitCode {
         several => format!(", {several} without an expectation"),
     };
     let and_warnings = if warned > 0 { format!(", {}", warning_count(warned)) } else { String::new() };
-    terminal::line(&format!("{passed} passed, {failed} failed{and_mute}{and_warnings}"));
+    terminal::print_line(&format!("{passed} passed, {failed} failed{and_mute}{and_warnings}"));
     ExitCode::from(u8::from(failed > 0 || passed == 0 || warned > 0))
 }
 

@@ -23,7 +23,7 @@ pub fn reindex(config: &Config) -> CliResult {
         return Err(no_database_error(config));
     }
     let instead = "stop it first; a server builds a missing index at its start";
-    let store = Arc::new(common::alone(config, instead)?);
+    let store = Arc::new(common::open_exclusive(config, instead)?);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let hide_tags: Arc<[String]> = Arc::from(config.generation.hide_tags.as_slice());
     let tags = Arc::clone(&hide_tags);
@@ -44,6 +44,6 @@ pub fn reindex(config: &Config) -> CliResult {
     })?;
     indexing.index.close()?;
     let found = pluralize(i64::try_from(indexing.index.len()).unwrap_or(i64::MAX), "message");
-    terminal::line(&format!("the search index was rebuilt: {found} can be found"));
+    terminal::print_line(&format!("the search index was rebuilt: {found} can be found"));
     Ok(ExitCode::SUCCESS)
 }

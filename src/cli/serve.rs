@@ -27,7 +27,7 @@ pub fn serve(mut config: Config, lan: Option<Option<IpAddr>>) -> CliResult {
     let local = listener.local_addr()?;
     let ids = Arc::new(IdGenerator::from_entropy().context("the system provides no randomness")?);
     let app = Arc::new(App::build(config, Arc::new(SystemClock), ids)?);
-    terminal::line(&format!("Clotho listens on http://{}", local_address(local)));
+    terminal::print_line(&format!("Clotho listens on http://{}", local_address(local)));
     if app.config.server.lan {
         print_lan_addresses(&app, local);
     }
@@ -55,15 +55,15 @@ fn local_address(local: SocketAddr) -> SocketAddr {
 
 fn print_lan_addresses(app: &App, local: SocketAddr) {
     if local.ip().is_loopback() {
-        terminal::line("Devices can be paired, but only this machine can reach this address");
+        terminal::print_line("Devices can be paired, but only this machine can reach this address");
         return;
     }
     let found = app.devices.addresses.shareable();
     let reached = found.into_iter().filter(|address| local.ip().is_unspecified() || *address == local.ip());
     for address in reached {
-        terminal::line(&format!("In your network: http://{}", SocketAddr::new(address, local.port())));
+        terminal::print_line(&format!("In your network: http://{}", SocketAddr::new(address, local.port())));
     }
-    terminal::line("Pair each device from this machine first");
+    terminal::print_line("Pair each device from this machine first");
 }
 
 fn port_in_use(address: SocketAddr) -> String {

@@ -33,9 +33,9 @@ pub fn gc(config: &Config) -> CliResult {
     })?;
     store.checkpoint_wal().map_err(|error| explain(&error))?;
     let remains = runtime.block_on(store.read(|reader| reader.pending_erasure())).map_err(|error| explain(&error))?;
-    terminal::line(&format!("removed: {swept}"));
+    terminal::print_line(&format!("removed: {swept}"));
     if remains.is_some() {
-        terminal::line(pending_erasure_notice(true));
+        terminal::print_line(pending_erasure_notice(true));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -48,7 +48,7 @@ pub fn stats(config: &Config, json: bool) -> CliResult {
     }
     let figures = collect(&database).map_err(|error| app::explain_store_error(config, &error))?;
     let text = if json { serde_json::to_string_pretty(&figures)? } else { figures_table(&figures) };
-    terminal::line(&text);
+    terminal::print_line(&text);
     Ok(ExitCode::SUCCESS)
 }
 

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 /// Writes a line to standard output.
-pub fn line(text: &str) {
+pub fn print_line(text: &str) {
     let mut out = std::io::stdout().lock();
     let _ = writeln!(out, "{text}").and_then(|()| out.flush());
 }
@@ -15,7 +15,7 @@ pub fn print_progress(text: &str) {
 }
 
 /// Writes an error line to standard error.
-pub fn error(text: &str) {
+pub fn print_error(text: &str) {
     let mut out = std::io::stderr().lock();
     let _ = writeln!(out, "{text}").and_then(|()| out.flush());
 }

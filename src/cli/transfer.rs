@@ -17,7 +17,7 @@ use clotho_engine::transfer;
 use clotho_store::DatabaseSnapshot;
 use clotho_store::archive::ArchiveLimits;
 
-use super::common::{alone, load_session, progress_bar, write_new_file};
+use super::common::{load_session, open_exclusive, progress_bar, write_new_file};
 use super::foreign_import::ForeignImportArgs;
 use super::{CliResult, branch_export, foreign_import, terminal};
 
@@ -101,7 +101,7 @@ fn export_session(snapshot: &mut DatabaseSnapshot, session: SessionId, file: &Pa
         write_new_file(file, |out| Ok(transfer::export(snapshot, &stored, out, now, |nodes| bar.set_position(nodes))?));
     bar.finish_and_clear();
     written?;
-    terminal::line(&format!("{session}  {}  {}", file.display(), stored.session.title));
+    terminal::print_line(&format!("{session}  {}  {}", file.display(), stored.session.title));
     Ok(())
 }
 
@@ -141,7 +141,7 @@ fn import_session(file: &Path, how: &ForeignImportArgs, config: &Config) -> CliR
          http://{}/api/sessions/import",
         config.server.listen
     );
-    let store = alone(config, &instead)?;
+    let store = open_exclusive(config, &instead)?;
     let limits = ArchiveLimits::of(config.limits.import_bytes);
     let bar = progress_bar(0, "{wide_bar} {bytes}/{total_bytes}");
     let report_progress = |progress: transfer::ImportProgress| {
@@ -158,6 +158,6 @@ fn import_session(file: &Path, how: &ForeignImportArgs, config: &Config) -> CliR
         bar.finish_and_clear();
         took.with_context(|| format!("{} was not imported, and nothing of it was kept", file.display()))
     })?;
-    terminal::line(&session.to_string());
+    terminal::print_line(&session.to_string());
     Ok(ExitCode::SUCCESS)
 }

@@ -18,7 +18,7 @@ pub struct LocalAddresses(Mutex<Option<(Instant, Vec<IpAddr>)>>);
 
 impl LocalAddresses {
     /// Returns whether a `Host` header names this machine.
-    pub fn has(&self, name: &str) -> bool {
+    pub fn contains(&self, name: &str) -> bool {
         match name.parse::<IpAddr>() {
             Ok(address) => self.current().contains(&address.to_canonical()),
             Err(_) => mdns_name().is_some_and(|own| own == name),
@@ -89,12 +89,12 @@ mod tests {
     #[test]
     fn local_addresses_contains_only_own_addresses() {
         let addresses = LocalAddresses::default();
-        assert!(addresses.has("127.0.0.1") && addresses.has("::ffff:127.0.0.1"));
+        assert!(addresses.contains("127.0.0.1") && addresses.contains("::ffff:127.0.0.1"));
         for other in ["evil.example", "0.0.0.0", "8.8.8.8", "", ".local", "evil.local.example"] {
-            assert!(!addresses.has(other), "{other}");
+            assert!(!addresses.contains(other), "{other}");
         }
         assert!(addresses.shareable().iter().all(|address| !address.is_loopback()));
-        assert!(mdns_name().is_none_or(|name| addresses.has(&name)));
+        assert!(mdns_name().is_none_or(|name| addresses.contains(&name)));
     }
 
     #[test]

@@ -90,14 +90,14 @@ impl Devices {
     /// Returns whether a peer counts as the local owner.
     pub fn is_trusted_peer(&self, peer: IpAddr) -> bool {
         let peer = peer.to_canonical();
-        self.trusted.iter().any(|network| network.holds(peer))
+        self.trusted.iter().any(|network| network.contains(peer))
     }
 
     /// Returns the device with this secret, unless it has expired.
     pub fn find_by_secret(&self, secret: &str, now: Time) -> Option<DeviceId> {
         let paired = lock(&self.by_secret);
         let device = paired.get(&hash(secret))?;
-        (now.millis_since(device.seen) / 1_000 < EXPIRY_S.unsigned_abs()).then_some(device.id)
+        (now.millis_since(device.last_seen) / 1_000 < EXPIRY_S.unsigned_abs()).then_some(device.id)
     }
 
     /// Returns whether a device is still paired.
@@ -109,9 +109,9 @@ impl Devices {
     pub fn mark_seen(&self, id: DeviceId, now: Time) -> bool {
         let mut paired = lock(&self.by_secret);
         let Some(device) = paired.values_mut().find(|device| device.id == id) else { return false };
-        let is_due = now.0.saturating_sub(device.seen.0) >= SEEN_INTERVAL_MS;
+        let is_due = now.0.saturating_sub(device.last_seen.0) >= SEEN_INTERVAL_MS;
         if is_due {
-            device.seen = now;
+            device.last_seen = now;
         }
         is_due
     }
@@ -171,7 +171,7 @@ impl Devices {
 ///
 /// # Errors
 /// Returns an error if the system has no randomness to give.
-pub fn secret() -> Result<(String, [u8; 32]), RandomnessError> {
+pub fn new_secret() -> Result<(String, [u8; 32]), RandomnessError> {
     let secret = random::<32>()?;
     let hashed = hash(&secret);
     Ok((secret, hashed))
@@ -228,7 +228,7 @@ mod tests {
             name: "Phone".into(),
             secret: hash("secret"),
             created: Time(0),
-            seen: Time(0),
+            last_seen: Time(0),
         };
         Devices::new(&ServerConfig::default(), vec![device])
     }

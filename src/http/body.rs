@@ -69,7 +69,7 @@ fn read_json(
     let (request, payload) = (request.clone(), payload.take());
     async move {
         let limits = &app(&request)?.config.limits;
-        let bytes = read(&request, payload, limits.body_bytes).await?;
+        let bytes = read_bytes(&request, payload, limits.body_bytes).await?;
         if !bytes.is_empty() {
             is_json(&request)?;
         }
@@ -114,7 +114,7 @@ pub fn app(request: &HttpRequest) -> Result<&App, ApiError> {
 ///
 /// # Errors
 /// Returns an error if the body is larger or the connection breaks.
-pub async fn read(request: &HttpRequest, payload: Payload, limit: usize) -> Result<Vec<u8>, ApiError> {
+pub async fn read_bytes(request: &HttpRequest, payload: Payload, limit: usize) -> Result<Vec<u8>, ApiError> {
     let late = |_| ApiError::new(ApiErrorCode::Malformed, "the body did not arrive in time");
     tokio::time::timeout(BODY_TIMEOUT, read_chunks(request, payload, limit)).await.map_err(late)?
 }

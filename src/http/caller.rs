@@ -40,7 +40,7 @@ pub enum RouteAccess {
 
 impl RouteAccess {
     /// Returns the description used in the API document.
-    pub const fn word(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Unpaired => "door",
             Self::Public => "public",
@@ -96,7 +96,7 @@ impl ClientIdentity {
         if !devices.serves_lan() || (is_direct(head.headers()) && from_here()) {
             return Self::LocalMachine;
         }
-        let secret = secret(app, head.headers());
+        let secret = device_secret(app, head.headers());
         secret.and_then(|secret| devices.find_by_secret(&secret, app.clock.now())).map_or(Self::Unknown, Self::Device)
     }
 
@@ -109,7 +109,7 @@ impl ClientIdentity {
     }
 
     /// Returns the CSRF token for writes of a browser; each device has its own.
-    pub fn token(self, app: &App) -> String {
+    pub fn csrf_token(self, app: &App) -> String {
         match self {
             Self::LocalMachine => app.csrf.clone(),
             Self::Device(id) => {
@@ -138,7 +138,7 @@ fn cookie_name(app: &App) -> String {
 }
 
 /// Reads the device secret from the cookie.
-pub fn secret(app: &App, headers: &HeaderMap) -> Option<String> {
+pub fn device_secret(app: &App, headers: &HeaderMap) -> Option<String> {
     let name = cookie_name(app);
     let lists = headers.get_all(header::COOKIE).filter_map(|list| list.to_str().ok());
     let mut pairs = lists.flat_map(|list| list.split(';')).filter_map(|pair| pair.trim().split_once('='));
@@ -146,7 +146,7 @@ pub fn secret(app: &App, headers: &HeaderMap) -> Option<String> {
 }
 
 /// Returns the cookie that stores a secret for a year.
-pub fn cookie(app: &App, secret: &str) -> String {
+pub fn device_cookie(app: &App, secret: &str) -> String {
     let name = cookie_name(app);
     format!("{name}={secret}; Path=/; Max-Age={EXPIRY_S}; HttpOnly; SameSite=Strict")
 }
@@ -160,7 +160,7 @@ const CSRF: HeaderName = HeaderName::from_static("x-csrf-token");
 /// Returns `bad_host` for a foreign `Host` or `Origin`, and `forbidden` for a browser's write without the token.
 pub fn authorize(app: &App, head: &RequestHead) -> Result<ClientIdentity, ApiError> {
     let via = ClientIdentity::find(app, head);
-    let csrf = (via != ClientIdentity::Unknown).then(|| via.token(app));
+    let csrf = (via != ClientIdentity::Unknown).then(|| via.csrf_token(app));
     let devices = &app.devices;
     let network = devices.serves_lan().then(|| (&devices.addresses, devices.port()));
     HostPolicy { allowed: &app.config.server.allowed_hosts, csrf: csrf.as_deref(), lan: network }.check(head)?;
@@ -292,8 +292,9 @@ impl HostPolicy<'_> {
     }
 
     fn is_own_host(&self, host: &HostAuthority) -> bool {
-        let in_house =
-            |(addresses, port): &(&LocalAddresses, u16)| host.port.unwrap_or(80) == *port && addresses.has(&host.name);
+        let in_house = |(addresses, port): &(&LocalAddresses, u16)| {
+            host.port.unwrap_or(80) == *port && addresses.contains(&host.name)
+        };
         is_loopback(&host.name) || self.allowed.contains(&host.name) || self.lan.as_ref().is_some_and(in_house)
     }
 }

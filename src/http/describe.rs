@@ -36,7 +36,7 @@ pub struct RouteDescription {
     /// The JSON body, and whether it is required.
     pub body: Option<(RefOr<Schema>, bool)>,
     /// The JSON answer.
-    pub answer: Option<RefOr<Schema>>,
+    pub response: Option<RefOr<Schema>>,
     /// The WebSocket frames that the server sends and those that it accepts.
     pub frames: Option<[RefOr<Schema>; 2]>,
     /// Schemas by name.
@@ -213,7 +213,7 @@ tuples! { () (A) (A B) (A B C) (A B C D) (A B C D E) (A B C D E F) (A B C D E F 
 
 impl<T: ToSchema> DescribeOutput for Result<ApiResponse<T>, ApiError> {
     fn describe(sketch: &mut RouteDescription) {
-        sketch.answer = Some(sketch.add_schema::<T>());
+        sketch.response = Some(sketch.add_schema::<T>());
     }
 }
 

@@ -35,7 +35,7 @@ macro_rules! codes {
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
             /// Returns the code used on the wire.
-            pub const fn word(self) -> &'static str {
+            pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $word,)* }
             }
 
@@ -151,7 +151,7 @@ impl ApiError {
         let hint = self.hint.clone().unwrap_or_else(|| self.code.hint().to_owned());
         ErrorResponse {
             error: ErrorFields {
-                code: self.code.word().to_owned(),
+                code: self.code.name().to_owned(),
                 message: self.message.clone(),
                 hint,
                 details: self.details.clone(),
@@ -161,7 +161,7 @@ impl ApiError {
     }
 
     /// Returns the whole response.
-    pub fn answer(&self, incident: Option<&str>) -> HttpResponse {
+    pub fn to_response(&self, incident: Option<&str>) -> HttpResponse {
         let mut answer = HttpResponse::build(self.status_code());
         if let Some(seconds) = self.retry_after_s {
             answer.insert_header((header::RETRY_AFTER, seconds.to_string()));
@@ -190,7 +190,7 @@ impl DerefMut for ApiError {
 
 impl fmt::Display for ApiError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.code.word(), self.message)
+        write!(f, "{}: {}", self.code.name(), self.message)
     }
 }
 
@@ -200,7 +200,7 @@ impl ResponseError for ApiError {
     }
 
     fn error_response(&self) -> HttpResponse {
-        self.answer(None)
+        self.to_response(None)
     }
 }
 
@@ -389,7 +389,7 @@ pub fn code_of(status: StatusCode) -> ApiErrorCode {
 pub fn codes_json() -> Value {
     ApiErrorCode::ALL
         .iter()
-        .map(|code| json!({"code": code.word(), "status": code.status(), "hint": code.hint()}))
+        .map(|code| json!({"code": code.name(), "status": code.status(), "hint": code.hint()}))
         .collect()
 }
 
@@ -400,7 +400,7 @@ mod tests {
 
     #[test]
     fn error_codes_are_snake_case_and_unique() {
-        let words: HashSet<&str> = ApiErrorCode::ALL.iter().map(|code| code.word()).collect();
+        let words: HashSet<&str> = ApiErrorCode::ALL.iter().map(|code| code.name()).collect();
         assert_eq!(words.len(), ApiErrorCode::ALL.len());
         assert!(ApiErrorCode::ALL.iter().all(|code| !code.hint().is_empty()));
         assert!(words.iter().all(|word| word.bytes().all(|b| b.is_ascii_lowercase() || b == b'_')));

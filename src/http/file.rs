@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use super::body::printable;
 use super::error::{ApiError, ApiErrorCode};
-use super::response::has;
+use super::response::matches_etag;
 use clotho_compat::interop::picture::{self, PictureFormat};
 
 /// Media type of a session file.
@@ -216,7 +216,7 @@ impl Responder for ImageResponse {
 
     fn respond_to(self, request: &HttpRequest) -> HttpResponse {
         let tag = format!("\"{}\"", blake3::hash(&self.bytes).to_hex());
-        let is_known = has(request.headers(), &tag);
+        let is_known = matches_etag(request.headers(), &tag);
         let mut answer = if is_known { HttpResponse::NotModified() } else { HttpResponse::Ok() };
         let keep = if self.is_immutable { "private, max-age=31536000, immutable" } else { "private, no-cache" };
         answer.insert_header((header::CACHE_CONTROL, keep));

@@ -109,7 +109,7 @@ fn request_id(app: &App, headers: &HeaderMap) -> String {
         (1..=64).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._".contains(&b))
     };
     let given = headers.get(REQUEST_ID).and_then(|id| id.to_str().ok()).filter(is_plain);
-    given.map_or_else(|| app.ids.next(app.clock.now()).to_string(), str::to_owned)
+    given.map_or_else(|| app.ids.next_id(app.clock.now()).to_string(), str::to_owned)
 }
 
 /// Removes `Accept-Encoding` if the client accepts no supported compression, so that it gets an uncompressed answer
@@ -143,11 +143,11 @@ fn format_refusals(app: &App, request_id: &str, answer: ServiceResponse<BoxBody>
         None if is_framework_error(&answer) => ApiError::new(code_of(status), "the request cannot be served"),
         None => return answer,
     };
-    let Some(cause) = &refusal.cause else { return answer.into_response(refusal.answer(None)) };
-    let incident = app.ids.next(app.clock.now()).to_string();
-    let code = refusal.code.word();
+    let Some(cause) = &refusal.cause else { return answer.into_response(refusal.to_response(None)) };
+    let incident = app.ids.next_id(app.clock.now()).to_string();
+    let code = refusal.code.name();
     tracing::error!(target: "clotho::http", request_id, incident, code, cause, "incident {incident}: {cause}");
-    answer.into_response(refusal.answer(Some(&incident)))
+    answer.into_response(refusal.to_response(Some(&incident)))
 }
 
 /// Returns whether an error response does not come from our handlers, which answer with JSON or the 404 page.

@@ -55,7 +55,7 @@ pub async fn run_once(
         return Err(ApiError::internal("a route without the program").into());
     };
     let payload = request.take_payload();
-    let bytes = body::read(request.request(), payload, app.config.limits.body_bytes).await?;
+    let bytes = body::read_bytes(request.request(), payload, app.config.limits.body_bytes).await?;
     let hash = request_hash(&request, &bytes);
     request.set_payload(Payload::from(web::Bytes::from(bytes)));
     let held = shared.lock_key(caller.0, &key).await;
@@ -147,7 +147,7 @@ fn request_hash(request: &ServiceRequest, body: &[u8]) -> Vec<u8> {
 async fn find_stored_response(app: &App, caller: Caller, key: &str) -> Result<Option<SavedResponse>, ApiError> {
     let after = Time(app.clock.now().0 - RETENTION_MS);
     let key = key.to_owned();
-    app.store.read_inline(move |reader| Ok(reader.answer(caller.0, &key, after)?)).await
+    app.store.read_inline(move |reader| Ok(reader.saved_response(caller.0, &key, after)?)).await
 }
 
 fn check_same_request(stored: &SavedResponse, hash: &[u8]) -> Result<(), ApiError> {

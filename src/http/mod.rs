@@ -98,14 +98,14 @@ fn character_routes() -> Vec<RouteEntry> {
             "/api/characters/{cid}/outside",
             User,
             "Get the remote-image permission of a character",
-            image_proxy::read,
+            image_proxy::read_permission,
         ),
         route(
             PUT,
             "/api/characters/{cid}/outside",
             User,
             "Set the remote-image permission of a character",
-            image_proxy::put,
+            image_proxy::set_permission,
         ),
         route(
             GET,
@@ -116,18 +116,18 @@ fn character_routes() -> Vec<RouteEntry> {
         )
         .with_statuses(OK_OR_NOT_MODIFIED),
         route(GET, "/api/characters/{cid}/rules", User, "Get the plugin embedded in a card", embedded_plugin::read),
-        route(PUT, "/api/characters/{cid}/rules", User, "Embed a plugin in a card", embedded_plugin::put),
-        route(DELETE, "/api/characters/{cid}/rules", User, "Remove the plugin from a card", embedded_plugin::delete)
+        route(PUT, "/api/characters/{cid}/rules", User, "Embed a plugin in a card", embedded_plugin::embed),
+        route(DELETE, "/api/characters/{cid}/rules", User, "Remove the plugin from a card", embedded_plugin::remove)
             .with_statuses(&[204]),
         route(
             POST,
             "/api/characters/{cid}/rules/accept",
             User,
             "Install the plugin of a card",
-            embedded_plugin::accept,
+            embedded_plugin::install,
         ),
         route(GET, "/api/characters/{cid}", User, "Get a character", characters::read),
-        route(PATCH, "/api/characters/{cid}", User, "Update a character", characters::change),
+        route(PATCH, "/api/characters/{cid}", User, "Update a character", characters::update),
         route(DELETE, "/api/characters/{cid}", User, "Move a character to the trash", characters::delete)
             .with_statuses(&[204]),
         route(GET, "/api/personas", User, "List personas", personas::list),
@@ -137,7 +137,7 @@ fn character_routes() -> Vec<RouteEntry> {
         route(GET, "/api/personas/{pid}/avatar", User, "Get the avatar of a persona", avatars::read_persona)
             .with_statuses(OK_OR_NOT_MODIFIED),
         route(PUT, "/api/personas/{pid}/avatar", User, "Set the avatar of a persona", avatars::set_persona),
-        route(PATCH, "/api/personas/{pid}", User, "Update a persona", personas::change),
+        route(PATCH, "/api/personas/{pid}", User, "Update a persona", personas::update),
         route(DELETE, "/api/personas/{pid}", User, "Move a persona to the trash", personas::delete)
             .with_statuses(&[204]),
     ]
@@ -152,16 +152,16 @@ fn lorebook_routes() -> Vec<RouteEntry> {
         route(GET, "/api/lorebooks/settings", User, "Get the global lorebook settings", lorebooks::settings),
         route(PUT, "/api/lorebooks/settings", User, "Set the global lorebook settings", lorebooks::set_settings),
         route(GET, "/api/lorebooks/{lid}", User, "Get a lorebook with its entries", lorebooks::read),
-        route(PATCH, "/api/lorebooks/{lid}", User, "Update a lorebook", lorebooks::change),
+        route(PATCH, "/api/lorebooks/{lid}", User, "Update a lorebook", lorebooks::update),
         route(DELETE, "/api/lorebooks/{lid}", User, "Move a lorebook to the trash", lorebooks::delete)
             .with_statuses(&[204]),
-        route(GET, "/api/lorebooks/{lid}/entries", User, "List the entries of a lorebook", lorebooks::entries),
-        route(POST, "/api/lorebooks/{lid}/entries", User, "Create a lorebook entry", lorebooks::add)
+        route(GET, "/api/lorebooks/{lid}/entries", User, "List the entries of a lorebook", lorebooks::list_entries),
+        route(POST, "/api/lorebooks/{lid}/entries", User, "Create a lorebook entry", lorebooks::create_entry)
             .with_statuses(&[201]),
         route(PATCH, "/api/lorebooks/{lid}/entries/{uid}", User, "Update a lorebook entry", lorebooks::update_entry),
         route(DELETE, "/api/lorebooks/{lid}/entries/{uid}", User, "Delete a lorebook entry", lorebooks::delete_entry)
             .with_statuses(&[204]),
-        route(GET, "/api/lorebooks/{lid}/holds", User, "Get the bindings of a lorebook", lorebooks::holds),
+        route(GET, "/api/lorebooks/{lid}/holds", User, "Get the bindings of a lorebook", lorebooks::bindings),
         route(PUT, "/api/lorebooks/{lid}/holds", User, "Set the bindings of a lorebook", lorebooks::set_bindings),
         route(GET, "/api/lorebooks/{lid}/export", User, "Export a lorebook", lorebooks::export),
     ]
@@ -173,7 +173,7 @@ fn preset_routes() -> Vec<RouteEntry> {
         route(POST, "/api/presets", User, "Create a preset", presets::create).with_statuses(&[201]),
         route(POST, "/api/presets/import", User, "Import presets", presets::import).with_statuses(&[201]),
         route(GET, "/api/presets/{rid}", User, "Get a preset with its body", presets::read),
-        route(PATCH, "/api/presets/{rid}", User, "Update a preset", presets::change),
+        route(PATCH, "/api/presets/{rid}", User, "Update a preset", presets::update),
         route(DELETE, "/api/presets/{rid}", User, "Move a preset to the trash", presets::delete).with_statuses(&[204]),
         route(GET, "/api/presets/{rid}/export", User, "Export a preset", presets::export),
     ]
@@ -196,7 +196,7 @@ fn session_routes() -> Vec<RouteEntry> {
         route(GET, "/api/sessions", User, "List sessions, last changed first", sessions::list),
         route(POST, "/api/sessions", User, "Create a session", sessions::create).with_statuses(&[201]),
         route(GET, "/api/sessions/{sid}", User, "Get a session", sessions::read),
-        route(PATCH, "/api/sessions/{sid}", User, "Update a session", sessions::change),
+        route(PATCH, "/api/sessions/{sid}", User, "Update a session", sessions::update),
         route(DELETE, "/api/sessions/{sid}", User, "Move a session to the trash", sessions::delete)
             .with_statuses(&[204]),
         route(GET, "/api/sessions/{sid}/scripts", User, "List the regex scripts of a session", sessions::scripts),
@@ -208,7 +208,7 @@ fn session_routes() -> Vec<RouteEntry> {
             sessions::display_scripts,
         ),
         route(GET, "/api/sessions/{sid}/summaries", User, "List the summaries of a branch", summaries::list),
-        route(PATCH, "/api/sessions/{sid}/summaries/{mid}", User, "Edit a summary", summaries::change),
+        route(PATCH, "/api/sessions/{sid}/summaries/{mid}", User, "Edit a summary", summaries::update),
         route(
             DELETE,
             "/api/sessions/{sid}/summaries/{mid}",
@@ -233,13 +233,21 @@ fn trash_routes() -> Vec<RouteEntry> {
 
 fn transfer_routes() -> Vec<RouteEntry> {
     vec![
-        route(GET, "/api/sessions/{sid}/export", User, "Export a session, whole or one branch", exports::session),
-        route(GET, "/api/export", User, "Export all data as a SillyTavern archive", exports::all),
-        route(POST, "/api/sessions/import", User, "Import a session file", transfers::import).with_statuses(&[202]),
-        route(POST, "/api/sessions/{sid}/copies", User, "Copy a session", transfers::copy).with_statuses(&[202]),
+        route(
+            GET,
+            "/api/sessions/{sid}/export",
+            User,
+            "Export a session, whole or one branch",
+            exports::export_session,
+        ),
+        route(GET, "/api/export", User, "Export all data as a SillyTavern archive", exports::export_user_data),
+        route(POST, "/api/sessions/import", User, "Import a session file", transfers::import_session)
+            .with_statuses(&[202]),
+        route(POST, "/api/sessions/{sid}/copies", User, "Copy a session", transfers::copy_session)
+            .with_statuses(&[202]),
         route(POST, "/api/import", User, "Import data of another program", transfers::import_foreign)
             .with_statuses(&[202]),
-        route(GET, "/api/jobs/{jid}", User, "Get the progress of a job", transfers::job),
+        route(GET, "/api/jobs/{jid}", User, "Get the progress of a job", transfers::read_job),
         route(DELETE, "/api/jobs/{jid}", User, "Cancel a queued or running job", transfers::cancel_job)
             .with_statuses(&[204]),
     ]
@@ -258,13 +266,13 @@ fn chat_read_routes() -> Vec<RouteEntry> {
             .with_statuses(OK_OR_NOT_MODIFIED),
         route(GET, "/api/chat/{sid}/line", User, "Get a branch as a transcript file", transcript::transcript)
             .with_statuses(OK_OR_NOT_MODIFIED),
-        route(GET, "/api/chat/{sid}/branches", User, "List the branches of a tree", branches::branches)
+        route(GET, "/api/chat/{sid}/branches", User, "List the branches of a tree", branches::list)
             .with_statuses(OK_OR_NOT_MODIFIED),
         route(GET, "/api/chat/{sid}/diff", User, "Compare two branches", branches::compare)
             .with_statuses(OK_OR_NOT_MODIFIED),
         route(GET, "/api/chat/{sid}/variables", User, "Get the history of values along branches", branches::variables)
             .with_statuses(OK_OR_NOT_MODIFIED),
-        route(GET, "/api/chat/{sid}/turns", User, "Get the turn-based view", turns::turns)
+        route(GET, "/api/chat/{sid}/turns", User, "Get the turn-based view", turns::list)
             .with_statuses(OK_OR_NOT_MODIFIED),
         route(GET, "/api/chat/{sid}/context-path", User, "List the turns from the root to a leaf", turns::context_path)
             .with_statuses(OK_OR_NOT_MODIFIED),
@@ -289,7 +297,7 @@ fn chat_read_routes() -> Vec<RouteEntry> {
         .with_statuses(OK_OR_NOT_MODIFIED),
         route(GET, "/api/chat/{sid}/spent", User, "Get the token and cost totals of a session", sessions::usage_totals),
         route(GET, "/api/chat/{sid}/ops", User, "Get a page of the operation log", tree::operations),
-        route(GET, "/api/chat/{sid}/node/{nid}", User, "Get a node", nodes::node).with_statuses(OK_OR_NOT_MODIFIED),
+        route(GET, "/api/chat/{sid}/node/{nid}", User, "Get a node", nodes::read).with_statuses(OK_OR_NOT_MODIFIED),
         route(
             GET,
             "/api/chat/{sid}/node/{nid}/alternatives",
@@ -311,7 +319,7 @@ fn chat_read_routes() -> Vec<RouteEntry> {
 fn chat_write_routes() -> Vec<RouteEntry> {
     const CREATED_OR_ACCEPTED: &[u16] = &[201, 202];
     vec![
-        route(POST, "/api/chat/{sid}/message", User, "Send a message", messages::message)
+        route(POST, "/api/chat/{sid}/message", User, "Send a message", messages::create)
             .with_statuses(CREATED_OR_ACCEPTED),
         route(POST, "/api/chat/{sid}/node/{nid}/reroll", User, "Reroll a reply", messages::reroll)
             .with_statuses(&[202]),
@@ -329,13 +337,13 @@ fn chat_write_routes() -> Vec<RouteEntry> {
         route(GET, "/api/chat/{sid}/draft/{did}", User, "Get a draft", drafts::read),
         route(DELETE, "/api/chat/{sid}/draft/{did}", User, "Cancel or delete a draft", drafts::delete)
             .with_statuses(&[204]),
-        route(POST, "/api/chat/{sid}/node/{nid}/world", User, "Change the state manually", worlds::change)
+        route(POST, "/api/chat/{sid}/node/{nid}/world", User, "Change the state manually", worlds::update)
             .with_statuses(&[201]),
         route(PUT, "/api/chat/{sid}/tree/edit", User, "Edit the tree atomically", tree_edits::edit),
         route(POST, "/api/chat/{sid}/undo", User, "Undo the caller's last step", tree_edits::undo),
         route(POST, "/api/chat/{sid}/redo", User, "Redo the last undone step", tree_edits::redo),
         route(PUT, "/api/chat/{sid}/active_leaf", User, "Move HEAD", projection::checkout),
-        route(PUT, "/api/chat/{sid}/node/{nid}/state", User, "Enable, mute or rate a node", node_states::one),
+        route(PUT, "/api/chat/{sid}/node/{nid}/state", User, "Enable, mute or rate a node", node_states::set_one),
         route(PUT, "/api/chat/{sid}/nodes/state", User, "Enable or mute many nodes at once", node_states::set_many),
     ]
 }
@@ -352,9 +360,15 @@ fn search_and_plugin_routes() -> Vec<RouteEntry> {
             plugin_editor::reference,
         ),
         route(GET, "/api/plugins/{plugin}", User, "Get a plugin with its settings", plugins::read),
-        route(GET, "/api/plugins/{plugin}/files/{path:.*}", User, "Get a plugin file", plugin_editor::read),
-        route(PUT, "/api/plugins/{plugin}/files/{path:.*}", User, "Write a plugin file", plugin_editor::write),
-        route(DELETE, "/api/plugins/{plugin}/files/{path:.*}", User, "Delete a plugin file", plugin_editor::delete),
+        route(GET, "/api/plugins/{plugin}/files/{path:.*}", User, "Get a plugin file", plugin_editor::read_file),
+        route(PUT, "/api/plugins/{plugin}/files/{path:.*}", User, "Write a plugin file", plugin_editor::write_file),
+        route(
+            DELETE,
+            "/api/plugins/{plugin}/files/{path:.*}",
+            User,
+            "Delete a plugin file",
+            plugin_editor::delete_file,
+        ),
         route(
             POST,
             "/api/plugins/{plugin}/check",
@@ -377,7 +391,7 @@ fn search_and_plugin_routes() -> Vec<RouteEntry> {
         route(POST, "/api/providers", User, "Add a provider", providers::create).with_statuses(&[201]),
         // Before `/api/providers/{provider}`, which would match "test".
         route(POST, "/api/providers/test", User, "Test a provider before adding it", providers::test_new),
-        route(PATCH, "/api/providers/{provider}", User, "Update a provider", providers::change),
+        route(PATCH, "/api/providers/{provider}", User, "Update a provider", providers::update),
         route(DELETE, "/api/providers/{provider}", User, "Delete a provider", providers::delete).with_statuses(&[204]),
         route(POST, "/api/providers/{provider}/test", User, "Test a provider", providers::test),
     ]

@@ -63,7 +63,7 @@ fn operation(entry: &RouteEntry, mut sketch: RouteDescription) -> Operation {
     let mut operation = OperationBuilder::new()
         .tag(entry.group)
         .summary(Some(entry.summary))
-        .description(Some(format!("For: {}.", entry.access.word())))
+        .description(Some(format!("For: {}.", entry.access.name())))
         .operation_id(Some(format!("{} {}", entry.method, entry.openapi_path())))
         .parameters(Some(sketch.parameters));
     // The request body: JSON, a file, or a form with a file.
@@ -93,7 +93,7 @@ fn operation(entry: &RouteEntry, mut sketch: RouteDescription) -> Operation {
     // The answers.
     for status in entry.statuses {
         let mut answer = ResponseBuilder::new().description(status_description(*status));
-        if let (Some(schema), 200..=203) = (&sketch.answer, status) {
+        if let (Some(schema), 200..=203) = (&sketch.response, status) {
             answer = answer.content("application/json", json(schema.clone()));
         }
         for kind in sketch.response_file_types.iter().filter(|_| *status == 200) {

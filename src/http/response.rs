@@ -109,21 +109,21 @@ impl<T> ApiResponse<T> {
 
     /// Adds the number of the operation at which the answer was read.
     #[must_use]
-    pub fn at(mut self, op: i64) -> Self {
+    pub fn with_operation(mut self, op: i64) -> Self {
         self.op = Some(op);
         self
     }
 
     /// Adds a cookie.
     #[must_use]
-    pub fn cookie(mut self, cookie: Option<String>) -> Self {
+    pub fn with_cookie(mut self, cookie: Option<String>) -> Self {
         self.cookie = cookie;
         self
     }
 
     /// Adds a link to the next page, for answers that are bare lists.
     #[must_use]
-    pub fn next(mut self, address: Option<String>) -> Self {
+    pub fn with_next_page(mut self, address: Option<String>) -> Self {
         self.next = address;
         self
     }
@@ -135,7 +135,7 @@ impl<T: Serialize> ApiResponse<T> {
     /// # Errors
     /// Returns an internal error if the body cannot be serialized.
     pub fn ok(body: &T) -> Result<Self, ApiError> {
-        Ok(Self::from_json(write(body)?))
+        Ok(Self::from_json(to_json(body)?))
     }
 
     /// Returns a 201 answer for something created.
@@ -162,7 +162,7 @@ impl<T: RedactForReplay> ApiResponse<T> {
     /// As [`ApiResponse::ok`].
     pub fn ok_redacted(body: T) -> Result<Self, ApiError> {
         let whole = Self::ok(&body)?;
-        Ok(Self { kept: Some(ReplayBody(write(&body.redact_for_replay())?.into())), ..whole })
+        Ok(Self { kept: Some(ReplayBody(to_json(&body.redact_for_replay())?.into())), ..whole })
     }
 }
 
@@ -212,7 +212,7 @@ impl ApiResponse<NoContent> {
 ///
 /// # Errors
 /// Returns an internal error if it cannot be serialized.
-pub fn write<T: Serialize>(body: &T) -> Result<Vec<u8>, ApiError> {
+pub fn to_json<T: Serialize>(body: &T) -> Result<Vec<u8>, ApiError> {
     serde_json::to_vec(body).map_err(ApiError::internal)
 }
 
@@ -252,7 +252,7 @@ impl<T> Responder for ApiResponse<T> {
 }
 
 /// Returns a weak `ETag` over everything that an answer depends on. It is weak because compression changes the bytes.
-pub fn tag(parts: &[&str]) -> String {
+pub fn make_etag(parts: &[&str]) -> String {
     let mut hasher = blake3::Hasher::new();
     for part in [env!("CARGO_PKG_VERSION")].iter().chain(parts) {
         hasher.update(&part.len().to_le_bytes()).update(part.as_bytes());
@@ -262,7 +262,7 @@ pub fn tag(parts: &[&str]) -> String {
 }
 
 /// Returns whether `If-None-Match` contains this tag.
-pub fn has(headers: &HeaderMap, tag: &str) -> bool {
+pub fn matches_etag(headers: &HeaderMap, tag: &str) -> bool {
     let bare = |tag: &str| tag.trim().strip_prefix("W/").unwrap_or(tag.trim()).to_owned();
     let lists = headers.get_all(header::IF_NONE_MATCH).filter_map(|list| list.to_str().ok());
     lists.flat_map(|list| list.split(',')).any(|one| bare(one) == bare(tag))
@@ -291,14 +291,14 @@ mod tests {
     fn etag_in_if_none_match_list_matches() {
         let check = |header: &str, expected: bool| {
             let request = TestRequest::default().insert_header((header::IF_NONE_MATCH, header)).to_http_request();
-            assert_eq!(has(request.headers(), "W/\"abc\""), expected, "{header}");
+            assert_eq!(matches_etag(request.headers(), "W/\"abc\""), expected, "{header}");
         };
         check("W/\"abc\"", true);
         check("\"abc\"", true);
         check("\"x\", W/\"abc\"", true);
         check("*", false);
         check("\"ab\"", false);
-        assert_ne!(tag(&["a", "b"]), tag(&["ab", ""]));
+        assert_ne!(make_etag(&["a", "b"]), make_etag(&["ab", ""]));
         let any = TestRequest::default().insert_header((header::IF_NONE_MATCH, " * ")).to_http_request();
         assert!(has_if_none_match(any.headers()));
     }

@@ -63,7 +63,7 @@ pub async fn serve_until(app: Arc<App>, listener: TcpListener, stop: impl Future
             .app_data(common.clone())
             .app_data(Data::new(alive.clone()))
             .configure(move |config| configure(config, &entries))
-            .default_service(web::to(web_page::nowhere))
+            .default_service(web::to(web_page::not_found))
             .wrap(from_fn(skip_small_bodies))
             .wrap(Compress::default())
             .wrap(from_fn(finalize))
@@ -97,7 +97,7 @@ async fn run_until(server: Server, stop: impl Future<Output = ()>, shared: &Serv
     let stopping = async {
         stop.await;
         handle.pause().await;
-        shared.close();
+        shared.begin_shutdown();
         if timeout(SHUTDOWN_TIMEOUT, shared.wait_until_idle()).await.is_err() {
             tracing::warn!("requests still ran after {} s and were ended", SHUTDOWN_TIMEOUT.as_secs());
         }

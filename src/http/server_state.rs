@@ -83,7 +83,7 @@ impl ServerState {
     }
 
     /// Tells every WebSocket to close.
-    pub fn close(&self) {
+    pub fn begin_shutdown(&self) {
         self.closing.send_replace(true);
     }
 

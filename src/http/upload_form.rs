@@ -53,7 +53,7 @@ impl UploadForm {
             return Err(refusal.hint("send the file as it is, without Content-Encoding"));
         }
         let kind = text(header::CONTENT_TYPE).unwrap_or_default().to_owned();
-        let bytes = body::read(&self.request, self.payload, limit + FORM_OVERHEAD).await?;
+        let bytes = body::read_bytes(&self.request, self.payload, limit + FORM_OVERHEAD).await?;
         let sent = match boundary(&kind) {
             Some(boundary) => only_file(&bytes, &boundary?)?,
             None => UploadFormFile { bytes, name: None },

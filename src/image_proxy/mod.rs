@@ -80,7 +80,7 @@ impl ImageProxy {
     ///
     /// # Errors
     /// Returns an error if the address is private, the request fails or times out, or the body is too large.
-    pub async fn bytes(&self, address: &str, most: usize) -> Result<Vec<u8>, ImageFetchError> {
+    pub async fn fetch(&self, address: &str, most: usize) -> Result<Vec<u8>, ImageFetchError> {
         let url = parse_url(address)?;
         let host = host_of(&url);
         let _place = self.permits.acquire().await.map_err(|_| ImageFetchError::Timeout(host.clone()))?;
@@ -228,7 +228,7 @@ mod tests {
     use super::*;
 
     async fn refused(address: &str) -> ImageFetchError {
-        ImageProxy::new(&[]).bytes(address, 10).await.unwrap_err()
+        ImageProxy::new(&[]).fetch(address, 10).await.unwrap_err()
     }
 
     /// Private addresses are refused in every spelling, because the checked URL is the requested one.

@@ -34,7 +34,7 @@ pub fn line(store: &TestStore, begun: &Begun, nodes: usize) -> Vec<NodeId> {
                 for draft in &drafts {
                     let below =
                         MessageWrite { move_head: false, ..message(session, parent, Some(draft.clone()), Vec::new()) };
-                    tx.message(&actor, &below)?;
+                    tx.add_message(&actor, &below)?;
                     parent = draft.id;
                 }
                 tx.checkout(&actor, session, parent, true)
@@ -235,7 +235,7 @@ fn day(store: &TestStore, begun: &Begun, n: i64) {
     change.delta = delta([add("/turns", 1)]);
     change.rules = (n % 2 == 0).then(|| rules("combat", 100 + n).into());
     let (actor, at) = (store.actor(), store.head(session));
-    store.write(move |tx| tx.change(&actor, session, at, &change, OperationKind::Change)).unwrap();
+    store.write(move |tx| tx.append_change(&actor, session, at, &change, OperationKind::Change)).unwrap();
     let update = NodeStateUpdate {
         node,
         is_enabled: Some(n % 2 == 0),
@@ -273,7 +273,7 @@ fn look(store: &TestStore, begun: &Begun, node: NodeId) {
         reader.context_page(&held, held.session.head, None, 20)?;
         reader.tree_page(&held, 0, 20)?;
         reader.outline(&held)?;
-        reader.turns(std::slice::from_ref(&held))?;
+        reader.turn_counts(std::slice::from_ref(&held))?;
         reader.placeholders(&held)?;
         reader.is_on_path(&held, node, held.session.head)?;
         reader.operations(&held, 0, 50)?;
@@ -282,7 +282,7 @@ fn look(store: &TestStore, begun: &Begun, node: NodeId) {
         reader.sessions(owner, 0, 50)?;
         reader.characters(owner, 0, 50)?;
         reader.personas(owner, 0, 50)?;
-        reader.answer(owner, "k", clotho_core::clock::Time(0))
+        reader.saved_response(owner, "k", clotho_core::clock::Time(0))
     });
 }
 
@@ -475,7 +475,7 @@ fn rollback_clears_writer_cache() {
         let (id, actor) = (gone.id, store.actor());
         let half = message(session, head, Some(gone), vec![store.placeholder()]);
         let failed = store.write(move |tx| {
-            tx.message(&actor, &half)?;
+            tx.add_message(&actor, &half)?;
             assert!(!panics, "a write that panics fails its group");
             Err::<(), _>(TreeError::Conflict("taken back".into()).into())
         });

@@ -218,7 +218,7 @@ fn delta_revision_refolds_descendants_and_undoes() {
     let worlds = |store: &TestStore| [line[2], line[3], line[20], other].map(|node| hp(&store.world(session, node)));
     assert_eq!(worlds(&store), [Some(98), Some(97), Some(80), Some(90)]);
     let revise = |seen: i64, deltas: Vec<(NodeId, Delta)>| {
-        let (actor, revision) = (store.actor(), DeltaRevision { seen, deltas });
+        let (actor, revision) = (store.actor(), DeltaRevision { expected_op: seen, deltas });
         store.write(move |tx| tx.revise_deltas(&actor, session, &revision))
     };
     let seen = store.held(session).session.op;
@@ -255,13 +255,13 @@ fn invalid_writes_are_refused_and_change_nothing() {
     assert_eq!(refused(store.try_message(say(running))), TreeError::Generating);
     assert_eq!(refused(store.try_message(say(other.greetings[0]))), TreeError::NotFound("the message"));
     assert_eq!(refused(store.try_message(say(store.node_id()))), TreeError::NotFound("the message"));
-    let stranger = Actor { user: UserId::new(store.ids.next(store.now())), ..store.actor() };
+    let stranger = Actor { user: UserId::new(store.ids.next_id(store.now())), ..store.actor() };
     let hello = say(u1);
-    let foreign = store.write(move |tx| tx.message(&stranger, &hello));
+    let foreign = store.write(move |tx| tx.add_message(&stranger, &hello));
     assert_eq!(refused(foreign), TreeError::NotFound("the session"));
     let stale = Actor { expected_leaf: Some(ExpectedVersion::Leaf(greetings[1])), ..store.actor() };
     let late = say(u1);
-    let moved = refused(store.write(move |tx| tx.message(&stale, &late)));
+    let moved = refused(store.write(move |tx| tx.add_message(&stale, &late)));
     assert_eq!(moved, TreeError::HeadMoved { leaf: u1, op: written.op });
     let first = greetings[0];
     let late = refused(store.write(move |tx| tx.checkout(&stale, session, first, false)));
@@ -304,7 +304,7 @@ fn world_change_applies_rules_in_force_at_node() {
     let mut healed = store.draft(Role::System, Kind::Change, "");
     healed.delta = delta([add("/combat/hp", 50)]);
     let healed_id = healed.id;
-    let op = store.write(move |tx| tx.change(&actor, session, u1, &healed, OperationKind::Change)).unwrap().op;
+    let op = store.write(move |tx| tx.append_change(&actor, session, u1, &healed, OperationKind::Change)).unwrap().op;
     assert_eq!(store.head(session), healed_id);
     assert_eq!(hp(&store.world(session, healed_id)), Some(100), "the rules in force clamp it");
     assert_eq!(store.log(session)[usize::try_from(op).unwrap() - 1].kind, OperationKind::Change);
@@ -363,7 +363,7 @@ fn session_settings_are_logged_and_invalid_refused() {
         store.write(move |tx| tx.set_settings(&actor, session, &settings))
     };
     // Valid settings, in one operation.
-    let persona = PersonaId::new(store.ids.next(store.now()));
+    let persona = PersonaId::new(store.ids.next_id(store.now()));
     let plugin = json!({"id": "combat", "enabled": true, "config": {"hp": 7}, "grants": ["dice"]});
     let op = change(vec![
         ("title", json!("The tower")),
@@ -419,7 +419,7 @@ fn session_settings_are_logged_and_invalid_refused() {
 fn cards_are_kept_per_owner_and_versioned() {
     let mut store = TestStore::new();
     let (owner, at) = (store.owner, store.now());
-    let guest = UserAccount { id: UserId::new(store.ids.next(at)), name: "Ben".into(), role: "user".into() };
+    let guest = UserAccount { id: UserId::new(store.ids.next_id(at)), name: "Ben".into(), role: "user".into() };
     let guest_id = guest.id;
     store.write(move |tx| tx.put_user(&guest, at)).unwrap();
     assert_eq!(
@@ -428,9 +428,9 @@ fn cards_are_kept_per_owner_and_versioned() {
     );
 
     let card = object(json!({"name": "Rin", "extensions": {"unknown": [1, "二"]}}));
-    let rin = CharacterCard { id: CharacterId::new(store.ids.next(at)), card, created: at, updated: at };
+    let rin = CharacterCard { id: CharacterId::new(store.ids.next_id(at)), card, created: at, updated: at };
     let me = PersonaCard {
-        id: PersonaId::new(store.ids.next(at)),
+        id: PersonaId::new(store.ids.next_id(at)),
         card: object(json!({"name": "Wanderer"})),
         created: at,
         updated: at,
@@ -504,11 +504,12 @@ fn idempotency_key_returns_first_response_until_expiry() {
     keep("k", first.clone(), 1_000).unwrap();
     let again = keep("k", SavedResponse { status: 500, ..first.clone() }, 1_050);
     assert!(matches!(refused(again), TreeError::Conflict(_)), "the first answer stands");
-    let asked = |caller, key: &'static str, after| store.read(move |reader| reader.answer(caller, key, Time(after)));
+    let asked =
+        |caller, key: &'static str, after| store.read(move |reader| reader.saved_response(caller, key, Time(after)));
     assert_eq!(asked(owner, "k", 900), Some(first.clone()));
     assert_eq!(asked(owner, "k", 1_001), None, "too old");
     assert_eq!(asked(owner, "other", 0), None);
-    assert_eq!(asked(UserId::new(store.ids.next(store.now())), "k", 0), None);
+    assert_eq!(asked(UserId::new(store.ids.next_id(store.now())), "k", 0), None);
     keep("k", SavedResponse { status: 404, ..first }, 1_200).unwrap();
     assert_eq!(asked(owner, "k", 0).unwrap().status, 404, "what is forgotten makes room");
     assert_eq!(store.count("SELECT count(*) AS n FROM answers"), 1);

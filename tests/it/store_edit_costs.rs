@@ -46,13 +46,13 @@ impl Tree {
     }
 
     fn prune(&self, node: NodeId) -> FragmentId {
-        let fragment = FragmentId::new(self.store.ids.next(self.store.now()));
+        let fragment = FragmentId::new(self.store.ids.next_id(self.store.now()));
         self.edit(TreeEdit::Prune { node, fragment, name: None });
         fragment
     }
 
     fn graft(&self, piece: EditTarget, target: Option<NodeId>) {
-        self.edit(TreeEdit::Graft { piece, target });
+        self.edit(TreeEdit::Graft { source: piece, target });
     }
 
     fn disable(&self, node: NodeId, is_enabled: bool) {
@@ -76,7 +76,8 @@ impl Tree {
     fn costs(&self) -> Vec<(&'static str, u64)> {
         let writer = self.store.writer();
         let (top, end) = (self.right[0], self.right[BRANCH - 1]);
-        let copy = |piece| TreeEdit::Copy { piece, target: self.above, from: None, source_fragment: None, seed: 7 };
+        let copy =
+            |piece| TreeEdit::Copy { source: piece, target: self.above, from: None, source_fragment: None, seed: 7 };
         let label = |name: &str| TreeEdit::Label { node: top, name: name.into(), following: false };
         self.checkout(self.left[BRANCH - 1]);
         let mut costs = Vec::new();
@@ -127,10 +128,10 @@ fn prune_cost_grows_linearly_with_removed_nodes() {
         let store = TestStore::new();
         let begun = store.begin(Delta::default(), None, &["Hello."]);
         let top = line(&store, &begun, messages)[1];
-        let fragment = FragmentId::new(store.ids.next(store.now()));
+        let fragment = FragmentId::new(store.ids.next_id(store.now()));
         let (session, writer) = (begun.session, store.writer());
         let cut = rounds(writer, || store.arrange(session, TreeEdit::Prune { node: top, fragment, name: None }));
-        let back = TreeEdit::Graft { piece: EditTarget::Fragment(fragment), target: None };
+        let back = TreeEdit::Graft { source: EditTarget::Fragment(fragment), target: None };
         (cut, rounds(writer, || store.arrange(session, back)))
     };
     let (few, many) = (cost(300), cost(3_000));
@@ -164,7 +165,7 @@ fn traced(store: &TestStore, begun: &Begun, top: NodeId, turns: usize, window: u
         let (actor, at) = (store.actor(), store.now());
         let write = move |tx: &mut Tx<'_>| {
             for (message, trace) in &batch {
-                let written = tx.message(&actor, message)?;
+                let written = tx.add_message(&actor, message)?;
                 let mut well = ending("So.", Delta::default(), Some(written.asked));
                 well.trace.clone_from(trace);
                 tx.complete_reply(session, message.replies[0].id, written.op, at, &well)?;
@@ -188,14 +189,14 @@ fn purge_cost_depends_on_removed_nodes() {
         let line = traced(&store, &begun, begun.greetings[0], turns, window);
         let goes = traced(&store, &begun, line[turns - 1][1], 1, window)[0];
         let stays = traced(&store, &begun, goes[1], 3, window);
-        let moved = TreeEdit::Graft { piece: EditTarget::Node(stays[0][0]), target: Some(line[turns - 1][1]) };
+        let moved = TreeEdit::Graft { source: EditTarget::Node(stays[0][0]), target: Some(line[turns - 1][1]) };
         store.arrange(session, moved);
         let traces = || {
             let placed = stays.iter().map(|turn| store.placed(session, turn[1]));
             placed.map(|placed| store.read(move |reader| reader.trace(&placed))).collect::<Vec<_>>()
         };
         let before = traces();
-        let purge = TreeEdit::Purge { piece: EditTarget::Node(goes[0]), is_confirmed: true };
+        let purge = TreeEdit::Purge { source: EditTarget::Node(goes[0]), is_confirmed: true };
         let rounds = rounds(store.writer(), || store.arrange(session, purge));
         assert_eq!(traces(), before, "what stood on what went is whole");
         store.is_well();
@@ -220,10 +221,10 @@ fn purge_duration_in_long_session_measured() {
     let end = line[49_999][1];
     let [first, second] = [0, 1].map(|_| traced(&store, &begun, end, 101, 100));
     let aside = traced(&store, &begun, end, 1, 100)[0][0];
-    store.arrange(session, TreeEdit::Graft { piece: EditTarget::Node(aside), target: Some(line[0][1]) });
+    store.arrange(session, TreeEdit::Graft { source: EditTarget::Node(aside), target: Some(line[0][1]) });
     for (top, what) in [(first[0][0], "kept"), (second[0][0], "not kept")] {
         let begun = std::time::Instant::now();
-        store.arrange(session, TreeEdit::Purge { piece: EditTarget::Node(top), is_confirmed: true });
+        store.arrange(session, TreeEdit::Purge { source: EditTarget::Node(top), is_confirmed: true });
         println!("{what}: {:?}", begun.elapsed());
         store.execute("UPDATE traces SET base_n = NULL");
     }
@@ -243,10 +244,10 @@ fn old_traces_are_backfilled_daily_and_before_purge() {
     assert_eq!((store.count(kept), store.count(unread)), (before, 0));
 
     store.execute("UPDATE traces SET base_n = NULL");
-    store.arrange(session, TreeEdit::Graft { piece: EditTarget::Node(line[5][0]), target: Some(begun.greetings[0]) });
+    store.arrange(session, TreeEdit::Graft { source: EditTarget::Node(line[5][0]), target: Some(begun.greetings[0]) });
     let placed = store.placed(session, line[6][1]);
     let sent = store.read(move |reader| reader.trace(&placed)).unwrap().history;
-    store.arrange(session, TreeEdit::Purge { piece: EditTarget::Node(line[0][0]), is_confirmed: true });
+    store.arrange(session, TreeEdit::Purge { source: EditTarget::Node(line[0][0]), is_confirmed: true });
     let placed = store.placed(session, line[6][1]);
     assert_eq!(store.read(move |reader| reader.trace(&placed)).unwrap().history, sent);
     store.is_well();
@@ -282,7 +283,7 @@ fn deep_line_operations_do_not_overflow_stack() {
     tree.edit(TreeEdit::Summarise { nodes, content: "Long ago.".into(), seed: 5 });
     let aside = store.append(session, ids[2], store.said("aside"));
     tree.edit(TreeEdit::Copy {
-        piece: EditTarget::Node(ids[DEEP - 15_000]),
+        source: EditTarget::Node(ids[DEEP - 15_000]),
         target: aside,
         from: None,
         source_fragment: None,

@@ -35,7 +35,7 @@ fn in_one_group(store: &TestStore, writes: Vec<MessageWrite>) -> Vec<Result<Mess
     let jobs = writes.into_iter().map(|message| {
         let (actor, text) = (store.actor(), message.draft.as_ref().unwrap().content.clone());
         Box::pin(store.store().write(move |tx| {
-            let written = tx.message(&actor, &message);
+            let written = tx.add_message(&actor, &message);
             assert!(!text.ends_with("panic"), "as it was told to");
             written
         }))
@@ -107,7 +107,7 @@ fn full_disk_refuses_only_writes_without_room() {
     assert!(matches!(failed(last), StoreError::Quota), "the disk has room");
     let (actor, ignored) = (store.actor(), say(&store, &begun, &large));
     let swallowed = store.write(move |tx| {
-        let _ = tx.message(&actor, &ignored);
+        let _ = tx.add_message(&actor, &ignored);
         Ok(())
     });
     assert!(matches!(failed(swallowed), StoreError::Quota), "also where the caller pays no heed");
@@ -137,7 +137,7 @@ fn full_disk_rolls_back_whole_edit_list() {
         [
             TreeEdit::Label { node: begun.greetings[0], name: name.clone(), following: false },
             TreeEdit::Prune { node: leaf, fragment, name: Some(name) },
-            TreeEdit::Graft { piece: EditTarget::Fragment(fragment), target: None },
+            TreeEdit::Graft { source: EditTarget::Fragment(fragment), target: None },
         ]
     };
     let make = |store: &TestStore, n: usize| {
@@ -194,7 +194,7 @@ fn database_lock_released_later_is_awaited() {
     other.batch_execute("BEGIN IMMEDIATE").unwrap();
     let written = store.store().write({
         let (actor, message) = (store.actor(), say(&store, &begun, "patient"));
-        move |tx| tx.message(&actor, &message)
+        move |tx| tx.add_message(&actor, &message)
     });
     let (written, ()) =
         store.block_on(async { tokio::join!(written, async { other.batch_execute("COMMIT").unwrap() }) });

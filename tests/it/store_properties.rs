@@ -112,12 +112,12 @@ impl Play {
             Step::Prune(node) => self.arrange(self.prune(self.pick(node))),
             Step::Graft { node, target } => {
                 let (node, target) = (self.pick(node), self.pick(target));
-                self.arrange(TreeEdit::Graft { piece: EditTarget::Node(node), target: Some(target) });
+                self.arrange(TreeEdit::Graft { source: EditTarget::Node(node), target: Some(target) });
             }
             Step::Return { fragment, target } => {
                 if let Some(piece) = self.stashed(fragment) {
                     let target = target.as_ref().map(|target| self.pick(target));
-                    self.arrange(TreeEdit::Graft { piece, target });
+                    self.arrange(TreeEdit::Graft { source: piece, target });
                 }
             }
             Step::Purge(node) => self.purge(EditTarget::Node(self.pick(node))),
@@ -164,7 +164,7 @@ impl Play {
     }
 
     fn purge(&mut self, piece: EditTarget) {
-        self.arrange(TreeEdit::Purge { piece, is_confirmed: true });
+        self.arrange(TreeEdit::Purge { source: piece, is_confirmed: true });
     }
 
     /// Makes an edit. Asserts that a refusal follows the rules.
@@ -183,8 +183,8 @@ impl Play {
         let is_right = match (&edit, &*refusal) {
             (
                 TreeEdit::Prune { node, .. }
-                | TreeEdit::Graft { piece: EditTarget::Node(node), .. }
-                | TreeEdit::Purge { piece: EditTarget::Node(node), .. },
+                | TreeEdit::Graft { source: EditTarget::Node(node), .. }
+                | TreeEdit::Purge { source: EditTarget::Node(node), .. },
                 refusal,
             ) => match refusal {
                 TreeError::Generating => holds_running(*node),
@@ -194,7 +194,7 @@ impl Play {
                 }
                 _ => false,
             },
-            (TreeEdit::Copy { piece: EditTarget::Node(node), target, .. }, refusal) => match refusal {
+            (TreeEdit::Copy { source: EditTarget::Node(node), target, .. }, refusal) => match refusal {
                 TreeError::Generating => holds_running(*node),
                 TreeError::Conflict(_) => is_root(*node),
                 TreeError::Cycle => path(*target).contains(node),
@@ -207,7 +207,7 @@ impl Play {
             (TreeEdit::Merge { from, onto, nodes, .. }, TreeError::NothingToMerge) => {
                 nodes.is_empty() && self.brought(*from, *onto, &[]).0.is_empty()
             }
-            (TreeEdit::Graft { piece: EditTarget::Fragment(id), target: None }, TreeError::Conflict(_)) => {
+            (TreeEdit::Graft { source: EditTarget::Fragment(id), target: None }, TreeError::Conflict(_)) => {
                 let (top, _) = self.model.mirror.fragments()[id];
                 !self.model.stands(self.model.mirror.nodes()[&top].parent.unwrap())
             }
@@ -224,7 +224,7 @@ impl Play {
 
     fn copy(&mut self, piece: EditTarget, target: NodeId) {
         self.arrange(TreeEdit::Copy {
-            piece,
+            source: piece,
             target,
             from: None,
             source_fragment: None,
@@ -449,7 +449,7 @@ impl Play {
         draft.delta = delta(operations.to_vec());
         draft.rules = most.map(|most| rules("combat", most).into());
         let (actor, session, id) = (self.store.actor(), self.model.session, draft.id);
-        self.store.write(move |tx| tx.change(&actor, session, parent, &draft, OperationKind::Change)).unwrap();
+        self.store.write(move |tx| tx.append_change(&actor, session, parent, &draft, OperationKind::Change)).unwrap();
         let own = most.map(|most| rules("combat", most).rules);
         self.model.add(id, fact(Role::System, Kind::Change, operations.to_vec(), own));
     }
@@ -480,10 +480,10 @@ impl Play {
             is_unread: None,
         };
         let result = self.store.write(move |tx| {
-            tx.message(&actor, &first)?;
+            tx.add_message(&actor, &first)?;
             // The root cannot be muted. A transaction may continue after a refusal, which writes nothing.
             let _ = tx.set_state(&actor, session, &[muted]);
-            tx.message(&actor, &second)?;
+            tx.add_message(&actor, &second)?;
             tx.put_blob(b"lost")?;
             Err::<(), _>(TreeError::Conflict("changed my mind".into()).into())
         });

@@ -68,7 +68,7 @@ pub struct ModelPrices {
     /// Prompt tokens read from the server's cache; `None`: as `prompt`.
     pub cached: Option<f64>,
     /// Prompt tokens written to the server's cache; `None`: as `prompt`.
-    pub written: Option<f64>,
+    pub cache_write: Option<f64>,
 }
 
 /// The source of an API key.
@@ -366,7 +366,7 @@ fn price(said: &Value) -> Option<ModelPrices> {
         None => Some(None),
     };
     let (prompt, completion) = (number("prompt")??, number("completion")??);
-    let prices = ModelPrices { prompt, completion, cached: number("cached")?, written: number("written")? };
+    let prices = ModelPrices { prompt, completion, cached: number("cached")?, cache_write: number("written")? };
     said.keys().all(known).then_some(prices)
 }
 

@@ -15,7 +15,7 @@ pub(super) struct ConfigReader {
     pub problems: Vec<ConfigProblem>,
     /// Every requested key with its section: what `config.toml` must document.
     #[cfg(test)]
-    pub asked: Vec<(String, &'static str)>,
+    pub requested_keys: Vec<(String, &'static str)>,
 }
 
 /// One table of the file during reading. Requested keys are taken out; the remaining ones are unknown.
@@ -261,7 +261,7 @@ impl ConfigTable {
     /// Reports the remaining keys as unknown.
     pub fn finish(self, reader: &mut ConfigReader) {
         #[cfg(test)]
-        reader.asked.extend(self.known.iter().map(|(key, _)| (self.name.clone(), *key)));
+        reader.requested_keys.extend(self.known.iter().map(|(key, _)| (self.name.clone(), *key)));
         let known: Vec<&str> = self.known.iter().map(|(key, _)| *key).collect();
         let what = if self.name.is_empty() { "section" } else { "key" };
         for (key, entry) in self.entries {

@@ -52,7 +52,7 @@ impl IpNetwork {
     }
 
     /// Returns whether the network contains an address. IPv4 addresses must not be given in IPv6-mapped form.
-    pub fn holds(&self, other: IpAddr) -> bool {
+    pub fn contains(&self, other: IpAddr) -> bool {
         match (self.address, other) {
             (IpAddr::V4(own), IpAddr::V4(other)) => {
                 let differ = u32::from(own) ^ u32::from(other);

@@ -45,8 +45,8 @@ fn config_shipped_file_documents_every_key() {
     let config = Config::from_tree(parsed, &mut reader, &[]);
     assert_eq!(reader.problems, []);
     assert_eq!(config.providers[0].base_url, "http://127.0.0.1:8080/v1");
-    assert!(reader.asked.len() > 40);
-    for (section, key) in reader.asked {
+    assert!(reader.requested_keys.len() > 40);
+    for (section, key) in reader.requested_keys {
         let table = match section.trim_matches(['[', ']']) {
             "" => &tree,
             "providers" => tree["providers"][0].as_table().unwrap(),
@@ -161,7 +161,7 @@ fn config_lan_address_requires_lan_setting() {
         );
     }
     let peers = load("[server]\ntrusted_peers = [\"10.1.0.0/16\", \"fd00::/8\", \"0.0.0.0/0\"]", &[]).unwrap().server;
-    let holds = |n: usize, peer: &str| peers.trusted_peers[n].holds(peer.parse().unwrap());
+    let holds = |n: usize, peer: &str| peers.trusted_peers[n].contains(peer.parse().unwrap());
     assert!(holds(0, "10.1.255.1") && !holds(0, "10.2.0.1") && !holds(0, "fd00::1") && holds(1, "fd12::1"));
     assert!(!holds(1, "fe00::1") && holds(2, "8.8.8.8") && !holds(2, "::1"));
     for listen in ["127.0.0.1:0", "127.8.9.1:80", "[::1]:80", "localhost:80"] {
@@ -268,7 +268,7 @@ fn config_provider_prices_and_kind_are_read() {
                 prices = {\"m-1.5\" = {prompt = 3, completion = 15.5, cached = 0.3}}\n";
     let config = load(text, &[]).unwrap();
     let provider = &config.providers[0];
-    let prices = ModelPrices { prompt: 3.0, completion: 15.5, cached: Some(0.3), written: None };
+    let prices = ModelPrices { prompt: 3.0, completion: 15.5, cached: Some(0.3), cache_write: None };
     assert_eq!((provider.concurrent, provider.prices.get("m-1.5")), (2, Some(&prices)));
     let refused = provider.refuse_kind("it is none".into()).unwrap().to_string();
     assert_eq!(refused, "config.toml:4:2: [[providers]] kind: it is none");

@@ -133,7 +133,7 @@ impl IdGenerator {
 
     /// Returns a new id for the time `now`. Later ids sort after earlier ones even if the clock stands still or jumps
     /// back.
-    pub fn next(&self, now: Time) -> Uuid {
+    pub fn next_id(&self, now: Time) -> Uuid {
         let mut state = self.lock();
         if now.0 > state.last_ms {
             state.last_ms = now.0;
@@ -174,7 +174,7 @@ mod tests {
     #[test]
     fn id_generator_fixed_time_ids_increase() {
         let ids = IdGenerator::new(7);
-        let made: Vec<Uuid> = (0..10_000).map(|_| ids.next(Time(1_000))).collect();
+        let made: Vec<Uuid> = (0..10_000).map(|_| ids.next_id(Time(1_000))).collect();
         assert!(made.windows(2).all(|pair| pair[0] < pair[1]));
         assert!(made.iter().all(|id| id.get_version_num() == 7));
     }
@@ -182,8 +182,8 @@ mod tests {
     #[test]
     fn id_generator_equal_seeds_give_equal_ids() {
         let (a, b) = (IdGenerator::new(3), IdGenerator::new(3));
-        assert_eq!(a.next(Time(5)), b.next(Time(5)));
-        assert_ne!(a.next(Time(5)), IdGenerator::new(4).next(Time(5)));
+        assert_eq!(a.next_id(Time(5)), b.next_id(Time(5)));
+        assert_ne!(a.next_id(Time(5)), IdGenerator::new(4).next_id(Time(5)));
     }
 
     #[test]

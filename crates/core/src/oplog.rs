@@ -36,12 +36,12 @@ macro_rules! acts {
 
         impl OperationKind {
             /// Returns the word used on the wire.
-            pub const fn word(self) -> &'static str {
+            pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $word,)* }
             }
 
             /// Parses the wire word; `None` if it is unknown.
-            pub fn from_word(word: &str) -> Option<Self> {
+            pub fn parse(word: &str) -> Option<Self> {
                 match word { $($word => Some(Self::$variant),)* _ => None }
             }
         }
@@ -128,14 +128,14 @@ pub enum Effect {
         /// The top of the fragment.
         node: NodeId,
         /// The new fragment.
-        cut: FragmentInfo,
+        fragment: FragmentInfo,
     },
     /// A fragment rejoined the tree below the parent of its top.
     Attached {
         /// The top of the fragment.
         node: NodeId,
         /// The former fragment.
-        cut: FragmentInfo,
+        fragment: FragmentInfo,
     },
     /// A node was deleted permanently with everything below it, except what is a fragment of its own in the stash.
     Purged {
@@ -256,8 +256,8 @@ impl Effect {
             Self::Shown { node, to } => Self::Shown { node, to: !to },
             Self::Completed { .. } | Self::Purged { .. } | Self::Head { from: None, .. } => return None,
             Self::Moved { node, from, to } => Self::Moved { node, from: to, to: from },
-            Self::Detached { node, cut } => Self::Attached { node, cut },
-            Self::Attached { node, cut } => Self::Detached { node, cut },
+            Self::Detached { node, fragment } => Self::Attached { node, fragment },
+            Self::Attached { node, fragment } => Self::Detached { node, fragment },
             Self::Renamed { fragment, from, to } => Self::Renamed { fragment, from: to, to: from },
             Self::Labelled { name, from, to } => Self::Labelled { name, from: to, to: from },
             Self::Head { from: Some(from), to } => Self::Head { from: Some(to), to: from },
@@ -303,8 +303,8 @@ impl Effect {
             "completed" => Self::Completed { node: node("completed")? },
             "shown" => Self::Shown { node: node("shown")?, to: map.get("to")?.as_bool()? },
             "moved" => Self::Moved { node: node("moved")?, from: node("from")?, to: node("to")? },
-            "detached" => Self::Detached { node: node("detached")?, cut: FragmentInfo::from_json(value)? },
-            "attached" => Self::Attached { node: node("attached")?, cut: FragmentInfo::from_json(value)? },
+            "detached" => Self::Detached { node: node("detached")?, fragment: FragmentInfo::from_json(value)? },
+            "attached" => Self::Attached { node: node("attached")?, fragment: FragmentInfo::from_json(value)? },
             "purged" => {
                 let below = map.get("below")?.as_array()?.iter().map(|id| id.as_str()?.parse().ok());
                 Self::Purged { node: node("purged")?, parent: node("parent")?, below: below.collect::<Option<_>>()? }
@@ -358,13 +358,13 @@ impl Serialize for Effect {
                 map.serialize_entry("from", from)?;
                 map.serialize_entry("to", to)?;
             }
-            Self::Detached { node, cut } => {
+            Self::Detached { node, fragment } => {
                 map.serialize_entry("detached", node)?;
-                cut.serialize_into(&mut map)?;
+                fragment.serialize_into(&mut map)?;
             }
-            Self::Attached { node, cut } => {
+            Self::Attached { node, fragment } => {
                 map.serialize_entry("attached", node)?;
-                cut.serialize_into(&mut map)?;
+                fragment.serialize_into(&mut map)?;
             }
             Self::Purged { node, parent, below } => {
                 map.serialize_entry("purged", node)?;
@@ -445,8 +445,8 @@ mod tests {
             Effect::Completed { node: a },
             Effect::Shown { node: a, to: true },
             Effect::Moved { node: a, from: b, to: c },
-            Effect::Detached { node: a, cut: FragmentInfo { fragment, name: None, since: Time(7) } },
-            Effect::Attached { node: a, cut: FragmentInfo { fragment, name: Some("x".into()), since: Time(7) } },
+            Effect::Detached { node: a, fragment: FragmentInfo { fragment, name: None, since: Time(7) } },
+            Effect::Attached { node: a, fragment: FragmentInfo { fragment, name: Some("x".into()), since: Time(7) } },
             Effect::Purged { node: a, parent: b, below: vec![c] },
             Effect::Renamed { fragment, from: None, to: Some("y".into()) },
             Effect::Labelled { name: "best".into(), from: None, to: Some(LabelTarget { node: a, following: true }) },

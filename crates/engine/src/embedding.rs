@@ -126,7 +126,7 @@ impl BackgroundEmbedder {
     }
 
     /// Starts the task, which runs as long as the store exists.
-    pub fn begin(self: &Arc<Self>, runtime: &Handle, store: &Arc<Store>) {
+    pub fn spawn(self: &Arc<Self>, runtime: &Handle, store: &Arc<Store>) {
         runtime.spawn(run(Arc::clone(self), Arc::downgrade(store)));
     }
 
@@ -259,14 +259,14 @@ async fn next_lorebook(own: &BackgroundEmbedder, store: &Arc<Store>) -> Result<O
     let model = own.embedder.name.clone();
     let read = move |reader: &mut StoreReader<'_>| reader.next_lorebook_to_embed(&model);
     let Some(found) = store.read::<_, StoreError, _>(read).await? else { return Ok(None) };
-    let rules = lore::WorldInfoSettings::from_stored(found.rules).similar;
+    let rules = lore::WorldInfoSettings::from_stored(found.settings).similar;
     let chars = own.settings.chars;
     let texts: IndexMap<blake3::Hash, EmbedText> = lorebook::entries(&found.book)
         .into_iter()
         .map(|entry| lore::LorebookEntry::read(String::new(), entry))
         .filter(|entry| entry.may_match_content(rules.all))
         .take(if rules.entries == 0 { 0 } else { MOST_ENTRIES })
-        .map(|entry| (recall::hash(&entry.content, chars), entry.content))
+        .map(|entry| (recall::embed_hash(&entry.content, chars), entry.content))
         .map(|(hash, text)| (hash, EmbedText { hash, text, node: None }))
         .collect();
     let (n, hashes) = (found.n, texts.keys().copied().collect::<Vec<_>>());
@@ -370,8 +370,8 @@ fn node_text(
         placed.node.status == Status::Complete && !matches!(placed.node.kind, Kind::Root | Kind::Change)
     });
     Ok(message.and_then(|placed| {
-        let text = tags::sent(placed.node.role, &placed.node.content, hide_tags).into_owned();
-        let hash = recall::hash(&text, chars);
+        let text = tags::text_for_model(placed.node.role, &placed.node.content, hide_tags).into_owned();
+        let hash = recall::embed_hash(&text, chars);
         (!text.trim().is_empty()).then_some(EmbedText { hash, text, node: Some(placed.n) })
     }))
 }
@@ -387,7 +387,7 @@ async fn embed_batch(
     let (model, hashes) = (own.embedder.name.clone(), texts.iter().map(|text| text.hash).collect::<Vec<_>>());
     let read = move |reader: &mut StoreReader<'_>| {
         let size = reader.embedding_progress(&model)?.map_or(0, |embedded| embedded.size);
-        Ok((size, reader.have_vectors(&model, &hashes)?))
+        Ok((size, reader.hashes_with_vectors(&model, &hashes)?))
     };
     let (size, existing) = store.read::<_, StoreError, _>(read).await?;
     let unknown = texts.iter().filter(|text| !existing.contains(&text.hash) && !standing.left_out.contains(&text.hash));

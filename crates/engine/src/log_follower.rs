@@ -43,7 +43,7 @@ pub struct IndexFeeder {
 }
 
 /// Returns a hash of the text settings; an index with another one is rebuilt.
-pub fn texts(hide_tags: &[String]) -> u64 {
+pub fn text_fingerprint(hide_tags: &[String]) -> u64 {
     let mut hasher = blake3::Hasher::new();
     hasher.update(TEXTS);
     for tag in hide_tags {
@@ -61,7 +61,7 @@ pub fn texts(hide_tags: &[String]) -> u64 {
 pub fn upstream(reader: &mut StoreReader<'_>, hide_tags: &[String]) -> Result<Option<IndexSource>, StoreError> {
     let owner = reader.users()?.into_iter().find(|user| user.role == "owner");
     let newest = reader.newest_cursor()?;
-    Ok(owner.map(|owner| IndexSource { id: owner.id.uuid(), newest, texts: texts(hide_tags) }))
+    Ok(owner.map(|owner| IndexSource { id: owner.id.uuid(), newest, texts: text_fingerprint(hide_tags) }))
 }
 
 /// Why an index could not be filled.
@@ -152,7 +152,7 @@ async fn feed_batch(store: &Arc<Store>, indexing: &IndexFeeder) -> Result<bool, 
     match tokio::task::spawn_blocking(move || index.send(after, changes, cursor)).await {
         Ok(Ok(())) => Ok(true),
         // The index is at another cursor; continue from there at once.
-        Ok(Err(IndexSendError::Elsewhere(_))) => Ok(true),
+        Ok(Err(IndexSendError::CursorMismatch(_))) => Ok(true),
         Ok(Err(IndexSendError::Down)) => Ok(false),
         Err(error) => {
             tracing::error!("updating the search index failed: {error}");
@@ -240,7 +240,7 @@ fn node_change(
 ) -> Result<IndexChange, StoreError> {
     let found = reader.node_or_stashed(stored, id)?.filter(|placed| is_searchable(&placed.node));
     let Some(mut placed) = found else { return Ok(IndexChange::Remove(id)) };
-    if let Cow::Owned(shown) = tags::sent(placed.node.role, &placed.node.content, hide_tags) {
+    if let Cow::Owned(shown) = tags::text_for_model(placed.node.role, &placed.node.content, hide_tags) {
         placed.node.content = shown;
     }
     if placed.node.content.is_empty() {

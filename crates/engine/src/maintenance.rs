@@ -37,7 +37,7 @@ impl Maintenance {
     }
 
     /// Starts the task, which runs as long as the store exists.
-    pub fn begin(self: &Arc<Self>, runtime: &Handle, store: &Arc<Store>) {
+    pub fn spawn(self: &Arc<Self>, runtime: &Handle, store: &Arc<Store>) {
         let (maintenance, store) = (Arc::clone(self), Arc::downgrade(store));
         runtime.spawn(async move {
             loop {

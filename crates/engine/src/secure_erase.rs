@@ -69,14 +69,14 @@ impl SecureEraser {
     }
 
     /// Starts the task, which runs as long as the store exists.
-    pub fn begin(self: &Arc<Self>, runtime: &Handle, store: &Arc<Store>) {
+    pub fn spawn(self: &Arc<Self>, runtime: &Handle, store: &Arc<Store>) {
         let (wiping, store) = (Arc::clone(self), Arc::downgrade(store));
         runtime.spawn(async move {
             loop {
                 let Some(store) = store.upgrade() else { return };
                 let pause = match wiping.erase(&store).await {
                     Ok(()) => LOOK_AGAIN,
-                    Err(_) => retry_delay(wiping.failed()),
+                    Err(_) => retry_delay(wiping.failures()),
                 };
                 drop(store);
                 tokio::time::sleep(pause).await;
@@ -86,11 +86,11 @@ impl SecureEraser {
 
     /// Returns the failures in a row, if there are enough to tell users.
     pub fn repeated_failures(&self) -> Option<u32> {
-        Some(self.failed()).filter(|failed| *failed >= ALERT_AFTER)
+        Some(self.failures()).filter(|failed| *failed >= ALERT_AFTER)
     }
 
     /// Returns the failures in a row.
-    pub fn failed(&self) -> u32 {
+    pub fn failures(&self) -> u32 {
         self.failures.load(Ordering::Relaxed)
     }
 
@@ -156,7 +156,7 @@ impl SecureEraser {
             }
             let index = Arc::clone(&self.index);
             match spawn_blocking(move || index.send(cursor, gone, cursor)).await? {
-                Err(IndexSendError::Elsewhere(_)) => {}
+                Err(IndexSendError::CursorMismatch(_)) => {}
                 sent => return Ok(sent?),
             }
         }

@@ -329,7 +329,7 @@ pub struct HookOutcome {
     /// Changes to the prompt that `plan` wants.
     pub plan: PluginPromptPlan,
     /// Model calls to make after the message is written.
-    pub asks: Vec<PluginModelCall>,
+    pub model_calls: Vec<PluginModelCall>,
     /// The proposed summary of played turns.
     pub summary: Option<SummaryProposal>,
     pub answer: HookAnswer,
@@ -351,7 +351,7 @@ impl HookOutcome {
             warnings: Vec::new(),
             log: Vec::new(),
             plan: PluginPromptPlan::default(),
-            asks: Vec::new(),
+            model_calls: Vec::new(),
             summary: None,
             answer: HookAnswer::Nothing,
             usage: HookUsage::default(),

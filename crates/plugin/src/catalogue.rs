@@ -121,7 +121,7 @@ impl Catalogue {
     }
 
     /// Returns `is broken: main.rhai:3:1: why` for a listed plugin that cannot run.
-    pub fn broken(&self, id: &str) -> Option<String> {
+    pub fn error_summary(&self, id: &str) -> Option<String> {
         self.load_error(id).map(|error| format!("is broken: {error}"))
     }
 
@@ -157,8 +157,9 @@ pub fn load_order(plugins: &[Arc<LoadedPlugin>]) -> Vec<Arc<LoadedPlugin>> {
     let mut waiting: BTreeMap<&str, &Arc<LoadedPlugin>> = plugins.iter().map(|plugin| (plugin.id(), plugin)).collect();
     let mut ordered = Vec::new();
     while let Some(first) = waiting.keys().next().copied() {
-        let free =
-            |plugin: &&Arc<LoadedPlugin>| !plugin.manifest().after.iter().any(|id| waiting.contains_key(id.as_str()));
+        let free = |plugin: &&Arc<LoadedPlugin>| {
+            !plugin.manifest().load_after.iter().any(|id| waiting.contains_key(id.as_str()))
+        };
         let next = waiting.values().copied().find(|plugin| free(plugin)).map_or(first, |plugin| plugin.id());
         if let Some(plugin) = waiting.remove(next) {
             ordered.push(Arc::clone(plugin));

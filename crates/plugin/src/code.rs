@@ -86,7 +86,7 @@ fn scripts(source: &PluginSource, manifest: &Manifest) -> Result<ScriptFiles, Bo
     let limits = &manifest.limits;
     let fault = |path: &str, kind, detail: ScriptErrorDetail| {
         let error = ScriptError::new(&manifest.id, &manifest.version.to_string(), kind, detail);
-        Box::new(error.at(path, None, None, None))
+        Box::new(error.with_location(path, None, None, None))
     };
     let mut scripts = ScriptFiles::new();
     let engine = engine::base(limits);
@@ -112,7 +112,7 @@ fn scripts(source: &PluginSource, manifest: &Manifest) -> Result<ScriptFiles, Bo
 fn missing_entry(manifest: &Manifest) -> Box<ScriptError> {
     let version = manifest.version.to_string();
     let error = ScriptError::new(&manifest.id, &version, ScriptErrorKind::Parse, ScriptErrorDetail::FileMissing {});
-    Box::new(error.at(&manifest.entry, None, None, None))
+    Box::new(error.with_location(&manifest.entry, None, None, None))
 }
 
 /// Compiles every script file.
@@ -158,7 +158,7 @@ fn tools(ast: &AST, explain: &ErrorExplainer<'_>) -> Result<BTreeMap<String, Fun
             let detail = ScriptErrorDetail::ToolNotInScript { name: name.clone(), function };
             let (id, version) = (&explain.manifest.id, explain.manifest.version.to_string());
             let error = ScriptError::new(id, &version, ScriptErrorKind::Parse, detail);
-            Err(Box::new(error.at(&explain.manifest.entry, None, None, None)))
+            Err(Box::new(error.with_location(&explain.manifest.entry, None, None, None)))
         }
     }
 }

@@ -54,7 +54,7 @@ fn parse_source(carried: &Value) -> Result<PluginSource, EmbeddedPluginError> {
         return Err(EmbeddedPluginError::TooLarge(bytes));
     }
     let empty = PluginSource::new("", PluginOrigin::Folder, Vec::<(String, Vec<u8>)>::new());
-    let source = folder::changed(&empty, texts).map_err(|fault| malformed(&fault.to_string()))?;
+    let source = folder::with_texts(&empty, texts).map_err(|fault| malformed(&fault.to_string()))?;
     // The manifest's id is the name, because a card has no folder name.
     let manifest: Option<toml::Table> = source.text("plugin.toml").and_then(|text| text.parse().ok());
     let id = manifest.as_ref().and_then(|manifest| manifest.get("id")).and_then(toml::Value::as_str);
@@ -66,7 +66,7 @@ fn parse_source(carried: &Value) -> Result<PluginSource, EmbeddedPluginError> {
 ///
 /// # Errors
 /// Returns an error if a file is not text or the files are too large.
-pub fn put(card: &mut Map<String, Value>, source: &PluginSource) -> Result<(), EmbeddedPluginError> {
+pub fn embed(card: &mut Map<String, Value>, source: &PluginSource) -> Result<(), EmbeddedPluginError> {
     let mut files = Map::new();
     let mut bytes = 0;
     for path in source.files.keys() {
@@ -169,7 +169,7 @@ mod tests {
     fn embedded_plugin_roundtrip_returns_same_source() {
         let mut card = Map::from_iter([("metadata".to_owned(), json!({"clotho": {"model": "x"}, "odd": 1}))]);
         assert!(read(&card).is_none());
-        put(&mut card, &tide()).unwrap();
+        embed(&mut card, &tide()).unwrap();
         let back = read(&card).unwrap().unwrap();
         assert_eq!((&back.name, &back.files), (&"tide".to_owned(), &tide().files));
         assert_eq!(card["metadata"]["clotho"]["model"], "x");
@@ -177,7 +177,7 @@ mod tests {
         let rules = json!({"files": {"plugin.toml": "id = \"sea\""}});
         card["metadata"]["extensions"] = json!({"clotho": {"rules": rules}, "odd": 2});
         assert_eq!(read(&card).unwrap().unwrap().name, "sea", "as it came in");
-        put(&mut card, &tide()).unwrap();
+        embed(&mut card, &tide()).unwrap();
         assert_eq!(read(&card).unwrap().unwrap().name, "tide", "in its place");
         assert!(remove(&mut card) && read(&card).is_none());
         assert_eq!(card["metadata"]["extensions"], json!({"clotho": {}, "odd": 2}));

@@ -29,7 +29,7 @@ pub enum ScriptErrorKind {
 
 impl ScriptErrorKind {
     /// Returns the kind's name in JSON.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Parse => "parse",
             Self::Runtime => "runtime",
@@ -135,7 +135,7 @@ impl ScriptError {
 
     /// Sets the location and, if the source is given, the excerpt around it.
     #[must_use]
-    pub fn at(mut self, file: &str, line: Option<u32>, column: Option<u32>, source: Option<&str>) -> Self {
+    pub fn with_location(mut self, file: &str, line: Option<u32>, column: Option<u32>, source: Option<&str>) -> Self {
         self.file = Some(file.to_owned());
         self.line = line;
         self.column = column;
@@ -209,7 +209,7 @@ mod tests {
     fn script_error_display_matches_documented_format() {
         let source = "// Combat\nfn on_reply(ctx) {\n    let h = 1;\n    ctx.get(\"hp\")\n}\n";
         let mut error = ScriptError::new("combat", "1.2.0", ScriptErrorKind::Runtime, "state has no \"hp\"".to_owned())
-            .at("main.rhai", Some(4), Some(9), Some(source));
+            .with_location("main.rhai", Some(4), Some(9), Some(source));
         error.hook = Some("on_reply".into());
         error.node = Some("7f3a".into());
         error.turn = Some(12);

@@ -93,7 +93,7 @@ impl ErrorExplainer<'_> {
         let line = text.lines().position(|line| line.contains(&wanted));
         let line = line.and_then(|at| u32::try_from(at + 1).ok());
         let error = self.error_without_location(ScriptErrorKind::Parse, detail);
-        Box::new(error.at(path, line, None, Some(text)))
+        Box::new(error.with_location(path, line, None, Some(text)))
     }
 
     /// Creates an error at a position of a file.
@@ -116,7 +116,7 @@ impl ErrorExplainer<'_> {
         error.limit = cause.limit;
         let source = self.scripts.get(path).map(|script| script.text.as_str());
         let (line, column) = self.source_position(path, position);
-        error.at(path, line, column, source)
+        error.with_location(path, line, column, source)
     }
 
     /// Returns line and column in the original text, before interpolation was rewritten.

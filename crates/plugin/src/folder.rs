@@ -54,7 +54,7 @@ pub fn write(folder: &Path, path: &str, text: &str, limits: &ScriptLimits) -> Re
         let message = format!("a script file may have {} KiB", limits.file >> 10);
         return Err(PluginFileError::TooLarge(message));
     }
-    changed(&PluginSource::read(folder)?, vec![(path.to_owned(), text.to_owned())])?;
+    with_texts(&PluginSource::read(folder)?, vec![(path.to_owned(), text.to_owned())])?;
     let is_below_a_file = file.ancestors().skip(1).take(MAX_PATH_PARTS).any(Path::is_file);
     if file.is_dir() || is_below_a_file {
         return Err(PluginFileError::InvalidPath(path.to_owned()));
@@ -95,11 +95,11 @@ pub fn delete(folder: &Path, path: &str) -> Result<(), PluginFileError> {
 ///
 /// # Errors
 /// Returns an error if a path is not allowed or the plugin would be too large.
-pub fn changed(source: &PluginSource, texts: Vec<(String, String)>) -> Result<PluginSource, PluginFileError> {
+pub fn with_texts(source: &PluginSource, texts: Vec<(String, String)>) -> Result<PluginSource, PluginFileError> {
     if let Some((bad, _)) = texts.iter().find(|(path, _)| !is_valid_path(path)) {
         return Err(PluginFileError::InvalidPath(bad.clone()));
     }
-    let changed = source.with(texts);
+    let changed = source.with_texts(texts);
     check_size(&changed).map_err(|error| PluginFileError::TooLarge(error.to_string()))?;
     Ok(changed)
 }

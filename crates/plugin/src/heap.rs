@@ -30,7 +30,7 @@ pub fn reset_peak() {
 }
 
 /// Runs a closure without counting the memory that it allocates and keeps.
-pub fn aside<R>(work: impl FnOnce() -> R) -> R {
+pub fn uncounted<R>(work: impl FnOnce() -> R) -> R {
     let (live, peak) = (live_bytes(), peak_bytes());
     let done = work();
     let _ = LIVE.try_with(|cell| cell.set(live));
@@ -105,7 +105,7 @@ mod tests {
         assert!(peak_bytes() - before < 1 << 10);
         std::thread::spawn(|| std::mem::forget(vec![7_u8; 1 << 20])).join().unwrap();
         assert!(live_bytes() - before < 1 << 16, "another thread's memory is not ours");
-        let kept = aside(|| vec![7_u8; 1 << 20]);
+        let kept = uncounted(|| vec![7_u8; 1 << 20]);
         assert!(peak_bytes() - before < 1 << 16, "{} bytes aside count for nobody", kept.len());
     }
 }

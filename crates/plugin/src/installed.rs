@@ -65,12 +65,12 @@ impl InstalledPlugins {
     }
 
     /// Returns the current catalogue. It does not change for its holder.
-    pub fn now(&self) -> Arc<Catalogue> {
+    pub fn current(&self) -> Arc<Catalogue> {
         Arc::clone(&self.current.borrow())
     }
 
     /// Returns a receiver of the current catalogue and all later ones, for example to refresh derived views.
-    pub fn changes(&self) -> watch::Receiver<Arc<Catalogue>> {
+    pub fn subscribe(&self) -> watch::Receiver<Arc<Catalogue>> {
         self.current.subscribe()
     }
 
@@ -103,8 +103,8 @@ impl InstalledPlugins {
 
     /// Starts background tasks: logs warnings of all plugins, and then scans the folder until these plugins are
     /// dropped.
-    pub fn begin(self: &Arc<Self>, runtime: &Handle) {
-        let catalogue = self.now();
+    pub fn start_watching(self: &Arc<Self>, runtime: &Handle) {
+        let catalogue = self.current();
         runtime.spawn_blocking(move || catalogue.entries().for_each(CatalogueEntry::log_warnings));
         if self.folder.is_none() {
             return;
@@ -158,7 +158,7 @@ impl InstalledPlugins {
 
     /// Reads a plugin, replaces the old one if the new one can run, and logs the result.
     fn load_folder(&self, folder: &Path, name: &str, is_there: bool) {
-        let mut next = (*self.now()).clone();
+        let mut next = (*self.current()).clone();
         if is_there {
             let state = load(name, PluginSource::read(&folder.join(name)), &self.limits);
             if let Ok(loaded) = &state {

@@ -214,7 +214,7 @@ impl LimitMonitor {
     /// Runs work whose time and memory do not count for the call.
     pub(super) fn uncounted<R>(&self, work: impl FnOnce() -> R) -> R {
         let before = self.elapsed();
-        let done = heap::aside(work);
+        let done = heap::uncounted(work);
         let spent = self.elapsed().saturating_sub(before);
         self.uncounted_nanos.fetch_add(u64::try_from(spent.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
         done

@@ -120,7 +120,7 @@ impl LoadedPlugin {
     }
 
     /// Returns whether the script defines a hook. Calling a hook that it does not define costs nothing.
-    pub fn has(&self, hook: Hook) -> bool {
+    pub fn has_hook(&self, hook: Hook) -> bool {
         self.hooks.contains(&hook)
     }
 
@@ -177,7 +177,7 @@ impl LoadedPlugin {
     pub(super) fn defines_call(&self, call: &HookCall) -> bool {
         match &call.tool {
             Some(tool) => self.manifest.tools.iter().any(|known| known.name == tool.name),
-            None => self.has(call.hook),
+            None => self.has_hook(call.hook),
         }
     }
 
@@ -221,7 +221,7 @@ fn on_script_stack<T: Send>(
 fn read_manifest(source: &PluginSource, server: &ScriptLimits) -> Result<Manifest, Box<ScriptError>> {
     let fault = |detail: ScriptErrorDetail| {
         let error = ScriptError::new(&source.name, "", ScriptErrorKind::Parse, detail);
-        Box::new(error.at(manifest::MANIFEST_FILE, None, None, None))
+        Box::new(error.with_location(manifest::MANIFEST_FILE, None, None, None))
     };
     let text = source.text(manifest::MANIFEST_FILE).ok_or_else(|| fault(ScriptErrorDetail::FileUnreadable {}))?;
     let manifest = Manifest::parse(text, &source.name, server)?;
@@ -247,7 +247,7 @@ fn skipped_link_warnings(source: &PluginSource, manifest: &Manifest) -> Vec<Scri
     let one = |path: &String| {
         let (version, detail) = (manifest.version.to_string(), ScriptErrorDetail::LinkSkipped {});
         let error = ScriptError::new(&manifest.id, &version, ScriptErrorKind::Parse, detail);
-        error.at(path, None, None, None)
+        error.with_location(path, None, None, None)
     };
     source.links.iter().map(one).collect()
 }
@@ -264,7 +264,7 @@ fn error_in_manifest(source: &PluginSource, manifest: &Manifest, offset: usize, 
     let text = source.text(manifest::MANIFEST_FILE).unwrap_or_default();
     let (line, column) = manifest::line_and_column(text, offset);
     let error = ScriptError::new(&manifest.id, &manifest.version.to_string(), ScriptErrorKind::Schema, message);
-    error.at(manifest::MANIFEST_FILE, line, column, Some(text))
+    error.with_location(manifest::MANIFEST_FILE, line, column, Some(text))
 }
 
 fn schema(source: &PluginSource, manifest: &Manifest) -> Result<Option<Arc<Schema>>, Box<ScriptError>> {
@@ -314,7 +314,7 @@ fn error_in_schema(
     let (line, column) =
         offset.zip(text).map_or((None, None), |(offset, text)| manifest::line_and_column(text, offset));
     let error = ScriptError::new(&manifest.id, &manifest.version.to_string(), ScriptErrorKind::Schema, detail);
-    error.at(path, line, column, text)
+    error.with_location(path, line, column, text)
 }
 
 fn code_hash(source: &PluginSource) -> String {

@@ -50,7 +50,7 @@ pub struct Manifest {
     /// Plugins that must not be enabled together with this one.
     pub conflicts: Vec<String>,
     /// Plugins that run before this one, if they are enabled.
-    pub after: Vec<String>,
+    pub load_after: Vec<String>,
     /// The root of its values and their schema.
     pub state: ManifestState,
     /// The settings, in file order.
@@ -114,7 +114,7 @@ impl Manifest {
         let at = |span: Option<std::ops::Range<usize>>, message: String| {
             let error = ScriptError::new(folder, "", ScriptErrorKind::Parse, message);
             let (line, column) = span.map_or((None, None), |span| line_and_column(text, span.start));
-            Box::new(error.at(MANIFEST_FILE, line, column, Some(text)))
+            Box::new(error.with_location(MANIFEST_FILE, line, column, Some(text)))
         };
         let raw: raw::RawManifest =
             toml::from_str(text).map_err(|error| at(error.span(), plain_messages::plain_message(error.message())))?;

@@ -49,7 +49,7 @@ fn unknown_path(path: &Expr, schema: &Schema) -> Option<(Position, ScriptErrorDe
         return None;
     }
     let path: Pointer = format!("/{text}").parse().ok()?;
-    let (depth, node) = schema.top().first_undeclared(path.keys())?;
+    let (depth, node) = schema.root_node().first_undeclared(path.keys())?;
     let hint = name_hint(path.keys().get(depth)?, node.properties().map(|(name, _)| name));
     node.is_closed().then(|| (*position, ScriptErrorDetail::UnknownPath { path: text.to_string(), hint }))
 }

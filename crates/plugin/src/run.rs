@@ -140,7 +140,7 @@ fn drop_proposals(outcome: &mut HookOutcome, error: Option<ScriptError>) {
     outcome.problems.clear();
     outcome.notes.clear();
     outcome.plan = PluginPromptPlan::default();
-    outcome.asks.clear();
+    outcome.model_calls.clear();
     outcome.summary = None;
     outcome.world = None;
     outcome.error = error.map(|error| ScriptError { ops_dropped: dropped, ..error });

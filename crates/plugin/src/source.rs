@@ -70,7 +70,7 @@ impl PluginSource {
     }
 
     /// Returns a copy with some texts added or replaced.
-    pub fn with(&self, texts: impl IntoIterator<Item = (String, String)>) -> Self {
+    pub fn with_texts(&self, texts: impl IntoIterator<Item = (String, String)>) -> Self {
         let mut changed = self.clone();
         changed.files.extend(texts.into_iter().map(|(path, text)| (path, text.into_bytes().into())));
         changed

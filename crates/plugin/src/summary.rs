@@ -18,7 +18,7 @@ pub struct SummaryProposal {
 
 impl SummaryProposal {
     /// Returns the first of these turns.
-    pub const fn from(&self) -> u64 {
+    pub const fn first_turn(&self) -> u64 {
         self.upto.saturating_sub(self.turns) + 1
     }
 

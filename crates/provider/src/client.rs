@@ -68,8 +68,8 @@ impl ProviderClient {
     }
 
     /// Returns the prompt as text, if the server completes text.
-    pub fn written(&self, request: &Request) -> Option<TemplatedPrompt> {
-        self.kind().dialect().is_text_completion().then(|| self.endpoint().template.write(&request.messages))
+    pub fn render_template(&self, request: &Request) -> Option<TemplatedPrompt> {
+        self.kind().dialect().is_text_completion().then(|| self.endpoint().template.render(&request.messages))
     }
 
     /// Requests a reply. The request is sent when the stream is first polled and the endpoint's lane has room. Dropping
@@ -116,7 +116,7 @@ impl ProviderClient {
     }
 
     /// Returns the number of tokens of a prompt, if the server can count them. Gives up after a short timeout.
-    pub async fn count(&self, request: &Request) -> Option<u64> {
+    pub async fn count_tokens(&self, request: &Request) -> Option<u64> {
         let http = &self.shared.http;
         let dialect = self.kind().dialect();
         let (url, asked) = dialect.token_count_request(request, self.endpoint())?;

@@ -76,7 +76,7 @@ impl JinjaTemplate {
     ///
     /// # Errors
     /// Returns an error if the template fails in every form of the messages, or omits some of their content.
-    pub fn write(&self, messages: &[RequestMessage]) -> Result<String, String> {
+    pub fn render(&self, messages: &[RequestMessage]) -> Result<String, String> {
         let chat_messages: Vec<RequestMessage> =
             messages.iter().filter(|message| !message.content.trim().is_empty()).cloned().collect();
         let in_turns = alternate_roles(&chat_messages);
@@ -222,7 +222,7 @@ mod tests {
             name: None,
             content: (*content).into(),
         };
-        JinjaTemplate::new(source)?.write(&messages.iter().map(message).collect::<Vec<_>>())
+        JinjaTemplate::new(source)?.render(&messages.iter().map(message).collect::<Vec<_>>())
     }
 
     const PLAIN: &str = "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}{% if add_generation_prompt %}assistant:{% endif %}";

@@ -37,7 +37,7 @@ pub struct RequestMessage {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ToolRound {
     /// What the model had said before the calls; can be empty.
-    pub said: String,
+    pub text: String,
     /// The calls, each with an id.
     pub calls: Vec<ToolCall>,
     /// The results as JSON, in the order of the calls.

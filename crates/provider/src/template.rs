@@ -93,9 +93,9 @@ impl ChatTemplate {
     }
 
     /// Returns the messages as text. A last message of the assistant stays open as a prefill.
-    pub fn write(&self, messages: &[RequestMessage]) -> TemplatedPrompt {
+    pub fn render(&self, messages: &[RequestMessage]) -> TemplatedPrompt {
         let NamedTemplate { name, jinja, problem } = self.current();
-        let written = jinja.map(|jinja| (jinja.write(messages), jinja.stops.clone()));
+        let written = jinja.map(|jinja| (jinja.render(messages), jinja.stops.clone()));
         let problem = match written {
             Some((Ok(text), stops)) => return TemplatedPrompt { text, stops, template: name, problem },
             Some((Err(error), _)) => Some(TemplateProblem::Failed { name, error }),
@@ -103,7 +103,7 @@ impl ChatTemplate {
         };
         let usual = NamedTemplate::builtin("chatml");
         let Some(jinja) = usual.jinja else { return TemplatedPrompt { problem, ..TemplatedPrompt::default() } };
-        let text = jinja.write(messages).unwrap_or_default();
+        let text = jinja.render(messages).unwrap_or_default();
         TemplatedPrompt { text, stops: jinja.stops.clone(), template: usual.name, problem }
     }
 
@@ -177,7 +177,7 @@ mod tests {
     }
 
     fn written(said: &[(RequestRole, &str)]) -> String {
-        ChatTemplate::default().write(&messages(said)).text
+        ChatTemplate::default().render(&messages(said)).text
     }
 
     #[test]
@@ -233,7 +233,7 @@ mod tests {
                 ["<|im_end|>", "<|im_start|>"],
             ),
         ] {
-            let written = ChatTemplate::from_setting(name).write(&said);
+            let written = ChatTemplate::from_setting(name).render(&said);
             assert_eq!((written.text.as_str(), written.problem), (expected, None), "{name}");
             assert_eq!((written.stops, written.template.as_str()), (stops.map(str::to_owned).to_vec(), name));
         }
@@ -243,11 +243,11 @@ mod tests {
     #[test]
     fn chat_template_prefill_stays_open() {
         for name in ChatTemplate::names() {
-            let text = ChatTemplate::from_setting(name).write(&messages(&[(U, "Hi."), (A, "She lights ")])).text;
+            let text = ChatTemplate::from_setting(name).render(&messages(&[(U, "Hi."), (A, "She lights ")])).text;
             assert!(text.ends_with("She lights "), "{name}: {text}");
             // A story that begins with the assistant, with instructions in its middle.
             let said = [(S, "card"), (A, "Hello."), (U, "Hi."), (U, "Again."), (S, "hp: 3")];
-            let written = ChatTemplate::from_setting(name).write(&messages(&said));
+            let written = ChatTemplate::from_setting(name).render(&messages(&said));
             assert_eq!(written.problem, None, "{name}");
             let at = |text: &str| written.text.find(text).unwrap_or_else(|| panic!("{name} loses {text}"));
             assert!(at("card") < at("Hello.") && at("Hello.") < at("Again.") && at("Again.") < at("hp: 3"), "{name}");
@@ -267,7 +267,7 @@ mod tests {
             {%- endfor %}\n{%- if add_generation_prompt %}\n    {{- '<|start_header_id|>assistant<|end_header_id|>\\n\\n' }}\n{%- endif %}\n";
         let template = ChatTemplate::default();
         template.set_server_template(own);
-        let said = template.write(&messages(&[(S, "Be Rin."), (U, "Hi.")]));
+        let said = template.render(&messages(&[(S, "Be Rin."), (U, "Hi.")]));
         assert_eq!(
             said.text,
             "<|start_header_id|>system<|end_header_id|>\n\nToday Date: 26 Jul 2024\n\nBe Rin.<|eot_id|>\
@@ -277,7 +277,7 @@ mod tests {
         // A configured template is not replaced by the server's.
         let chosen = ChatTemplate::from_setting("gemma");
         chosen.set_server_template(own);
-        assert_eq!(chosen.write(&messages(&[(U, "Hi.")])).template, "gemma");
+        assert_eq!(chosen.render(&messages(&[(U, "Hi.")])).template, "gemma");
     }
 
     /// If a template fails, ChatML is used and the problem is reported.
@@ -286,7 +286,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("own.jinja");
         std::fs::write(&path, "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}").unwrap();
-        let own = ChatTemplate::from_setting(path.to_str().unwrap()).write(&messages(&[(U, "Hi.")]));
+        let own = ChatTemplate::from_setting(path.to_str().unwrap()).render(&messages(&[(U, "Hi.")]));
         assert_eq!((own.text.as_str(), own.template.as_str(), own.problem), ("<user>Hi.", "own.jinja", None));
         std::fs::write(&path, "{% for").unwrap();
         let server = ChatTemplate::default();
@@ -294,7 +294,7 @@ mod tests {
         for broken in
             [ChatTemplate::from_setting(path.to_str().unwrap()), ChatTemplate::from_setting("no/such.jinja"), server]
         {
-            let written = broken.write(&messages(&[(U, "Hi.")]));
+            let written = broken.render(&messages(&[(U, "Hi.")]));
             assert_eq!(written.text, "<|im_start|>user\nHi.<|im_end|>\n<|im_start|>assistant\n");
             assert!(written.problem.is_some() && written.template == "chatml");
         }

@@ -92,7 +92,8 @@ pub fn list_branches(
     let is_full = i64::try_from(found.len()).is_ok_and(|read| read == limit);
     let next = found.last().filter(|_| is_full).map(|oldest| oldest.leaf.n);
     let view = |branch: SessionBranch| {
-        let preview = branch.last.as_ref().map(|last| look.preview(&last.node, PREVIEW_CHARS)).unwrap_or_default();
+        let preview =
+            branch.last_message.as_ref().map(|last| look.preview(&last.node, PREVIEW_CHARS)).unwrap_or_default();
         BranchView { preview, is_trunk: branch.leaf.node.id == stored.session.head, branch }
     };
     Ok(BranchList { branches: found.into_iter().map(view).collect(), next })

@@ -79,7 +79,7 @@ impl NodeRenderer {
         let display = self.turns.as_ref().and_then(TurnViews::display);
         let one = |dressed: NodeDetails| {
             let is_unasked = match &display {
-                Some(display) => display.asks(reader, &dressed.node)?,
+                Some(display) => display.has_display_hook(reader, &dressed.node)?,
                 None => false,
             };
             let siblings = Some(dressed.siblings.clone());
@@ -155,7 +155,7 @@ impl NodeRenderer {
 
     /// Fills in the text received so far of a running reply.
     fn fill_running_text(&self, node: &mut Node) {
-        let Some(running) = self.live.as_ref().and_then(|live| live.running(node.id)) else { return };
+        let Some(running) = self.live.as_ref().and_then(|live| live.running_reply(node.id)) else { return };
         running.with_partial_text(|written| {
             node.content.clone_from(&written.content);
             node.reasoning = Some(written.reasoning.clone()).filter(|text| !text.is_empty());

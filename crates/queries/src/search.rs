@@ -165,8 +165,8 @@ impl SearchTreeFilter {
     fn new(wanted: &MessageSearch, typed: &ParsedQuery) -> Self {
         let label = wanted.label.clone().map(TreeLocation::Label);
         let beside = wanted.scope.map(TreeLocation::In).into_iter().chain(label);
-        let beside = beside.map(|what| TreeCondition { negated: false, what });
-        Self { conditions: typed.asks().iter().cloned().chain(beside).collect(), rating: wanted.rating }
+        let beside = beside.map(|what| TreeCondition { negated: false, location: what });
+        Self { conditions: typed.tree_conditions().iter().cloned().chain(beside).collect(), rating: wanted.rating }
     }
 
     fn is_empty(&self) -> bool {
@@ -175,8 +175,9 @@ impl SearchTreeFilter {
 
     /// Returns the requested labels.
     fn labels(&self) -> Vec<String> {
-        let label =
-            |ask: &TreeCondition| if let TreeLocation::Label(label) = &ask.what { Some(label.clone()) } else { None };
+        let label = |ask: &TreeCondition| {
+            if let TreeLocation::Label(label) = &ask.location { Some(label.clone()) } else { None }
+        };
         self.conditions.iter().filter_map(label).collect()
     }
 
@@ -189,7 +190,7 @@ impl SearchTreeFilter {
             TreeLocation::Label(label) => place.on_labels.contains(label),
         };
         let is_rated = self.rating.is_none() || place.spot.rating >= self.rating;
-        is_rated && self.conditions.iter().all(|ask| holds(&ask.what) != ask.negated)
+        is_rated && self.conditions.iter().all(|ask| holds(&ask.location) != ask.negated)
     }
 }
 

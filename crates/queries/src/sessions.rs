@@ -34,7 +34,7 @@ pub fn list_sessions(
     limit: i64,
 ) -> Result<Vec<SessionView>, StoreError> {
     let sessions = reader.sessions(user, skip, limit)?;
-    let turns = reader.turns(&sessions)?;
+    let turns = reader.turn_counts(&sessions)?;
     let view = |(stored, turns): (StoredSession, i32)| {
         let preview = message_preview(reader, &stored, look)?;
         Ok(SessionView { stored, turns, preview, context: None })
@@ -60,6 +60,6 @@ pub fn read_session(reader: &mut StoreReader<'_>, user: UserId, id: SessionId) -
     let stored = load_session(reader, user, id)?;
     let (head, root) = (stored.session.head, stored.session.root);
     let context = reader.context_of(&stored, head)?.map_or(root, |placed| placed.node.id);
-    let turns = reader.turns(std::slice::from_ref(&stored))?.first().copied().unwrap_or(0);
+    let turns = reader.turn_counts(std::slice::from_ref(&stored))?.first().copied().unwrap_or(0);
     Ok(SessionView { stored, turns, preview: None, context: Some(context) })
 }

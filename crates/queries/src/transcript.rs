@@ -41,7 +41,7 @@ impl Transcript {
     ) -> Result<Self, ReadError> {
         let leaf = branch_leaf(reader, stored, end)?;
         let show = if all { PathFilter::All } else { PathFilter::Enabled };
-        Ok(Self { stored: stored.clone(), leaf: leaf.node.id, rows: reader.line(&leaf, show)? })
+        Ok(Self { stored: stored.clone(), leaf: leaf.node.id, rows: reader.path_rows(&leaf, show)? })
     }
 
     /// Returns the rows of its messages in chunks, for [`read_messages`]. However long the branch is, only one chunk of
@@ -82,7 +82,7 @@ impl TranscriptStyle {
     /// Returns one message; nothing if it has no text.
     pub fn message(self, view: &NodeView) -> String {
         let shown = text::trim_blank_lines(view.shown_text());
-        let speaker = one_line(view.node.name.as_deref().unwrap_or(view.node.role.word()));
+        let speaker = one_line(view.node.name.as_deref().unwrap_or(view.node.role.as_str()));
         match self {
             _ if shown.is_empty() => String::new(),
             Self::Markdown => {

@@ -77,7 +77,7 @@ pub async fn read_file(plugins: &InstalledPlugins, name: &str, path: &str) -> Re
 
 /// Returns a file of a bundled plugin.
 fn bundled_file(plugins: &InstalledPlugins, name: &str, path: &str) -> Result<Vec<u8>, WorkshopError> {
-    let catalogue = plugins.now();
+    let catalogue = plugins.current();
     let entry = catalogue.entry(name).ok_or(WorkshopError::NotFound)?;
     let file = entry.state.as_ref().ok().and_then(|loaded| loaded.source().files.get(path));
     Ok(file.ok_or(PluginFileError::NotFound)?.to_vec())
@@ -105,7 +105,7 @@ pub async fn list_files(plugins: &InstalledPlugins, entry: &CatalogueEntry) -> R
 /// # Errors
 /// Returns an error if the plugin does not exist or is inside the program.
 pub fn editable_folder(plugins: &InstalledPlugins, name: &str) -> Result<PathBuf, WorkshopError> {
-    plugins.folder_of(name).ok_or_else(|| match plugins.now().entry(name) {
+    plugins.folder_of(name).ok_or_else(|| match plugins.current().entry(name) {
         Some(_) => WorkshopError::Bundled,
         None => WorkshopError::NotFound,
     })
@@ -113,7 +113,7 @@ pub fn editable_folder(plugins: &InstalledPlugins, name: &str) -> Result<PathBuf
 
 /// Returns the entry script, as the active manifest names it.
 pub fn entry_file(plugins: &InstalledPlugins, name: &str) -> String {
-    let catalogue = plugins.now();
+    let catalogue = plugins.current();
     catalogue.entry(name).map_or(DEFAULT_ENTRY, entry_of).to_owned()
 }
 
@@ -131,7 +131,7 @@ pub async fn active_or_edited(
     edits: PluginEdits,
 ) -> Result<LoadResult<Arc<LoadedPlugin>>, WorkshopError> {
     if edits.is_empty() {
-        return Ok(plugins.now().entry(name).ok_or(WorkshopError::NotFound)?.state.clone());
+        return Ok(plugins.current().entry(name).ok_or(WorkshopError::NotFound)?.state.clone());
     }
     Ok(load_with_edits(plugins, name, edits, ScriptLimits::default()).await?.map(Arc::new))
 }
@@ -146,7 +146,7 @@ pub async fn load_with_edits(
     edits: PluginEdits,
     limits: ScriptLimits,
 ) -> Result<LoadResult<LoadedPlugin>, WorkshopError> {
-    let catalogue = plugins.now();
+    let catalogue = plugins.current();
     let entry = catalogue.entry(name).ok_or(WorkshopError::NotFound)?;
     let mut texts: Vec<(String, String)> = edits.files.into_iter().collect();
     texts.extend(edits.entry.map(|text| (entry_of(entry).to_owned(), text)));
@@ -158,7 +158,7 @@ pub async fn load_with_edits(
             (None, Some(source)) => source,
             (None, None) => return Err(PluginFileError::NotFound),
         };
-        Ok(LoadedPlugin::load(folder::changed(&source, texts)?, &limits))
+        Ok(LoadedPlugin::load(folder::with_texts(&source, texts)?, &limits))
     });
     loading.await?.map_err(|fault| match fault {
         PluginFileError::InvalidPath(_) => WorkshopError::InvalidEditPath(fault),

@@ -32,7 +32,7 @@ type BoxedQuery = Box<dyn Query>;
 /// Compiles an expression. A negation is subtracted from everything, so it means the same in every position.
 pub(super) fn compile(expr: &QueryExpr) -> BoxedQuery {
     match expr {
-        QueryExpr::Everything | QueryExpr::Ask(..) => unscored(AllQuery),
+        QueryExpr::Everything | QueryExpr::Tree(..) => unscored(AllQuery),
         QueryExpr::Nothing => Box::new(EmptyQuery),
         QueryExpr::All(parts) => {
             let mut all: Vec<(Occur, BoxedQuery)> = parts.iter().map(part).collect();
@@ -72,7 +72,7 @@ pub(super) fn exact(term: Term) -> TermQuery {
 
 /// Returns the term of a role.
 pub(super) fn role(role: Role) -> Term {
-    Term::from_field_text(FIELDS.role, role.word())
+    Term::from_field_text(FIELDS.role, role.as_str())
 }
 
 /// Returns a query for a time span; everything if it is unbounded.
@@ -107,7 +107,7 @@ fn words(field: Field, words: &SearchTerms) -> BoxedQuery {
     let as_it_stands = || phrase(field, &words.terms);
     let Some((last, before)) = words.terms.split_last() else { return Box::new(EmptyQuery) };
     let guess = |query: BoxedQuery| -> BoxedQuery { Box::new(ConstScoreQuery::new(query, GUESS)) };
-    match &words.how {
+    match &words.matching {
         TermMatch::Exact => as_it_stands(),
         TermMatch::Forms(stem) if field == FIELDS.text => {
             let forms = TermQuery::new(Term::from_field_text(FIELDS.stems, stem), IndexRecordOption::WithFreqs);

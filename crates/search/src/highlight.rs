@@ -31,7 +31,7 @@ impl<'a> HighlightTerms<'a> {
             let mut pattern = Vec::new();
             for (at, PhraseTerm { offset, text: term }) in words.terms.iter().enumerate() {
                 let is_last = at + 1 == words.terms.len();
-                let loose = match &words.how {
+                let loose = match &words.matching {
                     TermMatch::Prefix if is_last => Some(LooseTerm::Prefix(term)),
                     TermMatch::Near(slips) => Some(LooseTerm::Near(term, *slips)),
                     TermMatch::Forms(stem) => Some(LooseTerm::Stem(stem)),
@@ -54,7 +54,7 @@ impl<'a> HighlightTerms<'a> {
 
     /// Returns the numbers of all searched terms that `term` matches. It does not allocate, because it is called for
     /// every word of every shown text.
-    pub fn of(&self, term: &str) -> impl Iterator<Item = usize> {
+    pub fn matches(&self, term: &str) -> impl Iterator<Item = usize> {
         let loose = self.loose.iter().filter(move |(_, loose)| loose.matches(term)).map(|(number, _)| *number);
         self.exact.get(term).copied().into_iter().chain(loose)
     }

@@ -31,7 +31,7 @@ pub(super) enum IndexTask {
 pub enum IndexSendError {
     /// The index is at another cursor: it went back, or something else fed it. Continue from this cursor.
     #[error("the search index needs the operations after {0}")]
-    Elsewhere(i64),
+    CursorMismatch(i64),
     /// The disk failed, or the index is closed. Try again later, from [`super::Index::cursor`].
     #[error("the search index accepts nothing at the moment")]
     Down,
@@ -97,7 +97,7 @@ impl IndexQueue {
                 return Err(IndexSendError::Down);
             }
             if state.fed != after {
-                return Err(IndexSendError::Elsewhere(state.fed));
+                return Err(IndexSendError::CursorMismatch(state.fed));
             }
             if state.waiting == 0 || state.waiting + changes.len() <= CHANGES_MAX {
                 break;
@@ -167,7 +167,7 @@ impl IndexQueue {
     }
 
     /// Waits for the next task. `commit` is the deadline of a commit, `look` the time to check for merged segments.
-    pub fn next(&self, commit: Option<Instant>, look: Option<Instant>) -> IndexTask {
+    pub fn next_task(&self, commit: Option<Instant>, look: Option<Instant>) -> IndexTask {
         let mut state = self.state();
         loop {
             let left = |at: Option<Instant>| at.map(|at| at.saturating_duration_since(Instant::now()));
@@ -234,7 +234,7 @@ impl IndexQueue {
     }
 
     /// Waits after a failure; `false` if the index was closed meanwhile.
-    pub fn rest(&self, how_long: Duration) -> bool {
+    pub fn wait_after_failure(&self, how_long: Duration) -> bool {
         let state = self.state();
         let waits = self.work.wait_timeout_while(state, how_long, |state| !state.is_closing);
         let mut state = waits.unwrap_or_else(PoisonError::into_inner).0;

@@ -91,7 +91,7 @@ impl IndexFields {
     }
 
     /// Converts a document for tantivy.
-    pub fn write(&self, document: &SearchDocument) -> TantivyDocument {
+    pub fn to_document(&self, document: &SearchDocument) -> TantivyDocument {
         let mut doc = TantivyDocument::default();
         doc.add_bytes(self.node, document.node.as_bytes());
         doc.add_bytes(self.session, document.session.as_bytes());
@@ -99,7 +99,7 @@ impl IndexFields {
         if let Some(character) = document.character {
             doc.add_bytes(self.character, character.as_bytes());
         }
-        doc.add_text(self.role, document.role.word());
+        doc.add_text(self.role, document.role.as_str());
         doc.add_text(self.name, &document.name);
         doc.add_text(self.text, &document.text);
         doc.add_text(self.stems, &document.text);

@@ -63,7 +63,7 @@ fn find_matches(text: &str, wants: &HighlightTerms<'_>) -> Vec<SnippetMatch> {
     analyzer::text_analyzer().token_stream(text).process(&mut |token| {
         if hits.len() < TERMS_MAX {
             let place = |number| ((token.position, number), (token.offset_from, token.offset_to));
-            hits.extend(wants.of(&token.text).map(place));
+            hits.extend(wants.matches(&token.text).map(place));
         }
     });
     let mut places = Vec::new();
@@ -163,7 +163,8 @@ mod tests {
 
     #[test]
     fn snippet_fuzzy_matches_are_marked() {
-        let words = |text: &str, how: TermMatch| SearchTerms { how, ..SearchTerms::exact_terms(text).unwrap() };
+        let words =
+            |text: &str, how: TermMatch| SearchTerms { matching: how, ..SearchTerms::exact_terms(text).unwrap() };
         let text = "Running past lanterns she runs; the red lamp";
         let check = |looked_for: SearchTerms, expected: &str| assert_eq!(shown(text, &[looked_for]), expected);
         check(words("runs", TermMatch::Forms("run".into())), "[Running] past lanterns she [runs]; the red lamp");

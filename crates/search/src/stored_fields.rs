@@ -85,7 +85,7 @@ impl StoredFieldsBuilder {
             FieldValue::Bytes(bytes) if field == FIELDS.session => self.session = SessionId::from_slice(&bytes),
             FieldValue::Bytes(bytes) if field == FIELDS.character => self.character = CharacterId::from_slice(&bytes),
             FieldValue::Bytes(bytes) if field == FIELDS.sum => self.sum = bytes,
-            FieldValue::Text(word) if field == FIELDS.role => self.role = Role::from_word(&word),
+            FieldValue::Text(word) if field == FIELDS.role => self.role = Role::parse(&word),
             FieldValue::Text(name) if field == FIELDS.name => self.name = Some(name),
             FieldValue::Text(text) if field == FIELDS.text => self.text = Some(text),
             FieldValue::Number(moment) if field == FIELDS.time => self.time = Some(Time(moment)),

@@ -72,7 +72,7 @@ impl IndexWorker {
     pub fn run(mut self) {
         loop {
             let commit = self.oldest.map(|oldest| oldest + self.settings.commit_interval);
-            let task = self.shared.queue.next(commit, self.merging.map(|(at, _)| at));
+            let task = self.shared.queue.next_task(commit, self.merging.map(|(at, _)| at));
             let outcome = disk::catch_panic(|| match task {
                 IndexTask::Stop => Ok(false),
                 IndexTask::Apply(batch) => self.apply(batch).map(|()| true),
@@ -173,7 +173,7 @@ impl IndexWorker {
         self.drop_writer();
         self.cursor = self.shared.queue.state().committed;
         self.shared.queue.rewind(self.cursor, true);
-        let goes_on = self.shared.queue.rest(self.rest);
+        let goes_on = self.shared.queue.wait_after_failure(self.rest);
         // The folder may be missing or half written; without a check, writing would fail forever.
         self.shared.queue.mark_suspect();
         self.rest = (self.rest * 2).min(RETRY_DELAY.1);
@@ -212,7 +212,7 @@ fn write(writer: &IndexWriter, change: &IndexChange) -> Result<(), TantivyError>
     match change {
         IndexChange::Put(document) => {
             writer.delete_term(FIELDS.node_term(document.node));
-            writer.add_document(FIELDS.write(document))?;
+            writer.add_document(FIELDS.to_document(document))?;
         }
         IndexChange::Remove(node) => {
             writer.delete_term(FIELDS.node_term(*node));

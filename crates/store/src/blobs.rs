@@ -31,7 +31,7 @@ pub fn stop_recording_puts() {
 pub fn delete_idle(conn: &mut Conn, idle: &[(i64, Vec<u8>)]) -> Result<(usize, i64), StoreError> {
     let is_idle = |hash: &Vec<u8>| PUT.with_borrow(|put| put.as_ref().is_some_and(|put| !put.contains(hash)));
     let (mut gone, mut bytes) = (0, 0);
-    row_numbers::keep(conn, PermanentTable::Blobs)?;
+    row_numbers::save_highest(conn, PermanentTable::Blobs)?;
     for (n, _) in idle.iter().filter(|(_, hash)| is_idle(hash)) {
         bytes += get(conn, *n)?.len();
         gone += diesel::delete(blobs::table.find(n)).execute(conn)?;

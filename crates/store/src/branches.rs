@@ -24,7 +24,7 @@ const FIRST_BATCH: i32 = 32;
 pub struct SessionBranch {
     pub leaf: StoredNode,
     /// Its last message, disabled or not; `None` if there is only the root.
-    pub last: Option<StoredNode>,
+    pub last_message: Option<StoredNode>,
     /// The lowest node that it shares with the path to HEAD.
     pub fork: NodeId,
     /// The labels of its leaf.
@@ -65,7 +65,7 @@ impl StoreReader<'_> {
         for (leaf, parting) in leaves.into_iter().zip(partings) {
             let last = self.newest_page(stored, &leaf, 1, PathFilter::WithDisabled)?.nodes.pop();
             let labels = named.iter().filter(|label| label.node == leaf.node.id).cloned().collect();
-            branches.push(SessionBranch { leaf, last, fork: parting, labels });
+            branches.push(SessionBranch { leaf, last_message: last, fork: parting, labels });
         }
         Ok(branches)
     }

@@ -255,7 +255,7 @@ pub fn table_sizes(conn: &mut Conn) -> Result<Vec<TableSize>, StoreError> {
 ///
 /// # Errors
 /// Returns an error if the file cannot be read or has no such table.
-pub fn rows(conn: &mut Conn, table: &str) -> Result<i64, StoreError> {
+pub fn row_count(conn: &mut Conn, table: &str) -> Result<i64, StoreError> {
     let query = format!("SELECT COUNT(*) AS n FROM \"{}\"", table.replace('"', "\"\""));
     Ok(diesel::sql_query(query).get_result::<CountRow>(conn)?.n)
 }

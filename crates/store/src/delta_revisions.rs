@@ -18,7 +18,7 @@ use super::tx::{OperationDraft, Tx};
 #[derive(Debug, Clone)]
 pub struct DeltaRevision {
     /// The newest operation of the session when the rules ran. Any later one may have changed their input.
-    pub seen: i64,
+    pub expected_op: i64,
     /// The new deltas.
     pub deltas: Vec<(NodeId, Delta)>,
 }
@@ -46,7 +46,7 @@ impl Tx<'_> {
     ) -> Result<ArrangeResult, WriteError> {
         let mut stored = self.session(actor.user, session)?;
         super::tree_writes::check_expected_version(&stored, actor.expected_leaf)?;
-        if stored.session.op != wanted.seen {
+        if stored.session.op != wanted.expected_op {
             let message = "the session changed during the replay: start the replay again";
             return Err(TreeError::Conflict(message.into()).into());
         }

@@ -17,7 +17,7 @@ const BATCH_SIZE: usize = 512;
 /// Deletes nodes with everything that belongs to them; returns the number of deleted rows. No remaining node may
 /// be below one of them.
 pub fn nodes(conn: &mut Conn, rows: &[i64]) -> QueryResult<usize> {
-    row_numbers::keep(conn, PermanentTable::Nodes)?;
+    row_numbers::save_highest(conn, PermanentTable::Nodes)?;
     pending_erasures::mark_erasure(conn)?;
     let mut gone = 0;
     for some in rows.chunks(BATCH_SIZE).map(pad_to_power_of_two) {
@@ -37,7 +37,7 @@ pub fn nodes(conn: &mut Conn, rows: &[i64]) -> QueryResult<usize> {
 
 /// Deletes log entries of a session that nobody owns any more; returns their number.
 pub fn operations(conn: &mut Conn, rows: &[i64]) -> QueryResult<usize> {
-    row_numbers::keep(conn, PermanentTable::Operations)?;
+    row_numbers::save_highest(conn, PermanentTable::Operations)?;
     pending_erasures::mark_erasure(conn)?;
     diesel::delete(operations::table.filter(operations::n.eq_any(rows))).execute(conn)
 }

@@ -21,7 +21,7 @@ pub struct PairedDevice {
     pub secret: [u8; 32],
     pub created: Time,
     /// When it was last seen, to the hour.
-    pub seen: Time,
+    pub last_seen: Time,
 }
 
 type DeviceColumns = (i64, Vec<u8>, String, Vec<u8>, i64, i64);
@@ -46,7 +46,7 @@ fn device((n, id, name, secret, created, seen): DeviceColumns) -> Result<PairedD
     let damaged = |column| StoreError::Inconsistent { table: "devices", column, row: n };
     let id = DeviceId::from_slice(&id).ok_or_else(|| damaged("id"))?;
     let secret = secret.try_into().map_err(|_| damaged("secret"))?;
-    Ok(PairedDevice { id, name, secret, created: Time(created), seen: Time(seen) })
+    Ok(PairedDevice { id, name, secret, created: Time(created), last_seen: Time(seen) })
 }
 
 impl Tx<'_> {
@@ -65,7 +65,7 @@ impl Tx<'_> {
                 devices::name.eq(&new.name),
                 devices::secret.eq(new.secret.to_vec()),
                 devices::created.eq(new.created.0),
-                devices::seen.eq(new.seen.0),
+                devices::seen.eq(new.last_seen.0),
             );
             diesel::insert_into(devices::table).values(row).execute(conn)?;
             Ok(())

@@ -274,7 +274,7 @@ impl<W: FnMut(&ArchiveLine) -> io::Result<()>> SessionExporter<'_, W> {
         self.line(&ArchiveLine::Operation(Box::new(OperationLine {
             op: operation.op,
             step: operation.step,
-            act: operation.kind.word().to_owned(),
+            act: operation.kind.as_str().to_owned(),
             actor: operation.actor,
             at: operation.at.0,
             effects,
@@ -464,9 +464,9 @@ fn node(
     Ok(NodeLine {
         id: NodeId::from_slice(row.id.bytes()).ok_or_else(bad("id"))?,
         parent,
-        role: Role::from_code(row.role).ok_or_else(bad("role"))?.word().to_owned(),
-        kind: Kind::from_code(row.kind).ok_or_else(bad("kind"))?.word().to_owned(),
-        status: Status::from_code(row.status).ok_or_else(bad("status"))?.word().to_owned(),
+        role: Role::from_code(row.role).ok_or_else(bad("role"))?.as_str().to_owned(),
+        kind: Kind::from_code(row.kind).ok_or_else(bad("kind"))?.as_str().to_owned(),
+        status: Status::from_code(row.status).ok_or_else(bad("status"))?.as_str().to_owned(),
         author: row.author.and_then(|key| UserId::from_slice(key.bytes())),
         persona: row.persona.and_then(|key| PersonaId::from_slice(key.bytes())),
         character: row.speaker.and_then(|key| CharacterId::from_slice(key.bytes())),

@@ -61,7 +61,7 @@ impl Tx<'_> {
         let (head_n, head_op, edits_now) = (stored.head_n, session.head_op, session.edits);
         let counts = stored.counts;
         let n = self.run_with_cache(|conn, memory| {
-            memory.next(NumberedTable::Operations, || row_numbers::highest(conn, PermanentTable::Operations))
+            memory.next_number(NumberedTable::Operations, || row_numbers::highest(conn, PermanentTable::Operations))
         })?;
         self.write_operation(&OperationRow::new(n, session_n, &operation))?;
         self.run(|conn| {
@@ -102,8 +102,9 @@ impl Tx<'_> {
         let (session_n, edit) = (stored.n, stored.session.edits);
         self.run_with_cache(|conn, memory| {
             for node_n in edited {
-                let n = memory
-                    .next(NumberedTable::Edits, || edits::table.select(diesel::dsl::max(edits::n)).get_result(conn))?;
+                let n = memory.next_number(NumberedTable::Edits, || {
+                    edits::table.select(diesel::dsl::max(edits::n)).get_result(conn)
+                })?;
                 let row =
                     (edits::n.eq(n), edits::session_n.eq(session_n), edits::edit.eq(edit), edits::node_n.eq(node_n));
                 diesel::insert_into(edits::table).values(row).execute(conn)?;

@@ -259,7 +259,12 @@ impl StoreReader<'_> {
     ///
     /// # Errors
     /// Returns an error if the database fails.
-    pub fn answer(&mut self, caller: UserId, key: &str, after: Time) -> Result<Option<SavedResponse>, StoreError> {
+    pub fn saved_response(
+        &mut self,
+        caller: UserId,
+        key: &str,
+        after: Time,
+    ) -> Result<Option<SavedResponse>, StoreError> {
         let row: Option<(Vec<u8>, i16, String)> = answers::table
             .inner_join(users::table.on(users::n.eq(answers::caller_n)))
             .filter(users::id.eq(caller.as_bytes().to_vec()))

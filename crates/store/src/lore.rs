@@ -22,7 +22,7 @@ pub struct PendingLorebook {
     pub updated: Time,
     pub book: Map<String, Value>,
     /// Its owner's lore settings; `None` means the defaults.
-    pub rules: Option<Map<String, Value>>,
+    pub settings: Option<Map<String, Value>>,
 }
 
 impl StoreReader<'_> {
@@ -73,7 +73,7 @@ impl StoreReader<'_> {
         let bad = StoreError::Inconsistent { table: "lorebooks", column: "book", row: n };
         let book = serde_json::from_str(&book).map_err(|_| bad)?;
         let rules = rules.and_then(|rules| serde_json::from_str(&rules).ok());
-        Ok(Some(PendingLorebook { n, updated: Time(updated), book, rules }))
+        Ok(Some(PendingLorebook { n, updated: Time(updated), book, settings: rules }))
     }
 }
 

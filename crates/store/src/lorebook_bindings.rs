@@ -184,7 +184,7 @@ impl StoreReader<'_> {
     ///
     /// # Errors
     /// Returns an error if the database fails.
-    pub fn holds(&mut self, caller: UserId, book: LorebookId) -> Result<Option<BindingSet>, StoreError> {
+    pub fn lorebook_bindings(&mut self, caller: UserId, book: LorebookId) -> Result<Option<BindingSet>, StoreError> {
         let Some((book_n, owner_n)) = own_lorebook(self.conn, caller, book)? else { return Ok(None) };
         read_bindings(self.conn, owner_n, book_n, book).map(Some)
     }

@@ -35,7 +35,7 @@ pub struct NodeImportCounts {
     /// The number of new messages.
     pub added: usize,
     /// The number of messages left out because their parent is no longer in the tree.
-    pub left: usize,
+    pub skipped: usize,
 }
 
 /// The labels and HEAD to set after the last batch.
@@ -85,7 +85,7 @@ impl Tx<'_> {
             }
             // If the parent was taken out of the tree, its descendants are left out too.
             let Some(parent) = self.any_row(&stored, seedling.parent)?.filter(|row| !row.is_hidden) else {
-                grown.left += 1;
+                grown.skipped += 1;
                 continue;
             };
             self.insert(stored.n, stored.session.edits, Some(&parent), &seedling.draft)?;
@@ -127,7 +127,7 @@ impl Tx<'_> {
     /// Returns whether a session has no operations other than its creation and imports.
     fn is_untouched(&mut self, stored: &StoredSession) -> Result<bool, StoreError> {
         let done = operations::table.filter(operations::session_n.eq(stored.n)).filter(
-            operations::act.ne(OperationKind::Begin.word()).and(operations::act.ne(OperationKind::Import.word())),
+            operations::act.ne(OperationKind::Begin.as_str()).and(operations::act.ne(OperationKind::Import.as_str())),
         );
         Ok(!self.run(|conn| Ok(diesel::select(diesel::dsl::exists(done)).get_result(conn)?))?)
     }
@@ -193,7 +193,7 @@ impl Tx<'_> {
         mark: LabelTarget,
         before: Option<NodeId>,
     ) -> Result<Vec<Effect>, WriteError> {
-        let Ok(name) = arrange::name("name", name) else { return Ok(Vec::new()) };
+        let Ok(name) = arrange::validate_name("name", name) else { return Ok(Vec::new()) };
         if self.any_row(stored, mark.node)?.is_none_or(|row| row.is_hidden) {
             return Ok(Vec::new());
         }

@@ -105,7 +105,7 @@ impl StoreReader<'_> {
     ///
     /// # Errors
     /// Returns an error if the database fails.
-    pub fn line(&mut self, leaf: &StoredNode, show: PathFilter) -> Result<Vec<i64>, StoreError> {
+    pub fn path_rows(&mut self, leaf: &StoredNode, show: PathFilter) -> Result<Vec<i64>, StoreError> {
         // status 0: generating.
         let query = diesel::sql_query(format!(
             "WITH RECURSIVE up (n, parent_n) AS (SELECT n, parent_n FROM nodes WHERE n = $1 UNION ALL \

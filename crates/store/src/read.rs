@@ -106,7 +106,7 @@ impl<'a> StoreReader<'a> {
     ///
     /// # Errors
     /// Returns an error if the database fails.
-    pub fn turns(&mut self, stored: &[StoredSession]) -> Result<Vec<i32>, StoreError> {
+    pub fn turn_counts(&mut self, stored: &[StoredSession]) -> Result<Vec<i32>, StoreError> {
         let heads: Vec<i64> = stored.iter().map(|stored| stored.head_n).collect();
         let some = nodes::table.filter(nodes::n.eq_any(pad_to_power_of_two(&heads))).select((nodes::n, nodes::turn));
         let turns: HashMap<i64, i32> = prepared(some).load::<(i64, i32)>(self.conn)?.into_iter().collect();
@@ -275,7 +275,7 @@ impl<'a> StoreReader<'a> {
     /// Computes a world under the arrangement of this snapshot, because `stored` may come from an earlier one.
     pub(super) fn world_of(&mut self, stored: &StoredSession, node_n: i64) -> Result<Arc<World>, StoreError> {
         let edits = worlds::edits_now(self.conn, stored.n)?;
-        worlds::at(self.conn, self.caches, &mut WorldAccess::Snapshot, node_n, edits)
+        worlds::world_at(self.conn, self.caches, &mut WorldAccess::Snapshot, node_n, edits)
     }
 
     /// Returns the active rules at a node.

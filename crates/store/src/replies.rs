@@ -275,7 +275,7 @@ pub(super) fn append_segment(
 ) -> Result<(), StoreError> {
     let newest = || segments::table.select(diesel::dsl::max(segments::n)).get_result(conn);
     let row = (
-        segments::n.eq(memory.next(NumberedTable::Segments, newest)?),
+        segments::n.eq(memory.next_number(NumberedTable::Segments, newest)?),
         segments::node_n.eq(node_n),
         segments::content.eq(replace_nul(content)),
         segments::reasoning.eq(replace_nul(reasoning)),

@@ -42,7 +42,7 @@ pub fn highest(conn: &mut Conn, table: PermanentTable) -> QueryResult<Option<i64
 }
 
 /// Stores the highest row number of a table, before rows are deleted.
-pub fn keep(conn: &mut Conn, table: PermanentTable) -> QueryResult<()> {
+pub fn save_highest(conn: &mut Conn, table: PermanentTable) -> QueryResult<()> {
     let Some(highest) = highest(conn, table)? else { return Ok(()) };
     let known = numbers::table.find(table.name());
     if diesel::update(known).set(numbers::highest.eq(highest)).execute(conn)? == 0 {

@@ -308,7 +308,7 @@ impl OperationRow {
             session_n,
             op: operation.op,
             step: operation.step,
-            act: operation.kind.word().to_owned(),
+            act: operation.kind.as_str().to_owned(),
             actor: operation.actor.map(|actor| actor.as_bytes().to_vec()),
             at: operation.at.0,
             effects: serde_json::to_string(&operation.effects).unwrap_or_default(),
@@ -322,7 +322,7 @@ impl OperationRow {
         let effects: Vec<Value> = serde_json::from_str(&self.effects).ok().ok_or_else(bad("effects"))?;
         Ok(Operation {
             op: self.op,
-            kind: OperationKind::from_word(&self.act).ok_or_else(bad("act"))?,
+            kind: OperationKind::parse(&self.act).ok_or_else(bad("act"))?,
             actor: optional(self.actor.as_deref(), UserId::from_slice).ok_or_else(bad("actor"))?,
             at: Time(self.at),
             step: self.step,

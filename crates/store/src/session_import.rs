@@ -138,7 +138,7 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// Returns an error if the database fails.
-    pub fn import(&mut self, incoming: IncomingSession, lines: &[ArchiveLine]) -> Result<(), WriteError> {
+    pub fn import_lines(&mut self, incoming: IncomingSession, lines: &[ArchiveLine]) -> Result<(), WriteError> {
         for line in lines {
             match line {
                 ArchiveLine::Blob(blob) => self.import_blob(blob)?,
@@ -227,15 +227,15 @@ impl Tx<'_> {
     ) -> Result<NodeRow, StoreError> {
         // Parse the words of the line and find the rules.
         let unknown = |column| move || StoreError::Inconsistent { table: "nodes", column, row: 0 };
-        let role = Role::from_word(&line.role).ok_or_else(unknown("role"))?;
-        let kind = Kind::from_word(&line.kind).ok_or_else(unknown("kind"))?;
-        let status = Status::from_word(&line.status).ok_or_else(unknown("status"))?;
+        let role = Role::parse(&line.role).ok_or_else(unknown("role"))?;
+        let kind = Kind::parse(&line.kind).ok_or_else(unknown("kind"))?;
+        let status = Status::parse(&line.status).ok_or_else(unknown("status"))?;
         let rules_n = match &line.rules {
             Some(hash) => Some(self.run(|conn| blobs::row_of(conn, hash))?),
             None => parent.and_then(|parent| parent.rules_n),
         };
         let n = self.run_with_cache(|conn, memory| {
-            memory.next(NumberedTable::Nodes, || row_numbers::highest(conn, PermanentTable::Nodes))
+            memory.next_number(NumberedTable::Nodes, || row_numbers::highest(conn, PermanentTable::Nodes))
         })?;
         // Columns that depend on the path follow from the parent.
         let mut row = NodeRow {
@@ -274,7 +274,7 @@ impl Tx<'_> {
     fn import_delta(&mut self, node_n: i64, revision: i32, body: &str) -> Result<(), StoreError> {
         self.run_with_cache(|conn, memory| {
             let newest = || deltas::table.select(diesel::dsl::max(deltas::n)).get_result(conn);
-            let n = memory.next(NumberedTable::Deltas, newest)?;
+            let n = memory.next_number(NumberedTable::Deltas, newest)?;
             Ok(insert::<NewDeltaRow>(conn, &NewDeltaRow { n, node_n, revision, body: body.to_owned() })?)
         })
     }
@@ -383,7 +383,7 @@ impl Tx<'_> {
 
     fn imported_row(&mut self, incoming: IncomingSession, id: NodeId) -> Result<NodeRow, StoreError> {
         self.run_with_cache(|conn, memory| {
-            if let Some(row) = memory.named(incoming.n, id).and_then(|n| memory.node(n)) {
+            if let Some(row) = memory.node_number(incoming.n, id).and_then(|n| memory.node(n)) {
                 return Ok(row.clone());
             }
             let row = any_node_row(conn, incoming.n, id)?.inspect(|row| memory.keep_node(row));
@@ -452,8 +452,9 @@ impl Tx<'_> {
         let is_rest = i64::try_from(rows.len()).is_ok_and(|count| count == BATCH_SIZE);
         for below in rows {
             self.run_with_cache(|conn, memory| {
-                let n = memory
-                    .next(NumberedTable::Operations, || row_numbers::highest(conn, PermanentTable::Operations))?;
+                let n = memory.next_number(NumberedTable::Operations, || {
+                    row_numbers::highest(conn, PermanentTable::Operations)
+                })?;
                 Ok(update(operations::table, operations::n.eq(n), operations::n.eq(below)).execute(conn)?)
             })?;
         }

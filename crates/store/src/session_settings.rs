@@ -91,9 +91,9 @@ pub fn check_setting(name: &str, to: &Value) -> Result<(), TreeError> {
     }
     let text = to.as_str().unwrap_or_default();
     match name {
-        "title" => limits::title(text)?,
-        "model" | "valuesModel" if to.is_string() => limits::model(text)?,
-        "plugins" => limits::plugins(to.as_array().map_or(0, Vec::len))?,
+        "title" => limits::check_title(text)?,
+        "model" | "valuesModel" if to.is_string() => limits::check_model(text)?,
+        "plugins" => limits::check_plugin_count(to.as_array().map_or(0, Vec::len))?,
         _ => {}
     }
     check_storable_text(field, text)

@@ -47,7 +47,7 @@ impl ExpectedVersion {
     ///
     /// # Errors
     /// Returns an error with the current version if it does not.
-    pub fn holds(self, session: &Session) -> Result<(), TreeError> {
+    pub fn check(self, session: &Session) -> Result<(), TreeError> {
         let holds = match self {
             Self::Leaf(leaf) => leaf == session.head,
             Self::Op(op) => op == session.op,
@@ -192,7 +192,7 @@ impl Tx<'_> {
     /// # Errors
     /// Returns an error if the parent does not exist or is generating, HEAD is not where the actor saw it, or
     /// `move_children_from` is invalid.
-    pub fn message(&mut self, actor: &Actor, message: &MessageWrite) -> Result<MessageReceipt, WriteError> {
+    pub fn add_message(&mut self, actor: &Actor, message: &MessageWrite) -> Result<MessageReceipt, WriteError> {
         self.all_or_nothing(|tx| tx.write_message(actor, message))
     }
 
@@ -413,8 +413,8 @@ impl Tx<'_> {
     /// if it was on the node.
     ///
     /// # Errors
-    /// Returns an error as [`Tx::message`] does.
-    pub fn change(
+    /// Returns an error as [`Tx::add_message`] does.
+    pub fn append_change(
         &mut self,
         actor: &Actor,
         session: SessionId,
@@ -433,7 +433,7 @@ impl Tx<'_> {
             move_head: at_head,
             kind: act,
         };
-        self.message(actor, &message)
+        self.add_message(actor, &message)
     }
 }
 
@@ -459,5 +459,5 @@ pub(super) fn check_expected_version(
     stored: &StoredSession,
     expected: Option<ExpectedVersion>,
 ) -> Result<(), TreeError> {
-    expected.map_or(Ok(()), |seen| seen.holds(&stored.session))
+    expected.map_or(Ok(()), |seen| seen.check(&stored.session))
 }

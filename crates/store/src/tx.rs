@@ -201,7 +201,7 @@ impl<'a> Tx<'a> {
     /// Returns the row of a node of a session, also of one that is not in the tree.
     pub(super) fn any_row(&mut self, stored: &StoredSession, id: NodeId) -> Result<Option<NodeRow>, StoreError> {
         let session_n = stored.n;
-        self.run_with_cache(|conn, memory| match memory.named(session_n, id).and_then(|n| memory.node(n)) {
+        self.run_with_cache(|conn, memory| match memory.node_number(session_n, id).and_then(|n| memory.node(n)) {
             Some(row) => Ok(Some(row.clone())),
             None => Ok(any_node_row(conn, session_n, id)?.inspect(|row| memory.keep_node(row))),
         })
@@ -209,7 +209,7 @@ impl<'a> Tx<'a> {
 
     /// Returns the row number of a node named in the log, in the tree or not.
     pub(super) fn node_number(&mut self, stored: &StoredSession, id: NodeId) -> Result<i64, StoreError> {
-        match self.writer_cache.named(stored.n, id) {
+        match self.writer_cache.node_number(stored.n, id) {
             Some(n) => Ok(n),
             None => Ok(self.logged_row(stored, id)?.n),
         }
@@ -276,7 +276,7 @@ impl<'a> Tx<'a> {
     /// Returns the row number for a new node, and whether it will be the first child of its parent in the tree.
     pub(super) fn next_node_number(&mut self, parent_n: i64) -> Result<(i64, bool), StoreError> {
         self.run_with_cache(|conn, memory| {
-            let n = memory.next(NumberedTable::Nodes, || row_numbers::highest(conn, PermanentTable::Nodes))?;
+            let n = memory.next_number(NumberedTable::Nodes, || row_numbers::highest(conn, PermanentTable::Nodes))?;
             Ok((n, memory.is_first_child(parent_n, || has_other_child(conn, parent_n, 0))?))
         })
     }
@@ -344,7 +344,7 @@ impl<'a> Tx<'a> {
         let body = delta.to_text();
         self.run_with_cache(|conn, memory| {
             let newest = || deltas::table.select(diesel::dsl::max(deltas::n)).get_result(conn);
-            let n = memory.next(NumberedTable::Deltas, newest)?;
+            let n = memory.next_number(NumberedTable::Deltas, newest)?;
             Ok(insert::<NewDeltaRow>(conn, &NewDeltaRow { n, node_n, revision, body })?)
         })
     }
@@ -364,9 +364,13 @@ impl<'a> Tx<'a> {
             let mut tip = match (tip, row.parent_n) {
                 (Some(tip), _) => tip,
                 (None, _) if !is_due => return Ok(()),
-                (None, Some(parent)) => {
-                    LeafWorld::new(worlds::at(conn, &caches, &mut WorldAccess::Transaction(memory), parent, edits)?)
-                }
+                (None, Some(parent)) => LeafWorld::new(worlds::world_at(
+                    conn,
+                    &caches,
+                    &mut WorldAccess::Transaction(memory),
+                    parent,
+                    edits,
+                )?),
                 (None, None) => LeafWorld::default(),
             };
             if !delta.operations.is_empty() {
@@ -388,7 +392,7 @@ impl<'a> Tx<'a> {
         for cut in cuts {
             let edits_now = self.run(|conn| worlds::edits_now(conn, cut.session_n))?;
             if edits_now == cut.edits {
-                self.run(|conn| worlds::cut(conn, cut.node_n, cut.edits, &cut.world))?;
+                self.run(|conn| worlds::put_keyframe(conn, cut.node_n, cut.edits, &cut.world))?;
             }
         }
         Ok(())

@@ -98,7 +98,7 @@ impl Tx<'_> {
             _ => self.newest_step(&stored, actor.user, &mut is_barred)?,
         };
         let nothing = if is_barred { TreeError::NothingSincePurge } else { TreeError::NothingToRevert };
-        let number = number.ok_or(nothing(act.word()))?;
+        let number = number.ok_or(nothing(act.as_str()))?;
         let step = self.step(&stored, number)?;
         self.check_no_later_change(&stored, actor.user, &step)?;
         // Apply the inverse effects, newest first.
@@ -216,7 +216,7 @@ impl Tx<'_> {
             for (op, step, act, actor, row) in rows {
                 let bad = StoreError::Inconsistent { table: "operations", column: "act", row };
                 let is_own = actor.as_deref() == Some(user.as_bytes().as_slice());
-                let act = OperationKind::from_word(&act);
+                let act = OperationKind::parse(&act);
                 let act = self.run(|_| act.ok_or(bad))?;
                 if let Some(answer) = look(UndoLogEntry { op, step, kind: act, is_own }) {
                     return Ok(answer);
@@ -269,7 +269,7 @@ impl Tx<'_> {
             if other.kind != OperationKind::Checkout && other.effects.iter().any(|effect| affects_any(effect, &touched))
             {
                 let what = "another user changed it later".to_owned();
-                return Err(TreeError::BlockedByLater { op: other.op, kind: other.kind.word(), what }.into());
+                return Err(TreeError::BlockedByLater { op: other.op, kind: other.kind.as_str(), what }.into());
             }
         }
         Ok(())
@@ -289,9 +289,9 @@ impl Tx<'_> {
             Effect::Shown { node, to } => self.may_show(stored, *node, *to)?,
             Effect::Moved { node, from, to } => self.may_move(stored, *node, *from, *to)?,
             Effect::Detached { node, .. } => self.movable_node(stored, *node).map(|_| true)?,
-            Effect::Attached { node, cut } => {
+            Effect::Attached { node, fragment } => {
                 let row = self.logged_row(stored, *node)?;
-                self.fragment(stored, cut.fragment, "fragmentId").is_ok() && self.is_in_tree(&row)?
+                self.fragment(stored, fragment.fragment, "fragmentId").is_ok() && self.is_in_tree(&row)?
             }
             Effect::Renamed { fragment, from, .. } => {
                 self.fragment(stored, *fragment, "fragmentId").is_ok_and(|row| row.name == *from)
@@ -359,7 +359,7 @@ impl Tx<'_> {
         let later = self.entries(stored, number + 1, |entry| entry.step != number)?;
         let touches = |entry: &&Operation| entry.effects.iter().any(|effect| affects_any(effect, &named));
         let (op, kind) = match later.iter().rev().find(touches) {
-            Some(entry) => (entry.op, entry.kind.word()),
+            Some(entry) => (entry.op, entry.kind.as_str()),
             None => (stored.session.op, "later"),
         };
         Ok(TreeError::BlockedByLater { op, kind, what: "its former position has changed".to_owned() })

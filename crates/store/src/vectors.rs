@@ -72,7 +72,11 @@ impl<'c> StoreReader<'c> {
     ///
     /// # Errors
     /// Returns an error if the database fails.
-    pub fn have_vectors(&mut self, model: &str, hashes: &[blake3::Hash]) -> Result<HashSet<blake3::Hash>, StoreError> {
+    pub fn hashes_with_vectors(
+        &mut self,
+        model: &str,
+        hashes: &[blake3::Hash],
+    ) -> Result<HashSet<blake3::Hash>, StoreError> {
         let mut existing = HashSet::new();
         for piece in hashes.chunks(BATCH_SIZE) {
             let named: Vec<Vec<u8>> = pad_hashes(piece);

@@ -84,7 +84,7 @@ pub fn edits_now(conn: &mut Conn, session_n: i64) -> Result<i64, StoreError> {
 ///
 /// # Errors
 /// Returns an error if the database fails, or if a row on the path is damaged.
-pub fn at(
+pub fn world_at(
     conn: &mut Conn,
     caches: &Caches,
     view: &mut WorldAccess<'_>,
@@ -167,7 +167,7 @@ fn request_repair(
     world: &Arc<World>,
 ) -> Result<(), StoreError> {
     match view {
-        WorldAccess::Transaction(_) => cut(conn, step.n, edits, world),
+        WorldAccess::Transaction(_) => put_keyframe(conn, step.n, edits, world),
         WorldAccess::Snapshot => {
             let world = Arc::clone(world);
             caches.request_keyframe(KeyframeRepair { session_n: step.session_n, node_n: step.n, edits, world });
@@ -332,7 +332,7 @@ fn edited_since(conn: &mut Conn, session_n: i64, edit: i64) -> Result<Vec<(i64, 
 ///
 /// # Errors
 /// Returns an error if the database fails.
-pub fn cut(conn: &mut Conn, node_n: i64, edits: i64, world: &World) -> Result<(), StoreError> {
+pub fn put_keyframe(conn: &mut Conn, node_n: i64, edits: i64, world: &World) -> Result<(), StoreError> {
     let (body, _) = pack_world(conn, world)?;
     let changes = (keyframes::edits.eq(edits), keyframes::body.eq(&body));
     if update(keyframes::table, changes, keyframes::node_n.eq(node_n)).execute(conn)? == 0 {

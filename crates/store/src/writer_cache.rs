@@ -100,7 +100,7 @@ impl WriterCache {
     }
 
     /// Returns the next row number of a table; `newest` reads the highest existing one.
-    pub fn next(
+    pub fn next_number(
         &mut self,
         table: NumberedTable,
         newest: impl FnOnce() -> QueryResult<Option<i64>>,
@@ -152,7 +152,7 @@ impl WriterCache {
     }
 
     /// Returns the row number of a node of a session.
-    pub fn named(&self, session_n: i64, id: NodeId) -> Option<i64> {
+    pub fn node_number(&self, session_n: i64, id: NodeId) -> Option<i64> {
         self.node_numbers.get(&(session_n, id)).copied()
     }
 

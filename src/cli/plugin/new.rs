@@ -68,15 +68,17 @@ pub fn new(id: &str, template: PluginTemplate, into: Option<PathBuf>, config: &C
     })?;
     for (path, text) in &files {
         write_file(&folder.join(path), text)?;
-        terminal::line(&folder.join(path).display().to_string());
+        terminal::print_line(&folder.join(path).display().to_string());
     }
-    terminal::line(&format!("\nclotho plugin test {}", folder.display()));
+    terminal::print_line(&format!("\nclotho plugin test {}", folder.display()));
     if crate::app::is_bundled(id) {
-        terminal::line(&format!("The program has a bundled plugin \"{id}\": in [plugins] dir this one replaces it."));
+        terminal::print_line(&format!(
+            "The program has a bundled plugin \"{id}\": in [plugins] dir this one replaces it."
+        ));
     }
     if !is_looked_at {
         let parent = parent.canonicalize().unwrap_or(parent);
-        terminal::line(&format!("To use it: [plugins] dir = \"{}\" in config.toml.", parent.display()));
+        terminal::print_line(&format!("To use it: [plugins] dir = \"{}\" in config.toml.", parent.display()));
     }
     Ok(ExitCode::SUCCESS)
 }

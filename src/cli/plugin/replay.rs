@@ -56,7 +56,7 @@ pub fn replay(wanted: &PluginReplayArgs, plugin: Arc<LoadedPlugin>, config: Conf
         true => "; the session uses the new values now, undo takes this back",
         false => "",
     };
-    terminal::line(&format!("{} messages, {differ} differ{accepted}", rows.len()));
+    terminal::print_line(&format!("{} messages, {differ} differ{accepted}", rows.len()));
     Ok(ExitCode::from(u8::from(failed)))
 }
 
@@ -68,7 +68,7 @@ async fn run(app: &App, wanted: &PluginReplayArgs, plugin: Arc<LoadedPlugin>) ->
     if !wanted.accept {
         return Ok(app.turns.rules.replay(owner, asked).await?);
     }
-    let installed = app.catalogue.now();
+    let installed = app.catalogue.current();
     let hash = installed.get(asked.plugin.id()).map(|known| known.code_hash().to_owned());
     if hash.as_deref() != Some(asked.plugin.code_hash()) {
         bail!("only an installed plugin can be accepted: put the folder into [plugins] dir first");
@@ -88,21 +88,21 @@ fn is_different(row: &ReplayStep) -> bool {
 
 /// Prints one message: operations that no longer happen, new operations, and the resulting changes of the state.
 fn print_row(row: &ReplayStep) {
-    terminal::line(&format!("{} {}", row.node, row.hook.name()));
+    terminal::print_line(&format!("{} {}", row.node, row.hook.name()));
     let told = |sign: char, operation: &StateOperation| {
         let Value::Object(map) = operation.to_json() else { return };
         let word =
             |key: &str| map.get(key).map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
         let parts = ["op", "path", "value", "why"].into_iter().filter_map(word).filter(|part| !part.is_empty());
-        terminal::line(&format!("  {sign} {}", parts.collect::<Vec<_>>().join(" ")));
+        terminal::print_line(&format!("  {sign} {}", parts.collect::<Vec<_>>().join(" ")));
     };
     row.old.iter().filter(|operation| !row.new.contains(operation)).for_each(|operation| told('-', operation));
     row.new.iter().filter(|operation| !row.old.contains(operation)).for_each(|operation| told('+', operation));
     let value = |value: &Option<Value>| value.as_ref().map_or_else(|| "nothing".to_owned(), Value::to_string);
     for change in &row.world {
-        terminal::line(&format!("    {} {} -> {}", change.path, value(&change.before), value(&change.after)));
+        terminal::print_line(&format!("    {} {} -> {}", change.path, value(&change.before), value(&change.after)));
     }
     if let Some(error) = &row.error {
-        terminal::error(&format!("  ! {error}"));
+        terminal::print_error(&format!("  ! {error}"));
     }
 }

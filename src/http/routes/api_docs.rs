@@ -108,7 +108,7 @@ fn operation_html(html: &mut String, entry: &route_table::RouteEntry, path: &str
         escape(path),
         escape(entry.summary)
     );
-    let _ = write!(html, "<p>For: {}.</p>", entry.access.word());
+    let _ = write!(html, "<p>For: {}.</p>", entry.access.name());
     let parameters = operation.get("parameters").and_then(Value::as_array);
     for parameter in parameters.into_iter().flatten() {
         let word = |key: &str| escape(parameter.get(key).and_then(Value::as_str).unwrap_or_default());

@@ -22,11 +22,11 @@ pub async fn me(app: AppData, caller: Caller, via: ClientIdentity, request: Http
     let me = MeResponse {
         user,
         mode: "local",
-        csrf: via.token(&app),
+        csrf: via.csrf_token(&app),
         may_rearrange: app.config.tree.edits,
         serves_house: app.devices.serves_lan(),
         device_id: device.map(WireId),
     };
-    let secret = device.and_then(|_| caller::secret(&app, request.headers()));
-    Ok(ApiResponse::ok(&me)?.cookie(secret.map(|secret| caller::cookie(&app, &secret))))
+    let secret = device.and_then(|_| caller::device_secret(&app, request.headers()));
+    Ok(ApiResponse::ok(&me)?.with_cookie(secret.map(|secret| caller::device_cookie(&app, &secret))))
 }

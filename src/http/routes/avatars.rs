@@ -51,7 +51,7 @@ async fn read_avatar(app: &AppData, caller: Caller, id: Uuid, query: AvatarQuery
     if query.size == Some(AvatarSize::Row) {
         // Scaled from the stored small copy each time: that takes a millisecond, and browsers cache the result
         // permanently.
-        bytes = web::block(move || picture::row(&bytes)).await.map_err(ApiError::internal)??;
+        bytes = web::block(move || picture::list_thumbnail(&bytes)).await.map_err(ApiError::internal)??;
     }
     ImageResponse::new(bytes, query.v.is_some()).ok_or_else(|| ApiError::not_found("the picture"))
 }

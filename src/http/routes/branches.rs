@@ -16,7 +16,7 @@ use clotho_store::{StoreReader, StoredSession};
 ///
 /// # Errors
 /// Returns an error if the session does not exist.
-pub async fn branches(
+pub async fn list(
     app: AppData,
     request: HttpRequest,
     caller: Caller,
@@ -28,7 +28,7 @@ pub async fn branches(
     let look = node_renderer(&app);
     let read =
         move |reader: &mut StoreReader<'_>, stored: &StoredSession| list_branches(reader, stored, &look, before, limit);
-    conditional_read(&app, &request, caller, sid, read).await?.json()
+    conditional_read(&app, &request, caller, sid, read).await?.respond_json()
 }
 
 /// Compares two branches: the nodes of each below the common ancestor, and the differences of their states with the
@@ -51,8 +51,8 @@ pub async fn compare(
         compare_branches(reader, stored, &here, from, to, limit)
     };
     let mut sight = conditional_read(&app, &request, caller, sid, read).await?;
-    sight.asked(&look, caller, sid, |diff| diff.from.nodes.iter_mut().chain(&mut diff.to.nodes)).await?;
-    sight.json()
+    sight.apply_plugin_display(&look, caller, sid, |diff| diff.from.nodes.iter_mut().chain(&mut diff.to.nodes)).await?;
+    sight.respond_json()
 }
 
 /// Returns the history of values along branches: the value at each path after each node.
@@ -70,5 +70,5 @@ pub async fn variables(
     let end = selection.depths.end;
     let read = move |reader: &mut StoreReader<'_>, stored: &StoredSession| value_history(reader, stored, &selection);
     let sight = conditional_read(&app, &request, caller, sid, read).await?;
-    sight.shown(|history| ApiResponse::ok(&VariablesResponse::new(history, end)))
+    sight.respond(|history| ApiResponse::ok(&VariablesResponse::new(history, end)))
 }

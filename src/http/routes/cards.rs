@@ -32,13 +32,13 @@ pub async fn import(app: AppData, caller: Caller, form: UploadForm) -> ApiResult
     let sent = form.file(MAX_FILE_BYTES).await?;
     let _place = app.card_import_slots.acquire().await.map_err(ApiError::internal)?;
     let (ids, now) = (app.ids.clone(), app.clock.now());
-    let id = CharacterId::new(ids.next(now));
+    let id = CharacterId::new(ids.next_id(now));
     let read = move || transfer::read_card(&sent.bytes, sent.name.as_deref(), id, &ids, now);
     let import = web::block(read).await.map_err(ApiError::internal)??;
     let (character, report) = (import.character.clone(), ForeignImportReport { items: import.items.clone() });
     let claim = IdempotencyClaim::current();
     let write = move |tx: &mut Tx<'_>| {
-        import.keep(tx, caller.0)?;
+        import.insert(tx, caller.0)?;
         tx.record_claim(claim.as_ref(), &import.character.id)
     };
     app.store.write(write).await?;
@@ -80,7 +80,7 @@ pub async fn export(
         let sheet = transfer::card_sheet(&character, &files, book.as_ref());
         match format {
             CardFormatParam::Png => Ok(card::write_png(&sheet)),
-            CardFormatParam::Json => serde_json::to_vec_pretty(&card::json(&sheet)).map_err(ApiError::internal),
+            CardFormatParam::Json => serde_json::to_vec_pretty(&card::write_json(&sheet)).map_err(ApiError::internal),
             CardFormatParam::Charx => card::write_charx(&sheet).map_err(ApiError::internal),
         }
     };

@@ -41,7 +41,7 @@ pub async fn create(app: AppData, caller: Caller, body: JsonBody<CharacterFields
     check_lorebook_owner(&app, caller, &body.0).await?;
     body.0.apply(&mut card)?;
     let now = app.clock.now();
-    let new = CharacterCard { id: CharacterId::new(app.ids.next(now)), card, created: now, updated: now };
+    let new = CharacterCard { id: CharacterId::new(app.ids.next_id(now)), card, created: now, updated: now };
     let stored = new.clone();
     let claim = IdempotencyClaim::current();
     let write = move |tx: &mut Tx<'_>| {
@@ -64,7 +64,7 @@ pub async fn read(app: AppData, caller: Caller, id: CharacterIdPath) -> ApiResul
 ///
 /// # Errors
 /// Returns an error if the character does not exist or a field is invalid.
-pub async fn change(
+pub async fn update(
     app: AppData,
     caller: Caller,
     id: CharacterIdPath,

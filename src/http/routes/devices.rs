@@ -7,9 +7,9 @@ use actix_web::http::header;
 use qrcode::{Color, EcLevel, QrCode};
 
 use super::AppData;
-use crate::devices::{ClaimResult, LIFETIME_MS, MAX_DEVICES, PairingOffer, addresses, secret};
+use crate::devices::{ClaimResult, LIFETIME_MS, MAX_DEVICES, PairingOffer, addresses, new_secret};
 use crate::http::body::JsonBody;
-use crate::http::caller::{self, Caller, ClientIdentity, cookie};
+use crate::http::caller::{self, Caller, ClientIdentity, device_cookie};
 use crate::http::error::{ApiError, ApiErrorCode};
 use crate::http::query::DeviceIdPath;
 use crate::http::response::{ApiResponse, ApiResult, NoContent};
@@ -109,14 +109,15 @@ pub async fn claim(
         }
     }
     let agent = request.headers().get(header::USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default();
-    let (shown, hash) = secret().map_err(ApiError::internal)?;
-    let id = DeviceId::new(app.ids.next(now));
-    let device = store::PairedDevice { id, name: name_from_user_agent(agent), secret: hash, created: now, seen: now };
+    let (shown, hash) = new_secret().map_err(ApiError::internal)?;
+    let id = DeviceId::new(app.ids.next_id(now));
+    let device =
+        store::PairedDevice { id, name: name_from_user_agent(agent), secret: hash, created: now, last_seen: now };
     let (owner, new) = (app.owner, device.clone());
     app.store.write(move |tx| tx.put_device(owner, &new)).await?;
     app.devices.add(device.clone());
     tracing::info!(device = %id, name = device.name, "a device was paired");
-    Ok(ApiResponse::created(&DeviceResponse::new(device, Some(id)))?.cookie(Some(cookie(&app, &shown))))
+    Ok(ApiResponse::created(&DeviceResponse::new(device, Some(id)))?.with_cookie(Some(device_cookie(&app, &shown))))
 }
 
 /// Renames a device.

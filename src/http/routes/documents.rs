@@ -56,8 +56,13 @@ pub async fn create(
     body.0.check(app.config.limits.message_bytes)?;
     let CreateDocumentRequest { collection, content, metadata } = body.0;
     let now = app.clock.now();
-    let new =
-        store::StoredDocument { id: DocumentId::new(app.ids.next(now)), collection, content, metadata, created: now };
+    let new = store::StoredDocument {
+        id: DocumentId::new(app.ids.next_id(now)),
+        collection,
+        content,
+        metadata,
+        created: now,
+    };
     let (stored, claim, hash) = (new.clone(), IdempotencyClaim::current(), app.turns.documents.text_hash(&new.content));
     let write = move |tx: &mut Tx<'_>| {
         tx.put_document(caller.0, &stored, hash)?;

@@ -37,7 +37,7 @@ pub async fn read(
         Some(Ok(source)) => source,
     };
     let loaded = load_plugin(source.clone()).await?;
-    let catalogue = app.catalogue.now();
+    let catalogue = app.catalogue.current();
     let installed = catalogue.get(&source.name);
     ApiResponse::ok(&EmbeddedPluginResponse::new(&source, &loaded, installed.map(Arc::as_ref), &language))
 }
@@ -48,7 +48,7 @@ pub async fn read(
 /// # Errors
 /// Returns an error if the character or plugin does not exist, the caller may not read the plugin's files, or they are
 /// not text or too large.
-pub async fn put(
+pub async fn embed(
     app: AppData,
     request: HttpRequest,
     caller: Caller,
@@ -57,10 +57,10 @@ pub async fn put(
 ) -> ApiResult<EmbeddedPluginResponse> {
     check_may_install(&app, caller).await?;
     let card = characters::load(&app, caller, CharacterIdPath(id.0)).await?;
-    let catalogue = app.catalogue.now();
+    let catalogue = app.catalogue.current();
     let missing = || ApiError::not_found("the plugin").detail("field", "plugin");
     let source = catalogue.get(&body.0.plugin).ok_or_else(missing)?.source().clone();
-    update_card(&app, caller, card, move |card| embedded_plugin::put(&mut card.card, &source)).await?;
+    update_card(&app, caller, card, move |card| embedded_plugin::embed(&mut card.card, &source)).await?;
     read(app, request, caller, id).await
 }
 
@@ -68,7 +68,7 @@ pub async fn put(
 ///
 /// # Errors
 /// Returns an error if the character does not exist.
-pub async fn delete(app: AppData, caller: Caller, id: CharacterIdPath) -> ApiResult<NoContent> {
+pub async fn remove(app: AppData, caller: Caller, id: CharacterIdPath) -> ApiResult<NoContent> {
     let card = characters::load(&app, caller, id).await?;
     update_card(&app, caller, card, |card| {
         embedded_plugin::remove(&mut card.card);
@@ -84,7 +84,7 @@ pub async fn delete(app: AppData, caller: Caller, id: CharacterIdPath) -> ApiRes
 /// # Errors
 /// Returns an error if the caller may not install plugins, or the server has no plugin folder. Also if the embedded or
 /// installed code is not what the caller saw, the plugin cannot run, or its id belongs to a bundled plugin.
-pub async fn accept(
+pub async fn install(
     app: AppData,
     request: HttpRequest,
     caller: Caller,
@@ -106,7 +106,7 @@ pub async fn accept(
     let (installed, name) = (Arc::clone(&app.catalogue), source.name.clone());
     web::block(move || installed.install(&source)).await.map_err(ApiError::internal)??;
     tracing::info!(plugin = name, "the plugin of a card was installed");
-    let catalogue = app.catalogue.now();
+    let catalogue = app.catalogue.current();
     let entry = catalogue.entry(&name).ok_or_else(|| ApiError::not_found("the plugin"))?;
     let files = workshop::list_files(&app.catalogue, entry).await?;
     ApiResponse::ok(&PluginResponse::new(entry, files, &language(&request)))
@@ -117,7 +117,7 @@ fn check_replaceable(app: &App, loaded: &LoadedPlugin, seen: Option<&str>) -> Re
         let error = ApiError::new(ApiErrorCode::Conflict, "this server has no plugin folder");
         return Err(error.hint("set one: dir in [plugins] of config.toml"));
     }
-    let catalogue = app.catalogue.now();
+    let catalogue = app.catalogue.current();
     let installed = catalogue.get(loaded.id());
     if installed.is_some_and(|installed| installed.origin() == clotho_plugin::PluginOrigin::Bundled) {
         let message = format!("\"{}\" is the id of a bundled plugin", loaded.id());

@@ -23,7 +23,7 @@ const MAX_NAME_CHARS: usize = 80;
 ///
 /// # Errors
 /// Returns an error if the session or the leaf does not exist.
-pub async fn session(
+pub async fn export_session(
     app: AppData,
     caller: Caller,
     sid: SessionIdPath,
@@ -70,7 +70,8 @@ fn open_session(app: &App, caller: Caller, id: SessionId) -> Result<(DatabaseSna
 /// Creates the file to write to, and returns it with the current time.
 fn create_file(app: &App) -> Result<(BufWriter<File>, Time), ApiError> {
     let now = app.clock.now();
-    let file = unlinked_file(&app.config.storage.data_dir, app.ids.next(now)).map_err(|error| write_error(&error))?;
+    let file =
+        unlinked_file(&app.config.storage.data_dir, app.ids.next_id(now)).map_err(|error| write_error(&error))?;
     Ok((BufWriter::new(file), now))
 }
 
@@ -115,7 +116,7 @@ fn download(
 ///
 /// # Errors
 /// Returns an error if the disk is full.
-pub async fn all(
+pub async fn export_user_data(
     app: AppData,
     caller: Caller,
     _query: QueryParams<ExportAllQuery>,

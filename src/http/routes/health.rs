@@ -10,7 +10,7 @@ use serde_json::Map;
 
 use super::AppData;
 use crate::http::error::ApiError;
-use crate::http::response::{ApiResponse, ApiResult, write};
+use crate::http::response::{ApiResponse, ApiResult, to_json};
 use crate::http::server_state::ServerState;
 use crate::http::wire::health_problem::HealthProblem;
 use crate::http::wire::server_info::HealthResponse;
@@ -36,7 +36,7 @@ pub async fn readyz(app: AppData) -> Result<HttpResponse, ApiError> {
     let database = app.store.read::<_, ApiError, _>(|reader| Ok(reader.newest_cursor()?)).await;
     let progress = app.search.progress();
     let behind = database.as_ref().map_or(0, |newest| newest - progress.visible);
-    let catalogue = app.catalogue.now();
+    let catalogue = app.catalogue.current();
     let broken: Vec<&str> =
         catalogue.entries().filter(|entry| entry.error().is_some()).map(|entry| entry.name.as_str()).collect();
     let wiping = app.secure_erase.repeated_failures();
@@ -55,7 +55,7 @@ pub async fn readyz(app: AppData) -> Result<HttpResponse, ApiError> {
     add_part(&mut health, "wiping", wiping.map(|times| HealthProblem::EraseFailed { times: times.into() }));
     let is_ready = database.is_ok() && !progress.is_down;
     health.status = if is_ready { "ok" } else { "degraded" };
-    let body = write(&health)?;
+    let body = to_json(&health)?;
     let mut answer = if is_ready { HttpResponse::Ok() } else { HttpResponse::ServiceUnavailable() };
     Ok(answer.insert_header((header::CACHE_CONTROL, "no-store")).content_type("application/json").body(body))
 }
@@ -117,7 +117,7 @@ pub async fn metrics(app: AppData, shared: Data<ServerState>) -> Result<HttpResp
         put("embedding_failures_total", "counter", "Failures of the embedding model.", &one(failures));
         put("embeddings_left_out_total", "counter", "Texts that the embedding model cannot embed.", &one(left_out));
     }
-    let failed = u64::from(app.secure_erase.failed());
+    let failed = u64::from(app.secure_erase.failures());
     put("wipe_failures", "gauge", "Consecutive failures to erase deleted data.", &one(failed));
     put("search_down", "gauge", "1 while the search index cannot be written.", &one(u64::from(progress.is_down)));
     let mut answer = HttpResponse::Ok();

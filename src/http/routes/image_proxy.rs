@@ -20,7 +20,7 @@ use clotho_store::{CardFile, StoreReader};
 ///
 /// # Errors
 /// Returns an error if the character does not exist.
-pub async fn read(app: AppData, caller: Caller, cid: CharacterIdPath) -> ApiResult<RemoteImagesPermission> {
+pub async fn read_permission(app: AppData, caller: Caller, cid: CharacterIdPath) -> ApiResult<RemoteImagesPermission> {
     ApiResponse::ok(&RemoteImagesPermission { allowed: load_permission(&app, caller, cid).await? })
 }
 
@@ -28,7 +28,7 @@ pub async fn read(app: AppData, caller: Caller, cid: CharacterIdPath) -> ApiResu
 ///
 /// # Errors
 /// Returns an error if the character does not exist.
-pub async fn put(
+pub async fn set_permission(
     app: AppData,
     caller: Caller,
     cid: CharacterIdPath,
@@ -73,9 +73,9 @@ async fn load_permission(app: &AppData, caller: Caller, cid: CharacterIdPath) ->
 
 /// Fetches, re-encodes and stores an image.
 async fn fetch_image(app: &AppData, cid: CharacterIdPath, name: String, address: &str) -> Result<Vec<u8>, ApiError> {
-    let bytes = app.image_proxy.bytes(address, picture::MAX_BYTES).await?;
+    let bytes = app.image_proxy.fetch(address, picture::MAX_BYTES).await?;
     let place = app.card_import_slots.acquire().await.map_err(ApiError::internal)?;
-    let drawn = web::block(move || picture::shown(&bytes)).await.map_err(ApiError::internal)?;
+    let drawn = web::block(move || picture::message_image(&bytes)).await.map_err(ApiError::internal)?;
     drop(place);
     let bytes = drawn.map_err(|error| {
         ApiError::new(ApiErrorCode::UnsupportedMedia, error.to_string()).hint("this address cannot be shown")

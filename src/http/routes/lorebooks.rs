@@ -56,7 +56,7 @@ pub async fn create(app: AppData, caller: Caller, body: JsonBody<LorebookFields>
     let mut book = Map::new();
     body.0.apply(&mut book)?;
     let now = app.clock.now();
-    let new = store::Lorebook { id: LorebookId::new(app.ids.next(now)), card: book, created: now, updated: now };
+    let new = store::Lorebook { id: LorebookId::new(app.ids.next_id(now)), card: book, created: now, updated: now };
     insert(&app, caller, &new).await?;
     ApiResponse::created(&LorebookResponse::with_entries(&new))
 }
@@ -82,7 +82,7 @@ pub async fn read(app: AppData, caller: Caller, id: LorebookIdPath) -> ApiResult
 ///
 /// # Errors
 /// Returns an error if the lorebook does not exist or the page parameters are invalid.
-pub async fn entries(
+pub async fn list_entries(
     app: AppData,
     caller: Caller,
     id: LorebookIdPath,
@@ -99,7 +99,7 @@ pub async fn entries(
 ///
 /// # Errors
 /// Returns an error if the lorebook does not exist or a field is invalid.
-pub async fn change(
+pub async fn update(
     app: AppData,
     caller: Caller,
     id: LorebookIdPath,
@@ -160,7 +160,7 @@ const ENTRY_NAME: &str = "the entry";
 ///
 /// # Errors
 /// Returns an error if the lorebook does not exist or the entry is invalid.
-pub async fn add(
+pub async fn create_entry(
     app: AppData,
     caller: Caller,
     id: LorebookIdPath,
@@ -239,7 +239,7 @@ pub async fn delete(app: AppData, caller: Caller, id: LorebookIdPath) -> ApiResu
 ///
 /// # Errors
 /// Returns an error if it does not exist.
-pub async fn holds(app: AppData, caller: Caller, id: LorebookIdPath) -> ApiResult<LorebookBindingsResponse> {
+pub async fn bindings(app: AppData, caller: Caller, id: LorebookIdPath) -> ApiResult<LorebookBindingsResponse> {
     ApiResponse::ok(&load_bindings(&app, caller, id).await?)
 }
 
@@ -248,7 +248,7 @@ async fn load_bindings(
     caller: Caller,
     id: LorebookIdPath,
 ) -> Result<LorebookBindingsResponse, ApiError> {
-    let found = app.store.read::<_, ApiError, _>(move |reader| Ok(reader.holds(caller.0, id.0)?)).await?;
+    let found = app.store.read::<_, ApiError, _>(move |reader| Ok(reader.lorebook_bindings(caller.0, id.0)?)).await?;
     found.map(LorebookBindingsResponse::from).ok_or_else(|| ApiError::not_found(LorebookIdPath::WHAT))
 }
 

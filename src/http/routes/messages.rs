@@ -21,7 +21,7 @@ use clotho_store::StoreReader;
 ///
 /// # Errors
 /// Returns an error if a field is invalid, HEAD has moved, or a plugin refuses the input.
-pub async fn message(
+pub async fn create(
     app: AppData,
     caller: Caller,
     sid: SessionIdPath,
@@ -31,7 +31,7 @@ pub async fn message(
     let new = body.0.read(app.config.limits.message_bytes)?;
     check_persona_owner(&app, caller, persona).await?;
     let started = app.turns.replies.message(caller.0, sid.0, new).await?;
-    answer(&app, caller, sid, started).await
+    start_response(&app, caller, sid, started).await
 }
 
 /// Starts alternatives to a reply, or replies to a context node.
@@ -46,7 +46,7 @@ pub async fn reroll(
     body: JsonBody<RerollRequest>,
 ) -> ApiResult<TurnStartResponse> {
     let started = app.turns.replies.reroll(caller.0, sid.0, body.0.read(nid.0)?).await?;
-    answer(&app, caller, sid, started).await
+    start_response(&app, caller, sid, started).await
 }
 
 /// Starts a reply that continues the text of this one.
@@ -61,7 +61,7 @@ pub async fn continue_reply(
     body: JsonBody<ContinueRequest>,
 ) -> ApiResult<TurnStartResponse> {
     let started = app.turns.replies.continue_reply(caller.0, sid.0, body.0.read(nid.0)?).await?;
-    answer(&app, caller, sid, started).await
+    start_response(&app, caller, sid, started).await
 }
 
 /// Writes a new version of a message as its sibling.
@@ -77,7 +77,7 @@ pub async fn edit(
 ) -> ApiResult<TurnStartResponse> {
     let edit = body.0.read(app.config.limits.message_bytes)?;
     let started = app.turns.replies.edit(caller.0, sid.0, nid.0, edit).await?;
-    answer(&app, caller, sid, started).await
+    start_response(&app, caller, sid, started).await
 }
 
 /// Cancels a running reply; the text received so far is kept.
@@ -101,7 +101,7 @@ async fn check_persona_owner(app: &App, caller: Caller, persona: Option<WirePers
 }
 
 /// Answers 202 if replies were started, otherwise 201.
-pub async fn answer(
+pub async fn start_response(
     app: &App,
     caller: Caller,
     sid: SessionIdPath,

@@ -51,7 +51,7 @@ use serde::Serialize;
 use super::caller::Caller;
 use super::error::ApiError;
 use super::query::SessionIdPath;
-use super::response::{ApiResponse, ApiResult, has, has_if_none_match, tag};
+use super::response::{ApiResponse, ApiResult, has_if_none_match, make_etag, matches_etag};
 use crate::app::App;
 use clotho_queries::lookup::load_session;
 use clotho_queries::node_view::{NodeRenderer, NodeView};
@@ -133,8 +133,8 @@ where
     move |reader| {
         let stored = load_session(reader, caller.0, sid.0)?;
         let op = stored.session.op;
-        let tag = tag(&[&address, &op.to_string(), &around]);
-        if has(&headers, &tag) {
+        let tag = make_etag(&[&address, &op.to_string(), &around]);
+        if matches_etag(&headers, &tag) {
             return Ok(ConditionalRead { tag, op, value: None });
         }
         // A client with `If-None-Match: *` must still get an error if nothing exists at this address.
@@ -148,7 +148,7 @@ impl<R> ConditionalRead<R> {
     ///
     /// # Errors
     /// Returns an error if the database fails.
-    pub async fn asked<'s, N>(
+    pub async fn apply_plugin_display<'s, N>(
         &'s mut self,
         look: &NodeRenderer,
         caller: Caller,
@@ -168,30 +168,30 @@ impl<R> ConditionalRead<R> {
     ///
     /// # Errors
     /// Returns an internal error if the answer cannot be serialized.
-    pub fn shown<T>(self, show: impl FnOnce(R) -> ApiResult<T>) -> ApiResult<T> {
+    pub fn respond<T>(self, show: impl FnOnce(R) -> ApiResult<T>) -> ApiResult<T> {
         let reply = match self.value {
             Some(seen) => show(seen)?.with_etag(&self.tag),
             None => ApiResponse::not_modified(&self.tag),
         };
-        Ok(reply.at(self.op))
+        Ok(reply.with_operation(self.op))
     }
 
     /// Builds a JSON answer of the type that the API document describes.
     ///
     /// # Errors
-    /// As [`ConditionalRead::shown`].
-    pub fn json<T>(self) -> ApiResult<T>
+    /// As [`ConditionalRead::respond`].
+    pub fn respond_json<T>(self) -> ApiResult<T>
     where
         T: From<R> + Serialize,
     {
-        self.shown(|seen| ApiResponse::ok(&T::from(seen)))
+        self.respond(|seen| ApiResponse::ok(&T::from(seen)))
     }
 }
 
 /// Returns what an answer depends on besides operations, for the `ETag`: display settings, code and enabled state of
 /// plugins, and the progress of running replies.
 fn etag_context(app: &App, sid: SessionIdPath) -> String {
-    let catalogue = app.catalogue.now();
+    let catalogue = app.catalogue.current();
     let entries = catalogue.entries();
     let code = entries.filter_map(|entry| entry.state.as_ref().ok().map(|loaded| loaded.code_hash().to_owned()));
     let own = app.live.all_running_replies().into_iter().filter(|running| running.session == sid.0);

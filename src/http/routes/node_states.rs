@@ -22,7 +22,7 @@ use clotho_store::{Actor, NodeStateUpdate, StoreReader};
 ///
 /// # Errors
 /// Returns an error if the node does not exist, is still being generated, or is the root.
-pub async fn one(
+pub async fn set_one(
     app: AppData,
     caller: Caller,
     sid: SessionIdPath,

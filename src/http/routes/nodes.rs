@@ -18,7 +18,7 @@ use clotho_store::{StoreReader, StoredSession};
 ///
 /// # Errors
 /// Returns an error if it does not exist.
-pub async fn node(
+pub async fn read(
     app: AppData,
     request: HttpRequest,
     caller: Caller,
@@ -27,14 +27,14 @@ pub async fn node(
     query: QueryParams<NodeQuery>,
 ) -> ApiResult<NodeResponse> {
     let expansion = query.0.read()?;
-    let (look, catalogue) = (node_renderer(&app), app.catalogue.now());
+    let (look, catalogue) = (node_renderer(&app), app.catalogue.current());
     let here = look.clone();
     let read = move |reader: &mut StoreReader<'_>, stored: &StoredSession| {
         read_node(reader, stored, &here, &catalogue, nid.0, expansion)
     };
     let mut sight = conditional_read(&app, &request, caller, sid, read).await?;
-    sight.asked(&look, caller, sid, |facts| [&mut facts.node]).await?;
-    sight.shown(|facts| ApiResponse::ok(&NodeResponse::new(facts)))
+    sight.apply_plugin_display(&look, caller, sid, |facts| [&mut facts.node]).await?;
+    sight.respond(|facts| ApiResponse::ok(&NodeResponse::new(facts)))
 }
 
 /// Returns the alternatives of a node, and its replies if it is a context node.
@@ -53,8 +53,8 @@ pub async fn alternatives(
     let read =
         move |reader: &mut StoreReader<'_>, stored: &StoredSession| node_alternatives(reader, stored, &here, nid.0);
     let mut sight = conditional_read(&app, &request, caller, sid, read).await?;
-    sight.asked(&look, caller, sid, |found| found.siblings.iter_mut().chain(&mut found.replies)).await?;
-    sight.shown(|found| ApiResponse::ok(&AlternativesResponse::new(nid.0, found)))
+    sight.apply_plugin_display(&look, caller, sid, |found| found.siblings.iter_mut().chain(&mut found.replies)).await?;
+    sight.respond(|found| ApiResponse::ok(&AlternativesResponse::new(nid.0, found)))
 }
 
 /// Returns the delta of a node.
@@ -72,7 +72,7 @@ pub async fn delta(
         let at = load_node(reader, stored, nid.0)?;
         Ok::<_, ReadError>(node_delta(reader, stored, &at)?)
     };
-    conditional_read_inline(&app, &request, caller, sid, read).await?.json()
+    conditional_read_inline(&app, &request, caller, sid, read).await?.respond_json()
 }
 
 /// Returns the trace of a reply.
@@ -90,5 +90,5 @@ pub async fn trace(
         let at = load_node(reader, stored, nid.0)?;
         node_trace(reader, stored, &at)?.ok_or(ReadError::NotFound("the trace of this message"))
     };
-    conditional_read(&app, &request, caller, sid, read).await?.json()
+    conditional_read(&app, &request, caller, sid, read).await?.respond_json()
 }

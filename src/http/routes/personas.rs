@@ -42,7 +42,7 @@ pub async fn create(app: AppData, caller: Caller, body: JsonBody<PersonaFields>)
     let mut card = Map::new();
     body.0.apply(&mut card)?;
     let now = app.clock.now();
-    let new = PersonaCard { id: PersonaId::new(app.ids.next(now)), card, created: now, updated: now };
+    let new = PersonaCard { id: PersonaId::new(app.ids.next_id(now)), card, created: now, updated: now };
     let stored = new.clone();
     let claim = IdempotencyClaim::current();
     let write = move |tx: &mut Tx<'_>| {
@@ -97,7 +97,7 @@ pub async fn read(app: AppData, caller: Caller, id: PersonaIdPath) -> ApiResult<
 ///
 /// # Errors
 /// Returns an error if the persona does not exist or a field is invalid.
-pub async fn change(
+pub async fn update(
     app: AppData,
     caller: Caller,
     id: PersonaIdPath,

@@ -39,7 +39,7 @@ pub async fn reference(_: Caller) -> ApiResult<PluginReferenceResponse> {
 ///
 /// # Errors
 /// Returns an error if the caller may not install plugins, or the plugin or file does not exist.
-pub async fn read(
+pub async fn read_file(
     app: AppData,
     caller: Caller,
     name: PluginIdPath,
@@ -57,7 +57,7 @@ pub async fn read(
 /// # Errors
 /// Returns an error if the caller may not install plugins, the plugin is not in the folder, the path is invalid, or the
 /// text is too large.
-pub async fn write(
+pub async fn write_file(
     app: AppData,
     caller: Caller,
     name: PluginIdPath,
@@ -74,7 +74,7 @@ pub async fn write(
     });
     written.await.map_err(ApiError::internal)??;
     tracing::info!(plugin = name.0, file = path, "a plugin file was written");
-    ApiResponse::ok(&WritePluginFileResponse::new(path, app.catalogue.now().entry(&name.0)))
+    ApiResponse::ok(&WritePluginFileResponse::new(path, app.catalogue.current().entry(&name.0)))
 }
 
 /// Deletes a file of a plugin in the folder, and reloads the plugin if it can run without it. Otherwise the previous
@@ -83,7 +83,7 @@ pub async fn write(
 /// # Errors
 /// Returns an error if the caller may not install plugins, the plugin is not in the folder, the file does not exist, or
 /// the plugin cannot be without it.
-pub async fn delete(
+pub async fn delete_file(
     app: AppData,
     caller: Caller,
     name: PluginIdPath,
@@ -104,7 +104,7 @@ pub async fn delete(
     });
     deleted.await.map_err(ApiError::internal)??;
     tracing::info!(plugin = name.0, file = path, "a plugin file was deleted");
-    ApiResponse::ok(&WritePluginFileResponse::new(path, app.catalogue.now().entry(&name.0)))
+    ApiResponse::ok(&WritePluginFileResponse::new(path, app.catalogue.current().entry(&name.0)))
 }
 
 /// Reads, compiles and checks a plugin with unsaved texts.
@@ -197,7 +197,7 @@ pub async fn replay(
                 app.turns.rules.accept(caller.0, ReplaySpec { plugin, session, leaf, from }).await?;
             let op = Some(arranged.op);
             Ok(ApiResponse::ok_redacted(ReplayPluginResponse { op, ..ReplayPluginResponse::from(replayed.rows) })?
-                .at(arranged.op))
+                .with_operation(arranged.op))
         }
         Ok(plugin) => {
             let replayed = app.turns.rules.replay(caller.0, ReplaySpec { plugin, session, leaf, from }).await?;

@@ -24,7 +24,7 @@ pub async fn list(
 ) -> ApiResult<PageResponse<PluginSummaryResponse>> {
     let (limit, skip) = query.0.limit_and_offset()?;
     let (language, before) = (language(&request), usize::try_from(skip).unwrap_or(usize::MAX));
-    let catalogue = app.catalogue.now();
+    let catalogue = app.catalogue.current();
     let entries = catalogue.entries().skip(before).take(usize::try_from(limit + 1).unwrap_or(0));
     ApiResponse::ok(&PageQuery::page(
         entries.map(|entry| PluginSummaryResponse::new(entry, &language)).collect(),
@@ -38,7 +38,7 @@ pub async fn list(
 /// # Errors
 /// Returns an error if it does not exist.
 pub async fn read(app: AppData, request: HttpRequest, _: Caller, name: PluginIdPath) -> ApiResult<PluginResponse> {
-    let catalogue = app.catalogue.now();
+    let catalogue = app.catalogue.current();
     let entry = catalogue.entry(&name.0).ok_or_else(|| ApiError::not_found("the plugin"))?;
     let files = workshop::list_files(&app.catalogue, entry).await?;
     ApiResponse::ok(&PluginResponse::new(entry, files, &language(&request)))
@@ -58,8 +58,8 @@ pub async fn session_commands(
         app.store.read(move |reader| load_session(reader, caller.0, sid.0).map(|stored| stored.session)).await?;
     let language = language(&request);
     let playing = session.plugins.iter().filter(|plugin| plugin.enabled);
-    let catalogue = app.catalogue.now();
+    let catalogue = app.catalogue.current();
     let loaded = playing.filter_map(|plugin| catalogue.get(&plugin.id));
     let list = ListResponse(loaded.flat_map(|loaded| commands(loaded.manifest(), &language)).collect());
-    Ok(ApiResponse::ok(&list)?.at(session.op))
+    Ok(ApiResponse::ok(&list)?.with_operation(session.op))
 }

@@ -61,11 +61,11 @@ pub async fn create(app: AppData, caller: Caller, body: JsonBody<CreatePresetReq
     let (name, beginning) = body.0.name_and_source()?;
     let (kind, source) = match beginning {
         NewPresetSource::Said(kind, source) => (kind, source),
-        NewPresetSource::Own => (OPENAI_KIND.to_owned(), Own::built_in().body()),
+        NewPresetSource::Own => (OPENAI_KIND.to_owned(), Own::built_in().to_json()),
         NewPresetSource::Copy(id) => copy_contents(load(&app, caller, PresetIdPath(id.0)).await?),
     };
     let (card, now) = (new_card(kind, &name, source)?, app.clock.now());
-    let new = store::StoredPreset { id: PresetId::new(app.ids.next(now)), card, created: now, updated: now };
+    let new = store::StoredPreset { id: PresetId::new(app.ids.next_id(now)), card, created: now, updated: now };
     let (stored, claim) = (new.clone(), IdempotencyClaim::current());
     let write = move |tx: &mut Tx<'_>| {
         tx.put_preset(caller.0, &stored)?;
@@ -160,7 +160,7 @@ pub async fn read(app: AppData, caller: Caller, id: PresetIdPath) -> ApiResult<P
 ///
 /// # Errors
 /// Returns an error if the preset does not exist, a field is invalid, or the preset was changed meanwhile.
-pub async fn change(
+pub async fn update(
     app: AppData,
     caller: Caller,
     id: PresetIdPath,

@@ -36,12 +36,12 @@ pub async fn projection(
         read_projection(reader, stored, &here, &turns, &selection)
     };
     let mut sight = conditional_read_inline(&app, &request, caller, sid, read).await?;
-    sight.asked(&look, caller, sid, |page| &mut page.nodes).await?;
+    sight.apply_plugin_display(&look, caller, sid, |page| &mut page.nodes).await?;
     let offered = match sight.value.as_mut().and_then(|page| page.tip.take()) {
         Some(tip) => app.turns.views.offered(tip).await,
         None => ReplySuggestions::default(),
     };
-    sight.shown(|page| ApiResponse::ok(&ProjectionResponse::new(page, offered)))
+    sight.respond(|page| ApiResponse::ok(&ProjectionResponse::new(page, offered)))
 }
 
 /// Moves HEAD: to the leaf last visited below a node, or to exactly that node.

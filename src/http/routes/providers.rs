@@ -48,7 +48,7 @@ pub async fn create(app: AppData, _: Caller, body: JsonBody<CreateProviderReques
 ///
 /// # Errors
 /// Returns an error if the provider does not exist or comes from the configuration, or a field is invalid.
-pub async fn change(
+pub async fn update(
     app: AppData,
     _: Caller,
     name: ProviderIdPath,

@@ -15,7 +15,7 @@ use crate::http::wire::display_scripts::DisplayScriptsResponse;
 use crate::http::wire::enums::SessionViewMode;
 use crate::http::wire::sessions::{
     CreateSessionRequest, SessionPluginFields, SessionResponse, SessionScriptResponse, SessionScriptsResponse,
-    SetPluginsResponse, UpdateSessionRequest, UsageTotalsResponse, plugins,
+    SetPluginsResponse, UpdateSessionRequest, UsageTotalsResponse, check_plugins,
 };
 use crate::http::wire::{PageQuery, PageResponse};
 use clotho_core::ids::{PersonaId, PresetId};
@@ -54,7 +54,7 @@ pub async fn create(app: AppData, caller: Caller, body: JsonBody<CreateSessionRe
         title: body.title,
         plugins: body.plugins.map(|list| list.into_iter().map(Into::into).collect()),
         model: body.model,
-        mode: body.mode.map(|mode| mode.word().to_owned()),
+        mode: body.mode.map(|mode| mode.name().to_owned()),
         params: body.params,
     };
     let id = app.turns.sessions.begin(caller.0, new).await?;
@@ -73,7 +73,7 @@ pub async fn read(app: AppData, caller: Caller, sid: SessionIdPath) -> ApiResult
 ///
 /// # Errors
 /// Returns an error if the session does not exist or a field is invalid.
-pub async fn change(
+pub async fn update(
     app: AppData,
     caller: Caller,
     sid: SessionIdPath,
@@ -147,7 +147,7 @@ fn setting_changes(change: UpdateSessionRequest) -> Vec<(String, Value)> {
     } = change;
     let named = [
         ("title", title.map(Value::from)),
-        ("mode", mode.map(SessionViewMode::word).map(Value::from)),
+        ("mode", mode.map(SessionViewMode::name).map(Value::from)),
         ("model", model.map(Value::from)),
         ("valuesModel", values_model.map(Value::from)),
         ("params", params.map(Value::from)),
@@ -198,7 +198,7 @@ pub async fn set_plugins(
     sid: SessionIdPath,
     body: JsonListBody<SessionPluginFields>,
 ) -> ApiResult<SetPluginsResponse> {
-    plugins(&body.0)?;
+    check_plugins(&body.0)?;
     let wanted = body.0.into_iter().map(Into::into).collect();
     let turn::PluginsUpdate { op, warnings: problems } =
         app.turns.sessions.set_plugins(caller.0, sid.0, wanted).await?;
@@ -219,7 +219,7 @@ pub async fn scripts(app: AppData, caller: Caller, sid: SessionIdPath) -> ApiRes
     let models = Arc::clone(&app.models);
     let read = move |reader: &mut StoreReader<'_>| {
         let session = load_session(reader, caller.0, sid.0)?.session;
-        let found = turn::scripts(reader, &session, &models.names(session.model.as_deref()))?;
+        let found = turn::scripts(reader, &session, &models.names_of(session.model.as_deref()))?;
         let items = found.into_iter().map(|found| SessionScriptResponse::new(found, &session)).collect();
         Ok::<_, ApiError>(SessionScriptsResponse { items })
     };
@@ -235,7 +235,7 @@ pub async fn display_scripts(app: AppData, caller: Caller, sid: SessionIdPath) -
     let models = Arc::clone(&app.models);
     let read = move |reader: &mut StoreReader<'_>| {
         let session = load_session(reader, caller.0, sid.0)?.session;
-        let shown = turn::shown_scripts(reader, &session, &models.names(session.model.as_deref()))?;
+        let shown = turn::shown_scripts(reader, &session, &models.names_of(session.model.as_deref()))?;
         Ok::<_, ApiError>(DisplayScriptsResponse::from(shown))
     };
     ApiResponse::ok(&app.store.read(read).await?)

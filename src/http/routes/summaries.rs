@@ -38,7 +38,7 @@ pub async fn list(
 ///
 /// # Errors
 /// Returns an error if it does not exist or the text is invalid.
-pub async fn change(
+pub async fn update(
     app: AppData,
     caller: Caller,
     sid: SessionIdPath,

@@ -35,7 +35,7 @@ pub async fn transcript(
     let read = move |reader: &mut StoreReader<'_>, stored: &StoredSession| Transcript::read(reader, stored, &end, all);
     let sight = conditional_read(&app, &request, caller, sid, read).await?;
     let look = NodeRenderer { live: None, ..node_renderer(&app) };
-    sight.shown(|branch| {
+    sight.respond(|branch| {
         let head = format.file_head(&branch.stored.session.title);
         Ok(ApiResponse::file(head, transcript_chunks(app.clone(), look, format, branch)))
     })

@@ -19,7 +19,7 @@ use clotho_engine::transfer::{TooManyImports, UploadKind, UploadSlot};
 ///
 /// # Errors
 /// Returns an error if the caller has too many uploads, or the body is too large or no file.
-pub async fn import(app: AppData, caller: Caller, upload: FileUpload) -> ApiResult<JobStartResponse> {
+pub async fn import_session(app: AppData, caller: Caller, upload: FileUpload) -> ApiResult<JobStartResponse> {
     upload.check_headers(app.config.limits.import_bytes, &[SESSION_MEDIA_TYPE])?;
     enqueue_upload(app, caller, upload, UploadKind::Session(None)).await
 }
@@ -28,7 +28,7 @@ pub async fn import(app: AppData, caller: Caller, upload: FileUpload) -> ApiResu
 /// the result for each file.
 ///
 /// # Errors
-/// As [`import`]; also if the UTC offset is out of range.
+/// As [`import_session`]; also if the UTC offset is out of range.
 pub async fn import_foreign(
     app: AppData,
     caller: Caller,
@@ -44,14 +44,14 @@ pub async fn import_foreign(
 ///
 /// # Errors
 /// Returns an error if the session does not exist, the title is invalid, or the caller has too many uploads.
-pub async fn copy(
+pub async fn copy_session(
     app: AppData,
     caller: Caller,
     sid: SessionIdPath,
     body: JsonBody<CopySessionRequest>,
 ) -> ApiResult<JobStartResponse> {
     let CopySessionRequest { title } = body.0.checked()?;
-    let place = app.import_queue.expect(caller.0)?;
+    let place = app.import_queue.reserve_slot(caller.0)?;
     let file = exports::export_archive(&app, caller, sid).await?;
     start_job(&app, place, file, UploadKind::Session(title)).await
 }
@@ -62,7 +62,7 @@ async fn enqueue_upload(
     upload: FileUpload,
     kind: UploadKind,
 ) -> ApiResult<JobStartResponse> {
-    let place = app.import_queue.expect(caller.0)?;
+    let place = app.import_queue.reserve_slot(caller.0)?;
     let file = unlinked_file(&app.config.storage.data_dir, place.job().uuid()).map_err(|error| write_error(&error))?;
     let file = upload.write_to(file, app.config.limits.import_bytes).await?;
     start_job(&app, place, file, kind).await
@@ -85,7 +85,7 @@ impl From<TooManyImports> for ApiError {
 ///
 /// # Errors
 /// Returns an error if it does not exist.
-pub async fn job(app: AppData, caller: Caller, jid: JobIdPath) -> ApiResult<JobResponse> {
+pub async fn read_job(app: AppData, caller: Caller, jid: JobIdPath) -> ApiResult<JobResponse> {
     let job = app.import_queue.job(caller.0, jid.0).await?.ok_or_else(|| ApiError::not_found(JobIdPath::WHAT))?;
     ApiResponse::ok(&JobResponse::from(job))
 }

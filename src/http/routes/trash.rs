@@ -58,7 +58,7 @@ pub async fn destroy(
 
 /// Returns the error for a missing confirmation, which says what would be deleted.
 fn confirmation_error(found: &TrashEntry) -> ApiError {
-    let kind = TrashItemKind::from(found.kind).word();
+    let kind = TrashItemKind::from(found.kind).name();
     let with = if found.nodes > 0 { format!(" with {} messages", found.nodes) } else { String::new() };
     ApiError::invalid("confirm", format!("deleting the {kind} \"{}\"{with} is permanent", found.name))
         .hint("add ?confirm=true to the address to confirm it")

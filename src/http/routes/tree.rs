@@ -6,7 +6,7 @@ use super::{AppData, conditional_read, node_renderer};
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
 use crate::http::query::{QueryParams, SessionIdPath};
-use crate::http::response::{ApiResponse, ApiResult, write};
+use crate::http::response::{ApiResponse, ApiResult, to_json};
 use crate::http::wire::tree::{
     ChatHistoryTree, OperationsQuery, OperationsResponse, TreeQuery, TreeResponse, TreeShapeParam, TreeSkeleton,
 };
@@ -37,16 +37,16 @@ pub async fn tree(
     // A whole tree is large: its JSON is written where it is read.
     let read = move |reader: &mut StoreReader<'_>, stored: &StoredSession| match (shape, after) {
         (TreeShapeParam::Skeleton, _) => {
-            write(&TreeSkeleton::new(&stored.session, tree_outline(reader, stored, &look)?))
+            to_json(&TreeSkeleton::new(&stored.session, tree_outline(reader, stored, &look)?))
         }
         (TreeShapeParam::Full, Some(after)) => {
-            write(&ChatHistoryTree::new(&stored.session, tree_page(reader, stored, &look, after, limit)?))
+            to_json(&ChatHistoryTree::new(&stored.session, tree_page(reader, stored, &look, after, limit)?))
         }
         (TreeShapeParam::Full, None) => {
-            write(&ChatHistoryTree::new(&stored.session, whole_tree(reader, stored, &look)?))
+            to_json(&ChatHistoryTree::new(&stored.session, whole_tree(reader, stored, &look)?))
         }
     };
-    conditional_read(&app, &request, caller, sid, read).await?.shown(|json| Ok(ApiResponse::from_json(json)))
+    conditional_read(&app, &request, caller, sid, read).await?.respond(|json| Ok(ApiResponse::from_json(json)))
 }
 
 /// Returns a page of the operation log.

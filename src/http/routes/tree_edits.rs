@@ -8,7 +8,7 @@ use crate::http::body::JsonBody;
 use crate::http::caller::Caller;
 use crate::http::error::{ApiError, ApiErrorCode};
 use crate::http::query::{FragmentIdPath, QueryParams, SessionIdPath};
-use crate::http::response::{ApiResponse, ApiResult, RedactForReplay, write};
+use crate::http::response::{ApiResponse, ApiResult, RedactForReplay, to_json};
 use crate::http::wire::checks::expected_version;
 use crate::http::wire::ids::WireId;
 use crate::http::wire::node::wire_nodes;
@@ -56,7 +56,7 @@ pub async fn edit(
     };
     let answer = app.store.write(arrange).await.map(|arranged| TreeEditsResponse::new(&arranged, &edits))?;
     let op = answer.op;
-    Ok(ApiResponse::ok_redacted(answer)?.at(op))
+    Ok(ApiResponse::ok_redacted(answer)?.with_operation(op))
 }
 
 /// Undoes the caller's last step.
@@ -107,14 +107,14 @@ async fn undo_or_redo(
     };
     let turned = app.store.write(act).await.map(|undone| UndoResponse::from(&undone))?;
     let op = turned.op;
-    Ok(ApiResponse::ok_redacted(turned)?.at(op))
+    Ok(ApiResponse::ok_redacted(turned)?.with_operation(op))
 }
 
 /// Returns what an earlier attempt of the request created, if its answer was lost.
 fn previous_answer<T>() -> Option<ApiResult<T>> {
     let previous: Value = IdempotencyClaim::previous_result()?;
     let op = previous.get("op").and_then(Value::as_i64).unwrap_or_default();
-    Some(write(&previous).map(|json| ApiResponse::from_json(json).at(op)))
+    Some(to_json(&previous).map(|json| ApiResponse::from_json(json).with_operation(op)))
 }
 
 /// Lists the fragments in the stash.
@@ -126,7 +126,7 @@ pub async fn stash(app: AppData, request: HttpRequest, caller: Caller, sid: Sess
         let items = reader.stash(stored)?.into_iter().map(Into::into).collect();
         Ok::<_, StoreError>(StashResponse { items, op: stored.session.op })
     };
-    conditional_read(&app, &request, caller, sid, read).await?.json()
+    conditional_read(&app, &request, caller, sid, read).await?.respond_json()
 }
 
 /// Lists the labels of the tree.
@@ -143,7 +143,7 @@ pub async fn labels(
         let items = reader.labels(stored)?.into_iter().map(Into::into).collect();
         Ok::<_, StoreError>(LabelsResponse { items, op: stored.session.op })
     };
-    conditional_read(&app, &request, caller, sid, read).await?.json()
+    conditional_read(&app, &request, caller, sid, read).await?.respond_json()
 }
 
 /// Returns the tree of a fragment, page by page.
@@ -167,5 +167,5 @@ pub async fn fragment(
         let (items, next) = (wire_nodes(nodes), next.map(encode_cursor));
         Ok::<_, ReadError>(FragmentTreeResponse { session_id, fragment_id, items, next, op: stored.session.op })
     };
-    conditional_read(&app, &request, caller, sid, read).await?.json()
+    conditional_read(&app, &request, caller, sid, read).await?.respond_json()
 }

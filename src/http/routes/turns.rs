@@ -18,7 +18,7 @@ use clotho_store::{StoreReader, StoredSession};
 ///
 /// # Errors
 /// Returns an error if the session or a node does not exist.
-pub async fn turns(
+pub async fn list(
     app: AppData,
     request: HttpRequest,
     caller: Caller,
@@ -28,9 +28,9 @@ pub async fn turns(
     let selection = query.0.read(MAX_PAGE_SIZE)?;
     let read = move |reader: &mut StoreReader<'_>, stored: &StoredSession| list_turns(reader, stored, &selection);
     let sight = conditional_read(&app, &request, caller, sid, read).await?;
-    sight.shown(|page| {
+    sight.respond(|page| {
         let turns = page.turns.into_iter().map(TurnResponse::from).collect();
-        Ok(ApiResponse::ok(&ListResponse(turns))?.next(next_address(&request, page.next)))
+        Ok(ApiResponse::ok(&ListResponse(turns))?.with_next_page(next_address(&request, page.next)))
     })
 }
 
@@ -49,9 +49,9 @@ pub async fn context_path(
     let read =
         move |reader: &mut StoreReader<'_>, stored: &StoredSession| turns::context_path(reader, stored, &selection);
     let sight = conditional_read(&app, &request, caller, sid, read).await?;
-    sight.shown(|path| {
+    sight.respond(|path| {
         let stops = path.stops.iter().map(ContextPathStop::from).collect();
-        Ok(ApiResponse::ok(&ListResponse(stops))?.next(next_address(&request, path.next)))
+        Ok(ApiResponse::ok(&ListResponse(stops))?.with_next_page(next_address(&request, path.next)))
     })
 }
 

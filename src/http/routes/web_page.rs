@@ -7,7 +7,7 @@ use super::AppData;
 use crate::assets::WebAsset;
 use crate::http::caller::ClientIdentity;
 use crate::http::error::ApiError;
-use crate::http::response::has;
+use crate::http::response::matches_etag;
 
 /// Placeholders in the document: the URL of its files, and the preload links.
 const TEMPLATE_SLOTS: [&str; 2] = ["{{assets}}", "{{ahead}}"];
@@ -35,7 +35,7 @@ pub async fn index(app: AppData, request: HttpRequest) -> Result<HttpResponse, A
 ///
 /// # Errors
 /// Returns an error unless the request is a browser's page load outside `/api/`.
-pub async fn nowhere(via: ClientIdentity, app: AppData, request: HttpRequest) -> Result<HttpResponse, ApiError> {
+pub async fn not_found(via: ClientIdentity, app: AppData, request: HttpRequest) -> Result<HttpResponse, ApiError> {
     let accepts = request.headers().get(header::ACCEPT).and_then(|accept| accept.to_str().ok());
     let is_looked_at = request.method() == Method::GET && accepts.is_some_and(|accept| accept.contains("text/html"));
     if !is_looked_at || request.path().starts_with("/api/") {
@@ -90,7 +90,7 @@ pub async fn favicon(app: AppData, request: HttpRequest) -> Result<HttpResponse,
 }
 
 fn send(request: &HttpRequest, asset: WebAsset, keep: &'static str) -> HttpResponse {
-    let is_known = has(request.headers(), &asset.etag);
+    let is_known = matches_etag(request.headers(), &asset.etag);
     let mut answer = if is_known { HttpResponse::NotModified() } else { HttpResponse::Ok() };
     // Weak, because compression changes the bytes.
     answer.insert_header((header::ETAG, format!("W/{}", asset.etag)));

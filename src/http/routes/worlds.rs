@@ -2,7 +2,7 @@
 
 use actix_web::HttpRequest;
 
-use super::messages::answer;
+use super::messages::start_response;
 use super::{AppData, conditional_read, conditional_read_inline};
 use crate::http::body::JsonBody;
 use crate::http::caller::Caller;
@@ -33,13 +33,13 @@ pub async fn world(
     sid: SessionIdPath,
     nid: NodeIdPath,
 ) -> ApiResult<WorldResponse> {
-    let catalogue = app.catalogue.now();
+    let catalogue = app.catalogue.current();
     let read = move |reader: &mut StoreReader<'_>, stored: &StoredSession| {
         let at = load_node(reader, stored, nid.0)?;
         Ok::<_, ReadError>(world_at(reader, stored, &at, &catalogue)?)
     };
     let sight = conditional_read_inline(&app, &request, caller, sid, read).await?;
-    sight.shown(|view| ApiResponse::ok(&WorldResponse::new(nid.0, view)))
+    sight.respond(|view| ApiResponse::ok(&WorldResponse::new(nid.0, view)))
 }
 
 /// Returns the non-empty deltas of one page of a branch, oldest first. One request replaces one per message.
@@ -55,14 +55,14 @@ pub async fn deltas(
 ) -> ApiResult<DeltasResponse> {
     let selection = query.0.read(50)?;
     let read = move |reader: &mut StoreReader<'_>, stored: &StoredSession| branch_deltas(reader, stored, &selection);
-    conditional_read(&app, &request, caller, sid, read).await?.json()
+    conditional_read(&app, &request, caller, sid, read).await?.respond_json()
 }
 
 /// Changes the state manually, as a hidden node below this one.
 ///
 /// # Errors
 /// Returns an error if the node does not exist or an operation is invalid.
-pub async fn change(
+pub async fn update(
     app: AppData,
     caller: Caller,
     sid: SessionIdPath,
@@ -72,7 +72,7 @@ pub async fn change(
     let operations = parse_operations(&body.0)?;
     let expected = expected_version(body.0.expected_leaf_id, body.0.expected_op)?;
     let started = app.turns.sessions.change_world(caller.0, sid.0, nid.0, operations, expected).await?;
-    answer(&app, caller, sid, started).await
+    start_response(&app, caller, sid, started).await
 }
 
 fn parse_operations(change: &UpdateWorldRequest) -> Result<Vec<StateOperation>, ApiError> {

@@ -82,7 +82,7 @@ pub struct UpdateDeviceRequest {
 impl DeviceResponse {
     /// Builds the response; `this` is the device of the caller.
     pub fn new(device: store::PairedDevice, this: Option<DeviceId>) -> Self {
-        let store::PairedDevice { id, name, created, seen, .. } = device;
+        let store::PairedDevice { id, name, created, last_seen: seen, .. } = device;
         Self {
             id: WireId(id),
             name,

@@ -90,7 +90,7 @@ impl From<KnownScript> for DisplayScriptResponse {
     fn from(found: KnownScript) -> Self {
         let KnownScript { scope, character, script, .. } = found;
         Self {
-            scope: scope.word(),
+            scope: scope.as_str(),
             character_id: character.map(WireId),
             name: script.name,
             find: script.find,
@@ -100,7 +100,7 @@ impl From<KnownScript> for DisplayScriptResponse {
             is_for_display: script.for_display,
             is_for_prompts: script.for_prompt,
             is_on_edit: script.on_edit,
-            macros: script.macros.word(),
+            macros: script.macros.as_str(),
             min_depth: script.min_depth,
             max_depth: script.max_depth,
         }

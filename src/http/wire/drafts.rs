@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::ids::{WireDraftId, WireId, WireNodeId};
-use super::sessions::model;
+use super::sessions::check_model;
 use super::string_enums::DraftStatusEnum;
 use crate::http::error::ApiError;
 use crate::http::json_schema::JsonMap;
@@ -97,7 +97,7 @@ impl ImpersonateRequest {
     /// # Errors
     /// Returns an error that names the invalid field.
     pub fn read(self) -> Result<turn::ImpersonateSpec, ApiError> {
-        model(self.model.as_deref())?;
+        check_model(self.model.as_deref())?;
         Ok(turn::ImpersonateSpec { leaf: self.leaf_id.map(|id| id.0), model: self.model, params: self.params })
     }
 }
@@ -111,7 +111,7 @@ impl SummariseRequest {
         if self.node_ids.is_empty() || self.node_ids.len() > MAX_RUN_NODES {
             return Err(ApiError::invalid("nodeIds", format!("expected 1 to {MAX_RUN_NODES} messages")));
         }
-        model(self.model.as_deref())?;
+        check_model(self.model.as_deref())?;
         let nodes = self.node_ids.into_iter().map(|id| id.0).collect();
         Ok(turn::SummarySpec { nodes, model: self.model, params: self.params })
     }
@@ -123,12 +123,12 @@ impl From<&Draft> for DraftResponse {
         let phase = draft.phase();
         Self {
             id: WireId(draft.generation.id),
-            kind: draft.kind.word(),
+            kind: draft.kind.as_str(),
             status: phase.word,
             queue_position: phase.place,
             content: draft.generation.with_partial_text(|written| written.content.clone()),
             model: draft.model.clone(),
-            error: draft.failed().map(DraftErrorResponse::from),
+            error: draft.failure().map(DraftErrorResponse::from),
         }
     }
 }

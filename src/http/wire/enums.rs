@@ -60,7 +60,7 @@ pub enum SessionViewMode {
 
 impl SessionViewMode {
     /// Returns the name used on the wire.
-    pub const fn word(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Tree => "tree",
             Self::Linear => "linear",

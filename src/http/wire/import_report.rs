@@ -162,7 +162,7 @@ impl From<transfer::ForeignImportItem> for ImportReportItem {
             name,
             file,
             id,
-            fate: fate.word(),
+            fate: fate.as_str(),
             findings: findings.into_iter().map(ImportReportFinding::from).collect(),
         }
     }
@@ -171,6 +171,6 @@ impl From<transfer::ForeignImportItem> for ImportReportItem {
 impl From<interop::ImportFinding> for ImportReportFinding {
     fn from(finding: interop::ImportFinding) -> Self {
         let interop::ImportFinding { fate, code, args, line, count, message, names } = finding;
-        Self { fate: fate.word(), code, args, line, count, message, names }
+        Self { fate: fate.as_str(), code, args, line, count, message, names }
     }
 }

@@ -115,7 +115,7 @@ impl From<ImportError> for ApiError {
                     .hint("nothing was kept; export the session again, and send the file as it is")
                     .detail("line", fault.line)
                     .detail("fault", fault.message.clone());
-                fault.flaw.into_iter().fold(refusal, |refusal, flaw| refusal.detail("flaw", flaw.word()))
+                fault.flaw.into_iter().fold(refusal, |refusal, flaw| refusal.detail("flaw", flaw.as_str()))
             }
             ImportError::Refused(refusal) => refusal.into(),
             ImportError::Store(error) => error.into(),

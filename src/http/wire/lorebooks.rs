@@ -7,7 +7,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::ids::{WireCharacterId, WireId, WireLorebookId, WireNodeId, WirePersonaId, WireSessionId, wire_ids};
 use super::import_report::ImportReportResponse;
 use super::records::{LoreSimilaritySchema, LoreVerdictSchema, ScannedLorebookSchema};
-use super::{deserialize_object, said};
+use super::{deserialize_non_null, deserialize_object};
 use crate::http::error::{ApiError, ApiErrorCode};
 use crate::http::json_schema::JsonMap;
 use clotho_compat::interop::lorebook;
@@ -162,19 +162,19 @@ pub struct LorebookBindingsResponse {
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct UpdateLorebookBindingsRequest {
     /// Active in all sessions of the owner.
-    #[serde(deserialize_with = "said")]
+    #[serde(deserialize_with = "deserialize_non_null")]
     #[schema(value_type = bool)]
     pub everything: Option<bool>,
     /// Active in these sessions.
-    #[serde(deserialize_with = "said")]
+    #[serde(deserialize_with = "deserialize_non_null")]
     #[schema(value_type = Vec<WireSessionId>)]
     pub session_ids: Option<Vec<WireSessionId>>,
     /// Active while one of these personas is played.
-    #[serde(deserialize_with = "said")]
+    #[serde(deserialize_with = "deserialize_non_null")]
     #[schema(value_type = Vec<WirePersonaId>)]
     pub persona_ids: Option<Vec<WirePersonaId>>,
     /// Active for replies of these characters. Characters that are left out lose it, even if their cards name it.
-    #[serde(deserialize_with = "said")]
+    #[serde(deserialize_with = "deserialize_non_null")]
     #[schema(value_type = Vec<WireCharacterId>)]
     pub character_ids: Option<Vec<WireCharacterId>>,
 }

@@ -14,7 +14,7 @@ use super::checks::{check_content, expected_version};
 use super::enums::{Effects, OnStale, Role};
 use super::ids::{WireCharacterId, WireNodeId, WirePersonaId};
 use super::node::ChatMessageNode;
-use super::sessions::model;
+use super::sessions::check_model;
 use super::tree_edits::NodeWorldChangeResponse;
 use super::{deserialize_nullable_option, deserialize_objects};
 use crate::http::error::ApiError;
@@ -311,7 +311,7 @@ impl GenerateRequest {
                 format!("expected 1 to {MAX_REPLIES} replies, got {n}"),
             ));
         }
-        model(self.model.as_deref()).map_err(|error| error.detail("field", format!("{inside}model")))?;
+        check_model(self.model.as_deref()).map_err(|error| error.detail("field", format!("{inside}model")))?;
         Ok(turn::GenerationSpec {
             n,
             model: self.model,
@@ -344,7 +344,7 @@ impl ContinueRequest {
     /// # Errors
     /// Returns an error that names the invalid field.
     pub fn read(self, node: NodeId) -> Result<turn::ContinueSpec, ApiError> {
-        model(self.model.as_deref())?;
+        check_model(self.model.as_deref())?;
         Ok(turn::ContinueSpec {
             node,
             model: self.model,
@@ -468,7 +468,7 @@ mod tests {
     #[test]
     fn create_message_minimal_body_uses_defaults() {
         let message = read(r#", "content": "Hi""#).unwrap();
-        assert_eq!((message.role.word(), message.move_head, message.generate), ("user", true, None));
+        assert_eq!((message.role.as_str(), message.move_head, message.generate), ("user", true, None));
         let generate = |rest: &str| read(&format!(r#", "content": "Hi", "generate": {rest}"#)).unwrap().generate;
         assert_eq!(generate("false"), None);
         assert_eq!(generate("true").map(|generate| generate.n), Some(1));

@@ -188,7 +188,7 @@ pub fn deserialize_nullable_option<'de, T: Deserialize<'de>, D: Deserializer<'de
 ///
 /// # Errors
 /// Returns an error if the value has the wrong type.
-pub fn said<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Option<T>, D::Error> {
+pub fn deserialize_non_null<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Option<T>, D::Error> {
     T::deserialize(from).map(Some)
 }
 

@@ -206,7 +206,7 @@ pub struct AlternativesResponse {
 }
 
 /// Returns the metadata of a node, including its rating.
-pub fn known(metadata: Box<NodeMetadata>, rating: Option<u8>) -> Map<String, Value> {
+pub fn merge_rating(metadata: Box<NodeMetadata>, rating: Option<u8>) -> Map<String, Value> {
     let mut metadata = Map::from(metadata);
     if let Some(stars) = rating {
         metadata.insert("rating".into(), stars.into());
@@ -239,7 +239,7 @@ impl From<NodeView> for ChatMessageNode {
             timestamp: node.created.to_string(),
             depth: node.depth,
             turn: node.turn,
-            metadata: known(node.metadata, node.rating),
+            metadata: merge_rating(node.metadata, node.rating),
             siblings: siblings.as_ref().map(SiblingsResponse::from),
         }
     }

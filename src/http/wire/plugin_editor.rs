@@ -356,8 +356,8 @@ impl From<&ScriptError> for TryHookResponse {
 
 impl From<HookTrialOutcome> for TryHookResponse {
     fn from(tried: HookTrialOutcome) -> Self {
-        let after = tried.outcome.world.as_ref().unwrap_or(&tried.before);
-        let world = diff(&tried.before, after).into_iter().map(PathChangeResponse::from).collect();
+        let after = tried.outcome.world.as_ref().unwrap_or(&tried.world_before);
+        let world = diff(&tried.world_before, after).into_iter().map(PathChangeResponse::from).collect();
         let HookOutcome {
             operations,
             problems,
@@ -367,7 +367,7 @@ impl From<HookTrialOutcome> for TryHookResponse {
             log,
             answer,
             plan,
-            asks,
+            model_calls: asks,
             summary,
             usage,
             error,

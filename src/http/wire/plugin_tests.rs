@@ -152,7 +152,7 @@ impl PluginTestResponse {
             }
         };
         let cases = report.cases.iter().map(case).collect();
-        Self { cases, left: report.left, warnings: warnings(loaded), error: None }
+        Self { cases, left: report.untested, warnings: warnings(loaded), error: None }
     }
 }
 

@@ -249,7 +249,7 @@ impl UpdatePresetRequest {
             }
             let body = card.get("body").and_then(Value::as_object).cloned().unwrap_or_default();
             let changed =
-                change.read().onto(&body, seen.as_ref()).map_err(|error| change_error(error, seen.as_ref(), &body))?;
+                change.read().apply(&body, seen.as_ref()).map_err(|error| change_error(error, seen.as_ref(), &body))?;
             card.insert("body".to_owned(), changed.into());
         }
         if let Some(seen) = self.expected.as_ref().filter(|_| *card != before) {
@@ -261,12 +261,12 @@ impl UpdatePresetRequest {
 
 fn change_error(error: PresetPatchError, seen: Option<&ExpectedPreset>, body: &Map<String, Value>) -> ApiError {
     match error {
-        PresetPatchError::Wrong(PresetFieldError { field, message, hint }) => {
+        PresetPatchError::Invalid(PresetFieldError { field, message, hint }) => {
             let error = ApiError::invalid(&field, message);
             if hint.is_empty() { error } else { error.hint(hint) }
         }
         PresetPatchError::Conflict(fields) => {
-            conflict_error(fields, seen.map(|seen| seen.now(body)).unwrap_or_default())
+            conflict_error(fields, seen.map(|seen| seen.current(body)).unwrap_or_default())
         }
     }
 }
@@ -286,7 +286,7 @@ impl OpenAiPresetChange {
     fn read(&self) -> PresetPatch {
         PresetPatch {
             fields: self.fields.clone(),
-            own: self.own.clone(),
+            extensions: self.own.clone(),
             prompts: self.prompts.clone(),
             removed: self.removed.clone(),
             order: order_rows(self.order.as_ref()),
@@ -301,7 +301,7 @@ impl ExpectedPresetFields {
         let seen = self.read();
         let name = card.get("name").and_then(Value::as_str).unwrap_or_default();
         let mut moved = seen.conflicts(&body);
-        let mut now = seen.now(&body);
+        let mut now = seen.current(&body);
         if self.name.as_ref().is_some_and(|seen| seen != name) {
             moved.push("name".to_owned());
             now.as_object_mut().map(|now| now.insert("name".to_owned(), name.into()));
@@ -312,7 +312,7 @@ impl ExpectedPresetFields {
     fn read(&self) -> ExpectedPreset {
         ExpectedPreset {
             fields: self.fields.clone(),
-            own: self.own.clone(),
+            extensions: self.own.clone(),
             prompts: self.prompts.clone(),
             order: order_rows(self.order.as_ref()),
         }
@@ -324,12 +324,12 @@ const REGEX_KIND: &str = "regex";
 
 impl From<store::StoredPreset> for PresetResponse {
     fn from(mut preset: store::StoredPreset) -> Self {
-        let effective = turn::preset(&preset).and_then(Result::ok).map(|preset| preset.body());
+        let effective = turn::preset(&preset).and_then(Result::ok).map(|preset| preset.to_json());
         let text = |value: Option<Value>| value.as_ref().and_then(Value::as_str).map(str::to_owned);
         let kind = text(preset.card.shift_remove("kind")).unwrap_or_default();
         let body = preset.card.shift_remove("body");
         let script = body.as_ref().filter(|_| kind == REGEX_KIND);
-        let failure = script.and_then(scripts::problem).map(|why| RenderedMessage::new(&why));
+        let failure = script.and_then(scripts::find_problem).map(|why| RenderedMessage::new(&why));
         Self {
             id: WireId(preset.id),
             problem: failure.as_ref().map(|failure| failure.message.clone()),

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use super::checks::check_content;
 use super::ids::{WireNodeId, WirePresetId};
-use super::sessions::model;
+use super::sessions::check_model;
 use crate::http::error::ApiError;
 use crate::http::json_schema::JsonMap;
 use clotho_engine::turn;
@@ -39,7 +39,7 @@ impl PromptPreviewRequest {
     /// # Errors
     /// Returns an error that names the invalid field.
     pub fn read(self, limit: usize) -> Result<turn::PreviewSpec, ApiError> {
-        model(self.model.as_deref())?;
+        check_model(self.model.as_deref())?;
         if let Some(text) = &self.content {
             check_content(text, limit)?;
         }

@@ -247,7 +247,7 @@ impl ProviderResponse {
 
     /// Returns the supported API kinds.
     pub fn kinds() -> Vec<&'static str> {
-        ProviderKind::all().map(ProviderKind::word).collect()
+        ProviderKind::all().map(ProviderKind::name).collect()
     }
 }
 

@@ -193,7 +193,7 @@ pub struct SearchNoteResponse {
 
 impl From<&search::QueryNote> for SearchNoteResponse {
     fn from(note: &search::QueryNote) -> Self {
-        Self { code: note.word(), message: note.to_string(), name: note.name().map(str::to_owned) }
+        Self { code: note.code(), message: note.to_string(), name: note.name().map(str::to_owned) }
     }
 }
 

@@ -294,7 +294,7 @@ impl PluginSummaryResponse {
             error: entry.error().and_then(|error| serde_json::to_value(error).ok()),
             warnings: warnings.iter().filter_map(|warning| serde_json::to_value(warning).ok()).collect(),
             hooks: loaded.map(|loaded| loaded.hooks().map(clotho_plugin::Hook::name).collect()).unwrap_or_default(),
-            narrates: loaded.is_some_and(|loaded| loaded.has(clotho_plugin::Hook::Narrate)),
+            narrates: loaded.is_some_and(|loaded| loaded.has_hook(clotho_plugin::Hook::Narrate)),
             permissions: manifest.map(|manifest| permissions(manifest, language)).unwrap_or_default(),
         }
     }
@@ -334,7 +334,7 @@ fn manifest_json(manifest: &Manifest, language: &str) -> Value {
         "license": manifest.license,
         "requires": requires,
         "conflicts": manifest.conflicts,
-        "after": manifest.after,
+        "after": manifest.load_after,
         "languages": manifest.languages,
         "permissions": manifest.permissions.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "state": {"root": manifest.state.root.to_string(), "version": manifest.state.version},

@@ -141,7 +141,7 @@ impl SessionScriptResponse {
         let KnownScript { scope, source_name: whose, script, .. } = found;
         let cut = |text: String| text.chars().take(MAX_SCRIPT_TEXT).collect();
         Self {
-            scope: scope.word(),
+            scope: scope.as_str(),
             whose,
             name: cut(script.name),
             find: cut(script.find),
@@ -456,8 +456,8 @@ impl CreateSessionRequest {
             return Err(ApiError::invalid(&format!("characterIds[{twice}]"), "the character appears twice"));
         }
         check_title(self.title.as_deref())?;
-        plugins(self.plugins.as_deref().unwrap_or_default())?;
-        model(self.model.as_deref())
+        check_plugins(self.plugins.as_deref().unwrap_or_default())?;
+        check_model(self.model.as_deref())
     }
 }
 
@@ -486,29 +486,29 @@ impl UpdateSessionRequest {
         if let Some(every) = self.summaries.as_ref().and_then(|summaries| summaries.every) {
             limits::check_summary_interval(every)?;
         }
-        model(self.values_model.as_ref().and_then(|model| model.as_deref()))?;
-        model(self.model.as_ref().and_then(|model| model.as_deref()))
+        check_model(self.values_model.as_ref().and_then(|model| model.as_deref()))?;
+        check_model(self.model.as_ref().and_then(|model| model.as_deref()))
     }
 }
 
 fn check_title(title: Option<&str>) -> Result<(), ApiError> {
-    Ok(title.map_or(Ok(()), limits::title)?)
+    Ok(title.map_or(Ok(()), limits::check_title)?)
 }
 
 /// Checks a model name without looking it up.
 ///
 /// # Errors
 /// Returns an error if it is empty or too long.
-pub fn model(model: Option<&str>) -> Result<(), ApiError> {
-    Ok(model.map_or(Ok(()), limits::model)?)
+pub fn check_model(model: Option<&str>) -> Result<(), ApiError> {
+    Ok(model.map_or(Ok(()), limits::check_model)?)
 }
 
 /// Checks a list of plugins without looking them up.
 ///
 /// # Errors
 /// Returns an error if there are too many.
-pub fn plugins(plugins: &[SessionPluginFields]) -> Result<(), ApiError> {
-    Ok(limits::plugins(plugins.len())?)
+pub fn check_plugins(plugins: &[SessionPluginFields]) -> Result<(), ApiError> {
+    Ok(limits::check_plugin_count(plugins.len())?)
 }
 
 impl From<&tree::PluginSetting> for SessionPluginFields {

@@ -71,7 +71,7 @@ impl From<TrashEntryKind> for TrashItemKind {
 
 impl TrashItemKind {
     /// Returns the name used on the wire.
-    pub const fn word(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Session => "session",
             Self::Character => "character",

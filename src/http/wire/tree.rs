@@ -135,16 +135,16 @@ const UNREAD: u8 = 8;
 impl Default for TreeSkeletonLegend {
     fn default() -> Self {
         Self {
-            roles: [Role::System.word(), Role::User.word(), Role::Assistant.word()],
+            roles: [Role::System.as_str(), Role::User.as_str(), Role::Assistant.as_str()],
             kinds: [
-                Kind::Root.word(),
-                Kind::Message.word(),
-                Kind::Greeting.word(),
-                Kind::Change.word(),
-                Kind::Summary.word(),
-                Kind::Merge.word(),
+                Kind::Root.as_str(),
+                Kind::Message.as_str(),
+                Kind::Greeting.as_str(),
+                Kind::Change.as_str(),
+                Kind::Summary.as_str(),
+                Kind::Merge.as_str(),
             ],
-            statuses: [Status::Generating.word(), Status::Complete.word(), Status::Error.word()],
+            statuses: [Status::Generating.as_str(), Status::Complete.as_str(), Status::Error.as_str()],
             flags: ["disabled", "muted", "keyframe", "unread"],
         }
     }
@@ -393,7 +393,7 @@ impl From<&Operation> for OperationResponse {
     fn from(operation: &Operation) -> Self {
         Self {
             op: operation.op,
-            kind: operation.kind.word(),
+            kind: operation.kind.as_str(),
             actor: operation.actor.map(WireId),
             at: operation.at.to_string(),
             step: operation.step,
@@ -410,13 +410,13 @@ mod tests {
     fn tree_skeleton_legend_matches_codes() {
         let legend = TreeSkeletonLegend::default();
         for (code, word) in (0_i16..).zip(legend.roles) {
-            assert_eq!(Role::from_code(code).map(Role::word), Some(word));
+            assert_eq!(Role::from_code(code).map(Role::as_str), Some(word));
         }
         for (code, word) in (0_i16..).zip(legend.kinds) {
-            assert_eq!(Kind::from_code(code).map(Kind::word), Some(word));
+            assert_eq!(Kind::from_code(code).map(Kind::as_str), Some(word));
         }
         for (code, word) in (0_i16..).zip(legend.statuses) {
-            assert_eq!(Status::from_code(code).map(Status::word), Some(word));
+            assert_eq!(Status::from_code(code).map(Status::as_str), Some(word));
         }
     }
 }

@@ -177,7 +177,7 @@ impl From<&UndoResult> for UndoResponse {
     fn from(undone: &UndoResult) -> Self {
         let (world_changes, is_cut_short) = world_changes(&undone.worlds);
         let UndoResult { op, step, kind, head, .. } = undone;
-        Self { op: *op, step: *step, kind: kind.word(), leaf_id: WireId(*head), world_changes, is_cut_short }
+        Self { op: *op, step: *step, kind: kind.as_str(), leaf_id: WireId(*head), world_changes, is_cut_short }
     }
 }
 
@@ -290,15 +290,16 @@ impl TreeEditRequest {
         let edit = match self.op.as_str() {
             "prune" => TreeEdit::Prune {
                 node: self.take_node()?,
-                fragment: FragmentId::new(ids.next(now)),
+                fragment: FragmentId::new(ids.next_id(now)),
                 name: self.name.take(),
             },
             "graft" => self.graft(ids, now)?,
             "summarise" => self.summarise(ids, longest)?,
             "merge" => self.merge(ids)?,
-            "purge" => {
-                TreeEdit::Purge { piece: self.take_graft_source()?, is_confirmed: self.confirm.take().unwrap_or(false) }
-            }
+            "purge" => TreeEdit::Purge {
+                source: self.take_graft_source()?,
+                is_confirmed: self.confirm.take().unwrap_or(false),
+            },
             "rename" => TreeEdit::Rename { fragment: self.take_fragment()?, name: self.name.take() },
             "label" => TreeEdit::Label {
                 node: self.take_node()?,
@@ -321,13 +322,13 @@ impl TreeEditRequest {
         let piece = self.take_graft_source()?;
         let (target, from) = (self.target_id.take().map(|id| id.0), self.from_session_id.take().map(|id| id.0));
         let leaves = match (self.mode.take().as_deref(), from) {
-            (None | Some("move"), None) => return Ok(TreeEdit::Graft { piece, target }),
-            (None | Some("move"), Some(_)) => Some(FragmentId::new(ids.next(now))),
+            (None | Some("move"), None) => return Ok(TreeEdit::Graft { source: piece, target }),
+            (None | Some("move"), Some(_)) => Some(FragmentId::new(ids.next_id(now))),
             (Some("copy"), _) => None,
             _ => return Err(ApiError::invalid("mode", "expected \"move\" or \"copy\"")),
         };
         let target = target.ok_or_else(|| ApiError::invalid("targetId", "expected the id of a message"))?;
-        Ok(TreeEdit::Copy { piece, target, from, source_fragment: leaves, seed: ids.next_seed() })
+        Ok(TreeEdit::Copy { source: piece, target, from, source_fragment: leaves, seed: ids.next_seed() })
     }
 
     fn summarise(&mut self, ids: &IdGenerator, longest: usize) -> Result<TreeEdit, ApiError> {
@@ -442,7 +443,7 @@ impl TreeEditsResponse {
             _ => None,
         });
         let leaf_ids = arranged.report.affected_leaves.iter().copied().map(WireId).collect();
-        let refused = arranged.report.refused.iter().map(|one| RefusedOperationResponse {
+        let refused = arranged.report.refusals.iter().map(|one| RefusedOperationResponse {
             node_id: WireId(one.node),
             path: one.path.to_string(),
             code: one.code,
@@ -456,7 +457,7 @@ impl TreeEditsResponse {
             affected: AffectedBranchesResponse { leaf_ids, count: arranged.report.affected_count },
             world_changes,
             refused: refused.take(MAX_REFUSALS).collect(),
-            is_cut_short: is_cut_short || arranged.report.refused.len() > MAX_REFUSALS,
+            is_cut_short: is_cut_short || arranged.report.refusals.len() > MAX_REFUSALS,
         }
     }
 }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::ids::{WireId, WireNodeId};
-use super::node::known;
+use super::node::merge_rating;
 use crate::http::json_schema::JsonMap;
 use clotho_core::ids::NodeId;
 use clotho_queries::turns::{ContextStop, TurnReply, TurnView};
@@ -108,7 +108,7 @@ impl From<TurnView> for TurnResponse {
         Self {
             context_node_id: WireId(node.id),
             parent_id: parent.map(WireId),
-            role: node.role.word(),
+            role: node.role.as_str(),
             user_content: node.content,
             selected_record_id: selected,
             shown_record_id: shown.map(WireId),
@@ -132,8 +132,8 @@ impl TurnRecordResponse {
             node_id: WireId(context),
             content: node.content,
             reasoning: node.reasoning,
-            metadata: known(node.metadata, node.rating),
-            status: node.status.word(),
+            metadata: merge_rating(node.metadata, node.rating),
+            status: node.status.as_str(),
             created_at: node.created.to_string(),
             candidate: !found.has_children,
         }
@@ -146,8 +146,8 @@ impl From<&ContextStop> for ContextPathStop {
         Self {
             id: WireId(node.id),
             parent_id: stop.parent.map(WireId),
-            role: node.role.word(),
-            kind: node.kind.word(),
+            role: node.role.as_str(),
+            kind: node.kind.as_str(),
             preview: node.content.chars().take(PREVIEW_CHARS).collect(),
             turn: node.turn,
             is_current: stop.is_current,

@@ -233,7 +233,7 @@ pub struct TraceMessageResponse {
 
 impl From<OutgoingMessage> for TraceMessageResponse {
     fn from(sent: OutgoingMessage) -> Self {
-        Self { role: sent.role.word().to_owned(), name: sent.name, content: sent.text }
+        Self { role: sent.role.as_str().to_owned(), name: sent.name, content: sent.text }
     }
 }
 

@@ -48,7 +48,7 @@ impl DraftStreams {
             // Read the phase before the text: a finished draft then has all of its text.
             let (phase, is_over) = (draft.phase(), draft.is_over());
             let (chunk, after) = draft.generation.with_partial_text(|written| {
-                let (rest, after) = sent.content.rest(&written.content);
+                let (rest, after) = sent.content.rest_of(&written.content);
                 (rest.to_owned(), after)
             });
             if chunk.is_empty() && phase == sent.phase {
@@ -60,7 +60,7 @@ impl DraftStreams {
                 offset: sent.content.utf16_units(),
                 status: phase.word,
                 queue_position: phase.place,
-                error: draft.failed().map(DraftErrorResponse::from),
+                error: draft.failure().map(DraftErrorResponse::from),
             }));
             *sent = DraftStreamProgress { content: after, phase, is_over };
         }

@@ -21,7 +21,7 @@ use futures_util::Stream;
 ///
 /// # Errors
 /// Returns an error if the library rejects its own payload type, which does not happen.
-pub async fn within(most: usize, request: &HttpRequest, bytes: Payload) -> actix_web::Result<Payload> {
+pub async fn limit_frames(most: usize, request: &HttpRequest, bytes: Payload) -> actix_web::Result<Payload> {
     let bytes =
         LimitedPayload { bytes: bytes.into_inner(), heads: FrameHeaderReader::new(most), end: LimitState::Open };
     Payload::from_request(request, &mut dev::Payload::Stream { payload: Box::pin(bytes) }).await

@@ -79,7 +79,8 @@ pub async fn open(
         error.hint("close one first")
     })?;
     // Upgrade the connection with limits on frames and messages.
-    let payload = frame_limit::within(limits.ws_frame_bytes, &request, payload).await.map_err(ApiError::internal)?;
+    let payload =
+        frame_limit::limit_frames(limits.ws_frame_bytes, &request, payload).await.map_err(ApiError::internal)?;
     let (answer, session, messages) = actix_ws::handle(&request, payload)
         .map_err(|_| ApiError::new(ApiErrorCode::Malformed, "this address only supports WebSocket upgrades"))?;
     let messages = messages
@@ -179,7 +180,7 @@ impl EventSocket {
         let mut closing = self.shared.subscribe_shutdown();
         let app = self.app.clone();
         let mut revoked = app.devices.subscribe_revocations();
-        let mut plugins = app.catalogue.changes();
+        let mut plugins = app.catalogue.subscribe();
         let mut playing = Arc::clone(&plugins.borrow_and_update());
         let mut ticks = interval(PING_INTERVAL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -372,7 +373,7 @@ impl EventSocket {
         let offset = frame.offset.ok_or_else(|| ApiError::invalid("offset", "missing field \"offset\""))?;
         let (caller, sid) = (self.caller, self.sid);
         // Taken before the node is read: a reply that ends in between is either still held here, or read as complete.
-        let running = self.live.running(id).filter(|running| running.session == sid.0);
+        let running = self.live.running_reply(id).filter(|running| running.session == sid.0);
         let read = move |reader: &mut StoreReader<'_>| {
             let stored = load_session(reader, caller.0, sid.0)?;
             load_node(reader, &stored, id).map(|placed| placed.node)
@@ -385,6 +386,6 @@ impl EventSocket {
             });
         }
         let reasoning = node.reasoning.unwrap_or_default();
-        reply_stream::piece(id, &node.content, &reasoning, offset, frame.reasoning_offset)
+        reply_stream::chunk_event(id, &node.content, &reasoning, offset, frame.reasoning_offset)
     }
 }

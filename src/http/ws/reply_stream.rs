@@ -50,7 +50,7 @@ impl StreamTextPosition {
     }
 
     /// Returns the text after the position, and the position at its end.
-    pub fn rest(self, text: &str) -> (&str, Self) {
+    pub fn rest_of(self, text: &str) -> (&str, Self) {
         let rest = text.get(self.bytes..).unwrap_or_default();
         let units = self.units + rest.encode_utf16().count();
         (rest, Self { bytes: self.bytes + rest.len(), units })
@@ -67,7 +67,7 @@ impl ReplyStreams {
     /// lacks with `resume`.
     pub fn join(&mut self, node: NodeId, live: &LiveSessions) {
         let mut sent = ReplyStreamProgress::default();
-        if let Some(running) = live.running(node) {
+        if let Some(running) = live.running_reply(node) {
             running.with_partial_text(|written| _ = next_chunk(node, &mut sent, &written.content, &written.reasoning));
         }
         self.open.insert(node, sent);
@@ -77,7 +77,7 @@ impl ReplyStreams {
     pub fn take_events(&mut self, live: &LiveSessions) -> Vec<Event> {
         let mut events = Vec::new();
         for (node, sent) in &mut self.open {
-            let Some(running) = live.running(*node) else { continue };
+            let Some(running) = live.running_reply(*node) else { continue };
             let phase = running.phase();
             if std::mem::replace(&mut sent.phase, phase) != phase {
                 events.push(Event::Progress { id: WireId(*node), phase: phase.word, queue_position: phase.place });
@@ -107,11 +107,11 @@ impl ReplyStreams {
         offset: usize,
         reasoning_offset: Option<usize>,
     ) -> Result<Event, ApiError> {
-        let event = piece(node, content, reasoning, offset, reasoning_offset)?;
+        let event = chunk_event(node, content, reasoning, offset, reasoning_offset)?;
         if let Some(sent) = self.open.get_mut(&node) {
-            sent.content = StreamTextPosition::default().rest(content).1;
+            sent.content = StreamTextPosition::default().rest_of(content).1;
             if reasoning_offset.is_some() {
-                sent.reasoning = StreamTextPosition::default().rest(reasoning).1;
+                sent.reasoning = StreamTextPosition::default().rest_of(reasoning).1;
             }
         }
         Ok(event)
@@ -120,8 +120,8 @@ impl ReplyStreams {
 
 /// Returns the unsent text as a chunk; `None` if there is none.
 fn next_chunk(node: NodeId, sent: &mut ReplyStreamProgress, content: &str, reasoning: &str) -> Option<Event> {
-    let (text, after) = sent.content.rest(content);
-    let (thought, thought_after) = sent.reasoning.rest(reasoning);
+    let (text, after) = sent.content.rest_of(content);
+    let (thought, thought_after) = sent.reasoning.rest_of(reasoning);
     if text.is_empty() && thought.is_empty() {
         return None;
     }
@@ -141,7 +141,7 @@ fn next_chunk(node: NodeId, sent: &mut ReplyStreamProgress, content: &str, reaso
 ///
 /// # Errors
 /// Returns an error if the offset is beyond the end of the text or inside a code point.
-pub fn piece(
+pub fn chunk_event(
     node: NodeId,
     content: &str,
     reasoning: &str,
@@ -156,9 +156,9 @@ pub fn piece(
     };
     Ok(Event::Grown(ReplyChunkEvent {
         id: Some(WireId(node)),
-        content_chunk: from.rest(content).0.to_owned(),
+        content_chunk: from.rest_of(content).0.to_owned(),
         offset,
-        reasoning_chunk: thought.map(|from| from.rest(reasoning).0.to_owned()),
+        reasoning_chunk: thought.map(|from| from.rest_of(reasoning).0.to_owned()),
         reasoning_offset,
     }))
 }
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn reply_stream_invalid_offset_is_refused() {
-        let at = |offset, reasoning| piece(node(), "a😀b", "hm", offset, reasoning).map(Some).map(chunk);
+        let at = |offset, reasoning| chunk_event(node(), "a😀b", "hm", offset, reasoning).map(Some).map(chunk);
         assert_eq!(at(0, None).unwrap(), Some((0, "a😀b".into())));
         assert_eq!(at(3, None).unwrap(), Some((3, "b".into())));
         assert_eq!(at(4, Some(2)).unwrap(), Some((4, String::new())));

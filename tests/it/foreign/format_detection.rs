@@ -130,7 +130,7 @@ fn chub_chat_imports_like_other_chats() {
 fn single_chat_import_matches_character_by_unique_name() {
     let (store, folder) = (TestStore::new(), DataRoot::bare());
     let keep = |name: &str| {
-        let (id, at, owner) = (CharacterId::new(store.ids.next(store.now())), store.now(), store.owner);
+        let (id, at, owner) = (CharacterId::new(store.ids.next_id(store.now())), store.now(), store.owner);
         let card = json!({"name": name, "description": "Keeps the lamps."}).as_object().unwrap().clone();
         let character = CharacterCard { id, card, created: at, updated: at };
         store.write(move |tx| tx.put_character(owner, &character)).unwrap();

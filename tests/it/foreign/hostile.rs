@@ -142,8 +142,8 @@ proptest! {
             map.insert("type".to_owned(), kind.into());
         }
         for tale in clotho_compat::interop::foreign_chat::read(value.to_string().as_bytes()).unwrap_or_default() {
-            prop_assert!(tale.said.iter().enumerate().all(|(n, said)| said.parent.is_none_or(|parent| parent < n)));
-            prop_assert!(tale.head.is_none_or(|head| head < tale.said.len()));
+            prop_assert!(tale.messages.iter().enumerate().all(|(n, said)| said.parent.is_none_or(|parent| parent < n)));
+            prop_assert!(tale.head.is_none_or(|head| head < tale.messages.len()));
         }
     }
 }

@@ -14,7 +14,7 @@ fn tales(value: &Value) -> Vec<ForeignChat> {
 
 /// Returns role and text of each message of a chat, in order.
 fn spoken(tale: &ForeignChat) -> Vec<(ForeignRole, &str)> {
-    tale.said.iter().map(|said| (said.role, said.text.as_str())).collect()
+    tale.messages.iter().map(|said| (said.role, said.text.as_str())).collect()
 }
 
 /// S4-53: each recorded chat of another program is read as recorded. Messages without text are reported.
@@ -27,8 +27,8 @@ fn recorded_chats_match_expected_messages() {
         let rows = expected["files"][0].as_array().unwrap();
         let rows: Vec<&Value> =
             rows.iter().filter(|row| row["mes"].as_str().is_some_and(|mes| !mes.is_empty())).collect();
-        assert_eq!(tales[0].said.len(), rows.len(), "{name}");
-        for (said, row) in tales[0].said.iter().zip(rows) {
+        assert_eq!(tales[0].messages.len(), rows.len(), "{name}");
+        for (said, row) in tales[0].messages.iter().zip(rows) {
             assert_eq!(
                 (said.text.as_str(), said.role == ForeignRole::User),
                 (row["mes"].as_str().unwrap(), row["is_user"] == true)
@@ -68,7 +68,7 @@ fn risuai_chats_import_with_lorebooks_once() {
     );
     let held = sessions(&store).remove(0);
     let first = node(&store, &held, "Welcome in.");
-    assert_eq!((first.kind.word(), first.reasoning.as_deref()), ("greeting", Some("Who?")));
+    assert_eq!((first.kind.as_str(), first.reasoning.as_deref()), ("greeting", Some("Who?")));
     assert_eq!(node(&store, &held, "Hello.").metadata.to_json()["risu"]["saying"], "x");
     let (owner, books) =
         (store.owner, |store: &TestStore, owner| store.read(move |reader| reader.lorebooks(owner, 0, 10)));
@@ -122,9 +122,9 @@ fn koboldai_story_modes_split_into_messages() {
     let expected =
         [(ForeignRole::User, "Hello."), (ForeignRole::Assistant, "Hm.\nYes: no."), (ForeignRole::Assistant, "And me.")];
     assert_eq!(spoken(&chat), expected);
-    assert_eq!((chat.assistant_name.as_deref(), chat.said[2].name.as_deref()), (Some("Ivo"), Some("Sela")));
+    assert_eq!((chat.assistant_name.as_deref(), chat.messages[2].name.as_deref()), (Some("Ivo"), Some("Sela")));
     assert_eq!((&chat.card_fields["description"], &chat.rest["authorsnote"]), (&json!("A tower."), &json!("dark")));
-    let entry = &chat.book.as_ref().unwrap()["entries"]["0"];
+    let entry = &chat.lorebook.as_ref().unwrap()["entries"]["0"];
     assert_eq!((&entry["key"], &entry["constant"]), (&json!(["lamp", "oil"]), &json!(true)));
     let own = story(4, "\n### Q:\nWhere?\n### A:\n", &["There.", "\n### Q:\nThanks\n### A:\n"]);
     assert_eq!(
@@ -169,9 +169,12 @@ fn text_generation_webui_chats_import_versions() {
         (ForeignRole::Assistant, "No."),
     ];
     assert_eq!(spoken(&tale), expected);
-    let parents: Vec<Option<usize>> = tale.said.iter().map(|said| said.parent).collect();
+    let parents: Vec<Option<usize>> = tale.messages.iter().map(|said| said.parent).collect();
     assert_eq!((parents, tale.head), (vec![None, Some(0), Some(1), Some(1)], Some(3)));
-    assert_eq!((tale.said[3].date, &tale.said[1].rest["internal"]), (Some(1_735_787_040_000), &json!("Is it <b>?")));
+    assert_eq!(
+        (tale.messages[3].date, &tale.messages[1].rest["internal"]),
+        (Some(1_735_787_040_000), &json!("Is it <b>?"))
+    );
 }
 
 /// S4-53: each Character.AI history becomes a session, and candidates of a turn are kept.
@@ -185,14 +188,14 @@ fn character_ai_histories_and_candidates_import() {
     ]}});
     let tales = tales(&file);
     assert_eq!(
-        (tales.len(), tales[0].assistant_name.as_deref(), tales[0].said[0].name.as_deref()),
+        (tales.len(), tales[0].assistant_name.as_deref(), tales[0].messages[0].name.as_deref()),
         (2, Some("Ivo"), Some("Wren"))
     );
     assert_eq!(
         (spoken(&tales[1]), tales[1].head),
         (vec![(ForeignRole::Assistant, "No."), (ForeignRole::Assistant, "Yes.")], Some(1))
     );
-    let dates: Vec<_> = tales[1].said.iter().map(|said| said.date).collect();
+    let dates: Vec<_> = tales[1].messages.iter().map(|said| said.date).collect();
     assert_eq!(
         dates,
         [Some(1_700_000_001_000), Some(1_700_000_000_000)],

@@ -29,7 +29,7 @@ async fn long_line(play: &Play, parent: &str, nodes: usize) -> Vec<String> {
         let role = if n % 2 == 0 { Role::User } else { Role::Assistant };
         let draft = NodeDraft {
             content: format!("step {n}"),
-            ..NodeDraft::new(NodeId::new(app.ids.next(now)), role, Kind::Message, 1, now)
+            ..NodeDraft::new(NodeId::new(app.ids.next_id(now)), role, Kind::Message, 1, now)
         };
         let id = draft.id;
         messages.push(MessageWrite {
@@ -47,7 +47,7 @@ async fn long_line(play: &Play, parent: &str, nodes: usize) -> Vec<String> {
     let line = messages.iter().map(|one| one.draft.as_ref().unwrap().id.to_string()).collect();
     let actor = Actor { user: app.owner, at: now, expected_leaf: None };
     let write = move |tx: &mut clotho_store::Tx<'_>| {
-        messages.iter().try_for_each(|message| tx.message(&actor, message).map(|_| ()))
+        messages.iter().try_for_each(|message| tx.add_message(&actor, message).map(|_| ()))
     };
     app.store.write(write).await.unwrap();
     line

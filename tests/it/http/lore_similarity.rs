@@ -136,7 +136,7 @@ async fn lore_similarity_by_vectors_fires_vectorized_entries() {
     play.app.ask("DELETE", &format!("/api/lorebooks/{book}")).send().await.expect(204);
     play.app.ask("DELETE", &format!("/api/trash/{book}?confirm=true")).send().await.expect(204);
     let hash = play.app.inside().turns.documents.text_hash("A tide of fog.");
-    let read = move |reader: &mut clotho_store::StoreReader<'_>| reader.have_vectors("mock/embedder", &[hash]);
+    let read = move |reader: &mut clotho_store::StoreReader<'_>| reader.hashes_with_vectors("mock/embedder", &[hash]);
     assert!(play.app.inside().store.read(read).await.unwrap().is_empty(), "what is destroyed takes its vector along");
 }
 

@@ -322,7 +322,7 @@ async fn document_search_ranks_chosen_collections_only() {
     app.ask("DELETE", &path).send().await.refused("not_found");
     app.ask("GET", &path).send().await.refused("not_found");
     let hash = app.inside().turns.documents.text_hash(best["content"].as_str().unwrap());
-    let known = app.inside().store.read(move |reader| reader.have_vectors("mock/embedder", &[hash])).await;
+    let known = app.inside().store.read(move |reader| reader.hashes_with_vectors("mock/embedder", &[hash])).await;
     let known: Result<_, clotho_store::StoreError> = known;
     assert!(known.unwrap().is_empty(), "its vector is gone with it");
 }
@@ -333,7 +333,7 @@ async fn documents_of_other_users_are_not_found() {
     let play = recalling(TestApp::with(), &["Maps"]).await;
     let app = &play.app;
     let stranger = app.stranger().await;
-    let new = DocumentId::new(app.inside().ids.next(Time(0)));
+    let new = DocumentId::new(app.inside().ids.next_id(Time(0)));
     let (collection, content) = ("Maps".to_owned(), "A stranger's harbour.".to_owned());
     let hash = app.inside().turns.documents.text_hash(&content);
     let document = StoredDocument { id: new, collection, content, metadata: serde_json::Map::new(), created: Time(0) };
@@ -392,7 +392,8 @@ async fn purge_deletes_vectors_of_purged_text_only() {
     play.until_embedded(3).await;
     let have = async |text: &str| {
         let hash = play.app.inside().turns.documents.text_hash(text);
-        let read = move |reader: &mut clotho_store::StoreReader<'_>| reader.have_vectors("mock/embedder", &[hash]);
+        let read =
+            move |reader: &mut clotho_store::StoreReader<'_>| reader.hashes_with_vectors("mock/embedder", &[hash]);
         let known: Result<_, clotho_store::StoreError> = play.app.inside().store.read(read).await;
         !known.unwrap().is_empty()
     };

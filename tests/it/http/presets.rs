@@ -125,7 +125,7 @@ async fn preset_of_other_user_returns_not_found() {
     let app = TestServer::start().await;
     let stranger = app.stranger().await;
     let now = app.inside().clock.now();
-    let new = PresetId::new(app.inside().ids.next(now));
+    let new = PresetId::new(app.inside().ids.next_id(now));
     let card = json!({"kind": "theme", "name": "Theirs", "body": {}}).as_object().unwrap().clone();
     let (owner, preset) = (stranger.user, StoredPreset { id: new, card, created: now, updated: now });
     app.inside().store.write(move |tx| tx.put_preset(owner, &preset)).await.unwrap();

@@ -30,7 +30,7 @@ impl House {
         let prune = json!({"operations": [{"op": "prune", "nodeId": beside}]});
         let fragment = app.put(&format!("/api/chat/{sid}/tree/edit"), &prune).await["fragmentIds"][0].clone();
         let fragment = fragment.as_str().unwrap().to_owned();
-        let place = app.inside().import_queue.expect(app.inside().owner).unwrap();
+        let place = app.inside().import_queue.reserve_slot(app.inside().owner).unwrap();
         let session = [("sid", sid), ("nid", line[1].clone()), ("fid", fragment)];
         let book = id(&app.post("/api/lorebooks", &json!({"name": "Atlas"})).await);
         let preset = json!({"kind": "sysprompt", "name": "Plain", "body": {}});

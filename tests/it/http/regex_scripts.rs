@@ -269,7 +269,7 @@ async fn regex_scripts_of_other_user_stay_hidden() {
     for (kind, body) in [("regex", script("theirs", "wolf", "bear", json!({}))), ("variables", json!({"gold": "9"}))] {
         let card = json!({"kind": kind, "name": "Theirs", "body": body}).as_object().unwrap().clone();
         let theirs = clotho_store::StoredPreset {
-            id: clotho_core::ids::PresetId::new(app.ids.next(now)),
+            id: clotho_core::ids::PresetId::new(app.ids.next_id(now)),
             card,
             created: now,
             updated: now,

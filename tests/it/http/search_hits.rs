@@ -18,7 +18,7 @@ async fn search_trunk_filter_finds_low_ranked_hit() {
     let now = app.clock.now();
     let better = |_| NodeDraft {
         content: "fog fog fog".to_owned(),
-        ..NodeDraft::new(NodeId::new(app.ids.next(now)), Role::User, Kind::Message, 1, now)
+        ..NodeDraft::new(NodeId::new(app.ids.next_id(now)), Role::User, Kind::Message, 1, now)
     };
     let message = MessageWrite {
         session: play.sid.parse().unwrap(),
@@ -31,7 +31,7 @@ async fn search_trunk_filter_finds_low_ranked_hit() {
         kind: OperationKind::Message,
     };
     let actor = Actor { user: app.owner, at: now, expected_leaf: None };
-    app.store.write(move |tx| tx.message(&actor, &message)).await.unwrap();
+    app.store.write(move |tx| tx.add_message(&actor, &message)).await.unwrap();
     let long = format!("One patch of fog, {}", "far away and hardly seen, ".repeat(40));
     let worst = id(&play.post("message", json!({"parentId": parent, "content": long})).await["node"]);
     search_until(&play.app, "patch", 1).await;

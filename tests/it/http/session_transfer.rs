@@ -187,8 +187,8 @@ async fn session_duplicate_shares_nothing_with_original() {
 async fn session_import_aborted_frees_its_slot() {
     let (app, play) = (TestServer::start().await, story().await);
     let (desk, owner) = (&app.inside().import_queue, app.inside().owner);
-    let places: Vec<_> = (0..4).map(|_| desk.expect(owner).unwrap()).collect();
-    assert!(desk.expect(owner).is_err());
+    let places: Vec<_> = (0..4).map(|_| desk.reserve_slot(owner).unwrap()).collect();
+    assert!(desk.reserve_slot(owner).is_err());
     let job = format!("/api/jobs/{}", places[0].job());
     app.get(&job).await;
     drop(places);

@@ -88,7 +88,9 @@ async fn token_estimate_is_corrected_by_reported_usage() {
     let play = with("mine", &[], plain()).await;
     let said = play.say(&"Light the lamp. ".repeat(40)).await;
     let before = trace(&play, &said.reply).await;
-    let raw = |trace: &Value| -> usize { texts(trace).iter().map(|text| clotho_compat::prompt::tokens(text)).sum() };
+    let raw = |trace: &Value| -> usize {
+        texts(trace).iter().map(|text| clotho_compat::prompt::estimate_message(text)).sum()
+    };
     let twice = u64::try_from(raw(&before) * 2).unwrap();
     play.app.mock().script(Reply::ok(["Done."]).usage(twice, 1));
     let said = play.say("Again.").await;

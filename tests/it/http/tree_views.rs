@@ -159,7 +159,7 @@ async fn happened(play: &Play, parent: &str, what: &str) -> String {
     let app = play.app.inside();
     let now = app.clock.now();
     let event = json!({"in": "events", "op": "append", "path": "", "value": {"text": what}});
-    let mut draft = NodeDraft::new(NodeId::new(app.ids.next(now)), Role::User, Kind::Message, 1, now);
+    let mut draft = NodeDraft::new(NodeId::new(app.ids.next_id(now)), Role::User, Kind::Message, 1, now);
     draft.delta.operations = vec![StateOperation::from_json(&event).unwrap()];
     let node = draft.id.to_string();
     let message = MessageWrite {
@@ -173,7 +173,7 @@ async fn happened(play: &Play, parent: &str, what: &str) -> String {
         kind: OperationKind::Message,
     };
     let actor = Actor { user: app.owner, at: now, expected_leaf: None };
-    app.store.write(move |tx| tx.message(&actor, &message)).await.unwrap();
+    app.store.write(move |tx| tx.add_message(&actor, &message)).await.unwrap();
     node
 }
 
@@ -511,7 +511,7 @@ async fn tree_view_too_large_returns_hint_with_alternatives() {
     let play = Play::start().await;
     let (parent, app) = (play.head().await.parse().unwrap(), play.app.inside());
     let now = app.clock.now();
-    let draft = |_| NodeDraft::new(NodeId::new(app.ids.next(now)), Role::User, Kind::Message, 1, now);
+    let draft = |_| NodeDraft::new(NodeId::new(app.ids.next_id(now)), Role::User, Kind::Message, 1, now);
     let message = MessageWrite {
         session: play.sid.parse().unwrap(),
         parent,
@@ -523,7 +523,7 @@ async fn tree_view_too_large_returns_hint_with_alternatives() {
         kind: OperationKind::Message,
     };
     let actor = Actor { user: app.owner, at: now, expected_leaf: None };
-    app.store.write(move |tx| tx.message(&actor, &message)).await.unwrap();
+    app.store.write(move |tx| tx.add_message(&actor, &message)).await.unwrap();
     let error = play.app.ask("GET", &play.chat("tree")).send().await.refused("too_large");
     assert_eq!(error["details"], json!({"nodes": MANY + 2, "limit": MANY}));
     let hint = error["hint"].as_str().unwrap();

@@ -64,7 +64,7 @@ async fn backup_under_load_is_consistent_snapshot() {
         let before = newest().await.unwrap();
         let (database, copy) = (app.inside().home().join("data/clotho.db"), folder.path().join(format!("{n}.db")));
         let to = copy.clone();
-        tokio::task::spawn_blocking(move || backups::copy(&database, &to).unwrap()).await.unwrap();
+        tokio::task::spawn_blocking(move || backups::create(&database, &to).unwrap()).await.unwrap();
         let home = tempfile::tempdir().unwrap();
         let (store, owner) = (opened(&copy, home.path()), app.inside().owner);
         let check = move |reader: &mut clotho_store::StoreReader<'_>| {
@@ -94,20 +94,20 @@ fn backup_failure_leaves_no_file() {
     let folder = tempfile::tempdir().unwrap();
     let to = folder.path().join("copy.db");
     std::fs::write(&to, "mine").unwrap();
-    assert!(matches!(backups::copy(&store.database(), &to), Err(BackupError::Exists(_))));
+    assert!(matches!(backups::create(&store.database(), &to), Err(BackupError::Exists(_))));
     assert_eq!(std::fs::read_to_string(&to).unwrap(), "mine");
     std::fs::remove_file(&to).unwrap();
 
-    assert!(matches!(backups::copy(&folder.path().join("nothing.db"), &to), Err(BackupError::Missing(_))));
+    assert!(matches!(backups::create(&folder.path().join("nothing.db"), &to), Err(BackupError::Missing(_))));
     let letter = folder.path().join("letter.db");
     std::fs::write(&letter, "Dear diary. ".repeat(1_000)).unwrap();
-    assert!(backups::copy(&letter, &to).is_err());
+    assert!(backups::create(&letter, &to).is_err());
     assert!(matches!(
-        backups::copy(&store.database(), &folder.path().join("no/where.db")),
+        backups::create(&store.database(), &folder.path().join("no/where.db")),
         Err(BackupError::Failed(_))
     ));
     assert_eq!(names(folder.path()), ["letter.db"]);
-    backups::copy(&store.database(), &to).unwrap();
+    backups::create(&store.database(), &to).unwrap();
     backups::check(&to).unwrap();
     assert_eq!(names(folder.path()), ["copy.db", "letter.db"]);
 }
@@ -120,7 +120,7 @@ fn backup_restore_replaces_database_and_refuses_bad_files() {
     let begun = store.begin(Delta::default(), None, &["Welcome."]);
     let folder = tempfile::tempdir().unwrap();
     let copy = folder.path().join("copy.db");
-    backups::copy(&store.database(), &copy).unwrap();
+    backups::create(&store.database(), &copy).unwrap();
     let late = message(begun.session, begun.greetings[0], Some(store.said("Later.")), Vec::new());
     store.try_message(late).unwrap();
     let (settings, now) = (store.settings.clone(), Time(1_763_734_500_000));

@@ -21,7 +21,7 @@ fn told() -> TestStore {
     (root.delta, root.rules) = (delta([set("/combat/hp", json!(100))]), Some(rules("combat", 100).into()));
     let greeting = store.draft(Role::Assistant, Kind::Greeting, "Welcome.");
     let (mut session, first, at) = (store.session(root.id), greeting.id, store.now());
-    let (card, persona) = (CharacterId::new(store.ids.next(at)), PersonaId::new(store.ids.next(at)));
+    let (card, persona) = (CharacterId::new(store.ids.next_id(at)), PersonaId::new(store.ids.next_id(at)));
     let id = session.id;
     store
         .write(move |tx| {
@@ -90,7 +90,7 @@ impl Ward {
     fn damaged(&mut self, sql: &str) -> PathBuf {
         self.backups += 1;
         let file = self.folder.path().join(format!("{}.db", self.backups));
-        backups::copy(&self.store.database(), &file).unwrap();
+        backups::create(&self.store.database(), &file).unwrap();
         let mut conn = crate::support::sql_beside(&file);
         conn.batch_execute("PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON;").unwrap();
         conn.batch_execute(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));

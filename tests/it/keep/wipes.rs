@@ -45,7 +45,7 @@ fn wipe_mark_set_only_by_destroying_commit() {
     let begun = store.begin(Delta::default(), None, &["Welcome."]);
     let (owner, session, at) = (store.owner, begun.session, store.now());
     let said = store.append(session, begun.greetings[0], store.said("Hi."));
-    let purge = |is_confirmed| TreeEdit::Purge { piece: EditTarget::Node(said), is_confirmed };
+    let purge = |is_confirmed| TreeEdit::Purge { source: EditTarget::Node(said), is_confirmed };
     let (actor, asked) = (store.actor(), purge(false));
     store.write(move |tx| tx.arrange(&actor, session, std::slice::from_ref(&asked))).unwrap_err();
     assert_eq!(store.count(MARKS), 0);
@@ -109,7 +109,7 @@ async fn wipe_failure_is_reported_and_retried() {
     assert!(count(&mut reading, "SELECT count(*) AS n FROM nodes") > 0);
     purge(&app, &session, &line[2]).await;
     until("a word about it", async || told().await.contains("still in files")).await;
-    assert!(app.inside().secure_erase.failed() >= 3);
+    assert!(app.inside().secure_erase.failures() >= 3);
     assert!(count(&mut sql(&app), MARKS) > 0);
     let doctor = said(&app.inside().home(), &["doctor"]);
     assert!(doctor.contains("the running server erases it") && doctor.contains("/readyz"), "{doctor}");

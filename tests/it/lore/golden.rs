@@ -37,14 +37,14 @@ impl LoreHost for Recorded<'_> {
         text.replace("{{char}}", words(&self.case["character"]["name"])).replace("{{reverse::etag}}", "gate")
     }
 
-    fn script(&mut self, text: String, depth: Option<i64>) -> String {
+    fn apply_scripts(&mut self, text: String, depth: Option<i64>) -> String {
         let scripts = self.case["regex_scripts"].as_array().into_iter().flatten();
-        let binds = |script: &&Value| match (script["maxDepth"].as_i64(), depth) {
+        let binds = |apply_scripts: &&Value| match (apply_scripts["maxDepth"].as_i64(), depth) {
             (Some(most), Some(depth)) => depth <= most,
             _ => true,
         };
-        scripts.filter(binds).fold(text, |text, script| match words(&script["findRegex"]) {
-            "/red/g" => text.replace("red", words(&script["replaceString"])),
+        scripts.filter(binds).fold(text, |text, apply_scripts| match words(&apply_scripts["findRegex"]) {
+            "/red/g" => text.replace("red", words(&apply_scripts["replaceString"])),
             "/^wipe.*$/" if text.starts_with("wipe") => String::new(),
             _ => text,
         })
@@ -54,7 +54,7 @@ impl LoreHost for Recorded<'_> {
         None
     }
 
-    fn tokens(&mut self, text: &str) -> usize {
+    fn count_tokens(&mut self, text: &str) -> usize {
         text.encode_utf16().count().div_ceil(4)
     }
 

@@ -28,7 +28,7 @@ impl LoreHost for House {
         text.replace("{{user}}", "Ann")
     }
 
-    fn script(&mut self, text: String, _: Option<i64>) -> String {
+    fn apply_scripts(&mut self, text: String, _: Option<i64>) -> String {
         text
     }
 
@@ -36,7 +36,7 @@ impl LoreHost for House {
         self.world.pointer(&format!("/{}", path.join("/"))).cloned()
     }
 
-    fn tokens(&mut self, text: &str) -> usize {
+    fn count_tokens(&mut self, text: &str) -> usize {
         text.len().div_ceil(4)
     }
 

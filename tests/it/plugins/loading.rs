@@ -241,13 +241,13 @@ fn broken_plugin_is_listed_and_others_load() {
         [("plugin.toml", MANIFEST.as_bytes().to_vec()), ("main.rhai", b"fn on_reply(ctx) {}".to_vec())],
     );
     let mut catalogue = Catalogue::bundled([bundled], &limits);
-    assert!(catalogue.get("mine").unwrap().has(Hook::OnReply));
+    assert!(catalogue.get("mine").unwrap().has_hook(Hook::OnReply));
     catalogue.add_folder(temp.path(), &limits);
     catalogue.add_folder(&temp.path().join("nowhere"), &limits);
     let names: Vec<(&str, bool, PluginOrigin)> =
         catalogue.entries().map(|entry| (entry.name.as_str(), entry.state.is_ok(), entry.origin)).collect();
     assert_eq!(names, [("broken", false, PluginOrigin::Folder), ("mine", true, PluginOrigin::Folder)]);
-    assert!(catalogue.get("mine").unwrap().has(Hook::Init), "a folder's plugin stands for the bundled one");
+    assert!(catalogue.get("mine").unwrap().has_hook(Hook::Init), "a folder's plugin stands for the bundled one");
     let error = catalogue.entries().next().unwrap().state.as_ref().unwrap_err();
     assert_eq!((error.file.as_deref(), error.line), (Some("plugin.toml"), Some(1)));
 }

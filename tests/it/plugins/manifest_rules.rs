@@ -228,13 +228,13 @@ fn rule_chain_stops_at_depth_three() {
     };
     let chain = ruled(&(0..6).map(link).collect::<String>());
     let (ran, state) = REPLY.between(&chain, json!({"a0": 0}), json!({"a0": 1}));
-    assert_eq!((names(&ran), ran.cut.as_slice()), (vec!["r0", "r1", "r2"], ["r3".to_owned()].as_slice()));
+    assert_eq!((names(&ran), ran.cut_off.as_slice()), (vec!["r0", "r1", "r2"], ["r3".to_owned()].as_slice()));
     assert_eq!(state, json!({"a0": 1, "a1": 1, "a2": 1, "a3": 1}));
     assert!(ran.rule_problems()[0].to_string().starts_with("the rule \"r3\" did not fire again"));
 
     let circle = ruled("[[rule]]\nname = \"more\"\non = \"gold\"\ndo = [{ op = \"add\", path = \"gold\", value = 1 }]");
     let (ran, state) = REPLY.between(&circle, json!({"gold": 1}), json!({"gold": 2}));
-    assert_eq!((names(&ran), ran.cut.len(), state), (vec!["more"], 1, json!({"gold": 3})));
+    assert_eq!((names(&ran), ran.cut_off.len(), state), (vec!["more"], 1, json!({"gold": 3})));
 }
 
 /// Rules can be tested with test cases, like everything else.

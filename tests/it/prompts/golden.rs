@@ -70,7 +70,7 @@ impl MacroFiller for Fill<'_, '_> {
 impl House<'_, '_, '_> {
     fn sent(&mut self, text: &str, placement: i64, depth: Option<i64>, speaker: Option<&str>) -> String {
         let place = scripts::ScriptPlacement { placement, depth, speaker };
-        let sent = self.scripts.sent(text, TextOrigin::Processed, place, &mut Fill(self.macros));
+        let sent = self.scripts.apply_for_prompt(text, TextOrigin::Processed, place, &mut Fill(self.macros));
         sent.unwrap_or_else(|| text.to_owned())
     }
 }
@@ -80,7 +80,7 @@ impl LoreHost for House<'_, '_, '_> {
         self.macros.fill(text)
     }
 
-    fn script(&mut self, text: String, depth: Option<i64>) -> String {
+    fn apply_scripts(&mut self, text: String, depth: Option<i64>) -> String {
         self.sent(&text, placement::LORE, depth, None)
     }
 
@@ -88,7 +88,7 @@ impl LoreHost for House<'_, '_, '_> {
         None
     }
 
-    fn tokens(&mut self, text: &str) -> usize {
+    fn count_tokens(&mut self, text: &str) -> usize {
         tokens(text)
     }
 
@@ -194,7 +194,7 @@ impl Case {
         let scanned = ScanRequest {
             messages: history.iter().rev().map(said).collect(),
             count: history.len() as u64,
-            trigger: self.kind().word().to_owned(),
+            trigger: self.kind().as_str().to_owned(),
             prompt: self.limits().prompt(),
             ..ScanRequest::default()
         };
@@ -224,7 +224,7 @@ impl Case {
             2 => PromptPosition::BeforeMain,
             _ => PromptPosition::Depth(number(note, "depth")),
         };
-        Some(PositionedText { text: text(note, "prompt"), place, role: role(&note["role"]) })
+        Some(PositionedText { text: text(note, "prompt"), position: place, role: role(&note["role"]) })
     }
 
     fn persona(&self) -> PositionedText {
@@ -236,14 +236,14 @@ impl Case {
             4 => PromptPosition::Depth(number(persona, "depth")),
             _ => PromptPosition::Omit,
         };
-        PositionedText { text: self.cast.persona.clone(), place, role: role(&persona["role"]) }
+        PositionedText { text: self.cast.persona.clone(), position: place, role: role(&persona["role"]) }
     }
 
     fn card_depth(&self) -> Option<PositionedText> {
         let own = self.card["extensions"].get("depth_prompt")?;
         let depth = PromptPosition::Depth(own["depth"].as_u64().map_or(4, |depth| usize::try_from(depth).unwrap()));
-        let role = own["role"].as_str().and_then(Role::from_word).unwrap_or(Role::System);
-        Some(PositionedText { text: text(own, "prompt"), place: depth, role })
+        let role = own["role"].as_str().and_then(Role::parse).unwrap_or(Role::System);
+        Some(PositionedText { text: text(own, "prompt"), position: depth, role })
     }
 
     /// Returns the messages of the request and the variables after it.
@@ -252,12 +252,12 @@ impl Case {
         let setup = &self.case["setup"];
         let is = |key: &str| setup[key] == true;
         let mut facts = self.cast.macro_context();
-        facts.generation_type = self.kind().word().to_owned();
+        facts.generation_type = self.kind().as_str().to_owned();
         let rows = || self.case["chat"].as_array().unwrap().iter().rev().filter(|row| row["is_system"] != true);
         let mes = |row: Option<&Value>| row.map(|row| text(row, "mes")).unwrap_or_default();
-        facts.said.last = mes(rows().next());
-        facts.said.last_user = mes(rows().find(|row| row["is_user"] == true));
-        facts.said.last_character = mes(rows().find(|row| row["is_user"] != true));
+        facts.history.last = mes(rows().next());
+        facts.history.last_user = mes(rows().find(|row| row["is_user"] == true));
+        facts.history.last_character = mes(rows().find(|row| row["is_user"] != true));
         // History and lore with the first macro engine.
         let mut draw = || 0.5;
         let mut macros = MacroEngine::new(&facts, setup["local"].as_object().unwrap().clone(), Map::new(), &mut draw);
@@ -289,7 +289,7 @@ impl Case {
             note: self.note(),
             lore: &lore,
             history: &history,
-            world: "",
+            state: "",
             injected: &[],
             filler: "",
             truncation: HistoryTruncation::Exact,
@@ -303,7 +303,7 @@ impl Case {
         let assembled = preset::assemble(&self.preset, &given, &mut house).ok()?;
         // The messages in the form of the case.
         let sent = assembled.messages.iter().map(|message| {
-            let mut sent = json!({"role": message.role.word(), "content": message.text});
+            let mut sent = json!({"role": message.role.as_str(), "content": message.text});
             if let Some(name) = &message.name {
                 sent["name"] = name.as_str().into();
             }

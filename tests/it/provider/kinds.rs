@@ -10,12 +10,12 @@ fn client_of(kind: ProviderKind, mock: &MockModel) -> ProviderClient {
 
 /// Returns the kinds other than OpenAI-compatible servers.
 fn others() -> impl Iterator<Item = ProviderKind> {
-    ProviderKind::all().filter(|kind| kind.word() != "openai")
+    ProviderKind::all().filter(|kind| kind.name() != "openai")
 }
 
 /// Returns the base URL of this kind at the mock.
 fn base_url(kind: ProviderKind, mock: &MockModel) -> String {
-    if kind.word() == "openai" { mock.base_url() } else { mock.root_url() }
+    if kind.name() == "openai" { mock.base_url() } else { mock.root_url() }
 }
 
 /// S0-39: one interface; every kind passes the suite that a real server passes.
@@ -40,7 +40,7 @@ async fn request_sends_wire_body_and_key_header() {
         assert_eq!(hear(client.stream(&request)).await.failure, None);
         let seen = mock.seen().pop().unwrap();
         assert_eq!(seen.body.to_string(), client.wire_body(&request).to_string());
-        let headers: &[&str] = match kind.word() {
+        let headers: &[&str] = match kind.name() {
             "anthropic" => &["x-api-key: sk-0123456789", "anthropic-version: 2023-06-01"],
             "gemini" => &["x-goog-api-key: sk-0123456789"],
             _ => &["authorization: Bearer sk-0123456789"],
@@ -60,13 +60,13 @@ async fn reply_reasoning_text_and_usage_are_read() {
             json!({"prompt_tokens": 300, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": 200}});
         mock.script(Reply::ok(["So, ", "夜🌙."]).reasoning(Dialect::All, ["hm, ", "yes"]).usage_inside(counts));
         let heard = ask(&client_of(kind, &mock)).await;
-        let completes = matches!(kind.word(), "koboldcpp" | "llamacpp");
+        let completes = matches!(kind.name(), "koboldcpp" | "llamacpp");
         let (thought, said) = if completes { ("", "hm, yesSo, 夜🌙.") } else { ("hm, yes", "So, 夜🌙.") };
         assert_eq!((heard.reasoning.as_str(), heard.text.as_str()), (thought, said), "{kind:?}");
         assert_eq!((heard.failure, heard.finish), (None, vec![FinishReason::Stop]), "{kind:?}");
-        let cached = (!matches!(kind.word(), "ollama")).then_some(200);
+        let cached = (!matches!(kind.name(), "ollama")).then_some(200);
         let usage = heard.usage.map(|usage| (usage.prompt, usage.completion, usage.cached));
-        assert_eq!(usage, (kind.word() != "koboldcpp").then_some((300, 5, cached)), "{kind:?}");
+        assert_eq!(usage, (kind.name() != "koboldcpp").then_some((300, 5, cached)), "{kind:?}");
     }
 }
 
@@ -75,7 +75,7 @@ async fn reply_reasoning_text_and_usage_are_read() {
 async fn error_before_reply_keeps_status_and_message() {
     for kind in others() {
         let mock = MockModel::start().await;
-        let own = match kind.word() {
+        let own = match kind.name() {
             "anthropic" => {
                 json!({"type": "error", "error": {"type": "authentication_error", "message": "wrong key"}, "request_id": "r"})
             }
@@ -161,7 +161,7 @@ async fn dropped_reply_aborts_request_and_silence_times_out() {
 #[tokio::test]
 async fn prefill_unsupported_falls_back_to_continue_request() {
     let words = "This model does not support assistant message prefill. The conversation must end with a user message.";
-    for kind in ProviderKind::all().filter(|kind| matches!(kind.word(), "openai" | "anthropic")) {
+    for kind in ProviderKind::all().filter(|kind| matches!(kind.name(), "openai" | "anthropic")) {
         let mock = MockModel::start().await;
         let client = ProviderClient::new(kind, endpoint(&base_url(kind, &mock)));
         let mut begun = request(json!({}));
@@ -207,7 +207,7 @@ proptest! {
         let said: Vec<&str> = request.messages.iter().map(|said| said.content.trim()).filter(|said| !said.is_empty()).collect();
         for kind in ProviderKind::all() {
             let body = ProviderClient::new(kind, Endpoint::new("a", "http://a")).wire_body(&request);
-            match kind.word() {
+            match kind.name() {
                 "anthropic" => {
                     prop_assert!(is_in_turns(body["messages"].as_array().unwrap(), "assistant", |turn| texts(&turn["content"])), "{body}");
                     prop_assert!(texts(&body["system"]).iter().all(|text| !text.trim().is_empty()));
@@ -227,7 +227,7 @@ proptest! {
                 "openai" => prop_assert_eq!(body["messages"].as_array().unwrap().len(), request.messages.len()),
                 _ => prop_assert!(body["prompt"].as_str().unwrap().contains("<|im_start|>assistant\n")),
             }
-            if kind.word() == "openai" {
+            if kind.name() == "openai" {
                 continue;
             }
             for words in &said {

@@ -131,7 +131,7 @@ async fn words(stream: &mut FrameStream) -> String {
 /// Checks what every server must do: a stream, its end, usage if it reports any, the requested limits, an early
 /// disconnect, the list of models.
 async fn suite(client: &ProviderClient, model: &str) {
-    let counts = client.kind().word() != "koboldcpp";
+    let counts = client.kind().name() != "koboldcpp";
     let request = |params: Value| Request { model: model.into(), ..request(params) };
     let limited = hear(client.stream(&request(json!({"max_tokens": 4, "seed": 7, "temperature": 0})))).await;
     assert_eq!((limited.failure, limited.finish), (None, vec![FinishReason::Length]));
@@ -154,7 +154,7 @@ async fn suite(client: &ProviderClient, model: &str) {
     let after = hear(client.stream(&request(json!({"max_tokens": 2})))).await;
     assert_eq!((after.failure, after.finish), (None, vec![FinishReason::Length]));
 
-    let tells_length = client.kind().word() != "ollama";
+    let tells_length = client.kind().name() != "ollama";
     let is_it = |info: &ModelInfo| info.id == model && info.context_length.is_some() == tells_length;
     assert!(client.models().await.unwrap().iter().any(is_it));
 }

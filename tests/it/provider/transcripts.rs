@@ -64,8 +64,8 @@ async fn transcripts_of_every_kind_match_expected_reply() {
         }
         kinds.push(kind.to_owned());
     }
-    for kind in ProviderKind::all().filter(|kind| kind.word() != "openai") {
-        assert!(kinds.iter().any(|one| one == kind.word()), "{kind:?} has no transcript");
+    for kind in ProviderKind::all().filter(|kind| kind.name() != "openai") {
+        assert!(kinds.iter().any(|one| one == kind.name()), "{kind:?} has no transcript");
     }
 }
 

@@ -14,7 +14,7 @@ use crate::transfer::rows;
 
 /// Stores a character.
 fn character(store: &TestStore, card: &Value) -> CharacterId {
-    let (id, at, owner) = (CharacterId::new(store.ids.next(store.now())), store.now(), store.owner);
+    let (id, at, owner) = (CharacterId::new(store.ids.next_id(store.now())), store.now(), store.owner);
     let character = CharacterCard { id, card: card.as_object().unwrap().clone(), created: at, updated: at };
     store.write(move |tx| tx.put_character(owner, &character)).unwrap();
     id
@@ -282,7 +282,7 @@ fn session_preset_is_exported_and_relinked() {
     for name in ["Other", "Mine"] {
         let body = json!({"prompts": [{"identifier": "main", "content": name}], "temperature": 0.5});
         let card = json!({"kind": "openai", "name": name, "body": body}).as_object().unwrap().clone();
-        let preset = StoredPreset { id: PresetId::new(store.ids.next(now)), card, created: now, updated: now };
+        let preset = StoredPreset { id: PresetId::new(store.ids.next_id(now)), card, created: now, updated: now };
         store.write(move |tx| tx.put_preset(owner, &preset)).unwrap();
     }
     let presets = |store: &TestStore| {

@@ -24,7 +24,7 @@ fn read(name: &str) -> (Vec<ChatFileLine>, Vec<u64>) {
 
 fn rows(name: &str) -> Vec<ChatFileMessage> {
     let row = |line| match line {
-        ChatFileLine::Row(row) => Some(*row),
+        ChatFileLine::Message(row) => Some(*row),
         ChatFileLine::Header(_) => None,
     };
     read(name).0.into_iter().filter_map(row).collect()
@@ -55,7 +55,7 @@ fn recorded_chats_match_sillytavern_messages() {
         let rows = rows(&name);
         assert_eq!(rows.len(), shown.len(), "{name}");
         for (row, shown) in rows.iter().zip(shown) {
-            let own = row.shown().unwrap();
+            let own = row.selected_swipe().unwrap();
             assert_eq!(own.text, shown["mes"], "{name}");
             assert_eq!((row.name.as_str(), row.is_user), (shown["name"].as_str().unwrap(), shown["is_user"] == true));
             assert_eq!(row.is_hidden, shown["is_system"] == true);
@@ -80,5 +80,5 @@ fn chat_file_bad_lines_are_numbered() {
 #[test]
 fn chat_file_without_header_is_read() {
     let (lines, bad) = read("no-header.jsonl");
-    assert!(bad.is_empty() && lines.iter().all(|line| matches!(line, ChatFileLine::Row(_))) && lines.len() == 2);
+    assert!(bad.is_empty() && lines.iter().all(|line| matches!(line, ChatFileLine::Message(_))) && lines.len() == 2);
 }

@@ -121,7 +121,7 @@ pub fn face(store: &TestStore) -> Value {
             .map(|(way, node)| {
                 let world = store.world(held.session.id, node.id);
                 json!({
-                    "way": way, "role": node.role.word(), "kind": node.kind.word(), "enabled": node.is_enabled,
+                    "way": way, "role": node.role.as_str(), "kind": node.kind.as_str(), "enabled": node.is_enabled,
                     "metadata": node.metadata, "created": node.created.0, "world": world.vars,
                     "name": node.name, "reasoning": node.reasoning,
                 })

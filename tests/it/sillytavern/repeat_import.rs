@@ -125,7 +125,7 @@ fn repeated_import_keeps_trashed_and_pruned_parts_removed() {
     let (session, x) = (held.session.id, node(&store, &held, "y").id);
     let prune = clotho_core::tree::TreeEdit::Prune {
         node: x,
-        fragment: clotho_core::ids::FragmentId::new(store.ids.next(store.now())),
+        fragment: clotho_core::ids::FragmentId::new(store.ids.next_id(store.now())),
         name: None,
     };
     store.arrange(session, prune);

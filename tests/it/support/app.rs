@@ -180,7 +180,7 @@ impl TestApp {
     /// Stores a character of a user.
     pub async fn character_of(&self, owner: UserId, card: Value) -> CharacterId {
         let now = self.clock.now();
-        let id = CharacterId::new(self.ids.next(now));
+        let id = CharacterId::new(self.ids.next_id(now));
         let card = CharacterCard { id, card: card.as_object().unwrap().clone(), created: now, updated: now };
         self.store.write(move |tx| tx.put_character(owner, &card)).await.unwrap();
         id
@@ -194,7 +194,7 @@ impl TestApp {
     /// Stores a persona of a user.
     pub async fn persona_of(&self, owner: UserId, card: Value) -> PersonaId {
         let now = self.clock.now();
-        let id = PersonaId::new(self.ids.next(now));
+        let id = PersonaId::new(self.ids.next_id(now));
         let card = PersonaCard { id, card: card.as_object().unwrap().clone(), created: now, updated: now };
         self.store.write(move |tx| tx.put_persona(owner, &card)).await.unwrap();
         id
@@ -203,7 +203,7 @@ impl TestApp {
     /// Stores a lorebook of a user.
     pub async fn lorebook_of(&self, owner: UserId, book: Value) -> LorebookId {
         let now = self.clock.now();
-        let id = LorebookId::new(self.ids.next(now));
+        let id = LorebookId::new(self.ids.next_id(now));
         let book = Lorebook { id, card: book.as_object().unwrap().clone(), created: now, updated: now };
         self.store.write(move |tx| tx.put_lorebook(owner, &book)).await.unwrap();
         id
@@ -212,7 +212,8 @@ impl TestApp {
     /// Adds another user to the server.
     pub async fn another_user(&self, name: &str) -> UserId {
         let now = self.clock.now();
-        let user = UserAccount { id: UserId::new(self.ids.next(now)), name: name.to_owned(), role: "user".to_owned() };
+        let user =
+            UserAccount { id: UserId::new(self.ids.next_id(now)), name: name.to_owned(), role: "user".to_owned() };
         let id = user.id;
         self.store.write(move |tx| tx.put_user(&user, now)).await.unwrap();
         id

@@ -205,7 +205,7 @@ impl Heard {
         assert!(faults.is_empty(), "{method} {target}: {body} {faults:?}");
         let error = &body["error"];
         let code =
-            ApiErrorCode::ALL.iter().find(|code| code.word() == error["code"]).unwrap_or_else(|| panic!("{body}"));
+            ApiErrorCode::ALL.iter().find(|code| code.name() == error["code"]).unwrap_or_else(|| panic!("{body}"));
         assert_eq!(code.status(), self.status, "{method} {target}: {body}");
         for key in ["message", "hint"] {
             let text = error[key].as_str().unwrap_or_else(|| panic!("{method} {target}: no {key} in {body}"));

@@ -36,7 +36,8 @@ pub fn packed(text: &str) -> Vec<u8> {
 pub fn long_line(out: impl Write, messages: usize, bytes: usize) {
     let id = |n: usize| Uuid::from_u128((0x018f_3e2a << 96) + u128::try_from(n).unwrap()).to_string();
     let mut file = ArchiveWriter::begin(out, 0).unwrap();
-    let mut put = |line: Value| file.line(&serde_json::from_str::<ArchiveLine>(&line.to_string()).unwrap()).unwrap();
+    let mut put =
+        |line: Value| file.write_line(&serde_json::from_str::<ArchiveLine>(&line.to_string()).unwrap()).unwrap();
     put(json!({"session": {
         "id": id(1), "owner": id(2), "title": "A long line", "cards": [], "root": id(10), "head": id(10 + messages),
         "op": messages + 1, "headOp": messages + 1, "mode": "tree", "params": {}, "plugins": [], "seed": 7,

@@ -160,7 +160,7 @@ impl TestServer {
         let new = SessionSpec { character_ids: vec![character], title, ..SessionSpec::default() };
         let session = app.turns.sessions.begin(user, new).await.unwrap();
         let held = app.store.read(move |reader| reader.session(user, session)).await.unwrap().unwrap();
-        let place = app.import_queue.expect(user).unwrap();
+        let place = app.import_queue.reserve_slot(user).unwrap();
         Stranger { user, character, persona, lorebook, session, greeting: held.session.head, place }
     }
 }

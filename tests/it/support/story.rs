@@ -315,7 +315,7 @@ impl<'a> Story<'a> {
 
     /// Returns a reply that is being written.
     pub fn running(&self, node: NodeId) -> Arc<RunningReply> {
-        self.app.live.running(node).expect("the reply is not being written")
+        self.app.live.running_reply(node).expect("the reply is not being written")
     }
 
     /// Waits until a reply has ended and returns it.
@@ -339,7 +339,7 @@ impl<'a> Story<'a> {
         let mut watcher = self.app.live.watch(self.id);
         within(async {
             loop {
-                let written = self.running(node).written();
+                let written = self.running(node).partial_text();
                 if wanted(&written) {
                     return written;
                 }

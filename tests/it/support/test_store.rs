@@ -65,7 +65,7 @@ impl TestStore {
         let (store, published) = Store::open(&settings).unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let (ids, clock) = (IdGenerator::new(7), TestClock::new(Time(1_700_000_000_000)));
-        let owner = UserId::new(ids.next(clock.now()));
+        let owner = UserId::new(ids.next_id(clock.now()));
         Self { settings, ids, clock, owner, published, store: Some(store), runtime, _folder: folder }
     }
 
@@ -95,7 +95,7 @@ impl TestStore {
     }
 
     pub fn node_id(&self) -> NodeId {
-        NodeId::new(self.ids.next(self.now()))
+        NodeId::new(self.ids.next_id(self.now()))
     }
 
     pub fn block_on<T>(&self, work: impl Future<Output = T>) -> T {
@@ -202,7 +202,7 @@ impl TestStore {
     pub fn session(&self, root: NodeId) -> Session {
         let now = self.now();
         Session {
-            id: SessionId::new(self.ids.next(now)),
+            id: SessionId::new(self.ids.next_id(now)),
             owner: self.owner,
             title: "The keep".into(),
             cards: Vec::new(),
@@ -237,7 +237,7 @@ impl TestStore {
 
     pub fn try_message(&self, message: MessageWrite) -> Result<MessageReceipt, WriteError> {
         let actor = self.actor();
-        self.write(move |tx| tx.message(&actor, &message))
+        self.write(move |tx| tx.add_message(&actor, &message))
     }
 
     /// Completes a reply successfully; it takes HEAD if the rules say so.

@@ -216,7 +216,7 @@ fn session_preset_is_exported_without_secrets() {
     let (sid, owner, now) = (begun.session, store.owner, store.now());
     let body = json!({"temperature": 0.5, "prompts": [], "proxy_password": "hush", "big": 7.50});
     let card = json!({"kind": "openai", "name": "Mine", "body": body}).as_object().unwrap().clone();
-    let preset = StoredPreset { id: PresetId::new(store.ids.next(now)), card, created: now, updated: now };
+    let preset = StoredPreset { id: PresetId::new(store.ids.next_id(now)), card, created: now, updated: now };
     let id = preset.id;
     store.write(move |tx| tx.put_preset(owner, &preset)).unwrap();
     let actor = store.actor();

@@ -255,7 +255,7 @@ async fn kill_target_process_for_crash_tests() {
 async fn begin_for_ever(story: &Story<'_>) -> ! {
     let (now, parent, session) = (story.app.clock.now(), story.head().await, story.id);
     let draft = |role| {
-        let id = NodeId::new(story.app.ids.next(now));
+        let id = NodeId::new(story.app.ids.next_id(now));
         NodeDraft::new(id, role, clotho_core::tree::Kind::Message, 0, now)
     };
     let mut said = draft(Role::User);
@@ -273,7 +273,7 @@ async fn begin_for_ever(story: &Story<'_>) -> ! {
         move_head: true,
         kind: OperationKind::Message,
     };
-    hold_the_writer(story, move |tx| _ = tx.message(&actor, &message).unwrap()).await;
+    hold_the_writer(story, move |tx| _ = tx.add_message(&actor, &message).unwrap()).await;
     ready(session, id);
     std::future::pending().await
 }

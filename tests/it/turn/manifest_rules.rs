@@ -77,7 +77,7 @@ async fn manifest_rules_do_not_count_answered_commands() {
     assert_eq!((quiet(gone_on.reply.id).await, app.mock.requests().len()), (json!(2), 2));
     let unasked = MessageSpec { generate: None, ..message(story.head().await, "/hp stop") };
     assert_eq!(quiet(story.send(unasked).await.unwrap().node.unwrap()).await, json!(2));
-    let plugin = app.catalogue.now().get("aa").cloned().unwrap();
+    let plugin = app.catalogue.current().get("aa").cloned().unwrap();
     let replay = ReplaySpec { plugin, session: story.id, leaf: None, from: None };
     let rows = app.turns.rules.replay(story.user, replay).await.unwrap().rows;
     let changed: Vec<_> = rows.iter().filter(|row| row.old != row.new).map(|row| (&row.old, &row.new)).collect();

@@ -32,7 +32,7 @@ async fn prompt_full_history_is_trimmed_in_steps() {
         let texts: Vec<String> = sent(body).iter().map(|(_, text)| (*text).to_owned()).collect();
         assert_eq!(texts[0], "Be Rin.");
         assert!(texts[1..].iter().all(|text| whole.contains(text)), "only whole messages");
-        let tokens: usize = texts.iter().map(|text| clotho_compat::prompt::tokens(text)).sum();
+        let tokens: usize = texts.iter().map(|text| clotho_compat::prompt::estimate_message(text)).sum();
         assert!(tokens <= 500, "{tokens}");
         let grows = texts.starts_with(&before);
         cuts += usize::from(!grows);
@@ -80,7 +80,7 @@ async fn prompt_over_budget_drops_examples_first() {
     let body = &app.mock.requests()[0];
     assert!(trace.is_exact && !body.to_string().contains(long(7).trim()));
     assert!(body.to_string().contains(long(5).trim()));
-    let rebuilt: Vec<(&str, &str)> = trace.messages.iter().map(|one| (one.role.word(), one.text.as_str())).collect();
+    let rebuilt: Vec<(&str, &str)> = trace.messages.iter().map(|one| (one.role.as_str(), one.text.as_str())).collect();
     assert_eq!(rebuilt, sent(body));
 }
 
@@ -199,7 +199,8 @@ async fn prompt_budget_uses_context_length_of_provider() {
         story.write(story.head().await, &long(n)).await;
     }
     story.another(story.head().await).await;
-    let tokens: usize = sent(&app.mock.requests()[0]).iter().map(|(_, text)| clotho_compat::prompt::tokens(text)).sum();
+    let tokens: usize =
+        sent(&app.mock.requests()[0]).iter().map(|(_, text)| clotho_compat::prompt::estimate_message(text)).sum();
     assert!(tokens <= 200, "half of 400 is kept for the reply: {tokens}");
     story.set("model", json!("second/told")).await;
     story.another(story.head().await).await;
@@ -264,13 +265,13 @@ fn deepen(
     let mut parent = below;
     for _ in 0..500 {
         let mut draft =
-            NodeDraft::new(NodeId::new(ids.next(now)), Role::User, clotho_core::tree::Kind::Message, 0, now);
+            NodeDraft::new(NodeId::new(ids.next_id(now)), Role::User, clotho_core::tree::Kind::Message, 0, now);
         draft.content = "deeper".into();
         let id = draft.id;
         let act = clotho_core::oplog::OperationKind::Message;
         let (bridge, carry_from, replies) = (None, None, Vec::new());
         let draft = Some(draft);
-        tx.message(
+        tx.add_message(
             &actor,
             &MessageWrite {
                 session,
@@ -355,7 +356,7 @@ async fn prompt_with_random_disabled_messages_is_valid() {
         }
         let reply = story.another(last.reply.id).await;
         let texts: Vec<_> =
-            line.iter().zip(&flags).map(|(node, on)| (node.role.word(), node.content.clone(), *on)).collect();
+            line.iter().zip(&flags).map(|(node, on)| (node.role.as_str(), node.content.clone(), *on)).collect();
         let body = app.mock.requests().pop().unwrap();
         let sent: Vec<(String, String)> =
             sent(&body).into_iter().map(|(role, text)| (role.to_owned(), text.to_owned())).collect();

@@ -11,7 +11,7 @@ use super::*;
 async fn check(story: &Story<'_>, reply: NodeId, body: &Value) {
     let trace = story.trace(reply).await;
     assert!(trace.is_exact, "{:?}", trace.head);
-    let rebuilt: Vec<(&str, &str)> = trace.messages.iter().map(|one| (one.role.word(), one.text.as_str())).collect();
+    let rebuilt: Vec<(&str, &str)> = trace.messages.iter().map(|one| (one.role.as_str(), one.text.as_str())).collect();
     assert_eq!(rebuilt, sent(body));
 }
 

@@ -270,7 +270,7 @@ async fn newest_persona_on_path_is_the_user() {
     let body = app.mock.requests().pop().unwrap();
     let users: Vec<&str> = sent(&body).iter().filter(|(role, _)| *role == "user").map(|(_, text)| *text).collect();
     assert_eq!(users, ["Ann: I am here.", "You: And I."], "two people on the path are told apart");
-    let stranger = clotho_core::ids::PersonaId::new(app.ids.next(app.clock.now()));
+    let stranger = clotho_core::ids::PersonaId::new(app.ids.next_id(app.clock.now()));
     let new = MessageSpec { persona: Some(stranger), ..message(story.head().await, "Who?") };
     assert!(matches!(story.send(new).await, Err(TurnError::Refused(clotho_core::tree::edit::TreeError::NotFound(_)))));
 }

@@ -25,7 +25,7 @@ impl<'a> Viewer<'a> {
 
     /// Takes everything new.
     async fn pull(&mut self) {
-        for running in self.watcher.running() {
+        for running in self.watcher.running_replies() {
             let text = self.texts.entry(running.id).or_default();
             let new = running.with_partial_text(|written| written.content.get(text.len()..).unwrap().to_owned());
             self.pieces += usize::from(!new.is_empty());
@@ -131,5 +131,5 @@ async fn watcher_joining_mid_reply_gets_text_so_far() {
     assert_eq!(late.operations, story.log().await);
     elsewhere.pull().await;
     assert_eq!((elsewhere.operations, elsewhere.texts.len()), (other.log().await, 0));
-    assert!(late.watcher.running().is_empty() && story.done(reply).await.content == "First second third.");
+    assert!(late.watcher.running_replies().is_empty() && story.done(reply).await.content == "First second third.");
 }

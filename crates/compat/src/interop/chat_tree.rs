@@ -22,7 +22,7 @@ impl PathHash {
     pub const ROOT: Self = Self([0; 16]);
 
     /// Returns the bytes as stored.
-    pub const fn bytes(&self) -> &[u8; 16] {
+    pub const fn as_bytes(&self) -> &[u8; 16] {
         &self.0
     }
 
@@ -47,7 +47,7 @@ impl PathHash {
     }
 
     /// Returns the position of each alternative of a message.
-    pub fn of(self, row: &ChatFileMessage) -> Vec<Self> {
+    pub fn swipe_hashes(self, row: &ChatFileMessage) -> Vec<Self> {
         let mut places: HashMap<&str, usize> = HashMap::new();
         let each = row.swipes.iter().map(|alternative| {
             let place = places.entry(&alternative.text).or_default();
@@ -73,13 +73,13 @@ pub struct ChatOutline {
     /// The files that branch from it or are bookmarked in it.
     pub links: Vec<String>,
     /// The story id, if known. Files with the same id form one tree; files with different ids never do.
-    pub story: Option<Uuid>,
+    pub story_id: Option<Uuid>,
 }
 
 impl ChatOutline {
     /// Adds the message below `at`. Returns the positions of its alternatives.
     pub fn push_message(&mut self, at: PathHash, row: &ChatFileMessage) -> Vec<PathHash> {
-        let addresses = at.of(row);
+        let addresses = at.swipe_hashes(row);
         let shown = addresses.get(row.selected).copied();
         self.first = self.first.or(shown);
         if row.is_user {
@@ -102,7 +102,7 @@ pub fn group_trees(outlines: &[ChatOutline]) -> Vec<Vec<usize>> {
     // Join files with the same story id.
     let mut stories = HashMap::new();
     for (n, outline) in outlines.iter().enumerate() {
-        if let Some(story) = outline.story {
+        if let Some(story) = outline.story_id {
             joined.join(n, *stories.entry(story).or_insert(n));
         }
     }
@@ -147,7 +147,7 @@ struct FileGroups(Vec<(usize, Option<Uuid>)>);
 
 impl FileGroups {
     fn of(outlines: &[ChatOutline]) -> Self {
-        Self(outlines.iter().enumerate().map(|(n, outline)| (n, outline.story)).collect())
+        Self(outlines.iter().enumerate().map(|(n, outline)| (n, outline.story_id)).collect())
     }
 
     fn find_root(&mut self, mut n: usize) -> usize {
@@ -324,7 +324,7 @@ mod tests {
         let stem = |n: u8| Some(PathHash([n; 16]));
         let outline = |name: &str, story: Option<Uuid>, stem: Option<PathHash>, links: &[&str]| ChatOutline {
             name: name.into(),
-            story,
+            story_id: story,
             first_user: stem,
             links: links.iter().map(|link| (*link).to_owned()).collect(),
             ..ChatOutline::default()

@@ -14,7 +14,7 @@ pub enum JsonFileKind {
 }
 
 /// Detects the kind by the keys of an object. Returns `None` if they are not conclusive.
-pub fn of(map: &Map<String, Value>) -> Option<JsonFileKind> {
+pub fn detect(map: &Map<String, Value>) -> Option<JsonFileKind> {
     let has = |keys: &[&str]| keys.iter().any(|key| map.contains_key(*key));
     let is = |key: &str, word: &str| map.get(key).is_some_and(|value| value == word);
     if has(&["power_user", "persona_descriptions"]) {
@@ -39,7 +39,7 @@ mod tests {
     #[test]
     fn file_kind_is_detected_by_keys() {
         let check = |value: Value, expected: Option<JsonFileKind>| {
-            assert_eq!(of(value.as_object().unwrap()), expected, "{value}")
+            assert_eq!(detect(value.as_object().unwrap()), expected, "{value}")
         };
         check(json!({"spec": "chara_card_v2", "data": {}}), Some(JsonFileKind::Card));
         check(json!({"name": "Ivo", "persona": {"attributes": {}}, "greeting": ""}), Some(JsonFileKind::Card));

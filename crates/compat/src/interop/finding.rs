@@ -23,7 +23,7 @@ pub enum FindingOutcome {
 
 impl FindingOutcome {
     /// Returns the name used in the API and in reports.
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Works => "works",
             Self::Translated => "translated",
@@ -92,7 +92,7 @@ impl ImportFinding {
 
     /// Sets the line number, from 1.
     #[must_use]
-    pub fn at(mut self, line: u64) -> Self {
+    pub fn at_line(mut self, line: u64) -> Self {
         self.line = Some(line);
         self
     }

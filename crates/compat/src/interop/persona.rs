@@ -59,14 +59,14 @@ pub fn read(file: &[u8]) -> Result<Vec<ImportedPersona>, PersonaError> {
         return Err(PersonaError::TooLong);
     }
     let text = text::decode(file)?;
-    of(&text::json(&text).map_err(|error| PersonaError::NotJson(error.to_string()))?)
+    from_value(&text::parse_json_lenient(&text).map_err(|error| PersonaError::NotJson(error.to_string()))?)
 }
 
 /// Reads personas from parsed settings or a parsed backup.
 ///
 /// # Errors
 /// Returns an error if there are no personas or too many.
-pub fn of(value: &Value) -> Result<Vec<ImportedPersona>, PersonaError> {
+pub fn from_value(value: &Value) -> Result<Vec<ImportedPersona>, PersonaError> {
     let home = value.get("power_user").unwrap_or(value);
     let names = home.get("personas").and_then(Value::as_object).filter(|names| !names.is_empty());
     let names = names.ok_or(PersonaError::None)?;

@@ -97,7 +97,7 @@ pub fn thumbnail(bytes: &[u8]) -> Result<Vec<u8>, PictureError> {
 ///
 /// # Errors
 /// Returns an error if the bytes are not a picture, or the picture is too large or damaged.
-pub fn row(bytes: &[u8]) -> Result<Vec<u8>, PictureError> {
+pub fn list_thumbnail(bytes: &[u8]) -> Result<Vec<u8>, PictureError> {
     reencode(bytes, LIST_THUMBNAIL_SIDE, LIST_THUMBNAIL_QUALITY)
 }
 
@@ -105,7 +105,7 @@ pub fn row(bytes: &[u8]) -> Result<Vec<u8>, PictureError> {
 ///
 /// # Errors
 /// Returns an error if the bytes are not a picture, or the picture is too large or damaged.
-pub fn shown(bytes: &[u8]) -> Result<Vec<u8>, PictureError> {
+pub fn message_image(bytes: &[u8]) -> Result<Vec<u8>, PictureError> {
     reencode(bytes, MESSAGE_IMAGE_SIDE, QUALITY)
 }
 
@@ -158,7 +158,7 @@ pub fn to_png(picture: &[u8]) -> Result<Vec<u8>, PictureError> {
     if detect_format(picture) != Some(PictureFormat::Png) {
         return decode(picture).map(|image| encode_png(&image));
     }
-    match png::read(picture) {
+    match png::read_chunks(picture) {
         Ok((_, None)) => Ok(picture.to_vec()),
         Ok((_, Some(fault))) | Err(fault) => Err(PictureError::Broken(fault.to_string())),
     }
@@ -189,7 +189,7 @@ pub fn strip_text_chunks(chunks: &[PngChunk<'_>]) -> Vec<u8> {
 
 /// Inserts chunks before the end of a PNG. Removes card chunks.
 pub fn insert_chunks(png: &[u8], texts: &[u8]) -> Vec<u8> {
-    let (chunks, _) = png::read(png).unwrap_or_default();
+    let (chunks, _) = png::read_chunks(png).unwrap_or_default();
     let bare = strip_text_chunks(&chunks);
     let end = png::encode_chunk(b"IEND", b"");
     let body = bare.strip_suffix(end.as_slice()).unwrap_or(&bare);
@@ -223,7 +223,7 @@ mod tests {
         let copy = thumbnail(&drawn).unwrap();
         let image = decode(&copy).unwrap();
         assert_eq!((detect_format(&copy), image.width(), image.height()), (Some(PictureFormat::Jpeg), 256, 384));
-        let listed = decode(&row(&copy).unwrap()).unwrap();
+        let listed = decode(&list_thumbnail(&copy).unwrap()).unwrap();
         assert_eq!((listed.width(), listed.height()), (64, 96));
         assert!(matches!(thumbnail(&drawn[..200]), Err(PictureError::Broken(_))));
     }

@@ -110,7 +110,7 @@ fn split_at_nul(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
 ///
 /// # Errors
 /// Returns an error if there are too many chunks.
-pub fn read(png: &[u8]) -> Result<(Vec<PngChunk<'_>>, Option<PngError>), PngError> {
+pub fn read_chunks(png: &[u8]) -> Result<(Vec<PngChunk<'_>>, Option<PngError>), PngError> {
     let (mut chunks, mut rest) = (Vec::new(), png.get(SIGNATURE.len()..).unwrap_or_default());
     while !rest.is_empty() {
         let Some((chunk, behind)) = split_chunk(rest) else {
@@ -194,7 +194,7 @@ mod tests {
     fn png_text_chunk_kinds_are_all_read() {
         let check = |kind: &[u8; 4], data: &[u8], expected: Result<&str, &str>| {
             let file = png(&[encode_chunk(kind, data), encode_chunk(b"IEND", b"")]);
-            let (chunks, fault) = read(&file).unwrap();
+            let (chunks, fault) = read_chunks(&file).unwrap();
             assert!(fault.is_none() && chunks.len() == 2 && chunks[0].crc_matches);
             let text = chunks[0].text().map(|text| String::from_utf8(text).unwrap()).map_err(|error| error.to_string());
             assert_eq!(text, expected.map(str::to_owned).map_err(str::to_owned), "{kind:?}");
@@ -213,7 +213,7 @@ mod tests {
         let bomb = packed(&vec![b'a'; usize::try_from(MAX_TEXT_BYTES).unwrap() + 1]);
         assert!(bomb.len() < 64 << 10);
         let file = png(&[encode_chunk(b"zTXt", &[b"chara\0\0", bomb.as_slice()].concat())]);
-        let error = read(&file).unwrap().0[0].text().unwrap_err();
+        let error = read_chunks(&file).unwrap().0[0].text().unwrap_err();
         assert_eq!(error, PngError::TooLong("chara".into()));
     }
 
@@ -222,7 +222,7 @@ mod tests {
         let good = encode_chunk(b"tEXt", b"chara\0abc");
         let check = |bad: &[u8], said: u32, there: usize| {
             let file = png(&[good.clone(), bad.to_vec()]);
-            let (chunks, fault) = read(&file).unwrap();
+            let (chunks, fault) = read_chunks(&file).unwrap();
             assert_eq!((chunks.len(), fault), (1, Some(PngError::LyingLength { said, there })));
         };
         check(b"\xff\xff\xff\xfftEXtabc", u32::MAX, 3);
@@ -235,6 +235,6 @@ mod tests {
         let mut bad = encode_chunk(b"tEXt", b"chara\0abc");
         *bad.last_mut().unwrap() ^= 1;
         let file = png(&[bad]);
-        assert!(!read(&file).unwrap().0[0].crc_matches);
+        assert!(!read_chunks(&file).unwrap().0[0].crc_matches);
     }
 }

@@ -67,7 +67,7 @@ impl PresetImportError {
 pub fn read(file: &[u8]) -> Result<Vec<Map<String, Value>>, PresetImportError> {
     let not_json = |error: &dyn std::fmt::Display| PresetImportError::NotJson(error.to_string());
     let text = text::decode(file).map_err(|error| not_json(&error))?;
-    let all = match text::json(&text).map_err(|error| not_json(&error))? {
+    let all = match text::parse_json_lenient(&text).map_err(|error| not_json(&error))? {
         Value::Array(list) => list,
         one => vec![one],
     };
@@ -102,7 +102,7 @@ pub fn import_findings(kind: &str, body: &Map<String, Value>) -> Vec<ImportFindi
     }];
     // Its regex scripts, its models and its secrets.
     let extensions = body.get("extensions");
-    findings.extend(scripts::found(extensions.and_then(|extensions| extensions.get("regex_scripts"))));
+    findings.extend(scripts::script_findings(extensions.and_then(|extensions| extensions.get("regex_scripts"))));
     let models = extensions.and_then(|extensions| extensions.get("clotho")?.get("models")?.as_array());
     if let Some(models) = models.filter(|models| !models.is_empty() && kind == "openai") {
         let names: Vec<&str> = models.iter().filter_map(Value::as_str).collect();

@@ -11,7 +11,7 @@ pub fn is_for_display(script: &Map<String, Value>) -> bool {
 }
 
 /// Returns findings for the scripts of a card or preset.
-pub fn found(list: Option<&Value>) -> Vec<ImportFinding> {
+pub fn script_findings(list: Option<&Value>) -> Vec<ImportFinding> {
     let all = list.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let shown = all.iter().filter(|script| script.as_object().is_some_and(is_for_display)).count();
     let sent = all.len() - shown;
@@ -33,10 +33,11 @@ mod tests {
 
     #[test]
     fn script_findings_display_and_prompt_scripts_are_told_apart() {
-        let told = |list: Value| found(Some(&list)).iter().map(|one| (one.fate, one.count)).collect::<Vec<_>>();
+        let told =
+            |list: Value| script_findings(Some(&list)).iter().map(|one| (one.fate, one.count)).collect::<Vec<_>>();
         let list = json!([{}, {"markdownOnly": true}, {"markdownOnly": true, "promptOnly": true}, 1]);
         assert_eq!(told(list), [(FindingOutcome::Works, 3), (FindingOutcome::Works, 1)]);
         assert_eq!(told(json!([])), []);
-        assert_eq!(found(None), []);
+        assert_eq!(script_findings(None), []);
     }
 }

@@ -36,7 +36,7 @@ pub fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, TextDecodeError> {
 ///
 /// # Errors
 /// Returns an error if the text is not JSON.
-pub fn json(text: &str) -> serde_json::Result<Value> {
+pub fn parse_json_lenient(text: &str) -> serde_json::Result<Value> {
     serde_json::from_str(text).or_else(|error| match replace_lone_surrogates(text) {
         Some(mended) => serde_json::from_str(&mended),
         None => Err(error),
@@ -119,14 +119,18 @@ mod tests {
     #[test]
     fn json_lone_surrogate_is_replaced() {
         let check = |text: &str, expected: &str, count: usize| {
-            assert_eq!((json(text).unwrap(), count_lone_surrogates(text)), (Value::from(expected), count), "{text}");
+            assert_eq!(
+                (parse_json_lenient(text).unwrap(), count_lone_surrogates(text)),
+                (Value::from(expected), count),
+                "{text}"
+            );
         };
         check(r#""a\ud800b""#, "a\u{fffd}b", 1);
         check(r#""\udfff\uD83D\uDE00\ud800\ud801""#, "\u{fffd}\u{1f600}\u{fffd}\u{fffd}", 3);
         check(r#""\\ud800 \\\ud800""#, "\\ud800 \\\u{fffd}", 1);
         check(r#""\u72d0 狐""#, "狐 狐", 0);
-        assert!(json(r#"{"a": "\ud8"}"#).is_err() && json(r#"{"a": "\ud800""#).is_err());
-        assert_eq!(json(r#"{"\ud800": 1.50}"#).unwrap().to_string(), "{\"\u{fffd}\":1.50}");
+        assert!(parse_json_lenient(r#"{"a": "\ud8"}"#).is_err() && parse_json_lenient(r#"{"a": "\ud800""#).is_err());
+        assert_eq!(parse_json_lenient(r#"{"\ud800": 1.50}"#).unwrap().to_string(), "{\"\u{fffd}\":1.50}");
     }
 
     #[test]

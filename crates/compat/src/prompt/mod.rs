@@ -37,7 +37,7 @@ use clotho_core::tree::Role;
 
 pub use legacy_trace::{TraceBlock, TraceSlot, rebuild_messages};
 pub use summary_request::summary_messages;
-pub use token_count::{ESTIMATE, PromptTokenLimits, TokenCounter, TokenMeasure, estimate_text, tokens};
+pub use token_count::{ESTIMATE, PromptTokenLimits, TokenCounter, TokenMeasure, estimate_message, estimate_text};
 
 /// Why a text is left out of the prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,7 +52,7 @@ pub enum OmitReason {
 
 impl OmitReason {
     /// Returns the word used in traces.
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Budget => "budget",
             Self::Duplicate => "duplicate",
@@ -126,7 +126,7 @@ pub struct PromptCast {
 pub struct CardAuthorsNote {
     pub text: String,
     /// Position relative to the note of the session.
-    pub place: CardNotePosition,
+    pub position: CardNotePosition,
 }
 
 /// Position of a card's note relative to the session's note.
@@ -140,8 +140,8 @@ pub enum CardNotePosition {
 
 impl CardAuthorsNote {
     /// Combines the session's note `own` with the card's note.
-    pub fn over(&self, own: &str) -> String {
-        match self.place {
+    pub fn merge_with(&self, own: &str) -> String {
+        match self.position {
             CardNotePosition::Above if !own.is_empty() => format!("{}\n{own}", self.text),
             CardNotePosition::Below if !own.is_empty() => format!("{own}\n{}", self.text),
             _ => self.text.clone(),

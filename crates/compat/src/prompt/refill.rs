@@ -39,7 +39,7 @@ pub struct LinePatch {
 
 impl LinePatch {
     /// Restores the expanded line; `None` if `named` is not the original line.
-    pub fn onto(&self, named: &str) -> Option<String> {
+    pub fn apply(&self, named: &str) -> Option<String> {
         let behind = named.len().checked_sub(self.behind).filter(|behind| *behind >= self.before)?;
         Some([named.get(..self.before)?, &self.text, named.get(behind..)?].concat())
     }
@@ -67,7 +67,7 @@ mod tests {
     #[test]
     fn refill_line_patch_restores_line() {
         let kept = LinePatch::from_json(&json!([4, 1, "灯 7"])).unwrap();
-        assert_eq!(kept.onto("Ann rolls."), Some("Ann 灯 7.".to_owned()));
-        assert_eq!(kept.onto("x"), None);
+        assert_eq!(kept.apply("Ann rolls."), Some("Ann 灯 7.".to_owned()));
+        assert_eq!(kept.apply("x"), None);
     }
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use clotho_core::world::{Pointer, SchemaNode, SchemaSet, World};
 
 /// Formats lines like `combat/hp: 90 (hit points)` for every leaf that a schema declares; empty without schemas.
-pub fn block(world: &World, rules: &SchemaSet) -> String {
+pub fn state_block(world: &World, rules: &SchemaSet) -> String {
     let mut lines = Vec::new();
     for (root, schema) in rules.roots() {
         let Some(state) = world.get(root) else { continue };
@@ -89,7 +89,7 @@ mod tests {
         let rules = SchemaSet::new(vec![("/g".parse().unwrap(), Arc::new(schema.unwrap()))]).unwrap();
         let told = |hp: i64| {
             let vars = json!({"g": {"hp": hp, "secret": "s", "people": {"rin": {"mood": "calm", "plan": "run"}}}});
-            block(&World::from_json(json!({"vars": vars})).unwrap(), &rules)
+            state_block(&World::from_json(json!({"vars": vars})).unwrap(), &rules)
         };
         let people = "- g/people: {\"rin\":{\"mood\":\"calm\"}} (People; mood: how they feel)";
         assert_eq!(told(9), format!("The state of the world now:\n- g/hp: 9 (hit points)\n{people}"));

@@ -40,7 +40,7 @@ pub struct SummaryGap {
 ///
 /// Candidates are the summaries that end before `begin`. If they exceed `room` tokens, the oldest ones are replaced by
 /// chapters. If that is still too much, the oldest are dropped.
-pub fn told(spans: &[SummarySpan], begin: usize, room: usize) -> Vec<usize> {
+pub fn select_for_prompt(spans: &[SummarySpan], begin: usize, room: usize) -> Vec<usize> {
     let over: Vec<usize> = sort_matching(spans, |span| span.last < begin);
     let mut chosen = non_overlapping(spans, &over, 1);
     let tokens =
@@ -162,7 +162,7 @@ pub fn block<'t>(texts: impl IntoIterator<Item = &'t str>) -> String {
 }
 
 /// Returns the heading of the block, to measure its size.
-pub const fn head() -> &'static str {
+pub const fn heading() -> &'static str {
     HEADING
 }
 
@@ -210,7 +210,7 @@ mod tests {
             (3, 40, vec![]),
             (4, 40, vec![0]),
         ] {
-            assert_eq!(told(&spans, begin, room), expected, "{begin} {room}");
+            assert_eq!(select_for_prompt(&spans, begin, room), expected, "{begin} {room}");
         }
     }
 
@@ -229,14 +229,14 @@ mod tests {
     #[test]
     fn summaries_oversized_summary_alone_is_dropped() {
         let spans = [span(1, 0, 3, 10), span(1, 4, 7, 10), span(1, 8, 11, 90)];
-        assert_eq!(told(&spans, 16, 25), [0, 1]);
-        assert_eq!(told(&spans, 16, 15), [1]);
+        assert_eq!(select_for_prompt(&spans, 16, 25), [0, 1]);
+        assert_eq!(select_for_prompt(&spans, 16, 15), [1]);
     }
 
     #[test]
     fn summaries_overlapping_spans_one_is_selected() {
         let spans = [span(1, 0, 3, 5), span(1, 2, 6, 5), span(1, 4, 8, 5), span(1, 0, 2, 5)];
-        assert_eq!(told(&spans, 20, 100), [0, 2]);
+        assert_eq!(select_for_prompt(&spans, 20, 100), [0, 2]);
     }
 
     #[test]

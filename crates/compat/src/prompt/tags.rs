@@ -94,7 +94,7 @@ fn replace_tags(text: &str, found_at: impl Fn(&str) -> Option<(usize, Option<Str
 ///
 /// Hidden blocks meant for rules stay, without the thoughts inside. An unclosed thought hides as much as it hides from
 /// readers, but no more than its enclosing block.
-pub fn heard<'a>(role: Role, text: &'a str, tags: &[String]) -> Cow<'a, str> {
+pub fn text_for_rules<'a>(role: Role, text: &'a str, tags: &[String]) -> Cow<'a, str> {
     let heard = if role == Role::Assistant { without_thoughts(text, tags) } else { None };
     heard.map_or(Cow::Borrowed(text), Cow::Owned)
 }
@@ -127,7 +127,7 @@ fn block_without_thoughts(whole: &str, tags: &[String], is_closed: bool) -> Opti
 }
 
 /// Returns a message as models get it. Tags are hidden only in assistant messages; user text is sent as written.
-pub fn sent<'a>(role: Role, text: &'a str, tags: &[String]) -> Cow<'a, str> {
+pub fn text_for_model<'a>(role: Role, text: &'a str, tags: &[String]) -> Cow<'a, str> {
     let hidden = if role == Role::Assistant { hide_for_reader(text, tags) } else { None };
     hidden.map_or(Cow::Borrowed(text), Cow::Owned)
 }
@@ -171,8 +171,8 @@ mod tests {
             ("天<think>x</THINK>地", Some("天地")),
         ] {
             assert_eq!(hide_for_reader(text, &tags).as_deref(), expected, "{text}");
-            assert_eq!(sent(Role::Assistant, text, &tags), expected.unwrap_or(text));
-            assert_eq!(sent(Role::User, text, &tags), text, "what people write goes as it stands");
+            assert_eq!(text_for_model(Role::Assistant, text, &tags), expected.unwrap_or(text));
+            assert_eq!(text_for_model(Role::User, text, &tags), text, "what people write goes as it stands");
             assert_eq!(hide_blocks(text, &tags), hide_for_reader(text, &tags));
         }
     }
@@ -195,8 +195,8 @@ mod tests {
             ("<analysis>is shown here</analysis>", "<analysis>is shown here</analysis>"),
             ("天<think>地", "天"),
         ] {
-            assert_eq!(heard(Role::Assistant, text, &tags), expected, "{text}");
-            assert_eq!(heard(Role::User, text, &tags), text);
+            assert_eq!(text_for_rules(Role::Assistant, text, &tags), expected, "{text}");
+            assert_eq!(text_for_rules(Role::User, text, &tags), text);
         }
     }
 
@@ -210,7 +210,7 @@ mod tests {
             ("<StatusPlaceHolderImpl></StatusPlaceHolderImpl>Hi", "Hi"),
             ("<StatusPlaceHolderImplX/> <StatusPlaceHolderImpl", "<StatusPlaceHolderImplX/> <StatusPlaceHolderImpl"),
         ] {
-            assert_eq!(sent(Role::Assistant, text, &tags), expected);
+            assert_eq!(text_for_model(Role::Assistant, text, &tags), expected);
         }
         assert_eq!(hide_blocks("Hello.<StatusPlaceHolderImpl/>", &tags), None);
     }

@@ -92,6 +92,6 @@ pub fn estimate_text(text: &str) -> usize {
 }
 
 /// Estimates the tokens of a text as a message, with overhead.
-pub fn tokens(text: &str) -> usize {
+pub fn estimate_message(text: &str) -> usize {
     estimate_text(text).saturating_add(MESSAGE_OVERHEAD)
 }

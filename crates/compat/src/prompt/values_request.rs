@@ -22,7 +22,7 @@ pub fn values_messages(rules: &[String], world: &str, lines: &[PromptLine]) -> V
     let system = OutgoingMessage { role: Role::System, name: None, text: format!("{system}\n\n{world}") };
     let mut text = String::from("What was said last:");
     for line in lines {
-        let name = line.name.as_deref().unwrap_or(line.role.word());
+        let name = line.name.as_deref().unwrap_or(line.role.as_str());
         text += &format!("\n\n{name}: {}", line.text.trim());
     }
     vec![system, OutgoingMessage { role: Role::User, name: None, text }]

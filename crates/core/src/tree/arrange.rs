@@ -29,13 +29,13 @@ pub enum TreeEdit {
     },
     /// Moves a part below another node.
     Graft {
-        piece: EditTarget,
+        source: EditTarget,
         /// The new parent; `None`: the former parent.
         target: Option<NodeId>,
     },
     /// Copies a part below a node, possibly from another session.
     Copy {
-        piece: EditTarget,
+        source: EditTarget,
         /// The new parent.
         target: NodeId,
         /// The source session; `None`: the edited session.
@@ -71,7 +71,7 @@ pub enum TreeEdit {
     },
     /// Deletes a part with everything below it. The only edit that undo cannot take back.
     Purge {
-        piece: EditTarget,
+        source: EditTarget,
         /// Whether the caller confirmed the deletion.
         is_confirmed: bool,
     },
@@ -178,7 +178,7 @@ pub fn normalize_name(name: &str) -> String {
 ///
 /// # Errors
 /// Returns an error if the name is empty, too long, or contains control or invisible characters.
-pub fn name(field: &'static str, name: &str) -> Result<String, TreeError> {
+pub fn validate_name(field: &'static str, name: &str) -> Result<String, TreeError> {
     let name = normalize_name(name);
     let length = name.chars().count();
     let fits = (1..=MAX_NAME_CHARS).contains(&length) && !name.chars().any(|c| c.is_control() || is_invisible(c));
@@ -200,10 +200,14 @@ mod tests {
 
     #[test]
     fn arrange_multiline_name_returns_error() {
-        assert_eq!(name("name", " 最好的結局 "), Ok("最好的結局".to_owned()));
-        assert_eq!(name("name", "Cafe\u{301}"), Ok("Caf\u{e9}".to_owned()), "one name, however it is put together");
+        assert_eq!(validate_name("name", " 最好的結局 "), Ok("最好的結局".to_owned()));
+        assert_eq!(
+            validate_name("name", "Cafe\u{301}"),
+            Ok("Caf\u{e9}".to_owned()),
+            "one name, however it is put together"
+        );
         for bad in ["", "  ", "a\nb", &"x".repeat(101), "a\0", "\u{200b}", "a\u{202e}b"] {
-            assert!(name("name", bad).is_err(), "{bad:?}");
+            assert!(validate_name("name", bad).is_err(), "{bad:?}");
         }
     }
 }

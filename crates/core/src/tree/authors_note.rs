@@ -26,7 +26,7 @@ pub enum NotePlacement {
 
 impl NotePlacement {
     /// Returns the word used on the wire.
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::AfterMain => "afterMain",
             Self::BeforeMain => "beforeMain",
@@ -36,7 +36,7 @@ impl NotePlacement {
 
     /// Parses the wire word; `None` if it is unknown.
     pub fn parse(word: &str) -> Option<Self> {
-        [Self::AfterMain, Self::BeforeMain, Self::InChat].into_iter().find(|place| place.word() == word)
+        [Self::AfterMain, Self::BeforeMain, Self::InChat].into_iter().find(|place| place.as_str() == word)
     }
 
     /// Returns the number used in SillyTavern chats.
@@ -104,7 +104,7 @@ impl AuthorsNote {
     /// Returns the form of the log, the database and files.
     pub fn to_json(&self) -> Value {
         json!({
-            "text": self.text, "place": self.place.word(), "depth": self.depth, "role": self.role.word(),
+            "text": self.text, "place": self.place.as_str(), "depth": self.depth, "role": self.role.as_str(),
             "every": self.every, "lore": self.is_for_lore,
         })
     }
@@ -117,7 +117,7 @@ impl AuthorsNote {
             text: word("text")?.to_owned(),
             place: NotePlacement::parse(word("place")?)?,
             depth: number("depth")?,
-            role: Role::from_word(word("role")?)?,
+            role: Role::parse(word("role")?)?,
             every: number("every")?,
             is_for_lore: value.get("lore")?.as_bool()?,
         };

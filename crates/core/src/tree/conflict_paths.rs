@@ -83,7 +83,7 @@ impl ConflictPaths {
     }
 
     /// Returns the numbers of the conflict paths at or inside which an operation writes.
-    pub fn of(&self, operation: &StateOperation) -> Vec<usize> {
+    pub fn conflicts_of(&self, operation: &StateOperation) -> Vec<usize> {
         let Some(numbers) = self.numbers.get(&operation.section) else { return Vec::new() };
         let above = |place: &Pointer| path_prefixes(place).find_map(|keys| numbers.get(keys).copied());
         let mut met: Vec<usize> = operation_paths(operation).iter().filter_map(above).collect();

@@ -157,7 +157,7 @@ pub fn check_parent(node: &Node) -> Result<(), TreeError> {
 /// or if `generate` is set for a reply.
 pub fn check_editable(node: &Node, carry: bool, generate: bool) -> Result<(), TreeError> {
     if matches!(node.kind, Kind::Root | Kind::Change) {
-        return Err(TreeError::Conflict(format!("a {} node has no text to edit", node.kind.word())));
+        return Err(TreeError::Conflict(format!("a {} node has no text to edit", node.kind.as_str())));
     }
     if node.status == Status::Generating {
         return Err(TreeError::Generating);

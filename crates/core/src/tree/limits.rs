@@ -35,7 +35,7 @@ pub fn check_speaker(name: &str) -> Result<(), TreeError> {
 ///
 /// # Errors
 /// Returns an error if it is blank or too long.
-pub fn title(title: &str) -> Result<(), TreeError> {
+pub fn check_title(title: &str) -> Result<(), TreeError> {
     if title.trim().is_empty() {
         return Err(invalid("title", "a title cannot be empty".to_owned()));
     }
@@ -49,7 +49,7 @@ pub fn title(title: &str) -> Result<(), TreeError> {
 ///
 /// # Errors
 /// Returns an error if it is empty or too long.
-pub fn model(name: &str) -> Result<(), TreeError> {
+pub fn check_model(name: &str) -> Result<(), TreeError> {
     if (1..=MAX_MODEL_BYTES).contains(&name.len()) {
         return Ok(());
     }
@@ -60,7 +60,7 @@ pub fn model(name: &str) -> Result<(), TreeError> {
 ///
 /// # Errors
 /// Returns an error if there are too many.
-pub fn plugins(count: usize) -> Result<(), TreeError> {
+pub fn check_plugin_count(count: usize) -> Result<(), TreeError> {
     if count <= MAX_PLUGINS {
         return Ok(());
     }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::card::ValidationError;
 use crate::ids::LorebookId;
-use crate::world::number::same;
+use crate::world::number::values_equal;
 
 /// The maximum size of a whole lorebook, in bytes.
 pub const MAX_BYTES: usize = 16 << 20;
@@ -68,7 +68,7 @@ pub fn unlink_lorebook(card: &mut Map<String, Value>, book: LorebookId) {
 
 /// Returns the fields of an entry that differ from what a caller saw (`seen`). A missing field equals null.
 pub fn changed_fields<'a>(entry: &Map<String, Value>, seen: &'a Map<String, Value>) -> Vec<&'a str> {
-    let is_other = |(key, was): &(&String, &Value)| !same(entry.get(*key).unwrap_or(&Value::Null), was);
+    let is_other = |(key, was): &(&String, &Value)| !values_equal(entry.get(*key).unwrap_or(&Value::Null), was);
     seen.iter().filter(is_other).map(|(key, _)| key.as_str()).collect()
 }
 

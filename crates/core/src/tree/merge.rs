@@ -56,7 +56,7 @@ impl MergeConflict {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct MergeOutcome {
     /// For each of their operations, whether it is applied.
-    pub kept: Vec<bool>,
+    pub applies: Vec<bool>,
     /// Operations that set the values chosen for conflicts.
     pub replacements: Vec<StateOperation>,
 }
@@ -84,7 +84,7 @@ fn collect_conflicts(
     let inside = |side: &[StateOperation]| {
         let mut inside = vec![Vec::new(); clashes.paths().len()];
         for operation in side {
-            for at in clashes.of(operation) {
+            for at in clashes.conflicts_of(operation) {
                 inside.get_mut(at).into_iter().for_each(|all: &mut Vec<StateOperation>| all.push(operation.clone()));
             }
         }
@@ -118,8 +118,8 @@ pub fn resolve_conflicts(
         return Err(ResolutionError::Unresolved(open.map(|(conflict, _)| conflict).collect()));
     }
     let is_theirs = |at: &usize| how.get(*at).copied().flatten() == Some(&ConflictResolution::Theirs);
-    let kept = theirs.iter().map(|operation| clashes.of(operation).iter().all(is_theirs)).collect();
-    let mut settled = MergeOutcome { kept, replacements: Vec::new() };
+    let kept = theirs.iter().map(|operation| clashes.conflicts_of(operation).iter().all(is_theirs)).collect();
+    let mut settled = MergeOutcome { applies: kept, replacements: Vec::new() };
     for (conflict, how) in conflicts.iter().zip(&how) {
         if let Some(ConflictResolution::Value(value)) = how {
             let change = StateChange::Set(value.clone());
@@ -203,10 +203,10 @@ mod tests {
             resolve_conflicts(&theirs, &ours, &resolve)
         };
         let both = settled(&[("/hp", ConflictResolution::Theirs), ("/place", ConflictResolution::Ours)]).unwrap();
-        assert_eq!(both, MergeOutcome { kept: vec![true, true, false], replacements: Vec::new() });
+        assert_eq!(both, MergeOutcome { applies: vec![true, true, false], replacements: Vec::new() });
         let value =
             settled(&[("/hp", ConflictResolution::Value(json!(9))), ("/place", ConflictResolution::Theirs)]).unwrap();
-        assert_eq!((value.kept, value.replacements.len()), (vec![false, true, true], 1));
+        assert_eq!((value.applies, value.replacements.len()), (vec![false, true, true], 1));
         assert_eq!(value.replacements[0].change, StateChange::Set(json!(9)));
         assert!(
             matches!(settled(&[("/hp", ConflictResolution::Ours)]), Err(ResolutionError::Unresolved(open)) if open.len() == 1)

@@ -24,7 +24,7 @@ use super::conflict_paths::{operation_paths, path_prefixes};
 #[derive(Debug, Clone, PartialEq)]
 pub struct MergePart {
     /// The original node.
-    pub of: NodeId,
+    pub origin: NodeId,
     /// Its operations, as far as they were brought over.
     pub operations: Vec<StateOperation>,
 }
@@ -33,7 +33,7 @@ pub struct MergePart {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MergedNodeRecord {
     /// The original node.
-    pub of: NodeId,
+    pub origin: NodeId,
     /// The number of operations; 0 if conflicts were resolved against all of them.
     pub operations: usize,
 }
@@ -41,32 +41,33 @@ pub struct MergedNodeRecord {
 impl MergedNodeRecord {
     /// Returns the wire form, used in `metadata.mergedNodes`.
     pub fn to_json(&self) -> Value {
-        json!({"nodeId": self.of.to_string(), "operations": self.operations})
+        json!({"nodeId": self.origin.to_string(), "operations": self.operations})
     }
 
     /// Parses the output of [`MergedNodeRecord::to_json`]; `None` if it is malformed.
     pub fn from_json(value: &Value) -> Option<Self> {
         let operations = usize::try_from(value.get("operations")?.as_u64()?).ok()?;
-        Some(Self { of: value.get("nodeId")?.as_str()?.parse().ok()?, operations })
+        Some(Self { origin: value.get("nodeId")?.as_str()?.parse().ok()?, operations })
     }
 }
 
 /// Splits the operations of a node into parts. A node that is no merge has an empty record.
 pub fn split_node(node: NodeId, operations: Vec<StateOperation>, record: &[MergedNodeRecord]) -> Vec<MergePart> {
     let mut rest = operations.into_iter();
-    let carried =
-        record.iter().map(|one| MergePart { of: one.of, operations: rest.by_ref().take(one.operations).collect() });
+    let carried = record
+        .iter()
+        .map(|one| MergePart { origin: one.origin, operations: rest.by_ref().take(one.operations).collect() });
     let mut parts: Vec<MergePart> = carried.collect();
     let own: Vec<StateOperation> = rest.collect();
     if record.is_empty() || !own.is_empty() {
-        parts.push(MergePart { of: node, operations: own });
+        parts.push(MergePart { origin: node, operations: own });
     }
     parts
 }
 
 /// Returns the original nodes of a branch's parts.
 pub fn origins(line: &[MergePart]) -> HashSet<NodeId> {
-    line.iter().map(|part| part.of).collect()
+    line.iter().map(|part| part.origin).collect()
 }
 
 /// Selects the operations of the other branch to bring over, part by part and in its order. Only parts whose position
@@ -80,7 +81,7 @@ pub fn select_operations(
     // Backwards: new operations that no later part of ours has overwritten on their branch.
     let mut wiped = OverwrittenPaths::default();
     for (part, comes) in theirs.iter().zip(&mut comes).rev() {
-        let is_here = ours.contains(&part.of);
+        let is_here = ours.contains(&part.origin);
         for (operation, comes) in part.operations.iter().zip(comes).rev() {
             *comes = !is_here && !wiped.contains_all(operation);
             if is_here {
@@ -91,7 +92,7 @@ pub fn select_operations(
     // Forwards: add operations we already have that a selected one overwrites.
     let mut wiped = OverwrittenPaths::default();
     for (at, (part, comes)) in theirs.iter().zip(&mut comes).enumerate() {
-        let is_here = ours.contains(&part.of);
+        let is_here = ours.contains(&part.origin);
         for (operation, comes) in part.operations.iter().zip(comes) {
             *comes = is_chosen(at) && (*comes || is_here && wiped.contains_any(operation));
             if *comes {
@@ -156,7 +157,7 @@ mod tests {
     }
 
     fn line(parts: &[(u128, &[StateOperation])]) -> Vec<MergePart> {
-        parts.iter().map(|(of, operations)| MergePart { of: id(*of), operations: operations.to_vec() }).collect()
+        parts.iter().map(|(of, operations)| MergePart { origin: id(*of), operations: operations.to_vec() }).collect()
     }
 
     fn comes(theirs: &[MergePart], ours: &[MergePart]) -> Vec<StateOperation> {
@@ -174,7 +175,8 @@ mod tests {
     /// Domain 2.13: a merge node is split into the parts of its original nodes.
     #[test]
     fn merge_parts_merge_node_splits_by_origin() {
-        let record = [MergedNodeRecord { of: id(1), operations: 1 }, MergedNodeRecord { of: id(2), operations: 0 }];
+        let record =
+            [MergedNodeRecord { origin: id(1), operations: 1 }, MergedNodeRecord { origin: id(2), operations: 0 }];
         let held = split_node(id(9), vec![add("/a", 1), set("/b", 2)], &record);
         assert_eq!(held, line(&[(1, &[add("/a", 1)]), (2, &[]), (9, &[set("/b", 2)])]));
         assert_eq!(split_node(id(9), vec![add("/a", 1)], &record).len(), 2, "nothing is its own");
@@ -227,7 +229,7 @@ mod tests {
         #[test]
         fn merge_parts_empty_branch_becomes_other_branch(all in prop::collection::vec((doing(), any::<bool>()), 0..12)) {
             let theirs: Vec<MergePart> =
-                all.iter().zip(1..).map(|((done, _), n)| MergePart { of: id(n), operations: vec![done.clone()] }).collect();
+                all.iter().zip(1..).map(|((done, _), n)| MergePart { origin: id(n), operations: vec![done.clone()] }).collect();
             let ours: Vec<MergePart> =
                 theirs.iter().zip(&all).filter(|(_, (_, is_here))| *is_here).map(|(part, _)| part.clone()).collect();
             let come = comes(&theirs, &ours);

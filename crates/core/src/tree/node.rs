@@ -12,12 +12,12 @@ macro_rules! words {
 
         impl $name {
             /// Returns the word used on the wire.
-            pub const fn word(self) -> &'static str {
+            pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $word,)* }
             }
 
             /// Parses the wire word; `None` if it is unknown.
-            pub fn from_word(word: &str) -> Option<Self> {
+            pub fn parse(word: &str) -> Option<Self> {
                 match word { $($word => Some(Self::$variant),)* _ => None }
             }
 

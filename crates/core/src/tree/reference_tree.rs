@@ -86,8 +86,8 @@ impl ReferenceTree {
                 self.children.remove(&(*from, *node));
                 self.children.insert((*to, *node));
             }
-            Effect::Detached { node, cut } => self.detach(*node, cut)?,
-            Effect::Attached { node, cut } => self.attach(*node, cut)?,
+            Effect::Detached { node, fragment } => self.detach(*node, fragment)?,
+            Effect::Attached { node, fragment } => self.attach(*node, fragment)?,
             Effect::Purged { node, parent, below } => self.purge(*node, *parent, below)?,
             Effect::Renamed { fragment, to, .. } => {
                 let known =

@@ -35,7 +35,7 @@ impl SummarySettings {
             Some(model) => Some(model.as_str()?.to_owned()),
         };
         let fits = every.is_none_or(|every| limits::check_summary_interval(every).is_ok());
-        let fits = fits && model.as_deref().is_none_or(|model| limits::model(model).is_ok());
+        let fits = fits && model.as_deref().is_none_or(|model| limits::check_model(model).is_ok());
         fits.then_some(Self { is_on, every, model })
     }
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use super::number::same;
+use super::number::values_equal;
 use super::{Pointer, World};
 
 /// One path of `vars` at which two worlds differ.
@@ -48,7 +48,7 @@ impl<'w> DiffWalker<'w> {
             (Some(Value::Array(before)), Some(Value::Array(after))) if before.len() == after.len() => {
                 self.lists(before, after);
             }
-            (Some(before), Some(after)) if same(before, after) => {}
+            (Some(before), Some(after)) if values_equal(before, after) => {}
             (before, after) => self.changes.push(PathChange {
                 path: Pointer::from_keys(self.keys.iter().map(|key| key.as_ref())),
                 before: before.cloned(),

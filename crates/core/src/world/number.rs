@@ -86,12 +86,12 @@ pub fn is_within_reach(number: &Number) -> bool {
 
 /// Returns whether two values are equal. Numbers compare by value, so `[1]` equals `[1.0]`; the order of keys is
 /// ignored.
-pub fn same(a: &Value, b: &Value) -> bool {
+pub fn values_equal(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => compare(a, b).is_eq(),
-        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
+        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| values_equal(a, b)),
         (Value::Object(a), Value::Object(b)) => {
-            a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| same(a, b)))
+            a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| values_equal(a, b)))
         }
         (a, b) => a == b,
     }
@@ -419,9 +419,11 @@ mod tests {
 
     #[test]
     fn number_values_equal_compares_nested_values() {
-        assert!(same(&json!({"a": [1, null], "b": "x"}), &json!({"b": "x", "a": [1.0, null]})));
+        assert!(values_equal(&json!({"a": [1, null], "b": "x"}), &json!({"b": "x", "a": [1.0, null]})));
         assert!(
-            !same(&json!([1, 2]), &json!([2, 1])) && !same(&json!(1), &json!("1")) && !same(&json!({}), &json!(null))
+            !values_equal(&json!([1, 2]), &json!([2, 1]))
+                && !values_equal(&json!(1), &json!("1"))
+                && !values_equal(&json!({}), &json!(null))
         );
     }
 

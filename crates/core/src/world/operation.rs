@@ -40,7 +40,7 @@ pub enum StateChange {
 
 impl StateChange {
     /// Returns the word used on the wire.
-    pub fn word(&self) -> &'static str {
+    pub fn as_str(&self) -> &'static str {
         match self {
             Self::Add(_) => "add",
             Self::Set(_) => "set",
@@ -105,7 +105,7 @@ impl Serialize for StateOperation {
             WorldSection::Summary => map.serialize_entry("in", "summary")?,
             WorldSection::Events => map.serialize_entry("in", "events")?,
         }
-        map.serialize_entry("op", self.change.word())?;
+        map.serialize_entry("op", self.change.as_str())?;
         map.serialize_entry("path", &self.path)?;
         match &self.change {
             StateChange::Remove => {}

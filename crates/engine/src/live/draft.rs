@@ -19,7 +19,7 @@ pub enum DraftKind {
 
 impl DraftKind {
     /// Returns the name in the HTTP interface.
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Impersonate => "impersonate",
             Self::Summarise => "summarise",
@@ -61,7 +61,7 @@ impl Draft {
     }
 
     /// Returns why the draft failed, if it did.
-    pub fn failed(&self) -> Option<&DraftFailure> {
+    pub fn failure(&self) -> Option<&DraftFailure> {
         self.end.get().and_then(Option::as_ref)
     }
 

@@ -102,14 +102,14 @@ impl LiveSessions {
     }
 
     /// Appends text to a generation.
-    pub fn write<T>(&self, writing: &TextGeneration<T>, content: &str, reasoning: &str, phase: &'static str) {
+    pub fn append<T>(&self, writing: &TextGeneration<T>, content: &str, reasoning: &str, phase: &'static str) {
         writing.append(content, reasoning, phase);
         self.notify_watchers(writing.session);
     }
 
     /// Frees the queue slot of a generation that is complete but not committed yet. Clients that see the commit may
     /// then ask for the next one at once.
-    pub fn close<T>(&self, writing: &TextGeneration<T>) {
+    pub fn free_slot<T>(&self, writing: &TextGeneration<T>) {
         let mut active = lock(&self.active);
         active.queue.leave(writing.ticket);
         self.start_queued(active);
@@ -182,7 +182,7 @@ impl LiveSessions {
     }
 
     /// Returns a reply that runs or waits.
-    pub fn running(&self, node: NodeId) -> Option<Arc<RunningReply>> {
+    pub fn running_reply(&self, node: NodeId) -> Option<Arc<RunningReply>> {
         lock(&self.active).replies.get(&node).cloned()
     }
 
@@ -285,7 +285,7 @@ impl SessionWatcher {
     }
 
     /// Returns the running and waiting replies of the session.
-    pub fn running(&self) -> Vec<Arc<RunningReply>> {
+    pub fn running_replies(&self) -> Vec<Arc<RunningReply>> {
         let session = self.session;
         lock(&self.live.active).replies.values().filter(|one| one.session == session).cloned().collect()
     }
@@ -399,12 +399,12 @@ mod tests {
         let live = wide();
         let user = UserId::new(uuid::Uuid::from_u128(2));
         let running = begin(&live, 3, user);
-        live.write(&running, "天空", "", "streaming");
+        live.append(&running, "天空", "", "streaming");
         let piece = Some(("天空".to_owned(), String::new()));
         assert_eq!((running.unsaved(), running.unsaved()), (piece.clone(), piece), "the disk may have been full");
         running.mark_saved("天空".len(), 0);
         assert_eq!(running.unsaved(), None);
-        live.write(&running, "!", "hm", "streaming");
+        live.append(&running, "!", "hm", "streaming");
         assert_eq!(running.unsaved(), Some(("!".into(), "hm".into())));
         assert_eq!(live.count(user), (1, 1));
         live.end(running.id);
@@ -428,7 +428,7 @@ mod tests {
         assert!(begin(ann, &[4]));
         assert_eq!(*live.watch_count().borrow(), 3);
         assert!(!begin(ann, &[5]));
-        live.close(&live.running(node(4)).unwrap());
+        live.free_slot(&live.running_reply(node(4)).unwrap());
         assert!(begin(ann, &[5]), "what is being committed takes no room");
         assert_eq!((live.count(ann), *live.watch_count().borrow()), ((2, 3), 4), "but is held until it is");
     }
@@ -444,11 +444,11 @@ mod tests {
         assert_eq!(three.phase(), GenerationPhase { word: "queued", place: Some(2) });
         assert_eq!((live.count(user), live.waiting_count(), *live.watch_count().borrow()), ((1, 1), 2, 3));
         let mut watcher = live.watch(session());
-        live.close(&one);
+        live.free_slot(&one);
         watcher.changed().await;
-        assert_eq!((two.turn().await, two.is_queued(), three.phase().place), (Ok(()), false, Some(1)));
+        assert_eq!((two.wait_for_turn().await, two.is_queued(), three.phase().place), (Ok(()), false, Some(1)));
         three.cancel();
-        assert_eq!(three.turn().await, Err(StopReason::Cancelled));
+        assert_eq!(three.wait_for_turn().await, Err(StopReason::Cancelled));
         live.end(node(3));
         live.end(node(1));
         live.end(node(2));
@@ -467,7 +467,7 @@ mod tests {
         let completed = Operation { effects, ..(*operation(1)).clone() };
         live.publish(session(), &Arc::new(completed));
         assert_eq!(watcher.operations_since(0).map(|list| list.len()), Some(1));
-        assert_eq!(watcher.running().iter().map(|one| one.id).collect::<Vec<_>>(), [node(2)]);
+        assert_eq!(watcher.running_replies().iter().map(|one| one.id).collect::<Vec<_>>(), [node(2)]);
     }
 
     #[tokio::test]

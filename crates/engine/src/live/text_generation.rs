@@ -66,7 +66,7 @@ impl<T> TextGeneration<T> {
     }
 
     /// Returns a copy of the partial text.
-    pub fn written(&self) -> PartialText {
+    pub fn partial_text(&self) -> PartialText {
         lock(&self.partial).clone()
     }
 
@@ -89,7 +89,7 @@ impl<T> TextGeneration<T> {
     }
 
     /// Waits until it may run, or until it is asked to stop.
-    pub async fn turn(&self) -> Result<(), StopReason> {
+    pub async fn wait_for_turn(&self) -> Result<(), StopReason> {
         let mut place = self.queue_position.subscribe();
         tokio::select! {
             biased;

@@ -103,7 +103,7 @@ pub fn read_card(
     let greetings = greetings(&fields).flat_map(|text| unread_starts(&[], &without_macros(text)));
     findings.extend(unreadable_values_finding(greetings.map(|_| "<initvar>".to_owned()).collect()));
     validate_card(&fields)?;
-    let mut items = vec![ForeignImportItem::new("character", title, id).with(findings)];
+    let mut items = vec![ForeignImportItem::new("character", title, id).with_findings(findings)];
     let book = book.map(|(book, item)| {
         items.push(item);
         book
@@ -177,7 +177,7 @@ impl CharacterImport {
     ///
     /// # Errors
     /// Returns an error if the database fails.
-    pub fn keep(&self, tx: &mut Tx<'_>, owner: UserId) -> Result<(), WriteError> {
+    pub fn insert(&self, tx: &mut Tx<'_>, owner: UserId) -> Result<(), WriteError> {
         tx.put_character(owner, &self.character)?;
         self.put_files_and_lorebook(tx, owner)
     }
@@ -218,7 +218,7 @@ pub fn is_same_character(one: CharacterParts<'_>, other: CharacterParts<'_>) -> 
         if let Some(beside) = sheet.card.get_mut("metadata").and_then(|metadata| metadata.get_mut("card")) {
             beside.as_object_mut().map(|beside| beside.shift_remove("create_date"));
         }
-        (card::json(&sheet), sheet.picture.map(<[u8]>::to_vec))
+        (card::write_json(&sheet), sheet.picture.map(<[u8]>::to_vec))
     };
     content(one) == content(other)
 }

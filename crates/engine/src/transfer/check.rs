@@ -63,7 +63,7 @@ pub fn check<R: Read, E: From<ArchiveError>>(
     let Some(ArchiveLine::Session(session)) = lines.next_line()? else {
         return Err(lines.error("expected the session").into());
     };
-    line_validation::session(&session).map_err(|message| lines.error(message))?;
+    line_validation::check_session(&session).map_err(|message| lines.error(message))?;
     let mut check = ImportChecker::of(*session);
     while let Some(line) = lines.next_line()? {
         check.line(&line).map_err(|message| lines.error(message))?;
@@ -185,13 +185,13 @@ impl ImportChecker {
                 self.texts.insert(blob.hash.clone(), blob.text.clone());
                 Ok(())
             }
-            BlobKind::Card => line_validation::card(&blob.text),
+            BlobKind::Card => line_validation::check_card(&blob.text),
             BlobKind::Block => Ok(()),
         }
     }
 
     fn source(&mut self, source: &SourceLine) -> LineValidity {
-        line_validation::source(source)?;
+        line_validation::check_source(source)?;
         if source.node.is_some_and(|node| !self.seen_nodes.contains(&node)) {
             return Err("the leaf of the source must come before it".into());
         }
@@ -209,18 +209,18 @@ impl ImportChecker {
     }
 
     fn operation(&mut self, line: &OperationLine) -> LineValidity {
-        let act = OperationKind::from_word(&line.act)
-            .ok_or_else(|| format!("\"{}\" is not a kind of operation", line.act))?;
+        let act =
+            OperationKind::parse(&line.act).ok_or_else(|| format!("\"{}\" is not a kind of operation", line.act))?;
         let values: Vec<Value> = parse_json(line.effects.get())?;
         let effects: Option<Vec<Effect>> = values.iter().map(Effect::from_json).collect();
         let effects = effects.ok_or("not every effect can be read")?;
-        line_validation::operation(line, &effects)?;
+        line_validation::check_operation(line, &effects)?;
         for effect in &effects {
             match effect {
                 Effect::Setting { name, from, to } if name == "persona" => {
                     [from, to].into_iter().try_for_each(|persona| self.persona(persona))?;
                 }
-                Effect::Detached { cut, .. } => _ = self.fragments.insert(cut.fragment),
+                Effect::Detached { fragment, .. } => _ = self.fragments.insert(fragment.fragment),
                 _ => {}
             }
         }
@@ -234,8 +234,8 @@ impl ImportChecker {
 
     fn node(&mut self, line: &NodeLine) -> LineValidity {
         self.check_position(line)?;
-        line_validation::node(line)?;
-        if line.status == Status::Generating.word() {
+        line_validation::check_node(line)?;
+        if line.status == Status::Generating.as_str() {
             self.running_replies.insert(line.id);
             if line.id == self.session.head {
                 return Err("HEAD cannot be a message that is still being generated".into());
@@ -301,7 +301,7 @@ impl ImportChecker {
 
     fn trace(&mut self, line: &TraceLine) -> LineValidity {
         let history = &line.history;
-        let nodes = history.add.iter().flatten().filter_map(HistoryNode::here).chain([line.node]);
+        let nodes = history.add.iter().flatten().filter_map(HistoryNode::local).chain([line.node]);
         if let Some(unknown) = nodes.chain(history.base).find(|id| !self.seen_nodes.contains(id)) {
             return Err(format!("the trace names {unknown}, which is missing"));
         }

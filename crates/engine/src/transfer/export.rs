@@ -20,7 +20,7 @@ pub fn export<W: Write>(
 ) -> Result<W, SessionExportError> {
     let mut writer = ArchiveWriter::begin(out, at.0)?;
     snapshot.export(stored, |line| {
-        writer.line(line)?;
+        writer.write_line(line)?;
         report_progress(writer.nodes());
         Ok(())
     })?;

@@ -143,7 +143,7 @@ impl ImportIdMap {
         line.blocks.iter_mut().for_each(|(about, _)| self.value(about));
         line.history.base = line.history.base.map(|id| self.node(id));
         for sent in line.history.add.iter_mut().flatten() {
-            *sent = sent.here().map_or(HistoryNode::Elsewhere, |id| HistoryNode::Here(self.node(id)));
+            *sent = sent.local().map_or(HistoryNode::Elsewhere, |id| HistoryNode::Here(self.node(id)));
         }
         line
     }

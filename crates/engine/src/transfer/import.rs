@@ -153,7 +153,7 @@ async fn import_ids(
     for some in checked.nodes.chunks(BATCH) {
         let some = some.to_vec();
         if store.read(move |reader| reader.is_id_taken(session, &some)).await? {
-            return Ok(ImportIdMap::copying(checked, owner, || ids.next(at)));
+            return Ok(ImportIdMap::copying(checked, owner, || ids.next_id(at)));
         }
     }
     Ok(ImportIdMap::keeping(&checked.session, owner))
@@ -236,7 +236,7 @@ async fn put_stash_and_labels(
 }
 
 async fn write_batch(store: &Store, incoming: IncomingSession, piece: Vec<ArchiveLine>) -> Result<(), ImportError> {
-    Ok(store.write(move |tx| tx.import(incoming, &piece)).await?)
+    Ok(store.write(move |tx| tx.import_lines(incoming, &piece)).await?)
 }
 
 /// The two readings of a file, with their progress.

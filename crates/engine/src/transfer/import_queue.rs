@@ -136,8 +136,8 @@ impl ImportQueue {
     ///
     /// # Errors
     /// Returns an error if too many imports of the caller are waiting or running.
-    pub fn expect(&self, owner: UserId) -> Result<UploadSlot, TooManyImports> {
-        let job = JobId::new(self.ids.next(self.clock.now()));
+    pub fn reserve_slot(&self, owner: UserId) -> Result<UploadSlot, TooManyImports> {
+        let job = JobId::new(self.ids.next_id(self.clock.now()));
         self.jobs.begin(owner, job)?;
         Ok(UploadSlot { jobs: Arc::clone(&self.jobs), owner, job, is_submitted: false })
     }
@@ -265,7 +265,7 @@ impl ImportWorker {
     }
 
     fn report_progress(&self, job: JobId, progress: ImportProgress) -> bool {
-        self.jobs.runs(job, progress);
+        self.jobs.set_progress(job, progress);
         !self.is_closed.load(Ordering::SeqCst) && !self.jobs.is_cancelled(job)
     }
 

@@ -101,7 +101,7 @@ impl TransferJobs {
     }
 
     /// Marks a job as running, with its progress.
-    pub fn runs(&self, id: JobId, progress: ImportProgress) {
+    pub fn set_progress(&self, id: JobId, progress: ImportProgress) {
         self.change(id, |job| (job.state, job.progress) = (TransferJobState::Running, progress));
     }
 

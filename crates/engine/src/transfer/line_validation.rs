@@ -17,7 +17,7 @@ use clotho_store::archive::{NodeLine, OperationLine, SessionLine, SourceLine};
 pub type LineValidity = Result<(), String>;
 
 /// Checks the settings and characters of a session.
-pub fn session(line: &SessionLine) -> LineValidity {
+pub fn check_session(line: &SessionLine) -> LineValidity {
     IncomingSession::check_line(line).map_err(|refusal| refusal.to_string())?;
     check_date(line.created)?;
     check_date(line.updated)?;
@@ -32,7 +32,7 @@ pub fn session(line: &SessionLine) -> LineValidity {
 }
 
 /// Checks the text of a card.
-pub fn card(text: &str) -> LineValidity {
+pub fn check_card(text: &str) -> LineValidity {
     let card = object(text).ok_or("a card must be an object")?;
     card::validate_card(&card).map_err(|unfit| match &unfit.field {
         Some(field) => format!("the card's {field}: {unfit}"),
@@ -41,7 +41,7 @@ pub fn card(text: &str) -> LineValidity {
 }
 
 /// Checks a source record.
-pub fn source(line: &SourceLine) -> LineValidity {
+pub fn check_source(line: &SourceLine) -> LineValidity {
     const LONGEST_NAME: usize = 4_000;
     if line.name.is_empty() || line.name.len() > LONGEST_NAME {
         return Err(format!("the name of a file has 1 to {LONGEST_NAME} bytes"));
@@ -56,7 +56,7 @@ pub fn source(line: &SourceLine) -> LineValidity {
 }
 
 /// Checks an entry of the log and its effects.
-pub fn operation(line: &OperationLine, effects: &[Effect]) -> LineValidity {
+pub fn check_operation(line: &OperationLine, effects: &[Effect]) -> LineValidity {
     if !(0..=line.op).contains(&line.step) {
         return Err("an operation cannot complete a later one".into());
     }
@@ -70,8 +70,8 @@ fn check_effect(effect: &Effect) -> LineValidity {
             let fits = |value| IncomingSession::check_setting(name, value).map_err(|refusal| refusal.to_string());
             fits(from).and_then(|()| fits(to))
         }
-        Effect::Detached { cut: FragmentInfo { name, since, .. }, .. }
-        | Effect::Attached { cut: FragmentInfo { name, since, .. }, .. } => {
+        Effect::Detached { fragment: FragmentInfo { name, since, .. }, .. }
+        | Effect::Attached { fragment: FragmentInfo { name, since, .. }, .. } => {
             check_date(since.0)?;
             name.as_deref().map_or(Ok(()), check_name)
         }
@@ -84,7 +84,7 @@ fn check_effect(effect: &Effect) -> LineValidity {
 
 /// Checks the name of a fragment or label, which has no white space around it.
 fn check_name(name: &str) -> LineValidity {
-    match arrange::name("name", name) {
+    match arrange::validate_name("name", name) {
         Ok(kept) if kept == name => Ok(()),
         Ok(_) => Err(format!("the name \"{name}\" has spaces around it")),
         Err(refusal) => Err(refusal.to_string()),
@@ -92,11 +92,11 @@ fn check_name(name: &str) -> LineValidity {
 }
 
 /// Checks the fields of a node.
-pub fn node(line: &NodeLine) -> LineValidity {
+pub fn check_node(line: &NodeLine) -> LineValidity {
     let unknown = |what: &str, word: &str| format!("\"{word}\" is not a {what}");
-    let role = Role::from_word(&line.role).ok_or_else(|| unknown("role", &line.role))?;
-    let status = Status::from_word(&line.status).ok_or_else(|| unknown("status", &line.status))?;
-    let kind = Kind::from_word(&line.kind).ok_or_else(|| unknown("kind", &line.kind))?;
+    let role = Role::parse(&line.role).ok_or_else(|| unknown("role", &line.role))?;
+    let status = Status::parse(&line.status).ok_or_else(|| unknown("status", &line.status))?;
+    let kind = Kind::parse(&line.kind).ok_or_else(|| unknown("kind", &line.kind))?;
     if (kind == Kind::Root) != line.parent.is_none() {
         return Err("only the root can have no parent".into());
     }

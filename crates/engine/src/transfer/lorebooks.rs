@@ -42,7 +42,7 @@ pub fn read_lorebook(
     now: Time,
 ) -> Result<(Lorebook, ForeignImportItem), LorebookRejection> {
     let stem = name.and_then(|name| Path::new(name).file_stem()?.to_str()).unwrap_or_default();
-    let (book, odd) = lorebook::sorted(file)?;
+    let (book, odd) = lorebook::read_with_invalid(file)?;
     let (book, mut item) = new_lorebook(book, stem, ids, now)?;
     item.findings.extend(invalid_entries_finding(&odd));
     item.file = name.map(str::to_owned);
@@ -72,14 +72,14 @@ pub fn new_lorebook(
     let called: String = called.chars().take(LONGEST_NAME).collect();
     book.insert("name".to_owned(), called.clone().into());
     validate_lorebook(&book)?;
-    let id = LorebookId::new(ids.next(now));
+    let id = LorebookId::new(ids.next_id(now));
     let n = lorebook::entries(&book).len();
     let mut findings =
         if n == 0 { Vec::new() } else { vec![ImportFinding::works(&FindingDetail::LoreEntries { count: n })] };
     let starts =
         initial_values(&book).into_iter().filter(|start| !unread_starts(std::slice::from_ref(start), "").is_empty());
     findings.extend(unreadable_values_finding(starts.map(|start| start.name).collect()));
-    let item = ForeignImportItem::new("lorebook", called, id).with(findings);
+    let item = ForeignImportItem::new("lorebook", called, id).with_findings(findings);
     Ok((Lorebook { id, card: book, created: now, updated: now }, item))
 }
 

@@ -35,7 +35,7 @@ pub fn read_personas(
 ) -> Result<(Vec<PersonaCard>, ForeignImportReport), PersonaError> {
     let (mut personas, mut report) = (Vec::new(), ForeignImportReport::default());
     for read in persona::read(file)? {
-        let mut item = match new_persona(read, None, PersonaId::new(ids.next(now)), now) {
+        let mut item = match new_persona(read, None, PersonaId::new(ids.next_id(now)), now) {
             Ok(PersonaImport { persona, item, .. }) => {
                 personas.push(persona);
                 item
@@ -83,7 +83,7 @@ pub fn new_persona(
         )));
     }
     let persona = PersonaCard { id, card, created: now, updated: now };
-    Ok(PersonaImport { persona, files, item: ForeignImportItem::new("persona", called, id).with(findings) })
+    Ok(PersonaImport { persona, files, item: ForeignImportItem::new("persona", called, id).with_findings(findings) })
 }
 
 /// Returns a hash of name and description, which shows whether they were changed.
@@ -97,7 +97,7 @@ impl PersonaImport {
     ///
     /// # Errors
     /// Returns an error if the database fails, or there is no persona to replace.
-    pub fn keep(&self, tx: &mut Tx<'_>, owner: UserId, is_new: bool) -> Result<(), WriteError> {
+    pub fn write(&self, tx: &mut Tx<'_>, owner: UserId, is_new: bool) -> Result<(), WriteError> {
         if is_new { tx.put_persona(owner, &self.persona) } else { tx.update_persona(owner, &self.persona) }?;
         self.files.iter().try_for_each(|file| tx.put_card_file(self.persona.id.uuid(), file))
     }

@@ -48,9 +48,9 @@ pub fn read_presets(
         let mut card: Map<String, Value> = card.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
         card.extend(name.map(|name| ("file".to_owned(), name.into())));
         validate_preset(&card)?;
-        let id = PresetId::new(ids.next(now));
-        let mut item =
-            ForeignImportItem::new(if kind == "regex" { "regex" } else { "preset" }, called, id).with(findings);
+        let id = PresetId::new(ids.next_id(now));
+        let mut item = ForeignImportItem::new(if kind == "regex" { "regex" } else { "preset" }, called, id)
+            .with_findings(findings);
         item.fate = item.findings.first().map_or(FindingOutcome::Kept, |finding| finding.fate);
         item.file = name.map(str::to_owned);
         report.items.push(item);

@@ -62,7 +62,7 @@ impl ForeignImportItem {
 
     /// Adds findings.
     #[must_use]
-    pub fn with(mut self, findings: Vec<ImportFinding>) -> Self {
+    pub fn with_findings(mut self, findings: Vec<ImportFinding>) -> Self {
         self.findings.extend(findings);
         self
     }
@@ -78,14 +78,14 @@ impl fmt::Display for ForeignImportReport {
 impl fmt::Display for ForeignImportItem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { kind, name, file, fate, findings, .. } = self;
-        write!(f, "{:<10}  {kind} {name}", fate.word())?;
+        write!(f, "{:<10}  {kind} {name}", fate.as_str())?;
         if let Some(file) = file {
             write!(f, " ({file})")?;
         }
         writeln!(f)?;
         for ImportFinding { fate, line, message, .. } in findings {
             let at = line.map(|line| format!("line {line}: ")).unwrap_or_default();
-            writeln!(f, "  {:<10}  {at}{message}", fate.word())?;
+            writeln!(f, "  {:<10}  {at}{message}", fate.as_str())?;
         }
         Ok(())
     }
@@ -100,10 +100,10 @@ mod tests {
     #[test]
     fn import_report_displays_items_and_findings() {
         let findings = ImportFinding::kept(&FindingDetail::EjsBlocks { count: 3 });
-        let bad = ImportFinding::skipped(&FindingDetail::UnreadableLine { reason: "not JSON".into() }).at(812);
+        let bad = ImportFinding::skipped(&FindingDetail::UnreadableLine { reason: "not JSON".into() }).at_line(812);
         let report = ForeignImportReport {
             items: vec![
-                ForeignImportItem::new("character", "Rin", "1").from_file("rin.png").with(vec![findings]),
+                ForeignImportItem::new("character", "Rin", "1").from_file("rin.png").with_findings(vec![findings]),
                 ForeignImportItem::skipped("session", "Night", bad),
             ],
         };

@@ -104,7 +104,7 @@ fn depth_position(card: &Map<String, Value>) -> (usize, Role) {
     let own = card.get("metadata").and_then(|metadata| metadata.pointer("/extensions/depth_prompt"));
     let field = |key: &str| own.and_then(|own| own.get(key));
     let depth = field("depth").and_then(Value::as_u64).and_then(|depth| usize::try_from(depth).ok());
-    let role = field("role").and_then(Value::as_str).and_then(Role::from_word);
+    let role = field("role").and_then(Value::as_str).and_then(Role::parse);
     (depth.unwrap_or(DEFAULT_DEPTH.0), role.unwrap_or(DEFAULT_DEPTH.1))
 }
 
@@ -118,7 +118,7 @@ fn card_note(card: &Map<String, Value>) -> Option<CardAuthorsNote> {
         Some(2) => CardNotePosition::Below,
         _ => CardNotePosition::Instead,
     };
-    Some(CardAuthorsNote { text, place })
+    Some(CardAuthorsNote { text, position: place })
 }
 
 /// Returns the regex scripts of the imported metadata of a card.

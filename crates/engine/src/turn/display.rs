@@ -39,7 +39,7 @@ enum DisplayState {
     /// The cached result is still valid.
     Cached(DisplayResult),
     /// The hooks have to run.
-    Asked(Box<DisplayRequest>),
+    Pending(Box<DisplayRequest>),
 }
 
 struct DisplayRequest {
@@ -52,9 +52,9 @@ struct DisplayRequest {
 impl ReplyDisplay {
     /// Creates the display for one read; `None` if no plugin of this server has `on_display`.
     pub(in crate::turn) fn new(storage: &Arc<TreeStorage>, rule_services: &Arc<RuleServices>) -> Option<Self> {
-        let catalogue = rule_services.catalogue.now();
+        let catalogue = rule_services.catalogue.current();
         let mut loaded = catalogue.entries().filter_map(|entry| entry.state.as_ref().ok());
-        let is_any = loaded.any(|loaded| loaded.has(Hook::OnDisplay));
+        let is_any = loaded.any(|loaded| loaded.has_hook(Hook::OnDisplay));
         is_any.then(|| Self {
             storage: Arc::clone(storage),
             rule_services: Arc::clone(rule_services),
@@ -66,7 +66,7 @@ impl ReplyDisplay {
     ///
     /// # Errors
     /// Returns an error if the database fails.
-    pub fn asks(&self, reader: &mut StoreReader<'_>, placed: &StoredNode) -> Result<bool, TurnError> {
+    pub fn has_display_hook(&self, reader: &mut StoreReader<'_>, placed: &StoredNode) -> Result<bool, TurnError> {
         if !is_displayable(&placed.node) {
             return Ok(false);
         }
@@ -95,7 +95,7 @@ impl ReplyDisplay {
                 *slot = match showing {
                     None => continue,
                     Some(DisplayState::Cached(shown)) => shown,
-                    Some(DisplayState::Asked(asked)) => self.display_reply(*node, *asked).await,
+                    Some(DisplayState::Pending(asked)) => self.display_reply(*node, *asked).await,
                 };
             }
         }
@@ -125,7 +125,7 @@ impl ReplyDisplay {
             }
             let (hook_context, world) =
                 (self.hook_context(reader, &stored, &placed, &display_key)?, reader.world(&stored, &placed)?);
-            Ok(Some(DisplayState::Asked(Box::new(DisplayRequest { key: display_key, context: hook_context, world }))))
+            Ok(Some(DisplayState::Pending(Box::new(DisplayRequest { key: display_key, context: hook_context, world }))))
         };
         texts.iter().map(&mut one).collect()
     }
@@ -142,7 +142,7 @@ impl ReplyDisplay {
         let cast = cast_of(casts, reader, stored, node.character)?;
         Ok(DisplayKey {
             arrangement_edit: stored.session.edits,
-            place: (node.depth, node.turn),
+            position: (node.depth, node.turn),
             rules: reader.rules(placed)?,
             catalogue: Arc::downgrade(&self.catalogue),
             text: Arc::from(text),
@@ -158,7 +158,7 @@ impl ReplyDisplay {
         rules: &ActiveRules,
     ) -> Result<bool, TurnError> {
         for plugin in &rules.plugins {
-            let shows = self.catalogue.get(&plugin.id).filter(|plugin| plugin.has(Hook::OnDisplay));
+            let shows = self.catalogue.get(&plugin.id).filter(|plugin| plugin.has_hook(Hook::OnDisplay));
             if let Some(plugin) = shows
                 && self.rule_services.hooks.is_disabled_here(reader, session, plugin)?
             {
@@ -170,7 +170,7 @@ impl ReplyDisplay {
 
     /// Returns whether a plugin has `on_display`.
     fn has_hook(&self, plugin: &str) -> bool {
-        self.catalogue.get(plugin).is_some_and(|plugin| plugin.has(Hook::OnDisplay))
+        self.catalogue.get(plugin).is_some_and(|plugin| plugin.has_hook(Hook::OnDisplay))
     }
 
     fn hook_context(
@@ -185,11 +185,11 @@ impl ReplyDisplay {
         let active_plugins = rules_in_force::active_plugins(&key.rules.plugins, &self.catalogue);
         Ok(HookContext {
             session: stored.session.id,
-            plugins: active_plugins.into_iter().filter(|one| one.plugin.has(Hook::OnDisplay)).collect(),
+            plugins: active_plugins.into_iter().filter(|one| one.plugin.has_hook(Hook::OnDisplay)).collect(),
             rules: Arc::new(key.rules.rules.clone()),
             world: reader.world_before(stored, placed)?,
             text: Arc::clone(&key.text),
-            role: node.role.word(),
+            role: node.role.as_str(),
             user: key.user.clone(),
             character: key.character.clone(),
             node: HookNodeInfo {
@@ -220,11 +220,11 @@ impl ReplyDisplay {
             match self.rule_services.hooks.run_read_only(Hook::OnDisplay, &context, &active, &world).await {
                 None => {
                     is_theirs = false;
-                    shown.problems.push(violations::off(id));
+                    shown.problems.push(violations::disabled_problem(id));
                 }
                 Some(outcome) => {
                     is_theirs &= outcome.error.as_ref().is_none_or(|error| error.kind != ScriptErrorKind::Host);
-                    shown.problems.extend(outcome.error.as_ref().map(|error| hooks::failed(id, error)));
+                    shown.problems.extend(outcome.error.as_ref().map(|error| hooks::script_problem(id, error)));
                     if let HookAnswer::Display(text) = outcome.answer {
                         context.text = Arc::from(text.as_str());
                         shown.text = Some(text);
@@ -234,7 +234,7 @@ impl ReplyDisplay {
         }
         // Failures of the server (a plugin turned off, no free thread) may not repeat, so they are not cached.
         if is_theirs {
-            self.rule_services.shown.keep(node, display_key, shown.clone());
+            self.rule_services.shown.insert(node, display_key, shown.clone());
         }
         shown
     }

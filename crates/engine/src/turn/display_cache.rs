@@ -33,7 +33,7 @@ pub struct DisplayKey {
     /// The edit counter of the arrangement; an edit can change worlds.
     pub arrangement_edit: i64,
     /// The depth of the node and its turn.
-    pub place: (i32, i32),
+    pub position: (i32, i32),
     pub rules: Arc<ActiveRules>,
     /// The code of this server's plugins.
     pub catalogue: Weak<Catalogue>,
@@ -46,7 +46,7 @@ pub struct DisplayKey {
 impl DisplayKey {
     /// Compares two keys. Rules and code are compared by pointer, so a fresh read is a miss but never a wrong hit.
     fn is_same(&self, other: &Self) -> bool {
-        let names = |key: &Self| (key.arrangement_edit, key.place);
+        let names = |key: &Self| (key.arrangement_edit, key.position);
         names(self) == names(other)
             && Arc::ptr_eq(&self.rules, &other.rules)
             && Weak::ptr_eq(&self.catalogue, &other.catalogue)
@@ -83,7 +83,7 @@ impl DisplayCache {
 
     /// Stores the result for a node, replacing the old entry. Results larger than a quarter of the cache are not
     /// stored.
-    pub fn keep(&self, node: NodeId, key: DisplayKey, shown: DisplayResult) {
+    pub fn insert(&self, node: NodeId, key: DisplayKey, shown: DisplayResult) {
         let bytes = key.size_in_bytes(&shown);
         if bytes > MAX_BYTES / 4 {
             return;
@@ -116,7 +116,7 @@ mod tests {
     fn made(text: &str) -> DisplayKey {
         DisplayKey {
             arrangement_edit: 1,
-            place: (3, 2),
+            position: (3, 2),
             rules: Arc::default(),
             catalogue: Weak::new(),
             text: Arc::from(text),
@@ -130,14 +130,14 @@ mod tests {
     fn display_cache_changed_key_misses() {
         let shown = DisplayCache::default();
         let same = made("He smiles.");
-        shown.keep(node(1), same.clone(), as_text("HE SMILES."));
+        shown.insert(node(1), same.clone(), as_text("HE SMILES."));
         assert_eq!(shown.find(node(1), &same), Some(as_text("HE SMILES.")));
         assert_eq!(shown.find(node(2), &same), None);
         let catalogue = Arc::new(Catalogue::default());
         for other in [
             DisplayKey { arrangement_edit: 2, ..same.clone() },
-            DisplayKey { place: (4, 2), ..same.clone() },
-            DisplayKey { place: (3, 3), ..same.clone() },
+            DisplayKey { position: (4, 2), ..same.clone() },
+            DisplayKey { position: (3, 3), ..same.clone() },
             DisplayKey { rules: Arc::default(), ..same.clone() },
             DisplayKey { catalogue: Arc::downgrade(&catalogue), ..same.clone() },
             DisplayKey { text: Arc::from("He smile."), ..same.clone() },
@@ -147,7 +147,7 @@ mod tests {
             assert_eq!(shown.find(node(1), &other), None, "{other:?}");
         }
         let other = made("He frowns.");
-        shown.keep(node(1), other.clone(), DisplayResult::default());
+        shown.insert(node(1), other.clone(), DisplayResult::default());
         assert_eq!((shown.find(node(1), &other), shown.find(node(1), &same)), (Some(DisplayResult::default()), None));
     }
 
@@ -157,10 +157,10 @@ mod tests {
         let shown = DisplayCache::default();
         let wanted = made("wanted");
         let key = |n: u32| DisplayKey { text: Arc::from(format!("{n}")), ..wanted.clone() };
-        shown.keep(node(0), wanted.clone(), DisplayResult::default());
+        shown.insert(node(0), wanted.clone(), DisplayResult::default());
         let long = "x".repeat(9_000);
         for n in 1..=1_000 {
-            shown.keep(node(n.into()), key(n), as_text(&long));
+            shown.insert(node(n.into()), key(n), as_text(&long));
             assert_eq!(shown.find(node(0), &wanted), Some(DisplayResult::default()));
         }
         let (bytes, count) = {
@@ -169,7 +169,7 @@ mod tests {
         };
         assert!(bytes <= MAX_BYTES && bytes == shown.0.lock().unwrap().bytes && count > 400, "{bytes} bytes, {count}");
         assert!(shown.find(node(1_000), &key(1_000)).is_some() && shown.find(node(1), &key(1)).is_none());
-        shown.keep(node(5_000), key(5_000), as_text(&"x".repeat(2 * MAX_BYTES)));
+        shown.insert(node(5_000), key(5_000), as_text(&"x".repeat(2 * MAX_BYTES)));
         assert!(shown.find(node(5_000), &key(5_000)).is_none() && shown.find(node(0), &wanted).is_some());
     }
 }

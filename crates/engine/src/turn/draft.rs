@@ -118,7 +118,7 @@ async fn begin_draft(
         })
         .await?;
     let choice = select_model(&parts.prompts, &session, &generate)?;
-    let id = DraftId::new(parts.storage.ids.next(parts.storage.clock.now()));
+    let id = DraftId::new(parts.storage.ids.next_id(parts.storage.clock.now()));
     let named = start::model(&parts.prompts, &session, &generate);
     let draft = parts.work.live.enqueue_draft(id, session.id, caller, task.kind(), &named).ok_or(TurnError::TooMany)?;
     let job = DraftJob { draft, task, choice, params: start::merged_params(&session, &generate) };
@@ -185,25 +185,25 @@ async fn stream(parts: &Arc<TurnServices>, job: DraftJob) -> Result<ReplyMachine
     let now = parts.storage.clock.now();
     let mut machine = ReplyMachine::new(now);
     let writing = &job.draft.generation;
-    let stop = match writing.turn().await {
+    let stop = match writing.wait_for_turn().await {
         Err(stop) => Some(stop),
         Ok(()) if parts.work.is_stopping.load(Ordering::SeqCst) => Some(crate::live::StopReason::Interrupted),
         Ok(()) => None,
     };
     if let Some(stop) = stop {
-        machine.on(fallback::stop_event(stop), now);
+        machine.handle_event(fallback::stop_event(stop), now);
         return Ok(machine);
     }
     let bounds = bounds(&parts.storage, &parts.prompts, &job).await;
     let (task, kind, hide_tags) = (job.task, job.draft.kind, bounds.hide_tags.clone());
     let (caller, session) = (writing.user, writing.session);
-    let catalogue = parts.rules.catalogue.now();
+    let catalogue = parts.rules.catalogue.current();
     let rules = Arc::clone(&parts.rules);
     let query =
         move |node| SnapshotQuery { caller, session, node, speaker: None, user_persona: None, hide_tags, catalogue };
     let prompt = parts.storage.store.read(move |reader| build_prompt(&rules, reader, query, task, bounds)).await?;
     if let Some(too_large) = prompt.too_large {
-        machine.on(ReplyEvent::Failed(too_long(kind, too_large, prompt.has_preset())), now);
+        machine.handle_event(ReplyEvent::Failed(too_long(kind, too_large, prompt.has_preset())), now);
         return Ok(machine);
     }
     let request = FallbackRequest {
@@ -224,7 +224,7 @@ async fn bounds(storage: &TreeStorage, prompt_services: &PromptServices, job: &D
     let generation = &job.draft.generation;
     let now = storage.clock.now();
     let embedder = &prompt_services.query_embedder;
-    let recall = embedder.ask(&storage.store, now, generation.user, generation.session, leaf, None).await;
+    let recall = embedder.prompt_query(&storage.store, now, generation.user, generation.session, leaf, None).await;
     PromptBounds { recall, ..bounds }
 }
 
@@ -243,14 +243,14 @@ fn build_prompt(
         }
         DraftTask::Summarise { run } => {
             let read = run.iter().filter(|node| node.is_in_prompt());
-            let lines: Vec<_> = read.map(|node| trace::line(node, &bounds.hide_tags)).collect();
+            let lines: Vec<_> = read.map(|node| trace::prompt_line(node, &bounds.hide_tags)).collect();
             let messages = prompt::summary_messages(&lines);
-            let needed = messages.iter().map(|sent| prompt::tokens(&sent.text)).sum();
+            let needed = messages.iter().map(|sent| prompt::estimate_message(&sent.text)).sum();
             let budget = bounds.budget;
             let too_large = (needed > budget).then_some(prompt::TokenOverflow { needed, budget });
             Ok(BuiltPrompt {
                 messages,
-                reply: bounds.reply,
+                reply_tokens: bounds.reply_tokens,
                 context_tokens: bounds.context_tokens,
                 too_large,
                 ..BuiltPrompt::default()

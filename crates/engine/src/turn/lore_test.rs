@@ -64,7 +64,7 @@ pub async fn test_lore(
     asked: LoreTestSpec,
 ) -> Result<LoreTestOutcome, TurnError> {
     let now = parts.storage.clock.now();
-    let new = NodeId::new(parts.storage.ids.next(now));
+    let new = NodeId::new(parts.storage.ids.next_id(now));
     let (rules, prompts) = (Arc::clone(&parts.rules), Arc::clone(&parts.prompts));
     let cue = recall_query(&parts.storage, &parts.prompts, caller, &asked).await?;
     parts
@@ -79,7 +79,7 @@ pub async fn test_lore(
             // The text counts as the next message of the user.
             if let Some(text) = asked.text {
                 edit::check_parent(&snapshot.at.node)?;
-                preview::say(reader, &mut snapshot, new, text, now, &query.hide_tags)?;
+                preview::append_virtual_message(reader, &mut snapshot, new, text, now, &query.hide_tags)?;
             }
             // Collect the lorebooks and what plugins want of them.
             let mut books = ActiveLorebooks::read(reader, &snapshot, &bounds.lorebook_cache)?;
@@ -88,7 +88,7 @@ pub async fn test_lore(
             let wishes = books.plugin_requests(&mut planned);
             // Set up macros and scripts as for a reply.
             let purpose = &PromptPurpose::FIRST;
-            let sizes = PromptTokenLimits { context: bounds.context_tokens, reply: bounds.reply };
+            let sizes = PromptTokenLimits { context: bounds.context_tokens, reply: bounds.reply_tokens };
             let facts = macro_context::macro_facts(&snapshot, sizes, &bounds.model, purpose);
             let mut draw = macro_context::seeded_random(&snapshot, purpose);
             let mut macros = MacroEngine::new(
@@ -103,13 +103,13 @@ pub async fn test_lore(
             let least = books.scan_depth();
             let messages = history::messages_before(reader, &mut snapshot, &bounds, least, &mut scripted)?;
             let prompt = bounds.token_limits(&preset).prompt();
-            let open = note::open(&note::of(snapshot.session(), &snapshot.cast), &snapshot, scripted.macros);
-            let most = preset.own.shares.for_lore(prompt, 0);
+            let open = note::scannable_texts(&note::of(snapshot.session(), &snapshot.cast), &snapshot, scripted.macros);
+            let most = preset.extensions.shares.for_lore(prompt, 0);
             // Scan, and report the outcome.
             let (measure, cue) = (&bounds.measure, &bounds.recall);
             let heard = LoreScanContext {
                 messages: &messages,
-                open: &open,
+                extra_texts: &open,
                 prompt_tokens: prompt,
                 lore_limit: most,
                 purpose,
@@ -117,7 +117,7 @@ pub async fn test_lore(
                 recall_query: cue,
                 requests: &wishes,
             };
-            let looked = books.outcome(reader, &snapshot, &heard, &mut scripted)?;
+            let looked = books.scan_snapshot(reader, &snapshot, &heard, &mut scripted)?;
             let mut tested = to_outcome(&books, looked, &bounds.measure);
             tested.notes.extend(planned.log_lines());
             Ok(tested)
@@ -142,7 +142,7 @@ async fn recall_query(
     let stored = storage.store.read(move |reader| Ok::<_, TurnError>(reader.session(caller, session)?)).await?;
     let stored = stored.ok_or(TreeError::NotFound("the session"))?;
     let leaf = asked.node.unwrap_or(stored.session.head);
-    Ok(prompt_services.query_embedder.ask(&storage.store, now, caller, session, leaf, text).await)
+    Ok(prompt_services.query_embedder.prompt_query(&storage.store, now, caller, session, leaf, text).await)
 }
 
 fn bounds(prompt_services: &PromptServices, session: &Session) -> Result<PromptBounds, TurnError> {
@@ -167,12 +167,12 @@ fn test_text(
     let generation = &prompt_services.config.generation;
     let prompt = generation.context_tokens.saturating_sub(generation.reply_tokens);
     let text = asked.text.clone().unwrap_or_default();
-    let SimilarEntries { near, told: similar } = books.similar_entries(reader, &[text.as_str()], cue)?;
+    let SimilarEntries { near, trace: similar } = books.similar_entries(reader, &[text.as_str()], cue)?;
     let scanned = ScanRequest {
         messages: vec![ScanMessage { name: String::new(), text }],
         similar: near,
         count: 1,
-        trigger: PromptPurpose::FIRST.word().to_owned(),
+        trigger: PromptPurpose::FIRST.name().to_owned(),
         prompt: usize::try_from(prompt).unwrap_or(usize::MAX),
         ..ScanRequest::default()
     };
@@ -194,7 +194,7 @@ fn add_books(
 ) -> Result<(), TurnError> {
     for id in named {
         let held = reader.lorebook_version(caller, *id)?.ok_or(TreeError::NotFound("the lorebook"))?;
-        books.take(reader, caller, &prompt_services.lorebook_cache, [(LorebookScope::Global, held)])?;
+        books.add_books(reader, caller, &prompt_services.lorebook_cache, [(LorebookScope::Global, held)])?;
     }
     Ok(())
 }
@@ -218,12 +218,12 @@ fn to_outcome(
         silent.extend(others.take(left).map(|entry| entry.silent_verdict(&book.id)));
     }
     let fired = outcome.active.iter().take(MAX_LISTED).map(|fired| {
-        let mut report = crate::turn::ask::lore::told(fired, measure);
+        let mut report = crate::turn::ask::lore::entry_trace(fired, measure);
         report.insert("text".to_owned(), fired.text.as_str().into());
         Value::Object(report)
     });
     LoreTestOutcome {
-        books: books.named(),
+        books: books.list(),
         fired: fired.collect(),
         stopped: outcome.stopped.iter().take(MAX_LISTED).map(verdict_trace).collect(),
         silent: silent.iter().map(verdict_trace).collect(),

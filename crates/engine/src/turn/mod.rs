@@ -46,9 +46,10 @@ pub use ask::lore::world_info_settings as lore_settings;
 pub use ask::preset_selection::parse_preset as preset;
 pub use ask::recall::{RankedDocument, RankedDocuments};
 pub use ask::regex_scripts::{
-    DisplayScripts as ShownScripts, ScopedScript as KnownScript, known as scripts, shown as shown_scripts,
+    DisplayScripts as ShownScripts, ScopedScript as KnownScript, display_scripts as shown_scripts,
+    session_scripts as scripts,
 };
-pub use ask::summary_block::{BranchSummary, of_branch as branch_summaries, one as branch_summary};
+pub use ask::summary_block::{BranchSummary, find_summary as branch_summary, of_branch as branch_summaries};
 pub use ask::trace::{RebuiltPrompt, read_trace};
 pub use display::ReplyDisplay;
 pub use display_cache::DisplayResult;

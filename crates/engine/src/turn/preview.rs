@@ -33,10 +33,10 @@ pub async fn preview(
         prompt_bounds::prompt_bounds(&parts.prompts, &choice, &start::merged_params(&stored.session, &generate));
     let now = parts.storage.clock.now();
     let (embedder, store) = (&parts.prompts.query_embedder, &parts.storage.store);
-    let recall = embedder.ask(store, now, caller, session, asked.parent, asked.content.as_deref()).await;
+    let recall = embedder.prompt_query(store, now, caller, session, asked.parent, asked.content.as_deref()).await;
     let bounds = PromptBounds { recall, ..bounds };
     let query = SnapshotQuery::at_node(&parts.rules, caller, session, asked.parent);
-    let (id, content) = (NodeId::new(parts.storage.ids.next(now)), asked.content);
+    let (id, content) = (NodeId::new(parts.storage.ids.next_id(now)), asked.content);
     let rules = Arc::clone(&parts.rules);
     parts
         .storage
@@ -47,7 +47,7 @@ pub async fn preview(
             edit::check_parent(&snapshot.at.node)?;
             let number = match content {
                 Some(content) => {
-                    say(reader, &mut snapshot, id, content, now, &query.hide_tags)?;
+                    append_virtual_message(reader, &mut snapshot, id, content, now, &query.hide_tags)?;
                     0
                 }
                 None => pending_replies(reader, &snapshot.stored, &snapshot.at)?,
@@ -70,7 +70,7 @@ fn pending_replies(reader: &mut StoreReader<'_>, stored: &StoredSession, at: &St
 }
 
 /// Advances the snapshot to a message that is not written, as if it were.
-pub fn say(
+pub fn append_virtual_message(
     reader: &mut StoreReader<'_>,
     snapshot: &mut TurnSnapshot,
     id: NodeId,
@@ -88,11 +88,11 @@ pub fn say(
     (node.content, node.is_enabled, node.created) = (content, true, now);
     node.depth += 1;
     node.turn += 1;
-    snapshot.said = (Arc::from(node.content.as_str()), Role::User.word());
+    snapshot.last_message = (Arc::from(node.content.as_str()), Role::User.as_str());
     // Row 0 does not exist, so the store never finds this node.
     snapshot.at = StoredNode { node, n: 0 };
     snapshot.page.nodes.push(snapshot.at.clone());
-    snapshot.heard(hide_tags);
+    snapshot.load_recent(hide_tags);
     Ok(())
 }
 

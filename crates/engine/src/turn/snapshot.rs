@@ -25,7 +25,7 @@ pub struct TurnSnapshot {
     /// The world after the node.
     pub world: Arc<World>,
     /// The last text and its role: of the node itself, or of the message above a change node.
-    pub said: (Arc<str>, &'static str),
+    pub last_message: (Arc<str>, &'static str),
     /// The rules in force at the node.
     pub rules: Arc<ActiveRules>,
     pub cast: PromptCast,
@@ -57,14 +57,14 @@ impl TurnSnapshot {
     }
 
     /// Returns the context for hooks that run *after* this node, for the `next` node below it.
-    pub fn stage(&self, rules: &ActiveRules, next: HookNodeInfo, dice_seed: u64) -> HookContext {
+    pub fn hook_context(&self, rules: &ActiveRules, next: HookNodeInfo, dice_seed: u64) -> HookContext {
         HookContext {
             session: self.session().id,
             plugins: rules_in_force::active_plugins(&rules.plugins, &self.catalogue),
             rules: Arc::new(rules.rules.clone()),
             world: Arc::clone(&self.world),
-            text: Arc::clone(&self.said.0),
-            role: self.said.1,
+            text: Arc::clone(&self.last_message.0),
+            role: self.last_message.1,
             user: self.cast.user.clone(),
             character: self.cast.character.clone(),
             node: next,
@@ -79,13 +79,13 @@ impl TurnSnapshot {
     }
 
     /// Rebuilds `recent` from the page, which may have got another message.
-    pub fn heard(&mut self, hide_tags: &[String]) {
+    pub fn load_recent(&mut self, hide_tags: &[String]) {
         let sent = self.page.nodes.iter().map(|placed| &placed.node).filter(|node| node.is_in_prompt());
         self.recent = sent.map(|node| recent_message(node, hide_tags, &self.cast)).collect();
     }
 
     /// Returns the facts of a node to be written below this one. `speaks` says whether it starts a new turn.
-    pub fn next(&self, id: NodeId, time: clotho_core::clock::Time, speaks: bool) -> HookNodeInfo {
+    pub fn next_node_facts(&self, id: NodeId, time: clotho_core::clock::Time, speaks: bool) -> HookNodeInfo {
         let count = |n: i32| u64::try_from(n).unwrap_or(0);
         HookNodeInfo {
             id: id.to_string(),
@@ -116,7 +116,7 @@ impl SnapshotQuery {
     /// Queries a node as it is, with the default speaker and persona.
     pub fn at_node(rule_services: &RuleServices, caller: UserId, session: SessionId, node: NodeId) -> Self {
         let hide_tags = rule_services.hide_tags.clone();
-        let catalogue = rule_services.catalogue.now();
+        let catalogue = rule_services.catalogue.current();
         Self { caller, session, node, speaker: None, user_persona: None, hide_tags, catalogue }
     }
 }
@@ -147,7 +147,10 @@ pub fn read_in(
         false => NodePage::default(),
     };
     let last = page.nodes.last().filter(|_| at.node.kind == Kind::Change).unwrap_or(&at);
-    let said = (Arc::from(tags::heard(last.node.role, &last.node.content, &query.hide_tags)), last.node.role.word());
+    let said = (
+        Arc::from(tags::text_for_rules(last.node.role, &last.node.content, &query.hide_tags)),
+        last.node.role.as_str(),
+    );
     let sent = || page.nodes.iter().map(|placed| &placed.node).filter(|node| node.is_in_prompt());
     let voice = query.user_persona.clone().unwrap_or_else(|| newest_user_persona(sent()));
     let cast = cast::read(reader, &stored_session.session, query.speaker, &voice)?;
@@ -158,7 +161,7 @@ pub fn read_in(
         stored: stored_session,
         at,
         world,
-        said,
+        last_message: said,
         rules,
         cast,
         user_persona: voice,
@@ -194,7 +197,7 @@ fn newest_user_persona<'a>(sent: impl DoubleEndedIterator<Item = &'a Node>) -> U
 fn recent_message(node: &Node, hide_tags: &[String], cast: &PromptCast) -> RecentMessage {
     let fallback = if node.role == Role::Assistant { &cast.character } else { &cast.user };
     RecentMessage {
-        role: node.role.word().to_owned(),
+        role: node.role.as_str().to_owned(),
         name: node.name.clone().unwrap_or_else(|| fallback.clone()),
         text: tags::hide_for_reader(&node.content, hide_tags).unwrap_or_else(|| node.content.clone()),
     }
@@ -245,7 +248,7 @@ pub(in crate::turn) async fn suggest_replies(rule_services: &RuleServices, tip: 
     let count = |n: i32| u64::try_from(n).unwrap_or(0);
     let facts =
         HookNodeInfo { id: at.id.to_string(), depth: count(at.depth), turn: count(at.turn), time: Some(at.created) };
-    let mut context = snapshot.stage(&snapshot.rules, facts, at.dice_seed);
+    let mut context = snapshot.hook_context(&snapshot.rules, facts, at.dice_seed);
     context.world = before;
     // Only the messages before the leaf, without the leaf itself.
     let earlier = snapshot.recent.len() - usize::from(at.is_in_prompt() && !snapshot.recent.is_empty());

@@ -116,15 +116,16 @@ async fn summarize_step(parts: &Arc<TurnServices>, session: SessionId, leaf: Nod
     let Some(SummaryTask { level, rows, messages }) = task else { return Ok(false) };
     // Limit the reply: a summary longer than the share of all summaries would never be used.
     let most = bounds.budget.saturating_mul(bounds.summaries.share) / 100;
-    let reply = bounds.reply.min(most.max(SHORTEST));
-    let prompt = BuiltPrompt { messages, reply, context_tokens: bounds.context_tokens, ..BuiltPrompt::default() };
+    let reply = bounds.reply_tokens.min(most.max(SHORTEST));
+    let prompt =
+        BuiltPrompt { messages, reply_tokens: reply, context_tokens: bounds.context_tokens, ..BuiltPrompt::default() };
     let _place = parts.work.summary_queue.slots.acquire().await.map_err(error_text)?;
-    let (content, reply) = side_calls::ask(&parts.storage, &parts.prompts, &choice, &params, &prompt).await?;
+    let (content, reply) = side_calls::complete(&parts.storage, &parts.prompts, &choice, &params, &prompt).await?;
     let content = tags::hide_for_reader(&content, &bounds.hide_tags).unwrap_or(content).trim().to_owned();
     let created = parts.storage.clock.now();
     let metadata = SummaryMetadata { reply, ..SummaryMetadata::default() };
     let new =
-        NewSummary { id: SummaryId::new(parts.storage.ids.next(created)), level, rows, content, metadata, created };
+        NewSummary { id: SummaryId::new(parts.storage.ids.next_id(created)), level, rows, content, metadata, created };
     if new.content.is_empty() {
         return Err(RenderedMessage::new(&ModelCallProblem::HiddenAnswer {}));
     }
@@ -159,7 +160,7 @@ fn next_task(
     let Some(stored) = reader.any_session(session)? else { return Ok(None) };
     let Some(at) = reader.node(&stored, leaf)? else { return Ok(None) };
     let newest = reader.newest_page(&stored, &at, NEWEST, PathFilter::Enabled)?.nodes;
-    let Some(last) = prompt_bounds::last(reader, newest.iter().rev())? else { return Ok(None) };
+    let Some(last) = prompt_bounds::last_prompt(reader, newest.iter().rev())? else { return Ok(None) };
     let summaries = BranchSummaries::at_node(reader, &stored, &at, &bounds.measure)?;
     if let Some(end) = hidden_end(&last, &summaries)
         && let Some(task) = message_task(reader, &stored, &summaries, end, bounds)?
@@ -222,7 +223,7 @@ fn message_task(
 
 /// Returns a message as the model sees it; `None` for messages that are never sent.
 fn message_line(placed: &StoredNode, bounds: &PromptBounds) -> Option<PromptLine> {
-    let line = trace::line(&placed.node, &bounds.hide_tags);
+    let line = trace::prompt_line(&placed.node, &bounds.hide_tags);
     let text = embed_prefix(&line.text, bounds.budget / 2).to_owned();
     (placed.node.is_in_prompt() && !text.trim().is_empty()).then_some(PromptLine { text, ..line })
 }

@@ -126,7 +126,7 @@ impl RunningCall {
         outcome.warnings = std::mem::take(&mut done.warnings);
         outcome.log = std::mem::take(&mut done.log);
         outcome.plan = std::mem::take(&mut done.plan);
-        outcome.asks = std::mem::take(&mut done.model_calls);
+        outcome.model_calls = std::mem::take(&mut done.model_calls);
         outcome.summary = done.summary.take();
         (outcome, done.refused.take())
     }

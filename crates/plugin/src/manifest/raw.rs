@@ -163,7 +163,7 @@ impl RawManifest {
                 .map(|(id, text)| Ok((id, requirement(&text)?)))
                 .collect::<Result<_, ManifestFault>>()?,
             conflicts: self.conflicts,
-            after: self.after,
+            load_after: self.after,
             config: self
                 .config
                 .into_iter()
@@ -187,7 +187,7 @@ fn rules(
     state: &ManifestState,
     asks: &[Permission],
 ) -> Result<Vec<ManifestRule>, ManifestFault> {
-    let owner = manifest_rules::RuleOwner { id, root: &state.root, asks };
+    let owner = manifest_rules::RuleOwner { id, root: &state.root, requested: asks };
     manifest_rules::rules(raw, &owner).map_err(|(span, message)| ManifestFault { span: Some(span), message })
 }
 

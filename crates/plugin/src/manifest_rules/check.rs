@@ -23,7 +23,7 @@ pub(crate) fn undeclared_path(
         });
         reads.chain(writes).find_map(|(place, at)| {
             let keys = place.below(root)?;
-            let why = undeclared_reason(schema.top(), keys)?;
+            let why = undeclared_reason(schema.root_node(), keys)?;
             Some((at, format!("the schema has no \"{}\"{why}", keys.join("/"))))
         })
     })
@@ -74,14 +74,14 @@ struct DeclaredValues<'s> {
 impl<'s> DeclaredValues<'s> {
     fn declared(&self, variable: &VariablePath) -> Option<&'s SchemaNode> {
         let place = super::variable_pointer(self.root, variable);
-        self.schema.top().declared_node(place.below(self.root)?)
+        self.schema.root_node().declared_node(place.below(self.root)?)
     }
 
     fn comparison_warning(&self, comparison: &Comparison<'_>) -> Option<String> {
         let place = super::variable_pointer(self.root, comparison.variable);
         let keys = place.below(self.root)?.to_vec();
         let variable = VariablePath { is_from_top: false, keys };
-        self.schema.top().comparison_problem(&Comparison { variable: &variable, ..*comparison }, |_| false)
+        self.schema.root_node().comparison_problem(&Comparison { variable: &variable, ..*comparison }, |_| false)
     }
 
     /// Checks a constant operation against the schema.
@@ -91,7 +91,7 @@ impl<'s> DeclaredValues<'s> {
             return vec![why];
         }
         let Some(keys) = operation.path.below(self.root) else { return Vec::new() };
-        let Some(node) = self.schema.at(keys) else { return Vec::new() };
+        let Some(node) = self.schema.node_at(keys) else { return Vec::new() };
         let name = keys.join("/");
         let lacks =
             |kinds: &[ValueKind]| !node.kinds().is_empty() && !node.kinds().iter().any(|kind| kinds.contains(kind));
@@ -125,13 +125,13 @@ impl<'s> DeclaredValues<'s> {
             node.kinds().is_empty()
                 || node.kinds().iter().any(|kind| matches!(kind, ValueKind::Array | ValueKind::Object))
         };
-        let flat = above.into_iter().find(|above| self.schema.at(above).is_some_and(|node| !holds(node)))?;
+        let flat = above.into_iter().find(|above| self.schema.node_at(above).is_some_and(|node| !holds(node)))?;
         Some(format!("\"{name}\" is inside of \"{}\", which is not a map or list", flat.join("/")))
     }
 
     fn is_required(&self, keys: &[String]) -> bool {
         let Some((last, above)) = keys.split_last() else { return false };
-        self.schema.at(above).is_some_and(|node| node.requires(last))
+        self.schema.node_at(above).is_some_and(|node| node.requires(last))
     }
 }
 

@@ -79,7 +79,7 @@ pub struct RulesOutcome {
     /// The rules that fired, in order.
     pub fired: Vec<RuleFiring>,
     /// Rules that were stopped from firing again.
-    pub cut: Vec<String>,
+    pub cut_off: Vec<String>,
     /// Rules that read something without permission.
     pub denied: Vec<String>,
 }
@@ -87,7 +87,7 @@ pub struct RulesOutcome {
 impl RulesOutcome {
     /// Returns the problems to show.
     pub fn rule_problems(&self) -> Vec<RuleProblem> {
-        let cut = self.cut.iter().map(|rule| RuleProblem::RuleChain { rule: rule.clone() });
+        let cut = self.cut_off.iter().map(|rule| RuleProblem::RuleChain { rule: rule.clone() });
         cut.chain(self.denied.iter().map(|rule| RuleProblem::RulePermission { rule: rule.clone() })).collect()
     }
 }
@@ -112,8 +112,8 @@ pub fn fire(occasion: &RuleInput<'_>, world: &mut Arc<World>) -> RulesOutcome {
         let ready: Vec<(&ManifestRule, String)> = ready.collect();
         for (rule, because) in ready {
             if depth == MAX_DEPTH || done.contains(rule.name.as_str()) {
-                if !ran.cut.contains(&rule.name) {
-                    ran.cut.push(rule.name.clone());
+                if !ran.cut_off.contains(&rule.name) {
+                    ran.cut_off.push(rule.name.clone());
                 }
                 continue;
             }
@@ -210,7 +210,7 @@ impl RuleInput<'_> {
 
 fn same(a: Option<&Value>, b: Option<&Value>) -> bool {
     match (a, b) {
-        (Some(a), Some(b)) => number::same(a, b),
+        (Some(a), Some(b)) => number::values_equal(a, b),
         (a, b) => a.is_none() && b.is_none(),
     }
 }

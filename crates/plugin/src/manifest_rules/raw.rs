@@ -43,7 +43,7 @@ pub(crate) struct RuleOwner<'a> {
     pub id: &'a str,
     pub root: &'a Pointer,
     /// The permissions that its manifest requests.
-    pub asks: &'a [Permission],
+    pub requested: &'a [Permission],
 }
 
 /// Parses and checks the rules of one manifest.
@@ -59,7 +59,7 @@ pub(crate) fn rules(raw: Vec<RawRule>, owner: &RuleOwner<'_>) -> Result<Vec<Mani
         }
         let rule = one.check(owner)?;
         for (place, at) in rule.reads(owner.root) {
-            if !may_read(owner.root, owner.asks, &place) {
+            if !may_read(owner.root, owner.requested, &place) {
                 let what = "is outside of the plugin's own values; reading it needs";
                 return Err((at, format!("\"{place}\" {what} \"state.read:*\" in [permissions] request")));
             }
@@ -176,7 +176,7 @@ fn effect(table: Spanned<toml::Table>, rule: &str, owner: &RuleOwner<'_>) -> Res
         operation.why = format!("rule {rule}");
     }
     for place in places(&operation) {
-        if !may_write(owner.root, owner.asks, place) {
+        if !may_write(owner.root, owner.requested, place) {
             let top = place.keys().first().map_or("…", String::as_str);
             let what = "is outside of the plugin's own values; writing it needs";
             return Err(wrong(format!("\"{place}\" {what} \"state.write:{top}\" in [permissions] request")));
@@ -216,7 +216,7 @@ fn line(
     let texts = text::all_languages(note.get_ref());
     let fault = texts.iter().find_map(|one| text::text_problem(one));
     let is_long = texts.iter().any(|one| one.chars().count() > MAX_NOTE_CHARS);
-    if !owner.asks.contains(&Permission::Notes) {
+    if !owner.requested.contains(&Permission::Notes) {
         return Err((note.span(), "a \"note\" needs \"notes\" in [permissions] request".to_owned()));
     }
     if is_long {

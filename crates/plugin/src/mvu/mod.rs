@@ -27,7 +27,7 @@ pub use init_vars::{InitVarText, unreadable_texts as unread_starts};
 pub(super) use init_vars::{initial_values as start_values, leaf_values as join_places};
 pub(super) use path_repair::repair_paths;
 pub use replay::{MvuReplay, replay};
-pub use value_updates::{MvuChanges, MvuTarget, count_commands, keep};
+pub use value_updates::{MvuChanges, MvuTarget, apply_commands, count_commands};
 
 /// The operation of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

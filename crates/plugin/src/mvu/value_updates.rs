@@ -36,7 +36,7 @@ pub struct MvuChanges {
     /// Skipped commands with reasons.
     pub skipped: Vec<String>,
     /// Corrected paths.
-    pub mended: Vec<String>,
+    pub path_repairs: Vec<String>,
 }
 
 /// Returns the number of commands in a text, including those not understood.
@@ -46,7 +46,12 @@ pub fn count_commands(text: &str) -> usize {
 
 /// Applies the commands of a text to the values of these plugins. Also returns the commands that are not understood or
 /// belong to none of them.
-pub fn keep(text: &str, holders: &[MvuTarget], world: &mut World, rules: &SchemaSet) -> (Vec<MvuChanges>, Vec<String>) {
+pub fn apply_commands(
+    text: &str,
+    holders: &[MvuTarget],
+    world: &mut World,
+    rules: &SchemaSet,
+) -> (Vec<MvuChanges>, Vec<String>) {
     let mut parsed = parse(text, MAX_COMMANDS);
     let is_of = |holder: &MvuTarget, command: &MvuCommand| {
         pointer_below(&Pointer::default(), &command.path).below(&holder.root).is_some()
@@ -68,7 +73,7 @@ pub fn keep(text: &str, holders: &[MvuTarget], world: &mut World, rules: &Schema
             operations: Vec::new(),
             problems: Vec::new(),
             skipped: Vec::new(),
-            mended: Vec::new(),
+            path_repairs: Vec::new(),
         };
         for command in parsed.commands.iter().filter(|command| is_of(holder, command)) {
             apply_command(command, holder, world, rules, &mut changes);
@@ -94,7 +99,7 @@ fn apply_command(
     let mut own = command.clone();
     own.path = relative_path(&command.path, &holder.root);
     own.from = command.from.as_ref().map(|from| relative_path(from, &holder.root));
-    changes.mended.extend(repair_paths(&mut own, &holder.root, world));
+    changes.path_repairs.extend(repair_paths(&mut own, &holder.root, world));
     let new_operations = match operations(&own, holder, world) {
         Ok(new_operations) => new_operations,
         Err(why) => return changes.skipped.push(describe_skip(command, why)),
@@ -156,7 +161,7 @@ fn operations(command: &MvuCommand, holder: &MvuTarget, world: &World) -> Result
 /// Returns whether the schema declares the place, so that a missing value may be created there.
 fn is_declared(path: &Pointer, holder: &MvuTarget) -> bool {
     let keys = path.below(&holder.root).unwrap_or_default();
-    holder.schema.as_ref().is_some_and(|schema| schema.at(keys).is_some())
+    holder.schema.as_ref().is_some_and(|schema| schema.node_at(keys).is_some())
 }
 
 /// Returns whether a place, one above it, or one inside it is visible to scripts only.
@@ -188,7 +193,7 @@ mod tests {
         let holders = [MvuTarget { id: "combat".into(), root, schema: Some(schema) }];
         let text = "_.add('combat.HP', -5);//cut\n_.add('combat/hp', -99);\n_.set('combat.max', 9);\n_.set('combat.secret', 1);\n\
             _.remove('combat.bag', 'rope');\n_.set('combat.mana', 3);\n_.set('combat', {});\n_.add('gone.x', 1);\n_.fly('x');";
-        let (changes, nobodys) = keep(text, &holders, &mut world, &rules);
+        let (changes, nobodys) = apply_commands(text, &holders, &mut world, &rules);
         assert_eq!(world.vars["combat"], json!({"hp": 0, "max": 20, "secret": "s", "bag": ["lamp"]}));
         let [changes] = changes.as_slice() else { panic!("{changes:?}") };
         let done: Vec<_> = changes.operations.iter().map(|one| (one.path.to_string(), one.by.as_str())).collect();
@@ -197,7 +202,7 @@ mod tests {
             [("/combat/hp", "combat"), ("/combat/hp", "combat"), ("/combat/bag", "combat")]
                 .map(|(path, by)| (path.to_owned(), by))
         );
-        assert_eq!((changes.problems.len(), changes.problems[0].operation, changes.mended.len()), (1, 1, 1));
+        assert_eq!((changes.problems.len(), changes.problems[0].operation, changes.path_repairs.len()), (1, 1, 1));
         let left: Vec<_> = changes.skipped.iter().map(|line| line.split(':').next().unwrap_or_default()).collect();
         assert_eq!(left, ["set combat/max", "set combat/secret", "set combat/mana", "set combat"]);
         assert_eq!(nobodys.len(), 2, "{nobodys:?}");

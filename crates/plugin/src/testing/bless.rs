@@ -72,8 +72,11 @@ fn expectation(plugin: &LoadedPlugin, outcome: &HookOutcome) -> String {
         let text = |one: &TextInjection| json!({"slot": one.slot, "text": one.text});
         put("inject", outcome.plan.injections.iter().map(text).collect());
     }
-    if !outcome.asks.is_empty() {
-        put("asks", outcome.asks.iter().map(|ask| json!({"name": ask.name, "maxTokens": ask.max_tokens})).collect());
+    if !outcome.model_calls.is_empty() {
+        put(
+            "asks",
+            outcome.model_calls.iter().map(|ask| json!({"name": ask.name, "maxTokens": ask.max_tokens})).collect(),
+        );
     }
     if let Some(summary) = &outcome.summary {
         put("summary", summary.to_json());

@@ -149,15 +149,17 @@ impl PluginTestCase {
     /// Reads a test file of a plugin's folder.
     pub(super) fn read(plugin: &LoadedPlugin, file: &str) -> Result<Self, Box<ScriptError>> {
         let Some(text) = plugin.source().text(file) else {
-            return Err(Box::new(test_error(plugin, "the file is not UTF-8".to_owned()).at(file, None, None, None)));
+            return Err(Box::new(
+                test_error(plugin, "the file is not UTF-8".to_owned()).with_location(file, None, None, None),
+            ));
         };
-        let wrong = |message: String| Box::new(test_error(plugin, message).at(file, None, None, None));
+        let wrong = |message: String| Box::new(test_error(plugin, message).with_location(file, None, None, None));
         // Parse the file.
         let mut raw: RawTestCase = toml::from_str(text).map_err(|error| {
             let line = error.span().map(|span| text.get(..span.start).unwrap_or_default().matches('\n').count() + 1);
             let line = line.and_then(|line| u32::try_from(line).ok());
             let message = plain_messages::plain_message(error.message());
-            Box::new(test_error(plugin, message).at(file, line, None, Some(text)))
+            Box::new(test_error(plugin, message).with_location(file, line, None, Some(text)))
         })?;
         if let Some(command) = &raw.command {
             raw.text = format!("/{command}");
@@ -165,7 +167,7 @@ impl PluginTestCase {
         // Determine the hook or tool.
         let hook = hook(&raw, plugin).map_err(|message| {
             let at = raw.hook.as_ref().map_or((None, None), |hook| line_and_column(text, hook.span().start));
-            Box::new(test_error(plugin, message).at(file, at.0, at.1, Some(text)))
+            Box::new(test_error(plugin, message).with_location(file, at.0, at.1, Some(text)))
         })?;
         let (tool, unfit) = tool(&raw, hook, plugin.manifest()).map_err(wrong)?;
         if raw.answer.is_some() != (hook == Hook::OnAnswer) {
@@ -322,7 +324,7 @@ fn hook(raw: &RawTestCase, plugin: &LoadedPlugin) -> Result<Hook, String> {
         (None, None) => return Err(format!("\"hook\" is missing: expected one of {}", all())),
     };
     let is_read_by_rules = is_rule_hook(hook) && !plugin.manifest().rules.is_empty();
-    if plugin.has(hook) || is_read_by_rules {
+    if plugin.has_hook(hook) || is_read_by_rules {
         return Ok(hook);
     }
     let mut own: Vec<&str> = plugin.hooks().map(Hook::name).collect();

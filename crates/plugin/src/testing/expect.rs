@@ -189,7 +189,11 @@ impl ExpectationCheck {
             self.compare_list("inject", expected, &outcome.plan.injections.iter().map(one).collect::<Vec<_>>());
         }
         if let Some(expected) = &expect.asks {
-            self.compare_list("asks", expected, &outcome.asks.iter().map(PluginModelCall::to_json).collect::<Vec<_>>());
+            self.compare_list(
+                "asks",
+                expected,
+                &outcome.model_calls.iter().map(PluginModelCall::to_json).collect::<Vec<_>>(),
+            );
         }
         if let Some(expected) = &expect.summary {
             let found = outcome.summary.as_ref().map_or(Value::Bool(false), SummaryProposal::to_json);

@@ -24,7 +24,7 @@ impl CaseRunner<'_> {
         let mut odd = Vec::new();
         for (key, value) in state {
             // Computed values follow from the rest, whatever a case says.
-            if schema.top().properties().any(|(known, node)| known == key && node.is_computed()) {
+            if schema.root_node().properties().any(|(known, node)| known == key && node.is_computed()) {
                 continue;
             }
             let set = StateOperation::new(root.child(key.as_str()), StateChange::Set(value), "", "");
@@ -38,7 +38,7 @@ impl CaseRunner<'_> {
 
     /// Suggests a declared key for one that the schema excludes.
     fn key_suggestion(&self, keys: &[String]) -> String {
-        let stray = self.plugin.schema().and_then(|schema| schema.top().first_undeclared(keys));
+        let stray = self.plugin.schema().and_then(|schema| schema.root_node().first_undeclared(keys));
         let hint = stray
             .filter(|(_, node)| node.is_closed())
             .and_then(|(depth, node)| Some(did_you_mean(keys.get(depth)?, node.properties().map(|(known, _)| known))));

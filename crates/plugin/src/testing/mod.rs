@@ -38,7 +38,7 @@ pub struct PluginTestReport {
     /// The results, in the order of file names.
     pub cases: Vec<CaseReport>,
     /// Number of files that were not run because the run was stopped.
-    pub left: usize,
+    pub untested: usize,
 }
 
 /// The result of one file.
@@ -124,7 +124,7 @@ pub fn run_tests_while(plugin: &Arc<LoadedPlugin>, goes_on: impl Fn() -> bool) -
     while let Some(file) = files.next_if(|_| goes_on()) {
         cases.push(run_file(plugin, file));
     }
-    PluginTestReport { cases, left: files.count() }
+    PluginTestReport { cases, untested: files.count() }
 }
 
 fn run_file(plugin: &Arc<LoadedPlugin>, file: &str) -> CaseReport {
@@ -208,7 +208,8 @@ impl<'a> CaseRunner<'a> {
         // Failures so far are about the expectations; a case without any fails only if the hook fails or refuses.
         let only_this = failures.len();
         let again = self.call(&base);
-        let later = |outcome: &HookOutcome| (outcome.plan.clone(), outcome.asks.clone(), outcome.summary.clone());
+        let later =
+            |outcome: &HookOutcome| (outcome.plan.clone(), outcome.model_calls.clone(), outcome.summary.clone());
         let is_other = alone.answer != again.answer || later(&alone) != later(&again);
         if !is_same_proposal(&alone, &again) || is_other || self.run_rules(again).0 != fired {
             failures.push(PluginTestFailure::message("the second run gave another result than the first"));
@@ -239,7 +240,7 @@ impl<'a> CaseRunner<'a> {
             return Ok(Arc::new(world));
         }
         let init = super::Hook::Init;
-        if self.case.hook == init || !self.plugin.has(init) {
+        if self.case.hook == init || !self.plugin.has_hook(init) {
             return Ok(Arc::new(world));
         }
         // The case of a tool also starts with the result of `init`, so clear the tool for this call.

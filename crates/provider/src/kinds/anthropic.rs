@@ -199,7 +199,7 @@ fn messages(story: &AlternatingPrompt, rounds: &[ToolRound], mark: Option<&Value
 
 /// Returns the assistant's text and tool calls in a round. The vendor rejects empty texts.
 fn tool_use_blocks(round: &ToolRound) -> Vec<Value> {
-    let text = Some(round.said.trim_end()).filter(|text| !text.is_empty()).map(|text| text_block(text, None));
+    let text = Some(round.text.trim_end()).filter(|text| !text.is_empty()).map(|text| text_block(text, None));
     let call = |call: &ToolCall| json!({"type": "tool_use", "id": call.id, "name": call.name, "input": parse_object(&call.arguments)});
     text.into_iter().chain(round.calls.iter().map(call)).collect()
 }

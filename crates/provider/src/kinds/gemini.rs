@@ -131,7 +131,7 @@ impl ProviderDialect for GeminiDialect {
 /// Returns the tool calls of a round and their results.
 fn tool_round_contents(round: &ToolRound) -> [Value; 2] {
     let content =
-        Some(round.said.as_str()).filter(|content| !content.trim().is_empty()).map(|content| json!({"text": content}));
+        Some(round.text.as_str()).filter(|content| !content.trim().is_empty()).map(|content| json!({"text": content}));
     let call = |call: &ToolCall| json!({"functionCall": {"name": call.name, "args": parse_object(&call.arguments)}});
     let answer = |(call, text): (&ToolCall, &str)| {
         let response = json!({"result": parse(text).unwrap_or_else(|_| text.into())});

@@ -51,7 +51,7 @@ impl ProviderDialect for KoboldCppDialect {
     }
 
     fn body(&self, request: &Request, endpoint: &Endpoint) -> Value {
-        let written = endpoint.template.write(&request.messages);
+        let written = endpoint.template.render(&request.messages);
         let mut params = params::merge(request, endpoint, &OMITTED_PARAMS);
         let mut stops = params::take_stop_strings(&mut params, "stop");
         stops.extend(params::take_stop_strings(&mut params, "stop_sequence"));
@@ -99,7 +99,7 @@ impl ProviderDialect for KoboldCppDialect {
 
     fn token_count_request(&self, request: &Request, endpoint: &Endpoint) -> Option<(Url, Value)> {
         let url = endpoint.url_with_api_prefix(&["api"], &["extra", "tokencount"]).ok()?;
-        Some((url, json!({"prompt": endpoint.template.write(&request.messages).text})))
+        Some((url, json!({"prompt": endpoint.template.render(&request.messages).text})))
     }
 
     fn parse_token_count(&self, answer: &Value) -> Option<u64> {

@@ -40,7 +40,7 @@ impl ProviderDialect for LlamaCppDialect {
     }
 
     fn body(&self, request: &Request, endpoint: &Endpoint) -> Value {
-        let written = endpoint.template.write(&request.messages);
+        let written = endpoint.template.render(&request.messages);
         let mut params = params::merge(request, endpoint, &OMITTED_PARAMS);
         let mut stops = params::take_stop_strings(&mut params, "stop");
         stops.extend(written.stops);
@@ -90,7 +90,7 @@ impl ProviderDialect for LlamaCppDialect {
     }
 
     fn token_count_request(&self, request: &Request, endpoint: &Endpoint) -> Option<(Url, Value)> {
-        let text = endpoint.template.write(&request.messages).text;
+        let text = endpoint.template.render(&request.messages).text;
         Some((native_url(endpoint, &["tokenize"]).ok()?, json!({"content": text, "add_special": true})))
     }
 

@@ -31,7 +31,7 @@ pub struct ProviderKind(&'static dyn ProviderDialect);
 impl ProviderKind {
     /// Returns the kind with this name in the settings.
     pub fn from_name(word: &str) -> Option<Self> {
-        Self::all().find(|kind| kind.word() == word)
+        Self::all().find(|kind| kind.name() == word)
     }
 
     /// Returns all kinds; the default comes first.
@@ -40,7 +40,7 @@ impl ProviderKind {
     }
 
     /// Returns the name in the settings.
-    pub fn word(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         self.0.name()
     }
 
@@ -58,7 +58,7 @@ impl Default for ProviderKind {
 
 impl fmt::Debug for ProviderKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
+        f.write_str(self.name())
     }
 }
 
@@ -185,12 +185,12 @@ mod tests {
 
     #[test]
     fn provider_kind_from_name_finds_only_known_names() {
-        let words: Vec<&str> = ProviderKind::all().map(ProviderKind::word).collect();
+        let words: Vec<&str> = ProviderKind::all().map(ProviderKind::name).collect();
         assert_eq!(words, ["openai", "anthropic", "gemini", "ollama", "koboldcpp", "llamacpp"]);
         for word in words {
-            assert_eq!(ProviderKind::from_name(word).map(ProviderKind::word), Some(word));
+            assert_eq!(ProviderKind::from_name(word).map(ProviderKind::name), Some(word));
         }
         assert!(ProviderKind::from_name("claude").is_none() && ProviderKind::from_name("").is_none());
-        assert_eq!(ProviderKind::default().word(), "openai");
+        assert_eq!(ProviderKind::default().name(), "openai");
     }
 }

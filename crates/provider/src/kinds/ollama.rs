@@ -107,7 +107,7 @@ impl ProviderDialect for OllamaDialect {
 fn tool_round_messages(round: &ToolRound) -> Vec<Value> {
     let call = |call: &ToolCall| json!({"function": {"name": call.name, "arguments": parse_object(&call.arguments)}});
     let calls: Vec<Value> = round.calls.iter().map(call).collect();
-    let asked = json!({"role": "assistant", "content": round.said, "tool_calls": calls});
+    let asked = json!({"role": "assistant", "content": round.text, "tool_calls": calls});
     let answer = |(call, text): (&ToolCall, &str)| json!({"role": "tool", "tool_name": call.name, "content": text});
     std::iter::once(asked).chain(round.calls_with_answers().map(answer)).collect()
 }

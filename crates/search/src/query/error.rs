@@ -111,7 +111,7 @@ pub enum QueryNote {
 
 impl QueryNote {
     /// Returns a stable name of the note, for clients.
-    pub fn word(&self) -> &'static str {
+    pub fn code(&self) -> &'static str {
         match self {
             Self::NoWord => "no_word",
             Self::Cut { .. } => "cut",

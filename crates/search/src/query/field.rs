@@ -75,11 +75,11 @@ impl SearchField {
             Self::Name => return Ok(value.words().map(QueryCondition::Name).map(QueryExpr::Condition)),
             Self::Role => QueryCondition::Role(role(text).ok_or_else(|| unknown_role(value))?),
             Self::Session | Self::Character => QueryCondition::of(NameFilter::new(text, self == Self::Session)),
-            Self::Label => return Ok(Some(QueryExpr::Ask(at, TreeLocation::Label(text.to_owned())))),
+            Self::Label => return Ok(Some(QueryExpr::Tree(at, TreeLocation::Label(text.to_owned())))),
             Self::In => {
                 let place = place(text);
                 let place = place.ok_or_else(|| QueryError::UnknownPlace { at: value.at, place: text.to_owned() })?;
-                return Ok(Some(QueryExpr::Ask(at, TreeLocation::In(place))));
+                return Ok(Some(QueryExpr::Tree(at, TreeLocation::In(place))));
             }
             Self::Before | Self::After | Self::On => {
                 let span = match self {
@@ -123,7 +123,7 @@ impl NameFilter {
 }
 
 fn role(text: &str) -> Option<Role> {
-    Role::from_word(&text.to_lowercase())
+    Role::parse(&text.to_lowercase())
 }
 
 fn unknown_role(value: &LexemeText<'_>) -> QueryError {

@@ -136,9 +136,9 @@ fn split_tree_conditions(expr: QueryExpr) -> Result<(QueryExpr, Vec<TreeConditio
     let (mut asks, mut rest) = (Vec::new(), Vec::new());
     for part in parts {
         match part {
-            QueryExpr::Ask(_, what) => asks.push(TreeCondition { negated: false, what }),
+            QueryExpr::Tree(_, what) => asks.push(TreeCondition { negated: false, location: what }),
             QueryExpr::Not(inner) => match *inner {
-                QueryExpr::Ask(_, what) => asks.push(TreeCondition { negated: true, what }),
+                QueryExpr::Tree(_, what) => asks.push(TreeCondition { negated: true, location: what }),
                 inner => rest.push(QueryExpr::Not(Box::new(inner))),
             },
             part => rest.push(part),
@@ -150,7 +150,7 @@ fn split_tree_conditions(expr: QueryExpr) -> Result<(QueryExpr, Vec<TreeConditio
 
 fn reject_tree_condition(expr: &QueryExpr) -> Result<(), QueryError> {
     match expr {
-        QueryExpr::Ask(at, what) => Err(QueryError::Misplaced { at: *at, field: what.word() }),
+        QueryExpr::Tree(at, what) => Err(QueryError::Misplaced { at: *at, field: what.word() }),
         QueryExpr::All(parts) | QueryExpr::Any(parts) => parts.iter().try_for_each(reject_tree_condition),
         QueryExpr::Not(inner) => reject_tree_condition(inner),
         QueryExpr::Everything | QueryExpr::Nothing | QueryExpr::Condition(_) => Ok(()),

@@ -49,7 +49,7 @@ pub struct ParsedQuery {
 pub struct TreeCondition {
     /// Whether the hit must not be there.
     pub negated: bool,
-    pub what: TreeLocation,
+    pub location: TreeLocation,
 }
 
 /// A place in a tree.
@@ -71,7 +71,7 @@ pub(super) enum QueryExpr {
     Not(Box<QueryExpr>),
     Condition(QueryCondition),
     /// A tree condition with its position; exists only while parsing, see [`ParsedQuery::asks`].
-    Ask(usize, TreeLocation),
+    Tree(usize, TreeLocation),
 }
 
 /// A condition that the index checks.
@@ -92,7 +92,7 @@ pub(super) enum QueryCondition {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SearchTerms {
     pub terms: Vec<PhraseTerm>,
-    pub how: TermMatch,
+    pub matching: TermMatch,
 }
 
 /// How terms match.
@@ -123,7 +123,7 @@ impl ParsedQuery {
     }
 
     /// Returns the conditions on the tree, which the caller must check for each hit.
-    pub fn asks(&self) -> &[TreeCondition] {
+    pub fn tree_conditions(&self) -> &[TreeCondition] {
         &self.tree_conditions
     }
 
@@ -208,7 +208,7 @@ impl QueryExpr {
             Self::Condition(what) => see(what, unwanted),
             Self::All(parts) | Self::Any(parts) => parts.iter().for_each(|part| part.for_each_condition(unwanted, see)),
             Self::Not(inner) => inner.for_each_condition(!unwanted, see),
-            Self::Everything | Self::Nothing | Self::Ask(..) => {}
+            Self::Everything | Self::Nothing | Self::Tree(..) => {}
         }
     }
 
@@ -217,7 +217,7 @@ impl QueryExpr {
             Self::Condition(what) => turn(what),
             Self::All(parts) | Self::Any(parts) => parts.iter_mut().for_each(|part| part.map_conditions(turn)),
             Self::Not(inner) => inner.map_conditions(turn),
-            Self::Everything | Self::Nothing | Self::Ask(..) => {}
+            Self::Everything | Self::Nothing | Self::Tree(..) => {}
         }
     }
 }
@@ -226,6 +226,6 @@ impl SearchTerms {
     /// Returns the exact terms of a text; `None` if there are none.
     pub(super) fn exact_terms(text: &str) -> Option<Self> {
         let terms = analyzer::phrase_terms(text);
-        (!terms.is_empty()).then_some(Self { terms, how: TermMatch::Exact })
+        (!terms.is_empty()).then_some(Self { terms, matching: TermMatch::Exact })
     }
 }

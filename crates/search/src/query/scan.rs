@@ -242,7 +242,7 @@ impl SearchTerms {
         }
         // Role-players write actions as *text*: stars on both sides are no prefix search.
         let has_star = !is_quoted && text.ends_with('*') && !text.starts_with('*');
-        words.how = match tilde {
+        words.matching = match tilde {
             _ if is_word && (is_begun || has_star) && length >= PREFIX_MIN => TermMatch::Prefix,
             _ if is_quoted || words.terms.len() > 1 => TermMatch::Exact,
             Some(slips) if is_word && length >= FUZZY_MIN => {

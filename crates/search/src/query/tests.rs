@@ -13,7 +13,7 @@ fn parse(text: &str) -> ParsedQuery {
 
 fn words(words: &SearchTerms) -> String {
     let all: Vec<&str> = words.terms.iter().map(|term| term.text.as_str()).collect();
-    let how = match &words.how {
+    let how = match &words.matching {
         TermMatch::Exact => String::new(),
         TermMatch::Forms(stem) => format!("≈{stem}"),
         TermMatch::Prefix => "…".to_owned(),
@@ -30,10 +30,10 @@ fn said(expr: &QueryExpr) -> String {
         QueryExpr::All(parts) => format!("({})", list(parts)),
         QueryExpr::Any(parts) => format!("[{}]", list(parts)),
         QueryExpr::Not(inner) => format!("-{}", said(inner)),
-        QueryExpr::Ask(..) => "ask".to_owned(),
+        QueryExpr::Tree(..) => "ask".to_owned(),
         QueryExpr::Condition(QueryCondition::Text(text)) => words(text),
         QueryExpr::Condition(QueryCondition::Name(name)) => format!("name={}", words(name)),
-        QueryExpr::Condition(QueryCondition::Role(role)) => format!("role={}", role.word()),
+        QueryExpr::Condition(QueryCondition::Role(role)) => format!("role={}", role.as_str()),
         QueryExpr::Condition(QueryCondition::World(condition)) => format!("{}:{:?}", condition.key, condition.wanted),
         QueryExpr::Condition(what) => format!("{what:?}"),
     }
@@ -134,7 +134,8 @@ fn query_fields_are_parsed() {
     assert!(parse("session:Tower fog").names_sessions() && !parse("session:Tower").names_characters());
     assert!(parse("fog OR -character:\"Old Keeper\"").names_characters());
     let query = parse("in:trunk -label:\"the keep\" fog in:stash");
-    let asks: Vec<(bool, TreeLocation)> = query.asks().iter().map(|ask| (ask.negated, ask.what.clone())).collect();
+    let asks: Vec<(bool, TreeLocation)> =
+        query.tree_conditions().iter().map(|ask| (ask.negated, ask.location.clone())).collect();
     let spots = [
         (false, TreeLocation::In(TreeScope::Trunk)),
         (true, TreeLocation::Label("the keep".into())),

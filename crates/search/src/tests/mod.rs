@@ -284,7 +284,7 @@ fn index_changes_are_committed_automatically() {
 fn index_send_wrong_cursor_returns_error() {
     let index = scratch(patient());
     index.send(0, Vec::new(), 4).unwrap();
-    assert_eq!(index.send(0, vec![IndexChange::Put(document(1, "fog"))], 5), Err(IndexSendError::Elsewhere(4)));
+    assert_eq!(index.send(0, vec![IndexChange::Put(document(1, "fog"))], 5), Err(IndexSendError::CursorMismatch(4)));
     assert_eq!(index.cursor(), 4);
     index.close().unwrap();
     assert_eq!(index.send(4, Vec::new(), 5), Err(IndexSendError::Down));

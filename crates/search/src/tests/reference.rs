@@ -115,7 +115,7 @@ impl ReferenceQuery {
             }
             Self::Begun(beginning) => format!("{beginning}*"),
             Self::Near(n) => format!("{}~", word(*n)),
-            Self::Role(role) => format!("role:{}", role.word()),
+            Self::Role(role) => format!("role:{}", role.as_str()),
             Self::Hp(order, than) => {
                 let sign = ["<", "", ">"][usize::try_from(*order as i8 + 1).unwrap()];
                 format!("hp:{sign}{than}")

@@ -271,7 +271,7 @@ const FOREIGN: &str = "elsewhere";
 
 impl HistoryNode {
     /// Returns the node if it is in this file.
-    pub fn here(&self) -> Option<NodeId> {
+    pub fn local(&self) -> Option<NodeId> {
         match self {
             Self::Here(id) => Some(*id),
             Self::Elsewhere => None,
@@ -292,7 +292,7 @@ impl TryFrom<String> for HistoryNode {
 
 impl From<HistoryNode> for String {
     fn from(sent: HistoryNode) -> Self {
-        sent.here().map_or_else(|| FOREIGN.to_owned(), |id| id.to_string())
+        sent.local().map_or_else(|| FOREIGN.to_owned(), |id| id.to_string())
     }
 }
 

@@ -57,7 +57,7 @@ pub enum ArchiveErrorKind {
 
 impl ArchiveErrorKind {
     /// Returns the word for the API.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::OtherFormat => "other_format",
             Self::OtherVersion => "other_version",

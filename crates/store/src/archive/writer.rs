@@ -35,7 +35,7 @@ impl<W: Write> ArchiveWriter<W> {
     ///
     /// # Errors
     /// Returns an error if the bytes cannot be written.
-    pub fn line(&mut self, line: &ArchiveLine) -> io::Result<()> {
+    pub fn write_line(&mut self, line: &ArchiveLine) -> io::Result<()> {
         self.counts.nodes += u64::from(matches!(line, ArchiveLine::Node(_)));
         self.counts.operations += u64::from(matches!(line, ArchiveLine::Operation(_)));
         self.write_json(line)

@@ -47,7 +47,7 @@ pub struct CopySource<'a> {
     /// Parents before their children, otherwise in the order of creation.
     pub rows: Vec<NodeRow>,
     /// Changes of copies, by the row of the original.
-    pub changed: HashMap<i64, CopyOverride>,
+    pub overrides: HashMap<i64, CopyOverride>,
 }
 
 /// How a copy differs from its original.
@@ -101,13 +101,13 @@ impl Tx<'_> {
             return Err(TreeError::Cycle.into());
         }
         // Copy them, then report what the rules of another session refuse.
-        let originals = CopySource { session: source, rows, changed: HashMap::new() };
+        let originals = CopySource { session: source, rows, overrides: HashMap::new() };
         let (effects, copies) = self.copy_all(stored, &originals, &to, ids, at)?;
         let top = copies.first().map(row_id).transpose()?;
         report.nodes.push(top.ok_or(TreeError::NotFound("the message"))?);
         if source.n != stored.n {
             let muted = originals.rows.iter().map(|row| row.is_muted);
-            report.refused.extend(self.copy_refusals(
+            report.refusals.extend(self.copy_refusals(
                 stored,
                 &to,
                 &copies.into_iter().zip(muted).collect::<Vec<_>>(),
@@ -154,7 +154,7 @@ impl Tx<'_> {
     ) -> Result<(Vec<Effect>, Vec<NodeRow>), StoreError> {
         let mut names = CopyIds { ids: HashMap::new(), rows: HashMap::new() };
         for row in &originals.rows {
-            names.ids.insert(row_id(row)?, NodeId::new(ids.next(at)));
+            names.ids.insert(row_id(row)?, NodeId::new(ids.next_id(at)));
         }
         let mut effects = Vec::with_capacity(originals.rows.len());
         let mut copies = Vec::with_capacity(originals.rows.len());
@@ -183,7 +183,7 @@ impl Tx<'_> {
     ) -> Result<NodeRow, StoreError> {
         // The delta, with the ids of the copies.
         let mut delta = self.run(|conn| worlds::delta(conn, row.n, row.revision))?;
-        let changed = originals.changed.get(&row.n);
+        let changed = originals.overrides.get(&row.n);
         if let Some(changed) = changed {
             delta.operations.clone_from(&changed.operations);
         }

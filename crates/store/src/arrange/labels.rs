@@ -78,7 +78,7 @@ impl Tx<'_> {
         if row.status == Status::Generating.code() {
             return Err(TreeError::Generating.into());
         }
-        let name = arrange::name("name", name)?;
+        let name = arrange::validate_name("name", name)?;
         let all = self.label_rows(stored)?;
         let existing = all.iter().find(|label| normalize_name(&label.name) == name);
         if let Some(other) = existing.filter(|existing| existing.node_n != row.n) {
@@ -161,7 +161,7 @@ pub fn put_label(
     following: bool,
 ) -> Result<(), StoreError> {
     let newest = || labels::table.select(diesel::dsl::max(labels::n)).get_result(conn);
-    let n = memory.next(NumberedTable::Labels, newest)?;
+    let n = memory.next_number(NumberedTable::Labels, newest)?;
     let values = (labels::node_n.eq(node_n), labels::following.eq(following));
     let row = (labels::n.eq(n), labels::session_n.eq(session_n), labels::name.eq(name), values);
     diesel::insert_into(labels::table).values(row).execute(conn)?;

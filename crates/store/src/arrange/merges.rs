@@ -70,7 +70,7 @@ impl Tx<'_> {
         // Plan the merge, then write one merge node or the copies of the run.
         let settled = plan_merge(&theirs, &ours, &run, wanted.resolve)?;
         let (mut effects, result) = if run.is_empty() {
-            let node = NodeId::new(ids.next(actor.at));
+            let node = NodeId::new(ids.next_id(actor.at));
             let mut draft = NodeDraft::new(node, Role::System, Kind::Merge, ids.next_seed(), actor.at);
             let record = settled.parts.iter().map(|(_, carried, _)| *carried);
             *draft.metadata = merge_metadata(wanted.from, record);
@@ -82,7 +82,7 @@ impl Tx<'_> {
             (vec![Effect::Added { node, parent: Some(wanted.onto) }], row)
         } else {
             let changed = self.copy_overrides(&run, settled, wanted.from)?;
-            let originals = CopySource { session: stored, rows: run, changed };
+            let originals = CopySource { session: stored, rows: run, overrides: changed };
             let (effects, mut copies) = self.copy_all(stored, &originals, &onto, ids, actor.at)?;
             (effects, copies.pop().ok_or(TreeError::NotFound("the message"))?)
         };
@@ -174,7 +174,7 @@ impl Tx<'_> {
             if row.is_muted {
                 let records = self.run(|conn| merge_records(conn, std::slice::from_ref(row)))?;
                 for part in self.parts_of(row, records.get(&row.n))? {
-                    record.push(MergedNodeRecord { of: part.of, operations: part.operations.len() });
+                    record.push(MergedNodeRecord { origin: part.origin, operations: part.operations.len() });
                     operations.extend(part.operations);
                 }
             } else {
@@ -224,14 +224,14 @@ fn plan_merge(
     for (at, ((part, comes), host)) in theirs.parts.iter().zip(coming).zip(&theirs.hosts).enumerate() {
         let done = part.operations.iter().zip(comes).filter(|(one, comes)| *comes && one.applies_on_other_branch());
         let done: Vec<StateOperation> = done.map(|(operation, _)| operation.clone()).collect();
-        let is_new = !here.contains(&part.of) || !chosen.is_empty();
+        let is_new = !here.contains(&part.origin) || !chosen.is_empty();
         if is_chosen(at) && (is_new || !done.is_empty()) {
-            parts.push((*host, part.of, done));
+            parts.push((*host, part.origin, done));
         }
     }
     // Resolve the conflicts with the operations of this branch.
     let brought: Vec<StateOperation> = parts.iter().flat_map(|(.., done)| done.clone()).collect();
-    let own = ours.parts.iter().filter(|part| !there.contains(&part.of));
+    let own = ours.parts.iter().filter(|part| !there.contains(&part.origin));
     let own: Vec<StateOperation> = own.flat_map(|part| part.operations.clone()).collect();
     let settled = merge::resolve_conflicts(&brought, &own, resolve).map_err(|unsettled| match unsettled {
         ResolutionError::Unresolved(open) => {
@@ -241,10 +241,10 @@ fn plan_merge(
             TreeError::Invalid { field: "resolve", message: format!("\"{path}\" is not a conflict") }
         }
     })?;
-    let mut choices = settled.kept.into_iter();
+    let mut choices = settled.applies.into_iter();
     let mut hold = |(host, of, done): (i64, NodeId, Vec<StateOperation>)| {
         let held: Vec<StateOperation> = done.into_iter().filter(|_| choices.next().unwrap_or(false)).collect();
-        (host, MergedNodeRecord { of, operations: held.len() }, held)
+        (host, MergedNodeRecord { origin: of, operations: held.len() }, held)
     };
     Ok(MergePlan { parts: parts.into_iter().map(&mut hold).collect(), sets: settled.replacements })
 }

@@ -63,7 +63,7 @@ pub struct ArrangeReport {
     /// The total number of such leaves.
     pub affected_count: usize,
     /// What the rules at the target refuse of copies from another session.
-    pub refused: Vec<CopyRefusal>,
+    pub refusals: Vec<CopyRefusal>,
     /// Nodes to prune in other sessions because they moved to this one: edit index, session, node, and the new
     /// fragment.
     pending_cuts: Vec<(usize, SessionId, NodeId, FragmentId)>,
@@ -150,8 +150,8 @@ impl Tx<'_> {
     ) -> Result<Vec<Effect>, WriteError> {
         match edit {
             TreeEdit::Prune { node, fragment, name } => self.prune(stored, *node, *fragment, name.as_deref(), actor.at),
-            TreeEdit::Graft { piece, target } => self.graft(stored, *piece, *target),
-            TreeEdit::Copy { piece, target, from, source_fragment: leaves, seed } => {
+            TreeEdit::Graft { source: piece, target } => self.graft(stored, *piece, *target),
+            TreeEdit::Copy { source: piece, target, from, source_fragment: leaves, seed } => {
                 let source = match from.filter(|id| *id != stored.session.id) {
                     Some(id) => self.source_session(actor, id)?,
                     None if leaves.is_some() => return self.graft(stored, *piece, Some(*target)),
@@ -172,7 +172,7 @@ impl Tx<'_> {
                 let wanted = MergeSpec { from: *from, onto: *onto, nodes, resolve };
                 self.merge(actor, stored, &IdGenerator::new(*seed), &wanted, report)
             }
-            TreeEdit::Purge { piece, is_confirmed } => self.purge(stored, *piece, *is_confirmed),
+            TreeEdit::Purge { source: piece, is_confirmed } => self.purge(stored, *piece, *is_confirmed),
             TreeEdit::Rename { fragment, name } => self.rename_fragment(stored, *fragment, name.as_deref()),
             TreeEdit::Label { node, name, following } => self.add_label(stored, *node, name, *following),
             TreeEdit::Unlabel { name } => self.remove_label(stored, name),

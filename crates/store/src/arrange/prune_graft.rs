@@ -62,8 +62,8 @@ impl Tx<'_> {
         since: Time,
     ) -> Result<Vec<Effect>, WriteError> {
         let row = self.movable_node(stored, id)?;
-        let name = name.map(|name| arrange::name("name", name)).transpose()?;
-        let mut effects = vec![Effect::Detached { node: id, cut: FragmentInfo { fragment, name, since } }];
+        let name = name.map(|name| arrange::validate_name("name", name)).transpose()?;
+        let mut effects = vec![Effect::Detached { node: id, fragment: FragmentInfo { fragment, name, since } }];
         if let Some(parent_n) = row.parent_n
             && self.contains_head(stored, &row)?
         {
@@ -105,7 +105,7 @@ impl Tx<'_> {
                     None => self.fragment_origin(&row)?,
                 };
                 let mut effects = self.reparent_effects(stored, &row, &to)?;
-                effects.push(Effect::Attached { node: row_id(&row)?, cut: fragment.cut(id) });
+                effects.push(Effect::Attached { node: row_id(&row)?, fragment: fragment.cut(id) });
                 Ok(effects)
             }
         }
@@ -171,7 +171,7 @@ impl Tx<'_> {
         name: Option<&str>,
     ) -> Result<Vec<Effect>, WriteError> {
         let FragmentRow { name: from, .. } = self.fragment(stored, id, "fragmentId")?;
-        let to = name.map(|name| arrange::name("name", name)).transpose()?;
+        let to = name.map(|name| arrange::validate_name("name", name)).transpose()?;
         let renamed = Effect::Renamed { fragment: id, from: from.clone(), to: to.clone() };
         Ok(if from == to { Vec::new() } else { vec![renamed] })
     }

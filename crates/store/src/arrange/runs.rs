@@ -70,7 +70,7 @@ impl Tx<'_> {
         let messages: Vec<&NodeRow> = line.iter().filter(|row| row.kind != Kind::Change.code()).collect();
         let enabled = messages.iter().filter(|row| row.is_enabled).map(|row| row_id(row)).collect::<Result<_, _>>()?;
         let names = messages.iter().map(|row| row_id(row)).collect::<Result<_, StoreError>>()?;
-        let node = NodeId::new(ids.next(actor.at));
+        let node = NodeId::new(ids.next_id(actor.at));
         let mut draft = NodeDraft::new(node, Role::System, Kind::Summary, ids.next_seed(), actor.at);
         draft.author = Some(actor.user);
         content.clone_into(&mut draft.content);

@@ -159,8 +159,8 @@ impl Tx<'_> {
         effect: &Effect,
     ) -> Result<(), StoreError> {
         match effect {
-            Effect::Detached { node, cut } => self.detach(stored, *node, cut),
-            Effect::Attached { node, cut } => self.attach(stored, *node, cut),
+            Effect::Detached { node, fragment } => self.detach(stored, *node, fragment),
+            Effect::Attached { node, fragment } => self.attach(stored, *node, fragment),
             Effect::Renamed { fragment, to, .. } => {
                 let named = fragments::table.filter(fragments::id.eq(fragment.as_bytes().to_vec()));
                 self.update_row(|conn| diesel::update(named).set(fragments::name.eq(to.as_deref())).execute(conn))
@@ -245,7 +245,7 @@ pub fn put_fragment(
     cut: &FragmentInfo,
 ) -> Result<i64, StoreError> {
     let newest = || fragments::table.select(diesel::dsl::max(fragments::n)).get_result(conn);
-    let n = memory.next(NumberedTable::Fragments, newest)?;
+    let n = memory.next_number(NumberedTable::Fragments, newest)?;
     let row = (
         fragments::n.eq(n),
         fragments::id.eq(cut.fragment.as_bytes().to_vec()),

@@ -96,6 +96,8 @@ impl Tx<'_> {
 
     pub(super) fn world_now(&mut self, stored: &StoredSession, n: i64) -> Result<Arc<World>, StoreError> {
         let (caches, edits) = (Arc::clone(&self.context.caches), stored.session.edits);
-        self.run_with_cache(|conn, memory| worlds::at(conn, &caches, &mut WorldAccess::Transaction(memory), n, edits))
+        self.run_with_cache(|conn, memory| {
+            worlds::world_at(conn, &caches, &mut WorldAccess::Transaction(memory), n, edits)
+        })
     }
 }

@@ -42,7 +42,7 @@ pub enum BackupError {
 /// # Errors
 /// Returns an error, without leaving a file, if the file exists, the database cannot be read, or the disk is
 /// full.
-pub fn copy(database: &Path, to: &Path) -> Result<u64, BackupError> {
+pub fn create(database: &Path, to: &Path) -> Result<u64, BackupError> {
     if to.exists() {
         return Err(BackupError::Exists(to.to_owned()));
     }
@@ -160,7 +160,7 @@ fn move_aside(database: &Path, now: Time) -> Result<Option<PathBuf>, StoreError>
 /// removed.
 ///
 /// # Errors
-/// Returns an error as [`copy`] does, or if the folder cannot be created or read.
+/// Returns an error as [`create`] does, or if the folder cannot be created or read.
 pub fn daily_backup(database: &Path, folder: &Path, most: usize, now: Time) -> Result<Option<PathBuf>, BackupError> {
     let day: String = now.to_string().chars().take_while(|c| *c != 'T').collect();
     let to = folder.join(format!("clotho-{day}.db"));
@@ -168,7 +168,7 @@ pub fn daily_backup(database: &Path, folder: &Path, most: usize, now: Time) -> R
         return Ok(None);
     }
     fs::create_dir_all(folder).map_err(|error| unusable(folder, &error))?;
-    copy(database, &to)?;
+    create(database, &to)?;
     let mut copies = daily_backups(folder).map_err(|error| unusable(folder, &error))?;
     copies.sort();
     let old = copies.len().saturating_sub(most);

@@ -78,7 +78,7 @@ pub fn collect(database: &Path) -> Result<DatabaseStatistics, StoreError> {
     for room in conn::table_sizes(&mut conn)? {
         if room.name != "sqlite_schema" && room.name != "sqlite_master" {
             tables.push(TableStatistics {
-                rows: conn::rows(&mut conn, &room.name)?,
+                rows: conn::row_count(&mut conn, &room.name)?,
                 name: room.name,
                 bytes: room.bytes,
             });

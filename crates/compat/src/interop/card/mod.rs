@@ -1,5 +1,5 @@
 //! Character cards: PNG with an embedded card, JSON (versions 1 to 3), CHARX archives and YAML. [`read`] detects the
-//! format from the bytes. [`json()`], [`write_png()`] and [`write_charx()`] write cards for other programs.
+//! format from the bytes. [`write_json()`], [`write_png()`] and [`write_charx()`] write cards for other programs.
 //!
 //! - `fields.rs`: the only mapping between card fields and ours
 //! - `charx.rs`, `yaml.rs`, `agnai.rs`: the formats with these names
@@ -137,7 +137,7 @@ pub fn read(file: &[u8]) -> Result<ImportedCard, CardImportError> {
 }
 
 fn from_png(file: &[u8]) -> Result<ImportedCard, CardImportError> {
-    let (all, fault) = chunks::read(file)?;
+    let (all, fault) = chunks::read_chunks(file)?;
     let Some(chosen) = newest_card_chunk(&all) else {
         return Err(fault.map_or(CardImportError::NoCardInPicture, CardImportError::Png));
     };
@@ -178,18 +178,18 @@ fn newest_card_chunk<'a, 'b>(all: &'b [PngChunk<'a>]) -> Option<&'b PngChunk<'a>
 
 fn parse(place: &str, json: &str) -> Result<Value, CardImportError> {
     let place = place.to_owned();
-    text::json(json).map_err(|error| CardImportError::NotJson { place, cause: error.to_string() })
+    text::parse_json_lenient(json).map_err(|error| CardImportError::NotJson { place, cause: error.to_string() })
 }
 
 /// Returns the card as version 3 JSON, which readers of older versions also understand.
-pub fn json(sheet: &ExportCard<'_>) -> Value {
+pub fn write_json(sheet: &ExportCard<'_>) -> Value {
     fields::write(sheet)
 }
 
 /// Returns a PNG with the card in it, for readers of versions 2 and 3.
 pub fn write_png(sheet: &ExportCard<'_>) -> Vec<u8> {
     let drawn = picture::png_or_placeholder(sheet.picture);
-    let text = json(sheet).to_string();
+    let text = write_json(sheet).to_string();
     let mut texts = vec![chunks::encode_card_chunk("chara", &text), chunks::encode_card_chunk("ccv3", &text)];
     if sheet.picture.is_none() {
         texts.push(chunks::encode_chunk(PLACEHOLDER_PICTURE_CHUNK, b""));

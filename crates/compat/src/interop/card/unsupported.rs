@@ -18,7 +18,7 @@ pub fn find_unsupported(
 ) -> Vec<ImportFinding> {
     let extensions = metadata.get("extensions");
     // Supported: regex scripts and the depth prompt.
-    let mut found = regex::found(extensions.and_then(|extensions| extensions.get("regex_scripts")));
+    let mut found = regex::script_findings(extensions.and_then(|extensions| extensions.get("regex_scripts")));
     let prompt = extensions.and_then(|extensions| extensions.pointer("/depth_prompt/prompt")).and_then(Value::as_str);
     if prompt.is_some_and(|prompt| !prompt.trim().is_empty()) {
         found.push(ImportFinding::works(&FindingDetail::DepthPrompt {}));

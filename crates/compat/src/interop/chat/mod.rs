@@ -16,7 +16,7 @@ mod write;
 pub use header::ChatFileHeader;
 pub use lines::{ChatFileReader, MAX_LINE_BYTES, NumberedLine};
 pub use row::{ChatFileLine, ChatFileMessage, ChatFileSwipe, read};
-pub use write::line;
+pub use write::message_line;
 
 /// Why a line is skipped: a sentence without a final period.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

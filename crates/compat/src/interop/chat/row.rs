@@ -14,7 +14,7 @@ use crate::interop::text;
 #[derive(Debug, Clone, PartialEq)]
 pub enum ChatFileLine {
     Header(ChatFileHeader),
-    Row(Box<ChatFileMessage>),
+    Message(Box<ChatFileMessage>),
 }
 
 /// A message of a chat.
@@ -51,20 +51,20 @@ pub struct ChatFileSwipe {
 
 impl ChatFileMessage {
     /// Returns the selected swipe.
-    pub fn shown(&self) -> Option<&ChatFileSwipe> {
+    pub fn selected_swipe(&self) -> Option<&ChatFileSwipe> {
         self.swipes.get(self.selected)
     }
 
     /// Returns the names of chats that branch here or are bookmarked here.
     pub fn links(&self) -> impl Iterator<Item = &str> {
-        let extra = self.shown().map(|shown| &shown.extra);
+        let extra = self.selected_swipe().map(|shown| &shown.extra);
         let branches = extra.and_then(|extra| extra.get("branches")).and_then(Value::as_array).into_iter().flatten();
         branches.filter_map(Value::as_str).chain(self.bookmark())
     }
 
     /// Returns the name of the chat bookmarked here.
     pub fn bookmark(&self) -> Option<&str> {
-        self.shown()?.extra.get("bookmark_link")?.as_str().filter(|name| !name.is_empty())
+        self.selected_swipe()?.extra.get("bookmark_link")?.as_str().filter(|name| !name.is_empty())
     }
 
     /// Returns the card file of the speaker in a group chat.
@@ -74,7 +74,7 @@ impl ChatFileMessage {
 
     /// Returns whether neither a person nor a character wrote it: narrator lines, comments and tool results.
     pub fn is_narration(&self) -> bool {
-        let Some(extra) = self.shown().map(|shown| &shown.extra) else { return false };
+        let Some(extra) = self.selected_swipe().map(|shown| &shown.extra) else { return false };
         let kind = extra.get("type").and_then(Value::as_str).unwrap_or_default();
         matches!(kind, "narrator" | "comment") || extra.contains_key("tool_invocations")
     }
@@ -86,7 +86,7 @@ impl ChatFileMessage {
 /// Returns an error if the line is not UTF-8, not JSON, or neither a header nor a message.
 pub fn read(line: &[u8]) -> Result<ChatFileLine, ChatFileError> {
     let value: Value = match std::str::from_utf8(line) {
-        Ok(text) => text::json(text),
+        Ok(text) => text::parse_json_lenient(text),
         Err(_) => return Err(ChatFileError("it is not UTF-8".into())),
     }
     .map_err(|error| ChatFileError(format!("it is not JSON: {}", error_without_position(&error))))?;
@@ -97,7 +97,7 @@ pub fn read(line: &[u8]) -> Result<ChatFileLine, ChatFileError> {
     if !map.contains_key("mes") && !map.contains_key("swipes") {
         return Err(ChatFileError("it is JSON, but not a message".into()));
     }
-    Ok(ChatFileLine::Row(Box::new(parse_message(map))))
+    Ok(ChatFileLine::Message(Box::new(parse_message(map))))
 }
 
 /// Returns an error's cause without its position, because the line number is always 1.
@@ -260,7 +260,7 @@ mod tests {
 
     fn row(line: &Value) -> ChatFileMessage {
         match read(line.to_string().as_bytes()).unwrap() {
-            ChatFileLine::Row(row) => *row,
+            ChatFileLine::Message(row) => *row,
             ChatFileLine::Header(header) => panic!("{header:?}"),
         }
     }
@@ -323,6 +323,6 @@ mod tests {
         let deep = format!("{{\"mes\":{}1{}}}", "[".repeat(100_000), "]".repeat(100_000));
         check(deep.as_bytes(), "it is not JSON: recursion limit exceeded");
         assert!(matches!(read(b"{\"user_name\":\"x\"}"), Ok(ChatFileLine::Header(_))));
-        assert!(matches!(read(b"{\"user_name\":\"x\",\"mes\":\"y\"}"), Ok(ChatFileLine::Row(_))));
+        assert!(matches!(read(b"{\"user_name\":\"x\",\"mes\":\"y\"}"), Ok(ChatFileLine::Message(_))));
     }
 }

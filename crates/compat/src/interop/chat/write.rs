@@ -15,11 +15,11 @@ const LEADING_KEYS: [&str; 1] = ["title"];
 const GROUP_SPEAKER_KEYS: [&str; 2] = ["force_avatar", "original_avatar"];
 
 /// Returns a message as the object of a line.
-pub fn line(row: &ChatFileMessage) -> Map<String, Value> {
+pub fn message_line(row: &ChatFileMessage) -> Map<String, Value> {
     let mut rest = row.rest.clone();
     let mut line = Map::new();
     let nothing = ChatFileSwipe::default();
-    let shown = row.shown().unwrap_or(&nothing);
+    let shown = row.selected_swipe().unwrap_or(&nothing);
     line.insert("name".into(), row.name.clone().into());
     line.insert("is_user".into(), row.is_user.into());
     line.insert("is_system".into(), row.is_hidden.into());
@@ -65,9 +65,9 @@ mod tests {
     use super::*;
 
     fn again(row: &ChatFileMessage) -> ChatFileMessage {
-        let line = Value::Object(line(row)).to_string();
+        let line = Value::Object(message_line(row)).to_string();
         match read(line.as_bytes()).unwrap() {
-            ChatFileLine::Row(row) => *row,
+            ChatFileLine::Message(row) => *row,
             ChatFileLine::Header(header) => panic!("{header:?}"),
         }
     }
@@ -113,8 +113,8 @@ mod tests {
             r#"{"name":"Wren","is_user":true,"is_system":true,"send_date":1,"mes":"Hm.","extra":{},"force_avatar":""}"#,
             r#"{"name":"Odo","is_user":false,"is_system":false,"send_date":1,"mes":"Aye.","force_avatar":"/a","original_avatar":"odo.png","extra":{}}"#,
         ] {
-            let ChatFileLine::Row(row) = read(text.as_bytes()).unwrap() else { panic!("{text}") };
-            assert_eq!(Value::Object(line(&row)).to_string(), text);
+            let ChatFileLine::Message(row) = read(text.as_bytes()).unwrap() else { panic!("{text}") };
+            assert_eq!(Value::Object(message_line(&row)).to_string(), text);
         }
     }
 }

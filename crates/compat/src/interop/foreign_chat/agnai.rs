@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 use super::keys::{drop_empty, list, name, text, timestamp};
-use super::message_tree::{UnlinkedMessage, build_tree, line};
+use super::message_tree::{UnlinkedMessage, build_line, build_tree};
 use super::{ForeignChat, ForeignMessage, ForeignProgram, ForeignRole};
 
 /// Character fields of a chat: Agnai's key and ours.
@@ -25,7 +25,7 @@ pub fn read(mut map: Map<String, Value>) -> ForeignChat {
     let grown = if is_tree {
         build_tree(messages.into_iter().flat_map(convert_message).collect(), leaf.as_deref())
     } else {
-        line(messages.into_iter().map(|message| {
+        build_line(messages.into_iter().map(|message| {
             let all = message_versions(message);
             let last = all.len().saturating_sub(1);
             (all, last)
@@ -35,7 +35,7 @@ pub fn read(mut map: Map<String, Value>) -> ForeignChat {
     let about =
         CHARACTER_KEYS.into_iter().filter_map(|(theirs, ours)| Some((ours.to_owned(), text(&mut map, theirs)?.into())));
     let about: Map<String, Value> = about.collect();
-    let spoken = grown.said.iter().find(|chat_message| chat_message.role == ForeignRole::Assistant);
+    let spoken = grown.messages.iter().find(|chat_message| chat_message.role == ForeignRole::Assistant);
     let tale = ForeignChat {
         program: ForeignProgram::Agnai,
         id: name(&mut map, "_id"),
@@ -43,8 +43,8 @@ pub fn read(mut map: Map<String, Value>) -> ForeignChat {
         started_at: timestamp(&mut map, "createdAt"),
         assistant_name: spoken.and_then(|chat_message| chat_message.name.clone()),
         card_fields: about,
-        book: None,
-        said: grown.said,
+        lorebook: None,
+        messages: grown.messages,
         head: grown.head,
         rest: Map::new(),
         findings: grown.findings,
@@ -67,13 +67,13 @@ fn convert_message(message: Value) -> Vec<UnlinkedMessage> {
     let own = UnlinkedMessage {
         id,
         parent: parent.clone(),
-        said: all.pop().flatten(),
+        message: all.pop().flatten(),
         expects_text: true,
         ..UnlinkedMessage::default()
     };
     let earlier = all.into_iter().map(|chat_message| UnlinkedMessage {
         parent: parent.clone(),
-        said: chat_message,
+        message: chat_message,
         ..UnlinkedMessage::default()
     });
     earlier.chain([own]).collect()

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 use super::keys::{drop_empty, flag, list, name, object, text, timestamp};
-use super::message_tree::line;
+use super::message_tree::build_line;
 use super::{ForeignChat, ForeignMessage, ForeignProgram, ForeignRole};
 
 /// Reads the histories of a file.
@@ -27,14 +27,14 @@ fn assistant_name(info: &mut Map<String, Value>) -> Option<String> {
 
 fn convert_history(mut history: Map<String, Value>, voice: Option<String>) -> ForeignChat {
     let (messages, turns) = (list(&mut history, "msgs"), list(&mut history, "turns"));
-    let grown = line(
+    let grown = build_line(
         messages
             .into_iter()
             .map(|message| (vec![convert_message(message)], 0))
             .chain(turns.into_iter().map(convert_turn)),
     );
     let spoken = grown
-        .said
+        .messages
         .iter()
         .find(|chat_message| chat_message.role == ForeignRole::Assistant)
         .and_then(|chat_message| chat_message.name.clone());
@@ -45,8 +45,8 @@ fn convert_history(mut history: Map<String, Value>, voice: Option<String>) -> Fo
         started_at: timestamp(&mut history, "created"),
         assistant_name: voice.or(spoken),
         card_fields: Map::new(),
-        book: None,
-        said: grown.said,
+        lorebook: None,
+        messages: grown.messages,
         head: grown.head,
         rest: Map::new(),
         findings: grown.findings,

@@ -43,8 +43,8 @@ pub fn read(mut map: Map<String, Value>) -> ForeignChat {
         started_at: timestamp(&mut map, "create_time"),
         assistant_name: None,
         card_fields: Map::new(),
-        book: None,
-        said: grown.said,
+        lorebook: None,
+        messages: grown.messages,
         head: grown.head,
         rest: Map::new(),
         findings,
@@ -113,7 +113,7 @@ fn convert_node(id: String, mut node: Map<String, Value>, notes: &mut usize) -> 
     node.shift_remove("id");
     message.insert("node".to_owned(), without_empty(node).into());
     chat_message.rest = without_empty(message);
-    found.said = Some(chat_message);
+    found.message = Some(chat_message);
     found
 }
 

@@ -11,7 +11,7 @@
 use serde_json::{Map, Value, json};
 
 use super::keys::{drop_empty, list, text};
-use super::message_tree::line;
+use super::message_tree::build_line;
 use super::{ForeignChat, ForeignMessage, ForeignProgram, ForeignRole};
 use crate::interop::{FindingDetail, ImportFinding, lorebook};
 
@@ -61,7 +61,7 @@ pub fn read(mut map: Map<String, Value>) -> ForeignChat {
         }
     };
     // Build the chat, its character and its lorebook.
-    let grown = line(messages.into_iter().map(|messages| (vec![Some(messages)], 0)));
+    let grown = build_line(messages.into_iter().map(|messages| (vec![Some(messages)], 0)));
     let memory = text(&mut map, "memory").map(|memory| ("description".to_owned(), Value::from(memory)));
     let entries = list(&mut map, "worldinfo");
     findings.extend(grown.findings);
@@ -74,8 +74,8 @@ pub fn read(mut map: Map<String, Value>) -> ForeignChat {
         started_at: None,
         assistant_name: voices.first().filter(|_| mode == 3).map(|name| (*name).to_owned()),
         card_fields: memory.into_iter().collect(),
-        book: world_info(&entries),
-        said: grown.said,
+        lorebook: world_info(&entries),
+        messages: grown.messages,
         head: grown.head,
         rest: map,
         findings,

@@ -32,7 +32,7 @@ pub fn read(mut map: Map<String, Value>) -> ForeignChat {
     }
     // Build the tree and the chat.
     let grown = build_tree(loose, None);
-    let messages = grown.said;
+    let messages = grown.messages;
     let begun = messages.iter().filter_map(|one| one.date).min();
     let mut options = object(&mut map, "options");
     let voice = ["chatGptLabel", "modelLabel"].into_iter().find_map(|key| text(&mut options, key));
@@ -44,8 +44,8 @@ pub fn read(mut map: Map<String, Value>) -> ForeignChat {
         started_at: begun,
         assistant_name: voice,
         card_fields: Map::new(),
-        book: None,
-        said: messages,
+        lorebook: None,
+        messages,
         head: grown.head,
         rest: Map::new(),
         findings: grown.findings,
@@ -90,7 +90,7 @@ fn read_message(mut message: Map<String, Value>, above: Option<String>) -> Unlin
     }
     drop_empty(&mut message);
     message.retain(|_, value| value != &Value::Bool(false));
-    UnlinkedMessage { said: Some(ForeignMessage { rest: message, ..chat_message }), ..found }
+    UnlinkedMessage { message: Some(ForeignMessage { rest: message, ..chat_message }), ..found }
 }
 
 /// Returns the reasoning and the text, which are in one text or in parts.

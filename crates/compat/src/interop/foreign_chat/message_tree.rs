@@ -16,7 +16,7 @@ pub struct UnlinkedMessage {
     /// Ids of the messages that answer it, in order, if the format has them.
     pub children: Vec<String>,
     /// The content. A message without content is skipped; its children become children of its parent.
-    pub said: Option<ForeignMessage>,
+    pub message: Option<ForeignMessage>,
     /// Reasoning of a message without content. It moves to the messages that answer it.
     pub reasoning: Option<String>,
     /// Whether a missing text is reported.
@@ -27,7 +27,7 @@ pub struct UnlinkedMessage {
 #[derive(Debug, Default)]
 pub struct MessageTree {
     /// The messages; each comes after its parent.
-    pub said: Vec<ForeignMessage>,
+    pub messages: Vec<ForeignMessage>,
     /// Index of the message at which the chat was left.
     pub head: Option<usize>,
     pub findings: Vec<ImportFinding>,
@@ -71,12 +71,12 @@ pub fn build_tree(mut loose: Vec<UnlinkedMessage>, current: Option<&str>) -> Mes
     let (mut messages, stands) = drop_empty_messages(&mut loose, &children, &order, &mut trouble);
     let head = current.and_then(|current| stands.get(current).copied().flatten()).or_else(|| newest_leaf(&messages));
     messages.shrink_to_fit();
-    MessageTree { said: messages, head, findings: trouble.findings() }
+    MessageTree { messages, head, findings: trouble.findings() }
 }
 
 /// Builds a linear chat. Each step has alternatives and the index of the chosen one, which the next step answers. A
 /// missing message is reported.
-pub fn line(steps: impl IntoIterator<Item = (Vec<Option<ForeignMessage>>, usize)>) -> MessageTree {
+pub fn build_line(steps: impl IntoIterator<Item = (Vec<Option<ForeignMessage>>, usize)>) -> MessageTree {
     let (mut message, mut head, mut trouble) = (Vec::new(), None, LinkProblems::default());
     for (alternatives, chosen) in steps {
         let above = head;
@@ -91,7 +91,7 @@ pub fn line(steps: impl IntoIterator<Item = (Vec<Option<ForeignMessage>>, usize)
             message.push(ForeignMessage { parent: above, ..one });
         }
     }
-    MessageTree { said: message, head, findings: trouble.findings() }
+    MessageTree { messages: message, head, findings: trouble.findings() }
 }
 
 /// Returns each message once with its parent, parents first. A cycle is cut at its first message in the file.
@@ -136,7 +136,7 @@ fn drop_empty_messages(
         let thought = super::keys::join_paragraphs(before.into_iter().chain(one.reasoning.take()));
         let is_end = children.get(*n).is_none_or(Vec::is_empty);
         let is_missed = one.expects_text && thought.is_empty();
-        let own = one.said.take().or_else(|| (is_end && !thought.is_empty()).then(reasoning_only_message));
+        let own = one.message.take().or_else(|| (is_end && !thought.is_empty()).then(reasoning_only_message));
         let place = match own {
             Some(mut own) => {
                 let whole = super::keys::join_paragraphs([thought].into_iter().chain(own.reasoning.take()));
@@ -205,16 +205,11 @@ mod tests {
 
     fn loose(id: &str, parent: Option<&str>, text: Option<&str>) -> UnlinkedMessage {
         let message = text.map(|text| ForeignMessage { text: text.into(), ..ForeignMessage::default() });
-        UnlinkedMessage {
-            id: id.into(),
-            parent: parent.map(str::to_owned),
-            said: message,
-            ..UnlinkedMessage::default()
-        }
+        UnlinkedMessage { id: id.into(), parent: parent.map(str::to_owned), message, ..UnlinkedMessage::default() }
     }
 
     fn told(grown: &MessageTree) -> Vec<(String, Option<usize>)> {
-        grown.said.iter().map(|one| (one.text.clone(), one.parent)).collect()
+        grown.messages.iter().map(|one| (one.text.clone(), one.parent)).collect()
     }
 
     #[test]
@@ -232,7 +227,7 @@ mod tests {
         all[2].children = vec!["c".into(), "b".into()];
         let grown = build_tree(all, Some("end"));
         assert_eq!(told(&grown), [("A".into(), None), ("C".into(), Some(0)), ("B".into(), Some(0))]);
-        assert_eq!((grown.head, grown.said[1].reasoning.as_deref()), (Some(1), Some("Hm.")));
+        assert_eq!((grown.head, grown.messages[1].reasoning.as_deref()), (Some(1), Some("Hm.")));
         assert_eq!(grown.findings.len(), 1, "{:?}", grown.findings);
     }
 
@@ -241,7 +236,7 @@ mod tests {
         let mut all = vec![loose("a", None, Some("A")), loose("b", Some("a"), None)];
         all[1].reasoning = Some("Hm.".into());
         let grown = build_tree(all, None);
-        assert_eq!((grown.said.len(), grown.said[1].reasoning.as_deref()), (2, Some("Hm.")));
+        assert_eq!((grown.messages.len(), grown.messages[1].reasoning.as_deref()), (2, Some("Hm.")));
     }
 
     #[test]
@@ -266,8 +261,8 @@ mod tests {
         let name = |n: usize| n.to_string();
         let all = (0..100_000).rev().map(|n| loose(&name(n), (n > 0).then(|| name(n - 1)).as_deref(), Some("x")));
         let grown = build_tree(all.collect(), None);
-        assert_eq!((grown.said.len(), grown.head), (100_000, Some(99_999)));
-        assert!(grown.said.iter().enumerate().all(|(n, one)| one.parent == n.checked_sub(1)));
+        assert_eq!((grown.messages.len(), grown.head), (100_000, Some(99_999)));
+        assert!(grown.messages.iter().enumerate().all(|(n, one)| one.parent == n.checked_sub(1)));
     }
 
     proptest! {
@@ -277,8 +272,8 @@ mod tests {
             let name = |n: u8| n.to_string();
             let all = links.iter().map(|(id, parent)| loose(&name(*id), parent.map(name).as_deref(), Some("x")));
             let grown = build_tree(all.collect(), None);
-            prop_assert_eq!(grown.said.len(), links.len());
-            prop_assert!(grown.said.iter().enumerate().all(|(n, one)| one.parent.is_none_or(|parent| parent < n)));
+            prop_assert_eq!(grown.messages.len(), links.len());
+            prop_assert!(grown.messages.iter().enumerate().all(|(n, one)| one.parent.is_none_or(|parent| parent < n)));
             prop_assert_eq!(grown.head.is_some(), !links.is_empty());
         }
     }

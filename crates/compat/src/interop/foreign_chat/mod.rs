@@ -53,7 +53,7 @@ pub enum ForeignProgram {
 
 impl ForeignProgram {
     /// Returns the key under which its data is stored.
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::ChatGpt => "chatgpt",
             Self::LibreChat => "librechat",
@@ -106,9 +106,9 @@ pub struct ForeignChat {
     /// What the file says about that character, as fields of a card.
     pub card_fields: Map<String, Value>,
     /// Its lorebook, as world info.
-    pub book: Option<Map<String, Value>>,
+    pub lorebook: Option<Map<String, Value>>,
     /// The messages; each comes after its parent.
-    pub said: Vec<ForeignMessage>,
+    pub messages: Vec<ForeignMessage>,
     /// Index in `said` of the message at which the chat was left.
     pub head: Option<usize>,
     /// Unknown fields of the chat.

@@ -5,7 +5,7 @@
 use serde_json::{Map, Value};
 
 use super::keys::{drop_empty, list, object};
-use super::message_tree::line;
+use super::message_tree::build_line;
 use super::open_webui::unescape_html;
 use super::{ForeignChat, ForeignMessage, ForeignProgram, ForeignRole};
 use crate::interop::chat::date;
@@ -38,18 +38,18 @@ pub fn read(mut map: Map<String, Value>) -> ForeignChat {
             steps.push(convert_side(who, words, inner.filter(|_| is_html), facts));
         }
     }
-    let grown = line(steps);
+    let grown = build_line(steps);
     map.insert("metadata".to_owned(), metadata.into());
     drop_empty(&mut map);
     ForeignChat {
         program: ForeignProgram::TextGeneration,
         id: None,
         title: None,
-        started_at: grown.said.iter().filter_map(|message| message.date).min(),
+        started_at: grown.messages.iter().filter_map(|message| message.date).min(),
         assistant_name: None,
         card_fields: Map::new(),
-        book: None,
-        said: grown.said,
+        lorebook: None,
+        messages: grown.messages,
         head: grown.head,
         rest: map,
         findings: grown.findings,

@@ -40,8 +40,8 @@ pub fn read(mut map: Map<String, Value>) -> ForeignChat {
         started_at: begun.or(timestamp),
         assistant_name: None,
         card_fields: Map::new(),
-        book: None,
-        said: grown.said,
+        lorebook: None,
+        messages: grown.messages,
         head: grown.head,
         rest: Map::new(),
         findings: grown.findings,
@@ -103,7 +103,7 @@ fn read_message(id: String, message: Value) -> UnlinkedMessage {
     };
     message.shift_remove("done");
     drop_empty(&mut message);
-    UnlinkedMessage { said: Some(ForeignMessage { rest: message, ..chat_message }), ..found }
+    UnlinkedMessage { message: Some(ForeignMessage { rest: message, ..chat_message }), ..found }
 }
 
 /// Returns the text parts of a message.

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use super::keys::{drop_empty, list, name, object, text, timestamp};
-use super::message_tree::line;
+use super::message_tree::build_line;
 use super::{ForeignChat, ForeignMessage, ForeignProgram, ForeignRole};
 use crate::interop::lorebook;
 
@@ -24,7 +24,7 @@ pub fn read(mut map: Map<String, Value>) -> Vec<ForeignChat> {
 
 fn convert_chat(mut map: Map<String, Value>) -> ForeignChat {
     let messages = list(&mut map, "message").into_iter().map(|message| (vec![convert_message(message)], 0));
-    let grown = line(messages);
+    let grown = build_line(messages);
     let lore = list(&mut map, "localLore");
     let title = text(&mut map, "name");
     let lore =
@@ -33,11 +33,11 @@ fn convert_chat(mut map: Map<String, Value>) -> ForeignChat {
         program: ForeignProgram::Risu,
         id: name(&mut map, "id"),
         title,
-        started_at: grown.said.iter().filter_map(|chat_message| chat_message.date).min(),
+        started_at: grown.messages.iter().filter_map(|chat_message| chat_message.date).min(),
         assistant_name: None,
         card_fields: Map::new(),
-        book: lore.flatten(),
-        said: grown.said,
+        lorebook: lore.flatten(),
+        messages: grown.messages,
         head: grown.head,
         rest: Map::new(),
         findings: grown.findings,

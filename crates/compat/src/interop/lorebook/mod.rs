@@ -58,21 +58,21 @@ impl LorebookImportError {
 /// # Errors
 /// Returns an error if the file is too large, damaged, or not a lorebook.
 pub fn read(file: &[u8]) -> Result<Map<String, Value>, LorebookImportError> {
-    sorted(file).map(|(book, _)| book)
+    read_with_invalid(file).map(|(book, _)| book)
 }
 
 /// Reads a lorebook like [`read`], and also returns the positions or keys of entries that were dropped as invalid.
 ///
 /// # Errors
 /// Returns an error if the file is too large, damaged, or not a lorebook.
-pub fn sorted(file: &[u8]) -> Result<(Map<String, Value>, Vec<String>), LorebookImportError> {
+pub fn read_with_invalid(file: &[u8]) -> Result<(Map<String, Value>, Vec<String>), LorebookImportError> {
     if file.len() > MAX_FILE_BYTES {
         return Err(LorebookImportError::TooLong);
     }
     if !file.starts_with(png::SIGNATURE) {
         return from_text(file);
     }
-    let (chunks, _) = png::read(file)?;
+    let (chunks, _) = png::read_chunks(file)?;
     let chunk = chunks.iter().find(|chunk| chunk.is_text() && chunk.keyword() == NOVELAI_CHUNK);
     let chunk = chunk.ok_or(LorebookImportError::NoBookInPicture)?;
     from_text(&png::decode_base64(NOVELAI_CHUNK, &chunk.text()?)?)
@@ -81,12 +81,13 @@ pub fn sorted(file: &[u8]) -> Result<(Map<String, Value>, Vec<String>), Lorebook
 /// Returns whether a file is a picture that contains a lorebook.
 pub fn is_in_picture(file: &[u8]) -> bool {
     let is_book = |chunk: &png::PngChunk<'_>| chunk.is_text() && chunk.keyword() == NOVELAI_CHUNK;
-    png::read(file).is_ok_and(|(chunks, _)| chunks.iter().any(is_book))
+    png::read_chunks(file).is_ok_and(|(chunks, _)| chunks.iter().any(is_book))
 }
 
 fn from_text(bytes: &[u8]) -> Result<(Map<String, Value>, Vec<String>), LorebookImportError> {
     let text = text::decode(bytes)?;
-    let value: Value = text::json(&text).map_err(|error| LorebookImportError::NotJson(error.to_string()))?;
+    let value: Value =
+        text::parse_json_lenient(&text).map_err(|error| LorebookImportError::NotJson(error.to_string()))?;
     let Value::Object(mut book) = value else { return Err(LorebookImportError::NoEntries) };
     let odd = take_invalid_entries(&mut book);
     Ok((to_world_info(book)?, odd))

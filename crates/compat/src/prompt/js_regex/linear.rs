@@ -44,7 +44,7 @@ impl LinearRegex {
     }
 
     /// Searches for the first match at `from` or later.
-    pub fn next(
+    pub fn find_from(
         &self,
         text: &Utf16Text<'_>,
         from: usize,

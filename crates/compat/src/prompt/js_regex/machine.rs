@@ -203,7 +203,7 @@ impl<'a> RegexMachine<'a> {
     /// Returns the position after a character of the set; `None` if another character is there.
     fn match_set(&self, set: usize, at: usize, back: bool) -> Option<usize> {
         let (c, next) = self.char_at(at, back)?;
-        self.program.sets.get(set).filter(|set| set.has(c)).map(|_| next)
+        self.program.sets.get(set).filter(|set| set.contains(c)).map(|_| next)
     }
 
     fn match_run(

@@ -7,7 +7,7 @@
 //! spent (`linear`).
 //!
 //! The caller decides what to do with an invalid pattern: a lore key becomes a plain word, a script is skipped.
-//! [`split`] separates body and flags.
+//! [`split_literal`] separates body and flags.
 //!
 //! To add an escape or group, change `escape.rs` or `syntax.rs`. If it needs its own instruction, change `program.rs`
 //! and `machine.rs` too. `linear.rs` must decide whether it can be translated.
@@ -95,7 +95,7 @@ impl StepBudget {
     }
 
     /// Returns the remaining steps.
-    pub const fn left(&self) -> usize {
+    pub const fn remaining(&self) -> usize {
         self.0
     }
 
@@ -131,7 +131,7 @@ impl RegexMatch {
 
 /// Splits `/body/flags` at the last slash; the flags are not checked. Returns `None` without an opening or closing
 /// slash or with an empty body.
-pub fn split(text: &str) -> Option<(&str, &str)> {
+pub fn split_literal(text: &str) -> Option<(&str, &str)> {
     let (body, flags) = text.strip_prefix('/')?.rsplit_once('/')?;
     (!body.is_empty()).then_some((body, flags))
 }
@@ -152,7 +152,7 @@ impl JsRegex {
     /// # Errors
     /// Returns an error if the pattern is invalid.
     pub fn read(text: &str) -> Result<Self, RegexSyntaxError> {
-        let (body, flags) = split(text).unwrap_or((text, ""));
+        let (body, flags) = split_literal(text).unwrap_or((text, ""));
         Self::new(body, flags)
     }
 
@@ -190,12 +190,12 @@ impl JsRegex {
     }
 
     /// Returns the names of its groups, in order.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
+    pub fn group_names(&self) -> impl Iterator<Item = &str> {
         self.names.iter().map(|(name, _)| name.as_str())
     }
 
     /// Returns the range of a named group in a match; `None` if it did not take part or does not exist.
-    pub fn named(&self, name: &str, found: &RegexMatch) -> Option<Range<usize>> {
+    pub fn named_group(&self, name: &str, found: &RegexMatch) -> Option<Range<usize>> {
         let (_, groups) = self.names.iter().find(|(known, _)| known == name)?;
         groups.iter().find_map(|group| found.group(*group))
     }
@@ -273,9 +273,9 @@ impl JsRegex {
             match self.attempt(machine, start, &mut patience, steps) {
                 Ok(true) => return Ok(Some(self.to_match(machine))),
                 Ok(false) => {}
-                Err(StepLimitError) if patience.is_some_and(|left| left.left() == 0) && steps.left() > 0 => {
+                Err(StepLimitError) if patience.is_some_and(|left| left.remaining() == 0) && steps.remaining() > 0 => {
                     patience = None;
-                    match self.linear.next(text, start, steps)? {
+                    match self.linear.find_from(text, start, steps)? {
                         linear::LinearSearch::None => return Ok(None),
                         linear::LinearSearch::Unknown => {}
                         linear::LinearSearch::At(place) => start = place,
@@ -302,10 +302,10 @@ impl JsRegex {
     ) -> Result<bool, StepLimitError> {
         match patience {
             Some(patience) => {
-                let before = patience.left().min(steps.left());
+                let before = patience.remaining().min(steps.remaining());
                 let mut now = StepBudget::new(before);
                 let result = machine.match_at(start, &mut now);
-                let spent = before - now.left();
+                let spent = before - now.remaining();
                 steps.0 = steps.0.saturating_sub(spent);
                 patience.0 = patience.0.saturating_sub(spent);
                 result

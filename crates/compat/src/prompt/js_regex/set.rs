@@ -132,13 +132,13 @@ impl CharSet {
             let members = self.ranges.iter().flat_map(|(first, last)| *first..=*last);
             ranges.extend(members.flat_map(of));
         } else {
-            ranges.extend(case_variants().keys().filter(|c| self.has(**c)).flat_map(|c| of(*c)));
+            ranges.extend(case_variants().keys().filter(|c| self.contains(**c)).flat_map(|c| of(*c)));
         }
         Self::new(ranges)
     }
 
     /// Returns whether the set contains a character.
-    pub fn has(&self, c: u32) -> bool {
+    pub fn contains(&self, c: u32) -> bool {
         if c < 128 {
             return self.ascii >> c & 1 == 1;
         }
@@ -198,14 +198,14 @@ mod tests {
         let any_case = CharSet::new([(0x61, 0x63)]).any_case(false);
         assert_eq!(any_case.ranges(), [(0x41, 0x43), (0x61, 0x63)]);
         assert!(
-            !CharSet::single('s'.into()).any_case(false).has('ſ'.into())
-                && CharSet::single('s'.into()).any_case(true).has('ſ'.into())
+            !CharSet::single('s'.into()).any_case(false).contains('ſ'.into())
+                && CharSet::single('s'.into()).any_case(true).contains('ſ'.into())
         );
-        assert!(CharSet::single('Σ'.into()).any_case(false).has('ς'.into()));
-        assert!(CharSet::word().complement(false).has('雪'.into()) && !CharSet::word().has('é'.into()));
+        assert!(CharSet::single('Σ'.into()).any_case(false).contains('ς'.into()));
+        assert!(CharSet::word().complement(false).contains('雪'.into()) && !CharSet::word().contains('é'.into()));
         assert!(
-            CharSet::property("Script=Han").unwrap().has('灯'.into())
-                && CharSet::property("Lu").unwrap().has('É'.into())
+            CharSet::property("Script=Han").unwrap().contains('灯'.into())
+                && CharSet::property("Lu").unwrap().contains('É'.into())
         );
         assert!(
             CharSet::property("Nothing").is_none()
@@ -213,6 +213,6 @@ mod tests {
                 && CharSet::property("").is_none()
         );
         assert_eq!(CharSet::default().complement(true).complement(true), CharSet::default());
-        assert!(CharSet::spaces().has(0xFEFF) && !CharSet::spaces().has(0x200B));
+        assert!(CharSet::spaces().contains(0xFEFF) && !CharSet::spaces().contains(0x200B));
     }
 }

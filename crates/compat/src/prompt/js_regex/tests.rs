@@ -7,14 +7,14 @@ fn found(pattern: &str, text: &str) -> Option<Vec<Option<String>>> {
     let pattern = JsRegex::read(pattern).unwrap_or_else(|why| panic!("{pattern}: {why}"));
     let text = Utf16Text::new(text);
     let found = pattern.find(&text, 0, &mut StepBudget::for_text(text.len())).unwrap()?;
-    Some((0..=pattern.group_count()).map(|n| found.group(n).map(|range| text.piece(range).into_owned())).collect())
+    Some((0..=pattern.group_count()).map(|n| found.group(n).map(|range| text.slice(range).into_owned())).collect())
 }
 
 fn all(pattern: &str, text: &str) -> Vec<String> {
     let pattern = JsRegex::read(pattern).unwrap();
     let text = Utf16Text::new(text);
     let all = pattern.matches(&text, &mut StepBudget::for_text(text.len())).unwrap();
-    all.iter().map(|found| text.piece(found.range()).into_owned()).collect()
+    all.iter().map(|found| text.slice(found.range()).into_owned()).collect()
 }
 
 #[test]
@@ -142,15 +142,15 @@ fn js_regex_invalid_pattern_returns_error() {
 
 #[test]
 fn js_regex_literal_is_split() {
-    assert_eq!(split("/a/b/gi"), Some(("a/b", "gi")));
-    assert_eq!([split("//"), split("a/b/"), split("/a"), split("")], [None; 4]);
+    assert_eq!(split_literal("/a/b/gi"), Some(("a/b", "gi")));
+    assert_eq!([split_literal("//"), split_literal("a/b/"), split_literal("/a"), split_literal("")], [None; 4]);
     assert!(has_bare_slash("a/b") && !has_bare_slash(r"a\/b") && has_bare_slash(r"a\\/b"));
     let pattern = JsRegex::read("/(?<who>[A-Z]\\w+): (?<what>.+)/g").unwrap();
-    assert_eq!(pattern.names().collect::<Vec<_>>(), ["who", "what"]);
+    assert_eq!(pattern.group_names().collect::<Vec<_>>(), ["who", "what"]);
     let text = Utf16Text::new("he: Rin: hi");
     let found = pattern.find(&text, 0, &mut StepBudget::for_text(text.len())).unwrap().unwrap();
-    assert_eq!(text.piece(pattern.named("who", &found).unwrap()), "Rin");
-    assert_eq!(pattern.named("why", &found), None);
+    assert_eq!(text.slice(pattern.named_group("who", &found).unwrap()), "Rin");
+    assert_eq!(pattern.named_group("why", &found), None);
 }
 
 /// Exponential patterns stop at the limit; those that the linear engine can decide get an answer.
@@ -169,7 +169,7 @@ fn js_regex_backtracking_stops_at_step_limit() {
         JsRegex::read("/a+/").unwrap().is_match_in(&Utf16Text::new("aaaaaaaaaaaaaaaa"), &mut few),
         Err(StepLimitError)
     );
-    assert_eq!(few.left(), 0);
+    assert_eq!(few.remaining(), 0);
 }
 
 /// Any pattern is parsed or refused quickly and without deep recursion.
@@ -209,7 +209,7 @@ proptest::proptest! {
                 for one in matches {
                     let range = one.range();
                     proptest::prop_assert!(range.start <= range.end && range.end <= text.len());
-                    text.piece(range);
+                    text.slice(range);
                 }
             }
         }
@@ -221,7 +221,7 @@ proptest::proptest! {
         if let Ok(pattern) = JsRegex::new(&body, "") {
             let text = Utf16Text::new(&text);
             let one = pattern.find(&text, 0, &mut StepBudget::for_text(text.len())).unwrap().map(|found| found.range().start);
-            let other = pattern.linear.next(&text, 0, &mut StepBudget::new(1_000)).unwrap();
+            let other = pattern.linear.find_from(&text, 0, &mut StepBudget::new(1_000)).unwrap();
             proptest::prop_assert_eq!(other, one.map_or(linear::LinearSearch::None, linear::LinearSearch::At), "{}", body);
         }
     }

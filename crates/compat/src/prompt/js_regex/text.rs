@@ -41,7 +41,7 @@ impl<'a> Utf16Text<'a> {
     }
 
     /// Returns a slice of the text. A lone surrogate, which patterns outside Unicode mode can match, becomes U+FFFD.
-    pub fn piece(&self, range: Range<usize>) -> Cow<'_, str> {
+    pub fn slice(&self, range: Range<usize>) -> Cow<'_, str> {
         match range == (0..self.len()) {
             true => Cow::Borrowed(self.as_str()),
             false => Cow::Owned(String::from_utf16_lossy(self.units.get(range).unwrap_or_default())),
@@ -71,8 +71,10 @@ impl<'a> Utf16Text<'a> {
         while let Some(unit) = self.units.get(at) {
             let next = self.next_position(at, is_unicode);
             let is_there = match (next - at, self.units.get(at + 1)) {
-                (2, Some(low)) => set.has(0x10000 + ((u32::from(*unit) - 0xD800) << 10) + (u32::from(*low) - 0xDC00)),
-                _ => set.has((*unit).into()),
+                (2, Some(low)) => {
+                    set.contains(0x10000 + ((u32::from(*unit) - 0xD800) << 10) + (u32::from(*low) - 0xDC00))
+                }
+                _ => set.contains((*unit).into()),
             };
             if is_there {
                 break;

@@ -106,7 +106,7 @@ impl ScanBook {
     }
 
     /// Returns the word index of those entries; built on first use.
-    pub fn words(&self, all: bool, cut: WordSplitter<'_>) -> &LoreWordIndex {
+    pub fn word_index(&self, all: bool, cut: WordSplitter<'_>) -> &LoreWordIndex {
         let [some, every] = &self.words;
         let own = if all { every } else { some };
         own.get_or_init(|| {
@@ -122,7 +122,7 @@ impl ScanBook {
     /// Estimates the memory use in bytes.
     pub fn bytes(&self) -> usize {
         let keys = |entry: &LorebookEntry| {
-            entry.keys.iter().chain(&entry.secondary).map(|key| 300 + key.written.len() * 4).sum::<usize>()
+            entry.keys.iter().chain(&entry.secondary).map(|key| 300 + key.text.len() * 4).sum::<usize>()
         };
         // Vectorized entries also have a word index.
         let words = |entry: &LorebookEntry| if entry.may_match_content(false) { entry.content.len() * 2 } else { 0 };
@@ -157,7 +157,7 @@ pub enum LorebookScope {
 
 impl LorebookScope {
     /// Returns the word used in JSON.
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Global => "global",
             Self::Chat => "session",
@@ -175,7 +175,7 @@ pub struct ScopedBook<'a> {
 }
 
 /// Returns the entries in the order in which they are checked and use up the budget, as pairs of book and entry index.
-pub fn listed(books: &[ScopedBook<'_>], strategy: InsertionStrategy) -> Vec<(usize, usize)> {
+pub fn ordered_entries(books: &[ScopedBook<'_>], strategy: InsertionStrategy) -> Vec<(usize, usize)> {
     let of = |scopes: &[LorebookScope]| {
         let mut list: Vec<(f64, usize, usize)> = Vec::new();
         for scope in scopes {

@@ -208,7 +208,7 @@ impl KeySearch<'_> {
     /// Returns the first key that is found.
     fn primary(&mut self) -> Option<String> {
         let found = self.own.keys.iter().find(|key| self.finds(key))?;
-        Some(found.written.chars().take(MAX_KEY_CHARS).collect())
+        Some(found.text.chars().take(MAX_KEY_CHARS).collect())
     }
 
     /// Returns whether the secondary keys satisfy the entry's logic.

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::keys::LoreKey;
-use super::lenient_values::{choice, count, integer, is_truthy, text, texts, to_number};
+use super::lenient_values::{count, integer, is_truthy, optional_bool, text, texts, to_number};
 use super::title_labels::TitleLabels;
 use super::verdict::{LoreReason, LoreVerdict};
 use clotho_core::world::Condition;
@@ -196,10 +196,10 @@ impl LorebookEntry {
             group,
             has_priority: is_truthy(get("groupOverride")),
             weight: to_number(get("groupWeight")).unwrap_or(100.0),
-            scoring: choice(get("useGroupScoring")),
+            scoring: optional_bool(get("useGroupScoring")),
             scan_depth: integer(get("scanDepth"), MAX_NUMBER),
-            case_sensitive: choice(get("caseSensitive")),
-            whole_words: choice(get("matchWholeWords")),
+            case_sensitive: optional_bool(get("caseSensitive")),
+            whole_words: optional_bool(get("matchWholeWords")),
             sticky,
             cooldown,
             delay: lasting("delay"),

@@ -92,7 +92,7 @@ pub struct KeyFinder {
     /// For each pattern, the entries that have it as a primary key, as indices in the book.
     owners: Vec<Vec<usize>>,
     /// Entries that must always be checked, because no scan can rule them out.
-    pub always: Vec<usize>,
+    pub unfiltered: Vec<usize>,
 }
 
 impl KeyFinder {
@@ -102,12 +102,12 @@ impl KeyFinder {
         let mut always = Vec::new();
         for (at, entry) in entries.iter_mut().enumerate().filter(|(_, entry)| !entry.disabled) {
             for key in entry.keys.iter_mut() {
-                key.known = key.plain_text().map(|plain| words.add_key(plain, Some(at)));
+                key.automaton_pattern = key.plain_text().map(|plain| words.add_key(plain, Some(at)));
             }
             for key in entry.secondary.iter_mut() {
-                key.known = key.plain_text().map(|plain| words.add_key(plain, None));
+                key.automaton_pattern = key.plain_text().map(|plain| words.add_key(plain, None));
             }
-            let is_open = entry.keys.iter().any(|key| key.known.is_none() && !key.is_empty());
+            let is_open = entry.keys.iter().any(|key| key.automaton_pattern.is_none() && !key.is_empty());
             if entry.constant || entry.forced_activation.is_some() || is_open {
                 always.push(at);
             }
@@ -121,9 +121,9 @@ impl KeyFinder {
             // Too many keys for the automaton: then each key is searched by itself.
             always = (0..entries.len()).collect();
             let keys = entries.iter_mut().flat_map(|entry| entry.keys.iter_mut().chain(&mut entry.secondary));
-            keys.for_each(|key| key.known = None);
+            keys.for_each(|key| key.automaton_pattern = None);
         }
-        Self { automaton, owners: words.owners, always }
+        Self { automaton, owners: words.owners, unfiltered: always }
     }
 
     /// Returns hits with nothing found yet.

@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 
-use crate::prompt::js_regex::{JsRegex, Utf16Text, has_bare_slash, split};
+use crate::prompt::js_regex::{JsRegex, Utf16Text, has_bare_slash, split_literal};
 
 use super::key_pattern::{KeyPattern, is_word};
 use super::scan_budget::ScanBudget;
@@ -75,15 +75,15 @@ impl KeyMatcher {
 
 /// Parses the pattern between the first and the last slash, with flags after it. An inner slash must be escaped.
 fn pattern(text: &str) -> Option<JsRegex> {
-    let (body, flags) = split(text).filter(|(body, _)| !has_bare_slash(body))?;
+    let (body, flags) = split_literal(text).filter(|(body, _)| !has_bare_slash(body))?;
     JsRegex::new(body, flags).ok()
 }
 
 fn matches(pattern: &JsRegex, text: &str, effort: &mut ScanBudget) -> bool {
     let Some(mut steps) = effort.step_budget(text.len()) else { return false };
-    let before = steps.left();
+    let before = steps.remaining();
     let found = pattern.is_match_in(&Utf16Text::new(text), &mut steps);
-    effort.spend_steps(before - steps.left());
+    effort.spend_steps(before - steps.remaining());
     found.unwrap_or_else(|_| {
         effort.note("a regex among the keys took too long; it counts as not matched");
         false
@@ -123,18 +123,18 @@ fn contains_word(text: &str, key: &str, effort: &mut ScanBudget) -> bool {
 /// A key as it is written in the entry.
 #[derive(Debug)]
 pub struct LoreKey {
-    pub written: String,
+    pub text: String,
     /// `None` if macros must be expanded first.
     matcher: Option<KeyMatcher>,
     /// Pattern in the automaton of its book.
-    pub known: Option<KeyPattern>,
+    pub automaton_pattern: Option<KeyPattern>,
 }
 
 impl LoreKey {
     /// Parses a key.
     pub fn new(written: String) -> Self {
         let matcher = (!written.contains(['{', '<'])).then(|| KeyMatcher::from_text(trim(&written)));
-        Self { written, matcher, known: None }
+        Self { text: written, matcher, automaton_pattern: None }
     }
 
     /// Returns whether the key is found, after macro expansion. An empty key is never found.
@@ -146,9 +146,9 @@ impl LoreKey {
         fill: impl FnOnce(&str) -> String,
     ) -> bool {
         match &self.matcher {
-            Some(test) => !self.written.is_empty() && test.is_in(hay, manner, effort),
+            Some(test) => !self.text.is_empty() && test.is_in(hay, manner, effort),
             None => {
-                let filled = fill(&self.written);
+                let filled = fill(&self.text);
                 !filled.is_empty() && KeyMatcher::from_text(trim(&filled)).is_in(hay, manner, effort)
             }
         }
@@ -158,13 +158,13 @@ impl LoreKey {
     pub fn is_in_literal(&self, hay: &Haystack, manner: KeyMatchOptions, effort: &mut ScanBudget) -> bool {
         match &self.matcher {
             Some(test) if self.is_trimmed() => test.is_in(hay, manner, effort),
-            _ => KeyMatcher::from_text(&self.written).is_in(hay, manner, effort),
+            _ => KeyMatcher::from_text(&self.text).is_in(hay, manner, effort),
         }
     }
 
     /// Returns whether the key has no surrounding white space.
     pub fn is_trimmed(&self) -> bool {
-        trim(&self.written).len() == self.written.len()
+        trim(&self.text).len() == self.text.len()
     }
 
     /// Returns whether the key is found, if the automaton hits alone can tell; else `None`, and [`LoreKey::is_in`]
@@ -172,7 +172,7 @@ impl LoreKey {
     ///
     /// `sight` returns whether a pattern was hit, as a whole word or anywhere.
     pub fn is_in_hits(&self, manner: KeyMatchOptions, sight: impl Fn(usize, bool) -> bool) -> Option<bool> {
-        let Some((known, KeyMatcher::Plain { is_word, .. })) = self.known.zip(self.matcher.as_ref()) else {
+        let Some((known, KeyMatcher::Plain { is_word, .. })) = self.automaton_pattern.zip(self.matcher.as_ref()) else {
             return None;
         };
         if !sight(known.pattern, false) {
@@ -194,7 +194,7 @@ impl LoreKey {
 
     /// Returns whether the key is empty; an empty key is never found.
     pub fn is_empty(&self) -> bool {
-        self.written.is_empty()
+        self.text.is_empty()
     }
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 pub use clotho_core::world::condition::{is_truthy, to_number};
 
 /// Reads a boolean; `None` (null or missing) = the settings decide.
-pub fn choice(value: Option<&Value>) -> Option<bool> {
+pub fn optional_bool(value: Option<&Value>) -> Option<bool> {
     value.filter(|value| !value.is_null()).map(|value| is_truthy(Some(value)))
 }
 

@@ -58,11 +58,11 @@ pub trait LoreHost {
     /// Expands the macros of a text, including those that write variables.
     fn fill(&mut self, text: &str) -> String;
     /// Applies the lore scripts to an entry's text; only entries in the history have a depth.
-    fn script(&mut self, text: String, depth: Option<i64>) -> String;
+    fn apply_scripts(&mut self, text: String, depth: Option<i64>) -> String;
     /// Returns the value of a variable by the keys of its path.
     fn variable(&mut self, path: &[String]) -> Option<Value>;
     /// Returns the tokens of a text; 0 for an empty one.
-    fn tokens(&mut self, text: &str) -> usize;
+    fn count_tokens(&mut self, text: &str) -> usize;
     /// Returns the next random number in `0.0..1.0`.
     fn random(&mut self) -> f64;
 }

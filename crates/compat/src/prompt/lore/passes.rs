@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use super::LoreHost;
-use super::book::{ScopedBook, listed};
+use super::book::{ScopedBook, ordered_entries};
 use super::entry::LorebookEntry;
 use super::key_finder::{KeyHits, ScanPart, fold_case};
 use super::placement::{LorePlacement, script_depth};
@@ -87,7 +87,7 @@ impl<'a> ScanPasses<'a> {
         timers: LoreTimers,
         around: &'a mut dyn LoreHost,
     ) -> Self {
-        let list = listed(books, settings.strategy);
+        let list = ordered_entries(books, settings.strategy);
         let mut places: Vec<Vec<Option<usize>>> =
             books.iter().map(|bound| vec![None; bound.book.entries.len()]).collect();
         for (at, (book, entry)) in list.iter().enumerate() {
@@ -126,7 +126,7 @@ impl<'a> ScanPasses<'a> {
             level: 0,
             deeper: 0,
             called: TokenBuffer::default(),
-            budget: settings.tokens(scanned.prompt).min(scanned.max_tokens.unwrap_or(usize::MAX)),
+            budget: settings.budget_tokens(scanned.prompt).min(scanned.max_tokens.unwrap_or(usize::MAX)),
             overflowed: false,
             passes: 0,
             list,
@@ -150,7 +150,7 @@ impl<'a> ScanPasses<'a> {
         // Entries that match by content, and entries that plugins override.
         for near in &self.scanned.similar {
             let place = self.places.get(near.book).and_then(|places| places.get(near.entry)).copied().flatten();
-            self.similar.extend(place.map(|at| (at, near.why.clone())));
+            self.similar.extend(place.map(|at| (at, near.reason.clone())));
         }
         for forced in &self.scanned.overrides {
             let place = self.places.get(forced.book).and_then(|places| places.get(forced.entry)).copied().flatten();
@@ -164,7 +164,7 @@ impl<'a> ScanPasses<'a> {
             .iter()
             .zip(&self.places)
             .flat_map(|(bound, places)| {
-                bound.book.finder.always.iter().filter_map(|at| places.get(*at).copied().flatten())
+                bound.book.finder.unfiltered.iter().filter_map(|at| places.get(*at).copied().flatten())
             })
             .chain(self.running.sticky.iter().copied())
             .chain(self.similar.keys().copied())
@@ -191,7 +191,7 @@ impl<'a> ScanPasses<'a> {
         }
         let find = |key: &str| places.get(key).copied().filter(|at| *at != usize::MAX);
         let times = |at: usize| entry(self.books, &self.list, at).map(TimerDurations::from_entry);
-        self.running = self.timers.run(self.scanned.count, find, times);
+        self.running = self.timers.update(self.scanned.count, find, times);
     }
 
     /// Returns the key of an entry in the timers: `book.uid`.
@@ -373,7 +373,7 @@ impl<'a> ScanPasses<'a> {
         for at in active.iter().copied() {
             if let Some(own) = self.entry(at) {
                 let text = self.contents.remove(&at).unwrap_or_default();
-                let text = if text.is_empty() { text } else { self.around.script(text, script_depth(own)) };
+                let text = if text.is_empty() { text } else { self.around.apply_scripts(text, script_depth(own)) };
                 texts.insert(at, text);
             }
         }
@@ -409,7 +409,7 @@ impl<'a> ScanPasses<'a> {
         for at in self.active.clone() {
             if let Some(own) = self.entry(at).filter(|own| own.sticky > 0 || own.cooldown > 0) {
                 let key = self.entry_key(at);
-                self.timers.begin(&key, &TimerDurations::from_entry(own), self.scanned.count);
+                self.timers.start(&key, &TimerDurations::from_entry(own), self.scanned.count);
             }
         }
     }

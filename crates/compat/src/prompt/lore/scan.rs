@@ -24,7 +24,7 @@ pub struct SimilarEntry {
     /// Index of the entry in the book.
     pub entry: usize,
     /// [`LoreReason::Words`] or [`LoreReason::Vectors`].
-    pub why: LoreReason,
+    pub reason: LoreReason,
 }
 
 /// An entry that a plugin activates or suppresses.

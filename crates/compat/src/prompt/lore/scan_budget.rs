@@ -39,7 +39,7 @@ impl ScanBudget {
     pub fn step_budget(&mut self, units: usize) -> Option<StepBudget> {
         // A pattern that fails at once still has to convert the text.
         let left = Self::spend(&mut self.steps, units.saturating_add(64), &mut self.notes, TOO_MANY_PATTERNS);
-        left.then(|| StepBudget::new(StepBudget::for_text(units).left().min(self.steps)))
+        left.then(|| StepBudget::new(StepBudget::for_text(units).remaining().min(self.steps)))
     }
 
     /// Takes used steps from the budget.

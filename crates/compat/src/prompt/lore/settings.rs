@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::lenient_values::{choice, count, integer, to_number};
+use super::lenient_values::{count, integer, optional_bool, to_number};
 
 /// Whether the entries of character books or of global books come first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -130,7 +130,7 @@ impl WorldInfoSettings {
         let own = Self::default();
         let get = |name: &str| settings.get(&format!("world_info_{name}"));
         let many = |name: &str, own: usize| count(get(name), MOST).and_then(|n| usize::try_from(n).ok()).unwrap_or(own);
-        let truth = |name: &str, own: bool| choice(get(name)).unwrap_or(own);
+        let truth = |name: &str, own: bool| optional_bool(get(name)).unwrap_or(own);
         Self {
             depth: integer(get("depth"), MOST).unwrap_or(own.depth),
             min_activations: many("min_activations", own.min_activations),
@@ -160,21 +160,21 @@ impl WorldInfoSettings {
             count(settings.get(name), 1_000).and_then(|n| usize::try_from(n).ok()).unwrap_or(own)
         };
         let own = self.similar;
-        let is_on = choice(settings.get("enabled_world_info")).unwrap_or(true);
+        let is_on = optional_bool(settings.get("enabled_world_info")).unwrap_or(true);
         let hundredths =
             to_number(settings.get("score_threshold")).map(|share| (share * 100.0).round().clamp(0.0, 100.0));
         self.similar = SimilaritySettings {
             entries: if is_on { many("max_entries", own.entries) } else { 0 },
             messages: many("query", own.messages),
             threshold: hundredths.and_then(|share| format!("{share:.0}").parse().ok()).unwrap_or(own.threshold),
-            all: choice(settings.get("enabled_for_all")).unwrap_or(own.all),
+            all: optional_bool(settings.get("enabled_for_all")).unwrap_or(own.all),
         };
         self
     }
 
     /// Returns the settings under SillyTavern's names, for [`WorldInfoSettings::from_sillytavern`] and
     /// [`WorldInfoSettings::with_sillytavern_vectors`].
-    pub fn written(&self) -> (Map<String, Value>, Map<String, Value>) {
+    pub fn to_sillytavern(&self) -> (Map<String, Value>, Map<String, Value>) {
         let strategy = match self.strategy {
             InsertionStrategy::Evenly => 0,
             InsertionStrategy::CharacterFirst => 1,
@@ -252,7 +252,7 @@ impl WorldInfoSettings {
     }
 
     /// Returns the token limit for lore in a prompt of `prompt` tokens; at least 1.
-    pub fn tokens(&self, prompt: usize) -> usize {
+    pub fn budget_tokens(&self, prompt: usize) -> usize {
         let share = f64::from(u32::try_from(prompt).unwrap_or(u32::MAX)) * self.budget / 100.0;
         // Convert through the decimal digits, to avoid a lossy float cast.
         let tokens = format!("{:.0}", (share + 0.5).floor()).parse::<usize>().unwrap_or(0).max(1);
@@ -288,12 +288,12 @@ mod tests {
         }));
         let read = WorldInfoSettings::from_sillytavern(&rules).with_sillytavern_vectors(&vectors);
         assert_eq!((read.out_of_bounds(), &read.clone().clamped()), (None, &read));
-        assert_eq!(read.written(), (rules, vectors));
+        assert_eq!(read.to_sillytavern(), (rules, vectors));
         let stored: WorldInfoSettings = serde_json::from_value(serde_json::to_value(&read).unwrap()).unwrap();
         assert_eq!(stored, read);
         assert_eq!(WorldInfoSettings::default().out_of_bounds(), None);
         let off = WorldInfoSettings::default().with_sillytavern_vectors(&object(json!({"enabled_world_info": false})));
-        assert_eq!((off.similar.entries, off.written().1["max_entries"].clone()), (0, json!(5)));
+        assert_eq!((off.similar.entries, off.to_sillytavern().1["max_entries"].clone()), (0, json!(5)));
     }
 
     /// Bad input: any imported settings end up within bounds.

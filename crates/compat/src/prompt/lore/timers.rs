@@ -49,7 +49,7 @@ impl LoreTimers {
     /// Updates the timers for a number of messages and returns the running ones.
     ///
     /// `find` returns the list index of a `book.uid`; `entry` returns the durations of an entry.
-    pub fn run(
+    pub fn update(
         &mut self,
         messages: u64,
         find: impl Fn(&str) -> Option<usize>,
@@ -99,7 +99,7 @@ impl LoreTimers {
     }
 
     /// Starts the timers of a newly active entry, unless they already run.
-    pub fn begin(&mut self, key: &str, own: &TimerDurations, messages: u64) {
+    pub fn start(&mut self, key: &str, own: &TimerDurations, messages: u64) {
         for (timers, lasts) in [(&mut self.sticky, own.sticky), (&mut self.cooldown, own.cooldown)] {
             if lasts > 0 && !timers.contains_key(key) {
                 let end = messages.saturating_add(lasts);

@@ -20,7 +20,7 @@ impl TokenBuffer {
     pub fn push(&mut self, text: &str, around: &mut dyn LoreHost) {
         self.known = None;
         if self.text.len() + text.len() > MAX_JOINED_BYTES {
-            self.flushed_tokens += around.tokens(&self.text) + around.tokens(text);
+            self.flushed_tokens += around.count_tokens(&self.text) + around.count_tokens(text);
             self.text.clear();
             return;
         }
@@ -30,6 +30,6 @@ impl TokenBuffer {
 
     /// Returns the tokens of all texts.
     pub fn tokens(&mut self, around: &mut dyn LoreHost) -> usize {
-        *self.known.get_or_insert_with(|| self.flushed_tokens + around.tokens(&self.text))
+        *self.known.get_or_insert_with(|| self.flushed_tokens + around.count_tokens(&self.text))
     }
 }

@@ -37,7 +37,7 @@ impl LoreWordIndex {
         for entry in entries {
             let place = all.lengths.len();
             all.lengths.push(0.0);
-            let names = entry.keys.iter().chain(&entry.secondary).map(|key| key.written.as_str());
+            let names = entry.keys.iter().chain(&entry.secondary).map(|key| key.text.as_str());
             for name in names.chain([entry.title.as_str()]) {
                 cut(name, &mut |word| all.add(place, word, true));
             }
@@ -72,7 +72,7 @@ impl LoreWordIndex {
                 *words += 1;
                 *is_named |= posting.is_name;
                 if let Some(own) = counted.get_mut(posting.place) {
-                    query.found(word, posting.times, own);
+                    query.add_count(word, posting.times, own);
                 }
             }
         }
@@ -100,7 +100,7 @@ mod tests {
         let mut cut = |text: &str, take: &mut dyn FnMut(&str)| text.split_whitespace().for_each(take);
         let words = LoreWordIndex::build(entries, &mut cut);
         let mut query = RecallQuery::default();
-        asked.split_whitespace().for_each(|word| query.ask(word, 1.0));
+        asked.split_whitespace().for_each(|word| query.add_term(word, 1.0));
         query.rank(&words.match_counts(&query), 10).into_iter().map(|(place, _)| place).collect()
     }
 

@@ -21,7 +21,7 @@ pub struct MacroContext {
     /// Muted members of the group.
     pub muted: Vec<String>,
     /// Messages on this path.
-    pub said: MacroHistory,
+    pub history: MacroHistory,
     pub time: MacroTime,
     pub token_limits: PromptTokenLimits,
     pub model: String,

@@ -10,7 +10,7 @@ use super::date_format::MONTHS;
 pub const INVALID_DATE: &str = "Invalid date";
 
 /// Writes a duration in milliseconds as words.
-pub fn words(ms: i64) -> String {
+pub fn humanize(ms: i64) -> String {
     let ms = ms.unsigned_abs();
     let rounded = |unit: u64| (ms + unit / 2) / unit;
     let (second, day) = (1_000, 86_400_000);
@@ -36,15 +36,17 @@ pub fn words(ms: i64) -> String {
 
 /// Writes the first time relative to the second.
 pub fn between(left: &str, right: &str, zone: &TimeZone) -> String {
-    let (Some(left), Some(right)) = (read(left, zone), read(right, zone)) else { return INVALID_DATE.to_owned() };
+    let (Some(left), Some(right)) = (parse_time(left, zone), parse_time(right, zone)) else {
+        return INVALID_DATE.to_owned();
+    };
     let ms = left.saturating_sub(right);
-    if ms > 0 { format!("in {}", words(ms)) } else { format!("{} ago", words(ms)) }
+    if ms > 0 { format!("in {}", humanize(ms)) } else { format!("{} ago", humanize(ms)) }
 }
 
 /// Parses a written time to milliseconds since 1970.
 ///
 /// Accepts common forms of ISO 8601, `March 14, 2025`, `14 March 2025` and `3/14/2025`, each with an optional time.
-pub fn read(text: &str, zone: &TimeZone) -> Option<i64> {
+pub fn parse_time(text: &str, zone: &TimeZone) -> Option<i64> {
     let text = text.trim();
     if text.len() > 100 {
         return None;
@@ -192,9 +194,9 @@ mod tests {
             (547 * 86_400, "a year"),
             (548 * 86_400, "2 years"),
         ] {
-            assert_eq!(words(seconds * 1_000), expected, "{seconds} s");
+            assert_eq!(humanize(seconds * 1_000), expected, "{seconds} s");
         }
-        assert!(words(i64::MIN).ends_with("years") && words(i64::MAX).ends_with("years"));
+        assert!(humanize(i64::MIN).ends_with("years") && humanize(i64::MAX).ends_with("years"));
     }
 
     #[test]
@@ -211,14 +213,14 @@ mod tests {
             "3/14/2025 12:00",
             "20250314T12:00",
         ] {
-            assert_eq!(read(text, &TimeZone::UTC), Some(noon), "{text}");
+            assert_eq!(parse_time(text, &TimeZone::UTC), Some(noon), "{text}");
         }
-        assert_eq!(read("2025-03-14", &TimeZone::UTC), Some(noon - 43_200_000));
+        assert_eq!(parse_time("2025-03-14", &TimeZone::UTC), Some(noon - 43_200_000));
         let east = TimeZone::fixed(Offset::from_hours(2).unwrap());
-        assert_eq!(read("2025-03-14 14:00", &east), Some(noon));
+        assert_eq!(parse_time("2025-03-14 14:00", &east), Some(noon));
         for text in ["", "tomorrow", "2025-13-01", "2025-03-14 25:00", "3:09 PM", "March", "99999-01-01", "1 2 3", "-"]
         {
-            assert_eq!(read(text, &TimeZone::UTC), None, "{text}");
+            assert_eq!(parse_time(text, &TimeZone::UTC), None, "{text}");
         }
     }
 

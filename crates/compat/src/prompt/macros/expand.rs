@@ -2,7 +2,7 @@
 
 use super::head::{self, MacroHead, MacroKind};
 use super::pieces::{MacroNode, MacroPiece};
-use super::read::read;
+use super::read::parse;
 use super::stored_text::to_stored_text;
 use super::table::{self, MacroAction, MacroCall};
 use super::{MAX_MACROS, MAX_WORK, MacroEngine};
@@ -30,7 +30,7 @@ impl MacroEngine<'_> {
         if !text.contains(['{', '}', '<']) {
             return text.to_owned();
         }
-        let read = read(text, &takes_block);
+        let read = parse(text, &takes_block);
         if read.too_deep {
             self.note_problem(TOO_DEEP);
         }
@@ -62,8 +62,8 @@ impl MacroEngine<'_> {
             MacroKind::Variable { is_global, operator } => self.expand_variable(text, one, is_global, operator, out),
             MacroKind::Named => self.expand_named(text, one, out),
         }
-        if self.local.refused || self.global.refused {
-            (self.local.refused, self.global.refused) = (false, false);
+        if self.local.has_rejected_write || self.global.has_rejected_write {
+            (self.local.has_rejected_write, self.global.has_rejected_write) = (false, false);
             self.note_problem(TOO_LARGE);
         }
     }
@@ -80,7 +80,7 @@ impl MacroEngine<'_> {
             }
             return self.keep_as_text(text, one, out);
         };
-        match row.does {
+        match row.action {
             MacroAction::Nothing => {}
             MacroAction::Condition => self.expand_condition(text, one, out),
             MacroAction::Text(does) => {
@@ -173,7 +173,7 @@ impl MacroEngine<'_> {
         if let Some((is_global, name)) = head::bare_variable(said) {
             return Some(self.variables_mut(is_global).text(name));
         }
-        match table::find(said).filter(|row| row.accepts_args(0))?.does {
+        match table::find(said).filter(|row| row.accepts_args(0))?.action {
             MacroAction::Text(does) => does(self, MacroCall { args: Vec::new(), text: said, at: 0 }),
             _ => None,
         }

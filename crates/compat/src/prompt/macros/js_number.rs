@@ -50,7 +50,7 @@ pub fn write(number: f64) -> String {
 }
 
 /// Converts a number to JSON, as an integer if it is whole. NaN and infinity become 0.
-pub fn value(number: f64) -> Value {
+pub fn to_json(number: f64) -> Value {
     let text = write(number);
     let whole = (number.abs() <= MAX_EXACT_INTEGER).then(|| text.parse::<i64>().ok()).flatten();
     match whole {
@@ -89,8 +89,8 @@ mod tests {
             assert_eq!(read(text).map(write).as_deref(), expected, "{text:?}");
         }
         assert_eq!(write(0.1 + 0.2), "0.30000000000000004");
-        assert_eq!(value(17.0), json!(17));
-        assert_eq!(value(3.75), json!(3.75));
-        assert_eq!(value(f64::INFINITY), json!(0));
+        assert_eq!(to_json(17.0), json!(17));
+        assert_eq!(to_json(3.75), json!(3.75));
+        assert_eq!(to_json(f64::INFINITY), json!(0));
     }
 }

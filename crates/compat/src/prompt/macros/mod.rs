@@ -53,7 +53,7 @@ const MAX_NAME_CHARS: usize = 60;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MacroReport {
     /// Names of macros that stay text, because they are unknown or used wrongly. Each name once.
-    pub left: Vec<String>,
+    pub unresolved: Vec<String>,
     /// Other problems, as sentences. Each once.
     pub problems: Vec<&'static str>,
 }
@@ -134,8 +134,8 @@ impl<'a> MacroEngine<'a> {
     /// Records the name of a macro that stays text.
     fn note_unresolved(&mut self, name: &str) {
         let name: String = name.chars().take(MAX_NAME_CHARS).collect();
-        if self.report.left.len() < MAX_NOTED_NAMES && !self.report.left.contains(&name) {
-            self.report.left.push(name);
+        if self.report.unresolved.len() < MAX_NOTED_NAMES && !self.report.unresolved.contains(&name) {
+            self.report.unresolved.push(name);
         }
     }
 }

@@ -16,7 +16,7 @@ pub struct MacroParse {
 }
 
 /// Parses a text. `takes_block` returns whether a macro with so many arguments may have a block as one more.
-pub fn read(text: &str, takes_block: &dyn Fn(&MacroHead, usize) -> bool) -> MacroParse {
+pub fn parse(text: &str, takes_block: &dyn Fn(&MacroHead, usize) -> bool) -> MacroParse {
     let mut reader =
         MacroParser { text, takes_block, pieces: Vec::new(), frames: Vec::new(), text_start: 0, too_deep: false };
     reader.run();
@@ -190,7 +190,7 @@ mod tests {
     }
 
     fn check(text: &str, expected: &str) {
-        let read = read(text, &|head, args| args < 2 && !head.is_closing);
+        let read = parse(text, &|head, args| args < 2 && !head.is_closing);
         assert_eq!(told(text, &read.pieces), expected, "{text}");
     }
 
@@ -224,12 +224,12 @@ mod tests {
         let deep = |n: usize| format!("{}x{}", "{{a::".repeat(n), "}}".repeat(n));
         let all = |_: &MacroHead, _: usize| true;
         let height = |read: &MacroParse| read.pieces.iter().map(MacroPiece::nesting).max();
-        let just = read(&deep(MAX_NESTING), &all);
+        let just = parse(&deep(MAX_NESTING), &all);
         assert!(!just.too_deep && height(&just) == Some(MAX_NESTING));
-        let more = read(&deep(100_000), &all);
+        let more = parse(&deep(100_000), &all);
         assert!(more.too_deep && height(&more) == Some(MAX_NESTING));
         let blocks = format!("{}x{}", "{{a}}".repeat(50_000), "{{/a}}".repeat(50_000));
-        let more = read(&blocks, &all);
+        let more = parse(&blocks, &all);
         assert!(more.too_deep && height(&more) == Some(MAX_NESTING));
     }
 }

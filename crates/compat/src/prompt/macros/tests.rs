@@ -22,7 +22,7 @@ fn facts() -> MacroContext {
             system: "Be brief. {{original}}".into(),
             ..CardTexts::default()
         },
-        said: MacroHistory {
+        history: MacroHistory {
             last: "{{user}} knocks.".into(),
             last_id: Some(3),
             version: Some((2, 4)),

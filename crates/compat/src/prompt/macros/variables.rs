@@ -21,7 +21,7 @@ pub struct MacroVariables {
     map: Map<String, Value>,
     changed: BTreeSet<String>,
     /// Whether a write was refused, because the value is too large or the place does not exist.
-    pub refused: bool,
+    pub has_rejected_write: bool,
     /// Bytes parsed to look into values; the caller limits it.
     pub work: usize,
 }
@@ -70,7 +70,7 @@ impl MacroVariables {
     pub fn set(&mut self, name: &str, value: Value) {
         let size = if let Value::String(text) = &value { text.len() } else { 0 };
         if size > MAX_VALUE || name.len() > MAX_VALUE {
-            self.refused = true;
+            self.has_rejected_write = true;
             return;
         }
         let Some(place) = self.value_mut(name) else {
@@ -135,7 +135,7 @@ impl MacroVariables {
             other => other.to_string(),
         };
         let sum = match (js_number::read(&now), js_number::read(&more)) {
-            (Some(now), Some(more)) => js_number::value(now + more),
+            (Some(now), Some(more)) => js_number::to_json(now + more),
             (Some(0.0), _) => Value::String(more),
             _ => Value::String(now + &more),
         };
@@ -153,13 +153,13 @@ impl MacroVariables {
     /// Subtracts a number; a text that is no number does nothing.
     pub fn subtract(&mut self, name: &str, less: &str) {
         if let Some(less) = js_number::read(less) {
-            self.add(name, js_number::value(-less));
+            self.add(name, js_number::to_json(-less));
         }
     }
 
     /// Returns the value at a key of a map or an index of a list, as text; empty if there is none. A text that is no
     /// JSON is returned whole.
-    pub fn inside(&mut self, name: &str, key: &str) -> String {
+    pub fn get_inside(&mut self, name: &str, key: &str) -> String {
         match (self.as_json(name), self.value(name)) {
             (Some(parsed), _) => at_key(&parsed, key).map(text).unwrap_or_default(),
             (None, Some(Value::String(_))) => self.text(name),
@@ -174,7 +174,7 @@ impl MacroVariables {
         if let Some(place @ (Value::Array(_) | Value::Object(_))) = self.value_mut(name) {
             match put(place, key, value) {
                 true => self.mark_changed(name),
-                false => self.refused = true,
+                false => self.has_rejected_write = true,
             }
             return;
         }
@@ -183,7 +183,7 @@ impl MacroVariables {
         let Some(mut parsed) = parsed.map(|parsed| if parsed.is_null() { fresh } else { parsed }) else { return };
         match put(&mut parsed, key, value) {
             true => self.set(name, Value::String(parsed.to_string())),
-            false => self.refused = true,
+            false => self.has_rejected_write = true,
         }
     }
 }
@@ -255,7 +255,7 @@ mod tests {
             json!({"t": "[1,\"x\"]", "l": [1, "x", null, "y"], "m": {"a": 1, "b": "2"}})
         );
         assert_eq!(
-            (own.inside("l", "0"), own.inside("m", "b"), own.inside("m", "c")),
+            (own.get_inside("l", "0"), own.get_inside("m", "b"), own.get_inside("m", "c")),
             ("1".into(), "2".into(), "".into())
         );
     }
@@ -284,11 +284,11 @@ mod tests {
             let twice = own.text("x").repeat(2);
             own.set("x", Value::String(twice));
         }
-        assert!(own.refused && own.text("x").len() <= MAX_VALUE);
-        own.refused = false;
+        assert!(own.has_rejected_write && own.text("x").len() <= MAX_VALUE);
+        own.has_rejected_write = false;
         own.set_inside("far", "999999999", "x");
         own.set_inside("far", "1e300", "x");
         own.set_inside("far", "-1", "x");
-        assert!(own.refused && !own.has("far"));
+        assert!(own.has_rejected_write && !own.has("far"));
     }
 }

@@ -217,7 +217,7 @@ mod tests {
         let message = |(at, tokens): (usize, &usize)| {
             let from = vec![MessageSource::History(tokens_index(at))];
             let order = PromptOrder::after(CHAT, tokens_index(at));
-            let messages = vec![PromptMessage { role: Role::User, name: None, text: "said".into(), from }];
+            let messages = vec![PromptMessage { role: Role::User, name: None, text: "said".into(), sources: from }];
             PromptCandidate { messages, ..candidate(History, order, *tokens) }
         };
         tokens.iter().enumerate().map(message).collect()
@@ -355,7 +355,7 @@ mod tests {
             prop_assert_eq!(allocation.tokens, allocation.kept.iter().map(|kept| kept.tokens).sum::<usize>());
             // Everything is kept or left out for a reason.
             prop_assert_eq!(allocation.kept.len() + allocation.omitted.len(), texts.len() + allocation.history);
-            prop_assert!(allocation.omitted.iter().all(|omitted| omitted.why == OmitReason::Budget));
+            prop_assert!(allocation.omitted.iter().all(|omitted| omitted.reason == OmitReason::Budget));
             prop_assert!(allocation.kept.is_sorted_by_key(|kept| kept.order));
             // The order of gathering does not matter.
             prop_assert_eq!(allocation, allocate(&limits, shuffled, &mut messages(&said).into_iter()));

@@ -80,7 +80,7 @@ pub fn assemble(
 fn allocation_limits(scope: &PromptScope<'_>, chat: usize, renderer: &dyn PromptRenderer) -> AllocationLimits {
     let PromptInput { default_budget: budget, prompt_tokens, .. } = *scope.input;
     let prompt = if prompt_tokens > 0 { prompt_tokens } else { budget.prompt() };
-    let shares = &scope.preset.own.shares;
+    let shares = &scope.preset.extensions.shares;
     AllocationLimits {
         budget,
         reserve: scope.input.reserve,
@@ -128,7 +128,7 @@ mod tests {
         settings.prefill = "prefill".into();
         settings.personality_format = String::new();
         settings.scenario_format = String::new();
-        let positioned = |text: &str, place| PositionedText { text: text.into(), place, role: Role::System };
+        let positioned = |text: &str, place| PositionedText { text: text.into(), position: place, role: Role::System };
         let history = ["zero", "one", "two", "three"].map(|text| HistoryMessage {
             role: Role::User,
             name: "Ann".into(),
@@ -151,7 +151,7 @@ mod tests {
             note: Some(positioned("note", PromptPosition::Depth(0))),
             lore: &lore,
             history: &history,
-            world: "",
+            state: "",
             injected: &[],
             filler: "",
             truncation: HistoryTruncation::Exact,

@@ -8,7 +8,7 @@ use super::{Preset, PresetPart, PromptLayout, PromptShares, SpeakerNaming};
 impl Preset {
     /// Returns the preset as JSON that reads back as the same preset. Fields missing in the file are written with their
     /// defaults.
-    pub fn body(&self) -> Map<String, Value> {
+    pub fn to_json(&self) -> Map<String, Value> {
         let settings = &self.settings;
         let mut body = self.samplers.clone();
         let stop = body.shift_remove("stop");
@@ -50,10 +50,10 @@ impl Preset {
         ours.extend((self.settings.layout == PromptLayout::Turns).then(|| ("form".to_owned(), TURNS.into())));
         ours.extend((self.settings.naming == SpeakerNaming::AsNeeded).then(|| ("names".to_owned(), AS_NEEDED.into())));
         ours.extend(stop.map(|stop| ("stop".to_owned(), stop)));
-        if !self.own.models.is_empty() {
-            ours.insert("models".to_owned(), self.own.models.clone().into());
+        if !self.extensions.models.is_empty() {
+            ours.insert("models".to_owned(), self.extensions.models.clone().into());
         }
-        let PromptShares { lore, examples, recalled, history } = self.own.shares;
+        let PromptShares { lore, examples, recalled, history } = self.extensions.shares;
         let shares = [("lore", lore), ("examples", examples), ("recalled", recalled), ("history", history)];
         let shares = shares.into_iter().filter_map(|(key, percent)| Some((key.to_owned(), percent?.into())));
         let shares: Map<String, Value> = shares.collect();
@@ -72,7 +72,7 @@ fn part_json(part: &PresetPart) -> Value {
     let mut map = Map::from_iter([
         ("identifier".to_owned(), part.id.as_str().into()),
         ("name".to_owned(), part.name.as_str().into()),
-        ("role".to_owned(), part.role.word().into()),
+        ("role".to_owned(), part.role.as_str().into()),
         ("system_prompt".to_owned(), (!default_part_name(&part.id).is_empty()).into()),
         ("marker".to_owned(), part.text.is_none().into()),
     ]);
@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn preset_written_json_reads_back_equal() {
         for preset in [Preset::built_in(), Preset::default()] {
-            assert_eq!(Preset::read(&preset.body()), Ok(preset));
+            assert_eq!(Preset::read(&preset.to_json()), Ok(preset));
         }
         let body = json!({
             "temperature": 0.7, "seed": 5, "openai_max_context": 4096, "openai_max_tokens": 300, "names_behavior": 2,
@@ -108,7 +108,7 @@ mod tests {
         });
         let preset = Preset::read(body.as_object().unwrap()).unwrap();
         assert_eq!(preset.samplers["stop"], json!(["###"]));
-        assert_eq!(preset.own.models, ["smart", "gpt-*"]);
-        assert_eq!(Preset::read(&preset.body()), Ok(preset));
+        assert_eq!(preset.extensions.models, ["smart", "gpt-*"]);
+        assert_eq!(Preset::read(&preset.to_json()), Ok(preset));
     }
 }

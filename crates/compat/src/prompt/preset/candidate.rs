@@ -55,7 +55,7 @@ impl<'a> PromptScope<'a> {
         let rest = TEXT_MARKERS.iter().filter(|id| !is_named(id)).filter_map(|id| known(id));
         parts.extend(rest.map(|part| ScopePart { part, is_on: true }));
         parts.retain_mut(|ScopePart { part, is_on }| {
-            *is_on &= part.triggers.is_empty() || part.triggers.iter().any(|kind| kind == input.kind.word());
+            *is_on &= part.triggers.is_empty() || part.triggers.iter().any(|kind| kind == input.kind.as_str());
             *is_on || part.id == MAIN
         });
         Self { preset, input, parts }

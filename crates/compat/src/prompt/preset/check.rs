@@ -159,7 +159,7 @@ pub(super) fn check_prompt(at: usize, fields: &Map<String, Value>) -> Result<&st
         return Err(PresetFieldError::new(place("identifier"), message)
             .hint("say which prompt it is, or make up an identifier for a new one"));
     }
-    let roles = [Role::System, Role::User, Role::Assistant].map(Role::word);
+    let roles = [Role::System, Role::User, Role::Assistant].map(Role::as_str);
     for (key, value) in fields {
         let place = place(key);
         match key.as_str() {

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::Preset;
 use super::check::{PresetFieldError, check_extension, check_field, check_order, check_prompt};
 use super::read::{DEFAULT_PARTS, ORDER_CHARACTER_ID, default_part_name};
-use clotho_core::world::number::same;
+use clotho_core::world::number::values_equal;
 
 /// A change of a preset.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -15,7 +15,7 @@ pub struct PresetPatch {
     /// Settings and samplers by name; null removes one.
     pub fields: Map<String, Value>,
     /// Fields of `extensions.clotho`; null removes one.
-    pub own: Map<String, Value>,
+    pub extensions: Map<String, Value>,
     /// Parts: `identifier` and the changed fields, null removes one. An unknown part is added, at the end of the order
     /// if no order is given.
     pub prompts: Vec<Map<String, Value>>,
@@ -30,7 +30,7 @@ pub struct PresetPatch {
 pub struct ExpectedPreset {
     pub fields: Map<String, Value>,
     /// Fields of `extensions.clotho`.
-    pub own: Map<String, Value>,
+    pub extensions: Map<String, Value>,
     /// Parts: `identifier` and their fields.
     pub prompts: Vec<Map<String, Value>>,
     pub order: Option<Vec<(String, bool)>>,
@@ -40,14 +40,14 @@ pub struct ExpectedPreset {
 #[derive(Debug, Clone, PartialEq)]
 pub enum PresetPatchError {
     /// The change is invalid.
-    Wrong(PresetFieldError),
+    Invalid(PresetFieldError),
     /// These values have changed since they were read.
     Conflict(Vec<String>),
 }
 
 impl From<PresetFieldError> for PresetPatchError {
     fn from(wrong: PresetFieldError) -> Self {
-        Self::Wrong(wrong)
+        Self::Invalid(wrong)
     }
 }
 
@@ -56,7 +56,7 @@ impl PresetPatch {
     ///
     /// # Errors
     /// Returns an error if the change is invalid, or if a value in `seen` has changed meanwhile.
-    pub fn onto(
+    pub fn apply(
         &self,
         body: &Map<String, Value>,
         seen: Option<&ExpectedPreset>,
@@ -66,9 +66,9 @@ impl PresetPatch {
             check_field(key, value)?;
             put(&mut changed, key, value);
         }
-        if !self.own.is_empty() {
+        if !self.extensions.is_empty() {
             let own = object(object(&mut changed, "extensions")?, "clotho")?;
-            for (key, value) in &self.own {
+            for (key, value) in &self.extensions {
                 check_extension(key, value)?;
                 put(own, key, value);
             }
@@ -188,7 +188,7 @@ impl ExpectedPreset {
     pub fn conflicts(&self, body: &Map<String, Value>) -> Vec<String> {
         let mut moved = changed_fields(&self.fields, Some(body), "fields.");
         let own = body.get("extensions").and_then(|extensions| extensions.get("clotho")?.as_object());
-        moved.extend(changed_fields(&self.own, own, "own."));
+        moved.extend(changed_fields(&self.extensions, own, "own."));
         for seen in &self.prompts {
             let name = seen.get("identifier").and_then(Value::as_str).unwrap_or_default();
             moved.extend(changed_fields(seen, part(body, name), &format!("prompts.{name}.")));
@@ -198,7 +198,7 @@ impl ExpectedPreset {
     }
 
     /// Returns the current values of the same fields.
-    pub fn now(&self, body: &Map<String, Value>) -> Value {
+    pub fn current(&self, body: &Map<String, Value>) -> Value {
         let read = |seen: &Map<String, Value>, now: Option<&Map<String, Value>>| -> Map<String, Value> {
             let value = |key: &String| now.and_then(|now| now.get(key)).cloned().unwrap_or_default();
             seen.keys().map(|key| (key.clone(), value(key))).collect()
@@ -211,7 +211,7 @@ impl ExpectedPreset {
         let row = |(name, is_on): (String, bool)| json!({"identifier": name, "enabled": is_on});
         let order = self.order.as_ref().map(|_| current_order(body).into_iter().map(row).collect::<Vec<_>>());
         json!({
-            "fields": read(&self.fields, Some(body)), "own": read(&self.own, own),
+            "fields": read(&self.fields, Some(body)), "own": read(&self.extensions, own),
             "prompts": self.prompts.iter().map(prompt).collect::<Vec<_>>(), "order": order,
         })
     }
@@ -220,7 +220,7 @@ impl ExpectedPreset {
 /// Returns the fields that differ from what was seen. A missing field equals null.
 fn changed_fields(seen: &Map<String, Value>, now: Option<&Map<String, Value>>, before: &str) -> Vec<String> {
     let is_other =
-        |(key, was): &(&String, &Value)| !same(now.and_then(|now| now.get(*key)).unwrap_or(&Value::Null), was);
+        |(key, was): &(&String, &Value)| !values_equal(now.and_then(|now| now.get(*key)).unwrap_or(&Value::Null), was);
     seen.iter().filter(is_other).map(|(key, _)| format!("{before}{key}")).collect()
 }
 

@@ -9,7 +9,7 @@
 //!   with an order, a stage and tokens. `allocate` spends the `budget` on them, stage by stage. `render` makes messages
 //!   of what is kept, and `squash` joins some. `names` adds speakers. Omitted texts have a reason ([`OmittedText`]).
 //! - [`SubstituteBudget`] divides the tokens of texts that stand for cut messages.
-//! - [`Preset::body`] writes a complete preset; [`PresetPatch`] edits a file and leaves other fields unchanged.
+//! - [`Preset::to_json`] writes a complete preset; [`PresetPatch`] edits a file and leaves other fields unchanged.
 //! - [`to_pieces`] converts a request for the trace, [`rebuild`] restores the request from it.
 //!
 //! To add a marker (a part whose text comes from elsewhere), add a row to `read::DEFAULT_PARTS` and its text to
@@ -66,7 +66,7 @@ pub enum GenerationType {
 
 impl GenerationType {
     /// Returns the word used in presets.
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Normal => "normal",
             Self::Continue => "continue",
@@ -188,7 +188,7 @@ pub struct Preset {
     /// Embedded regex scripts.
     pub scripts: Vec<Value>,
     /// Clotho's own settings.
-    pub own: PresetExtensions,
+    pub extensions: PresetExtensions,
 }
 
 /// A text with its own position: a persona, a note, a card's depth prompt.
@@ -196,7 +196,7 @@ pub struct Preset {
 pub struct PositionedText {
     /// Text before macro expansion.
     pub text: String,
-    pub place: PromptPosition,
+    pub position: PromptPosition,
     /// Role, if the position does not determine it.
     pub role: Role,
 }
@@ -312,7 +312,7 @@ pub struct PromptInput<'a> {
     /// Messages, oldest first; [`GenerationType::Continue`] continues the last one.
     pub history: &'a [HistoryMessage],
     /// The state as text, sent just before the newest message. Empty = none.
-    pub world: &'a str,
+    pub state: &'a str,
     /// Texts inserted into the chat for this request.
     pub injected: &'a [PromptInsert],
     /// User message if no user message is there, or if a reply comes last and the preset has no text for that. Model
@@ -362,7 +362,7 @@ pub struct PromptMessage {
     pub name: Option<String>,
     pub text: String,
     /// Everything it was made from.
-    pub from: Vec<MessageSource>,
+    pub sources: Vec<MessageSource>,
 }
 
 /// A text that is not sent.
@@ -372,25 +372,25 @@ pub struct OmittedText {
     pub slot: String,
     pub role: Role,
     pub text: String,
-    pub why: OmitReason,
+    pub reason: OmitReason,
 }
 
 impl PromptInsert {
     /// Returns the text as omitted, because the prompt has no chat.
     fn without_place(&self) -> OmittedText {
         let Self { slot, text, .. } = self;
-        OmittedText { slot: slot.clone(), role: Role::System, text: text.clone(), why: OmitReason::NoPlace }
+        OmittedText { slot: slot.clone(), role: Role::System, text: text.clone(), reason: OmitReason::NoPlace }
     }
 }
 
 impl PromptMessage {
     fn from_part(role: Role, text: impl Into<String>, id: &str) -> Self {
-        Self { role, name: None, text: text.into(), from: vec![MessageSource::Part(id.to_owned())] }
+        Self { role, name: None, text: text.into(), sources: vec![MessageSource::Part(id.to_owned())] }
     }
 
     /// Returns the history index of a message that comes from the history alone.
     fn history_index(&self) -> Option<usize> {
-        match self.from.as_slice() {
+        match self.sources.as_slice() {
             [MessageSource::History(at)] => Some(*at),
             _ => None,
         }
@@ -398,7 +398,7 @@ impl PromptMessage {
 
     /// Returns the sources as one word, joined by `+`.
     fn source_label(&self) -> String {
-        let slots = self.from.iter().map(|from| match from {
+        let slots = self.sources.iter().map(|from| match from {
             MessageSource::Part(id) => id.as_str(),
             MessageSource::History(_) => "history",
         });
@@ -407,6 +407,6 @@ impl PromptMessage {
 
     /// Converts the message to an omitted text.
     fn omit(self, why: OmitReason) -> OmittedText {
-        OmittedText { slot: self.source_label(), role: self.role, text: self.text, why }
+        OmittedText { slot: self.source_label(), role: self.role, text: self.text, reason: why }
     }
 }

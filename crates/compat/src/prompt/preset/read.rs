@@ -110,7 +110,7 @@ impl Default for Preset {
             parts: Vec::new(),
             samplers: Map::new(),
             scripts: Vec::new(),
-            own: PresetExtensions::default(),
+            extensions: PresetExtensions::default(),
         };
         preset.add_default_parts();
         preset
@@ -151,7 +151,8 @@ impl Preset {
         let scripts = map.get("extensions").and_then(|extensions| extensions.get("regex_scripts")?.as_array());
         let scripts = scripts.cloned().unwrap_or_default();
         let own = PresetExtensions { models: models_of(map), shares: shares(map) };
-        let mut preset = Self { settings: settings(map), samplers: samplers(map), scripts, own, ..Self::default() };
+        let mut preset =
+            Self { settings: settings(map), samplers: samplers(map), scripts, extensions: own, ..Self::default() };
         preset.parts = prompts.iter().filter_map(Value::as_object).filter_map(part).collect();
         if let Some(order) = list("prompt_order").and_then(|orders| order(orders)) {
             preset.order = order;
@@ -277,7 +278,7 @@ fn part(map: &Map<String, Value>) -> Option<PresetPart> {
     Some(PresetPart {
         id: text("identifier")?.to_owned(),
         name: text("name").unwrap_or_default().to_owned(),
-        role: text("role").and_then(Role::from_word).unwrap_or(Role::System),
+        role: text("role").and_then(Role::parse).unwrap_or(Role::System),
         text: (!is("marker")).then(|| text("content").unwrap_or_default().to_owned()),
         chat_position: (number("injection_position", 0) == 1).then_some(in_chat),
         forbids_override: is("forbid_overrides"),

@@ -10,7 +10,7 @@ pub(super) fn squash_system_messages(messages: Vec<PromptMessage>) -> Vec<Prompt
             Some(last) => {
                 last.text.push('\n');
                 last.text.push_str(&message.text);
-                last.from.extend(message.from);
+                last.sources.extend(message.sources);
             }
             None => out.push(message),
         }
@@ -22,5 +22,5 @@ pub(super) fn squash_system_messages(messages: Vec<PromptMessage>) -> Vec<Prompt
 fn may_join(message: &PromptMessage) -> bool {
     let separates =
         |from: &MessageSource| matches!(from, MessageSource::Part(id) if id == "newChat" || id == "newExample");
-    message.role == Role::System && message.name.is_none() && !message.from.iter().any(separates)
+    message.role == Role::System && message.name.is_none() && !message.sources.iter().any(separates)
 }

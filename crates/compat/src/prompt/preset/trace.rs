@@ -38,9 +38,10 @@ pub fn to_pieces(
     for message in messages {
         let sent = OutgoingMessage { role: message.role, name: message.name.clone(), text: message.text.clone() };
         let places: Vec<usize> =
-            message.from.iter().filter_map(|from| line_index(from, first, next, lines.len())).collect();
-        let alone =
-            matches!(message.from.as_slice(), [MessageSource::History(_)]).then(|| places.first().copied()).flatten();
+            message.sources.iter().filter_map(|from| line_index(from, first, next, lines.len())).collect();
+        let alone = matches!(message.sources.as_slice(), [MessageSource::History(_)])
+            .then(|| places.first().copied())
+            .flatten();
         if let Some(at) = alone {
             pieces.extend(unsent_lines(lines, next, at, is_named));
             if plain_line(lines, at, is_named).as_ref() != Some(&sent) {

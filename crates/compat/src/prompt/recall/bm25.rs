@@ -42,12 +42,12 @@ impl RecallQuery {
     }
 
     /// Records how often a text contains a term; the length must already be set.
-    pub fn found(&self, term: &str, times: f32, text: &mut TermCounts) {
+    pub fn add_count(&self, term: &str, times: f32, text: &mut TermCounts) {
         text.terms.extend(self.terms.get(term).map(|at| (*at, times)));
     }
 
     /// Adds a query term; for a repeated term the larger weight counts.
-    pub fn ask(&mut self, term: &str, weight: f32) {
+    pub fn add_term(&mut self, term: &str, weight: f32) {
         let next = self.weights.len();
         let at = *self.terms.entry(term.to_owned()).or_insert(next);
         match self.weights.get_mut(at) {
@@ -118,7 +118,7 @@ mod tests {
 
     fn ranked(asked: &str, texts: &[&str]) -> Vec<usize> {
         let mut query = RecallQuery::default();
-        asked.split(' ').for_each(|term| query.ask(term, 1.0));
+        asked.split(' ').for_each(|term| query.add_term(term, 1.0));
         let counted: Vec<TermCounts> = texts
             .iter()
             .map(|text| {
@@ -148,9 +148,9 @@ mod tests {
     #[test]
     fn bm25_repeated_term_uses_higher_weight() {
         let mut query = RecallQuery::default();
-        query.ask("a", 0.3);
-        query.ask("a", 1.0);
-        query.ask("a", 0.5);
+        query.add_term("a", 0.3);
+        query.add_term("a", 1.0);
+        query.add_term("a", 0.5);
         assert_eq!((query.weight("a"), query.weight("b"), query.is_empty()), (1.0, 0.0, false));
     }
 }

@@ -52,7 +52,7 @@ fn truncate_to_tokens(text: &str, most: usize, measure: &TokenMeasure) -> String
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::prompt::tokens;
+    use crate::prompt::estimate_message;
 
     fn excerpt(text: &str, most: usize, weigh: impl Fn(&str) -> f32) -> String {
         super::excerpt(text, most, &TokenMeasure::default(), weigh)
@@ -75,7 +75,7 @@ mod tests {
     fn excerpt_oversized_sentence_is_cut_between_characters() {
         let cut = excerpt(&"夜".repeat(50), 14, weigh("x"));
         assert_eq!(cut, format!("{}…", "夜".repeat(10)));
-        assert!(tokens(&excerpt(&"a".repeat(500), 30, weigh("x"))) <= 31);
+        assert!(estimate_message(&excerpt(&"a".repeat(500), 30, weigh("x"))) <= 31);
         assert_eq!(excerpt("", 0, weigh("x")), "");
     }
 }

@@ -34,7 +34,7 @@ pub struct RecalledText {
 
 impl RecalledText {
     /// Formats the text for the prompt.
-    pub fn told(&self) -> String {
+    pub fn render(&self) -> String {
         format!("[{}] {}", self.source, self.text)
     }
 }
@@ -44,7 +44,7 @@ pub fn block(memories: &[RecalledText]) -> String {
     if memories.is_empty() {
         return String::new();
     }
-    let texts: Vec<String> = memories.iter().map(RecalledText::told).collect();
+    let texts: Vec<String> = memories.iter().map(RecalledText::render).collect();
     format!("{HEADING}\n{}", texts.join("\n"))
 }
 
@@ -60,7 +60,7 @@ pub fn embed_prefix(text: &str, chars: usize) -> &str {
 }
 
 /// Returns the hash of the embedded part; it identifies the vector.
-pub fn hash(text: &str, chars: usize) -> blake3::Hash {
+pub fn embed_hash(text: &str, chars: usize) -> blake3::Hash {
     blake3::hash(embed_prefix(text, chars).as_bytes())
 }
 
@@ -80,7 +80,7 @@ mod tests {
     fn recall_embed_prefix_cuts_between_characters() {
         assert_eq!(embed_prefix("早上好 x", 2), "早上");
         assert_eq!(embed_prefix("ab", 2), "ab");
-        assert_eq!(hash("abc", 2), hash("abd", 2));
-        assert_ne!(hash("abc", 3), hash("abd", 3));
+        assert_eq!(embed_hash("abc", 2), embed_hash("abd", 2));
+        assert_ne!(embed_hash("abc", 3), embed_hash("abd", 3));
     }
 }

@@ -50,10 +50,10 @@ pub(super) fn apply(
     filler: &mut dyn MacroFiller,
 ) -> Result<Option<String>, ScriptFailure> {
     // Search, charged to the budget of this use and to the total.
-    let mut own = StepBudget::new(StepBudget::for_text(whole.len()).left().min(steps.left()));
-    let before = own.left();
+    let mut own = StepBudget::new(StepBudget::for_text(whole.len()).remaining().min(steps.remaining()));
+    let before = own.remaining();
     let found = pattern.matches(whole, &mut own);
-    let paid = steps.spend(before - own.left());
+    let paid = steps.spend(before - own.remaining());
     let found = found?;
     paid?;
     if found.is_empty() {
@@ -70,7 +70,7 @@ pub(super) fn apply(
     let mut done = 0;
     for one in found {
         let range = one.range();
-        out.push_str(&whole.piece(done..range.start));
+        out.push_str(&whole.slice(done..range.start));
         let instead = expand_replacement(&pieces, &trim, pattern, whole, &one, most.saturating_sub(out.len()))?;
         // Output costs steps too.
         steps.spend(1 + instead.len() / 16)?;
@@ -81,7 +81,7 @@ pub(super) fn apply(
         }
         done = range.end;
     }
-    out.push_str(&whole.piece(done..whole.len()));
+    out.push_str(&whole.slice(done..whole.len()));
     Ok(Some(out).filter(|out| out != whole.as_str()))
 }
 
@@ -102,10 +102,10 @@ fn expand_replacement(
                 continue;
             }
             ReplacementPiece::Group(group) => found.group(*group),
-            ReplacementPiece::Named(name) => pattern.named(name, found),
+            ReplacementPiece::Named(name) => pattern.named_group(name, found),
         };
         let Some(range) = range else { continue };
-        let group = whole.piece(range);
+        let group = whole.slice(range);
         let trimmed = trim.iter().fold(group.into_owned(), |text, away| text.replace(away.as_str(), ""));
         out.push_str(&trimmed);
         if out.len() > most {

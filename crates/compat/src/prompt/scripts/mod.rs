@@ -2,7 +2,7 @@
 //!
 //! - [`RegexScript`] is one script, read from JSON. [`RegexScriptSet`] holds the scripts of a prompt in execution
 //!   order.
-//! - [`RegexScriptSet::apply`] changes a text for one [`ScriptUse`]; [`RegexScriptSet::sent`] does all that a request
+//! - [`RegexScriptSet::apply`] changes a text for one [`ScriptUse`]; [`RegexScriptSet::apply_for_prompt`] does all that a request
 //!   needs.
 //! - The caller expands macros, as [`MacroFiller`].
 //! - [`RegexScriptSet::notes`] reports which scripts changed texts and which were skipped, and why.
@@ -67,7 +67,7 @@ pub enum ScriptScope {
 
 impl ScriptScope {
     /// Returns the word used in traces.
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Global => "global",
             Self::Preset => "preset",
@@ -172,7 +172,7 @@ fn not_allowed(count: usize) -> String {
 
 /// Returns why a script would never run, as far as it can be known without a text. Patterns with macros are not
 /// checked.
-pub fn problem(script: &serde_json::Value) -> Option<ScriptSkipReason> {
+pub fn find_problem(script: &serde_json::Value) -> Option<ScriptSkipReason> {
     let Some(script) = RegexScript::read(script) else { return Some(ScriptSkipReason::NoScript {}) };
     if script.placements.is_none() {
         return Some(ScriptSkipReason::NoPlacement {});
@@ -189,7 +189,7 @@ pub struct ScriptNote {
     /// Number of texts it changed.
     pub changed: usize,
     /// Why it did not run or stopped; `None` = no problem.
-    pub why: Option<ScriptSkipReason>,
+    pub reason: Option<ScriptSkipReason>,
 }
 
 /// The scripts of one prompt, in execution order.
@@ -209,7 +209,7 @@ struct ScriptEntry {
 impl ScriptEntry {
     /// Returns whether it runs on a text for a use.
     fn applies_to(&self, what_for: ScriptUse, place: ScriptPlacement<'_>) -> bool {
-        self.note.why.is_none() && !self.script.find.is_empty() && self.script.applies_to(what_for, place)
+        self.note.reason.is_none() && !self.script.find.is_empty() && self.script.applies_to(what_for, place)
     }
 }
 
@@ -232,8 +232,8 @@ impl RegexScriptSet {
         if !is_allowed {
             let waiting = scripts.filter_map(RegexScript::read).filter(|script| !script.is_disabled).count();
             let why = Some(ScriptSkipReason::NotAllowed { count: waiting }).filter(|_| waiting > 0);
-            let note = ScriptNote { name: String::new(), scope, changed: 0, why };
-            if note.why.is_some() {
+            let note = ScriptNote { name: String::new(), scope, changed: 0, reason: why };
+            if note.reason.is_some() {
                 self.list.insert(place, ScriptEntry { script: RegexScript::default(), note });
             }
             return;
@@ -252,7 +252,7 @@ impl RegexScriptSet {
             ];
             let why = why.into_iter().find_map(|(is, why)| is.then_some(why));
             let is_too_many = why == Some(ScriptSkipReason::TooMany { most: MAX_SCRIPTS });
-            let note = ScriptNote { name: script.name.clone(), scope, changed: 0, why };
+            let note = ScriptNote { name: script.name.clone(), scope, changed: 0, reason: why };
             self.list.insert(place, ScriptEntry { script, note });
             place += 1;
             if is_too_many {
@@ -263,16 +263,16 @@ impl RegexScriptSet {
 
     /// Returns whether no script can run.
     pub fn is_empty(&self) -> bool {
-        self.list.iter().all(|entry| entry.note.why.is_some())
+        self.list.iter().all(|entry| entry.note.reason.is_some())
     }
 
     /// Returns the notes of scripts that changed a text or were skipped, in order.
     pub fn notes(&self) -> impl Iterator<Item = &ScriptNote> {
-        self.list.iter().map(|entry| &entry.note).filter(|note| note.changed > 0 || note.why.is_some())
+        self.list.iter().map(|entry| &entry.note).filter(|note| note.changed > 0 || note.reason.is_some())
     }
 
     /// Applies the scripts for storage, then those for requests; `None` = unchanged.
-    pub fn sent(
+    pub fn apply_for_prompt(
         &mut self,
         text: &str,
         came: TextOrigin,
@@ -332,7 +332,7 @@ impl RegexScriptSet {
                 entry.note.changed += usize::from(changed.is_some());
                 changed
             }
-            Err(change::ScriptFailure::RanAway(StepLimitError)) if self.steps.left() == 0 => {
+            Err(change::ScriptFailure::RanAway(StepLimitError)) if self.steps.remaining() == 0 => {
                 self.disable(at, ScriptSkipReason::NoTime {})
             }
             Err(change::ScriptFailure::RanAway(StepLimitError)) => self.disable(at, ScriptSkipReason::RanAway {}),
@@ -343,7 +343,7 @@ impl RegexScriptSet {
     /// Skips a script from now on.
     fn disable(&mut self, at: usize, why: ScriptSkipReason) -> Option<String> {
         if let Some(entry) = self.list.get_mut(at) {
-            entry.note.why = Some(why);
+            entry.note.reason = Some(why);
         }
         None
     }

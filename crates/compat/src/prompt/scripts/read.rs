@@ -47,7 +47,7 @@ pub enum FindMacros {
 
 impl FindMacros {
     /// Returns the word used in JSON.
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Plain => "plain",
             Self::Raw => "raw",

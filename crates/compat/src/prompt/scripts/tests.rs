@@ -108,7 +108,7 @@ fn scripts_recorded_cases_match_sillytavern() {
         check("display", &now(base, ScriptUse::Display, &mut FixtureFiller::of_cases()));
         check("prompt", &now(base, ScriptUse::Prompt, &mut FixtureFiller::of_cases()));
         let came = if place.placement == placement::LORE { TextOrigin::Processed } else { TextOrigin::Written };
-        let sent = scripts(&case).sent(text, came, place, &mut FixtureFiller::of_cases());
+        let sent = scripts(&case).apply_for_prompt(text, came, place, &mut FixtureFiller::of_cases());
         check("prompt", sent.as_deref().unwrap_or(text));
         count += 1;
     }
@@ -129,7 +129,7 @@ fn one(script: Value) -> RegexScriptSet {
 
 fn sent(script: Value, text: &str) -> (Option<String>, Vec<ScriptNote>) {
     let mut scripts = one(script);
-    let sent = scripts.sent(text, TextOrigin::Written, REPLY, &mut FixtureFiller::of_cases());
+    let sent = scripts.apply_for_prompt(text, TextOrigin::Written, REPLY, &mut FixtureFiller::of_cases());
     (sent, scripts.notes().cloned().collect())
 }
 
@@ -167,11 +167,17 @@ fn scripts_run_in_scope_order() {
     scripts.add(ScriptScope::Global, true, [&script("g", true)]);
     scripts.add(ScriptScope::Preset, true, [&script("p", false)]);
     scripts.add(ScriptScope::Global, true, [&script("h", false)]);
-    assert_eq!(scripts.sent("x", TextOrigin::Written, REPLY, &mut FixtureFiller::of_cases()).unwrap(), "xhpdgc");
+    assert_eq!(
+        scripts.apply_for_prompt("x", TextOrigin::Written, REPLY, &mut FixtureFiller::of_cases()).unwrap(),
+        "xhpdgc"
+    );
     let lore = ScriptPlacement { placement: placement::LORE, depth: None, speaker: None };
-    assert_eq!(scripts.sent("x", TextOrigin::Processed, lore, &mut FixtureFiller::of_cases()), None);
-    assert_eq!(scripts.sent("x", TextOrigin::Edited, REPLY, &mut FixtureFiller::of_cases()).unwrap(), "xgc");
-    assert!(scripts.notes().all(|note| note.changed >= 1 && note.why.is_none()));
+    assert_eq!(scripts.apply_for_prompt("x", TextOrigin::Processed, lore, &mut FixtureFiller::of_cases()), None);
+    assert_eq!(
+        scripts.apply_for_prompt("x", TextOrigin::Edited, REPLY, &mut FixtureFiller::of_cases()).unwrap(),
+        "xgc"
+    );
+    assert!(scripts.notes().all(|note| note.changed >= 1 && note.reason.is_none()));
 }
 
 /// Skipped scripts are reported with a reason, and all others run.
@@ -180,7 +186,7 @@ fn scripts_skipped_script_reports_reason() {
     let why = |script: Value, text: &str| {
         let (sent, notes) = sent(script, text);
         assert_eq!(sent, None);
-        notes.into_iter().map(|note| note.why.unwrap()).collect::<Vec<_>>()
+        notes.into_iter().map(|note| note.reason.unwrap()).collect::<Vec<_>>()
     };
     let long = format!("{}!", "a".repeat(100_000));
     let kind = |script: Value, text: &str| why(script, text).iter().map(CodedMessage::code).collect::<Vec<_>>();
@@ -193,9 +199,9 @@ fn scripts_skipped_script_reports_reason() {
     let mut scripts = one(json!({"findRegex": "/^(a+)+\\1$/", "replaceString": "", "scriptName": "slow"}));
     scripts.add(ScriptScope::Card, false, [&json!({"findRegex": "a", "placement": [2], "scriptName": "stranger"})]);
     scripts.add(ScriptScope::Global, true, [&json!(1), &json!({"findRegex": "!", "placement": [2]})]);
-    let changed = scripts.sent(&long, TextOrigin::Written, REPLY, &mut FixtureFiller::of_cases()).unwrap();
+    let changed = scripts.apply_for_prompt(&long, TextOrigin::Written, REPLY, &mut FixtureFiller::of_cases()).unwrap();
     assert_eq!(changed.len(), 100_000);
-    let notes: Vec<_> = scripts.notes().map(|note| (note.name.as_str(), note.changed, note.why.as_ref())).collect();
+    let notes: Vec<_> = scripts.notes().map(|note| (note.name.as_str(), note.changed, note.reason.as_ref())).collect();
     assert_eq!(
         notes,
         [
@@ -205,9 +211,9 @@ fn scripts_skipped_script_reports_reason() {
             ("", 0, Some(&ScriptSkipReason::NotAllowed { count: 1 })),
         ]
     );
-    let before = scripts.steps.left();
-    scripts.sent(&long, TextOrigin::Written, REPLY, &mut FixtureFiller::of_cases());
-    assert!(before - scripts.steps.left() < 1_000_000, "what ran away once is not tried again");
+    let before = scripts.steps.remaining();
+    scripts.apply_for_prompt(&long, TextOrigin::Written, REPLY, &mut FixtureFiller::of_cases());
+    assert!(before - scripts.steps.remaining() < 1_000_000, "what ran away once is not tried again");
     assert!(notes_end_without_a_stop());
 }
 
@@ -233,8 +239,8 @@ fn scripts_step_limit_is_shared() {
     let mut scripts = RegexScriptSet { steps: StepBudget::new(3_000_000), ..RegexScriptSet::default() };
     scripts.add(ScriptScope::Card, true, std::iter::repeat_n(&slow, 100_000));
     let text = format!("{}!", "a".repeat(20_000));
-    assert_eq!(scripts.sent(&text, TextOrigin::Written, REPLY, &mut FixtureFiller::of_cases()), None);
-    let words: Vec<&str> = scripts.notes().map(|note| note.why.as_ref().unwrap().code()).collect();
+    assert_eq!(scripts.apply_for_prompt(&text, TextOrigin::Written, REPLY, &mut FixtureFiller::of_cases()), None);
+    let words: Vec<&str> = scripts.notes().map(|note| note.reason.as_ref().unwrap().code()).collect();
     assert_eq!(words.len(), MAX_SCRIPTS + 1);
     assert!(words.starts_with(&["ranAway"]) && words.contains(&"noTime") && words.ends_with(&["tooMany"]));
     assert!(scripts.is_empty() && RegexScriptSet::default().is_empty());

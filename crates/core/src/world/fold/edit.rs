@@ -4,7 +4,7 @@ use serde_json::{Map, Number, Value};
 
 use super::lookup::{LookupResult, PathLookup, look_up};
 use super::{Pointer, ProblemDetail, SchemaSet, StateChange, ValueProblem, bounds, prototypes, refuse};
-use crate::world::number::{self, same};
+use crate::world::number::{self, values_equal};
 use crate::world::pointer::{index, step_mut};
 use crate::world::schema::{ValueConformer, preserves_read_only};
 use crate::world::value_kind::{LengthPhrase, ValueKind};
@@ -64,7 +64,7 @@ impl<'w, 'r> SectionEdit<'w, 'r> {
         let told = self.notes.len();
         self.put(path, Value::Number(sum))?;
         // Drop the note if the number was already at its bound: repeating it with every message tells nothing new.
-        if before.is_some_and(|before| path.find(self.section).is_some_and(|now| same(now, &before))) {
+        if before.is_some_and(|before| path.find(self.section).is_some_and(|now| values_equal(now, &before))) {
             self.notes.truncate(told);
         }
         Ok(())
@@ -122,7 +122,9 @@ impl<'w, 'r> SectionEdit<'w, 'r> {
         let mut value = value.clone();
         let notes = &mut self.notes;
         ValueConformer::new(place.keys(), notes).conform_rule(sight.rule.step("", true), &mut value)?;
-        if sight.rule.node().is_some_and(|node| node.is_unique()) && list.iter().any(|there| same(there, &value)) {
+        if sight.rule.node().is_some_and(|node| node.is_unique())
+            && list.iter().any(|there| values_equal(there, &value))
+        {
             return refuse(path, ProblemDetail::ValueInList {});
         }
         if let Some(Value::Array(list)) = self.value_mut(path.keys()) {
@@ -134,7 +136,7 @@ impl<'w, 'r> SectionEdit<'w, 'r> {
     fn take(&mut self, path: &Pointer, value: &Value) -> Result<(), ValueProblem> {
         let sight = look_up(self.section, self.rules, path);
         let position = match &sight.found {
-            LookupResult::Value(Value::Array(list)) => list.iter().position(|there| same(there, value)),
+            LookupResult::Value(Value::Array(list)) => list.iter().position(|there| values_equal(there, value)),
             LookupResult::Value(other) => {
                 return refuse(path, ProblemDetail::CannotTake { kind: ValueKind::of(other) });
             }
@@ -274,7 +276,7 @@ fn check_unique(path: &Pointer, sight: &PathLookup<'_, '_>, value: &Value) -> Re
     let Some((list, own)) = sight.list.filter(|_| sight.container.is_some_and(|node| node.is_unique())) else {
         return Ok(());
     };
-    let twice = list.iter().enumerate().any(|(position, there)| position != own && same(there, value));
+    let twice = list.iter().enumerate().any(|(position, there)| position != own && values_equal(there, value));
     if twice { refuse(path, ProblemDetail::ValueElsewhereInList {}) } else { Ok(()) }
 }
 

@@ -39,7 +39,7 @@ pub(super) fn look_up<'w, 'r>(
 ) -> PathLookup<'w, 'r> {
     let governing = rules.schema_for(path).map(|(root, schema)| (root.keys().len(), schema));
     let start = |depth: usize, spot: SchemaRule<'r>| match governing {
-        Some((root, schema)) if root == depth => SchemaRule::Node(schema.top()),
+        Some((root, schema)) if root == depth => SchemaRule::Node(schema.root_node()),
         _ => spot,
     };
     let keys = path.keys();
@@ -80,7 +80,7 @@ fn missing_rule<'r>(
     governing: Option<(usize, &'r crate::world::Schema)>,
 ) -> (SchemaRule<'r>, usize) {
     match governing {
-        Some((root, schema)) if root > depth => (SchemaRule::Node(schema.top()), root),
+        Some((root, schema)) if root > depth => (SchemaRule::Node(schema.root_node()), root),
         _ => (spot, depth),
     }
 }

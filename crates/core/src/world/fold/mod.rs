@@ -20,7 +20,7 @@ mod tests;
 
 use serde_json::Value;
 
-use super::number::same;
+use super::number::values_equal;
 use super::schema::ValueProblem;
 use super::{Pointer, Problem, ProblemDetail, SchemaSet, StateChange, StateOperation, World, WorldSection};
 use edit::SectionEdit;
@@ -96,13 +96,15 @@ fn events(events: &mut Vec<Value>, path: &Pointer, change: &StateChange) -> Resu
             events.push(event.clone());
             Ok(Vec::new())
         }
-        StateChange::Take(event) if path.is_root() => match events.iter().position(|there| same(there, event)) {
-            Some(position) => {
-                events.remove(position);
-                Ok(Vec::new())
+        StateChange::Take(event) if path.is_root() => {
+            match events.iter().position(|there| values_equal(there, event)) {
+                Some(position) => {
+                    events.remove(position);
+                    Ok(Vec::new())
+                }
+                None => Ok(vec![ValueProblem::new(path, ProblemDetail::NoEventToTake {})]),
             }
-            None => Ok(vec![ValueProblem::new(path, ProblemDetail::NoEventToTake {})]),
-        },
+        }
         _ => refuse(path, ProblemDetail::EventsOperation {}),
     }
 }

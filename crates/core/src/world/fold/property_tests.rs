@@ -212,7 +212,7 @@ proptest! {
             }
             let id = |world: &World| world.get(&"/g/id".parse().unwrap()).cloned();
             if let (Some(id_before), Some(_)) = (id(&before), world.vars.get("g")) {
-                prop_assert!(id(&world).is_some_and(|now| same(&now, &id_before)), "{operation:?}");
+                prop_assert!(id(&world).is_some_and(|now| values_equal(&now, &id_before)), "{operation:?}");
             }
         }
     }

@@ -30,7 +30,7 @@ pub(super) fn fill_prototypes(
 /// exist.
 pub(super) fn prototype_at<'r>(rules: &'r SchemaSet, path: &Pointer, there: usize) -> Option<&'r Value> {
     let (root, schema) = rules.schema_for(path)?;
-    let mut node = Some(schema.top());
+    let mut node = Some(schema.root_node());
     let mut begins: Option<&'r Value> = None;
     for (depth, key) in path.keys().iter().enumerate().skip(root.keys().len()) {
         let prototype = node.filter(|_| depth >= there).filter(|node| node.prototype_of(key).is_some());

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{Pointer, SchemaSet};
-use crate::world::number::same;
+use crate::world::number::values_equal;
 use crate::world::pointer::step_mut;
 use crate::world::schema::{ComputedField, Schema, SchemaStep, ValueConformer, resolve_variable};
 
@@ -84,7 +84,7 @@ fn put(section: &mut Map<String, Value>, root: &Pointer, container: &[String], k
     let Some(first) = keys.next().and_then(|first| section.get_mut(first)) else { return };
     let Some(Value::Object(map)) = keys.try_fold(first, |value, key| step_mut(value, key)) else { return };
     match value {
-        Some(value) if map.get(key).is_some_and(|there| same(there, &value)) => {}
+        Some(value) if map.get(key).is_some_and(|there| values_equal(there, &value)) => {}
         Some(value) => _ = map.insert(key.to_owned(), value),
         None => _ = map.shift_remove(key),
     }

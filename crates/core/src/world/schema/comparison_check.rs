@@ -6,7 +6,7 @@ use super::ValueKind;
 use super::keywords::suggestion;
 use super::node::SchemaNode;
 use crate::world::condition::{Comparison, VariablePath, to_number};
-use crate::world::number::{compare, same};
+use crate::world::number::{compare, values_equal};
 
 /// The message for a comparison of two variables.
 pub const TWO_VALUES: &str = "the right side must be a string or a number; two values cannot be compared";
@@ -44,7 +44,7 @@ impl SchemaNode {
         let choices = self.choices.as_ref()?;
         let is_equality = matches!(comparison.sign, "==" | "!=");
         let is_near = |choice: &Value| {
-            same(choice, comparison.operand)
+            values_equal(choice, comparison.operand)
                 || to_number(Some(choice)).is_some_and(|n| to_number(Some(comparison.operand)) == Some(n))
         };
         if !is_equality || choices.iter().any(is_near) {

@@ -21,7 +21,7 @@ pub(in crate::world) enum ComputedExpr {
     /// The first case that holds; a case without a condition always holds.
     Cases(Vec<(Option<Condition>, Value)>),
     /// An arithmetic expression.
-    Sum(ArithmeticExpr),
+    Arithmetic(ArithmeticExpr),
 }
 
 /// An arithmetic expression of numbers and variables.
@@ -47,7 +47,7 @@ impl ComputedExpr {
     /// Parses the value of the keyword.
     pub fn read(source: &Value) -> Result<Self, String> {
         match source {
-            Value::String(text) => ArithmeticExpr::read(text).map(Self::Sum),
+            Value::String(text) => ArithmeticExpr::read(text).map(Self::Arithmetic),
             Value::Array(cases) if (1..=MAX_CASES).contains(&cases.len()) => {
                 cases.iter().map(parse_case).collect::<Result<_, _>>().map(Self::Cases)
             }
@@ -64,13 +64,13 @@ impl ComputedExpr {
             Self::Cases(cases) => {
                 found.extend(cases.iter().filter_map(|(when, _)| when.as_ref()).flat_map(Condition::variables));
             }
-            Self::Sum(sum) => sum.collect_variables(&mut found),
+            Self::Arithmetic(sum) => sum.collect_variables(&mut found),
         }
         found
     }
 
     /// Returns the literal results of its cases.
-    pub fn written(&self) -> impl Iterator<Item = &Value> {
+    pub fn literal_values(&self) -> impl Iterator<Item = &Value> {
         let cases = if let Self::Cases(cases) = self { cases.as_slice() } else { &[] };
         cases.iter().map(|(_, is)| is)
     }
@@ -82,7 +82,7 @@ impl ComputedExpr {
                 let mut holds = |when: &Condition| when.holds_with_scope(&mut *look);
                 cases.iter().find(|(when, _)| when.as_ref().is_none_or(&mut holds)).map(|(_, is)| is.clone())
             }
-            Self::Sum(sum) => sum.value(look).map(Value::Number),
+            Self::Arithmetic(sum) => sum.value(look).map(Value::Number),
         }
     }
 }
@@ -304,7 +304,7 @@ mod tests {
             ("10 / 4", json!(2.5)),
         ] {
             let found = value(json!(sum)).unwrap_or_default();
-            assert!(number::same(&found, &expected), "{sum}: {found}");
+            assert!(number::values_equal(&found, &expected), "{sum}: {found}");
         }
         for sum in ["hp / 0", "gone + 1", "word + 1", "hp / (max - 40)"] {
             assert_eq!(value(json!(sum)), None, "{sum}");

@@ -141,7 +141,7 @@ fn check_field(top: &SchemaNode, one: &ComputedField) -> Result<(), SchemaError>
         }
     }
     // All literal results must fit the schema.
-    for written in one.computed.written() {
+    for written in one.computed.literal_values() {
         let mut notes = Vec::new();
         let refused = ValueConformer::new(std::slice::from_ref(&one.key), &mut notes)
             .conform_node(&one.node, &mut written.clone());

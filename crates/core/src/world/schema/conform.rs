@@ -54,13 +54,13 @@ impl<'n> ValueConformer<'n> {
     pub fn conform_rule(&mut self, spot: SchemaRule<'_>, value: &mut Value) -> Result<(), ValueProblem> {
         match spot {
             SchemaRule::Unrestricted => Ok(()),
-            SchemaRule::Node(node) => self.value(node, value),
+            SchemaRule::Node(node) => self.conform_value(node, value),
             SchemaRule::Forbidden => Err(self.finding(ProblemDetail::ForbiddenKey {})),
         }
     }
 
     /// Conforms a value to a node. Computed values are skipped, because they are overwritten anyway.
-    pub fn value(&mut self, node: &SchemaNode, value: &mut Value) -> Result<(), ValueProblem> {
+    pub fn conform_value(&mut self, node: &SchemaNode, value: &mut Value) -> Result<(), ValueProblem> {
         if node.is_computed() { Ok(()) } else { self.conform_node(node, value) }
     }
 
@@ -119,7 +119,7 @@ impl<'n> ValueConformer<'n> {
 
     fn choice(&self, node: &SchemaNode, value: &Value) -> Result<(), ValueProblem> {
         let Some(choices) =
-            node.choices.as_ref().filter(|choices| !choices.iter().any(|choice| number::same(choice, value)))
+            node.choices.as_ref().filter(|choices| !choices.iter().any(|choice| number::values_equal(choice, value)))
         else {
             return Ok(());
         };
@@ -156,7 +156,7 @@ impl<'n> ValueConformer<'n> {
         }
         if let Some(items) = &node.items {
             for (position, value) in list.iter_mut().enumerate() {
-                self.inside(position.to_string(), |inner| inner.value(items, value))?;
+                self.inside(position.to_string(), |inner| inner.conform_value(items, value))?;
             }
         }
         let twice = if node.unique { first_duplicate(list) } else { None };
@@ -223,7 +223,7 @@ impl NumberBound {
 /// read-only parts, but a map that stays must keep them.
 pub(in crate::world) fn preserves_read_only(node: &SchemaNode, old: &Value, new: &Value) -> bool {
     if node.read_only {
-        return number::same(old, new);
+        return number::values_equal(old, new);
     }
     let (true, Value::Object(old), Value::Object(new)) = (node.has_read_only, old, new) else { return true };
     let declared_stay = node.properties.iter().filter(|(_, child)| child.read_only).all(|(key, _)| {

@@ -99,7 +99,7 @@ impl Schema {
     /// Returns the outermost places, seen from the root, that `x-visible` hides from players and models in this
     /// state.
     pub fn hidden_paths(&self, state: &Value) -> Vec<Pointer> {
-        visibility::hidden_paths(self.top(), state)
+        visibility::hidden_paths(self.root_node(), state)
     }
 
     /// Returns the computed values, each after those it depends on.
@@ -109,7 +109,7 @@ impl Schema {
 
     /// Returns whether the place at these keys, or one that contains it, is computed.
     pub fn is_computed(&self, keys: &[String]) -> bool {
-        let mut node = Some(self.top());
+        let mut node = Some(self.root_node());
         !self.followers.is_empty()
             && keys.iter().any(|key| {
                 node = node.and_then(|node| node.child(key));
@@ -132,7 +132,7 @@ impl Schema {
     /// matches. Returns pairs of old and new name.
     pub fn normalize_names(&self, value: &mut Value) -> Vec<(String, String)> {
         let mut mended = Vec::new();
-        coercion::normalize_names(self.top(), value, &mut mended);
+        coercion::normalize_names(self.root_node(), value, &mut mended);
         mended
     }
 
@@ -143,8 +143,8 @@ impl Schema {
     /// # Errors
     /// Returns a message that says what does not fit, and where.
     pub fn coerce(&self, value: &mut Value) -> Result<(), String> {
-        coercion::coerce(self.top(), value);
-        let found = conform::ValueConformer::new(&[], &mut Vec::new()).value(self.top(), value);
+        coercion::coerce(self.root_node(), value);
+        let found = conform::ValueConformer::new(&[], &mut Vec::new()).conform_value(self.root_node(), value);
         found.map_err(|finding| match finding.path.keys() {
             [] | [_] => finding.to_string(),
             _ => format!("{}: {finding}", finding.path),
@@ -153,28 +153,28 @@ impl Schema {
 
     /// Returns the initial value of the root: all declared defaults, including nested ones.
     pub fn default_values(&self) -> Map<String, Value> {
-        parser::defaults(self.top())
+        parser::defaults(self.root_node())
     }
 
     /// Returns the rule for the root itself.
-    pub fn top(&self) -> &SchemaNode {
+    pub fn root_node(&self) -> &SchemaNode {
         &self.top
     }
 
     /// Returns the rule for the place at these keys, seen from the root. It follows declared properties,
     /// `additionalProperties` and list items. `None` if the schema has no rule there.
-    pub fn at(&self, keys: &[String]) -> Option<&SchemaNode> {
-        keys.iter().try_fold(self.top(), |node, key| node.child(key))
+    pub fn node_at(&self, keys: &[String]) -> Option<&SchemaNode> {
+        keys.iter().try_fold(self.root_node(), |node, key| node.child(key))
     }
 
     /// Returns the messages the fold would produce for a value at these keys: clamped or rounded numbers, or the
     /// refusal.
     pub fn check_value(&self, keys: &[String], value: &Value) -> Vec<String> {
-        let Some(node) = self.at(keys) else { return Vec::new() };
+        let Some(node) = self.node_at(keys) else { return Vec::new() };
         let mut notes = Vec::new();
-        let refused = conform::ValueConformer::new(keys, &mut notes).value(node, &mut value.clone()).err();
+        let refused = conform::ValueConformer::new(keys, &mut notes).conform_value(node, &mut value.clone()).err();
         // Prototypes fill in values before the check, so a refusal here may not be final.
-        let above = keys.split_last().and_then(|(_, above)| self.at(above));
+        let above = keys.split_last().and_then(|(_, above)| self.node_at(above));
         let begins = above.is_some_and(SchemaNode::has_prototypes) || node.has_prototypes();
         let findings = notes.into_iter().chain(refused.filter(|_| !begins));
         findings.map(|finding| finding.to_string()).collect()
@@ -194,7 +194,7 @@ impl Schema {
 
     fn walk(&self, enter: impl Fn(&SchemaNode) -> bool) -> impl Iterator<Item = (Pointer, &SchemaNode)> {
         let mut leaves = Vec::new();
-        let mut open = vec![(Pointer::default(), self.top())];
+        let mut open = vec![(Pointer::default(), self.root_node())];
         while let Some((path, node)) = open.pop() {
             if !enter(node) {
                 continue;

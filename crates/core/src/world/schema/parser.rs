@@ -372,7 +372,8 @@ fn round_bound_inward(bound: NumberBound, inwards: fn(&Number) -> Number, next: 
 /// Checks a default against its own schema, so that the author sees the mistake at once.
 fn check_default(node: &SchemaNode, default: &Value, at: &SchemaPath<'_>) -> Result<(), SchemaError> {
     let mut notes = Vec::new();
-    let refused = ValueConformer::new(&["default".to_owned()], &mut notes).value(node, &mut default.clone()).err();
+    let refused =
+        ValueConformer::new(&["default".to_owned()], &mut notes).conform_value(node, &mut default.clone()).err();
     match refused.into_iter().chain(notes).next() {
         Some(finding) => at.fail(format!("the default breaks its own schema: {finding}")),
         None => Ok(()),

@@ -34,7 +34,7 @@ fn schema() -> Schema {
 #[test]
 fn schema_node_at_traverses_all_containers() {
     let schema = schema();
-    let at = |path: &str| schema.at(&keys(path));
+    let at = |path: &str| schema.node_at(&keys(path));
     assert_eq!(at("").unwrap().title(), Some("Combat"));
     let hp = at("/hp").unwrap();
     assert_eq!((hp.title(), hp.is_visible()), (Some("Health"), true));
@@ -182,7 +182,7 @@ fn schema_cyclic_or_remote_reference_returns_error() {
     );
     check(json!({"properties": {"a": {"$defs": {}}}}), "/properties/a/$defs: \"$defs\" is only allowed at the top");
     let escaped = json!({"$defs": {"a/~b": {"type": "string"}}, "$ref": "#/$defs/a~1~0b"});
-    assert_eq!(Schema::parse(escaped).unwrap().top().kinds(), [ValueKind::String]);
+    assert_eq!(Schema::parse(escaped).unwrap().root_node().kinds(), [ValueKind::String]);
 }
 
 /// A small text must not become a huge schema, neither by depth nor by references that multiply.
@@ -212,7 +212,7 @@ fn schema_oversized_returns_error() {
 fn schema_two_bounds_stricter_wins() {
     let ends = |source: Value| {
         let schema = Schema::parse(source).unwrap();
-        [schema.top().minimum(), schema.top().maximum()].map(|end| end.unwrap().to_string())
+        [schema.root_node().minimum(), schema.root_node().maximum()].map(|end| end.unwrap().to_string())
     };
     assert_eq!(ends(json!({"type": "integer", "minimum": 0, "exclusiveMinimum": 0, "maximum": 9.5})), ["1", "9"]);
     assert_eq!(

@@ -68,7 +68,7 @@ fn is_chat(place: &SourceFile) -> io::Result<bool> {
     let mut lines = ChatFileReader::new(BufReader::new(place.open()?));
     let Some((_, Ok(line))) = lines.next_line()? else { return Ok(false) };
     Ok(match chat::read(line) {
-        Ok(ChatFileLine::Row(_)) => true,
+        Ok(ChatFileLine::Message(_)) => true,
         // A card can also look like a header, since it has a creation date.
         Ok(ChatFileLine::Header(header)) => {
             ["chat_metadata", "user_name", "character_name"].iter().any(|key| header.0.contains_key(*key))

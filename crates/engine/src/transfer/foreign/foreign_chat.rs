@@ -94,20 +94,20 @@ impl ForeignImport<'_> {
         self.result.totals.chats += 1;
         let title = tale.title.clone().unwrap_or_else(|| place.stem().to_owned());
         // Skip an empty story, an unchanged one, and one whose session is in the trash.
-        if tale.said.is_empty() {
+        if tale.messages.is_empty() {
             let why = ImportFinding::skipped(&FindingDetail::NoMessages {});
             self.count_item(
-                ForeignImportItem::skipped("session", title, why).from_file(&place.name).with(tale.findings),
+                ForeignImportItem::skipped("session", title, why).from_file(&place.name).with_findings(tale.findings),
             );
             return Ok(());
         }
-        let spots = message_positions(&tale.said);
+        let spots = message_positions(&tale.messages);
         let key = story_source_key(&tale, &spots);
         let mut hasher = blake3::Hasher::new();
         let hash = hasher.update(hash.as_bytes()).update(&within.to_le_bytes()).finalize();
         // A story whose import was interrupted has no hash.
         let mut is_begun = true;
-        let session = match self.find_story(&key).await? {
+        let session = match self.find_imported_chat(&key).await? {
             ForeignStoryMatch::Existing(_, Some(known)) if known == hash.as_bytes() => {
                 self.result.totals.unchanged += 1;
                 return Ok(());
@@ -129,9 +129,9 @@ impl ForeignImport<'_> {
         let mut target = self.open_story_target(&tale, session, &title, &key, place).await?;
         self.import_lorebook(&mut tale, &key, &title, &place.name).await?;
         let mut item = ForeignImportItem::new("session", title, target.session).from_file(&place.name);
-        let (before, (messages, branches)) = (self.result.totals.messages, story_size(&tale.said));
-        let newest = tale.said.iter().filter_map(|one| one.date).max();
-        let hidden = tale.said.iter().filter(|one| one.is_hidden).count();
+        let (before, (messages, branches)) = (self.result.totals.messages, story_size(&tale.messages));
+        let newest = tale.messages.iter().filter_map(|one| one.date).max();
+        let hidden = tale.messages.iter().filter(|one| one.is_hidden).count();
         let nodes = self.write_messages(&mut tale, &spots, &mut target, &format!("{}#{number}", place.name)).await?;
         // Complete the session and report.
         let mut source = SourceRecord::new(key, target.session.as_bytes());
@@ -140,14 +140,14 @@ impl ForeignImport<'_> {
         source.header = (!tale.rest.is_empty()).then(|| Value::Object(tale.rest.clone()).to_string());
         let come = self.result.totals.messages - before;
         item.findings.push(ImportFinding::works(&FindingDetail::BranchMessages { messages, branches, new: come }));
-        item.findings.extend(story_findings(tale, hidden, target.left));
+        item.findings.extend(story_findings(tale, hidden, target.skipped));
         self.finish_story(target, newest, source, come > 0 || is_begun).await?;
         self.count_item(item);
         Ok(())
     }
 
     /// Finds the session that a story became in an earlier import.
-    async fn find_story(&self, key: &str) -> Result<ForeignStoryMatch, ImportError> {
+    async fn find_imported_chat(&self, key: &str) -> Result<ForeignStoryMatch, ImportError> {
         if let Some(seen) = self.dry_run.source(key)
             && let Some(session) = self.dry_run.session_of(seen, None)
         {
@@ -178,18 +178,18 @@ impl ForeignImport<'_> {
     ) -> Result<ImportTarget, ImportError> {
         let first = self.answering_character(tale, place).await?;
         let mut target = ImportTarget {
-            session: session.unwrap_or_else(|| SessionId::new(self.ids.next(self.options.at))),
-            root: NodeId::new(self.ids.next(self.options.at)),
+            session: session.unwrap_or_else(|| SessionId::new(self.ids.next_id(self.options.at))),
+            root: NodeId::new(self.ids.next_id(self.options.at)),
             persona: None,
-            known: HashSet::new(),
+            known_nodes: HashSet::new(),
             new_nodes: HashSet::new(),
             has_worlds: false,
             is_new: session.is_none(),
-            piece: Vec::new(),
+            batch: Vec::new(),
             batch_bytes: 0,
-            left: 0,
+            skipped: 0,
             speakers: HashMap::new(),
-            first: Some(first),
+            first_speaker: Some(first),
             note: None,
         };
         if !target.is_new {
@@ -198,7 +198,7 @@ impl ForeignImport<'_> {
         }
         self.result.totals.sessions += 1;
         if !self.options.is_dry {
-            let oldest = tale.said.iter().filter_map(|message| message.date).min();
+            let oldest = tale.messages.iter().filter_map(|message| message.date).min();
             let beginning = NewImportedSession {
                 session: target.session,
                 root: target.root,
@@ -230,12 +230,12 @@ impl ForeignImport<'_> {
         let tidy =
             |name: &str| name.trim().chars().filter(|c| !c.is_control()).take(MAX_SPEAKER_CHARS).collect::<String>();
         let name = names.map(tidy).find(|name| !name.is_empty()).unwrap_or_default();
-        let known_by = format!("{}/characters/{name}", tale.program.word());
+        let known_by = format!("{}/characters/{name}", tale.program.as_str());
         if let Some(id) = self.answering_characters.get(&known_by) {
             return Ok(*id);
         }
         // An existing card of that name is used, whichever program it came from.
-        if let Some(id) = self.known::<CharacterId>(format!("characters/{name}")).await?.here() {
+        if let Some(id) = self.match_item::<CharacterId>(format!("characters/{name}")).await?.existing_id() {
             return Ok(id);
         }
         let placeholder = FindingDetail::PlaceholderCharacter { program: tale.program.name() };
@@ -259,8 +259,8 @@ impl ForeignImport<'_> {
         title: &str,
         file: &str,
     ) -> Result<(), ImportError> {
-        let Some(book) = tale.book.take() else { return Ok(()) };
-        let existing = self.known::<LorebookId>(format!("{key}/lore")).await?;
+        let Some(book) = tale.lorebook.take() else { return Ok(()) };
+        let existing = self.match_item::<LorebookId>(format!("{key}/lore")).await?;
         let hash = blake3::hash(Value::Object(book.clone()).to_string().as_bytes());
         if self.decide(&existing, &hash, title, file) != ImportDecision::Import {
             return Ok(());
@@ -293,12 +293,12 @@ impl ForeignImport<'_> {
         target: &mut ImportTarget,
         file: &str,
     ) -> Result<Vec<NodeId>, ImportError> {
-        let chosen = branch_messages(&tale.said, tale.head);
+        let chosen = branch_messages(&tale.messages, tale.head);
         let mut dates: Vec<Time> = Vec::with_capacity(spots.len());
         let mut nodes: Vec<NodeId> = Vec::with_capacity(spots.len());
         let begun = tale.started_at.map(Time).filter(|time| time.has_date()).unwrap_or(self.options.at);
-        for (n, (message, spot)) in tale.said.iter_mut().zip(spots).enumerate() {
-            if target.piece.len() >= BATCH || target.batch_bytes >= BATCH_BYTES {
+        for (n, (message, spot)) in tale.messages.iter_mut().zip(spots).enumerate() {
+            if target.batch.len() >= BATCH || target.batch_bytes >= BATCH_BYTES {
                 self.flush(target).await?;
                 self.check_cancelled()?;
             }
@@ -308,16 +308,16 @@ impl ForeignImport<'_> {
             let node = NodeId::new(message_to_node::id(target.session, &spot.address));
             nodes.push(node);
             dates.push(created);
-            if !target.known.insert(node) {
+            if !target.known_nodes.insert(node) {
                 continue;
             }
             let is_enabled = !message.is_hidden;
-            let mut draft = message_draft(std::mem::take(message), node, spot, tale.program.word(), file);
+            let mut draft = message_draft(std::mem::take(message), node, spot, tale.program.as_str(), file);
             draft.created = created;
             draft.author = (draft.role == Role::User).then_some(self.options.owner);
-            draft.character = target.first.filter(|_| draft.role == Role::Assistant);
+            draft.character = target.first_speaker.filter(|_| draft.role == Role::Assistant);
             target.batch_bytes += draft.content.len() + 1_000;
-            target.piece.push(ImportedNode { parent, draft, is_enabled, is_remembered: chosen.contains(&n) });
+            target.batch.push(ImportedNode { parent, draft, is_enabled, is_remembered: chosen.contains(&n) });
         }
         self.flush(target).await?;
         Ok(nodes)
@@ -401,11 +401,11 @@ fn message_positions(messages: &[ForeignMessage]) -> Vec<ForeignMessagePosition>
 /// Returns the source key of a story: its own id, else the position of the first user message, else that of the first
 /// message.
 fn story_source_key(tale: &ForeignChat, spots: &[ForeignMessagePosition]) -> String {
-    let word = tale.program.word();
+    let word = tale.program.as_str();
     if let Some(id) = &tale.id {
         return strip_nul(&format!("{word}/{id}"));
     }
-    let first = tale.said.iter().position(|message| message.role == ForeignRole::User).unwrap_or(0);
+    let first = tale.messages.iter().position(|message| message.role == ForeignRole::User).unwrap_or(0);
     let stem = spots.get(first).map_or(PathHash::ROOT, |spot| spot.address);
     strip_nul(&format!("{word}/{}#{}", tale.assistant_name.as_deref().unwrap_or_default(), stem.hex()))
 }
@@ -434,7 +434,7 @@ fn message_draft(
         ForeignRole::System => Role::System,
     };
     let kind = if spot.parent.is_none() && role == Role::Assistant { Kind::Greeting } else { Kind::Message };
-    let seed = uuid::Uuid::from_bytes(*spot.address.bytes()).as_u64_pair().1;
+    let seed = uuid::Uuid::from_bytes(*spot.address.as_bytes()).as_u64_pair().1;
     let mut draft = NodeDraft::new(id, role, kind, seed, Time(0));
     let name: String = message
         .name

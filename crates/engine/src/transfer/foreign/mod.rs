@@ -50,7 +50,7 @@ pub async fn import(
 ) -> Result<ForeignImportResult, ImportError> {
     let mut work = ForeignImport::new(store, ids, options, &mut report_progress);
     let (count, unknown) = match open_input(given)? {
-        OpenInput::House(container) => work.import_container(&container, 0).await?,
+        OpenInput::Container(container) => work.import_container(&container, 0).await?,
         OpenInput::File(place) => (1, work.import_files(vec![place], 0).await?),
     };
     if unknown.len() == count {
@@ -70,14 +70,14 @@ pub fn is_foreign(path: &Path) -> bool {
 
 /// The opened input.
 enum OpenInput {
-    House(FileContainer),
+    Container(FileContainer),
     File(SourceFile),
 }
 
 fn open_input(given: ImportSource) -> Result<OpenInput, ImportError> {
     let place = match given {
         ImportSource::Path(path) if fs::metadata(&path)?.is_dir() => {
-            return Ok(OpenInput::House(FileContainer::Folder(path)));
+            return Ok(OpenInput::Container(FileContainer::Folder(path)));
         }
         ImportSource::Path(path) => SourceFile::from_file(File::open(&path)?, base_name(&path.to_string_lossy()))?,
         ImportSource::File(file, name) => SourceFile::from_file(file, base_name(&name))?,
@@ -87,7 +87,7 @@ fn open_input(given: ImportSource) -> Result<OpenInput, ImportError> {
     }
     let bad = |error| ImportError::Unknown(format!("the archive cannot be read: {error}"));
     let container = place.archive().map_err(bad)?;
-    Ok(if container.has(CARD) { OpenInput::File(place) } else { OpenInput::House(container) })
+    Ok(if container.has(CARD) { OpenInput::File(place) } else { OpenInput::Container(container) })
 }
 
 /// The file that makes an archive a character card.
@@ -268,7 +268,7 @@ impl ForeignImport<'_> {
         let bytes = place.read()?;
         let text = text::decode(&bytes).ok();
         let value = text.and_then(|text| serde_json::from_str::<Map<String, Value>>(&text).ok());
-        match (value.as_ref().and_then(file_kind::of), value) {
+        match (value.as_ref().and_then(file_kind::detect), value) {
             (Some(file_kind::JsonFileKind::Card), _) => {
                 self.character(place, &bytes).await?;
                 Ok(None)

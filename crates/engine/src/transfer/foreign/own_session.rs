@@ -19,7 +19,7 @@ impl ForeignImport<'_> {
         let report_progress = match self.import_own(place).await {
             Ok(item) => item,
             Err(ImportError::Fault(fault)) => {
-                skipped_item(place, invalid_session_finding(fault.message).at(fault.line))
+                skipped_item(place, invalid_session_finding(fault.message).at_line(fault.line))
             }
             Err(ImportError::Refused(refusal)) => skipped_item(place, invalid_session_finding(refusal.to_string())),
             Err(error) => return Err(error),
@@ -47,7 +47,7 @@ impl ForeignImport<'_> {
                 self.result.totals.unchanged += 1;
                 let mut item = ForeignImportItem::new("session", session.title, is);
                 item.fate = FindingOutcome::Kept;
-                Ok(item.with(vec![ImportFinding::kept(&FindingDetail::SessionExists {})]))
+                Ok(item.with_findings(vec![ImportFinding::kept(&FindingDetail::SessionExists {})]))
             }
             (is, SessionPresence::InTrash) => {
                 let why = ImportFinding::skipped(&FindingDetail::SessionInTrash {});
@@ -87,7 +87,7 @@ impl ForeignImport<'_> {
         self.result.totals.sessions += 1;
         self.result.totals.messages += nodes;
         let detail = FindingDetail::SessionMessages { messages: usize::try_from(nodes).unwrap_or(0) };
-        Ok(ForeignImportItem::new("session", session.title, is).with(vec![ImportFinding::works(&detail)]))
+        Ok(ForeignImportItem::new("session", session.title, is).with_findings(vec![ImportFinding::works(&detail)]))
     }
 }
 

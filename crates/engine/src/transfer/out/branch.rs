@@ -14,9 +14,9 @@ pub struct ExportBranch {
 
 /// A message of a branch with its siblings.
 pub struct MessageWithSiblings {
-    pub own: StoredNode,
+    pub message: StoredNode,
     /// The message and its siblings, in order of creation.
-    pub all: Vec<StoredNode>,
+    pub siblings: Vec<StoredNode>,
 }
 
 impl ExportBranch {
@@ -44,7 +44,7 @@ impl ExportBranch {
         leaf: StoredNode,
         show: PathFilter,
     ) -> Result<Self, StoreError> {
-        let rows = reader.line(&leaf, show)?;
+        let rows = reader.path_rows(&leaf, show)?;
         Ok(Self { stored: stored_session.clone(), leaf, rows })
     }
 
@@ -63,7 +63,7 @@ impl ExportBranch {
     }
 
     /// Calls `each` for every message together with its siblings.
-    pub fn told<E: From<StoreError>>(
+    pub fn messages_with_siblings<E: From<StoreError>>(
         &self,
         reader: &mut StoreReader<'_>,
         mut each: impl FnMut(&mut StoreReader<'_>, MessageWithSiblings) -> Result<(), E>,
@@ -76,7 +76,7 @@ impl ExportBranch {
                     0 | 1 => vec![own.clone()],
                     _ => reader.nodes(&self.stored, &one.siblings.ids)?,
                 };
-                each(reader, MessageWithSiblings { own, all })?;
+                each(reader, MessageWithSiblings { message: own, siblings: all })?;
             }
         }
         Ok(())

@@ -29,7 +29,7 @@ pub struct ChatExport<'a> {
     /// Whether messages have variables.
     pub has_state: bool,
     /// The variables of the previous message, without the state.
-    pub before: Option<Map<String, Value>>,
+    pub previous_variables: Option<Map<String, Value>>,
 }
 
 impl ChatExport<'_> {
@@ -39,11 +39,11 @@ impl ChatExport<'_> {
         reader: &mut StoreReader<'_>,
         message: &MessageWithSiblings,
     ) -> Result<Option<ChatFileMessage>, StoreError> {
-        let own = &message.own.node;
+        let own = &message.message.node;
         if own.content.is_empty() && (own.kind == Kind::Merge || own.status == Status::Error) {
             return Ok(None);
         }
-        let alike: Vec<&StoredNode> = message.all.iter().filter(|one| is_swipe(&one.node, own)).collect();
+        let alike: Vec<&StoredNode> = message.siblings.iter().filter(|one| is_swipe(&one.node, own)).collect();
         let chosen = alike.iter().position(|one| one.node.id == own.id).unwrap_or(0);
         let mut alternatives = Vec::with_capacity(alike.len());
         let mut after = None;
@@ -61,7 +61,7 @@ impl ChatExport<'_> {
             }
             alternatives.push(alternative);
         }
-        self.before = after;
+        self.previous_variables = after;
         let imported = imported_metadata(own);
         Ok(Some(ChatFileMessage {
             name: self.name(own),
@@ -85,9 +85,11 @@ impl ChatExport<'_> {
     /// previous message.
     fn other_variables(&self, node: &Node) -> Option<Map<String, Value>> {
         match imported_metadata(node) {
-            Some(imported) => imported.get("variables").map_or(self.before.clone(), |own| own.as_object().cloned()),
+            Some(imported) => {
+                imported.get("variables").map_or(self.previous_variables.clone(), |own| own.as_object().cloned())
+            }
             None => {
-                let mut before = self.before.clone().or_else(|| self.has_state.then(Map::new))?;
+                let mut before = self.previous_variables.clone().or_else(|| self.has_state.then(Map::new))?;
                 before.retain(|key, _| !DERIVED.contains(&key.as_str()));
                 Some(before)
             }

@@ -55,7 +55,8 @@ pub fn export_all<W: Write + Seek>(
 ) -> Result<(Option<W>, ExportOutcome), SessionExportError> {
     let reader = snapshot.reader();
     let (list, gone, settings) = Default::default();
-    let mut writer = DataFolderWriter { reader, owner, target: export_target, list, gone, settings };
+    let mut writer =
+        DataFolderWriter { reader, owner, target: export_target, export_index: list, outcome: gone, settings };
     let cards = writer.cards()?;
     writer.lorebooks(&cards)?;
     writer.lore_settings()?;
@@ -65,10 +66,10 @@ pub fn export_all<W: Write + Seek>(
     let open = writer.sessions(files, groups, report_progress)?;
     // Cards come after the sessions, because a card names the chat that was open last.
     writer.characters(&cards, &open)?;
-    let DataFolderWriter { target: mut export_target, list, gone, settings, .. } = writer;
+    let DataFolderWriter { target: mut export_target, export_index: list, outcome: gone, settings, .. } = writer;
     let mut put = |name: &str, text: String| export_target.put(name, |out| Ok(out.write_all(text.as_bytes())?));
-    put("settings.json", settings.text())?;
-    put(LIST, list.text(&gone.report))?;
+    put("settings.json", settings.into_text())?;
+    put(LIST, list.into_text(&gone.report))?;
     Ok((export_target.finish()?, gone))
 }
 
@@ -77,8 +78,8 @@ pub struct DataFolderWriter<'a, W: Write + Seek> {
     pub reader: StoreReader<'a>,
     pub owner: UserId,
     pub target: ExportTarget<W>,
-    pub list: ExportIndexWriter,
-    pub gone: ExportOutcome,
+    pub export_index: ExportIndexWriter,
+    pub outcome: ExportOutcome,
     settings: SettingsWriter,
 }
 
@@ -146,13 +147,13 @@ impl<W: Write + Seek> DataFolderWriter<'_, W> {
                     let finding = ImportFinding::skipped(&detail);
                     let title = character.card.get("name").and_then(Value::as_str).unwrap_or_default();
                     writer
-                        .gone
+                        .outcome
                         .report
                         .items
-                        .push(ForeignImportItem::new("character", title, character.id).with(vec![finding]));
+                        .push(ForeignImportItem::new("character", title, character.id).with_findings(vec![finding]));
                 }
                 let hash = writer.put(&format!("characters/{name}.png"), &card::write_png(&sheet))?;
-                writer.list.add_file(&format!("characters/{name}"), hash, character.id);
+                writer.export_index.add_file(&format!("characters/{name}"), hash, character.id);
                 let tags = character.card.get("tags").and_then(Value::as_array).into_iter().flatten();
                 let tags: Vec<&str> = tags.filter_map(Value::as_str).collect();
                 if !tags.is_empty() {
@@ -163,7 +164,7 @@ impl<W: Write + Seek> DataFolderWriter<'_, W> {
                 if let Some(extra) = extra {
                     writer.settings.card(name, extra);
                 }
-                writer.gone.characters += 1;
+                writer.outcome.characters += 1;
                 Ok(())
             },
         )
@@ -183,11 +184,11 @@ impl<W: Write + Seek> DataFolderWriter<'_, W> {
                 let name = names.unique(came.as_deref().unwrap_or(title));
                 let path = format!("worlds/{name}.json");
                 let hash = writer.put(&path, json!(book.card).to_string().as_bytes())?;
-                writer.list.add_file(&format!("worlds/{name}"), hash, book.id);
+                writer.export_index.add_file(&format!("worlds/{name}"), hash, book.id);
                 if for_all.iter().any(|linked| linked.id == book.id) {
                     writer.settings.global_lorebook(&name);
                 }
-                writer.gone.lorebooks += 1;
+                writer.outcome.lorebooks += 1;
                 Ok(())
             },
         )
@@ -210,9 +211,13 @@ impl<W: Write + Seek> DataFolderWriter<'_, W> {
                 if let Some(picture) = picture {
                     writer.put(&format!("User Avatars/{file}"), &picture.bytes)?;
                 }
-                writer.list.add_file(&format!("personas/{file}"), persona_fingerprint(&persona.card), persona.id);
+                writer.export_index.add_file(
+                    &format!("personas/{file}"),
+                    persona_fingerprint(&persona.card),
+                    persona.id,
+                );
                 files.insert(persona.id, file);
-                writer.gone.personas += 1;
+                writer.outcome.personas += 1;
                 Ok(())
             },
         )?;
@@ -234,17 +239,17 @@ impl<W: Write + Seek> DataFolderWriter<'_, W> {
                     groups.insert(name, (head.id.to_string(), body));
                 } else if head.kind == "regex" {
                     let key = regex_key(&body, writer.settings.regex_count(), &mut known);
-                    writer.list.add_file(&key, preset_fingerprint(&body), head.id);
+                    writer.export_index.add_file(&key, preset_fingerprint(&body), head.id);
                     writer.settings.regex(body);
                 } else if head.kind == "variables" {
-                    writer.list.add_file("variables/global", preset_fingerprint(&body), head.id);
+                    writer.export_index.add_file("variables/global", preset_fingerprint(&body), head.id);
                     writer.settings.variables(body);
                 } else if let Some((folder, _)) = FOLDERS.iter().find(|(_, kind)| *kind == head.kind) {
                     let name = names.entry(folder).or_default().unique(&name);
                     writer.put(&format!("{folder}/{name}.json"), Value::from(body.clone()).to_string().as_bytes())?;
-                    writer.list.add_file(&format!("{}/{name}", head.kind), preset_fingerprint(&body), head.id);
+                    writer.export_index.add_file(&format!("{}/{name}", head.kind), preset_fingerprint(&body), head.id);
                 }
-                writer.gone.presets += 1;
+                writer.outcome.presets += 1;
                 Ok(())
             },
         )?;

@@ -61,7 +61,7 @@ impl ExportIndexWriter {
     }
 
     /// Returns the JSON text of the index, including the report of the export.
-    pub fn text(self, report: &ForeignImportReport) -> String {
+    pub fn into_text(self, report: &ForeignImportReport) -> String {
         let Self { files, sessions } = self;
         json!({"format": "clotho-list", "version": 1, "files": files, "sessions": sessions, "report": report.items})
             .to_string()

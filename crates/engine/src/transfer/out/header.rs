@@ -10,7 +10,7 @@ use super::branch::ExportBranch;
 
 /// Returns the header of the file from which the branch was imported, else a new one. Of several files, the one that
 /// ends furthest along the branch counts.
-pub fn of(reader: &mut StoreReader<'_>, line: &ExportBranch) -> Result<Map<String, Value>, StoreError> {
+pub fn chat_header(reader: &mut StoreReader<'_>, line: &ExportBranch) -> Result<Map<String, Value>, StoreError> {
     let session = &line.stored.session;
     let sources = reader.sources_of(session.owner, session.id.as_bytes())?;
     let own = furthest_source(reader, line, &sources)?.and_then(|source| source.header.as_deref());

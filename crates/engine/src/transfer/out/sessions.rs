@@ -127,8 +127,8 @@ impl<W: Write + Seek> DataFolderWriter<'_, W> {
             |reader, owner, skip, most| reader.sessions(owner, skip, most),
             |writer, stored| {
                 writer.session(&stored, &mut shared)?;
-                writer.gone.sessions += 1;
-                report_progress(writer.gone.sessions);
+                writer.outcome.sessions += 1;
+                report_progress(writer.outcome.sessions);
                 Ok(())
             },
         )?;
@@ -146,7 +146,7 @@ impl<W: Write + Seek> DataFolderWriter<'_, W> {
 
     fn group(&mut self, id: &str, is: &str, group: &Value) -> Result<(), SessionExportError> {
         let hash = self.put(&format!("groups/{id}.json"), group.to_string().as_bytes())?;
-        self.list.add_file(&format!("group/{id}"), hash, is);
+        self.export_index.add_file(&format!("group/{id}"), hash, is);
         Ok(())
     }
 
@@ -193,7 +193,7 @@ impl<W: Write + Seek> DataFolderWriter<'_, W> {
                 Ok(())
             })?;
             let file = format!("{key}/{name}.jsonl");
-            self.list.add_file(&file, hash, stored.session.id);
+            self.export_index.add_file(&file, hash, stored.session.id);
             for label in lines.labels.iter().filter(|label| label.node == *leaf) {
                 story.label(label, &file, written.messages);
             }
@@ -202,9 +202,9 @@ impl<W: Write + Seek> DataFolderWriter<'_, W> {
                 story.head(&file, message);
                 open = Some((stored.session.updated, name.clone()));
             }
-            self.gone.chats += 1;
+            self.outcome.chats += 1;
         }
-        self.list.add_session(stored.session.id, story);
+        self.export_index.add_session(stored.session.id, story);
         match group {
             Some(id) => shared.add_group_session(id, stored, &cast, lines, open),
             None => shared.mark_open(&cast, open),
@@ -232,9 +232,8 @@ impl<W: Write + Seek> DataFolderWriter<'_, W> {
         }
         let (count, cards) = (cast.damaged.len(), cast.damaged.join(", "));
         let finding = ImportFinding::translated(&FindingDetail::DamagedCards { count, cards });
-        self.gone
-            .report
-            .items
-            .push(ForeignImportItem::new("session", &stored.session.title, stored.session.id).with(vec![finding]));
+        self.outcome.report.items.push(
+            ForeignImportItem::new("session", &stored.session.title, stored.session.id).with_findings(vec![finding]),
+        );
     }
 }

@@ -86,11 +86,11 @@ impl SettingsWriter {
     }
 
     /// Returns the JSON text of the settings.
-    pub fn text(self) -> String {
+    pub fn into_text(self) -> String {
         let Self { personas, descriptions, default, tags, tag_map, .. } = self;
         let mut lore = Map::new();
         lore.insert("world_info".into(), json!({"globalSelect": self.global_lorebooks, "charLore": self.extra_books}));
-        let (mut extensions, rules) = (Map::new(), self.lore.map(|rules| rules.written()));
+        let (mut extensions, rules) = (Map::new(), self.lore.map(|rules| rules.to_sillytavern()));
         extensions.insert("regex".into(), self.regex.into());
         extensions.insert("note".into(), json!({"chara": self.notes}));
         extensions.insert("variables".into(), json!({"global": self.variables}));

@@ -57,19 +57,20 @@ pub fn write<W: Write>(
     links: &ChatLinks<'_>,
     out: &mut W,
 ) -> Result<ChatWriteResult, SessionExportError> {
-    let mut header = header::of(reader, line)?;
+    let mut header = header::chat_header(reader, line)?;
     links.fill_header(&mut header);
     put(out, &Value::Object(header))?;
     let has_state = reader.world(&line.stored, &line.leaf)?.vars.contains_key(STATE);
-    let mut chat = ChatExport { stored: &line.stored, cast, bookmarks: links.bookmarks, has_state, before: None };
+    let mut chat =
+        ChatExport { stored: &line.stored, cast, bookmarks: links.bookmarks, has_state, previous_variables: None };
     let mut written = ChatWriteResult::default();
-    line.told(reader, |reader, message| {
+    line.messages_with_siblings(reader, |reader, message| {
         if let Some(row) = chat.row(reader, &message)? {
             out.write_all(b"\n")?;
-            put(out, &Value::Object(chat::line(&row)))?;
+            put(out, &Value::Object(chat::message_line(&row)))?;
             written.messages += 1;
         }
-        if links.wanted == Some(message.own.node.id) {
+        if links.wanted == Some(message.message.node.id) {
             written.wanted = Some(written.messages);
         }
         Ok::<_, SessionExportError>(())

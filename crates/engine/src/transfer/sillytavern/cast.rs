@@ -73,9 +73,9 @@ impl ForeignImport<'_> {
         if let Some(id) = self.existing_export::<CharacterId>(&name, &blake3::hash(bytes)).await? {
             return Ok(Some(FolderCharacter { id, open_chat: None }));
         }
-        let existing = self.known::<CharacterId>(name).await?;
+        let existing = self.match_item::<CharacterId>(name).await?;
         let at = self.options.at;
-        let id = existing.id_or(|| CharacterId::new(self.ids.next(at)));
+        let id = existing.id_or(|| CharacterId::new(self.ids.next_id(at)));
         let mut import = match read_card(bytes, Some(&place.name), id, self.ids, at) {
             Ok(import) => import,
             Err(error) => {
@@ -87,7 +87,7 @@ impl ForeignImport<'_> {
         let mut hasher = blake3::Hasher::new();
         hasher.update(bytes);
         self.apply_owner_settings(&mut import, place, &mut hasher);
-        let is_of_ours = self.export_index.names(&existing.name);
+        let is_of_ours = self.export_index.lists_file(&existing.name);
         if is_of_ours {
             take_suggestions(&mut import.character.card);
         }
@@ -253,18 +253,18 @@ impl ForeignImport<'_> {
         card: Map<String, Value>,
         why: ImportFinding,
     ) -> Result<CharacterId, ImportError> {
-        let existing = self.known::<CharacterId>(known_by).await?;
-        if let Some(id) = existing.here() {
+        let existing = self.match_item::<CharacterId>(known_by).await?;
+        if let Some(id) = existing.existing_id() {
             return Ok(id);
         }
         let name = card.get("name").and_then(Value::as_str).unwrap_or_default();
         if let Some(id) = self.only_namesake(name).await? {
             let why = ImportFinding::works(&FindingDetail::Namesake {});
-            self.count_item(ForeignImportItem::new("character", name, id).with(vec![why]));
+            self.count_item(ForeignImportItem::new("character", name, id).with_findings(vec![why]));
             return Ok(id);
         }
-        let id = CharacterId::new(self.ids.next(self.options.at));
-        self.count_item(ForeignImportItem::new("character", name, id).with(vec![why]));
+        let id = CharacterId::new(self.ids.next_id(self.options.at));
+        self.count_item(ForeignImportItem::new("character", name, id).with_findings(vec![why]));
         self.result.totals.characters += 1;
         let source = existing.source(id.as_bytes(), None, &card);
         let at = self.options.at;
@@ -282,7 +282,7 @@ impl ForeignImport<'_> {
         self.store_with_source(
             source,
             move |tx: &mut Tx<'_>, owner| {
-                if is_new { import.keep(tx, owner) } else { import.replace(tx, owner) }
+                if is_new { import.insert(tx, owner) } else { import.replace(tx, owner) }
             },
         )
         .await

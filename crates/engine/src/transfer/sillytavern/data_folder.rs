@@ -54,7 +54,7 @@ pub struct ChatFolder {
     /// The name of the group.
     pub title: Option<String>,
     /// The chat of the group that was open last.
-    pub open: Option<String>,
+    pub open_chat: Option<String>,
 }
 
 /// Everything in a data folder that is imported or reported.
@@ -68,12 +68,12 @@ pub struct DataFolder {
     /// Preset files, each with its kind.
     pub presets: Vec<(&'static str, SourceFile)>,
     /// Report items of known things that are not imported.
-    pub aside: Vec<ForeignImportItem>,
+    pub skipped: Vec<ForeignImportItem>,
     /// Entries that do not belong to SillyTavern.
     pub others: Vec<ContainerEntry>,
     pub settings: Option<SourceFile>,
     /// The export index, or why it cannot be read.
-    pub list: Option<Result<SourceFile, FindingReason>>,
+    pub export_index: Option<Result<SourceFile, FindingReason>>,
     /// Report items of files that cannot be read.
     pub left_out: Vec<ForeignImportItem>,
     /// The path of the data folder inside the given source; empty if it is the source itself.
@@ -148,7 +148,7 @@ impl DataFolder {
         let list =
             [root.prefix.as_str(), LIST].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/");
         if let Some((_, why)) = container.unread().find(|(name, _)| *name == list) {
-            root.list = Some(Err(why));
+            root.export_index = Some(Err(why));
         }
         Ok(root)
     }
@@ -189,7 +189,7 @@ impl DataFolder {
                     self.presets.push(("group", group.clone()));
                     let text = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
                     let (key, title, open) = (format!("group chats/{}", group.stem()), text("name"), text("chat_id"));
-                    self.folders.push(ChatFolder { key, cards, chats: own, title, open });
+                    self.folders.push(ChatFolder { key, cards, chats: own, title, open_chat: open });
                 }
                 Err(reason) => self.leave_out(&group.name, &FindingDetail::InvalidGroup { reason }),
             }
@@ -215,13 +215,13 @@ impl DataFolder {
                 ContainerEntryKind::File(place) if is_settings && self.settings.is_none() => {
                     self.settings = Some(place)
                 }
-                ContainerEntryKind::File(place) if own == LIST => self.list = Some(Ok(place)),
-                ContainerEntryKind::NotReadable(why) if own == LIST => self.list = Some(Err(why)),
+                ContainerEntryKind::File(place) if own == LIST => self.export_index = Some(Ok(place)),
+                ContainerEntryKind::NotReadable(why) if own == LIST => self.export_index = Some(Err(why)),
                 _ if is_read(own) => {}
                 kind => match skip_reason(own) {
                     Some(reason) => {
                         let count = count(container, &name, &kind);
-                        self.aside.push(left_out_item(own, &FindingDetail::LeftOut { count, reason }));
+                        self.skipped.push(left_out_item(own, &FindingDetail::LeftOut { count, reason }));
                     }
                     None => self.others.push(ContainerEntry { name, kind }),
                 },
@@ -253,7 +253,7 @@ impl DataFolder {
                 reason: FindingReason::OutsideOfFolder,
                 names: home.clone(),
             };
-            self.aside.push(left_out_item(parts.first().copied().unwrap_or_default(), &detail));
+            self.skipped.push(left_out_item(parts.first().copied().unwrap_or_default(), &detail));
         }
     }
 
@@ -299,11 +299,11 @@ impl DataFolder {
             let more = if names.len() > EXAMPLES { ", …" } else { "" };
             names.truncate(EXAMPLES);
             let names = format!("{}{more}", names.join(", "));
-            self.aside.push(left_out_item(folder, &FindingDetail::LeftOutOfFolder { count, reason, names }));
+            self.skipped.push(left_out_item(folder, &FindingDetail::LeftOutOfFolder { count, reason, names }));
         }
         if moods > 0 {
             let detail = FindingDetail::LeftOut { count: moods, reason: FindingReason::Expressions };
-            self.aside.push(left_out_item(folder, &detail));
+            self.skipped.push(left_out_item(folder, &detail));
         }
     }
 

@@ -24,7 +24,7 @@ impl DryRunState {
 
     /// Remembers a session with its nodes.
     pub fn keep_session(&mut self, target: ImportTarget) {
-        self.sessions.insert(target.session, (target.root, target.known));
+        self.sessions.insert(target.session, (target.root, target.known_nodes));
     }
 
     /// Returns the source record with this name.

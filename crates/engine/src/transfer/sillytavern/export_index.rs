@@ -91,7 +91,7 @@ impl ExportIndex {
     /// Returns an error if the index cannot be read completely. The import must stop then: without the index,
     /// stories that begin alike would be merged permanently.
     pub fn of(root: &DataFolder) -> Result<Self, ImportError> {
-        let Some(place) = &root.list else { return Ok(Self::default()) };
+        let Some(place) = &root.export_index else { return Ok(Self::default()) };
         let bad = |why: String| ImportError::BadList(why);
         let bytes =
             place.as_ref().map_err(|why| bad(why.to_string()))?.read().map_err(|error| bad(error.to_string()))?;
@@ -125,7 +125,7 @@ impl ExportIndex {
     }
 
     /// Whether the index lists a file, changed or not.
-    pub fn names(&self, name: &str) -> bool {
+    pub fn lists_file(&self, name: &str) -> bool {
         self.files.contains_key(name)
     }
 
@@ -168,7 +168,7 @@ impl ForeignImport<'_> {
         let Some((id, file)) = preset.and_then(|id| Some((id, self.export_index.preset(id)?.to_owned()))) else {
             return Ok(());
         };
-        let here = match self.known::<PresetId>(file).await?.here() {
+        let here = match self.match_item::<PresetId>(file).await?.existing_id() {
             Some(here) => Some(here),
             None => {
                 let owner = self.options.owner;
@@ -268,7 +268,7 @@ impl ForeignImport<'_> {
             SessionPresence::Present => self.result.totals.unchanged += 1,
         }
         self.result.totals.chats += 1;
-        self.read_progress.add_read(usize::try_from(file.place.bytes).unwrap_or(0));
+        self.read_progress.add_read(usize::try_from(file.file.bytes).unwrap_or(0));
         Ok(true)
     }
 }

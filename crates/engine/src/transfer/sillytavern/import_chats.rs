@@ -75,7 +75,7 @@ impl ForeignImport<'_> {
         let count = u64::try_from(files.len()).unwrap_or(0);
         self.result.totals.chats += count;
         // Find the session; stop if it is in the trash or all files are unchanged.
-        let (session, sources) = match self.find(folder, files).await? {
+        let (session, sources) = match self.find_story(folder, files).await? {
             StoryMatch::InTrash(session) => {
                 files.iter().for_each(|file| self.skip_story(file, session));
                 return Ok(());
@@ -87,7 +87,7 @@ impl ForeignImport<'_> {
                 };
                 if files.iter().all(|file| is_same(&file)) {
                     self.result.totals.unchanged += count;
-                    let sizes = files.iter().map(|file| usize::try_from(file.place.bytes).unwrap_or(0));
+                    let sizes = files.iter().map(|file| usize::try_from(file.file.bytes).unwrap_or(0));
                     sizes.for_each(|bytes| self.read_progress.add_read(bytes));
                     return self.add_sources(folder, files, &sources).await;
                 }
@@ -106,7 +106,7 @@ impl ForeignImport<'_> {
         // Write each file into the session.
         let titles = titles(folder, &files, is_only);
         let mut target = self.open_target(session, folder, &files, titles, cast).await?;
-        let story = self.story(&files);
+        let story = self.exported_session(&files);
         let mut ends = Vec::with_capacity(files.len());
         for file in &files {
             let wanted = story.as_ref().map(|story| story.positions_in(&file_key(folder, file))).unwrap_or_default();
@@ -114,8 +114,8 @@ impl ForeignImport<'_> {
                 Ok(end) => ends.push(Some(end)),
                 Err(ImportError::Read(why)) => {
                     let why = ImportFinding::skipped(&FindingDetail::UnreadableFile { reason: why });
-                    let item = ForeignImportItem::skipped("session", file.place.stem(), why);
-                    self.count_item(item.from_file(&file.place.name));
+                    let item = ForeignImportItem::skipped("session", file.file.stem(), why);
+                    self.count_item(item.from_file(&file.file.name));
                     ends.push(None);
                 }
                 Err(error) => return Err(error),
@@ -132,7 +132,7 @@ impl ForeignImport<'_> {
             Some(story) => exported_ends(folder, &whole, &story, &sources),
             None => {
                 let of_card = || folder.cards.first().and_then(|card| cast.characters.get(card)?.open_chat.as_deref());
-                played_ends(folder, &whole, &sources, folder.open.as_deref().or_else(of_card), is_new)
+                played_ends(folder, &whole, &sources, folder.open_chat.as_deref().or_else(of_card), is_new)
             }
         };
         if !is_new && whole.iter().all(|(_, end)| end.imported == 0 && !end.is_new) {
@@ -146,17 +146,17 @@ impl ForeignImport<'_> {
     }
 
     /// Returns what the export index says about the story of some files.
-    pub fn story(&self, files: &[&ChatScan]) -> Option<ExportIndexSession> {
-        let story = files.iter().find_map(|file| file.outline.story)?;
+    pub fn exported_session(&self, files: &[&ChatScan]) -> Option<ExportIndexSession> {
+        let story = files.iter().find_map(|file| file.outline.story_id)?;
         self.export_index.story(story).cloned()
     }
 
     /// Whether a file can still be opened. A story without readable files must not create a session.
     fn is_readable(&mut self, file: &ChatScan) -> bool {
-        match file.place.open() {
+        match file.file.open() {
             Ok(_) => true,
             Err(error) => {
-                self.count_item(unreadable(&file.place.name, &error));
+                self.count_item(unreadable(&file.file.name, &error));
                 false
             }
         }
@@ -165,9 +165,9 @@ impl ForeignImport<'_> {
     /// Reports that a file is skipped because its story is in the trash.
     pub fn skip_story(&mut self, file: &ChatScan, session: SessionId) {
         let why = ImportFinding::skipped(&FindingDetail::SessionInTrash {});
-        let mut item = ForeignImportItem::skipped("session", file.place.stem(), why);
+        let mut item = ForeignImportItem::skipped("session", file.file.stem(), why);
         item.id = Some(session.to_string());
-        self.count_item(item.from_file(&file.place.name));
+        self.count_item(item.from_file(&file.file.name));
     }
 
     /// Writes the messages of a file that the session does not have. `wanted` names messages whose nodes are
@@ -178,18 +178,18 @@ impl ForeignImport<'_> {
         target: &mut ImportTarget,
         wanted: &[u64],
     ) -> Result<ImportedChatEnd, ImportError> {
-        let input = HashingReader::open(&file.place, &self.read_progress)?;
+        let input = HashingReader::open(&file.file, &self.read_progress)?;
         let mut lines = ChatFileReader::new(BufReader::with_capacity(1 << 16, input));
         let date = Time(file.oldest.unwrap_or(self.options.at.0));
         let world = Some(World::default());
         let mut here = ChatReadPosition { node: target.root, address: PathHash::ROOT, world, date, variables: None };
-        let before = (self.result.totals.messages, target.left);
+        let before = (self.result.totals.messages, target.skipped);
         target.new_nodes.clear();
         let (mut messages, mut places) = (0, HashMap::from([(0, target.root)]));
         while let Some((number, line)) = lines.next_line()? {
             let Ok(line) = line else { continue };
             let hash = blake3::hash(line).to_hex();
-            let Ok(ChatFileLine::Row(row)) = chat::read(line) else { continue };
+            let Ok(ChatFileLine::Message(row)) = chat::read(line) else { continue };
             let hash = hash.as_str().get(..32).unwrap_or_default();
             self.import_row(file, target, &mut here, &row, number, hash).await?;
             messages += 1;
@@ -200,7 +200,7 @@ impl ForeignImport<'_> {
         let node = self.write_end(file, target, here).await?;
         self.flush(target).await?;
         let hash = lines.into_input().into_inner().hash();
-        let (come, left) = (self.result.totals.messages - before.0, target.left - before.1);
+        let (come, left) = (self.result.totals.messages - before.0, target.skipped - before.1);
         Ok(ImportedChatEnd {
             node,
             is_new: target.new_nodes.contains(&node),
@@ -222,7 +222,7 @@ impl ForeignImport<'_> {
         line: u64,
         hash: &str,
     ) -> Result<(), ImportError> {
-        if target.piece.len() >= BATCH || target.batch_bytes >= BATCH_BYTES {
+        if target.batch.len() >= BATCH || target.batch_bytes >= BATCH_BYTES {
             self.flush(target).await?;
             self.check_cancelled()?;
         }
@@ -230,9 +230,9 @@ impl ForeignImport<'_> {
             session: target.session,
             owner: self.options.owner,
             persona: target.persona.as_ref().map(|persona| persona.id),
-            file: &file.place.name,
+            file: &file.file.name,
         };
-        let addresses = here.address.of(row);
+        let addresses = here.address.swipe_hashes(row);
         let (mut after, mut date) = (None, here.date);
         // Add each alternative that the session does not have yet.
         for (place, (alternative, address)) in row.swipes.iter().zip(&addresses).enumerate() {
@@ -242,14 +242,14 @@ impl ForeignImport<'_> {
             if is_chosen {
                 date = created;
             }
-            if !target.known.insert(context.id(address)) {
+            if !target.known_nodes.insert(context.id(address)) {
                 continue;
             }
             target.new_nodes.insert(context.id(address));
             let delta = match target.has_worlds {
                 true => {
                     let mut world = self.world_at(target, here).await?;
-                    let delta = worlds::step(&mut world, alternative);
+                    let delta = worlds::apply_alternative(&mut world, alternative);
                     if is_chosen {
                         after = Some(world);
                     }
@@ -257,11 +257,13 @@ impl ForeignImport<'_> {
                 }
                 false => Default::default(),
             };
-            let speaker =
-                row.speaker_card_file().and_then(|file| target.speakers.get(stem(file)).copied()).or(target.first);
+            let speaker = row
+                .speaker_card_file()
+                .and_then(|file| target.speakers.get(stem(file)).copied())
+                .or(target.first_speaker);
             let imported = ImportAlternative {
                 row,
-                place,
+                position: place,
                 alternative,
                 address: *address,
                 line,
@@ -271,9 +273,9 @@ impl ForeignImport<'_> {
                 created,
                 before: here.variables.as_ref(),
             };
-            let draft = context.node(&imported, delta);
+            let draft = context.message_to_node(&imported, delta);
             target.batch_bytes += draft.content.len() + 1_000;
-            target.piece.push(ImportedNode {
+            target.batch.push(ImportedNode {
                 parent: here.node,
                 draft,
                 is_enabled: !row.is_hidden,
@@ -285,7 +287,7 @@ impl ForeignImport<'_> {
             (here.node, here.address) = (context.id(address), *address);
         }
         (here.world, here.date) = (after, date);
-        here.variables = row.shown().and_then(non_state_variables);
+        here.variables = row.selected_swipe().and_then(non_state_variables);
         Ok(())
     }
 
@@ -326,7 +328,7 @@ impl ForeignImport<'_> {
         if delta.is_empty() || here.node == target.root {
             return Ok(here.node);
         }
-        if let Some(last) = target.piece.iter_mut().rev().find(|seedling| seedling.draft.id == here.node) {
+        if let Some(last) = target.batch.iter_mut().rev().find(|seedling| seedling.draft.id == here.node) {
             last.draft.delta.operations.extend(delta.operations);
             last.draft.delta.problems.extend(delta.problems);
             last.draft.delta.notes.extend(delta.notes);
@@ -334,18 +336,18 @@ impl ForeignImport<'_> {
         }
         let address = here.address.child(false, "variables", &Value::Object(variables.clone()).to_string(), 0);
         let id = NodeId::new(super::message_to_node::id(target.session, &address));
-        if target.known.insert(id) {
+        if target.known_nodes.insert(id) {
             target.new_nodes.insert(id);
             let mut draft = NodeDraft::new(id, Role::System, Kind::Change, 0, here.date);
             (draft.author, draft.delta) = (Some(self.options.owner), delta);
-            target.piece.push(ImportedNode { parent: here.node, draft, is_enabled: true, is_remembered: false });
+            target.batch.push(ImportedNode { parent: here.node, draft, is_enabled: true, is_remembered: false });
         }
         Ok(id)
     }
 
     /// Writes the pending batch; a dry run only counts it.
     pub(in crate::transfer) async fn flush(&mut self, target: &mut ImportTarget) -> Result<(), ImportError> {
-        let piece = std::mem::take(&mut target.piece);
+        let piece = std::mem::take(&mut target.batch);
         target.batch_bytes = 0;
         let messages = |kind: Kind| u64::from(kind != Kind::Change);
         if self.options.is_dry {
@@ -354,7 +356,7 @@ impl ForeignImport<'_> {
             let (actor, session, piece) = (self.actor(), target.session, Arc::new(piece));
             let grown = self.store.write(move |tx| tx.import_nodes(&actor, session, &piece)).await?;
             self.result.totals.messages += u64::try_from(grown.added).unwrap_or(0);
-            target.left += grown.left;
+            target.skipped += grown.skipped;
         }
         Ok(())
     }
@@ -408,7 +410,7 @@ impl ForeignImport<'_> {
         target: &ImportTarget,
         joined: Option<ImportFinding>,
     ) {
-        let mut item = ForeignImportItem::new("session", file.place.stem(), target.session).from_file(&file.place.name);
+        let mut item = ForeignImportItem::new("session", file.file.stem(), target.session).from_file(&file.file.name);
         let detail = FindingDetail::ChatMessages { messages: file.messages, new: end.imported };
         item.findings.push(ImportFinding::works(&detail));
         item.findings.extend(joined);
@@ -422,7 +424,7 @@ impl ForeignImport<'_> {
             true => ImportFinding::works(&FindingDetail::AuthorsNote {}),
             false => ImportFinding::kept(&FindingDetail::OtherAuthorsNote {}),
         }));
-        item.findings.extend(file.kept());
+        item.findings.extend(file.unused_header_finding());
         if let Some(book) = file.header.text("world_info") {
             let name = book.to_owned();
             item.findings.push(match self.imported_lorebook(book) {
@@ -440,7 +442,7 @@ impl ForeignImport<'_> {
 
 /// Returns the title candidates of a story, best first. A group with several stories adds the file name to its own.
 fn titles(folder: &ChatFolder, files: &[&ChatScan], is_only: bool) -> Vec<String> {
-    let file = files.first().map(|file| file.place.stem().to_owned()).unwrap_or_default();
+    let file = files.first().map(|file| file.file.stem().to_owned()).unwrap_or_default();
     let group = folder.title.as_deref().map(str::trim).filter(|group| !group.is_empty());
     let group = group.map(|group| if is_only { group.to_owned() } else { format!("{group} - {file}") });
     group.into_iter().chain([file, folder.key.clone()]).collect()
@@ -480,14 +482,14 @@ fn played_ends(
     open: Option<&str>,
     is_new: bool,
 ) -> NodeImportEnd {
-    let is_open = |file: &ChatScan| Some(file.place.stem()) == open;
+    let is_open = |file: &ChatScan| Some(file.file.stem()) == open;
     let ends = whole.iter().filter(|(file, end)| is_new || end.is_new || is_open(file));
     let head = ends.max_by_key(|(file, _)| (is_open(file), file.newest));
     let bookmarks: HashSet<&str> = whole.iter().flat_map(|(file, _)| &file.bookmarks).map(String::as_str).collect();
     let label = |(file, end): &(&ChatScan, &ImportedChatEnd)| {
         let before = sources.get(&file_key(folder, file)).and_then(|source| source.node);
-        let name: String = file.place.stem().chars().take(MAX_NAME_CHARS).collect();
-        (name, LabelTarget { node: end.node, following: !bookmarks.contains(file.place.stem()) }, before)
+        let name: String = file.file.stem().chars().take(MAX_NAME_CHARS).collect();
+        (name, LabelTarget { node: end.node, following: !bookmarks.contains(file.file.stem()) }, before)
     };
     NodeImportEnd {
         head: head.map(|(_, end)| end.node),
@@ -501,7 +503,7 @@ const NAMED_FILES: usize = 40;
 
 /// Returns the finding that names the files which became one story.
 fn joined_files(whole: &[(&ChatScan, &ImportedChatEnd)]) -> Option<ImportFinding> {
-    let names: Vec<String> = whole.iter().map(|(file, _)| file.place.file().to_owned()).take(NAMED_FILES).collect();
+    let names: Vec<String> = whole.iter().map(|(file, _)| file.file.file().to_owned()).take(NAMED_FILES).collect();
     let more = whole.len() - names.len();
     let detail = FindingDetail::JoinedFiles { count: whole.len(), files: names.join(", "), more };
     (whole.len() > 1).then(|| ImportFinding::translated(&detail).with_names(names))

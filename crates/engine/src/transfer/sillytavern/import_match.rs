@@ -71,11 +71,11 @@ pub enum ImportDecision {
 impl<Id: ImportableId> ImportMatch<Id> {
     /// Returns its existing id, or a new one.
     pub fn id_or(&self, new: impl FnOnce() -> Id) -> Id {
-        self.here().unwrap_or_else(new)
+        self.existing_id().unwrap_or_else(new)
     }
 
     /// Returns its id, if it is known and still exists.
-    pub fn here(&self) -> Option<Id> {
+    pub fn existing_id(&self) -> Option<Id> {
         self.stored.as_ref().map(|stored| stored.id).or(self.dry_run_id)
     }
 
@@ -107,7 +107,7 @@ impl<Id: ImportableId> ImportMatch<Id> {
 
 impl ForeignImport<'_> {
     /// Looks up what earlier imports made of the item with this source key.
-    pub async fn known<Id: ImportableId>(&self, name: String) -> Result<ImportMatch<Id>, ImportError> {
+    pub async fn match_item<Id: ImportableId>(&self, name: String) -> Result<ImportMatch<Id>, ImportError> {
         let (owner, wanted) = (self.options.owner, name.clone());
         let seen = self.dry_run.source(&name).cloned();
         let read = move |reader: &mut StoreReader<'_>| {

@@ -33,26 +33,26 @@ pub struct ImportTarget {
     pub root: NodeId,
     pub persona: Option<PersonaRef>,
     /// The nodes that exist or are about to be written.
-    pub known: HashSet<NodeId>,
+    pub known_nodes: HashSet<NodeId>,
     /// The nodes that the current file adds.
     pub new_nodes: HashSet<NodeId>,
     /// Whether variables have to be followed from message to message.
     pub has_worlds: bool,
     pub is_new: bool,
-    pub piece: Vec<ImportedNode>,
+    pub batch: Vec<ImportedNode>,
     pub batch_bytes: usize,
     /// The number of messages that were left out.
-    pub left: usize,
+    pub skipped: usize,
     /// The speaking characters by file stem of their card.
     pub speakers: HashMap<String, CharacterId>,
     /// The character that speaks if a message names no card.
-    pub first: Option<CharacterId>,
+    pub first_speaker: Option<CharacterId>,
     pub note: Option<AuthorsNote>,
 }
 
 impl ForeignImport<'_> {
     /// Finds the session that a story became in an earlier import, or earlier in a dry run.
-    pub async fn find(&self, folder: &ChatFolder, files: &[&ChatScan]) -> Result<StoryMatch, ImportError> {
+    pub async fn find_story(&self, folder: &ChatFolder, files: &[&ChatScan]) -> Result<StoryMatch, ImportError> {
         let owner = self.options.owner;
         // Collect the keys of each file: its story, its name, and its hash for a chat that came by another way.
         let names: Vec<(String, bool, Option<PathHash>)> = files
@@ -63,7 +63,7 @@ impl ForeignImport<'_> {
             })
             .collect();
         let same: Vec<(String, String, blake3::Hash)> =
-            files.iter().map(|file| (file_key(folder, file), file.place.stem().to_owned(), file.hash)).collect();
+            files.iter().map(|file| (file_key(folder, file), file.file.stem().to_owned(), file.hash)).collect();
         let is_loose = folder.key == LOOSE;
         // Look the keys up in what a dry run has seen.
         let seen: HashMap<String, (Option<SessionId>, SourceRecord)> = names
@@ -168,18 +168,18 @@ impl ForeignImport<'_> {
     ) -> Result<ImportTarget, ImportError> {
         let characters = self.story_characters(folder, files, cast).await?;
         let mut target = ImportTarget {
-            session: session.unwrap_or_else(|| SessionId::new(self.ids.next(self.options.at))),
-            root: NodeId::new(self.ids.next(self.options.at)),
+            session: session.unwrap_or_else(|| SessionId::new(self.ids.next_id(self.options.at))),
+            root: NodeId::new(self.ids.next_id(self.options.at)),
             persona: None,
-            known: HashSet::new(),
+            known_nodes: HashSet::new(),
             new_nodes: HashSet::new(),
             has_worlds: files.iter().any(|file| file.has_state || file.header.variables().is_some()),
             is_new: session.is_none(),
-            piece: Vec::new(),
+            batch: Vec::new(),
             batch_bytes: 0,
-            left: 0,
+            skipped: 0,
             speakers: characters.iter().map(|(file, character)| (file.clone(), character.id)).collect(),
-            first: characters.first().map(|(_, character)| character.id),
+            first_speaker: characters.first().map(|(_, character)| character.id),
             note: files.iter().find_map(|file| file.note()),
         };
         match session {
@@ -193,7 +193,7 @@ impl ForeignImport<'_> {
     pub(in crate::transfer) async fn load_nodes(&self, target: &mut ImportTarget) -> Result<(), ImportError> {
         let (owner, id) = (self.options.owner, target.session);
         if let Some((root, nodes)) = self.dry_run.session(id) {
-            (target.root, target.known) = (*root, nodes.clone());
+            (target.root, target.known_nodes) = (*root, nodes.clone());
             return Ok(());
         }
         let (root, persona, note, nodes) = self
@@ -205,7 +205,8 @@ impl ForeignImport<'_> {
                 Ok::<_, ImportError>((root, persona, note, nodes))
             })
             .await?;
-        (target.root, target.persona, target.note, target.known) = (root, persona, note, nodes.into_iter().collect());
+        (target.root, target.persona, target.note, target.known_nodes) =
+            (root, persona, note, nodes.into_iter().collect());
         Ok(())
     }
 
@@ -258,7 +259,7 @@ impl ForeignImport<'_> {
                     .map(|name| SourceRecord::new(name, target.session.as_bytes())),
             );
         }
-        let mut settings = self.story(files).map(|story| story.settings).unwrap_or_default();
+        let mut settings = self.exported_session(files).map(|story| story.settings).unwrap_or_default();
         if let Some(note) = &target.note {
             settings.entry("note").or_insert_with(|| note.to_json());
         }
@@ -293,13 +294,13 @@ fn user_persona(folder: &ChatFolder, files: &[&ChatScan], cast: &ImportCast) -> 
 
 /// Returns the source key of a chat file.
 pub fn file_key(folder: &ChatFolder, file: &ChatScan) -> String {
-    format!("{}/{}.jsonl", folder.key, file.place.stem())
+    format!("{}/{}.jsonl", folder.key, file.file.stem())
 }
 
 /// Returns the source key of the story of a file: the exported session if it is known, else the position of the first
 /// message of the user.
 pub fn story_key(folder: &ChatFolder, file: &ChatScan) -> Option<String> {
-    let ChatOutline { story, first_user: stem, .. } = &file.outline;
+    let ChatOutline { story_id: story, first_user: stem, .. } = &file.outline;
     let of_house = story.map(|story| format!("{}@{story}", folder.key));
     of_house.or_else(|| Some(format!("{}#{}", folder.key, stem.as_ref()?.hex())))
 }

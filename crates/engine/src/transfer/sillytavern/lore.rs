@@ -65,7 +65,7 @@ impl ForeignImport<'_> {
         if let Some(id) = self.existing_export::<LorebookId>(&name, &hash).await? {
             return Ok(Some(id));
         }
-        let existing = self.known::<LorebookId>(name).await?;
+        let existing = self.match_item::<LorebookId>(name).await?;
         let (mut book, mut item) = match read_lorebook(bytes, Some(&place.name), self.ids, self.options.at) {
             Ok(import) => import,
             Err(error) => {

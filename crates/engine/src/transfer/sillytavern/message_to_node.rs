@@ -26,7 +26,7 @@ pub struct ImportContext<'a> {
 /// One alternative (swipe) of a message, with its position.
 pub struct ImportAlternative<'a> {
     pub row: &'a ChatFileMessage,
-    pub place: usize,
+    pub position: usize,
     pub alternative: &'a ChatFileSwipe,
     pub address: PathHash,
     pub line: u64,
@@ -47,7 +47,7 @@ impl ImportContext<'_> {
     }
 
     /// Returns the node of an alternative.
-    pub fn node(&self, imported: &ImportAlternative<'_>, delta: Delta) -> NodeDraft {
+    pub fn message_to_node(&self, imported: &ImportAlternative<'_>, delta: Delta) -> NodeDraft {
         let ImportAlternative { row, alternative, .. } = *imported;
         let role = match (row.is_narration(), row.is_user) {
             (true, _) => Role::System,
@@ -55,7 +55,7 @@ impl ImportContext<'_> {
             (false, false) => Role::Assistant,
         };
         let kind = if imported.is_first && role == Role::Assistant { Kind::Greeting } else { Kind::Message };
-        let seed = uuid::Uuid::from_bytes(*imported.address.bytes()).as_u64_pair().1;
+        let seed = uuid::Uuid::from_bytes(*imported.address.as_bytes()).as_u64_pair().1;
         let mut draft = NodeDraft::new(self.id(&imported.address), role, kind, seed, imported.created);
         draft.author = (role == Role::User).then_some(self.owner);
         draft.persona = self.persona.filter(|_| role == Role::User);
@@ -85,9 +85,9 @@ impl ImportContext<'_> {
 fn extra_metadata(imported: &ImportAlternative<'_>) -> Map<String, Value> {
     let ImportAlternative { row, alternative, .. } = *imported;
     let mut kept = Map::new();
-    let is_chosen = imported.place == row.selected;
+    let is_chosen = imported.position == row.selected;
     if row.has_swipes || row.swipes.len() > 1 {
-        kept.insert("swipe".into(), imported.place.into());
+        kept.insert("swipe".into(), imported.position.into());
     }
     let mut extra = alternative.extra.clone();
     if extra.get("model").is_some_and(Value::is_string) {
@@ -148,7 +148,7 @@ pub fn id(session: SessionId, address: &PathHash) -> uuid::Uuid {
     const VERSION: u128 = 0xf << 76;
     const VARIANT: u128 = 0b11 << 62;
     let mut hasher = blake3::Hasher::new();
-    hasher.update(session.as_bytes()).update(address.bytes());
+    hasher.update(session.as_bytes()).update(address.as_bytes());
     let mut hash = [0; 16];
     hasher.finalize_xof().fill(&mut hash);
     let (time, hash) = (u128::from_be_bytes(*session.as_bytes()) & TIME, u128::from_be_bytes(hash));

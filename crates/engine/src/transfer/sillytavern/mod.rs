@@ -253,7 +253,7 @@ impl<'a> ForeignImport<'a> {
             self.import_chat_folder(folder, &mut cast).await?;
         }
         self.presets(root).await?;
-        root.aside.iter().for_each(|item| self.add_item(item.clone()));
+        root.skipped.iter().for_each(|item| self.add_item(item.clone()));
         Ok(())
     }
 
@@ -269,7 +269,7 @@ impl<'a> ForeignImport<'a> {
             match ChatScan::read(chat, &self.options.zone, &self.read_progress) {
                 Ok(found) if self.is_known_line(folder, &found).await? => {}
                 Ok(mut found) if found.messages > 0 => {
-                    found.outline.story = self.export_index.story_of(&import_target::file_key(folder, &found));
+                    found.outline.story_id = self.export_index.story_of(&import_target::file_key(folder, &found));
                     scanned.push(found);
                 }
                 Ok(found) => {

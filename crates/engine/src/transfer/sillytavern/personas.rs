@@ -25,7 +25,7 @@ impl ForeignImport<'_> {
         value: Value,
     ) -> Result<(), ImportError> {
         let is_settings = value.get("power_user").is_some();
-        if !is_settings && persona::of(&value) == Err(PersonaError::None) {
+        if !is_settings && persona::from_value(&value) == Err(PersonaError::None) {
             let detail = FindingDetail::NoPersonas { reason: PersonaError::None.to_string() };
             let why = ImportFinding::skipped(&detail);
             self.count_item(ForeignImportItem::skipped("file", place.stem(), why).from_file(&place.name));
@@ -42,7 +42,7 @@ impl ForeignImport<'_> {
 
     /// Imports the personas that the settings name.
     pub async fn personas(&mut self, root: &DataFolder, cast: &mut ImportCast) -> Result<(), ImportError> {
-        let all = match persona::of(self.settings.all()) {
+        let all = match persona::from_value(self.settings.all()) {
             Ok(all) => all,
             Err(PersonaError::None) => return Ok(()),
             Err(error) => {
@@ -97,8 +97,8 @@ impl ForeignImport<'_> {
         if let Some(id) = self.existing_export::<PersonaId>(&name, &persona_fingerprint(&read.card)).await? {
             return Ok(Some(id));
         }
-        let existing = self.known::<PersonaId>(name).await?;
-        let id = existing.id_or(|| PersonaId::new(self.ids.next(at)));
+        let existing = self.match_item::<PersonaId>(name).await?;
+        let id = existing.id_or(|| PersonaId::new(self.ids.next_id(at)));
         let called = read.card.get("name").and_then(|name| name.as_str()).unwrap_or_default().to_owned();
         let from = self.settings.file().to_owned();
         match self.decide(&existing, &hash, &called, &from) {
@@ -123,7 +123,7 @@ impl ForeignImport<'_> {
         self.result.totals.personas += 1;
         self.count_item(item.clone().from_file(from));
         let keep = move |tx: &mut Tx<'_>, owner| {
-            import.keep(tx, owner, is_new)?;
+            import.write(tx, owner, is_new)?;
             book.map_or(Ok(()), |book| tx.bind_lorebook(owner, book, BindingTarget::Persona(id)))
         };
         self.store_with_source(source, keep).await?;

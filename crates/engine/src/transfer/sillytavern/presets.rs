@@ -113,15 +113,15 @@ impl ForeignImport<'_> {
             return Ok(());
         }
         let hash = blake3::hash(Value::from(card.clone()).to_string().as_bytes());
-        let existing = self.known::<PresetId>(source_name).await?;
+        let existing = self.match_item::<PresetId>(source_name).await?;
         if self.decide(&existing, &hash, &name, file) != ImportDecision::Import {
             return Ok(());
         }
         let (at, is_new) = (self.options.at, existing.stored.is_none());
-        let id = existing.id_or(|| PresetId::new(self.ids.next(at)));
+        let id = existing.id_or(|| PresetId::new(self.ids.next_id(at)));
         let source = existing.source(id.as_bytes(), Some(hash), &card);
         self.result.totals.presets += 1;
-        let mut item = ForeignImportItem::new(word, name, id).from_file(file).with(findings);
+        let mut item = ForeignImportItem::new(word, name, id).from_file(file).with_findings(findings);
         item.fate = item.findings.first().map_or(FindingOutcome::Kept, |finding| finding.fate);
         self.count_item(item);
         let preset = StoredPreset { id, card, created: at, updated: at };

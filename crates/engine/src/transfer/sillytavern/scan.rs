@@ -24,7 +24,7 @@ const NAMED_KEYS: usize = 40;
 /// What the first reading finds out about a chat.
 #[derive(Debug)]
 pub struct ChatScan {
-    pub place: SourceFile,
+    pub file: SourceFile,
     pub header: ChatFileHeader,
     pub outline: ChatOutline,
     /// The hash of the whole file.
@@ -50,7 +50,7 @@ impl ChatScan {
     /// Reads a chat from beginning to end.
     pub fn read(place: &SourceFile, zone: &TimeZone, way: &ReadProgress) -> io::Result<Self> {
         let mut found = Self {
-            place: place.clone(),
+            file: place.clone(),
             header: ChatFileHeader::default(),
             outline: ChatOutline { name: place.stem().to_owned(), ..ChatOutline::default() },
             hash: blake3::hash(b""),
@@ -79,7 +79,7 @@ impl ChatScan {
                 Ok(ChatFileLine::Header(_)) => {
                     bad.add(number, &FindingDetail::MisplacedLine { reason: FindingReason::SecondHeader })
                 }
-                Ok(ChatFileLine::Row(row)) => {
+                Ok(ChatFileLine::Message(row)) => {
                     let addresses = found.outline.push_message(at, &row);
                     at = addresses.get(row.selected).copied().unwrap_or(at);
                     found.add_row(&row, zone);
@@ -96,7 +96,7 @@ impl ChatScan {
     fn add_row(&mut self, row: &chat::ChatFileMessage, zone: &TimeZone) {
         self.messages += 1;
         self.has_state |= row.swipes.iter().any(|one| one.variables.is_some());
-        let date = row.shown().and_then(|shown| chat::date::read(shown.date.as_ref()?, zone));
+        let date = row.selected_swipe().and_then(|shown| chat::date::read(shown.date.as_ref()?, zone));
         self.newest = self.newest.max(date);
         self.oldest = self.oldest.into_iter().chain(date).min();
         let name = (!row.name.trim().is_empty() && !row.is_narration()).then(|| row.name.trim().to_owned());
@@ -141,11 +141,13 @@ impl ChatScan {
     /// Returns the report item for a chat without messages.
     pub fn empty_chat_item(self) -> ForeignImportItem {
         let why = ImportFinding::skipped(&FindingDetail::NoMessages {});
-        ForeignImportItem::skipped("session", self.place.stem(), why).from_file(&self.place.name).with(self.findings)
+        ForeignImportItem::skipped("session", self.file.stem(), why)
+            .from_file(&self.file.name)
+            .with_findings(self.findings)
     }
 
     /// Returns the finding for header keys that are kept but have no effect here.
-    pub fn kept(&self) -> Option<ImportFinding> {
+    pub fn unused_header_finding(&self) -> Option<ImportFinding> {
         let metadata = self.header.0.get("chat_metadata")?.as_object()?;
         let says = |value: &Value| match value {
             Value::Null => false,
@@ -173,7 +175,7 @@ struct SkippedLines {
 impl SkippedLines {
     fn add(&mut self, line: u64, why: &FindingDetail) {
         if self.named.len() < NAMED_LINES {
-            self.named.push(ImportFinding::skipped(why).at(line));
+            self.named.push(ImportFinding::skipped(why).at_line(line));
         } else {
             self.more += 1;
         }
@@ -205,7 +207,7 @@ impl LoneSurrogates {
 
     fn finding(&self) -> Option<ImportFinding> {
         let detail = FindingDetail::LoneSurrogates { count: self.count };
-        (self.count > 0).then(|| ImportFinding::translated(&detail).at(self.first))
+        (self.count > 0).then(|| ImportFinding::translated(&detail).at_line(self.first))
     }
 }
 

@@ -28,7 +28,7 @@ impl SillyTavernSettings {
         let Some(place) = &root.settings else { return Ok(Self::default()) };
         let bytes = place.read().map_err(|error| error.to_string())?;
         let text = text::decode(&bytes).map_err(|error| error.to_string())?;
-        let value = text::json(&text).map_err(|error| error.to_string())?;
+        let value = text::parse_json_lenient(&text).map_err(|error| error.to_string())?;
         Ok(Self::new(value, SETTINGS))
     }
 

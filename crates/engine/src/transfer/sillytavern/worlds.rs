@@ -15,7 +15,7 @@ use clotho_plugin::mvu;
 pub const STATE: &str = "stat_data";
 
 /// Returns the operations of an alternative and applies them to `world`.
-pub fn step(world: &mut World, alternative: &ChatFileSwipe) -> Delta {
+pub fn apply_alternative(world: &mut World, alternative: &ChatFileSwipe) -> Delta {
     match alternative.variables.as_ref().and_then(|variables| variables.get(STATE)) {
         Some(state) => {
             let wanted = Map::from_iter([(STATE.to_owned(), state.clone())]);
@@ -69,10 +69,13 @@ mod tests {
     #[test]
     fn mvu_variables_differences_become_operations() {
         let mut world = World::default();
-        let first = step(&mut world, &alternative("", json!({"hp": [10, "health"], "bag": ["a"], "mood": "calm"})));
+        let first = apply_alternative(
+            &mut world,
+            &alternative("", json!({"hp": [10, "health"], "bag": ["a"], "mood": "calm"})),
+        );
         assert_eq!(first.operations.len(), 1);
         let next = json!({"hp": [7, "health"], "bag": ["a", "b"]});
-        let second = step(&mut world, &alternative("", next.clone()));
+        let second = apply_alternative(&mut world, &alternative("", next.clone()));
         let operations: Vec<Value> = second.operations.iter().map(StateOperation::to_json).collect();
         assert_eq!(
             operations,
@@ -83,16 +86,16 @@ mod tests {
             ]
         );
         assert_eq!(world.vars[STATE], next);
-        assert_eq!(step(&mut world, &alternative("", next)), Delta::default());
+        assert_eq!(apply_alternative(&mut world, &alternative("", next)), Delta::default());
     }
 
     /// Domain 3: for a dropped state, the commands in the text are replayed.
     #[test]
     fn mvu_variables_missing_state_replays_commands() {
         let mut world = World::default();
-        assert_eq!(step(&mut world, &alternative("_.set('hp', 1);", Value::Null)), Delta::default());
-        step(&mut world, &alternative("", json!({"hp": 10})));
-        let replayed = step(&mut world, &alternative("It bites. _.add('hp', -4);//bitten", Value::Null));
+        assert_eq!(apply_alternative(&mut world, &alternative("_.set('hp', 1);", Value::Null)), Delta::default());
+        apply_alternative(&mut world, &alternative("", json!({"hp": 10})));
+        let replayed = apply_alternative(&mut world, &alternative("It bites. _.add('hp', -4);//bitten", Value::Null));
         assert_eq!(replayed.operations[0].why, "bitten");
         assert_eq!(world.vars[STATE], json!({"hp": 6}));
     }

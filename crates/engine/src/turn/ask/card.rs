@@ -20,11 +20,11 @@ pub(super) fn card_input(cast: &PromptCast) -> PromptInput<'_> {
         card_main: &cast.system,
         card_post_history: &cast.post_history,
         card_depth: card_depth_text(cast),
-        persona: PositionedText { text: cast.persona.clone(), place: PromptPosition::Prompt, role: Role::System },
+        persona: PositionedText { text: cast.persona.clone(), position: PromptPosition::Prompt, role: Role::System },
         note: None,
         lore: NONE,
         history: &[],
-        world: "",
+        state: "",
         injected: &[],
         filler: "",
         truncation: HistoryTruncation::Exact,
@@ -41,5 +41,5 @@ pub(super) fn card_input(cast: &PromptCast) -> PromptInput<'_> {
 fn card_depth_text(cast: &PromptCast) -> Option<PositionedText> {
     let (depth, role) = cast.depth_prompt_position.unwrap_or(DEFAULT_DEPTH);
     let text = cast.depth_prompt.clone();
-    (!text.trim().is_empty()).then_some(PositionedText { text, place: PromptPosition::Depth(depth), role })
+    (!text.trim().is_empty()).then_some(PositionedText { text, position: PromptPosition::Depth(depth), role })
 }

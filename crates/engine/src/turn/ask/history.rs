@@ -53,7 +53,7 @@ impl PromptHistory {
         let newest = newest_messages(reader, snapshot, bounds, extent, scripts)?;
         let (newest_first, mut messages) = (newest.stored, newest.scripted);
         messages.reverse();
-        let last = prompt_bounds::last(reader, newest_first.iter().map(|(placed, _)| placed))?;
+        let last = prompt_bounds::last_prompt(reader, newest_first.iter().map(|(placed, _)| placed))?;
         let place = |first: i64| newest_first.iter().rev().position(|(placed, _)| placed.n == first);
         let truncation = HistoryTruncation::Steps(last.as_ref().and_then(|last| place(last.first)));
         let (placed, lines): (Vec<StoredNode>, Vec<PromptLine>) = newest_first.into_iter().rev().unzip();
@@ -134,9 +134,10 @@ fn newest_messages(
     loop {
         let before = page.next;
         for placed in page.nodes.into_iter().rev().filter(|placed| placed.node.is_in_prompt()) {
-            let line = trace::line(&placed.node, &bounds.hide_tags);
+            let line = trace::prompt_line(&placed.node, &bounds.hide_tags);
             let message = preset_message(&line, &snapshot.cast);
-            let message = scripts.said(reader, &snapshot.stored, &placed.node, message, newest.scripted.len())?;
+            let message =
+                scripts.apply_to_message(reader, &snapshot.stored, &placed.node, message, newest.scripted.len())?;
             tokens = tokens.saturating_add(bounds.measure.message(&message.text));
             newest.scripted.push(message);
             newest.stored.push((placed, line));

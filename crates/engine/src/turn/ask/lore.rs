@@ -66,7 +66,7 @@ pub struct LoreScanContext<'h> {
     /// The messages, oldest first.
     pub messages: &'h [preset::HistoryMessage],
     /// Further texts that lore scans, such as the author's note.
-    pub open: &'h [String],
+    pub extra_texts: &'h [String],
     /// The token budget of the whole prompt.
     pub prompt_tokens: usize,
     /// The maximum tokens of lore, regardless of its own settings.
@@ -101,7 +101,7 @@ pub struct LorePromptEffects {
     /// Texts that only the separate values model gets.
     pub values_prompt: Vec<String>,
     /// What fired and what was stopped, for the trace; `None` without books.
-    pub told: Option<Value>,
+    pub trace: Option<Value>,
 }
 
 impl ActiveLorebooks {
@@ -131,7 +131,7 @@ impl ActiveLorebooks {
             held.extend(reader.bound_lorebooks(session.owner, what)?.into_iter().map(|book| (scope, book)));
         }
         let mut own = Self::default();
-        own.take(reader, session.owner, shelf, held)?;
+        own.add_books(reader, session.owner, shelf, held)?;
         if !own.books.is_empty() {
             own.who = scan_character(reader, snapshot, &card)?;
         }
@@ -142,7 +142,7 @@ impl ActiveLorebooks {
     ///
     /// # Errors
     /// Returns an error if the database fails.
-    pub fn take(
+    pub fn add_books(
         &mut self,
         reader: &mut StoreReader<'_>,
         owner: UserId,
@@ -150,7 +150,7 @@ impl ActiveLorebooks {
         held: impl IntoIterator<Item = (LorebookScope, HeldBook)>,
     ) -> Result<(), StoreError> {
         for (scope, held) in held {
-            let book = match shelf.take(held.id, held.updated) {
+            let book = match shelf.get(held.id, held.updated) {
                 Some(book) => Some(book),
                 None => read_lorebook(reader, owner, held.id)?.inspect(|book| shelf.put(held.id, held.updated, book)),
             };
@@ -168,8 +168,9 @@ impl ActiveLorebooks {
     }
 
     /// Returns the names of the books: `{id, name, scope}`.
-    pub fn named(&self) -> Vec<Value> {
-        let named = self.books().map(|(scope, book)| json!({"id": book.id, "name": book.name, "scope": scope.word()}));
+    pub fn list(&self) -> Vec<Value> {
+        let named =
+            self.books().map(|(scope, book)| json!({"id": book.id, "name": book.name, "scope": scope.as_str()}));
         named.collect()
     }
 
@@ -198,12 +199,12 @@ impl ActiveLorebooks {
         if self.books.is_empty() && snapshot.world.lore.is_empty() {
             return Ok(LorePromptEffects::default());
         }
-        let LoreScanReport { outcome, similar } = self.outcome(reader, snapshot, heard, scripted)?;
+        let LoreScanReport { outcome, similar } = self.scan_snapshot(reader, snapshot, heard, scripted)?;
         let outlets = outcome.placement.outlets.iter().map(|(name, texts)| (name.clone(), texts.join("\n")));
         Ok(LorePromptEffects {
             outlets: outlets.collect(),
             operations: state_operations(snapshot, heard.purpose, &outcome),
-            told: (!self.books.is_empty()).then(|| self.to_trace(&outcome, similar, heard.measure)),
+            trace: (!self.books.is_empty()).then(|| self.to_trace(&outcome, similar, heard.measure)),
             values_prompt: outcome.values,
             lore: prompt_lore(outcome.placement),
         })
@@ -213,7 +214,7 @@ impl ActiveLorebooks {
     ///
     /// # Errors
     /// Returns an error if the database fails.
-    pub fn outcome(
+    pub fn scan_snapshot(
         &self,
         reader: &mut StoreReader<'_>,
         snapshot: &TurnSnapshot,
@@ -230,15 +231,15 @@ impl ActiveLorebooks {
         };
         let newest_first = heard.messages.iter().rev().take(MAX_MESSAGES);
         let texts: Vec<&str> = newest_first.clone().map(|message| message.text.as_str()).collect();
-        let SimilarEntries { near, told: similar } = self.similar_entries(reader, &texts, heard.recall_query)?;
+        let SimilarEntries { near, trace: similar } = self.similar_entries(reader, &texts, heard.recall_query)?;
         let scanned = ScanRequest {
             messages: newest_first
                 .map(|message| ScanMessage { name: message.name.clone(), text: message.text.clone() })
                 .collect(),
             count: if counts { count_messages(reader, snapshot, heard, reach)? } else { 0 },
             card: card_texts(&snapshot.cast),
-            injects: heard.open.to_vec(),
-            trigger: heard.purpose.word().to_owned(),
+            injects: heard.extra_texts.to_vec(),
+            trigger: heard.purpose.name().to_owned(),
             audience: heard.purpose.values_call(),
             has_values_call: snapshot.values_model().is_some(),
             character: self.who.clone(),
@@ -316,9 +317,9 @@ impl ActiveLorebooks {
 
     /// Formats an outcome for the trace.
     fn to_trace(&self, outcome: &ScanOutcome, similar: Option<Value>, measure: &TokenMeasure) -> Value {
-        let fired = outcome.active.iter().take(MAX_LISTED).map(|fired| Value::Object(told(fired, measure)));
+        let fired = outcome.active.iter().take(MAX_LISTED).map(|fired| Value::Object(entry_trace(fired, measure)));
         json!({
-            "books": self.named(),
+            "books": self.list(),
             "fired": fired.collect::<Vec<_>>(),
             "firedInAll": outcome.active.len(),
             "stopped": outcome.stopped.iter().take(MAX_LISTED).map(verdict_trace).collect::<Vec<_>>(),
@@ -469,8 +470,8 @@ impl LoreHost for PromptScanHost<'_, '_, '_, '_> {
         self.scripted.macros.fill(text)
     }
 
-    fn script(&mut self, text: String, depth: Option<i64>) -> String {
-        self.scripted.lore(text, depth)
+    fn apply_scripts(&mut self, text: String, depth: Option<i64>) -> String {
+        self.scripted.apply_to_lore(text, depth)
     }
 
     fn variable(&mut self, path: &[String]) -> Option<Value> {
@@ -484,7 +485,7 @@ impl LoreHost for PromptScanHost<'_, '_, '_, '_> {
         value.cloned()
     }
 
-    fn tokens(&mut self, text: &str) -> usize {
+    fn count_tokens(&mut self, text: &str) -> usize {
         if !self.measure.is_exact() {
             return entry_tokens(self.measure, text);
         }
@@ -502,7 +503,7 @@ fn entry_tokens(measure: &TokenMeasure, text: &str) -> usize {
 }
 
 /// Formats an active entry: what it is, why it fired, and its tokens.
-pub fn told(fired: &ActiveEntry, measure: &TokenMeasure) -> Map<String, Value> {
+pub fn entry_trace(fired: &ActiveEntry, measure: &TokenMeasure) -> Map<String, Value> {
     let mut told = match verdict_trace(&fired.verdict) {
         Value::Object(told) => told,
         _ => Map::new(),

@@ -39,7 +39,7 @@ impl fmt::Debug for LorebookCache {
 
 impl LorebookCache {
     /// Returns a book in the version of `updated`, if it is cached.
-    pub fn take(&self, id: LorebookId, updated: Time) -> Option<Arc<ScanBook>> {
+    pub fn get(&self, id: LorebookId, updated: Time) -> Option<Arc<ScanBook>> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.asked += 1;
         let asked = kept.asked;
@@ -83,14 +83,14 @@ mod tests {
         let shelf = LorebookCache::default();
         let id = |n: u8| LorebookId::from_slice(&[n; 16]).unwrap();
         shelf.put(id(1), Time(1), &book(10));
-        assert!(shelf.take(id(1), Time(1)).is_some() && shelf.take(id(1), Time(2)).is_none());
+        assert!(shelf.get(id(1), Time(1)).is_some() && shelf.get(id(1), Time(2)).is_none());
         let large = book(MAX_BYTES / 3);
         for n in 2..=3 {
             shelf.put(id(n), Time(1), &large);
         }
-        assert!(shelf.take(id(2), Time(1)).is_some(), "asked for last");
+        assert!(shelf.get(id(2), Time(1)).is_some(), "asked for last");
         shelf.put(id(4), Time(1), &large);
-        let left: Vec<bool> = (1..=4).map(|n| shelf.take(id(n), Time(1)).is_some()).collect();
+        let left: Vec<bool> = (1..=4).map(|n| shelf.get(id(n), Time(1)).is_some()).collect();
         assert_eq!(left, [false, true, false, true]);
     }
 }

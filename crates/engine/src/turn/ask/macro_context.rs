@@ -56,7 +56,7 @@ impl PromptPurpose {
     }
 
     /// Returns the generation type: `normal`, `swipe`, `continue` or `impersonate`.
-    pub const fn word(&self) -> &'static str {
+    pub const fn name(&self) -> &'static str {
         match self.generation_task {
             GenerationTask::Continue(_) => "continue",
             GenerationTask::Impersonate => "impersonate",
@@ -75,13 +75,13 @@ pub fn macro_facts(
 ) -> MacroContext {
     let at = &snapshot.at.node;
     MacroContext {
-        said: MacroHistory { version: swipe_position(purpose), ..last_message(snapshot) },
+        history: MacroHistory { version: swipe_position(purpose), ..last_message(snapshot) },
         time: MacroTime { ms: at.created.0, ..MacroTime::default() },
         token_limits: sizes,
         model: model.to_owned(),
         note: note::of(snapshot.session(), &snapshot.cast).text,
         summary: snapshot.world.summary.clone(),
-        generation_type: purpose.word().to_owned(),
+        generation_type: purpose.name().to_owned(),
         seed: snapshot.session().seed,
         ..snapshot.cast.macro_context()
     }
@@ -129,14 +129,14 @@ pub fn seeded_random_for(snapshot: &TurnSnapshot, purpose: &PromptPurpose, who: 
     hasher.update(&snapshot.session().seed.to_le_bytes());
     hasher.update(&snapshot.at.node.turn.to_le_bytes());
     hasher.update(&purpose.number.to_le_bytes());
-    hasher.update(snapshot.said.0.as_bytes());
+    hasher.update(snapshot.last_message.0.as_bytes());
     hasher.update(who.as_bytes());
     random_sequence(seed_from_hash(&hasher))
 }
 
 /// Fills in the macros of a recalled message. Its random numbers depend only on the session and the message, and
 /// variables that it writes are dropped.
-pub fn recalled(snapshot: &TurnSnapshot, node: &Node, text: &str) -> String {
+pub fn fill_recalled(snapshot: &TurnSnapshot, node: &Node, text: &str) -> String {
     if !text.contains(['{', '}', '<']) {
         return text.to_owned();
     }
@@ -166,7 +166,7 @@ fn random_sequence(seed: u64) -> impl FnMut() -> f64 + use<> {
 }
 
 /// Fills in the macros of a greeting.
-pub fn greeting(cast: &PromptCast, text: &str, globals: &Map<String, Value>, seed: u64, now: Time) -> String {
+pub fn fill_greeting(cast: &PromptCast, text: &str, globals: &Map<String, Value>, seed: u64, now: Time) -> String {
     fill_greeting_in(&World::default(), cast, text, globals, seed, now)
 }
 
@@ -189,7 +189,7 @@ pub fn fill_greeting_in(
 }
 
 /// Returns operations for the written variables that schemas declare.
-pub fn operations(world: &World, rules: &SchemaSet, local: &MacroVariables) -> Vec<StateOperation> {
+pub fn variable_operations(world: &World, rules: &SchemaSet, local: &MacroVariables) -> Vec<StateOperation> {
     let only = |vars: &Map<String, Value>| {
         let own = local.changed().iter().filter_map(|name| Some((name.clone(), vars.get(name)?.clone())));
         World { vars: own.collect(), ..World::default() }
@@ -197,7 +197,7 @@ pub fn operations(world: &World, rules: &SchemaSet, local: &MacroVariables) -> V
     let changes = diff(&only(&world.vars), &only(local.map())).into_iter();
     let declared = changes.filter_map(|change| {
         let (root, schema) = rules.schema_for(&change.path)?;
-        let node = schema.at(change.path.below(root)?)?;
+        let node = schema.node_at(change.path.below(root)?)?;
         let change_there = match change.after {
             Some(value) if accepts_text(node) => StateChange::Set(value),
             Some(value) => StateChange::Set(parse_scalar(value)),
@@ -243,7 +243,7 @@ mod tests {
         macros.fill("{{setvar::mood::blue}}{{setvar::new::1}}{{addvar::combat.hp::-5}}{{setvar::combat.name::8}}");
         macros.fill("{{setvarkey::combat.bag::rope::2}}{{setvar::combat.loose::2}}");
         let told: Vec<Value> =
-            operations(&world, &rules(), &macros.local).iter().map(StateOperation::to_json).collect();
+            variable_operations(&world, &rules(), &macros.local).iter().map(StateOperation::to_json).collect();
         let set =
             |path: &str, value: Value| json!({"op": "set", "path": path, "value": value, "why": WHY, "by": SERVER});
         assert_eq!(

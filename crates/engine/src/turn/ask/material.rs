@@ -77,9 +77,9 @@ impl<'m, 'a> PromptMaterial<'m, 'a> {
         let note = note::of(snapshot.session(), &snapshot.cast);
         let scan = LoreScanContext {
             messages: &history.messages,
-            open: &note::open(&note, snapshot, scripts.macros),
+            extra_texts: &note::scannable_texts(&note, snapshot, scripts.macros),
             prompt_tokens: limits.prompt(),
-            lore_limit: preset.own.shares.for_lore(limits.prompt(), substitutes.max_recall()),
+            lore_limit: preset.extensions.shares.for_lore(limits.prompt(), substitutes.max_recall()),
             purpose,
             measure: &bounds.measure,
             recall_query: &bounds.recall,
@@ -88,7 +88,7 @@ impl<'m, 'a> PromptMaterial<'m, 'a> {
         let mut lore = books.activate(reader, snapshot, &scan, &mut scripts)?;
         scripts.macros.outlets = Some(std::mem::take(&mut lore.outlets));
         let note = note::placed_note(&note, snapshot, &lore.lore);
-        let status = status::block(&snapshot.world, &snapshot.rules.rules);
+        let status = status::state_block(&snapshot.world, &snapshot.rules.rules);
         Ok(Self {
             bounds,
             limits,
@@ -117,7 +117,7 @@ impl<'m, 'a> PromptMaterial<'m, 'a> {
     ) -> Result<PromptAssembly, PromptOverflow> {
         let input = PromptInput {
             kind: preset_kind(purpose),
-            world: &self.status,
+            state: &self.status,
             injected: &self.plan.inserts,
             truncation: self.history.truncation,
             default_budget: self.limits,

@@ -77,7 +77,7 @@ pub fn build_prompt(
     let tools = tool_offers(snapshot, &bounds, purpose, &mut planned);
     let budget = bounds.budget.saturating_sub(tools.tokens(&bounds.measure));
     let bounds = PromptBounds { budget, ..bounds };
-    let sizes = PromptTokenLimits { context: bounds.budget + bounds.reply, reply: bounds.reply };
+    let sizes = PromptTokenLimits { context: bounds.budget + bounds.reply_tokens, reply: bounds.reply_tokens };
     let facts = macro_context::macro_facts(snapshot, sizes, &bounds.model, purpose);
     let mut draw = macro_context::seeded_random(snapshot, purpose);
     let globals = macro_context::globals(reader, snapshot.session().owner)?;
@@ -93,7 +93,7 @@ pub fn build_prompt(
         }
         Err(overflow) => render::render_overflow(material, overflow),
     };
-    prompt.macro_result.operations.extend(macro_context::operations(
+    prompt.macro_result.operations.extend(macro_context::variable_operations(
         &snapshot.world,
         &snapshot.rules.rules,
         &macros.local,
@@ -127,7 +127,7 @@ fn tool_offers(
 /// Builds the request to the provider. Each reply has its own seed, so that a reroll differs and can be repeated; an
 /// endpoint whose `extra` has `seed = null` gets none. `max_tokens` is the reserve for the reply, unless the parameters
 /// or the endpoint set a limit themselves (also as `null`).
-pub fn request(
+pub fn build_request(
     params: &Map<String, Value>,
     dice_seed: u64,
     model: String,
@@ -140,7 +140,7 @@ pub fn request(
     }
     let is_said = |key: &&str| params.contains_key(*key) || endpoint.extra.contains_key(*key);
     if !REPLY_LIMIT_KEYS.iter().any(is_said) {
-        params.insert("max_tokens".into(), made.reply.into());
+        params.insert("max_tokens".into(), made.reply_tokens.into());
     }
     let messages = made.messages.iter().map(|sent| provider::RequestMessage {
         role: provider_role(sent),
@@ -184,7 +184,7 @@ mod tests {
     /// The reply may have as many tokens as are reserved, unless the parameters or the endpoint say otherwise.
     #[test]
     fn request_reply_tokens_stay_within_reserve() {
-        let made = BuiltPrompt { reply: 1_000, ..BuiltPrompt::default() };
+        let made = BuiltPrompt { reply_tokens: 1_000, ..BuiltPrompt::default() };
         for (params, extra, expected) in [
             (json!({}), json!({}), json!({"max_tokens": 1_000})),
             (json!({"max_tokens": 200}), json!({}), json!({"max_tokens": 200})),
@@ -193,7 +193,7 @@ mod tests {
             (json!({"max_tokens": null}), json!({}), json!({})),
         ] {
             let endpoint = endpoint(&extra);
-            let request = request(params.as_object().unwrap(), 7, "m".into(), &made, &endpoint);
+            let request = build_request(params.as_object().unwrap(), 7, "m".into(), &made, &endpoint);
             let mut sent = ProviderClient::new(ProviderKind::default(), endpoint).wire_params(&request);
             assert!(sent.shift_remove("seed").is_some());
             assert_eq!(Value::Object(sent), expected, "{params} {extra}");

@@ -11,7 +11,7 @@ use crate::turn::snapshot::TurnSnapshot;
 pub fn of(session: &Session, cast: &PromptCast) -> AuthorsNote {
     let own = session.note.clone().unwrap_or_default();
     match &cast.author_note {
-        Some(card) => AuthorsNote { text: card.over(&own.text), ..own },
+        Some(card) => AuthorsNote { text: card.merge_with(&own.text), ..own },
         None => own,
     }
 }
@@ -29,11 +29,15 @@ pub fn placed_note(note: &AuthorsNote, snapshot: &TurnSnapshot, lore: &PromptLor
         NotePlacement::BeforeMain => PromptPosition::BeforeMain,
         NotePlacement::InChat => PromptPosition::Depth(usize::try_from(note.depth).unwrap_or(usize::MAX)),
     };
-    (is_any && is_due(note, snapshot)).then(|| PositionedText { text: note.text.clone(), place, role: note.role })
+    (is_any && is_due(note, snapshot)).then(|| PositionedText {
+        text: note.text.clone(),
+        position: place,
+        role: note.role,
+    })
 }
 
 /// Returns the note's text for the lore scan, if the note allows that and is due.
-pub fn open(note: &AuthorsNote, snapshot: &TurnSnapshot, macros: &mut MacroEngine<'_>) -> Vec<String> {
+pub fn scannable_texts(note: &AuthorsNote, snapshot: &TurnSnapshot, macros: &mut MacroEngine<'_>) -> Vec<String> {
     let is_open = note.is_for_lore && !note.text.trim().is_empty() && is_due(note, snapshot);
     if is_open { vec![macros.fill(&note.text)] } else { Vec::new() }
 }

@@ -38,7 +38,7 @@ pub fn plan(
     let mut planned = PromptPlan::default();
     if !crate::turn::rules::rules_in_force::active_plugins(&snapshot.rules.plugins, &snapshot.catalogue)
         .iter()
-        .any(|one| one.plugin.has(Hook::Plan))
+        .any(|one| one.plugin.has_hook(Hook::Plan))
     {
         return Ok(planned);
     }
@@ -46,11 +46,11 @@ pub fn plan(
     let count = |n: i32| u64::try_from(n).unwrap_or(0);
     let facts =
         HookNodeInfo { id: String::new(), depth: count(at.depth) + 1, turn: count(at.turn), time: Some(at.created) };
-    let stage = snapshot.stage(&snapshot.rules, facts, 0);
-    for player in in_order(&stage.plugins).into_iter().filter(|player| player.plugin.has(Hook::Plan)) {
+    let stage = snapshot.hook_context(&snapshot.rules, facts, 0);
+    for player in in_order(&stage.plugins).into_iter().filter(|player| player.plugin.has_hook(Hook::Plan)) {
         match rule_services.hooks.run_read_only_here(reader, Hook::Plan, &stage, &player, &snapshot.world)? {
             Some(outcome) => planned.add_outcome(&player, outcome),
-            None => planned.problems.push(violations::off(player.plugin.id())),
+            None => planned.problems.push(violations::disabled_problem(player.plugin.id())),
         }
     }
     Ok(planned)
@@ -68,7 +68,7 @@ impl PromptPlan {
             run.insert(key.into(), named.collect());
         }
         if let Some(error) = &outcome.error {
-            self.problems.push(hooks::failed(id, error));
+            self.problems.push(hooks::script_problem(id, error));
         }
         let place = self.runs.len();
         self.lore_requests.extend(outcome.plan.lore.into_iter().map(|wish| (place, id.to_owned(), wish)));

@@ -27,7 +27,7 @@ pub struct PresetSelection {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PresetReason {
     /// Its id and name; `None` = built-in.
-    pub kept: Option<(String, String)>,
+    pub preset_name: Option<(String, String)>,
     /// The model pattern that matched, if the session chose none.
     pub model: Option<String>,
 }
@@ -35,18 +35,18 @@ pub struct PresetReason {
 impl PresetReason {
     /// Returns whether the preset is a stored one.
     pub const fn is_stored(&self) -> bool {
-        self.kept.is_some()
+        self.preset_name.is_some()
     }
 
     /// Formats the reason for the trace.
-    pub fn told(&self) -> Map<String, Value> {
-        let by = match (&self.kept, &self.model) {
+    pub fn to_trace(&self) -> Map<String, Value> {
+        let by = match (&self.preset_name, &self.model) {
             (None, _) => "own",
             (Some(_), None) => "session",
             (Some(_), Some(_)) => "model",
         };
         let mut told = Map::from_iter([("by".to_owned(), by.into())]);
-        if let Some((id, name)) = &self.kept {
+        if let Some((id, name)) = &self.preset_name {
             told.insert("id".to_owned(), id.as_str().into());
             told.insert("name".to_owned(), name.as_str().into());
         }
@@ -64,7 +64,7 @@ pub fn select_preset(
     if let Some(id) = session.preset {
         let kept = reader.preset(session.owner, id)?;
         if let Some((preset, kept)) = kept.and_then(|kept| Some((parse_preset(&kept)?.ok()?, id_and_name(&kept)))) {
-            return Ok(PresetSelection { preset, reason: PresetReason { kept: Some(kept), model: None } });
+            return Ok(PresetSelection { preset, reason: PresetReason { preset_name: Some(kept), model: None } });
         }
     }
     // Closest match first; among equal matches the oldest preset.
@@ -80,7 +80,10 @@ pub fn select_preset(
     for (_, id, model) in close {
         let kept = reader.preset(session.owner, id)?;
         if let Some((preset, kept)) = kept.and_then(|kept| Some((parse_preset(&kept)?.ok()?, id_and_name(&kept)))) {
-            return Ok(PresetSelection { preset, reason: PresetReason { kept: Some(kept), model: Some(model) } });
+            return Ok(PresetSelection {
+                preset,
+                reason: PresetReason { preset_name: Some(kept), model: Some(model) },
+            });
         }
     }
     Ok(PresetSelection { preset: Preset::built_in(), reason: PresetReason::default() })

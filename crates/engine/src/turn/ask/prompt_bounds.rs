@@ -28,7 +28,7 @@ pub struct PromptBounds {
     /// Tokens of the whole prompt.
     pub budget: usize,
     /// Tokens reserved for the reply.
-    pub reply: usize,
+    pub reply_tokens: usize,
     /// Tokens of prompt and reply together.
     pub context_tokens: usize,
     /// Tags whose blocks are removed from earlier replies.
@@ -57,9 +57,9 @@ pub struct PromptBounds {
 impl PromptBounds {
     /// Returns the tokens of a prompt: what the preset wants, within what the model has.
     pub fn token_limits(&self, preset: &Preset) -> PromptTokenLimits {
-        let context = self.budget.saturating_add(self.reply);
+        let context = self.budget.saturating_add(self.reply_tokens);
         let context = preset.settings.context.map_or(context, |wanted| wanted.min(context));
-        let reply = preset.settings.reply.filter(|_| !self.is_reply_length_set).unwrap_or(self.reply);
+        let reply = preset.settings.reply.filter(|_| !self.is_reply_length_set).unwrap_or(self.reply_tokens);
         PromptTokenLimits { context, reply: reply.min(context / 2) }
     }
 }
@@ -98,7 +98,7 @@ pub fn prompt_bounds(
     let reply = reply_reserve(params, endpoint, tokens(generation.reply_tokens), context);
     PromptBounds {
         budget: context.saturating_sub(reply),
-        reply,
+        reply_tokens: reply,
         context_tokens: context,
         hide_tags: generation.hide_tags.clone(),
         filler_message: generation.filler.clone(),
@@ -126,7 +126,7 @@ pub struct LastPrompt {
 }
 
 /// Reads the last prompt of a branch; `None` if none of the newest replies has one.
-pub fn last<'p>(
+pub fn last_prompt<'p>(
     reader: &mut StoreReader<'_>,
     newest_first: impl Iterator<Item = &'p StoredNode>,
 ) -> Result<Option<LastPrompt>, StoreError> {

@@ -19,8 +19,8 @@ pub async fn recount_and_check(
     if made.too_large.is_some() || made.measure.is_exact() {
         return true;
     }
-    let request = super::request(params, 0, candidate.model.clone(), made, endpoint);
-    let Some(counted) = candidate.client.count(&request).await else { return true };
+    let request = super::build_request(params, 0, candidate.model.clone(), made, endpoint);
+    let Some(counted) = candidate.client.count_tokens(&request).await else { return true };
     prompt_services.models.learn_token_count(
         &endpoint.id,
         &candidate.model,
@@ -29,5 +29,5 @@ pub async fn recount_and_check(
     );
     let counted = usize::try_from(counted).unwrap_or(usize::MAX);
     made.counted_tokens = Some(counted);
-    counted.saturating_add(made.reply) <= made.context_tokens
+    counted.saturating_add(made.reply_tokens) <= made.context_tokens
 }

@@ -68,7 +68,7 @@ impl<'m, 'a> PromptScripts<'m, 'a> {
     ///
     /// # Errors
     /// Returns an error if the database fails.
-    pub fn said(
+    pub fn apply_to_message(
         &mut self,
         reader: &mut StoreReader<'_>,
         held: &StoredSession,
@@ -89,26 +89,26 @@ impl<'m, 'a> PromptScripts<'m, 'a> {
     }
 
     /// Applies the scripts to the filled text of a lorebook entry. `depth` is set only for entries inside the history.
-    pub fn lore(&mut self, text: String, depth: Option<i64>) -> String {
+    pub fn apply_to_lore(&mut self, text: String, depth: Option<i64>) -> String {
         let place = ScriptPlacement { placement: placement::LORE, depth, speaker: None };
-        self.scripts.sent(&text, TextOrigin::Processed, place, &mut *self.macros).unwrap_or(text)
+        self.scripts.apply_for_prompt(&text, TextOrigin::Processed, place, &mut *self.macros).unwrap_or(text)
     }
 
     fn apply(&mut self, said: HistoryMessage, came: TextOrigin, depth: i64) -> HistoryMessage {
         let placement = if said.role == Role::User { placement::USER } else { placement::REPLY };
         let speaker = Some(said.name.as_str()).filter(|_| said.is_other && said.role == Role::Assistant);
         let place = ScriptPlacement { placement, depth: Some(depth), speaker };
-        match self.scripts.sent(&said.text, came, place, &mut *self.macros) {
+        match self.scripts.apply_for_prompt(&said.text, came, place, &mut *self.macros) {
             Some(text) => HistoryMessage { text, ..said },
             None => said,
         }
     }
 
     /// Formats for the trace how many texts each script changed, and which scripts were skipped and why.
-    pub fn told(&self) -> Vec<Value> {
+    pub fn to_trace(&self) -> Vec<Value> {
         let mut told: Vec<Value> = self.scripts.notes().take(MAX_LISTED).map(note_trace).collect();
         if self.is_truncated {
-            let mut note = json!({"scope": ScriptScope::Global.word(), "changed": 0});
+            let mut note = json!({"scope": ScriptScope::Global.as_str(), "changed": 0});
             add_skip_reason(&mut note, &ScriptSkipReason::TooManyBytes {});
             told.push(note);
         }
@@ -133,7 +133,7 @@ pub struct ScopedScript {
 ///
 /// # Errors
 /// Returns an error if the database fails or a card that the session keeps is missing.
-pub fn known(
+pub fn session_scripts(
     reader: &mut StoreReader<'_>,
     session: &Session,
     names: &[String],
@@ -146,7 +146,7 @@ pub fn known(
     };
     take(ScriptScope::Global, None, "", &reader.preset_bodies(session.owner, KIND)?.all);
     let PresetSelection { preset, reason: by } = select_preset(reader, session, names)?;
-    let name = by.kept.map(|(_, name)| name).unwrap_or_default();
+    let name = by.preset_name.map(|(_, name)| name).unwrap_or_default();
     take(ScriptScope::Preset, None, &name, &preset.scripts);
     for card in &session.cards {
         let cast = cast::cast_of_cards(&cast::card_object(&reader.blob(&card.hash)?), &Map::new());
@@ -189,8 +189,12 @@ const TEXTS: [&str; 10] = [
 ///
 /// # Errors
 /// Returns an error if the database fails or a card that the session keeps is missing.
-pub fn shown(reader: &mut StoreReader<'_>, session: &Session, names: &[String]) -> Result<DisplayScripts, StoreError> {
-    let mut scripts = known(reader, session, names)?;
+pub fn display_scripts(
+    reader: &mut StoreReader<'_>,
+    session: &Session,
+    names: &[String],
+) -> Result<DisplayScripts, StoreError> {
+    let mut scripts = session_scripts(reader, session, names)?;
     scripts.retain(|known| known.is_allowed(session) && known.script.affects_display());
     if scripts.is_empty() {
         return Ok(DisplayScripts::default());
@@ -228,8 +232,8 @@ impl ScopedScript {
 
 fn note_trace(note: &ScriptNote) -> Value {
     let name: String = note.name.chars().take(MAX_NAME_CHARS).collect();
-    let mut told = json!({"name": name, "scope": note.scope.word(), "changed": note.changed});
-    if let Some(why) = &note.why {
+    let mut told = json!({"name": name, "scope": note.scope.as_str(), "changed": note.changed});
+    if let Some(why) = &note.reason {
         add_skip_reason(&mut told, why);
     }
     told

@@ -30,15 +30,15 @@ pub(super) fn render_prompt(
     let PromptBounds { context_tokens, hide_tags, measure, .. } = bounds;
     BuiltPrompt {
         macro_result: PromptMacroResult { operations, ..prompt.macro_result },
-        reply: limits.reply,
+        reply_tokens: limits.reply,
         context_tokens,
         hide_tags,
         measure,
-        scripts: scripts.told(),
-        lore: lore.told,
+        scripts: scripts.to_trace(),
+        lore_trace: lore.trace,
         values_prompt: lore.values_prompt,
-        summary_trace: summaries.told,
-        recalled: recalled.told,
+        summary_trace: summaries.trace,
+        recall_trace: recalled.trace,
         samplers: preset.samplers,
         plan,
         ..prompt
@@ -51,8 +51,8 @@ pub(super) fn render_overflow(material: PromptMaterial<'_, '_>, overflow: Prompt
     BuiltPrompt {
         blueprint: Some(PromptBlueprint { omitted: overflow.omitted, preset_reason, ..PromptBlueprint::default() }),
         too_large: Some(overflow.too_large),
-        scripts: scripts.told(),
-        lore: lore.told,
+        scripts: scripts.to_trace(),
+        lore_trace: lore.trace,
         plan,
         ..BuiltPrompt::default()
     }
@@ -72,14 +72,14 @@ fn render_messages(
     let is_named = preset.settings.naming == SpeakerNaming::Before;
     let shape = TraceLayout { is_named, is_joined: preset.settings.layout == PromptLayout::Turns };
     let mut pieces = preset::to_pieces(&assembled.messages_with_prefill(), &sent_lines, kept.first, shape);
-    substitutes.summaries.join(&mut pieces);
-    substitutes.recalled.join(&mut pieces, sent_lines.len());
+    substitutes.summaries.insert_into(&mut pieces);
+    substitutes.recalled.insert_into(&mut pieces, sent_lines.len());
     let messages = preset::rebuild(&pieces, &sent_lines, shape);
     BuiltPrompt {
         stable_prefix: stable_prefix(&pieces, &sent_lines, shape, &messages),
         messages,
         history: kept.placed.iter().skip(kept.first).map(|placed| placed.n).collect(),
-        cut: kept.newest_cut().map(|placed| placed.node.id),
+        first_omitted: kept.newest_cut().map(|placed| placed.node.id),
         tokens: assembled.tokens + substitutes.tokens(),
         macro_result: PromptMacroResult { names: Some(names), ..PromptMacroResult::default() },
         blueprint: Some(PromptBlueprint { pieces, shape, omitted: assembled.omitted, preset_reason }),

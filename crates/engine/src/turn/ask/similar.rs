@@ -30,7 +30,7 @@ const STOP_WORDS: [&str; 67] = [
 pub struct SimilarEntries {
     pub near: Vec<SimilarEntry>,
     /// How they were found, for the trace; `None` if similarity is off.
-    pub told: Option<Value>,
+    pub trace: Option<Value>,
 }
 
 /// The index of a book, and of an entry in it.
@@ -71,7 +71,7 @@ pub fn find_similar(
         told.insert("problem".into(), problem.message.as_str().into());
         told.insert("failure".into(), problem.to_json());
     }
-    Ok(SimilarEntries { near, told: Some(told) })
+    Ok(SimilarEntries { near, trace: Some(told) })
 }
 
 /// Returns the entries with near vectors, nearest first, and all entries that have a vector.
@@ -85,7 +85,7 @@ fn by_vectors(
     let Some((model, vector)) = &cue.lore.vector else { return Ok((Vec::new(), Vec::new())) };
     let hash = |(book, entry): &LoreEntryPosition| {
         let entry = books.get(*book)?.entries.get(*entry)?;
-        Some(recall::hash(&entry.content, cue.chars()))
+        Some(recall::embed_hash(&entry.content, cue.max_chars()))
     };
     let hashes: Vec<blake3::Hash> = places.iter().take(MAX_ENTRIES).filter_map(hash).collect();
     let ranked = reader.vectors(model).nearest(vector, &hashes, -1.0, hashes.len())?;
@@ -93,7 +93,7 @@ fn by_vectors(
     let near = ranked.iter().take_while(|(_, score)| *score >= least).take(rules.entries);
     let near = near.filter_map(|(at, score)| {
         let (book, entry) = *places.get(*at)?;
-        Some(SimilarEntry { book, entry, why: LoreReason::Vectors { score: LoreScore::from_score(*score) } })
+        Some(SimilarEntry { book, entry, reason: LoreReason::Vectors { score: LoreScore::from_score(*score) } })
     });
     let mut known: Vec<LoreEntryPosition> = ranked.iter().filter_map(|(at, _)| places.get(*at).copied()).collect();
     known.sort_unstable();
@@ -112,7 +112,7 @@ fn by_words(
     for text in newest_first.iter().take(rules.messages) {
         terms.for_each_term(text, |term| {
             if is_meaningful(term) {
-                query.ask(term, weight);
+                query.add_term(term, weight);
             }
         });
         weight = BEFORE;
@@ -123,7 +123,7 @@ fn by_words(
             continue;
         }
         let mut cut = |text: &str, take: &mut dyn FnMut(&str)| terms.for_each_term(text, take);
-        let own = book.words(rules.all, &mut cut).match_counts(&query);
+        let own = book.word_index(rules.all, &mut cut).match_counts(&query);
         for (entry, counts) in book.content_matched_entries(rules.all).zip(own) {
             let is_known = known.binary_search(&(at, entry)).is_ok();
             places.push((at, entry));
@@ -132,7 +132,7 @@ fn by_words(
     }
     let near = |(at, score): (usize, f32)| {
         let (book, entry) = *places.get(at)?;
-        Some(SimilarEntry { book, entry, why: LoreReason::Words { score: LoreScore::from_score(score) } })
+        Some(SimilarEntry { book, entry, reason: LoreReason::Words { score: LoreScore::from_score(score) } })
     };
     query.rank(&counted, most).into_iter().filter_map(near).collect()
 }

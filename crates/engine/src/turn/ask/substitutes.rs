@@ -32,7 +32,8 @@ pub(super) fn substitute_budget(
     summaries: Option<&BranchSummaries>,
     prompt: usize,
 ) -> SubstituteBudget {
-    let recall = recall::recall_budget(snapshot, &bounds.recall, prompt).min(preset.own.shares.for_recalled(prompt));
+    let recall =
+        recall::recall_budget(snapshot, &bounds.recall, prompt).min(preset.extensions.shares.for_recalled(prompt));
     let summaries = summaries.map_or(0, |summaries| summaries.summary_budget(bounds.summaries.share, prompt));
     SubstituteBudget::new(summaries, recall)
 }

@@ -59,7 +59,7 @@ pub struct SummaryBlock {
     /// The tokens of the block.
     pub tokens: usize,
     /// The part of the trace; null if the session has no automatic summaries.
-    pub told: Option<SummariesTrace>,
+    pub trace: Option<SummariesTrace>,
     /// Sets the world's summary, if it changed.
     pub operation: Option<StateOperation>,
 }
@@ -80,7 +80,7 @@ impl BranchSummaries {
             (0, Some(parent)) => reader.node(held, parent)?,
             _ => Some(at.clone()),
         };
-        let rows = written.map(|at| reader.line(&at, PathFilter::Enabled)).transpose()?.unwrap_or_default();
+        let rows = written.map(|at| reader.path_rows(&at, PathFilter::Enabled)).transpose()?.unwrap_or_default();
         let places: HashMap<i64, usize> = rows.iter().enumerate().map(|(place, row)| (*row, place)).collect();
         let mut holding: Vec<(i64, SummarySpan)> = Vec::new();
         for sources in reader.summary_sources(held)? {
@@ -147,10 +147,10 @@ impl BranchSummaries {
         // Keep the summaries of the last prompt if the history is cut at the same place.
         let SummaryRequest { budget, prompt_tokens, first, last_prompt } = *request;
         let place = first.and_then(|row| self.places.get(&row).copied()).unwrap_or(self.rows.len());
-        let room = budget.saturating_sub(measure.message(summaries::head()));
+        let room = budget.saturating_sub(measure.message(summaries::heading()));
         let named = last_prompt.map(|last| traced_ids(&last.head)).unwrap_or_default();
         let is_same_cut = last_prompt.is_some_and(|last| Some(last.first) == first);
-        let best = summaries::told(&self.spans, place, room);
+        let best = summaries::select_for_prompt(&self.spans, place, room);
         let as_before = self.reuse_previous(&named, place, room).filter(|_| is_same_cut);
         let chosen = as_before.filter(|those| summaries::covers_half(&self.spans, those, &best)).unwrap_or(best);
         // Build the block, the trace and the operation.
@@ -169,7 +169,7 @@ impl BranchSummaries {
         Ok(SummaryBlock {
             text: block,
             tokens,
-            told: Some(SummariesTrace {
+            trace: Some(SummariesTrace {
                 budget: Some(prompt_tokens as u64),
                 texts: Some(texts),
                 rest: Map::from_iter([("leftOut".to_owned(), left.into())]),
@@ -220,7 +220,7 @@ pub fn of_branch(
     at: &StoredNode,
 ) -> Result<Vec<BranchSummary>, StoreError> {
     let known = BranchSummaries::at_node(reader, held, at, &TokenMeasure::default())?;
-    let everywhere: HashSet<i64> = reader.line(at, PathFilter::All)?.into_iter().collect();
+    let everywhere: HashSet<i64> = reader.path_rows(at, PathFilter::All)?.into_iter().collect();
     let sources = reader.summary_sources(held)?;
     let own = sources.into_iter().filter(|one| everywhere.contains(&one.last));
     let rows: Vec<i64> = own.map(|one| one.n).collect();
@@ -239,7 +239,7 @@ pub fn of_branch(
 ///
 /// # Errors
 /// Returns an error if the database fails.
-pub fn one(
+pub fn find_summary(
     reader: &mut StoreReader<'_>,
     held: &StoredSession,
     id: SummaryId,
@@ -291,7 +291,7 @@ fn summary_operation(now: &str, text: String, had_any: bool) -> Option<StateOper
 
 impl SummaryBlock {
     /// Inserts the block into a prompt, after everything that precedes the history.
-    pub fn join(&self, pieces: &mut Vec<TracePiece>) {
+    pub fn insert_into(&self, pieces: &mut Vec<TracePiece>) {
         if self.text.is_empty() {
             return;
         }
@@ -319,7 +319,7 @@ mod tests {
             (vec![piece(1, false)], 0),
             (Vec::new(), 0),
         ] {
-            summed.join(&mut pieces);
+            summed.insert_into(&mut pieces);
             assert_eq!(pieces.iter().position(|piece| piece.slot == SLOT), Some(expected), "{pieces:?}");
         }
     }

@@ -84,9 +84,9 @@ pub struct BuiltPrompt {
     /// Tokens of the prompt as the model server counted them, if it did.
     pub counted_tokens: Option<usize>,
     /// The newest message that did not fit; older ones did not either.
-    pub cut: Option<NodeId>,
+    pub first_omitted: Option<NodeId>,
     /// Tokens reserved for the reply.
-    pub reply: usize,
+    pub reply_tokens: usize,
     /// The limit for prompt and reply together, in tokens.
     pub context_tokens: usize,
     /// The tags hidden from models at that time.
@@ -95,14 +95,14 @@ pub struct BuiltPrompt {
     /// What regex scripts did: `{name, scope, changed, why?, message?}`.
     pub scripts: Vec<Value>,
     /// What fired in lorebooks and what was stopped; `None` without lorebooks.
-    pub lore: Option<Value>,
+    pub lore_trace: Option<Value>,
     /// Lore texts that only the separate values model gets.
     pub values_prompt: Vec<String>,
     pub plan: PromptPlan,
     /// The trace of summaries; `None` if the session has none.
     pub summary_trace: Option<SummariesTrace>,
     /// The trace of recall; null if recall is off.
-    pub recalled: Value,
+    pub recall_trace: Value,
     pub tools: ToolOffers,
     /// Set if the mandatory blocks do not fit, so that nothing can be sent.
     pub too_large: Option<TokenOverflow>,
@@ -126,7 +126,7 @@ impl PromptMacroResult {
     fn to_json(&self) -> Value {
         let mut kept = Map::new();
         kept.extend(self.names.as_ref().map(|names| ("names".to_owned(), json!([names.user, names.character]))));
-        let noted = [("left", json!(self.noted.left)), ("problems", json!(self.noted.problems))];
+        let noted = [("left", json!(self.noted.unresolved)), ("problems", json!(self.noted.problems))];
         let told = noted.into_iter().filter(|(_, told)| told != &json!([]));
         kept.extend(told.map(|(key, told)| (key.to_owned(), told)));
         kept.into()
@@ -147,7 +147,7 @@ impl PromptMacroResult {
         let Some(names) = &self.names else { return line };
         let named = names.fill(&line.text);
         let own = self.differences.iter().find(|(place, _)| Some(*place) == at);
-        let text = own.and_then(|(_, difference)| difference.onto(&named)).unwrap_or(named);
+        let text = own.and_then(|(_, difference)| difference.apply(&named)).unwrap_or(named);
         PromptLine { text, ..line }
     }
 }
@@ -174,20 +174,21 @@ impl BuiltPrompt {
         let blocks = went
             .chain(order.flat_map(|order| &order.omitted).map(|left| omission_trace(left, &self.measure)))
             .collect();
-        let mut head = Box::new(TraceHead { lore: self.lore.clone(), ..TraceHead::default() });
+        let mut head = Box::new(TraceHead { lore: self.lore_trace.clone(), ..TraceHead::default() });
         head.plan = Some(self.plan.runs.clone()).filter(|runs| !runs.is_empty());
         head.scripts = Some(self.scripts.clone()).filter(|scripts| !scripts.is_empty());
         head.tools = Some(self.tools.names().into_iter().map(Value::from).collect()).filter(|_| !self.tools.is_empty());
         if self.too_large.is_none() {
-            let why = OmitReason::Budget.word().to_owned();
+            let why = OmitReason::Budget.as_str().to_owned();
             head.hash = Some(digest(&self.messages));
             head.tokens_estimated = Some(self.tokens as u64);
             head.tokens = Some(self.token_counts());
-            head.history_cut = self.cut.map(|through| HistoryCutoff { why, through, rest: Map::new() }).into();
+            head.history_cut =
+                self.first_omitted.map(|through| HistoryCutoff { why, through, rest: Map::new() }).into();
             head.hide_tags = Some(self.hide_tags.clone());
             head.macros = Some(self.macro_result.to_json());
             head.summaries = self.summary_trace.clone();
-            head.recall = Some(self.recalled.clone()).filter(|recalled| !recalled.is_null());
+            head.recall = Some(self.recall_trace.clone()).filter(|recalled| !recalled.is_null());
             head.preset = self.blueprint.as_ref().map(preset_trace);
         }
         Trace { head, blocks, history: self.history.clone() }
@@ -195,15 +196,15 @@ impl BuiltPrompt {
 }
 
 /// Returns a node's text as models see it, with hidden tags removed.
-pub fn line(node: &Node, hide_tags: &[String]) -> PromptLine {
-    let text = tags::sent(node.role, &node.content, hide_tags).into_owned();
+pub fn prompt_line(node: &Node, hide_tags: &[String]) -> PromptLine {
+    let text = tags::text_for_model(node.role, &node.content, hide_tags).into_owned();
     PromptLine { role: node.role, name: node.name.clone(), text }
 }
 
 fn digest(messages: &[OutgoingMessage]) -> String {
     let mut hasher = blake3::Hasher::new();
     for message in messages {
-        hasher.update(message.role.word().as_bytes());
+        hasher.update(message.role.as_str().as_bytes());
         if let Some(name) = &message.name {
             hasher.update(&[1]);
             hasher.update(name.as_bytes());
@@ -238,7 +239,7 @@ fn rebuild_prompt(trace: Trace, history: &[StoredNode]) -> RebuiltPrompt {
     let hide = trace.head.hide_tags.as_deref().unwrap_or_default();
     let filled = trace.head.macros.as_ref().map(PromptMacroResult::from_json).unwrap_or_default();
     let place = |n: i64| trace.history.iter().position(|row| *row == n);
-    let again = |placed: &StoredNode| filled.refill(place(placed.n), line(&placed.node, hide));
+    let again = |placed: &StoredNode| filled.refill(place(placed.n), prompt_line(&placed.node, hide));
     let lines: Vec<PromptLine> = history.iter().map(again).collect();
     let messages = match (&trace.head.preset, trace.head.hash.is_some()) {
         (_, false) => Vec::new(),
@@ -269,7 +270,7 @@ fn display_blocks(blocks: &[(Value, String)]) -> Vec<Value> {
         let mut about = about.clone();
         if let Some(map) = about.as_object_mut() {
             map.insert("text".into(), text.as_str().into());
-            map.entry("tokens").or_insert_with(|| clotho_compat::prompt::tokens(text).into());
+            map.entry("tokens").or_insert_with(|| clotho_compat::prompt::estimate_message(text).into());
             map.insert("kept".into(), (!map.contains_key("why")).into());
         }
         about
@@ -280,7 +281,7 @@ fn display_blocks(blocks: &[(Value, String)]) -> Vec<Value> {
 /// Formats a piece of the prompt for the trace.
 fn piece_trace(piece: &TracePiece, measure: &TokenMeasure) -> (Value, String) {
     let TracePiece { slot, at, replaces_line: is_over, sent } = piece;
-    let mut about = json!({"slot": slot, "role": sent.role.word(), "source": source(slot), "at": at,
+    let mut about = json!({"slot": slot, "role": sent.role.as_str(), "source": source(slot), "at": at,
         "tokens": measure.message(&sent.text)});
     if let Some(map) = about.as_object_mut() {
         map.extend(sent.name.as_ref().map(|name| ("name".to_owned(), name.as_str().into())));
@@ -291,9 +292,9 @@ fn piece_trace(piece: &TracePiece, measure: &TokenMeasure) -> (Value, String) {
 
 /// Formats a text that was left out.
 fn omission_trace(left: &OmittedText, measure: &TokenMeasure) -> (Value, String) {
-    let OmittedText { slot, role, text, why } = left;
+    let OmittedText { slot, role, text, reason: why } = left;
     (
-        json!({"slot": slot, "role": role.word(), "source": source(slot), "why": why.word(),
+        json!({"slot": slot, "role": role.as_str(), "source": source(slot), "why": why.as_str(),
         "tokens": measure.message(text)}),
         text.clone(),
     )
@@ -304,7 +305,7 @@ fn preset_trace(PromptBlueprint { shape, preset_reason, .. }: &PromptBlueprint) 
         named: shape.is_named,
         joined: shape.is_joined,
         chosen: preset_reason.is_stored(),
-        rest: preset_reason.told(),
+        rest: preset_reason.to_trace(),
     }
 }
 
@@ -327,7 +328,7 @@ fn source(slot: &str) -> &'static str {
 /// Parses a piece that was sent.
 fn piece(about: &Value, text: &str) -> Option<TracePiece> {
     let word = |key: &str| about.get(key).and_then(Value::as_str);
-    let role = Role::from_word(word("role")?)?;
+    let role = Role::parse(word("role")?)?;
     Some(TracePiece {
         slot: word("slot")?.to_owned(),
         at: usize::try_from(about.get("at")?.as_u64()?).ok()?,
@@ -340,7 +341,7 @@ fn block(about: &Value, text: &str) -> Option<TraceBlock> {
     let word = |key: &str| about.get(key).and_then(Value::as_str);
     Some(TraceBlock {
         slot: TraceSlot::parse(word("slot")?)?,
-        role: Role::from_word(word("role")?)?,
+        role: Role::parse(word("role")?)?,
         text: text.to_owned(),
         is_left_out: word("why").is_some(),
     })

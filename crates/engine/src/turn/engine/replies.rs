@@ -44,7 +44,8 @@ impl ReplyTurns {
     ) -> Result<TurnReceipt, TurnError> {
         let parts = Arc::clone(&self.services);
         let work = async move {
-            let expected_leaf = side_calls::seen(&parts.storage, caller, session, asked.expected_leaf).await?;
+            let expected_leaf =
+                side_calls::advance_expected(&parts.storage, caller, session, asked.expected_leaf).await?;
             start::reroll::reroll(&parts, caller, session, RerollSpec { expected_leaf, ..asked }).await
         };
         self.services.work.run_once(work).await
@@ -63,7 +64,8 @@ impl ReplyTurns {
     ) -> Result<TurnReceipt, TurnError> {
         let parts = Arc::clone(&self.services);
         let work = async move {
-            let expected_leaf = side_calls::seen(&parts.storage, caller, session, asked.expected_leaf).await?;
+            let expected_leaf =
+                side_calls::advance_expected(&parts.storage, caller, session, asked.expected_leaf).await?;
             start::reroll::continue_reply(&parts, caller, session, ContinueSpec { expected_leaf, ..asked }).await
         };
         self.services.work.run_once(work).await
@@ -82,8 +84,9 @@ impl ReplyTurns {
     ) -> Result<TurnReceipt, TurnError> {
         let parts = Arc::clone(&self.services);
         let work = async move {
-            let expected_leaf = side_calls::seen(&parts.storage, caller, session, edit.expected_leaf).await?;
-            start::edit::edit(&parts, caller, session, node, EditSpec { expected_leaf, ..edit }).await
+            let expected_leaf =
+                side_calls::advance_expected(&parts.storage, caller, session, edit.expected_leaf).await?;
+            start::edit::edit_message(&parts, caller, session, node, EditSpec { expected_leaf, ..edit }).await
         };
         self.services.work.run_once(work).await
     }

@@ -25,7 +25,7 @@ impl SessionTurns {
     /// Returns an error if a character, persona, model or plugin does not exist, or the database fails.
     pub async fn begin(&self, caller: UserId, new: SessionSpec) -> Result<SessionId, TurnError> {
         let parts = Arc::clone(&self.services);
-        self.services.work.run_once(async move { start::new_session::begin(&parts, caller, new).await }).await
+        self.services.work.run_once(async move { start::new_session::begin_session(&parts, caller, new).await }).await
     }
 
     /// Changes the world manually: writes a change node below `node`.
@@ -44,8 +44,16 @@ impl SessionTurns {
         self.services
             .work
             .run_once(async move {
-                start::change::change(&parts.storage, &parts.rules, caller, session, node, operations, expected_leaf)
-                    .await
+                start::change::change_world(
+                    &parts.storage,
+                    &parts.rules,
+                    caller,
+                    session,
+                    node,
+                    operations,
+                    expected_leaf,
+                )
+                .await
             })
             .await
     }

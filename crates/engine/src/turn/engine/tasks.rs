@@ -40,7 +40,7 @@ impl TurnTasks {
     pub fn keep(&self) {
         let parts = Arc::clone(&self.services);
         let runtime = &self.services.work.runtime;
-        runtime.spawn(async move { autosave::keep(&parts.storage, &parts.work).await });
+        runtime.spawn(async move { autosave::run_autosave(&parts.storage, &parts.work).await });
         let parts = Arc::clone(&self.services);
         runtime.spawn(async move { summarizer::run_summarizer(&parts).await });
     }

@@ -81,6 +81,6 @@ impl RuleTrials {
     /// Returns an error if the session or a message does not exist, other rules apply on the branch, a rule fails, the
     /// session changed meanwhile, or the database fails.
     pub async fn accept(&self, caller: UserId, asked: ReplaySpec) -> Result<(ReplayOutcome, ArrangeResult), TurnError> {
-        hook_trial::replay::accept(&self.storage, &self.rules, caller, asked).await
+        hook_trial::replay::accept_replay(&self.storage, &self.rules, caller, asked).await
     }
 }

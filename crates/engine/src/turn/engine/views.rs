@@ -77,6 +77,6 @@ impl DocumentRecall {
 
     /// Returns the hash under which the vector of a text is stored.
     pub fn text_hash(&self, text: &str) -> blake3::Hash {
-        self.prompts.query_embedder.hash(text)
+        self.prompts.query_embedder.text_hash(text)
     }
 }

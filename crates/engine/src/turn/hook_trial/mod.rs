@@ -41,7 +41,7 @@ pub struct HookTrialSpec {
 pub struct HookTrialOutcome {
     pub outcome: HookOutcome,
     /// The world before the hook.
-    pub before: Arc<World>,
+    pub world_before: Arc<World>,
 }
 
 /// Tries a hook or tool.
@@ -73,13 +73,13 @@ pub async fn try_hook(
     }
     let mut outcome = match trial.tool {
         Some((name, arguments)) => call_tool(rule_services, &set, &name, arguments, &world).await?,
-        None => rule_services.hooks.aside(hook, &set.context, &set.plugin, Arc::clone(&world)).await,
+        None => rule_services.hooks.try_hook(hook, &set.context, &set.plugin, Arc::clone(&world)).await,
     };
     if hook == Hook::OnDisplay && !display::is_displayable(&place.node) {
         let line = "plugins only change the display of complete replies and of greetings";
         outcome.warnings.push(line.to_owned());
     }
-    Ok(HookTrialOutcome { outcome, before: world })
+    Ok(HookTrialOutcome { outcome, world_before: world })
 }
 
 /// Calls a tool as a model would. Invalid arguments are refused with the message that the model would get.
@@ -186,21 +186,27 @@ pub(in crate::turn) fn hook_context(
     let together = others.chain([in_force.clone()]).collect();
     let invalid = |message| TurnError::Invalid { field: "plugin", message };
     let rules = ActiveRules::new(together).map_err(invalid)?;
-    let facts =
-        if *is_read { snapshot.next(node.id, node.created, hook == Hook::OnInput) } else { node_facts(snapshot) };
-    let mut hook_context = snapshot.stage(&rules, facts, node.dice_seed);
+    let facts = if *is_read {
+        snapshot.next_node_facts(node.id, node.created, hook == Hook::OnInput)
+    } else {
+        node_facts(snapshot)
+    };
+    let mut hook_context = snapshot.hook_context(&rules, facts, node.dice_seed);
     if *is_read {
         hook_context.recorded = hooks::recorded_rolls(delta);
         hook_context.is_command_only = hooks::is_command_only(delta);
     }
     // A tool is called while the reply is written, so it reads the parent.
     if *is_read && hook != Hook::Tool {
-        hook_context.role = node.role.word();
+        hook_context.role = node.role.as_str();
         hook_context.text = side_calls::with_values(hide_tags, node.role, &node.content, &node.metadata);
     } else if !*is_read {
         hook_context.world = Arc::clone(before);
     }
-    Ok(TrialHookContext { context: hook_context, plugin: ActivePlugin { plugin: Arc::clone(plugin), in_force, from } })
+    Ok(TrialHookContext {
+        context: hook_context,
+        plugin: ActivePlugin { plugin: Arc::clone(plugin), in_force, from_version: from },
+    })
 }
 
 /// Returns the facts of the snapshot's node.

@@ -108,7 +108,7 @@ pub async fn replay(
 /// # Errors
 /// See [`replay`]; also if other rules are in force somewhere on the branch, a rule fails, or the session changed
 /// meanwhile.
-pub async fn accept(
+pub async fn accept_replay(
     storage: &TreeStorage,
     rule_services: &RuleServices,
     caller: UserId,
@@ -127,7 +127,7 @@ pub async fn accept(
         let message = format!("the plugin fails at the message {node}: {}", error.message);
         return Err(TreeError::Conflict(message).into());
     }
-    let revision = DeltaRevision { seen: outcome.expected_op, deltas: outcome.deltas.clone() };
+    let revision = DeltaRevision { expected_op: outcome.expected_op, deltas: outcome.deltas.clone() };
     let actor = Actor { user: caller, at: storage.clock.now(), expected_leaf: None };
     let summaries = summary_proposals::proposed_summaries_at(storage, outcome.summaries.clone());
     let write = move |tx: &mut clotho_store::Tx<'_>| {
@@ -183,7 +183,7 @@ async fn replay_node(
     let rules = Arc::clone(&hook_context.rules);
     let mut world = Arc::clone(&before);
     let is_muted = node.effects == Effects::Muted;
-    let acts = plugin.has(hook) || !plugin.manifest().rules.is_empty();
+    let acts = plugin.has_hook(hook) || !plugin.manifest().rules.is_empty();
     // Without anything to replay, fold the delta as it is.
     if !(place.reads_message && node.kind == Kind::Message && acts && !is_muted) {
         if !is_muted {
@@ -199,7 +199,7 @@ async fn replay_node(
         hook_context.text = Arc::from(typed.as_str());
     }
     let mut proposal = HookProposal::starting_at(world);
-    let error = rule_services.hooks.again(hook, &hook_context, &active, &mut proposal).await;
+    let error = rule_services.hooks.replay_hook(hook, &hook_context, &active, &mut proposal).await;
     let HookProposal { delta: new, mut world, summaries, .. } = proposal;
     fold(Arc::make_mut(&mut world), part.operations_after(delta), &rules);
     let old = part.own_operations(delta).to_vec();

@@ -162,15 +162,15 @@ impl ReplyMachine {
     }
 
     /// Handles an event and returns the action to take. After the end it returns `None`.
-    pub fn on(&mut self, event: ReplyEvent, now: Time) -> Option<ReplyAction> {
+    pub fn handle_event(&mut self, event: ReplyEvent, now: Time) -> Option<ReplyAction> {
         if self.outcome.is_some() {
             return None;
         }
         if matches!(event, ReplyEvent::Ended) {
-            let rest = self.prefix_filter.rest();
+            let rest = self.prefix_filter.finish();
             let rest = self.strip_tool_calls(rest);
             self.content.push_str(&rest);
-            if let Some((shown, calls)) = self.text_tools.as_mut().map(TextToolParser::rest) {
+            if let Some((shown, calls)) = self.text_tools.as_mut().map(TextToolParser::finish) {
                 self.content.push_str(&shown);
                 self.pending_calls.extend(calls);
             }
@@ -219,7 +219,7 @@ impl ReplyMachine {
     fn frame(&mut self, frame: Frame, now: Time) -> Option<ReplyAction> {
         match frame {
             Frame::Text(text) => {
-                let new = self.prefix_filter.hear(&text);
+                let new = self.prefix_filter.push(&text);
                 let new = self.strip_tool_calls(new);
                 let gap = if self.needs_separator(&new) { "\n\n" } else { "" };
                 self.show(&format!("{gap}{new}"), "", now)
@@ -248,7 +248,7 @@ impl ReplyMachine {
     /// Removes tool calls from a text and queues them.
     fn strip_tool_calls(&mut self, text: String) -> String {
         let Some(spoken) = &mut self.text_tools else { return text };
-        let (shown, calls) = spoken.hear(&text);
+        let (shown, calls) = spoken.push(&text);
         self.pending_calls.extend(calls);
         shown
     }
@@ -405,7 +405,7 @@ mod tests {
             .into_iter()
             .filter_map(|event| {
                 now += 10;
-                machine.on(event, Time(now))
+                machine.handle_event(event, Time(now))
             })
             .collect();
         (machine, actions)
@@ -421,22 +421,22 @@ mod tests {
             ReplyEvent::Frame(Frame::ToolCall(ToolCall { id: "c".into(), name: "roll".into(), ..ToolCall::default() }))
         };
         for event in [text("She rolls."), wants(), usage(10)] {
-            machine.on(event, Time(1));
+            machine.handle_event(event, Time(1));
         }
-        assert_eq!(machine.on(ReplyEvent::Ended, Time(1)), Some(ReplyAction::CallTools));
+        assert_eq!(machine.handle_event(ReplyEvent::Ended, Time(1)), Some(ReplyAction::CallTools));
         assert_eq!((machine.is_finished(), machine.pending_tools().1), (false, "She rolls."));
         machine.continue_after_tools();
         for event in [text("A six."), usage(20)] {
-            machine.on(event, Time(2));
+            machine.handle_event(event, Time(2));
         }
-        assert_eq!(machine.on(ReplyEvent::Ended, Time(2)), Some(ReplyAction::Finish));
+        assert_eq!(machine.handle_event(ReplyEvent::Ended, Time(2)), Some(ReplyAction::Finish));
         assert_eq!((machine.content(), machine.usage().unwrap().prompt), ("She rolls.\n\nA six.", 30));
         assert_eq!(metadata(&machine)["toolCalls"].as_array().unwrap().len(), 1);
         // No round is left: a reply that only wants tools and has no text fails.
         let mut silent = ReplyMachine::new(Time(0));
         silent.allow_tools(0, false);
-        silent.on(wants(), Time(1));
-        silent.on(ReplyEvent::Ended, Time(1));
+        silent.handle_event(wants(), Time(1));
+        silent.handle_event(ReplyEvent::Ended, Time(1));
         let fault =
             silent.fault().map(|fault| (fault.failure.code.as_str(), fault.failure.message.contains("called tools")));
         assert_eq!(fault, Some(("empty_reply", true)));
@@ -484,7 +484,7 @@ mod tests {
         let (mut machine, _) = run(vec![call(), ReplyEvent::Frame(Frame::Model("m".into()))]);
         assert!(machine.is_empty());
         machine.switch_model();
-        machine.on(text("Hm."), Time(2_000));
+        machine.handle_event(text("Hm."), Time(2_000));
         assert!(!machine.is_empty());
         assert_eq!((metadata(&machine).get("toolCalls"), metadata(&machine).get("reportedModel")), (None, None));
     }
@@ -525,7 +525,7 @@ mod tests {
         let go_on = |events: Vec<ReplyEvent>| {
             let mut machine = ReplyMachine::new(Time(1_000)).continuing_from("She lights");
             let shown: Vec<ReplyAction> =
-                events.into_iter().filter_map(|event| machine.on(event, Time(1_010))).collect();
+                events.into_iter().filter_map(|event| machine.handle_event(event, Time(1_010))).collect();
             (machine, shown)
         };
         let (machine, shown) = go_on(vec![text("She "), text("lights"), text(" the lamp."), ReplyEvent::Ended]);

@@ -16,7 +16,7 @@ impl PrefixFilter {
     }
 
     /// Takes a piece and returns its new part. Returns nothing while everything so far may be an echo.
-    pub fn hear(&mut self, piece: &str) -> String {
+    pub fn push(&mut self, piece: &str) -> String {
         if self.expected.is_empty() {
             return piece.to_owned();
         }
@@ -26,11 +26,11 @@ impl PrefixFilter {
             *self = Self::default();
             return new;
         }
-        if self.expected.starts_with(&self.pending) { String::new() } else { self.rest() }
+        if self.expected.starts_with(&self.pending) { String::new() } else { self.finish() }
     }
 
     /// Ends the filter and returns what was held back, because it was no complete echo.
-    pub fn rest(&mut self) -> String {
+    pub fn finish(&mut self) -> String {
         std::mem::take(self).pending
     }
 }
@@ -41,8 +41,8 @@ mod tests {
 
     fn filtered_text(expected: &str, pieces: &[&str]) -> String {
         let mut echo = PrefixFilter::new(expected);
-        let mut text: String = pieces.iter().map(|piece| echo.hear(piece)).collect();
-        text += &echo.rest();
+        let mut text: String = pieces.iter().map(|piece| echo.push(piece)).collect();
+        text += &echo.finish();
         text
     }
 

@@ -63,7 +63,7 @@ pub enum ReplyWriter {
 #[derive(Debug, Clone)]
 pub struct ModelSelection {
     /// The name that was requested.
-    pub asked: String,
+    pub requested_name: String,
     /// The model to ask first.
     pub first: ModelCandidate,
     /// The fallback models, in order.
@@ -112,7 +112,7 @@ impl SkippedModel {
 impl ModelSelection {
     /// Returns the names of the first model: as requested, `provider/model`, and the provider's own.
     pub fn names(&self) -> Vec<String> {
-        vec![self.asked.clone(), self.first.name.clone(), self.first.model.clone()]
+        vec![self.requested_name.clone(), self.first.name.clone(), self.first.model.clone()]
     }
 
     /// Returns all models in the order in which they are asked.
@@ -223,7 +223,7 @@ impl ModelRegistry {
         let choice = match self.config.aliases.iter().find(|alias| alias.name == name) {
             Some(alias) => self.resolve_alias(alias)?,
             None => ModelSelection {
-                asked: name.to_owned(),
+                requested_name: name.to_owned(),
                 first: self.candidate(name)?,
                 others: Vec::new(),
                 skipped: Vec::new(),
@@ -234,7 +234,7 @@ impl ModelRegistry {
 
     /// Returns the names of the model that `name` resolves to, or of the default model: as requested, `provider/model`,
     /// and the provider's own. Empty if it is no model.
-    pub fn names(&self, name: Option<&str>) -> Vec<String> {
+    pub fn names_of(&self, name: Option<&str>) -> Vec<String> {
         match self.find(&name.map_or_else(|| self.default_name(), str::to_owned)) {
             Ok(ReplyWriter::Model(choice)) => choice.names(),
             _ => Vec::new(),
@@ -255,9 +255,12 @@ impl ModelRegistry {
         }
         let mut found = found.into_iter();
         match found.next() {
-            Some(first) => {
-                Ok(ModelSelection { asked: alias.name.clone(), first, others: found.collect(), skipped: passed })
-            }
+            Some(first) => Ok(ModelSelection {
+                requested_name: alias.name.clone(),
+                first,
+                others: found.collect(),
+                skipped: passed,
+            }),
             None => Err(why.unwrap_or_else(|| UnknownModelError::None(alias.name.clone()))),
         }
     }
@@ -289,7 +292,7 @@ impl ModelRegistry {
             return candidate_of(&entry, model);
         }
         let entries = self.entries();
-        let mut offering = entries.iter().filter(|entry| entry.offers(name));
+        let mut offering = entries.iter().filter(|entry| entry.has_model(name));
         match (offering.next(), offering.next()) {
             (Some(entry), None) => candidate_of(entry, name),
             (Some(_), Some(_)) => Err(UnknownModelError::Ambiguous(name.to_owned())),
@@ -303,9 +306,9 @@ impl ModelRegistry {
         let (provider, model) =
             name.split_once('/').filter(|_| !self.config.aliases.iter().any(|alias| alias.name == name))?;
         let entry = self.entry(provider)?;
-        let is_known = !entry.models.is_empty() || !entry.told().models.is_empty();
+        let is_known = !entry.models.is_empty() || !entry.model_list().models.is_empty();
         let why = || format!("\"{provider}\" does not list a model \"{model}\"");
-        (is_known && !entry.offers(model)).then(why)
+        (is_known && !entry.has_model(model)).then(why)
     }
 
     fn entry(&self, provider: &str) -> Option<Arc<ProviderEntry>> {
@@ -317,10 +320,10 @@ impl ModelRegistry {
     }
 
     fn narrator(&self, id: &str) -> Result<ReplyWriter, UnknownModelError> {
-        let catalogue = self.catalogue.now();
-        match catalogue.get(id).filter(|plugin| plugin.has(Hook::Narrate)) {
+        let catalogue = self.catalogue.current();
+        match catalogue.get(id).filter(|plugin| plugin.has_hook(Hook::Narrate)) {
             Some(plugin) => Ok(ReplyWriter::Narrator(Arc::clone(plugin))),
-            None => Err(match catalogue.broken(id) {
+            None => Err(match catalogue.error_summary(id) {
                 Some(broken) => UnknownModelError::Broken { id: id.to_owned(), broken },
                 None => UnknownModelError::Narrator(id.to_owned()),
             }),
@@ -383,7 +386,7 @@ impl ModelRegistry {
 
     /// Returns the context length of a model in tokens, if its provider reports it.
     pub fn context_length(&self, provider: &str, model: &str) -> Option<usize> {
-        let length = self.entry(provider)?.told().models.iter().find(|info| info.id == model)?.context_length?;
+        let length = self.entry(provider)?.model_list().models.iter().find(|info| info.id == model)?.context_length?;
         usize::try_from(length).ok()
     }
 
@@ -424,10 +427,10 @@ impl ModelRegistry {
     /// Returns whether a provider's model list is due for a refresh, and if so marks it as asked now.
     pub fn needs_refresh(&self, provider: &str, now: Time) -> bool {
         let Some(entry) = self.entry(provider) else { return false };
-        let mut models = entry.told();
-        let wants = models.asked.is_none_or(|asked| now.millis_since(asked) >= LEARN_AGAIN_MS);
+        let mut models = entry.model_list();
+        let wants = models.asked_at.is_none_or(|asked| now.millis_since(asked) >= LEARN_AGAIN_MS);
         if wants {
-            models.asked = Some(now);
+            models.asked_at = Some(now);
         }
         wants
     }
@@ -438,7 +441,7 @@ impl ModelRegistry {
         match client.models().await {
             Ok(models) => {
                 if let Some(entry) = self.entry(id) {
-                    entry.told().models = models;
+                    entry.model_list().models = models;
                 }
             }
             Err(failure) => tracing::info!(provider = %id, "the provider did not list its models: {failure}"),
@@ -467,9 +470,9 @@ impl ModelRegistry {
 
     /// Returns the narrator plugins.
     pub fn narrators(&self) -> Vec<Arc<LoadedPlugin>> {
-        let catalogue = self.catalogue.now();
+        let catalogue = self.catalogue.current();
         let loaded = catalogue.entries().filter_map(|entry| entry.state.as_ref().ok());
-        loaded.filter(|one| one.has(Hook::Narrate)).cloned().collect()
+        loaded.filter(|one| one.has_hook(Hook::Narrate)).cloned().collect()
     }
 }
 

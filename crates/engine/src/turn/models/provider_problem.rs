@@ -32,7 +32,7 @@ coded_messages! {
 impl ProviderProblemDetail {
     /// Returns the problem of a provider of an unknown kind.
     pub fn unknown_kind(kind: &str) -> Self {
-        let kinds: Vec<String> = ProviderKind::all().map(|kind| format!("{:?}", kind.word())).collect();
+        let kinds: Vec<String> = ProviderKind::all().map(|kind| format!("{:?}", kind.name())).collect();
         Self::UnknownKind { kind: kind.to_owned(), kinds: kinds.join(", ") }
     }
 }

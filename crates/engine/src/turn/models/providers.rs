@@ -38,7 +38,7 @@ pub(in crate::turn) struct ProviderEntry {
 pub(in crate::turn) struct ProviderModelList {
     pub models: Vec<ModelInfo>,
     /// When the list was last requested.
-    pub asked: Option<Time>,
+    pub asked_at: Option<Time>,
 }
 
 /// The cost of a reply.
@@ -54,7 +54,7 @@ pub struct ReplyCost {
 
 impl ProviderEntry {
     /// Locks the list of models that the server told.
-    pub fn told(&self) -> MutexGuard<'_, ProviderModelList> {
+    pub fn model_list(&self) -> MutexGuard<'_, ProviderModelList> {
         self.model_list.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -74,9 +74,9 @@ impl ProviderEntry {
     }
 
     /// Returns whether the provider offers a model: by the settings, or if they list none, by its own list.
-    pub fn offers(&self, name: &str) -> bool {
+    pub fn has_model(&self, name: &str) -> bool {
         if self.models.is_empty() {
-            return self.told().models.iter().any(|info| info.id == name);
+            return self.model_list().models.iter().any(|info| info.id == name);
         }
         self.models.iter().any(|model| model == name)
     }
@@ -85,7 +85,7 @@ impl ProviderEntry {
     pub fn cost(&self, model: &str, usage: &Usage) -> Option<ReplyCost> {
         let (info, from) = match self.prices.get(model) {
             Some(prices) => (priced_model(prices), "settings"),
-            None => (self.told().models.iter().find(|info| info.id == model)?.clone(), "prices"),
+            None => (self.model_list().models.iter().find(|info| info.id == model)?.clone(), "prices"),
         };
         Some(ReplyCost { cost: provider::cost(usage, &info)?, saved: provider::cache_savings(usage, &info), from })
     }
@@ -96,7 +96,7 @@ fn priced_model(prices: &ModelPrices) -> ModelInfo {
         prompt_price: Some(per_token(prices.prompt)),
         completion_price: Some(per_token(prices.completion)),
         cached_price: prices.cached.map(per_token),
-        written_price: prices.written.map(per_token),
+        written_price: prices.cache_write.map(per_token),
         ..ModelInfo::default()
     }
 }
@@ -249,7 +249,7 @@ mod tests {
         assert_eq!((cost.cost.to_string(), cost.from), ("0.00099".to_owned(), "settings"));
         assert_eq!(cost.saved.map(|saved| saved.to_string()).as_deref(), Some("0.00216"));
         assert_eq!(entries[0].cost("other", &usage), None);
-        entries[0].told().models = vec![ModelInfo {
+        entries[0].model_list().models = vec![ModelInfo {
             id: "other".into(),
             prompt_price: Some(0.1),
             completion_price: Some(0.2),

@@ -6,7 +6,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use clotho_compat::prompt::{ESTIMATE, OutgoingMessage, TokenCounter, TokenMeasure, estimate_text, tokens};
+use clotho_compat::prompt::{ESTIMATE, OutgoingMessage, TokenCounter, TokenMeasure, estimate_message, estimate_text};
 use clotho_config::ProviderConfig;
 use clotho_provider::{ChatTemplate, Tokenizer, TokenizerError};
 
@@ -91,7 +91,7 @@ pub fn unusable_files(providers: &[ProviderConfig]) -> Vec<String> {
 
 /// Estimates the tokens of messages, without learned corrections.
 pub fn estimate_messages(messages: &[OutgoingMessage]) -> usize {
-    messages.iter().map(|message| tokens(&message.text)).sum()
+    messages.iter().map(|message| estimate_message(&message.text)).sum()
 }
 
 /// The counter of one model.

@@ -12,7 +12,7 @@ use crate::turn::running::RunningWork;
 use crate::turn::storage::TreeStorage;
 
 /// Runs the autosave and the orphan check forever.
-pub async fn keep(storage: &TreeStorage, work: &RunningWork) {
+pub async fn run_autosave(storage: &TreeStorage, work: &RunningWork) {
     let rhythm = work.save_intervals;
     let mut ticks = tokio::time::interval(rhythm.save);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -22,7 +22,7 @@ pub async fn keep(storage: &TreeStorage, work: &RunningWork) {
             _ = ticks.tick() => {
                 ticked += 1;
                 // A failure of one does not stop the other.
-                let (texts, requests) = (save(storage, work).await, save_requests(storage, work).await);
+                let (texts, requests) = (save_partial_texts(storage, work).await, save_requests(storage, work).await);
                 texts.and(requests)
             }
             () = work.requests.wait_for_new() => {
@@ -58,7 +58,7 @@ async fn save_requests(storage: &TreeStorage, work: &RunningWork) -> Result<(), 
 }
 
 /// Saves the new text of all replies in one commit. After a failure it is saved the next time.
-pub async fn save(storage: &TreeStorage, work: &RunningWork) -> Result<(), TurnError> {
+pub async fn save_partial_texts(storage: &TreeStorage, work: &RunningWork) -> Result<(), TurnError> {
     let arrived: Vec<_> = work
         .live
         .all_running_replies()
@@ -84,13 +84,18 @@ pub async fn end_orphans(storage: &TreeStorage, work: &RunningWork) -> Result<us
     let orphans = storage.store.write(|tx| tx.generating_replies()).await?;
     let mut ended = 0;
     for orphan in orphans {
-        if work.live.running(orphan.node).is_some() {
+        if work.live.running_reply(orphan.node).is_some() {
             continue;
         }
         let (name, trace) = saved_request(storage, &orphan).await?;
         let (session, node) = (orphan.session, orphan.node);
-        let ending =
-            endings::failed(orphan.metadata, trace, &endings::interrupted_fault(), orphan.content, orphan.reasoning);
+        let ending = endings::failure_ending(
+            orphan.metadata,
+            trace,
+            &endings::interrupted_fault(),
+            orphan.content,
+            orphan.reasoning,
+        );
         // The reply may have ended by itself since the read; then there is nothing to do.
         match endings::commit_reply(storage, session, node, 0, ReplyCompletion { name, ..ending }).await {
             Ok(()) => {

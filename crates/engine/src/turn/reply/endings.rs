@@ -14,7 +14,7 @@ pub fn interrupted_fault() -> ReplyFault {
 
 /// Builds the ending of a reply that failed outside the machine. `trace` is what is known of its prompt, possibly
 /// nothing; model, parameters and error are added to it.
-pub fn failed(
+pub fn failure_ending(
     mut metadata: Box<NodeMetadata>,
     mut trace: Trace,
     fault: &ReplyFault,

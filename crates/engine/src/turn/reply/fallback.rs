@@ -76,7 +76,7 @@ pub async fn stream_with_fallback<T>(
     for candidate in fallback.choice.candidates() {
         let mut request = build_request(fallback, candidate);
         let params = candidate.client.wire_params(&request);
-        let template = candidate.client.written(&request).map(|written| template_trace(&written));
+        let template = candidate.client.render_template(&request).map(|written| template_trace(&written));
         asked(&ModelAttempt { candidate, params, template, skipped: &passed });
         parts.prompts.refresh_if_due(&candidate.client, parts.storage.clock.now());
         if let Some(wire) = tools.as_ref().and_then(|tools| tools.to_wire()) {
@@ -97,7 +97,7 @@ pub async fn stream_with_fallback<T>(
             }
             let (calls, text) = machine.pending_tools();
             match &mut tools {
-                Some(tools) if !machine.is_finished() => rounds.push(tools.answer(text, calls).await),
+                Some(tools) if !machine.is_finished() => rounds.push(tools.run_calls(text, calls).await),
                 _ => return None,
             }
             machine.continue_after_tools();
@@ -165,7 +165,7 @@ fn template_trace(written: &TemplatedPrompt) -> Value {
 
 fn build_request(request: &FallbackRequest<'_>, candidate: &ModelCandidate) -> Request {
     let endpoint = candidate.client.endpoint();
-    ask::request(request.params, request.dice_seed, candidate.model.clone(), request.prompt, endpoint)
+    ask::build_request(request.params, request.dice_seed, candidate.model.clone(), request.prompt, endpoint)
 }
 
 /// Feeds the machine until the text is over or tools are to be called, and publishes the pieces. If `may` allows
@@ -199,7 +199,7 @@ async fn stream_frames<T>(
                 None => ReplyEvent::Ended,
             },
         };
-        if hear(&parts.storage, &parts.work, writing, machine, event) {
+        if feed_machine(&parts.storage, &parts.work, writing, machine, event) {
             return None;
         }
     }
@@ -215,15 +215,15 @@ pub fn stop_event(stop: StopReason) -> ReplyEvent {
 }
 
 /// Feeds an event to the machine and publishes new text. Returns whether tools are to be called.
-pub fn hear<T>(
+pub fn feed_machine<T>(
     storage: &TreeStorage,
     work: &RunningWork,
     writing: &TextGeneration<T>,
     machine: &mut ReplyMachine,
     event: ReplyEvent,
 ) -> bool {
-    match machine.on(event, storage.clock.now()) {
-        Some(ReplyAction::Show { content, reasoning, phase }) => work.live.write(writing, &content, &reasoning, phase),
+    match machine.handle_event(event, storage.clock.now()) {
+        Some(ReplyAction::Show { content, reasoning, phase }) => work.live.append(writing, &content, &reasoning, phase),
         Some(ReplyAction::CallTools) => return true,
         Some(ReplyAction::Finish) | None => {}
     }

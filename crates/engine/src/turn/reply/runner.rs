@@ -83,11 +83,11 @@ pub async fn run(parts: Arc<TurnServices>, job: ReplyJob) {
     if let Some(cause) = failed {
         tracing::error!(%session, %node, "a reply could not be committed: {cause}");
         let fault = ReplyFault::new(&ReplyFailure::Internal { text: "reply" }, "try again");
-        let written = running.written();
-        parts.work.live.close(&running);
+        let written = running.partial_text();
+        parts.work.live.free_slot(&running);
         let metadata = sent.as_ref().map_or(metadata, |sent| sent.metadata.clone());
         let trace = sent.map(|sent| sent.trace.clone()).unwrap_or_default();
-        let ending = endings::failed(metadata, trace, &fault, written.content, written.reasoning);
+        let ending = endings::failure_ending(metadata, trace, &fault, written.content, written.reasoning);
         let ending = ReplyCompletion { name, ..ending };
         if let Err(error) = endings::commit_reply(&parts.storage, session, node, step, ending).await {
             tracing::error!(%session, %node, "its failure could not be saved either: {error}; it is tried again later");
@@ -149,7 +149,7 @@ impl ReplyRecord {
 
 async fn write_reply(parts: &Arc<TurnServices>, job: ReplyJob) -> Result<(), TurnError> {
     let is_queued = job.running.is_queued();
-    if let Err(stop) = job.running.turn().await {
+    if let Err(stop) = job.running.wait_for_turn().await {
         return end_queued(&parts.storage, &parts.work, &job, stop).await;
     }
     let mut machine = ReplyMachine::new(job.draft.created).continuing_from(&job.prefix);
@@ -168,10 +168,10 @@ async fn write_reply(parts: &Arc<TurnServices>, job: ReplyJob) -> Result<(), Tur
         true => (std::mem::take(&mut record.proposal.asks), std::mem::take(&mut record.proposal.summaries)),
         false => Default::default(),
     };
-    let summaries = summary_proposals::all(&parts.storage, summaries);
+    let summaries = summary_proposals::proposed_summaries(&parts.storage, summaries);
     let ending = reply_ending(&parts.prompts, &job, &snapshot, &machine, record);
     log_failure(&job, &ending);
-    parts.work.live.close(&job.running);
+    parts.work.live.free_slot(&job.running);
     endings::commit_with_summaries(&parts.storage, job.session, job.draft.id, job.step, ending, summaries).await?;
     side_calls::spawn_asks(parts, job.session, job.user, job.draft.id, asks);
     if snapshot.session().summaries.is_on {
@@ -197,7 +197,7 @@ async fn compose_text(
         record.proposal.apply_first(written, &snapshot.rules.rules);
         match open_text(&parts.rules, &parts.work, job, &snapshot, source, prompt, &mut record).await {
             Ok(ReplyText::Whole(pieces)) => feed_whole_text(&parts.storage, &parts.work, job, machine, pieces),
-            Ok(ReplyText::Asked { choice, prompt }) => {
+            Ok(ReplyText::FromModels { choice, prompt }) => {
                 record.trace.head.tools_in_text = refused.as_ref().map(refusal_trace);
                 let again = stream_reply(parts, job, &snapshot, machine, &choice, &prompt, &mut record).await;
                 if let Some(again) = again {
@@ -211,12 +211,12 @@ async fn compose_text(
                         Some(_) => {
                             let failure = ReplyFailure::ToolsRefused { words: again.why };
                             let fault = ReplyFault::new(&failure, "set `tools = \"none\"` there");
-                            machine.on(ReplyEvent::Failed(fault), parts.storage.clock.now());
+                            machine.handle_event(ReplyEvent::Failed(fault), parts.storage.clock.now());
                         }
                     }
                 }
             }
-            Err(fault) => _ = machine.on(ReplyEvent::Failed(fault), parts.storage.clock.now()),
+            Err(fault) => _ = machine.handle_event(ReplyEvent::Failed(fault), parts.storage.clock.now()),
         }
         return Ok((snapshot, record));
     }
@@ -244,11 +244,11 @@ async fn end_queued(
         StopReason::Cancelled => machine::cancelled_before_text(),
         StopReason::Interrupted => endings::interrupted_fault(),
     };
-    let so_far = job.running.written().content;
-    let ending = endings::failed(job.draft.metadata.clone(), Trace::default(), &fault, so_far, String::new());
+    let so_far = job.running.partial_text().content;
+    let ending = endings::failure_ending(job.draft.metadata.clone(), Trace::default(), &fault, so_far, String::new());
     let ending = ReplyCompletion { name: job.draft.name.clone(), ..ending };
     log_failure(job, &ending);
-    work.live.close(&job.running);
+    work.live.free_slot(&job.running);
     Ok(endings::commit_reply(storage, job.session, job.draft.id, job.step, ending).await?)
 }
 
@@ -282,7 +282,7 @@ async fn read_snapshot(
         ReplySource::Model { choice, .. } => {
             let (embedder, store) = (&parts.prompts.query_embedder, &parts.storage.store);
             let now = parts.storage.clock.now();
-            let recall = embedder.ask(store, now, job.user, job.session, job.draft.id, None).await;
+            let recall = embedder.prompt_query(store, now, job.user, job.session, job.draft.id, None).await;
             Some(PromptBounds { recall, ..prompt_bounds::prompt_bounds(&parts.prompts, choice, &job.params) })
         }
         _ => None,
@@ -342,7 +342,7 @@ async fn open_text(
             if name != choice.first.name && name != choice.first.model {
                 record.metadata.reply.alias = Some(name);
             }
-            Ok(ReplyText::Asked { choice, prompt: Box::new(prompt) })
+            Ok(ReplyText::FromModels { choice, prompt: Box::new(prompt) })
         }
     }
 }
@@ -352,7 +352,7 @@ enum ReplyText {
     /// The whole text, from a plugin or a narrator.
     Whole(Vec<String>),
     /// Models have to be asked for it.
-    Asked { choice: ModelSelection, prompt: Box<BuiltPrompt> },
+    FromModels { choice: ModelSelection, prompt: Box<BuiltPrompt> },
 }
 
 /// Streams from the first model of the fallback list that answers; records each attempt before it is sent. Returns a
@@ -370,8 +370,8 @@ async fn stream_reply(
     record.estimated_tokens = token_counters::estimate_messages(&prompt.messages);
     let is_many = record.metadata.reply.alias.is_some();
     let mut proposal = std::mem::take(&mut record.proposal);
-    let facts = snapshot.next(job.draft.id, job.draft.created, false);
-    let context = snapshot.stage(&snapshot.rules, facts, job.draft.dice_seed);
+    let facts = snapshot.next_node_facts(job.draft.id, job.draft.created, false);
+    let context = snapshot.hook_context(&snapshot.rules, facts, job.draft.dice_seed);
     let mut at_work = ToolRunner::new(&parts.rules, &prompt.tools, context, &mut proposal);
     let at_work = (!prompt.tools.is_empty()).then_some(&mut at_work);
     if at_work.is_some() {
@@ -420,7 +420,7 @@ fn feed_whole_text(
     };
     for event in events {
         if !machine.is_finished() {
-            fallback::hear(storage, work, &job.running, machine, event);
+            fallback::feed_machine(storage, work, &job.running, machine, event);
         }
     }
 }
@@ -433,12 +433,12 @@ async fn narrate(
     id: &str,
     proposal: &mut HookProposal,
 ) -> Result<Vec<String>, ReplyFault> {
-    let facts = snapshot.next(job.draft.id, job.draft.created, false);
-    let context = snapshot.stage(&snapshot.rules, facts, job.draft.dice_seed);
+    let facts = snapshot.next_node_facts(job.draft.id, job.draft.created, false);
+    let context = snapshot.hook_context(&snapshot.rules, facts, job.draft.dice_seed);
     let hint = "turn on the plugin in this session, or choose another model";
     let absent = || ReplyFault::new(&ReplyFailure::NarratorInactive { plugin: id.to_owned() }, hint);
     let active = context.plugins.iter().find(|active| active.plugin.id() == id).cloned().ok_or_else(absent)?;
-    rule_services.hooks.one(Hook::Narrate, &context, &active, proposal).await;
+    rule_services.hooks.run_plugin(Hook::Narrate, &context, &active, proposal).await;
     let hint = "try again; if it fails again, tell the plugin's author";
     match proposal.answers.pop() {
         Some((_, HookAnswer::Narration(pieces))) if pieces.iter().any(|piece| !piece.trim().is_empty()) => Ok(pieces),
@@ -482,7 +482,7 @@ async fn text_for_rules(
     let hide_tags = &parts.rules.hide_tags;
     let read = |metadata: &NodeMetadata| side_calls::with_values(hide_tags, Role::Assistant, plain, metadata);
     let Some(model) = snapshot.values_model() else { return read(&record.metadata) };
-    parts.work.live.write(&job.running, "", "", "values");
+    parts.work.live.append(&job.running, "", "", "values");
     let values = tokio::select! {
         biased;
         _ = job.running.wait_for_stop() => {
@@ -515,11 +515,11 @@ async fn run_rules(
     mut proposal: HookProposal,
     metadata: &NodeMetadata,
 ) -> HookProposal {
-    let facts = snapshot.next(job.draft.id, job.draft.created, false);
-    let mut context = snapshot.stage(&snapshot.rules, facts, job.draft.dice_seed);
+    let facts = snapshot.next_node_facts(job.draft.id, job.draft.created, false);
+    let mut context = snapshot.hook_context(&snapshot.rules, facts, job.draft.dice_seed);
     context.text = text;
-    context.role = Role::Assistant.word();
-    side_calls::keep(&context, metadata, &mut proposal);
+    context.role = Role::Assistant.as_str();
+    side_calls::apply_commands(&context, metadata, &mut proposal);
     rule_services.hooks.run(Hook::OnReply, &context, proposal).await
 }
 

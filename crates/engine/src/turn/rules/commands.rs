@@ -10,7 +10,7 @@ use clotho_plugin::{Catalogue, Hook, LoadedPlugin, load_order};
 /// Returns a warning for each command that another plugin gets.
 pub fn duplicate_command_warnings(plugins: &[PluginSetting], catalogue: &Catalogue) -> Vec<RenderedMessage> {
     let on = plugins.iter().filter(|plugin| plugin.enabled).filter_map(|plugin| catalogue.get(&plugin.id));
-    let playing: Vec<Arc<LoadedPlugin>> = on.filter(|plugin| plugin.has(Hook::OnInput)).cloned().collect();
+    let playing: Vec<Arc<LoadedPlugin>> = on.filter(|plugin| plugin.has_hook(Hook::OnInput)).cloned().collect();
     let playing = load_order(&playing);
     let mut problems = Vec::new();
     for (n, later) in playing.iter().enumerate() {

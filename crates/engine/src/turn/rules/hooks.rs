@@ -38,7 +38,7 @@ pub struct ActivePlugin {
     /// Its settings and grants.
     pub in_force: PluginRecord,
     /// The version of its stored values, from which `migrate` converts.
-    pub from: u32,
+    pub from_version: u32,
 }
 
 impl ActivePlugin {
@@ -161,19 +161,25 @@ impl HookRunner {
     pub async fn run(&self, hook: Hook, context: &HookContext, so_far: HookProposal) -> HookProposal {
         let mut proposal = so_far;
         for active in in_order(&context.plugins) {
-            self.one(hook, context, &active, &mut proposal).await;
+            self.run_plugin(hook, context, &active, &mut proposal).await;
             self.run_manifest_rules(hook, context, &active, &mut proposal).await;
         }
         proposal
     }
 
     /// Runs `hook` of one plugin and adds what it proposes.
-    pub async fn one(&self, hook: Hook, context: &HookContext, active: &ActivePlugin, proposal: &mut HookProposal) {
-        if !active.plugin.has(hook) {
+    pub async fn run_plugin(
+        &self,
+        hook: Hook,
+        context: &HookContext,
+        active: &ActivePlugin,
+        proposal: &mut HookProposal,
+    ) {
+        if !active.plugin.has_hook(hook) {
             return;
         }
         if self.is_disabled(context.session, &active.plugin).await {
-            let off = violations::off(active.plugin.id());
+            let off = violations::disabled_problem(active.plugin.id());
             // Another hook of the same node may have reported it already.
             if !proposal.delta.problems.contains(&off) {
                 proposal.delta.problems.push(off);
@@ -238,7 +244,7 @@ impl HookRunner {
     }
 
     /// Runs `hook` of one plugin for a trial: counts no violation and logs nothing.
-    pub async fn aside(
+    pub async fn try_hook(
         &self,
         hook: Hook,
         context: &HookContext,
@@ -263,7 +269,7 @@ impl HookRunner {
 
     /// Runs `hook` of one plugin and its manifest rules for a replay, as a turn would, but counts and logs nothing, as
     /// [`HookRunner::aside`].
-    pub async fn again(
+    pub async fn replay_hook(
         &self,
         hook: Hook,
         context: &HookContext,
@@ -271,8 +277,8 @@ impl HookRunner {
         proposal: &mut HookProposal,
     ) -> Option<ScriptError> {
         let mut error = None;
-        if active.plugin.has(hook) {
-            let outcome = self.aside(hook, context, active, proposal.take_world()).await;
+        if active.plugin.has_hook(hook) {
+            let outcome = self.try_hook(hook, context, active, proposal.take_world()).await;
             error.clone_from(&outcome.error);
             take_outcome(hook, context, active, outcome, proposal);
         }
@@ -393,7 +399,7 @@ fn hook_call(hook: Hook, context: &HookContext, active: &ActivePlugin, world: Ar
         recorded_rolls: Arc::clone(&context.recorded),
         answer: context.answer.clone(),
         starts: Arc::clone(&context.initial_values),
-        from: active.from,
+        from: active.from_version,
         language,
         ..HookCall::new(hook, world, Arc::clone(&context.rules))
     }
@@ -403,7 +409,7 @@ fn hook_call(hook: Hook, context: &HookContext, active: &ActivePlugin, world: Ar
 fn command_of(context: &HookContext, active: &ActivePlugin) -> Option<String> {
     let typed = SlashCommand::parse(&context.text)?;
     let has = |active: &&ActivePlugin| {
-        active.plugin.has(Hook::OnInput) && active.plugin.manifest().command(typed.word).is_some()
+        active.plugin.has_hook(Hook::OnInput) && active.plugin.manifest().command(typed.word).is_some()
     };
     let others = context.plugins.iter().filter(|other| other.plugin.id() != active.plugin.id());
     let having: Vec<ActivePlugin> = std::iter::once(active).chain(others).filter(has).cloned().collect();
@@ -436,10 +442,10 @@ fn take_outcome(
     own.record_problems(&visible_problems(&outcome.problems, &proposal.world, &context.rules, &mut run));
     let counts = [("ops", own.operations.len()), ("rolls", outcome.rolls.len()), ("notes", outcome.notes.len())];
     run.extend(counts.into_iter().map(|(key, count)| (key.to_owned(), count.into())));
-    own.problems.extend(take_asks(active, outcome.asks, &mut run, &mut proposal.asks));
+    own.problems.extend(take_asks(active, outcome.model_calls, &mut run, &mut proposal.asks));
     own.problems.extend(take_summary(active, outcome.summary, &mut run, &mut proposal.summaries));
     proposal.delta.runs.push(run.into());
-    own.problems.extend(outcome.error.as_ref().map(|error| failed(&id, error)));
+    own.problems.extend(outcome.error.as_ref().map(|error| script_problem(&id, error)));
     proposal.delta.operations.extend(own.operations);
     proposal.delta.problems.extend(own.problems);
     proposal.delta.rolls.extend(outcome.rolls.iter().map(roll_json));
@@ -475,7 +481,7 @@ fn take_asks(
     }
     let id = active.plugin.id();
     run.insert("asks".into(), asks.iter().map(PluginModelCall::to_json).collect());
-    if !active.plugin.has(Hook::OnAnswer) {
+    if !active.plugin.has_hook(Hook::OnAnswer) {
         return Some(TurnProblem::PluginAsk {}.of(id));
     }
     let surplus = (all.len() + asks.len()).saturating_sub(MAX_ASKS);
@@ -518,7 +524,7 @@ pub fn run_record(hook: Hook, active: &ActivePlugin, outcome: &HookOutcome) -> M
 }
 
 /// Returns a failure as a problem of the node.
-pub fn failed(plugin: &str, error: &ScriptError) -> NodeProblem {
+pub fn script_problem(plugin: &str, error: &ScriptError) -> NodeProblem {
     let message = error.message.clone();
     let problem = match error.kind {
         ScriptErrorKind::Parse => TurnProblem::PluginParse { error: message },
@@ -533,7 +539,7 @@ pub fn failed(plugin: &str, error: &ScriptError) -> NodeProblem {
 
 /// Logs what failed and where. Never logs the script's message, which may contain user text.
 fn log_error(context: &HookContext, error: &ScriptError) {
-    let (session, node, kind) = (context.session, &context.node.id, error.kind.word());
+    let (session, node, kind) = (context.session, &context.node.id, error.kind.as_str());
     let ScriptError { plugin, hook, file, line, .. } = error;
     tracing::warn!(%session, node, plugin, hook, code = format!("plugin_{kind}"), file, line, "a plugin failed");
 }
@@ -628,7 +634,7 @@ fn error_json(error: &ScriptError) -> Value {
     );
     json!({
         "plugin": error.plugin, "version": error.version, "file": error.file, "line": error.line,
-        "column": error.column, "hook": error.hook, "node": error.node, "kind": error.kind.word(),
+        "column": error.column, "hook": error.hook, "node": error.node, "kind": error.kind.as_str(),
         "message": error.message, "stack": stack.collect::<Vec<_>>(), "opsDropped": error.ops_dropped,
     })
 }

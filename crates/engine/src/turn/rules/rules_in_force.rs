@@ -53,7 +53,7 @@ pub fn wanted_rules(settings: &[PluginSetting], before: &ActiveRules, catalogue:
     let older = |active: ActivePlugin| {
         let old = before.plugins.iter().find(|old| old.id == active.in_force.id)?;
         (old.state_version < active.in_force.state_version)
-            .then_some(ActivePlugin { from: old.state_version, ..active })
+            .then_some(ActivePlugin { from_version: old.state_version, ..active })
     };
     let migrating = active_plugins(&rules.plugins, catalogue).into_iter().filter_map(older).collect();
     Some(WantedRules { rules: Arc::new(rules), to_init: beginning, to_migrate: migrating, problems })
@@ -82,7 +82,7 @@ impl WantedRules {
     pub fn init_in(&mut self, world: &World) -> Vec<StateOperation> {
         self.to_init.retain(|active| world.get(&active.plugin.manifest().state.root).is_none());
         let mut first = Vec::new();
-        for ActivePlugin { plugin, .. } in self.to_init.iter().filter(|active| !active.plugin.has(Hook::Init)) {
+        for ActivePlugin { plugin, .. } in self.to_init.iter().filter(|active| !active.plugin.has_hook(Hook::Init)) {
             let root = &plugin.manifest().state.root;
             let values = plugin.schema().map(|schema| schema.default_values()).unwrap_or_default();
             let begins = |(key, value)| {
@@ -94,15 +94,15 @@ impl WantedRules {
     }
 
     /// Returns the rules after migration. A plugin whose `migrate` failed keeps its old version.
-    pub fn after(mut self, migrated: &Delta) -> (Arc<ActiveRules>, Vec<NodeProblem>) {
+    pub fn after_migration(mut self, migrated: &Delta) -> (Arc<ActiveRules>, Vec<NodeProblem>) {
         let hook = Hook::Migrate;
-        for active in self.to_migrate.iter().filter(|active| active.plugin.has(hook)) {
+        for active in self.to_migrate.iter().filter(|active| active.plugin.has_hook(hook)) {
             if migrated.hook_succeeded(active.plugin.id(), hook.name()) {
                 continue;
             }
             let mut own = Arc::make_mut(&mut self.rules).plugins.iter_mut();
             let own = own.find(|plugin| plugin.id == active.in_force.id);
-            own.into_iter().for_each(|own| own.state_version = active.from);
+            own.into_iter().for_each(|own| own.state_version = active.from_version);
         }
         (self.rules, self.problems)
     }
@@ -140,7 +140,7 @@ pub fn active_plugins(in_force: &[PluginRecord], catalogue: &Catalogue) -> Vec<A
         catalogue.get(&plugin.id).map(|loaded| ActivePlugin {
             plugin: Arc::clone(loaded),
             in_force: plugin.clone(),
-            from: plugin.state_version,
+            from_version: plugin.state_version,
         })
     };
     in_force.iter().filter_map(active).collect()

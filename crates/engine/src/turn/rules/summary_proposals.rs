@@ -7,7 +7,7 @@ use clotho_store::ProposedSummary;
 use crate::turn::storage::TreeStorage;
 
 /// Prepares the proposals of one node.
-pub fn all(storage: &TreeStorage, proposed: Vec<(String, SummaryProposal)>) -> Vec<ProposedSummary> {
+pub fn proposed_summaries(storage: &TreeStorage, proposed: Vec<(String, SummaryProposal)>) -> Vec<ProposedSummary> {
     proposed.into_iter().map(|(plugin, summary)| proposed_summary(storage, plugin, summary)).collect()
 }
 
@@ -24,8 +24,8 @@ fn proposed_summary(storage: &TreeStorage, plugin: String, summary: SummaryPropo
     let created = storage.clock.now();
     let turn = |turn: u64| i32::try_from(turn).unwrap_or(i32::MAX);
     ProposedSummary {
-        id: SummaryId::new(storage.ids.next(created)),
-        turns: turn(summary.from())..=turn(summary.upto),
+        id: SummaryId::new(storage.ids.next_id(created)),
+        turns: turn(summary.first_turn())..=turn(summary.upto),
         plugin,
         content: summary.text,
         created,

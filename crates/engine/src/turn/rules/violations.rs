@@ -26,7 +26,7 @@ const MAX_SESSIONS: usize = 10_000;
 pub const DISABLED_CODE: &str = "plugin_off";
 
 /// Returns the problem of a plugin that is turned off.
-pub fn off(plugin: &str) -> NodeProblem {
+pub fn disabled_problem(plugin: &str) -> NodeProblem {
     TurnProblem::PluginOff {}.of(plugin)
 }
 
@@ -180,7 +180,7 @@ fn plugin_run(run: &Value) -> Option<(&str, bool)> {
         return None;
     }
     let kind = run.get("error").and_then(|error| error.get("kind")).and_then(Value::as_str);
-    Some((plugin, kind == Some(ScriptErrorKind::Limit.word())))
+    Some((plugin, kind == Some(ScriptErrorKind::Limit.as_str())))
 }
 
 #[cfg(test)]
@@ -195,7 +195,7 @@ mod tests {
     }
 
     fn off() -> Delta {
-        let problem = super::off("a");
+        let problem = super::disabled_problem("a");
         Delta { problems: vec![problem], ..Delta::default() }
     }
 

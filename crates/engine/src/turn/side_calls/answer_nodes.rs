@@ -31,7 +31,7 @@ pub fn latest_after_answers(
 ///
 /// # Errors
 /// Returns an error if the database fails.
-pub async fn seen(
+pub async fn advance_expected(
     storage: &TreeStorage,
     caller: UserId,
     session: SessionId,

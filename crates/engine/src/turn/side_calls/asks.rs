@@ -116,8 +116,9 @@ async fn call_model(
         return Err(RenderedMessage::new(&ModelCallProblem::CallTooLarge { needed, budget: bounds.budget }));
     }
     let reply = usize::try_from(ask.max_tokens).unwrap_or(usize::MAX).min(bounds.context_tokens.saturating_sub(needed));
-    let prompt = BuiltPrompt { messages, reply, context_tokens: bounds.context_tokens, ..BuiltPrompt::default() };
-    let (content, facts) = call::ask(storage, prompt_services, &choice, &params, &prompt).await?;
+    let prompt =
+        BuiltPrompt { messages, reply_tokens: reply, context_tokens: bounds.context_tokens, ..BuiltPrompt::default() };
+    let (content, facts) = call::complete(storage, prompt_services, &choice, &params, &prompt).await?;
     let content = tags::hide_for_reader(&content, &bounds.hide_tags).unwrap_or(content);
     let content = clotho_compat::prompt::recall::embed_prefix(content.trim(), MAX_ANSWER_CHARS).to_owned();
     if content.is_empty() {
@@ -141,7 +142,7 @@ fn select_model(
 }
 
 fn to_sent(line: &clotho_plugin::model_call::ModelCallMessage) -> OutgoingMessage {
-    let role = Role::from_word(&line.role).unwrap_or(Role::User);
+    let role = Role::parse(&line.role).unwrap_or(Role::User);
     OutgoingMessage { role, name: None, text: line.text.clone() }
 }
 
@@ -247,7 +248,7 @@ async fn write_answer(
     let storage = &parts.storage;
     let now = storage.clock.now();
     let mut draft =
-        NodeDraft::new(NodeId::new(storage.ids.next(now)), Role::System, Kind::Change, storage.ids.next_seed(), now);
+        NodeDraft::new(NodeId::new(storage.ids.next_id(now)), Role::System, Kind::Change, storage.ids.next_seed(), now);
     let answered = ModelCallAnswer {
         name: ask.name.clone(),
         text: came.as_ref().map(|(text, _)| text.clone()).unwrap_or_default(),
@@ -256,14 +257,15 @@ async fn write_answer(
         turn: asked_at,
     };
     // Run the hook.
-    let mut context = snapshot.stage(&snapshot.rules, snapshot.next(draft.id, now, false), draft.dice_seed);
-    (context.text, context.role) = (Arc::from(answered.text.as_str()), Role::Assistant.word());
+    let mut context =
+        snapshot.hook_context(&snapshot.rules, snapshot.next_node_facts(draft.id, now, false), draft.dice_seed);
+    (context.text, context.role) = (Arc::from(answered.text.as_str()), Role::Assistant.as_str());
     context.answer = Some(answered);
     let active = context.plugins.iter().find(|active| active.plugin.id() == plugin).cloned();
     // The plugin was turned off meanwhile, so nothing reads the answer.
     let active = active.ok_or(TreeError::NotFound("the plugin, active there"))?;
     let mut proposal = HookProposal::starting_at(Arc::clone(&context.world));
-    parts.rules.hooks.one(Hook::OnAnswer, &context, &active, &mut proposal).await;
+    parts.rules.hooks.run_plugin(Hook::OnAnswer, &context, &active, &mut proposal).await;
     draft.delta = proposal.delta;
     draft.delta.problems.extend(rules_in_force::changed_plugins(&snapshot.rules.plugins, &snapshot.catalogue));
     // Record the call and write the node.
@@ -279,9 +281,9 @@ async fn write_answer(
     let head = snapshot.session().head;
     let actor = Actor { user: asker.user, at: now, expected_leaf: Some(ExpectedVersion::Leaf(head)) };
     let (session, parent) = (asker.session, snapshot.at.node.id);
-    let summaries = summary_proposals::all(storage, proposal.summaries);
+    let summaries = summary_proposals::proposed_summaries(storage, proposal.summaries);
     let write = move |tx: &mut clotho_store::Tx<'_>| {
-        tx.change(&actor, session, parent, &draft, OperationKind::Answer)?;
+        tx.append_change(&actor, session, parent, &draft, OperationKind::Answer)?;
         summaries.iter().try_for_each(|one| tx.propose_summary(session, draft.id, one).map(drop))?;
         Ok::<_, WriteError>(())
     };

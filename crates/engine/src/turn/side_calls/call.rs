@@ -18,7 +18,7 @@ use clotho_provider::Usage;
 use std::time::Duration;
 
 /// Returns the answer of the first model that gives one, with its facts.
-pub async fn ask(
+pub async fn complete(
     storage: &TreeStorage,
     prompt_services: &PromptServices,
     choice: &ModelSelection,
@@ -54,7 +54,8 @@ async fn collect_answer(
     limit: Duration,
 ) -> ReplyMachine {
     let endpoint = candidate.client.endpoint();
-    let request = crate::turn::ask::request(params, storage.ids.next_seed(), candidate.model.clone(), prompt, endpoint);
+    let request =
+        crate::turn::ask::build_request(params, storage.ids.next_seed(), candidate.model.clone(), prompt, endpoint);
     let mut machine = ReplyMachine::new(storage.clock.now());
     let mut frames = candidate.client.stream_side_call(&request);
     while !machine.is_finished() {
@@ -67,7 +68,7 @@ async fn collect_answer(
                 ReplyEvent::Failed(ReplyFault::new(&failure, "request fewer tokens"))
             }
         };
-        machine.on(event, storage.clock.now());
+        machine.handle_event(event, storage.clock.now());
     }
     machine
 }

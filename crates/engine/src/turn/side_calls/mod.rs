@@ -19,8 +19,8 @@ mod call;
 mod value_commands;
 mod values;
 
-pub use answer_nodes::{latest_after_answers, seen};
+pub use answer_nodes::{advance_expected, latest_after_answers};
 pub use asks::spawn_asks;
-pub use call::{add_cost, ask};
-pub use value_commands::keep;
+pub use call::{add_cost, complete};
+pub use value_commands::apply_commands;
 pub use values::{ValuesModelResult, request_values, with_values};

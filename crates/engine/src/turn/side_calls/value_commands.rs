@@ -18,13 +18,13 @@ const HOOK: &str = "values";
 const NAMED: usize = 3;
 
 /// Applies the values model's changes that no plugin reads itself.
-pub fn keep(context: &HookContext, metadata: &NodeMetadata, proposal: &mut HookProposal) {
+pub fn apply_commands(context: &HookContext, metadata: &NodeMetadata, proposal: &mut HookProposal) {
     let Some(values) = &metadata.values else { return };
     let Some(text) = &values.text else { return };
     let (readers, others): (Vec<&ActivePlugin>, Vec<&ActivePlugin>) =
         context.plugins.iter().partition(|active| active.plugin.reads_commands());
     let holders: Vec<MvuTarget> = others.iter().map(|active| holder(active)).collect();
-    let (done, nobodys) = mvu::keep(text, &holders, Arc::make_mut(&mut proposal.world), &context.rules);
+    let (done, nobodys) = mvu::apply_commands(text, &holders, Arc::make_mut(&mut proposal.world), &context.rules);
     // A change that belongs to none of these plugins may belong to one that reads commands, which reports it itself.
     let mut left_out = if readers.is_empty() { nobodys } else { Vec::new() };
     for (active, own) in others.into_iter().zip(done) {
@@ -52,8 +52,11 @@ fn holder(active: &ActivePlugin) -> MvuTarget {
 
 fn record(active: &ActivePlugin, values: mvu::MvuChanges, world: &World, rules: &SchemaSet, delta: &mut Delta) {
     let manifest = active.plugin.manifest();
-    let warnings: Vec<String> =
-        values.mended.into_iter().chain(values.skipped.into_iter().map(|line| format!("left out: {line}"))).collect();
+    let warnings: Vec<String> = values
+        .path_repairs
+        .into_iter()
+        .chain(values.skipped.into_iter().map(|line| format!("left out: {line}")))
+        .collect();
     let mut own = Delta { operations: values.operations, ..Delta::default() };
     let mut hidden = Map::new();
     own.record_problems(&visible_problems(&values.problems, world, rules, &mut hidden));

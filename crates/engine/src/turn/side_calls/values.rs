@@ -88,13 +88,16 @@ pub async fn request_values(
     let params = Map::new();
     let bounds = prompt_bounds::prompt_bounds(prompt_services, &choice, &params);
     let messages = values_messages(rules, &values_text, &last_lines(snapshot, reply, &bounds.hide_tags));
-    let asked =
-        messages.iter().map(|sent: &OutgoingMessage| json!({"role": sent.role.word(), "content": sent.text})).collect();
+    let asked = messages
+        .iter()
+        .map(|sent: &OutgoingMessage| json!({"role": sent.role.as_str(), "content": sent.text}))
+        .collect();
     let reply = TOKENS.min(bounds.context_tokens / 2);
-    let prompt = BuiltPrompt { messages, reply, context_tokens: bounds.context_tokens, ..BuiltPrompt::default() };
-    let values = match call::ask(storage, prompt_services, &choice, &params, &prompt).await {
+    let prompt =
+        BuiltPrompt { messages, reply_tokens: reply, context_tokens: bounds.context_tokens, ..BuiltPrompt::default() };
+    let values = match call::complete(storage, prompt_services, &choice, &params, &prompt).await {
         Ok((content, values_text)) => {
-            read_answer(model, &tags::heard(Role::Assistant, &content, &bounds.hide_tags), values_text)
+            read_answer(model, &tags::text_for_rules(Role::Assistant, &content, &bounds.hide_tags), values_text)
         }
         Err(error) => ValuesModelResult::failure(model, &error),
     };
@@ -107,7 +110,10 @@ fn last_lines(snapshot: &TurnSnapshot, reply: &str, hide_tags: &[String]) -> [Pr
         |role: Role, name: &str, text: &str| PromptLine { role, name: Some(name.to_owned()), text: text.to_owned() };
     let shown = tags::hide_for_reader(reply, hide_tags).unwrap_or_else(|| reply.to_owned());
     let shown = mvu::without_commands(&shown);
-    [line(Role::User, &snapshot.cast.user, &snapshot.said.0), line(Role::Assistant, &snapshot.cast.character, &shown)]
+    [
+        line(Role::User, &snapshot.cast.user, &snapshot.last_message.0),
+        line(Role::Assistant, &snapshot.cast.character, &shown),
+    ]
 }
 
 /// Checks an answer and returns its commands.
@@ -138,7 +144,7 @@ fn is_no_change(content: &str) -> bool {
 /// Returns the current values: as in prompts, and as JSON for plugins without a schema. `None` if there are none and no
 /// plugin reads commands.
 fn current_values(snapshot: &TurnSnapshot, world: &World) -> Option<String> {
-    let mut parts = vec![status::block(world, &snapshot.rules.rules)];
+    let mut parts = vec![status::state_block(world, &snapshot.rules.rules)];
     let active_plugins = rules_in_force::active_plugins(&snapshot.rules.plugins, &snapshot.catalogue);
     let mut bare = Map::new();
     for plugin in active_plugins.iter().map(|active| &active.plugin).filter(|plugin| plugin.schema().is_none()) {
@@ -179,7 +185,7 @@ fn wrap_in_tags(content: &str) -> String {
 /// Returns a message as its rules read it: without hidden tags. With a values model, its commands replace those in the
 /// text.
 pub fn with_values(hide_tags: &[String], role: Role, content: &str, metadata: &NodeMetadata) -> Arc<str> {
-    let heard = tags::heard(role, content, hide_tags);
+    let heard = tags::text_for_rules(role, content, hide_tags);
     let Some(values) = &metadata.values else { return Arc::from(heard) };
     let text = mvu::without_commands(&heard);
     match &values.text {

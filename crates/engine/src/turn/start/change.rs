@@ -27,7 +27,7 @@ use crate::turn::storage::TreeStorage;
 use crate::turn::{PluginChoice, TurnError, TurnReceipt, ask::macro_context, cast, rules::commands};
 
 /// Writes a manual change of the world.
-pub async fn change(
+pub async fn change_world(
     storage: &TreeStorage,
     rule_services: &RuleServices,
     caller: UserId,
@@ -42,7 +42,7 @@ pub async fn change(
     edit::check_parent(&snapshot.at.node)?;
     let now = storage.clock.now();
     let mut draft =
-        NodeDraft::new(NodeId::new(storage.ids.next(now)), Role::System, Kind::Change, storage.ids.next_seed(), now);
+        NodeDraft::new(NodeId::new(storage.ids.next_id(now)), Role::System, Kind::Change, storage.ids.next_seed(), now);
     draft.author = Some(caller);
     draft.delta.operations = operations;
     let mut world = (*snapshot.world).clone();
@@ -55,7 +55,7 @@ pub async fn change(
     let id = draft.id;
     let claim = IdempotencyClaim::current();
     let write = move |tx: &mut Tx<'_>| {
-        let op = tx.change(&actor, session, node, &draft, OperationKind::Change)?.op;
+        let op = tx.append_change(&actor, session, node, &draft, OperationKind::Change)?.op;
         let receipt = TurnReceipt { node: Some(id), generations: Vec::new(), op };
         tx.record_claim(claim.as_ref(), &receipt)?;
         Ok(receipt)
@@ -102,7 +102,7 @@ pub async fn set_plugins(
     snapshot.stored.session.plugins.clone_from(&plugins);
     let crossing =
         if is_answered { RulesChange::None } else { find_rules_change(parts, caller, &snapshot, now).await? };
-    let warnings = commands::duplicate_command_warnings(&plugins, &parts.rules.catalogue.now());
+    let warnings = commands::duplicate_command_warnings(&plugins, &parts.rules.catalogue.current());
     let actor = Actor { user: caller, at: now, expected_leaf: None };
     let head = snapshot.at.node.id;
     let write = move |tx: &mut Tx<'_>| {
@@ -203,12 +203,13 @@ async fn rules_change_draft(
     below: Option<&NodeDraft>,
     now: Time,
 ) -> NodeDraft {
-    let id = NodeId::new(parts.storage.ids.next(now));
+    let id = NodeId::new(parts.storage.ids.next_id(now));
     let mut draft = NodeDraft::new(id, Role::System, Kind::Change, parts.storage.ids.next_seed(), now);
     let in_force = ActiveRules { plugins: Vec::new(), rules: wanted.rules.rules.clone() };
-    let mut context = snapshot.stage(&in_force, snapshot.next(id, now, below.is_some()), draft.dice_seed);
+    let mut context =
+        snapshot.hook_context(&in_force, snapshot.next_node_facts(id, now, below.is_some()), draft.dice_seed);
     if let Some(message) = below {
-        (context.text, context.role) = (Arc::from(message.content.as_str()), message.role.word());
+        (context.text, context.role) = (Arc::from(message.content.as_str()), message.role.as_str());
         context.node.depth += 1;
     }
     let mut so_far = HookProposal::starting_at(Arc::clone(&context.world));
@@ -220,7 +221,7 @@ async fn rules_change_draft(
     let begun = parts.rules.hooks.run(Hook::Init, &context, so_far).await;
     context.plugins.clone_from(&wanted.to_migrate);
     draft.delta = parts.rules.hooks.run(Hook::Migrate, &context, begun).await.delta;
-    let (rules, problems) = wanted.after(&draft.delta);
+    let (rules, problems) = wanted.after_migration(&draft.delta);
     draft.delta.problems.extend(unread);
     draft.delta.problems.extend(problems);
     draft.rules = Some(rules);
@@ -235,7 +236,7 @@ async fn initial_values(
     beginning: &[ActivePlugin],
     now: Time,
 ) -> Arc<[InitVarText]> {
-    if !beginning.iter().any(|active| active.plugin.has(Hook::Init)) {
+    if !beginning.iter().any(|active| active.plugin.has_hook(Hook::Init)) {
         return Arc::from([]);
     }
     let (session, persona, inside) =
@@ -261,7 +262,7 @@ async fn initial_values(
         Default::default()
     });
     let filled = starts.into_iter().map(|start| InitVarText {
-        text: macro_context::greeting(&snapshot.cast, &start.text, &globals, snapshot.session().seed, now),
+        text: macro_context::fill_greeting(&snapshot.cast, &start.text, &globals, snapshot.session().seed, now),
         ..start
     });
     filled.collect()

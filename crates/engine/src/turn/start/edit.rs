@@ -20,7 +20,7 @@ use crate::turn::snapshot::{self, SnapshotQuery};
 use crate::turn::{EditSpec, GenerationSpec, TurnError, TurnReceipt};
 
 /// Writes an edited version of a message as its sibling.
-pub async fn edit(
+pub async fn edit_message(
     parts: &Arc<TurnServices>,
     caller: UserId,
     session: SessionId,
@@ -51,7 +51,7 @@ pub async fn edit(
     replies::check_content_length(&parts.prompts, snapshot.session(), generate.as_ref(), &asked.content)?;
     // Build the new version.
     let now = parts.storage.clock.now();
-    let mut draft = NodeDraft::new(NodeId::new(parts.storage.ids.next(now)), old.role, old.kind, old.dice_seed, now);
+    let mut draft = NodeDraft::new(NodeId::new(parts.storage.ids.next_id(now)), old.role, old.kind, old.dice_seed, now);
     (draft.author, draft.persona, draft.character) = (Some(caller), old.persona, old.character);
     (draft.name, draft.content) = (old.name.clone(), asked.content);
     draft.metadata.edited_from = Some(old.id);
@@ -62,7 +62,7 @@ pub async fn edit(
     // Only an edit with a reply begins a turn with the wanted rules.
     let mut bridge =
         if generate.is_some() { change::rules_change_below(parts, &mut snapshot, &draft, now).await } else { None };
-    let input = input::read(&parts.rules, &snapshot, &mut draft, Some(&before)).await?;
+    let input = input::run_text_hooks(&parts.rules, &snapshot, &mut draft, Some(&before)).await?;
     if let Some(bridge) = &mut bridge {
         // These operations fold under the new rules, which start below the message.
         bridge.delta.operations.append(&mut draft.delta.operations);

@@ -59,7 +59,7 @@ pub fn read_initial_values(
         reader.bound_lorebooks(whose.owner, BindingTarget::Session(session))?.into_iter().for_each(&mut take);
     }
     let mut books = ActiveLorebooks::default();
-    books.take(reader, whose.owner, lorebooks, found)?;
+    books.add_books(reader, whose.owner, lorebooks, found)?;
     let entries = books.books().flat_map(|(_, book)| &book.entries).filter(|entry| entry.labels.is_initial_values());
     let short = |text: &str| text.get(..text.floor_char_boundary(MAX_ENTRY_BYTES)).unwrap_or_default().to_owned();
     Ok(entries

@@ -45,7 +45,7 @@ pub struct PluginReply {
 ///
 /// # Errors
 /// Returns an error if a plugin refuses the text.
-pub async fn read(
+pub async fn run_text_hooks(
     rule_services: &RuleServices,
     snapshot: &TurnSnapshot,
     draft: &mut NodeDraft,
@@ -69,9 +69,9 @@ async fn run_on_input(
     draft: &mut NodeDraft,
     recorded: Arc<[Roll]>,
 ) -> Result<InputHookResult, TurnError> {
-    let facts = snapshot.next(draft.id, draft.created, true);
-    let mut context = snapshot.stage(&snapshot.rules, facts, draft.dice_seed);
-    context.role = draft.role.word();
+    let facts = snapshot.next_node_facts(draft.id, draft.created, true);
+    let mut context = snapshot.hook_context(&snapshot.rules, facts, draft.dice_seed);
+    context.role = draft.role.as_str();
     context.recorded = recorded;
     let original = draft.content.clone();
     let mut heard = run_input_hooks(rule_services, snapshot, &mut context, &original).await?;
@@ -119,7 +119,7 @@ async fn run_input_hooks(
     for active in in_order(&context.plugins) {
         check_length(&active.plugin, text)?;
         context.text = Arc::from(text.as_str());
-        rule_services.hooks.one(Hook::OnInput, context, &active, proposal).await;
+        rule_services.hooks.run_plugin(Hook::OnInput, context, &active, proposal).await;
         for (plugin, answer) in std::mem::take(&mut proposal.answers) {
             match answer {
                 HookAnswer::Refused(message) => return Err(TurnError::InputRefused { plugin, message }),
@@ -151,7 +151,7 @@ fn has_turn_rules(active_plugins: &[ActivePlugin]) -> bool {
 /// Checks that a plugin can read the whole text; otherwise it could refuse or change it wrongly.
 fn check_length(plugin: &LoadedPlugin, content: &str) -> Result<(), TurnError> {
     let most = plugin.longest_input();
-    if !plugin.has(Hook::OnInput) || content.len() <= most {
+    if !plugin.has_hook(Hook::OnInput) || content.len() <= most {
         return Ok(());
     }
     Err(TurnError::TooLong { plugin: plugin.id().to_owned(), most })
@@ -165,17 +165,17 @@ async fn run_on_reply(
     draft: &NodeDraft,
     before: Option<&Delta>,
 ) -> HookProposal {
-    let facts = snapshot.next(draft.id, draft.created, false);
-    let mut context = snapshot.stage(&snapshot.rules, facts, draft.dice_seed);
+    let facts = snapshot.next_node_facts(draft.id, draft.created, false);
+    let mut context = snapshot.hook_context(&snapshot.rules, facts, draft.dice_seed);
     context.text = side_calls::with_values(&rule_services.hide_tags, Role::Assistant, &draft.content, &draft.metadata);
-    context.role = Role::Assistant.word();
+    context.role = Role::Assistant.as_str();
     context.recorded = before.map(hooks::recorded_rolls).unwrap_or_default();
     let mut proposal =
         hooks::streamed_proposal(before.unwrap_or(&Delta::default()), Arc::clone(&snapshot.world), &context.rules);
-    side_calls::keep(&context, &draft.metadata, &mut proposal);
+    side_calls::apply_commands(&context, &draft.metadata, &mut proposal);
     for active in in_order(&context.plugins) {
-        let hook = if before.is_some() && active.plugin.has(Hook::OnEdit) { Hook::OnEdit } else { Hook::OnReply };
-        rule_services.hooks.one(hook, &context, &active, &mut proposal).await;
+        let hook = if before.is_some() && active.plugin.has_hook(Hook::OnEdit) { Hook::OnEdit } else { Hook::OnReply };
+        rule_services.hooks.run_plugin(hook, &context, &active, &mut proposal).await;
         rule_services.hooks.run_manifest_rules(Hook::OnReply, &context, &active, &mut proposal).await;
     }
     proposal

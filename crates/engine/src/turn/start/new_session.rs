@@ -27,7 +27,11 @@ use crate::turn::{PluginChoice, SessionSpec, TurnError, ask::macro_context, cast
 const MVU_PLUGIN: &str = "mvu";
 
 /// Creates a session.
-pub async fn begin(parts: &Arc<TurnServices>, caller: UserId, new: SessionSpec) -> Result<SessionId, TurnError> {
+pub async fn begin_session(
+    parts: &Arc<TurnServices>,
+    caller: UserId,
+    new: SessionSpec,
+) -> Result<SessionId, TurnError> {
     let mode = new.mode.clone().unwrap_or_else(|| "tree".into());
     if !matches!(mode.as_str(), "tree" | "linear") {
         let message = format!("expected \"tree\" or \"linear\", not \"{mode}\"");
@@ -57,13 +61,13 @@ pub async fn begin(parts: &Arc<TurnServices>, caller: UserId, new: SessionSpec) 
     let own = persona.as_ref().map_or(&empty, |persona| &persona.card);
     let cast = cast::cast_of_cards(&first.card, own);
     let session = Session {
-        id: SessionId::new(parts.storage.ids.next(now)),
+        id: SessionId::new(parts.storage.ids.next_id(now)),
         owner: caller,
         title: new.title.clone().unwrap_or_else(|| cast.character.clone()),
         cards: Vec::new(),
         persona: None,
-        root: NodeId::new(parts.storage.ids.next(now)),
-        head: NodeId::new(parts.storage.ids.next(now)),
+        root: NodeId::new(parts.storage.ids.next_id(now)),
+        head: NodeId::new(parts.storage.ids.next_id(now)),
         op: 0,
         head_op: 0,
         mode,
@@ -83,7 +87,7 @@ pub async fn begin(parts: &Arc<TurnServices>, caller: UserId, new: SessionSpec) 
     };
     // Run `init` at the root, then the greetings.
     let starts = starts.into_iter().map(|start| {
-        let text = macro_context::greeting(&cast, &start.text, &globals, session.seed, now);
+        let text = macro_context::fill_greeting(&cast, &start.text, &globals, session.seed, now);
         InitVarText { text, ..start }
     });
     let starts: Arc<[InitVarText]> = starts.collect();
@@ -163,7 +167,7 @@ impl CardSuggestions {
         let model = clotho.and_then(|c| c.get("model")).and_then(Value::as_str);
         let model = model.filter(|model| prompt_services.models.find(model).is_ok()).map(str::to_owned);
         let plugins = clotho.and_then(|c| c.get("plugins")).and_then(Value::as_array);
-        let catalogue = rule_services.catalogue.now();
+        let catalogue = rule_services.catalogue.current();
         if plugins.is_none() && model.is_none() && !starts.is_empty() && catalogue.get(MVU_PLUGIN).is_some() {
             return Self { model, plugins: vec![PluginChoice::enable(MVU_PLUGIN, Map::new())] };
         }
@@ -184,7 +188,7 @@ pub fn plugin_settings(
     mut plugins: Vec<PluginChoice>,
     model: &str,
 ) -> Result<Vec<PluginSetting>, TurnError> {
-    let catalogue = rule_services.catalogue.now();
+    let catalogue = rule_services.catalogue.current();
     let narrator = model.strip_prefix("plugin:").filter(|id| catalogue.get(id).is_some());
     if let Some(id) = narrator.filter(|id| !plugins.iter().any(|plugin| plugin.id == *id)) {
         plugins.insert(0, PluginChoice::enable(id, Map::new()));
@@ -207,7 +211,7 @@ fn invalid(message: String) -> TurnError {
 /// Converts a choice to a setting, if the plugin can run and accepts its settings and grants.
 fn plugin_setting(catalogue: &Catalogue, choice: PluginChoice) -> Result<PluginSetting, TurnError> {
     let PluginChoice { id, enabled, config, grants, refused } = choice;
-    let absent = || match catalogue.broken(&id) {
+    let absent = || match catalogue.error_summary(&id) {
         Some(broken) => invalid(format!("the plugin \"{id}\" {broken}")),
         None => invalid(format!("no plugin \"{id}\" is installed")),
     };
@@ -253,7 +257,7 @@ async fn root_draft(
 ) -> (NodeDraft, HookContext) {
     let mut root = NodeDraft::new(session.root, Role::System, Kind::Root, storage.ids.next_seed(), now);
     let mut wanted =
-        rules_in_force::wanted_rules(&session.plugins, &ActiveRules::default(), &rule_services.catalogue.now());
+        rules_in_force::wanted_rules(&session.plugins, &ActiveRules::default(), &rule_services.catalogue.current());
     let first = wanted.as_mut().map(|wanted| wanted.init_in(&World::default())).unwrap_or_default();
     let (active_plugins, rules) = match &wanted {
         Some(wanted) => (wanted.to_init.clone(), Arc::new(wanted.rules.rules.clone())),
@@ -266,7 +270,7 @@ async fn root_draft(
         rules,
         world: Arc::default(),
         text: Arc::from(""),
-        role: Role::System.word(),
+        role: Role::System.as_str(),
         user: cast.user.clone(),
         character: cast.character.clone(),
         node: HookNodeInfo { id: root.id.to_string(), depth: 0, turn: 0, time: Some(now) },
@@ -292,8 +296,8 @@ async fn root_draft(
 
 /// Runs plugins on a greeting. All greetings start from the root's world.
 async fn run_greeting_hooks(rule_services: &RuleServices, context: &mut HookContext, greeting: &mut NodeDraft) {
-    let heard = tags::heard(greeting.role, &greeting.content, &rule_services.hide_tags);
-    (context.text, context.role) = (Arc::from(heard), greeting.role.word());
+    let heard = tags::text_for_rules(greeting.role, &greeting.content, &rule_services.hide_tags);
+    (context.text, context.role) = (Arc::from(heard), greeting.role.as_str());
     context.character = greeting.name.clone().unwrap_or_default();
     context.node = HookNodeInfo { id: greeting.id.to_string(), depth: 1, turn: 0, time: Some(greeting.created) };
     context.seeds.node = greeting.dice_seed;
@@ -315,7 +319,7 @@ fn greetings(
     for character in characters {
         let cast = cast::cast_of_cards(&character.card, persona);
         for text in cast.greetings.iter().filter(|text| !text.trim().is_empty()) {
-            let id = NodeId::new(storage.ids.next(now));
+            let id = NodeId::new(storage.ids.next_id(now));
             let mut draft = NodeDraft::new(id, Role::Assistant, Kind::Greeting, storage.ids.next_seed(), now);
             draft.character = Some(character.id);
             draft.name = Some(cast.character.clone());

@@ -54,7 +54,7 @@ pub fn actor(user: UserId, at: Time, expected_leaf: Option<ExpectedVersion>) -> 
 
 /// Early check whether HEAD is where the writer saw it; enforced again in commit 1.
 pub fn stale(stored: &StoredSession, expected: Option<ExpectedVersion>) -> Result<(), TreeError> {
-    expected.map_or(Ok(()), |seen| seen.holds(&stored.session))
+    expected.map_or(Ok(()), |seen| seen.check(&stored.session))
 }
 
 /// Returns the placeholders of the requested replies.
@@ -79,7 +79,7 @@ pub fn replies(
     let n = if options.plugin_reply.is_some() { 1 } else { generate.n.max(1) };
     check_quota(&parts.work, caller, n)?;
     let draft = |_| {
-        let id = NodeId::new(parts.storage.ids.next(now));
+        let id = NodeId::new(parts.storage.ids.next_id(now));
         let mut draft = NodeDraft::new(id, Role::Assistant, Kind::Message, parts.storage.ids.next_seed(), now);
         draft.status = Status::Generating;
         draft.author = Some(caller);
@@ -191,7 +191,7 @@ pub async fn commit_message(
     }
     let claim = IdempotencyClaim::current();
     let mut receipt = TurnReceipt { node, generations: nodes.clone(), op: 0 };
-    let summaries = summary_proposals::all(&parts.storage, options.summaries);
+    let summaries = summary_proposals::proposed_summaries(&parts.storage, options.summaries);
     let written = parts
         .storage
         .store
@@ -203,7 +203,7 @@ pub async fn commit_message(
             {
                 return Ok(None);
             }
-            let written = tx.message(&actor, &message)?;
+            let written = tx.add_message(&actor, &message)?;
             if let Some(node) = node {
                 summaries.iter().try_for_each(|one| tx.propose_summary(session_id, node, one).map(drop))?;
             }

@@ -75,7 +75,7 @@ async fn try_send(
     let (bridge, snapshot) = change::resolve_rules_change(parts, caller, snapshot, now).await?;
     check_content_length(&parts.prompts, snapshot.session(), new.generate.as_ref(), &new.content)?;
     let mut draft = message_draft(&parts.storage, caller, &snapshot, new, now);
-    let input = input::read(&parts.rules, &snapshot, &mut draft, None).await?;
+    let input = input::run_text_hooks(&parts.rules, &snapshot, &mut draft, None).await?;
     let generate = new.generate.clone().filter(|_| input.is_answered());
     let InputHookResult { plugin_reply: given, asks, summaries, .. } = input;
     let options = GenerateOptions {
@@ -134,7 +134,7 @@ fn message_draft(
     now: Time,
 ) -> NodeDraft {
     let mut draft =
-        NodeDraft::new(NodeId::new(storage.ids.next(now)), new.role, Kind::Message, storage.ids.next_seed(), now);
+        NodeDraft::new(NodeId::new(storage.ids.next_id(now)), new.role, Kind::Message, storage.ids.next_seed(), now);
     draft.author = Some(caller);
     draft.content = new.content.clone();
     let name = match new.role {
@@ -171,7 +171,7 @@ pub async fn cancel_reply(
             }
         })
         .await?;
-    match work.live.running(node) {
+    match work.live.running_reply(node) {
         Some(running) => {
             running.cancel();
             Ok(())

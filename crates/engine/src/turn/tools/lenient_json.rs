@@ -7,7 +7,7 @@ use serde_json::Value;
 ///
 /// # Errors
 /// Returns an error if it is invalid for another reason.
-pub fn read(text: &str) -> Result<Value, serde_json::Error> {
+pub fn parse_lenient(text: &str) -> Result<Value, serde_json::Error> {
     serde_json::from_str(text).or_else(|error| match without_trailing_commas(text) {
         Some(mended) => serde_json::from_str(&mended).map_err(|_| error),
         None => Err(error),
@@ -60,12 +60,12 @@ mod tests {
             (r#"{"a": "\\",}"#, json!({"a": "\\"})),
             ("[]", json!([])),
         ] {
-            assert_eq!(read(text).unwrap(), expected, "{text}");
+            assert_eq!(parse_lenient(text).unwrap(), expected, "{text}");
         }
         for bad in ["{,}", "[1,,]", "{\"a\" 1,}", "[1,", ",", "{\"a\": 1,}}", "nonsense"] {
-            assert!(read(bad).is_err(), "{bad}");
+            assert!(parse_lenient(bad).is_err(), "{bad}");
         }
-        let said = read("{\"a\" 1,}").unwrap_err().to_string();
+        let said = parse_lenient("{\"a\" 1,}").unwrap_err().to_string();
         assert_eq!(said, serde_json::from_str::<Value>("{\"a\" 1,}").unwrap_err().to_string(), "of what was written");
     }
 }

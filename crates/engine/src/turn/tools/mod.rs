@@ -137,8 +137,8 @@ impl<'a> ToolRunner<'a> {
     }
 
     /// Runs a model's calls one after the other; each sees the effects of the earlier ones.
-    pub async fn answer(&mut self, text: &str, calls: &[ToolCall]) -> ToolRound {
-        let mut round = ToolRound { said: text.to_owned(), ..ToolRound::default() };
+    pub async fn run_calls(&mut self, text: &str, calls: &[ToolCall]) -> ToolRound {
+        let mut round = ToolRound { text: text.to_owned(), ..ToolRound::default() };
         for call in calls {
             let answer = match self.run_call(call).await {
                 Ok(value) => value.to_string(),
@@ -183,7 +183,7 @@ impl<'a> ToolRunner<'a> {
         let offer = self.offers.find_lenient(&call.name).ok_or_else(|| (None, missing()))?;
         let mut arguments = match call.arguments.trim() {
             "" => json!({}),
-            text => lenient_json::read(text)
+            text => lenient_json::parse_lenient(text)
                 .map_err(|error| (Some(offer), format!("the arguments are no JSON: {error}")))?,
         };
         let named = Some((call.name.clone(), offer.name.clone())).filter(|(written, name)| written != name);

@@ -33,7 +33,7 @@ pub fn messages(rounds: &[ToolRound], is_last: bool) -> Vec<RequestMessage> {
                 serde_json::from_str(&call.arguments).unwrap_or_else(|_| call.arguments.clone().into());
             format!("{CALL_OPEN}{}{CALL_CLOSE}", json!({"name": call.name, "arguments": arguments}))
         };
-        let parts = [round.said.trim().to_owned()].into_iter().chain(round.calls.iter().map(call));
+        let parts = [round.text.trim().to_owned()].into_iter().chain(round.calls.iter().map(call));
         let parts: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
         let mut answers: Vec<String> =
             round.answers.iter().map(|answer| format!("{RESPONSE_OPEN}{answer}{RESPONSE_CLOSE}")).collect();
@@ -56,7 +56,7 @@ pub struct TextToolParser {
 
 impl TextToolParser {
     /// Takes a piece; returns the text to show and the completed calls.
-    pub fn hear(&mut self, text: &str) -> (String, Vec<ToolCall>) {
+    pub fn push(&mut self, text: &str) -> (String, Vec<ToolCall>) {
         self.pending.push_str(text);
         let (mut shown, mut calls) = (String::new(), Vec::new());
         loop {
@@ -81,7 +81,7 @@ impl TextToolParser {
     }
 
     /// Ends the text; returns what was held back, or a call that was not closed.
-    pub fn rest(&mut self) -> (String, Vec<ToolCall>) {
+    pub fn finish(&mut self) -> (String, Vec<ToolCall>) {
         let pending = std::mem::take(&mut self.pending);
         let mut shown = String::new();
         if std::mem::take(&mut self.is_in_call) {
@@ -112,7 +112,7 @@ fn partial_tag_len(text: &str) -> usize {
 /// Parses a call. An unreadable one gets an empty name, which the model is told.
 fn parse_call(text: &str) -> ToolCall {
     let text = text.trim().trim_start_matches("```json").trim_matches('`').trim();
-    let read: Value = lenient_json::read(text).unwrap_or_default();
+    let read: Value = lenient_json::parse_lenient(text).unwrap_or_default();
     let word = |key: &str| read.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     let arguments = match read.get("arguments").or(read.get("parameters")) {
         Some(Value::String(text)) => text.clone(),
@@ -135,11 +135,11 @@ mod tests {
                 let (mut spoken, mut seen, mut called) = (TextToolParser::default(), String::new(), Vec::new());
                 let letters: Vec<char> = text.chars().collect();
                 for piece in letters.chunks(size) {
-                    let (text, calls) = spoken.hear(&piece.iter().collect::<String>());
+                    let (text, calls) = spoken.push(&piece.iter().collect::<String>());
                     seen += &text;
                     called.extend(calls);
                 }
-                let (text, calls) = spoken.rest();
+                let (text, calls) = spoken.finish();
                 seen += &text;
                 called.extend(calls);
                 let all: Vec<&str> = called.iter().map(|call| call.name.as_str()).collect();
@@ -164,7 +164,7 @@ mod tests {
     fn text_tools_rounds_become_messages() {
         let call = parse_call("```json\n{\"name\": \"give\", \"arguments\": \"{\\\"item\\\": 1}\"}\n```");
         assert_eq!((call.name.as_str(), call.arguments.as_str()), ("give", "{\"item\": 1}"));
-        let round = ToolRound { said: "Hm.".into(), calls: vec![call], answers: vec!["true".into()] };
+        let round = ToolRound { text: "Hm.".into(), calls: vec![call], answers: vec!["true".into()] };
         let told = messages(&[round], true);
         assert_eq!(told[0].content, "Hm.\n<tool_call>{\"name\":\"give\",\"arguments\":{\"item\":1}}</tool_call>");
         assert!(told[1].content.starts_with("<tool_response>true</tool_response>\nWrite on"), "{told:?}");

@@ -104,7 +104,7 @@ fn tool_round_messages(round: &ToolRound) -> Vec<Value> {
         json!({"id": call.id, "type": "function", "function": function})
     };
     let calls: Vec<Value> = round.calls.iter().map(call).collect();
-    let asked = json!({"role": "assistant", "content": round.said, "tool_calls": calls});
+    let asked = json!({"role": "assistant", "content": round.text, "tool_calls": calls});
     let answer = |(call, text): (&ToolCall, &str)| json!({"role": "tool", "tool_call_id": call.id, "content": text});
     std::iter::once(asked).chain(round.calls_with_answers().map(answer)).collect()
 }

@@ -4,15 +4,15 @@ use super::{MacroDefinition, names};
 
 /// The rows of the table.
 pub const ROWS: &[MacroDefinition] = &[
-    MacroDefinition::plain(&["lastMessage"], |m, _| Some(m.facts.said.last.clone())),
-    MacroDefinition::plain(&["lastUserMessage"], |m, _| Some(m.facts.said.last_user.clone())),
-    MacroDefinition::plain(&["lastCharMessage"], |m, _| Some(m.facts.said.last_character.clone())),
-    MacroDefinition::plain(&["lastMessageId"], |m, _| Some(or_empty(m.facts.said.last_id))),
-    MacroDefinition::plain(&["firstIncludedMessageId"], |m, _| Some(or_empty(m.facts.said.first_included))),
-    MacroDefinition::plain(&["currentSwipeId"], |m, _| Some(or_empty(m.facts.said.version.map(|(which, _)| which)))),
-    MacroDefinition::plain(&["lastSwipeId"], |m, _| Some(or_empty(m.facts.said.version.map(|(_, of)| of)))),
+    MacroDefinition::plain(&["lastMessage"], |m, _| Some(m.facts.history.last.clone())),
+    MacroDefinition::plain(&["lastUserMessage"], |m, _| Some(m.facts.history.last_user.clone())),
+    MacroDefinition::plain(&["lastCharMessage"], |m, _| Some(m.facts.history.last_character.clone())),
+    MacroDefinition::plain(&["lastMessageId"], |m, _| Some(or_empty(m.facts.history.last_id))),
+    MacroDefinition::plain(&["firstIncludedMessageId"], |m, _| Some(or_empty(m.facts.history.first_included))),
+    MacroDefinition::plain(&["currentSwipeId"], |m, _| Some(or_empty(m.facts.history.version.map(|(which, _)| which)))),
+    MacroDefinition::plain(&["lastSwipeId"], |m, _| Some(or_empty(m.facts.history.version.map(|(_, of)| of)))),
     MacroDefinition::plain(&["allChatRange"], |m, _| {
-        Some(m.facts.said.last_id.map(|last| format!("0-{last}")).unwrap_or_default())
+        Some(m.facts.history.last_id.map(|last| format!("0-{last}")).unwrap_or_default())
     }),
     MacroDefinition::plain(&["input"], |m, _| Some(m.facts.input.clone())),
     MacroDefinition::plain(&["model"], |m, _| Some(m.facts.model.clone())),

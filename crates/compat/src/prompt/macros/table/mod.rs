@@ -25,7 +25,7 @@ pub struct MacroDefinition {
     pub args: RangeInclusive<usize>,
     /// Indices of arguments that must be whole numbers.
     pub integer_args: &'static [usize],
-    pub does: MacroAction,
+    pub action: MacroAction,
 }
 
 /// The action of a macro.
@@ -57,7 +57,7 @@ impl MacroCall<'_> {
 
 impl MacroDefinition {
     const fn new(names: &'static [&'static str], args: RangeInclusive<usize>, does: MacroAction) -> Self {
-        Self { names, args, integer_args: &[], does }
+        Self { names, args, integer_args: &[], action: does }
     }
 
     /// Creates a macro without arguments.

@@ -19,8 +19,8 @@ pub const ROWS: &[MacroDefinition] = &[
         Some(duration::between(call.arg(0), call.arg(1), &m.facts.time.zone))
     }),
     MacroDefinition::plain(&["idleDuration", "idle_duration"], |m, _| {
-        let spoke = m.facts.said.user_spoke;
-        Some(spoke.map_or("just now".to_owned(), |spoke| duration::words(m.facts.time.ms.saturating_sub(spoke))))
+        let spoke = m.facts.history.user_spoke;
+        Some(spoke.map_or("just now".to_owned(), |spoke| duration::humanize(m.facts.time.ms.saturating_sub(spoke))))
     }),
 ];
 

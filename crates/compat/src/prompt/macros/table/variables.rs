@@ -59,7 +59,7 @@ fn delete<const KIND: bool>(m: &mut MacroEngine<'_>, call: MacroCall<'_>) -> Opt
 }
 
 fn inside<const KIND: bool>(m: &mut MacroEngine<'_>, call: MacroCall<'_>) -> Option<String> {
-    Some(m.variables_mut(KIND).inside(call.arg(0), call.arg(1)))
+    Some(m.variables_mut(KIND).get_inside(call.arg(0), call.arg(1)))
 }
 
 fn set_inside<const KIND: bool>(m: &mut MacroEngine<'_>, call: MacroCall<'_>) -> Option<String> {

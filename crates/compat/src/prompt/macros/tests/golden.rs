@@ -76,7 +76,7 @@ fn facts(all: &Value, context: &Value) -> MacroContext {
         card: card(&all["card"]),
         group: names(&context["group"]["members"]),
         muted: names(&context["group"]["muted"]),
-        said: said(context),
+        history: said(context),
         time: MacroTime { ms: ms(&text(context, "now")), zone: TimeZone::UTC },
         token_limits: PromptTokenLimits { context: size(context, "max_context"), reply: size(context, "max_response") },
         input: text(context, "input_box"),

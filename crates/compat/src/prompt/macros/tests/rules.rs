@@ -29,7 +29,7 @@ fn macros_unknown_macro_stays_and_is_reported() {
     let mut draw = || 0.5;
     let mut macros = MacroEngine::new(&facts, Map::new(), Map::new(), &mut draw);
     macros.fill("{{nobody::1}} {{nobody}} {{user x}} {{/if}} {{user}}");
-    assert_eq!(macros.report.left, ["nobody", "user"]);
+    assert_eq!(macros.report.unresolved, ["nobody", "user"]);
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn macros_history_and_generation_type_are_filled() {
         "{{user}} knocks. 3 0-3 2/4",
     );
     let facts = MacroContext {
-        said: MacroHistory::default(),
+        history: MacroHistory::default(),
         token_limits: PromptTokenLimits { context: 100, reply: 30 },
         time: MacroTime { ms: 1_741_964_966_000, ..MacroTime::default() },
         generation_type: "swipe".into(),

@@ -23,14 +23,14 @@ impl PromptSource for ChatTextSource {
         }
         let all = &mut gathered.chat_texts;
         for (text, id) in [(given.card_depth.as_ref(), "cardDepth"), (Some(&given.persona), "personaDescription")] {
-            let text = text.filter(|text| matches!(text.place, PromptPosition::Depth(_)));
+            let text = text.filter(|text| matches!(text.position, PromptPosition::Depth(_)));
             all.extend(text.and_then(|text| at_depth(text, renderer.fill(&text.text), id)));
         }
         let system = |depth: usize, order: i64, text: &str, id: &str| {
             let at = ChatPosition { depth, order };
             ChatText { at, role: Role::System, text: text.to_owned(), id: id.to_owned(), part: None }
         };
-        all.push(system(1, DEFAULT_ORDER, given.world, "world"));
+        all.push(system(1, DEFAULT_ORDER, given.state, "world"));
         for (depth, role, text) in &given.lore.in_chat {
             all.push(ChatText { role: *role, ..system(*depth, DEFAULT_ORDER, text, "lore") });
         }
@@ -44,7 +44,7 @@ impl PromptSource for ChatTextSource {
 
 /// Returns a text at its depth; `None` if it stands elsewhere.
 pub(super) fn at_depth(text: &PositionedText, filled: String, id: &str) -> Option<ChatText> {
-    let PromptPosition::Depth(depth) = text.place else { return None };
+    let PromptPosition::Depth(depth) = text.position else { return None };
     let at = ChatPosition { depth, order: DEFAULT_ORDER };
     Some(ChatText { at, role: text.role, text: filled, id: id.to_owned(), part: None })
 }

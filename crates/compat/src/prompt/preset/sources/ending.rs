@@ -55,7 +55,7 @@ fn ending(scope: &PromptScope<'_>, renderer: &mut dyn PromptRenderer) -> (Vec<Pr
                 }
             };
             let from = vec![MessageSource::History(before.len())];
-            messages.push(PromptMessage { role: last.role, name, text, from });
+            messages.push(PromptMessage { role: last.role, name, text, sources: from });
             if !settings.continue_prefill {
                 let nudge = continue_nudge(&settings.continue_nudge, &said, renderer);
                 messages.push(PromptMessage::from_part(Role::System, nudge, "nudge"));

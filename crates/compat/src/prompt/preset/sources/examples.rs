@@ -82,7 +82,7 @@ fn split_turns(block: &str, form: PromptLayout, given: &PromptInput<'_>) -> Vec<
             PromptLayout::Parts => (Role::System, Some(word.to_owned())),
             PromptLayout::Turns => (role, None),
         };
-        PromptMessage { role, name, text: text.trim().to_owned(), from }
+        PromptMessage { role, name, text: text.trim().to_owned(), sources: from }
     });
     said.collect()
 }

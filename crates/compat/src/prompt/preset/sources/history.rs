@@ -73,7 +73,7 @@ impl Iterator for HistoryRenderer<'_, '_> {
             order,
             stage: AllocationStage::History,
             tokens: self.renderer.count(&text),
-            messages: vec![PromptMessage { role: said.role, name, text, from: vec![MessageSource::History(index)] }],
+            messages: vec![PromptMessage { role: said.role, name, text, sources: vec![MessageSource::History(index)] }],
         })
     }
 }
@@ -135,10 +135,10 @@ fn messages_by_depth(all: Vec<ChatText>) -> BTreeMap<usize, Vec<PromptMessage>> 
             Role::System => 2,
         };
         let place = (one.at.depth, one.at.order, turn);
-        let empty = || PromptMessage { role: one.role, name: None, text: String::new(), from: Vec::new() };
+        let empty = || PromptMessage { role: one.role, name: None, text: String::new(), sources: Vec::new() };
         let message = sorted.entry(place).or_insert_with(empty);
         join(message, &one.text);
-        message.from.push(MessageSource::Part(one.id));
+        message.sources.push(MessageSource::Part(one.id));
     }
     let mut depths: BTreeMap<usize, Vec<PromptMessage>> = BTreeMap::new();
     for ((depth, _, _), message) in sorted {

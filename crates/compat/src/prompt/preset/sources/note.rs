@@ -15,7 +15,7 @@ pub(super) struct NoteSource;
 impl PromptSource for NoteSource {
     fn gather(&self, scope: &PromptScope<'_>, renderer: &mut dyn PromptRenderer, gathered: &mut PromptCandidates) {
         let Some(note) = note_text(scope.input, renderer) else { return };
-        match note.place {
+        match note.position {
             PromptPosition::Prompt => stand_beside_main(scope, &note, false, renderer, gathered),
             PromptPosition::BeforeMain => stand_beside_main(scope, &note, true, renderer, gathered),
             _ => gathered.chat_texts.extend(chat_texts::at_depth(&note, note.text.clone(), ID)),
@@ -27,7 +27,7 @@ impl PromptSource for NoteSource {
 fn note_text(given: &PromptInput<'_>, renderer: &mut dyn PromptRenderer) -> Option<PositionedText> {
     let note = given.note.as_ref()?;
     let mut lines: Vec<String> = Vec::new();
-    let persona = |place| (given.persona.place == place).then(|| given.persona.text.clone());
+    let persona = |place| (given.persona.position == place).then(|| given.persona.text.clone());
     let top = persona(PromptPosition::NoteTop).map(|text| renderer.fill(&text));
     let text = renderer.fill(&note.text);
     let bottom = persona(PromptPosition::NoteBottom).map(|text| renderer.fill(&text));
@@ -37,7 +37,7 @@ fn note_text(given: &PromptInput<'_>, renderer: &mut dyn PromptRenderer) -> Opti
     lines.extend(given.lore.note_bottom.iter().cloned());
     lines.extend(bottom);
     let text = lines.join("\n").trim().to_owned();
-    (!text.is_empty()).then_some(PositionedText { text, place: note.place, role: note.role })
+    (!text.is_empty()).then_some(PositionedText { text, position: note.position, role: note.role })
 }
 
 /// Adds a note next to the main part: as its own message, or joined to a main part in the chat.

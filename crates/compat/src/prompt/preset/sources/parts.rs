@@ -94,7 +94,7 @@ fn marker_text(preset: &Preset, id: &str, given: &PromptInput<'_>, words: &mut d
         "charDescription" => words.fill(given.description),
         "charPersonality" => apply_format(&settings.personality_format, given.personality, words),
         "scenario" => apply_format(&settings.scenario_format, given.scenario, words),
-        "personaDescription" if given.persona.place == PromptPosition::Prompt => words.fill(&given.persona.text),
+        "personaDescription" if given.persona.position == PromptPosition::Prompt => words.fill(&given.persona.text),
         _ => String::new(),
     }
 }
@@ -129,7 +129,7 @@ fn remove_duplicates(parts: &mut [RenderedPart]) -> Vec<OmittedText> {
                 slot,
                 role: part.role,
                 text: std::mem::take(&mut part.text),
-                why: OmitReason::Duplicate,
+                reason: OmitReason::Duplicate,
             });
         } else {
             said.push(text);

@@ -54,7 +54,7 @@ impl RecallPool {
     pub(super) fn new<'t>(asked: impl IntoIterator<Item = (&'t str, f32)>) -> Self {
         let (mut terms, mut query) = (TermAnalyzer::default(), RecallQuery::default());
         for (text, weight) in asked {
-            terms.for_each_term(text, |term| query.ask(term, weight));
+            terms.for_each_term(text, |term| query.add_term(term, weight));
         }
         let (texts, counted, hashes, seen_hashes) = (Vec::new(), Vec::new(), Vec::new(), HashSet::new());
         Self { terms, query, texts, counted, hashes, seen_hashes, bytes: 0 }
@@ -89,8 +89,12 @@ impl RecallPool {
         let mut page = reader.newest_page(&snapshot.stored, from, PAGE, PathFilter::Enabled)?;
         loop {
             for placed in page.nodes.iter().rev().filter(|placed| placed.node.is_in_prompt()) {
-                let sent = tags::sent(placed.node.role, &placed.node.content, hide_tags);
-                self.add(RecallItem { is_document: false, n: placed.n, depth }, recall::hash(&sent, chars), &sent);
+                let sent = tags::text_for_model(placed.node.role, &placed.node.content, hide_tags);
+                self.add(
+                    RecallItem { is_document: false, n: placed.n, depth },
+                    recall::embed_hash(&sent, chars),
+                    &sent,
+                );
                 depth += 1;
             }
             let Some(before) = page.next.filter(|_| !self.is_full()) else { return Ok(()) };

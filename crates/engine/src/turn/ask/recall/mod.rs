@@ -40,7 +40,7 @@ pub struct RecallBlock {
     /// The tokens of the block.
     pub tokens: usize,
     /// The part of the trace; null if recall is off in the session.
-    pub told: Value,
+    pub trace: Value,
 }
 
 /// A document that was found.
@@ -132,7 +132,7 @@ pub(in crate::turn) fn recall_block(
     let before = newest_first.next().map(|text| (text, BEFORE));
     let mut pool = RecallPool::new(last.into_iter().chain(before));
     let chars = request.query.settings.chars;
-    pool.seen_hashes.extend(lines.iter().skip(first).map(|line| recall::hash(&line.text, chars)));
+    pool.seen_hashes.extend(lines.iter().skip(first).map(|line| recall::embed_hash(&line.text, chars)));
     if let Some(cut) = first.checked_sub(1).and_then(|at| request.nodes.get(at)).filter(|cut| cut.n != 0) {
         pool.messages(reader, snapshot, cut, lines.len().saturating_sub(first), request.hide_tags, chars)?;
     }
@@ -159,7 +159,7 @@ fn select_items(
         }
         let Some(text) = pool.texts.get(one.at) else { continue };
         let Some(entry) = read_entry(reader, snapshot, *text, hide_tags)? else { continue };
-        let frame = RecalledText { source: entry.speaker.clone(), text: String::new() }.told();
+        let frame = RecalledText { source: entry.speaker.clone(), text: String::new() }.render();
         let most = (budget / 2).min(left).saturating_sub(measure.message(&frame));
         if most < LEAST / 2 {
             continue;
@@ -175,7 +175,7 @@ fn select_items(
         let terms = std::cell::RefCell::new(&mut terms);
         let text = recall::excerpt(&content, most, measure, |piece| pool.score_text(&mut terms.borrow_mut(), piece));
         let memory = RecalledText { source: speaker, text };
-        let tokens = measure.message(&memory.told());
+        let tokens = measure.message(&memory.render());
         if tokens <= left {
             left -= tokens;
             chosen.push((one, name, memory, tokens));
@@ -194,7 +194,7 @@ fn select_items(
     }
     let text = recall::block(&chosen.into_iter().map(|(_, _, memory, _)| memory).collect::<Vec<_>>());
     let tokens = if text.is_empty() { 0 } else { measure.message(&text) };
-    Ok(RecallBlock { text, tokens, told })
+    Ok(RecallBlock { text, tokens, trace: told })
 }
 
 /// The id of a text in a trace.
@@ -231,7 +231,7 @@ fn read_entry(
     }
     let placed = reader.nodes_by_row(&snapshot.stored, &[text.n])?.pop();
     Ok(placed.map(|placed| {
-        let line = super::trace::line(&placed.node, hide_tags);
+        let line = super::trace::prompt_line(&placed.node, hide_tags);
         let name = RecallSource { kind: "nodeId", id: placed.node.id.to_string() };
         let said = preset_message(line, &snapshot.cast);
         RecallEntry { name, speaker: said.name.clone(), content: String::new(), message: Some((placed.node, said)) }
@@ -257,14 +257,14 @@ fn sent_text(
     message: HistoryMessage,
     depth: usize,
 ) -> Result<String, StoreError> {
-    let message = scripts.said(reader, &snapshot.stored, node, message, depth)?;
-    Ok(macro_context::recalled(snapshot, node, &message.text))
+    let message = scripts.apply_to_message(reader, &snapshot.stored, node, message, depth)?;
+    Ok(macro_context::fill_recalled(snapshot, node, &message.text))
 }
 
 impl RecallBlock {
     /// Inserts the block into a prompt with so many lines of history: before the last line, where it keeps the prefix
     /// that the provider caches.
-    pub fn join(&self, pieces: &mut Vec<TracePiece>, lines: usize) {
+    pub fn insert_into(&self, pieces: &mut Vec<TracePiece>, lines: usize) {
         if self.text.is_empty() {
             return;
         }
@@ -288,7 +288,7 @@ mod tests {
         };
         let recalled = RecallBlock { text: "long ago".into(), ..RecallBlock::default() };
         let check = |mut pieces: Vec<TracePiece>, lines: usize, expected: usize| {
-            recalled.join(&mut pieces, lines);
+            recalled.insert_into(&mut pieces, lines);
             assert_eq!(pieces.iter().position(|piece| piece.slot == SLOT), Some(expected), "{pieces:?}");
         };
         check(vec![piece(0, false), piece(3, false), piece(4, false)], 4, 2);
@@ -296,7 +296,7 @@ mod tests {
         check(vec![piece(0, false), piece(1, false)], 0, 1);
         check(Vec::new(), 3, 0);
         let mut none = vec![piece(0, false)];
-        RecallBlock::default().join(&mut none, 3);
+        RecallBlock::default().insert_into(&mut none, 3);
         assert_eq!(none.len(), 1);
     }
 }

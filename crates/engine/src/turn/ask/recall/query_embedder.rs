@@ -53,7 +53,7 @@ pub struct QueryVector {
 
 impl PromptRecallQuery {
     /// Returns how many characters of a text are embedded.
-    pub const fn chars(&self) -> usize {
+    pub const fn max_chars(&self) -> usize {
         self.settings.chars
     }
 }
@@ -65,7 +65,7 @@ impl QueryEmbedder {
     }
 
     /// Makes the query for a prompt below a node; `content` is the message about to be written there.
-    pub async fn ask(
+    pub async fn prompt_query(
         &self,
         store: &Store,
         now: Time,
@@ -153,7 +153,7 @@ impl QueryEmbedder {
     }
 
     async fn vector(&self, now: Time, embedder: &Embedder, question: &str) -> Result<Arc<[f32]>, RenderedMessage> {
-        let hash = recall::hash(question, self.settings.chars);
+        let hash = recall::embed_hash(question, self.settings.chars);
         if let Some((_, vector)) = self.cache().iter().find(|(known, _)| *known == hash) {
             return Ok(Arc::clone(vector));
         }
@@ -197,8 +197,8 @@ impl QueryEmbedder {
     }
 
     /// Returns the hash under which the vector of a text is stored.
-    pub fn hash(&self, text: &str) -> blake3::Hash {
-        recall::hash(text, self.settings.chars)
+    pub fn text_hash(&self, text: &str) -> blake3::Hash {
+        recall::embed_hash(text, self.settings.chars)
     }
 }
 
