@@ -20,7 +20,8 @@ function refusalOf({ code, details }: ApiError) {
 export function errorText(error: ApiError) {
   if (error.code === "offline") return { text: t("error.offline"), hint: t("error.offlineHint") };
   const message = sentence(error.message);
-  const plainer = optionalText(`reason.${error.details?.reason}`, error.details);
+  const { reason, fileFault } = error.details ?? {};
+  const plainer = optionalText(fileFault ? `fileFault.${fileFault}` : `reason.${reason}`, error.details);
   if (plainer) return { text: plainer, hint: "" };
   const code = refusalOf(error);
   const own = optionalText(`refusal.${code}`);

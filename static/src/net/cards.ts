@@ -40,7 +40,7 @@ export async function withFileFault(error: ApiError, file: Blob): Promise<ApiErr
   const isOfFile = error.code === "invalid" && error.details.field === "file";
   if (!isOfFile || error.details.reason) return error;
   const { fileFault } = await import("../lib/file-kind.ts");
-  const reason = await fileFault(file).catch(() => null);
-  if (reason) error.details = { ...error.details, reason };
+  const found = await fileFault(file).catch(() => null);
+  if (found) error.details = { ...error.details, fileFault: found };
   return error;
 }

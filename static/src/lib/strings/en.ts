@@ -107,8 +107,8 @@ export default {
   "gone.hint": "It is in the stash, was undone, or was deleted permanently.",
   "notice.trashed": "“{name}” is in the trash.",
 
-  "reason.empty_file": "The file is empty.",
-  "reason.cut_picture": "The picture is incomplete. Download it again.",
+  "fileFault.empty_file": "The file is empty.",
+  "fileFault.cut_picture": "The picture is incomplete. Download it again.",
   "error.offline": "The server did not answer.",
   "error.offlineHint": "Check that Clotho is running. Your text is kept.",
   "error.unknown": "That did not work ({status}).",

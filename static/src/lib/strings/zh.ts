@@ -149,8 +149,8 @@ export default {
   "gone.hint": "它在暂存区里，或已被撤销，或已被永久删除。",
   "notice.trashed": "“{name}”已移到回收站。",
 
-  "reason.empty_file": "文件是空的。",
-  "reason.cut_picture": "图片不完整，请重新下载。",
+  "fileFault.empty_file": "文件是空的。",
+  "fileFault.cut_picture": "图片不完整，请重新下载。",
   "error.offline": "服务器没有回应。",
   "error.offlineHint": "请检查 Clotho 是否在运行。你写的内容已保留。",
   "error.unknown": "没有成功（{status}）。",
