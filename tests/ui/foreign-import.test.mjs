@@ -283,7 +283,7 @@ describe("data of another program", () => {
 
   test("a finding about one thing is in the singular", async () => {
     const server = await startImportServer();
-    const of = (code, count, message) => ({ fate: "skipped", code, line: null, count, message });
+    const of = (code, count, message, args) => ({ fate: "skipped", code, line: null, count, message, args });
     const items = [1, 2].map((count) => ({
       kind: "session",
       name: `Chat ${count}`,
@@ -292,7 +292,7 @@ describe("data of another program", () => {
       fate: "works",
       findings: [
         of("below_taken_out", count, `${count} messages follow a part that was removed here, and were skipped`),
-        of("bad_line", count, "expected a comma"),
+        of("bad_line", count, "expected a comma", { reason: "expected a comma" }),
       ],
     }));
     const totals = { characters: 0, personas: 0, sessions: 2, messages: 3, chats: 2, unchanged: 0, skipped: 0 };
@@ -310,8 +310,8 @@ describe("data of another program", () => {
     await page.getByRole("dialog").getByRole("button", { name: "Import" }).click();
     const told = (name) => reportOf(page).getByRole("region", { name, exact: true }).getByRole("listitem");
     await told("Chat 1").getByText("One message follows a part that was removed here. It was skipped.").waitFor();
-    await told("Chat 1").getByText("Expected a comma.").waitFor();
-    await told("Chat 2").getByText("2 messages follow a part that was removed here, and were skipped.").waitFor();
+    await told("Chat 1").getByText("One line cannot be read and was skipped: expected a comma").waitFor();
+    await told("Chat 2").getByText("2 messages follow a part that was removed here. They were skipped.").waitFor();
     await close();
   });
 

@@ -51,7 +51,7 @@ export default {
     "Its extensions are too large for the character. They are stored separately and exported with it.",
   "finding.chunk_sum": "The checksum of the card in the image (chunk “{chunk}”) is wrong. The card is readable anyway.",
   "finding.chunk_sum.bare": "The checksum of the card in the image is wrong. The card is readable anyway.",
-  "finding.name_cut": "The name had more than {most} characters and was shortened.",
+  "finding.name_cut": "The name was too long and was shortened. The limit in characters is {most}.",
   "finding.name_cut.bare": "A name was too long and was shortened.",
   "finding.persona_position": "Its description had another position. Here it is always at the top of the prompt.",
   "finding.persona_lorebook": "It names a lorebook. An import of the whole SillyTavern folder links the two.",
@@ -190,7 +190,7 @@ export default {
     "The character’s author’s note is sent with the author’s note of its stories, if it was turned on.",
   "finding.character_note.works": "Its author’s note is sent with the author’s note of its stories.",
   "finding.character_note.kept": "Its author’s note was turned off. It is kept.",
-  "finding.character_note.skipped": "Its author’s note has more than {most} bytes. It was skipped.",
+  "finding.character_note.skipped": "Its author’s note is too large and was skipped. The limit in bytes is {most}.",
   "finding.author_note":
     "A chat has an author’s note. The first one is used.|{count} chats have an author’s note. Each story uses " +
     "the first one.",
