@@ -92,9 +92,9 @@ fn message_codes_have_texts_in_both_languages() {
             }
         }
         for cause in [UnreachableCause::Refused, UnreachableCause::Reset, UnreachableCause::UnknownHost] {
-            assert!(texts.contains_key(&format!("served.cause.{}", cause.word())), "{language} {cause:?}");
+            assert!(texts.contains_key(&format!("served.cause.{}", cause.as_str())), "{language} {cause:?}");
         }
-        for word in FindingReason::WORDS {
+        for word in FindingReason::NAMES {
             assert!(texts.contains_key(&format!("finding.reason.{word}")), "{language} {word}");
         }
     }
@@ -107,7 +107,7 @@ fn message_texts_of_page_name_existing_codes() {
         let is_in = |family: &str| key.strip_prefix(family).is_some_and(|rest| rest.starts_with('.'));
         let Some((family, codes)) = known.iter().find(|(family, _)| is_in(family)) else { continue };
         let rest = key.trim_start_matches(family).trim_start_matches('.');
-        let is_reason = rest.strip_prefix("reason.").is_some_and(|word| FindingReason::WORDS.contains(&word));
+        let is_reason = rest.strip_prefix("reason.").is_some_and(|word| FindingReason::NAMES.contains(&word));
         let is_other = OTHER_KEYS.contains(&key.as_str()) || rest.starts_with("cause.") || is_reason;
         let code = code_of(family, &key).unwrap_or_default();
         assert!(is_other || codes.contains_key(code), "the server has no code for {key}");
@@ -122,7 +122,7 @@ fn message_codes_are_documented() {
             assert!(docs.contains(&format!("`{code}`")), "docs/api.md does not name {code}");
         }
     }
-    for word in FindingReason::WORDS {
+    for word in FindingReason::NAMES {
         assert!(docs.contains(&format!("`{word}`")), "docs/api.md does not name {word}");
     }
 }

@@ -28,7 +28,7 @@ pub struct Operation {
     pub effects: Vec<Effect>,
 }
 
-macro_rules! acts {
+macro_rules! operation_kinds {
     ($($(#[$doc:meta])* $variant:ident = $word:literal,)*) => {
         /// The kind of an operation, for display and for undo.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -48,7 +48,7 @@ macro_rules! acts {
     };
 }
 
-acts! {
+operation_kinds! {
     /// A session was created: its root and greetings.
     Begin = "begin",
     /// A message was written, with placeholders for its replies.

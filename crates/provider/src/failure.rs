@@ -106,7 +106,7 @@ impl UnreachableCause {
     }
 
     /// Returns the stable word of the cause, used as an argument.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Refused => "connection_refused",
             Self::Reset => "connection_reset",
@@ -138,7 +138,7 @@ impl fmt::Display for TimeoutPhase {
 
 impl TimeoutPhase {
     /// Returns the stable word of the phase, used as an argument.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Connect => "connect",
             Self::FirstToken => "first_token",
@@ -183,10 +183,10 @@ impl ProviderFailure {
                 named(&[("words", words.as_str().into())])
             }
             Self::Unreachable { words, cause } => {
-                named(&[("words", words.as_str().into()), ("cause", cause.word().into())])
+                named(&[("words", words.as_str().into()), ("cause", cause.as_str().into())])
             }
             Self::Timeout { wait, limit } => {
-                named(&[("wait", wait.word().into()), ("seconds", limit.as_secs_f64().into())])
+                named(&[("wait", wait.as_str().into()), ("seconds", limit.as_secs_f64().into())])
             }
             Self::Refused { status, words } => named(&[("status", (*status).into()), ("words", words.as_str().into())]),
             Self::Failed { status, words, .. } => {

@@ -29,7 +29,7 @@ pub enum BindingTarget {
 }
 
 impl BindingTarget {
-    const fn word(self) -> &'static str {
+    const fn as_str(self) -> &'static str {
         match self {
             Self::Everything => "everything",
             Self::Session(_) => "session",
@@ -163,7 +163,7 @@ fn read_bindings(conn: &mut Conn, owner_n: i64, book_n: i64, book: LorebookId) -
 fn insert_binding(conn: &mut Conn, book_n: i64, one: BindingTarget) -> QueryResult<()> {
     let there = holds::table
         .filter(holds::lorebook_n.eq(book_n))
-        .filter(holds::scope.eq(one.word()))
+        .filter(holds::scope.eq(one.as_str()))
         .filter(holds::target.eq(one.target()));
     if there.count().get_result::<i64>(conn)? > 0 {
         return Ok(());
@@ -172,7 +172,7 @@ fn insert_binding(conn: &mut Conn, book_n: i64, one: BindingTarget) -> QueryResu
     let row = (
         holds::n.eq(n.unwrap_or(0) + 1),
         holds::lorebook_n.eq(book_n),
-        holds::scope.eq(one.word()),
+        holds::scope.eq(one.as_str()),
         holds::target.eq(one.target()),
     );
     diesel::insert_into(holds::table).values(row).execute(conn)?;
@@ -199,7 +199,7 @@ impl StoreReader<'_> {
             .inner_join(lorebooks::table.on(lorebooks::n.eq(holds::lorebook_n)))
             .inner_join(users::table.on(users::n.eq(lorebooks::owner_n)))
             .filter(users::id.eq(caller.as_bytes().to_vec()))
-            .filter(holds::scope.eq(what.word()))
+            .filter(holds::scope.eq(what.as_str()))
             .filter(holds::target.eq(what.target()))
             .filter(lorebooks::trashed.is_null())
             .order(holds::n)
@@ -272,7 +272,7 @@ impl Tx<'_> {
                 for gone in before.iter().filter(|one| !wanted.contains(one)) {
                     let row = holds::table
                         .filter(holds::lorebook_n.eq(book_n))
-                        .filter(holds::scope.eq(gone.word()))
+                        .filter(holds::scope.eq(gone.as_str()))
                         .filter(holds::target.eq(gone.target()));
                     diesel::delete(row).execute(conn)?;
                 }

@@ -46,7 +46,7 @@ impl From<MessageSearchError> for ApiError {
 /// Returns the error for an invalid query, with its position.
 fn query_error(error: QueryError) -> ApiError {
     let refusal = ApiError::invalid("q", error.to_string()).detail("at", error.at()).detail("length", error.length());
-    refusal.detail("reason", error.word()).detail("what", error.what())
+    refusal.detail("reason", error.as_str()).detail("what", error.what())
 }
 
 impl From<SearchError> for ApiError {

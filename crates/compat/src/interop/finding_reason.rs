@@ -1,4 +1,4 @@
-//! Reasons that findings of imports give. A sentence has their description, an argument their word.
+//! Reasons that findings of imports give. A sentence has their description, an argument their name.
 
 use std::fmt;
 
@@ -13,11 +13,11 @@ macro_rules! reasons {
         }
 
         impl FindingReason {
-            /// The word of each reason, which the page translates.
-            pub const WORDS: &'static [&'static str] = &[$($word),*];
+            /// The name of each reason, which the page translates.
+            pub const NAMES: &'static [&'static str] = &[$($word),*];
 
-            /// Returns the stable word.
-            pub const fn word(self) -> &'static str {
+            /// Returns the stable name.
+            pub const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$variant => $word,)*
                 }
@@ -105,6 +105,6 @@ impl fmt::Display for FindingReason {
 
 impl From<FindingReason> for Value {
     fn from(reason: FindingReason) -> Self {
-        reason.word().into()
+        reason.as_str().into()
     }
 }

@@ -118,8 +118,8 @@ pub fn resolve_conflicts(
         return Err(ResolutionError::Unresolved(open.map(|(conflict, _)| conflict).collect()));
     }
     let is_theirs = |at: &usize| how.get(*at).copied().flatten() == Some(&ConflictResolution::Theirs);
-    let kept = theirs.iter().map(|operation| clashes.conflicts_of(operation).iter().all(is_theirs)).collect();
-    let mut settled = MergeOutcome { applies: kept, replacements: Vec::new() };
+    let applies = theirs.iter().map(|operation| clashes.conflicts_of(operation).iter().all(is_theirs)).collect();
+    let mut settled = MergeOutcome { applies, replacements: Vec::new() };
     for (conflict, how) in conflicts.iter().zip(&how) {
         if let Some(ConflictResolution::Value(value)) = how {
             let change = StateChange::Set(value.clone());

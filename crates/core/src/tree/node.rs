@@ -4,7 +4,7 @@ use super::reply_facts::NodeMetadata;
 use crate::clock::Time;
 use crate::ids::{CharacterId, NodeId, PersonaId, SessionId, UserId};
 
-macro_rules! words {
+macro_rules! string_enum {
     ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $word:literal / $code:literal,)* }) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -34,7 +34,7 @@ macro_rules! words {
     };
 }
 
-words! {
+string_enum! {
     /// The role of a message.
     Role {
         /// Narration, summaries and the root.
@@ -46,7 +46,7 @@ words! {
     }
 }
 
-words! {
+string_enum! {
     /// The kind of a node.
     Kind {
         /// The first node of a session: empty and never sent.
@@ -64,7 +64,7 @@ words! {
     }
 }
 
-words! {
+string_enum! {
     /// The generation status of a node.
     Status {
         /// A placeholder: the reply is still being generated.
@@ -76,7 +76,7 @@ words! {
     }
 }
 
-words! {
+string_enum! {
     /// Whether the fold applies a node's delta.
     Effects {
         /// The delta is applied.

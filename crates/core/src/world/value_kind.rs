@@ -21,7 +21,7 @@ pub enum ValueKind {
 
 impl ValueKind {
     /// Returns the word used in a schema.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Null => "null",
             Self::Boolean => "boolean",
@@ -81,7 +81,7 @@ impl fmt::Display for ValueKind {
 
 impl From<ValueKind> for Value {
     fn from(kind: ValueKind) -> Self {
-        kind.word().into()
+        kind.as_str().into()
     }
 }
 
@@ -97,7 +97,7 @@ impl fmt::Display for ValueKinds {
 
 impl From<ValueKinds> for Value {
     fn from(kinds: ValueKinds) -> Self {
-        join_words(&kinds.0, ValueKind::word, ", ").into()
+        join_words(&kinds.0, ValueKind::as_str, ", ").into()
     }
 }
 

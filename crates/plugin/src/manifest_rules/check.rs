@@ -95,7 +95,7 @@ impl<'s> DeclaredValues<'s> {
         let name = keys.join("/");
         let lacks =
             |kinds: &[ValueKind]| !node.kinds().is_empty() && !node.kinds().iter().any(|kind| kinds.contains(kind));
-        let what = || node.kinds().iter().map(|kind| kind.word()).collect::<Vec<_>>().join(" or ");
+        let what = || node.kinds().iter().map(|kind| kind.as_str()).collect::<Vec<_>>().join(" or ");
         let wrong = |does: &str| vec![format!("nothing can be {does} \"{name}\": the schema defines it as {}", what())];
         match &operation.change {
             StateChange::Add(_) if lacks(&[ValueKind::Integer, ValueKind::Number]) => wrong("added to"),

@@ -75,7 +75,7 @@ impl QueryError {
     }
 
     /// Returns a stable name of the error, for clients.
-    pub fn word(&self) -> &'static str {
+    pub fn as_str(&self) -> &'static str {
         match self {
             Self::Empty { .. } => "empty",
             Self::UnknownField { .. } => "unknown_field",

@@ -49,7 +49,7 @@ pub(crate) struct NameFilter {
 
 impl SearchField {
     /// Returns the field with this lower-case name.
-    pub fn from_word(word: &str) -> Option<Self> {
+    pub fn parse(word: &str) -> Option<Self> {
         Some(match word {
             "role" => Self::Role,
             "name" => Self::Name,

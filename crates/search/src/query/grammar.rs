@@ -150,7 +150,7 @@ fn split_tree_conditions(expr: QueryExpr) -> Result<(QueryExpr, Vec<TreeConditio
 
 fn reject_tree_condition(expr: &QueryExpr) -> Result<(), QueryError> {
     match expr {
-        QueryExpr::Tree(at, what) => Err(QueryError::Misplaced { at: *at, field: what.word() }),
+        QueryExpr::Tree(at, what) => Err(QueryError::Misplaced { at: *at, field: what.as_str() }),
         QueryExpr::All(parts) | QueryExpr::Any(parts) => parts.iter().try_for_each(reject_tree_condition),
         QueryExpr::Not(inner) => reject_tree_condition(inner),
         QueryExpr::Everything | QueryExpr::Nothing | QueryExpr::Condition(_) => Ok(()),
@@ -158,7 +158,7 @@ fn reject_tree_condition(expr: &QueryExpr) -> Result<(), QueryError> {
 }
 
 impl TreeLocation {
-    fn word(&self) -> &'static str {
+    fn as_str(&self) -> &'static str {
         match self {
             Self::In(_) => "in",
             Self::Label(_) => "label",

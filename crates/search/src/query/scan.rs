@@ -125,7 +125,7 @@ impl<'a> QueryScanner<'a> {
             return Ok(value.words().map(QueryCondition::Text).map(QueryExpr::Condition));
         };
         let value = self.value();
-        match SearchField::from_word(&name.to_lowercase()) {
+        match SearchField::parse(&name.to_lowercase()) {
             Some(field) => field.read(&value, at, self.today),
             None if value.is_quoted && value.text.trim().is_empty() => Ok(None),
             None => {

@@ -42,9 +42,9 @@ fn excluded_choices(map: &Map<String, Value>, at: &Pointer) -> Vec<SchemaError> 
         Some(Value::String(one)) => vec![one.as_str()],
         _ => return Vec::new(),
     };
-    let is_number = |word: &str| word == ValueKind::Integer.word() || word == ValueKind::Number.word();
+    let is_number = |word: &str| word == ValueKind::Integer.as_str() || word == ValueKind::Number.as_str();
     let fits = |value: &Value| {
-        let own = ValueKind::of(value).word();
+        let own = ValueKind::of(value).as_str();
         kinds.iter().any(|kind| *kind == own || (is_number(kind) && is_number(own)))
     };
     let listed = map.get("enum").and_then(Value::as_array).into_iter().flatten().enumerate();

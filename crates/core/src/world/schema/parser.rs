@@ -399,7 +399,7 @@ fn parse_type(word: &str) -> Option<ValueKind> {
         ValueKind::Array,
         ValueKind::Object,
     ];
-    all.into_iter().find(|kind| kind.word() == word)
+    all.into_iter().find(|kind| kind.as_str() == word)
 }
 
 fn choices(value: &Value, at: &SchemaPath<'_>) -> Result<Vec<Value>, SchemaError> {

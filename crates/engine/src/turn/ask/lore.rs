@@ -112,7 +112,7 @@ impl ActiveLorebooks {
     pub fn read(
         reader: &mut StoreReader<'_>,
         snapshot: &TurnSnapshot,
-        shelf: &LorebookCache,
+        cache: &LorebookCache,
     ) -> Result<Self, StoreError> {
         let session = snapshot.session();
         let card = answering_card(reader, snapshot)?;
@@ -131,7 +131,7 @@ impl ActiveLorebooks {
             held.extend(reader.bound_lorebooks(session.owner, what)?.into_iter().map(|book| (scope, book)));
         }
         let mut own = Self::default();
-        own.add_books(reader, session.owner, shelf, held)?;
+        own.add_books(reader, session.owner, cache, held)?;
         if !own.books.is_empty() {
             own.who = scan_character(reader, snapshot, &card)?;
         }
@@ -146,13 +146,13 @@ impl ActiveLorebooks {
         &mut self,
         reader: &mut StoreReader<'_>,
         owner: UserId,
-        shelf: &LorebookCache,
+        cache: &LorebookCache,
         held: impl IntoIterator<Item = (LorebookScope, HeldBook)>,
     ) -> Result<(), StoreError> {
         for (scope, held) in held {
-            let book = match shelf.get(held.id, held.updated) {
+            let book = match cache.get(held.id, held.updated) {
                 Some(book) => Some(book),
-                None => read_lorebook(reader, owner, held.id)?.inspect(|book| shelf.put(held.id, held.updated, book)),
+                None => read_lorebook(reader, owner, held.id)?.inspect(|book| cache.put(held.id, held.updated, book)),
             };
             if book.is_some() && self.books.is_empty() {
                 self.settings = world_info_settings(reader, owner)?;

@@ -80,17 +80,17 @@ mod tests {
     /// A changed book is a miss, and the least recently used books are evicted.
     #[test]
     fn lorebook_cache_changed_or_oldest_book_is_evicted() {
-        let shelf = LorebookCache::default();
+        let cache = LorebookCache::default();
         let id = |n: u8| LorebookId::from_slice(&[n; 16]).unwrap();
-        shelf.put(id(1), Time(1), &book(10));
-        assert!(shelf.get(id(1), Time(1)).is_some() && shelf.get(id(1), Time(2)).is_none());
+        cache.put(id(1), Time(1), &book(10));
+        assert!(cache.get(id(1), Time(1)).is_some() && cache.get(id(1), Time(2)).is_none());
         let large = book(MAX_BYTES / 3);
         for n in 2..=3 {
-            shelf.put(id(n), Time(1), &large);
+            cache.put(id(n), Time(1), &large);
         }
-        assert!(shelf.get(id(2), Time(1)).is_some(), "asked for last");
-        shelf.put(id(4), Time(1), &large);
-        let left: Vec<bool> = (1..=4).map(|n| shelf.get(id(n), Time(1)).is_some()).collect();
+        assert!(cache.get(id(2), Time(1)).is_some(), "asked for last");
+        cache.put(id(4), Time(1), &large);
+        let left: Vec<bool> = (1..=4).map(|n| cache.get(id(n), Time(1)).is_some()).collect();
         assert_eq!(left, [false, true, false, true]);
     }
 }

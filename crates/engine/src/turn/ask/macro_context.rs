@@ -210,7 +210,7 @@ pub fn variable_operations(world: &World, rules: &SchemaSet, local: &MacroVariab
 
 /// Returns whether a schema node accepts text.
 fn accepts_text(node: &world::SchemaNode) -> bool {
-    node.kinds().is_empty() || node.kinds().iter().any(|kind| kind.word() == "string")
+    node.kinds().is_empty() || node.kinds().iter().any(|kind| kind.as_str() == "string")
 }
 
 /// Parses a text as JSON where the schema accepts no text; macros only write texts.
