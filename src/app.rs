@@ -154,7 +154,7 @@ impl App {
         maintenance.spawn(runtime.handle(), &store);
         // Devices and imports.
         let devices = load_devices(&runtime, &store, &config, owner)?;
-        let limits = ArchiveLimits::of(config.limits.import_bytes);
+        let limits = ArchiveLimits::for_archive(config.limits.import_bytes);
         let import_queue = ImportQueue::open(Arc::clone(&store), Arc::clone(&clock), Arc::clone(&ids), limits)?;
         Ok(Self {
             image_proxy: ImageProxy::new(&config.pictures.allowed_hosts),

@@ -94,8 +94,13 @@ fn taken_in(title: &str, house: &House) {
 /// Imports a folder.
 fn import(bench: &Bench, path: &Path, looked: impl Fn() + Sync) -> ForeignImportResult {
     let zone = jiff::tz::TimeZone::UTC;
-    let wish =
-        ImportOptions { owner: bench.user, at: Time(9), zone, is_dry: false, limits: ArchiveLimits::of(64 << 20) };
+    let wish = ImportOptions {
+        owner: bench.user,
+        at: Time(9),
+        zone,
+        is_dry: false,
+        limits: ArchiveLimits::for_archive(64 << 20),
+    };
     let told = |_| {
         looked();
         true

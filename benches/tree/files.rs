@@ -42,7 +42,7 @@ pub fn figures(most: usize) {
         let in_peak = Peak::begin();
         let taken = timed(|| {
             let arrival = SessionImportOptions { owner: bench.user, job: None, title: None };
-            let limits = ArchiveLimits::of(1 << 40);
+            let limits = ArchiveLimits::for_archive(1 << 40);
             let import = transfer::import(&bench.store, &mut file, arrival, &bench.ids, Time(9), limits, |_| {
                 in_peak.look();
                 true

@@ -1,5 +1,5 @@
 //! Fuzz targets: functions over untrusted bytes, with the properties that must hold. A fuzzer calls them with
-//! generated input. The tests (`tests/it/fuzzed.rs`) call them with the files in `corpus`: inputs that once failed,
+//! generated input. The tests (`tests/it/fuzz_corpus.rs`) call them with the files in `corpus`: inputs that once failed,
 //! and inputs that lead a fuzzer to each part.
 //!
 //! To add one: write a function here, a file of the same name in `fuzz_targets`, a line in `TARGETS`, and a few small

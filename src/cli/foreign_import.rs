@@ -78,7 +78,7 @@ fn run_import(path: &Path, how: &ForeignImportArgs, config: &Config, is_root: bo
         // A half-finished import that a crash left would conflict with the same session.
         discard(&store).await?;
         let owner = target_user(&store, how, &clock, &ids).await?;
-        let limits = ArchiveLimits::of(config.limits.import_bytes);
+        let limits = ArchiveLimits::for_archive(config.limits.import_bytes);
         let options = ImportOptions { owner, at: clock.now(), zone, is_dry: how.dry_run, limits };
         let given = ImportSource::Path(path.to_owned());
         let took = match is_root {

@@ -142,7 +142,7 @@ fn import_session(file: &Path, how: &ForeignImportArgs, config: &Config) -> CliR
         config.server.listen
     );
     let store = open_exclusive(config, &instead)?;
-    let limits = ArchiveLimits::of(config.limits.import_bytes);
+    let limits = ArchiveLimits::for_archive(config.limits.import_bytes);
     let bar = progress_bar(0, "{wide_bar} {bytes}/{total_bytes}");
     let report_progress = |progress: transfer::ImportProgress| {
         bar.set_length(progress.total);

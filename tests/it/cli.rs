@@ -49,12 +49,12 @@ fn says(said: &str, words: &[&str]) {
 }
 
 /// A running server that accepts connections.
-struct Serving {
+struct CliServer {
     child: Child,
     at: SocketAddr,
 }
 
-impl Serving {
+impl CliServer {
     fn start(command: &mut Command) -> Self {
         Self::start_with(command, Stdio::null())
     }
@@ -91,7 +91,7 @@ impl Serving {
     }
 }
 
-impl Drop for Serving {
+impl Drop for CliServer {
     fn drop(&mut self) {
         let _ = (self.child.kill(), self.child.wait());
     }
@@ -104,7 +104,7 @@ impl Drop for Serving {
 fn server_start_in_empty_folder_creates_data_directory() {
     let folder = TempDir::new().unwrap();
     for signal in ["-TERM", "-INT"] {
-        let serving = Serving::start(&mut clotho(folder.path()));
+        let serving = CliServer::start(&mut clotho(folder.path()));
         assert!(serving.at.ip().is_loopback());
         assert!(serving.get("/").starts_with("HTTP/1.1 200"));
         assert!(serving.get("/api/characters").contains("lantern-keep"), "the adventure is there");
@@ -118,7 +118,7 @@ fn server_start_in_empty_folder_creates_data_directory() {
 #[test]
 fn second_server_on_same_data_is_refused() {
     let folder = TempDir::new().unwrap();
-    let serving = Serving::start(&mut clotho(folder.path()));
+    let serving = CliServer::start(&mut clotho(folder.path()));
     says(&refused(&mut clotho(folder.path())), &["data directory", "another"]);
 
     let other = TempDir::new().unwrap();
@@ -155,7 +155,7 @@ fn config_invalid_setting_reports_file_line_and_key() {
 #[test]
 fn database_from_newer_version_is_left_unchanged() {
     let folder = TempDir::new().unwrap();
-    Serving::start(&mut clotho(folder.path())).told_to_stop("-TERM");
+    CliServer::start(&mut clotho(folder.path())).told_to_stop("-TERM");
     let database = folder.path().join("data/clotho.db");
     let mut conn = crate::support::sql_beside(&database);
     let newer = "INSERT INTO __diesel_schema_migrations (version) VALUES ('29991231000001')";
@@ -171,13 +171,13 @@ fn database_from_newer_version_is_left_unchanged() {
 #[test]
 fn read_only_data_directory_stops_start() {
     let folder = TempDir::new().unwrap();
-    Serving::start(&mut clotho(folder.path())).told_to_stop("-TERM");
+    CliServer::start(&mut clotho(folder.path())).told_to_stop("-TERM");
     for at in ["data", "data/clotho.db"] {
         let mounts = format!("mount --bind {at} {at}\nmount -o remount,bind,ro {at}");
         let Some(mut command) = apart(folder.path(), &mounts) else { return };
         says(&refused(&mut command), &["cannot be written", "permissions", "clotho.db"]);
     }
-    Serving::start(&mut clotho(folder.path())).told_to_stop("-TERM");
+    CliServer::start(&mut clotho(folder.path())).told_to_stop("-TERM");
 }
 
 /// A full disk stops the first start with a readable error.
@@ -201,7 +201,7 @@ fn full_disk_while_running_refuses_writes_then_recovers() {
     let folder = TempDir::new().unwrap();
     std::fs::create_dir(folder.path().join("data")).unwrap();
     let Some(mut command) = apart(folder.path(), "mount -t tmpfs -o size=64m none data") else { return };
-    let serving = Serving::start(&mut command);
+    let serving = CliServer::start(&mut command);
     let large = format!("{{\"name\": \"Large\", \"description\": \"{}\"}}", "x".repeat(500_000));
     let create = || serving.ask("POST", "/api/characters", &large);
     assert!(create().starts_with("HTTP/1.1 201"));
@@ -230,8 +230,8 @@ fn backup_of_running_server_can_be_restored() {
         &refused(clotho(folder.path()).args(["backup", "copy.db"])),
         &["clotho.db does not exist", "storage.data_dir"],
     );
-    let serving = Serving::start(&mut clotho(folder.path()));
-    let keep = |serving: &Serving, name: &str| {
+    let serving = CliServer::start(&mut clotho(folder.path()));
+    let keep = |serving: &CliServer, name: &str| {
         assert!(serving.ask("POST", "/api/characters", &format!("{{\"name\": \"{name}\"}}")).contains("201 Created"));
     };
     keep(&serving, "Before");
@@ -250,7 +250,7 @@ fn backup_of_running_server_can_be_restored() {
     let put_back = run(&["restore", "copy.db"]);
     assert_eq!(put_back.status.code(), Some(0));
     says(&String::from_utf8(put_back.stdout).unwrap(), &["is kept as", "clotho-before-", "copy.db was restored"]);
-    let serving = Serving::start(&mut clotho(folder.path()));
+    let serving = CliServer::start(&mut clotho(folder.path()));
     let known = serving.get("/api/characters");
     assert!(known.contains("\"Before\"") && !known.contains("\"After\""), "{known}");
     serving.told_to_stop("-TERM");
@@ -264,7 +264,7 @@ fn stats_and_gc_commands_count_and_clean() {
         says(&refused(clotho(folder.path()).arg(command)), &["clotho.db does not exist", "storage.data_dir"]);
     }
     assert!(!folder.path().join("data").exists(), "nothing was begun");
-    let serving = Serving::start(&mut clotho(folder.path()));
+    let serving = CliServer::start(&mut clotho(folder.path()));
     let said = |arguments: &[&str]| {
         let run = clotho(folder.path()).args(arguments).output().unwrap();
         assert_eq!(run.status.code(), Some(0));
@@ -286,7 +286,7 @@ fn stats_and_gc_commands_count_and_clean() {
 fn reindex_command_rebuilds_index_when_no_server_runs() {
     let folder = TempDir::new().unwrap();
     says(&refused(clotho(folder.path()).arg("reindex")), &["clotho.db does not exist", "storage.data_dir"]);
-    let serving = Serving::start(&mut clotho(folder.path()));
+    let serving = CliServer::start(&mut clotho(folder.path()));
     let answer = serving.get("/api/characters");
     let (from, until) = (answer.find('{').unwrap(), answer.rfind('}').unwrap());
     let characters: serde_json::Value = serde_json::from_str(&answer[from..=until]).unwrap();
@@ -378,7 +378,7 @@ fn config_recoverable_problems_are_logged_only() {
     ] {
         std::fs::write(folder.path().join("config.toml"), text).unwrap();
         let log = std::fs::File::create(folder.path().join("log")).unwrap();
-        let serving = Serving::start_with(&mut clotho(folder.path()), log.into());
+        let serving = CliServer::start_with(&mut clotho(folder.path()), log.into());
         assert!(serving.get("/healthz").starts_with("HTTP/1.1 200"));
         drop(serving);
         says(&std::fs::read_to_string(folder.path().join("log")).unwrap(), &words);

@@ -10,15 +10,15 @@
 
 mod cli;
 mod foreign;
-mod fuzzed;
+mod fuzz_corpus;
 mod http;
 mod interop;
-mod keep;
 mod lore;
 mod message_codes;
 mod plugins;
 mod prompts;
 mod provider;
+mod reliability;
 mod sillytavern;
 mod store_bounds;
 mod store_contract;

@@ -1,4 +1,4 @@
-//! Codes of the messages that the server reports, which the page translates. Each code has a text in both languages,
+//! CodeArguments of the messages that the server reports, which the page translates. Each code has a text in both languages,
 //! with no arguments but its own, and is listed in `docs/api.md`.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,7 +18,7 @@ use clotho_plugin::manifest_rules::RuleProblem;
 use clotho_provider::{ProviderFailure, TemplateProblem, UnreachableCause};
 
 /// The argument names of each code.
-type Codes = BTreeMap<&'static str, BTreeSet<&'static str>>;
+type CodeArguments = BTreeMap<&'static str, BTreeSet<&'static str>>;
 
 /// Keys that are not codes: parts of composed texts, and codes of version 0.1.0.
 const OTHER_KEYS: [&str; 6] =
@@ -40,15 +40,15 @@ fn texts(language: &str) -> BTreeMap<String, String> {
 
 /// Returns all codes of some lists. Two messages with one code share the arguments of both. `more`: arguments that
 /// each code has too.
-fn codes(lists: &[&[MessageSignature]], more: &[&'static str]) -> Codes {
-    let mut all = Codes::new();
+fn codes(lists: &[&[MessageSignature]], more: &[&'static str]) -> CodeArguments {
+    let mut all = CodeArguments::new();
     for (code, args) in lists.iter().copied().flatten() {
         all.entry(code).or_default().extend(args.iter().chain(more));
     }
     all
 }
 
-fn families() -> [(&'static str, Codes); 8] {
+fn families() -> [(&'static str, CodeArguments); 8] {
     let problems = [ProblemDetail::CODES, TurnProblem::CODES, RuleProblem::CODES];
     let failures = [ProviderFailure::CODES, ReplyFailure::CODES, ModelCallProblem::CODES];
     [

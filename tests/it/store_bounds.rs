@@ -9,14 +9,14 @@ use clotho_store::{MessageWrite, NodeDraft, NodeStateUpdate, PathFilter, WriteEr
 use diesel::prelude::*;
 use serde_json::{Value, json};
 
-use crate::support::spy::{Ran, Spy};
-use crate::support::steps::steps;
-use crate::support::test_store::{Begun, TestStore, add, delta, ending, message, pointer, rules, set};
+use crate::support::sqlite_steps::steps;
+use crate::support::statement_spy::{SqlStatement, StatementSpy};
+use crate::support::test_store::{SessionIds, TestStore, add, delta, ending, message, pointer, rules, set};
 
 pub const DEEP: usize = 50_000;
 
 /// Appends a branch of nodes below the first greeting, each with one operation, many in one request.
-pub fn line(store: &TestStore, begun: &Begun, nodes: usize) -> Vec<NodeId> {
+pub fn line(store: &TestStore, begun: &SessionIds, nodes: usize) -> Vec<NodeId> {
     let mut ids = vec![begun.greetings[0]];
     let (session, actor) = (begun.session, store.actor());
     while ids.len() <= nodes {
@@ -44,13 +44,13 @@ pub fn line(store: &TestStore, begun: &Begun, nodes: usize) -> Vec<NodeId> {
     ids
 }
 
-fn turns(store: &TestStore, begun: &Begun, node: NodeId) -> i64 {
+fn turns(store: &TestStore, begun: &SessionIds, node: NodeId) -> i64 {
     let world = store.world(begun.session, node);
     world.get(&pointer("/turns")).and_then(Value::as_i64).unwrap_or(0)
 }
 
 /// Returns the number of deltas folded to read a world with an empty cache. `expected`: the value of `turns` there.
-fn folds(store: &TestStore, begun: &Begun, node: NodeId, expected: i64) -> u64 {
+fn folds(store: &TestStore, begun: &SessionIds, node: NodeId, expected: i64) -> u64 {
     store.store().forget_worlds();
     let before = store.store().deltas_folded();
     assert_eq!(turns(store, begun, node), expected);
@@ -61,7 +61,7 @@ fn folds(store: &TestStore, begun: &Begun, node: NodeId, expected: i64) -> u64 {
 /// also after an edit above all of it. A page and a step back cost the same as at depth 100.
 #[test]
 fn deep_session_reads_cost_same_as_shallow() {
-    Spy::watch();
+    StatementSpy::watch();
     let store = TestStore::new();
     let begun = store.begin(Delta::default(), None, &["Hello."]);
     let ids = line(&store, &begun, DEEP);
@@ -85,7 +85,7 @@ fn deep_session_reads_cost_same_as_shallow() {
     }
     store.checkout(begun.session, ids[DEEP], true);
 
-    let reader = Spy { thread: store.read(|_| Ok(std::thread::current().id())) };
+    let reader = StatementSpy { thread: store.read(|_| Ok(std::thread::current().id())) };
     assert!(reader.ran().len() > 10, "the spy sees the reader");
     let (deep, shallow) = (walk_of_page(&store, &begun, ids[DEEP]), walk_of_page(&store, &begun, ids[100]));
     assert!(shallow.1 > 500 && deep.1 <= shallow.1 + 8, "a page: {} steps, at depth 100 {}", deep.1, shallow.1);
@@ -121,28 +121,30 @@ fn ancestor_count_costs_only_new_messages() {
     assert_eq!((count(row(1_990), 100_000), count(row(1_995), 100_000)), ((9, true), (5, true)));
 }
 
-fn mute(store: &TestStore, begun: &Begun, node: NodeId) {
+fn mute(store: &TestStore, begun: &SessionIds, node: NodeId) {
     let (actor, session) = (store.actor(), begun.session);
     let update =
         NodeStateUpdate { node, is_enabled: None, effects: Some(Effects::Muted), rating: None, is_unread: None };
     store.write(move |tx| tx.set_state(&actor, session, &[update])).unwrap();
 }
 
-fn writer(store: &TestStore) -> Spy {
-    Spy { thread: store.writer() }
+fn writer(store: &TestStore) -> StatementSpy {
+    StatementSpy { thread: store.writer() }
 }
 
 /// Returns the recursive statement for a page of 50 nodes up from a leaf, and its number of steps.
-fn walk_of_page(store: &TestStore, begun: &Begun, leaf: NodeId) -> (String, i32) {
+fn walk_of_page(store: &TestStore, begun: &SessionIds, leaf: NodeId) -> (String, i32) {
     let held = store.held(begun.session);
     let (thread, nodes) = store.read(move |reader| {
         let page = reader.page(&held, leaf, None, 50, PathFilter::Enabled)?;
         Ok((std::thread::current().id(), page.nodes.len()))
     });
     assert_eq!(nodes, 50);
-    let mut walks =
-        Spy { thread }.ran().into_iter().filter(|ran| ran.sql.contains("RECURSIVE") && ran.sql.contains("LIMIT"));
-    let Ran { sql, binds, .. } = walks.next_back().unwrap();
+    let mut walks = StatementSpy { thread }
+        .ran()
+        .into_iter()
+        .filter(|ran| ran.sql.contains("RECURSIVE") && ran.sql.contains("LIMIT"));
+    let SqlStatement { sql, binds, .. } = walks.next_back().unwrap();
     let binds: Vec<i64> = serde_json::from_str(&binds).unwrap();
     let steps = steps(&store.database(), &sql, &binds);
     (sql, steps)
@@ -152,7 +154,7 @@ fn walk_of_page(store: &TestStore, begun: &Begun, leaf: NodeId) -> (String, i32)
 /// 10 000.
 #[test]
 fn append_cost_is_same_at_any_depth() {
-    Spy::watch();
+    StatementSpy::watch();
     let store = TestStore::new();
     let begun = store.begin(Delta::default(), None, &["Hello."]);
     // One node more, so that both nodes already have a child.
@@ -202,7 +204,7 @@ fn node_delta_stays_small_on_large_state() {
 }
 
 /// Does everything that a session does in a day; `n` varies it.
-fn day(store: &TestStore, begun: &Begun, n: i64) {
+fn day(store: &TestStore, begun: &SessionIds, n: i64) {
     let session = begun.session;
     let head = store.head(session);
     let (mut said, reply) = (store.said("on"), store.placeholder());
@@ -251,7 +253,7 @@ fn failure() -> clotho_store::ReplyCompletion {
     ending("", Delta::default(), None)
 }
 
-fn look(store: &TestStore, begun: &Begun, node: NodeId) {
+fn look(store: &TestStore, begun: &SessionIds, node: NodeId) {
     let held = store.held(begun.session);
     let owner = store.owner;
     store.store().forget_worlds();
@@ -290,13 +292,13 @@ fn look(store: &TestStore, begun: &Begun, node: NodeId) {
 /// optional columns.
 #[test]
 fn statements_are_prepared_once_per_connection() {
-    Spy::watch();
+    StatementSpy::watch();
     let store = TestStore::with(|settings| (settings.readers, settings.keyframe_every) = (1, 4));
     let begun = store.begin(Delta::default(), None, &["Hello."]);
     for n in 0..8 {
         day(&store, &begun, n);
     }
-    let (writer, reader) = (writer(&store), Spy { thread: store.read(|_| Ok(std::thread::current().id())) });
+    let (writer, reader) = (writer(&store), StatementSpy { thread: store.read(|_| Ok(std::thread::current().id())) });
     for spy in [writer, reader] {
         let kept = spy.kept();
         let (before, prepared) = (spy.ran().len(), spy.prepared().len());
@@ -305,7 +307,7 @@ fn statements_are_prepared_once_per_connection() {
         }
         let ran = spy.ran().split_off(before);
         assert!(ran.len() > 100);
-        for Ran { sql, .. } in &ran {
+        for SqlStatement { sql, .. } in &ran {
             assert!(kept.contains(sql), "not kept prepared: {sql}");
         }
         assert_eq!(spy.prepared().len(), prepared, "prepared again: {:#?}", &spy.prepared()[prepared..]);
@@ -315,7 +317,7 @@ fn statements_are_prepared_once_per_connection() {
 }
 
 #[derive(QueryableByName)]
-struct Plan {
+struct QueryPlanRow {
     #[diesel(sql_type = diesel::sql_types::Text)]
     detail: String,
 }
@@ -323,20 +325,20 @@ struct Plan {
 /// S0-53: neither a session's daily work nor a start reads a whole table.
 #[test]
 fn queries_never_scan_whole_tables() {
-    Spy::watch();
+    StatementSpy::watch();
     let store = TestStore::with(|settings| (settings.readers, settings.keyframe_every) = (1, 4));
     let begun = store.begin(Delta::default(), None, &["Hello."]);
     for n in 0..6 {
         day(&store, &begun, n);
     }
     store.write(|tx| tx.generating_replies()).unwrap();
-    let (writer, reader) = (writer(&store), Spy { thread: store.read(|_| Ok(std::thread::current().id())) });
+    let (writer, reader) = (writer(&store), StatementSpy { thread: store.read(|_| Ok(std::thread::current().id())) });
     let statements = writer.kept().into_iter().chain(reader.kept());
     let mut conn = store.sql();
     let mut checked = 0;
     for sql in statements {
-        let plan: Vec<Plan> = diesel::sql_query(format!("EXPLAIN QUERY PLAN {sql}")).load(&mut conn).unwrap();
-        for Plan { detail } in plan {
+        let plan: Vec<QueryPlanRow> = diesel::sql_query(format!("EXPLAIN QUERY PLAN {sql}")).load(&mut conn).unwrap();
+        for QueryPlanRow { detail } in plan {
             // The rows of a recursive walk, the users, and the small index of running replies may be read completely.
             let whole = detail.strip_prefix("SCAN ").map(|rest| rest.split(' ').next().unwrap_or(rest));
             let small = ["up", "down", "below", "users", "CONSTANT"];
@@ -406,7 +408,7 @@ fn wide_forks_and_large_worlds_are_stored() {
 /// writes. The transaction statements are counted too.
 #[test]
 fn turn_writer_runs_no_queries_for_cached_rows() {
-    Spy::watch();
+    StatementSpy::watch();
     let store = TestStore::with(|settings| settings.keyframe_every = 1_000);
     let begun = store.begin(Delta::default(), None, &["Hello."]);
     let writer = writer(&store);
@@ -434,7 +436,7 @@ fn turn_writer_runs_no_queries_for_cached_rows() {
 /// that is folded with an empty cache.
 #[test]
 fn keyframe_writer_runs_no_queries_for_cached_world() {
-    Spy::watch();
+    StatementSpy::watch();
     let store = TestStore::with(|settings| settings.keyframe_every = 3);
     let begun = store.begin(delta([set("/turns", json!(0))]), None, &["Hello."]);
     let writer = writer(&store);

@@ -14,7 +14,7 @@ use clotho_store::{
 };
 use serde_json::{Map, Value, json};
 
-use crate::support::test_store::{Begun, TestStore, add, delta, ending, message, pointer, rules, set};
+use crate::support::test_store::{SessionIds, TestStore, add, delta, ending, message, pointer, rules, set};
 
 fn hp(world: &World) -> Option<i64> {
     world.get(&pointer("/combat/hp")).and_then(Value::as_i64)
@@ -32,7 +32,7 @@ fn object(value: Value) -> Map<String, Value> {
 }
 
 /// Begins a session with a rule for hit points and two greetings.
-fn keep(store: &TestStore) -> Begun {
+fn keep(store: &TestStore) -> SessionIds {
     store.begin(delta([set("/combat/hp", json!(100))]), Some(rules("combat", 100)), &["Welcome.", "Halt!"])
 }
 
@@ -41,7 +41,7 @@ fn keep(store: &TestStore) -> Begun {
 #[test]
 fn session_reads_back_same_after_restart() {
     let mut store = TestStore::new();
-    let Begun { session, root, greetings } = keep(&store);
+    let SessionIds { session, root, greetings } = keep(&store);
 
     // The root is never shown and always has a keyframe, with the rules and the world of the beginning.
     let anchor = store.placed(session, root);
@@ -109,7 +109,7 @@ fn session_reads_back_same_after_restart() {
 #[test]
 fn edit_creates_sibling_and_carry_moves_future() {
     let store = TestStore::new();
-    let Begun { session, root, greetings } = keep(&store);
+    let SessionIds { session, root, greetings } = keep(&store);
     let u1 = store.append(session, greetings[0], store.said("Hello, gatekeper."));
     let r1 = store.append(session, u1, store.draft(Role::Assistant, Kind::Message, "Who goes there?"));
     let r2 = store.append(session, u1, store.draft(Role::Assistant, Kind::Message, "Hm?"));
@@ -153,7 +153,7 @@ fn edit_creates_sibling_and_carry_moves_future() {
 #[test]
 fn node_state_update_is_undoable_and_refolds_worlds() {
     let mut store = TestStore::new();
-    let Begun { session, greetings, .. } = keep(&store);
+    let SessionIds { session, greetings, .. } = keep(&store);
     let u1 = store.append(session, greetings[0], store.said("I fight."));
     let mut hit = store.draft(Role::Assistant, Kind::Message, "It bites.");
     hit.delta = delta([add("/combat/hp", -30)]);
@@ -207,7 +207,7 @@ fn node_state_update_is_undoable_and_refolds_worlds() {
 #[test]
 fn delta_revision_refolds_descendants_and_undoes() {
     let mut store = TestStore::with(|settings| settings.keyframe_every = 4);
-    let Begun { session, greetings, .. } = keep(&store);
+    let SessionIds { session, greetings, .. } = keep(&store);
     let mut line = vec![greetings[0]];
     for _ in 0..20 {
         let mut hit = store.draft(Role::Assistant, Kind::Message, "It bites.");
@@ -243,7 +243,7 @@ fn delta_revision_refolds_descendants_and_undoes() {
 #[test]
 fn invalid_writes_are_refused_and_change_nothing() {
     let store = TestStore::new();
-    let Begun { session, greetings, .. } = keep(&store);
+    let SessionIds { session, greetings, .. } = keep(&store);
     let other = keep(&store);
     let (said, reply) = (store.said("Hello."), store.placeholder());
     let (u1, running) = (said.id, reply.id);
@@ -298,7 +298,7 @@ fn invalid_writes_are_refused_and_change_nothing() {
 #[test]
 fn world_change_applies_rules_in_force_at_node() {
     let store = TestStore::new();
-    let Begun { session, root, greetings } = keep(&store);
+    let SessionIds { session, root, greetings } = keep(&store);
     let u1 = store.append(session, greetings[0], store.said("I rest."));
     let actor = store.actor();
     let mut healed = store.draft(Role::System, Kind::Change, "");
@@ -335,7 +335,7 @@ fn world_change_applies_rules_in_force_at_node() {
 #[test]
 fn events_stay_on_their_branch() {
     let store = TestStore::new();
-    let Begun { session, greetings, .. } = keep(&store);
+    let SessionIds { session, greetings, .. } = keep(&store);
     let event = json!({"text": "met Ann at the ferry", "tags": ["ann"]});
     let mut met = store.draft(Role::Assistant, Kind::Message, "Ann waves.");
     let happened = StateOperation::new(pointer(""), StateChange::Append(event.clone()), "", "server");
@@ -520,7 +520,7 @@ fn idempotency_key_returns_first_response_until_expiry() {
 #[test]
 fn interrupted_replies_are_recovered_as_failed() {
     let mut store = TestStore::new();
-    let Begun { session, greetings, .. } = keep(&store);
+    let SessionIds { session, greetings, .. } = keep(&store);
     let (said, mut reply) = (store.said("Tell me."), store.placeholder());
     reply.metadata.reply.model = Some("mock".to_owned());
     let (u1, r1) = (said.id, reply.id);
@@ -562,7 +562,7 @@ fn interrupted_replies_are_recovered_as_failed() {
 #[test]
 fn traces_are_stored_as_differences_and_read_whole() {
     let mut store = TestStore::new();
-    let Begun { session, greetings, .. } = keep(&store);
+    let SessionIds { session, greetings, .. } = keep(&store);
     let mut leaf = greetings[0];
     let mut history = vec![store.placed(session, leaf).n];
     let mut kept: Vec<(clotho_core::ids::NodeId, Trace)> = Vec::new();
@@ -610,7 +610,7 @@ fn traces_are_stored_as_differences_and_read_whole() {
 #[test]
 fn path_pages_from_leaf_to_root() {
     let store = TestStore::new();
-    let Begun { session, root, greetings } = keep(&store);
+    let SessionIds { session, root, greetings } = keep(&store);
     // A branch with one disabled message.
     let mut leaf = greetings[0];
     let mut line = vec![leaf];

@@ -8,16 +8,16 @@ use clotho_store::archive::{ArchiveError, ArchiveLimits, ArchiveReader};
 use clotho_store::{DatabaseSnapshot, NodeStateUpdate, StoreError, Trace, Tx};
 
 use crate::store_bounds::{DEEP, line};
-use crate::support::steps::{rounds, watch};
-use crate::support::test_store::{Begun, TestStore, ending, message};
+use crate::support::sqlite_steps::{rounds, watch};
+use crate::support::test_store::{SessionIds, TestStore, ending, message};
 
 /// Messages of each branch.
 const BRANCH: usize = 20;
 
 /// A long branch with two side branches near its end.
-struct Tree {
+struct BranchedTree {
     store: TestStore,
-    begun: Begun,
+    begun: SessionIds,
     /// A little above the branches, as a graft target.
     above: NodeId,
     fork: NodeId,
@@ -25,7 +25,7 @@ struct Tree {
     right: Vec<NodeId>,
 }
 
-impl Tree {
+impl BranchedTree {
     fn of(nodes: usize) -> Self {
         let store = TestStore::new();
         let begun = store.begin(Delta::default(), None, &["Hello."]);
@@ -113,7 +113,7 @@ impl Tree {
 fn edit_cost_is_independent_of_session_length() {
     watch();
     // Both are at the same distance from keyframes.
-    let (small, large) = (Tree::of(1_008).costs(), Tree::of(20_000).costs());
+    let (small, large) = (BranchedTree::of(1_008).costs(), BranchedTree::of(20_000).costs());
     for ((name, few), (_, many)) in small.into_iter().zip(large) {
         assert!(few > 0, "{name}: {few} rounds, so nothing is counted");
         assert!(many <= few + few / 10 + 40, "{name}: {few} rounds in a short session, {many} in a long one");
@@ -140,7 +140,7 @@ fn prune_cost_grows_linearly_with_removed_nodes() {
 
 /// Appends turns below a node and returns the messages and replies. Each reply has a trace of the last `window`
 /// messages, or none for 0.
-fn traced(store: &TestStore, begun: &Begun, top: NodeId, turns: usize, window: usize) -> Vec<[NodeId; 2]> {
+fn traced(store: &TestStore, begun: &SessionIds, top: NodeId, turns: usize, window: usize) -> Vec<[NodeId; 2]> {
     let (session, mut parent, mut line) = (begun.session, top, Vec::new());
     // The history of the top node continues below it.
     let placed = store.placed(session, top);
@@ -270,7 +270,7 @@ fn deep_line_operations_do_not_overflow_stack() {
     let begun = store.begin(Delta::default(), None, &["Hello.", "Hi."]);
     let ids = line(&store, &begun, DEEP);
     let (session, other) = (begun.session, begun.greetings[1]);
-    let tree = Tree { above: other, fork: ids[1], left: Vec::new(), right: Vec::new(), begun, store };
+    let tree = BranchedTree { above: other, fork: ids[1], left: Vec::new(), right: Vec::new(), begun, store };
     let store = &tree.store;
     // Every edit on all of it.
     tree.prune(ids[1]);
@@ -322,7 +322,7 @@ fn deep_line_operations_do_not_overflow_stack() {
         let mut snapshot = DatabaseSnapshot::open(&store.database()).unwrap();
         let held = snapshot.session(None, session).unwrap().unwrap();
         let file = transfer::export(&mut snapshot, &held, Vec::new(), Time(0), |_| {}).unwrap();
-        let mut lines = ArchiveReader::begin(&*file, ArchiveLimits::of(1 << 30)).unwrap();
+        let mut lines = ArchiveReader::begin(&*file, ArchiveLimits::for_archive(1 << 30)).unwrap();
         transfer::check::<_, ArchiveError>(&mut lines, || Ok(())).unwrap();
     });
     on_a_small_stack(|| store.is_well());

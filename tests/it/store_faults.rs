@@ -14,13 +14,13 @@ use futures_util::future::join_all;
 use futures_util::poll;
 use serde_json::json;
 
-use crate::support::test_store::{Begun, TestStore, delta, message, set};
+use crate::support::test_store::{SessionIds, TestStore, delta, message, set};
 
-fn begin(store: &TestStore) -> Begun {
+fn begin(store: &TestStore) -> SessionIds {
     store.begin(Delta::default(), None, &["Welcome."])
 }
 
-fn say(store: &TestStore, begun: &Begun, text: &str) -> MessageWrite {
+fn say(store: &TestStore, begun: &SessionIds, text: &str) -> MessageWrite {
     message(begun.session, begun.greetings[0], Some(store.said(text)), Vec::new())
 }
 
@@ -52,7 +52,7 @@ fn in_one_group(store: &TestStore, writes: Vec<MessageWrite>) -> Vec<Result<Mess
     })
 }
 
-fn children(store: &TestStore, begun: &Begun) -> Vec<String> {
+fn children(store: &TestStore, begun: &SessionIds) -> Vec<String> {
     let (held, parent) = (store.held(begun.session), begun.greetings[0]);
     store.read(move |reader| reader.children(&held, parent)).into_iter().map(|one| one.node.content).collect()
 }
@@ -249,7 +249,7 @@ fn open_failure_reports_cause() {
 #[test]
 fn damaged_row_error_names_table_column_and_row() {
     let mut store = TestStore::new();
-    let Begun { session, greetings, .. } = begin(&store);
+    let SessionIds { session, greetings, .. } = begin(&store);
     let mut draft = store.draft(Role::Assistant, Kind::Message, "A reply.");
     draft.delta = delta([set("/x", json!(1))]);
     let node = store.append(session, greetings[0], draft);

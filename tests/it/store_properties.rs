@@ -18,28 +18,28 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::json;
 
-use crate::support::model::{Fact, Model};
+use crate::support::session_model::{NodeFacts, SessionModel};
 use crate::support::test_store::{TestStore, add, delta, ending, rules, set};
 use steps::undoable;
 pub use steps::{Step, step};
 
 /// A store with one session and its model, and what running replies need later.
-pub struct Play {
+pub struct ModelTest {
     pub store: TestStore,
-    pub model: Model,
+    pub model: SessionModel,
     asked: Vec<(NodeId, i64, clotho_core::tree::edit::HeadRequest)>,
 }
 
-impl Play {
+impl ModelTest {
     pub fn begin(keyframe_every: u16) -> Self {
         let store = TestStore::with(|settings| settings.keyframe_every = keyframe_every);
         // Other sessions before and beside it, so that row numbers and ids differ.
         store.begin(Delta::default(), None, &["Elsewhere."]);
         let operations = vec![set("/combat/hp", json!(40))];
         let begun = store.begin(delta(operations.clone()), Some(rules("combat", 100)), &["Hello.", "Hi."]);
-        let mut model = Model::new(begun.session);
+        let mut model = SessionModel::new(begun.session);
         let rules = Some(rules("combat", 100).rules);
-        let root = Fact { operations, ..fact(Role::System, Kind::Root, Vec::new(), rules) };
+        let root = NodeFacts { operations, ..fact(Role::System, Kind::Root, Vec::new(), rules) };
         model.add(begun.root, root);
         for greeting in begun.greetings {
             model.add(greeting, fact(Role::Assistant, Kind::Greeting, Vec::new(), None));
@@ -251,10 +251,10 @@ impl Play {
 
     /// Returns the parts that a merge brings, and the operations that only the other branch has. An empty `run` means
     /// the whole branch. This is the merge rule spelled out, operation against operation.
-    fn brought(&self, from: NodeId, onto: NodeId, run: &[NodeId]) -> (Vec<Over>, Vec<StateOperation>) {
+    fn brought(&self, from: NodeId, onto: NodeId, run: &[NodeId]) -> (Vec<MergePart>, Vec<StateOperation>) {
         let (theirs, ours) = self.parted(from, onto);
         let (theirs, ours) = (self.counting(&theirs), self.counting(&ours));
-        let has = |line: &[Over], of: &NodeId| line.iter().any(|(_, whose, _)| whose == of);
+        let has = |line: &[MergePart], of: &NodeId| line.iter().any(|(_, whose, _)| whose == of);
         let all: Vec<(usize, &StateOperation)> =
             theirs.iter().enumerate().flat_map(|(at, (.., done))| done.iter().map(move |one| (at, one))).collect();
         let is_here = |at: usize| has(&ours, &theirs[at].1);
@@ -281,7 +281,7 @@ impl Play {
     }
 
     /// Returns the operations of those nodes that are not muted.
-    fn counting(&self, nodes: &[NodeId]) -> Vec<Over> {
+    fn counting(&self, nodes: &[NodeId]) -> Vec<MergePart> {
         let counting = nodes.iter().filter(|node| !self.model.mirror.nodes()[*node].is_muted);
         let mut held = Vec::new();
         for node in counting {
@@ -410,7 +410,7 @@ impl Play {
         }
         for reply in &message.replies {
             let placeholder = fact(Role::Assistant, Kind::Message, Vec::new(), None);
-            self.model.add(reply.id, Fact { status: Status::Generating, ..placeholder });
+            self.model.add(reply.id, NodeFacts { status: Status::Generating, ..placeholder });
             self.asked.push((reply.id, written.op, written.asked));
         }
     }
@@ -499,7 +499,7 @@ impl Play {
 }
 
 /// A part of a merge: the node that holds it, the node that made the changes, and the operations.
-type Over = (NodeId, NodeId, Vec<StateOperation>);
+type MergePart = (NodeId, NodeId, Vec<StateOperation>);
 
 /// Returns the places that an operation changes.
 fn places(operation: &StateOperation) -> Vec<Pointer> {
@@ -517,21 +517,26 @@ fn wipes(operation: &StateOperation, place: &Pointer) -> bool {
 }
 
 /// Returns the fact of a node that a merge made of some parts.
-fn recorded<'a>(fact: Fact, parts: impl Iterator<Item = &'a Over>) -> Fact {
+fn recorded<'a>(fact: NodeFacts, parts: impl Iterator<Item = &'a MergePart>) -> NodeFacts {
     let (mut operations, mut record) = (Vec::new(), Vec::new());
     for (_, of, done) in parts {
         record.push((*of, done.len()));
         operations.extend(done.iter().cloned());
     }
-    Fact { operations, record, ..fact }
+    NodeFacts { operations, record, ..fact }
 }
 
 fn added(effect: &Effect) -> Option<NodeId> {
     if let Effect::Added { node, .. } = effect { Some(*node) } else { None }
 }
 
-fn fact(role: Role, kind: Kind, operations: Vec<StateOperation>, rules: Option<clotho_core::world::SchemaSet>) -> Fact {
-    Fact { role, kind, status: Status::Complete, operations, rules, record: Vec::new() }
+fn fact(
+    role: Role,
+    kind: Kind,
+    operations: Vec<StateOperation>,
+    rules: Option<clotho_core::world::SchemaSet>,
+) -> NodeFacts {
+    NodeFacts { role, kind, status: Status::Complete, operations, rules, record: Vec::new() }
 }
 
 fn cases(cases: u32) -> ProptestConfig {
@@ -550,7 +555,7 @@ proptest! {
         keyframe_every in prop::sample::select(vec![1_u16, 3, 10, 50]),
         steps in prop::collection::vec(step(), 1..50),
     ) {
-        let mut play = Play::begin(keyframe_every);
+        let mut play = ModelTest::begin(keyframe_every);
         for step in &steps {
             play.act(step);
             play.model.follow(&play.store);
@@ -567,7 +572,7 @@ proptest! {
 }
 
 /// Returns the mirror, and the tree as users see it: without operation numbers and remembered children.
-fn face(play: &Play) -> (ReferenceTree, String) {
+fn face(play: &ModelTest) -> (ReferenceTree, String) {
     let held = play.store.held(play.model.session);
     let mirror = play.model.mirror.clone();
     let bare = |place: &ReferenceNode| ReferenceNode { remembered: None, ..place.clone() };
@@ -587,7 +592,7 @@ proptest! {
         steps in prop::collection::vec(undoable(), 1..25),
         turns in prop::collection::vec(any::<bool>(), 0..30),
     ) {
-        let mut play = Play::begin(3);
+        let mut play = ModelTest::begin(3);
         let mut faces = vec![face(&play).1];
         for step in &steps {
             let op = play.store.held(play.model.session).session.op;

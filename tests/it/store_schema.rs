@@ -13,10 +13,10 @@ use diesel::prelude::*;
 use diesel_migrations::{FileBasedMigrations, MigrationHarness};
 use serde_json::json;
 
-use crate::support::test_store::{Begun, TestStore, add, delta, message, rules, set};
+use crate::support::test_store::{SessionIds, TestStore, add, delta, message, rules, set};
 
 /// Begins a session with rules, rolls, an edit, a manual change, a branch and a checkout.
-fn story(store: &TestStore) -> Begun {
+fn story(store: &TestStore) -> SessionIds {
     let begun = store.begin(delta([set("/combat/hp", json!(100))]), Some(rules("combat", 100)), &["Welcome.", "Halt!"]);
     let session = begun.session;
     let (said, reply) = (store.said("I open the gate. 我推开门。"), store.placeholder());
@@ -125,12 +125,12 @@ fn database_of_newer_version_is_refused_unchanged() {
 }
 
 #[derive(QueryableByName, PartialEq, Debug)]
-struct Made {
+struct SchemaRow {
     #[diesel(sql_type = diesel::sql_types::Text)]
     sql: String,
 }
 
-fn made(conn: &mut SqliteConnection) -> Vec<Made> {
+fn made(conn: &mut SqliteConnection) -> Vec<SchemaRow> {
     let query =
         "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE '\\_\\_%' ESCAPE '\\' ORDER BY name";
     diesel::sql_query(query).load(conn).unwrap()

@@ -1,28 +1,28 @@
 //! Rules for the repository: which crate may depend on which, how large things may grow, what every file must
 //! document, and that documents are right about names, keys and files.
 //!
-//! - `code.rs`: source text without comments and strings, and the files of the repository
-//! - `circles.rs`: the files of a folder depend on each other in one direction
-//! - `dialect.rs`: SQL that only one database understands, and where it may be used
+//! - `source_files.rs`: source text without comments and strings, and the files of the repository
+//! - `module_cycles.rs`: the files of a folder depend on each other in one direction
+//! - `sql_dialect.rs`: SQL that only one database understands, and where it may be used
 //! - `examples.rs`: the examples in documents are run
-//! - `rooms.rs`: which crate may depend on which, who may name the heavy libraries, what stays pure
-//! - `shape.rs`: sizes of files and functions, heads of folders, reasons of silenced lints, forbidden leftovers
-//! - `names.rs`: names of types
+//! - `crate_layers.rs`: which crate may depend on which, who may name the heavy libraries, what stays pure
+//! - `file_rules.rs`: sizes of files and functions, heads of folders, reasons of silenced lints, forbidden leftovers
+//! - `type_names.rs`: names of types
 //! - `documents.rs`: documents, settings, migrations
 //! - `licences.rs`: licences of all dependencies, checked against `deny.toml`
 //!
 //! Every rule is a function from text to complaints. It is tested on a planted fault and then on the repository; a new
 //! rule needs both tests. A complaint names the file and says what to do.
 
-mod circles;
-mod code;
-mod dialect;
+mod crate_layers;
 mod documents;
 mod examples;
+mod file_rules;
 mod licences;
-mod names;
-mod rooms;
-mod shape;
+mod module_cycles;
+mod source_files;
+mod sql_dialect;
+mod type_names;
 
 /// Fails with all complaints at once, so that one run shows everything to fix.
 fn expect_none(complaints: &[String]) {

@@ -42,7 +42,7 @@ impl ConfigTable {
         read: fn(&mut Self, &mut ConfigReader) -> T,
     ) -> T {
         let mut table = match self.take(name) {
-            Some(entry) => Self::of(format!("[{name}]"), entry, reader),
+            Some(entry) => Self::open(format!("[{name}]"), entry, reader),
             None => Self { name: format!("[{name}]"), at: None, entries: IndexMap::new(), known: Vec::new() },
         };
         let section = read(&mut table, reader);
@@ -79,10 +79,10 @@ impl ConfigTable {
             });
             return Vec::new();
         };
-        entries.into_iter().map(|entry| Self::of(format!("[[{name}]]"), entry, reader)).collect()
+        entries.into_iter().map(|entry| Self::open(format!("[[{name}]]"), entry, reader)).collect()
     }
 
-    fn of(name: String, entry: ConfigEntry, reader: &mut ConfigReader) -> Self {
+    fn open(name: String, entry: ConfigEntry, reader: &mut ConfigReader) -> Self {
         let entry = entry.parse_as_toml();
         let (entries, wrong) = match entry.value {
             ConfigValue::Table(entries) => (entries, None),

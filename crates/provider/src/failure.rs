@@ -90,7 +90,7 @@ pub enum UnreachableCause {
 
 impl UnreachableCause {
     /// Returns the cause of a transport error.
-    pub(super) fn of(error: &(dyn Error + 'static)) -> Self {
+    pub(super) fn from_error(error: &(dyn Error + 'static)) -> Self {
         let mut chain = std::iter::successors(Some(error), |error| (*error).source());
         let found = chain.find_map(|error| {
             let kind = error.downcast_ref::<io::Error>().map(io::Error::kind);
@@ -326,9 +326,9 @@ mod tests {
             .collect();
         assert_eq!(told, declared);
         let refused: Box<dyn Error> = Box::new(io::Error::from(io::ErrorKind::ConnectionRefused));
-        assert_eq!(UnreachableCause::of(refused.as_ref()), UnreachableCause::Refused);
+        assert_eq!(UnreachableCause::from_error(refused.as_ref()), UnreachableCause::Refused);
         let unknown: Box<dyn Error> = "dns error".into();
-        assert_eq!(UnreachableCause::of(unknown.as_ref()), UnreachableCause::UnknownHost);
+        assert_eq!(UnreachableCause::from_error(unknown.as_ref()), UnreachableCause::UnknownHost);
         let last = Box::new(ProviderFailure::Unreachable { words: words(), cause });
         let args = ProviderFailure::Resting { failures: 3, last, retry_after: limit }.args();
         assert_eq!((&args["last"], &args["cause"]), (&"provider_unreachable".into(), &"connection_refused".into()));

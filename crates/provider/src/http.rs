@@ -99,7 +99,7 @@ impl EndpointHttp {
             return ProviderFailure::Timeout { wait: TimeoutPhase::Connect, limit: self.endpoint.timeouts.connect };
         }
         let words = self.scrub().clean(&root_cause(error));
-        ProviderFailure::Unreachable { words, cause: UnreachableCause::of(error) }
+        ProviderFailure::Unreachable { words, cause: UnreachableCause::from_error(error) }
     }
 
     /// Converts a response with a status other than 2xx to a failure.

@@ -102,7 +102,7 @@ pub(super) struct SegmentBestHits {
 
 impl SegmentBestHits {
     fn rank(&mut self, score: Score, doc: DocId) {
-        let hit = Reverse(RankedHit { score, time: self.times.of(doc), at: doc });
+        let hit = Reverse(RankedHit { score, time: self.times.time(doc), at: doc });
         if self.best.len() < self.wanted {
             self.best.push(hit);
         } else if let Some(mut worst) = self.best.peek_mut()

@@ -171,7 +171,7 @@ fn between(field: Field, from: Bound<&String>, until: Bound<&String>) -> BoxedQu
 }
 
 fn world(condition: &ValueCondition) -> BoxedQuery {
-    let terms = ValueTerms::of(&condition.key);
+    let terms = ValueTerms::for_key(&condition.key);
     let is_there = || exact(Term::from_field_text(FIELDS.keys, &condition.key));
     let query = match &condition.wanted {
         ValueMatch::Any => Box::new(is_there()) as BoxedQuery,

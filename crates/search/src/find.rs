@@ -136,7 +136,7 @@ impl SearchResults {
     }
 
     fn best(&self, offset: usize, limit: usize) -> tantivy::Result<RankedAddresses> {
-        let best = BestHitsCollector::new(offset.saturating_add(limit), self.shared.times.of(&self.searcher)?);
+        let best = BestHitsCollector::new(offset.saturating_add(limit), self.shared.times.segments(&self.searcher)?);
         let (total, mut top) = self.searcher.search(&self.query, &best)?;
         top.drain(..offset.min(top.len()));
         Ok((total, top))

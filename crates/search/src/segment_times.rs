@@ -40,7 +40,7 @@ impl SegmentTimes {
     }
 
     /// Returns the time of a document.
-    pub fn of(&self, doc: DocId) -> i64 {
+    pub fn time(&self, doc: DocId) -> i64 {
         self.column.first(doc).unwrap_or(i64::MIN)
     }
 
@@ -66,7 +66,7 @@ pub(super) struct SegmentTimesCache(RwLock<HashMap<SegmentId, Arc<SegmentTimes>>
 
 impl SegmentTimesCache {
     /// Returns the times of each segment of a searcher, in its order.
-    pub fn of(&self, searcher: &Searcher) -> tantivy::Result<Vec<Arc<SegmentTimes>>> {
+    pub fn segments(&self, searcher: &Searcher) -> tantivy::Result<Vec<Arc<SegmentTimes>>> {
         searcher.segment_readers().iter().map(|segment| self.segment(segment)).collect()
     }
 
@@ -82,7 +82,7 @@ impl SegmentTimesCache {
 
     /// Loads the segments that are new in a searcher, so that searches need not, and drops those it no longer has.
     pub fn refresh(&self, searcher: &Searcher) -> tantivy::Result<()> {
-        self.of(searcher)?;
+        self.segments(searcher)?;
         let segments: Vec<SegmentId> = searcher.segment_readers().iter().map(SegmentReader::segment_id).collect();
         self.0.write().unwrap_or_else(PoisonError::into_inner).retain(|id, _| segments.contains(id));
         Ok(())

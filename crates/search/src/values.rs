@@ -150,7 +150,7 @@ pub(super) struct ValueTerms {
 
 impl ValueTerms {
     /// Creates the terms of a key.
-    pub fn of(key: &str) -> Self {
+    pub fn for_key(key: &str) -> Self {
         let number = |code: &str| format!("{key}{APART}#{code}");
         Self { numbers: (number(decimal_code::LEAST), number(decimal_code::MOST)), key: key.to_owned() }
     }
@@ -189,7 +189,7 @@ impl IndexedValue {
     }
 
     fn terms_of(&self, key: &str) -> Vec<String> {
-        let terms = ValueTerms::of(key);
+        let terms = ValueTerms::for_key(key);
         match &self.value {
             IndexedScalar::Flag(flag) => vec![terms.flag(*flag)],
             IndexedScalar::Number(number) => terms.number(number).into_iter().collect(),
@@ -291,7 +291,7 @@ mod tests {
     #[test]
     fn values_number_terms_lie_within_bounds() {
         let fact = IndexedValue { keys: vec!["hp".into()], value: IndexedScalar::Number("-3".into()) };
-        let bounds = ValueTerms::of("hp").numbers;
+        let bounds = ValueTerms::for_key("hp").numbers;
         assert!(fact.terms().iter().all(|term| bounds.0 < *term && *term < bounds.1));
         let text =
             IndexedValue { keys: vec!["place".into()], value: IndexedScalar::Text("The Old TOWER 灯塔".into()) };

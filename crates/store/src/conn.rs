@@ -332,7 +332,7 @@ pub struct IdBytes(Option<[u8; 16]>);
 
 impl IdBytes {
     /// Wraps the bytes of an id.
-    pub fn of(bytes: &[u8; 16]) -> Self {
+    pub fn new(bytes: &[u8; 16]) -> Self {
         Self(Some(*bytes))
     }
 

@@ -171,7 +171,7 @@ impl StoreReader<'_> {
         for row in query.load_iter::<NodeViewRow, DefaultLoadingMode>(self.conn)? {
             up.push(row?);
         }
-        let names = NodeIdMap::of(self.conn, &up)?;
+        let names = NodeIdMap::read(self.conn, &up)?;
         let has_more = i64::try_from(up.len()).unwrap_or(i64::MAX) > limit;
         if has_more {
             up.pop();
@@ -191,7 +191,7 @@ impl StoreReader<'_> {
 struct NodeIdMap(Vec<(i64, IdBytes)>);
 
 impl NodeIdMap {
-    fn of(conn: &mut Conn, rows: &[NodeViewRow]) -> Result<Self, StoreError> {
+    fn read(conn: &mut Conn, rows: &[NodeViewRow]) -> Result<Self, StoreError> {
         let mut names = Self(rows.iter().map(|row| (row.n, row.id)).collect());
         names.0.sort_unstable_by_key(|(n, _)| *n);
         let named = rows.iter().flat_map(|row| [row.parent_n, row.remembered_n]);

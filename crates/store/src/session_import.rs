@@ -240,7 +240,7 @@ impl Tx<'_> {
         // Columns that depend on the path follow from the parent.
         let mut row = NodeRow {
             n,
-            id: IdBytes::of(line.id.as_bytes()),
+            id: IdBytes::new(line.id.as_bytes()),
             session_n: incoming.n,
             parent_n: parent.map(|parent| parent.n),
             role: role.code(),
@@ -249,9 +249,9 @@ impl Tx<'_> {
             is_enabled: !line.is_disabled,
             is_muted: line.is_muted,
             is_hidden: line.is_hidden,
-            author: line.author.map(|id| IdBytes::of(id.as_bytes())),
-            persona: line.persona.map(|id| IdBytes::of(id.as_bytes())),
-            speaker: line.character.map(|id| IdBytes::of(id.as_bytes())),
+            author: line.author.map(|id| IdBytes::new(id.as_bytes())),
+            persona: line.persona.map(|id| IdBytes::new(id.as_bytes())),
+            speaker: line.character.map(|id| IdBytes::new(id.as_bytes())),
             remembered_n: None,
             rating: line.rating.map(i16::from),
             depth: parent.map_or(0, |parent| parent.depth + 1),

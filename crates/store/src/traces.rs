@@ -81,7 +81,7 @@ pub fn put(conn: &mut Conn, node_n: i64, trace: &Trace) -> Result<(), StoreError
 /// copied nodes are replaced by their copies, others stay.
 pub fn copy(conn: &mut Conn, from: i64, copies: &HashMap<i64, i64>) -> Result<(), StoreError> {
     let (Some(to), Some(body)) = (copies.get(&from), read::<Value>(conn, from)?) else { return Ok(()) };
-    let stored = StoredHistory::of(from, &body)?;
+    let stored = StoredHistory::from_json(from, &body)?;
     let there = |rows: Vec<i64>| rows.into_iter().map(|n| copies.get(&n).copied().unwrap_or(n)).collect::<Vec<_>>();
     let history = match stored.base.and_then(|base| copies.get(&base)) {
         Some(base) => json!({"number": stored.number, "base": base, "skip": stored.skip, "add": there(stored.add)}),
@@ -109,7 +109,7 @@ pub fn detach_histories(conn: &mut Conn, session_n: i64, going: &HashSet<i64>) -
     let mut alone = Vec::new();
     for n in staying.into_iter().filter(|n| !going.contains(n)) {
         let body: Value = read(conn, n)?.ok_or(damaged(n))?;
-        let stored = StoredHistory::of(n, &body)?;
+        let stored = StoredHistory::from_json(n, &body)?;
         let history = json!({"number": stored.number, "add": history_of(conn, n)?});
         alone.push((n, with_history(n, body, history)?));
     }
@@ -235,7 +235,7 @@ struct StoredHistory {
 }
 
 impl StoredHistory {
-    fn of(n: i64, body: &Value) -> Result<Self, StoreError> {
+    fn from_json(n: i64, body: &Value) -> Result<Self, StoreError> {
         body.get("history").and_then(|history| Self::deserialize(history).ok()).ok_or(damaged(n))
     }
 }
@@ -296,7 +296,7 @@ pub fn get(conn: &mut Conn, node_n: i64) -> Result<Option<Trace>, StoreError> {
         blocks.push((about, text));
     }
     let head = body.get("head").and_then(Value::as_object).cloned().ok_or_else(bad)?.into();
-    Ok(Some(Trace { head, blocks, history: full_history(conn, StoredHistory::of(node_n, &body)?)? }))
+    Ok(Some(Trace { head, blocks, history: full_history(conn, StoredHistory::from_json(node_n, &body)?)? }))
 }
 
 /// Reads the head and the history of a node's trace, without its texts.
@@ -326,7 +326,7 @@ pub struct RawTrace {
 /// Parses the stored trace of a node.
 pub fn read_raw(node_n: i64, packed: &[u8]) -> Result<RawTrace, StoreError> {
     let body: Value = parse_as(node_n, packed)?;
-    let stored = StoredHistory::of(node_n, &body)?;
+    let stored = StoredHistory::from_json(node_n, &body)?;
     let blocks = blocks_of(&body).ok_or(damaged(node_n))?;
     let head = body.get("head").filter(|head| head.is_object()).cloned().ok_or(damaged(node_n))?;
     let skip = u64::try_from(stored.skip).unwrap_or(u64::MAX);

@@ -295,7 +295,7 @@ impl<'a> Tx<'a> {
         self.count_changes.leaves += i64::from(parent.is_none() || !is_first);
         Ok(NodeRow {
             n,
-            id: IdBytes::of(draft.id.as_bytes()),
+            id: IdBytes::new(draft.id.as_bytes()),
             session_n,
             parent_n: parent.map(|parent| parent.n),
             role: draft.role.code(),
@@ -304,9 +304,9 @@ impl<'a> Tx<'a> {
             is_enabled: true,
             is_muted: false,
             is_hidden: false,
-            author: draft.author.map(|id| IdBytes::of(id.as_bytes())),
-            persona: draft.persona.map(|id| IdBytes::of(id.as_bytes())),
-            speaker: draft.character.map(|id| IdBytes::of(id.as_bytes())),
+            author: draft.author.map(|id| IdBytes::new(id.as_bytes())),
+            persona: draft.persona.map(|id| IdBytes::new(id.as_bytes())),
+            speaker: draft.character.map(|id| IdBytes::new(id.as_bytes())),
             remembered_n: None,
             rating: None,
             depth: parent.map_or(0, |parent| parent.depth + 1),

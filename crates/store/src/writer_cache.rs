@@ -315,7 +315,7 @@ mod tests {
     fn row(n: usize) -> NodeRow {
         NodeRow {
             n: number(n),
-            id: IdBytes::of(Uuid::from_u128(u128::try_from(n).unwrap()).as_bytes()),
+            id: IdBytes::new(Uuid::from_u128(u128::try_from(n).unwrap()).as_bytes()),
             session_n: 1,
             parent_n: None,
             role: 0,

@@ -5,7 +5,7 @@ use clotho_core::tree::{Kind, Role};
 use clotho_engine::transfer::sillytavern::ImportOptions;
 
 use super::*;
-use crate::http::play::Play;
+use crate::http::api_session::ApiSession;
 use crate::sillytavern::{children, node, only, play, sessions};
 use crate::support::app::TestApp;
 use crate::support::mock_model::Reply;
@@ -137,7 +137,7 @@ async fn chatgpt_export_upload_can_be_continued() {
     let report = &job["result"]["report"];
     assert_eq!((&report["totals"]["sessions"], &report["totals"]["skipped"]), (&json!(1), &json!(2)), "{report}");
     let item = report["report"]["items"].as_array().unwrap().iter().find(|item| item["kind"] == "session").unwrap();
-    let play = Play { app, sid: item["id"].as_str().unwrap().to_owned() };
+    let play = ApiSession { app, sid: item["id"].as_str().unwrap().to_owned() };
     let shown = play.get("projection").await;
     let texts: Vec<&str> =
         shown["items"].as_array().unwrap().iter().map(|node| node["content"].as_str().unwrap()).collect();

@@ -1,6 +1,6 @@
 //! The author's note: its position, its interval, the lore around it, and invalid notes.
 
-use super::play::Play;
+use super::api_session::ApiSession;
 use super::*;
 
 fn rin() -> Value {
@@ -8,29 +8,29 @@ fn rin() -> Value {
 }
 
 /// Starts a session with a card and an author's note.
-async fn noted(card: Value, note: Value) -> Play {
+async fn noted(card: Value, note: Value) -> ApiSession {
     let app = TestServer::start().await;
     let character = app.character(&card).await;
     let sid = id(&app.post("/api/sessions", &json!({"characterIds": [character]})).await);
-    let play = Play { app, sid };
+    let play = ApiSession { app, sid };
     let session = set(&play, json!({"authorsNote": note})).await;
     assert_eq!(session["authorsNote"]["text"], note["text"]);
     play
 }
 
-async fn set(play: &Play, change: Value) -> Value {
+async fn set(play: &ApiSession, change: Value) -> Value {
     play.app.ask("PATCH", &format!("/api/sessions/{}", play.sid)).json(&change).send().await.expect(200)
 }
 
 /// Returns the texts of the newest request, last message first.
-fn sent(play: &Play) -> Vec<(String, String)> {
+fn sent(play: &ApiSession) -> Vec<(String, String)> {
     let request = play.app.mock().requests().pop().unwrap();
     let text = |message: &Value, key: &str| message[key].as_str().unwrap().to_owned();
     let all = request["messages"].as_array().unwrap().iter().rev();
     all.map(|message| (text(message, "role"), text(message, "content"))).collect()
 }
 
-fn place(play: &Play, text: &str) -> Option<usize> {
+fn place(play: &ApiSession, text: &str) -> Option<usize> {
     sent(play).iter().position(|(_, sent)| sent.contains(text))
 }
 
@@ -176,7 +176,7 @@ async fn authors_note_without_room_leaves_newest_message_whole() {
 /// Machine tags are stripped from model text only: a user's text is sent unchanged.
 #[tokio::test]
 async fn user_text_in_machine_tags_is_sent_unchanged() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     play.say("I write <think> in my text and go on.").await;
     assert_eq!(place(&play, "I write <think> in my text and go on."), Some(0));
 }

@@ -5,22 +5,22 @@ use clotho_core::oplog::OperationKind;
 use clotho_core::tree::{Kind, Role};
 use clotho_store::{Actor, MessageWrite, NodeDraft};
 
-use super::play::{Play, ids};
+use super::api_session::{ApiSession, ids};
 use super::*;
 
 /// Starts a session with the combat plugin.
-async fn fight() -> Play {
-    Play::with(TestApp::with(), json!({"plugins": [{"id": "combat"}]})).await
+async fn fight() -> ApiSession {
+    ApiSession::with(TestApp::with(), json!({"plugins": [{"id": "combat"}]})).await
 }
 
 /// Adds a turn whose reply costs hit points.
-async fn bitten(play: &Play, parent: &str, harm: i32) -> super::play::Said {
+async fn bitten(play: &ApiSession, parent: &str, harm: i32) -> super::api_session::TurnIds {
     play.app.mock().script(Reply::ok([format!("It bites. [HP -{harm}]")]));
     play.say_to(parent, "On.").await
 }
 
 /// Writes a long branch below a node in one transaction.
-async fn long_line(play: &Play, parent: &str, nodes: usize) -> Vec<String> {
+async fn long_line(play: &ApiSession, parent: &str, nodes: usize) -> Vec<String> {
     let app = play.app.inside();
     let now = app.clock.now();
     let mut above: NodeId = parent.parse().unwrap();
@@ -100,7 +100,7 @@ async fn diff_two_branches_lists_messages_and_state_changes() {
 #[tokio::test]
 async fn diff_long_branch_is_cut_with_next_cursor() {
     const DEEP: usize = 3_000;
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let parent = play.head().await;
     let line = long_line(&play, &parent, DEEP).await;
     let beside = long_line(&play, &parent, 1).await;
@@ -163,7 +163,7 @@ async fn variables_along_branches_match_node_state() {
 /// Invalid paths and leaves are refused with their field, and so are more values than one answer can have.
 #[tokio::test]
 async fn variables_invalid_path_or_leaf_is_refused() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let ask = |query: String| play.app.ask("GET", &play.chat(&format!("variables{query}"))).send();
     for query in ["", "?path=hp", "?path=/a~2", "?path=", &format!("?{}", "path=/a&".repeat(17))] {
         assert_eq!(ask(query.to_owned()).await.refused("invalid")["details"]["field"], "path", "{query}");
@@ -187,7 +187,7 @@ async fn variables_invalid_path_or_leaf_is_refused() {
 /// current branch.
 #[tokio::test]
 async fn branches_list_newest_first_with_parting_node() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let first = play.say("One.").await;
     play.app.mock().script(Reply::ok(["<think>No.</think>Another\nday."]));
     let other = play.another(&first.reply).await;
@@ -229,7 +229,7 @@ async fn branches_list_newest_first_with_parting_node() {
 /// for the same leaf.
 #[tokio::test]
 async fn branch_label_opens_branch_in_every_view() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     // Two branches with labels, and the list of branches.
     let first = play.say("One.").await;
     let left = long_line(&play, &first.reply, 3).await;

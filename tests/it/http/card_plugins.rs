@@ -1,7 +1,7 @@
 //! Plugins inside cards: one picture brings a character and the rules of its stories. Nothing of it runs before the
 //! server's operator has installed it.
 
-use super::play::Play;
+use super::api_session::ApiSession;
 use super::*;
 
 const MANIFEST: &str = "id = \"tide\"\ntitle = \"Tide\"\nversion = \"1.0.0\"\napi = \"1\"\n";
@@ -70,7 +70,7 @@ async fn card_plugin_needs_accept_to_install_or_update() {
 
     // The installed plugin plays.
     let session = app.post("/api/sessions", &json!({"characterIds": [cid], "plugins": [{"id": "tide"}]})).await;
-    let play = Play { sid: id(&session), app };
+    let play = ApiSession { sid: id(&session), app };
     let one = play.say("One.").await;
     let level =
         async |node: &str| play.get(&format!("node/{node}/world")).await["world"]["vars"]["tide"]["level"].clone();

@@ -2,13 +2,13 @@
 
 use super::*;
 use crate::interop::{bytes, cases};
-use crate::support::client::Heard;
+use crate::support::client::HttpResponse;
 
-async fn sent(app: &TestServer, file: &[u8]) -> Heard {
+async fn sent(app: &TestServer, file: &[u8]) -> HttpResponse {
     app.ask("POST", "/api/characters/import").bytes(file, "application/octet-stream").send().await
 }
 
-async fn raw(app: &TestServer, path: &str) -> Heard {
+async fn raw(app: &TestServer, path: &str) -> HttpResponse {
     let heard = app.ask("GET", path).send_raw().await;
     assert_eq!(heard.status, 200, "{path}: {}", heard.text());
     heard

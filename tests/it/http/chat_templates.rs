@@ -1,17 +1,17 @@
 //! Prompts sent as one text in the chat template of a model, and replies with a prefill.
 
-use super::play::Play;
+use super::api_session::ApiSession;
 use super::*;
 use crate::support::mock_model::MockModel;
 
 /// Starts a session with a provider of this kind, its settings and a preset.
-async fn with(kind: &str, settings: &[(&str, &str)], preset: Value, mock: MockModel) -> Play {
+async fn with(kind: &str, settings: &[(&str, &str)], preset: Value, mock: MockModel) -> ApiSession {
     let mut setup = TestApp::with();
     let own = [("id", "own"), ("kind", kind), ("base_url", &mock.root_url()), ("models", "[\"mock\"]")];
     for (key, value) in own.iter().chain(settings) {
         setup = setup.set(&format!("providers.2.{key}"), value);
     }
-    let play = Play::with(setup.mock(mock), json!({"model": "own/mock"})).await;
+    let play = ApiSession::with(setup.mock(mock), json!({"model": "own/mock"})).await;
     let made = play.app.post("/api/presets", &json!({"kind": "openai", "name": "Own", "body": preset})).await;
     let path = format!("/api/sessions/{}", play.sid);
     play.app.ask("PATCH", &path).json(&json!({"presetId": made["id"]})).send().await.expect(200);
@@ -27,7 +27,7 @@ fn short() -> Value {
 }
 
 /// Returns the body of the last request for a reply.
-fn asked(play: &Play) -> Value {
+fn asked(play: &ApiSession) -> Value {
     play.app.mock().requests().pop().unwrap()
 }
 

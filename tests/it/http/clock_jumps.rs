@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use clotho_core::clock::{TestClock, Time};
 
-use super::play::{Play, Said, ids, walk};
+use super::api_session::{ApiSession, TurnIds, ids, walk};
 use super::*;
 
 const DAY: i64 = 86_400_000;
@@ -15,8 +15,8 @@ const DAY: i64 = 86_400_000;
 #[tokio::test]
 async fn clock_jumps_keep_message_and_undo_order() {
     let clock = Arc::new(TestClock::new(Time(1_700_000_000_000)));
-    let mut play = Play::with(TestApp::with().clock(clock.clone()), json!({})).await;
-    let mut said: Vec<Said> = Vec::new();
+    let mut play = ApiSession::with(TestApp::with().clock(clock.clone()), json!({})).await;
+    let mut said: Vec<TurnIds> = Vec::new();
     for (n, jump) in [0, -DAY, 365 * DAY, -3650 * DAY, -40 * 365 * DAY, 1].into_iter().enumerate() {
         clock.advance(jump);
         // A restarted program does not know the earlier time.
@@ -37,7 +37,7 @@ async fn clock_jumps_keep_message_and_undo_order() {
     assert_eq!(versions, [&json!(first.reply), &json!(second), &json!(third)]);
     search_until(&play.app, "step", said.len()).await;
 
-    let asked = |play: &Play, parent: &str| {
+    let asked = |play: &ApiSession, parent: &str| {
         let ask = play.app.ask("POST", &play.chat("message"));
         ask.header("Idempotency-Key", "once").json(&json!({"parentId": parent, "content": "Once.", "generate": false}))
     };

@@ -1,19 +1,19 @@
 //! Replies that continue the text of another reply.
 
-use super::play::Play;
+use super::api_session::ApiSession;
 use super::*;
 use crate::support::socket::Socket;
 
 /// Starts a session with half a reply.
-async fn half(reply: Reply) -> (Play, play::Said) {
-    let play = Play::start().await;
+async fn half(reply: Reply) -> (ApiSession, api_session::TurnIds) {
+    let play = ApiSession::start().await;
     play.app.mock().script(reply);
     let said = play.say("Light the lamp.").await;
     (play, said)
 }
 
 /// Continues a reply and returns the placeholder.
-async fn go_on(play: &Play, reply: &str, body: Value) -> Value {
+async fn go_on(play: &ApiSession, reply: &str, body: Value) -> Value {
     let started = play.post(&format!("node/{reply}/continue"), body).await;
     assert_eq!(started["node"], Value::Null, "nothing else is written");
     started["generations"][0].clone()
@@ -84,7 +84,7 @@ async fn continue_with_echoed_text_does_not_double_it() {
 #[tokio::test]
 async fn continue_after_interrupt_or_cancel_keeps_all_text() {
     let gate = Gate::new();
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     play.app.mock().script(Reply::ok(["She", " never"]).gated(&gate));
     let body = json!({"parentId": play.head().await, "content": "Light the lamp.", "generate": true});
     let reply = id(&play.post("message", body).await["generations"][0]);

@@ -1,6 +1,6 @@
 //! The route table, the OpenAPI document and the server agree.
 
-use super::play::Play;
+use super::api_session::ApiSession;
 use super::*;
 use crate::support::client::fits;
 use crate::support::schema;
@@ -47,7 +47,7 @@ async fn openapi_paths_match_served_routes() {
 async fn get_routes_match_openapi_and_write_nothing() {
     // Create one thing of every kind.
     let setup = TestApp::with().plugin("broken", &[("plugin.toml", "id = 5")]);
-    let play = Play::with(setup, json!({"plugins": [{"id": "combat"}]})).await;
+    let play = ApiSession::with(setup, json!({"plugins": [{"id": "combat"}]})).await;
     play.app.mock().script(Reply::ok(["It bites. [HP -7] [GET rusty key]"]).usage(5, 7));
     let said = play.say("/roll 2d6").await;
     let character = play.session().await["characterIds"][0].as_str().unwrap().to_owned();

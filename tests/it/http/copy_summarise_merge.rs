@@ -1,6 +1,6 @@
 //! Copies of parts of a story, summaries of runs, and merges of branches.
 
-use super::play::{Play, ids, walk};
+use super::api_session::{ApiSession, ids, walk};
 use super::tree_edits::bitten;
 use super::*;
 
@@ -106,7 +106,7 @@ async fn graft_move_between_sessions_is_copy_plus_cut() {
 /// listed and change nothing. A copy within one session folds and lists nothing.
 #[tokio::test]
 async fn graft_copy_operations_refused_by_rules_are_listed() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let (greeting, said) = (play.head().await, play.say("One.").await);
     let odd = json!({"operations": [
         {"op": "set", "path": "/combat/hp", "value": "many"}, {"op": "add", "path": "/gold", "value": 3},

@@ -1,6 +1,6 @@
 //! The changes of a whole branch in one answer.
 
-use super::play::{Play, ids};
+use super::api_session::{ApiSession, ids};
 use super::*;
 
 /// Returns the node ids of the answer.
@@ -13,7 +13,7 @@ fn told(deltas: &Value) -> Vec<String> {
 #[tokio::test]
 async fn deltas_of_branch_match_each_message_delta() {
     // A change by a reply, a reply without changes, a manual change and another change.
-    let play = Play::with(TestApp::with(), json!({"plugins": [{"id": "combat"}]})).await;
+    let play = ApiSession::with(TestApp::with(), json!({"plugins": [{"id": "combat"}]})).await;
     play.app.mock().script(Reply::ok(["It bites. [HP -7]"]));
     let bitten = play.say("One.").await;
     play.app.mock().script(Reply::ok(["Nothing stirs."]));

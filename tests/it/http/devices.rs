@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use super::contract::address;
 use super::*;
-use crate::support::client::{Ask, Heard};
+use crate::support::client::{HttpRequest, HttpResponse};
 use crate::support::socket::Socket;
 use clotho::http::caller::RouteAccess;
 
@@ -20,7 +20,7 @@ async fn house() -> TestServer {
     TestServer::with(setup()).await
 }
 
-fn phone(app: &TestServer, method: &str, path: &str) -> Ask {
+fn phone(app: &TestServer, method: &str, path: &str) -> HttpRequest {
     app.ask(method, path).from(PHONE)
 }
 
@@ -34,7 +34,7 @@ impl TestServer {
     }
 }
 
-async fn claim(app: &TestServer, code: &str) -> Heard {
+async fn claim(app: &TestServer, code: &str) -> HttpResponse {
     let ask = phone(app, "POST", "/api/devices/claim").header("user-agent", AGENT);
     ask.json(&json!({"code": code})).send().await
 }

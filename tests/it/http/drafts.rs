@@ -1,12 +1,12 @@
 //! Drafts, which are texts of a model that become no node: events, reading, cancelling, deleting, and no trace in the
 //! tree.
 
-use super::play::Play;
+use super::api_session::ApiSession;
 use super::*;
 use crate::support::socket::Socket;
 
 /// Requests a draft and returns its id.
-async fn draft(play: &Play, what: &str, body: Value) -> String {
+async fn draft(play: &ApiSession, what: &str, body: Value) -> String {
     play.post(what, body).await["draftId"].as_str().unwrap().to_owned()
 }
 
@@ -28,7 +28,7 @@ async fn heard(socket: &mut Socket, draft: &str) -> (String, Value) {
 }
 
 /// Waits for the end of a draft without a socket.
-async fn ended(play: &Play, id: &str) -> Value {
+async fn ended(play: &ApiSession, id: &str) -> Value {
     let mut tab = play.app.socket(&play.sid, None).await;
     let now = play.get(&format!("draft/{id}")).await;
     if now["status"] != "done" && now["status"] != "error" {
@@ -42,7 +42,7 @@ async fn ended(play: &Play, id: &str) -> Value {
 #[tokio::test]
 async fn impersonate_streams_draft_without_writing_nodes() {
     // Start a draft and read its first pieces.
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let said = play.say("Hi.").await;
     let before = (play.session().await, play.nodes().await);
     let gate = Gate::new();
@@ -92,7 +92,7 @@ async fn impersonate_streams_draft_without_writing_nodes() {
 /// written. Anything but a run is refused.
 #[tokio::test]
 async fn summarise_draft_of_run_sends_enabled_messages_only() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     // Three turns, with a disabled reply.
     let first = play.say("One.").await;
     play.app.mock().script(Reply::ok(["Two."]));
@@ -149,7 +149,7 @@ async fn summarise_draft_of_run_sends_enabled_messages_only() {
 #[tokio::test]
 async fn drafts_share_queue_limit_and_can_be_cancelled() {
     let limits = TestApp::with().set("limits.generations_per_user", "1").set("limits.waiting_per_user", "1");
-    let play = Play::with(limits, json!({})).await;
+    let play = ApiSession::with(limits, json!({})).await;
     let gate = Gate::new();
     play.app.mock().script(Reply::ok(["Half", " a loaf."]).gated(&gate));
     let mut tab = play.app.socket(&play.sid, None).await;
@@ -183,7 +183,7 @@ async fn drafts_share_queue_limit_and_can_be_cancelled() {
 /// A draft belongs to its owner and its session, and only a limited number of finished ones is kept.
 #[tokio::test]
 async fn drafts_are_limited_and_private_to_owner() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let mut all = Vec::new();
     for _ in 0..34 {
         let id = draft(&play, "impersonate", json!({})).await;

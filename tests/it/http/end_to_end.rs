@@ -1,10 +1,10 @@
 //! One story from beginning to end, only with what a client has.
 
-use super::play::{Play, ids};
+use super::api_session::{ApiSession, ids};
 use super::*;
 
 /// Returns the hit points at a node.
-async fn hp(play: &Play, node: &str) -> Value {
+async fn hp(play: &ApiSession, node: &str) -> Value {
     play.get(&format!("node/{node}/world")).await["world"]["vars"]["combat"]["hp"].clone()
 }
 
@@ -12,7 +12,7 @@ async fn hp(play: &Play, node: &str) -> Value {
 /// that does not, an edit with carry, a checkout, a manual change and a search.
 #[tokio::test]
 async fn end_to_end_story_with_edits_and_search() {
-    let play = Play::with(TestApp::with(), json!({"plugins": [{"id": "combat"}], "title": "The ogre"})).await;
+    let play = ApiSession::with(TestApp::with(), json!({"plugins": [{"id": "combat"}], "title": "The ogre"})).await;
     let greeting = play.head().await;
     assert_eq!(play.get("projection").await["items"][0]["content"], "Hello.");
     assert_eq!(hp(&play, &greeting).await, 40);
@@ -91,7 +91,7 @@ async fn end_to_end_story_with_edits_and_search() {
 /// Plugins offer commands, quick replies, notes and their own refusals, and can be disabled from here on.
 #[tokio::test]
 async fn plugin_commands_quick_replies_and_notes_are_served() {
-    let play = Play::with(TestApp::with(), json!({"plugins": [{"id": "combat"}]})).await;
+    let play = ApiSession::with(TestApp::with(), json!({"plugins": [{"id": "combat"}]})).await;
     let commands = play.get("commands").await;
     assert!(commands.as_array().unwrap().iter().any(|command| command["name"] == "roll"), "{commands}");
     let send = |replies: &Value| -> Vec<String> {
@@ -120,7 +120,7 @@ async fn plugin_commands_quick_replies_and_notes_are_served() {
 /// A failed reply reports its error and can be retried. A cancelled one keeps its text.
 #[tokio::test]
 async fn failed_reply_reports_error_and_can_be_retried() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     play.app.mock().always(Reply::error(400, "the model is out of order"));
     let failed = play.say("Hi.").await;
     let node = play.get(&format!("node/{}", failed.reply)).await;

@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use clotho_core::clock::{Clock, TestClock, Time};
 use diesel::prelude::*;
 
-use super::play::Play;
+use super::api_session::ApiSession;
 use super::*;
-use crate::support::client::Heard;
+use crate::support::client::HttpResponse;
 
 /// Formats a refusal with one line each for code, message, hint and details. Ids and operation numbers are masked.
-fn told(heard: &Heard) -> String {
+fn told(heard: &HttpResponse) -> String {
     let error = &heard.json()["error"];
     let mut details = error["details"].clone();
     for (key, value) in details.as_object_mut().unwrap() {
@@ -26,12 +26,12 @@ fn told(heard: &Heard) -> String {
 
 #[tokio::test]
 async fn errors_of_malformed_requests_name_code_and_hint() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let parent = play.head().await;
     let message = || play.app.ask("POST", &play.chat("message"));
     let text = json!({"parentId": parent, "content": "x"});
     let mut all = String::new();
-    let mut put = |heard: Heard| all += &(told(&heard) + "\n");
+    let mut put = |heard: HttpResponse| all += &(told(&heard) + "\n");
     // One request for each code.
     put(message().text("{\"content\": }").send().await);
     put(message().json(&json!({"parentId": parent, "contnet": "x"})).send().await);
@@ -87,12 +87,13 @@ async fn errors_of_malformed_requests_name_code_and_hint() {
 
 #[tokio::test]
 async fn errors_of_conflicting_requests_name_code_and_hint() {
-    let play = Play::with(TestApp::with(), json!({"plugins": [{"id": "combat", "config": {"potions": 0}}]})).await;
+    let play =
+        ApiSession::with(TestApp::with(), json!({"plugins": [{"id": "combat", "config": {"potions": 0}}]})).await;
     let said = play.say("Hi.").await;
     let message = || play.app.ask("POST", &play.chat("message"));
     let text = |content: &str| json!({"parentId": said.reply, "content": content});
     let mut all = String::new();
-    let mut put = |heard: Heard| all += &(told(&heard) + "\n");
+    let mut put = |heard: HttpResponse| all += &(told(&heard) + "\n");
     put(message().json(&text(&"x".repeat((256 << 10) + 1))).send().await);
     put(message().json(&text("/drink")).send().await);
     put(play.app.ask("POST", &play.chat(&format!("node/{}/cancel", said.reply))).send().await);
@@ -127,14 +128,14 @@ async fn errors_of_conflicting_requests_name_code_and_hint() {
 async fn errors_of_limits_and_shutdown_set_retry_after() {
     let setup = TestApp::with().set("limits.generations_per_user", "1").set("limits.waiting_per_user", "0");
     let setup = setup.set("limits.ws_per_user", "1");
-    let play = Play::with(setup, json!({})).await;
+    let play = ApiSession::with(setup, json!({})).await;
     let gate = Gate::new();
     play.app.mock().script(Reply::ok(["Wait."]).gated(&gate));
     let parent = play.head().await;
     let text = json!({"parentId": parent, "content": "Hi.", "generate": true});
     let running = id(&play.post("message", text.clone()).await["generations"][0]);
     let mut all = String::new();
-    let mut put = |heard: Heard, wait: Option<&str>| {
+    let mut put = |heard: HttpResponse, wait: Option<&str>| {
         assert_eq!(heard.header("retry-after"), wait);
         all += &(told(&heard) + "\n");
     };
@@ -218,7 +219,7 @@ async fn quota_exceeded_returns_507() {
 /// trigger raises the same messages as the database.
 #[tokio::test]
 async fn disk_write_failure_refuses_message_and_changes_nothing() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let database = play.app.inside().home().join("data").join("clotho.db");
     let mut behind = crate::support::sql_beside(&database);
     let (parent, before) = (play.head().await, play.nodes().await);
@@ -243,9 +244,9 @@ async fn disk_write_failure_refuses_message_and_changes_nothing() {
 }
 
 /// A clock that panics once when armed.
-struct Broken(TestClock, AtomicBool);
+struct PanickingClock(TestClock, AtomicBool);
 
-impl Clock for Broken {
+impl Clock for PanickingClock {
     fn now(&self) -> Time {
         // Only on server threads; background tasks must not trigger it.
         let serves = std::thread::current().name().is_some_and(|name| name.contains("actix"));
@@ -257,7 +258,7 @@ impl Clock for Broken {
 /// A panic in a handler is an internal error of one request, and the next request works.
 #[tokio::test]
 async fn handler_panic_returns_500_and_next_request_works() {
-    let clock = Arc::new(Broken(TestClock::new(Time(1_700_000_000_000)), AtomicBool::new(false)));
+    let clock = Arc::new(PanickingClock(TestClock::new(Time(1_700_000_000_000)), AtomicBool::new(false)));
     let app = TestServer::with(TestApp::with().clock(clock.clone())).await;
     // With its own request id, the request first reads the clock in its handler.
     let ask = || app.ask("POST", "/api/personas").json(&json!({"name": "Mei"})).header("x-request-id", "r-1");

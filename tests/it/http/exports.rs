@@ -1,23 +1,23 @@
 //! Exports of single branches as files for other programs and for readers.
 
-use super::play::Play;
+use super::api_session::ApiSession;
 use super::*;
-use crate::support::client::Heard;
+use crate::support::client::HttpResponse;
 
-pub async fn exported(app: &TestServer, sid: &str, rest: &str) -> Heard {
+pub async fn exported(app: &TestServer, sid: &str, rest: &str) -> HttpResponse {
     let heard = app.ask("GET", &format!("/api/sessions/{sid}/export{rest}")).send().await;
     assert_eq!(heard.status, 200, "{}", heard.text());
     heard
 }
 
 /// Returns the rows of a chat file.
-fn lines(heard: &Heard) -> Vec<Value> {
+fn lines(heard: &HttpResponse) -> Vec<Value> {
     heard.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 /// Starts a story with rerolls, a disabled message and markup in its texts.
-async fn story() -> (Play, String) {
-    let play = Play::with(TestApp::with(), json!({"title": "Lamp & <Key> / 灯"})).await;
+async fn story() -> (ApiSession, String) {
+    let play = ApiSession::with(TestApp::with(), json!({"title": "Lamp & <Key> / 灯"})).await;
     play.app.mock().script(Reply::ok(["<think>Hm.</think>*waves* <b>no</b>"]).usage(5, 7));
     let first = play.say("I look\naround.").await;
     play.another(&first.reply).await;
@@ -84,7 +84,7 @@ async fn export_markdown_and_html_escape_text() {
 /// S0-05: the page embeds the pictures of the characters.
 #[tokio::test]
 async fn export_html_embeds_character_avatar() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let cid = play.session().await["characterIds"][0].as_str().unwrap().to_owned();
     let picture = clotho_compat::interop::picture::png_or_placeholder(None);
     let kept = play.app.ask("PUT", &format!("/api/characters/{cid}/avatar")).bytes(&picture, "image/png").send().await;

@@ -6,23 +6,23 @@ use clotho_core::clock::SplitMix64;
 use clotho_core::tree::reference_tree::ReferenceTree;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-use super::play::Play;
+use super::api_session::ApiSession;
 use super::*;
 use crate::support::schema;
 use crate::support::socket::Socket;
-use crate::support::story::{Story, within};
+use crate::support::test_session::{TestSession, within};
 
 /// The number of requests per route and seed.
 const ROUNDS: u64 = 30;
 
 /// A generator of random JSON for a schema.
-struct Dice {
+struct JsonGenerator {
     random: SplitMix64,
     /// Existing ids.
     ids: Vec<String>,
 }
 
-impl Dice {
+impl JsonGenerator {
     fn one_in(&mut self, n: u64) -> bool {
         self.random.next_below(n) == 0
     }
@@ -149,7 +149,7 @@ impl Dice {
     }
 
     /// Returns a path of a route, mostly with existing ids.
-    fn address(&mut self, entry: &RouteEntry, play: &Play) -> String {
+    fn address(&mut self, entry: &RouteEntry, play: &ApiSession) -> String {
         let mut parts = Vec::new();
         for part in entry.path.split('/') {
             parts.push(match part {
@@ -164,7 +164,7 @@ impl Dice {
 }
 
 /// Returns the ids of all nodes, of the character and of a new persona.
-async fn ids_of(play: &Play) -> Vec<String> {
+async fn ids_of(play: &ApiSession) -> Vec<String> {
     let mut ids: Vec<String> = play.nodes().await.keys().cloned().collect();
     ids.push(play.session().await["characterIds"][0].as_str().unwrap().to_owned());
     ids.push(id(&play.app.post("/api/personas", &json!({"name": "Ann"})).await));
@@ -173,7 +173,7 @@ async fn ids_of(play: &Play) -> Vec<String> {
 
 /// Sends a request to every route. The client checks each answer against the contract, and none may be a 500. Returns
 /// the number of accepted requests.
-async fn ask_everything(play: &Play, dice: &mut Dice) -> u64 {
+async fn ask_everything(play: &ApiSession, dice: &mut JsonGenerator) -> u64 {
     let mut taken = 0;
     let document = clotho::http::openapi::json(&clotho::http::all_routes());
     for entry in clotho::http::all_routes() {
@@ -198,9 +198,9 @@ async fn ask_everything(play: &Play, dice: &mut Dice) -> u64 {
 #[tokio::test]
 async fn fuzz_requests_cause_no_500_and_keep_tree() {
     for seed in [1, 2] {
-        let play = Play::with(TestApp::with(), json!({"plugins": [{"id": "combat"}]})).await;
+        let play = ApiSession::with(TestApp::with(), json!({"plugins": [{"id": "combat"}]})).await;
         play.say("Hi. [HP -3]").await;
-        let mut dice = Dice { random: SplitMix64::new(seed), ids: ids_of(&play).await };
+        let mut dice = JsonGenerator { random: SplitMix64::new(seed), ids: ids_of(&play).await };
         let mut told = listening(play.app.socket(&play.sid, None).await);
         let mut taken = 0;
         for round in 0..ROUNDS {
@@ -233,9 +233,9 @@ fn listening(mut socket: Socket) -> UnboundedReceiver<Value> {
 }
 
 /// Checks that the tree matches its log, that HEAD is the one of the log, and that the story can go on.
-async fn is_one_story(play: &Play) {
+async fn is_one_story(play: &ApiSession) {
     let app = play.app.inside();
-    let story = Story { app, user: app.owner, id: play.sid.parse().unwrap() };
+    let story = TestSession { app, user: app.owner, id: play.sid.parse().unwrap() };
     let mirror = ReferenceTree::replay(&story.log().await).unwrap();
     let nodes = play.nodes().await;
     let standing = mirror.nodes().iter().filter(|(_, place)| !place.is_hidden);
@@ -254,7 +254,7 @@ async fn is_one_story(play: &Play) {
 }
 
 /// Checks that a socket that was open all the time got every operation in order.
-async fn told_the_same(play: &Play, told: &mut UnboundedReceiver<Value>) {
+async fn told_the_same(play: &ApiSession, told: &mut UnboundedReceiver<Value>) {
     let newest = play.session().await["op"].as_i64().unwrap();
     let hello = within(told.recv()).await.unwrap();
     assert_eq!(hello["type"], "hello");
@@ -270,9 +270,9 @@ async fn told_the_same(play: &Play, told: &mut UnboundedReceiver<Value>) {
 /// Each random frame is answered or ignored, and the socket stays open.
 #[tokio::test]
 async fn fuzz_random_frames_keep_socket_open() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let said = play.say("Hi 🌙.").await;
-    let mut dice = Dice { random: SplitMix64::new(3), ids: vec![said.user, said.reply, play.sid.clone()] };
+    let mut dice = JsonGenerator { random: SplitMix64::new(3), ids: vec![said.user, said.reply, play.sid.clone()] };
     let mut socket = play.app.socket(&play.sid, None).await;
     let kinds = ["resume", "typing", "ping", "hello", "node.created", ""];
     for _ in 0..300 {

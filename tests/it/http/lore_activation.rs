@@ -1,11 +1,11 @@
 //! Lorebooks in prompts: which entries fire and why, which stay active, and what hostile books may cost.
 
-use super::play::{Play, Said};
+use super::api_session::{ApiSession, TurnIds};
 use super::*;
 
 /// Starts a story with a preset and a lorebook linked to its session.
-pub async fn with(entries: Value) -> (Play, String) {
-    let play = Play::start().await;
+pub async fn with(entries: Value) -> (ApiSession, String) {
+    let play = ApiSession::start().await;
     let preset =
         play.app.post("/api/presets", &json!({"kind": "openai", "name": "Plain", "body": {"prompts": []}})).await;
     let path = format!("/api/sessions/{}", play.sid);
@@ -15,11 +15,11 @@ pub async fn with(entries: Value) -> (Play, String) {
     (play, book)
 }
 
-pub async fn book(play: &Play, entries: Value) -> String {
+pub async fn book(play: &ApiSession, entries: Value) -> String {
     id(&play.app.post("/api/lorebooks", &json!({"name": "Atlas", "entries": entries})).await)
 }
 
-pub async fn hold(play: &Play, book: &str, holds: Value) -> Value {
+pub async fn hold(play: &ApiSession, book: &str, holds: Value) -> Value {
     play.app.put(&format!("/api/lorebooks/{book}/holds"), &holds).await
 }
 
@@ -31,15 +31,15 @@ pub fn entry(uid: u64, key: &str, content: &str, more: Value) -> Value {
 }
 
 /// Returns whether the newest request contains a text.
-pub fn sent(play: &Play, text: &str) -> bool {
+pub fn sent(play: &ApiSession, text: &str) -> bool {
     play.app.mock().requests().pop().unwrap().to_string().contains(text)
 }
 
-async fn lore(play: &Play, node: &str) -> Value {
+async fn lore(play: &ApiSession, node: &str) -> Value {
     play.get(&format!("node/{node}/world")).await["world"]["lore"].clone()
 }
 
-pub async fn told(play: &Play, said: &Said) -> Value {
+pub async fn told(play: &ApiSession, said: &TurnIds) -> Value {
     play.get(&format!("node/{}/trace", said.reply)).await["lore"].clone()
 }
 
@@ -388,7 +388,7 @@ async fn card_lorebook_fires_after_import() {
     let preset = app.post("/api/presets", &json!({"kind": "openai", "name": "Plain", "body": {"prompts": []}})).await;
     let path = format!("/api/sessions/{sid}");
     app.ask("PATCH", &path).json(&json!({"presetId": preset["id"]})).send().await.expect(200);
-    let play = Play { app, sid };
+    let play = ApiSession { app, sid };
     let said = play.say("When does the tide turn?").await;
     assert!(sent(&play, "It turns at six."));
     let told = told(&play, &said).await;

@@ -1,8 +1,8 @@
 //! Lorebook entries that fire without a key because they are similar to what was said: by words, and by vectors if
 //! available.
 
+use super::api_session::ApiSession;
 use super::lore_activation::{book, entry, hold, sent, told, uids, with};
-use super::play::Play;
 use super::*;
 
 const RULES: &str = "/api/lorebooks/settings";
@@ -21,15 +21,15 @@ fn whys(told: &Value) -> Vec<(String, String)> {
 }
 
 /// Starts a story with a linked lorebook and embeddings.
-async fn with_vectors(entries: Value) -> (Play, String) {
+async fn with_vectors(entries: Value) -> (ApiSession, String) {
     let setup = TestApp::with().set("recall.embeddings", "mock/embedder");
-    let play = Play::with(setup, json!({})).await;
+    let play = ApiSession::with(setup, json!({})).await;
     let book = book(&play, entries).await;
     hold(&play, &book, json!({"everything": true})).await;
     (play, book)
 }
 
-async fn until_embedded(play: &Play, n: u64) {
+async fn until_embedded(play: &ApiSession, n: u64) {
     let embedding = play.app.inside().embedding.clone().unwrap();
     crate::support::wait::until("vectors", async || embedding.counts()[0] >= n).await;
 }

@@ -1,16 +1,16 @@
 //! Macros in cards and messages: their writes last for one prompt, except for values that a schema declares. A preview
 //! equals the sent prompt.
 
-use super::play::Play;
+use super::api_session::ApiSession;
 use super::*;
 
 /// Starts a session with a card and the plugin *combat*, which has hit points.
-async fn play(card: Value) -> Play {
+async fn play(card: Value) -> ApiSession {
     let app = TestServer::with(TestApp::with()).await;
     let character = app.character(&card).await;
     let fields = json!({"characterIds": [character], "plugins": [{"id": "combat"}]});
     let sid = id(&app.post("/api/sessions", &fields).await);
-    Play { app, sid }
+    ApiSession { app, sid }
 }
 
 /// Returns messages of a request or of a preview as pairs of role and text.
@@ -19,11 +19,11 @@ fn told(messages: &Value) -> Vec<(String, String)> {
     messages.as_array().unwrap().iter().map(|one| (text(one, "role"), text(one, "content"))).collect()
 }
 
-fn last_sent(play: &Play) -> Vec<(String, String)> {
+fn last_sent(play: &ApiSession) -> Vec<(String, String)> {
     told(&play.app.mock().requests().last().unwrap()["messages"])
 }
 
-async fn hp(play: &Play, node: &str) -> Value {
+async fn hp(play: &ApiSession, node: &str) -> Value {
     play.get(&format!("node/{node}/world")).await["world"]["vars"]["combat"]["hp"].clone()
 }
 

@@ -6,7 +6,7 @@ use clotho_core::clock::{TestClock, Time};
 use clotho_core::ids::DocumentId;
 use clotho_store::StoredDocument;
 
-use super::play::Play;
+use super::api_session::ApiSession;
 use super::*;
 
 /// Returns a preset with a context so short that little history fits.
@@ -20,8 +20,8 @@ fn narrow() -> Value {
 }
 
 /// Starts a session with recall and a short context.
-async fn recalling(setup: Setup, collections: &[&str]) -> Play {
-    let play = Play::with(setup.set("recall.share", "30"), json!({})).await;
+async fn recalling(setup: Setup, collections: &[&str]) -> ApiSession {
+    let play = ApiSession::with(setup.set("recall.share", "30"), json!({})).await;
     play.app.mock().always(Reply::ok(["Night falls over the empty road and nobody speaks for a long while."]));
     let made = play.app.post("/api/presets", &json!({"kind": "openai", "name": "Narrow", "body": narrow()})).await;
     let recall = json!({"enabled": true, "collections": collections});
@@ -34,7 +34,7 @@ fn with_embeddings() -> Setup {
     TestApp::with().set("recall.embeddings", "mock/embedder").set("recall.similarity", "30")
 }
 
-impl Play {
+impl ApiSession {
     /// Changes settings of the session.
     async fn set(&self, change: Value) -> Value {
         self.app.ask("PATCH", &format!("/api/sessions/{}", self.sid)).json(&change).send().await.expect(200)

@@ -30,8 +30,9 @@
 //! - `search_hits`, `search_queries`: search
 //! - `end_to_end`: one story from beginning to end
 //!
-//! [`play::Play`] is a session with short methods. The client itself checks every answer against the document.
+//! [`api_session::ApiSession`] is a session with short methods. The client itself checks every answer against the document.
 
+pub mod api_session;
 mod authors_note;
 mod branches;
 mod card_plugins;
@@ -59,7 +60,6 @@ mod mvu;
 mod node_fields;
 mod ownership;
 mod page_types;
-pub mod play;
 mod plugin_and_model_lists;
 mod plugin_displays;
 mod plugin_model_calls;

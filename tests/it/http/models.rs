@@ -1,8 +1,8 @@
 //! Whole turns with every kind of model server, and aliases for several models.
 
-use super::play::Play;
+use super::api_session::ApiSession;
 use super::*;
-use crate::support::mock_model::{Dialect, MockModel};
+use crate::support::mock_model::{MockModel, ReasoningField};
 
 /// Kinds other than OpenAI's, each also the id of a provider, with the start of its request line.
 const KINDS: [(&str, &str); 5] = [
@@ -14,7 +14,7 @@ const KINDS: [(&str, &str); 5] = [
 ];
 
 /// Starts a session with a provider of every kind, all at one mock.
-async fn every_kind(settings: &[(&str, &str)]) -> Play {
+async fn every_kind(settings: &[(&str, &str)]) -> ApiSession {
     let mock = MockModel::start().await;
     let mut setup = TestApp::with();
     for (n, (kind, _)) in KINDS.iter().enumerate() {
@@ -24,17 +24,17 @@ async fn every_kind(settings: &[(&str, &str)]) -> Play {
         setup = setup.set(&key("prices"), "{ mock = { prompt = 3.0, completion = 15.0, cached = 0.3 } }");
     }
     let setup = settings.iter().fold(setup, |setup, (key, value)| setup.set(key, value));
-    Play::with(setup.mock(mock), json!({})).await
+    ApiSession::with(setup.mock(mock), json!({})).await
 }
 
 /// Asks a model for a reply at HEAD and returns the placeholder.
-async fn asked(play: &Play, model: &str) -> String {
+async fn asked(play: &ApiSession, model: &str) -> String {
     let generate = json!({"model": model, "params": {"temperature": 0.5}});
     let body = json!({"parentId": play.head().await, "content": "Light the lamp.", "generate": generate});
     id(&play.post("message", body).await["generations"][0])
 }
 
-async fn trace(play: &Play, reply: &str) -> Value {
+async fn trace(play: &ApiSession, reply: &str) -> Value {
     play.get(&format!("node/{reply}/trace")).await
 }
 
@@ -50,7 +50,7 @@ async fn turn_over_each_protocol_streams_and_records_usage() {
             json!({"prompt_tokens": 1000, "completion_tokens": 10, "prompt_tokens_details": {"cached_tokens": 800}});
         let reply = Reply::ok(["She lights 🌙", " the lamp."]).usage_inside(usage).gated(&gate);
         let completes = matches!(kind, "koboldcpp" | "llamacpp");
-        let reply = if completes { reply } else { reply.reasoning(Dialect::All, ["hm"]) };
+        let reply = if completes { reply } else { reply.reasoning(ReasoningField::All, ["hm"]) };
         play.app.mock().script(reply);
         // The first piece arrives before the reply has ended.
         let mut tab = play.app.socket(&play.sid, None).await;

@@ -1,25 +1,25 @@
 //! MVU cards: a card is imported, its values start the story, replies change them, and each branch sends its own to the
 //! model.
 
-use super::play::Play;
+use super::api_session::ApiSession;
 use super::*;
 
 const CARD: &[u8] = include_bytes!("../../fixtures/mvu/lamplighter.json");
 
 /// Starts a session with the card as the page does, without choosing plugins.
-async fn play() -> Play {
+async fn play() -> ApiSession {
     let app = TestServer::with(TestApp::with()).await;
     let came = app.ask("POST", "/api/characters/import").bytes(CARD, "application/json").send().await.expect(201);
     assert_eq!(came["metadata"]["clotho"], json!({"plugins": [{"id": "mvu"}]}), "what the page offers to switch on");
     let sid = id(&app.post("/api/sessions", &json!({"characterIds": [id(&came)]})).await);
-    Play { app, sid }
+    ApiSession { app, sid }
 }
 
-async fn values(play: &Play, node: &str) -> Value {
+async fn values(play: &ApiSession, node: &str) -> Value {
     play.get(&format!("node/{node}/world")).await["world"]["vars"]["stat_data"].clone()
 }
 
-fn sent(play: &Play) -> String {
+fn sent(play: &ApiSession) -> String {
     let messages = play.app.mock().requests().last().unwrap()["messages"].clone();
     let text = |one: &Value| one["content"].as_str().unwrap().to_owned();
     messages.as_array().unwrap().iter().map(text).collect::<Vec<_>>().join("\n")
@@ -118,7 +118,7 @@ async fn mvu_enabled_later_starts_from_lorebook_and_message() {
     let app = TestServer::with(TestApp::with()).await;
     let came = app.ask("POST", "/api/characters/import").bytes(CARD, "application/json").send().await.expect(201);
     let fields = json!({"characterIds": [id(&came)], "plugins": []});
-    let play = Play { sid: id(&app.post("/api/sessions", &fields).await), app };
+    let play = ApiSession { sid: id(&app.post("/api/sessions", &fields).await), app };
     let greeting = play.get(&format!("node/{}", play.head().await)).await;
     assert_eq!(
         greeting["display"], "Ilse lifts her pole. \"Another night.\"",
@@ -155,7 +155,7 @@ async fn mvu_unreadable_initvar_is_reported_on_import() {
     };
     assert_eq!((unread(0), unread(1)), (vec![json!(["<initvar>"])], vec![json!(["[initvar] wrong"])]), "{came}");
     let sid = id(&app.post("/api/sessions", &json!({"characterIds": [id(&came)]})).await);
-    let play = Play { app, sid };
+    let play = ApiSession { app, sid };
     let told = play.get(&format!("node/{}", play.head().await)).await["problems"].clone();
     let lines: Vec<_> =
         told.as_array().unwrap().iter().map(|one| (&one["code"], one["message"].as_str().unwrap())).collect();

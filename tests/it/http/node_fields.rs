@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use futures_util::future::join_all;
 
-use super::play::{Play, ids, walk};
+use super::api_session::{ApiSession, ids, walk};
 use super::*;
 use crate::support::schema;
 
@@ -21,7 +21,7 @@ fn text(n: usize) -> String {
 /// directions. Over a thousand nodes match the contract, and there are three roles.
 #[tokio::test]
 async fn nodes_have_author_timestamp_and_consistent_links() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let said = play.say("One.").await;
     // Write a thousand messages, fifty at a time.
     let mut parents = vec![play.head().await];
@@ -71,7 +71,7 @@ async fn nodes_have_author_timestamp_and_consistent_links() {
 /// S4-10: the trunk is the branch to HEAD in every view: the path, the search, the branches and the turns.
 #[tokio::test]
 async fn trunk_is_same_branch_in_every_view() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let first = play.say("A lantern stands here.").await;
     let side = play.say_to(&first.reply, "A lantern to the left.").await;
     play.another(&side.reply).await;
@@ -100,7 +100,7 @@ async fn trunk_is_same_branch_in_every_view() {
 async fn disabling_500_nodes_is_one_operation_and_event() {
     let app = TestServer::start().await;
     let (session, line) = app.line(500).await;
-    let play = Play { app, sid: id(&session) };
+    let play = ApiSession { app, sid: id(&session) };
     let op = session["op"].as_i64().unwrap();
     let mut tab = play.app.socket(&play.sid, Some(op)).await;
     let all = |nodes: &[String]| json!({"updates": nodes.iter().map(|node| json!({"nodeId": node, "isEnabled": false})).collect::<Vec<_>>()});

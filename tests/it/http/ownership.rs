@@ -1,13 +1,13 @@
 //! Other users' things do not exist: every route, and every id in a body.
 
 use super::*;
-use crate::support::client::Heard;
-use crate::support::server::Stranger;
+use crate::support::client::HttpResponse;
+use crate::support::server::OtherUser;
 use crate::support::socket::Socket;
 use clotho::http::route_table::RouteEntry;
 use std::collections::BTreeSet;
 
-fn address(entry: &RouteEntry, stranger: &Stranger) -> String {
+fn address(entry: &RouteEntry, stranger: &OtherUser) -> String {
     entry
         .path
         .replace("{sid}", &stranger.session.to_string())
@@ -33,7 +33,7 @@ fn address(entry: &RouteEntry, stranger: &Stranger) -> String {
 }
 
 /// Returns a body that the route takes, if it takes one.
-fn body(entry: &RouteEntry, stranger: &Stranger) -> Option<Value> {
+fn body(entry: &RouteEntry, stranger: &OtherUser) -> Option<Value> {
     let node = stranger.greeting.to_string();
     let last = entry.path.rsplit('/').next().unwrap();
     Some(match (entry.method.as_str(), last) {
@@ -63,7 +63,7 @@ fn body(entry: &RouteEntry, stranger: &Stranger) -> Option<Value> {
 /// An id that nothing has.
 const NOTHING: &str = "018f3e2a-0000-7000-8000-0000000000aa";
 
-impl Stranger {
+impl OtherUser {
     /// Replaces the stranger's ids in a text by an unknown id.
     fn to_nothing(&self, text: &str) -> String {
         let session = [self.session.to_string(), self.greeting.to_string()];
@@ -74,7 +74,7 @@ impl Stranger {
 }
 
 /// Requests a stranger's thing and an unknown one, and checks that the answers cannot be distinguished.
-async fn is_not_there(app: &TestServer, stranger: &Stranger, method: &str, path: &str, body: Option<&Value>) {
+async fn is_not_there(app: &TestServer, stranger: &OtherUser, method: &str, path: &str, body: Option<&Value>) {
     let ask = |path: &str, body: Option<String>| {
         let ask = app.ask(method, path);
         body.map_or(ask.clone(), |body| ask.text(&body)).send()
@@ -84,7 +84,8 @@ async fn is_not_there(app: &TestServer, stranger: &Stranger, method: &str, path:
     assert!(!error.to_string().to_lowercase().contains("stranger"), "{error}");
     let nobodys = ask(&stranger.to_nothing(path), body.map(|body| stranger.to_nothing(&body.to_string()))).await;
     let own = |(name, _): &&(String, String)| !matches!(name.as_str(), "x-request-id" | "date");
-    let told = |heard: &Heard| (heard.text(), heard.headers.iter().filter(own).cloned().collect::<BTreeSet<_>>());
+    let told =
+        |heard: &HttpResponse| (heard.text(), heard.headers.iter().filter(own).cloned().collect::<BTreeSet<_>>());
     assert_eq!(told(&theirs), told(&nobodys), "{method} {path}");
 }
 

@@ -1,6 +1,6 @@
 //! The OpenAPI document as the source of the types of the page: the committed file, and what the generator relies on.
 
-use super::play::Play;
+use super::api_session::ApiSession;
 use super::*;
 use crate::support::schema;
 use std::collections::BTreeSet;
@@ -88,7 +88,7 @@ fn openapi_answer_fields_are_not_both_optional_and_nullable() {
 /// The generator makes fields with a default required in answers.
 #[tokio::test]
 async fn answers_have_every_field_with_default() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let wanted = json!({"authorsNote": {"text": "Rain."}, "recall": {"enabled": true}});
     play.app.ask("PATCH", &format!("/api/sessions/{}", play.sid)).json(&wanted).send().await.expect(200);
     let session = play.session().await;

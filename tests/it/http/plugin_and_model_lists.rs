@@ -1,7 +1,7 @@
 //! The lists of plugins with their permissions, and of models with the reasons why they are unusable.
 
 use super::*;
-use play::Play;
+use api_session::ApiSession;
 
 /// Adds a plugin that asks for these permissions.
 fn asking(setup: Setup, id: &str, permissions: &str, script: &str) -> Setup {
@@ -31,7 +31,7 @@ async fn plugin_permissions_are_described_in_request_language() {
 /// Without a list of grants a plugin gets those of its manifest; an empty list grants none.
 #[tokio::test]
 async fn plugin_grants_empty_list_gives_no_permissions() {
-    let play = Play::with(asking(TestApp::with(), "crier", "\"notes\"", ""), json!({})).await;
+    let play = ApiSession::with(asking(TestApp::with(), "crier", "\"notes\"", ""), json!({})).await;
     let path = format!("/api/sessions/{}/plugins", play.sid);
     for (setting, grants) in [
         (json!({"id": "crier"}), json!(["notes"])),
@@ -47,7 +47,7 @@ async fn plugin_grants_empty_list_gives_no_permissions() {
 /// their replies say the same.
 #[tokio::test]
 async fn provider_without_api_key_is_listed_as_unusable() {
-    let play = Play::with(TestApp::with().set("providers.0.api_key_env", "NOT_THERE"), json!({})).await;
+    let play = ApiSession::with(TestApp::with().set("providers.0.api_key_env", "NOT_THERE"), json!({})).await;
     let models = play.app.get("/api/models").await;
     let model = |id: &str| models["items"].as_array().unwrap().iter().find(|one| one["id"] == id).unwrap().clone();
     let why = model("mock/mock")["unusable"].as_str().unwrap().to_owned();
@@ -69,7 +69,7 @@ async fn provider_without_api_key_is_listed_as_unusable() {
 async fn quick_replies_failure_is_listed_in_projection_problems() {
     let setup = asking(TestApp::with(), "sulky", "", "fn quick_replies(ctx) { throw \"not today\"; }");
     let setup = asking(setup, "kind", "", "fn quick_replies(ctx) { [#{ label: \"Wave\" }] }");
-    let play = Play::with(setup, json!({"plugins": [{"id": "sulky"}, {"id": "kind"}]})).await;
+    let play = ApiSession::with(setup, json!({"plugins": [{"id": "sulky"}, {"id": "kind"}]})).await;
     let line = play.get("projection").await;
     assert_eq!(line["quickReplies"], json!([{"plugin": "kind", "label": "Wave", "send": "Wave"}]));
     assert_eq!(

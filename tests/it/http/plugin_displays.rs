@@ -1,6 +1,6 @@
 //! Display hooks of plugins: readers see the rewritten text, and everything else uses the original.
 
-use super::play::Play;
+use super::api_session::ApiSession;
 use super::*;
 
 fn with(setup: Setup, id: &str, script: &str) -> Setup {
@@ -19,7 +19,7 @@ fn on_display(ctx) { `${ctx.strip_block("UpdateVariable").to_upper()} (${ctx.get
 /// exported branch and an edit have the original.
 #[tokio::test]
 async fn plugin_display_changes_views_but_not_stored_text() {
-    let play = Play::with(with(TestApp::with(), "heart", HEART), json!({"plugins": [{"id": "heart"}]})).await;
+    let play = ApiSession::with(with(TestApp::with(), "heart", HEART), json!({"plugins": [{"id": "heart"}]})).await;
     play.app.mock().script(Reply::ok(["He smiles.<UpdateVariable>x</UpdateVariable>"]));
     let said = play.say("Hi.").await;
     let node = play.get(&format!("node/{}", said.reply)).await;
@@ -48,7 +48,7 @@ async fn plugin_display_failure_or_missing_grant_keeps_text() {
     let setup = with(setup, "c", "fn on_display(ctx) { \"not granted\" }");
     let setup = with(setup, "d", "fn on_display(ctx) { ctx.text + \" D\" }");
     let plugins = json!([{"id": "a"}, {"id": "b"}, {"id": "c", "grants": []}, {"id": "d"}]);
-    let play = Play::with(setup, json!({"plugins": plugins})).await;
+    let play = ApiSession::with(setup, json!({"plugins": plugins})).await;
     play.app.mock().script(Reply::ok(["Hello"]));
     let said = play.say("Hi.").await;
     let node = play.get(&format!("node/{}", said.reply)).await;
@@ -68,7 +68,7 @@ async fn plugin_display_failure_or_missing_grant_keeps_text() {
 /// holds for compared branches.
 #[tokio::test]
 async fn plugin_display_on_long_branch_uses_each_state() {
-    let play = Play::with(with(TestApp::with(), "heart", HEART), json!({"plugins": [{"id": "heart"}]})).await;
+    let play = ApiSession::with(with(TestApp::with(), "heart", HEART), json!({"plugins": [{"id": "heart"}]})).await;
     for turn in 1..=19 {
         play.app.mock().script(Reply::ok([format!("reply {turn}")]));
         play.say("On.").await;
@@ -94,7 +94,7 @@ async fn plugin_display_on_long_branch_uses_each_state() {
 #[tokio::test]
 async fn plugin_display_switched_off_changes_etag() {
     let script = "fn on_display(ctx) { if ctx.text.contains(\"LOOP\") { loop {} } \"S:\" + ctx.text }";
-    let play = Play::with(with(TestApp::with(), "some", script), json!({"plugins": [{"id": "some"}]})).await;
+    let play = ApiSession::with(with(TestApp::with(), "some", script), json!({"plugins": [{"id": "some"}]})).await;
     play.app.mock().script(Reply::ok(["Fine."]));
     let fine = play.say("Hi.").await.reply;
     let mut bad = Vec::new();
@@ -130,7 +130,7 @@ async fn plugin_display_switched_off_changes_etag() {
 /// world runs the script again.
 #[tokio::test]
 async fn plugin_display_is_cached_until_state_changes() {
-    let play = Play::with(with(TestApp::with(), "heart", HEART), json!({"plugins": [{"id": "heart"}]})).await;
+    let play = ApiSession::with(with(TestApp::with(), "heart", HEART), json!({"plugins": [{"id": "heart"}]})).await;
     let mut said = Vec::new();
     for text in ["One", "Two"] {
         play.app.mock().script(Reply::ok([text]));

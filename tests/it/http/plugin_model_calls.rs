@@ -1,6 +1,6 @@
 //! Model calls of plugins and what becomes of their answers.
 
-use super::play::{Play, Said};
+use super::api_session::{ApiSession, TurnIds};
 use super::*;
 use crate::support::mock_model::Gate;
 use crate::support::wait::until_some;
@@ -29,13 +29,13 @@ fn on_answer(ctx) {
 }
 "#;
 
-async fn story(script: &str) -> Play {
+async fn story(script: &str) -> ApiSession {
     let setup = TestApp::with().plugin("keeper", &[("plugin.toml", MANIFEST), ("main.rhai", script)]);
-    Play::with(setup, json!({"plugins": [{"id": "keeper"}]})).await
+    ApiSession::with(setup, json!({"plugins": [{"id": "keeper"}]})).await
 }
 
 /// Waits for the answer node below a message and returns it.
-async fn answer_below(play: &Play, node: &str) -> Value {
+async fn answer_below(play: &ApiSession, node: &str) -> Value {
     until_some("the answer", async || {
         let nodes = play.nodes().await;
         nodes.values().find(|one| one["parentId"] == *node && one["kind"] == "change").cloned()
@@ -43,12 +43,12 @@ async fn answer_below(play: &Play, node: &str) -> Value {
     .await
 }
 
-async fn kept(play: &Play, node: &str) -> Value {
+async fn kept(play: &ApiSession, node: &str) -> Value {
     play.get(&format!("node/{node}/world")).await["world"]["vars"]["keeper"].clone()
 }
 
 /// Adds a reply that makes a model call, and returns it with its answer.
-async fn asked(play: &Play, answer: Reply) -> (Said, Value) {
+async fn asked(play: &ApiSession, answer: Reply) -> (TurnIds, Value) {
     play.app.mock().script(Reply::ok(["[ask] She laughs."]));
     play.app.mock().script(answer);
     let said = play.say("Well?").await;

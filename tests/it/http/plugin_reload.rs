@@ -1,7 +1,7 @@
 //! Plugins that change while the server runs: changes are loaded, broken code is reported and replaces nothing, and
 //! running replies are unaffected.
 
-use super::play::Play;
+use super::api_session::ApiSession;
 use super::*;
 use crate::support::mock_model::{Gate, Reply};
 use crate::support::wait;
@@ -42,7 +42,7 @@ async fn until_version(app: &TestServer, version: &str) {
 async fn plugin_change_applies_to_next_reply() {
     let first = [("plugin.toml", manifest("1.0.0")), ("main.rhai", script("first"))];
     let setup = TestApp::with().plugin("tell", &first.each_ref().map(|(path, text)| (*path, text.as_str())));
-    let play = Play::with(setup, json!({"plugins": [{"id": "tell"}]})).await;
+    let play = ApiSession::with(setup, json!({"plugins": [{"id": "tell"}]})).await;
     let said = play.say("One.").await;
     assert_eq!(play.get(&format!("node/{}/world", said.reply)).await["world"]["vars"]["tell"], json!({"first": true}));
     write(&play.app, "tell", &[("plugin.toml", &manifest("1.1.0")), ("main.rhai", &script("second"))]);
@@ -59,7 +59,7 @@ async fn plugin_change_applies_to_next_reply() {
 async fn plugin_change_with_errors_keeps_old_code() {
     let files = [("plugin.toml", manifest("1.0.0")), ("main.rhai", script("first"))];
     let setup = TestApp::with().plugin("tell", &files.each_ref().map(|(path, text)| (*path, text.as_str())));
-    let play = Play::with(setup, json!({"plugins": [{"id": "tell"}]})).await;
+    let play = ApiSession::with(setup, json!({"plugins": [{"id": "tell"}]})).await;
     write(&play.app, "tell", &[("main.rhai", "fn on_reply(ctx) {\n    ctx.set(\n}\n")]);
     until(&play.app, "tell", |plugin| plugin.is_some_and(|plugin| !plugin["error"].is_null())).await;
     let told = play.app.get("/api/plugins/tell").await;
@@ -79,7 +79,8 @@ async fn plugin_change_with_errors_keeps_old_code() {
 #[tokio::test]
 async fn plugin_broken_at_start_keeps_bundled_code() {
     let broken = [("plugin.toml", "id = \"combat\"\nbogus"), ("main.rhai", "fn init(ctx) {}")];
-    let play = Play::with(TestApp::with().plugin("combat", &broken), json!({"plugins": [{"id": "combat"}]})).await;
+    let play =
+        ApiSession::with(TestApp::with().plugin("combat", &broken), json!({"plugins": [{"id": "combat"}]})).await;
     let told = play.app.get("/api/plugins/combat").await;
     assert_eq!((&told["isOk"], &told["origin"]), (&json!(true), &json!("bundled")), "{told}");
     assert_eq!((&told["error"]["file"], &told["error"]["line"]), (&json!("plugin.toml"), &json!(2)), "{told}");
@@ -101,7 +102,7 @@ async fn plugin_fixed_displays_replies_again() {
     let manifest = manifest("1.0.0") + request;
     let endless = show("loop {}");
     let files = [("plugin.toml", manifest.as_str()), ("main.rhai", endless.as_str())];
-    let play = Play::with(TestApp::with().plugin("tell", &files), json!({"plugins": [{"id": "tell"}]})).await;
+    let play = ApiSession::with(TestApp::with().plugin("tell", &files), json!({"plugins": [{"id": "tell"}]})).await;
     let is_off = |line: &Value| line["items"].to_string().contains("plugin_off");
     for _ in 0..5 {
         play.app.mock().script(Reply::ok(["Hm."]));
@@ -122,7 +123,7 @@ async fn plugin_fixed_displays_replies_again() {
 async fn plugin_reload_is_sent_to_watchers() {
     let files = [("plugin.toml", manifest("1.0.0")), ("main.rhai", script("first"))];
     let setup = TestApp::with().plugin("tell", &files.each_ref().map(|(path, text)| (*path, text.as_str())));
-    let play = Play::with(setup, json!({"plugins": [{"id": "tell"}]})).await;
+    let play = ApiSession::with(setup, json!({"plugins": [{"id": "tell"}]})).await;
     let mut socket = play.app.socket(&play.sid, None).await;
     socket.until(|frame| frame["type"] == "hello").await;
     write(&play.app, "tell", &[("main.rhai", "fn on_reply(ctx) {")]);
@@ -143,7 +144,7 @@ async fn plugin_reload_is_sent_to_watchers() {
 async fn plugin_change_during_reply_keeps_old_code() {
     let files = [("plugin.toml", manifest("1.0.0")), ("main.rhai", script("first"))];
     let setup = TestApp::with().plugin("tell", &files.each_ref().map(|(path, text)| (*path, text.as_str())));
-    let play = Play::with(setup, json!({"plugins": [{"id": "tell"}]})).await;
+    let play = ApiSession::with(setup, json!({"plugins": [{"id": "tell"}]})).await;
     let gate = Gate::new();
     play.app.mock().script(Reply::ok(["Slowly", " said."]).gated(&gate));
     let message = json!({"parentId": play.head().await, "content": "One.", "generate": true});
@@ -162,7 +163,7 @@ async fn plugin_change_during_reply_keeps_old_code() {
 /// same id comes back.
 #[tokio::test]
 async fn plugin_folder_added_or_removed_is_noticed() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     write(&play.app, "tell", &[("plugin.toml", &manifest("1.0.0")), ("main.rhai", &script("first"))]);
     let combat = manifest("9.0.0").replace("tell", "combat");
     write(&play.app, "combat", &[("plugin.toml", &combat), ("main.rhai", "fn init(ctx) {}")]);

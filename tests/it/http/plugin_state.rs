@@ -1,6 +1,6 @@
 //! How plugins start and return in a story, and what is reported of their values.
 
-use super::play::Play;
+use super::api_session::ApiSession;
 use super::*;
 
 const MANIFEST: &str = "id = \"camp\"\ntitle = \"Camp\"\nversion = \"1.0.0\"\napi = \"1\"\n\
@@ -11,17 +11,17 @@ const SCHEMA: &str = r#"{"type": "object", "additionalProperties": false, "prope
     "doom": {"type": "integer", "minimum": 0, "maximum": 3, "default": 0, "x-visible": false},
     "name": {"type": "string"}}}"#;
 
-async fn camp(files: &[(&str, &str)]) -> Play {
+async fn camp(files: &[(&str, &str)]) -> ApiSession {
     let setup = TestApp::with().plugin("camp", files);
-    Play::with(setup, json!({"plugins": [{"id": "camp"}]})).await
+    ApiSession::with(setup, json!({"plugins": [{"id": "camp"}]})).await
 }
 
-async fn state(play: &Play) -> Value {
+async fn state(play: &ApiSession) -> Value {
     let head = play.head().await;
     play.get(&format!("node/{head}/world")).await["world"]["vars"]["camp"].clone()
 }
 
-async fn set(play: &Play, plugins: Value) {
+async fn set(play: &ApiSession, plugins: Value) {
     play.app.put(&format!("/api/sessions/{}/plugins", play.sid), &plugins).await;
 }
 
@@ -39,9 +39,11 @@ async fn plugin_without_init_starts_with_schema_defaults() {
     let begun = play.get(&format!("node/{root}/delta")).await["operations"].clone();
     assert_eq!((&begun[0]["path"], &begun[0]["by"]), (&json!("/camp/hp"), &json!("camp")), "{begun}");
 
-    let late =
-        Play::with(TestApp::with().plugin("camp", &[("plugin.toml", &manifest), ("state.json", SCHEMA)]), json!({}))
-            .await;
+    let late = ApiSession::with(
+        TestApp::with().plugin("camp", &[("plugin.toml", &manifest), ("state.json", SCHEMA)]),
+        json!({}),
+    )
+    .await;
     late.say("Hi.").await;
     set(&late, json!([{"id": "camp"}])).await;
     assert_eq!(state(&late).await["hp"], 40);

@@ -1,6 +1,6 @@
 //! Summaries proposed by plugins: they are kept, used, undone and destroyed as the server's own summaries are.
 
-use super::play::{Play, Said};
+use super::api_session::{ApiSession, TurnIds};
 use super::purges::{files_with, until_gone};
 use super::summaries::{narrow, told};
 use super::*;
@@ -26,11 +26,11 @@ fn on_answer(ctx) { ctx.propose_summary(ctx.text, 1); }
 "#;
 
 /// Starts a story with a short context and without automatic summaries.
-async fn story(script: &str) -> Play {
+async fn story(script: &str) -> ApiSession {
     let setup = TestApp::with()
         .set("summaries.share", "30")
         .plugin("scribe", &[("plugin.toml", MANIFEST), ("main.rhai", script)]);
-    let play = Play::with(setup, json!({"plugins": [{"id": "scribe"}]})).await;
+    let play = ApiSession::with(setup, json!({"plugins": [{"id": "scribe"}]})).await;
     play.app.mock().always(Reply::ok(["Night falls over the empty road and nobody speaks for a long while."]));
     let made = play.app.post("/api/presets", &json!({"kind": "openai", "name": "Narrow", "body": narrow()})).await;
     let path = format!("/api/sessions/{}", play.sid);
@@ -38,26 +38,26 @@ async fn story(script: &str) -> Play {
     play
 }
 
-async fn items(play: &Play, node: &str) -> Vec<Value> {
+async fn items(play: &ApiSession, node: &str) -> Vec<Value> {
     let path = format!("/api/sessions/{}/summaries?nodeId={node}", play.sid);
     play.app.get(&path).await["items"].as_array().unwrap().clone()
 }
 
 /// Sends a message that gets this reply.
-async fn hear(play: &Play, reply: &str) -> Said {
+async fn hear(play: &ApiSession, reply: &str) -> TurnIds {
     play.app.mock().script(Reply::ok([reply]));
     play.say("What do you see?").await
 }
 
 /// Adds enough filler turns that earlier messages no longer fit, and returns the newest prompt.
-async fn wander(play: &Play) -> Value {
+async fn wander(play: &ApiSession) -> Value {
     for mile in 0..8 {
         play.say(&format!("We walk on, mile {mile}, {}", "past dull hedges and grey fields ".repeat(8))).await;
     }
     play.app.mock().requests().pop().unwrap()
 }
 
-async fn problems(play: &Play, said: &Said) -> Value {
+async fn problems(play: &ApiSession, said: &TurnIds) -> Value {
     play.get(&format!("node/{}/delta", said.reply)).await["problems"].clone()
 }
 
@@ -175,7 +175,8 @@ async fn plugin_summary_invalid_is_reported_and_reply_kept() {
 /// The bundled summariser stores the model's answer as the summary of its turns.
 #[tokio::test]
 async fn bundled_summariser_stores_model_answer_as_summary() {
-    let play = Play::with(TestApp::with(), json!({"plugins": [{"id": "summariser", "config": {"every": 2}}]})).await;
+    let play =
+        ApiSession::with(TestApp::with(), json!({"plugins": [{"id": "summariser", "config": {"every": 2}}]})).await;
     hear(&play, "A road.").await;
     play.app.mock().script(Reply::ok(["A gate."]));
     play.app.mock().script(Reply::ok(["They came to a gate."]));

@@ -1,6 +1,6 @@
 //! The plugin workshop: the reference of script functions, and plugin tests over HTTP.
 
-use super::play::Play;
+use super::api_session::ApiSession;
 use super::*;
 
 const MANIFEST: &str = "id = \"purse\"\ntitle = \"Purse\"\nversion = \"1.0.0\"\napi = \"1\"\n";
@@ -8,9 +8,9 @@ const SCRIPT: &str = "fn init(ctx) { ctx.set(\"gold\", 10); }\nfn on_reply(ctx) 
 const PASSES: &str = "hook = \"on_reply\"\n[expect]\nops = [{ op = \"add\", value = 5 }]\n";
 const FAILS: &str = "hook = \"on_reply\"\n\n[expect]\nops = []\nstate.gold = 12\n";
 
-async fn purse() -> Play {
+async fn purse() -> ApiSession {
     let files = [("plugin.toml", MANIFEST), ("main.rhai", SCRIPT)];
-    let play = Play::with(TestApp::with().plugin("purse", &files), json!({})).await;
+    let play = ApiSession::with(TestApp::with().plugin("purse", &files), json!({})).await;
     for (name, text) in [("a", PASSES), ("b", FAILS)] {
         play.app.put(&format!("/api/plugins/purse/files/tests/{name}.toml"), &json!({"content": text})).await;
     }
@@ -22,7 +22,7 @@ async fn purse() -> Play {
 async fn workshop_reference_lists_script_functions() {
     let files = [("plugin.toml", MANIFEST.replace("\"purse\"", "\"reference\"")), ("main.rhai", SCRIPT.to_owned())];
     let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
-    let app = Play::with(TestApp::with().plugin("reference", &files), json!({})).await.app;
+    let app = ApiSession::with(TestApp::with().plugin("reference", &files), json!({})).await.app;
     let told = app.get("/api/plugins/reference").await;
     let named = |list: &str, name: &str| {
         told[list].as_array().unwrap().iter().find(|one| one["name"] == name).cloned().unwrap_or_default()

@@ -1,6 +1,6 @@
 //! The plugin workshop: files of plugins over HTTP, and checks and trials of unsaved code.
 
-use super::play::Play;
+use super::api_session::ApiSession;
 use super::*;
 
 const MANIFEST: &str = "id = \"purse\"\ntitle = \"Purse\"\nversion = \"1.0.0\"\napi = \"1\"\n\
@@ -10,10 +10,10 @@ const SCRIPT: &str = "fn init(ctx) { ctx.set(\"gold\", 10); }\n\
                       fn on_reply(ctx) { ctx.add(\"gold\", -ctx.config.price, \"paid\"); ctx.add(\"luck\", ctx.roll(\"1d1000\").total); }\n\
                       fn quick_replies(ctx) { [#{ label: `${ctx.get(\"gold\")} gold`, send: \"count\" }] }\n";
 
-async fn purse() -> Play {
+async fn purse() -> ApiSession {
     let setup = TestApp::with().plugin("purse", &[("plugin.toml", MANIFEST), ("main.rhai", SCRIPT)]);
     let plugins = json!({"plugins": [{"id": "purse", "config": {"price": 3}}]});
-    Play::with(setup, plugins).await
+    ApiSession::with(setup, plugins).await
 }
 
 /// Files are read and written unchanged. A plugin that can run with the written file is in force when the answer
@@ -132,7 +132,7 @@ async fn workshop_lists_rules_and_files_of_broken_plugin() {
     let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
     let broken = [("plugin.toml", MANIFEST), ("main.rhai", "fn on_reply(ctx) {")];
     let setup = TestApp::with().plugin("purse", &files).plugin("broken", &broken);
-    let app = Play::with(setup, json!({})).await.app;
+    let app = ApiSession::with(setup, json!({})).await.app;
     let listed = app.ask("GET", "/api/plugins/purse").header("accept-language", "zh").send().await.json();
     let effect = json!({"op": "add", "path": "/purse/gold", "value": -1, "why": "rule tired", "by": "purse"});
     let common = json!({"if": null, "once": false, "cooldown": 0, "do": []});

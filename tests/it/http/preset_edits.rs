@@ -189,7 +189,7 @@ async fn preset_edits_in_parallel_lose_nothing() {
 /// can use a preset that the session has not chosen.
 #[tokio::test]
 async fn preset_created_from_base_yields_same_prompt() {
-    let play = super::play::Play::start().await;
+    let play = super::api_session::ApiSession::start().await;
     let app = &play.app;
     let own = app.post("/api/presets", &json!({"from": "own", "name": "Mine"})).await;
     assert_eq!((&own["kind"], &own["body"]["extensions"]["clotho"]["form"]), (&json!("openai"), &json!("turns")));

@@ -1,6 +1,6 @@
 //! Prompts in the order of the session's preset.
 
-use super::play::Play;
+use super::api_session::ApiSession;
 use super::*;
 
 /// Returns a preset with its own order and samplers.
@@ -23,7 +23,7 @@ fn preset() -> Value {
     })
 }
 
-async fn with(preset: &Value) -> Play {
+async fn with(preset: &Value) -> ApiSession {
     let app = TestServer::start().await;
     let card = json!({"name": "Rin", "firstMessage": "Hello.", "description": "{{char}} keeps a lamp."});
     let character = app.character(&card).await;
@@ -32,7 +32,7 @@ async fn with(preset: &Value) -> Play {
     let path = format!("/api/sessions/{sid}");
     let session = app.ask("PATCH", &path).json(&json!({"presetId": made["id"]})).send().await.expect(200);
     assert_eq!(session["presetId"], made["id"]);
-    Play { app, sid }
+    ApiSession { app, sid }
 }
 
 /// S4-34: the prompt follows the preset's order and samplers, and the trace rebuilds it byte for byte.
@@ -174,7 +174,7 @@ async fn card_depth_prompt_is_inserted_between_messages() {
     });
     let character = app.character(&card).await;
     let sid = id(&app.post("/api/sessions", &json!({"characterIds": [character]})).await);
-    let play = Play { app, sid };
+    let play = ApiSession { app, sid };
     for say in ["Hi.", "Again."] {
         let said = play.say(say).await;
         let request = play.app.mock().requests().pop().unwrap();
@@ -200,7 +200,7 @@ async fn for_models(app: &TestServer, name: &str, models: &[&str]) -> String {
 /// oldest. A session's own choice goes first, and presets in the trash are ignored.
 #[tokio::test]
 async fn preset_bound_to_model_applies_without_session_choice() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let asked = async |expected: &str| {
         let said = play.say("Hi.").await;
         let request = play.app.mock().requests().pop().unwrap();
@@ -255,7 +255,7 @@ async fn preset_budget_shares_limit_examples_and_lore() {
     let examples: String = (0..8).map(block).collect();
     let character = app.character(&json!({"name": "Rin", "firstMessage": "Hello.", "exampleMessages": examples})).await;
     let sid = id(&app.post("/api/sessions", &json!({"characterIds": [character]})).await);
-    let play = Play { app, sid };
+    let play = ApiSession { app, sid };
     let lore = |n: usize| json!({"key": ["lamp"], "comment": format!("{n}"), "content": format!("Lore {n}. {}", "tide ".repeat(60))});
     let entries: Vec<Value> = (0..8).map(lore).collect();
     let book = play.app.post("/api/lorebooks", &json!({"name": "Atlas", "entries": entries})).await;

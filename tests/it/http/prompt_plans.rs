@@ -1,7 +1,7 @@
 //! The `plan` hook: where its texts are in a prompt, what it does to lore, and that a preview changes nothing.
 
+use super::api_session::ApiSession;
 use super::lore_activation::{entry, told, uids};
-use super::play::Play;
 use super::*;
 
 fn manifest(id: &str) -> String {
@@ -15,13 +15,13 @@ fn with(setup: Setup, id: &str, script: &str) -> Setup {
     setup.plugin(id, &[("plugin.toml", &manifest(id)), ("main.rhai", script)])
 }
 
-async fn story(setup: Setup, plugins: &[&str]) -> Play {
+async fn story(setup: Setup, plugins: &[&str]) -> ApiSession {
     let plugins: Vec<Value> = plugins.iter().map(|id| json!({"id": id})).collect();
-    Play::with(setup, json!({"plugins": plugins})).await
+    ApiSession::with(setup, json!({"plugins": plugins})).await
 }
 
 /// Returns the messages of the newest request.
-fn sent(play: &Play) -> Vec<Value> {
+fn sent(play: &ApiSession) -> Vec<Value> {
     play.app.mock().requests().pop().unwrap()["messages"].as_array().unwrap().clone()
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::play::Play;
+use super::api_session::ApiSession;
 use super::*;
 use crate::support::mock_model::MockModel;
 
@@ -37,7 +37,7 @@ fn holds(folder: &Path, bytes: &[u8]) -> bool {
 #[tokio::test]
 async fn provider_connected_survives_restart_and_hides_key() {
     let mock = MockModel::start().await;
-    let mut play = Play::with(TestApp::with().mock(mock), json!({})).await;
+    let mut play = ApiSession::with(TestApp::with().mock(mock), json!({})).await;
     let new = house(play.app.mock(), "house");
     let heard = play.app.ask("POST", "/api/providers").json(&new).send().await;
     let made = heard.expect(201);
@@ -210,7 +210,7 @@ async fn default_model_survives_restart_until_provider_removed() {
 /// A running reply finishes while its provider is changed and removed. The next reply reports the missing provider.
 #[tokio::test]
 async fn provider_removed_during_reply_lets_it_finish() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     play.app.ask("POST", "/api/providers").json(&house(play.app.mock(), "house")).send().await.expect(201);
     let session = format!("/api/sessions/{}", id(&play.session().await));
     play.app.ask("PATCH", &session).json(&json!({"model": "house/mock"})).send().await.expect(200);

@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 
 use diesel::prelude::*;
 
-use super::play::Play;
+use super::api_session::ApiSession;
 use super::session_transfer::{exported, sent};
 use super::tree_edits::bitten;
 use super::*;
 use crate::support::test_store::{count, examine};
 use crate::support::wait::until;
 
-impl Play {
+impl ApiSession {
     async fn purge(&self, what: &str, piece: &str) -> Value {
         self.edit(json!([{"op": "purge", what: piece, "confirm": true}])).await
     }
@@ -92,7 +92,7 @@ async fn purge_requires_confirmation_and_cannot_be_undone() {
 /// Domain 2.16, 9: the root and running replies cannot be purged, and nodes of other users are not found.
 #[tokio::test]
 async fn purge_of_root_or_streaming_node_is_refused() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let said = play.say("One.").await;
     let stranger = play.app.stranger().await;
     let check = async |edit: Value, code: &str, field: Option<&str>| {
@@ -122,7 +122,7 @@ async fn purge_of_root_or_streaming_node_is_refused() {
 /// below it and nothing else, and redo cannot restore it.
 #[tokio::test]
 async fn purge_removes_undone_nodes_and_redo() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let first = play.say("One.").await;
     let second = play.say("Two, the secret.").await;
     play.post("undo", json!({})).await;
@@ -181,7 +181,7 @@ async fn purge_of_fragment_keeps_nodes_cut_from_it() {
 /// S4-45, domain 2.16: watchers get the purge, and late ones read it from the log, without any text.
 #[tokio::test]
 async fn purge_is_sent_to_watchers_without_text() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let (first, second) = (play.say("One.").await, play.say("Two, the secret.").await);
     let mut watching = play.app.socket(&play.sid, None).await;
     let before = play.session().await["op"].as_i64().unwrap();
@@ -309,7 +309,7 @@ pub async fn until_gone(folder: &Path, word: &str) {
 #[tokio::test]
 async fn purge_repeated_request_returns_same_answer() {
     let (play, said) = bitten().await;
-    let ask = async |play: &Play, node: &str, key: &str| {
+    let ask = async |play: &ApiSession, node: &str, key: &str| {
         let body = json!({"operations": [{"op": "purge", "nodeId": node, "confirm": true}]});
         play.app.ask("PUT", &play.chat("tree/edit")).header("Idempotency-Key", key).json(&body).send().await
     };
@@ -325,7 +325,7 @@ async fn purge_repeated_request_returns_same_answer() {
     let lose = "CREATE TRIGGER lose BEFORE UPDATE ON answers BEGIN SELECT RAISE(ABORT, 'lost'); END";
     diesel::sql_query(lose).execute(&mut behind).unwrap();
     let first = ask(&play, &said[1].user, "k3").await.expect(200);
-    let turned = async |play: &Play| {
+    let turned = async |play: &ApiSession| {
         play.app.ask("POST", &play.chat("undo")).header("Idempotency-Key", "k4").json(&json!({})).send().await
     };
     let more = play.say("More.").await;
@@ -346,7 +346,7 @@ async fn purge_repeated_request_returns_same_answer() {
 #[tokio::test]
 async fn idempotent_answers_store_no_state_values() {
     const WORD: &str = "Quarterstaffmelon";
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let begin = play.head().await;
     let by_hand = async |node: &str, value: &str| {
         let operations = json!([{"op": "set", "path": "/free", "value": value}]);
@@ -389,7 +389,7 @@ async fn idempotent_answers_store_no_state_values() {
 /// them too.
 #[tokio::test]
 async fn purge_wipes_keyframes_of_grafted_nodes() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let begin = play.head().await;
     let operations = json!([{"op": "set", "path": "/free", "value": "Quarterstaffmelon"}]);
     let secret = id(&play.post(&format!("node/{begin}/world"), json!({"operations": operations})).await["node"]);
@@ -419,7 +419,7 @@ async fn purge_wipes_keyframes_of_grafted_nodes() {
 #[tokio::test]
 async fn purge_removes_bytes_from_every_file() {
     const WORD: &str = "Xylophonebananas";
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let stays = play.say("Nothing special.").await;
     let secret = format!("The password is {WORD}. {}", "More of it. ".repeat(40));
     let gate = Gate::new();

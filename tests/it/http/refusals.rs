@@ -1,20 +1,20 @@
 //! Invalid requests, sent to every route.
 
 use super::*;
-use crate::support::client::Heard;
+use crate::support::client::HttpResponse;
 use clotho::http::route_table::RouteEntry;
 use clotho_engine::transfer::UploadSlot;
 use std::collections::HashMap;
 
 /// A server with one thing of every kind, and their ids.
-struct House {
+struct RouteFixture {
     app: TestServer,
     ids: HashMap<&'static str, String>,
     /// Holds the slot of an upload in progress.
     _place: UploadSlot,
 }
 
-impl House {
+impl RouteFixture {
     async fn new() -> Self {
         Self::with(TestApp::with()).await
     }
@@ -60,7 +60,7 @@ impl House {
         entry.path.split('/').map(part).collect::<Vec<_>>().join("/")
     }
 
-    async fn send(&self, entry: &RouteEntry, body: &[u8], kind: &str) -> Heard {
+    async fn send(&self, entry: &RouteEntry, body: &[u8], kind: &str) -> HttpResponse {
         self.app.ask(entry.method.as_str(), &self.address(entry)).bytes(body, kind).send().await
     }
 }
@@ -76,7 +76,7 @@ fn with_bodies() -> Vec<RouteEntry> {
 
 #[tokio::test]
 async fn malformed_json_on_every_route_is_refused() {
-    let house = House::new().await;
+    let house = RouteFixture::new().await;
     let cut = b"{\"content\": \"x".as_slice();
     for body in
         [b"{".as_slice(), b"}", b"{]", b"nothing", b"NaN", b"{\"a\": NaN}", b"{\"a\": Infinity}", b"\xff\xfe{}", cut]
@@ -94,7 +94,7 @@ async fn malformed_json_on_every_route_is_refused() {
 /// S2-02, C16: an unknown field is refused, and so is a history sent by a client.
 #[tokio::test]
 async fn unknown_body_fields_on_every_route_return_invalid() {
-    let house = House::new().await;
+    let house = RouteFixture::new().await;
     for entry in with_bodies() {
         for field in ["contnet", "history", "__proto__", "owner_id"] {
             let error = house.send(&entry, format!("{{\"{field}\": []}}").as_bytes(), "application/json").await;
@@ -113,7 +113,7 @@ async fn unknown_body_fields_on_every_route_return_invalid() {
 /// An array is no object, even if its values would fit the fields in order. An object is no array.
 #[tokio::test]
 async fn array_in_place_of_object_returns_invalid() {
-    let house = House::new().await;
+    let house = RouteFixture::new().await;
     let (sid, nid) = (&house.ids["sid"], &house.ids["nid"]);
     for entry in with_bodies() {
         let body = if entry.path.ends_with("/plugins") { "{}" } else { "[]" };
@@ -141,7 +141,7 @@ async fn array_in_place_of_object_returns_invalid() {
 
 #[tokio::test]
 async fn unknown_or_bad_query_parameters_are_refused() {
-    let house = House::new().await;
+    let house = RouteFixture::new().await;
     let document = house.app.get("/api/openapi.json").await;
     for entry in clotho::http::all_routes() {
         let pointer = format!("/paths/{}/get/parameters", entry.openapi_path().replace('/', "~1"));
@@ -176,7 +176,7 @@ async fn unknown_or_bad_query_parameters_are_refused() {
 
 #[tokio::test]
 async fn nul_lone_surrogate_and_deep_json_return_invalid() {
-    let house = House::new().await;
+    let house = RouteFixture::new().await;
     let deep = format!("{}1{}", "{\"a\":".repeat(65), "}".repeat(65));
     let deeper = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     for entry in with_bodies() {
@@ -188,7 +188,7 @@ async fn nul_lone_surrogate_and_deep_json_return_invalid() {
 
 #[tokio::test]
 async fn other_content_types_return_unsupported_media() {
-    let house = House::new().await;
+    let house = RouteFixture::new().await;
     for entry in with_bodies() {
         for kind in [
             "",
@@ -206,7 +206,7 @@ async fn other_content_types_return_unsupported_media() {
 
 #[tokio::test]
 async fn body_over_limit_returns_too_large() {
-    let house = House::with(TestApp::with().set("limits.body_mb", "1")).await;
+    let house = RouteFixture::with(TestApp::with().set("limits.body_mb", "1")).await;
     let app = &house.app;
     let large = vec![b' '; (1 << 20) + 1];
     for entry in with_bodies() {
@@ -221,7 +221,7 @@ async fn body_over_limit_returns_too_large() {
 
 #[tokio::test]
 async fn wrong_field_types_return_invalid_naming_field() {
-    let house = House::new().await;
+    let house = RouteFixture::new().await;
     let sid = &house.ids["sid"];
     let check = |method: &'static str, path: String, body: Value, field: &'static str| {
         let ask = house.app.ask(method, &path).json(&body);
@@ -320,7 +320,7 @@ async fn message_empty_or_oversized_is_refused() {
 /// Malformed ids in a path are not found.
 #[tokio::test]
 async fn malformed_path_ids_return_not_found() {
-    let house = House::new().await;
+    let house = RouteFixture::new().await;
     for entry in clotho::http::all_routes() {
         let Some(name) =
             ["{nid}", "{sid}", "{cid}", "{pid}", "{jid}", "{vid}"].into_iter().find(|name| entry.path.contains(name))

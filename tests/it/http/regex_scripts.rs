@@ -1,6 +1,6 @@
 //! Regex scripts: how they change prompts, where they come from and who can allow them. They change no message.
 
-use super::play::Play;
+use super::api_session::ApiSession;
 use super::*;
 
 /// Returns a script for texts of users and models.
@@ -11,7 +11,7 @@ fn script(name: &str, find: &str, replace: &str, more: Value) -> Value {
 }
 
 /// Starts a session with scripts of its card, its preset and its user.
-async fn with(card: Value, preset: Value, own: Value) -> Play {
+async fn with(card: Value, preset: Value, own: Value) -> ApiSession {
     let app = TestServer::start().await;
     let card = json!({
         "name": "Rin", "firstMessage": "Hello.", "description": "{{char}} keeps a lamp.",
@@ -21,7 +21,7 @@ async fn with(card: Value, preset: Value, own: Value) -> Play {
     let sid = id(&app.post("/api/sessions", &json!({"characterIds": [character]})).await);
     let body = json!({"prompts": [], "new_chat_prompt": "", "extensions": {"regex_scripts": preset}});
     let made = app.post("/api/presets", &json!({"kind": "openai", "name": "Own", "body": body})).await;
-    let play = Play { app, sid };
+    let play = ApiSession { app, sid };
     for script in own.as_array().unwrap() {
         keep(&play, "regex", script).await;
     }
@@ -29,22 +29,22 @@ async fn with(card: Value, preset: Value, own: Value) -> Play {
     play
 }
 
-async fn keep(play: &Play, kind: &str, body: &Value) {
+async fn keep(play: &ApiSession, kind: &str, body: &Value) {
     play.app.post("/api/presets", &json!({"kind": kind, "name": "One of mine", "body": body})).await;
 }
 
-async fn set(play: &Play, change: Value) -> Value {
+async fn set(play: &ApiSession, change: Value) -> Value {
     play.app.ask("PATCH", &format!("/api/sessions/{}", play.sid)).json(&change).send().await.expect(200)
 }
 
 /// Returns the texts of the last request without system messages.
-fn sent(play: &Play) -> Vec<String> {
+fn sent(play: &ApiSession) -> Vec<String> {
     let request = play.app.mock().requests().pop().unwrap();
     let messages = request["messages"].as_array().unwrap().iter().filter(|one| one["role"] != "system");
     messages.map(|one| one["content"].as_str().unwrap().to_owned()).collect()
 }
 
-async fn content(play: &Play, node: &str) -> Value {
+async fn content(play: &ApiSession, node: &str) -> Value {
     play.get(&format!("node/{node}")).await["content"].clone()
 }
 
@@ -255,7 +255,7 @@ async fn regex_display_scripts_are_listed_in_order() {
     assert_eq!(shown(&none).await, json!({"items": [], "casts": [], "globals": {}}));
 }
 
-async fn shown(play: &Play) -> Value {
+async fn shown(play: &ApiSession) -> Value {
     play.app.get(&format!("/api/sessions/{}/scripts/shown", play.sid)).await
 }
 

@@ -9,16 +9,16 @@ use clotho_compat::interop::picture;
 
 use super::*;
 use crate::interop::bytes;
-use crate::support::client::Heard;
+use crate::support::client::HttpResponse;
 
 /// A picture server. `/a.png` is a picture and `/moved` redirects to it. `/inside` redirects to a cloud metadata
 /// address and `/on` to itself. `/text` and `/huge` are no valid pictures.
-struct Elsewhere {
+struct PictureServer {
     base: String,
     asked: Arc<AtomicUsize>,
 }
 
-impl Elsewhere {
+impl PictureServer {
     fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
@@ -66,7 +66,7 @@ fn answer(path: &str) -> Vec<u8> {
     }
 }
 
-async fn asks(app: &TestServer, cid: &str, address: &str) -> Heard {
+async fn asks(app: &TestServer, cid: &str, address: &str) -> HttpResponse {
     let escaped: String = address.bytes().map(|byte| format!("%{byte:02X}")).collect();
     app.ask("GET", &format!("/api/characters/{cid}/outside/picture?url={escaped}")).send_raw().await
 }
@@ -74,7 +74,7 @@ async fn asks(app: &TestServer, cid: &str, address: &str) -> Heard {
 #[tokio::test]
 async fn remote_picture_after_consent_is_cached_and_reencoded() {
     let app = TestServer::with(TestApp::with().set("pictures.allowed_hosts", "[\"127.0.0.1\"]")).await;
-    let elsewhere = Elsewhere::start();
+    let elsewhere = PictureServer::start();
     let at = |path: &str| format!("{}{path}", elsewhere.base);
     let cid = id(&app.post("/api/characters", &json!({"name": "Rin"})).await);
     let consent = format!("/api/characters/{cid}/outside");

@@ -6,30 +6,30 @@ use clotho_core::clock::{TestClock, Time};
 
 use diesel::prelude::*;
 
-use super::play::{Play, ids};
+use super::api_session::{ApiSession, ids};
 use super::*;
-use crate::support::client::{Ask, Heard};
-use crate::support::story::Story;
+use crate::support::client::{HttpRequest, HttpResponse};
+use crate::support::test_session::TestSession;
 
 const DAY_MS: i64 = 24 * 3_600 * 1_000;
 
 /// Returns a message request with a key.
-fn keyed(play: &Play, key: &str, body: &Value) -> Ask {
+fn keyed(play: &ApiSession, key: &str, body: &Value) -> HttpRequest {
     play.app.ask("POST", &play.chat("message")).json(body).header("idempotency-key", key)
 }
 
-fn is_replayed(heard: &Heard) -> bool {
+fn is_replayed(heard: &HttpResponse) -> bool {
     heard.header("idempotency-replayed") == Some("true")
 }
 
 /// Returns the number of messages below the greeting.
-async fn written(play: &Play, parent: &str) -> usize {
+async fn written(play: &ApiSession, parent: &str) -> usize {
     play.get(&format!("node/{parent}")).await["childrenIds"].as_array().unwrap().len()
 }
 
 #[tokio::test]
 async fn idempotency_key_repeat_replays_first_answer() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let parent = play.head().await;
     let body = json!({"parentId": parent, "content": "Once.", "generate": true});
     let first = keyed(&play, "k-1", &body).send().await;
@@ -52,7 +52,7 @@ async fn idempotency_key_repeat_replays_first_answer() {
 
 #[tokio::test]
 async fn idempotency_key_of_other_request_is_invalid() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let parent = play.head().await;
     let body = json!({"parentId": parent, "content": "Once."});
     keyed(&play, "k", &body).send().await.expect(201);
@@ -72,7 +72,7 @@ async fn idempotency_key_of_other_request_is_invalid() {
 
 #[tokio::test]
 async fn idempotency_key_concurrent_requests_act_once() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let parent = play.head().await;
     let body = json!({"parentId": parent, "content": "Once."});
     let heard = futures_util::future::join_all((0..8).map(|_| keyed(&play, "k", &body).send())).await;
@@ -88,7 +88,7 @@ async fn idempotency_key_after_refusal_stays_unused() {
     let script = "fn on_input(ctx) { if ctx.text == \"no\" { ctx.fail(\"Not that.\"); } }";
     let manifest = "id = \"picky\"\nversion = \"1.0.0\"\ntitle = \"Picky\"\napi = \"1\"\n\n[permissions]\nrequest = [\"input.stop\"]\n";
     let setup = TestApp::with().plugin("picky", &[("plugin.toml", manifest), ("main.rhai", script)]);
-    let play = Play::with(setup, json!({"plugins": [{"id": "picky"}]})).await;
+    let play = ApiSession::with(setup, json!({"plugins": [{"id": "picky"}]})).await;
     let parent = play.head().await;
     let text = |parent: &str, content: &str| json!({"parentId": parent, "content": content});
     for (wrong, code) in [
@@ -121,7 +121,7 @@ async fn idempotency_key_after_refusal_stays_unused() {
 #[tokio::test]
 async fn idempotency_key_after_conflict_can_be_retried() {
     let limits = TestApp::with().set("limits.generations_per_user", "1").set("limits.waiting_per_user", "0");
-    let play = Play::with(limits, json!({})).await;
+    let play = ApiSession::with(limits, json!({})).await;
     let greeting = play.head().await;
     let gate = Gate::new();
     play.app.mock().script(Reply::ok(["Wait."]).gated(&gate));
@@ -143,7 +143,7 @@ async fn idempotency_key_after_conflict_can_be_retried() {
 /// The retry of a disconnected client gets the first answer.
 #[tokio::test]
 async fn idempotency_key_after_disconnect_replays_answer() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let parent = play.head().await;
     let body = json!({"parentId": parent, "content": "Once.", "generate": true});
     keyed(&play, "k", &body).send_and_reset(play.app.mock().until_requests(1)).await;
@@ -157,7 +157,7 @@ async fn idempotency_key_after_disconnect_replays_answer() {
 /// program in the same folder, gets what the first one made.
 #[tokio::test]
 async fn idempotency_key_after_crash_does_not_act_twice() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let said = play.say("Hi.").await;
     let parent = play.head().await;
     // From here on no answer is stored.
@@ -215,7 +215,7 @@ async fn idempotency_key_after_crash_does_not_act_twice() {
 #[tokio::test]
 async fn idempotency_key_expires_after_one_day() {
     let clock = Arc::new(TestClock::new(Time(1_700_000_000_000)));
-    let play = Play::with(TestApp::with().clock(clock.clone()), json!({})).await;
+    let play = ApiSession::with(TestApp::with().clock(clock.clone()), json!({})).await;
     let parent = play.head().await;
     let body = json!({"parentId": parent, "content": "Daily."});
     keyed(&play, "k", &body).send().await.expect(201);
@@ -229,7 +229,7 @@ async fn idempotency_key_expires_after_one_day() {
 /// S4-39: a large read has a tag, and a request with that tag gets 304 until something changes.
 #[tokio::test]
 async fn etag_match_returns_304_until_change() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let said = play.say("Hi.").await;
     let node = format!("node/{}", said.reply);
     let parts = ["", "?expand=world,delta,trace", "/alternatives", "/world", "/delta", "/trace"];
@@ -258,7 +258,7 @@ async fn etag_match_returns_304_until_change() {
     let nowhere = play.app.ask("GET", &play.chat("node/018f3e2a-0000-7000-8000-0000000000aa"));
     nowhere.header("if-none-match", "*").send().await.refused("not_found");
     // The tag of one route does not match another.
-    let tag = |heard: &Heard| heard.header("etag").unwrap().to_owned();
+    let tag = |heard: &HttpResponse| heard.header("etag").unwrap().to_owned();
     let (tree, line) = (play.app.ask("GET", &play.chat("tree")), play.app.ask("GET", &play.chat("projection")));
     let (tree, line) = (tag(&tree.send().await), tag(&line.send().await));
     let foreign = play.app.ask("GET", &play.chat("projection?limit=1")).header("if-none-match", &line);
@@ -269,7 +269,7 @@ async fn etag_match_returns_304_until_change() {
 /// `domain.md` 4: a read belongs to one operation, and the answer names it.
 #[tokio::test]
 async fn reads_send_clotho_op_header() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let said = play.say("Hi.").await;
     let op = play.session().await["op"].to_string();
     let node = format!("node/{}", said.reply);
@@ -290,14 +290,14 @@ async fn reads_send_clotho_op_header() {
 /// A running reply grows without an operation, but its tag still changes.
 #[tokio::test]
 async fn etag_of_running_reply_changes_with_each_chunk() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let gate = Gate::new();
     play.app.mock().script(Reply::ok(["One. ", "Two. ", "Three."]).gated(&gate));
     let parent = play.head().await;
     let started = play.post("message", json!({"parentId": parent, "content": "Hi.", "generate": true})).await;
     let (user, reply) = (id(&started["node"]), id(&started["generations"][0]));
     let app = play.app.inside();
-    let story = Story { app, user: app.owner, id: play.sid.parse().unwrap() };
+    let story = TestSession { app, user: app.owner, id: play.sid.parse().unwrap() };
     gate.release(1);
     story.reads(reply.parse().unwrap(), "One. ").await;
     for (path, so_far) in
@@ -328,23 +328,23 @@ async fn etag_changes_after_plugin_code_update() {
         let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
         setup.plugin("offer", &files)
     };
-    let play = Play::with(put(TestApp::with(), "before"), json!({"plugins": [{"id": "offer"}]})).await;
+    let play = ApiSession::with(put(TestApp::with(), "before"), json!({"plugins": [{"id": "offer"}]})).await;
     let first = play.app.ask("GET", &play.chat("projection")).send().await;
     assert_eq!(first.json()["quickReplies"][0]["send"], "before");
     let tag = first.header("etag").unwrap().to_owned();
-    let Play { app, sid } = play;
-    let play = Play { app: app.restart().await, sid };
-    let ask = |play: &Play| play.app.ask("GET", &play.chat("projection")).header("if-none-match", &tag);
+    let ApiSession { app, sid } = play;
+    let play = ApiSession { app: app.restart().await, sid };
+    let ask = |play: &ApiSession| play.app.ask("GET", &play.chat("projection")).header("if-none-match", &tag);
     assert_eq!(ask(&play).send().await.status, 304, "the same code");
-    let Play { app, sid } = play;
-    let play = Play { app: TestServer::with(put(app.stop().await, "after")).await, sid };
+    let ApiSession { app, sid } = play;
+    let play = ApiSession { app: TestServer::with(put(app.stop().await, "after")).await, sid };
     let heard = ask(&play).send().await;
     assert_eq!((heard.status, &heard.json()["quickReplies"][0]["send"]), (200, &json!("after")));
 }
 
 #[tokio::test]
 async fn compression_applies_to_large_answers_only() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let parent = play.head().await;
     play.post("message", json!({"parentId": parent, "content": "long ".repeat(5_000)})).await;
     for (accepted, used) in [("gzip", Some("gzip")), ("br", Some("br")), ("identity", None), ("zstd", None)] {

@@ -1,22 +1,22 @@
 //! Queued replies: what is reported of them, the order in which they start, and that only a user or a shutdown ends
 //! them early.
 
-use super::play::Play;
+use super::api_session::ApiSession;
 use super::*;
 
 /// Starts a program in which one reply runs at a time.
-async fn one_at_a_time() -> Play {
-    Play::with(TestApp::with().set("limits.generations_per_user", "1"), json!({})).await
+async fn one_at_a_time() -> ApiSession {
+    ApiSession::with(TestApp::with().set("limits.generations_per_user", "1"), json!({})).await
 }
 
 /// Sends a message with one reply below a node and returns the reply's id.
-async fn begin(play: &Play, parent: &str, text: &str) -> String {
+async fn begin(play: &ApiSession, parent: &str, text: &str) -> String {
     let body = json!({"parentId": parent, "content": text, "generate": true});
     id(&play.post("message", body).await["generations"][0])
 }
 
 /// Returns the last message of each model request.
-fn asked(play: &Play) -> Vec<String> {
+fn asked(play: &ApiSession) -> Vec<String> {
     let last =
         |body: &Value| body["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap().to_owned();
     play.app.mock().requests().iter().map(last).collect()
@@ -96,7 +96,7 @@ async fn reply_queue_alternates_between_sessions() {
     play.app.mock().always(Reply::ok(["Yes."]).gated(&gate));
     let greeting = play.head().await;
     let many = json!({"parentId": greeting, "content": "Three?", "generate": {"n": 3}});
-    let first: Vec<String> = play::ids(&play.post("message", many).await["generations"]);
+    let first: Vec<String> = api_session::ids(&play.post("message", many).await["generations"]);
     play.app.mock().until_requests(1).await;
     let other = play.app.session().await;
     let path = format!("/api/chat/{}/message", id(&other));

@@ -5,7 +5,7 @@ use clotho_core::oplog::OperationKind;
 use clotho_core::tree::{Kind, Role};
 use clotho_store::{Actor, MessageWrite, NodeDraft};
 
-use super::play::Play;
+use super::api_session::ApiSession;
 use super::*;
 
 /// The index does not know the place in the tree, so hits are filtered until the page is full. The total says whether
@@ -13,7 +13,7 @@ use super::*;
 #[tokio::test]
 async fn search_trunk_filter_finds_low_ranked_hit() {
     const BETTER: usize = 2_300;
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let (parent, app) = (play.head().await, play.app.inside());
     let now = app.clock.now();
     let better = |_| NodeDraft {
@@ -52,7 +52,7 @@ async fn search_trunk_filter_finds_low_ranked_hit() {
 /// The search finds what readers see and no machine blocks. Changed tag settings rebuild the index.
 #[tokio::test]
 async fn search_skips_hidden_tags_and_reindexes_on_change() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let text = "<think>zanzibar</think>A harbour. <UpdateVariable>_.set('quagga', 1);</UpdateVariable>";
     play.app.mock().script(Reply::ok([text]));
     let said = play.say("Where are <think>we, and this okapi?</think>").await;
@@ -65,7 +65,7 @@ async fn search_skips_hidden_tags_and_reindexes_on_change() {
     for hidden in ["zanzibar", "quagga"] {
         assert_eq!(play.app.get(&format!("/api/search?q={hidden}")).await["items"], json!([]), "{hidden}");
     }
-    let Play { app, sid: _ } = play;
+    let ApiSession { app, sid: _ } = play;
     let app = TestServer::with(app.stop().await.set("generation.hide_tags", "[\"think\"]")).await;
     assert_eq!(ids_of(&search_until(&app, "quagga", 1).await), [said.reply]);
     assert_eq!(app.get("/api/search?q=zanzibar").await["items"], json!([]));
@@ -74,7 +74,7 @@ async fn search_skips_hidden_tags_and_reindexes_on_change() {
 /// A search while typing accepts an unclosed quotation mark. An unknown field is refused with the list of known ones.
 #[tokio::test]
 async fn search_accepts_unclosed_quote_and_explains_bad_field() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let parent = play.head().await;
     let node = id(&play.post("message", json!({"parentId": parent, "content": "The red lantern."})).await["node"]);
     search_until(&play.app, "lantern", 1).await;
@@ -100,7 +100,7 @@ fn ids_of(found: &Value) -> Vec<String> {
 #[tokio::test]
 async fn search_marks_stash_hits_and_skips_undone_messages() {
     // Four messages, of which two are pruned.
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let write = |parent: String, content: &'static str| {
         let body = json!({"parentId": parent, "content": content});
         let play = &play;
@@ -154,7 +154,7 @@ async fn search_marks_stash_hits_and_skips_undone_messages() {
     play.post("undo", json!({})).await;
     assert!(!search("").await.contains(&gone));
     // A rebuilt index finds the same.
-    let Play { app, sid: _ } = play;
+    let ApiSession { app, sid: _ } = play;
     let app = TestServer::with(app.stop().await.set("generation.hide_tags", "[\"other\"]")).await;
     search_until(&app, "lantern", 4).await;
     let mut again = ids_of(&app.get("/api/search?q=lantern").await);
@@ -166,7 +166,7 @@ async fn search_marks_stash_hits_and_skips_undone_messages() {
 /// S4-55: the search can filter by rating. With a filter it needs no words, and the newest hits come first.
 #[tokio::test]
 async fn search_by_rating_without_words_sorts_newest_first() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let head = play.head().await;
     let mut nodes = Vec::new();
     for stars in [None, Some(2), Some(4), Some(5)] {

@@ -1,7 +1,7 @@
 //! The query language of the search over HTTP: fields of the tree, values of the world, sort orders, and hints on what
 //! was typed.
 
-use super::play::{Play, ids};
+use super::api_session::{ApiSession, ids};
 use super::tree_edits::bitten;
 use super::*;
 
@@ -35,7 +35,7 @@ async fn until_found(app: &TestServer, q: &str, expected: &[&String]) {
 }
 
 /// Writes messages below one another and returns their ids.
-async fn written(play: &Play, parent: &str, texts: &[&str]) -> Vec<String> {
+async fn written(play: &ApiSession, parent: &str, texts: &[&str]) -> Vec<String> {
     let (mut parent, mut nodes) = (parent.to_owned(), Vec::new());
     for text in texts {
         let made = play.post("message", json!({"parentId": parent, "content": text, "onStale": "branch"})).await;
@@ -78,7 +78,7 @@ async fn search_by_state_value_follows_edits() {
 /// S4-17, S4-09: trunk, stash and labels are search terms too, alone or negated. A hit names its branch.
 #[tokio::test]
 async fn search_by_trunk_stash_and_label() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     // Two branches with labels.
     let head = play.head().await;
     let main = written(&play, &head, &["fog one", "fog two", "fog three"]).await;
@@ -129,7 +129,7 @@ async fn search_by_trunk_stash_and_label() {
 /// Sessions and characters are found by name and times by day, with sort orders.
 #[tokio::test]
 async fn search_by_session_character_date_and_sort() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let app = &play.app;
     let nodes = written(&play, &play.head().await, &["fog", "fog fog fog", "lanterns in the fog"]).await;
     search_until(app, "fog", 3).await;
@@ -175,7 +175,7 @@ async fn search_empty_or_negative_only_returns_invalid() {
 /// Any plain text gets an answer, with hints about it.
 #[tokio::test]
 async fn search_plain_text_always_returns_answer() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let app = &play.app;
     let long = "the keeper walks along the shore and ".repeat(270);
     let nodes = written(&play, &play.head().await, &["the fog of the sea and the tide", &long]).await;

@@ -1,10 +1,10 @@
 //! Export and import of whole sessions between servers, as their owner sees them.
 
-use super::play::Play;
+use super::api_session::ApiSession;
 use super::*;
-use crate::support::client::Heard;
+use crate::support::archive_file::{lines, long_line, packed, sealed};
+use crate::support::client::HttpResponse;
 use crate::support::data_root::DataRoot;
-use crate::support::file::{lines, long_line, packed, sealed};
 use clotho_core::clock::{TestClock, Time};
 use clotho_engine::transfer::sillytavern::{self, ImportOptions, ImportSource};
 use clotho_engine::transfer::{ImportProgress, SessionImportOptions, import};
@@ -17,7 +17,7 @@ async fn elsewhere() -> TestServer {
     TestServer::with(TestApp::with().clock(Arc::new(TestClock::new(Time(1_800_000_000_000))))).await
 }
 
-pub async fn exported(app: &TestServer, sid: &str) -> Heard {
+pub async fn exported(app: &TestServer, sid: &str) -> HttpResponse {
     let heard = app.ask("GET", &format!("/api/sessions/{sid}/export")).send().await;
     assert_eq!(heard.status, 200, "{}", heard.text());
     heard
@@ -76,8 +76,9 @@ fn is_same(one: &str, other: &str) {
 }
 
 /// Starts a story with rules, dice, branches, an edit, a manual change, a muted node and a rated node.
-async fn story() -> Play {
-    let play = Play::with(TestApp::with(), json!({"plugins": [{"id": "combat"}], "title": "狐 and \"Kit\""})).await;
+async fn story() -> ApiSession {
+    let play =
+        ApiSession::with(TestApp::with(), json!({"plugins": [{"id": "combat"}], "title": "狐 and \"Kit\""})).await;
     play.app.mock().script(Reply::ok(["It bites. [HP -7] [GET rusty key]"]).usage(5, 7));
     let first = play.say("/roll 2d6").await;
     let second = play.say("I run.").await;
@@ -201,7 +202,7 @@ async fn session_import_aborted_frees_its_slot() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn session_import_upload_does_not_block_other_turn() {
     const MESSAGES: usize = 600;
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let mut file = tempfile::tempfile().unwrap();
     long_line(&mut file, MESSAGES, 200);
     let (half_way, mut is_half_way) = tokio::sync::mpsc::unbounded_channel();
@@ -210,7 +211,7 @@ async fn session_import_upload_does_not_block_other_turn() {
     let import = std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let (arrival, limits) =
-            (SessionImportOptions { owner: app.owner, job: None, title: None }, ArchiveLimits::of(1 << 30));
+            (SessionImportOptions { owner: app.owner, job: None, title: None }, ArchiveLimits::for_archive(1 << 30));
         let mut is_told = false;
         let told = move |progress: ImportProgress| {
             if !is_told && progress.done * 10 > progress.total * 6 {
@@ -288,7 +289,7 @@ async fn session_import_wrong_type_or_size_is_refused() {
 /// S4-53, domain 5: turns go on while an import is paused in its middle, since it holds nothing that they need.
 #[tokio::test]
 async fn session_import_paused_does_not_block_turns() {
-    let (play, root) = (Play::start().await, DataRoot::of_size(5, 1, 2, 400));
+    let (play, root) = (ApiSession::start().await, DataRoot::of_size(5, 1, 2, 400));
     let inside = play.app.inside();
     let (store, ids) = (Arc::clone(&inside.store), Arc::clone(&inside.ids));
     let wish = ImportOptions {
@@ -296,7 +297,7 @@ async fn session_import_paused_does_not_block_turns() {
         at: inside.clock.now(),
         zone: TimeZone::UTC,
         is_dry: false,
-        limits: ArchiveLimits::of(64 << 20),
+        limits: ArchiveLimits::for_archive(64 << 20),
     };
     let (tells, told) = std::sync::mpsc::channel();
     let (lets_go, let_go) = std::sync::mpsc::channel::<()>();

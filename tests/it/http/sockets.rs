@@ -1,12 +1,12 @@
 //! Live events over a WebSocket: nothing is missing or repeated, for late and slow readers too.
 
-use super::play::{Play, ids};
+use super::api_session::{ApiSession, ids};
 use super::*;
 use crate::support::socket::{Socket, types};
 use crate::support::wait::until;
 
 /// Sends a message with one reply below HEAD.
-async fn begin(play: &Play, text: &str) -> (Value, String) {
+async fn begin(play: &ApiSession, text: &str) -> (Value, String) {
     let body = json!({"parentId": play.head().await, "content": text, "generate": true});
     let started = play.post("message", body).await;
     let reply = id(&started["generations"][0]);
@@ -40,7 +40,7 @@ fn completes(node: &str) -> impl Fn(&Value) -> bool {
 /// get the whole node once and the new HEAD.
 #[tokio::test]
 async fn websocket_tabs_receive_whole_turn_once() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let (mut one, mut two) = (play.app.socket(&play.sid, None).await, play.app.socket(&play.sid, None).await);
     let pieces = ["夜色", "渐深🌙, ", "she ", "waits."];
     play.app.mock().script(Reply::ok(pieces));
@@ -72,7 +72,7 @@ async fn websocket_tabs_receive_whole_turn_once() {
 /// piece.
 #[tokio::test]
 async fn message_post_returns_before_model_replies() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let gate = Gate::new();
     play.app.mock().script(Reply::ok(["Late."]).head_gated(&gate));
     let parent = play.head().await;
@@ -95,7 +95,7 @@ async fn message_post_returns_before_model_replies() {
 /// A client that names its last operation gets every later one, in order.
 #[tokio::test]
 async fn websocket_resume_replays_missed_operations() {
-    let play = Play::with(TestApp::with().set("limits.ws_queue", "16"), json!({})).await;
+    let play = ApiSession::with(TestApp::with().set("limits.ws_queue", "16"), json!({})).await;
     let greeting = play.head().await;
     for n in 0..40 {
         let state = json!({"isEnabled": n % 2 == 1});
@@ -122,7 +122,7 @@ async fn websocket_resume_replays_missed_operations() {
 /// An operation on a stashed message shows nothing of it but still counts.
 #[tokio::test]
 async fn websocket_resume_counts_operations_on_stashed_nodes() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let said = play.say("Hi.").await;
     let before = play.session().await["op"].as_i64().unwrap();
     play.app.put(&play.chat(&format!("node/{}/state", said.reply)), &json!({"rating": 1})).await;
@@ -137,7 +137,7 @@ async fn websocket_resume_counts_operations_on_stashed_nodes() {
 /// S4-46: a client that joins during a reply asks for the text so far, and a returning one continues where it stopped.
 #[tokio::test]
 async fn websocket_late_subscriber_gets_text_so_far() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let gate = Gate::new();
     let pieces = ["First 🌙", " second", " third", " last."];
     play.app.mock().script(Reply::ok(pieces).gated(&gate));
@@ -186,7 +186,7 @@ async fn websocket_late_subscriber_gets_text_so_far() {
 /// A slow reader holds up nobody, gets larger pieces less often, and misses nothing.
 #[tokio::test]
 async fn websocket_slow_reader_gets_larger_chunks() {
-    let play = Play::with(TestApp::with().set("limits.reply_kb", "16384"), json!({})).await;
+    let play = ApiSession::with(TestApp::with().set("limits.reply_kb", "16384"), json!({})).await;
     let gate = Gate::new();
     let piece = "0123456789abcdef".repeat(1 << 10);
     play.app.mock().script(Reply::ok(vec![piece.clone(); PIECES]).gated(&gate));
@@ -215,7 +215,7 @@ const PIECES: usize = 300;
 /// A client that disconnects in the middle changes nothing, whether it asked or only watched.
 #[tokio::test]
 async fn websocket_disconnect_does_not_affect_reply() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let gate = Gate::new();
     play.app.mock().script(Reply::ok(["One ", "two ", "three."]).gated(&gate));
     let mut watcher = play.app.socket(&play.sid, None).await;
@@ -241,7 +241,7 @@ async fn websocket_disconnect_does_not_affect_reply() {
 /// S4-48: enabling or disabling nodes, one or many, is sent to all tabs once, in one frame.
 #[tokio::test]
 async fn websocket_node_state_changes_sent_once() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let said = play.say("Hi.").await;
     let (mut one, mut two) = (play.app.socket(&play.sid, None).await, play.app.socket(&play.sid, None).await);
     let path = play.chat(&format!("node/{}/state", said.reply));
@@ -270,7 +270,7 @@ async fn websocket_node_state_changes_sent_once() {
 /// Changes of settings, HEAD and places of nodes are sent too.
 #[tokio::test]
 async fn websocket_settings_head_and_moves_are_sent() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let said = play.say("Hi.").await;
     let mut tab = play.app.socket(&play.sid, None).await;
     let session = format!("/api/sessions/{}", play.sid);
@@ -292,7 +292,7 @@ async fn websocket_settings_head_and_moves_are_sent() {
 /// An invalid frame gets an error, and the socket stays open.
 #[tokio::test]
 async fn websocket_invalid_frames_get_error_and_stay_open() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let said = play.say("Hi 🌙.").await;
     let elsewhere = play.app.session().await["activeLeafId"].as_str().unwrap().to_owned();
     let stranger = play.app.stranger().await.greeting.to_string();
@@ -344,7 +344,7 @@ async fn websocket_invalid_frames_get_error_and_stay_open() {
 /// A request without an upgrade is refused, and so is an invalid `since`.
 #[tokio::test]
 async fn websocket_request_without_upgrade_is_refused() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     play.app.ask("GET", &play.chat("ws")).send().await.refused("malformed");
     for since in ["-1", "x", "", "1.5", "99999999999999999999"] {
         let error = play.app.ask("GET", &play.chat(&format!("ws?since={since}"))).send().await.refused("invalid");
@@ -356,7 +356,7 @@ async fn websocket_request_without_upgrade_is_refused() {
 /// A user has a limited number of sockets, and a closed one makes room.
 #[tokio::test]
 async fn websocket_limit_per_user_is_enforced() {
-    let play = Play::with(TestApp::with().set("limits.ws_per_user", "2"), json!({})).await;
+    let play = ApiSession::with(TestApp::with().set("limits.ws_per_user", "2"), json!({})).await;
     let open = || Socket::try_open(play.app.at, &play.sid, None, &[]);
     let (first, _second) = (open().await.ok().unwrap(), open().await.ok().unwrap());
     assert_eq!(open().await.err(), Some(429));
@@ -369,7 +369,7 @@ async fn websocket_limit_per_user_is_enforced() {
 /// Watchers of a session that is deleted during a reply get an error and nothing more.
 #[tokio::test]
 async fn websocket_session_deleted_during_reply_notifies_watchers() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let gate = Gate::new();
     play.app.mock().script(Reply::ok(["One ", "two."]).gated(&gate));
     let mut socket = play.app.socket(&play.sid, None).await;
@@ -389,7 +389,7 @@ async fn websocket_session_deleted_during_reply_notifies_watchers() {
 /// The same without a running reply, so that no operation triggers it.
 #[tokio::test]
 async fn websocket_idle_session_deleted_notifies_watchers() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let mut socket = play.app.socket(&play.sid, None).await;
     socket.until_type("hello").await;
     play.app.ask("DELETE", &format!("/api/sessions/{}", play.sid)).send().await.expect(204);
@@ -400,7 +400,7 @@ async fn websocket_idle_session_deleted_notifies_watchers() {
 /// A stopping server tells all watchers and ends running replies.
 #[tokio::test]
 async fn websocket_server_shutdown_notifies_watchers() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     play.app.mock().script(Reply::ok(["Half"]).then_stall());
     let mut socket = play.app.socket(&play.sid, None).await;
     let (_, reply) = begin(&play, "Hi.").await;

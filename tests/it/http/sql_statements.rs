@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::play::Play;
+use super::api_session::ApiSession;
 use super::*;
-use crate::support::spy::{Ran, Spy, all_ran};
+use crate::support::statement_spy::{SqlStatement, StatementSpy, all_ran};
 
 /// Turns before the measured one; they run every statement once.
 const BEFORE: usize = 11;
@@ -14,8 +14,8 @@ const FEEDS: &str = "FROM operations o JOIN";
 /// A turn over HTTP with a watcher runs a bounded number of statements, all prepared before.
 #[tokio::test]
 async fn turn_runs_bounded_prepared_statements_only() {
-    Spy::watch();
-    let play = Play::with(TestApp::with().set("storage.readers", "1"), json!({})).await;
+    StatementSpy::watch();
+    let play = ApiSession::with(TestApp::with().set("storage.readers", "1"), json!({})).await;
     let mut socket = play.app.socket(&play.sid, None).await;
     let mut so_far = 0;
     for turn in 0..=BEFORE {
@@ -43,7 +43,7 @@ async fn turn_runs_bounded_prepared_statements_only() {
 
 /// Returns which statements belong to a transaction that feeds the search index. A transaction is identified by its
 /// connection and its start.
-fn feeding(ran: &[(Ran, bool)]) -> Vec<bool> {
+fn feeding(ran: &[(SqlStatement, bool)]) -> Vec<bool> {
     let mut open = HashMap::new();
     let begun: Vec<usize> = (0..)
         .zip(ran)

@@ -1,6 +1,6 @@
 //! Writes with a stale HEAD: refused, appended or branched, as the request says, and never lost.
 
-use super::play::{Play, ids};
+use super::api_session::{ApiSession, ids};
 use super::*;
 use crate::support::schema;
 use clotho::http::route_table::RouteEntry;
@@ -35,7 +35,7 @@ fn body(entry: &RouteEntry, node: &str) -> Value {
 /// the current HEAD the request succeeds.
 #[tokio::test]
 async fn stale_head_is_refused_on_every_write_route() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let said = play.say("Hi.").await;
     let routes = with_expectation();
     assert!(routes.len() >= 5, "{}", routes.len());
@@ -80,7 +80,7 @@ async fn stale_head_is_refused_on_every_write_route() {
 /// `domain.md` 2.19: a stale message follows its option.
 #[tokio::test]
 async fn stale_message_follows_refuse_append_or_branch_option() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let greeting = play.head().await;
     let first = id(&play.post("message", json!({"parentId": greeting, "content": "First."})).await["node"]);
     let late = |content: &str, how: &str| json!({"parentId": greeting, "content": content, "expectedLeafId": greeting, "onStale": how});
@@ -100,7 +100,7 @@ async fn stale_message_follows_refuse_append_or_branch_option() {
 /// Of many simultaneous writes with the same expected HEAD one succeeds, and the others are refused.
 #[tokio::test]
 async fn expected_head_concurrent_writes_accept_one() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let greeting = play.head().await;
     let asks = (0..8).map(|n| {
         let body = json!({"parentId": greeting, "content": format!("I am {n}."), "expectedLeafId": greeting});
@@ -117,7 +117,7 @@ async fn expected_head_concurrent_writes_accept_one() {
 /// A placeholder cannot be a parent or HEAD, and cannot be edited, rated or disabled (`domain.md` 5.7).
 #[tokio::test]
 async fn running_reply_refuses_edits_and_children() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let gate = Gate::new();
     play.app.mock().script(Reply::ok(["One ", "two."]).gated(&gate));
     let greeting = play.head().await;

@@ -1,7 +1,7 @@
 //! Rolling summaries of messages that no longer fit: they belong to their branch, follow undo and checkouts, and never
 //! delay a reply.
 
-use super::play::{Play, Said};
+use super::api_session::{ApiSession, TurnIds};
 use super::purges::{files_with, until_gone};
 use super::*;
 use crate::support::mock_model::MockModel;
@@ -21,12 +21,12 @@ pub(super) fn narrow() -> Value {
 }
 
 /// A session with a short context, and the model that summarises it.
-struct Telling {
-    play: Play,
+struct SummarySession {
+    play: ApiSession,
     teller: MockModel,
 }
 
-impl Telling {
+impl SummarySession {
     /// Starts a session with automatic summaries.
     async fn start() -> Self {
         let telling = Self::quiet(TestApp::with()).await;
@@ -43,7 +43,7 @@ impl Telling {
             .set("summaries.share", "30")
             .set("summaries.every", "100")
             .set("summaries.chapter", "2");
-        let play = Play::with(setup, json!({})).await;
+        let play = ApiSession::with(setup, json!({})).await;
         play.app.mock().always(Reply::ok(["Night falls over the empty road and nobody speaks for a long while."]));
         teller.always(Reply::ok(["ALPHA: they walked on."]).usage(500, 20));
         let made = play.app.post("/api/presets", &json!({"kind": "openai", "name": "Narrow", "body": narrow()})).await;
@@ -63,7 +63,7 @@ impl Telling {
     }
 
     /// Adds enough filler turns that earlier messages no longer fit, and waits for their summaries.
-    async fn wander(&self, miles: usize) -> Vec<Said> {
+    async fn wander(&self, miles: usize) -> Vec<TurnIds> {
         let mut said = Vec::new();
         for mile in 0..miles {
             let text = format!("We walk on, mile {mile}, {}", "past dull hedges and grey fields ".repeat(8));
@@ -114,7 +114,7 @@ pub(super) fn told(request: &Value) -> String {
 #[tokio::test]
 async fn summaries_are_separate_per_branch() {
     // The first branch gets a summary.
-    let telling = Telling::start().await;
+    let telling = SummarySession::start().await;
     let play = &telling.play;
     let begin = play.head().await;
     let walked = telling.wander(9).await;
@@ -132,7 +132,7 @@ async fn summaries_are_separate_per_branch() {
     let items = telling.items().await;
     for text in trace["summaries"]["texts"].as_array().unwrap() {
         let item = items.iter().find(|item| item["id"] == text["id"]).unwrap();
-        let nodes = play::ids(&json!(
+        let nodes = api_session::ids(&json!(
             item["nodeIds"].as_array().unwrap().iter().map(|id| json!({"id": id})).collect::<Vec<_>>()
         ));
         assert!(nodes.iter().all(|node| line.contains(node)), "{item}");
@@ -164,7 +164,7 @@ async fn summaries_are_separate_per_branch() {
 /// same message.
 #[tokio::test]
 async fn summary_in_preview_matches_sent_prompt() {
-    let telling = Telling::start().await;
+    let telling = SummarySession::start().await;
     let play = &telling.play;
     for n in 0..4 {
         telling.teller.always(Reply::ok([format!("Chapter {n} of it.")]));
@@ -199,7 +199,7 @@ async fn summary_in_preview_matches_sent_prompt() {
 /// Summaries are off by default: no model is asked, and prompts have none.
 #[tokio::test]
 async fn summaries_off_by_default_make_no_request() {
-    let telling = Telling::quiet(TestApp::with()).await;
+    let telling = SummarySession::quiet(TestApp::with()).await;
     let before = telling.play.session().await["summaries"].clone();
     assert_eq!(before, json!({"enabled": false, "every": null, "model": null}));
     let walked = telling.wander(9).await;
@@ -226,7 +226,7 @@ async fn summaries_off_by_default_make_no_request() {
 /// A failing model delays no reply. The failure is reported, and the work is done after a restart.
 #[tokio::test]
 async fn summary_model_failure_is_retried_after_restart() {
-    let telling = Telling::quiet(TestApp::with()).await;
+    let telling = SummarySession::quiet(TestApp::with()).await;
     telling.teller.always(Reply::error(500, "out of order"));
     telling.switch(true).await;
     for mile in 0..8 {
@@ -239,7 +239,7 @@ async fn summary_model_failure_is_retried_after_restart() {
     assert!(problem.contains("teller/mock"), "{problem}");
     assert_eq!(telling.items().await.len(), 0);
     telling.teller.always(Reply::ok(["GAMMA: at last."]));
-    let telling = Telling { play: telling.play.restart().await, teller: telling.teller };
+    let telling = SummarySession { play: telling.play.restart().await, teller: telling.teller };
     until("a summary", async || !telling.items().await.is_empty()).await;
     telling.settled().await;
     assert_eq!(telling.list("").await["problem"], Value::Null);
@@ -250,7 +250,7 @@ async fn summary_model_failure_is_retried_after_restart() {
 /// A summary of messages that were disabled or changed is not used. It is used again when they are back.
 #[tokio::test]
 async fn summary_of_changed_messages_is_left_out() {
-    let telling = Telling::start().await;
+    let telling = SummarySession::start().await;
     let play = &telling.play;
     let walked = telling.wander(9).await;
     play.say("Where are we?").await;
@@ -282,7 +282,7 @@ async fn summary_of_changed_messages_is_left_out() {
 /// oldest ones.
 #[tokio::test]
 async fn summaries_beyond_threshold_merge_into_chapters() {
-    let telling = Telling::start().await;
+    let telling = SummarySession::start().await;
     let long = "ALPHA: they walked on and on and on. ".repeat(4);
     telling.teller.always(Reply::ok([long.clone()]));
     telling.wander(10).await;
@@ -323,7 +323,7 @@ async fn summaries_beyond_threshold_merge_into_chapters() {
 #[tokio::test]
 async fn summaries_of_purged_messages_leave_disk() {
     const WORD: &str = "Xylophonebananas";
-    let telling = Telling::start().await;
+    let telling = SummarySession::start().await;
     telling.teller.always(Reply::ok([format!("They spoke of {WORD}.")]));
     let walked = telling.wander(8).await;
     telling.settled().await;
@@ -338,7 +338,7 @@ async fn summaries_of_purged_messages_leave_disk() {
 
 #[tokio::test]
 async fn summary_invalid_settings_or_foreign_ids_are_refused() {
-    let telling = Telling::start().await;
+    let telling = SummarySession::start().await;
     let app = &telling.play.app;
     let path = format!("/api/sessions/{}", telling.play.sid);
     let refused = async |summaries: Value, field: &str| {

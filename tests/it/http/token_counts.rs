@@ -1,12 +1,12 @@
 //! The size of prompts and who counts it.
 
-use super::play::Play;
+use super::api_session::ApiSession;
 use super::*;
 use crate::support::mock_model::MockModel;
 use clotho_provider::Tokenizer;
 
 /// Starts a session with a preset, a model of this name and provider settings.
-async fn with(model: &str, settings: &[(&str, &str)], preset: Value) -> Play {
+async fn with(model: &str, settings: &[(&str, &str)], preset: Value) -> ApiSession {
     let mock = MockModel::start().await;
     let mut setup = TestApp::with();
     for (key, value) in [("id", "own"), ("base_url", &mock.base_url()), ("models", &format!("[{model:?}]"))] {
@@ -15,7 +15,7 @@ async fn with(model: &str, settings: &[(&str, &str)], preset: Value) -> Play {
     for (key, value) in settings {
         setup = setup.set(key, value);
     }
-    let play = Play::with(setup.mock(mock), json!({"model": format!("own/{model}")})).await;
+    let play = ApiSession::with(setup.mock(mock), json!({"model": format!("own/{model}")})).await;
     let made = play.app.post("/api/presets", &json!({"kind": "openai", "name": "Own", "body": preset})).await;
     let path = format!("/api/sessions/{}", play.sid);
     play.app.ask("PATCH", &path).json(&json!({"presetId": made["id"]})).send().await.expect(200);
@@ -27,7 +27,7 @@ fn plain() -> Value {
     json!({"new_chat_prompt": ""})
 }
 
-async fn trace(play: &Play, reply: &str) -> Value {
+async fn trace(play: &ApiSession, reply: &str) -> Value {
     play.get(&format!("node/{reply}/trace")).await
 }
 

@@ -1,6 +1,6 @@
 //! Tools of plugins: calls during a reply, and their results.
 
-use super::play::Play;
+use super::api_session::ApiSession;
 use super::*;
 use crate::support::mock_model::MockModel;
 
@@ -34,9 +34,9 @@ fn tool_give_gift(ctx, args) {
 fn on_reply(ctx) { ctx.add("replies", 1); }
 "#;
 
-async fn story() -> Play {
+async fn story() -> ApiSession {
     let setup = TestApp::with().plugin("gifts", &[("plugin.toml", MANIFEST), ("main.rhai", SCRIPT)]);
-    Play::with(setup, json!({"plugins": [{"id": "gifts"}]})).await
+    ApiSession::with(setup, json!({"plugins": [{"id": "gifts"}]})).await
 }
 
 /// Returns a reply with a text and tool calls.
@@ -55,7 +55,7 @@ fn wants(said: &str, calls: &[(&str, Value)]) -> Reply {
     Reply::events(events)
 }
 
-fn last(play: &Play) -> Value {
+fn last(play: &ApiSession) -> Value {
     play.app.mock().requests().pop().unwrap()
 }
 
@@ -159,12 +159,12 @@ fn told(kind: &str, request: &Value) -> (String, String) {
 }
 
 /// Starts a session with a provider of a kind.
-async fn of_kind(kind: &str) -> Play {
+async fn of_kind(kind: &str) -> ApiSession {
     with_settings(kind, &[]).await
 }
 
 /// Starts a session with a provider of a kind and more of its settings.
-async fn with_settings(kind: &str, more: &[(&str, &str)]) -> Play {
+async fn with_settings(kind: &str, more: &[(&str, &str)]) -> ApiSession {
     let mock = MockModel::start().await;
     let base_url = if kind == "openai" { mock.base_url() } else { mock.root_url() };
     let mut setup = TestApp::with().plugin("gifts", &[("plugin.toml", MANIFEST), ("main.rhai", SCRIPT)]);
@@ -172,7 +172,7 @@ async fn with_settings(kind: &str, more: &[(&str, &str)]) -> Play {
     for (key, value) in own.iter().chain(more) {
         setup = setup.set(&format!("providers.2.{key}"), value);
     }
-    Play::with(setup.mock(mock), json!({"plugins": [{"id": "gifts"}], "model": "own/mock"})).await
+    ApiSession::with(setup.mock(mock), json!({"plugins": [{"id": "gifts"}], "model": "own/mock"})).await
 }
 
 /// Tools work in the format of each kind of server: offered, called, answered and continued.
@@ -239,13 +239,13 @@ async fn tool_calls_as_text_on_completion_server() {
 }
 
 /// Scripts a reply that calls a tool in its text, and its continuation.
-fn script_words(play: &Play) {
+fn script_words(play: &ApiSession) {
     let call = r#"<tool_call>{"name": "give_gift", "arguments": {"item": "ring", "count": 2}}</tool_call>"#;
     play.app.mock().script(Reply::ok(["She looks.", call]));
     play.app.mock().script(Reply::ok(["She smiles."]));
 }
 
-async fn affinity(play: &Play, node: &str) -> Value {
+async fn affinity(play: &ApiSession, node: &str) -> Value {
     play.get(&format!("node/{node}/world")).await["world"]["vars"]["gifts"]["affinity"].clone()
 }
 
@@ -345,7 +345,7 @@ async fn tool_call_typos_are_repaired_and_reported() {
 /// another.
 #[tokio::test]
 async fn quest_tool_state_is_separate_per_branch() {
-    let play = Play::with(TestApp::with(), json!({"plugins": [{"id": "quest-log"}]})).await;
+    let play = ApiSession::with(TestApp::with(), json!({"plugins": [{"id": "quest-log"}]})).await;
     let script = |action: &str, step: &str| {
         let quest = ("quest", json!({"action": action, "quest": "The Ring!", "step": step}));
         play.app.mock().script(wants("", &[quest]));

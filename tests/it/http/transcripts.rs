@@ -1,10 +1,10 @@
 //! A branch as a file to keep.
 
-use super::play::{Play, ids};
+use super::api_session::{ApiSession, ids};
 use super::*;
-use crate::support::client::Heard;
+use crate::support::client::HttpResponse;
 
-async fn file(play: &Play, rest: &str) -> Heard {
+async fn file(play: &ApiSession, rest: &str) -> HttpResponse {
     let heard = play.app.ask("GET", &play.chat(&format!("line{rest}"))).send().await;
     assert_eq!(heard.status, 200, "{}", heard.text());
     heard
@@ -15,7 +15,7 @@ async fn file(play: &Play, rest: &str) -> Heard {
 #[tokio::test]
 async fn transcript_has_enabled_texts_of_one_branch() {
     // A story with a sibling and a disabled turn.
-    let play = Play::with(TestApp::with(), json!({"title": "The \"Lantern\" / 灯塔"})).await;
+    let play = ApiSession::with(TestApp::with(), json!({"title": "The \"Lantern\" / 灯塔"})).await;
     play.app.mock().script(Reply::ok(["<think>Hm.</think>A door."]));
     let first = play.say("I look\naround.").await;
     play.another(&first.reply).await;
@@ -69,7 +69,7 @@ async fn transcript_has_enabled_texts_of_one_branch() {
 /// S4-04: a code block that a message leaves open is closed at its end. The text itself is unchanged.
 #[tokio::test]
 async fn transcript_closes_open_code_block_per_message() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     play.app.mock().script(Reply::ok(["Look:\n~~~~js\nlet a;\n~~~"]));
     play.say("Show me.").await;
     play.app.mock().script(Reply::ok(["```\nwhole\n```"]));
@@ -86,7 +86,7 @@ async fn transcript_closes_open_code_block_per_message() {
 async fn transcript_of_long_branch_is_complete() {
     let app = TestServer::start().await;
     let (session, line) = app.line(100).await;
-    let play = Play { app, sid: id(&session) };
+    let play = ApiSession { app, sid: id(&session) };
     let whole = file(&play, "?format=json").await.json();
     assert_eq!(ids(&whole["items"]), line);
     let text = file(&play, "?format=text").await.text();

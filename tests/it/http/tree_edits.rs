@@ -1,16 +1,16 @@
 //! Edits of the arrangement by clients: prune, graft, labels, undo and redo.
 
-use super::play::{Play, Said, ids, walk};
+use super::api_session::{ApiSession, TurnIds, ids, walk};
 use super::*;
 
 /// Starts a combat story of three turns with these losses: 40 - 7 = 33, - 5 = 28, - 3 = 25.
-pub(super) async fn bitten() -> (Play, Vec<Said>) {
+pub(super) async fn bitten() -> (ApiSession, Vec<TurnIds>) {
     bitten_on(TestApp::with()).await
 }
 
 /// Starts the same story on a server with other settings.
-pub(super) async fn bitten_on(setup: Setup) -> (Play, Vec<Said>) {
-    let play = Play::with(setup, json!({"plugins": [{"id": "combat"}]})).await;
+pub(super) async fn bitten_on(setup: Setup) -> (ApiSession, Vec<TurnIds>) {
+    let play = ApiSession::with(setup, json!({"plugins": [{"id": "combat"}]})).await;
     let mut said = Vec::new();
     for (text, hp) in [("One.", 7), ("Two.", 5), ("Three.", 3)] {
         play.app.mock().script(Reply::ok([format!("It bites. [HP -{hp}]").as_str()]));
@@ -19,7 +19,7 @@ pub(super) async fn bitten_on(setup: Setup) -> (Play, Vec<Said>) {
     (play, said)
 }
 
-impl Play {
+impl ApiSession {
     pub(super) async fn edit(&self, operations: Value) -> Value {
         self.app.put(&self.chat("tree/edit"), &json!({"operations": operations})).await
     }
@@ -168,7 +168,7 @@ async fn labels_fixed_stay_and_following_move_with_replies() {
 /// to do, once.
 #[tokio::test]
 async fn label_names_in_other_unicode_form_conflict() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let (greeting, said) = (play.head().await, play.say("One.").await);
     let label = |node: &str, name: &str| json!([{"op": "label", "nodeId": node, "name": name}]);
     play.edit(label(&said.user, "Cafe\u{301} 한")).await;
@@ -188,7 +188,7 @@ async fn label_names_in_other_unicode_form_conflict() {
 /// nothing left to undo the answer says so.
 #[tokio::test]
 async fn undo_reverts_whole_turn_but_refuses_while_generating() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let (greeting, empty) = (play.head().await, play.face().await);
     play.refused("POST", "undo", json!({}), "nothing_to_undo").await;
     let said = play.say("One.").await;
@@ -236,7 +236,7 @@ async fn muted_effects_recompute_state_but_disabling_does_not() {
 /// C14, S4-50: linear mode shows only the newest branch. The flags of the tree and the old branch stay.
 #[tokio::test]
 async fn linear_mode_follows_the_newest_leaf() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let first = play.say("One.").await;
     let second = play.another(&first.reply).await;
     let off = json!({"isEnabled": false});
@@ -257,7 +257,7 @@ async fn linear_mode_follows_the_newest_leaf() {
 /// Domain 2.15: undone messages are not lost by writing on: redo restores them as siblings of the new ones.
 #[tokio::test]
 async fn redo_after_new_message_restores_sibling() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let lost = play.say("Lost words.").await;
     play.post("undo", json!({})).await;
     let other = play.say("Other words.").await;
@@ -276,7 +276,7 @@ async fn redo_after_new_message_restores_sibling() {
 /// Copies of copies grow without bound, so one list has a limit. A list over it changes nothing.
 #[tokio::test]
 async fn edit_list_with_growing_copies_is_too_large() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let greeting = play.head().await;
     let write = async || {
         let body = json!({"parentId": greeting, "content": "x", "generate": false});
@@ -294,7 +294,7 @@ async fn edit_list_with_growing_copies_is_too_large() {
 /// S4-24: a flag below a fork affects its own branch only, and one above the fork affects both.
 #[tokio::test]
 async fn disabled_flag_does_not_affect_other_branches() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let shared = play.say("The fork.").await;
     let left = play.say_to(&shared.reply, "To the left.").await;
     let right = play.say_to(&shared.reply, "To the right.").await;

@@ -10,9 +10,9 @@ use clotho_core::tree::{Kind, Role};
 use clotho_core::world::StateOperation;
 use clotho_store::{Actor, MessageWrite, NodeDraft};
 
-use super::play::{Play, ids, walk};
+use super::api_session::{ApiSession, ids, walk};
 use super::*;
-use crate::support::story::Story;
+use crate::support::test_session::TestSession;
 
 /// Returns the texts of a list of nodes.
 fn texts(list: &Value) -> Vec<&str> {
@@ -30,7 +30,7 @@ fn effects(operations: &Value) -> Vec<&str> {
 /// and the remembered children.
 #[tokio::test]
 async fn tree_has_all_branches_projection_has_one() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let first = play.say("One.").await;
     let second = play.another(&first.reply).await;
     let below = play.say_to(&first.reply, "Two.").await;
@@ -55,7 +55,7 @@ async fn tree_has_all_branches_projection_has_one() {
 /// S0-13: the choice among replies is remembered, after a restart too.
 #[tokio::test]
 async fn remembered_child_survives_restart() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let greeting = play.head().await;
     let said = play.say("Hi.").await;
     let second = play.another(&said.reply).await;
@@ -75,7 +75,7 @@ async fn remembered_child_survives_restart() {
 /// S0-26: the path from the root to here, with one entry for each turn.
 #[tokio::test]
 async fn turns_view_has_one_entry_per_turn() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let mut users = Vec::new();
     let mut replies = Vec::new();
     for text in ["One.", "Two.", "Three."] {
@@ -109,7 +109,7 @@ async fn turns_view_has_one_entry_per_turn() {
 /// The list of sessions has the beginning of each newest message, as readers see it and limited in length.
 #[tokio::test]
 async fn session_list_shows_preview_of_newest_message() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let previews = async || -> Vec<Value> {
         let list = play.app.get("/api/sessions").await;
         list["items"].as_array().unwrap().iter().map(|session| session["preview"].clone()).collect()
@@ -127,7 +127,7 @@ async fn session_list_shows_preview_of_newest_message() {
 /// reply.
 #[tokio::test]
 async fn context_node_after_reply_has_all_fields() {
-    let play = Play::with(TestApp::with(), json!({"plugins": [{"id": "combat"}]})).await;
+    let play = ApiSession::with(TestApp::with(), json!({"plugins": [{"id": "combat"}]})).await;
     play.app.mock().script(Reply::ok(["It bites. [HP -7]"]));
     let first = play.say("One.").await;
     let met = happened(&play, &first.reply, "met the ogre").await;
@@ -155,7 +155,7 @@ async fn context_node_after_reply_has_all_fields() {
 }
 
 /// Writes a message with an event directly to the store, since no route can write events yet.
-async fn happened(play: &Play, parent: &str, what: &str) -> String {
+async fn happened(play: &ApiSession, parent: &str, what: &str) -> String {
     let app = play.app.inside();
     let now = app.clock.now();
     let event = json!({"in": "events", "op": "append", "path": "", "value": {"text": what}});
@@ -180,7 +180,7 @@ async fn happened(play: &Play, parent: &str, what: &str) -> String {
 /// S0-30: HEAD moves to a turn by its id, and stays for an unknown id.
 #[tokio::test]
 async fn head_move_to_unknown_node_is_refused() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let first = play.say("One.").await;
     let second = play.say("Two.").await;
     assert_eq!(play.checkout(&first.user, true).await, first.user);
@@ -198,7 +198,7 @@ async fn head_move_to_unknown_node_is_refused() {
 /// S1-01, S1-11: a turn is one input with any number of replies, each with its own text, parameters and time.
 #[tokio::test]
 async fn turn_view_groups_input_with_its_replies() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     for text in ["First.", "Second.", "Third."] {
         play.app.mock().script(Reply::ok([text]));
     }
@@ -222,7 +222,7 @@ async fn turn_view_groups_input_with_its_replies() {
 /// S0-32: four rerolls give five records in order, one of them selected. Records of other turns are not included.
 #[tokio::test]
 async fn four_rerolls_list_five_replies_one_selected() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let first = play.say("Hi.").await;
     let mut replies = vec![first.reply.clone()];
     for _ in 0..4 {
@@ -244,7 +244,7 @@ async fn four_rerolls_list_five_replies_one_selected() {
 /// S0-32, S1-01, S1-11: a change node between a message and its replies keeps all of them in the turn.
 #[tokio::test]
 async fn turn_view_includes_replies_below_change_node() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let first = play.say("Hi.").await;
     play.checkout(&first.user, true).await;
     let operations = json!({"operations": [{"op": "set", "path": "/a", "value": 1}]});
@@ -269,7 +269,7 @@ async fn turn_view_includes_replies_below_change_node() {
 /// S3-18: machine blocks of a model's text are hidden, and the text is stored byte for byte.
 #[tokio::test]
 async fn reply_machine_blocks_are_hidden_but_stored() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let text = "<think>A plan.</think>The ogre <b>hits</b>.\n<UpdateVariable>{\"hp\": 3}</UpdateVariable>";
     play.app.mock().script(Reply::ok([text]));
     let marked = play.say("Hi.").await;
@@ -285,7 +285,7 @@ async fn reply_machine_blocks_are_hidden_but_stored() {
 /// S1-02, S1-14: a reply is a candidate until something follows it. Viewing another one selects nothing.
 #[tokio::test]
 async fn reply_is_candidate_until_something_follows() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let said = play.say("Hi.").await;
     let second = play.another(&said.reply).await;
     let candidates = |turns: &Value| -> Vec<bool> {
@@ -303,7 +303,7 @@ async fn reply_is_candidate_until_something_follows() {
 /// S0-09, S1-09: the fields of a context node. Without a choice the newest reply is selected.
 #[tokio::test]
 async fn context_node_fields_default_to_newest_reply() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let parent = play.head().await;
     let several = json!({"parentId": parent, "content": "Hi.", "generate": {"n": 2}, "moveHead": false});
     let started = play.post("message", several).await;
@@ -328,7 +328,7 @@ async fn context_node_fields_default_to_newest_reply() {
 /// S2-15: the sibling count of every node is the same in all views.
 #[tokio::test]
 async fn sibling_counts_agree_in_all_views() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let said = play.say("Hi.").await;
     let second = play.another(&said.reply).await;
     play.another(&said.reply).await;
@@ -367,7 +367,7 @@ async fn node_fields_contain_no_branch_information() {
     for word in ["branch", "line", "trunk", "label", "leaf", "head", "path"] {
         assert!(!fields.iter().any(|field| field.to_lowercase().contains(word)), "{fields:?}");
     }
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let first = play.say("One.").await;
     play.say("Two.").await;
     let before = play.nodes().await;
@@ -387,7 +387,7 @@ async fn node_fields_contain_no_branch_information() {
 /// nodes, HEAD and unread marks.
 #[tokio::test]
 async fn operation_log_of_chat_has_only_node_effects() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let first = play.say("One.").await;
     play.say("Two.").await;
     play.another(&first.reply).await;
@@ -412,7 +412,7 @@ async fn operation_log_of_chat_has_only_node_effects() {
 #[tokio::test]
 async fn session_views_survive_restart_during_reply() {
     // Stop the program in the middle of a reply.
-    let play = Play::with(TestApp::with(), json!({"plugins": [{"id": "combat"}], "title": "A title"})).await;
+    let play = ApiSession::with(TestApp::with(), json!({"plugins": [{"id": "combat"}], "title": "A title"})).await;
     play.app.mock().script(Reply::ok(["It bites. [HP -7]"]));
     let first = play.say("One.").await;
     play.another(&first.reply).await;
@@ -421,7 +421,7 @@ async fn session_views_survive_restart_during_reply() {
     let started = play.post("message", json!({"parentId": first.reply, "content": "And now?", "generate": true})).await;
     let (asked, stopped) = (id(&started["node"]), id(&started["generations"][0]));
     let app = play.app.inside();
-    let story = Story { app, user: app.owner, id: play.sid.parse().unwrap() };
+    let story = TestSession { app, user: app.owner, id: play.sid.parse().unwrap() };
     story.reads(stopped.parse().unwrap(), "It bites again. [HP -7]").await;
     let expanded = format!("node/{}?expand=world,trace,delta", first.reply);
     let paths = ["projection", "turns", "context-path", "commands", "ops?limit=5", &expanded];
@@ -468,7 +468,7 @@ async fn session_views_survive_restart_during_reply() {
 /// S4-31: the whole tree has every field and every parent, one root, and HEAD is reachable from it.
 #[tokio::test]
 async fn tree_view_is_complete_and_connected() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let said = play.say("One.").await;
     play.another(&said.reply).await;
     let head = play.say_to(&said.reply, "Two.").await.reply;
@@ -508,7 +508,7 @@ async fn tree_view_is_complete_and_connected() {
 #[tokio::test]
 async fn tree_view_too_large_returns_hint_with_alternatives() {
     const MANY: usize = 20_000;
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let (parent, app) = (play.head().await.parse().unwrap(), play.app.inside());
     let now = app.clock.now();
     let draft = |_| NodeDraft::new(NodeId::new(app.ids.next_id(now)), Role::User, Kind::Message, 1, now);
@@ -546,7 +546,7 @@ async fn tree_view_too_large_returns_hint_with_alternatives() {
 #[tokio::test]
 async fn sessions_of_same_character_are_independent() {
     let clock = Arc::new(TestClock::new(Time(1_700_000_000_000)));
-    let play = Play::with(TestApp::with().clock(clock.clone()), json!({})).await;
+    let play = ApiSession::with(TestApp::with().clock(clock.clone()), json!({})).await;
     let characters = play.app.get("/api/characters").await;
     let rin = characters["items"].as_array().unwrap().iter().find(|one| one["name"] == "Rin").unwrap()["id"].clone();
     let other = id(&play.app.post("/api/sessions", &json!({"characterIds": [rin]})).await);
@@ -577,7 +577,7 @@ async fn sessions_of_same_character_are_independent() {
 /// S0-24: the projection of an empty session is empty. After a checkout it is the path to HEAD.
 #[tokio::test]
 async fn projection_of_empty_session_is_empty() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let silent = id(&play.app.post("/api/characters", &json!({"name": "Silent"})).await);
     let session = play.app.post("/api/sessions", &json!({"characterIds": [silent]})).await;
     assert_eq!(session["activeLeafId"], session["rootNodeId"]);
@@ -596,7 +596,7 @@ async fn trace_lists_plugin_problems_without_model_reply() {
     let manifest = "id = \"torn\"\ntitle = \"t\"\nversion = \"1.0.0\"\napi = \"1\"\n";
     let script = "fn on_input(ctx) { throw \"the page is torn\"; }\nfn on_reply(ctx) { throw \"so is this\"; }";
     let setup = TestApp::with().plugin("torn", &[("plugin.toml", manifest), ("main.rhai", script)]);
-    let play = Play::with(setup, json!({"plugins": [{"id": "torn", "enabled": true}]})).await;
+    let play = ApiSession::with(setup, json!({"plugins": [{"id": "torn", "enabled": true}]})).await;
     let greeting = play.head().await;
     let said = play.say("Hi.").await;
     for (node, hook, words) in [(&said.user, "on_input", "the page is torn"), (&said.reply, "on_reply", "so is this")] {
@@ -623,7 +623,7 @@ async fn trace_lists_plugin_problems_without_model_reply() {
 /// A message that the narrator cannot read is refused by name before anything is written.
 #[tokio::test]
 async fn message_over_narrator_limit_is_refused_before_write() {
-    let play = Play::with(TestApp::with(), json!({"model": "plugin:lantern-keep"})).await;
+    let play = ApiSession::with(TestApp::with(), json!({"model": "plugin:lantern-keep"})).await;
     let head = play.head().await;
     let body = json!({"parentId": head, "content": "a".repeat(100_000), "generate": true});
     let error = play.refused("POST", "message", body, "too_large").await;

@@ -1,10 +1,10 @@
 //! Replies that ended away from HEAD: marked as unread everywhere until HEAD is on or below them.
 
-use super::play::{Play, ids};
+use super::api_session::{ApiSession, ids};
 use super::*;
 
 /// Sends a message with `n` replies that HEAD does not follow, and waits for them. Returns the message and the replies.
-async fn aside(play: &Play, parent: &str, n: u64) -> (String, Vec<String>) {
+async fn aside(play: &ApiSession, parent: &str, n: u64) -> (String, Vec<String>) {
     let body = json!({"parentId": parent, "content": "Aside.", "generate": {"n": n}, "moveHead": false});
     let started = play.post("message", body).await;
     let replies = ids(&started["generations"]);
@@ -14,12 +14,12 @@ async fn aside(play: &Play, parent: &str, n: u64) -> (String, Vec<String>) {
     (id(&started["node"]), replies)
 }
 
-async fn is_unread(play: &Play, node: &str) -> bool {
+async fn is_unread(play: &ApiSession, node: &str) -> bool {
     play.get(&format!("node/{node}")).await["isUnread"].as_bool().unwrap()
 }
 
 /// Returns the unread replies in the outline.
-async fn unread_in_outline(play: &Play) -> Vec<String> {
+async fn unread_in_outline(play: &ApiSession) -> Vec<String> {
     let outline = play.get("tree?shape=skeleton").await;
     assert_eq!(outline["legend"]["flags"], json!(["disabled", "muted", "keyframe", "unread"]));
     let flags = outline["flags"].as_array().unwrap().iter().map(|flags| flags.as_u64().unwrap());
@@ -31,7 +31,7 @@ async fn unread_in_outline(play: &Play) -> Vec<String> {
 /// HEAD goes there. The log has both changes, and a restart changes nothing.
 #[tokio::test]
 async fn unread_mark_set_when_reply_ends_off_head() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let greeting = play.head().await;
     let said = play.say("Hi.").await;
     assert!(!is_unread(&play, &said.reply).await, "it took HEAD");
@@ -75,7 +75,7 @@ async fn unread_mark_set_when_reply_ends_off_head() {
 /// in the queue is not marked.
 #[tokio::test]
 async fn unread_mark_can_be_set_and_cleared() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let greeting = play.head().await;
     play.say("Hi.").await;
     let (_, replies) = aside(&play, &greeting, 1).await;

@@ -1,13 +1,13 @@
 //! The total usage of a session's replies.
 
-use super::play::{Play, Said};
+use super::api_session::{ApiSession, TurnIds};
 use super::*;
 
 /// S4-54: the totals of a session equal the exact sums of its nodes: tokens, time and cost. Stashed and undone replies
 /// count, copies do not, and replies without a price are counted separately.
 #[tokio::test]
 async fn usage_totals_equal_sum_of_nodes() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     let none = json!({"prompt": 0, "completion": 0});
     let empty = play.get("spent").await;
     assert_eq!((&empty["replies"], &empty["tokenCount"], &empty["cost"]), (&json!(0), &none, &Value::Null));
@@ -22,7 +22,7 @@ async fn usage_totals_equal_sum_of_nodes() {
     play.app.mock().script(Reply::ok(["No."]).usage(7, 2));
     let unpriced = json!({"parentId": play.head().await, "content": "And?", "generate": {"model": "mock/mock-plain"}});
     let started = play.post("message", unpriced).await;
-    said.push(Said { user: id(&started["node"]), reply: id(&started["generations"][0]) });
+    said.push(TurnIds { user: id(&started["node"]), reply: id(&started["generations"][0]) });
     play.done(&said[3].reply).await;
     let sums = play.get("spent").await;
     let nodes = play.nodes().await;
@@ -50,7 +50,7 @@ async fn usage_totals_equal_sum_of_nodes() {
 #[tokio::test]
 async fn usage_totals_include_cached_tokens_and_savings() {
     let prices = "{ mock = { prompt = 3.0, completion = 15.0, cached = 0.3 } }";
-    let play = Play::with(TestApp::with().set("providers.0.prices", prices), json!({"model": "mock/mock"})).await;
+    let play = ApiSession::with(TestApp::with().set("providers.0.prices", prices), json!({"model": "mock/mock"})).await;
     let empty = play.get("spent").await;
     assert_eq!((&empty["cachedTokens"], &empty["saved"]), (&json!(0), &Value::Null));
     for cached in [800, 1000] {
@@ -67,7 +67,7 @@ async fn usage_totals_include_cached_tokens_and_savings() {
 /// a missing price, in whatever order they come.
 #[tokio::test]
 async fn usage_totals_count_overflowing_prices_separately() {
-    let play = Play::start().await;
+    let play = ApiSession::start().await;
     for (cost, sum, beyond) in
         [("1e200", None, 1), ("0.5", Some("0.5"), 1), ("1e300", Some("0.5"), 2), ("0.25", Some("0.75"), 2)]
     {

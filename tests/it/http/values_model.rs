@@ -1,6 +1,6 @@
 //! The values model: a model that keeps the values beside the model that writes the story.
 
-use super::play::Play;
+use super::api_session::ApiSession;
 use super::*;
 
 const MANIFEST: &str =
@@ -16,16 +16,16 @@ fn on_reply(ctx) {
 }
 "#;
 
-async fn story() -> Play {
+async fn story() -> ApiSession {
     let files = [("plugin.toml", MANIFEST), ("main.rhai", SCRIPT), ("state.schema.json", SCHEMA)];
-    let play = Play::with(TestApp::with().plugin("purse", &files), json!({"plugins": [{"id": "purse"}]})).await;
+    let play = ApiSession::with(TestApp::with().plugin("purse", &files), json!({"plugins": [{"id": "purse"}]})).await;
     let set = json!({"valuesModel": "mock/mock-plain"});
     let session = play.app.ask("PATCH", &format!("/api/sessions/{}", play.sid)).json(&set).send().await.expect(200);
     assert_eq!(session["valuesModel"], "mock/mock-plain");
     play
 }
 
-async fn gold(play: &Play, node: &str) -> Value {
+async fn gold(play: &ApiSession, node: &str) -> Value {
     play.get(&format!("node/{node}/world")).await["world"]["vars"]["purse"]["gold"].clone()
 }
 
@@ -172,7 +172,7 @@ async fn values_model_writes_plugin_state_under_schema() {
     let script = "fn init(ctx) { ctx.set(\"hp\", 20); ctx.set(\"max\", 30); ctx.set(\"secret\", \"s\"); }";
     let files = [("plugin.toml", WOUNDS), ("main.rhai", script), ("state.schema.json", WOUNDS_SCHEMA)];
     let app = TestApp::with().plugin("wounds", &files);
-    let play = Play::with(app, json!({"plugins": [{"id": "wounds"}, {"id": "mvu"}]})).await;
+    let play = ApiSession::with(app, json!({"plugins": [{"id": "wounds"}, {"id": "mvu"}]})).await;
     let set = json!({"valuesModel": "mock/mock-plain"});
     play.app.ask("PATCH", &format!("/api/sessions/{}", play.sid)).json(&set).send().await.expect(200);
     let mock = play.app.mock();
@@ -212,7 +212,7 @@ async fn values_model_writes_plugin_state_under_schema() {
 /// A model that its provider does not list is accepted with a warning.
 #[tokio::test]
 async fn values_model_not_offered_by_provider_gives_warning() {
-    let play = Play::with(TestApp::with(), json!({})).await;
+    let play = ApiSession::with(TestApp::with(), json!({})).await;
     let offered = play.app.get("/api/models").await["items"].as_array().unwrap().clone();
     let one = offered.iter().filter_map(|model| model["id"].as_str()).find(|id| id.starts_with("mock/")).unwrap();
     let address = format!("/api/sessions/{}", play.sid);

@@ -9,16 +9,16 @@ use clotho_store::{EmbeddingBatch, StoreError};
 use crate::support::test_store::TestStore;
 
 /// Vectors with their names.
-type Named<'a> = [(&'a str, Vec<f32>)];
+type NamedVectors<'a> = [(&'a str, Vec<f32>)];
 
 fn hash(name: &str) -> blake3::Hash {
     blake3::hash(name.as_bytes())
 }
 
 /// A plain list in memory.
-struct Plain(HashMap<blake3::Hash, Vec<f32>>);
+struct MemoryVectors(HashMap<blake3::Hash, Vec<f32>>);
 
-impl NearestVectors for Plain {
+impl NearestVectors for MemoryVectors {
     type Error = StoreError;
 
     fn nearest(
@@ -34,10 +34,10 @@ impl NearestVectors for Plain {
 }
 
 /// Asks each implementation with these vectors and returns the answer, on which all must agree.
-fn everybody(vectors: &Named<'_>, to: &[f32], among: &[&str], least: f32, most: usize) -> Vec<usize> {
+fn everybody(vectors: &NamedVectors<'_>, to: &[f32], among: &[&str], least: f32, most: usize) -> Vec<usize> {
     let among: Vec<blake3::Hash> = among.iter().map(|name| hash(name)).collect();
     let named: Vec<(blake3::Hash, Vec<f32>)> = vectors.iter().map(|(name, one)| (hash(name), one.clone())).collect();
-    let mut plain = Plain(named.iter().cloned().collect());
+    let mut plain = MemoryVectors(named.iter().cloned().collect());
     let expected = plain.nearest(to, &among, least, most).unwrap();
     let store = TestStore::new();
     let begun = store.begin(Default::default(), None, &["Welcome."]);

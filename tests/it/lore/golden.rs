@@ -26,12 +26,12 @@ const FAMILIES: [(&str, &str); 14] = [
 ];
 
 /// The host of a scan: macros, tokens and draws as in a recorded case.
-struct Recorded<'a> {
+struct LoreCaseHost<'a> {
     case: &'a Value,
     draws: u64,
 }
 
-impl LoreHost for Recorded<'_> {
+impl LoreHost for LoreCaseHost<'_> {
     fn fill(&mut self, text: &str) -> String {
         let text = text.replace("{{user}}", words(&self.case["user"])).replace("{{noop}}", "");
         text.replace("{{char}}", words(&self.case["character"]["name"])).replace("{{reverse::etag}}", "gate")
@@ -72,7 +72,7 @@ fn list(value: &Value) -> Vec<String> {
     value.as_array().unwrap().iter().map(|one| words(one).to_owned()).collect()
 }
 
-struct Story<'a> {
+struct CaseRun<'a> {
     case: &'a Value,
     books: Vec<(LorebookScope, String, Map<String, Value>)>,
     chat: Vec<Value>,
@@ -80,7 +80,7 @@ struct Story<'a> {
     settings: WorldInfoSettings,
 }
 
-impl<'a> Story<'a> {
+impl<'a> CaseRun<'a> {
     fn new(case: &'a Value) -> Self {
         let books = case["books"].as_array().unwrap().iter().map(|book| {
             let scope = match words(&book["scope"]) {
@@ -150,7 +150,7 @@ impl<'a> Story<'a> {
             ignores_timers: turn["dry_run"] == true,
         };
         // Scan, and keep the timers for the next turn.
-        let mut around = Recorded { case, draws: 0 };
+        let mut around = LoreCaseHost { case, draws: 0 };
         let outcome = scan(&bound, &self.settings, &scanned, &self.timers, &mut around);
         self.timers = outcome.timers.clone();
         (outcome, around.draws)
@@ -218,7 +218,7 @@ fn lore_scan_matches_recorded_sillytavern_cases() {
     for (family, lines) in FAMILIES {
         let mut cases = 0;
         for case in lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()) {
-            let mut story = Story::new(&case);
+            let mut story = CaseRun::new(&case);
             let turns = case["turns"].as_array().unwrap().iter().zip(case["expect"].as_array().unwrap());
             let wrong_turns: Vec<String> = turns
                 .enumerate()

@@ -4,17 +4,17 @@ use clotho_compat::prompt::lore::{LoreTimers, LorebookScope, ScopedBook, WorldIn
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use super::{House, active, book, said, scanned};
+use super::{StubHost, active, book, said, scanned};
 
 /// Bad input: a runaway pattern counts as no match and leaves a note.
 #[test]
 fn lore_runaway_regex_counts_as_no_match() {
     let book = book(&[json!({"key": ["/^(a+)+\\1$/s"]}), json!({"key": ["lantern"]})]);
     let text = format!("{}! lantern", "a".repeat(20_000));
-    let outcome = scanned(&book, &[&text], &mut House::default());
+    let outcome = scanned(&book, &[&text], &mut StubHost::default());
     assert_eq!(active(&outcome), ["1"]);
     let many: Vec<Value> = (0..2_000).map(|n| json!({"key": [format!("/(?:a|a?)+{n}\\b/")]})).collect();
-    let outcome = scanned(&super::book(&many), &[&text], &mut House::default());
+    let outcome = scanned(&super::book(&many), &[&text], &mut StubHost::default());
     assert!(!outcome.notes.is_empty(), "nothing was given up");
 }
 
@@ -27,7 +27,7 @@ fn lore_large_keys_and_texts_are_scanned() {
         (1..400).map(|n| json!({"key": ["a".repeat(n)], "matchWholeWords": false, "caseSensitive": n % 2 == 0})),
     );
     let book = book(&entries);
-    let outcome = scanned(&book, &[&format!("{large} and more"), &large.repeat(3)], &mut House::default());
+    let outcome = scanned(&book, &[&format!("{large} and more"), &large.repeat(3)], &mut StubHost::default());
     assert!(active(&outcome).contains(&"0") && !active(&outcome).contains(&"1"));
     assert!(outcome.notes.iter().any(|note| note.contains("too long")), "{:?}", outcome.notes);
 }
@@ -36,11 +36,11 @@ fn lore_large_keys_and_texts_are_scanned() {
 #[test]
 fn lore_recursive_entries_terminate() {
     let circle = book(&[json!({"key": ["one"], "content": "two"}), json!({"key": ["two"], "content": "one"})]);
-    assert_eq!(active(&scanned(&circle, &["one"], &mut House::default())), ["0", "1"]);
+    assert_eq!(active(&scanned(&circle, &["one"], &mut StubHost::default())), ["0", "1"]);
     let chain: Vec<Value> = (0..5_000)
         .map(|n| json!({"key": [format!("k{n}k")], "content": format!("k{}k", n + 1), "ignoreBudget": true}))
         .collect();
-    let outcome = scanned(&book(&chain), &["k0k"], &mut House::default());
+    let outcome = scanned(&book(&chain), &["k0k"], &mut StubHost::default());
     assert_eq!(outcome.active.len(), outcome.passes);
     assert!(outcome.notes.iter().any(|note| note.contains("without end")), "{:?}", outcome.notes);
 }
@@ -52,7 +52,7 @@ fn lore_entries_over_limit_are_skipped_with_note() {
         .map(|n| (n.to_string(), json!({"uid": n, "key": ["lantern"], "content": "x", "group": "g", "position": 0})))
         .collect();
     let book = clotho_compat::prompt::lore::ScanBook::read("b", "b", json!({"entries": entries}).as_object().unwrap());
-    let outcome = scanned(&book, &["a lantern"], &mut House::default());
+    let outcome = scanned(&book, &["a lantern"], &mut StubHost::default());
     assert_eq!(outcome.active.len(), 1);
     assert_eq!(outcome.notes.len(), 1, "{:?}", outcome.notes);
 }
@@ -66,11 +66,11 @@ fn lore_keys_over_limit_are_ignored_with_note() {
         json!({"key": keys(10_000)}),
         json!({"key": ["a"], "keysecondary": keys(10_001)}),
     ];
-    let outcome = scanned(&book(&many), &["k10000k"], &mut House::default());
+    let outcome = scanned(&book(&many), &["k10000k"], &mut StubHost::default());
     assert!(active(&outcome).is_empty(), "{:?}", active(&outcome));
     let note = |uid: &str| format!("only the first 10000 keys of entry {uid} are used");
     assert_eq!(outcome.notes, [note("0"), note("2")]);
-    assert_eq!(active(&scanned(&book(&many), &["k9999k"], &mut House::default())), ["0", "1"]);
+    assert_eq!(active(&scanned(&book(&many), &["k9999k"], &mut StubHost::default())), ["0", "1"]);
 }
 
 /// Returns a strategy for arbitrary JSON as an entry.
@@ -103,7 +103,7 @@ proptest! {
         let bound = [ScopedBook { scope: LorebookScope::Global, book: &book }, ScopedBook { scope: LorebookScope::Persona, book: &book }];
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let settings = WorldInfoSettings { depth, min_activations, ..WorldInfoSettings::default() };
-        let mut house = House { draw, ..House::default() };
+        let mut house = StubHost { draw, ..StubHost::default() };
         let mut timers = LoreTimers::default();
         for count in 1..4 {
             let scanned = clotho_compat::prompt::lore::ScanRequest { count, ..said(&texts) };

@@ -12,18 +12,18 @@ use clotho_compat::prompt::lore::{
 use serde_json::{Value, json};
 
 /// A simple [`LoreHost`]: it replaces one macro, counts four letters as a token, and always draws the same number.
-struct House {
+struct StubHost {
     world: Value,
     draw: f64,
 }
 
-impl Default for House {
+impl Default for StubHost {
     fn default() -> Self {
         Self { world: json!({}), draw: 0.5 }
     }
 }
 
-impl LoreHost for House {
+impl LoreHost for StubHost {
     fn fill(&mut self, text: &str) -> String {
         text.replace("{{user}}", "Ann")
     }
@@ -70,7 +70,7 @@ fn said(texts: &[&str]) -> ScanRequest {
     }
 }
 
-fn scanned(book: &ScanBook, texts: &[&str], house: &mut House) -> ScanOutcome {
+fn scanned(book: &ScanBook, texts: &[&str], house: &mut StubHost) -> ScanOutcome {
     let bound = [ScopedBook { scope: LorebookScope::Global, book }];
     scan(&bound, &WorldInfoSettings::default(), &said(texts), &LoreTimers::default(), house)
 }

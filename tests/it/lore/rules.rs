@@ -3,9 +3,9 @@
 use clotho_compat::prompt::lore::{LoreTimers, LorebookScope, ScopedBook, WorldInfoSettings, scan};
 use serde_json::{Value, json};
 
-use super::{House, active, book, said, scanned};
+use super::{StubHost, active, book, said, scanned};
 
-fn whys(book: &clotho_compat::prompt::lore::ScanBook, texts: &[&str], house: &mut House) -> Value {
+fn whys(book: &clotho_compat::prompt::lore::ScanBook, texts: &[&str], house: &mut StubHost) -> Value {
     let outcome = scanned(book, texts, house);
     let told = outcome.active.iter().map(|fired| &fired.verdict).chain(&outcome.stopped);
     let told = told.map(|verdict| (verdict.uid.clone(), serde_json::to_value(&verdict.why).unwrap()));
@@ -21,7 +21,7 @@ fn lore_condition_on_variables_activates_entry() {
         json!({"constant": true, "when": "combat.hp < 5 or place == \"quay\""}),
         json!({"constant": true, "when": "affinity >="}),
     ]);
-    let mut house = House { world: json!({"affinity": 25, "place": "quay"}), ..House::default() };
+    let mut house = StubHost { world: json!({"affinity": 25, "place": "quay"}), ..StubHost::default() };
     assert_eq!(active(&scanned(&book, &["The lantern."], &mut house)), ["0", "2"]);
     house.world = json!({"affinity": 3});
     assert_eq!(active(&scanned(&book, &["The lantern."], &mut house)), ["1"]);
@@ -52,7 +52,7 @@ fn lore_entry_reports_activation_reason() {
         json!({"key": ["lantern"], "content": "x".repeat(9_000)}),
     ]);
     // Entries 4 and 13 give no reason.
-    let told = whys(&book, &["The lantern."], &mut House::default());
+    let told = whys(&book, &["The lantern."], &mut StubHost::default());
     let words: Vec<(&str, &str)> = (0..15)
         .filter_map(|uid| told.get(uid.to_string()).map(|why| (uid, why)))
         .map(|(uid, why)| (["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14"][uid], why))
@@ -79,7 +79,11 @@ fn lore_entry_reports_activation_reason() {
     // Some reasons have details.
     assert_eq!(told["1"]["key"], "/lan\\w+/");
     assert_eq!(told["11"]["lost"], "priority");
-    assert_eq!(scanned(&book, &["The lantern."], &mut House::default()).silent, 2, "one is off, one is not spoken of");
+    assert_eq!(
+        scanned(&book, &["The lantern."], &mut StubHost::default()).silent,
+        2,
+        "one is off, one is not spoken of"
+    );
 }
 
 /// A SillyTavern bug that is not copied: an entry without a group is removed because another one lost twice.
@@ -94,7 +98,7 @@ fn lore_group_losing_twice_keeps_ungrouped_entry() {
     let bound = [ScopedBook { scope: LorebookScope::Global, book: &book }];
     let of = |removes_twice: bool| {
         let settings = WorldInfoSettings { removes_twice, recursive: false, ..WorldInfoSettings::default() };
-        let outcome = scan(&bound, &settings, &said(&["lantern"]), &LoreTimers::default(), &mut House::default());
+        let outcome = scan(&bound, &settings, &said(&["lantern"]), &LoreTimers::default(), &mut StubHost::default());
         active(&outcome).into_iter().map(str::to_owned).collect::<Vec<_>>()
     };
     assert_eq!(of(false), ["1", "2", "3"]);
@@ -106,7 +110,7 @@ fn lore_group_losing_twice_keeps_ungrouped_entry() {
 /// `null` keeps it.
 #[test]
 fn lore_sillytavern_quirks_are_kept() {
-    let house = &mut House::default();
+    let house = &mut StubHost::default();
     let blank = book(&[json!({"key": ["  "], "scanDepth": 0}), json!({"key": [""]})]);
     assert_eq!(active(&scanned(&blank, &["x"], house)), ["0"]);
     let left_out = book(&[
@@ -147,7 +151,7 @@ fn lore_key_matching_agrees_in_both_searches() {
         ("\u{0}", "x\u{0}y", false, false, true),
     ] {
         let entry = json!({"key": [key], "matchWholeWords": whole, "caseSensitive": sensitive});
-        let found = !scanned(&book(&[entry]), &["", text], &mut House::default()).active.is_empty();
+        let found = !scanned(&book(&[entry]), &["", text], &mut StubHost::default()).active.is_empty();
         assert_eq!(found, expected, "{key} in {text}");
     }
 }

@@ -29,7 +29,7 @@ fn ctx_writes_become_ordered_operations_with_reasons() {
             ctx.add(`by name/${ctx.key("a/b~c")}`, 1);
         }"#,
     );
-    let outcome = Bench::new().reply(&plugin, json!({"hp": 40}), "");
+    let outcome = PluginRunner::new().reply(&plugin, json!({"hp": 40}), "");
     assert_eq!(outcome.error, None);
     assert_eq!(
         Value::from(operations(&outcome)),
@@ -66,7 +66,7 @@ fn ctx_reads_see_only_writes_of_same_call() {
             ctx.set("has", [ctx.has("hp"), ctx.has("nothing"), ctx.has("pack/1"), ctx.has("pack/2")]);
         }"#,
     );
-    let bench = Bench::new();
+    let bench = PluginRunner::new();
     for _ in 0..2 {
         let outcome = bench.reply(&plugin, json!({"hp": 40, "pack": ["a", "b"]}), "");
         let mine = &world_of(&outcome).vars["mine"];
@@ -90,7 +90,7 @@ fn command_matches_only_those_of_plugin_manifest() {
         ("/me bows", Value::Null, ""),
         ("drink", Value::Null, ""),
     ] {
-        let outcome = Bench::new().call(&plugin, call(Hook::OnInput, json!({}), text));
+        let outcome = PluginRunner::new().call(&plugin, call(Hook::OnInput, json!({}), text));
         assert_eq!(world_of(&outcome).vars["mine"]["seen"], json!([command, args]), "{text}");
     }
 }
@@ -105,9 +105,9 @@ fn dynamic_regex_limit_counts_in_every_call() {
     };
     let (few, many) = (plugin(&script(16)), plugin(&script(18)));
     for _ in 0..3 {
-        let outcome = Bench::new().reply(&few, json!({}), "word1 word15");
+        let outcome = PluginRunner::new().reply(&few, json!({}), "word1 word15");
         assert_eq!((&outcome.error, outcome.operations.len()), (&None, 1));
-        let outcome = Bench::new().reply(&many, json!({}), "word1 word15");
+        let outcome = PluginRunner::new().reply(&many, json!({}), "word1 word15");
         assert_eq!(outcome.error.and_then(|error| error.limit), Some(ScriptLimit::Regex));
     }
 }
@@ -137,7 +137,7 @@ fn ctx_exposes_call_facts() {
         .map(|n| RecentMessage { role: "assistant".into(), name: "Rin".into(), text: format!("line {n}") })
         .collect::<Vec<_>>()
         .into();
-    let outcome = Bench::new().call(&plugin, call);
+    let outcome = PluginRunner::new().call(&plugin, call);
     assert_eq!(outcome.error, None);
     // The values as the plugin saw them.
     let message = |text: &str| json!({"role": "assistant", "name": "Rin", "text": text});
@@ -178,7 +178,7 @@ fn ctx_find_and_block_search_text() {
         }"#,
     );
     let text = "Alice takes 3 and Bob takes 4 <note>hm</note>_.add('rin.affinity', 2);//smile";
-    let outcome = Bench::new().reply(&plugin, json!({}), text);
+    let outcome = PluginRunner::new().reply(&plugin, json!({}), text);
     assert_eq!(outcome.error, None);
     let mine = &world_of(&outcome).vars["mine"];
     assert_eq!(mine["first"], json!(["Alice", "3", "Alice takes 3"]));
@@ -198,7 +198,7 @@ const DICE: &str = r#"fn on_reply(ctx) {
 /// S3-24: the same node rolls the same dice; another generation rolls others.
 #[test]
 fn dice_rolls_are_seeded_by_node_and_generation() {
-    let (plugin, bench) = (plugin(DICE), Bench::new());
+    let (plugin, bench) = (plugin(DICE), PluginRunner::new());
     let roll = |seeds: DiceSeeds, recorded: &[Roll]| {
         let call = HookCall { seeds, recorded_rolls: Arc::from(recorded), ..call(Hook::OnReply, json!({}), "") };
         let outcome = bench.call(&plugin, call);
@@ -216,7 +216,7 @@ fn dice_rolls_are_seeded_by_node_and_generation() {
 /// Recorded rolls override seeded rolls.
 #[test]
 fn dice_recorded_rolls_override_seeded_rolls() {
-    let (plugin, bench) = (plugin(DICE), Bench::new());
+    let (plugin, bench) = (plugin(DICE), PluginRunner::new());
     let old = |n: u32, spec: &str, dice: Vec<i64>, total: i64| Roll {
         plugin: "mine".into(),
         hook: "on_reply".into(),
@@ -244,7 +244,7 @@ fn schema_clamps_world_but_keeps_operation_value() {
     let rules =
         SchemaSet::new(vec![("/mine".parse::<Pointer>().unwrap(), Arc::new(Schema::parse(schema).unwrap()))]).unwrap();
     let given = HookCall { rules: Arc::new(rules), ..call(Hook::OnReply, json!({"hp": 25}), "") };
-    let outcome = Bench::new().call(&plugin, given);
+    let outcome = PluginRunner::new().call(&plugin, given);
     assert_eq!(outcome.error, None);
     assert_eq!(world_of(&outcome).vars["mine"], json!({"hp": 0, "seen": 0}));
     assert_eq!(operations(&outcome)[0]["value"], json!(-99));
@@ -253,7 +253,7 @@ fn schema_clamps_world_but_keeps_operation_value() {
 }
 
 fn answer(script: &str, text: &str) -> Result<HookAnswer, (ScriptErrorKind, String)> {
-    let outcome = Bench::new().call(&plugin(script), call(Hook::OnInput, json!({"hp": 1}), text));
+    let outcome = PluginRunner::new().call(&plugin(script), call(Hook::OnInput, json!({"hp": 1}), text));
     match outcome.error {
         None => Ok(outcome.answer),
         Some(error) => Err((error.kind, error.message)),
@@ -296,7 +296,7 @@ fn hook_invalid_answer_is_runtime_error() {
 fn hook_return_types_are_checked_per_hook() {
     let check = |hook: Hook, returned: &str, message: Option<&str>| {
         let script = format!("fn {}(ctx) {{ {returned} }}", hook.name());
-        let error = Bench::new().call(&plugin(&script), call(hook, json!({}), "text")).error;
+        let error = PluginRunner::new().call(&plugin(&script), call(hook, json!({}), "text")).error;
         let said = error.map(|error| (error.kind, error.message));
         assert_eq!(said, message.map(|message| (ScriptErrorKind::Runtime, message.to_owned())), "{script}");
     };
@@ -337,7 +337,7 @@ fn hook_return_types_are_checked_per_hook() {
 fn hook_answer_over_size_limit_fails() {
     let run = |hook: Hook, body: &str| {
         let script = format!("fn {}(ctx) {{ let s = \"\"; s.pad(30000, \"x\"); {body} }}", hook.name());
-        Bench::new().call(&plugin(&script), call(hook, json!({}), "text"))
+        PluginRunner::new().call(&plugin(&script), call(hook, json!({}), "text"))
     };
     for (hook, body) in [
         (Hook::Narrate, "[s, s, s]"),
@@ -364,7 +364,7 @@ fn hook_answer_over_size_limit_fails() {
 fn hook_failure_drops_proposed_operations() {
     let script =
         "fn narrate(ctx) { ctx.add(\"hp\", 1); ctx.roll(\"d6\"); ctx.note(\"n\"); ctx.warn(\"w\"); print(1); 7 }";
-    let outcome = Bench::new().call(&plugin(script), call(Hook::Narrate, json!({"hp": 1}), ""));
+    let outcome = PluginRunner::new().call(&plugin(script), call(Hook::Narrate, json!({"hp": 1}), ""));
     let error = outcome.error.unwrap();
     assert_eq!((error.kind, error.ops_dropped), (ScriptErrorKind::Runtime, 1));
     assert!(outcome.operations.is_empty() && outcome.notes.is_empty());
@@ -374,7 +374,7 @@ fn hook_failure_drops_proposed_operations() {
 
 #[test]
 fn narrate_returns_narration_in_pieces() {
-    let run = |script: &str| Bench::new().call(&plugin(script), call(Hook::Narrate, json!({}), "")).answer;
+    let run = |script: &str| PluginRunner::new().call(&plugin(script), call(Hook::Narrate, json!({}), "")).answer;
     assert_eq!(run("fn narrate(ctx) { \"All of it.\" }"), HookAnswer::Narration(vec!["All of it.".into()]));
     assert_eq!(
         run("fn narrate(ctx) { [\"One \", \"two.\"] }"),
@@ -385,7 +385,7 @@ fn narrate_returns_narration_in_pieces() {
 
 #[test]
 fn quick_replies_are_read_only() {
-    let run = |script: &str| Bench::new().call(&plugin(script), call(Hook::QuickReplies, json!({"hp": 3}), ""));
+    let run = |script: &str| PluginRunner::new().call(&plugin(script), call(Hook::QuickReplies, json!({"hp": 3}), ""));
     let script = "fn quick_replies(ctx) { [#{ label: \"Drink\", send: \"/drink\", \"if\": ctx.get(\"hp\") < 5 }, \
         #{ label: \"Run\", send: \"/run\", \"if\": false }, #{ label: \"Wait\" }] }";
     let reply = |label: &str, send: &str| PluginQuickReply { label: label.into(), send: send.into() };
@@ -406,7 +406,7 @@ fn permissions_missing_grant_refuses_call() {
     let check = |hook: Hook, body: &str, grants: &[Permission], message: Option<&str>| {
         let script = format!("fn {}(ctx) {{ {body} }}", hook.name());
         let given = HookCall { grants: Arc::from(grants), ..call(hook, json!({"hp": 1}), "text") };
-        let outcome = Bench::new().call(&plugin(&script), given);
+        let outcome = PluginRunner::new().call(&plugin(&script), given);
         let error = outcome.error.map(|error| (error.kind, error.message));
         assert_eq!(error, message.map(|message| (ScriptErrorKind::Permission, message.to_owned())), "{body}");
     };
@@ -462,7 +462,7 @@ fn permissions_missing_grant_refuses_call() {
 
 /// Returns the text of an error as a plugin author sees it.
 fn failure(script: &str) -> String {
-    let outcome = Bench::new().reply(&plugin(script), json!({"hp": 40, "pack": {"rope": 1}}), "text");
+    let outcome = PluginRunner::new().reply(&plugin(script), json!({"hp": 40, "pack": {"rope": 1}}), "text");
     assert!(outcome.operations.is_empty());
     outcome.error.expect("an error").to_string()
 }
@@ -482,7 +482,7 @@ fn script_error_reports_file_line_and_excerpt() {
 #[test]
 fn script_limit_error_reports_line() {
     let check = |script: &str, line: u32| {
-        let outcome = Bench::new().reply(&plugin(script), json!({}), "text");
+        let outcome = PluginRunner::new().reply(&plugin(script), json!({}), "text");
         let error = outcome.error.expect("an error");
         assert_eq!(
             (error.kind, error.line, error.file.as_deref()),
@@ -495,8 +495,11 @@ fn script_limit_error_reports_line() {
     check("fn on_reply(ctx) {\n    let s = \"x\";\n    loop {\n        s += s;\n    }\n}", 4);
     check("fn f(n) {\n    f(n + 1)\n}\nfn on_reply(ctx) {\n    let a = 1;\n    f(a);\n}", 6);
     let heap = "let i = 0;\n    loop { let s = `${i}`; s.pad(60000, \"x\");\n        m[`k${i}`] = s; i += 1; }";
-    let outcome =
-        Bench::new().reply(&plugin(&format!("fn on_reply(ctx) {{\n    let m = #{{}};\n    {heap}\n}}")), json!({}), "");
+    let outcome = PluginRunner::new().reply(
+        &plugin(&format!("fn on_reply(ctx) {{\n    let m = #{{}};\n    {heap}\n}}")),
+        json!({}),
+        "",
+    );
     let error = outcome.error.unwrap();
     assert_eq!(error.limit, Some(ScriptLimit::Heap));
     assert!(matches!(error.line, Some(4 | 5)), "{error}");
@@ -510,10 +513,10 @@ fn hook_sees_file_constants_and_imports() {
         fn two() { global::A + 1 }\n\
         fn on_reply(it) {\n    const B = 10;\n    let list = [];\n    for n in 0..3 {\n        if n == 2 { it.set(\"n\", n + global::A + two() + lib::three() + B); return; }\n    }\n    it.set(\"n\", 0);\n}";
     let loaded = try_plugin(MANIFEST, &[("main.rhai", script), ("lib.rhai", "fn three() { 3 }")]).unwrap();
-    let outcome = Bench::new().reply(&loaded, json!({}), "");
+    let outcome = PluginRunner::new().reply(&loaded, json!({}), "");
     assert_eq!((&outcome.error, &world_of(&outcome).vars["mine"]["n"]), (&None, &json!(18)));
     let leaking = plugin("fn b() { global::B }\nfn on_reply(ctx) { const B = 10; ctx.set(\"n\", b()); }");
-    assert!(Bench::new().reply(&leaking, json!({}), "").error.is_some(), "a constant of a hook is its own");
+    assert!(PluginRunner::new().reply(&leaking, json!({}), "").error.is_some(), "a constant of a hook is its own");
 }
 
 #[test]
@@ -553,7 +556,7 @@ fn script_error_suggests_fix() {
 #[test]
 fn script_can_catch_host_refusals() {
     let script = "fn on_reply(ctx) { try { ctx.roll(\"sword\") } catch (e) { ctx.set(\"why\", `${e}`) } }";
-    let outcome = Bench::new().reply(&plugin(script), json!({}), "");
+    let outcome = PluginRunner::new().reply(&plugin(script), json!({}), "");
     let why = world_of(&outcome).vars["mine"]["why"].as_str().unwrap();
     assert!(why.starts_with("roll: \"sword\" is not a roll"), "{why}");
 }
@@ -561,7 +564,7 @@ fn script_can_catch_host_refusals() {
 #[test]
 fn script_log_is_kept_up_to_limit() {
     let script = "fn on_reply(ctx) { print(`hp ${ctx.get(\"hp\")}`); print(#{a: [1, \"x\"]}); debug(2); for i in 0..2000 { print(\"spam\"); } }";
-    let outcome = Bench::new().reply(&plugin(script), json!({"hp": 3}), "");
+    let outcome = PluginRunner::new().reply(&plugin(script), json!({"hp": 3}), "");
     assert_eq!(outcome.log[..3], ["hp 3", "#{\"a\": [1, \"x\"]}", "main.rhai:1 2"]);
     assert!(outcome.log.iter().map(String::len).sum::<usize>() < 9 << 10);
     assert_eq!(outcome.log.last().unwrap(), "… the log is full");
@@ -587,7 +590,7 @@ fn concurrent_calls_are_isolated() {
 /// A dropped call leaves the pool usable.
 #[test]
 fn dropped_call_leaves_pool_usable() {
-    let bench = Bench::new();
+    let bench = PluginRunner::new();
     let plugin = plugin("fn on_reply(ctx) { ctx.add(\"n\", 1); }");
     for _ in 0..200 {
         drop(bench.pool.call(Arc::clone(&plugin), call(Hook::OnReply, json!({}), "")));
@@ -607,7 +610,7 @@ fn long_texts_are_truncated_but_fully_searched() {
             .into(),
         ..call(Hook::OnReply, json!({}), &format!("{}needle", "猫".repeat(60_000)))
     };
-    let outcome = Bench::new().call(&plugin(script), given);
+    let outcome = PluginRunner::new().call(&plugin(script), given);
     assert_eq!(world_of(&outcome).vars["mine"]["seen"], json!([65_535, true, 50, 32_766]), "{:?}", outcome.error);
 }
 
@@ -618,7 +621,7 @@ fn propose_summary_checks_turn_range() {
         let plugin = plugin(&format!("fn {hook}(ctx) {{ ctx.propose_summary({arguments}); }}"));
         let node = HookNodeInfo { turn: 12, ..HookNodeInfo::default() };
         let call = HookCall { node, grants: grants.into(), ..call(Hook::from_name(hook).unwrap(), json!({}), "") };
-        Bench::new().call(&plugin, call)
+        PluginRunner::new().call(&plugin, call)
     };
     // Valid summaries.
     let allowed = || vec![Permission::TreeSummarise];
@@ -658,6 +661,6 @@ fn propose_summary_checks_turn_range() {
     }
     // A misspelt function gets a hint.
     let said = plugin("fn on_reply(ctx) { ctx.propose_sumary(\"a\", 1); }");
-    let error = Bench::new().reply(&said, json!({}), "").error.unwrap();
+    let error = PluginRunner::new().reply(&said, json!({}), "").error.unwrap();
     assert!(error.message.contains("propose_summary"), "{error}");
 }

@@ -20,7 +20,7 @@ mod rows;
 
 /// How a script ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
+enum ScriptEnd {
     /// By a limit.
     By(ScriptLimit),
     /// By an ordinary error.
@@ -35,7 +35,7 @@ const TEXT: usize = 256 << 10;
 const GIVE_UP: Duration = Duration::from_secs(120);
 
 /// Runs a script several times on one thread. Asserts that its memory is released and that the next call works.
-fn ended(script: &str, limits: &ScriptLimits) -> (End, HookOutcome) {
+fn ended(script: &str, limits: &ScriptLimits) -> (ScriptEnd, HookOutcome) {
     let hostile = with_limits(script, limits);
     let friendly = plugin("fn on_reply(ctx) { ctx.add(\"hp\", 1); }");
     let (done, wait) = channel();
@@ -59,15 +59,15 @@ fn ended(script: &str, limits: &ScriptLimits) -> (End, HookOutcome) {
     assert!(kept < 4 << 10, "{kept} bytes are still held");
     assert_eq!((next.error, next.operations.len()), (None, 1), "the next call works");
     let end = match &outcome.error {
-        None => End::Well,
+        None => ScriptEnd::Well,
         Some(error) => match error.limit {
             Some(limit) => {
                 assert_eq!(error.kind, ScriptErrorKind::Limit);
-                End::By(limit)
+                ScriptEnd::By(limit)
             }
             None => {
                 assert!(matches!(error.kind, ScriptErrorKind::Runtime | ScriptErrorKind::Parse), "{error}");
-                End::Error
+                ScriptEnd::Error
             }
         },
     };
@@ -97,12 +97,12 @@ macro_rules! hostile {
             assert!(matches!(end, $end), "{end:?}: {:?}", outcome.error.map(|error| error.message));
             let usage = outcome.usage;
             assert!(usage.heap_peak < MOST_HEAP, "{usage:?}");
-            assert!(outcome.operations.is_empty() || end == End::Well);
+            assert!(outcome.operations.is_empty() || end == ScriptEnd::Well);
         }
     )*};
 }
 
-use End::{By, Error, Well};
+use ScriptEnd::{By, Error, Well};
 use ScriptLimit::{CallLevels, Chatter, Deadline, Heap, Modules, Operations, Regex, Result as Out, Size, Variables};
 
 every_kind!(hostile);

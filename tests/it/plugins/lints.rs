@@ -190,7 +190,7 @@ fn script_syntax_of_other_languages_gets_hint() {
         assert!(said.contains(hint), "{line}: {said}");
     }
     let plugin = super::plugin("fn on_reply(ctx) { let a = [1]; ctx.set(\"n\", a.length); }");
-    let error = super::Bench::new().reply(&plugin, serde_json::json!({}), "").error.unwrap();
+    let error = super::PluginRunner::new().reply(&plugin, serde_json::json!({}), "").error.unwrap();
     assert!(error.message.contains("(write len() here)"), "{}", error.message);
 }
 

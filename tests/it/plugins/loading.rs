@@ -106,17 +106,17 @@ fn imports_outside_plugin_folder_are_refused() {
         ],
     )
     .unwrap();
-    let outcome = Bench::new().reply(&good, json!({}), "");
+    let outcome = PluginRunner::new().reply(&good, json!({}), "");
     assert_eq!(world_of(&outcome).vars["mine"]["n"], json!(4), "{:?}", outcome.error);
 
     for path in ["../other/main", "/etc/passwd", "lib/../../x", "C:\\x"] {
         let script = format!("fn on_reply(ctx) {{ import {path:?} as x; x::f() }}");
-        let error = Bench::new().reply(&plugin(&script), json!({}), "").error.unwrap();
+        let error = PluginRunner::new().reply(&plugin(&script), json!({}), "").error.unwrap();
         assert_eq!(error.kind, ScriptErrorKind::Permission, "{error}");
     }
     let missing = "fn on_reply(ctx) { import \"sya\" as x; x::f() }";
     let loaded = try_plugin(MANIFEST, &[("main.rhai", missing), ("say.rhai", "")]).unwrap();
-    let error = Bench::new().reply(&loaded, json!({}), "").error.unwrap();
+    let error = PluginRunner::new().reply(&loaded, json!({}), "").error.unwrap();
     assert_eq!(error.message, "the plugin has no file \"sya.rhai\" (did you mean \"say\"?)");
 }
 
@@ -126,7 +126,7 @@ fn error_in_imported_file_names_that_file() {
         ("main.rhai", "import \"lib\" as lib;\nfn on_reply(ctx) { lib::f(ctx) }"),
         ("lib.rhai", "fn f(ctx) {\n    g(ctx)\n}\nfn g(ctx) { `${1} ${ctx.get(\"hp\")}` }"),
     ];
-    let outcome = Bench::new().reply(&try_plugin(MANIFEST, &files).unwrap(), json!({}), "");
+    let outcome = PluginRunner::new().reply(&try_plugin(MANIFEST, &files).unwrap(), json!({}), "");
     assert_eq!(
         outcome.error.unwrap().to_string(),
         "mine/lib.rhai:4:25  in on_reply, plugin mine 1.0.0\n  state has no \"hp\" (give a default: ctx.get(\"hp\", 0))\n      \
@@ -270,7 +270,7 @@ fn bundled_plugins_compile_on_first_call() {
         [("plugin.toml", MANIFEST.as_bytes()), ("main.rhai", "fn on_reply(ctx) { ctx.set(\"x\", 1); }".as_bytes())];
     let later =
         Arc::new(LoadedPlugin::load_lazily(PluginSource::new("mine", PluginOrigin::Bundled, files), &limits).unwrap());
-    let outcome = Bench::new().reply(&later, json!({}), "");
+    let outcome = PluginRunner::new().reply(&later, json!({}), "");
     assert_eq!(world_of(&outcome).vars["mine"]["x"], 1);
 }
 
@@ -283,7 +283,7 @@ fn lazy_compile_error_fails_every_call() {
             .unwrap(),
     );
     for _ in 0..2 {
-        let outcome = Bench::new().reply(&later, json!({}), "");
+        let outcome = PluginRunner::new().reply(&later, json!({}), "");
         let error = outcome.error.unwrap();
         assert_eq!(
             (error.kind, error.file.as_deref(), error.line),

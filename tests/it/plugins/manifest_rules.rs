@@ -20,16 +20,16 @@ fn ruled(rules: &str) -> Arc<LoadedPlugin> {
 }
 
 /// A message on which the rules of a plugin run, between two states.
-struct Message {
+struct RuleRun {
     is_reply: bool,
     turn: u64,
     replies: u64,
     grants: Vec<Permission>,
 }
 
-const REPLY: Message = Message { is_reply: true, turn: 1, replies: 1, grants: Vec::new() };
+const REPLY: RuleRun = RuleRun { is_reply: true, turn: 1, replies: 1, grants: Vec::new() };
 
-impl Message {
+impl RuleRun {
     fn on(&self, plugin: &LoadedPlugin, before: &Arc<World>, after: &mut Arc<World>) -> RulesOutcome {
         let manifest = plugin.manifest();
         let grants = if self.grants.is_empty() { &manifest.permissions } else { &self.grants };
@@ -156,7 +156,7 @@ fn rule_when_fires_once_per_crossing() {
         !REPLY.between(&plugin, json!({}), json!({"affinity": 20})).0.fired.is_empty(),
         "what was not there did not hold"
     );
-    let no_notes = Message { grants: vec!["state.write:x".parse().unwrap()], ..REPLY };
+    let no_notes = RuleRun { grants: vec!["state.write:x".parse().unwrap()], ..REPLY };
     let (ran, _) = no_notes.between(&plugin, json!({"affinity": 1}), json!({"affinity": 30}));
     assert_eq!((ran.fired[0].operations.len(), ran.fired[0].notes.len(), ran.fired[0].warnings.len()), (1, 0, 2));
 }
@@ -177,7 +177,7 @@ fn rule_on_fires_when_value_changes() {
 fn rule_every_counts_turns_replies_or_messages() {
     let rule = |of: &str| ruled(&format!("[[rule]]\nname = \"r\"\nevery = 3\n{of}\nnote = \"x\""));
     let fires = |plugin: &LoadedPlugin, is_reply: bool, turn: u64, replies: u64| {
-        let message = Message { is_reply, turn, replies, grants: Vec::new() };
+        let message = RuleRun { is_reply, turn, replies, grants: Vec::new() };
         !message.between(plugin, json!({}), json!({})).0.fired.is_empty()
     };
     let (user, model, total) = (rule(""), rule("of = \"model\""), rule("of = \"total\""));
@@ -200,7 +200,7 @@ fn rule_once_and_cooldown_are_stored_in_world() {
     for turn in 1..=8 {
         let before = Arc::clone(&line);
         Arc::make_mut(&mut line).vars["mine"]["n"] = json!(turn);
-        let ran = Message { turn, ..REPLY }.on(&plugin, &before, &mut line);
+        let ran = RuleRun { turn, ..REPLY }.on(&plugin, &before, &mut line);
         fired.push(names(&ran).join("+"));
         early.get_or_insert_with(|| Arc::clone(&before));
     }
@@ -211,7 +211,7 @@ fn rule_once_and_cooldown_are_stored_in_world() {
     let mut moved = world(json!({"mine": {"n": 9}}));
     Arc::make_mut(&mut moved).lore = line.lore.clone();
     assert_eq!(
-        names(&Message { turn: 2, ..REPLY }.on(&plugin, &before, &mut moved)),
+        names(&RuleRun { turn: 2, ..REPLY }.on(&plugin, &before, &mut moved)),
         ["rare"],
         "turn 7 is of another line"
     );

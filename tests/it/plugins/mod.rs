@@ -1,6 +1,6 @@
 //! The script host: what a hook gets, what it may do, and its limits.
 //!
-//! To add a test, write a short script, load it with [`plugin`] and call it with [`Bench`]. A new kind of malicious
+//! To add a test, write a short script, load it with [`plugin`] and call it with [`PluginRunner`]. A new kind of malicious
 //! script is a row in `hostile_rows.rs`.
 
 use std::sync::Arc;
@@ -51,12 +51,12 @@ fn world_of(outcome: &HookOutcome) -> &World {
 }
 
 /// A pool of one thread, and a runtime to wait for it.
-struct Bench {
+struct PluginRunner {
     pool: ScriptPool,
     runtime: tokio::runtime::Runtime,
 }
 
-impl Bench {
+impl PluginRunner {
     fn new() -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         Self { pool: ScriptPool::new(1).unwrap(), runtime }

@@ -9,7 +9,7 @@ fn planning(script: &str, grants: &[&str]) -> HookOutcome {
     let plugin = plugin(script);
     let mut call = call(Hook::Plan, json!({"hp": 7}), "The last word.");
     call.grants = grants.iter().map(|grant| grant.parse().unwrap()).collect::<Vec<_>>().into();
-    Bench::new().call(&plugin, call)
+    PluginRunner::new().call(&plugin, call)
 }
 
 const ALL: &[&str] = &[
@@ -101,7 +101,7 @@ fn plan_inject_and_lore_require_grants() {
     assert!(unknown.starts_with("may: \"everything\" is not a permission"), "{unknown}");
 
     let elsewhere = plugin("fn on_reply(ctx) { ctx.lore(\"wounds\"); }");
-    let error = Bench::new().reply(&elsewhere, json!({}), "").error.unwrap();
+    let error = PluginRunner::new().reply(&elsewhere, json!({}), "").error.unwrap();
     assert_eq!(error.message, "lore: only plan(ctx) can change the prompt");
 }
 

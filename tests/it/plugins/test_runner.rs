@@ -48,11 +48,11 @@ proptest! {
     }
 }
 
-fn with_combat<R>(run: impl FnOnce(&Arc<LoadedPlugin>, &super::Bench) -> R) -> R {
-    static COMBAT: LazyLock<(Arc<LoadedPlugin>, Mutex<super::Bench>)> = LazyLock::new(|| {
+fn with_combat<R>(run: impl FnOnce(&Arc<LoadedPlugin>, &super::PluginRunner) -> R) -> R {
+    static COMBAT: LazyLock<(Arc<LoadedPlugin>, Mutex<super::PluginRunner>)> = LazyLock::new(|| {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("plugins/combat");
         let loaded = LoadedPlugin::load(PluginSource::read(&folder).unwrap(), &super::without_deadline()).unwrap();
-        (Arc::new(loaded), Mutex::new(super::Bench::new()))
+        (Arc::new(loaded), Mutex::new(super::PluginRunner::new()))
     });
     run(&COMBAT.0, &COMBAT.1.lock().unwrap())
 }

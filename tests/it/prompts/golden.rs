@@ -53,29 +53,30 @@ fn tokens(text: &str) -> usize {
 }
 
 /// The host of a prompt: macros, scripts and sizes as in the cases.
-struct House<'m, 'a, 's> {
+struct PromptCaseHost<'m, 'a, 's> {
     macros: &'m mut MacroEngine<'a>,
     scripts: &'s mut RegexScriptSet,
 }
 
-struct Fill<'m, 'a>(&'m mut MacroEngine<'a>);
+struct ScriptMacroFiller<'m, 'a>(&'m mut MacroEngine<'a>);
 
-impl MacroFiller for Fill<'_, '_> {
+impl MacroFiller for ScriptMacroFiller<'_, '_> {
     fn fill(&mut self, text: &str, speaker: Option<&str>) -> String {
         let text = speaker.map_or_else(|| text.to_owned(), |speaker| text.replace("{{char}}", speaker));
         self.0.fill(&text)
     }
 }
 
-impl House<'_, '_, '_> {
+impl PromptCaseHost<'_, '_, '_> {
     fn sent(&mut self, text: &str, placement: i64, depth: Option<i64>, speaker: Option<&str>) -> String {
         let place = scripts::ScriptPlacement { placement, depth, speaker };
-        let sent = self.scripts.apply_for_prompt(text, TextOrigin::Processed, place, &mut Fill(self.macros));
+        let sent =
+            self.scripts.apply_for_prompt(text, TextOrigin::Processed, place, &mut ScriptMacroFiller(self.macros));
         sent.unwrap_or_else(|| text.to_owned())
     }
 }
 
-impl LoreHost for House<'_, '_, '_> {
+impl LoreHost for PromptCaseHost<'_, '_, '_> {
     fn fill(&mut self, text: &str) -> String {
         self.macros.fill(text)
     }
@@ -97,7 +98,7 @@ impl LoreHost for House<'_, '_, '_> {
     }
 }
 
-impl PromptRenderer for House<'_, '_, '_> {
+impl PromptRenderer for PromptCaseHost<'_, '_, '_> {
     fn fill(&mut self, text: &str) -> String {
         self.macros.fill(text)
     }
@@ -114,14 +115,14 @@ impl PromptRenderer for House<'_, '_, '_> {
 }
 
 /// A case with the files that it names.
-struct Case {
+struct PromptCase {
     case: Value,
     preset: Preset,
     card: Value,
     cast: PromptCast,
 }
 
-impl Case {
+impl PromptCase {
     fn read(case: Value) -> Self {
         let preset = Preset::read(&file("presets", case["preset"].as_str().unwrap())).unwrap();
         let card = Value::Object(file("cards", case["card"].as_str().unwrap()))["data"].take();
@@ -162,7 +163,7 @@ impl Case {
         chat.filter(|row| row["is_system"] != true).collect()
     }
 
-    fn history(&self, house: &mut House<'_, '_, '_>) -> Vec<HistoryMessage> {
+    fn history(&self, house: &mut PromptCaseHost<'_, '_, '_>) -> Vec<HistoryMessage> {
         let chat = self.chat();
         let is_more = self.kind() == GenerationType::Continue;
         let mut said = Vec::new();
@@ -185,7 +186,7 @@ impl Case {
     }
 
     /// Returns the lore that activates.
-    fn lore(&self, history: &[HistoryMessage], house: &mut House<'_, '_, '_>) -> ScanOutcome {
+    fn lore(&self, history: &[HistoryMessage], house: &mut PromptCaseHost<'_, '_, '_>) -> ScanOutcome {
         let own = self.card.get("character_book").map(lorebook::from_card).unwrap_or_default();
         let book = ScanBook::read("card", "card", &own);
         let bound = [ScopedBook { scope: LorebookScope::Character, book: &book }];
@@ -263,7 +264,7 @@ impl Case {
         let mut macros = MacroEngine::new(&facts, setup["local"].as_object().unwrap().clone(), Map::new(), &mut draw);
         let mut own = RegexScriptSet::default();
         own.add(scripts::ScriptScope::Global, true, setup["regex_scripts"].as_array().into_iter().flatten());
-        let mut house = House { macros: &mut macros, scripts: &mut own };
+        let mut house = PromptCaseHost { macros: &mut macros, scripts: &mut own };
         let history = self.history(&mut house);
         let outcome = self.lore(&history, &mut house);
         // A second engine that also knows the outlets of the lore.
@@ -272,7 +273,7 @@ impl Case {
         let facts = MacroContext { outlets: Some(outlets.collect()), ..facts.clone() };
         let lore = placed(outcome);
         let mut macros = MacroEngine::new(&facts, local, Map::new(), &mut draw);
-        let mut house = House { macros: &mut macros, scripts: &mut own };
+        let mut house = PromptCaseHost { macros: &mut macros, scripts: &mut own };
         // Assemble the prompt.
         let given = PromptInput {
             kind: self.kind(),
@@ -361,7 +362,7 @@ fn decision(case: &Value) -> Option<&'static str> {
 fn prompt_requests_match_recorded_sillytavern_requests() {
     let (mut equal, mut decided, mut wrong) = (0, 0, Vec::new());
     for line in CASES.lines() {
-        let case = Case::read(serde_json::from_str(line).unwrap());
+        let case = PromptCase::read(serde_json::from_str(line).unwrap());
         let expected = &case.case["expect"];
         let made = case.made();
         let is_equal = made.as_ref().is_some_and(|(messages, _)| *messages == expected["messages"]);

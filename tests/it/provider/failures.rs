@@ -166,7 +166,7 @@ async fn stream_silence_times_out_per_phase() {
         ),
         (Reply::ok(["ab"]).then_stall(), Timeouts { idle: SHORT, ..endpoint("").timeouts }, "ab", TimeoutPhase::Idle),
         (
-            Reply::ok([""; 0]).reasoning(Dialect::Reasoning, ["hm"]).then_stall(),
+            Reply::ok([""; 0]).reasoning(ReasoningField::Reasoning, ["hm"]).then_stall(),
             Timeouts { idle: SHORT, ..endpoint("").timeouts },
             "",
             TimeoutPhase::Idle,

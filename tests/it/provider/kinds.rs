@@ -58,7 +58,7 @@ async fn reply_reasoning_text_and_usage_are_read() {
         let mock = MockModel::start().await;
         let counts =
             json!({"prompt_tokens": 300, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": 200}});
-        mock.script(Reply::ok(["So, ", "夜🌙."]).reasoning(Dialect::All, ["hm, ", "yes"]).usage_inside(counts));
+        mock.script(Reply::ok(["So, ", "夜🌙."]).reasoning(ReasoningField::All, ["hm, ", "yes"]).usage_inside(counts));
         let heard = ask(&client_of(kind, &mock)).await;
         let completes = matches!(kind.name(), "koboldcpp" | "llamacpp");
         let (thought, said) = if completes { ("", "hm, yesSo, 夜🌙.") } else { ("hm, yes", "So, 夜🌙.") };

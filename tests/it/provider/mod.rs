@@ -14,7 +14,7 @@ mod machine;
 mod replies;
 mod transcripts;
 
-use crate::support::mock_model::{Dialect, Gate, MockModel, Reply, WORDS};
+use crate::support::mock_model::{Gate, MockModel, ReasoningField, Reply, WORDS};
 use clotho_config::Secret;
 use clotho_provider::{
     Endpoint, FinishReason, Frame, FrameStream, Lane, ModelInfo, ProviderClient, ProviderFailure, ProviderKind,
@@ -59,7 +59,7 @@ fn request(params: Value) -> Request {
 
 /// A complete reply, collected from its frames.
 #[derive(Debug, Default, PartialEq)]
-struct Heard {
+struct CollectedReply {
     text: String,
     reasoning: String,
     models: Vec<String>,
@@ -70,8 +70,8 @@ struct Heard {
     alive: bool,
 }
 
-async fn hear(mut stream: FrameStream) -> Heard {
-    let mut heard = Heard::default();
+async fn hear(mut stream: FrameStream) -> CollectedReply {
+    let mut heard = CollectedReply::default();
     while let Some(item) = stream.next().await {
         assert_eq!(heard.failure, None, "something after a failure: {item:?}");
         match item {
@@ -89,7 +89,7 @@ async fn hear(mut stream: FrameStream) -> Heard {
     heard
 }
 
-async fn ask(client: &ProviderClient) -> Heard {
+async fn ask(client: &ProviderClient) -> CollectedReply {
     hear(client.stream(&request(json!({})))).await
 }
 

@@ -44,7 +44,12 @@ async fn stream_pieces_arrive_one_by_one() {
 
 #[tokio::test]
 async fn reasoning_in_each_dialect_is_read_once() {
-    for dialect in [Dialect::Reasoning, Dialect::ReasoningContent, Dialect::ReasoningDetails, Dialect::All] {
+    for dialect in [
+        ReasoningField::Reasoning,
+        ReasoningField::ReasoningContent,
+        ReasoningField::ReasoningDetails,
+        ReasoningField::All,
+    ] {
         let (_mock, client) = scripted([Reply::ok(["So."]).reasoning(dialect, ["hm, ", "yes"])]).await;
         let heard = ask(&client).await;
         assert_eq!((heard.reasoning.as_str(), heard.text.as_str()), ("hm, yes", "So."), "{dialect:?}");
@@ -89,7 +94,7 @@ async fn stream_slicing_and_noise_do_not_change_reply() {
     let said: String = WORDS.concat();
     for slice in [1, 2, 3, 5, 64] {
         for reply in [Reply::default(), Reply::default().noise(), Reply::default().noise().no_done()] {
-            let (_mock, client) = scripted([reply.reasoning(Dialect::All, ["思考🌙"]).sliced(slice)]).await;
+            let (_mock, client) = scripted([reply.reasoning(ReasoningField::All, ["思考🌙"]).sliced(slice)]).await;
             let heard = ask(&client).await;
             assert_eq!(
                 (heard.text.as_str(), heard.failure, heard.finish),

@@ -13,7 +13,7 @@ fn expected(told: &Value) -> (Value, Value) {
     (told, words)
 }
 
-fn shown(heard: &Heard) -> Value {
+fn shown(heard: &CollectedReply) -> Value {
     let mut shown = json!({"text": heard.text});
     let mut put = |name: &str, value: Value| {
         if !matches!(&value, Value::Null) && value != json!([]) && value != json!("") {

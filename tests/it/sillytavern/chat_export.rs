@@ -148,9 +148,9 @@ fn chats() -> impl Strategy<Value = Vec<Value>> {
     prop::collection::vec(row, 1..7).prop_map(|rows| rows.into_iter().map(message).collect())
 }
 
-type Drawn = ([bool; 3], Vec<(String, Value, Value)>, usize, Value, Value);
+type ArbitraryRow = ([bool; 3], Vec<(String, Value, Value)>, usize, Value, Value);
 
-fn message(([is_user, is_hidden, is_listed], all, chosen, date, own): Drawn) -> Value {
+fn message(([is_user, is_hidden, is_listed], all, chosen, date, own): ArbitraryRow) -> Value {
     let chosen = chosen % all.len();
     let texts: Vec<&str> = all.iter().map(|(text, ..)| text.as_str()).collect();
     let mut row = if is_listed && !is_user { swipes(&texts, chosen, 1) } else { reply(texts[chosen], 1) };

@@ -16,7 +16,7 @@ mod folder_export;
 mod folder_transfer;
 mod golden;
 pub mod hostile;
-mod kills;
+mod import_kills;
 mod lore_personas_and_presets;
 mod memory;
 pub mod play;
@@ -49,7 +49,7 @@ pub fn wish(store: &TestStore) -> ImportOptions {
         at: store.now(),
         zone: TimeZone::UTC,
         is_dry: false,
-        limits: ArchiveLimits::of(64 << 20),
+        limits: ArchiveLimits::for_archive(64 << 20),
     }
 }
 

@@ -4,7 +4,7 @@ use jiff::tz::TimeZone;
 use serde_json::json;
 
 use super::*;
-use crate::http::play::Play;
+use crate::http::api_session::ApiSession;
 use crate::support::app::TestApp;
 use crate::support::data_root::{DataRoot, greeting, header, lines, said, swipes, with_state};
 use crate::support::mock_model::Reply;
@@ -19,17 +19,17 @@ async fn with(root: &DataRoot) -> TestServer {
         at: inside.clock.now(),
         zone: TimeZone::UTC,
         is_dry: false,
-        limits: ArchiveLimits::of(64 << 20),
+        limits: ArchiveLimits::for_archive(64 << 20),
     };
     import(&inside.store, &inside.ids, ImportSource::Path(root.path().to_owned()), wish, |_| true).await.unwrap();
     app
 }
 
 /// Returns the session with this title.
-async fn story(app: TestServer, title: &str) -> Play {
+async fn story(app: TestServer, title: &str) -> ApiSession {
     let list = app.get("/api/sessions").await;
     let session = list["items"].as_array().unwrap().iter().find(|one| one["title"] == title).unwrap().clone();
-    Play { app, sid: session["id"].as_str().unwrap().to_owned() }
+    ApiSession { app, sid: session["id"].as_str().unwrap().to_owned() }
 }
 
 /// S4-61: imported regular expressions and global variables apply to new messages. What they did to a message there is

@@ -15,7 +15,7 @@ use super::schema;
 
 /// A request that is not sent yet.
 #[derive(Debug, Clone)]
-pub struct Ask {
+pub struct HttpRequest {
     at: SocketAddr,
     from: Option<IpAddr>,
     method: String,
@@ -28,7 +28,7 @@ pub struct Ask {
 
 /// A response.
 #[derive(Debug, Clone)]
-pub struct Heard {
+pub struct HttpResponse {
     pub status: u16,
     /// Names in lower case.
     pub headers: Vec<(String, String)>,
@@ -36,7 +36,7 @@ pub struct Heard {
     pub body: Vec<u8>,
 }
 
-impl Ask {
+impl HttpRequest {
     /// Creates a request to a server.
     pub fn new(at: SocketAddr, method: &str, target: &str) -> Self {
         Self {
@@ -92,7 +92,7 @@ impl Ask {
     }
 
     /// Sends the request and checks the response against the contract.
-    pub async fn send(self) -> Heard {
+    pub async fn send(self) -> HttpResponse {
         let (method, target, body) = (self.method.clone(), self.target.clone(), self.body.clone());
         let heard = self.send_raw().await;
         heard.keeps_the_contract(&method, &target, &body);
@@ -100,7 +100,7 @@ impl Ask {
     }
 
     /// Sends the request without checking the response.
-    pub async fn send_raw(self) -> Heard {
+    pub async fn send_raw(self) -> HttpResponse {
         let is_head = self.method == "HEAD";
         let mut stream = self.begin().await;
         let mut bytes = Vec::new();
@@ -143,7 +143,7 @@ pub async fn connect(at: SocketAddr, from: Option<IpAddr>) -> TcpStream {
     socket.connect(at).await.unwrap()
 }
 
-impl Heard {
+impl HttpResponse {
     /// Parses the body as JSON.
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.text()))
@@ -242,7 +242,7 @@ fn is_whole(bytes: &[u8], is_head: bool) -> bool {
     length.is_some_and(|length| is_head || bytes.len() >= end + 4 + length)
 }
 
-fn parse(bytes: &[u8]) -> Heard {
+fn parse(bytes: &[u8]) -> HttpResponse {
     let end = bytes.windows(4).position(|four| four == b"\r\n\r\n").unwrap_or_else(|| {
         panic!("no HTTP: {:?}", String::from_utf8_lossy(&bytes[..bytes.len().min(200)]));
     });
@@ -254,7 +254,7 @@ fn parse(bytes: &[u8]) -> Heard {
         .collect();
     let body = &bytes[end + 4..];
     let is_chunked = headers.iter().any(|(name, value)| name == "transfer-encoding" && value == "chunked");
-    Heard { status, headers, body: if is_chunked { unchunk(body) } else { body.to_vec() } }
+    HttpResponse { status, headers, body: if is_chunked { unchunk(body) } else { body.to_vec() } }
 }
 
 fn unchunk(mut bytes: &[u8]) -> Vec<u8> {

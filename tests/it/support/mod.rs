@@ -2,18 +2,18 @@
 //! builders.
 
 pub mod app;
+pub mod archive_file;
 pub mod client;
 pub mod data_root;
-pub mod file;
-pub mod logs;
+pub mod log_capture;
 pub mod mock_model;
-pub mod model;
 pub mod schema;
 pub mod server;
+pub mod session_model;
 pub mod socket;
-pub mod spy;
-pub mod steps;
-pub mod story;
+pub mod sqlite_steps;
+pub mod statement_spy;
+pub mod test_session;
 pub mod test_store;
 pub mod wait;
 

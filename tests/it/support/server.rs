@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 use super::app::{Setup, TestApp};
-use super::client::Ask;
+use super::client::HttpRequest;
 use super::mock_model::MockModel;
 use super::socket::Socket;
 use super::wait::until_some;
@@ -28,7 +28,7 @@ pub struct TestServer {
 }
 
 /// Another user of the same server and their data, created without HTTP.
-pub struct Stranger {
+pub struct OtherUser {
     pub user: UserId,
     pub character: CharacterId,
     pub persona: PersonaId,
@@ -96,8 +96,8 @@ impl TestServer {
     }
 
     /// Creates a request.
-    pub fn ask(&self, method: &str, target: &str) -> Ask {
-        Ask::new(self.at, method, target)
+    pub fn ask(&self, method: &str, target: &str) -> HttpRequest {
+        HttpRequest::new(self.at, method, target)
     }
 
     /// Sends a GET and returns the body of a 200.
@@ -149,7 +149,7 @@ impl TestServer {
     }
 
     /// Creates another user with a character, a persona, a lorebook and a session, without HTTP.
-    pub async fn stranger(&self) -> Stranger {
+    pub async fn stranger(&self) -> OtherUser {
         let app = self.inside();
         let user = app.another_user("Stranger").await;
         let card = json!({"name": "Somebody else's", "firstMessage": "A stranger's secret."});
@@ -161,7 +161,7 @@ impl TestServer {
         let session = app.turns.sessions.begin(user, new).await.unwrap();
         let held = app.store.read(move |reader| reader.session(user, session)).await.unwrap().unwrap();
         let place = app.import_queue.reserve_slot(user).unwrap();
-        Stranger { user, character, persona, lorebook, session, greeting: held.session.head, place }
+        OtherUser { user, character, persona, lorebook, session, greeting: held.session.head, place }
     }
 }
 

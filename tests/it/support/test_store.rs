@@ -185,14 +185,17 @@ impl TestStore {
     }
 
     /// Creates a session of `owner` with its root and greetings; returns their ids.
-    pub fn begin(&self, root_delta: Delta, rules: Option<ActiveRules>, greetings: &[&str]) -> Begun {
+    pub fn begin(&self, root_delta: Delta, rules: Option<ActiveRules>, greetings: &[&str]) -> SessionIds {
         let mut root = self.draft(Role::System, Kind::Root, "");
         (root.delta, root.rules) = (root_delta, rules.map(Arc::new));
         let greetings: Vec<NodeDraft> =
             greetings.iter().map(|text| self.draft(Role::Assistant, Kind::Greeting, text)).collect();
         let session = self.session(root.id);
-        let begun =
-            Begun { session: session.id, root: root.id, greetings: greetings.iter().map(|draft| draft.id).collect() };
+        let begun = SessionIds {
+            session: session.id,
+            root: root.id,
+            greetings: greetings.iter().map(|draft| draft.id).collect(),
+        };
         let at = self.now();
         self.write(move |tx| tx.begin_session(&session, &root, &greetings, at)).unwrap();
         begun
@@ -311,7 +314,7 @@ impl TestStore {
 
 /// The result of [`TestStore::begin`].
 #[derive(Debug, Clone)]
-pub struct Begun {
+pub struct SessionIds {
     pub session: SessionId,
     pub root: NodeId,
     pub greetings: Vec<NodeId>,
@@ -387,12 +390,12 @@ pub fn examine(database: &Path, is_alone: bool) -> Vec<RepairableFinding> {
 }
 
 #[derive(QueryableByName)]
-struct Count {
+struct CountRow {
     #[diesel(sql_type = diesel::sql_types::BigInt)]
     n: i64,
 }
 
 /// Returns the number in column `n` of a query.
 pub fn count(conn: &mut SqliteConnection, query: &str) -> i64 {
-    diesel::sql_query(query).get_result::<Count>(conn).unwrap().n
+    diesel::sql_query(query).get_result::<CountRow>(conn).unwrap().n
 }

@@ -5,11 +5,11 @@ use std::fs;
 
 use regex::Regex;
 
-use super::code::{File, files, files_of, rust_sources, top};
+use super::source_files::{SourceFile, files, files_of, rust_sources, top};
 use super::{expect_none, expect_one};
 
 /// Returns the dead links among `[text](place)` and `src="place"`. `exists` takes a path from the repository root.
-fn dead_links(file: &File, exists: &dyn Fn(&str) -> bool) -> Vec<String> {
+fn dead_links(file: &SourceFile, exists: &dyn Fn(&str) -> bool) -> Vec<String> {
     let link = Regex::new(r#"\]\(([^)\s]+)\)|(?:src|href)="([^"]+)""#).unwrap();
     let folder = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
     let mut complaints = Vec::new();
@@ -40,7 +40,7 @@ fn resolve(folder: &str, place: &str) -> String {
 }
 
 /// Returns the documents that sources refer to and that do not exist.
-fn dead_references(file: &File, exists: &dyn Fn(&str) -> bool) -> Vec<String> {
+fn dead_references(file: &SourceFile, exists: &dyn Fn(&str) -> bool) -> Vec<String> {
     let name = Regex::new(r"[\w./-]*\b\w[\w-]*\.md\b").unwrap();
     let folder = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
     let is_there = |place: &str| ["", "docs", folder].iter().any(|from| exists(&resolve(from, place)));
@@ -114,8 +114,8 @@ fn migrations() -> BTreeMap<String, BTreeMap<String, Vec<String>>> {
     dialects
 }
 
-fn file(path: &str, text: &str) -> File {
-    File { path: path.to_owned(), text: text.to_owned() }
+fn file(path: &str, text: &str) -> SourceFile {
+    SourceFile { path: path.to_owned(), text: text.to_owned() }
 }
 
 fn is_there(place: &str) -> bool {
@@ -156,7 +156,7 @@ fn source_references_to_documents_resolve() {
     let folders =
         ["src", "crates", "tests", "benches", "migrations", "plugins", "static", "scripts", "config.toml", "build.rs"];
     let sources = folders.into_iter().filter(|folder| is_there(folder)).flat_map(files);
-    let own = |file: &File| file.path.starts_with("tests/it/tidy/");
+    let own = |file: &SourceFile| file.path.starts_with("tests/it/tidy/");
     expect_none(
         &sources.filter(|file| !own(file)).flat_map(|file| dead_references(&file, &is_there)).collect::<Vec<_>>(),
     );
@@ -167,7 +167,7 @@ fn source_references_to_documents_resolve() {
 #[test]
 fn translated_refusal_reasons_exist_in_server_source() {
     let sentence = Regex::new(r#""(?:reason|said)\.([^"]+)":"#).unwrap();
-    let server: Vec<File> = rust_sources();
+    let server: Vec<SourceFile> = rust_sources();
     let unsaid = |text: &str| -> Vec<String> {
         let sentences = sentence.captures_iter(text).map(|found| found[1].to_owned());
         let quoted = sentences.map(|reason| format!("\"{reason}\""));

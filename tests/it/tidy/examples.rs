@@ -9,23 +9,23 @@ use clotho_core::world::{SchemaSet, World};
 use clotho_plugin::{Hook, HookCall, LoadedPlugin, PluginOrigin, PluginSource, ScriptLimits, run};
 use regex::Regex;
 
-use super::code::{files_of, top};
+use super::source_files::{files_of, top};
 use super::{expect_none, expect_one};
 
 /// One block of code and the line of text before it.
-struct Block {
+struct CodeBlock {
     title: String,
     language: String,
     code: String,
 }
 
-fn blocks(document: &str) -> Vec<Block> {
-    let mut blocks: Vec<Block> = Vec::new();
+fn blocks(document: &str) -> Vec<CodeBlock> {
+    let mut blocks: Vec<CodeBlock> = Vec::new();
     let (mut title, mut is_open) = (String::new(), false);
     for line in document.lines() {
         match line.strip_prefix("```") {
             Some(language) if !is_open => {
-                blocks.push(Block { title: title.clone(), language: language.to_owned(), code: String::new() });
+                blocks.push(CodeBlock { title: title.clone(), language: language.to_owned(), code: String::new() });
                 is_open = true;
             }
             Some(_) => is_open = false,
@@ -87,7 +87,7 @@ fn readme_plugin_example_runs() {
 
 /// Returns the problems of the settings in a document's blocks.
 fn bad_settings(path: &str, document: &str) -> Vec<String> {
-    let is_settings = |block: &Block| block.language == "toml" && block.code.contains("[[providers]]");
+    let is_settings = |block: &CodeBlock| block.language == "toml" && block.code.contains("[[providers]]");
     let found = blocks(document).into_iter().filter(is_settings);
     let env = || [("OPENROUTER_API_KEY".to_owned(), "key".to_owned())].into_iter();
     found

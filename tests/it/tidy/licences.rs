@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use super::code::top;
+use super::source_files::top;
 use super::{expect_none, expect_one};
 
 /// One package that is linked in or used to build.

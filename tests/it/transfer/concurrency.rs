@@ -5,11 +5,11 @@ use clotho_store::PathFilter;
 use clotho_store::archive::ArchiveLimits;
 
 use super::import_file;
-use crate::support::file::long_line;
-use crate::support::test_store::{Begun, TestStore};
+use crate::support::archive_file::long_line;
+use crate::support::test_store::{SessionIds, TestStore};
 
 /// Writes below a node and reads it back. Asserts that the session being imported is not visible.
-fn turn(store: &TestStore, own: &Begun, parent: NodeId) -> NodeId {
+fn turn(store: &TestStore, own: &SessionIds, parent: NodeId) -> NodeId {
     let id = store.append(own.session, parent, store.said("I go on."));
     let (held, owner) = (store.held(own.session), store.owner);
     let page = store.read(move |reader| reader.page(&held, id, None, 5, PathFilter::Enabled));
@@ -29,7 +29,7 @@ fn import_lets_other_writes_run_between_chunks() {
     long_line(&mut file, usize::try_from(MESSAGES).unwrap(), 100);
     let rows = || store.count("SELECT count(*) AS n FROM nodes") + store.count("SELECT count(*) AS n FROM operations");
     let (mut parent, mut before, mut between) = (own.greetings[0], rows(), 0);
-    let session = import_file(&store, &mut file, ArchiveLimits::of(1 << 30), |_| {
+    let session = import_file(&store, &mut file, ArchiveLimits::for_archive(1 << 30), |_| {
         let now = rows();
         if now == before {
             // Nothing has been written since: the file is only being checked.

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::round_trip::session;
 use super::{exported, import, import_within, rows};
-use crate::support::file::{lines, packed, sealed};
+use crate::support::archive_file::{lines, packed, sealed};
 use crate::support::test_store::TestStore;
 
 /// Returns the index of the `n`th line of a kind, both counted from 0.
@@ -30,10 +30,10 @@ fn last(lines: &mut Vec<Value>, source: Value) -> usize {
     at
 }
 
-type Change = fn(&mut Vec<Value>) -> usize;
+type ArchiveEdit = fn(&mut Vec<Value>) -> usize;
 
 /// Changes of a valid file, and the expected error. Each change returns the index of the faulty line, from 0.
-const CASES: &[(&str, Change)] = &[
+const CASES: &[(&str, ArchiveEdit)] = &[
     ("this is not the header of a \"clotho-session\" file", |lines| {
         lines.remove(0);
         0
@@ -394,5 +394,5 @@ fn archive_over_memory_limits_is_refused() {
     let mut wide = zstd::Encoder::new(Vec::new(), 3).unwrap();
     wide.window_log(27).unwrap();
     wide.write_all(&[b' '; 4_096]).unwrap();
-    check(&wide.finish().unwrap(), ArchiveLimits::of(64 << 20), "cannot be decompressed");
+    check(&wide.finish().unwrap(), ArchiveLimits::for_archive(64 << 20), "cannot be decompressed");
 }

@@ -3,20 +3,20 @@
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::keep::kill_recovery::Program;
-use crate::support::client::Ask;
-use crate::support::file::long_line;
+use crate::reliability::kill_recovery::ServerProcess;
+use crate::support::archive_file::long_line;
+use crate::support::client::HttpRequest;
 use crate::support::mock_model::MockModel;
 use crate::support::test_store::examine;
 use crate::support::wait::until_some;
 
-async fn get(program: &Program, target: &str) -> Value {
-    Ask::new(program.at, "GET", target).send().await.expect(200)
+async fn get(program: &ServerProcess, target: &str) -> Value {
+    HttpRequest::new(program.at, "GET", target).send().await.expect(200)
 }
 
 /// Uploads a file and waits until `until` is true of the job.
-pub async fn handed_in(program: &Program, file: &[u8], until: impl Fn(&Value) -> bool) -> Value {
-    let ask = Ask::new(program.at, "POST", "/api/sessions/import").bytes(file, "application/zstd");
+pub async fn handed_in(program: &ServerProcess, file: &[u8], until: impl Fn(&Value) -> bool) -> Value {
+    let ask = HttpRequest::new(program.at, "POST", "/api/sessions/import").bytes(file, "application/zstd");
     let job = ask.send().await.expect(202)["jobId"].as_str().unwrap().to_owned();
     until_some("the end of the job", async || {
         let told = get(program, &format!("/api/jobs/{job}")).await;
@@ -30,14 +30,15 @@ pub async fn handed_in(program: &Program, file: &[u8], until: impl Fn(&Value) ->
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn import_killed_is_reported_interrupted_and_leaves_nothing() {
     let (home, model) = (TempDir::new().unwrap(), MockModel::start().await);
-    let start = || Program::start(home.path(), &model.base_url());
+    let start = || ServerProcess::start(home.path(), &model.base_url());
     let mut file = Vec::new();
     long_line(&mut file, 6_000, 200);
     let is_written = |job: &Value| {
         let (done, total) = (job["done"].as_u64().unwrap(), job["total"].as_u64().unwrap());
         job["state"] != "queued" && total > 0 && done * 10 > total * 6
     };
-    let sessions = async |program: &Program| get(program, "/api/sessions").await["items"].as_array().unwrap().len();
+    let sessions =
+        async |program: &ServerProcess| get(program, "/api/sessions").await["items"].as_array().unwrap().len();
     let (mut program, mut before) = (start(), 0);
     // The import may end before the kill: then the session exists, and the next kill hits the import of a copy.
     let told = loop {

@@ -13,7 +13,7 @@ use clotho_store::archive::{ArchiveError, ArchiveLimits, ArchiveReader};
 use tempfile::TempDir;
 
 use super::import_file;
-use crate::support::file::long_line;
+use crate::support::archive_file::long_line;
 use crate::support::own_kilobytes;
 use crate::support::test_store::TestStore;
 
@@ -46,7 +46,7 @@ fn archive_check_memory_excludes_texts() {
     let look = |messages| {
         let file = written(messages);
         let held = held(|| {
-            let mut lines = ArchiveReader::begin(&file, ArchiveLimits::of(1 << 30)).unwrap();
+            let mut lines = ArchiveReader::begin(&file, ArchiveLimits::for_archive(1 << 30)).unwrap();
             transfer::check::<_, ArchiveError>(&mut lines, || Ok(())).unwrap();
         });
         (messages, held)
@@ -60,7 +60,8 @@ fn archive_check_memory_excludes_texts() {
 fn export_memory_does_not_grow_with_text() {
     let store = TestStore::new();
     let out = |messages| {
-        let session = import_file(&store, &mut written(messages), ArchiveLimits::of(1 << 30), |_| true).unwrap();
+        let session =
+            import_file(&store, &mut written(messages), ArchiveLimits::for_archive(1 << 30), |_| true).unwrap();
         let mut snapshot = DatabaseSnapshot::open(&store.database()).unwrap();
         let kept = snapshot.session(None, session).unwrap().unwrap();
         let held = held(|| {

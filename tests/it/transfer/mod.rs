@@ -33,7 +33,7 @@ pub fn exported(store: &TestStore, session: SessionId) -> Vec<u8> {
 
 /// Imports a file.
 pub fn import(store: &TestStore, file: &[u8]) -> Result<SessionId, ImportError> {
-    import_within(store, file, ArchiveLimits::of(64 << 20))
+    import_within(store, file, ArchiveLimits::for_archive(64 << 20))
 }
 
 fn import_within(store: &TestStore, bytes: &[u8], limits: ArchiveLimits) -> Result<SessionId, ImportError> {

@@ -8,9 +8,9 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{exported, import, import_until, rows};
-use crate::store_properties::{Play, step};
-use crate::support::file::lines;
-use crate::support::test_store::{Begun, TestStore, add, delta, ending, message, rules, set};
+use crate::store_properties::{ModelTest, step};
+use crate::support::archive_file::lines;
+use crate::support::test_store::{SessionIds, TestStore, add, delta, ending, message, rules, set};
 
 /// Returns the lines of a file without the first and last.
 fn body(file: &[u8]) -> Vec<Value> {
@@ -54,7 +54,7 @@ proptest! {
         keyframe_every in prop::sample::select(vec![1_u16, 3, 50]),
         steps in prop::collection::vec(step(), 1..40),
     ) {
-        let mut play = Play::begin(keyframe_every);
+        let mut play = ModelTest::begin(keyframe_every);
         for step in &steps {
             play.act(step);
             play.model.follow(&play.store);
@@ -85,7 +85,7 @@ proptest! {
 
 /// Begins a session with rules, traces that build on each other, an edit that carried them below a newer node, and a
 /// running reply.
-pub fn session(store: &TestStore) -> Begun {
+pub fn session(store: &TestStore) -> SessionIds {
     let begun = store.begin(delta([set("/combat/hp", json!(40))]), Some(rules("combat", 100)), &["Hello.", "Hi."]);
     let sid = begun.session;
     let mut parent = begun.greetings[0];
@@ -171,7 +171,7 @@ fn import_is_atomic_and_cleans_up_after_abort() {
     let own = other.begin(Default::default(), None, &["Mine."]);
     let before = rows(&other);
     let (mut told, mut last) = (0, clotho_engine::transfer::ImportProgress::default());
-    let broken = import_until(&other, &file, ArchiveLimits::of(64 << 20), |progress| {
+    let broken = import_until(&other, &file, ArchiveLimits::for_archive(64 << 20), |progress| {
         assert!(progress.done >= last.done && progress.done <= progress.total);
         (told, last) = (told + 1, progress);
         // Far into the second reading.
@@ -185,7 +185,7 @@ fn import_is_atomic_and_cleans_up_after_abort() {
     std::io::Write::write_all(&mut bytes, &file).unwrap();
     let mut told = 0;
     let died = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        import_until(&other, &file, ArchiveLimits::of(64 << 20), |_| {
+        import_until(&other, &file, ArchiveLimits::for_archive(64 << 20), |_| {
             told += 1;
             assert!(told < 1_209, "dies here");
             true

@@ -13,7 +13,7 @@ fn with_counter() -> Setup {
     TestApp::with().script("counter", COUNTER)
 }
 
-async fn n(story: &Story<'_>, node: NodeId) -> Value {
+async fn n(story: &TestSession<'_>, node: NodeId) -> Value {
     story.var(node, "/counter/n").await
 }
 
@@ -21,7 +21,7 @@ async fn n(story: &Story<'_>, node: NodeId) -> Value {
 #[tokio::test]
 async fn plugin_enabled_mid_session_starts_with_change_node() {
     let app = with_counter().start().await;
-    let story = Story::begin(&app, &[]).await;
+    let story = TestSession::begin(&app, &[]).await;
     let before = story.say("Before.").await;
     story.plugins(&["counter"]).await.unwrap();
     let change = story.node(story.head().await).await;
@@ -46,7 +46,7 @@ async fn plugin_enabled_mid_session_starts_with_change_node() {
 #[tokio::test]
 async fn rules_change_is_recorded_once_per_branch() {
     let app = with_counter().start().await;
-    let story = Story::begin(&app, &[]).await;
+    let story = TestSession::begin(&app, &[]).await;
     let greeting = story.head().await;
     let branch = story.say("A branch.").await;
     story.checkout(greeting).await;
@@ -82,7 +82,7 @@ async fn rules_change_is_recorded_once_per_branch() {
 #[tokio::test]
 async fn rules_change_is_shared_by_sibling_messages() {
     let app = with_counter().start().await;
-    let story = Story::begin(&app, &[]).await;
+    let story = TestSession::begin(&app, &[]).await;
     let greeting = story.head().await;
     let place = story.say("Here.").await.reply.id;
     story.checkout(greeting).await;
@@ -108,7 +108,7 @@ async fn rules_change_is_shared_by_sibling_messages() {
 #[tokio::test]
 async fn rules_change_is_reused_for_same_rules() {
     let app = with_counter().start().await;
-    let story = Story::begin(&app, &[]).await;
+    let story = TestSession::begin(&app, &[]).await;
     let place = story.head().await;
     story.plugins(&["counter"]).await.unwrap();
     let record = story.head().await;
@@ -121,7 +121,7 @@ async fn rules_change_is_reused_for_same_rules() {
 #[tokio::test]
 async fn plugin_settings_change_is_one_undo_step() {
     let app = with_counter().start().await;
-    let story = Story::begin(&app, &[]).await;
+    let story = TestSession::begin(&app, &[]).await;
     let (place, before) = (story.head().await, story.log().await.len());
     story.plugins(&["counter"]).await.unwrap();
     let (record, log) = (story.head().await, story.log().await);
@@ -152,7 +152,7 @@ async fn plugin_new_settings_add_record_without_init() {
     let script = "fn init(ctx) { ctx.set(\"n\", 0); }\nfn on_reply(ctx) { ctx.add(\"n\", ctx.config.by); }";
     let setting = "[config.by]\ntype = \"integer\"\ndefault = 1\n";
     let app = TestApp::with().script_with("counter", setting, script).start().await;
-    let story = Story::begin(&app, &["counter"]).await;
+    let story = TestSession::begin(&app, &["counter"]).await;
     let one = story.say("One.").await.reply;
     let config = json!({"by": 10}).as_object().unwrap().clone();
     let ten = PluginChoice { config, ..on("counter") };
@@ -166,7 +166,7 @@ async fn plugin_new_settings_add_record_without_init() {
 #[tokio::test]
 async fn rules_change_during_reply_starts_with_next_message() {
     let app = with_counter().start().await;
-    let story = Story::begin(&app, &[]).await;
+    let story = TestSession::begin(&app, &[]).await;
     let (reply, gate) = gated(&["Slow."]);
     app.mock.script(reply);
     let started = story.start("Hi.").await;
@@ -194,7 +194,7 @@ async fn plugin_invalid_settings_are_refused() {
         )
     };
     let app = twin(twin(setup, "twin-a"), "twin-b").start().await;
-    let story = Story::begin(&app, &[]).await;
+    let story = TestSession::begin(&app, &[]).await;
     let op = story.session().await.op;
     let with_grant = |grant: &str| PluginChoice { grants: Some(vec![grant.to_owned()]), ..on("counter") };
     let strange = PluginChoice { config: json!({"size": 3}).as_object().unwrap().clone(), ..on("counter") };
@@ -225,7 +225,7 @@ async fn plugin_invalid_settings_are_refused() {
 #[tokio::test]
 async fn plugin_grants_default_to_manifest_empty_grants_nothing() {
     let app = TestApp::with().script("crier", "fn on_reply(ctx) { ctx.note(\"Hear!\"); }").start().await;
-    let story = Story::begin(&app, &["crier"]).await;
+    let story = TestSession::begin(&app, &["crier"]).await;
     let granted = |session: &Session| session.plugins[0].grants.clone();
     assert_eq!(granted(&story.session().await), ["notes", "input.rewrite", "input.stop"]);
     let free = story.delta(story.say("One.").await.reply.id).await;
@@ -250,7 +250,7 @@ async fn plugin_grants_default_to_manifest_empty_grants_nothing() {
 #[tokio::test]
 async fn plugin_denied_permissions_are_remembered() {
     let app = TestApp::with().script("crier", "fn on_reply(ctx) { }").start().await;
-    let story = Story::begin(&app, &["crier"]).await;
+    let story = TestSession::begin(&app, &["crier"]).await;
     let words = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
     let choice = |grants, refused| vec![PluginChoice { grants, refused, ..on("crier") }];
     let set = async |choice| app.turns.sessions.set_plugins(story.user, story.id, choice).await;
@@ -274,10 +274,10 @@ async fn plugin_denied_permissions_are_remembered() {
 #[tokio::test]
 async fn plugin_broken_is_reported_as_broken_not_missing() {
     let app = with_hurt().start().await;
-    let story = Story::begin(&app, &["hurt"]).await;
+    let story = TestSession::begin(&app, &["hurt"]).await;
     let (user, id) = (story.user, story.id);
     let app = app.stop().await.script("hurt", "fn on_reply(ctx) {\n    ctx.add(\"hp\", 1\n}").start().await;
-    let story = Story { app: &app, user, id };
+    let story = TestSession { app: &app, user, id };
     let delta = story.delta(story.say("Hi.").await.reply.id).await;
     let place = "main.rhai:3:1: ";
     assert_eq!(delta.problems[0].code, "plugin_broken");
@@ -295,12 +295,12 @@ async fn plugin_broken_is_reported_as_broken_not_missing() {
 #[tokio::test]
 async fn plugin_removed_from_server_keeps_its_schema() {
     let app = with_hurt().start().await;
-    let story = Story::begin(&app, &["hurt"]).await;
+    let story = TestSession::begin(&app, &["hurt"]).await;
     app.mock.script(Reply::ok(["[HP -10]"]));
     let turn = story.say("Hi.").await;
     let (user, id) = (story.user, story.id);
     let app = app.stop().await.without_plugin("hurt").start().await;
-    let story = Story { app: &app, user, id };
+    let story = TestSession { app: &app, user, id };
     app.mock.script(Reply::ok(["[HP -10]"]));
     let reply = story.say("On.").await.reply;
     assert_eq!(reply.status, Status::Complete);
@@ -323,7 +323,7 @@ async fn card_suggestions_unavailable_on_server_are_skipped() {
     card["metadata"] = json!({"clotho": {"model": "plugin:nobody", "plugins": [{"id": "nobody"}, {"id": "counter"}]}});
     let character = app.character(card).await;
     let new = SessionSpec { character_ids: vec![character], ..SessionSpec::default() };
-    let story = Story::with(&app, new.clone()).await;
+    let story = TestSession::with(&app, new.clone()).await;
     assert_eq!((story.in_force(story.head().await).await, story.session().await.model), (vec!["counter".into()], None));
     assert_eq!(story.session().await.title, "Rin");
     for (new, field) in [
@@ -343,7 +343,7 @@ async fn card_suggestions_unavailable_on_server_are_skipped() {
 #[tokio::test]
 async fn edited_message_reply_uses_new_rules() {
     let app = with_counter().start().await;
-    let story = Story::begin(&app, &[]).await;
+    let story = TestSession::begin(&app, &[]).await;
     let old = story.say("One.").await;
     story.plugins(&["counter"]).await.unwrap();
     let started = story.edit(old.user, edit("One, in other words.")).await.unwrap();
@@ -365,12 +365,12 @@ async fn edited_message_reply_uses_new_rules() {
 #[tokio::test]
 async fn plugin_update_adds_record_before_next_turn() {
     let app = with_counter().start().await;
-    let story = Story::begin(&app, &["counter"]).await;
+    let story = TestSession::begin(&app, &["counter"]).await;
     let one = story.say("One.").await.reply;
     let (user, id) = (story.user, story.id);
     let doubled = COUNTER.replace("\"n\", 1", "\"n\", 100");
     let app = app.stop().await.script("counter", &doubled).start().await;
-    let story = Story { app: &app, user, id };
+    let story = TestSession { app: &app, user, id };
     let two = story.say("Two.").await;
     assert_eq!(story.node(story.node(two.user).await.parent.unwrap()).await.kind, Kind::Change);
     assert_eq!(
@@ -396,11 +396,11 @@ async fn plugin_path_conflict_leaves_out_later_plugin() {
         setup.plugin(id, &[("plugin.toml", &manifest), ("main.rhai", &script), ("s.json", "{\"type\": \"object\"}")])
     };
     let app = schema(schema(TestApp::with(), "one", "shared"), "two", "own").start().await;
-    let story = Story::begin(&app, &["one", "two"]).await;
+    let story = TestSession::begin(&app, &["one", "two"]).await;
     assert_eq!(story.var(story.say("Hi.").await.reply.id, "/own/two").await, json!(1));
     let (user, id) = (story.user, story.id);
     let app = schema(app.stop().await, "two", "shared").start().await;
-    let story = Story { app: &app, user, id };
+    let story = TestSession { app: &app, user, id };
     let turn = story.say("On.").await;
     assert_eq!(story.in_force(turn.reply.id).await, ["one"]);
     assert_eq!(story.var(turn.reply.id, "/shared/one").await, json!(2));
@@ -425,7 +425,7 @@ fn on_input(ctx) {
 #[tokio::test]
 async fn edited_message_input_hooks_use_new_rules() {
     let app = TestApp::with().script("shout", SHOUT).start().await;
-    let story = Story::begin(&app, &[]).await;
+    let story = TestSession::begin(&app, &[]).await;
     let old = story.say("One.").await;
     story.plugins(&["shout"]).await.unwrap();
     let started = story.edit(old.user, edit("One again.")).await.unwrap();
@@ -461,7 +461,7 @@ async fn edited_message_input_hooks_use_new_rules() {
 #[tokio::test]
 async fn edited_message_without_reply_still_records_rules() {
     let app = TestApp::with().script("shout", SHOUT).start().await;
-    let story = Story::begin(&app, &[]).await;
+    let story = TestSession::begin(&app, &[]).await;
     let old = story.say("One.").await;
     story.say("Two.").await;
     story.plugins(&["shout"]).await.unwrap();

@@ -12,7 +12,7 @@ use super::*;
 #[tokio::test]
 async fn cancel_during_stream_keeps_partial_text() {
     let app = TestApp::start().await;
-    let story = Story::begin(&app, &[]).await;
+    let story = TestSession::begin(&app, &[]).await;
     app.mock.script(Reply::ok(["Half a ", "sentence"]).then_stall());
     let started = story.start("Hi.").await;
     let reply = started.generations[0];
@@ -38,7 +38,7 @@ async fn cancel_during_stream_keeps_partial_text() {
 #[tokio::test]
 async fn cancel_before_text_gives_error_node() {
     let app = TestApp::start().await;
-    let story = Story::begin(&app, &[]).await;
+    let story = TestSession::begin(&app, &[]).await;
     app.mock.script(Reply::silent());
     let started = story.start("Hi.").await;
     story.cancel(started.generations[0]).await.unwrap();
@@ -51,8 +51,8 @@ async fn cancel_before_text_gives_error_node() {
 #[tokio::test]
 async fn cancel_during_reasoning_keeps_reasoning_only() {
     let app = TestApp::start().await;
-    let story = Story::begin(&app, &[]).await;
-    let thinking = Reply::ok([""; 0]).reasoning(crate::support::mock_model::Dialect::Reasoning, ["Let me see"]);
+    let story = TestSession::begin(&app, &[]).await;
+    let thinking = Reply::ok([""; 0]).reasoning(crate::support::mock_model::ReasoningField::Reasoning, ["Let me see"]);
     app.mock.script(thinking.then_stall());
     let started = story.start("Hi.").await;
     let reply = started.generations[0];
@@ -72,7 +72,7 @@ async fn cancel_while_scripts_run_is_all_or_nothing() {
     let script = "fn narrate(ctx) { ctx.add(\"n\", 1); for i in 0..20000 {} \"Told.\" }\n\
                   fn on_reply(ctx) { for i in 0..20000 {} ctx.add(\"m\", 1); }";
     let app = TestApp::with().script("slow", script).set("generation.model", "plugin:slow").start().await;
-    let story = Story::begin(&app, &["slow"]).await;
+    let story = TestSession::begin(&app, &["slow"]).await;
     let user = story.write(story.head().await, "Go.").await;
     let mut in_time = 0;
     for n in 0..60_u32 {
@@ -100,7 +100,7 @@ async fn cancel_while_scripts_run_is_all_or_nothing() {
 #[tokio::test]
 async fn client_disconnect_during_request_does_not_stop_turn() {
     let app = TestApp::start().await;
-    let story = Story::begin(&app, &[]).await;
+    let story = TestSession::begin(&app, &[]).await;
     let head = story.head().await;
     let mut watcher = app.live.watch(story.id);
     {
@@ -125,12 +125,12 @@ async fn client_disconnect_during_request_does_not_stop_turn() {
 }
 
 /// A clock that panics once when armed.
-struct Bomb {
+struct PanickingClock {
     clock: TestClock,
     armed: AtomicBool,
 }
 
-impl Clock for Bomb {
+impl Clock for PanickingClock {
     fn now(&self) -> Time {
         assert!(!self.armed.swap(false, Ordering::SeqCst), "as the test wants it");
         self.clock.now()
@@ -141,9 +141,10 @@ impl Clock for Bomb {
 /// on.
 #[tokio::test]
 async fn panic_in_reply_task_becomes_node_error() {
-    let bomb = Arc::new(Bomb { clock: TestClock::new(Time(1_700_000_000_000)), armed: AtomicBool::new(false) });
+    let bomb =
+        Arc::new(PanickingClock { clock: TestClock::new(Time(1_700_000_000_000)), armed: AtomicBool::new(false) });
     let app = TestApp::with().clock(bomb.clone()).start().await;
-    let story = Story::begin(&app, &[]).await;
+    let story = TestSession::begin(&app, &[]).await;
     let (reply, gate) = gated(&["Before ", "and after."]);
     app.mock.script(reply);
     let started = story.start("Hi.").await;
@@ -177,11 +178,11 @@ async fn reply_limit_exceeded_is_refused_before_write() {
     let limits = TestApp::with().set("limits.generations_per_user", "2").set("limits.generations", "3");
     let app = limits.set("limits.waiting_per_user", "0").start().await;
     app.mock.always(Reply::ok(["Half"]).then_stall());
-    let story = Story::begin(&app, &[]).await;
+    let story = TestSession::begin(&app, &[]).await;
     let bob = app.another_user("Bob").await;
     let card = app.character_of(bob, rin()).await;
     let new = SessionSpec { character_ids: vec![card], ..SessionSpec::default() };
-    let theirs = Story { app: &app, user: bob, id: app.turns.sessions.begin(bob, new).await.unwrap() };
+    let theirs = TestSession { app: &app, user: bob, id: app.turns.sessions.begin(bob, new).await.unwrap() };
     let greeting = story.head().await;
     let several = |n| MessageSpec {
         generate: Some(GenerationSpec { n, ..GenerationSpec::default() }),
@@ -217,7 +218,7 @@ async fn reply_limit_exceeded_is_refused_before_write() {
 #[tokio::test]
 async fn shutdown_commits_partial_replies() {
     let app = with_hurt().start().await;
-    let story = Story::begin(&app, &["hurt"]).await;
+    let story = TestSession::begin(&app, &["hurt"]).await;
     app.mock.script(Reply::ok(["Half. [HP -10]"]).then_stall());
     let started = story.start("Hi.").await;
     let reply = started.generations[0];
@@ -231,7 +232,7 @@ async fn shutdown_commits_partial_replies() {
 
     let (user, id) = (story.user, story.id);
     let app = app.restart().await;
-    let story = Story { app: &app, user, id };
+    let story = TestSession { app: &app, user, id };
     assert_eq!(story.node(reply).await, done);
     assert_eq!(story.var(reply, "/hurt/hp").await, json!(100));
     assert_eq!(story.head().await, started.node.unwrap());
@@ -243,7 +244,7 @@ async fn shutdown_commits_partial_replies() {
 #[tokio::test]
 async fn session_trashed_cancels_its_replies() {
     let app = TestApp::start().await;
-    let story = Story::begin(&app, &[]).await;
+    let story = TestSession::begin(&app, &[]).await;
     app.mock.script(Reply::ok(["Half"]).then_stall());
     let started = story.start("Hi.").await;
     story.reads(started.generations[0], "Half").await;
@@ -257,7 +258,7 @@ async fn session_trashed_cancels_its_replies() {
 #[tokio::test]
 async fn sweeper_ends_only_orphaned_replies() {
     let app = TestApp::start().await;
-    let story = Story::begin(&app, &[]).await;
+    let story = TestSession::begin(&app, &[]).await;
     app.mock.script(Reply::ok(["Half"]).then_stall());
     let held = story.start("Hi.").await.generations[0];
     story.reads(held, "Half").await;
@@ -281,7 +282,7 @@ async fn partial_text_saved_and_swept_on_timer() {
     use clotho_engine::turn::{SaveIntervals, TurnDeps, TurnEngine};
     use clotho_plugin::ScriptPool;
     let app = TestApp::start().await;
-    let story = Story::begin(&app, &[]).await;
+    let story = TestSession::begin(&app, &[]).await;
     app.mock.script(Reply::ok(["Half"]).then_stall());
     let held = story.start("Hi.").await.generations[0];
     story.reads(held, "Half").await;
@@ -321,7 +322,7 @@ async fn partial_text_saved_and_swept_on_timer() {
 async fn reply_commit_failure_releases_it_for_sweeper() {
     use diesel::connection::SimpleConnection;
     let app = with_hurt().start().await;
-    let story = Story::begin(&app, &["hurt"]).await;
+    let story = TestSession::begin(&app, &["hurt"]).await;
     let database = app.home().join("data/clotho.db");
     let run = |sql: &str| {
         let mut conn = crate::support::sql_beside(&database);

@@ -32,13 +32,13 @@ async fn kill_during_stream_keeps_partial_text_as_error() {
     let home = tempfile::tempdir().unwrap();
     let mock = MockModel::start().await;
     mock.script(Reply::ok(["The ogre ", "hits. [HP -10] And"]).then_stall());
-    let mut program = Program::start(home.path(), &mock, "middle");
+    let mut program = CrashTarget::start(home.path(), &mock, "middle");
     let (session, reply) = program.ready().await;
     program.kill();
     mock.until_aborted(1).await;
 
     let app = hurt(TestApp::in_folder(home.path().to_owned()), HURT).mock(mock).start().await;
-    let story = Story { app: &app, user: app.owner, id: session };
+    let story = TestSession { app: &app, user: app.owner, id: session };
     let node = story.node(reply).await;
     assert_eq!((node.status, &node.metadata.to_json()["error"]["code"]), (Status::Error, &json!("interrupted")));
     assert_eq!((node.content.as_str(), node.name.as_deref()), ("The ogre hits. [HP -10] And", Some("Rin")));
@@ -71,12 +71,12 @@ async fn kill_during_stream_keeps_partial_text_as_error() {
 async fn kill_inside_first_commit_leaves_no_message() {
     let home = tempfile::tempdir().unwrap();
     let mock = MockModel::start().await;
-    let mut program = Program::start(home.path(), &mock, "beginning");
+    let mut program = CrashTarget::start(home.path(), &mock, "beginning");
     let (session, reply) = program.ready().await;
     program.kill();
 
     let app = hurt(TestApp::in_folder(home.path().to_owned()), HURT).mock(mock).start().await;
-    let story = Story { app: &app, user: app.owner, id: session };
+    let story = TestSession { app: &app, user: app.owner, id: session };
     let (head, log) = (story.head().await, story.log().await);
     assert_eq!((story.node(head).await.kind, log.len()), (clotho_core::tree::Kind::Greeting, 1));
     assert!(story.children(head).await.is_empty() && !story.knows(reply).await);
@@ -97,7 +97,7 @@ async fn kill_at_each_step_keeps_all_or_nothing() {
         let mock = MockModel::start().await;
         let gate = Gate::new();
         mock.script(Reply::ok([SAID]).head_gated(&gate));
-        let mut program = Program::start(home.path(), &mock, step);
+        let mut program = CrashTarget::start(home.path(), &mock, step);
         let (session, reply) = program.ready().await;
         mock.until_requests(1).await;
         if matches!(step, "written" | "committed") {
@@ -108,7 +108,7 @@ async fn kill_at_each_step_keeps_all_or_nothing() {
 
         // Open its folder with another program.
         let app = hurt(TestApp::in_folder(home.path().to_owned()), HURT).start().await;
-        let story = Story { app: &app, user: app.owner, id: session };
+        let story = TestSession { app: &app, user: app.owner, id: session };
         let node = story.node(reply).await;
         let user = node.parent.unwrap();
         let hp = story.var(reply, "/hurt/hp").await;
@@ -138,12 +138,12 @@ async fn kill_at_each_step_keeps_all_or_nothing() {
 }
 
 /// A program in its own process.
-struct Program {
+struct CrashTarget {
     child: Child,
     lines: Option<Lines<BufReader<ChildStdout>>>,
 }
 
-impl Program {
+impl CrashTarget {
     fn start(folder: &Path, mock: &MockModel, step: &str) -> Self {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["turn::crash::kill_target_process_for_crash_tests", "--exact", "--ignored", "--nocapture"])
@@ -177,7 +177,7 @@ impl Program {
 }
 
 /// Kills the process when a test fails.
-impl Drop for Program {
+impl Drop for CrashTarget {
     fn drop(&mut self) {
         drop(self.child.kill());
         drop(self.child.wait());
@@ -193,7 +193,7 @@ async fn kill_target_process_for_crash_tests() {
         return;
     };
     let app = hurt(TestApp::in_folder(folder.into()), HURT).set("providers.0.base_url", &model).start().await;
-    let story = Story::begin(&app, &["hurt"]).await;
+    let story = TestSession::begin(&app, &["hurt"]).await;
     if step == "beginning" {
         begin_for_ever(&story).await;
     }
@@ -252,7 +252,7 @@ async fn kill_target_process_for_crash_tests() {
 }
 
 /// Writes a message with its placeholder in a transaction that never commits.
-async fn begin_for_ever(story: &Story<'_>) -> ! {
+async fn begin_for_ever(story: &TestSession<'_>) -> ! {
     let (now, parent, session) = (story.app.clock.now(), story.head().await, story.id);
     let draft = |role| {
         let id = NodeId::new(story.app.ids.next_id(now));
@@ -279,7 +279,7 @@ async fn begin_for_ever(story: &Story<'_>) -> ! {
 }
 
 /// Runs a write in a transaction that never commits, and blocks the writer.
-async fn hold_the_writer(story: &Story<'_>, mut work: impl FnMut(&mut Tx<'_>) + Send + 'static) {
+async fn hold_the_writer(story: &TestSession<'_>, mut work: impl FnMut(&mut Tx<'_>) + Send + 'static) {
     let (tell, told) = tokio::sync::oneshot::channel();
     let mut tell = Some(tell);
     let store = Arc::clone(&story.app.store);

@@ -15,7 +15,7 @@ async fn stalling() -> (TestApp, Reply) {
 }
 
 /// Takes a started reply and waits until its first text has arrived.
-async fn speaking(story: &Story<'_>, started: Result<TurnReceipt, TurnError>) -> TurnReceipt {
+async fn speaking(story: &TestSession<'_>, started: Result<TurnReceipt, TurnError>) -> TurnReceipt {
     let started = started.unwrap();
     for reply in &started.generations {
         story.reads(*reply, "Half").await;
@@ -23,7 +23,7 @@ async fn speaking(story: &Story<'_>, started: Result<TurnReceipt, TurnError>) ->
     started
 }
 
-async fn cancelled(story: &Story<'_>, node: NodeId) -> Node {
+async fn cancelled(story: &TestSession<'_>, node: NodeId) -> Node {
     story.cancel(node).await.unwrap();
     story.done(node).await
 }
@@ -32,7 +32,7 @@ async fn cancelled(story: &Story<'_>, node: NodeId) -> Node {
 #[tokio::test]
 async fn head_moves_to_requested_reply() {
     let app = TestApp::start().await;
-    let story = Story::begin(&app, &[]).await;
+    let story = TestSession::begin(&app, &[]).await;
     let turn = story.say("Hi.").await;
     assert_eq!(story.head().await, turn.reply.id);
     assert_eq!(story.node(turn.user).await.remembered, Some(turn.reply.id));
@@ -42,7 +42,7 @@ async fn head_moves_to_requested_reply() {
 #[tokio::test]
 async fn head_moves_to_reroll_sibling() {
     let app = TestApp::start().await;
-    let story = Story::begin(&app, &[]).await;
+    let story = TestSession::begin(&app, &[]).await;
     let turn = story.say("Hi.").await;
     for n in 2..=5 {
         let reply = story.another(turn.reply.id).await;
@@ -57,7 +57,7 @@ async fn head_moves_to_reroll_sibling() {
 #[tokio::test]
 async fn head_goes_to_first_of_several_replies() {
     let (app, _) = stalling().await;
-    let story = Story::begin(&app, &[]).await;
+    let story = TestSession::begin(&app, &[]).await;
     let several = GenerationSpec { n: 3, ..GenerationSpec::default() };
     let new = MessageSpec { generate: Some(several.clone()), ..message(story.head().await, "Hi.") };
     let started = speaking(&story, story.send(new).await).await;
@@ -82,7 +82,7 @@ async fn head_goes_to_first_of_several_replies() {
 #[tokio::test]
 async fn head_moved_elsewhere_is_not_pulled_back() {
     let (app, _) = stalling().await;
-    let story = Story::begin(&app, &[]).await;
+    let story = TestSession::begin(&app, &[]).await;
     let greeting = story.head().await;
     let started = speaking(&story, Ok(story.start("Hi.").await)).await;
     let user = started.node.unwrap();
@@ -104,7 +104,7 @@ async fn head_moved_elsewhere_is_not_pulled_back() {
 #[tokio::test]
 async fn head_elsewhere_at_request_stays_there() {
     let app = TestApp::start().await;
-    let story = Story::begin(&app, &[]).await;
+    let story = TestSession::begin(&app, &[]).await;
     let greeting = story.head().await;
     let turn = story.say("Hi.").await;
     let started = story.send(MessageSpec { move_head: false, ..message(greeting, "Aside.") }).await.unwrap();
@@ -126,7 +126,7 @@ async fn head_elsewhere_at_request_stays_there() {
 #[tokio::test]
 async fn head_goes_to_first_finished_of_two_rerolls() {
     let (app, _) = stalling().await;
-    let story = Story::begin(&app, &[]).await;
+    let story = TestSession::begin(&app, &[]).await;
     let first = speaking(&story, Ok(story.start("Hi.").await)).await;
     cancelled(&story, first.generations[0]).await;
     let one = speaking(&story, story.reroll(first.generations[0], GenerationSpec::default()).await).await;
@@ -141,7 +141,7 @@ async fn head_goes_to_first_finished_of_two_rerolls() {
 #[tokio::test]
 async fn head_never_moves_to_error_node() {
     let app = TestApp::start().await;
-    let story = Story::begin(&app, &[]).await;
+    let story = TestSession::begin(&app, &[]).await;
     app.mock.script(Reply::ok(["Some text."]).then_cut());
     let turn = story.say("Hi.").await;
     assert_eq!((turn.reply.status, turn.reply.content.as_str()), (Status::Error, "Some text."));
@@ -154,7 +154,7 @@ async fn stale_head_write_is_refused_appended_or_branched() {
     use clotho_core::tree::edit::TreeError;
     use clotho_engine::turn::StaleHeadPolicy;
     let app = TestApp::start().await;
-    let story = Story::begin(&app, &[]).await;
+    let story = TestSession::begin(&app, &[]).await;
     let seen = story.head().await;
     let turn = story.say("I was faster.").await;
     let before = story.session().await.op;
@@ -191,7 +191,7 @@ async fn stale_head_write_is_refused_appended_or_branched() {
 #[tokio::test]
 async fn parallel_appends_keep_every_message() {
     let app = TestApp::start().await;
-    let story = Story::begin(&app, &[]).await;
+    let story = TestSession::begin(&app, &[]).await;
     let seen = story.head().await;
     let send = |n: usize| {
         let on_stale = clotho_engine::turn::StaleHeadPolicy::Append;

@@ -29,7 +29,7 @@ fn with_commands() -> Setup {
 #[tokio::test]
 async fn on_input_rewrite_keeps_original_text() {
     let app = with_commands().start().await;
-    let story = Story::begin(&app, &["commands"]).await;
+    let story = TestSession::begin(&app, &["commands"]).await;
     let turn = story.say("shout hello").await;
     let user = story.node(turn.user).await;
     assert_eq!(
@@ -45,7 +45,7 @@ async fn on_input_rewrite_keeps_original_text() {
 #[tokio::test]
 async fn on_input_stop_writes_message_refuse_writes_nothing() {
     let app = with_commands().start().await;
-    let story = Story::begin(&app, &["commands"]).await;
+    let story = TestSession::begin(&app, &["commands"]).await;
     let started = story.start("stop").await;
     assert!(started.generations.is_empty());
     assert_eq!(story.head().await, started.node.unwrap());
@@ -66,7 +66,7 @@ async fn on_input_stop_writes_message_refuse_writes_nothing() {
 #[tokio::test]
 async fn on_input_answer_replaces_model_reply() {
     let app = with_hurt().script("commands", COMMANDS).start().await;
-    let story = Story::begin(&app, &["commands", "hurt"]).await;
+    let story = TestSession::begin(&app, &["commands", "hurt"]).await;
     let several = GenerationSpec { n: 3, ..GenerationSpec::default() };
     let new = MessageSpec { generate: Some(several), ..message(story.head().await, "ask") };
     let started = story.send(new).await.unwrap();
@@ -89,7 +89,7 @@ async fn on_input_answer_replaces_model_reply() {
 #[tokio::test]
 async fn on_input_answer_with_stop_writes_answer() {
     let app = with_commands().start().await;
-    let story = Story::begin(&app, &["commands"]).await;
+    let story = TestSession::begin(&app, &["commands"]).await;
     let turn = story.say("ask and stop").await;
     assert_eq!((turn.reply.content.as_str(), turn.reply.status), ("Nobody else is asked.", Status::Complete));
     assert_eq!(
@@ -107,7 +107,7 @@ async fn on_input_answer_with_stop_writes_answer() {
 #[tokio::test]
 async fn on_input_after_edit_rolls_same_dice() {
     let app = with_commands().start().await;
-    let story = Story::begin(&app, &["commands"]).await;
+    let story = TestSession::begin(&app, &["commands"]).await;
     let rolled = story.node(story.say("roll").await.user).await;
     assert!(rolled.content.starts_with("*rolls "));
     let edited = story.edit(rolled.id, edit("roll")).await.unwrap().node.unwrap();
@@ -132,7 +132,7 @@ async fn command_conflict_goes_to_first_plugin_with_warning() {
         .plugin("aa", &[("plugin.toml", &first), ("main.rhai", script)])
         .plugin("bb", &[("plugin.toml", &second), ("main.rhai", script)]);
     let app = setup.start().await;
-    let story = Story::begin(&app, &[]).await;
+    let story = TestSession::begin(&app, &[]).await;
     let set = app.turns.sessions.set_plugins(story.user, story.id, vec![on("bb"), on("aa")]).await.unwrap();
     let told: Vec<String> = set.warnings.iter().map(ToString::to_string).collect();
     assert_eq!(told, ["/Throw: aa runs it, bb does not receive it"]);
@@ -171,7 +171,7 @@ async fn on_input_runs_plugins_in_after_order() {
         },
     );
     let app = setup.start().await;
-    let story = Story::begin(&app, &["cc", "aa", "bb"]).await;
+    let story = TestSession::begin(&app, &["cc", "aa", "bb"]).await;
     let turn = story.say("Order: ").await;
     assert_eq!(story.node(turn.user).await.content, "Order: BCA");
     assert_eq!(story.var(turn.reply.id, "/log").await, json!(["B", "C", "A", "B3", "C4", "A5"]));
@@ -183,7 +183,7 @@ async fn on_input_runs_plugins_in_after_order() {
 #[tokio::test]
 async fn quick_replies_depend_on_viewed_node() {
     let app = with_commands().start().await;
-    let story = Story::begin(&app, &["commands"]).await;
+    let story = TestSession::begin(&app, &["commands"]).await;
     let greeting = story.head().await;
     app.mock.script(Reply::ok(["An ogre!"]));
     let turn = story.say("shout").await;
@@ -205,15 +205,15 @@ async fn quick_replies_depend_on_viewed_node() {
 /// A plugin that fails in `quick_replies` loses only its own buttons, and the failure is reported beside the others.
 #[tokio::test]
 async fn quick_replies_failure_is_reported_beside_others() {
-    logs::keep();
+    log_capture::keep();
     let app = with_commands().script("sulky", "fn quick_replies(ctx) { throw \"not today\"; }").start().await;
-    let story = Story::begin(&app, &["commands", "sulky"]).await;
+    let story = TestSession::begin(&app, &["commands", "sulky"]).await;
     story.offered(story.head().await).await;
     let offered = story.offered(story.head().await).await;
     assert_eq!(offered.replies[0].label, "Shout");
     let problems: Vec<_> =
         offered.problems.iter().map(|one| (one.code.as_str(), one.message.as_str(), one.plugin.as_deref())).collect();
     assert_eq!(problems, [("plugin_runtime", "not today", Some("sulky"))]);
-    let told = logs::with(&["a plugin failed", &story.id.to_string(), "sulky", "quick_replies"]);
+    let told = log_capture::with(&["a plugin failed", &story.id.to_string(), "sulky", "quick_replies"]);
     assert_eq!(told.len(), 1, "once, however often one looks: {told:?}");
 }

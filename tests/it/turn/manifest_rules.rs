@@ -8,12 +8,12 @@ const RULES: &str = "[[rule]]\nname = \"friend\"\nwhen = \"affinity >= 3\"\nonce
     [[rule]]\nname = \"tax\"\nevery = 2\ndo = [{ op = \"add\", path = \"gold\", value = -1 }]\n";
 const SCRIPT: &str = "fn init(ctx) { ctx.set(\"affinity\", 0); }\nfn on_reply(ctx) { ctx.add(\"affinity\", 1); }";
 
-async fn mine(story: &Story<'_>, node: NodeId) -> Value {
+async fn mine(story: &TestSession<'_>, node: NodeId) -> Value {
     story.var(node, "/mine").await
 }
 
 /// Returns the names of the rules that fired on a node.
-async fn fired(story: &Story<'_>, node: NodeId) -> Vec<String> {
+async fn fired(story: &TestSession<'_>, node: NodeId) -> Vec<String> {
     let runs = story.delta(node).await.runs;
     let hooks = runs.iter().filter_map(|run| run["hook"].as_str()?.strip_prefix("rule:").map(str::to_owned));
     hooks.collect()
@@ -23,7 +23,7 @@ async fn fired(story: &Story<'_>, node: NodeId) -> Vec<String> {
 #[tokio::test]
 async fn manifest_rules_fire_along_path_and_rewind() {
     let app = TestApp::with().script_with("mine", RULES, SCRIPT).start().await;
-    let story = Story::begin(&app, &["mine"]).await;
+    let story = TestSession::begin(&app, &["mine"]).await;
     let one = story.say("One.").await.reply;
     let two = story.say("Two.").await;
     assert_eq!(fired(&story, two.user).await, ["tax"], "the second turn");
@@ -65,7 +65,7 @@ async fn manifest_rules_do_not_count_answered_commands() {
                   switch ctx.args { \"stop\" => #{ stop: true }, \"on\" => \"I look.\", _ => #{ reply: \"10\" } } }";
     let quiet = "[[rule]]\nname = \"silence\"\nevery = 1\ndo = [{ op = \"add\", path = \"quiet\", value = 1 }]\n";
     let app = TestApp::with().script_with("aa", quiet, "").script_with("zz", commands, script).start().await;
-    let story = Story::begin(&app, &["aa", "zz"]).await;
+    let story = TestSession::begin(&app, &["aa", "zz"]).await;
     let quiet = async |node: NodeId| story.var(node, "/aa/quiet").await;
     let one = story.say("One.").await;
     assert_eq!(quiet(one.user).await, json!(1));

@@ -13,8 +13,8 @@
 //! - `prompt`, `speakers`, `trace`: what is sent, who speaks and what is recorded
 //! - `watchers`, `search_index`: live events and the index
 //!
-//! To add a test, use a [`Story`], script the mock, and check the story afterwards. Nothing sleeps: hold the mock with
-//! a gate, and wait with [`Story::done`] or [`Story::arrived`].
+//! To add a test, use a [`TestSession`], script the mock, and check the story afterwards. Nothing sleeps: hold the mock with
+//! a gate, and wait with [`TestSession::done`] or [`TestSession::arrived`].
 
 mod active_rules;
 mod cancel_and_shutdown;
@@ -41,9 +41,9 @@ use clotho_engine::turn::{GenerationSpec, MessageSpec, ReplaySpec, RerollSpec, S
 use serde_json::{Value, json};
 
 use crate::support::app::{Setup, TestApp};
-use crate::support::logs;
+use crate::support::log_capture;
 use crate::support::mock_model::{Gate, MockModel, Reply};
-use crate::support::story::{Story, edit, message, on, rin, sent, within};
+use crate::support::test_session::{TestSession, edit, message, on, rin, sent, within};
 
 /// Returns a manifest with the permissions that tests need, and `more` appended.
 fn manifest(id: &str, more: &str) -> String {

@@ -1,21 +1,21 @@
 //! Every way in which a model can fail, and what the node records.
 
 use super::*;
-use crate::support::mock_model::Dialect;
+use crate::support::mock_model::ReasoningField;
 
 /// A model failure with the expected error code, message and kept text.
-struct Fault {
+struct ModelFailure {
     reply: Reply,
     code: &'static str,
     words: &'static str,
     kept: &'static str,
 }
 
-fn fault(reply: Reply, code: &'static str, words: &'static str, kept: &'static str) -> Fault {
-    Fault { reply, code, words, kept }
+fn fault(reply: Reply, code: &'static str, words: &'static str, kept: &'static str) -> ModelFailure {
+    ModelFailure { reply, code, words, kept }
 }
 
-fn faults() -> Vec<Fault> {
+fn faults() -> Vec<ModelFailure> {
     let partial = || Reply::ok(["PARTIAL ", "text"]);
     let soon = |reply: Reply| reply.header("Retry-After", "0");
     vec![
@@ -43,12 +43,17 @@ fn faults() -> Vec<Fault> {
         fault(Reply::ok([""; 0]).finish("content_filter"), "provider_refused", "blocked the reply: content_filter", ""),
         fault(Reply::ok([""; 0]), "empty_reply", "without text", ""),
         fault(Reply::ok([" \n"]), "empty_reply", "without text", " \n"),
-        fault(Reply::ok([""; 0]).reasoning(Dialect::Reasoning, ["only thought"]), "empty_reply", "without text", ""),
+        fault(
+            Reply::ok([""; 0]).reasoning(ReasoningField::Reasoning, ["only thought"]),
+            "empty_reply",
+            "without text",
+            "",
+        ),
     ]
 }
 
 /// Models that stop sending. The timeout is two seconds, which is long enough for the others.
-fn silences() -> Vec<Fault> {
+fn silences() -> Vec<ModelFailure> {
     let partial = || Reply::ok(["PARTIAL ", "text"]);
     vec![
         fault(Reply::silent(), "provider_timeout", "sent no text within 2 s", ""),
@@ -57,7 +62,7 @@ fn silences() -> Vec<Fault> {
 }
 
 /// Checks a failed reply: its error, the kept text, no effects and an unmoved HEAD.
-async fn check(story: &Story<'_>, user: NodeId, reply: &Node, code: &str, words: &str, kept: &str) {
+async fn check(story: &TestSession<'_>, user: NodeId, reply: &Node, code: &str, words: &str, kept: &str) {
     let error = &reply.metadata.to_json()["error"].clone();
     let message = error["message"].as_str().unwrap_or_default();
     assert_eq!((reply.status, &error["code"]), (Status::Error, &json!(code)), "{reply:?}");
@@ -85,10 +90,10 @@ async fn model_timeout_is_recorded_on_reply_node() {
     stands_on_the_node(hasty, silences()).await;
 }
 
-async fn stands_on_the_node(setup: Setup, faults: Vec<Fault>) {
+async fn stands_on_the_node(setup: Setup, faults: Vec<ModelFailure>) {
     let app = setup.start().await;
-    for Fault { reply, code, words, kept } in faults {
-        let story = Story::begin(&app, &["hurt"]).await;
+    for ModelFailure { reply, code, words, kept } in faults {
+        let story = TestSession::begin(&app, &["hurt"]).await;
         app.mock.always(reply);
         let turn = story.say("Hi.").await;
         check(&story, turn.user, &turn.reply, code, words, kept).await;
@@ -111,7 +116,7 @@ async fn stands_on_the_node(setup: Setup, faults: Vec<Fault>) {
 async fn model_server_down_gives_error_node() {
     let app =
         with_hurt().set("providers.2.id", "down").set("providers.2.base_url", "http://127.0.0.1:9/v1").start().await;
-    let story = Story::begin(&app, &["hurt"]).await;
+    let story = TestSession::begin(&app, &["hurt"]).await;
     story.set("model", json!("down/any")).await;
     let turn = story.say("Hi.").await;
     check(&story, turn.user, &turn.reply, "provider_unreachable", "cannot be reached", "").await;
@@ -123,7 +128,7 @@ async fn model_server_down_gives_error_node() {
 #[tokio::test]
 async fn reply_over_size_limit_is_truncated() {
     let app = with_hurt().set("limits.reply_kb", "1").start().await;
-    let story = Story::begin(&app, &["hurt"]).await;
+    let story = TestSession::begin(&app, &["hurt"]).await;
     app.mock.script(Reply::endless("spam "));
     let turn = story.say("Hi.").await;
     assert!((1020..=1024).contains(&turn.reply.content.len()), "{}", turn.reply.content.len());
@@ -135,7 +140,7 @@ async fn reply_over_size_limit_is_truncated() {
 #[tokio::test]
 async fn reply_over_time_limit_is_ended() {
     let app = with_hurt().set("limits.generation_s", "2").start().await;
-    let story = Story::begin(&app, &["hurt"]).await;
+    let story = TestSession::begin(&app, &["hurt"]).await;
     app.mock.script(Reply::ok(["PARTIAL"]).then_stall());
     let turn = story.say("Hi.").await;
     check(&story, turn.user, &turn.reply, "provider_timeout", "longer than 2 s", "PARTIAL").await;
@@ -146,7 +151,7 @@ async fn reply_over_time_limit_is_ended() {
 #[tokio::test]
 async fn reply_at_token_limit_is_complete_and_truncated() {
     let app = with_hurt().start().await;
-    let story = Story::begin(&app, &["hurt"]).await;
+    let story = TestSession::begin(&app, &["hurt"]).await;
     app.mock.script(Reply::ok(["It hurts. [HP -10] And th"]).finish("length"));
     let reply = story.say("Hi.").await.reply;
     assert_eq!(reply.status, Status::Complete);
@@ -162,7 +167,7 @@ async fn reply_at_token_limit_is_complete_and_truncated() {
 #[tokio::test]
 async fn unknown_model_is_refused_before_write() {
     let app = TestApp::with().set("providers.1.models", "[\"mock\"]").start().await;
-    let story = Story::begin(&app, &[]).await;
+    let story = TestSession::begin(&app, &[]).await;
     let op = story.session().await.op;
     for (model, words) in
         [("nobody", "there is no model"), ("mock", "several providers"), ("plugin:x", "that writes replies")]
@@ -179,9 +184,9 @@ async fn unknown_model_is_refused_before_write() {
 /// The log reports that a reply failed or was stopped, without any text of people or models.
 #[tokio::test]
 async fn failed_reply_is_logged_without_chat_text() {
-    logs::keep();
+    log_capture::keep();
     let app = TestApp::start().await;
-    let story = Story::begin(&app, &[]).await;
+    let story = TestSession::begin(&app, &[]).await;
     app.mock.script(Reply::ok(["A SECRET too."]).then_error(503, "THEIR-WORDS"));
     let failed = story.say("My SECRET.").await.reply;
     app.mock.script(Reply::silent());
@@ -193,9 +198,9 @@ async fn failed_reply_is_logged_without_chat_text() {
         (failed.id, ["WARN", "a reply failed", "provider_failed", "mock/mock"]),
         (stopped, ["INFO", "a reply was stopped", "cancelled", "mock/mock"]),
     ] {
-        let told = logs::with(&[words.as_slice(), &[session.as_str(), &node.to_string()]].concat());
+        let told = log_capture::with(&[words.as_slice(), &[session.as_str(), &node.to_string()]].concat());
         assert_eq!(told.len(), 1, "{words:?}: {told:?}");
     }
-    assert_eq!(logs::with(&["SECRET"]), [""; 0]);
-    assert_eq!(logs::with(&["THEIR-WORDS"]), [""; 0]);
+    assert_eq!(log_capture::with(&["SECRET"]), [""; 0]);
+    assert_eq!(log_capture::with(&["THEIR-WORDS"]), [""; 0]);
 }

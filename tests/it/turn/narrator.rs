@@ -17,11 +17,11 @@ fn narrate(ctx) {
 fn on_reply(ctx) { ctx.set("heard", ctx.text.len()); ctx.set("seen", ctx.get("hp")); }
 "#;
 
-async fn story(app: &TestApp) -> Story<'_> {
+async fn story(app: &TestApp) -> TestSession<'_> {
     let character = app.character(rin()).await;
     let new =
         SessionSpec { character_ids: vec![character], model: Some("plugin:teller".into()), ..SessionSpec::default() };
-    Story::with(app, new).await
+    TestSession::with(app, new).await
 }
 
 /// A narrator writes the reply in its session, with its text, operations and dice on the node. No model is asked.
@@ -90,7 +90,7 @@ async fn narrator_failure_gives_error_node_without_effects() {
 #[tokio::test]
 async fn narrator_missing_gives_error_node() {
     let app = TestApp::with().script("teller", TELLER).start().await;
-    let absent = Story::begin(&app, &[]).await;
+    let absent = TestSession::begin(&app, &[]).await;
     let generate = GenerationSpec { model: Some("plugin:teller".into()), ..GenerationSpec::default() };
     let new = MessageSpec { generate: Some(generate), ..message(absent.head().await, "Hi.") };
     let started = absent.send(new).await.unwrap();
@@ -102,7 +102,7 @@ async fn narrator_missing_gives_error_node() {
     story.say("go north").await;
     let (user, id, head) = (story.user, story.id, story.head().await);
     let app = app.stop().await.without_plugin("teller").start().await;
-    let story = Story { app: &app, user, id };
+    let story = TestSession { app: &app, user, id };
     let turn = story.say_to(head, "go south").await;
     assert_eq!((turn.reply.status, story.head().await), (Status::Error, turn.user));
     assert_eq!(turn.reply.metadata.to_json()["error"]["code"], "provider_misconfigured");
@@ -117,7 +117,7 @@ async fn narrator_missing_gives_error_node() {
 #[tokio::test]
 async fn narrator_as_default_model_serves_all_sessions() {
     let app = TestApp::with().script("teller", TELLER).set("generation.model", "plugin:teller").start().await;
-    let story = Story::begin(&app, &[]).await;
+    let story = TestSession::begin(&app, &[]).await;
     assert_eq!(story.say("go").await.reply.status, Status::Complete);
     story.plugins(&[]).await.unwrap();
     assert_eq!(story.say("on").await.reply.status, Status::Complete);
@@ -163,7 +163,7 @@ async fn adventure_typo_edit_keeps_hit_points() {
     let character = app.character(rin()).await;
     let model = Some("plugin:lantern-keep".to_owned());
     let story =
-        Story::with(&app, SessionSpec { character_ids: vec![character], model, ..SessionSpec::default() }).await;
+        TestSession::with(&app, SessionSpec { character_ids: vec![character], model, ..SessionSpec::default() }).await;
     let mut hurt = story.say("jump!").await.reply;
     assert!(story.var(hurt.id, "/keep/hp").await.is_number());
     let mut tries = 0;
@@ -215,7 +215,7 @@ async fn hooks_receive_role_of_text() {
 #[tokio::test]
 async fn message_too_long_for_rule_is_refused() {
     let app = TestApp::start().await;
-    let story = Story::begin(&app, &["combat"]).await;
+    let story = TestSession::begin(&app, &["combat"]).await;
     let (head, op) = (story.head().await, story.session().await.op);
     match story.send(message(head, &"a".repeat((64 << 10) + 1))).await {
         Err(TurnError::TooLong { plugin, most }) => assert_eq!((plugin.as_str(), most), ("combat", 64 << 10)),
@@ -233,7 +233,7 @@ async fn message_too_long_for_narrator_is_refused() {
     let character = app.character(rin()).await;
     let model = Some("plugin:lantern-keep".to_owned());
     let story =
-        Story::with(&app, SessionSpec { character_ids: vec![character], model, ..SessionSpec::default() }).await;
+        TestSession::with(&app, SessionSpec { character_ids: vec![character], model, ..SessionSpec::default() }).await;
     let (head, op) = (story.head().await, story.session().await.op);
     let too_long = "a".repeat((32 << 10) + 1);
     for _ in 0..6 {

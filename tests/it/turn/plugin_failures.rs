@@ -25,7 +25,7 @@ async fn plugin_failure_drops_only_its_own_operations() {
     });
     let app = setup.script("z-last", count).start().await;
     for (i, (body, code)) in FAILING.iter().enumerate() {
-        let story = Story::begin(&app, &["a-first", &format!("m{i}"), "z-last"]).await;
+        let story = TestSession::begin(&app, &["a-first", &format!("m{i}"), "z-last"]).await;
         app.mock.script(Reply::ok(["The prose."]));
         let reply = story.say("Hi.").await.reply;
         assert_eq!(
@@ -57,7 +57,7 @@ async fn plugin_result_of_wrong_type_is_recorded() {
     let setup = TestApp::with()
         .script("wrong", "fn on_input(ctx) { ctx.set(\"half\", 1); 42 }\nfn init(ctx) { throw \"no\"; }");
     let app = setup.script("ungranted", "fn on_input(ctx) { \"rewritten\" }").start().await;
-    let story = Story::begin(&app, &["wrong"]).await;
+    let story = TestSession::begin(&app, &["wrong"]).await;
     let root = story.session().await.root;
     assert_eq!(story.delta(root).await.problems[0].code, "plugin_runtime", "init is no exception");
     let turn = story.say("Hi.").await;
@@ -73,7 +73,7 @@ async fn plugin_result_of_wrong_type_is_recorded() {
 async fn plugin_after_five_limit_violations_is_off() {
     let script = "fn on_reply(ctx) { if ctx.text == \"fine\" { ctx.add(\"n\", 1); } else { loop {} } }";
     let app = TestApp::with().script("endless", script).start().await;
-    let (story, other) = (Story::begin(&app, &["endless"]).await, Story::begin(&app, &["endless"]).await);
+    let (story, other) = (TestSession::begin(&app, &["endless"]).await, TestSession::begin(&app, &["endless"]).await);
     let problem = async |node: NodeId| story.delta(node).await.problems.pop().map(|one| one.code);
     let first = story.say("Hi.").await.reply;
     assert_eq!(problem(first.id).await.as_deref(), Some("plugin_limit"));
@@ -98,20 +98,20 @@ async fn plugin_after_five_limit_violations_is_off() {
 /// stays on. The log reports the turning off.
 #[tokio::test]
 async fn plugin_limit_violations_survive_restart() {
-    logs::keep();
+    log_capture::keep();
     let script = "fn on_reply(ctx) { if ctx.text == \"fine\" { ctx.add(\"n\", 1); } else { loop {} } }";
     let app = TestApp::with().script("endless", script).start().await;
-    let (user, id) = (app.owner, Story::begin(&app, &["endless"]).await.id);
-    let story = Story { app: &app, user, id };
+    let (user, id) = (app.owner, TestSession::begin(&app, &["endless"]).await.id);
+    let story = TestSession { app: &app, user, id };
     let first = story.say("Hi.").await.reply.id;
     for _ in 0..4 {
         story.another(first).await;
     }
-    let told = logs::with(&["a plugin was turned off", &id.to_string(), "endless", "plugin_off"]);
+    let told = log_capture::with(&["a plugin was turned off", &id.to_string(), "endless", "plugin_off"]);
     assert_eq!(told.len(), 1, "{told:?}");
 
     let app = app.restart().await;
-    let story = Story { app: &app, user, id };
+    let story = TestSession { app: &app, user, id };
     app.mock.script(Reply::ok(["fine"]));
     let out = story.another(first).await;
     assert_eq!(story.delta(out.id).await.problems[0].code, "plugin_off");
@@ -120,7 +120,7 @@ async fn plugin_limit_violations_survive_restart() {
     story.another(first).await;
 
     let app = app.restart().await;
-    let story = Story { app: &app, user, id };
+    let story = TestSession { app: &app, user, id };
     app.mock.script(Reply::ok(["fine"]));
     let forgiven = story.another(first).await;
     assert_eq!(story.var(forgiven.id, "/endless/n").await, json!(1));
@@ -129,18 +129,19 @@ async fn plugin_limit_violations_survive_restart() {
 /// The log reports which plugin failed where, without any chat text.
 #[tokio::test]
 async fn plugin_failure_is_logged_without_chat_text() {
-    logs::keep();
+    log_capture::keep();
     let script = "fn on_input(ctx) { if ctx.text.contains(\"SECRET\") { throw ctx.text; } }\nfn on_reply(ctx) { throw ctx.text; }";
     let app = TestApp::with().script("chatterbox", script).start().await;
-    let story = Story::begin(&app, &["chatterbox"]).await;
+    let story = TestSession::begin(&app, &["chatterbox"]).await;
     app.mock.script(Reply::ok(["A SECRET too."]));
     let turn = story.say("My SECRET.").await;
     let session = story.id.to_string();
     for (node, hook) in [(turn.user, "on_input"), (turn.reply.id, "on_reply")] {
         let node = node.to_string();
-        let told = logs::with(&["a plugin failed", &session, &node, "chatterbox", hook, "plugin_runtime", "main.rhai"]);
+        let told =
+            log_capture::with(&["a plugin failed", &session, &node, "chatterbox", hook, "plugin_runtime", "main.rhai"]);
         assert_eq!(told.len(), 1, "{hook}: {told:?}");
         assert!(told[0].contains("WARN"), "{told:?}");
     }
-    assert_eq!(logs::with(&["SECRET"]), [""; 0]);
+    assert_eq!(log_capture::with(&["SECRET"]), [""; 0]);
 }

@@ -23,7 +23,7 @@ fn purse(setup: Setup, version: u32, script: &str, schema: &str) -> Setup {
     setup.plugin("purse", &[("plugin.toml", manifest.as_str()), ("main.rhai", script), ("state.schema.json", schema)])
 }
 
-async fn purse_of(story: &Story<'_>, node: NodeId) -> Value {
+async fn purse_of(story: &TestSession<'_>, node: NodeId) -> Value {
     story.var(node, "/purse").await
 }
 
@@ -32,7 +32,7 @@ async fn purse_of(story: &Story<'_>, node: NodeId) -> Value {
 #[tokio::test]
 async fn migration_runs_once_per_branch() {
     let app = purse(TestApp::with(), 1, OLD, OLD_SCHEMA).start().await;
-    let story = Story::begin(&app, &["purse"]).await;
+    let story = TestSession::begin(&app, &["purse"]).await;
     let (user, id) = (story.user, story.id);
     let greeting = story.head().await;
     let old = story.say("Old.").await.reply;
@@ -41,7 +41,7 @@ async fn migration_runs_once_per_branch() {
     story.checkout(old.id).await;
 
     let app = purse(app.stop().await, 2, NEW, NEW_SCHEMA).start().await;
-    let story = Story { app: &app, user, id };
+    let story = TestSession { app: &app, user, id };
     let new = story.say("New.").await;
     let record = story.node(story.node(new.user).await.parent.unwrap()).await;
     assert_eq!((record.kind, record.parent), (Kind::Change, Some(old.id)));
@@ -63,7 +63,7 @@ async fn migration_runs_once_per_branch() {
         "it comes with the message"
     );
     let app = app.restart().await;
-    let story = Story { app: &app, user, id };
+    let story = TestSession { app: &app, user, id };
     assert_eq!(purse_of(&story, next.reply.id).await, json!({"coins": {"gold": 211}}));
     let kept = story.say_to(next.reply.id, "After a restart.").await;
     assert_eq!(story.node(kept.user).await.parent, Some(next.reply.id), "the version is known");
@@ -73,11 +73,11 @@ async fn migration_runs_once_per_branch() {
 #[tokio::test]
 async fn migration_undo_restores_old_values() {
     let app = purse(TestApp::with(), 1, OLD, OLD_SCHEMA).start().await;
-    let story = Story::begin(&app, &["purse"]).await;
+    let story = TestSession::begin(&app, &["purse"]).await;
     let (user, id) = (story.user, story.id);
     let old = story.say("Old.").await.reply;
     let app = purse(app.stop().await, 2, NEW, NEW_SCHEMA).start().await;
-    let story = Story { app: &app, user, id };
+    let story = TestSession { app: &app, user, id };
     story.say("New.").await;
     let actor = story.actor();
     app.store.write(move |tx| tx.undo(&actor, id)).await.unwrap();
@@ -89,12 +89,12 @@ async fn migration_undo_restores_old_values() {
 #[tokio::test]
 async fn migration_failure_is_retried_only_with_new_code() {
     let app = purse(TestApp::with(), 1, OLD, OLD_SCHEMA).start().await;
-    let story = Story::begin(&app, &["purse"]).await;
+    let story = TestSession::begin(&app, &["purse"]).await;
     let (user, id) = (story.user, story.id);
     story.say("Old.").await;
     let broken = "fn migrate(ctx, from) { ctx.set(\"coins\", #{}); ctx.get(\"nothing\"); }";
     let app = purse(app.stop().await, 2, broken, NEW_SCHEMA).start().await;
-    let story = Story { app: &app, user, id };
+    let story = TestSession { app: &app, user, id };
     let first = story.say("One.").await;
     let record = story.node(first.user).await.parent.unwrap();
     let delta = story.delta(record).await;
@@ -105,12 +105,12 @@ async fn migration_failure_is_retried_only_with_new_code() {
     assert_eq!(story.node(second.user).await.parent, Some(first.reply.id), "not asked again");
 
     let app = purse(app.stop().await, 2, NEW, NEW_SCHEMA).start().await;
-    let story = Story { app: &app, user, id };
+    let story = TestSession { app: &app, user, id };
     let third = story.say("Three.").await;
     assert_eq!(purse_of(&story, third.reply.id).await, json!({"coins": {"gold": 111}}));
 
     let app = purse(app.stop().await, 1, OLD, OLD_SCHEMA).start().await;
-    let story = Story { app: &app, user, id };
+    let story = TestSession { app: &app, user, id };
     let back = story.say("Back.").await;
     let record = story.node(back.user).await.parent.unwrap();
     let codes: Vec<String> = story.delta(record).await.problems.into_iter().map(|problem| problem.code).collect();

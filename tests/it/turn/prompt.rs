@@ -20,7 +20,7 @@ fn long(n: usize) -> String {
 #[tokio::test]
 async fn prompt_full_history_is_trimmed_in_steps() {
     let app = narrow().start().await;
-    let story = Story::begin(&app, &[]).await;
+    let story = TestSession::begin(&app, &[]).await;
     for n in 0..30 {
         app.mock.script(Reply::ok([long(1_000 + n).as_str()]));
         story.say(&long(n)).await;
@@ -61,7 +61,7 @@ async fn prompt_over_budget_drops_examples_first() {
         "exampleMessages": examples, "firstMessage": "Hello.",
     });
     let character = app.character(card).await;
-    let story = Story::with(&app, SessionSpec { character_ids: vec![character], ..SessionSpec::default() }).await;
+    let story = TestSession::with(&app, SessionSpec { character_ids: vec![character], ..SessionSpec::default() }).await;
     let reply = story.say("Hi.").await.reply;
     let trace = story.trace(reply.id).await;
     let told: Vec<(&str, bool, Option<&str>)> = trace
@@ -90,7 +90,7 @@ async fn prompt_card_over_context_fails_with_hint() {
     let app = narrow().start().await;
     let card = json!({"name": "Rin", "description": "lamp ".repeat(600), "firstMessage": "Hello."});
     let character = app.character(card).await;
-    let story = Story::with(&app, SessionSpec { character_ids: vec![character], ..SessionSpec::default() }).await;
+    let story = TestSession::with(&app, SessionSpec { character_ids: vec![character], ..SessionSpec::default() }).await;
     let turn = story.say("Hi.").await;
     let error = &turn.reply.metadata.to_json()["error"].clone();
     assert_eq!((turn.reply.status, &error["code"]), (Status::Error, &json!("prompt_too_large")));
@@ -104,7 +104,7 @@ async fn prompt_card_over_context_fails_with_hint() {
 
     let (user, id) = (story.user, story.id);
     let app = app.stop().await.set("generation.context_tokens", "2000").start().await;
-    let story = Story { app: &app, user, id };
+    let story = TestSession { app: &app, user, id };
     assert_eq!(story.another(turn.reply.id).await.status, Status::Complete);
 }
 
@@ -112,7 +112,7 @@ async fn prompt_card_over_context_fails_with_hint() {
 #[tokio::test]
 async fn reply_tokens_setting_limits_max_tokens() {
     let app = narrow().start().await;
-    let story = Story::begin(&app, &[]).await;
+    let story = TestSession::begin(&app, &[]).await;
     let reply = story.say("Hi.").await.reply;
     assert_eq!(
         (&app.mock.requests()[0]["max_tokens"], &reply.metadata.to_json()["params"]["max_tokens"]),
@@ -129,7 +129,7 @@ async fn reply_tokens_setting_limits_max_tokens() {
 #[tokio::test]
 async fn reply_cost_is_computed_from_provider_prices() {
     let app = TestApp::start().await;
-    let story = Story::begin(&app, &[]).await;
+    let story = TestSession::begin(&app, &[]).await;
     let mut changes = tokio::time::interval(std::time::Duration::from_millis(5));
     within(async {
         while app.models.context_length("mock", "mock").is_none() {
@@ -172,7 +172,7 @@ async fn reply_cost_is_computed_from_provider_prices() {
 #[tokio::test]
 async fn prompt_newest_message_is_never_trimmed() {
     let app = narrow().start().await;
-    let story = Story::begin(&app, &[]).await;
+    let story = TestSession::begin(&app, &[]).await;
     let huge = "words ".repeat(2_000);
     story.say(&huge).await;
     assert_eq!(sent(&app.mock.requests()[0]), [("system", "Be Rin."), ("user", huge.as_str())]);
@@ -194,7 +194,7 @@ async fn prompt_budget_uses_context_length_of_provider() {
         }
     })
     .await;
-    let story = Story::begin(&app, &[]).await;
+    let story = TestSession::begin(&app, &[]).await;
     for n in 0..6 {
         story.write(story.head().await, &long(n)).await;
     }
@@ -212,7 +212,7 @@ async fn prompt_budget_uses_context_length_of_provider() {
 async fn provider_model_list_is_refreshed_after_interval() {
     let clock = std::sync::Arc::new(clotho_core::clock::TestClock::new(clotho_core::clock::Time(1_700_000_000_000)));
     let app = TestApp::with().clock(clock.clone()).start().await;
-    let story = Story::begin(&app, &[]).await;
+    let story = TestSession::begin(&app, &[]).await;
     let mut changes = tokio::time::interval(std::time::Duration::from_millis(5));
     let mut until_told = async |length: usize| {
         within(async {
@@ -236,7 +236,7 @@ async fn provider_model_list_is_refreshed_after_interval() {
 async fn prompt_of_deep_session_reads_only_needed_pages() {
     const DEPTH: usize = 10_000;
     let app = narrow().start().await;
-    let story = Story::begin(&app, &[]).await;
+    let story = TestSession::begin(&app, &[]).await;
     let (user, id, ids, now) = (story.user, story.id, std::sync::Arc::clone(&app.ids), app.clock.now());
     let mut parent = story.head().await;
     for _ in 0..DEPTH / 500 {
@@ -293,7 +293,7 @@ fn deepen(
 #[tokio::test]
 async fn prompt_leaves_out_disabled_messages() {
     let app = TestApp::start().await;
-    let story = Story::begin(&app, &[]).await;
+    let story = TestSession::begin(&app, &[]).await;
     let first = story.say("One.").await;
     story.say("Two.").await;
     story.enable(first.reply.id, false).await;
@@ -336,7 +336,7 @@ fn expected(texts: &[(&'static str, String, bool)]) -> Vec<(String, String)> {
 #[tokio::test]
 async fn prompt_with_random_disabled_messages_is_valid() {
     let app = TestApp::start().await;
-    let story = Story::begin(&app, &[]).await;
+    let story = TestSession::begin(&app, &[]).await;
     let mut last = story.say("Turn 0.").await;
     for n in 1..5 {
         app.mock.script(Reply::ok([format!("Reply {n}.")]));
@@ -382,7 +382,7 @@ async fn prompt_places_card_texts_and_state() {
         plugins: Some(vec![on("hurt")]),
         ..SessionSpec::default()
     };
-    let story = Story::with(&app, new).await;
+    let story = TestSession::with(&app, new).await;
     let greetings = story.children(story.session().await.root).await;
     assert_eq!(texts(&greetings), ["Come in, Ann.", "Go away, Ann!"], "S0-07");
     assert_eq!(story.head().await, greetings[0].id);
@@ -407,7 +407,7 @@ async fn session_without_greeting_sends_no_empty_message() {
     let app = TestApp::start().await;
     let character = app.character(json!({"name": "Moss", "systemPrompt": "Be {{char}}.", "firstMessage": " "})).await;
     let new = SessionSpec { character_ids: vec![character], ..SessionSpec::default() };
-    let story = Story::with(&app, new).await;
+    let story = TestSession::with(&app, new).await;
     let session = story.session().await;
     assert_eq!((session.head, story.path(session.head).await.len()), (session.root, 0));
     let turn = story.say("Hello?").await;

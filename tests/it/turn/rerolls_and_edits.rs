@@ -17,7 +17,7 @@ fn without_seed(body: &Value) -> Value {
 #[tokio::test]
 async fn reroll_sends_same_request_with_new_seed() {
     let app = with_hurt().start().await;
-    let story = Story::begin(&app, &["hurt"]).await;
+    let story = TestSession::begin(&app, &["hurt"]).await;
     app.mock.script(Reply::ok(["FIRST. [HP -10]"]));
     let turn = story.say("I swing.").await;
     story.another(turn.reply.id).await;
@@ -40,7 +40,7 @@ async fn retry_keeps_parameters_of_original_request() {
     let (one, two) =
         (app.character(rin()).await, app.character(json!({"name": "Moss", "systemPrompt": "Be Moss."})).await);
     let new = SessionSpec { character_ids: vec![one, two], ..SessionSpec::default() };
-    let story = Story::with(&app, new).await;
+    let story = TestSession::with(&app, new).await;
     app.mock.script(Reply::ok(["Cut"]).then_cut());
     let params = json!({"temperature": 0.1, "seed": 5}).as_object().unwrap().clone();
     let generate =
@@ -73,7 +73,7 @@ async fn retry_keeps_parameters_of_original_request() {
 #[tokio::test]
 async fn continuing_from_old_reply_leaves_other_branches_unchanged() {
     let app = TestApp::start().await;
-    let story = Story::begin(&app, &[]).await;
+    let story = TestSession::begin(&app, &[]).await;
     app.mock.script(Reply::ok(["RECORD-1"]));
     let turn = story.say("Hi.").await;
     app.mock.script(Reply::ok(["RECORD-2"]));
@@ -96,7 +96,7 @@ async fn continuing_from_old_reply_leaves_other_branches_unchanged() {
 #[tokio::test]
 async fn reroll_without_message_to_answer_is_refused() {
     let app = with_hurt().start().await;
-    let story = Story::begin(&app, &["hurt"]).await;
+    let story = TestSession::begin(&app, &["hurt"]).await;
     let root = story.session().await.root;
     let greeting = story.head().await;
     let op = story.session().await.op;
@@ -131,7 +131,7 @@ async fn reroll_without_message_to_answer_is_refused() {
 #[tokio::test]
 async fn edited_message_becomes_sibling_and_is_answered() {
     let app = TestApp::start().await;
-    let story = Story::begin(&app, &[]).await;
+    let story = TestSession::begin(&app, &[]).await;
     let mut turns = Vec::new();
     for n in 0..6 {
         turns.push(story.say(&format!("Turn {n}.")).await);
@@ -160,7 +160,7 @@ async fn edited_message_becomes_sibling_and_is_answered() {
 #[tokio::test]
 async fn edited_reply_runs_rules_with_same_dice() {
     let app = with_hurt().start().await;
-    let story = Story::begin(&app, &["hurt"]).await;
+    let story = TestSession::begin(&app, &["hurt"]).await;
     app.mock.script(Reply::ok(["It hurts. [HP -10]"]));
     let turn = story.say("I swing.").await;
     let (asked, luck) = (app.mock.requests().len(), story.var(turn.reply.id, "/hurt/luck").await);
@@ -185,7 +185,7 @@ async fn edited_reply_runs_rules_with_same_dice() {
 #[tokio::test]
 async fn edit_with_carry_keeps_following_messages() {
     let app = with_hurt().start().await;
-    let story = Story::begin(&app, &["hurt"]).await;
+    let story = TestSession::begin(&app, &["hurt"]).await;
     app.mock.script(Reply::ok(["One. [HP -10]"]));
     let first = story.say("I swing.").await;
     app.mock.script(Reply::ok(["Two. [HP -5]"]));
@@ -217,7 +217,7 @@ async fn edit_with_carry_keeps_following_messages() {
 #[tokio::test]
 async fn edit_of_root_change_or_generating_is_refused() {
     let app = with_hurt().start().await;
-    let story = Story::begin(&app, &["hurt"]).await;
+    let story = TestSession::begin(&app, &["hurt"]).await;
     let root = story.session().await.root;
     assert!(matches!(story.edit(root, edit("x")).await, Err(TurnError::Refused(TreeError::Conflict(_)))));
     let heal =
@@ -247,7 +247,7 @@ async fn edit_of_root_change_or_generating_is_refused() {
 #[tokio::test]
 async fn edited_greeting_stays_greeting_without_rules() {
     let app = with_hurt().start().await;
-    let story = Story::begin(&app, &["hurt"]).await;
+    let story = TestSession::begin(&app, &["hurt"]).await;
     let greeting = story.head().await;
     let started = story.edit(greeting, edit("Hello! [HP -50]")).await.unwrap();
     let edited = story.node(started.node.unwrap()).await;
@@ -259,7 +259,7 @@ async fn edited_greeting_stays_greeting_without_rules() {
 #[tokio::test]
 async fn two_hundred_rerolls_add_siblings_not_depth() {
     let app = TestApp::start().await;
-    let story = Story::begin(&app, &[]).await;
+    let story = TestSession::begin(&app, &[]).await;
     let first = story.say("One.").await;
     for n in 2..6 {
         story.say(&format!("{n}.")).await;

@@ -25,7 +25,7 @@ async fn find(app: &TestApp, text: &str) -> Vec<String> {
 #[tokio::test]
 async fn search_index_has_complete_nodes_of_all_branches() {
     let app = TestApp::start().await;
-    let story = Story::begin(&app, &[]).await;
+    let story = TestSession::begin(&app, &[]).await;
     let greeting = story.head().await;
     app.mock.script(Reply::ok(["A brass lantern."]));
     let turn = story.say("What lantern?").await;
@@ -54,12 +54,12 @@ async fn search_index_has_complete_nodes_of_all_branches() {
 #[tokio::test]
 async fn search_index_resumes_or_rebuilds_after_loss() {
     let app = TestApp::start().await;
-    let story = Story::begin(&app, &[]).await;
+    let story = TestSession::begin(&app, &[]).await;
     let (user, id) = (story.user, story.id);
     story.write(story.head().await, "Before the stop.").await;
     assert_eq!(find(&app, "stop").await.len(), 1);
     let app = app.restart().await;
-    let story = Story { app: &app, user, id };
+    let story = TestSession { app: &app, user, id };
     story.write(story.head().await, "After the stop.").await;
     assert_eq!(find(&app, "stop").await, ["After the stop.", "Before the stop."]);
     let home = app.home();
@@ -73,7 +73,7 @@ async fn search_index_resumes_or_rebuilds_after_loss() {
 #[tokio::test]
 async fn search_index_hides_trashed_sessions() {
     let app = TestApp::start().await;
-    let (kept, gone) = (Story::begin(&app, &[]).await, Story::begin(&app, &[]).await);
+    let (kept, gone) = (TestSession::begin(&app, &[]).await, TestSession::begin(&app, &[]).await);
     for story in [kept, gone] {
         story.write(story.head().await, "A lamp.").await;
     }
@@ -88,7 +88,7 @@ async fn search_index_hides_trashed_sessions() {
 async fn search_index_retries_unreadable_rows() {
     use diesel::connection::SimpleConnection;
     let app = TestApp::start().await;
-    let story = Story::begin(&app, &[]).await;
+    let story = TestSession::begin(&app, &[]).await;
     let (user, id) = (story.user, story.id);
     let home = app.home();
     let setup = app.stop().await;
@@ -102,7 +102,7 @@ async fn search_index_retries_unreadable_rows() {
         "CREATE TABLE whole AS SELECT n, effects FROM operations; UPDATE operations SET effects = 'damaged' WHERE op = 1",
     );
     let app = setup.start().await;
-    let story = Story { app: &app, user, id };
+    let story = TestSession { app: &app, user, id };
     story.write(story.head().await, "Hello again.").await;
     assert_eq!(app.search.progress().fed, 0);
     run("UPDATE operations SET effects = (SELECT effects FROM whole WHERE whole.n = operations.n) WHERE op = 1");

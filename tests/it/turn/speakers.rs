@@ -23,7 +23,7 @@ async fn speaker_is_recorded_on_every_node() {
         plugins: Some(vec![on("hurt")]),
         ..SessionSpec::default()
     };
-    let story = Story::with(&app, new).await;
+    let story = TestSession::with(&app, new).await;
     let greeting = story.node(story.head().await).await;
     assert_eq!((voices(&greeting), greeting.character), ((false, false, true, Some("Rin")), Some(first)));
     assert_eq!(voices(&story.node(story.session().await.root).await), (false, false, false, None));
@@ -79,7 +79,7 @@ async fn greetings_of_all_characters_are_root_siblings() {
         (app.character(card).await, app.character(json!({"name": "Moss", "firstMessage": "I am {{char}}."})).await);
     let ann = app.persona(json!({"name": "Ann"})).await;
     let new = SessionSpec { character_ids: vec![rin, moss], persona_id: Some(ann), ..SessionSpec::default() };
-    let story = Story::with(&app, new).await;
+    let story = TestSession::with(&app, new).await;
     let root = story.session().await.root;
     let greetings = story.children(root).await;
     assert_eq!(texts(&greetings), ["Come in, Ann.", "Rin is out.", "Who?", "I am Moss."]);

@@ -8,7 +8,7 @@ fn operation(json: Value) -> StateOperation {
     StateOperation::from_json(&json).unwrap()
 }
 
-async fn hp(story: &Story<'_>, node: NodeId) -> Value {
+async fn hp(story: &TestSession<'_>, node: NodeId) -> Value {
     story.var(node, "/hurt/hp").await
 }
 
@@ -17,7 +17,7 @@ async fn hp(story: &Story<'_>, node: NodeId) -> Value {
 #[tokio::test]
 async fn state_is_separate_for_each_reply() {
     let app = with_hurt().start().await;
-    let story = Story::begin(&app, &["hurt"]).await;
+    let story = TestSession::begin(&app, &["hurt"]).await;
     let greeting = story.head().await;
     app.mock.script(Reply::ok(["The ogre hits. [HP -10]"]));
     let turn = story.say("I swing.").await;
@@ -46,7 +46,7 @@ async fn state_is_separate_for_each_reply() {
 #[tokio::test]
 async fn reroll_rules_see_state_before_reply() {
     let app = with_hurt().start().await;
-    let story = Story::begin(&app, &["hurt"]).await;
+    let story = TestSession::begin(&app, &["hurt"]).await;
     app.mock.always(Reply::ok(["Hit. [HP -10]"]));
     let turn = story.say("I swing.").await;
     let mut luck = vec![story.var(turn.reply.id, "/hurt/luck").await];
@@ -65,7 +65,7 @@ async fn reroll_rules_see_state_before_reply() {
 #[tokio::test]
 async fn cancelled_reply_leaves_state_unchanged() {
     let app = with_hurt().start().await;
-    let story = Story::begin(&app, &["hurt"]).await;
+    let story = TestSession::begin(&app, &["hurt"]).await;
     let before = story.world(story.head().await).await;
     app.mock.script(Reply::ok(["The ogre hits. [HP -10]"]).then_stall());
     let started = story.start("I swing.").await;
@@ -85,7 +85,7 @@ async fn prompt_shows_state_just_before_reply() {
     let bleeding = "fn on_input(ctx) { ctx.add(\"hp\", -7, \"bleeds\"); }\nfn init(ctx) { ctx.set(\"hp\", 100); }\n\
                     fn on_reply(ctx) { ctx.add(\"hp\", -1); }";
     let app = hurt(TestApp::with(), bleeding).start().await;
-    let story = Story::begin(&app, &["hurt"]).await;
+    let story = TestSession::begin(&app, &["hurt"]).await;
     for (n, expected) in [93, 85, 77].into_iter().enumerate() {
         let turn = story.say("On.").await;
         assert_eq!(hp(&story, turn.user).await, json!(expected));
@@ -101,7 +101,7 @@ async fn prompt_shows_state_just_before_reply() {
 #[tokio::test]
 async fn schema_clamps_or_skips_invalid_operations() {
     let app = with_hurt().start().await;
-    let story = Story::begin(&app, &["hurt"]).await;
+    let story = TestSession::begin(&app, &["hurt"]).await;
     app.mock.script(Reply::ok(["Crushed. [HP -500]"]));
     let reply = story.say("I swing.").await.reply;
     assert_eq!(reply.content, "Crushed. [HP -500]");
@@ -117,7 +117,7 @@ async fn schema_clamps_or_skips_invalid_operations() {
 #[tokio::test]
 async fn manual_state_change_adds_change_node() {
     let app = with_hurt().start().await;
-    let story = Story::begin(&app, &["hurt"]).await;
+    let story = TestSession::begin(&app, &["hurt"]).await;
     let turn = story.say("Hi.").await;
     let change =
         |node, value: Value| app.turns.sessions.change_world(story.user, story.id, node, vec![operation(value)], None);
@@ -160,7 +160,7 @@ async fn manual_state_change_adds_change_node() {
 #[tokio::test]
 async fn variables_set_later_are_absent_before() {
     let app = TestApp::start().await;
-    let story = Story::begin(&app, &[]).await;
+    let story = TestSession::begin(&app, &[]).await;
     let before = story.say("Hi.").await.reply.id;
     let set = |path: &str, value: Value| {
         clotho_core::world::StateOperation::from_json(&json!({"op": "set", "path": path, "value": value})).unwrap()
@@ -178,11 +178,11 @@ async fn variables_set_later_are_absent_before() {
 #[tokio::test]
 async fn state_of_parallel_sessions_stays_separate() {
     let app = with_hurt().start().await;
-    let mine = Story::begin(&app, &["hurt"]).await;
+    let mine = TestSession::begin(&app, &["hurt"]).await;
     let bob = app.another_user("Bob").await;
     let card = app.character_of(bob, rin()).await;
     let new = SessionSpec { character_ids: vec![card], plugins: Some(vec![on("hurt")]), ..SessionSpec::default() };
-    let theirs = Story { app: &app, user: bob, id: app.turns.sessions.begin(bob, new).await.unwrap() };
+    let theirs = TestSession { app: &app, user: bob, id: app.turns.sessions.begin(bob, new).await.unwrap() };
     let greeting = mine.head().await;
     let (left, right) = (mine.write(greeting, "Left.").await, mine.write(greeting, "Right.").await);
 
@@ -220,7 +220,7 @@ async fn state_of_parallel_sessions_stays_separate() {
 #[tokio::test]
 async fn every_reply_has_text_state_and_trace() {
     let app = with_hurt().start().await;
-    let story = Story::begin(&app, &["hurt"]).await;
+    let story = TestSession::begin(&app, &["hurt"]).await;
     for n in 1..=4 {
         app.mock.script(Reply::ok(["Hit. [HP -3]"]));
         let reply = story.say("On.").await.reply;
@@ -248,7 +248,7 @@ async fn computed_values_update_on_every_branch() {
     let manifest = manifest("mine", "[state]\nschema = \"s.json\"");
     let files = [("plugin.toml", manifest.as_str()), ("main.rhai", script), ("s.json", SCHEMA)];
     let app = TestApp::with().plugin("mine", &files).start().await;
-    let story = Story::begin(&app, &["mine"]).await;
+    let story = TestSession::begin(&app, &["mine"]).await;
     let stage = async |node| story.var(node, "/mine/stage").await;
     let one = story.say("One.").await;
     assert_eq!((stage(one.user).await, stage(one.reply.id).await), (json!("stranger"), json!("stranger")));

@@ -8,7 +8,7 @@ use clotho_engine::turn::EditSpec;
 use super::*;
 
 /// Checks that the trace rebuilds the messages of a request byte for byte.
-async fn check(story: &Story<'_>, reply: NodeId, body: &Value) {
+async fn check(story: &TestSession<'_>, reply: NodeId, body: &Value) {
     let trace = story.trace(reply).await;
     assert!(trace.is_exact, "{:?}", trace.head);
     let rebuilt: Vec<(&str, &str)> = trace.messages.iter().map(|one| (one.role.as_str(), one.text.as_str())).collect();
@@ -19,7 +19,7 @@ async fn check(story: &Story<'_>, reply: NodeId, body: &Value) {
 #[tokio::test]
 async fn trace_rebuilds_prompt_byte_for_byte_after_edits() {
     let app = with_hurt().start().await;
-    let story = Story::begin(&app, &["hurt"]).await;
+    let story = TestSession::begin(&app, &["hurt"]).await;
     let mut replies = Vec::new();
     let mut turns = Vec::new();
     for n in 0..6 {
@@ -43,7 +43,7 @@ async fn trace_rebuilds_prompt_byte_for_byte_after_edits() {
     let after = story.say("After all that.").await.reply.id;
     replies.push(after);
     let bodies = app.mock.requests();
-    let story = Story { app: &app, ..story };
+    let story = TestSession { app: &app, ..story };
     for (reply, body) in replies.iter().zip(&bodies) {
         check(&story, *reply, body).await;
     }
@@ -57,7 +57,7 @@ async fn trace_rebuilds_prompt_byte_for_byte_after_edits() {
 #[tokio::test]
 async fn trace_parts_add_up_to_whole_prompt() {
     let app = with_hurt().start().await;
-    let story = Story::begin(&app, &["hurt"]).await;
+    let story = TestSession::begin(&app, &["hurt"]).await;
     let greeting = story.head().await;
     let turn = story.say("Hi.").await;
     let trace = story.trace(turn.reply.id).await;
@@ -72,7 +72,7 @@ async fn trace_parts_add_up_to_whole_prompt() {
 }
 
 #[derive(QueryableByName)]
-struct Bytes {
+struct ByteCountRow {
     #[diesel(sql_type = BigInt)]
     bytes: i64,
 }
@@ -81,11 +81,11 @@ struct Bytes {
 #[tokio::test]
 async fn trace_size_grows_linearly_with_turns() {
     let app = TestApp::with().set("generation.context_tokens", "100000").start().await;
-    let story = Story::begin(&app, &[]).await;
+    let story = TestSession::begin(&app, &[]).await;
     let bytes = || {
         let mut conn = crate::support::sql_beside(app.home().join("data/clotho.db"));
         let query = "SELECT COALESCE(SUM(LENGTH(body)), 0) AS bytes FROM traces";
-        diesel::sql_query(query).get_result::<Bytes>(&mut conn).unwrap().bytes
+        diesel::sql_query(query).get_result::<ByteCountRow>(&mut conn).unwrap().bytes
     };
     let mut grown = vec![0];
     for _ in 0..2 {

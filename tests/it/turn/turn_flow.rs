@@ -5,14 +5,14 @@ use clotho_core::tree::Kind;
 use clotho_core::tree::reference_tree::ReferenceTree;
 
 use super::*;
-use crate::support::mock_model::Dialect;
+use crate::support::mock_model::ReasoningField;
 
 /// S0-28, S4-32, S3-30: the send returns while the model still works. It has the user's node, a placeholder and HEAD on
 /// the user's node; nothing of the reply is committed yet.
 #[tokio::test]
 async fn send_returns_placeholder_before_model_replies() {
     let app = with_hurt().start().await;
-    let story = Story::begin(&app, &["hurt"]).await;
+    let story = TestSession::begin(&app, &["hurt"]).await;
     let greeting = story.head().await;
     let gate = Gate::new();
     app.mock.script(Reply::ok(["The ogre ", "hits. [HP -10]"]).head_gated(&gate).gated(&gate));
@@ -44,7 +44,7 @@ async fn send_returns_placeholder_before_model_replies() {
 #[tokio::test]
 async fn turn_writes_message_and_reply_operations() {
     let app = with_hurt().start().await;
-    let story = Story::begin(&app, &["hurt"]).await;
+    let story = TestSession::begin(&app, &["hurt"]).await;
     let greeting = story.head().await;
     app.mock.script(Reply::ok(["Ouch. [HP -10]"]).usage(20, 3));
     let turn = story.say("I swing.").await;
@@ -79,7 +79,7 @@ async fn turn_writes_message_and_reply_operations() {
 #[tokio::test]
 async fn twenty_turns_rebuild_from_log_and_extend_prompt() {
     let app = TestApp::start().await;
-    let story = Story::begin(&app, &[]).await;
+    let story = TestSession::begin(&app, &[]).await;
     let mut said = vec!["Be Rin.".to_owned(), "Hello, You.".to_owned()];
     for n in 0..20 {
         app.mock.script(Reply::ok([format!("Answer {n}.")]));
@@ -110,7 +110,7 @@ async fn sent_parameters_and_timing_are_recorded_on_reply() {
     let character = app.character(rin()).await;
     let params = json!({"temperature": 0.7, "top_p": 0.9, "stop": ["\n"]}).as_object().unwrap().clone();
     let new = SessionSpec { character_ids: vec![character], params, ..SessionSpec::default() };
-    let story = Story::with(&app, new).await;
+    let story = TestSession::with(&app, new).await;
     app.mock.script(Reply::ok(["Yes."]).usage(12, 2));
     let own = json!({"temperature": 0.2, "max_tokens": 50}).as_object().unwrap().clone();
     let generate = GenerationSpec { params: own, model: Some("second/mock".into()), ..GenerationSpec::default() };
@@ -141,8 +141,10 @@ async fn sent_parameters_and_timing_are_recorded_on_reply() {
 #[tokio::test]
 async fn reasoning_is_kept_but_not_sent_again() {
     let app = TestApp::start().await;
-    let story = Story::begin(&app, &[]).await;
-    app.mock.script(Reply::ok(["<think>inside</think>", "Aloud."]).reasoning(Dialect::All, ["quietly ", "pondering"]));
+    let story = TestSession::begin(&app, &[]).await;
+    app.mock.script(
+        Reply::ok(["<think>inside</think>", "Aloud."]).reasoning(ReasoningField::All, ["quietly ", "pondering"]),
+    );
     let reply = story.say("One?").await.reply;
     assert_eq!(reply.reasoning.as_deref(), Some("quietly pondering"));
     assert_eq!(reply.content, "<think>inside</think>Aloud.", "the node keeps what was received");
@@ -157,7 +159,7 @@ async fn reasoning_is_kept_but_not_sent_again() {
 #[tokio::test]
 async fn prompt_is_plain_list_without_tree_data() {
     let app = with_hurt().start().await;
-    let story = Story::begin(&app, &["hurt"]).await;
+    let story = TestSession::begin(&app, &["hurt"]).await;
     let greeting = story.head().await;
     let first = story.say("Question one?").await;
     app.mock.script(Reply::ok(["SIBLING-A"]));
@@ -188,7 +190,7 @@ async fn prompt_is_plain_list_without_tree_data() {
 #[tokio::test]
 async fn two_providers_alternating_share_full_history() {
     let app = TestApp::start().await;
-    let story = Story::begin(&app, &[]).await;
+    let story = TestSession::begin(&app, &[]).await;
     for (n, model) in ["mock/mock", "second/mock", "mock/other", "second/mock"].into_iter().enumerate() {
         story.set("model", json!(model)).await;
         app.mock.script(Reply::ok([format!("From {model}.")]));
@@ -213,7 +215,7 @@ async fn two_providers_alternating_share_full_history() {
 #[tokio::test]
 async fn five_parallel_replies_in_session_are_correct() {
     let app = TestApp::start().await;
-    let story = Story::begin(&app, &[]).await;
+    let story = TestSession::begin(&app, &[]).await;
     let greeting = story.head().await;
     let gate = Gate::new();
     app.mock.always(Reply::ok(["Same ", "words."]).head_gated(&gate));
@@ -238,7 +240,7 @@ async fn five_parallel_replies_in_session_are_correct() {
 #[tokio::test]
 async fn narration_without_user_text_is_answered() {
     let app = TestApp::start().await;
-    let story = Story::begin(&app, &[]).await;
+    let story = TestSession::begin(&app, &[]).await;
     let new = MessageSpec { role: Role::System, ..message(story.head().await, "Night falls.") };
     let started = story.send(new).await.unwrap();
     let reply = story.done(started.generations[0]).await;
@@ -258,7 +260,7 @@ async fn narration_without_user_text_is_answered() {
 #[tokio::test]
 async fn newest_persona_on_path_is_the_user() {
     let app = TestApp::start().await;
-    let story = Story::begin(&app, &[]).await;
+    let story = TestSession::begin(&app, &[]).await;
     let ann = app.persona(json!({"name": "Ann", "description": "{{user}} is a smith."})).await;
     let new = MessageSpec { persona: Some(ann), ..message(story.head().await, "I am here.") };
     let started = story.send(new).await.unwrap();

@@ -8,7 +8,7 @@ use super::*;
 
 /// A watcher of a session that works as a socket does: it takes operations by number and text by offset.
 struct Viewer<'a> {
-    story: Story<'a>,
+    story: TestSession<'a>,
     watcher: clotho_engine::live::SessionWatcher,
     operations: Vec<Operation>,
     texts: HashMap<NodeId, String>,
@@ -17,7 +17,7 @@ struct Viewer<'a> {
 
 impl<'a> Viewer<'a> {
     /// Subscribes before reading the log.
-    async fn new(story: Story<'a>) -> Self {
+    async fn new(story: TestSession<'a>) -> Self {
         let watcher = story.app.live.watch(story.id);
         let operations = story.log().await;
         Self { story, watcher, operations, texts: HashMap::new(), pieces: 0 }
@@ -56,7 +56,7 @@ impl<'a> Viewer<'a> {
 #[tokio::test]
 async fn watchers_get_every_operation_once_at_any_speed() {
     let app = TestApp::start().await;
-    let story = Story::begin(&app, &[]).await;
+    let story = TestSession::begin(&app, &[]).await;
     let (mut quick, mut slow) = (Viewer::new(story).await, Viewer::new(story).await);
     let pieces = ["Once ", "upon ", "a 时", "间🌙", ", ", "there ", "was ", "a lamp."];
     let (reply, gate) = gated(&pieces);
@@ -92,7 +92,7 @@ async fn watchers_get_every_operation_once_at_any_speed() {
 #[tokio::test]
 async fn watcher_lagging_catches_up_from_log() {
     let app = TestApp::start().await;
-    let story = Story::begin(&app, &[]).await;
+    let story = TestSession::begin(&app, &[]).await;
     let mut sleeper = Viewer::new(story).await;
     let mut awake = Viewer::new(story).await;
     let greeting = story.head().await;
@@ -115,7 +115,7 @@ async fn watcher_lagging_catches_up_from_log() {
 #[tokio::test]
 async fn watcher_joining_mid_reply_gets_text_so_far() {
     let app = TestApp::start().await;
-    let (story, other) = (Story::begin(&app, &[]).await, Story::begin(&app, &[]).await);
+    let (story, other) = (TestSession::begin(&app, &[]).await, TestSession::begin(&app, &[]).await);
     let mut elsewhere = Viewer::new(other).await;
     let (reply, gate) = gated(&["First ", "second ", "third."]);
     app.mock.script(reply);

@@ -98,7 +98,7 @@ impl ChatOutline {
 /// Groups files into trees, by index. Files that did not branch from another come first in a tree. Trees are in the
 /// order of their first files.
 pub fn group_trees(outlines: &[ChatOutline]) -> Vec<Vec<usize>> {
-    let mut joined = FileGroups::of(outlines);
+    let mut joined = FileGroups::new(outlines);
     // Join files with the same story id.
     let mut stories = HashMap::new();
     for (n, outline) in outlines.iter().enumerate() {
@@ -146,7 +146,7 @@ pub fn group_trees(outlines: &[ChatOutline]) -> Vec<Vec<usize>> {
 struct FileGroups(Vec<(usize, Option<Uuid>)>);
 
 impl FileGroups {
-    fn of(outlines: &[ChatOutline]) -> Self {
+    fn new(outlines: &[ChatOutline]) -> Self {
         Self(outlines.iter().enumerate().map(|(n, outline)| (n, outline.story_id)).collect())
     }
 

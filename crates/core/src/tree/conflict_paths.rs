@@ -26,7 +26,7 @@ enum PathWrite<'a> {
 }
 
 impl<'a> PathWrite<'a> {
-    const fn of(change: &'a StateChange) -> Self {
+    const fn new(change: &'a StateChange) -> Self {
         match change {
             StateChange::Add(_) => Self::Add,
             StateChange::Append(_) | StateChange::Take(_) => Self::ListChange,
@@ -96,7 +96,7 @@ impl ConflictPaths {
 fn section_writes(operations: &[StateOperation], section: WorldSection) -> PathWrites<'_> {
     let mut side = PathWrites::new();
     for operation in operations.iter().filter(|operation| operation.section == section) {
-        let doing = PathWrite::of(&operation.change);
+        let doing = PathWrite::new(&operation.change);
         for place in operation_paths(operation) {
             let all = side.entry(place).or_insert(doing);
             *all = if *all == doing { doing } else { PathWrite::Exclusive };

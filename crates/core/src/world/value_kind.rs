@@ -56,12 +56,12 @@ impl ValueKind {
         match (self, value) {
             (Self::Integer, Value::Number(number)) => number::is_integer(number),
             (Self::Integer, _) => false,
-            (kind, value) => kind == Self::of(value),
+            (kind, value) => kind == Self::from_json(value),
         }
     }
 
     /// Returns the type of a value; any number is `Number`.
-    pub(in crate::world) fn of(value: &Value) -> Self {
+    pub(in crate::world) fn from_json(value: &Value) -> Self {
         match value {
             Value::Null => Self::Null,
             Value::Bool(_) => Self::Boolean,

@@ -69,7 +69,7 @@ impl GenerationQueue {
     pub fn has_room(&self, user: UserId, n: usize, most: &GenerationLimits) -> bool {
         let (own, all) = self.count(user);
         let free = most.per_user.saturating_sub(own).min(most.total.saturating_sub(all));
-        self.waiting.of(user).saturating_add(n.saturating_sub(free)) <= most.waiting_per_user
+        self.waiting.count_for(user).saturating_add(n.saturating_sub(free)) <= most.waiting_per_user
     }
 
     /// Starts and returns the next generation that may run now.
@@ -121,7 +121,7 @@ impl GenerationQueue {
 }
 
 impl WaitingQueue {
-    fn of(&self, user: UserId) -> usize {
+    fn count_for(&self, user: UserId) -> usize {
         self.0.get(&user).map_or(0, in_sessions)
     }
 
@@ -252,7 +252,7 @@ mod tests {
             for (who, whose, n, gone) in steps {
                 entered.extend(queue.enter(user(who), session(whose), n, &MOST).unwrap_or_default());
                 running.extend(run(&mut queue, &MOST));
-                let full = (0..4).all(|who| queue.count(user(who)).0 >= MOST.per_user || queue.waiting.of(user(who)) == 0);
+                let full = (0..4).all(|who| queue.count(user(who)).0 >= MOST.per_user || queue.waiting.count_for(user(who)) == 0);
                 prop_assert!(running.len() <= MOST.total);
                 prop_assert!(full || running.len() == MOST.total);
                 for ticket in running.drain(..gone.min(running.len())).collect::<Vec<_>>() {

@@ -64,7 +64,7 @@ pub fn check<R: Read, E: From<ArchiveError>>(
         return Err(lines.error("expected the session").into());
     };
     line_validation::check_session(&session).map_err(|message| lines.error(message))?;
-    let mut check = ImportChecker::of(*session);
+    let mut check = ImportChecker::new(*session);
     while let Some(line) = lines.next_line()? {
         check.line(&line).map_err(|message| lines.error(message))?;
         report_progress()?;
@@ -103,7 +103,7 @@ struct ImportChecker {
 }
 
 impl ImportChecker {
-    fn of(session: SessionLine) -> Self {
+    fn new(session: SessionLine) -> Self {
         Self {
             session,
             part: ImportSection::Log,

@@ -109,10 +109,10 @@ impl SourceFile {
     /// Returns an open file.
     pub fn from_file(file: File, name: &str) -> io::Result<Self> {
         let bytes = file.metadata()?.len();
-        Ok(Self::of(Arc::new(Mutex::new(file)), bytes, name))
+        Ok(Self::new(Arc::new(Mutex::new(file)), bytes, name))
     }
 
-    fn of(file: SharedArchive, bytes: u64, name: &str) -> Self {
+    fn new(file: SharedArchive, bytes: u64, name: &str) -> Self {
         let location = SourceFileLocation::Packed { file, start: 0, packed: bytes, is_deflated: false, sum: None };
         Self { name: name.to_owned(), bytes, location }
     }
@@ -137,7 +137,7 @@ impl SourceFile {
         Ok(match &self.location {
             SourceFileLocation::Path(path) => Box::new(File::open(path)?),
             SourceFileLocation::Packed { file, start, packed, is_deflated, sum } => {
-                let part = ArchiveSlice::of(file, *start, *packed);
+                let part = ArchiveSlice::new(file, *start, *packed);
                 // Never read more than the stated size.
                 let plain: Box<dyn Read> = match is_deflated {
                     true => Box::new(DeflateDecoder::new(BufReader::new(part)).take(self.bytes)),
@@ -196,7 +196,7 @@ struct ArchiveSlice {
 }
 
 impl ArchiveSlice {
-    fn of(file: &SharedArchive, start: u64, length: u64) -> Self {
+    fn new(file: &SharedArchive, start: u64, length: u64) -> Self {
         Self { file: Arc::clone(file), start, length, at: 0 }
     }
 }
@@ -242,11 +242,11 @@ impl SourceFile {
 impl FileContainer {
     /// Reads the directory of an archive.
     fn archive(file: &SharedArchive, bytes: u64) -> io::Result<Self> {
-        let (most, promised) = entry_counts(ArchiveSlice::of(file, 0, bytes))?;
+        let (most, promised) = entry_counts(ArchiveSlice::new(file, 0, bytes))?;
         if most > MAX_PACKED_ENTRIES {
             return Err(io::Error::other(format!("it has {most} entries, and the limit is {MAX_PACKED_ENTRIES}")));
         }
-        let mut archive = ZipArchive::new(BufReader::new(ArchiveSlice::of(file, 0, bytes))).map_err(damaged)?;
+        let mut archive = ZipArchive::new(BufReader::new(ArchiveSlice::new(file, 0, bytes))).map_err(damaged)?;
         let (mut all, mut folders) = (BTreeMap::new(), 0);
         for index in 0..archive.len() {
             let Some(Ok(name)) = archive.name_for_index(index) else { continue };

@@ -103,7 +103,7 @@ pub async fn test_lore(
             let least = books.scan_depth();
             let messages = history::messages_before(reader, &mut snapshot, &bounds, least, &mut scripted)?;
             let prompt = bounds.token_limits(&preset).prompt();
-            let open = note::scannable_texts(&note::of(snapshot.session(), &snapshot.cast), &snapshot, scripted.macros);
+            let open = note::scannable_texts(&note::merged_note(snapshot.session(), &snapshot.cast), &snapshot, scripted.macros);
             let most = preset.extensions.shares.for_lore(prompt, 0);
             // Scan, and report the outcome.
             let (measure, cue) = (&bounds.measure, &bounds.recall);

@@ -114,7 +114,7 @@ coded_messages! {
 
 impl TurnProblem {
     /// Returns the problem of a node that concerns a plugin.
-    pub fn of(self, plugin: &str) -> NodeProblem {
+    pub fn for_plugin(self, plugin: &str) -> NodeProblem {
         NodeProblem::new(&self, Some(plugin.to_owned()))
     }
 }

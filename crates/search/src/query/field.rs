@@ -74,7 +74,9 @@ impl SearchField {
         let what = match self {
             Self::Name => return Ok(value.words().map(QueryCondition::Name).map(QueryExpr::Condition)),
             Self::Role => QueryCondition::Role(role(text).ok_or_else(|| unknown_role(value))?),
-            Self::Session | Self::Character => QueryCondition::of(NameFilter::new(text, self == Self::Session)),
+            Self::Session | Self::Character => {
+                QueryCondition::from_name_filter(NameFilter::new(text, self == Self::Session))
+            }
             Self::Label => return Ok(Some(QueryExpr::Tree(at, TreeLocation::Label(text.to_owned())))),
             Self::In => {
                 let place = place(text);
@@ -95,7 +97,7 @@ impl SearchField {
 }
 
 impl QueryCondition {
-    fn of(named: NameFilter) -> Self {
+    fn from_name_filter(named: NameFilter) -> Self {
         if named.is_session { Self::Session(named) } else { Self::Character(named) }
     }
 }

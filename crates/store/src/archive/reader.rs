@@ -23,7 +23,7 @@ pub struct ArchiveLimits {
 
 impl ArchiveLimits {
     /// Creates limits for a file of `total` bytes, decompressed, and the default line length.
-    pub fn of(total: u64) -> Self {
+    pub fn for_archive(total: u64) -> Self {
         Self { total, line: MAX_LINE_BYTES }
     }
 }

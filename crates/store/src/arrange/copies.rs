@@ -229,7 +229,7 @@ impl Tx<'_> {
         self.count_changes.leaves += i64::from(!is_first);
         let mut copy = NodeRow {
             n,
-            id: IdBytes::of(id.as_bytes()),
+            id: IdBytes::new(id.as_bytes()),
             session_n: stored.n,
             parent_n: Some(above.n),
             is_enabled: true,

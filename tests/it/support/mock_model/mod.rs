@@ -24,9 +24,9 @@ mod reply;
 
 pub use protocol::Protocol;
 
-pub use reply::{Dialect, Gate, Reply, WORDS};
+pub use reply::{Gate, ReasoningField, Reply, WORDS};
 
-use reply::Step;
+use reply::ReplyStep;
 use serde_json::{Value, json};
 use std::{
     collections::VecDeque,
@@ -49,7 +49,7 @@ const GIVE_UP: Duration = Duration::from_secs(60);
 
 /// One received request.
 #[derive(Clone, Debug)]
-pub struct Seen {
+pub struct RecordedRequest {
     /// Method and target, such as `POST /v1/chat/completions`.
     pub line: String,
     /// Header lines, with names in lower case.
@@ -58,7 +58,7 @@ pub struct Seen {
     pub body: Value,
 }
 
-impl Seen {
+impl RecordedRequest {
     /// Returns whether the request asks for a reply.
     fn is_chat(&self) -> bool {
         let is_count = Protocol::count(&self.line, &self.body).is_some();
@@ -94,7 +94,7 @@ fn embedded(body: &Value) -> Value {
     json!({"object": "list", "model": body["model"], "data": texts.iter().enumerate().map(one).collect::<Vec<_>>()})
 }
 
-struct State {
+struct MockState {
     queue: VecDeque<Reply>,
     otherwise: Reply,
     models: Reply,
@@ -105,23 +105,23 @@ struct State {
     template: Option<String>,
     /// The answer to requests with a `tools` field.
     no_tools: Option<Reply>,
-    seen: Vec<Seen>,
+    seen: Vec<RecordedRequest>,
     connections: usize,
     aborted: usize,
     answered: usize,
 }
 
-struct Shared {
-    state: Mutex<State>,
+struct SharedState {
+    state: Mutex<MockState>,
     changed: watch::Sender<()>,
 }
 
-impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
+impl SharedState {
+    fn state(&self) -> MutexGuard<'_, MockState> {
         self.state.lock().unwrap()
     }
 
-    fn change(&self, change: impl FnOnce(&mut State)) {
+    fn change(&self, change: impl FnOnce(&mut MockState)) {
         change(&mut self.state());
         self.changed.send_replace(());
     }
@@ -129,7 +129,7 @@ impl Shared {
 
 /// The running mock.
 pub struct MockModel {
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
     at: SocketAddr,
     /// Dropping the sender ends the thread of the mock.
     _stop: oneshot::Sender<()>,
@@ -147,7 +147,7 @@ impl MockModel {
             {"id": "mock", "object": "model", "context_length": 8192, "pricing": {"prompt": "0.000001", "completion": "0.000002"}},
             {"id": "mock-plain", "object": "model"},
         ]});
-        let state = State {
+        let state = MockState {
             queue: VecDeque::new(),
             otherwise: Reply::default(),
             models: Reply::json(200, &models),
@@ -160,7 +160,7 @@ impl MockModel {
             aborted: 0,
             answered: 0,
         };
-        let shared = Arc::new(Shared { state: Mutex::new(state), changed: watch::Sender::new(()) });
+        let shared = Arc::new(SharedState { state: Mutex::new(state), changed: watch::Sender::new(()) });
         let (stop, stopped) = oneshot::channel();
         let (ready, at) = oneshot::channel();
         let serving = Arc::clone(&shared);
@@ -238,7 +238,7 @@ impl MockModel {
     }
 
     /// Returns all requests so far with their headers.
-    pub fn seen(&self) -> Vec<Seen> {
+    pub fn seen(&self) -> Vec<RecordedRequest> {
         self.shared.state().seen.clone()
     }
 
@@ -254,7 +254,7 @@ impl MockModel {
 
     /// Waits until `n` chat requests have arrived.
     pub async fn until_requests(&self, n: usize) {
-        let chats = |state: &State| state.seen.iter().filter(|seen| seen.is_chat()).count();
+        let chats = |state: &MockState| state.seen.iter().filter(|seen| seen.is_chat()).count();
         self.until("requests", |state| chats(state) >= n).await;
     }
 
@@ -268,7 +268,7 @@ impl MockModel {
         self.until("replies that are over", |state| state.answered + state.aborted >= n).await;
     }
 
-    async fn until(&self, what: &str, reached: impl Fn(&State) -> bool) {
+    async fn until(&self, what: &str, reached: impl Fn(&MockState) -> bool) {
         let mut changes = self.shared.changed.subscribe();
         let wait = async {
             while !reached(&self.shared.state()) {
@@ -279,7 +279,7 @@ impl MockModel {
     }
 }
 
-async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+async fn accept(listener: TcpListener, shared: Arc<SharedState>) {
     while let Ok((stream, _)) = listener.accept().await {
         shared.change(|state| state.connections += 1);
         tokio::spawn(serve(stream, Arc::clone(&shared)));
@@ -287,7 +287,7 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
 }
 
 /// Answers the requests of one connection until it ends.
-async fn serve(stream: TcpStream, shared: Arc<Shared>) -> io::Result<()> {
+async fn serve(stream: TcpStream, shared: Arc<SharedState>) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let (mut reader, mut writer) = stream.into_split();
     let mut unread = Vec::new();
@@ -311,7 +311,7 @@ async fn serve(stream: TcpStream, shared: Arc<Shared>) -> io::Result<()> {
     Ok(())
 }
 
-fn choose(shared: &Shared, seen: &Seen) -> Reply {
+fn choose(shared: &SharedState, seen: &RecordedRequest) -> Reply {
     let mut state = shared.state();
     match seen.line.as_str() {
         line if Protocol::of(line).is_some() && state.no_tools.is_some() && !seen.body["tools"].is_null() => {
@@ -336,18 +336,18 @@ fn choose(shared: &Shared, seen: &Seen) -> Reply {
 }
 
 /// Runs the steps of a reply. Returns whether the connection can take another request.
-async fn perform(steps: Vec<Step>, writer: &mut OwnedWriteHalf) -> io::Result<bool> {
+async fn perform(steps: Vec<ReplyStep>, writer: &mut OwnedWriteHalf) -> io::Result<bool> {
     for step in steps {
         match step {
-            Step::Bytes(bytes) => writer.write_all(&bytes).await?,
-            Step::Pass(gate) => gate.pass().await,
-            Step::Repeat(bytes) => loop {
+            ReplyStep::Bytes(bytes) => writer.write_all(&bytes).await?,
+            ReplyStep::Pass(gate) => gate.pass().await,
+            ReplyStep::Repeat(bytes) => loop {
                 writer.write_all(&bytes).await?;
                 tokio::task::yield_now().await;
             },
-            Step::Wait => std::future::pending().await,
-            Step::Close => return Ok(false),
-            Step::Reset => {
+            ReplyStep::Wait => std::future::pending().await,
+            ReplyStep::Close => return Ok(false),
+            ReplyStep::Reset => {
                 writer.as_ref().set_zero_linger()?;
                 return Ok(false);
             }
@@ -363,7 +363,7 @@ async fn left(reader: &mut OwnedReadHalf) {
     }
 }
 
-async fn read_request(reader: &mut OwnedReadHalf, unread: &mut Vec<u8>) -> io::Result<Option<Seen>> {
+async fn read_request(reader: &mut OwnedReadHalf, unread: &mut Vec<u8>) -> io::Result<Option<RecordedRequest>> {
     let end = loop {
         if let Some(end) = unread.windows(4).position(|four| four == b"\r\n\r\n") {
             break end;
@@ -392,5 +392,5 @@ async fn read_request(reader: &mut OwnedReadHalf, unread: &mut Vec<u8>) -> io::R
         }
     }
     let body: Vec<u8> = unread.drain(..length).collect();
-    Ok(Some(Seen { line, headers, body: serde_json::from_slice(&body).unwrap_or_default() }))
+    Ok(Some(RecordedRequest { line, headers, body: serde_json::from_slice(&body).unwrap_or_default() }))
 }

@@ -15,18 +15,18 @@ pub enum Protocol {
 }
 
 /// The limits of a request, independent of its protocol.
-pub(super) struct Limits {
+pub(super) struct RequestLimits {
     pub most: Option<u64>,
     pub stops: Vec<String>,
 }
 
 /// How a reply ended, with the finish reason and usage in OpenAI's terms.
-pub(super) struct Last<'a> {
+pub(super) struct ReplyEnd<'a> {
     pub reason: Option<&'a str>,
     pub usage: Option<&'a Value>,
 }
 
-impl Last<'_> {
+impl ReplyEnd<'_> {
     fn count(&self, name: &str) -> Option<u64> {
         self.usage?.get(name)?.as_u64()
     }
@@ -84,7 +84,7 @@ impl Protocol {
         if self == Self::Ollama { "application/x-ndjson" } else { "text/event-stream" }
     }
 
-    pub(super) fn limits(self, request: &Value) -> Limits {
+    pub(super) fn limits(self, request: &Value) -> RequestLimits {
         let (most, stops) = match self {
             Self::OpenAi => ("/max_tokens", "/stop"),
             Self::Anthropic => ("/max_tokens", "/stop_sequences"),
@@ -100,11 +100,11 @@ impl Protocol {
                 stops.filter_map(Value::as_str).map(str::to_owned).collect()
             }
         };
-        Limits { most: request.pointer(most).and_then(Value::as_u64), stops }
+        RequestLimits { most: request.pointer(most).and_then(Value::as_u64), stops }
     }
 
     /// Returns the chunks that come before everything else.
-    pub(super) fn begin(self, request: &Value, last: &Last<'_>) -> Vec<Value> {
+    pub(super) fn begin(self, request: &Value, last: &ReplyEnd<'_>) -> Vec<Value> {
         if self != Self::Anthropic {
             return Vec::new();
         }
@@ -170,7 +170,7 @@ impl Protocol {
     }
 
     /// Returns the chunks of a proper end.
-    pub(super) fn end(self, request: &Value, last: &Last<'_>) -> Vec<Value> {
+    pub(super) fn end(self, request: &Value, last: &ReplyEnd<'_>) -> Vec<Value> {
         let (prompt, completion) = (last.count("prompt_tokens"), last.count("completion_tokens"));
         let of = |names: [&str; 3]| match last.reason {
             Some("stop") => names[0].to_owned(),

@@ -1,6 +1,6 @@
 //! What the mock does with one request: a [`Reply`] and its steps.
 
-use super::protocol::{Last, Protocol};
+use super::protocol::{Protocol, ReplyEnd};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use tokio::sync::Semaphore;
@@ -37,7 +37,7 @@ impl Gate {
 
 /// The field in which a server sends reasoning.
 #[derive(Clone, Copy, Debug)]
-pub enum Dialect {
+pub enum ReasoningField {
     Reasoning,
     ReasoningContent,
     ReasoningDetails,
@@ -45,7 +45,7 @@ pub enum Dialect {
     All,
 }
 
-impl Dialect {
+impl ReasoningField {
     fn delta(self, words: &str) -> Value {
         let details = json!([{"type": "reasoning.text", "text": words, "index": 0}]);
         match self {
@@ -60,12 +60,12 @@ impl Dialect {
 /// The behaviour for one request. Start with [`Reply::ok`] or another constructor, and change it with the methods.
 #[derive(Clone)]
 pub struct Reply {
-    body: Body,
+    body: ReplyBody,
     status: u16,
     headers: Vec<String>,
     thoughts: Vec<String>,
     calls: Vec<(String, Value)>,
-    dialect: Dialect,
+    dialect: ReasoningField,
     finish: Option<String>,
     usage: Option<Value>,
     usage_inside: bool,
@@ -74,11 +74,11 @@ pub struct Reply {
     slice: usize,
     head_gate: Option<Gate>,
     gate: Option<Gate>,
-    ending: Ending,
+    ending: ReplyEnding,
 }
 
 #[derive(Clone)]
-enum Body {
+enum ReplyBody {
     /// [`WORDS`], limited by the `max_tokens` and `stop` of the request.
     Obedient,
     Pieces(Vec<String>),
@@ -91,7 +91,7 @@ enum Body {
 }
 
 #[derive(Clone, PartialEq)]
-enum Ending {
+enum ReplyEnding {
     Well,
     Stall,
     Cut,
@@ -102,7 +102,7 @@ enum Ending {
 }
 
 /// One action on the connection.
-pub(super) enum Step {
+pub(super) enum ReplyStep {
     Bytes(Vec<u8>),
     Pass(Gate),
     Repeat(Vec<u8>),
@@ -114,19 +114,19 @@ pub(super) enum Step {
 impl Default for Reply {
     /// Returns [`WORDS`] as a model would send them, with usage.
     fn default() -> Self {
-        Self::new(Body::Obedient).usage(7, 0)
+        Self::new(ReplyBody::Obedient).usage(7, 0)
     }
 }
 
 impl Reply {
-    fn new(body: Body) -> Self {
+    fn new(body: ReplyBody) -> Self {
         Self {
             body,
             status: 200,
             headers: Vec::new(),
             thoughts: Vec::new(),
             calls: Vec::new(),
-            dialect: Dialect::Reasoning,
+            dialect: ReasoningField::Reasoning,
             finish: Some("stop".to_owned()),
             usage: None,
             usage_inside: false,
@@ -135,28 +135,28 @@ impl Reply {
             slice: usize::MAX,
             head_gate: None,
             gate: None,
-            ending: Ending::Well,
+            ending: ReplyEnding::Well,
         }
     }
 
     /// Streams these pieces and ends with `stop` and `[DONE]`.
     pub fn ok<S: Into<String>>(pieces: impl IntoIterator<Item = S>) -> Self {
-        Self::new(Body::Pieces(pieces.into_iter().map(Into::into).collect()))
+        Self::new(ReplyBody::Pieces(pieces.into_iter().map(Into::into).collect()))
     }
 
     /// Streams these events verbatim: `{…}` or `[DONE]`.
     pub fn events<S: Into<String>>(events: impl IntoIterator<Item = S>) -> Self {
-        Self::new(Body::Events(events.into_iter().map(Into::into).collect()))
+        Self::new(ReplyBody::Events(events.into_iter().map(Into::into).collect()))
     }
 
     /// Streams `piece` again and again until the client leaves.
     pub fn endless(piece: &str) -> Self {
-        Self::new(Body::Endless(piece.to_owned()))
+        Self::new(ReplyBody::Endless(piece.to_owned()))
     }
 
     /// Answers without a stream.
     pub fn raw(status: u16, content_type: &str, body: impl Into<Vec<u8>>) -> Self {
-        Self { status, ..Self::new(Body::Raw(content_type.to_owned(), body.into())) }
+        Self { status, ..Self::new(ReplyBody::Raw(content_type.to_owned(), body.into())) }
     }
 
     /// Answers with a JSON value.
@@ -191,12 +191,12 @@ impl Reply {
 
     /// Reads the request and never answers.
     pub fn silent() -> Self {
-        Self { ending: Ending::Silent, ..Self::ok([""; 0]) }
+        Self { ending: ReplyEnding::Silent, ..Self::ok([""; 0]) }
     }
 
     /// Reads the request and closes the connection without an answer.
     pub fn hang_up() -> Self {
-        Self { ending: Ending::HangUp, ..Self::ok([""; 0]) }
+        Self { ending: ReplyEnding::HangUp, ..Self::ok([""; 0]) }
     }
 
     /// Adds a header.
@@ -206,7 +206,7 @@ impl Reply {
     }
 
     /// Sends reasoning before the text.
-    pub fn reasoning<S: Into<String>>(mut self, dialect: Dialect, pieces: impl IntoIterator<Item = S>) -> Self {
+    pub fn reasoning<S: Into<String>>(mut self, dialect: ReasoningField, pieces: impl IntoIterator<Item = S>) -> Self {
         self.dialect = dialect;
         self.thoughts = pieces.into_iter().map(Into::into).collect();
         self
@@ -278,45 +278,45 @@ impl Reply {
 
     /// Sends nothing after the pieces and keeps the connection open.
     pub fn then_stall(mut self) -> Self {
-        self.ending = Ending::Stall;
+        self.ending = ReplyEnding::Stall;
         self
     }
 
     /// Closes the connection in the middle of the body, after the pieces.
     pub fn then_cut(mut self) -> Self {
-        self.ending = Ending::Cut;
+        self.ending = ReplyEnding::Cut;
         self
     }
 
     /// Resets the connection after the pieces.
     pub fn then_reset(mut self) -> Self {
-        self.ending = Ending::Reset;
+        self.ending = ReplyEnding::Reset;
         self
     }
 
     /// Sends an error event after the pieces and ends the body.
     pub fn then_error(mut self, code: u16, words: &str) -> Self {
-        self.ending = Ending::Error(code, words.to_owned());
+        self.ending = ReplyEnding::Error(code, words.to_owned());
         self
     }
 
     /// Returns the steps that answer `request`.
-    pub(super) fn steps(&self, protocol: Protocol, request: &Value) -> Vec<Step> {
-        let mut steps: Vec<Step> = self.head_gate.iter().cloned().map(Step::Pass).collect();
+    pub(super) fn steps(&self, protocol: Protocol, request: &Value) -> Vec<ReplyStep> {
+        let mut steps: Vec<ReplyStep> = self.head_gate.iter().cloned().map(ReplyStep::Pass).collect();
         match (&self.ending, &self.body) {
-            (Ending::Silent, _) => steps.push(Step::Wait),
-            (Ending::HangUp, _) => steps.push(Step::Close),
-            (_, Body::Raw(content_type, body)) if self.slice != usize::MAX => {
+            (ReplyEnding::Silent, _) => steps.push(ReplyStep::Wait),
+            (ReplyEnding::HangUp, _) => steps.push(ReplyStep::Close),
+            (_, ReplyBody::Raw(content_type, body)) if self.slice != usize::MAX => {
                 let head = self.head(content_type, "Transfer-Encoding: chunked");
-                steps.push(Step::Bytes([head, self.http_chunks(body), b"0\r\n\r\n".to_vec()].concat()));
+                steps.push(ReplyStep::Bytes([head, self.http_chunks(body), b"0\r\n\r\n".to_vec()].concat()));
             }
-            (_, Body::Raw(content_type, body)) => {
+            (_, ReplyBody::Raw(content_type, body)) => {
                 let mut answer = self.head(content_type, &format!("Content-Length: {}", body.len()));
                 answer.extend_from_slice(body);
-                steps.push(Step::Bytes(answer));
+                steps.push(ReplyStep::Bytes(answer));
             }
             _ => {
-                steps.push(Step::Bytes(self.head(protocol.content_type(), "Transfer-Encoding: chunked")));
+                steps.push(ReplyStep::Bytes(self.head(protocol.content_type(), "Transfer-Encoding: chunked")));
                 match protocol {
                     Protocol::OpenAi => self.stream_steps(request, &mut steps),
                     other => self.foreign_steps(other, request, &mut steps),
@@ -331,7 +331,7 @@ impl Reply {
         format!("HTTP/1.1 {} Mock\r\nContent-Type: {content_type}\r\n{framing}\r\n{own}\r\n", self.status).into_bytes()
     }
 
-    fn stream_steps(&self, request: &Value, steps: &mut Vec<Step>) {
+    fn stream_steps(&self, request: &Value, steps: &mut Vec<ReplyStep>) {
         let (pieces, finish) = self.pieces(Protocol::OpenAi, request);
         let chunk = |delta: Value, finish: Option<&str>| {
             json!({"id": "c-1", "object": "chat.completion.chunk", "model": request["model"],
@@ -340,21 +340,21 @@ impl Reply {
         let mut events = vec![(false, chunk(json!({"role": "assistant", "content": null}), None).to_string())];
         events.extend(self.thoughts.iter().map(|words| (true, chunk(self.dialect.delta(words), None).to_string())));
         match &self.body {
-            Body::Events(own) => events = own.iter().map(|event| (true, event.clone())).collect(),
+            ReplyBody::Events(own) => events = own.iter().map(|event| (true, event.clone())).collect(),
             _ => events.extend(pieces.iter().map(|piece| (true, chunk(json!({"content": piece}), None).to_string()))),
         }
-        let gate = |held: bool| self.gate.iter().filter(move |_| held).cloned().map(Step::Pass);
+        let gate = |held: bool| self.gate.iter().filter(move |_| held).cloned().map(ReplyStep::Pass);
         for (nth, (held, event)) in events.iter().enumerate() {
             steps.extend(gate(*held));
-            steps.push(Step::Bytes(self.http_chunks(&self.event(nth, event))));
+            steps.push(ReplyStep::Bytes(self.http_chunks(&self.event(nth, event))));
         }
-        if let Body::Endless(piece) = &self.body {
+        if let ReplyBody::Endless(piece) = &self.body {
             let event = self.event(1, &chunk(json!({"content": piece}), None).to_string());
-            steps.push(Step::Repeat(self.http_chunks(&event)));
+            steps.push(ReplyStep::Repeat(self.http_chunks(&event)));
         }
         steps.extend(gate(true));
         let mut tail = Vec::new();
-        if !matches!(self.body, Body::Events(_)) {
+        if !matches!(self.body, ReplyBody::Events(_)) {
             let last = finish.map(|reason| chunk(json!({}), Some(&reason)));
             tail = self.tail(last, pieces.len());
         }
@@ -363,24 +363,24 @@ impl Reply {
     }
 
     /// Adds the steps for a protocol other than OpenAI's, without noise.
-    fn foreign_steps(&self, protocol: Protocol, request: &Value, steps: &mut Vec<Step>) {
+    fn foreign_steps(&self, protocol: Protocol, request: &Value, steps: &mut Vec<ReplyStep>) {
         let (pieces, finish) = self.pieces(protocol, request);
         let usage = self.counted(pieces.len());
-        let last = Last { reason: finish.as_deref(), usage: usage.as_ref() };
-        let wire = |chunk: &Value| Step::Bytes(self.http_chunks(&protocol.framed(chunk)));
+        let last = ReplyEnd { reason: finish.as_deref(), usage: usage.as_ref() };
+        let wire = |chunk: &Value| ReplyStep::Bytes(self.http_chunks(&protocol.framed(chunk)));
         steps.extend(protocol.begin(request, &last).iter().map(wire));
         let thoughts = self.thoughts.iter().map(|words| protocol.piece(request, words, true));
         for chunk in thoughts.chain(pieces.iter().map(|words| protocol.piece(request, words, false))) {
-            steps.extend(self.gate.iter().cloned().map(Step::Pass));
+            steps.extend(self.gate.iter().cloned().map(ReplyStep::Pass));
             steps.push(wire(&chunk));
         }
         for (nth, (name, arguments)) in self.calls.iter().enumerate() {
             steps.extend(protocol.call(request, nth, name, arguments).iter().map(wire));
         }
-        if let Body::Endless(piece) = &self.body {
-            steps.push(Step::Repeat(self.http_chunks(&protocol.framed(&protocol.piece(request, piece, false)))));
+        if let ReplyBody::Endless(piece) = &self.body {
+            steps.push(ReplyStep::Repeat(self.http_chunks(&protocol.framed(&protocol.piece(request, piece, false)))));
         }
-        steps.extend(self.gate.iter().cloned().map(Step::Pass));
+        steps.extend(self.gate.iter().cloned().map(ReplyStep::Pass));
         let end = if finish.is_some() { protocol.end(request, &last) } else { Vec::new() };
         let tail: Vec<u8> = end.iter().flat_map(|chunk| protocol.framed(chunk)).collect();
         steps.extend(self.ending_steps(protocol, &tail));
@@ -389,7 +389,7 @@ impl Reply {
     /// Returns the usage. A model-like reply counts the words that it sent.
     fn counted(&self, said: usize) -> Option<Value> {
         let mut usage = self.usage.clone();
-        if let (Body::Obedient, Some(usage)) = (&self.body, &mut usage) {
+        if let (ReplyBody::Obedient, Some(usage)) = (&self.body, &mut usage) {
             usage["completion_tokens"] = said.into();
         }
         usage
@@ -398,8 +398,8 @@ impl Reply {
     /// Returns the pieces of text and the finish reason.
     fn pieces(&self, protocol: Protocol, request: &Value) -> (Vec<String>, Option<String>) {
         match &self.body {
-            Body::Pieces(pieces) => (pieces.clone(), self.finish.clone()),
-            Body::Obedient => obey(protocol, request),
+            ReplyBody::Pieces(pieces) => (pieces.clone(), self.finish.clone()),
+            ReplyBody::Obedient => obey(protocol, request),
             _ => (Vec::new(), self.finish.clone()),
         }
     }
@@ -418,22 +418,22 @@ impl Reply {
         events
     }
 
-    fn ending_steps(&self, protocol: Protocol, tail: &[u8]) -> Vec<Step> {
+    fn ending_steps(&self, protocol: Protocol, tail: &[u8]) -> Vec<ReplyStep> {
         let ended = |bytes: &[u8]| {
             let mut body = self.http_chunks(bytes);
             body.extend_from_slice(b"0\r\n\r\n");
-            Step::Bytes(body)
+            ReplyStep::Bytes(body)
         };
         match &self.ending {
-            Ending::Well => vec![ended(tail)],
-            Ending::Error(code, words) => {
+            ReplyEnding::Well => vec![ended(tail)],
+            ReplyEnding::Error(code, words) => {
                 let error = protocol.error(*code, words);
                 let is_plain = protocol == Protocol::OpenAi;
                 vec![ended(&if is_plain { self.event(0, &error.to_string()) } else { protocol.framed(&error) })]
             }
-            Ending::Stall => vec![Step::Wait],
-            Ending::Reset => vec![Step::Reset],
-            Ending::Cut | Ending::HangUp | Ending::Silent => vec![Step::Close],
+            ReplyEnding::Stall => vec![ReplyStep::Wait],
+            ReplyEnding::Reset => vec![ReplyStep::Reset],
+            ReplyEnding::Cut | ReplyEnding::HangUp | ReplyEnding::Silent => vec![ReplyStep::Close],
         }
     }
 

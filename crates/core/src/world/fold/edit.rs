@@ -50,7 +50,7 @@ impl<'w, 'r> SectionEdit<'w, 'r> {
         let base = match &sight.found {
             LookupResult::Value(Value::Number(base)) => base,
             LookupResult::Value(other) => {
-                return refuse(path, ProblemDetail::CannotAdd { kind: ValueKind::of(other) });
+                return refuse(path, ProblemDetail::CannotAdd { kind: ValueKind::from_json(other) });
             }
             LookupResult::Missing(depth) => match prototypes::prototype_at(self.rules, path, *depth) {
                 Some(Value::Number(begins)) => begins,
@@ -85,7 +85,7 @@ impl<'w, 'r> SectionEdit<'w, 'r> {
         if let LookupResult::Value(there) = look_up(self.section, self.rules, path).found
             && !there.is_object()
         {
-            return refuse(path, ProblemDetail::CannotInsert { kind: ValueKind::of(there) });
+            return refuse(path, ProblemDetail::CannotInsert { kind: ValueKind::from_json(there) });
         }
         let place = path.child(key);
         bounds::check(value, &place)?;
@@ -98,7 +98,7 @@ impl<'w, 'r> SectionEdit<'w, 'r> {
         let list = match &sight.found {
             LookupResult::Value(Value::Array(list)) => list,
             LookupResult::Value(other) => {
-                return refuse(path, ProblemDetail::CannotAppend { kind: ValueKind::of(other) });
+                return refuse(path, ProblemDetail::CannotAppend { kind: ValueKind::from_json(other) });
             }
             LookupResult::Missing(_) | LookupResult::Blocked(_) => {
                 let begins = match &sight.found {
@@ -138,7 +138,7 @@ impl<'w, 'r> SectionEdit<'w, 'r> {
         let position = match &sight.found {
             LookupResult::Value(Value::Array(list)) => list.iter().position(|there| values_equal(there, value)),
             LookupResult::Value(other) => {
-                return refuse(path, ProblemDetail::CannotTake { kind: ValueKind::of(other) });
+                return refuse(path, ProblemDetail::CannotTake { kind: ValueKind::from_json(other) });
             }
             LookupResult::Missing(_) | LookupResult::Blocked(_) => None,
         };

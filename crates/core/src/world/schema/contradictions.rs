@@ -44,7 +44,7 @@ fn excluded_choices(map: &Map<String, Value>, at: &Pointer) -> Vec<SchemaError> 
     };
     let is_number = |word: &str| word == ValueKind::Integer.as_str() || word == ValueKind::Number.as_str();
     let fits = |value: &Value| {
-        let own = ValueKind::of(value).as_str();
+        let own = ValueKind::from_json(value).as_str();
         kinds.iter().any(|kind| *kind == own || (is_number(kind) && is_number(own)))
     };
     let listed = map.get("enum").and_then(Value::as_array).into_iter().flatten().enumerate();

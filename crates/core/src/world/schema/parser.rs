@@ -410,7 +410,7 @@ fn choices(value: &Value, at: &SchemaPath<'_>) -> Result<Vec<Value>, SchemaError
 }
 
 fn plain_value(value: &Value, at: &SchemaPath<'_>) -> Result<Value, SchemaError> {
-    if ValueKind::of(value).is_plain() {
+    if ValueKind::from_json(value).is_plain() {
         Ok(value.clone())
     } else {
         at.fail("expected only strings, numbers, true, false and null")

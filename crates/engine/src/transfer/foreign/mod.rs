@@ -143,7 +143,7 @@ impl ForeignImport<'_> {
             }
             (top, 0)
         } else {
-            let root = DataFolder::of(container)?;
+            let root = DataFolder::find_in(container)?;
             self.import_data(&root).await?;
             (root.others, 1)
         };

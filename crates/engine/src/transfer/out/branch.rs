@@ -26,7 +26,7 @@ impl ExportBranch {
         stored: &StoredSession,
         leaf: StoredNode,
     ) -> Result<Self, StoreError> {
-        Self::of(reader, stored, leaf, PathFilter::WithDisabled)
+        Self::read(reader, stored, leaf, PathFilter::WithDisabled)
     }
 
     /// Lists the enabled messages, which readers see.
@@ -35,10 +35,10 @@ impl ExportBranch {
         stored: &StoredSession,
         leaf: StoredNode,
     ) -> Result<Self, StoreError> {
-        Self::of(reader, stored, leaf, PathFilter::Enabled)
+        Self::read(reader, stored, leaf, PathFilter::Enabled)
     }
 
-    fn of(
+    fn read(
         reader: &mut StoreReader<'_>,
         stored_session: &StoredSession,
         leaf: StoredNode,

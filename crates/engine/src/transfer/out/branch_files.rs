@@ -34,7 +34,7 @@ pub struct BranchFiles {
 
 impl BranchFiles {
     /// Returns the branches of a session. `names` keeps file names unique in a folder.
-    pub fn of(
+    pub fn read(
         reader: &mut StoreReader<'_>,
         stored: &StoredSession,
         sources: &[SourceRecord],

@@ -36,7 +36,7 @@ pub struct ExportCharacter {
 
 impl ExportCast {
     /// Returns the cast of a session, with the card versions that it uses.
-    pub fn of(reader: &mut StoreReader<'_>, stored: &StoredSession) -> Result<Self, StoreError> {
+    pub fn read(reader: &mut StoreReader<'_>, stored: &StoredSession) -> Result<Self, StoreError> {
         let (mut characters, mut damaged) = (Vec::with_capacity(stored.session.cards.len()), Vec::new());
         let owner = stored.session.owner;
         for card in &stored.session.cards {

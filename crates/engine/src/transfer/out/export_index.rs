@@ -26,7 +26,7 @@ pub struct ExportIndexSessionWriter {
 
 impl ExportIndexSessionWriter {
     /// Starts a session with these settings.
-    pub fn of(settings: Map<String, Value>) -> Self {
+    pub fn new(settings: Map<String, Value>) -> Self {
         Self { settings, ..Self::default() }
     }
 

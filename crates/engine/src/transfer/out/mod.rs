@@ -89,7 +89,7 @@ pub fn export_branch<W: Write>(
 ) -> Result<Option<W>, SessionExportError> {
     let mut reader = snapshot.reader();
     let Some(leaf) = reader.node(stored, options.leaf)? else { return Ok(None) };
-    let cast = ExportCast::of(&mut reader, stored)?;
+    let cast = ExportCast::read(&mut reader, stored)?;
     match options.format {
         BranchExportFormat::SillyTavern => {
             let line = ExportBranch::all_messages(&mut reader, stored, leaf)?;

@@ -160,7 +160,7 @@ impl<W: Write + Seek> DataFolderWriter<'_, W> {
     fn session(&mut self, stored: &StoredSession, shared: &mut SessionsExport<'_>) -> Result<(), SessionExportError> {
         // Choose the folder: the one it was imported from, that of its group, or that of its first character.
         let sources = self.files_of(stored)?;
-        let cast = ExportCast::of(&mut self.reader, stored)?.with_files(shared.files.cards);
+        let cast = ExportCast::read(&mut self.reader, stored)?.with_files(shared.files.cards);
         self.report_damage(stored, &cast);
         let came = sources.iter().find_map(|source| Some(source.name.rsplit_once('/')?.0.to_owned()));
         let first = cast.characters.first().map_or("Somebody", |character| character.file.as_str());
@@ -172,12 +172,12 @@ impl<W: Write + Seek> DataFolderWriter<'_, W> {
         let key = group.as_ref().map_or(folder.clone(), |id| format!("{folder}/{id}"));
         // Write each branch as a chat and add it to the export index.
         let lines =
-            BranchFiles::of(&mut self.reader, stored, &sources, shared.names.entry(folder.clone()).or_default())?;
+            BranchFiles::read(&mut self.reader, stored, &sources, shared.names.entry(folder.clone()).or_default())?;
         let persona = stored.session.persona.as_ref().and_then(|persona| shared.files.personas.get(&persona.id));
         let (head, mut open) = (self.last_message(stored)?, None);
         let mut settings = exported_settings(&stored.session);
         settings.extend(stored.session.preset.map(|id| ("preset".to_owned(), id.to_string().into())));
-        let mut story = ExportIndexSessionWriter::of(settings);
+        let mut story = ExportIndexSessionWriter::new(settings);
         for BranchFile { leaf, name } in &lines.files {
             let Some(end) = self.reader.node(stored, *leaf)? else { continue };
             let line = ExportBranch::all_messages(&mut self.reader, stored, end)?;

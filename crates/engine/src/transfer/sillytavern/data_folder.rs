@@ -89,7 +89,7 @@ impl DataFolder {
     pub fn find(path: &Path) -> Result<Self, ImportError> {
         let kind = fs::metadata(path)?;
         if kind.is_dir() {
-            return Self::of(&FileContainer::Folder(path.to_owned()));
+            return Self::find_in(&FileContainer::Folder(path.to_owned()));
         }
         if !kind.is_file() {
             return Err(unknown_source("it is neither a file nor a folder"));
@@ -105,7 +105,7 @@ impl DataFolder {
     pub fn of_file(file: File, name: &str) -> Result<Self, ImportError> {
         if !name.to_ascii_lowercase().ends_with(".jsonl") {
             let bad = |error| unknown_source(&format!("it is neither a chat (.jsonl) nor a readable archive: {error}"));
-            return Self::of(&SourceFile::from_file(file, name)?.archive().map_err(bad)?);
+            return Self::find_in(&SourceFile::from_file(file, name)?.archive().map_err(bad)?);
         }
         let chats = vec![SourceFile::from_file(file, name.rsplit(['/', '\\']).next().unwrap_or_default())?];
         let folder = ChatFolder { key: "chats".into(), chats, ..ChatFolder::default() };
@@ -116,7 +116,7 @@ impl DataFolder {
     ///
     /// # Errors
     /// Returns an error if there is no data folder, or more than one.
-    pub fn of(container: &FileContainer) -> Result<Self, ImportError> {
+    pub fn find_in(container: &FileContainer) -> Result<Self, ImportError> {
         let homes = container.data_folders()?;
         let home = match homes.as_slice() {
             [] => {

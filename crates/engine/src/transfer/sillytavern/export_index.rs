@@ -53,15 +53,15 @@ pub struct ChatFilePosition {
 }
 
 impl ExportIndexSession {
-    fn of(value: &Value) -> Self {
+    fn from_json(value: &Value) -> Self {
         let labels = value.get("labels").and_then(Value::as_array).into_iter().flatten();
         let label = |label: &Value| {
             let following = label.get("isFollowing")?.as_bool()?;
-            Some((label.get("name")?.as_str()?.to_owned(), following, ChatFilePosition::of(label)?))
+            Some((label.get("name")?.as_str()?.to_owned(), following, ChatFilePosition::from_json(label)?))
         };
         Self {
             settings: value.get("settings").and_then(Value::as_object).cloned().unwrap_or_default(),
-            head: value.get("head").and_then(ChatFilePosition::of),
+            head: value.get("head").and_then(ChatFilePosition::from_json),
             labels: labels.filter_map(label).take(MOST_LABELS).collect(),
         }
     }
@@ -74,7 +74,7 @@ impl ExportIndexSession {
 }
 
 impl ChatFilePosition {
-    fn of(value: &Value) -> Option<Self> {
+    fn from_json(value: &Value) -> Option<Self> {
         Some(Self { file: value.get("file")?.as_str()?.to_owned(), message: value.get("message")?.as_u64()? })
     }
 }
@@ -90,23 +90,23 @@ impl ExportIndex {
     /// # Errors
     /// Returns an error if the index cannot be read completely. The import must stop then: without the index,
     /// stories that begin alike would be merged permanently.
-    pub fn of(root: &DataFolder) -> Result<Self, ImportError> {
+    pub fn read(root: &DataFolder) -> Result<Self, ImportError> {
         let Some(place) = &root.export_index else { return Ok(Self::default()) };
         let bad = |why: String| ImportError::BadList(why);
         let bytes =
             place.as_ref().map_err(|why| bad(why.to_string()))?.read().map_err(|error| bad(error.to_string()))?;
         let value: Value = serde_json::from_slice(&bytes).map_err(|error| bad(error.to_string()))?;
-        Self::read(&value).ok_or_else(|| bad("it is not an export index".to_owned()))
+        Self::from_json(&value).ok_or_else(|| bad("it is not an export index".to_owned()))
     }
 
     /// Parses the index; `None` if any part of it is invalid.
-    fn read(value: &Value) -> Option<Self> {
+    fn from_json(value: &Value) -> Option<Self> {
         let all = |key: &str| value.get(key).and_then(Value::as_object);
         let file = |(name, file): (&String, &Value)| {
             let text = |key: &str| file.get(key).and_then(Value::as_str);
             Some((name.clone(), (text("hash")?.to_owned(), text("is")?.parse().ok()?)))
         };
-        let story = |(id, entry): (&String, &Value)| Some((id.parse().ok()?, ExportIndexSession::of(entry)));
+        let story = |(id, entry): (&String, &Value)| Some((id.parse().ok()?, ExportIndexSession::from_json(entry)));
         Some(Self {
             files: all("files")?.into_iter().map(file).collect::<Option<_>>()?,
             sessions: all("sessions")?.into_iter().map(story).collect::<Option<_>>()?,

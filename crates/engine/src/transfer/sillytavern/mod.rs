@@ -229,11 +229,11 @@ impl<'a> ForeignImport<'a> {
         // Each chat is read twice.
         self.read_progress.add_total(root.chat_bytes().saturating_mul(2));
         (self.settings, self.export_index, self.books, self.namesakes) = Default::default();
-        self.export_index = ExportIndex::of(root)?;
+        self.export_index = ExportIndex::read(root)?;
         for left in &root.left_out {
             self.count_item(left.clone());
         }
-        match SillyTavernSettings::of(root) {
+        match SillyTavernSettings::read(root) {
             Ok(settings) => self.settings = settings,
             Err(why) => {
                 let why = ImportFinding::skipped(&FindingDetail::UnreadableSettings { reason: why.to_string() });

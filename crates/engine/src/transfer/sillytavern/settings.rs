@@ -24,7 +24,7 @@ impl SillyTavernSettings {
     ///
     /// # Errors
     /// Returns a sentence for the report if the file cannot be read.
-    pub fn of(root: &DataFolder) -> Result<Self, String> {
+    pub fn read(root: &DataFolder) -> Result<Self, String> {
         let Some(place) = &root.settings else { return Ok(Self::default()) };
         let bytes = place.read().map_err(|error| error.to_string())?;
         let text = text::decode(&bytes).map_err(|error| error.to_string())?;

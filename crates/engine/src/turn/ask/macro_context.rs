@@ -79,7 +79,7 @@ pub fn macro_facts(
         time: MacroTime { ms: at.created.0, ..MacroTime::default() },
         token_limits: sizes,
         model: model.to_owned(),
-        note: note::of(snapshot.session(), &snapshot.cast).text,
+        note: note::merged_note(snapshot.session(), &snapshot.cast).text,
         summary: snapshot.world.summary.clone(),
         generation_type: purpose.name().to_owned(),
         seed: snapshot.session().seed,

@@ -74,7 +74,7 @@ impl<'m, 'a> PromptMaterial<'m, 'a> {
             history.messages.push(scripts.apply_to_continued(continued_message(snapshot, text)));
         }
         // Lore looks at the messages and at the note. The note contains lore.
-        let note = note::of(snapshot.session(), &snapshot.cast);
+        let note = note::merged_note(snapshot.session(), &snapshot.cast);
         let scan = LoreScanContext {
             messages: &history.messages,
             extra_texts: &note::scannable_texts(&note, snapshot, scripts.macros),

@@ -8,7 +8,7 @@ use clotho_core::tree::{AuthorsNote, NotePlacement, Session};
 use crate::turn::snapshot::TurnSnapshot;
 
 /// Returns the session's note merged with the card's; its text may be empty.
-pub fn of(session: &Session, cast: &PromptCast) -> AuthorsNote {
+pub fn merged_note(session: &Session, cast: &PromptCast) -> AuthorsNote {
     let own = session.note.clone().unwrap_or_default();
     match &cast.author_note {
         Some(card) => AuthorsNote { text: card.merge_with(&own.text), ..own },

@@ -192,7 +192,7 @@ async fn replay_node(
         return Ok(world);
     }
     // Fold what comes before the plugin's part, run the plugin, fold the rest.
-    let part = HookDeltaSlice::of(delta, plugin.id(), hook);
+    let part = HookDeltaSlice::new(delta, plugin.id(), hook);
     fold(Arc::make_mut(&mut world), part.operations_before(delta), &rules);
     hook_context.world = before;
     if let Some(typed) = &node.metadata.original_content {
@@ -245,7 +245,7 @@ struct HookDeltaSlice {
 }
 
 impl HookDeltaSlice {
-    fn of(delta: &Delta, plugin: &str, hook: Hook) -> Self {
+    fn new(delta: &Delta, plugin: &str, hook: Hook) -> Self {
         let number =
             |run: &Value, what: &str| run.get(what).and_then(Value::as_u64).and_then(|n| usize::try_from(n).ok());
         let is = |run: &Value, what: &str, word: &str| run.get(what).and_then(Value::as_str) == Some(word);
@@ -348,7 +348,7 @@ mod tests {
     fn replay_delta_slice_finds_plugin_runs() {
         let delta = old();
         let check = |plugin: &str, expected: [usize; 3]| {
-            let part = HookDeltaSlice::of(&delta, plugin, Hook::OnReply);
+            let part = HookDeltaSlice::new(&delta, plugin, Hook::OnReply);
             assert_eq!(
                 [
                     part.operations_before(&delta).len(),
@@ -367,7 +367,7 @@ mod tests {
     #[test]
     fn replay_replaces_only_rerun_slice() {
         let delta = old();
-        let part = HookDeltaSlice::of(&delta, "b", Hook::OnReply);
+        let part = HookDeltaSlice::new(&delta, "b", Hook::OnReply);
         let new = Delta {
             operations: vec![op("b", 9)],
             runs: vec![json!({"plugin": "b", "hook": "on_reply", "ops": 1, "notes": 1})],
@@ -383,7 +383,7 @@ mod tests {
         assert_eq!(said, ["told", "a", "new"]);
         assert_eq!(renewed.rolls, [json!({"plugin": "b", "hook": "narrate"})]);
         assert!(part.differs(&delta, &new));
-        let again = HookDeltaSlice::of(&renewed, "b", Hook::OnReply);
+        let again = HookDeltaSlice::new(&renewed, "b", Hook::OnReply);
         assert!(!again.differs(&renewed, &new), "the same once more changes nothing");
     }
 }

@@ -482,12 +482,12 @@ fn take_asks(
     let id = active.plugin.id();
     run.insert("asks".into(), asks.iter().map(PluginModelCall::to_json).collect());
     if !active.plugin.has_hook(Hook::OnAnswer) {
-        return Some(TurnProblem::PluginAsk {}.of(id));
+        return Some(TurnProblem::PluginAsk {}.for_plugin(id));
     }
     let surplus = (all.len() + asks.len()).saturating_sub(MAX_ASKS);
     let taken = asks.len().saturating_sub(surplus);
     all.extend(asks.into_iter().take(taken).map(|ask| (id.to_owned(), ask)));
-    (surplus > 0).then(|| TurnProblem::PluginAsksLeftOut { most: MAX_ASKS, surplus }.of(id))
+    (surplus > 0).then(|| TurnProblem::PluginAsksLeftOut { most: MAX_ASKS, surplus }.for_plugin(id))
 }
 
 /// Adds the summary that a plugin proposes, up to the limit, and records it in the run. Returns a problem, if any.
@@ -501,7 +501,7 @@ fn take_summary(
     run.insert("summary".into(), summary.to_json());
     let plugin = active.plugin.id().to_owned();
     if all.len() >= MAX_SUMMARIES {
-        return Some(TurnProblem::PluginSummary { most: MAX_SUMMARIES }.of(&plugin));
+        return Some(TurnProblem::PluginSummary { most: MAX_SUMMARIES }.for_plugin(&plugin));
     }
     all.push((plugin, summary));
     None
@@ -534,7 +534,7 @@ pub fn script_problem(plugin: &str, error: &ScriptError) -> NodeProblem {
         ScriptErrorKind::Schema => TurnProblem::PluginSchema { error: message },
         ScriptErrorKind::Host => TurnProblem::PluginHost { error: message },
     };
-    problem.of(plugin)
+    problem.for_plugin(plugin)
 }
 
 /// Logs what failed and where. Never logs the script's message, which may contain user text.

@@ -32,8 +32,9 @@ pub fn wanted_rules(settings: &[PluginSetting], before: &ActiveRules, catalogue:
         match (catalogue.get(&setting.id), existing) {
             (Some(loaded), existing) => match plugin_in_force(loaded, setting) {
                 Ok(plugin) => plugins.push(with_state_version(plugin, existing, &mut problems)),
-                Err(message) => problems
-                    .push(TurnProblem::PluginSettings { plugin: setting.id.clone(), error: message }.of(&setting.id)),
+                Err(message) => problems.push(
+                    TurnProblem::PluginSettings { plugin: setting.id.clone(), error: message }.for_plugin(&setting.id),
+                ),
             },
             // A plugin that is missing for now stays in force, so that its values keep their schema.
             (None, Some(existing)) => plugins.push(existing.clone()),
@@ -70,7 +71,7 @@ fn with_state_version(
     let (now, there) = (plugin.state_version, existing.state_version);
     if there > now {
         let older = TurnProblem::PluginOlder { plugin: plugin.id.clone(), values: there, known: now };
-        problems.push(older.of(&plugin.id));
+        problems.push(older.for_plugin(&plugin.id));
     }
     let is_tried = existing.code_hash == plugin.code_hash;
     PluginRecord { state_version: if is_tried { there } else { now.max(there) }, ..plugin }
@@ -117,7 +118,9 @@ fn compatible_rules(plugins: Vec<PluginRecord>, problems: &mut Vec<NodeProblem>)
         together.push(plugin);
         match ActiveRules::new(together) {
             Ok(rules) => agreed = rules,
-            Err(message) => problems.push(TurnProblem::PluginConflict { plugin: id.clone(), error: message }.of(&id)),
+            Err(message) => {
+                problems.push(TurnProblem::PluginConflict { plugin: id.clone(), error: message }.for_plugin(&id))
+            }
         }
     }
     agreed
@@ -152,7 +155,7 @@ pub fn changed_plugins(in_force: &[PluginRecord], catalogue: &Catalogue) -> Vec<
         None => Some(not_loaded(&plugin.id, catalogue)),
         Some(loaded) if loaded.code_hash() != plugin.code_hash => {
             let (recorded, ran) = (plugin.version.clone(), loaded.manifest().version.to_string());
-            Some(TurnProblem::PluginChanged { plugin: plugin.id.clone(), recorded, ran }.of(&plugin.id))
+            Some(TurnProblem::PluginChanged { plugin: plugin.id.clone(), recorded, ran }.for_plugin(&plugin.id))
         }
         Some(_) => None,
     };
@@ -180,5 +183,5 @@ fn not_loaded(id: &str, catalogue: &Catalogue) -> NodeProblem {
         Some(error) => TurnProblem::PluginBroken { plugin, error },
         None => TurnProblem::PluginMissing { plugin },
     };
-    problem.of(id)
+    problem.for_plugin(id)
 }

@@ -27,7 +27,7 @@ pub const DISABLED_CODE: &str = "plugin_off";
 
 /// Returns the problem of a plugin that is turned off.
 pub fn disabled_problem(plugin: &str) -> NodeProblem {
-    TurnProblem::PluginOff {}.of(plugin)
+    TurnProblem::PluginOff {}.for_plugin(plugin)
 }
 
 /// The counts of recently used sessions.

@@ -71,6 +71,6 @@ pub fn read_initial_values(
 /// Returns problems for initial values that cannot be parsed, if a new plugin reads them.
 pub fn unreadable_values(active_plugins: &[ActivePlugin], starts: &[InitVarText], greeting: &str) -> Vec<NodeProblem> {
     let Some(active) = active_plugins.iter().find(|active| active.plugin.reads_init_vars()) else { return Vec::new() };
-    let trouble = |error| TurnProblem::StartUnread { error }.of(active.plugin.id());
+    let trouble = |error| TurnProblem::StartUnread { error }.for_plugin(active.plugin.id());
     unread_starts(starts, greeting).into_iter().map(trouble).collect()
 }

@@ -8,7 +8,7 @@
 //!
 //! Faults are reported as findings. Derived data can be repaired ([`Store::repair`]); facts and the log never
 //! are. To add a check: a variant of [`DoctorCheck`], a check in the matching file, and a test in
-//! `tests/it/keep/doctor.rs` that damages a real file in that way.
+//! `tests/it/reliability/doctor.rs` that damages a real file in that way.
 
 mod contents;
 mod log;

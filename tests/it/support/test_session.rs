@@ -23,7 +23,7 @@ const GIVE_UP: Duration = Duration::from_secs(60);
 
 /// A session and its player.
 #[derive(Clone, Copy)]
-pub struct Story<'a> {
+pub struct TestSession<'a> {
     pub app: &'a TestApp,
     /// The player.
     pub user: UserId,
@@ -80,7 +80,7 @@ pub fn sent(body: &Value) -> Vec<(&str, &str)> {
     messages.map(|one| (one["role"].as_str().unwrap(), one["content"].as_str().unwrap())).collect()
 }
 
-impl<'a> Story<'a> {
+impl<'a> TestSession<'a> {
     /// Creates a story with [`rin`] and these plugins.
     pub async fn begin(app: &'a TestApp, plugins: &[&str]) -> Self {
         let character = app.character(rin()).await;

@@ -3,7 +3,7 @@
 
 use regex::Regex;
 
-use super::code::{File, bare, files_of, line_of};
+use super::source_files::{SourceFile, bare, files_of, line_of};
 use super::{expect_none, expect_one};
 
 /// The file that may use the dialect.
@@ -19,7 +19,7 @@ const WRITTEN: &str = r#"\b(?:sql_query|push_sql|sql(?:::<[^>]*>+)?)\(\s*"((?:[^
 /// way.
 const WORDS: &str = r"(?i)\?|\b(PRAGMA|RETURNING|ON\s+CONFLICT|INSERT\s+OR|REPLACE\s+INTO|GLOB|IFNULL|ROWID|JSON\w*|STRFTIME|DATETIME|ILIKE|BEGIN|COMMIT|SAVEPOINT)\b|::|\bSET\b[^()]*\bFROM\b";
 
-fn dialects(file: &File) -> Vec<String> {
+fn dialects(file: &SourceFile) -> Vec<String> {
     if file.path == ROOM {
         return Vec::new();
     }
@@ -40,7 +40,7 @@ fn dialects(file: &File) -> Vec<String> {
 
 #[test]
 fn sql_dialect_check_finds_planted_faults() {
-    let file = |text: &str| File { path: "crates/store/src/rows.rs".to_owned(), text: text.to_owned() };
+    let file = |text: &str| SourceFile { path: "crates/store/src/rows.rs".to_owned(), text: text.to_owned() };
     let check = |text: &str, words: &str| expect_one(&dialects(&file(text)), words);
     check("fn f() { sql_query(\"SELECT n FROM nodes WHERE n = ?\") }", "\"?\"");
     check("fn f() {\n sql_query(\n \"UPDATE nodes SET n = up.n \\\n FROM up\") }", "rows.rs:3 says \"SET");
@@ -51,7 +51,7 @@ fn sql_dialect_check_finds_planted_faults() {
     check("fn f() { conn.batch_execute(text) }", "batch_execute");
     expect_none(&dialects(&file("// What about PRAGMA?\nfn f() { g(\"really?\"); sql_query(\"SELECT $1\") }")));
     expect_none(&dialects(&file("fn f() { sql_query(\"UPDATE nodes SET n = $1 WHERE n IN (SELECT n FROM up)\") }")));
-    expect_none(&dialects(&File { path: ROOM.to_owned(), ..file("fn f() { sql_query(\"PRAGMA x\") }") }));
+    expect_none(&dialects(&SourceFile { path: ROOM.to_owned(), ..file("fn f() { sql_query(\"PRAGMA x\") }") }));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::{Value, json};
 
-use super::kill_recovery::{Program, ask};
+use super::kill_recovery::{ServerProcess, ask};
 use crate::support::test_store::examine;
 
 /// Returns a command that runs the program in a folder with its own file system. `how` holds the arguments of `mount`.
@@ -53,7 +53,8 @@ fn disk_full_returns_507_and_recovers_without_restart() {
         return;
     }
     let home = tempfile::tempdir().unwrap();
-    let program = Program::started(Program::told(&mut housed(home.path(), "size=32m"), "http://127.0.0.1:9/v1"));
+    let program =
+        ServerProcess::started(ServerProcess::told(&mut housed(home.path(), "size=32m"), "http://127.0.0.1:9/v1"));
     // The program's own view of its folder.
     let inside = PathBuf::from(format!("/proc/{}/root{}", program.id(), home.path().display()));
     let post = |target: &str, body: &Value| ask(program.at, "POST", target, body).unwrap();
@@ -120,7 +121,7 @@ fn read_only_folder_refuses_start_with_message() {
     }
     let home = tempfile::tempdir().unwrap();
     let mut command = housed(home.path(), "ro,size=1m");
-    Program::told(&mut command, "http://127.0.0.1:9/v1");
+    ServerProcess::told(&mut command, "http://127.0.0.1:9/v1");
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut told = String::new();
     child.stderr.take().unwrap().read_to_string(&mut told).unwrap();

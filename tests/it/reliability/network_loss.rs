@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::kill_recovery::Program;
-use super::resource_leaks::Unlucky;
+use super::kill_recovery::ServerProcess;
+use super::resource_leaks::ChatClient;
 use crate::support::mock_model::{MockModel, Reply};
 use crate::support::test_store::examine;
 
@@ -57,20 +57,20 @@ fn swallow(is_lost: bool) {
 
 /// Returns a player whose model server answers over a connection that stays open. `limits`: seconds until the first
 /// piece, and seconds of silence.
-fn playing(home: &Path, mock: MockModel, limits: [u64; 2]) -> Unlucky {
+fn playing(home: &Path, mock: MockModel, limits: [u64; 2]) -> ChatClient {
     let mock = Arc::new(mock);
     let mut command = Command::new(env!("CARGO_BIN_EXE_clotho"));
     command.current_dir(home);
-    Program::told(&mut command, &mock.base_url());
+    ServerProcess::told(&mut command, &mock.base_url());
     for (name, seconds) in ["FIRST_TOKEN", "IDLE"].into_iter().zip(limits) {
         command.env(format!("CLOTHO_GENERATION__{name}_TIMEOUT_S"), seconds.to_string());
     }
-    let player = Unlucky::begin(Program::started(&mut command), mock);
+    let player = ChatClient::begin(ServerProcess::started(&mut command), mock);
     answered(&player);
     player
 }
 
-fn answered(player: &Unlucky) {
+fn answered(player: &ChatClient) {
     let node = player.ended(&player.hope(Reply::ok(["Over ", "the hills."])));
     assert_eq!((&node["status"], &node["content"]), (&json!("complete"), &json!("Over the hills.")), "{node}");
 }
@@ -88,7 +88,7 @@ fn error(node: &Value) -> (&Value, &Value) {
 /// doctor finds nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn network_loss_times_out_request_and_recovers() {
-    if !is_inside("keep::network_loss::network_loss_times_out_request_and_recovers") {
+    if !is_inside("reliability::network_loss::network_loss_times_out_request_and_recovers") {
         return;
     }
     let mock = MockModel::start_at(MODEL).await;
@@ -124,7 +124,7 @@ async fn network_loss_times_out_request_and_recovers() {
 /// A connection without acknowledgements for half a minute counts as lost, however long a model may be silent.
 #[tokio::test(flavor = "multi_thread")]
 async fn network_loss_ends_reply_despite_long_model_timeout() {
-    if !is_inside("keep::network_loss::network_loss_ends_reply_despite_long_model_timeout") {
+    if !is_inside("reliability::network_loss::network_loss_ends_reply_despite_long_model_timeout") {
         return;
     }
     let mock = MockModel::start_at(MODEL).await;

@@ -29,7 +29,7 @@ const SAID: [&str; 3] = ["Well. ", "Let us ", "go on."];
 
 /// Resources that a process holds.
 #[derive(Debug)]
-pub struct Holds {
+pub struct ProcessResources {
     /// Open files, connections included.
     pub files: usize,
     pub threads: usize,
@@ -38,12 +38,12 @@ pub struct Holds {
 }
 
 /// The program in a separate process.
-pub struct Program {
+pub struct ServerProcess {
     child: Child,
     pub at: SocketAddr,
 }
 
-impl Program {
+impl ServerProcess {
     pub fn start(home: &Path, model: &str) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_clotho"));
         command.current_dir(home);
@@ -89,15 +89,15 @@ impl Program {
     }
 
     /// Returns the resources that the process holds now.
-    pub fn holds(&self) -> Holds {
+    pub fn holds(&self) -> ProcessResources {
         let count = |what: &str| fs::read_dir(format!("/proc/{}/{what}", self.id())).unwrap().count();
-        Holds { files: count("fd"), threads: count("task"), kilobytes: own_kilobytes(self.id()) }
+        ProcessResources { files: count("fd"), threads: count("task"), kilobytes: own_kilobytes(self.id()) }
     }
 
     /// Waits until the program has released the files opened since `before`, and asserts that threads and memory are
     /// released too. The limits leave room for shared threads and database connections, and for memory that the
     /// allocator keeps.
-    pub fn lets_go(&self, before: &Holds) {
+    pub fn lets_go(&self, before: &ProcessResources) {
         let began = Instant::now();
         while self.holds().files > before.files + 8 {
             assert!(began.elapsed() < Duration::from_secs(150), "{:?}, {before:?} before", self.holds());
@@ -109,7 +109,7 @@ impl Program {
     }
 }
 
-impl Drop for Program {
+impl Drop for ServerProcess {
     fn drop(&mut self) {
         drop(self.child.kill());
         drop(self.child.wait());
@@ -137,23 +137,23 @@ pub fn ask(at: SocketAddr, method: &str, target: &str, body: &Value) -> Option<(
 
 /// An acknowledged fact: an operation of a session, or the text of a message.
 #[derive(Debug)]
-enum Fact {
+enum Acknowledgement {
     Operation { session: String, op: i64, act: &'static str },
     Text { node: String, content: String },
 }
 
 /// A client that writes in one session until the server is gone.
-struct Writer {
+struct WriterClient {
     at: SocketAddr,
     session: String,
     random: SplitMix64,
     /// Acknowledged messages.
     nodes: Vec<String>,
     written: u64,
-    tell: Sender<Fact>,
+    tell: Sender<Acknowledgement>,
 }
 
-impl Writer {
+impl WriterClient {
     fn write(&mut self) {
         while self.act().is_some() {}
     }
@@ -219,11 +219,11 @@ impl Writer {
         if let Some(node) = answer["node"]["id"].as_str() {
             self.nodes.push(node.to_owned());
             let content = answer["node"]["content"].as_str().unwrap().to_owned();
-            self.tell.send(Fact::Text { node: node.to_owned(), content }).unwrap();
+            self.tell.send(Acknowledgement::Text { node: node.to_owned(), content }).unwrap();
         }
         // A request that changes nothing makes no operation.
         if let Some(op) = answer["op"].as_i64().filter(|op| *op > before) {
-            self.tell.send(Fact::Operation { session: self.session.clone(), op, act }).unwrap();
+            self.tell.send(Acknowledgement::Operation { session: self.session.clone(), op, act }).unwrap();
         }
         Some(())
     }
@@ -234,15 +234,15 @@ impl Writer {
 }
 
 /// The sessions, and everything that was ever acknowledged.
-struct Chronicle {
+struct KillHistory {
     home: tempfile::TempDir,
-    facts: Vec<Fact>,
+    facts: Vec<Acknowledgement>,
     /// Some messages of each session.
     stories: BTreeMap<String, Vec<String>>,
 }
 
 #[derive(QueryableByName)]
-struct OperationKind {
+struct OperationRow {
     #[diesel(sql_type = BigInt)]
     op: i64,
     #[diesel(sql_type = Text)]
@@ -252,14 +252,14 @@ struct OperationKind {
 }
 
 #[derive(QueryableByName)]
-struct Said {
+struct TextRow {
     #[diesel(sql_type = Binary)]
     id: Vec<u8>,
     #[diesel(sql_type = Text)]
     content: String,
 }
 
-impl Chronicle {
+impl KillHistory {
     fn database(&self) -> PathBuf {
         self.home.path().join("data/clotho.db")
     }
@@ -267,7 +267,7 @@ impl Chronicle {
     /// Creates the sessions.
     fn begin(model: &str) -> Self {
         let home = tempfile::tempdir().unwrap();
-        let program = Program::start(home.path(), model);
+        let program = ServerProcess::start(home.path(), model);
         let post = |target: &str, body: Value| ask(program.at, "POST", target, &body).unwrap().1;
         let card = json!({"name": "Rin", "firstMessage": "Hello."});
         let character = post("/api/characters", card)["id"].clone();
@@ -282,8 +282,8 @@ impl Chronicle {
     }
 
     /// Runs the program once: all writers write until a random number of acknowledgements, then `end` ends it.
-    fn life(&mut self, model: &str, random: &mut SplitMix64, end: fn(&mut Program)) {
-        let mut program = Program::start(self.home.path(), model);
+    fn life(&mut self, model: &str, random: &mut SplitMix64, end: fn(&mut ServerProcess)) {
+        let mut program = ServerProcess::start(self.home.path(), model);
         self.is_whole(&program);
         let (tell, told) = mpsc::channel();
         let mut writers = Vec::new();
@@ -291,7 +291,7 @@ impl Chronicle {
             let random = SplitMix64::new(random.next_u64());
             let written = random.clone().next_u64() % 1_000_000;
             let (session, nodes, tell) = (session.clone(), nodes.clone(), tell.clone());
-            let mut writer = Writer { at: program.at, session, random, nodes, written, tell };
+            let mut writer = WriterClient { at: program.at, session, random, nodes, written, tell };
             writers.push(std::thread::spawn(move || {
                 writer.write();
                 (writer.session, writer.nodes)
@@ -312,7 +312,7 @@ impl Chronicle {
         self.hear(&told, u64::MAX);
     }
 
-    fn hear(&mut self, told: &Receiver<Fact>, most: u64) {
+    fn hear(&mut self, told: &Receiver<Acknowledgement>, most: u64) {
         let mut heard = 0;
         while heard < most
             && let Ok(fact) = told.recv()
@@ -323,38 +323,38 @@ impl Chronicle {
     }
 
     /// Asserts that everything acknowledged is there, nothing is damaged, and nothing is pending.
-    fn is_whole(&self, program: &Program) {
+    fn is_whole(&self, program: &ServerProcess) {
         let (status, _) = ask(program.at, "GET", "/api/sessions", &Value::Null).unwrap();
         assert_eq!(status, 200);
         let mut conn = crate::support::sql_beside(self.database());
         let acts = "SELECT o.op, o.act, s.id FROM operations o JOIN sessions s ON s.n = o.session_n";
-        let acts: Vec<OperationKind> = diesel::sql_query(acts).load(&mut conn).unwrap();
+        let acts: Vec<OperationRow> = diesel::sql_query(acts).load(&mut conn).unwrap();
         let acts: BTreeMap<(String, i64), String> = acts
             .into_iter()
             .map(|one| ((SessionId::from_slice(&one.id).unwrap().to_string(), one.op), one.act))
             .collect();
         let said = "SELECT n.id, t.content FROM nodes n JOIN texts t ON t.n = n.n";
-        let said: Vec<Said> = diesel::sql_query(said).load(&mut conn).unwrap();
+        let said: Vec<TextRow> = diesel::sql_query(said).load(&mut conn).unwrap();
         let said: BTreeMap<String, String> =
             said.into_iter().map(|one| (NodeId::from_slice(&one.id).unwrap().to_string(), one.content)).collect();
         let purged = purged(&mut conn);
         assert!(!said.keys().any(|node| purged.contains(node)), "what was purged is gone, all of it or nothing");
         for fact in &self.facts {
             match fact {
-                Fact::Text { node, .. } if purged.contains(node) => {}
-                Fact::Operation { session, op, act } => {
+                Acknowledgement::Text { node, .. } if purged.contains(node) => {}
+                Acknowledgement::Operation { session, op, act } => {
                     let kept = acts.get(&(session.clone(), *op)).map(String::as_str);
                     // A request that changes nothing answers with the newest operation, perhaps of a reply that has
                     // just ended.
                     let is_idle = matches!(*act, "state" | "checkout" | "graft" | "label") && kept == Some("reply");
                     assert!(kept == Some(*act) || is_idle, "{fact:?}: {kept:?}");
                 }
-                Fact::Text { node, content } => assert_eq!(said.get(node), Some(content), "{fact:?}"),
+                Acknowledgement::Text { node, content } => assert_eq!(said.get(node), Some(content), "{fact:?}"),
             }
         }
         let running =
             diesel::sql_query("SELECT n.id, t.content FROM nodes n JOIN texts t ON t.n = n.n WHERE n.status = 0");
-        assert_eq!(running.load::<Said>(&mut conn).unwrap().len(), 0, "nobody writes for ever");
+        assert_eq!(running.load::<TextRow>(&mut conn).unwrap().len(), 0, "nobody writes for ever");
         let found = examine(&self.database(), true);
         assert!(found.is_empty(), "{found:#?}");
     }
@@ -363,7 +363,7 @@ impl Chronicle {
 /// Returns the nodes that the log says were purged.
 fn purged(conn: &mut SqliteConnection) -> BTreeSet<String> {
     let purges = diesel::sql_query("SELECT op, effects AS act, X'' AS id FROM operations WHERE act = 'purge'");
-    let effects = purges.load::<OperationKind>(conn).unwrap().into_iter();
+    let effects = purges.load::<OperationRow>(conn).unwrap().into_iter();
     let effects = effects.flat_map(|one| serde_json::from_str::<Vec<Value>>(&one.act).unwrap());
     let mut ids = BTreeSet::new();
     for effect in effects.filter(|effect| effect["purged"].is_string()) {
@@ -374,23 +374,23 @@ fn purged(conn: &mut SqliteConnection) -> BTreeSet<String> {
 }
 
 /// Runs and ends the program several times in the same way, under load.
-async fn ended_again_and_again(seed: u64, times: usize, end: fn(&mut Program)) {
+async fn ended_again_and_again(seed: u64, times: usize, end: fn(&mut ServerProcess)) {
     let mock = MockModel::start().await;
     mock.always(Reply::ok(SAID));
     let model = mock.base_url();
     let lives = move || {
         let mut random = SplitMix64::new(seed);
-        let mut chronicle = Chronicle::begin(&model);
+        let mut chronicle = KillHistory::begin(&model);
         for _ in 0..times {
             chronicle.life(&model, &mut random, end);
         }
-        let program = Program::start(chronicle.home.path(), &model);
+        let program = ServerProcess::start(chronicle.home.path(), &model);
         chronicle.is_whole(&program);
         let acts = |act: &str| {
             chronicle
                 .facts
                 .iter()
-                .filter(|fact| matches!(fact, Fact::Operation { act: told, .. } if *told == act))
+                .filter(|fact| matches!(fact, Acknowledgement::Operation { act: told, .. } if *told == act))
                 .count()
         };
         for act in ["message", "edit", "prune", "graft", "undo", "purge"] {
@@ -436,7 +436,7 @@ async fn kill_after_purge_is_wiped_at_next_start() {
     const WORDS: [&str; 2] = ["Xylophonebananas", "Quincemarmalade"];
     let home = tempfile::tempdir().unwrap();
     let (folder, data) = (home.path().to_owned(), home.path().join("data"));
-    let begin = move || Program::start(&folder, "http://127.0.0.1:9/v1");
+    let begin = move || ServerProcess::start(&folder, "http://127.0.0.1:9/v1");
     let start = begin.clone();
     let life = move || {
         let program = start();

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::kill_recovery::{Program, ask};
+use super::kill_recovery::{ServerProcess, ask};
 use crate::support::mock_model::{MockModel, Reply};
 use crate::support::test_store::examine;
 
@@ -38,14 +38,14 @@ fn failures() -> Vec<(Reply, bool)> {
 }
 
 /// A player whose replies all fail.
-pub struct Unlucky {
-    pub program: Program,
+pub struct ChatClient {
+    pub program: ServerProcess,
     pub mock: Arc<MockModel>,
     session: Value,
 }
 
-impl Unlucky {
-    pub fn begin(program: Program, mock: Arc<MockModel>) -> Self {
+impl ChatClient {
+    pub fn begin(program: ServerProcess, mock: Arc<MockModel>) -> Self {
         let post = |target: &str, body: Value| ask(program.at, "POST", target, &body).unwrap().1;
         let character = post("/api/characters", json!({"name": "Rin", "firstMessage": "Hello."}))["id"].take();
         let session = post("/api/sessions", json!({"characterIds": [character]}));
@@ -110,8 +110,8 @@ async fn repeated_failures_leak_no_resources() {
     let mock = Arc::new(MockModel::start().await);
     let work = move || {
         let home = tempfile::tempdir().unwrap();
-        let program = Program::start(home.path(), &mock.base_url());
-        let unlucky = Unlucky::begin(program, mock);
+        let program = ServerProcess::start(home.path(), &mock.base_url());
+        let unlucky = ChatClient::begin(program, mock);
         unlucky.rounds(BEFORE);
         let before = unlucky.program.holds();
         unlucky.rounds(ROUNDS);
@@ -131,7 +131,7 @@ async fn doctor_after_power_loss_reports_interrupted_reply_only() {
     let mock = Arc::new(MockModel::start().await);
     let work = move || {
         let home = tempfile::tempdir().unwrap();
-        let player = Unlucky::begin(Program::start(home.path(), &mock.base_url()), mock);
+        let player = ChatClient::begin(ServerProcess::start(home.path(), &mock.base_url()), mock);
         player.hope(Reply::silent());
         drop(player);
         let mut doctor = Command::new(env!("CARGO_BIN_EXE_clotho"));

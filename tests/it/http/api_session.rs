@@ -1,10 +1,10 @@
 //! A session as a client plays it, with short methods for most tests.
 
 use super::*;
-use crate::support::story::Story;
+use crate::support::test_session::TestSession;
 
 /// A server and one of its sessions.
-pub struct Play {
+pub struct ApiSession {
     pub app: TestServer,
     /// The id of the session.
     pub sid: String,
@@ -12,14 +12,14 @@ pub struct Play {
 
 /// The ids of a message and its reply.
 #[derive(Debug, Clone)]
-pub struct Said {
+pub struct TurnIds {
     /// The user's node.
     pub user: String,
     /// The finished reply.
     pub reply: String,
 }
 
-impl Play {
+impl ApiSession {
     /// Starts a session with one character that has a greeting.
     pub async fn start() -> Self {
         Self::with(TestApp::with(), json!({})).await
@@ -71,16 +71,16 @@ impl Play {
     }
 
     /// Sends a text at HEAD and waits for its reply.
-    pub async fn say(&self, text: &str) -> Said {
+    pub async fn say(&self, text: &str) -> TurnIds {
         self.say_to(&self.head().await, text).await
     }
 
     /// Sends a text below a node and waits for its reply.
-    pub async fn say_to(&self, parent: &str, text: &str) -> Said {
+    pub async fn say_to(&self, parent: &str, text: &str) -> TurnIds {
         let started = self.post("message", json!({"parentId": parent, "content": text, "generate": true})).await;
         let reply = id(&started["generations"][0]);
         self.done(&reply).await;
-        Said { user: id(&started["node"]), reply }
+        TurnIds { user: id(&started["node"]), reply }
     }
 
     /// Asks for another reply and waits for it.
@@ -100,7 +100,7 @@ impl Play {
     /// Waits until a reply has ended and returns its node.
     pub async fn done(&self, node: &str) -> Value {
         let app = self.app.inside();
-        let story = Story { app, user: app.owner, id: self.sid.parse().unwrap() };
+        let story = TestSession { app, user: app.owner, id: self.sid.parse().unwrap() };
         story.done(node.parse().unwrap()).await;
         self.get(&format!("node/{node}")).await
     }

@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::keep::kill_recovery::Program;
-use crate::support::client::Ask;
-use crate::support::file::long_line;
+use crate::reliability::kill_recovery::ServerProcess;
+use crate::support::archive_file::long_line;
+use crate::support::client::HttpRequest;
 use crate::support::mock_model::MockModel;
 use crate::support::socket::Socket;
 use crate::support::wait::until;
@@ -21,9 +21,9 @@ const MESSAGES: usize = 100;
 const TEXT: usize = 6_400;
 
 /// Reads a complete session and keeps its socket open.
-async fn open(program: &Program, session: &str) -> Socket {
+async fn open(program: &ServerProcess, session: &str) -> Socket {
     let socket = Socket::open(program.at, session, None).await;
-    let get = async |what: &str| Ask::new(program.at, "GET", what).send().await.expect(200);
+    let get = async |what: &str| HttpRequest::new(program.at, "GET", what).send().await.expect(200);
     let head = get(&format!("/api/sessions/{session}")).await["activeLeafId"].as_str().unwrap().to_owned();
     let outline = get(&format!("/api/chat/{session}/tree?shape=skeleton")).await;
     assert!(outline.to_string().contains(&head));
@@ -42,16 +42,16 @@ async fn hundred_open_sessions_use_bounded_memory() {
     long_line(&mut file, MESSAGES, TEXT);
     let mut sessions = Vec::new();
     {
-        let program = Program::start(home.path(), &model.base_url());
+        let program = ServerProcess::start(home.path(), &model.base_url());
         for _ in 0..MANY {
             let job = handed_in(&program, &file, |job: &Value| job["result"] != json!(null)).await;
             sessions.push(job["result"]["sessionId"].as_str().unwrap_or_else(|| panic!("{job}")).to_owned());
         }
     }
-    let program = Program::start(home.path(), &model.base_url());
+    let program = ServerProcess::start(home.path(), &model.base_url());
     // Memory for catching up the index does not count as memory of open sessions.
     until("an index that has caught up", async || {
-        let told = Ask::new(program.at, "GET", "/readyz").send().await;
+        let told = HttpRequest::new(program.at, "GET", "/readyz").send().await;
         told.status == 200 && told.json()["parts"]["indexBehind"] == 0
     })
     .await;

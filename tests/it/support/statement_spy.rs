@@ -1,5 +1,5 @@
 //! Records the statements that connections run: the text, the thread, and whether the statement is cached as prepared.
-//! It sees only connections opened after [`Spy::watch`], so call that before opening the store.
+//! It sees only connections opened after [`StatementSpy::watch`], so call that before opening the store.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,7 +10,7 @@ use diesel::connection::{Instrumentation, InstrumentationEvent, set_default_inst
 
 /// A statement that was run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ran {
+pub struct SqlStatement {
     pub thread: ThreadId,
     /// The number of the connection.
     pub connection: usize,
@@ -21,15 +21,15 @@ pub struct Ran {
 }
 
 #[derive(Default)]
-struct Seen {
-    ran: Vec<Ran>,
+struct StatementLog {
+    ran: Vec<SqlStatement>,
     /// Statements that were prepared for the cache: thread, connection and text.
     kept: Vec<(ThreadId, usize, String)>,
 }
 
-static SEEN: Mutex<Option<Seen>> = Mutex::new(None);
+static SEEN: Mutex<Option<StatementLog>> = Mutex::new(None);
 
-fn seen() -> MutexGuard<'static, Option<Seen>> {
+fn seen() -> MutexGuard<'static, Option<StatementLog>> {
     SEEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -48,7 +48,7 @@ fn note(connection: usize, event: InstrumentationEvent<'_>) {
         InstrumentationEvent::StartQuery { query, .. } => {
             let text = query.to_string();
             let (sql, binds) = text.split_once(" -- binds: ").unwrap_or((&text, "[]"));
-            seen.ran.push(Ran { thread, connection, sql: sql.trim().into(), binds: binds.into() });
+            seen.ran.push(SqlStatement { thread, connection, sql: sql.trim().into(), binds: binds.into() });
         }
         InstrumentationEvent::CacheQuery { sql, .. } => seen.kept.push((thread, connection, sql.into())),
         _ => {}
@@ -56,25 +56,25 @@ fn note(connection: usize, event: InstrumentationEvent<'_>) {
 }
 
 /// The statements of one thread.
-pub struct Spy {
+pub struct StatementSpy {
     pub thread: ThreadId,
 }
 
-impl Spy {
+impl StatementSpy {
     /// Starts watching new connections.
     pub fn watch() {
         set_default_instrumentation(instrument).unwrap();
     }
 
     /// Returns what the thread ran during `work`.
-    pub fn during(&self, work: impl FnOnce()) -> Vec<Ran> {
+    pub fn during(&self, work: impl FnOnce()) -> Vec<SqlStatement> {
         let so_far = self.ran().len();
         work();
         self.ran().split_off(so_far)
     }
 
     /// Returns everything that the thread ran.
-    pub fn ran(&self) -> Vec<Ran> {
+    pub fn ran(&self) -> Vec<SqlStatement> {
         let seen = seen();
         seen.iter().flat_map(|seen| &seen.ran).filter(|ran| ran.thread == self.thread).cloned().collect()
     }
@@ -93,10 +93,11 @@ impl Spy {
 }
 
 /// Returns everything that all watched connections have run, oldest first, and whether each statement is cached.
-pub fn all_ran() -> Vec<(Ran, bool)> {
+pub fn all_ran() -> Vec<(SqlStatement, bool)> {
     let seen = seen();
     let Some(seen) = seen.as_ref() else { return Vec::new() };
-    let is_kept =
-        |ran: &Ran| seen.kept.iter().any(|(_, connection, sql)| *connection == ran.connection && *sql == ran.sql);
+    let is_kept = |ran: &SqlStatement| {
+        seen.kept.iter().any(|(_, connection, sql)| *connection == ran.connection && *sql == ran.sql)
+    };
     seen.ran.iter().map(|ran| (ran.clone(), is_kept(ran))).collect()
 }

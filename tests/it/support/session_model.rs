@@ -17,7 +17,7 @@ use super::test_store::TestStore;
 
 /// The facts of a node, which never change once it is complete.
 #[derive(Debug, Clone)]
-pub struct Fact {
+pub struct NodeFacts {
     pub role: Role,
     pub kind: Kind,
     pub status: Status,
@@ -29,11 +29,11 @@ pub struct Fact {
 }
 
 /// The expected contents of one session.
-pub struct Model {
+pub struct SessionModel {
     pub session: SessionId,
     /// Nodes in the order of their creation.
     pub order: Vec<NodeId>,
-    pub facts: BTreeMap<NodeId, Fact>,
+    pub facts: BTreeMap<NodeId, NodeFacts>,
     pub mirror: ReferenceTree,
     pub op: i64,
     paths: BTreeMap<NodeId, Vec<NodeId>>,
@@ -41,7 +41,7 @@ pub struct Model {
 
 /// A node row of the database.
 #[derive(Debug, Clone, PartialEq, QueryableByName)]
-struct Row {
+struct NodeRow {
     #[diesel(sql_type = BigInt)]
     n: i64,
     #[diesel(sql_type = Binary)]
@@ -82,13 +82,13 @@ struct SessionRow {
     op: i64,
 }
 
-impl Model {
+impl SessionModel {
     pub fn new(session: SessionId) -> Self {
         let (order, facts, paths) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
         Self { session, order, facts, mirror: ReferenceTree::default(), op: 0, paths }
     }
 
-    pub fn add(&mut self, id: NodeId, fact: Fact) {
+    pub fn add(&mut self, id: NodeId, fact: NodeFacts) {
         self.order.push(id);
         self.facts.insert(id, fact);
     }
@@ -193,7 +193,7 @@ impl Model {
     fn arrangement_holds(&self, store: &TestStore) {
         let mut conn = store.sql();
         let session = session_row(&mut conn, self.session);
-        let rows: BTreeMap<i64, Row> = rows(&mut conn, self.session).into_iter().map(|row| (row.n, row)).collect();
+        let rows: BTreeMap<i64, NodeRow> = rows(&mut conn, self.session).into_iter().map(|row| (row.n, row)).collect();
         let id = |n: i64| NodeId::from_slice(&rows[&n].id).unwrap();
         assert_eq!(rows.len(), self.mirror.nodes().len());
         assert_eq!((session.op, Some(id(session.head_n))), (self.op, self.mirror.head()));
@@ -215,14 +215,14 @@ impl Model {
         }
         self.head_is_remembered(&rows, session.root_n);
         self.stash_holds(store);
-        let shown: Vec<&Row> = rows.values().filter(|row| !row.is_hidden).collect();
-        let is_leaf = |row: &&&Row| !shown.iter().any(|other| other.parent_n == Some(row.n));
+        let shown: Vec<&NodeRow> = rows.values().filter(|row| !row.is_hidden).collect();
+        let is_leaf = |row: &&&NodeRow| !shown.iter().any(|other| other.parent_n == Some(row.n));
         let (nodes, leaves) = (shown.len() - 1, shown.iter().filter(is_leaf).count());
         let kept = store.held(self.session).counts;
         assert_eq!((kept.nodes, kept.leaves), (i64::try_from(nodes).unwrap(), i64::try_from(leaves).unwrap()));
     }
 
-    fn derived_holds(&self, rows: &BTreeMap<i64, Row>, row: &Row) {
+    fn derived_holds(&self, rows: &BTreeMap<i64, NodeRow>, row: &NodeRow) {
         let fact = &self.facts[&NodeId::from_slice(&row.id).unwrap()];
         assert_eq!(row.begins_rules, fact.rules.is_some());
         let speaks = fact.role != Role::Assistant && !matches!(fact.kind, Kind::Root | Kind::Change);
@@ -238,7 +238,7 @@ impl Model {
 
     /// Checks that HEAD is on the way down from the root. The way follows the remembered child, or else the newest
     /// complete child.
-    fn head_is_remembered(&self, rows: &BTreeMap<i64, Row>, root_n: i64) {
+    fn head_is_remembered(&self, rows: &BTreeMap<i64, NodeRow>, root_n: i64) {
         let (mut n, mut seen) = (root_n, BTreeSet::new());
         loop {
             assert!(seen.insert(rows[&n].id.clone()), "a cycle");
@@ -328,7 +328,7 @@ impl Model {
     }
 }
 
-fn rows(conn: &mut SqliteConnection, session: SessionId) -> Vec<Row> {
+fn rows(conn: &mut SqliteConnection, session: SessionId) -> Vec<NodeRow> {
     let query =
         "SELECT nodes.* FROM nodes JOIN sessions ON sessions.n = session_n WHERE sessions.id = ? ORDER BY nodes.n";
     diesel::sql_query(query).bind::<Binary, _>(session.as_bytes().to_vec()).load(conn).unwrap()

@@ -76,13 +76,13 @@ fn checks(found: &[RepairableFinding]) -> BTreeSet<String> {
 }
 
 /// Copies of one database, each to be damaged.
-struct Ward {
+struct DatabaseCopies {
     store: TestStore,
     folder: tempfile::TempDir,
     backups: usize,
 }
 
-impl Ward {
+impl DatabaseCopies {
     fn new() -> Self {
         Self { store: told(), folder: tempfile::tempdir().unwrap(), backups: 0 }
     }
@@ -122,7 +122,7 @@ fn doctor_on_intact_database_finds_nothing() {
 /// `domain.md` 2.1, 3.1: damaged derived data is reported, repaired, and then as it was before.
 #[test]
 fn doctor_repairs_derived_data() {
-    let mut ward = Ward::new();
+    let mut ward = DatabaseCopies::new();
     let (session, head) = {
         let owner = ward.store.owner;
         let held = ward.store.read(move |reader| reader.sessions(owner, 0, 1)).pop().unwrap();
@@ -161,7 +161,7 @@ fn doctor_repairs_derived_data() {
 /// S0-20, `domain.md` 2.2, 2.3, 4: damaged facts, log entries and arrangement are reported and not changed.
 #[test]
 fn doctor_reports_damaged_facts_without_repair() {
-    let mut ward = Ward::new();
+    let mut ward = DatabaseCopies::new();
     // Each damage, and the check that must find it.
     for (sql, check) in [
         (format!("UPDATE nodes SET parent_n = NULL WHERE n = {DEEP}"), DoctorCheck::Root),
@@ -227,7 +227,7 @@ fn doctor_reports_damaged_facts_without_repair() {
 /// Each finding is described in words: what is wrong and what it must be.
 #[test]
 fn doctor_findings_are_described_in_words() {
-    let mut ward = Ward::new();
+    let mut ward = DatabaseCopies::new();
     for (sql, expected) in [
         (format!("UPDATE nodes SET depth = 999 WHERE n = {DEEP}"), "its depth is 999, but "),
         ("UPDATE sessions SET node_count = 7".to_owned(), "its number of nodes is 7, but "),
@@ -252,7 +252,7 @@ fn doctor_findings_are_described_in_words() {
 /// start ends it.
 #[test]
 fn doctor_counts_generating_reply_without_finding() {
-    let mut ward = Ward::new();
+    let mut ward = DatabaseCopies::new();
     let file = ward.damaged(&format!("UPDATE nodes SET status = 0 WHERE n = {DEEP}"));
     let mut doctor = Doctor::open(&file).unwrap();
     assert_eq!(doctor.generating().unwrap(), 1);
@@ -263,7 +263,7 @@ fn doctor_counts_generating_reply_without_finding() {
 /// The doctor reports what SQLite says about a damaged file.
 #[test]
 fn doctor_reports_damaged_database_file() {
-    let mut ward = Ward::new();
+    let mut ward = DatabaseCopies::new();
     let file = ward.damaged("PRAGMA user_version = 7");
     let mut bytes = std::fs::read(&file).unwrap();
     let index = "SELECT rootpage AS n FROM sqlite_master WHERE name = 'nodes_by_session'";

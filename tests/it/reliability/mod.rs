@@ -19,4 +19,4 @@ pub mod kill_recovery;
 mod network_loss;
 mod open_sessions;
 mod resource_leaks;
-mod wipes;
+mod secure_erase;

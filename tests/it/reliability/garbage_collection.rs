@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::support::mock_model::Reply;
 use crate::support::server::{TestServer, id};
-use crate::support::story::Story;
+use crate::support::test_session::TestSession;
 use crate::support::test_store::{TestStore, add, delta, ending, message, rules, set};
 
 const DAY: i64 = 24 * 60 * 60 * 1_000;
@@ -167,7 +167,7 @@ async fn gc_runs_beside_turns_without_loss() {
         let said = app.post(&format!("/api/chat/{sid}/message"), &body).await;
         parent = id(&said["generations"][0]);
         replies.push(parent.clone());
-        let story = Story { app: app.inside(), user: app.inside().owner, id: sid.parse().unwrap() };
+        let story = TestSession { app: app.inside(), user: app.inside().owner, id: sid.parse().unwrap() };
         story.done(parent.parse().unwrap()).await;
         assert_eq!(app.get(&format!("/api/chat/{sid}/node/{parent}")).await["status"], "complete");
     }

@@ -1,5 +1,5 @@
 //! Wiping of purged data: a mark exists from the purging commit until no file contains the bytes, and nothing is wiped
-//! without a mark. The bytes themselves are checked in `http/purges.rs`, `http/trash.rs` and `kills.rs`.
+//! without a mark. The bytes themselves are checked in `http/purges.rs`, `http/trash.rs` and `import_kills.rs`.
 
 use std::path::Path;
 use std::process::Command;

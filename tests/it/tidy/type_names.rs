@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use regex::Regex;
 
-use super::code::{File, bare, line_of, rust_sources};
+use super::source_files::{SourceFile, bare, line_of, rust_sources};
 use super::{expect_none, expect_one};
 
 /// Names that several modules may use, because their path says the rest: `provider::Error`, `picture::Kind`.
@@ -18,7 +18,7 @@ const PARTICIPLES: [&str; 14] =
     ["Said", "Held", "Told", "Made", "Kept", "Sent", "Found", "Known", "Gone", "Left", "Cut", "Put", "Brought", "Lost"];
 
 /// Returns the types that a file declares outside of functions and tests, with their lines.
-fn types(file: &File) -> Vec<(usize, String)> {
+fn types(file: &SourceFile) -> Vec<(usize, String)> {
     let text = bare(&file.text);
     let product = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
     let declared = Regex::new(r"(?m)^(?:pub(?:\([^)]*\))? )?(?:struct|enum|trait|type|union) (\w+)").unwrap();
@@ -29,7 +29,7 @@ fn types(file: &File) -> Vec<(usize, String)> {
 }
 
 /// Returns the names that are used more than once, with all their places.
-fn repeated(files: &[File]) -> Vec<String> {
+fn repeated(files: &[SourceFile]) -> Vec<String> {
     let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for file in files {
         for (line, name) in types(file) {
@@ -41,7 +41,7 @@ fn repeated(files: &[File]) -> Vec<String> {
 }
 
 /// Returns the names that end in a participle: they say what happened to a thing, not what it is.
-fn participles(file: &File) -> Vec<String> {
+fn participles(file: &SourceFile) -> Vec<String> {
     let last_word = Regex::new(r"[A-Z][a-z0-9]*$").unwrap();
     let is_participle = |name: &str| {
         let word = last_word.find(name).map_or(name, |found| found.as_str());
@@ -52,12 +52,12 @@ fn participles(file: &File) -> Vec<String> {
     named.map(|(line, name)| format!("{}:{line} {name} is a participle: name the thing", file.path)).collect()
 }
 
-fn planted(text: &str) -> File {
-    File { path: "src/planted.rs".into(), text: text.into() }
+fn planted(text: &str) -> SourceFile {
+    SourceFile { path: "src/planted.rs".into(), text: text.into() }
 }
 
-fn product() -> Vec<File> {
-    let is_product = |file: &File| !file.path.ends_with("tests.rs") && !file.path.contains("/tests/");
+fn product() -> Vec<SourceFile> {
+    let is_product = |file: &SourceFile| !file.path.ends_with("tests.rs") && !file.path.contains("/tests/");
     rust_sources().into_iter().filter(is_product).collect()
 }
 

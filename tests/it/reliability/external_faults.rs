@@ -14,14 +14,14 @@ use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open}
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::kill_recovery::{Program, ask};
+use super::kill_recovery::{ServerProcess, ask};
 use crate::support::sql_beside;
 use crate::support::test_store::examine;
 
 /// Returns a program without a model, and a session in it.
-fn house() -> (TempDir, Program, Value) {
+fn house() -> (TempDir, ServerProcess, Value) {
     let home = tempfile::tempdir().unwrap();
-    let program = Program::start(home.path(), "http://127.0.0.1:9/v1");
+    let program = ServerProcess::start(home.path(), "http://127.0.0.1:9/v1");
     let post = |target: &str, body: Value| ask(program.at, "POST", target, &body).unwrap().1;
     let character = post("/api/characters", json!({"name": "Rin", "firstMessage": "Hello."}))["id"].take();
     let session = post("/api/sessions", json!({"characterIds": [character]}));
@@ -103,7 +103,7 @@ fn silent_clients_are_closed_without_leaks() {
 }
 
 /// Returns how long the program's end of one of these connections waits for unacknowledged data.
-fn patience(program: &Program, clients: &[TcpStream]) -> Option<Duration> {
+fn patience(program: &ServerProcess, clients: &[TcpStream]) -> Option<Duration> {
     let own: Vec<SocketAddr> = clients.iter().map(|client| client.local_addr().unwrap()).collect();
     let process = pidfd_open(Pid::from_raw(program.id().try_into().unwrap()).unwrap(), PidfdFlags::empty()).unwrap();
     let files = fs::read_dir(format!("/proc/{}/fd", program.id())).unwrap();

@@ -9,9 +9,9 @@ use tracing_subscriber::EnvFilter;
 static LINES: Mutex<Vec<u8>> = Mutex::new(Vec::new());
 static STARTED: Once = Once::new();
 
-struct Lines;
+struct LogWriter;
 
-impl Write for Lines {
+impl Write for LogWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         lines().extend_from_slice(bytes);
         Ok(bytes.len())
@@ -30,7 +30,7 @@ fn lines() -> MutexGuard<'static, Vec<u8>> {
 pub fn keep() {
     STARTED.call_once(|| {
         let log = tracing_subscriber::fmt().with_env_filter(EnvFilter::new("info")).with_ansi(false);
-        log.with_writer(|| Lines).init();
+        log.with_writer(|| LogWriter).init();
     });
 }
 

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use regex::Regex;
 
-use super::code::{File, bare, rust_sources};
+use super::source_files::{SourceFile, bare, rust_sources};
 use super::{expect_none, expect_one};
 
 /// The name of a folder's `mod.rs` among its parts.
@@ -39,7 +39,7 @@ const HUBS: [&str; 21] = [
 ];
 
 /// Which parts of a folder each part names.
-type Names = BTreeMap<String, BTreeSet<String>>;
+type ModuleUses = BTreeMap<String, BTreeSet<String>>;
 
 /// Returns the crate and module path of a file: `crates/plugin/src/ctx/read.rs` -> `crates/plugin/src`, `[ctx, read]`.
 fn module_of(path: &str) -> Option<(&str, Vec<&str>)> {
@@ -53,7 +53,7 @@ fn module_of(path: &str) -> Option<(&str, Vec<&str>)> {
 }
 
 /// Returns the code without comments, strings, tests and spaces.
-fn squeezed(file: &File) -> String {
+fn squeezed(file: &SourceFile) -> String {
     let code = bare(&file.text);
     let tests = Regex::new(r"#\[cfg\(test\)\]\s*mod \w+ \{").unwrap();
     let code = &code[..tests.find(&code).map_or(code.len(), |found| found.start())];
@@ -87,7 +87,7 @@ fn paths(text: &str) -> Vec<String> {
 }
 
 /// Returns every path of a file into its own crate, from the crate's root.
-fn references(file: &File, module: &[&str]) -> Vec<Vec<String>> {
+fn references(file: &SourceFile, module: &[&str]) -> Vec<Vec<String>> {
     let text = squeezed(file);
     let mut found = Vec::new();
     for begin in Regex::new(r"\bcrate::|\b(?:super::)+").unwrap().find_iter(&text) {
@@ -102,7 +102,7 @@ fn references(file: &File, module: &[&str]) -> Vec<Vec<String>> {
 }
 
 /// Returns for each name that a `mod.rs` re-exports the part that defines it.
-fn exports(door: &File, parts: &BTreeSet<String>) -> BTreeMap<String, String> {
+fn exports(door: &SourceFile, parts: &BTreeSet<String>) -> BTreeMap<String, String> {
     let text = squeezed(door);
     let mut known = BTreeMap::new();
     for begin in Regex::new(r"\buse (?:self::)?").unwrap().find_iter(&text) {
@@ -116,7 +116,7 @@ fn exports(door: &File, parts: &BTreeSet<String>) -> BTreeMap<String, String> {
 }
 
 /// Returns the parts that a `mod.rs` uses itself, without those that it only re-exports.
-fn used_by_door(door: &File, folder: &[&str], parts: &BTreeSet<String>) -> BTreeSet<String> {
+fn used_by_door(door: &SourceFile, folder: &[&str], parts: &BTreeSet<String>) -> BTreeSet<String> {
     let text = squeezed(door);
     let text = Regex::new(r"\bpub(?:\([^)]*\))? ?use [^;]*;").unwrap().replace_all(&text, ";");
     let heads = Regex::new(r"(?:^|[^:\w])(?:self::)?(\w+)::").unwrap();
@@ -127,17 +127,17 @@ fn used_by_door(door: &File, folder: &[&str], parts: &BTreeSet<String>) -> BTree
 }
 
 /// A crate's files with their modules.
-type Modules<'a> = Vec<(&'a File, Vec<&'a str>)>;
+type Modules<'a> = Vec<(&'a SourceFile, Vec<&'a str>)>;
 
 /// Returns which parts of a folder name which others.
-fn names(folder: &[&str], modules: &Modules<'_>) -> Names {
+fn names(folder: &[&str], modules: &Modules<'_>) -> ModuleUses {
     let depth = folder.len();
     let inside: Vec<_> =
         modules.iter().filter(|(_, module)| module.len() > depth && module.starts_with(folder)).collect();
     let parts: BTreeSet<String> = inside.iter().map(|(_, module)| module[depth].to_owned()).collect();
     let door = modules.iter().find(|(_, module)| module == folder);
     let known = door.map(|(door, _)| exports(door, &parts)).unwrap_or_default();
-    let mut all = Names::new();
+    let mut all = ModuleUses::new();
     for (file, module) in inside {
         let own = module[depth].to_owned();
         let named = references(file, module).into_iter().filter_map(|path| {
@@ -158,7 +158,7 @@ fn names(folder: &[&str], modules: &Modules<'_>) -> Names {
 }
 
 /// Returns a path from a part back to itself, if there is one.
-fn circle(names: &Names, from: &str, way: &mut Vec<String>, done: &mut BTreeSet<String>) -> Option<Vec<String>> {
+fn circle(names: &ModuleUses, from: &str, way: &mut Vec<String>, done: &mut BTreeSet<String>) -> Option<Vec<String>> {
     if let Some(at) = way.iter().position(|part| part == from) {
         return Some(way[at..].iter().cloned().chain([from.to_owned()]).collect());
     }
@@ -171,7 +171,7 @@ fn circle(names: &Names, from: &str, way: &mut Vec<String>, done: &mut BTreeSet<
     found
 }
 
-fn circles(files: &[File]) -> Vec<String> {
+fn circles(files: &[SourceFile]) -> Vec<String> {
     let mut crates: BTreeMap<&str, Modules<'_>> = BTreeMap::new();
     for file in files.iter().filter(|file| !file.path.contains("/tests/") && !file.path.ends_with("/tests.rs")) {
         if let Some((root, module)) = module_of(&file.path) {
@@ -199,7 +199,7 @@ fn circles(files: &[File]) -> Vec<String> {
 #[test]
 fn circle_is_found_however_it_is_written() {
     let check = |one: &str, two: &str, words: &str| {
-        let file = |path: &str, text: &str| File { path: path.to_owned(), text: text.to_owned() };
+        let file = |path: &str, text: &str| SourceFile { path: path.to_owned(), text: text.to_owned() };
         let door = file("src/attic/mod.rs", "mod box;\nmod lid;\npub use lid::{Hinge, Lid as L};\nuse box::Box;");
         let files = [door, file("src/attic/box.rs", one), file("src/attic/lid/mod.rs", two)];
         match words {
@@ -219,7 +219,7 @@ fn circle_is_found_however_it_is_written() {
 
 #[test]
 fn circle_in_sub_folder_is_found() {
-    let file = |path: &str, text: &str| File { path: path.to_owned(), text: text.to_owned() };
+    let file = |path: &str, text: &str| SourceFile { path: path.to_owned(), text: text.to_owned() };
     let files = [
         file("crates/attic/src/lib.rs", "mod lid;"),
         file("crates/attic/src/lid/mod.rs", "mod hinge; mod pin;"),
@@ -231,7 +231,7 @@ fn circle_in_sub_folder_is_found() {
 
 #[test]
 fn circle_with_mod_file_is_found() {
-    let file = |path: &str, text: &str| File { path: path.to_owned(), text: text.to_owned() };
+    let file = |path: &str, text: &str| SourceFile { path: path.to_owned(), text: text.to_owned() };
     let check = |door: &str, words: &str| {
         let files = [
             file("src/attic/mod.rs", door),
@@ -254,7 +254,8 @@ fn circle_with_mod_file_is_found() {
 fn hubs_are_circles() {
     let files = rust_sources();
     let is_hub = |hub: &&str| {
-        let is_inside = |file: &File| file.path.starts_with(&format!("{hub}/")) || file.path == format!("{hub}.rs");
+        let is_inside =
+            |file: &SourceFile| file.path.starts_with(&format!("{hub}/")) || file.path == format!("{hub}.rs");
         let inside = files.iter().filter(|file| is_inside(file));
         let inside = inside.filter(|file| !file.path.contains("/tests/") && !file.path.ends_with("/tests.rs"));
         let modules: Modules<'_> = inside.map(|file| (file, module_of(&file.path).unwrap().1)).collect();

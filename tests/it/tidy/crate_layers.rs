@@ -6,7 +6,7 @@ use std::fs;
 
 use regex::Regex;
 
-use super::code::{File, bare, files_of, line_of, rust_sources, top};
+use super::source_files::{SourceFile, bare, files_of, line_of, rust_sources, top};
 use super::{expect_none, expect_one};
 
 /// The crates of the workspace, each after those that it may depend on. The last one is the root package.
@@ -63,7 +63,7 @@ fn arrows(dependencies: &BTreeSet<String>) -> BTreeSet<String> {
 /// Returns dependencies on crates that do not come earlier in the order, and on libraries reserved for other crates.
 fn forbidden(name: &str, dependencies: &BTreeSet<String>) -> Vec<String> {
     let place = |name: &str| ORDER.iter().position(|other| *other == name);
-    let Some(here) = place(name) else { return vec![format!("{name} has no place in tests/it/tidy/rooms.rs")] };
+    let Some(here) = place(name) else { return vec![format!("{name} has no place in tests/it/tidy/crate_layers.rs")] };
     let up = arrows(dependencies).into_iter().filter(|other| place(other).is_none_or(|there| there >= here));
     let up = up.map(|other| format!("{name} depends on {other}, which does not come before it"));
     let foreign = OWNERS.iter().filter(|(library, owners)| dependencies.contains(*library) && !owners.contains(&name));
@@ -72,7 +72,7 @@ fn forbidden(name: &str, dependencies: &BTreeSet<String>) -> Vec<String> {
 }
 
 /// Returns the names of I/O and frameworks in a pure folder.
-fn impure(file: &File) -> Vec<String> {
+fn impure(file: &SourceFile) -> Vec<String> {
     let is_in = |folders: &[&str]| folders.iter().any(|folder| file.path.starts_with(folder));
     if !is_in(&PURE) && !is_in(&PURE_OVER_BYTES) {
         return Vec::new();
@@ -89,7 +89,7 @@ fn impure(file: &File) -> Vec<String> {
 const UNNAMED: [(&str, &str); 1] = [("libsqlite3-sys", "its feature compiles SQLite into the program")];
 
 /// Returns the dependencies of a crate that none of its files names.
-fn unused(name: &str, dependencies: &BTreeSet<String>, files: &[File]) -> Vec<String> {
+fn unused(name: &str, dependencies: &BTreeSet<String>, files: &[SourceFile]) -> Vec<String> {
     let is_named = |library: &str| {
         let word = Regex::new(&format!(r"\b{}\b", library.replace('-', "_"))).unwrap();
         files.iter().any(|file| word.is_match(&bare(&file.text)))
@@ -101,8 +101,8 @@ fn unused(name: &str, dependencies: &BTreeSet<String>, files: &[File]) -> Vec<St
         .collect()
 }
 
-fn file(path: &str, text: &str) -> File {
-    File { path: path.to_owned(), text: text.to_owned() }
+fn file(path: &str, text: &str) -> SourceFile {
+    SourceFile { path: path.to_owned(), text: text.to_owned() }
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn tree_tables_have_one_writer() {
 #[test]
 fn prompt_names_no_tree_types() {
     let tree = Regex::new(r"\b(tree::(?:\{[^}]*\}|\w+)|ids(?:::\w+)?|NodeId|SessionId|oplog)\b").unwrap();
-    let files: Vec<File> = files_of("crates/compat/src/prompt", ".rs");
+    let files: Vec<SourceFile> = files_of("crates/compat/src/prompt", ".rs");
     assert!(files.len() > 3, "the prompt is not where it should be");
     for file in files {
         let text = bare(&file.text);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use regex::Regex;
 
-use super::code::{File, bare, files, files_of, line_of, rust_sources, top};
+use super::source_files::{SourceFile, bare, files, files_of, line_of, rust_sources, top};
 use super::{expect_none, expect_one};
 
 /// The most lines of a file. The usual size is half of it.
@@ -18,14 +18,14 @@ const LONG: [&str; 1] = ["crates/core/src/world/fold/tests/operations.rs fold_ap
 /// The least lines of a folder's head comment.
 const HEAD: usize = 3;
 
-fn too_long(file: &File) -> Vec<String> {
+fn too_long(file: &SourceFile) -> Vec<String> {
     let lines = file.text.lines().count();
     let complaint = format!("{} has {lines} lines, {FILE} at most: split it along its nouns", file.path);
     if lines > FILE { vec![complaint] } else { Vec::new() }
 }
 
 /// Returns functions over the limit. The source is formatted: a function ends at the first brace with its indentation.
-fn long_functions(file: &File) -> Vec<String> {
+fn long_functions(file: &SourceFile) -> Vec<String> {
     let text = bare(&file.text);
     let lines: Vec<&str> = text.lines().collect();
     let begin = Regex::new(r"^(\s*)(?:[\w()]+ |pub\(.*?\) )*fn (\w+)").unwrap();
@@ -47,7 +47,7 @@ fn long_functions(file: &File) -> Vec<String> {
 
 /// Returns a complaint if a file of a crate does not begin by saying what it is for. A folder's head also explains how
 /// to add the next thing.
-fn headless(file: &File, folders: &BTreeSet<String>) -> Vec<String> {
+fn headless(file: &SourceFile, folders: &BTreeSet<String>) -> Vec<String> {
     let head = file.text.lines().take_while(|line| line.starts_with("//!")).count();
     let own = file.path.trim_end_matches("/mod.rs").trim_end_matches("/lib.rs").trim_end_matches(".rs");
     let (least, what) = if folders.contains(own) { (HEAD, "the head of its folder") } else { (1, "a file") };
@@ -57,7 +57,7 @@ fn headless(file: &File, folders: &BTreeSet<String>) -> Vec<String> {
 
 /// Returns public functions, types, traits and constants without a doc comment. Fields and variants need one only for
 /// a unit, a shape, a range or a reason, so the compiler's own lint asks for too much.
-fn undocumented(file: &File) -> Vec<String> {
+fn undocumented(file: &SourceFile) -> Vec<String> {
     let item =
         Regex::new(r"^\s*pub (?:(?:async|const|unsafe) )*(?:fn|struct|enum|trait|type|const|static|union) (\w+)")
             .unwrap();
@@ -76,7 +76,7 @@ fn undocumented(file: &File) -> Vec<String> {
     complaints
 }
 
-fn silenced_without_reason(file: &File) -> Vec<String> {
+fn silenced_without_reason(file: &SourceFile) -> Vec<String> {
     let silenced = Regex::new(r"#!?\[(?:allow|expect)\s*\(").unwrap();
     let text = bare(&file.text);
     let mut complaints = Vec::new();
@@ -92,7 +92,7 @@ fn silenced_without_reason(file: &File) -> Vec<String> {
 }
 
 /// Returns notes to oneself, and paths that exist on one machine only.
-fn leftovers(file: &File) -> Vec<String> {
+fn leftovers(file: &SourceFile) -> Vec<String> {
     let notes = [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("XX", "X")].join("|");
     let places =
         [concat!("/ho", "me/"), concat!("/ro", "ot/"), concat!("/Us", "ers/"), concat!("/wo", "rk/")].join("|");
@@ -105,16 +105,16 @@ fn leftovers(file: &File) -> Vec<String> {
 }
 
 /// Returns the sources that people write, without generated and vendored files.
-fn sources() -> Vec<File> {
+fn sources() -> Vec<SourceFile> {
     let rust = ["src", "crates", "tests", "benches", "build.rs"].into_iter().flat_map(|folder| files_of(folder, ".rs"));
     let page = [".ts", ".tsx"].into_iter().flat_map(|ending| files_of("static/src", ending));
-    let is_description = |file: &File| file.path.ends_with(".d.ts");
+    let is_description = |file: &SourceFile| file.path.ends_with(".d.ts");
     let scripts = page.filter(|file| !is_description(file)).chain(files_of("tests", "js"));
     rust.chain(scripts).filter(|file| top().join(&file.path).is_file()).collect()
 }
 
-fn file(path: &str, text: &str) -> File {
-    File { path: path.to_owned(), text: text.to_owned() }
+fn file(path: &str, text: &str) -> SourceFile {
+    SourceFile { path: path.to_owned(), text: text.to_owned() }
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn files_and_functions_stay_within_size_limits() {
 #[test]
 fn folders_have_module_doc_comment() {
     let files = rust_sources();
-    let parent = |file: &File| file.path.rsplit_once('/').map(|(folder, _)| folder.to_owned());
+    let parent = |file: &SourceFile| file.path.rsplit_once('/').map(|(folder, _)| folder.to_owned());
     let folders: BTreeSet<String> = files.iter().filter_map(parent).filter(|folder| folder != "src").collect();
     expect_none(&files.iter().flat_map(|file| headless(file, &folders)).collect::<Vec<_>>());
 }

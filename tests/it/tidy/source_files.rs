@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-pub struct File {
+pub struct SourceFile {
     /// The path from the repository root, with `/` between the parts.
     pub path: String,
     pub text: String,
@@ -19,7 +19,7 @@ const MADE: [&str; 6] = [".git", "target", "data", "node_modules", "vendor", "sc
 
 /// Returns the text files below a folder (or the file itself), ordered by path. `folder` is relative to the repository
 /// root; "" is all of it.
-pub fn files(folder: &str) -> Vec<File> {
+pub fn files(folder: &str) -> Vec<SourceFile> {
     let mut found = Vec::new();
     collect(&top().join(folder), folder, &mut found);
     found.sort_by(|a, b| a.path.cmp(&b.path));
@@ -27,17 +27,17 @@ pub fn files(folder: &str) -> Vec<File> {
 }
 
 /// Returns the files of a folder with one extension.
-pub fn files_of(folder: &str, ending: &str) -> Vec<File> {
+pub fn files_of(folder: &str, ending: &str) -> Vec<SourceFile> {
     files(folder).into_iter().filter(|file| file.path.ends_with(ending)).collect()
 }
 
 /// Returns the Rust files of the product: those of the root package and of all crates.
-pub fn rust_sources() -> Vec<File> {
-    let is_source = |file: &File| file.path.starts_with("src/") || file.path.contains("/src/");
+pub fn rust_sources() -> Vec<SourceFile> {
+    let is_source = |file: &SourceFile| file.path.starts_with("src/") || file.path.contains("/src/");
     ["src", "crates"].into_iter().flat_map(|folder| files_of(folder, ".rs")).filter(is_source).collect()
 }
 
-fn collect(at: &Path, path: &str, found: &mut Vec<File>) {
+fn collect(at: &Path, path: &str, found: &mut Vec<SourceFile>) {
     if at.is_dir() {
         for entry in fs::read_dir(at).unwrap() {
             let entry = entry.unwrap();
@@ -48,7 +48,7 @@ fn collect(at: &Path, path: &str, found: &mut Vec<File>) {
             }
         }
     } else if let Ok(text) = fs::read_to_string(at) {
-        found.push(File { path: path.to_owned(), text });
+        found.push(SourceFile { path: path.to_owned(), text });
     }
 }
 
