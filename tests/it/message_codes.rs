@@ -1,4 +1,4 @@
-//! CodeArguments of the messages that the server reports, which the page translates. Each code has a text in both languages,
+//! Codes of the messages that the server reports, which the page translates. Each code has a text in both languages,
 //! with no arguments but its own, and is listed in `docs/api.md`.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,6 +8,7 @@ use regex::Regex;
 
 use clotho::http::wire::health_problem::HealthProblem;
 use clotho_compat::interop::{FindingDetail, FindingReason};
+use clotho_compat::prompt::lore::LoreNote;
 use clotho_compat::prompt::scripts::ScriptSkipReason;
 use clotho_core::coded_message::MessageSignature;
 use clotho_core::world::ProblemDetail;
@@ -48,7 +49,7 @@ fn codes(lists: &[&[MessageSignature]], more: &[&'static str]) -> CodeArguments 
     all
 }
 
-fn families() -> [(&'static str, CodeArguments); 8] {
+fn families() -> [(&'static str, CodeArguments); 9] {
     let problems = [ProblemDetail::CODES, TurnProblem::CODES, RuleProblem::CODES];
     let failures = [ProviderFailure::CODES, ReplyFailure::CODES, ModelCallProblem::CODES];
     [
@@ -58,6 +59,7 @@ fn families() -> [(&'static str, CodeArguments); 8] {
         ("health", codes(&[HealthProblem::CODES], &[])),
         ("provider", codes(&[ProviderProblemDetail::CODES], &[])),
         ("why.template", codes(&[TemplateProblem::CODES], &[])),
+        ("why.loreNote", codes(&[LoreNote::CODES], &[])),
         ("why.script", codes(&[ScriptSkipReason::CODES], &[])),
         ("fault", codes(&[ScriptErrorDetail::CODES], &["instead"])),
     ]

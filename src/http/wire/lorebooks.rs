@@ -6,12 +6,13 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::ids::{WireCharacterId, WireId, WireLorebookId, WireNodeId, WirePersonaId, WireSessionId, wire_ids};
 use super::import_report::ImportReportResponse;
-use super::records::{LoreSimilaritySchema, LoreVerdictSchema, ScannedLorebookSchema};
+use super::records::{CodedMessageSchema, LoreSimilaritySchema, LoreVerdictSchema, ScannedLorebookSchema};
 use super::{deserialize_non_null, deserialize_object};
 use crate::http::error::{ApiError, ApiErrorCode};
 use crate::http::json_schema::JsonMap;
 use clotho_compat::interop::lorebook;
 use clotho_compat::prompt::lore;
+use clotho_core::coded_message::RenderedMessage;
 use clotho_core::tree::lorebook::{changed_fields, validate_lorebook};
 use clotho_engine::turn;
 use clotho_store as store;
@@ -440,6 +441,9 @@ pub struct LoreTestResponse {
     pub similar: Option<Value>,
     /// What was aborted or could not be read.
     pub notes: Vec<String>,
+    /// The same with code and arguments; lines of plugins have neither.
+    #[schema(value_type = Vec<CodedMessageSchema>)]
+    pub problems: Vec<RenderedMessage>,
 }
 
 impl From<turn::LoreTestOutcome> for LoreTestResponse {
@@ -454,9 +458,10 @@ impl From<turn::LoreTestOutcome> for LoreTestResponse {
             overflowed,
             passes,
             similar,
-            notes,
+            problems,
         } = tested;
-        Self { books, fired, stopped, silent, silent_count, budget, overflowed, passes, similar, notes }
+        let notes = problems.iter().map(|problem| problem.message.clone()).collect();
+        Self { books, fired, stopped, silent, silent_count, budget, overflowed, passes, similar, notes, problems }
     }
 }
 

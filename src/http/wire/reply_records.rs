@@ -243,6 +243,9 @@ pub struct LoreTraceSchema {
     pub similar: Option<LoreSimilaritySchema>,
     /// What was aborted or could not be read.
     pub notes: Vec<String>,
+    /// The same with code and arguments; absent in older records.
+    #[schema(nullable = false)]
+    pub problems: Option<Vec<CodedMessageSchema>>,
     /// Everything else: `budget`, `passes`, `firedInAll`, `stoppedInAll`.
     #[serde(flatten)]
     pub rest: OtherFields,

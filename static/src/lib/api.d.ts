@@ -1287,6 +1287,8 @@ export interface components {
             overflowed: boolean;
             /** @description Number of scan passes. */
             passes: number;
+            /** @description The same with code and arguments; lines of plugins have neither. */
+            problems: components["schemas"]["CodedMessage"][];
             /** @description Entries that did not match or are disabled; only the first of them. */
             silent: components["schemas"]["LoreVerdict"][];
             /** @description Total number of such entries. */
@@ -1305,6 +1307,8 @@ export interface components {
             notes: string[];
             /** @description Whether the budget was exceeded. */
             overflowed: boolean;
+            /** @description The same with code and arguments; absent in older records. */
+            problems?: components["schemas"]["CodedMessage"][];
             /** @description Number of entries that did not match. */
             silent: number;
             similar?: components["schemas"]["LoreSimilarity"] | null;

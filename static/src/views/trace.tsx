@@ -428,7 +428,7 @@ const Operations = ({ operations }: { operations: Operation[] }) => (
 );
 
 /** Lists the lorebook entries that were activated or stopped, with the reasons. */
-function Lore({ lore: { books, fired, stopped, silent, overflowed, similar, notes } }: { lore: LoreTrace }) {
+function Lore({ lore: { books, fired, stopped, silent, overflowed, similar, notes, problems } }: { lore: LoreTrace }) {
   const bookOf = ({ book }: LoreVerdict) => books.find(({ id }) => id === book)?.name ?? "";
   const reasonOf = ({ why, key, problem, score, plugin }: LoreVerdict) =>
     [optionalText(`why.lore.${why}`) || why, key, problem, score, plugin].filter(Boolean).join(": ");
@@ -458,9 +458,9 @@ function Lore({ lore: { books, fired, stopped, silent, overflowed, similar, note
           {t("why.loreNoVectors")} {modelFailureText(similar.failure ?? similar.problem)}
         </p>
       )}
-      {notes.map((note) => (
+      {(problems?.map((one) => messageText("why.loreNote", one)) ?? notes.map((note) => sentence(note))).map((note) => (
         <p key={note} class="aside bad">
-          {sentence(note)}
+          {note}
         </p>
       ))}
     </section>

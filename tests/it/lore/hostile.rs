@@ -1,6 +1,6 @@
 //! Malicious lorebooks and chats: a scan always ends, reports what it skipped, and never panics.
 
-use clotho_compat::prompt::lore::{LoreTimers, LorebookScope, ScopedBook, WorldInfoSettings, scan};
+use clotho_compat::prompt::lore::{LoreNote, LoreTimers, LorebookScope, ScopedBook, WorldInfoSettings, scan};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -29,7 +29,7 @@ fn lore_large_keys_and_texts_are_scanned() {
     let book = book(&entries);
     let outcome = scanned(&book, &[&format!("{large} and more"), &large.repeat(3)], &mut StubHost::default());
     assert!(active(&outcome).contains(&"0") && !active(&outcome).contains(&"1"));
-    assert!(outcome.notes.iter().any(|note| note.contains("too long")), "{:?}", outcome.notes);
+    assert!(outcome.notes.contains(&LoreNote::MessagesTooLong {}), "{:?}", outcome.notes);
 }
 
 /// Bad input: entries that activate each other, in cycles and in an endless chain.
@@ -42,7 +42,7 @@ fn lore_recursive_entries_terminate() {
         .collect();
     let outcome = scanned(&book(&chain), &["k0k"], &mut StubHost::default());
     assert_eq!(outcome.active.len(), outcome.passes);
-    assert!(outcome.notes.iter().any(|note| note.contains("without end")), "{:?}", outcome.notes);
+    assert!(outcome.notes.contains(&LoreNote::EndlessActivation {}), "{:?}", outcome.notes);
 }
 
 /// Bad input: 100 000 entries of one group. Entries over the limit are not read, with a note.
@@ -68,7 +68,7 @@ fn lore_keys_over_limit_are_ignored_with_note() {
     ];
     let outcome = scanned(&book(&many), &["k10000k"], &mut StubHost::default());
     assert!(active(&outcome).is_empty(), "{:?}", active(&outcome));
-    let note = |uid: &str| format!("only the first 10000 keys of entry {uid} are used");
+    let note = |uid: &str| LoreNote::TooManyEntryKeys { limit: 10_000, uid: uid.to_owned() };
     assert_eq!(outcome.notes, [note("0"), note("2")]);
     assert_eq!(active(&scanned(&book(&many), &["k9999k"], &mut StubHost::default())), ["0", "1"]);
 }

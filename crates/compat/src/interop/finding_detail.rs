@@ -237,7 +237,7 @@ coded_messages! {
 
         // Chats.
         /// The messages of a chat file.
-        #[error("{messages} messages; with all alternatives, {new} are new")]
+        #[error("{messages} {}; with all alternatives, {new} are new", if *messages == 1 { "message" } else { "messages" })]
         ChatMessages { messages: u64, new: u64 } = "messages",
         /// The messages of a chat of another program.
         #[error(

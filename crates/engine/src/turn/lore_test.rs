@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use clotho_compat::prompt::lore::{LoreTimers, LorebookScope, ScanMessage, ScanRequest};
 use clotho_compat::prompt::macros::{MacroContext, MacroEngine};
 use clotho_compat::prompt::{PromptTokenLimits, TokenMeasure};
+use clotho_core::coded_message::RenderedMessage;
 use clotho_core::ids::{LorebookId, NodeId, UserId};
 use clotho_core::tree::Session;
 use clotho_core::tree::edit::{self, TreeError};
@@ -54,7 +55,7 @@ pub struct LoreTestOutcome {
     /// How similar entries were found; `None` if similarity search is off.
     pub similar: Option<Value>,
     /// Warnings, such as entries that could not be read.
-    pub notes: Vec<String>,
+    pub problems: Vec<RenderedMessage>,
 }
 
 /// Runs a lore test.
@@ -103,7 +104,11 @@ pub async fn test_lore(
             let least = books.scan_depth();
             let messages = history::messages_before(reader, &mut snapshot, &bounds, least, &mut scripted)?;
             let prompt = bounds.token_limits(&preset).prompt();
-            let open = note::scannable_texts(&note::merged_note(snapshot.session(), &snapshot.cast), &snapshot, scripted.macros);
+            let open = note::scannable_texts(
+                &note::merged_note(snapshot.session(), &snapshot.cast),
+                &snapshot,
+                scripted.macros,
+            );
             let most = preset.extensions.shares.for_lore(prompt, 0);
             // Scan, and report the outcome.
             let (measure, cue) = (&bounds.measure, &bounds.recall);
@@ -119,7 +124,7 @@ pub async fn test_lore(
             };
             let looked = books.scan_snapshot(reader, &snapshot, &heard, &mut scripted)?;
             let mut tested = to_outcome(&books, looked, &bounds.measure);
-            tested.notes.extend(planned.log_lines());
+            tested.problems.extend(planned.log_lines().into_iter().map(RenderedMessage::from));
             Ok(tested)
         })
         .await
@@ -232,6 +237,6 @@ fn to_outcome(
         overflowed: outcome.overflowed,
         passes: outcome.passes,
         similar,
-        notes: outcome.notes,
+        problems: outcome.notes.iter().map(RenderedMessage::new).collect(),
     }
 }

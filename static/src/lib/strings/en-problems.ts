@@ -138,6 +138,16 @@ export default {
   "why.template.template_of_server": "the server’s template cannot be used: {error}",
   "why.template.template_file": "“{file}” cannot be used as a template: {error}",
   "why.template.template_failed": "the template “{name}” failed: {error}",
+  "why.loreNote.too_many_keys": "the lorebooks have too many keys for a text of this length",
+  "why.loreNote.too_many_patterns": "the lorebooks have too many regex keys",
+  "why.loreNote.endless_activation": "the entries trigger each other without end",
+  "why.loreNote.slow_pattern": "a regex among the keys took too long; it counts as not matched",
+  "why.loreNote.messages_too_long": "the messages are too long to scan all of them for keys",
+  "why.loreNote.recursion_too_long": "the recursion reached its text limit; the remaining entry texts were not scanned",
+  "why.loreNote.too_many_entries":
+    "only the first {limit} entry of a lorebook is read|only the first {limit} entries of a lorebook are read",
+  "why.loreNote.too_many_entry_keys":
+    "only the first {limit} key of entry {uid} is used|only the first {limit} keys of entry {uid} are used",
   "provider.unknown_kind": "Expected one of {kinds}, got “{kind}”.",
   "provider.replaced": "config.toml now has a provider of this name. That one is used instead.",
   "provider.no_key_variable":

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::entry::{LorebookEntry, MAX_KEYS, has_more_keys};
 use super::key_finder::KeyFinder;
+use super::note::LoreNote;
 use super::settings::InsertionStrategy;
 use super::word_index::{LoreWordIndex, WordSplitter};
 
@@ -32,7 +33,7 @@ pub struct ScanBook {
     /// Word indices: of the vectorized entries, and of all entries.
     words: [OnceLock<LoreWordIndex>; 2],
     /// Messages to the user about parts that could not be read.
-    pub notes: Vec<String>,
+    pub notes: Vec<LoreNote>,
 }
 
 impl ScanBook {
@@ -50,7 +51,7 @@ impl ScanBook {
         // Read the entries, up to the limits.
         let mut notes = Vec::new();
         if numbered.len() > MAX_ENTRIES {
-            notes.push(format!("only the first {MAX_ENTRIES} entries of a book are read"));
+            notes.push(LoreNote::TooManyEntries { limit: MAX_ENTRIES });
         }
         let mut entries: Vec<LorebookEntry> = numbered
             .into_iter()
@@ -58,7 +59,7 @@ impl ScanBook {
             .map(|(_, key, entry)| {
                 let uid = uid(entry, key);
                 if has_more_keys(entry) {
-                    notes.push(format!("only the first {MAX_KEYS} keys of entry {uid} are used"));
+                    notes.push(LoreNote::TooManyEntryKeys { limit: MAX_KEYS, uid: uid.clone() });
                 }
                 LorebookEntry::read(uid, entry)
             })

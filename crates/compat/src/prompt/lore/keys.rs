@@ -5,6 +5,7 @@ use std::cell::OnceCell;
 use crate::prompt::js_regex::{JsRegex, Utf16Text, has_bare_slash, split_literal};
 
 use super::key_pattern::{KeyPattern, is_word};
+use super::note::LoreNote;
 use super::scan_budget::ScanBudget;
 
 /// A text to search for keys; lower-cased once, on first use.
@@ -85,7 +86,7 @@ fn matches(pattern: &JsRegex, text: &str, effort: &mut ScanBudget) -> bool {
     let found = pattern.is_match_in(&Utf16Text::new(text), &mut steps);
     effort.spend_steps(before - steps.remaining());
     found.unwrap_or_else(|_| {
-        effort.note("a regex among the keys took too long; it counts as not matched");
+        effort.note(LoreNote::SlowPattern {});
         false
     })
 }

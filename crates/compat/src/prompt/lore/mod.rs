@@ -27,6 +27,7 @@ mod key_finder;
 mod key_pattern;
 mod keys;
 mod lenient_values;
+mod note;
 mod passes;
 mod placement;
 mod scan;
@@ -43,6 +44,7 @@ use serde_json::Value;
 
 pub use book::{LorebookScope, ScanBook, ScopedBook};
 pub use entry::{LorePosition, LorebookEntry};
+pub use note::LoreNote;
 pub use passes::scan;
 pub use placement::{LoreDepthTexts, LorePlacement};
 pub use scan::{ActiveEntry, LoreOverride, ScanCharacter, ScanOutcome, ScanRequest, SimilarEntry};

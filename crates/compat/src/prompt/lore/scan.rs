@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::note::LoreNote;
 use super::placement::LorePlacement;
 use super::scan_text::ScanMessage;
 use super::timers::LoreTimers;
@@ -104,7 +105,7 @@ pub struct ScanOutcome {
     /// Number of entries that are not active because no key matched or because they are disabled.
     pub silent: usize,
     /// Messages to the user about aborted searches or unreadable parts.
-    pub notes: Vec<String>,
+    pub notes: Vec<LoreNote>,
 }
 
 /// Whether a reason is worth telling: most entries of a large book are not active because nobody spoke of them.

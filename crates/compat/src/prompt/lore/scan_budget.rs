@@ -2,6 +2,8 @@
 
 use crate::prompt::js_regex::StepBudget;
 
+use super::note::LoreNote;
+
 /// Bytes compared in one scan: a fraction of a second. Real books stay below a thousandth of it.
 const MAX_BYTES: usize = 512 << 20;
 /// Regex steps of all patterns together: some tenths of a second. A single runaway pattern has a much lower limit.
@@ -16,7 +18,7 @@ pub struct ScanBudget {
     steps: usize,
     passes: usize,
     /// Messages to the user about aborted work.
-    pub notes: Vec<String>,
+    pub notes: Vec<LoreNote>,
 }
 
 impl ScanBudget {
@@ -27,18 +29,14 @@ impl ScanBudget {
 
     /// Takes bytes to compare; returns whether there were enough.
     pub fn spend_bytes(&mut self, bytes: usize) -> bool {
-        Self::spend(
-            &mut self.bytes,
-            bytes,
-            &mut self.notes,
-            "the lorebooks have too many keys for a text of this length",
-        )
+        Self::spend(&mut self.bytes, bytes, &mut self.notes, LoreNote::TooManyKeys {})
     }
 
     /// Returns the step budget for one pattern on a text of `units` UTF-16 units; `None` if none is left.
     pub fn step_budget(&mut self, units: usize) -> Option<StepBudget> {
         // A pattern that fails at once still has to convert the text.
-        let left = Self::spend(&mut self.steps, units.saturating_add(64), &mut self.notes, TOO_MANY_PATTERNS);
+        let left =
+            Self::spend(&mut self.steps, units.saturating_add(64), &mut self.notes, LoreNote::TooManyPatterns {});
         left.then(|| StepBudget::new(StepBudget::for_text(units).remaining().min(self.steps)))
     }
 
@@ -49,10 +47,10 @@ impl ScanBudget {
 
     /// Takes a pass; returns whether there was one left.
     pub fn spend_pass(&mut self) -> bool {
-        Self::spend(&mut self.passes, 1, &mut self.notes, "the entries trigger each other without end")
+        Self::spend(&mut self.passes, 1, &mut self.notes, LoreNote::EndlessActivation {})
     }
 
-    fn spend(left: &mut usize, cost: usize, notes: &mut Vec<String>, note: &str) -> bool {
+    fn spend(left: &mut usize, cost: usize, notes: &mut Vec<LoreNote>, note: LoreNote) -> bool {
         let rest = left.checked_sub(cost);
         *left = rest.unwrap_or(0);
         if rest.is_none() {
@@ -62,18 +60,17 @@ impl ScanBudget {
     }
 
     /// Adds a note, unless it is there already or the list is full.
-    pub fn push_note(notes: &mut Vec<String>, note: &str) {
-        if !notes.iter().any(|said| said == note) && notes.len() < MAX_NOTES {
-            notes.push(note.to_owned());
+    fn push_note(notes: &mut Vec<LoreNote>, note: LoreNote) {
+        if !notes.contains(&note) && notes.len() < MAX_NOTES {
+            notes.push(note);
         }
     }
 
     /// Adds a note, unless it is there already or the list is full.
-    pub fn note(&mut self, note: &str) {
+    pub fn note(&mut self, note: LoreNote) {
         Self::push_note(&mut self.notes, note);
     }
 }
 
-const TOO_MANY_PATTERNS: &str = "the lorebooks have too many regex keys";
 /// Largest number of notes.
 pub const MAX_NOTES: usize = 50;

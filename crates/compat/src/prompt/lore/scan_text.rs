@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use super::key_finder::{ScanPart, ScanReach};
 use super::keys::{Haystack, trim};
+use super::note::LoreNote;
 use super::scan_budget::ScanBudget;
 
 /// Card texts that an entry may scan, in this order.
@@ -57,7 +58,7 @@ impl ScanTexts {
         for message in messages.iter().take(MAX_MESSAGES) {
             let text = truncate_bytes(&message.text, MAX_TEXT_BYTES.min(left));
             if text.len() < message.text.len() {
-                effort.note("the messages are too long to scan all of them for lorebook keys");
+                effort.note(LoreNote::MessagesTooLong {});
             }
             left -= text.len();
             let line = if includes_names { format!("{}: {text}", message.name) } else { text.to_owned() };
@@ -101,7 +102,7 @@ impl ScanTexts {
     pub fn add_recursion(&mut self, text: &str, effort: &mut ScanBudget) -> Option<&str> {
         let seen = truncate_bytes(text, MAX_TEXT_BYTES.min(MAX_TOTAL_BYTES.saturating_sub(self.recursion_bytes)));
         if seen.len() < text.len() {
-            effort.note("the recursion reached its text limit; the remaining entry texts were not scanned");
+            effort.note(LoreNote::RecursionTooLong {});
         }
         if seen.is_empty() {
             return None;

@@ -15,6 +15,7 @@ use clotho_compat::prompt::lore::{
     ScanCharacter, ScanMessage, ScanOutcome, ScanRequest, ScopedBook, WorldInfoSettings, scan,
 };
 use clotho_compat::prompt::{PromptCast, TokenMeasure, preset};
+use clotho_core::coded_message::RenderedMessage;
 use clotho_core::ids::{LorebookId, NodeId, UserId};
 use clotho_core::tree::{Role, lorebook};
 use clotho_core::world::{Pointer, StateChange, StateOperation, WorldSection};
@@ -329,7 +330,8 @@ impl ActiveLorebooks {
             "overflowed": outcome.overflowed,
             "passes": outcome.passes,
             "similar": similar,
-            "notes": outcome.notes,
+            "notes": outcome.notes.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "problems": outcome.notes.iter().map(|note| RenderedMessage::new(note).to_json()).collect::<Vec<_>>(),
         })
     }
 }
