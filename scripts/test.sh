@@ -5,7 +5,7 @@
 #   scripts/test.sh --quick    without the browser
 #   --no-install               never install Debian packages
 #
-# Needs Rust, a C compiler and make. The page's types, format and build are checked with Node, the page itself in Chromium: on
+# Needs Rust and a C compiler. The page's types, format and build are checked with Node, the page itself in Chromium: on
 # Debian and its like those are installed when they are missing and this runs as root or with a sudo that asks nothing;
 # anywhere else a step that cannot run is named in the table and counts as left out, not as failed.
 #
@@ -135,7 +135,6 @@ has_chinese_font() { has fc-list && [ -n "$(fc-list :lang=zh family 2>/dev/null)
 
 missing_packages() {
   has cc || echo "gcc libc6-dev"
-  has make || echo "make"
   if ! has node || ! has npm; then echo "nodejs npm"; fi
   if [ "$quick" = no ]; then
     [ -n "$(find_chromium)" ] || echo "chromium"
@@ -176,8 +175,8 @@ if ! has cargo; then
   exit 2
 fi
 install_packages
-if ! has cc || ! has make; then
-  echo "scripts/test.sh: a C compiler or make is missing (Debian: apt-get install gcc libc6-dev make)" >&2
+if ! has cc; then
+  echo "scripts/test.sh: a C compiler is missing (Debian: apt-get install gcc libc6-dev)" >&2
   exit 2
 fi
 
@@ -199,7 +198,9 @@ run "documentation of the code" count_nothing env RUSTDOCFLAGS="-D warnings" car
 
 # Unit, property, HTTP, turn and provider tests, the store's story, the floors, and licences against deny.toml.
 if cargo nextest --version >/dev/null 2>&1; then
-  run "tests of the program" count_nextest cargo nextest run --locked --workspace --no-fail-fast
+  # Many tests wait for a clock or a disk: twice as many as cores keep the cores busy.
+  threads=$(($(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) * 2))
+  run "tests of the program" count_nextest cargo nextest run --locked --workspace --no-fail-fast --test-threads "$threads"
 else
   run "tests of the program" count_cargo cargo test --locked --workspace --no-fail-fast
 fi

@@ -87,6 +87,7 @@ type CliResult = Result<ExitCode, anyhow::Error>;
 
 /// Reads the command line, the configuration and the environment, and runs the command.
 pub fn run() -> ExitCode {
+    clotho_plugin::heap::return_freed_memory_soon();
     let line = match CommandLine::try_parse() {
         Ok(line) => line,
         Err(error) => return usage_error(&error),
