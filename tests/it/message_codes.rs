@@ -13,7 +13,7 @@ use clotho_compat::prompt::scripts::ScriptSkipReason;
 use clotho_core::coded_message::MessageSignature;
 use clotho_core::world::ProblemDetail;
 use clotho_engine::turn::machine::ReplyFailure;
-use clotho_engine::turn::{ModelCallProblem, ProviderProblemDetail, TurnProblem};
+use clotho_engine::turn::{ModelCallProblem, ProviderProblemDetail, ToolRefusal, TurnProblem};
 use clotho_plugin::ScriptErrorDetail;
 use clotho_plugin::manifest_rules::RuleProblem;
 use clotho_provider::{ProviderFailure, TemplateProblem, UnreachableCause};
@@ -49,7 +49,7 @@ fn codes(lists: &[&[MessageSignature]], more: &[&'static str]) -> CodeArguments 
     all
 }
 
-fn families() -> [(&'static str, CodeArguments); 9] {
+fn families() -> [(&'static str, CodeArguments); 10] {
     let problems = [ProblemDetail::CODES, TurnProblem::CODES, RuleProblem::CODES];
     let failures = [ProviderFailure::CODES, ReplyFailure::CODES, ModelCallProblem::CODES];
     [
@@ -60,6 +60,7 @@ fn families() -> [(&'static str, CodeArguments); 9] {
         ("provider", codes(&[ProviderProblemDetail::CODES], &[])),
         ("why.template", codes(&[TemplateProblem::CODES], &[])),
         ("why.loreNote", codes(&[LoreNote::CODES], &[])),
+        ("why.toolRefusal", codes(&[ToolRefusal::CODES], &[])),
         ("why.script", codes(&[ScriptSkipReason::CODES], &[])),
         ("fault", codes(&[ScriptErrorDetail::CODES], &["instead"])),
     ]

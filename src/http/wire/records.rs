@@ -226,9 +226,12 @@ pub struct HookRunSchema {
     /// For a tool: its answer; for `on_answer`: the answer of the model.
     #[schema(value_type = AnyJson, required = false)]
     pub answer: Option<AnyJson>,
-    /// For a tool: why the call was refused.
+    /// For a tool: why the call was refused, as one sentence. The model got it.
     #[schema(nullable = false)]
     pub refused: Option<String>,
+    /// The same with code and arguments. Older records have only the sentence.
+    #[schema(nullable = false)]
+    pub refusal: Option<CodedMessageSchema>,
     /// The model calls that it requests.
     #[schema(nullable = false)]
     pub asks: Option<Vec<ModelCallSchema>>,

@@ -337,7 +337,7 @@ fn tools_json(offered: Option<Value>, delta: &Delta) -> Option<Value> {
         |run: &&Value| run.get("hook").and_then(Value::as_str).is_some_and(|hook| hook.starts_with(TOOL_PREFIX));
     let used: Vec<&Value> = delta.runs.iter().filter(is_use).collect();
     let told = |run: &&Value| {
-        let keys = ["plugin", "hook", "arguments", "answer", "refused"].into_iter();
+        let keys = ["plugin", "hook", "arguments", "answer", "refused", "refusal"].into_iter();
         keys.filter_map(|key| Some((key.to_owned(), run.get(key)?.clone()))).collect::<Map<String, Value>>()
     };
     let used: Vec<Map<String, Value>> = used.iter().map(told).collect();

@@ -1057,7 +1057,9 @@ export interface components {
             ops?: number;
             /** @description The plugin. */
             plugin: string;
-            /** @description For a tool: why the call was refused. */
+            /** @description The same with code and arguments. Older records have only the sentence. */
+            refusal?: components["schemas"]["CodedMessage"];
+            /** @description For a tool: why the call was refused, as one sentence. The model got it. */
             refused?: string;
             /** @description Version of the plugin. */
             version?: string;

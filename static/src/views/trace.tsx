@@ -323,7 +323,11 @@ function Rules({ rules }: { rules: RuleRun[] }) {
 }
 
 /** Shows what a call asked a model, what a model answered, or the arguments and the result of a tool. */
-function ModelCall({ call: { plugin, hook, arguments: args, answer, refused, asks = [] } }: { call: RuleRun }) {
+function ModelCall({
+  call: { plugin, hook, arguments: args, answer, refused, refusal, asks = [] },
+}: {
+  call: RuleRun;
+}) {
   if (asks.length > 0)
     return (
       <dl class="called">
@@ -362,7 +366,7 @@ function ModelCall({ call: { plugin, hook, arguments: args, answer, refused, ask
           {refused === undefined ? (
             <code>{JSON.stringify(visibleDataOf(plugin, answer ?? null))}</code>
           ) : isTextVisible(refused) ? (
-            sentence(refused)
+            messageText("why.toolRefusal", refusal ?? { message: refused })
           ) : (
             "…"
           )}

@@ -108,11 +108,21 @@ async fn tool_calls_are_answered_and_recorded_in_order() {
     assert_eq!((trace["tools"]["offered"].clone(), used.len()), (json!(["give_gift"]), 4));
     assert_eq!((&used[0]["arguments"], &used[0]["answer"]["fallen"]), (&json!({"item": "ring", "count": 3}), &fallen));
     assert_eq!(used[1]["refused"], "she has no use for stones");
+    let refusal = json!({
+        "code": "refused_by_tool", "args": {"words": "she has no use for stones"}, "message": "she has no use for stones",
+    });
+    assert_eq!(used[1]["refusal"], refusal);
     let refused = (&used[2]["plugin"], &used[2]["hook"], &used[2]["arguments"]);
     assert_eq!(refused, (&json!("gifts"), &json!("tool_give_gift"), &json!({"count": 1})));
     assert!(used[2]["refused"].as_str().unwrap().contains("item"), "{used:?}");
-    let unknown =
-        json!({"plugin": "server", "hook": "tool_take_gift", "arguments": {}, "refused": answer(unknown)["error"]});
+    assert_eq!(used[2]["refusal"]["code"], "invalid_arguments");
+    let why = answer(unknown)["error"].clone();
+    let refusal = json!({
+        "code": "unknown_tool", "args": {"tool": "take_gift", "tools": "give_gift"}, "message": why,
+    });
+    let unknown = json!({
+        "plugin": "server", "hook": "tool_take_gift", "arguments": {}, "refused": why, "refusal": refusal,
+    });
     assert_eq!(used[3], unknown);
     assert_eq!((&trace["messages"], &trace["isExact"]), (&first["messages"], &json!(true)));
 

@@ -66,7 +66,7 @@ pub use models::provider_problem::ProviderProblemDetail;
 pub use models::providers::ReplyCost;
 pub use models::token_counters::unusable_files;
 pub use models::{ModelCandidate, ModelRegistry, ModelSelection, ReplyWriter, SkippedModel, UnknownModelError};
-pub use problem::{ModelCallProblem, TurnProblem};
+pub use problem::{ModelCallProblem, ToolRefusal, TurnProblem};
 pub use requests::{
     ContinueSpec, EditSpec, GenerationSpec, ImpersonateSpec, LoreTestSpec, MessageSpec, PluginChoice, PreviewSpec,
     RerollSpec, SessionSpec, StaleHeadPolicy, SummarySpec, TurnReceipt,

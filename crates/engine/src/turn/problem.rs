@@ -71,6 +71,33 @@ coded_messages! {
 }
 
 coded_messages! {
+    /// Why a tool call of a model was refused. The model gets the sentence, and the trace also has code and arguments.
+    pub enum ToolRefusal {
+        /// The reply has made too many calls.
+        #[error("one reply may call {most} tools; write it now with what you know")]
+        TooManyCalls { most: usize } = "too_many_tool_calls",
+        /// No tool has this name.
+        #[error("there is no tool \"{tool}\"; there are: {tools}")]
+        UnknownTool { tool: String, tools: String } = "unknown_tool",
+        /// The arguments are not JSON.
+        #[error("the arguments are no JSON: {error}")]
+        ArgumentsNotJson { error: String } = "arguments_not_json",
+        /// The arguments do not fit the schema of the tool.
+        #[error("the arguments do not fit: {error}")]
+        InvalidArguments { error: String } = "invalid_arguments",
+        /// The plugin is turned off in this session.
+        #[error("this tool is turned off")]
+        ToolOff {} = "tool_off",
+        /// The script failed.
+        #[error("{error}")]
+        ToolFailed { error: String } = "tool_failed",
+        /// The script refused the call, in words of its author.
+        #[error("{words}")]
+        RefusedByTool { words: String } = "refused_by_tool",
+    }
+}
+
+coded_messages! {
     /// Why a model call that is no reply gave nothing, apart from failures of model servers.
     pub enum ModelCallProblem {
         /// No model is left to ask.

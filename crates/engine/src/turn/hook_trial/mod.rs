@@ -107,7 +107,7 @@ async fn call_tool(
             let called = ToolInvocation { name: tool.name.clone(), arguments, before: 0 };
             outcome = rule_services.hooks.try_tool(called, &set.context, &set.plugin, Arc::clone(world)).await;
         }
-        Err(why) => outcome.answer = HookAnswer::Refused(why),
+        Err(refusal) => outcome.answer = HookAnswer::Refused(refusal.to_string()),
     }
     if !set.plugin.has_permission(&Permission::Tools) {
         lines.push("models cannot use this tool here: the session does not grant \"tools\"".to_owned());

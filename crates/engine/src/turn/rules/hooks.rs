@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio::runtime::Handle;
 
-use crate::turn::problem::TurnProblem;
+use crate::turn::problem::{ToolRefusal, TurnProblem};
 use clotho_core::coded_message::RenderedMessage;
 use clotho_core::ids::SessionId;
 use clotho_core::tree::{Delta, NodeNote, NodeProblem};
@@ -289,16 +289,16 @@ impl HookRunner {
     /// Calls a tool of a plugin for a model and adds its effects to the proposal. Returns the answer for the model.
     ///
     /// # Errors
-    /// Returns the reason why nothing was done, as a message for the model.
+    /// Returns the reason why nothing was done.
     pub async fn call_tool(
         &self,
         context: &HookContext,
         active: &ActivePlugin,
         tool: ToolInvocation,
         proposal: &mut HookProposal,
-    ) -> Result<Value, String> {
+    ) -> Result<Value, ToolRefusal> {
         if self.is_disabled(context.session, &active.plugin).await {
-            return Err("this tool is turned off".to_owned());
+            return Err(ToolRefusal::ToolOff {});
         }
         let asked = tool.arguments.clone();
         let call = HookCall { tool: Some(tool), ..hook_call(Hook::Tool, context, active, proposal.take_world()) };
@@ -308,20 +308,24 @@ impl HookRunner {
         let failed = outcome.error.as_ref().map(|error| error.message.clone());
         take_outcome(Hook::Tool, context, active, outcome, proposal);
         let answer = match (failed, proposal.answers.pop()) {
-            (Some(why), _) => Err(why),
+            (Some(error), _) => Err(ToolRefusal::ToolFailed { error }),
             (None, Some((_, HookAnswer::Value(value)))) => Ok(value),
-            (None, Some((_, HookAnswer::Refused(why)))) => Err(why),
+            (None, Some((_, HookAnswer::Refused(words)))) => Err(ToolRefusal::RefusedByTool { words }),
             (None, _) => Ok(Value::Null),
         };
         if let Some(Value::Object(run)) = proposal.delta.runs.last_mut() {
             run.insert("hook".into(), name.into());
             run.insert("dice".into(), dice.into());
             run.insert("arguments".into(), asked);
-            let (key, value) = match &answer {
-                Ok(value) => ("answer", value.clone()),
-                Err(why) => ("refused", why.as_str().into()),
-            };
-            run.insert(key.into(), value);
+            match &answer {
+                Ok(value) => {
+                    run.insert("answer".into(), value.clone());
+                }
+                Err(refusal) => {
+                    run.insert("refused".into(), refusal.to_string().into());
+                    run.insert("refusal".into(), RenderedMessage::new(refusal).to_json());
+                }
+            }
         }
         answer
     }

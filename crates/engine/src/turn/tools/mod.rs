@@ -14,10 +14,12 @@ use std::collections::HashMap;
 use serde_json::{Map, Value, json};
 
 use clotho_compat::prompt::TokenMeasure;
+use clotho_core::coded_message::RenderedMessage;
 use clotho_core::world::find_equivalent_name;
 use clotho_plugin::{Permission, PluginTool, TOOL_PREFIX, ToolInvocation};
 use clotho_provider::{ToolCall, ToolRound};
 
+use crate::turn::problem::ToolRefusal;
 use crate::turn::rules::RuleServices;
 use crate::turn::rules::hooks::{ActivePlugin, HookContext, HookProposal, SERVER, in_order};
 
@@ -142,7 +144,7 @@ impl<'a> ToolRunner<'a> {
         for call in calls {
             let answer = match self.run_call(call).await {
                 Ok(value) => value.to_string(),
-                Err(why) => json!({"error": why}).to_string(),
+                Err(refusal) => json!({"error": refusal.to_string()}).to_string(),
             };
             self.calls += 1;
             // Every call needs an id in the next request, even if the server sent none.
@@ -153,13 +155,13 @@ impl<'a> ToolRunner<'a> {
         round
     }
 
-    async fn run_call(&mut self, call: &ToolCall) -> Result<Value, String> {
+    async fn run_call(&mut self, call: &ToolCall) -> Result<Value, ToolRefusal> {
         let (offer, arguments, mended) = match self.match_call(call) {
             Ok(fitting) => fitting,
-            Err((offer, why)) => {
+            Err((offer, refusal)) => {
                 let by = offer.map_or(SERVER, |offer| offer.plugin.plugin.id());
-                self.proposal.delta.runs.push(refused_call_record(by, call, &why));
-                return Err(why);
+                self.proposal.delta.runs.push(refused_call_record(by, call, &refusal));
+                return Err(refusal);
             }
         };
         let before = self.used.entry(offer.name.clone()).or_default();
@@ -173,21 +175,22 @@ impl<'a> ToolRunner<'a> {
         answer
     }
 
-    /// Returns the tool of a call, its arguments and their repairs. Otherwise returns the tool, if known, and a message
-    /// for the model.
-    fn match_call(&self, call: &ToolCall) -> Result<ToolCallMatch<'a>, (Option<&'a ToolOffer>, String)> {
+    /// Returns the tool of a call, its arguments and their repairs. Otherwise returns the tool, if known, and the
+    /// refusal.
+    fn match_call(&self, call: &ToolCall) -> Result<ToolCallMatch<'a>, (Option<&'a ToolOffer>, ToolRefusal)> {
         if self.calls >= MAX_CALLS {
-            return Err((None, format!("one reply may call {MAX_CALLS} tools; write it now with what you know")));
+            return Err((None, ToolRefusal::TooManyCalls { most: MAX_CALLS }));
         }
-        let missing = || format!("there is no tool \"{}\"; there are: {}", call.name, self.offers.names().join(", "));
-        let offer = self.offers.find_lenient(&call.name).ok_or_else(|| (None, missing()))?;
+        let unknown =
+            || ToolRefusal::UnknownTool { tool: call.name.clone(), tools: self.offers.names().join(", ") };
+        let offer = self.offers.find_lenient(&call.name).ok_or_else(|| (None, unknown()))?;
         let mut arguments = match call.arguments.trim() {
             "" => json!({}),
             text => lenient_json::parse_lenient(text)
-                .map_err(|error| (Some(offer), format!("the arguments are no JSON: {error}")))?,
+                .map_err(|error| (Some(offer), ToolRefusal::ArgumentsNotJson { error: error.to_string() }))?,
         };
         let named = Some((call.name.clone(), offer.name.clone())).filter(|(written, name)| written != name);
-        let mended = repair_arguments(&offer.tool, &mut arguments).map_err(|why| (Some(offer), why))?;
+        let mended = repair_arguments(&offer.tool, &mut arguments).map_err(|refusal| (Some(offer), refusal))?;
         Ok((offer, arguments, named.into_iter().chain(mended).collect()))
     }
 }
@@ -195,10 +198,11 @@ impl<'a> ToolRunner<'a> {
 /// Repairs arguments to fit a tool's schema. Returns the names that were read as others.
 ///
 /// # Errors
-/// Returns a message for the model if they do not fit.
-pub fn repair_arguments(tool: &PluginTool, arguments: &mut Value) -> Result<Vec<(String, String)>, String> {
+/// Returns [`ToolRefusal::InvalidArguments`] if they do not fit.
+pub fn repair_arguments(tool: &PluginTool, arguments: &mut Value) -> Result<Vec<(String, String)>, ToolRefusal> {
     let mended = tool.parameters.normalize_names(arguments);
-    tool.parameters.coerce(arguments).map_err(|why| format!("the arguments do not fit: {why}"))?;
+    let invalid = |error: String| ToolRefusal::InvalidArguments { error };
+    tool.parameters.coerce(arguments).map_err(|error| invalid(error.to_string()))?;
     Ok(mended)
 }
 
@@ -211,12 +215,13 @@ pub fn repair_lines(mended: &[(String, String)]) -> impl Iterator<Item = String>
 type ToolCallMatch<'a> = (&'a ToolOffer, Value, Vec<(String, String)>);
 
 /// Returns the record of a call that ran no script: what the model wanted, and the message that it got.
-fn refused_call_record(by: &str, call: &ToolCall, why: &str) -> Value {
+fn refused_call_record(by: &str, call: &ToolCall, refusal: &ToolRefusal) -> Value {
     let name: String = call.name.chars().take(MAX_NAME_CHARS).collect();
     let text: String = call.arguments.chars().take(MAX_RECORD_CHARS).collect();
     let arguments = serde_json::from_str(&text).unwrap_or_else(|_| Value::from(text));
     json!({
-        "plugin": by, "hook": format!("{TOOL_PREFIX}{name}"), "arguments": arguments, "refused": why,
+        "plugin": by, "hook": format!("{TOOL_PREFIX}{name}"), "arguments": arguments,
+        "refused": refusal.to_string(), "refusal": RenderedMessage::new(refusal).to_json(),
         "ops": 0, "rolls": 0, "notes": 0,
     })
 }
