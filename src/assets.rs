@@ -153,18 +153,20 @@ fn short_hash(hash: blake3::Hash) -> String {
 mod tests {
     use super::*;
 
-    fn file(path: &'static str, bytes: &'static [u8]) -> BundledFile {
+    fn bundled_file(path: &'static str, bytes: &'static [u8]) -> BundledFile {
         BundledFile { path, bytes }
     }
 
     #[test]
     fn assets_version_changes_with_names_and_contents() {
-        let base = version_hash(&[file("a", b"1"), file("b", b"2")]);
+        let base = version_hash(&[bundled_file("a", b"1"), bundled_file("b", b"2")]);
         assert_eq!(base.len(), 12);
-        assert_eq!(base, version_hash(&[file("a", b"1"), file("b", b"2")]));
-        for other in
-            [vec![file("a", b"1")], vec![file("a", b"1b"), file("", b"2")], vec![file("a", b"2"), file("b", b"2")]]
-        {
+        assert_eq!(base, version_hash(&[bundled_file("a", b"1"), bundled_file("b", b"2")]));
+        for other in [
+            vec![bundled_file("a", b"1")],
+            vec![bundled_file("a", b"1b"), bundled_file("", b"2")],
+            vec![bundled_file("a", b"2"), bundled_file("b", b"2")],
+        ] {
             assert_ne!(base, version_hash(&other));
         }
     }

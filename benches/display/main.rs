@@ -40,7 +40,7 @@ use rustix::time::{ClockId, clock_gettime};
 use serde_json::json;
 
 use socket::Watcher;
-use table::{head, median, micros, ratio, row};
+use table::{format_micros, format_ratio, median, print_header, print_row};
 use texts::{DisplayScripts, Texts, all_scripts};
 
 const ROUNDS: usize = 31;
@@ -64,7 +64,8 @@ const LIMIT: &str = "<= 3";
 /// A figure; the argument is the lengths of replies in characters.
 type Figure = fn(&[usize]);
 
-const FIGURES: [(&str, Figure); 4] = [("stored", stored), ("stream", stream), ("chat", chat), ("slow", slow)];
+const FIGURES: [(&str, Figure); 4] =
+    [("stored", measure_stored), ("stream", measure_streams), ("chat", measure_chat), ("slow", measure_slow_script)];
 
 fn main() {
     let said: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
@@ -81,84 +82,92 @@ fn main() {
 }
 
 /// Returns the CPU time of this thread.
-fn cpu() -> Duration {
+fn thread_cpu_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(u64::try_from(time.tv_sec).unwrap(), u32::try_from(time.tv_nsec).unwrap())
 }
 
-fn spent(work: impl FnOnce()) -> Duration {
-    let before = cpu();
+fn measure_cpu_time(work: impl FnOnce()) -> Duration {
+    let before = thread_cpu_time();
     work();
-    cpu() - before
+    thread_cpu_time() - before
 }
 
-fn millis(time: Duration) -> String {
+fn format_millis(time: Duration) -> String {
     format!("{:.2} ms", time.as_secs_f64() * 1e3)
 }
 
-fn stored(sizes: &[usize]) {
-    head("A whole reply, once", &["characters", "shown", "scripts", "as JSON", "scripts / JSON"]);
+fn measure_stored(sizes: &[usize]) {
+    print_header("A whole reply, once", &["characters", "shown", "scripts", "as JSON", "scripts / JSON"]);
     for size in sizes {
         let text = Texts::read().reply(*size);
         let mut scripts = DisplayScripts::new(all_scripts(), &text);
         let (mut runs, mut written, mut shown) = (Vec::new(), Vec::new(), 0);
         for _ in 0..ROUNDS {
-            scripts.renew();
-            runs.push(spent(|| shown = black_box(scripts.show(&text, placement::REPLY, 0)).encode_utf16().count()));
-            written.push(spent(|| _ = black_box(json!({"content": text}).to_string())));
+            scripts.refresh_set();
+            runs.push(measure_cpu_time(|| {
+                shown = black_box(scripts.render(&text, placement::REPLY, 0)).encode_utf16().count()
+            }));
+            written.push(measure_cpu_time(|| _ = black_box(json!({"content": text}).to_string())));
         }
         let (runs, written) = (median(&mut runs), median(&mut written));
         let units = text.encode_utf16().count().to_string();
-        row(&[units, shown.to_string(), micros(runs), micros(written), ratio(runs, written)]);
+        print_row(&[
+            units,
+            shown.to_string(),
+            format_micros(runs),
+            format_micros(written),
+            format_ratio(runs, written),
+        ]);
     }
-    each(*sizes.last().unwrap());
+    measure_each_script(*sizes.last().unwrap());
 }
 
 /// Measures each script alone.
-fn each(size: usize) {
-    head(&format!("The slowest scripts alone, on {size} characters"), &["script", "CPU"]);
+fn measure_each_script(size: usize) {
+    print_header(&format!("The slowest scripts alone, on {size} characters"), &["script", "CPU"]);
     let text = Texts::read().reply(size);
     let mut times: Vec<(Duration, String)> = Vec::new();
     for script in all_scripts() {
         let name = script["scriptName"].as_str().unwrap().to_owned();
         let mut one = DisplayScripts::new(vec![script], &text);
         let mut runs: Vec<Duration> =
-            (0..ROUNDS).map(|_| spent(|| _ = black_box(one.show(&text, placement::REPLY, 0)))).collect();
+            (0..ROUNDS).map(|_| measure_cpu_time(|| _ = black_box(one.render(&text, placement::REPLY, 0)))).collect();
         times.push((median(&mut runs), name));
     }
     times.sort_unstable();
     for (time, name) in times.into_iter().rev().take(6) {
-        row(&[name, micros(time)]);
+        print_row(&[name, format_micros(time)]);
     }
 }
 
 /// The cost of one stream.
 #[derive(Default, Clone, Copy)]
 struct StreamCost {
-    scripts: Duration,
-    frames: Duration,
-    words: usize,
-    runs: usize,
+    script_time: Duration,
+    frame_time: Duration,
+    word_count: usize,
+    run_count: usize,
     /// Bytes of the words alone.
-    bytes: usize,
+    word_bytes: usize,
     /// Bytes of the shown text behind the part that stayed the same, at each run.
-    changed: usize,
+    changed_bytes: usize,
 }
 
 impl StreamCost {
     fn add(self, other: Self) -> Self {
         Self {
-            scripts: self.scripts + other.scripts,
-            frames: self.frames + other.frames,
-            words: self.words + other.words,
-            runs: self.runs + other.runs,
-            bytes: self.bytes + other.bytes,
-            changed: self.changed + other.changed,
+            script_time: self.script_time + other.script_time,
+            frame_time: self.frame_time + other.frame_time,
+            word_count: self.word_count + other.word_count,
+            run_count: self.run_count + other.run_count,
+            word_bytes: self.word_bytes + other.word_bytes,
+            changed_bytes: self.changed_bytes + other.changed_bytes,
         }
     }
 }
 
-fn stream(sizes: &[usize]) {
+fn measure_streams(sizes: &[usize]) {
     let title = format!("Replies of {RATE} words a second");
     let columns = [
         "characters",
@@ -173,7 +182,7 @@ fn stream(sizes: &[usize]) {
         "frames, in cores",
         "bytes changed / bytes arrived",
     ];
-    head(&title, &columns);
+    print_header(&title, &columns);
     // One row for each length, number of streams and number of runs.
     for size in sizes {
         let text = Texts::read().reply(*size);
@@ -181,38 +190,38 @@ fn stream(sizes: &[usize]) {
         let (_, many_word) = PROGRAM[PROGRAM.len() - 1];
         for (count, word, runs) in all_at_once.chain(RUNS.map(|runs| (MANY, many_word, runs))) {
             let rounds = if count < MANY { LONG_ROUNDS } else { 1 };
-            let mut rounds: Vec<StreamCost> = (0..rounds).map(|_| at_once(&text, count, runs)).collect();
-            rounds.sort_by_key(|cost| cost.scripts);
+            let mut rounds: Vec<StreamCost> = (0..rounds).map(|_| run_streams(&text, count, runs)).collect();
+            rounds.sort_by_key(|cost| cost.script_time);
             let cost = rounds[rounds.len() / 2];
             // The whole CPU time beside the time that the stream takes, in cores.
-            let seconds = cost.words as f64 / count as f64 / RATE as f64;
-            let per = |time: Duration, n: usize| micros(time / u32::try_from(n).unwrap());
-            row(&[
+            let seconds = cost.word_count as f64 / count as f64 / RATE as f64;
+            let per = |time: Duration, n: usize| format_micros(time / u32::try_from(n).unwrap());
+            print_row(&[
                 size.to_string(),
                 count.to_string(),
                 runs.to_string(),
-                per(cost.scripts, cost.runs),
-                per(cost.frames, cost.words),
-                ratio(cost.scripts, cost.frames),
-                format!("**{}**", ratio(cost.scripts, word * u32::try_from(cost.words).unwrap())),
+                per(cost.script_time, cost.run_count),
+                per(cost.frame_time, cost.word_count),
+                format_ratio(cost.script_time, cost.frame_time),
+                format!("**{}**", format_ratio(cost.script_time, word * u32::try_from(cost.word_count).unwrap())),
                 LIMIT.to_owned(),
-                format!("{:.3}", cost.scripts.as_secs_f64() / seconds),
-                format!("{:.3}", cost.frames.as_secs_f64() / seconds),
-                format!("{:.1}", cost.changed as f64 / cost.bytes as f64),
+                format!("{:.3}", cost.script_time.as_secs_f64() / seconds),
+                format!("{:.3}", cost.frame_time.as_secs_f64() / seconds),
+                format!("{:.1}", cost.changed_bytes as f64 / cost.word_bytes as f64),
             ]);
         }
     }
 }
 
 /// Plays replies at once, on as many threads as the machine has cores. The time between words is left out.
-fn at_once(text: &str, count: usize, runs: usize) -> StreamCost {
+fn run_streams(text: &str, count: usize, runs: usize) -> StreamCost {
     let cores = thread::available_parallelism().unwrap().get().min(count);
     thread::scope(|scope| {
         let threads: Vec<_> = (0..cores)
             .map(|first| {
                 scope.spawn(move || {
                     let own = (first..count).step_by(cores);
-                    own.map(|_| one_stream(text, runs)).fold(StreamCost::default(), StreamCost::add)
+                    own.map(|_| run_stream(text, runs)).fold(StreamCost::default(), StreamCost::add)
                 })
             })
             .collect();
@@ -220,7 +229,7 @@ fn at_once(text: &str, count: usize, runs: usize) -> StreamCost {
     })
 }
 
-fn one_stream(text: &str, runs: usize) -> StreamCost {
+fn run_stream(text: &str, runs: usize) -> StreamCost {
     let mut watcher = Watcher::new();
     let mut scripts = DisplayScripts::new(all_scripts(), text);
     let (mut cost, mut so_far, mut shown) = (StreamCost::default(), String::new(), String::new());
@@ -229,19 +238,19 @@ fn one_stream(text: &str, runs: usize) -> StreamCost {
     for word in text.split_inclusive(' ') {
         let offset = so_far.encode_utf16().count();
         so_far.push_str(word);
-        cost.frames += spent(|| watcher.send(word, offset));
-        cost.words += 1;
-        cost.bytes += word.len();
+        cost.frame_time += measure_cpu_time(|| watcher.send(word, offset));
+        cost.word_count += 1;
+        cost.word_bytes += word.len();
         let is_due = credit >= RATE;
         credit = credit % RATE + runs;
         if !is_due && so_far.len() < text.len() {
             continue;
         }
-        scripts.renew();
+        scripts.refresh_set();
         let mut now = String::new();
-        cost.scripts += spent(|| now = scripts.show(&so_far, placement::REPLY, 0));
-        cost.runs += 1;
-        cost.changed += now.len() - same_start(&shown, &now);
+        cost.script_time += measure_cpu_time(|| now = scripts.render(&so_far, placement::REPLY, 0));
+        cost.run_count += 1;
+        cost.changed_bytes += now.len() - common_prefix_len(&shown, &now);
         shown = now;
     }
     assert!(!shown.contains("<status>"), "the scripts ran");
@@ -249,13 +258,13 @@ fn one_stream(text: &str, runs: usize) -> StreamCost {
 }
 
 /// Returns the length of the common start of two texts, in bytes.
-fn same_start(one: &str, other: &str) -> usize {
+fn common_prefix_len(one: &str, other: &str) -> usize {
     one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count()
 }
 
-fn chat(sizes: &[usize]) {
+fn measure_chat(sizes: &[usize]) {
     let title = "A chat that is opened, every second message a reply";
-    head(title, &["messages", "characters of a reply", "scripts", "the page as JSON", "scripts / JSON"]);
+    print_header(title, &["messages", "characters of a reply", "scripts", "the page as JSON", "scripts / JSON"]);
     let texts = Texts::read();
     for size in sizes {
         let reply = texts.reply(*size);
@@ -274,9 +283,9 @@ fn chat(sizes: &[usize]) {
             for _ in 0..LONG_ROUNDS {
                 let mut all = Duration::ZERO;
                 for (depth, (kind, text)) in messages.iter().rev().enumerate() {
-                    scripts.renew();
+                    scripts.refresh_set();
                     let depth = i64::try_from(depth).unwrap();
-                    all += spent(|| _ = black_box(scripts.show(text, *kind, depth)));
+                    all += measure_cpu_time(|| _ = black_box(scripts.render(text, *kind, depth)));
                 }
                 runs.push(all);
                 let page = || {
@@ -284,18 +293,18 @@ fn chat(sizes: &[usize]) {
                         messages.iter().map(|(kind, text)| json!({"role": kind, "content": text})).collect::<Vec<_>>()
                     )
                 };
-                written.push(spent(|| _ = black_box(page().to_string())));
+                written.push(measure_cpu_time(|| _ = black_box(page().to_string())));
             }
             let (runs, written) = (median(&mut runs), median(&mut written));
-            let cells = [millis(runs), millis(written), ratio(runs, written)];
-            row(&[vec![count.to_string(), size.to_string()], cells.to_vec()].concat());
+            let cells = [format_millis(runs), format_millis(written), format_ratio(runs, written)];
+            print_row(&[vec![count.to_string(), size.to_string()], cells.to_vec()].concat());
         }
     }
 }
 
 /// Measures a script that looks twelve characters ahead from each place, for a character that is in no text.
-fn slow(sizes: &[usize]) {
-    head("A script just below its limit of steps", &["characters", "CPU"]);
+fn measure_slow_script(sizes: &[usize]) {
+    print_header("A script just below its limit of steps", &["characters", "CPU"]);
     let script =
         json!({"scriptName": "Slow", "findRegex": r"/[^\x01]{0,12}(?=\x01)/g", "placement": [2], "markdownOnly": true});
     for size in sizes {
@@ -303,9 +312,9 @@ fn slow(sizes: &[usize]) {
         let mut scripts = DisplayScripts::new(vec![script.clone()], &text);
         let mut runs = Vec::new();
         for _ in 0..ROUNDS {
-            scripts.renew();
-            runs.push(spent(|| _ = black_box(scripts.show(&text, placement::REPLY, 0))));
+            scripts.refresh_set();
+            runs.push(measure_cpu_time(|| _ = black_box(scripts.render(&text, placement::REPLY, 0))));
         }
-        row(&[size.to_string(), micros(median(&mut runs))]);
+        print_row(&[size.to_string(), format_micros(median(&mut runs))]);
     }
 }

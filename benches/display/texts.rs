@@ -52,10 +52,10 @@ pub struct DisplayScripts {
     scripts: Vec<Value>,
     /// A text that makes all patterns ready.
     example: String,
-    facts: MacroContext,
+    macro_context: MacroContext,
     variables: Map<String, Value>,
-    set: RegexScriptSet,
-    uses: usize,
+    script_set: RegexScriptSet,
+    use_count: usize,
 }
 
 impl DisplayScripts {
@@ -64,33 +64,33 @@ impl DisplayScripts {
         let mut variables: Map<String, Value> = (0..VARIABLES).map(|n| (format!("value_{n}"), n.into())).collect();
         variables.extend([("gold".to_owned(), 12.into()), ("day".to_owned(), 3.into())]);
         let (example, set) = (example.to_owned(), RegexScriptSet::default());
-        let mut new = Self { scripts, example, facts, variables, set, uses: USES };
-        new.renew();
+        let mut new = Self { scripts, example, macro_context: facts, variables, script_set: set, use_count: USES };
+        new.refresh_set();
         new
     }
 
     /// Replaces the set if it has run often enough. Not part of the measured work.
-    pub fn renew(&mut self) {
-        if self.uses < USES {
+    pub fn refresh_set(&mut self) {
+        if self.use_count < USES {
             return;
         }
-        assert!(self.set.notes().all(|note| note.reason.is_none()), "no script was skipped");
-        self.set = RegexScriptSet::default();
-        self.set.add(ScriptScope::Preset, true, &self.scripts);
+        assert!(self.script_set.notes().all(|note| note.reason.is_none()), "no script was skipped");
+        self.script_set = RegexScriptSet::default();
+        self.script_set.add(ScriptScope::Preset, true, &self.scripts);
         let example = self.example.clone();
-        self.show(&example, placement::REPLY, 0);
-        self.uses = 0;
+        self.render(&example, placement::REPLY, 0);
+        self.use_count = 0;
     }
 
     /// Returns a text as it is shown. Macros see the variables of the session, and what they write is discarded.
-    pub fn show(&mut self, text: &str, kind: i64, depth: i64) -> String {
-        self.uses += 1;
+    pub fn render(&mut self, text: &str, kind: i64, depth: i64) -> String {
+        self.use_count += 1;
         let mut draw = || 0.5;
-        let mut macros = MacroEngine::new(&self.facts, self.variables.clone(), Map::new(), &mut draw);
+        let mut macros = MacroEngine::new(&self.macro_context, self.variables.clone(), Map::new(), &mut draw);
         let place = ScriptPlacement { placement: kind, depth: Some(depth), speaker: None };
-        let stored = self.set.apply(text, ScriptUse::Stored, place, &mut macros);
+        let stored = self.script_set.apply(text, ScriptUse::Stored, place, &mut macros);
         let text = stored.as_deref().unwrap_or(text);
-        let shown = self.set.apply(text, ScriptUse::Display, place, &mut macros);
+        let shown = self.script_set.apply(text, ScriptUse::Display, place, &mut macros);
         shown.unwrap_or_else(|| text.to_owned())
     }
 }

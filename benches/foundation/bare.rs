@@ -17,12 +17,12 @@ const SCHEMA: &str = include_str!("../../migrations/sqlite/2026-11-21-000001_fou
 
 pub struct Bare {
     pub conn: SqliteConnection,
-    n: i64,
+    last_n: i64,
     /// The last node and operation of each session.
-    sessions: Vec<(i64, i64)>,
-    delta: String,
-    effects: String,
-    keyframe: Vec<u8>,
+    session_ends: Vec<(i64, i64)>,
+    delta_json: String,
+    effects_json: String,
+    keyframe_body: Vec<u8>,
 }
 
 /// Messages between two keyframes, as in `session.rs`.
@@ -60,11 +60,11 @@ impl Bare {
         let effects: Vec<_> = effects.iter().map(Effect::to_json).collect();
         Self {
             conn,
-            n: 0,
-            sessions: vec![(0, 0); sessions],
-            delta: super::session::delta().to_json().to_string(),
-            effects: serde_json::Value::Array(effects).to_string(),
-            keyframe: keyframe(),
+            last_n: 0,
+            session_ends: vec![(0, 0); sessions],
+            delta_json: super::session::delta().to_json().to_string(),
+            effects_json: serde_json::Value::Array(effects).to_string(),
+            keyframe_body: keyframe_bytes(),
         }
     }
 
@@ -79,13 +79,18 @@ impl Bare {
     /// Appends the rows of one message to a session: node, text, delta, a keyframe if one is due, remembered child,
     /// operation, session.
     pub fn append(&mut self, session: usize, text: &str) {
-        self.n += 1;
-        let (n, (parent, op)) = (self.n, self.sessions[session]);
+        self.last_n += 1;
+        let (n, (parent, op)) = (self.last_n, self.session_ends[session]);
         let op = op + 1;
-        self.sessions[session] = (n, op);
+        self.session_ends[session] = (n, op);
         let session_n = i64::try_from(session).unwrap() + 1;
         let node = (
-            (nodes::n.eq(n), nodes::id.eq(id(n)), nodes::session_n.eq(session_n), nodes::parent_n.eq(Some(parent))),
+            (
+                nodes::n.eq(n),
+                nodes::id.eq(node_id_bytes(n)),
+                nodes::session_n.eq(session_n),
+                nodes::parent_n.eq(Some(parent)),
+            ),
             (nodes::ordinal.eq(1), nodes::role.eq(1_i16), nodes::kind.eq(1_i16), nodes::status.eq(1_i16)),
             (nodes::is_enabled.eq(true), nodes::is_muted.eq(false), nodes::is_hidden.eq(false)),
             (nodes::depth.eq(1), nodes::turn.eq(1), nodes::since_keyframe.eq(1), nodes::dice_seed.eq(i64::MAX - n)),
@@ -94,17 +99,17 @@ impl Bare {
         diesel::insert_into(nodes::table).values(node).execute(&mut self.conn).unwrap();
         let row = (texts::n.eq(n), texts::content.eq(text), texts::metadata.eq("{}"));
         diesel::insert_into(texts::table).values(row).execute(&mut self.conn).unwrap();
-        let row = (deltas::n.eq(n), deltas::node_n.eq(n), deltas::revision.eq(1), deltas::body.eq(&self.delta));
+        let row = (deltas::n.eq(n), deltas::node_n.eq(n), deltas::revision.eq(1), deltas::body.eq(&self.delta_json));
         diesel::insert_into(deltas::table).values(row).execute(&mut self.conn).unwrap();
         if op % KEYFRAME_EVERY == 0 {
-            let row = (keyframes::node_n.eq(n), keyframes::edits.eq(0_i64), keyframes::body.eq(&self.keyframe));
+            let row = (keyframes::node_n.eq(n), keyframes::edits.eq(0_i64), keyframes::body.eq(&self.keyframe_body));
             diesel::insert_into(keyframes::table).values(row).execute(&mut self.conn).unwrap();
         }
         let seen = Kept(vec![("UPDATE nodes SET remembered_n = ", n), (" WHERE n = ", parent)]);
         seen.execute(&mut self.conn).unwrap();
         let row = (
             (operations::n.eq(n), operations::session_n.eq(session_n), operations::op.eq(op), operations::step.eq(op)),
-            (operations::act.eq("message"), operations::at.eq(1_i64), operations::effects.eq(&self.effects)),
+            (operations::act.eq("message"), operations::at.eq(1_i64), operations::effects.eq(&self.effects_json)),
         );
         diesel::insert_into(operations::table).values(row).execute(&mut self.conn).unwrap();
         let set = [("UPDATE sessions SET head_n = ", n), (", op = ", op), (", head_op = ", op), (", updated = ", n)];
@@ -113,7 +118,7 @@ impl Bare {
     }
 
     /// Runs the recursive query of a projection alone.
-    pub fn walk(conn: &mut SqliteConnection, leaf: i64, limit: i64) -> usize {
+    pub fn query_projection(conn: &mut SqliteConnection, leaf: i64, limit: i64) -> usize {
         #[derive(QueryableByName)]
         struct Line {
             #[diesel(sql_type = Text)]
@@ -178,12 +183,12 @@ impl Taken {
 #[allow(unsafe_code, reason = "the limit is what the C library itself takes")]
 impl Plain {
     /// Prepares the query of a page.
-    pub fn page(path: &Path) -> Self {
+    pub fn prepare_page(path: &Path) -> Self {
         Self::open(path, PAGE)
     }
 
     /// Prepares the query of an outline.
-    pub fn outline(path: &Path) -> Self {
+    pub fn prepare_outline(path: &Path) -> Self {
         Self::open(path, OUTLINE)
     }
 
@@ -204,7 +209,7 @@ impl Plain {
     }
 
     /// Returns the rows for the bound values, each with `COLUMNS` columns.
-    pub fn rows<const COLUMNS: usize>(&mut self, bound: &[i64]) -> Vec<[Taken; COLUMNS]> {
+    pub fn query_rows<const COLUMNS: usize>(&mut self, bound: &[i64]) -> Vec<[Taken; COLUMNS]> {
         let mut rows = Vec::new();
         // SAFETY: the statement is prepared, and a column is read before the next step.
         unsafe {
@@ -213,14 +218,14 @@ impl Plain {
             }
             assert_eq!(ffi::sqlite3_column_count(self.statement), c_int::try_from(COLUMNS).unwrap());
             while ffi::sqlite3_step(self.statement) == ffi::SQLITE_ROW {
-                rows.push(std::array::from_fn(|column| self.take(column.try_into().unwrap())));
+                rows.push(std::array::from_fn(|column| self.copy_column(column.try_into().unwrap())));
             }
             ffi::sqlite3_reset(self.statement);
         }
         rows
     }
 
-    fn take(&self, column: c_int) -> Taken {
+    fn copy_column(&self, column: c_int) -> Taken {
         // SAFETY: this is the current row, and the memory behind the pointer is copied at once.
         unsafe {
             match ffi::sqlite3_column_type(self.statement, column) {
@@ -253,7 +258,7 @@ impl Drop for Plain {
 }
 
 /// Returns the size of a database in bytes, with its write-ahead log.
-pub fn size(path: &Path) -> u64 {
+pub fn database_size(path: &Path) -> u64 {
     #[derive(QueryableByName)]
     struct Size {
         #[diesel(sql_type = BigInt)]
@@ -265,12 +270,12 @@ pub fn size(path: &Path) -> u64 {
 }
 
 /// Returns the bytes of a keyframe of such a session: a checksum and the compressed world.
-fn keyframe() -> Vec<u8> {
+fn keyframe_bytes() -> Vec<u8> {
     let world = r#"{"world":{"vars":{"combat":{"variable_1":-100}},"lore":{},"summary":"","events":[]}}"#;
     [vec![0; 8], lz4_flex::compress_prepend_size(world.as_bytes())].concat()
 }
 
-fn id(n: i64) -> Vec<u8> {
+fn node_id_bytes(n: i64) -> Vec<u8> {
     i128::from(n).to_be_bytes().to_vec()
 }
 

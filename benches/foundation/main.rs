@@ -28,13 +28,13 @@ mod table;
 mod whole;
 
 const FIGURES: [(&str, fn()); 7] = [
-    ("turn", figures::turn_by_size),
-    ("writers", figures::writers),
-    ("projection", figures::projection),
-    ("outline", figures::outline),
-    ("world", figures::world),
-    ("first-token", whole::first_token),
-    ("whole", whole::turns),
+    ("turn", figures::measure_turn_by_size),
+    ("writers", figures::measure_writers),
+    ("projection", figures::measure_projection),
+    ("outline", figures::measure_outline),
+    ("world", figures::measure_world),
+    ("first-token", whole::measure_first_token),
+    ("whole", whole::measure_turns),
 ];
 
 fn main() {

@@ -44,7 +44,7 @@ pub fn open(folder: &Path) -> Bench {
 
 impl Bench {
     /// Creates a session with `vars` variables under a schema.
-    pub fn begin(&self, vars: usize) -> (SessionId, NodeId) {
+    pub fn create_session(&self, vars: usize) -> (SessionId, NodeId) {
         // The root, with the variables and the rules of a plugin that owns them.
         let id = SessionId::new(self.ids.next_id(Time(1)));
         let root = NodeId::new(self.ids.next_id(Time(1)));
@@ -96,18 +96,18 @@ impl Bench {
     }
 
     /// Makes the two commits of a turn: the user's node with a placeholder, then the reply with a small delta.
-    pub async fn turn(&self, session: SessionId, parent: NodeId) -> NodeId {
-        let (message, reply) = self.message(session, parent);
+    pub async fn write_turn(&self, session: SessionId, parent: NodeId) -> NodeId {
+        let (message, reply) = self.build_message(session, parent);
         let actor = Actor { user: self.user, at: Time(2), expected_leaf: None };
         let written = self.store.write(move |tx| tx.add_message(&actor, &message)).await.unwrap();
-        let ending = ending(Some(written.asked));
+        let ending = reply_completion(Some(written.asked));
         self.store.write(move |tx| tx.complete_reply(session, reply, written.op, Time(3), &ending)).await.unwrap();
         reply
     }
 
     /// Appends one message below a parent in one commit; HEAD follows.
     pub async fn append(&self, session: SessionId, parent: NodeId) -> NodeId {
-        let (mut message, _) = self.message(session, parent);
+        let (mut message, _) = self.build_message(session, parent);
         message.replies.clear();
         if let Some(draft) = &mut message.draft {
             draft.delta = delta();
@@ -118,7 +118,7 @@ impl Bench {
         id
     }
 
-    fn message(&self, session: SessionId, parent: NodeId) -> (MessageWrite, NodeId) {
+    fn build_message(&self, session: SessionId, parent: NodeId) -> (MessageWrite, NodeId) {
         let mut draft = NodeDraft::new(NodeId::new(self.ids.next_id(Time(2))), Role::User, Kind::Message, 2, Time(2));
         draft.content = "y".repeat(TEXT);
         let mut reply =
@@ -139,12 +139,12 @@ impl Bench {
     }
 
     /// Appends `count` complete nodes below `parent`, hundreds in one commit, to make a deep session fast.
-    pub fn grow(&self, session: SessionId, parent: NodeId, count: usize) -> NodeId {
+    pub fn append_nodes(&self, session: SessionId, parent: NodeId, count: usize) -> NodeId {
         let mut leaf = parent;
         let mut left = count;
         while left > 0 {
             let some = left.min(500);
-            let drafts: Vec<NodeDraft> = (0..some).map(|i| self.line(i)).collect();
+            let drafts: Vec<NodeDraft> = (0..some).map(|i| self.message_draft(i)).collect();
             let last = drafts.last().map_or(leaf, |draft| draft.id);
             let (user, from) = (self.user, leaf);
             let write = move |tx: &mut Tx<'_>| append_all(tx, user, session, from, &drafts);
@@ -154,7 +154,7 @@ impl Bench {
         leaf
     }
 
-    fn line(&self, i: usize) -> NodeDraft {
+    fn message_draft(&self, i: usize) -> NodeDraft {
         let role = if i.is_multiple_of(2) { Role::User } else { Role::Assistant };
         let mut draft = NodeDraft::new(NodeId::new(self.ids.next_id(Time(2))), role, Kind::Message, 2, Time(2));
         draft.content = format!("{i} {}", "The lamp burns low. ".repeat(TEXT / 20)).chars().take(TEXT).collect();
@@ -195,7 +195,7 @@ pub fn delta() -> Delta {
     Delta { operations: vec![StateOperation::new(path, add, "took 1 damage", "combat")], ..Delta::default() }
 }
 
-pub fn ending(asked: Option<clotho_core::tree::edit::HeadRequest>) -> ReplyCompletion {
+pub fn reply_completion(asked: Option<clotho_core::tree::edit::HeadRequest>) -> ReplyCompletion {
     ReplyCompletion {
         status: Status::Complete,
         content: "x".repeat(TEXT),

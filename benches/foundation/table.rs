@@ -3,15 +3,15 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-pub fn head(title: &str, columns: &[&str]) {
+pub fn print_header(title: &str, columns: &[&str]) {
     println!("\n## {title}\n\n| {} |\n|{}", columns.join(" | "), " --- |".repeat(columns.len()));
 }
 
-pub fn row(cells: &[String]) {
+pub fn print_row(cells: &[String]) {
     println!("| {} |", cells.join(" | "));
 }
 
-pub fn micros(time: Duration) -> String {
+pub fn format_micros(time: Duration) -> String {
     format!("{:.0} us", time.as_secs_f64() * 1e6)
 }
 
@@ -24,18 +24,18 @@ pub fn quantile(times: &mut [Duration], percent: usize) -> Duration {
     times[(times.len() - 1) * percent / 100]
 }
 
-pub fn ratio(a: Duration, b: Duration) -> String {
+pub fn format_ratio(a: Duration, b: Duration) -> String {
     format!("{:.2}", a.as_secs_f64() / b.as_secs_f64())
 }
 
-pub fn timed(work: impl FnOnce()) -> Duration {
+pub fn measure_time(work: impl FnOnce()) -> Duration {
     let start = Instant::now();
     work();
     start.elapsed()
 }
 
 /// Returns the bytes that this process has written to the disk, and its CPU time.
-pub fn used() -> (u64, Duration) {
+pub fn process_usage() -> (u64, Duration) {
     let io = std::fs::read_to_string("/proc/self/io").unwrap_or_default();
     let written = io.lines().find_map(|line| line.strip_prefix("write_bytes: ")).and_then(|n| n.parse().ok());
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
@@ -58,7 +58,7 @@ pub fn server_cpu() -> Duration {
     Duration::from_nanos(nanos.sum())
 }
 
-pub fn kilobytes(total: u64, count: usize) -> String {
+pub fn format_kilobytes(total: u64, count: usize) -> String {
     format!("{:.1} kB", total as f64 / 1_000.0 / count as f64)
 }
 
@@ -66,27 +66,27 @@ pub fn kilobytes(total: u64, count: usize) -> String {
 /// count.
 pub struct Peak {
     /// In kilobytes.
-    before: u64,
-    most: AtomicU64,
+    start_kb: u64,
+    peak_kb: AtomicU64,
 }
 
 impl Peak {
-    pub fn begin() -> Self {
-        Self { before: own_memory(), most: AtomicU64::new(0) }
+    pub fn start() -> Self {
+        Self { start_kb: anonymous_memory_kb(), peak_kb: AtomicU64::new(0) }
     }
 
-    pub fn look(&self) {
-        self.most.fetch_max(own_memory(), Ordering::Relaxed);
+    pub fn sample(&self) {
+        self.peak_kb.fetch_max(anonymous_memory_kb(), Ordering::Relaxed);
     }
 
-    pub fn grown(&self) -> String {
-        self.look();
-        format!("{} MB", self.most.load(Ordering::Relaxed).saturating_sub(self.before) / 1_000)
+    pub fn format_growth(&self) -> String {
+        self.sample();
+        format!("{} MB", self.peak_kb.load(Ordering::Relaxed).saturating_sub(self.start_kb) / 1_000)
     }
 }
 
 /// Returns the private memory in kilobytes.
-fn own_memory() -> u64 {
+fn anonymous_memory_kb() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let own = status.lines().find_map(|line| line.strip_prefix("RssAnon:")?.trim().strip_suffix(" kB")?.parse().ok());
     own.unwrap_or(0)

@@ -35,54 +35,54 @@ const WORDS: [&str; 16] = [
 pub struct House {
     folder: TempDir,
     /// Total size of its chats.
-    pub bytes: u64,
+    pub chat_bytes: u64,
 }
 
 impl House {
-    pub fn of_files(files: usize) -> Self {
+    pub fn generate_files(files: usize) -> Self {
         let mut house = Self::empty();
         let mut random = SplitMix64::new(4);
         let mut before = Vec::new();
         for n in 0..files {
             let (card, chat) = (n / CHATS, n % CHATS);
             if chat == 0 {
-                house.card(card);
+                house.write_card(card);
             }
             let mut rows: Vec<String> = Vec::new();
             if chat % 3 == 2 {
                 rows.clone_from(&before);
                 rows.truncate(before.len() / 2);
-                rows[0] = header(json!({"main_chat": format!("Night {}", chat - 1)}));
+                rows[0] = header_row(json!({"main_chat": format!("Night {}", chat - 1)}));
             } else {
-                rows.push(header(json!({"note_prompt": "Keep it dark."})));
+                rows.push(header_row(json!({"note_prompt": "Keep it dark."})));
             }
             let mut size: u64 = rows.iter().map(|row| row.len() as u64).sum();
             while size < CHAT {
-                rows.push(message(&mut random, rows.len()).to_string());
+                rows.push(random_row(&mut random, rows.len()).to_string());
                 size += rows.last().unwrap().len() as u64;
             }
-            let mut file = house.chat(card, chat);
+            let mut file = house.create_chat_file(card, chat);
             for row in &rows {
                 writeln!(file, "{row}").unwrap();
             }
             file.flush().unwrap();
-            house.bytes += size;
+            house.chat_bytes += size;
             before = rows;
         }
         house
     }
 
-    pub fn of_one_chat(bytes: u64) -> Self {
+    pub fn generate_one_chat(bytes: u64) -> Self {
         let mut house = Self::empty();
-        house.card(0);
-        let mut file = house.chat(0, 0);
+        house.write_card(0);
+        let mut file = house.create_chat_file(0, 0);
         let mut random = SplitMix64::new(5);
-        writeln!(file, "{}", header(json!({}))).unwrap();
+        writeln!(file, "{}", header_row(json!({}))).unwrap();
         for n in 1.. {
-            let row = message(&mut random, n).to_string();
-            house.bytes += row.len() as u64;
+            let row = random_row(&mut random, n).to_string();
+            house.chat_bytes += row.len() as u64;
             writeln!(file, "{row}").unwrap();
-            if house.bytes > bytes {
+            if house.chat_bytes > bytes {
                 break;
             }
         }
@@ -94,7 +94,7 @@ impl House {
         self.folder.path()
     }
 
-    pub fn chats(&self) -> impl Iterator<Item = PathBuf> {
+    pub fn chat_paths(&self) -> impl Iterator<Item = PathBuf> {
         let folders = fs::read_dir(self.path().join("chats")).unwrap().flatten();
         folders.flat_map(|folder| fs::read_dir(folder.path()).unwrap().flatten()).map(|file| file.path())
     }
@@ -102,10 +102,10 @@ impl House {
     fn empty() -> Self {
         let folder = TempDir::new().unwrap();
         fs::create_dir(folder.path().join("characters")).unwrap();
-        Self { folder, bytes: 0 }
+        Self { folder, chat_bytes: 0 }
     }
 
-    fn card(&self, card: usize) {
+    fn write_card(&self, card: usize) {
         let name = format!("Keeper {card}");
         let data = json!({"name": name, "description": "Keeps the lamps.", "first_mes": "Good evening."});
         let card = json!({"spec": "chara_card_v2", "spec_version": "2.0", "data": data});
@@ -113,19 +113,19 @@ impl House {
         fs::create_dir_all(self.path().join(format!("chats/{name}"))).unwrap();
     }
 
-    fn chat(&self, card: usize, chat: usize) -> BufWriter<File> {
+    fn create_chat_file(&self, card: usize, chat: usize) -> BufWriter<File> {
         let path = self.path().join(format!("chats/Keeper {card}/Night {chat}.jsonl"));
         BufWriter::new(File::create(path).unwrap())
     }
 }
 
-fn header(metadata: Value) -> String {
+fn header_row(metadata: Value) -> String {
     json!({"chat_metadata": metadata, "user_name": "unused", "character_name": "unused"}).to_string()
 }
 
 /// Returns message `n`. Every second message is the user's; every fifth reply has three alternatives, and each reply
 /// carries variables.
-fn message(random: &mut SplitMix64, n: usize) -> Value {
+fn random_row(random: &mut SplitMix64, n: usize) -> Value {
     let is_user = n.is_multiple_of(2);
     let date = clotho_core::clock::Time(1_740_000_000_000 + i64::try_from(n).unwrap() * 60_000).to_string();
     let mut text = || {

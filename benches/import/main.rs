@@ -37,7 +37,7 @@ use clotho_engine::transfer::sillytavern::{self, ForeignImportResult, ImportOpti
 use clotho_store::archive::ArchiveLimits;
 use house::House;
 use session::{Bench, open};
-use table::{Peak, head, ratio, row, timed};
+use table::{Peak, format_ratio, measure_time, print_header, print_row};
 
 /// Files of the folder, unless a number is given.
 const FILES: usize = 900;
@@ -51,7 +51,7 @@ fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
     let files = wanted.iter().find_map(|word| word.parse().ok()).unwrap_or(FILES);
     let words: Vec<&String> = wanted.iter().filter(|word| word.parse::<usize>().is_err()).collect();
-    let parts: [(&str, Part); 3] = [("root", root), ("long", long), ("beside", beside::figures)];
+    let parts: [(&str, Part); 3] = [("root", measure_folder), ("long", measure_long_chat), ("beside", beside::measure)];
     for (name, part) in parts {
         if words.is_empty() || words.iter().any(|word| *word == name) {
             part(files);
@@ -59,40 +59,40 @@ fn main() {
     }
 }
 
-fn root(files: usize) {
-    taken_in("A folder of many chats", &House::of_files(files));
+fn measure_folder(files: usize) {
+    measure_import("A folder of many chats", &House::generate_files(files));
 }
 
-fn long(_: usize) {
-    taken_in("One chat", &House::of_one_chat(LONG));
+fn measure_long_chat(_: usize) {
+    measure_import("One chat", &House::generate_one_chat(LONG));
 }
 
 /// Imports a folder twice, compared with reading it.
-fn taken_in(title: &str, house: &House) {
-    let read = timed(|| house.chats().for_each(|chat| parse(&chat)));
+fn measure_import(title: &str, house: &House) {
+    let read = measure_time(|| house.chat_paths().for_each(|create_chat_file| parse_chat(&create_chat_file)));
     let home = tempfile::tempdir().unwrap();
     let bench = open(home.path());
     let columns = ["", "chats", "messages", "time", "rate", "beside parsing once", "memory", "database"];
-    head(&format!("{title}: {:.0} MB", house.bytes as f64 / 1e6), &columns);
+    print_header(&format!("{title}: {:.0} MB", house.chat_bytes as f64 / 1e6), &columns);
     for name in ["taken in", "once more"] {
-        let peak = Peak::begin();
+        let peak = Peak::start();
         let mut arrived = ForeignImportResult::default();
-        let time = timed(|| arrived = import(&bench, house.path(), || peak.look()));
-        row(&[
+        let time = measure_time(|| arrived = import_folder(&bench, house.path(), || peak.sample()));
+        print_row(&[
             name.to_owned(),
             arrived.totals.chats.to_string(),
             arrived.totals.messages.to_string(),
             format!("{:.1} s", time.as_secs_f64()),
-            rate(house.bytes, time),
-            ratio(time, read),
-            peak.grown(),
-            format!("{:.0} MB", weight(home.path()) as f64 / 1e6),
+            format_rate(house.chat_bytes, time),
+            format_ratio(time, read),
+            peak.format_growth(),
+            format!("{:.0} MB", folder_size(home.path()) as f64 / 1e6),
         ]);
     }
 }
 
 /// Imports a folder.
-fn import(bench: &Bench, path: &Path, looked: impl Fn() + Sync) -> ForeignImportResult {
+fn import_folder(bench: &Bench, path: &Path, looked: impl Fn() + Sync) -> ForeignImportResult {
     let zone = jiff::tz::TimeZone::UTC;
     let wish = ImportOptions {
         owner: bench.user,
@@ -110,17 +110,17 @@ fn import(bench: &Bench, path: &Path, looked: impl Fn() + Sync) -> ForeignImport
 }
 
 /// Reads and parses a chat, the minimum cost of any reader.
-fn parse(chat: &Path) {
+fn parse_chat(chat: &Path) {
     for line in BufReader::with_capacity(1 << 16, File::open(chat).unwrap()).lines() {
         std::hint::black_box(serde_json::from_str::<serde_json::Value>(&line.unwrap()).unwrap());
     }
 }
 
-fn rate(bytes: u64, time: Duration) -> String {
+fn format_rate(bytes: u64, time: Duration) -> String {
     format!("{:.1} MB/s", bytes as f64 / 1e6 / time.as_secs_f64())
 }
 
-fn weight(folder: &Path) -> u64 {
+fn folder_size(folder: &Path) -> u64 {
     let entries = std::fs::read_dir(folder).unwrap().flatten();
     entries.filter_map(|entry| entry.metadata().ok()).filter(std::fs::Metadata::is_file).map(|file| file.len()).sum()
 }

@@ -14,12 +14,12 @@ pub struct Lore(Vec<String>);
 
 impl Lore {
     /// Generates this many bytes of books.
-    pub fn of(bytes: usize) -> Self {
+    pub fn generate(bytes: usize) -> Self {
         let (mut books, mut left, mut number) = (Vec::new(), bytes, 0_usize);
         while left > 0 {
             let mut entries = Map::new();
             while entries.len() < ENTRIES && left > 0 {
-                let entry = entry(number);
+                let entry = entry_json(number);
                 left = left.saturating_sub(entry.to_string().len());
                 entries.insert(number.to_string(), entry);
                 number += 1;
@@ -34,7 +34,7 @@ impl Lore {
     }
 
     /// Adds up every byte once.
-    pub fn sum(&self) -> u64 {
+    pub fn sum_bytes(&self) -> u64 {
         self.0.iter().flat_map(|book| book.bytes()).map(u64::from).sum()
     }
 
@@ -42,13 +42,13 @@ impl Lore {
         self.0.iter().map(|book| serde_json::from_str(book).unwrap()).collect()
     }
 
-    pub fn books(&self) -> Vec<ScanBook> {
+    pub fn scan_books(&self) -> Vec<ScanBook> {
         let parsed = self.parse().into_iter().enumerate();
         parsed.map(|(at, book)| ScanBook::read(at.to_string(), "Book", book.as_object().unwrap())).collect()
     }
 }
 
-fn entry(number: usize) -> Value {
+fn entry_json(number: usize) -> Value {
     let word = |at: usize| WORDS[(number / 7 + at * 5) % WORDS.len()];
     let text: Vec<String> = (0..40).map(|at| format!("{} {}", word(at), word(at + 3))).collect();
     json!({"uid": number, "comment": format!("Place {number}"), "key": [format!("place{number}"), format!("{}{number}", word(1))],
@@ -56,7 +56,7 @@ fn entry(number: usize) -> Value {
 }
 
 /// Returns messages, the newest first.
-pub fn said(messages: usize) -> Vec<ScanMessage> {
+pub fn scan_messages(messages: usize) -> Vec<ScanMessage> {
     let text = |n: usize| {
         let words: Vec<&str> = (0..60).map(|at| WORDS[(n * 7 + at * 3) % WORDS.len()]).collect();
         format!("We went to place{} and on to place{}. {}", n * 13, n * 29 + 1, words.join(" "))

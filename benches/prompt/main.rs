@@ -49,7 +49,7 @@ use serde_json::{Map, Value};
 
 use mock_model::{MockModel, Reply};
 use player::{Player, Program};
-use table::{head, median, micros, quantile, ratio, row, timed};
+use table::{format_micros, format_ratio, measure_time, median, print_header, print_row, quantile};
 
 const DEPTHS: [usize; 3] = [500, 5_000, 50_000];
 /// Tokens of context.
@@ -62,8 +62,8 @@ const HISTORY: usize = 900;
 
 fn main() {
     let wanted = std::env::args().skip(1).find_map(|word| word.parse().ok()).unwrap_or(usize::MAX);
-    by_depth(wanted);
-    kept(HISTORY.min(wanted));
+    measure_by_depth(wanted);
+    measure_shared_prefixes(HISTORY.min(wanted));
 }
 
 /// A branch of messages, and the program that serves it.
@@ -79,8 +79,8 @@ impl Deep {
     fn new(depth: usize) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let bench = session::open(folder.path());
-        let (session, root) = bench.begin(10);
-        let end = bench.grow(session, root, depth);
+        let (session, root) = bench.create_session(10);
+        let end = bench.append_nodes(session, root, depth);
         drop(bench);
         let text = format!(
             "[storage]\ndata_dir = {:?}\n[generation]\nmodel = \"mock/mock\"\ncontext_tokens = {CONTEXT}\n\
@@ -94,7 +94,7 @@ impl Deep {
     }
 
     /// Makes a prompt. Returns the number of its messages and its size in bytes.
-    fn prompt(&self) -> (usize, usize) {
+    fn build_prompt(&self) -> (usize, usize) {
         let content = Some("I look around the room.".to_owned());
         let asked = PreviewSpec { parent: self.end, content, model: None, params: Map::new(), preset: None };
         let made = self.runtime.block_on(self.app.turns.prompts.preview(self.app.owner, self.session, asked)).unwrap();
@@ -102,7 +102,7 @@ impl Deep {
     }
 
     /// Reads the newest messages.
-    fn read(&self, count: usize) {
+    fn read_messages(&self, count: usize) {
         let (owner, session, end) = (self.app.owner, self.session, self.end);
         let read = self.app.store.read::<_, StoreError, _>(move |reader| {
             let held = reader.session(owner, session)?.unwrap();
@@ -112,8 +112,8 @@ impl Deep {
     }
 }
 
-fn by_depth(most: usize) {
-    head(
+fn measure_by_depth(most: usize) {
+    print_header(
         &format!("A prompt of {CONTEXT} tokens, by the length of the line"),
         &[
             "messages",
@@ -130,59 +130,59 @@ fn by_depth(most: usize) {
     let mut shortest: Option<Duration> = None;
     for depth in DEPTHS.into_iter().filter(|depth| *depth <= most.max(DEPTHS[0])) {
         let deep = Deep::new(depth);
-        let (count, bytes) = deep.prompt();
+        let (count, bytes) = deep.build_prompt();
         let (mut made, mut read) = (Vec::new(), Vec::new());
         for _ in 0..ROUNDS {
-            made.push(timed(|| assert_eq!(deep.prompt().0, count)));
-            read.push(timed(|| deep.read(count)));
+            made.push(measure_time(|| assert_eq!(deep.build_prompt().0, count)));
+            read.push(measure_time(|| deep.read_messages(count)));
         }
         let (half, alone) = (median(&mut made), median(&mut read));
         let first = *shortest.get_or_insert(half);
-        row(&[
+        print_row(&[
             depth.to_string(),
             count.to_string(),
             bytes.to_string(),
-            micros(half),
-            micros(quantile(&mut made, 99)),
+            format_micros(half),
+            format_micros(quantile(&mut made, 99)),
             "<= 10000 us".to_owned(),
-            format!("**{}**", ratio(half, first)),
-            micros(alone),
-            ratio(half, alone),
+            format!("**{}**", format_ratio(half, first)),
+            format_micros(alone),
+            format_ratio(half, alone),
         ]);
         deep.app.close();
     }
 }
 
 /// Measures how many requests begin with the whole history of the one before.
-fn kept(history: usize) {
+fn measure_shared_prefixes(history: usize) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let (mut whole, mut shared) = (0, 0.0);
     runtime.block_on(async {
         let mock = MockModel::start().await;
-        mock.always(Reply::ok(["The lamp burns low, and nobody speaks. ".repeat(26).as_str()]));
-        let program = Program::with(&mock, &format!("model = \"mock/mock-plain\"\ncontext_tokens = {CONTEXT}"));
-        let mut player = Player::begin(program.at, history).await;
-        player.turn().await;
-        let mut before = told(&mock);
+        mock.set_default_reply(Reply::ok(["The lamp burns low, and nobody speaks. ".repeat(26).as_str()]));
+        let program = Program::start_with(&mock, &format!("model = \"mock/mock-plain\"\ncontext_tokens = {CONTEXT}"));
+        let mut player = Player::create(program.address, history).await;
+        player.run_turn().await;
+        let mut before = newest_request_history(&mock);
         for _ in 0..TURNS {
-            player.turn().await;
-            let now = told(&mock);
+            player.run_turn().await;
+            let now = newest_request_history(&mock);
             let same = before.iter().zip(&now).take_while(|(was, is)| was == is).count();
             whole += usize::from(same == before.len());
             shared += same as f64 / before.len() as f64;
             before = now;
         }
     });
-    head(
+    print_header(
         &format!("{TURNS} turns of a story of {history} messages and more, {CONTEXT} tokens"),
         &["requests that begin with all of the one before", "limit", "of the one before, on average"],
     );
     let percent = |part: f64| format!("{:.1} %", part * 100.0 / TURNS as f64);
-    row(&[format!("**{}**", percent(whole as f64)), ">= 90 %".to_owned(), percent(shared)]);
+    print_row(&[format!("**{}**", percent(whole as f64)), ">= 90 %".to_owned(), percent(shared)]);
 }
 
 /// Returns the messages of the newest request before the one that it answers.
-fn told(mock: &MockModel) -> Vec<Value> {
+fn newest_request_history(mock: &MockModel) -> Vec<Value> {
     let request = mock.requests().pop().unwrap();
     let mut messages = request["messages"].as_array().unwrap().clone();
     messages.pop();

@@ -26,13 +26,13 @@ const SYLLABLES: [&str; 24] = [
 ];
 
 pub struct Corpus {
-    pub messages: usize,
+    pub message_count: usize,
     pub owner: UserId,
     words: Vec<String>,
 }
 
 impl Corpus {
-    pub fn of(messages: usize) -> Self {
+    pub fn generate(messages: usize) -> Self {
         let mut words = Vec::with_capacity(WORDS);
         for n in 0..WORDS {
             let mut word = String::new();
@@ -43,7 +43,7 @@ impl Corpus {
             }
             words.push(word);
         }
-        Self { messages, owner: UserId::new(Uuid::from_u128(1)), words }
+        Self { message_count: messages, owner: UserId::new(Uuid::from_u128(1)), words }
     }
 
     pub fn word(&self, rank: usize) -> &str {

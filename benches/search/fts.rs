@@ -27,14 +27,14 @@ struct Total {
 }
 
 impl Fts {
-    pub fn fill(corpus: &Corpus, folder: &Path) -> Self {
+    pub fn build(corpus: &Corpus, folder: &Path) -> Self {
         let mut conn = SqliteConnection::establish(folder.join("fts.db").to_str().unwrap()).unwrap();
         conn.batch_execute(
             "PRAGMA journal_mode = WAL; PRAGMA cache_size = -65536; CREATE VIRTUAL TABLE said USING fts5(text);",
         )
         .unwrap();
         conn.transaction(|conn| {
-            for message in 0..corpus.messages {
+            for message in 0..corpus.message_count {
                 diesel::sql_query("INSERT INTO said (rowid, text) VALUES ($1, $2)")
                     .bind::<BigInt, _>(i64::try_from(message).unwrap() + 1)
                     .bind::<Text, _>(corpus.text(message))

@@ -35,7 +35,7 @@ use uuid::Uuid;
 use bare::Bare;
 use corpus::Corpus;
 use fts::Fts;
-use table::{head, quantile, ratio, row, timed};
+use table::{format_ratio, measure_time, print_header, print_row, quantile};
 
 /// Messages, unless a number is given.
 const MESSAGES: usize = 100_000;
@@ -70,7 +70,7 @@ pub enum Asked {
 
 impl Asked {
     /// Returns the query as a person types it.
-    fn typed(self, corpus: &Corpus) -> String {
+    fn query_text(self, corpus: &Corpus) -> String {
         let word = |rank: usize| corpus.word(rank);
         match self {
             Self::Word(one) => word(one).to_owned(),
@@ -85,53 +85,61 @@ impl Asked {
 fn main() {
     let wanted = std::env::args().skip(1).find_map(|word| word.parse().ok()).unwrap_or(MESSAGES);
     let folder = tempfile::tempdir().unwrap();
-    let corpus = Corpus::of(wanted);
-    let index = fill(&corpus, &folder.path().join("index"));
-    let fts = Fts::fill(&corpus, folder.path());
+    let corpus = Corpus::generate(wanted);
+    let index = build_index(&corpus, &folder.path().join("index"));
+    let fts = Fts::build(&corpus, folder.path());
     let bare = Bare::open(&folder.path().join("index"));
     println!("\n{wanted} messages, {HITS} hits of each search, {ROUNDS} rounds");
-    let both: Vec<Both> = SEARCHES.iter().map(|(_, asked)| compare(*asked, &corpus, &index, &bare, &fts)).collect();
+    let both: Vec<Both> =
+        SEARCHES.iter().map(|(_, asked)| measure_search(*asked, &corpus, &index, &bare, &fts)).collect();
     let columns =
         ["", "hits", "Clotho p50", "bare tantivy p50", "Clotho / it", "Clotho p99", "bare tantivy p99", "Clotho / it"];
-    head("Hits with their texts", &columns);
+    print_header("Hits with their texts", &columns);
     for ((name, asked), both) in SEARCHES.iter().zip(&both) {
-        let Both { total, alone, .. } = both;
-        row(&[&[format!("{name} (`{}`)", asked.typed(&corpus)), total.to_string()], &alone.cells()[..]].concat());
+        let Both { total_hits: total, without_snippets: alone, .. } = both;
+        print_row(
+            &[&[format!("{name} (`{}`)", asked.query_text(&corpus)), total.to_string()], &alone.cells()[..]].concat(),
+        );
     }
-    head("With the pieces that show why", &[&columns[..], &["FTS5 p99", "Clotho / it"]].concat());
-    for ((name, asked), Both { total, shown, sql, .. }) in SEARCHES.iter().zip(&both) {
-        let sql = [table::micros(*sql), format!("**{}**", ratio(shown.most, *sql))];
-        row(&[&[format!("{name} (`{}`)", asked.typed(&corpus)), total.to_string()], &shown.cells()[..], &sql].concat());
+    print_header("With the pieces that show why", &[&columns[..], &["FTS5 p99", "Clotho / it"]].concat());
+    for ((name, asked), Both { total_hits: total, with_snippets: shown, fts_time: sql, .. }) in
+        SEARCHES.iter().zip(&both)
+    {
+        let sql = [table::format_micros(*sql), format!("**{}**", format_ratio(shown.p99, *sql))];
+        print_row(
+            &[&[format!("{name} (`{}`)", asked.query_text(&corpus)), total.to_string()], &shown.cells()[..], &sql]
+                .concat(),
+        );
     }
     index.close().unwrap();
 }
 
-fn open(folder: &std::path::Path) -> Index {
+fn open_index(folder: &std::path::Path) -> Index {
     let upstream = IndexSource { id: Uuid::from_u128(1), newest: i64::MAX, texts: 1 };
     Index::open(folder, upstream, config::SearchConfig::default()).unwrap()
 }
 
 /// Fills the index and opens it as a start does: some segments are still being merged when everything can be found.
-fn fill(corpus: &Corpus, folder: &std::path::Path) -> Index {
-    let index = open(folder);
+fn build_index(corpus: &Corpus, folder: &std::path::Path) -> Index {
+    let index = open_index(folder);
     let (mut cursor, mut longest) = (0, Duration::ZERO);
-    let all = timed(|| {
-        for batch in 0..corpus.messages.div_ceil(BATCH) {
-            let changes = corpus.changes(batch * BATCH..(batch * BATCH + BATCH).min(corpus.messages));
+    let all = measure_time(|| {
+        for batch in 0..corpus.message_count.div_ceil(BATCH) {
+            let changes = corpus.changes(batch * BATCH..(batch * BATCH + BATCH).min(corpus.message_count));
             index.send(cursor, changes, cursor + 1).unwrap();
             cursor += 1;
         }
-        longest = timed(|| index.flush().unwrap());
+        longest = measure_time(|| index.flush().unwrap());
     });
-    let each = all.as_secs_f64() / corpus.messages as f64 * 1e6;
+    let each = all.as_secs_f64() / corpus.message_count as f64 * 1e6;
     println!("indexed in {:.1} s ({each:.1} us a message); the last commit took {longest:?}", all.as_secs_f64());
     index.close().unwrap();
     drop(index);
-    open(folder)
+    open_index(folder)
 }
 
 /// Runs one search through the program's index, with snippets if wanted.
-fn ours(index: &Index, corpus: &Corpus, text: &str, is_shown: bool) -> u64 {
+fn search_index(index: &Index, corpus: &Corpus, text: &str, is_shown: bool) -> u64 {
     let query = ParsedQuery::parse(text, LocalNow { now: Time(0), utc_offset_minutes: 0 }).unwrap();
     let found = index.find(&SearchRequest::new(corpus.owner, query));
     let page = found.page(0, HITS).unwrap();
@@ -144,47 +152,48 @@ fn ours(index: &Index, corpus: &Corpus, text: &str, is_shown: bool) -> u64 {
 
 /// Times of one kind of search, for the program and for bare tantivy.
 struct Beside {
-    half: Duration,
-    most: Duration,
-    bare_half: Duration,
-    bare_most: Duration,
+    p50: Duration,
+    p99: Duration,
+    bare_p50: Duration,
+    bare_p99: Duration,
 }
 
 impl Beside {
-    fn of(own: &mut [Duration], bare: &mut [Duration]) -> Self {
+    fn from_times(own: &mut [Duration], bare: &mut [Duration]) -> Self {
         let both = |times: &mut [Duration]| (quantile(times, 50), quantile(times, 99));
         let ((half, most), (bare_half, bare_most)) = (both(own), both(bare));
-        Self { half, most, bare_half, bare_most }
+        Self { p50: half, p99: most, bare_p50: bare_half, bare_p99: bare_most }
     }
 
     fn cells(&self) -> [String; 6] {
-        let [half, most] = [self.half, self.most].map(table::micros);
-        let [bare_half, bare_most] = [self.bare_half, self.bare_most].map(table::micros);
-        let beside = |own, bare| format!("**{}**", ratio(own, bare));
-        [half, bare_half, beside(self.half, self.bare_half), most, bare_most, beside(self.most, self.bare_most)]
+        let [half, most] = [self.p50, self.p99].map(table::format_micros);
+        let [bare_half, bare_most] = [self.bare_p50, self.bare_p99].map(table::format_micros);
+        let beside = |own, bare| format!("**{}**", format_ratio(own, bare));
+        [half, bare_half, beside(self.p50, self.bare_p50), most, bare_most, beside(self.p99, self.bare_p99)]
     }
 }
 
 /// A search without and with snippets, and the time of FTS5 with snippets.
 struct Both {
-    total: u64,
-    alone: Beside,
-    shown: Beside,
-    sql: Duration,
+    total_hits: u64,
+    without_snippets: Beside,
+    with_snippets: Beside,
+    fts_time: Duration,
 }
 
-fn compare(asked: Asked, corpus: &Corpus, index: &Index, bare: &Bare, fts: &Fts) -> Both {
-    let text = asked.typed(corpus);
-    let query = bare.query(asked, corpus);
-    let total = ours(index, corpus, &text, true);
+fn measure_search(asked: Asked, corpus: &Corpus, index: &Index, bare: &Bare, fts: &Fts) -> Both {
+    let text = asked.query_text(corpus);
+    let query = bare.build_query(asked, corpus);
+    let total = search_index(index, corpus, &text, true);
     assert_eq!(usize::try_from(total).unwrap(), bare.search(&query, HITS), "{text}");
     fts.search(asked, corpus, HITS);
     let (mut alone, mut shown, mut sql) = ((Vec::new(), Vec::new()), (Vec::new(), Vec::new()), Vec::new());
     for round in 0..ROUNDS {
         let mut both = [(&mut alone, false), (&mut shown, true)];
         for ((own, others), is_shown) in &mut both {
-            let mut we = || own.push(timed(|| _ = ours(index, corpus, &text, *is_shown)));
-            let mut they = || others.push(timed(|| _ = bare.look(&query, is_shown.then_some((asked, corpus)), HITS)));
+            let mut we = || own.push(measure_time(|| _ = search_index(index, corpus, &text, *is_shown)));
+            let mut they =
+                || others.push(measure_time(|| _ = bare.run_search(&query, is_shown.then_some((asked, corpus)), HITS)));
             // The second one finds the files cached.
             if round % 2 == 0 {
                 we();
@@ -197,8 +206,9 @@ fn compare(asked: Asked, corpus: &Corpus, index: &Index, bare: &Bare, fts: &Fts)
     }
     // Separately, because it would fill the machine's caches with its own data.
     for _ in 0..ROUNDS / SELDOM {
-        sql.push(timed(|| fts.search(asked, corpus, HITS)));
+        sql.push(measure_time(|| fts.search(asked, corpus, HITS)));
     }
-    let (alone, shown) = (Beside::of(&mut alone.0, &mut alone.1), Beside::of(&mut shown.0, &mut shown.1));
-    Both { total, alone, shown, sql: quantile(&mut sql, 99) }
+    let (alone, shown) =
+        (Beside::from_times(&mut alone.0, &mut alone.1), Beside::from_times(&mut shown.0, &mut shown.1));
+    Both { total_hits: total, without_snippets: alone, with_snippets: shown, fts_time: quantile(&mut sql, 99) }
 }

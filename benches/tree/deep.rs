@@ -6,7 +6,7 @@ use clotho_core::tree::{EditTarget, TreeEdit};
 use clotho_store::{Actor, PathFilter, StoreError, Tx, WriteError};
 
 use super::session::open;
-use super::table::{head, median, micros, row, timed};
+use super::table::{format_micros, measure_time, median, print_header, print_row};
 
 /// A job for the writer.
 type OperationKind = Box<dyn FnMut(&mut Tx<'_>, &Actor) -> Result<(), WriteError> + Send>;
@@ -14,15 +14,15 @@ type OperationKind = Box<dyn FnMut(&mut Tx<'_>, &Actor) -> Result<(), WriteError
 const DEPTH: usize = 50_000;
 const ROUNDS: usize = 11;
 
-pub fn figures(most: usize) {
+pub fn measure(most: usize) {
     // One branch, and a node beside its top.
     let depth = DEPTH.min(most);
     let folder = tempfile::tempdir().unwrap();
     let bench = open(folder.path());
-    let (session, root) = bench.begin(10);
-    let top = bench.grow(session, root, 1);
-    let end = bench.grow(session, top, depth - 1);
-    let beside = bench.grow(session, root, 1);
+    let (session, root) = bench.create_session(10);
+    let top = bench.append_nodes(session, root, 1);
+    let end = bench.append_nodes(session, top, depth - 1);
+    let beside = bench.append_nodes(session, root, 1);
     // The edits.
     let actor = Actor { user: bench.user, at: Time(5), expected_leaf: None };
     let write = |mut act: OperationKind| {
@@ -54,16 +54,16 @@ pub fn figures(most: usize) {
         assert_eq!(bench.runtime.block_on(read).unwrap(), 200.min(depth));
     };
     // Run each figure in rounds, and restore the tree after each round.
-    head(&format!("One line of {depth} messages"), &["", "median"]);
+    print_header(&format!("One line of {depth} messages"), &["", "median"]);
     let figure = |name: &str, work: &dyn Fn(), after: &dyn Fn()| {
         let mut times: Vec<_> = (0..ROUNDS)
             .map(|_| {
-                let time = timed(work);
+                let time = measure_time(work);
                 after();
                 time
             })
             .collect();
-        row(&[name.to_owned(), micros(median(&mut times))]);
+        print_row(&[name.to_owned(), format_micros(median(&mut times))]);
     };
     checkout(end);
     figure("checkout of the root", &|| checkout(root), &|| checkout(end));

@@ -9,29 +9,29 @@ use clotho_store::DatabaseSnapshot;
 use clotho_store::archive::ArchiveLimits;
 
 use super::session::open;
-use super::table::{Peak, head, row, timed};
+use super::table::{Peak, measure_time, print_header, print_row};
 
 const SIZES: [usize; 2] = [10_000, 100_000];
 
-pub fn figures(most: usize) {
-    head("A session as a file", &["messages", "out", "memory", "file", "in", "memory"]);
+pub fn measure(most: usize) {
+    print_header("A session as a file", &["messages", "out", "memory", "file", "in", "memory"]);
     for size in SIZES.into_iter().filter(|size| *size <= most) {
         // The session to export.
         let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let path = to.path().join("story.clotho");
         let id = {
             let bench = open(from.path());
-            let (session, root) = bench.begin(10);
-            bench.grow(session, root, size);
+            let (session, root) = bench.create_session(10);
+            bench.append_nodes(session, root, size);
             session
         };
         // Export it.
         let mut snapshot = DatabaseSnapshot::open(&from.path().join("clotho.db")).unwrap();
         let held = snapshot.session(None, id).unwrap().unwrap();
-        let out_peak = Peak::begin();
-        let out = timed(|| {
+        let out_peak = Peak::start();
+        let out = measure_time(|| {
             let file = BufWriter::new(File::create(&path).unwrap());
-            let exported = transfer::export(&mut snapshot, &held, file, Time(0), |_| out_peak.look());
+            let exported = transfer::export(&mut snapshot, &held, file, Time(0), |_| out_peak.sample());
             exported.unwrap().into_inner().unwrap();
         });
         drop(snapshot);
@@ -39,24 +39,24 @@ pub fn figures(most: usize) {
         let bench = open(&to.path().join("data"));
         let mut file = File::open(&path).unwrap();
         let bytes = file.metadata().unwrap().len();
-        let in_peak = Peak::begin();
-        let taken = timed(|| {
+        let in_peak = Peak::start();
+        let taken = measure_time(|| {
             let arrival = SessionImportOptions { owner: bench.user, job: None, title: None };
             let limits = ArchiveLimits::for_archive(1 << 40);
             let import = transfer::import(&bench.store, &mut file, arrival, &bench.ids, Time(9), limits, |_| {
-                in_peak.look();
+                in_peak.sample();
                 true
             });
             bench.runtime.block_on(import).unwrap();
         });
         // Print the row.
-        row(&[
+        print_row(&[
             size.to_string(),
             format!("{:.1} s", out.as_secs_f64()),
-            out_peak.grown(),
+            out_peak.format_growth(),
             format!("{:.1} MB", bytes as f64 / 1e6),
             format!("{:.1} s", taken.as_secs_f64()),
-            in_peak.grown(),
+            in_peak.format_growth(),
         ]);
     }
 }

@@ -34,7 +34,9 @@ mod table;
 use std::time::Duration;
 
 use figures::Tree;
-use table::{head, kilobytes, median, micros, ratio, row, timed, used};
+use table::{
+    format_kilobytes, format_micros, format_ratio, measure_time, median, print_header, print_row, process_usage,
+};
 
 const SIZES: [usize; 3] = [1_000, 10_000, 100_000];
 /// Repetitions of each figure.
@@ -59,38 +61,38 @@ const FIGURES: [(&str, Figure); 17] = [
     ("summarise 100 nodes", figures::summarise),
     ("merge what 100 nodes did", figures::merge),
     ("undo of a message", figures::undo_message),
-    ("diff of two branches of 100 nodes", figures::diff),
-    ("a variable along the last 100 nodes", figures::variables),
-    ("outline of the whole tree", figures::outline),
-    ("newest page of 50", figures::page),
+    ("diff of two branches of 100 nodes", figures::read_diff),
+    ("a variable along the last 100 nodes", figures::read_variables),
+    ("outline of the whole tree", figures::read_outline),
+    ("newest page of 50", figures::read_page),
 ];
 
 /// The measurements of one figure.
 #[derive(Default)]
 pub struct Meter {
     times: Vec<Duration>,
-    rows: u64,
-    bytes: u64,
+    row_count: u64,
+    byte_count: u64,
 }
 
 impl Meter {
     /// Runs the work once and records time, rows and bytes.
-    pub fn once(&mut self, work: impl FnOnce()) {
-        let (rows, (bytes, _)) = (rows::written(), used());
-        self.times.push(timed(work));
-        self.rows += rows::written() - rows;
-        self.bytes += used().0 - bytes;
+    pub fn record(&mut self, work: impl FnOnce()) {
+        let (rows, (bytes, _)) = (rows::written_row_count(), process_usage());
+        self.times.push(measure_time(work));
+        self.row_count += rows::written_row_count() - rows;
+        self.byte_count += process_usage().0 - bytes;
     }
 }
 
 fn main() {
-    rows::watch();
+    rows::start_counting();
     // cargo adds its own flags; our arguments have no leading dash.
     let wanted: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
     let most = wanted.iter().find_map(|word| word.parse().ok()).unwrap_or(usize::MAX);
     let words: Vec<&String> = wanted.iter().filter(|word| word.parse::<usize>().is_err()).collect();
     let parts: [(&str, Part); 4] =
-        [("size", by_size), ("deep", deep::figures), ("files", files::figures), ("many", many::figures)];
+        [("size", measure_by_size), ("deep", deep::measure), ("files", files::measure), ("many", many::measure)];
     for (name, part) in parts {
         if words.is_empty() || words.iter().any(|word| *word == name) {
             part(most);
@@ -98,7 +100,7 @@ fn main() {
     }
 }
 
-fn by_size(most: usize) {
+fn measure_by_size(most: usize) {
     let sizes: Vec<usize> = SIZES.into_iter().filter(|size| *size <= most).collect();
     if sizes.is_empty() {
         return;
@@ -112,17 +114,21 @@ fn by_size(most: usize) {
             (0..ROUNDS).for_each(|_| figure(&mut tree, &mut meter));
             let p50 = median(&mut meter.times);
             ends[at].push(p50);
-            let rows = meter.rows as f64 / meter.times.len() as f64;
-            tables[at].push(format!("{}, {rows:.0}, {}", micros(p50), kilobytes(meter.bytes, meter.times.len())));
+            let rows = meter.row_count as f64 / meter.times.len() as f64;
+            tables[at].push(format!(
+                "{}, {rows:.0}, {}",
+                format_micros(p50),
+                format_kilobytes(meter.byte_count, meter.times.len())
+            ));
         }
     }
     let sizes = sizes.iter().map(|size| format!("{size} nodes"));
     let columns: Vec<String> =
         std::iter::once(String::new()).chain(sizes).chain(["largest / smallest".to_owned()]).collect();
     let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
-    head("By the size of the session: median time, rows written, bytes to the disk", &columns);
+    print_header("By the size of the session: median time, rows written, bytes to the disk", &columns);
     for (mut cells, times) in tables.into_iter().zip(ends) {
-        cells.push(ratio(times[times.len() - 1], times[0]));
-        row(&cells);
+        cells.push(format_ratio(times[times.len() - 1], times[0]));
+        print_row(&cells);
     }
 }

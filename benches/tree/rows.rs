@@ -11,14 +11,14 @@ use libsqlite3_sys as ffi;
 static WRITTEN: AtomicU64 = AtomicU64::new(0);
 
 /// Starts counting the rows of new connections.
-pub fn watch() {
+pub fn start_counting() {
     // SAFETY: the entry point has the signature that SQLite calls, and lives as long as the program.
     let result = unsafe { ffi::sqlite3_auto_extension(Some(opened)) };
     assert_eq!(result, ffi::SQLITE_OK);
 }
 
 /// Returns the number of rows inserted, changed and deleted so far.
-pub fn written() -> u64 {
+pub fn written_row_count() -> u64 {
     WRITTEN.load(Ordering::Relaxed)
 }
 

@@ -81,10 +81,10 @@ pub fn operations(bytes: &[u8]) {
     for one in &all {
         assert_eq!(StateOperation::from_json(&one.to_json()).as_ref(), Ok(one));
     }
-    for rules in [SchemaSet::default(), governed()] {
-        let mut at_once = world();
+    for rules in [SchemaSet::default(), test_schemas()] {
+        let mut at_once = initial_world();
         fold(&mut at_once, &all, &rules);
-        let (mut in_parts, half) = (world(), all.len() / 2);
+        let (mut in_parts, half) = (initial_world(), all.len() / 2);
         fold(&mut in_parts, &all[..half], &rules);
         fold(&mut in_parts, &all[half..], &rules);
         assert_eq!(at_once.hash(), in_parts.hash());
@@ -94,12 +94,12 @@ pub fn operations(bytes: &[u8]) {
     }
 }
 
-fn world() -> World {
+fn initial_world() -> World {
     let vars = json!({"hp": 20, "name": "Rin", "bag": ["rope", {"coins": 3}], "keep": {"door": false, "n": 1.5}});
     World { vars: vars.as_object().cloned().unwrap_or_default(), ..World::default() }
 }
 
-fn governed() -> SchemaSet {
+fn test_schemas() -> SchemaSet {
     let schema = json!({"type": "object", "properties": {
         "hp": {"type": "integer", "minimum": 0, "maximum": 40},
         "name": {"type": "string", "maxLength": 8},
@@ -127,9 +127,9 @@ pub fn macros(bytes: &[u8]) {
 /// Replays MVU commands in a model's text, and removes them from the text.
 pub fn mvu(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
-    let mut after = world();
+    let mut after = initial_world();
     let replayed = mvu::replay(&text, &Pointer::default(), &mut after);
-    let mut again = world();
+    let mut again = initial_world();
     fold(&mut again, &replayed.operations, &SchemaSet::default());
     assert_eq!(after.hash(), again.hash());
     let _ = mvu::count_commands(&text);

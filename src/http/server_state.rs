@@ -175,18 +175,18 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use super::*;
 
-    fn user() -> UserId {
+    fn user_id() -> UserId {
         UserId::new(uuid::Uuid::from_u128(1))
     }
 
     #[test]
     fn server_state_socket_limit_per_user_is_enforced() {
         let shared = Arc::new(ServerState::default());
-        let first = shared.open_socket(user(), 2).unwrap();
-        let _second = shared.open_socket(user(), 2).unwrap();
-        assert!(shared.open_socket(user(), 2).is_none());
+        let first = shared.open_socket(user_id(), 2).unwrap();
+        let _second = shared.open_socket(user_id(), 2).unwrap();
+        assert!(shared.open_socket(user_id(), 2).is_none());
         drop(first);
-        assert!(shared.open_socket(user(), 2).is_some());
+        assert!(shared.open_socket(user_id(), 2).is_some());
         assert_eq!(shared.open_sockets(), 1);
     }
 
@@ -209,14 +209,14 @@ mod tests {
     #[tokio::test]
     async fn server_state_idempotency_key_is_exclusive() {
         let shared = Arc::new(ServerState::default());
-        let held = shared.lock_key(user(), "k").await;
+        let held = shared.lock_key(user_id(), "k").await;
         let other = tokio::spawn({
             let shared = Arc::clone(&shared);
-            async move { drop(shared.lock_key(user(), "k").await) }
+            async move { drop(shared.lock_key(user_id(), "k").await) }
         });
         tokio::task::yield_now().await;
         assert!(!other.is_finished());
-        drop(shared.lock_key(user(), "other").await);
+        drop(shared.lock_key(user_id(), "other").await);
         drop(held);
         other.await.unwrap();
         assert!(lock(&shared.keys).is_empty());

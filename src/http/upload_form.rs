@@ -166,7 +166,7 @@ fn disposition(head: &str) -> Result<PartDisposition, ApiError> {
 mod tests {
     use super::*;
 
-    fn form(parts: &[(&str, &str)]) -> Vec<u8> {
+    fn form_body(parts: &[(&str, &str)]) -> Vec<u8> {
         let each = parts
             .iter()
             .map(|(head, content)| format!("--xyz\r\nContent-Disposition: form-data; {head}\r\n\r\n{content}\r\n"));
@@ -176,14 +176,14 @@ mod tests {
     #[test]
     fn upload_form_with_file_field_returns_file() {
         let check = |head: &str, content: &str, name: Option<&str>| {
-            let sent = only_file(&form(&[(head, content)]), "xyz").unwrap();
+            let sent = only_file(&form_body(&[(head, content)]), "xyz").unwrap();
             assert_eq!((sent.bytes.as_slice(), sent.name.as_deref()), (content.as_bytes(), name), "{head}");
         };
         check(r#"name="file"; filename="a.png""#, "x\r\n\r\n--xy\r\n", Some("a.png"));
         check(r#"name="file"; filename="../../etc/狐%22.png""#, "", Some("狐\".png"));
         check(r#"name="file"; filename="C:\\x\\b.json""#, "1", Some("b.json"));
         check(r#"name="file""#, "1", None);
-        let with_more = [b"preamble\r\n".as_slice(), &form(&[(r#"name="file""#, "1")]), b"after"].concat();
+        let with_more = [b"preamble\r\n".as_slice(), &form_body(&[(r#"name="file""#, "1")]), b"after"].concat();
         assert_eq!(only_file(&with_more, "xyz").unwrap().bytes, b"1");
     }
 
@@ -199,9 +199,9 @@ mod tests {
         check(b"--xyz--", "no field");
         check(b"--xyz\r\nabc\r\n--xyz--", "no headers");
         check(b"--xyz\r\nA: b\r\n\r\n1\r\n--xyz--", "no Content-Disposition");
-        check(&form(&[("filename=\"x\"", "1")]), "no name");
-        check(&form(&[("name=\"other\"", "1")]), "only the field");
-        check(&form(&[("name=\"file\"", "1"), ("name=\"file\"", "2")]), "one file at a time");
+        check(&form_body(&[("filename=\"x\"", "1")]), "no name");
+        check(&form_body(&[("name=\"other\"", "1")]), "only the field");
+        check(&form_body(&[("name=\"file\"", "1"), ("name=\"file\"", "2")]), "one file at a time");
         assert!(boundary("multipart/form-data").unwrap().is_err());
         assert!(boundary("multipart/form-data; boundary=\"a b\"").unwrap().is_ok_and(|found| found == "a b"));
         assert!(boundary("application/json").is_none());

@@ -227,7 +227,7 @@ fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static)
 mod tests {
     use super::*;
 
-    async fn refused(address: &str) -> ImageFetchError {
+    async fn fetch_error(address: &str) -> ImageFetchError {
         ImageProxy::new(&[]).fetch(address, 10).await.unwrap_err()
     }
 
@@ -247,14 +247,14 @@ mod tests {
             ("https://169.254.169.254/latest/meta-data", "169.254.169.254"),
             ("http://0.0.0.0:7317/api/sessions", "0.0.0.0"),
         ] {
-            assert_eq!(refused(address).await, ImageFetchError::PrivateAddress(host.to_owned()), "{address}");
+            assert_eq!(fetch_error(address).await, ImageFetchError::PrivateAddress(host.to_owned()), "{address}");
         }
         // A name is checked when it is resolved.
-        assert_eq!(refused("http://localhost:9/").await, ImageFetchError::PrivateAddress("localhost".to_owned()));
+        assert_eq!(fetch_error("http://localhost:9/").await, ImageFetchError::PrivateAddress("localhost".to_owned()));
         for address in
             ["file:///etc/passwd", "ftp://a.example/", "http://a@b.example/", "/a.png", "", "data:image/png,x"]
         {
-            assert!(matches!(refused(address).await, ImageFetchError::InvalidUrl(_)), "{address}");
+            assert!(matches!(fetch_error(address).await, ImageFetchError::InvalidUrl(_)), "{address}");
         }
     }
 }

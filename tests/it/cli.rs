@@ -9,7 +9,7 @@ use diesel::prelude::*;
 use tempfile::TempDir;
 
 /// Returns a command that runs the program in `folder`, without environment variables that could be settings.
-fn clotho(folder: &Path) -> Command {
+fn clotho_command(folder: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_clotho"));
     command.current_dir(folder).env("CLOTHO_SERVER__LISTEN", "127.0.0.1:0").env_remove("CLOTHO_CONFIG");
     command
@@ -35,14 +35,14 @@ fn apart(folder: &Path, mounts: &str) -> Option<Command> {
 }
 
 /// Runs a command that must fail by itself, and returns its message.
-fn refused(command: &mut Command) -> String {
+fn run_failing(command: &mut Command) -> String {
     let Output { status, stdout, stderr } = command.output().unwrap();
     let said = String::from_utf8(stderr).unwrap();
     assert_eq!((status.code(), String::from_utf8(stdout).unwrap().as_str()), (Some(1), ""), "{said}");
     said
 }
 
-fn says(said: &str, words: &[&str]) {
+fn assert_contains_all(said: &str, words: &[&str]) {
     for word in words {
         assert!(said.contains(word), "\"{word}\" is not in: {said}");
     }
@@ -51,29 +51,29 @@ fn says(said: &str, words: &[&str]) {
 /// A running server that accepts connections.
 struct CliServer {
     child: Child,
-    at: SocketAddr,
+    address: SocketAddr,
 }
 
 impl CliServer {
     fn start(command: &mut Command) -> Self {
-        Self::start_with(command, Stdio::null())
+        Self::start_with_log(command, Stdio::null())
     }
 
-    fn start_with(command: &mut Command, log: Stdio) -> Self {
+    fn start_with_log(command: &mut Command, log: Stdio) -> Self {
         let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
         let at = line.trim_end().strip_prefix("Clotho listens on http://").expect("it says where it listens");
-        Self { at: at.parse().unwrap(), child }
+        Self { address: at.parse().unwrap(), child }
     }
 
     fn get(&self, target: &str) -> String {
-        self.ask("GET", target, "")
+        self.send_request("GET", target, "")
     }
 
-    fn ask(&self, method: &str, target: &str, json: &str) -> String {
-        let mut stream = TcpStream::connect(self.at).unwrap();
-        let head = format!("{method} {target} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n", self.at);
+    fn send_request(&self, method: &str, target: &str, json: &str) -> String {
+        let mut stream = TcpStream::connect(self.address).unwrap();
+        let head = format!("{method} {target} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n", self.address);
         let body = format!("Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{json}", json.len());
         stream.write_all((head + &body).as_bytes()).unwrap();
         let mut heard = Vec::new();
@@ -82,7 +82,7 @@ impl CliServer {
     }
 
     /// Stops the server with a signal, as `systemctl stop` or Ctrl-C would.
-    fn told_to_stop(mut self, signal: &str) {
+    fn stop_with_signal(mut self, signal: &str) {
         // A server that answers has also installed its signal handlers.
         assert!(self.get("/healthz").starts_with("HTTP/1.1 200"));
         let sent = Command::new("kill").args([signal, &self.child.id().to_string()]).status().unwrap();
@@ -104,11 +104,11 @@ impl Drop for CliServer {
 fn server_start_in_empty_folder_creates_data_directory() {
     let folder = TempDir::new().unwrap();
     for signal in ["-TERM", "-INT"] {
-        let serving = CliServer::start(&mut clotho(folder.path()));
-        assert!(serving.at.ip().is_loopback());
+        let serving = CliServer::start(&mut clotho_command(folder.path()));
+        assert!(serving.address.ip().is_loopback());
         assert!(serving.get("/").starts_with("HTTP/1.1 200"));
         assert!(serving.get("/api/characters").contains("lantern-keep"), "the adventure is there");
-        serving.told_to_stop(signal);
+        serving.stop_with_signal(signal);
         assert!(folder.path().join("data/clotho.db").is_file());
     }
 }
@@ -118,12 +118,15 @@ fn server_start_in_empty_folder_creates_data_directory() {
 #[test]
 fn second_server_on_same_data_is_refused() {
     let folder = TempDir::new().unwrap();
-    let serving = CliServer::start(&mut clotho(folder.path()));
-    says(&refused(&mut clotho(folder.path())), &["data directory", "another"]);
+    let serving = CliServer::start(&mut clotho_command(folder.path()));
+    assert_contains_all(&run_failing(&mut clotho_command(folder.path())), &["data directory", "another"]);
 
     let other = TempDir::new().unwrap();
-    let said = refused(clotho(other.path()).env("CLOTHO_SERVER__LISTEN", serving.at.to_string()));
-    says(&said, &["cannot listen on", &serving.at.to_string(), "server.listen", "CLOTHO_SERVER__LISTEN"]);
+    let said = run_failing(clotho_command(other.path()).env("CLOTHO_SERVER__LISTEN", serving.address.to_string()));
+    assert_contains_all(
+        &said,
+        &["cannot listen on", &serving.address.to_string(), "server.listen", "CLOTHO_SERVER__LISTEN"],
+    );
     assert!(!other.path().join("data").exists());
 }
 
@@ -135,7 +138,7 @@ fn config_invalid_setting_reports_file_line_and_key() {
     let file = folder.path().join("config.toml");
     let check = |text: &str, words: &[&str]| {
         std::fs::write(&file, text).unwrap();
-        says(&refused(&mut clotho(folder.path())), words);
+        assert_contains_all(&run_failing(&mut clotho_command(folder.path())), words);
     };
     check("[server]\nlissten = \"127.0.0.1:1\"\n", &["config.toml", "2", "lissten", "listen"]);
     check("[storage]\n\nkeyframe_every = \"ten\"\n", &["config.toml", "3", "[storage] keyframe_every", "\"ten\""]);
@@ -143,11 +146,14 @@ fn config_invalid_setting_reports_file_line_and_key() {
     check("[log]\nlevel = \"loud=very=\"\n", &["config.toml:2", "[log] level", "loud"]);
     std::fs::remove_file(&file).unwrap();
 
-    let said = refused(clotho(folder.path()).env("CLOTHO_SERVER__LISTEN", "0.0.0.0:7317"));
-    says(&said, &["CLOTHO_SERVER__LISTEN", "other machines", "127.0.0.1"]);
-    says(&refused(clotho(folder.path()).env("CLOTHO_SERVR__LISTEN", "x")), &["CLOTHO_SERVR__LISTEN"]);
+    let said = run_failing(clotho_command(folder.path()).env("CLOTHO_SERVER__LISTEN", "0.0.0.0:7317"));
+    assert_contains_all(&said, &["CLOTHO_SERVER__LISTEN", "other machines", "127.0.0.1"]);
+    assert_contains_all(
+        &run_failing(clotho_command(folder.path()).env("CLOTHO_SERVR__LISTEN", "x")),
+        &["CLOTHO_SERVR__LISTEN"],
+    );
     let missing = folder.path().join("nowhere.toml");
-    says(&refused(clotho(folder.path()).arg("--config").arg(&missing)), &["nowhere.toml"]);
+    assert_contains_all(&run_failing(clotho_command(folder.path()).arg("--config").arg(&missing)), &["nowhere.toml"]);
     assert!(!folder.path().join("data").exists(), "nothing was begun");
 }
 
@@ -155,15 +161,18 @@ fn config_invalid_setting_reports_file_line_and_key() {
 #[test]
 fn database_from_newer_version_is_left_unchanged() {
     let folder = TempDir::new().unwrap();
-    CliServer::start(&mut clotho(folder.path())).told_to_stop("-TERM");
+    CliServer::start(&mut clotho_command(folder.path())).stop_with_signal("-TERM");
     let database = folder.path().join("data/clotho.db");
-    let mut conn = crate::support::sql_beside(&database);
+    let mut conn = crate::support::open_second_connection(&database);
     let newer = "INSERT INTO __diesel_schema_migrations (version) VALUES ('29991231000001')";
     diesel::sql_query(newer).execute(&mut conn).unwrap();
     diesel::sql_query("PRAGMA wal_checkpoint(TRUNCATE)").execute(&mut conn).unwrap();
     drop(conn);
     let before = std::fs::read(&database).unwrap();
-    says(&refused(&mut clotho(folder.path())), &["newer version", "29991231000001", "use that version"]);
+    assert_contains_all(
+        &run_failing(&mut clotho_command(folder.path())),
+        &["newer version", "29991231000001", "use that version"],
+    );
     assert_eq!(std::fs::read(&database).unwrap(), before);
 }
 
@@ -171,13 +180,13 @@ fn database_from_newer_version_is_left_unchanged() {
 #[test]
 fn read_only_data_directory_stops_start() {
     let folder = TempDir::new().unwrap();
-    CliServer::start(&mut clotho(folder.path())).told_to_stop("-TERM");
+    CliServer::start(&mut clotho_command(folder.path())).stop_with_signal("-TERM");
     for at in ["data", "data/clotho.db"] {
         let mounts = format!("mount --bind {at} {at}\nmount -o remount,bind,ro {at}");
         let Some(mut command) = apart(folder.path(), &mounts) else { return };
-        says(&refused(&mut command), &["cannot be written", "permissions", "clotho.db"]);
+        assert_contains_all(&run_failing(&mut command), &["cannot be written", "permissions", "clotho.db"]);
     }
-    CliServer::start(&mut clotho(folder.path())).told_to_stop("-TERM");
+    CliServer::start(&mut clotho_command(folder.path())).stop_with_signal("-TERM");
 }
 
 /// A full disk stops the first start with a readable error.
@@ -190,7 +199,7 @@ fn full_disk_on_first_start_reports_error() {
         let Some(mut command) = apart(folder.path(), &format!("mount -t tmpfs -o size={size} none data")) else {
             return;
         };
-        says(&refused(&mut command), &["disk", "data", "is full", "free some space"]);
+        assert_contains_all(&run_failing(&mut command), &["disk", "data", "is full", "free some space"]);
     }
 }
 
@@ -203,7 +212,7 @@ fn full_disk_while_running_refuses_writes_then_recovers() {
     let Some(mut command) = apart(folder.path(), "mount -t tmpfs -o size=64m none data") else { return };
     let serving = CliServer::start(&mut command);
     let large = format!("{{\"name\": \"Large\", \"description\": \"{}\"}}", "x".repeat(500_000));
-    let create = || serving.ask("POST", "/api/characters", &large);
+    let create = || serving.send_request("POST", "/api/characters", &large);
     assert!(create().starts_with("HTTP/1.1 201"));
     // The folder as the server's mount namespace sees it.
     let data = format!("/proc/{}/root{}", serving.child.id(), folder.path().join("data").display());
@@ -212,12 +221,12 @@ fn full_disk_while_running_refuses_writes_then_recovers() {
     while file.write_all(&[0; 4_096]).is_ok() {}
     let heard = create();
     assert!(heard.starts_with("HTTP/1.1 507"), "{heard}");
-    says(&heard, &["\"storage_full\"", "disk is full", "nothing was changed", "\"incident\":\""]);
+    assert_contains_all(&heard, &["\"storage_full\"", "disk is full", "nothing was changed", "\"incident\":\""]);
     assert!(serving.get("/api/characters").matches("\"Large\"").count() == 1, "what is there is read");
     drop(file);
     std::fs::remove_file(&filler).unwrap();
     assert!(create().starts_with("HTTP/1.1 201"));
-    serving.told_to_stop("-TERM");
+    serving.stop_with_signal("-TERM");
 }
 
 /// `domain.md` 4: a backup is made beside a running server and restored when none runs. Each refusal says why and what
@@ -225,35 +234,54 @@ fn full_disk_while_running_refuses_writes_then_recovers() {
 #[test]
 fn backup_of_running_server_can_be_restored() {
     let folder = TempDir::new().unwrap();
-    let run = |arguments: &[&str]| clotho(folder.path()).args(arguments).output().unwrap();
-    says(
-        &refused(clotho(folder.path()).args(["backup", "copy.db"])),
+    let run = |arguments: &[&str]| clotho_command(folder.path()).args(arguments).output().unwrap();
+    assert_contains_all(
+        &run_failing(clotho_command(folder.path()).args(["backup", "copy.db"])),
         &["clotho.db does not exist", "storage.data_dir"],
     );
-    let serving = CliServer::start(&mut clotho(folder.path()));
+    let serving = CliServer::start(&mut clotho_command(folder.path()));
     let keep = |serving: &CliServer, name: &str| {
-        assert!(serving.ask("POST", "/api/characters", &format!("{{\"name\": \"{name}\"}}")).contains("201 Created"));
+        assert!(
+            serving
+                .send_request("POST", "/api/characters", &format!("{{\"name\": \"{name}\"}}"))
+                .contains("201 Created")
+        );
     };
     keep(&serving, "Before");
     let made = run(&["backup", "copy.db"]);
     assert_eq!(made.status.code(), Some(0));
-    says(&String::from_utf8(made.stdout).unwrap(), &["copy.db is complete", "checked"]);
-    says(&refused(clotho(folder.path()).args(["backup", "copy.db"])), &["copy.db already exists", "another name"]);
+    assert_contains_all(&String::from_utf8(made.stdout).unwrap(), &["copy.db is complete", "checked"]);
+    assert_contains_all(
+        &run_failing(clotho_command(folder.path()).args(["backup", "copy.db"])),
+        &["copy.db already exists", "another name"],
+    );
     keep(&serving, "After");
-    says(&refused(clotho(folder.path()).args(["restore", "copy.db"])), &["another server", "data directory"]);
-    serving.told_to_stop("-TERM");
+    assert_contains_all(
+        &run_failing(clotho_command(folder.path()).args(["restore", "copy.db"])),
+        &["another server", "data directory"],
+    );
+    serving.stop_with_signal("-TERM");
 
     std::fs::write(folder.path().join("letter"), "Dear diary.").unwrap();
-    says(&refused(clotho(folder.path()).args(["restore", "letter"])), &["letter is not a backup of a Clotho database"]);
-    says(&refused(clotho(folder.path()).args(["restore", "nothing"])), &["nothing does not exist"]);
+    assert_contains_all(
+        &run_failing(clotho_command(folder.path()).args(["restore", "letter"])),
+        &["letter is not a backup of a Clotho database"],
+    );
+    assert_contains_all(
+        &run_failing(clotho_command(folder.path()).args(["restore", "nothing"])),
+        &["nothing does not exist"],
+    );
     assert_eq!(run(&["restore"]).status.code(), Some(2));
     let put_back = run(&["restore", "copy.db"]);
     assert_eq!(put_back.status.code(), Some(0));
-    says(&String::from_utf8(put_back.stdout).unwrap(), &["is kept as", "clotho-before-", "copy.db was restored"]);
-    let serving = CliServer::start(&mut clotho(folder.path()));
+    assert_contains_all(
+        &String::from_utf8(put_back.stdout).unwrap(),
+        &["is kept as", "clotho-before-", "copy.db was restored"],
+    );
+    let serving = CliServer::start(&mut clotho_command(folder.path()));
     let known = serving.get("/api/characters");
     assert!(known.contains("\"Before\"") && !known.contains("\"After\""), "{known}");
-    serving.told_to_stop("-TERM");
+    serving.stop_with_signal("-TERM");
 }
 
 /// `stats` counts the data for people and for programs, also beside a server. `gc` is refused while a server runs.
@@ -261,54 +289,63 @@ fn backup_of_running_server_can_be_restored() {
 fn stats_and_gc_commands_count_and_clean() {
     let folder = TempDir::new().unwrap();
     for command in ["stats", "gc"] {
-        says(&refused(clotho(folder.path()).arg(command)), &["clotho.db does not exist", "storage.data_dir"]);
+        assert_contains_all(
+            &run_failing(clotho_command(folder.path()).arg(command)),
+            &["clotho.db does not exist", "storage.data_dir"],
+        );
     }
     assert!(!folder.path().join("data").exists(), "nothing was begun");
-    let serving = CliServer::start(&mut clotho(folder.path()));
+    let serving = CliServer::start(&mut clotho_command(folder.path()));
     let said = |arguments: &[&str]| {
-        let run = clotho(folder.path()).args(arguments).output().unwrap();
+        let run = clotho_command(folder.path()).args(arguments).output().unwrap();
         assert_eq!(run.status.code(), Some(0));
         String::from_utf8(run.stdout).unwrap()
     };
-    says(&said(&["stats"]), &["table", "characters", "0 sessions", "0 nodes"]);
+    assert_contains_all(&said(&["stats"]), &["table", "characters", "0 sessions", "0 nodes"]);
     let figures: serde_json::Value = serde_json::from_str(&said(&["stats", "--json"])).unwrap();
     let characters = figures["tables"].as_array().unwrap().iter().find(|table| table["name"] == "characters").unwrap();
     assert!(characters["rows"].as_i64().unwrap() > 0 && characters["bytes"].as_i64().unwrap() >= 4_096);
     assert_eq!((&figures["sessions"], &figures["largestSession"]), (&0.into(), &serde_json::Value::Null));
-    says(&refused(clotho(folder.path()).arg("gc")), &["a server uses", "once a day"]);
-    serving.told_to_stop("-TERM");
-    says(&said(&["gc"]), &["removed: 0 stored answers"]);
-    assert_eq!(clotho(folder.path()).args(["stats", "--jsn"]).output().unwrap().status.code(), Some(2));
+    assert_contains_all(&run_failing(clotho_command(folder.path()).arg("gc")), &["a server uses", "once a day"]);
+    serving.stop_with_signal("-TERM");
+    assert_contains_all(&said(&["gc"]), &["removed: 0 stored answers"]);
+    assert_eq!(clotho_command(folder.path()).args(["stats", "--jsn"]).output().unwrap().status.code(), Some(2));
 }
 
 /// `reindex` rebuilds the index only if no server runs.
 #[test]
 fn reindex_command_rebuilds_index_when_no_server_runs() {
     let folder = TempDir::new().unwrap();
-    says(&refused(clotho(folder.path()).arg("reindex")), &["clotho.db does not exist", "storage.data_dir"]);
-    let serving = CliServer::start(&mut clotho(folder.path()));
+    assert_contains_all(
+        &run_failing(clotho_command(folder.path()).arg("reindex")),
+        &["clotho.db does not exist", "storage.data_dir"],
+    );
+    let serving = CliServer::start(&mut clotho_command(folder.path()));
     let answer = serving.get("/api/characters");
     let (from, until) = (answer.find('{').unwrap(), answer.rfind('}').unwrap());
     let characters: serde_json::Value = serde_json::from_str(&answer[from..=until]).unwrap();
     let body = serde_json::json!({"characterIds": [characters["items"][0]["id"]]}).to_string();
-    serving.ask("POST", "/api/sessions", &body);
-    says(&refused(clotho(folder.path()).arg("reindex")), &["a server uses the data directory", "stop it"]);
-    serving.told_to_stop("-TERM");
+    serving.send_request("POST", "/api/sessions", &body);
+    assert_contains_all(
+        &run_failing(clotho_command(folder.path()).arg("reindex")),
+        &["a server uses the data directory", "stop it"],
+    );
+    serving.stop_with_signal("-TERM");
     let index = folder.path().join("data/search");
     std::fs::write(index.join("notes.txt"), "mine").unwrap();
     std::fs::write(index.join("meta.json"), "{}").unwrap();
     let again = || {
-        let run = clotho(folder.path()).arg("reindex").output().unwrap();
+        let run = clotho_command(folder.path()).arg("reindex").output().unwrap();
         assert_eq!(run.status.code(), Some(0), "{}", String::from_utf8_lossy(&run.stderr));
         String::from_utf8(run.stdout).unwrap()
     };
     let said = again();
-    says(&said, &["rebuil", "can be found"]);
+    assert_contains_all(&said, &["rebuil", "can be found"]);
     assert!(!said.contains(" 0 messages"), "{said}");
     assert_eq!(again(), said);
     assert!(index.join("notes.txt").exists());
-    let doctor = clotho(folder.path()).arg("doctor").output().unwrap();
-    says(&String::from_utf8(doctor.stdout).unwrap(), &["no problems"]);
+    let doctor = clotho_command(folder.path()).arg("doctor").output().unwrap();
+    assert_contains_all(&String::from_utf8(doctor.stdout).unwrap(), &["no problems"]);
 }
 
 /// The error of a database that has reached its quota names the quota, not a full disk.
@@ -318,13 +355,13 @@ fn quota_exceeded_at_start_names_database_quota() {
     // The quota is so small that not one table fits.
     std::fs::create_dir(folder.path().join("data")).unwrap();
     let database = folder.path().join("data/clotho.db");
-    let mut conn = crate::support::sql_beside(&database);
+    let mut conn = crate::support::open_second_connection(&database);
     for sql in ["CREATE TABLE filler (bytes)", "INSERT INTO filler VALUES (zeroblob(1048576))"] {
         diesel::sql_query(sql).execute(&mut conn).unwrap();
     }
     drop(conn);
-    let said = refused(clotho(folder.path()).env("CLOTHO_STORAGE__MAX_DATABASE_MB", "1"));
-    says(&said, &["quota", "storage.max_database_mb"]);
+    let said = run_failing(clotho_command(folder.path()).env("CLOTHO_STORAGE__MAX_DATABASE_MB", "1"));
+    assert_contains_all(&said, &["quota", "storage.max_database_mb"]);
     assert!(!said.contains("disk"), "{said}");
 }
 
@@ -337,7 +374,7 @@ fn config_invalid_default_model_stops_start() {
         |more: &str| format!("[[providers]]\nid = \"local\"\nbase_url = \"http://127.0.0.1:9/v1\"\n{more}\n");
     let check = |text: String, words: &[&str]| {
         std::fs::write(&file, text).unwrap();
-        says(&refused(&mut clotho(folder.path())), words);
+        assert_contains_all(&run_failing(&mut clotho_command(folder.path())), words);
     };
     let place = "config.toml:2:1: [generation] model: ";
     let model = |name: &str| format!("[generation]\nmodel = \"{name}\"\n");
@@ -355,8 +392,8 @@ fn config_invalid_default_model_stops_start() {
         ],
     );
     std::fs::remove_file(&file).unwrap();
-    let said = refused(clotho(folder.path()).env("CLOTHO_GENERATION__MODEL", "gpt"));
-    says(&said, &["environment CLOTHO_GENERATION__MODEL: [generation] model: "]);
+    let said = run_failing(clotho_command(folder.path()).env("CLOTHO_GENERATION__MODEL", "gpt"));
+    assert_contains_all(&said, &["environment CLOTHO_GENERATION__MODEL: [generation] model: "]);
     assert!(!folder.path().join("data").exists(), "nothing was begun");
 }
 
@@ -378,10 +415,10 @@ fn config_recoverable_problems_are_logged_only() {
     ] {
         std::fs::write(folder.path().join("config.toml"), text).unwrap();
         let log = std::fs::File::create(folder.path().join("log")).unwrap();
-        let serving = CliServer::start_with(&mut clotho(folder.path()), log.into());
+        let serving = CliServer::start_with_log(&mut clotho_command(folder.path()), log.into());
         assert!(serving.get("/healthz").starts_with("HTTP/1.1 200"));
         drop(serving);
-        says(&std::fs::read_to_string(folder.path().join("log")).unwrap(), &words);
+        assert_contains_all(&std::fs::read_to_string(folder.path().join("log")).unwrap(), &words);
     }
 }
 
@@ -391,36 +428,39 @@ fn data_directory_unusable_reports_path_and_fix() {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("file");
     std::fs::write(&file, "not a folder").unwrap();
-    says(
-        &refused(clotho(folder.path()).env("CLOTHO_STORAGE__DATA_DIR", file.join("data"))),
+    assert_contains_all(
+        &run_failing(clotho_command(folder.path()).env("CLOTHO_STORAGE__DATA_DIR", file.join("data"))),
         &["data directory", "file"],
     );
     if cfg!(target_os = "linux") {
         // Nobody can create folders there, not even root.
-        let said = refused(clotho(folder.path()).env("CLOTHO_STORAGE__DATA_DIR", "/sys/clotho"));
-        says(&said, &["/sys/clotho", "cannot be written", "permissions"]);
+        let said = run_failing(clotho_command(folder.path()).env("CLOTHO_STORAGE__DATA_DIR", "/sys/clotho"));
+        assert_contains_all(&said, &["/sys/clotho", "cannot be written", "permissions"]);
     }
     std::fs::create_dir(folder.path().join("data")).unwrap();
     std::fs::write(folder.path().join("data/clotho.db"), "Dear diary. ".repeat(100)).unwrap();
-    says(&refused(&mut clotho(folder.path())), &["data directory", "not a database"]);
+    assert_contains_all(&run_failing(&mut clotho_command(folder.path())), &["data directory", "not a database"]);
 }
 
 /// `help` and `version` succeed. Unknown arguments fail with their own exit code.
 #[test]
 fn command_line_help_version_and_exit_codes() {
     let folder = TempDir::new().unwrap();
-    let run = |arguments: &[&str]| clotho(folder.path()).args(arguments).output().unwrap();
+    let run = |arguments: &[&str]| clotho_command(folder.path()).args(arguments).output().unwrap();
     let version = run(&["--version"]);
     assert_eq!(String::from_utf8(version.stdout).unwrap(), format!("clotho {}\n", env!("CARGO_PKG_VERSION")));
     let help = String::from_utf8(run(&["--help"]).stdout).unwrap();
-    says(&help, &["serve", "plugin", "--config"]);
+    assert_contains_all(&help, &["serve", "plugin", "--config"]);
     assert_eq!(run(&["srve"]).status.code(), Some(2));
 
     let list = run(&["plugin", "list"]);
     assert_eq!(list.status.code(), Some(0));
-    says(&String::from_utf8(list.stdout).unwrap(), &["lantern-keep", "combat"]);
+    assert_contains_all(&String::from_utf8(list.stdout).unwrap(), &["lantern-keep", "combat"]);
     assert_eq!(run(&["plugin", "check", "combat"]).status.code(), Some(0));
-    says(&refused(clotho(folder.path()).args(["plugin", "check", "kombat"])), &["kombat", "no plugin"]);
+    assert_contains_all(
+        &run_failing(clotho_command(folder.path()).args(["plugin", "check", "kombat"])),
+        &["kombat", "no plugin"],
+    );
 }
 
 /// A broken plugin among several is named, and the others are still tested.
@@ -440,21 +480,24 @@ fn plugin_test_reports_broken_plugin_and_tests_others() {
     let manifest = std::fs::read_to_string(good.join("plugin.toml")).unwrap();
     std::fs::write(good.join("plugin.toml"), manifest.replace("\"combat\"", "\"good\"")).unwrap();
     std::fs::write(broken.join("plugin.toml"), "id = \"broken\"\n").unwrap();
-    let run = clotho(folder.path()).args(["plugin", "test", "--all", "plugins"]).output().unwrap();
+    let run = clotho_command(folder.path()).args(["plugin", "test", "--all", "plugins"]).output().unwrap();
     let (out, error) = (String::from_utf8(run.stdout).unwrap(), String::from_utf8(run.stderr).unwrap());
     assert_eq!(run.status.code(), Some(1));
     assert!(
         error.contains("broken: ") && out.contains(" passed, 0 failed") && !out.contains("\n0 passed"),
         "{out}{error}"
     );
-    says(&refused(clotho(folder.path()).args(["plugin", "test", "--all", "nowhere"])), &["nowhere"]);
+    assert_contains_all(
+        &run_failing(clotho_command(folder.path()).args(["plugin", "test", "--all", "nowhere"])),
+        &["nowhere"],
+    );
 }
 
 /// The log of a server that writes to a file has no colours, and reports a missing plugin folder.
 #[test]
 fn log_to_file_has_no_colours() {
     let folder = TempDir::new().unwrap();
-    let mut command = clotho(folder.path());
+    let mut command = clotho_command(folder.path());
     command.env("CLOTHO_PLUGINS__DIR", "nowhere");
     let log = std::fs::File::create(folder.path().join("log")).unwrap();
     let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();

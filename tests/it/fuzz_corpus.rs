@@ -28,7 +28,7 @@ fn fuzz_corpus_and_mutations_do_not_panic() {
                 let bytes = fs::read(&file).unwrap();
                 target(&bytes);
                 for _ in 0..VARIANTS {
-                    target(&spoiled(&bytes, &mut random));
+                    target(&mutate_bytes(&bytes, &mut random));
                 }
             }
         };
@@ -37,7 +37,7 @@ fn fuzz_corpus_and_mutations_do_not_panic() {
 }
 
 /// Returns a mutation of the bytes: truncated, or with some of them changed.
-fn spoiled(bytes: &[u8], random: &mut SplitMix64) -> Vec<u8> {
+fn mutate_bytes(bytes: &[u8], random: &mut SplitMix64) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     let place = |random: &mut SplitMix64, length: usize| {
         usize::try_from(random.next_below(u64::try_from(length.max(1)).unwrap())).unwrap()

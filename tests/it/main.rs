@@ -22,6 +22,7 @@ mod reliability;
 mod sillytavern;
 mod store_bounds;
 mod store_contract;
+mod store_documents;
 mod store_edit_costs;
 mod store_faults;
 mod store_properties;

@@ -25,14 +25,14 @@ type CodeArguments = BTreeMap<&'static str, BTreeSet<&'static str>>;
 const OTHER_KEYS: [&str; 6] =
     ["problem.at", "problem.or", "problem.comma", "problem.refused", "problem.nothing_there", "fault.hint"];
 
-fn read(path: &str) -> String {
+fn read_file(path: &str) -> String {
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
 }
 
 /// Returns the page's texts in one language.
-fn texts(language: &str) -> BTreeMap<String, String> {
+fn page_texts(language: &str) -> BTreeMap<String, String> {
     let files = ["problems", "findings", "script-errors"]
-        .map(|part| read(&format!("static/src/lib/strings/{language}-{part}.ts")));
+        .map(|part| read_file(&format!("static/src/lib/strings/{language}-{part}.ts")));
     // Long texts are split into several literals.
     let file = Regex::new(r#"" \+\s+""#).unwrap().replace_all(&files.concat(), "").into_owned();
     let line = Regex::new(r#"(?m)^  "([^"]+)":\s+"(.*)",$"#).unwrap();
@@ -41,7 +41,7 @@ fn texts(language: &str) -> BTreeMap<String, String> {
 
 /// Returns all codes of some lists. Two messages with one code share the arguments of both. `more`: arguments that
 /// each code has too.
-fn codes(lists: &[&[MessageSignature]], more: &[&'static str]) -> CodeArguments {
+fn merge_codes(lists: &[&[MessageSignature]], more: &[&'static str]) -> CodeArguments {
     let mut all = CodeArguments::new();
     for (code, args) in lists.iter().copied().flatten() {
         all.entry(code).or_default().extend(args.iter().chain(more));
@@ -49,20 +49,20 @@ fn codes(lists: &[&[MessageSignature]], more: &[&'static str]) -> CodeArguments 
     all
 }
 
-fn families() -> [(&'static str, CodeArguments); 10] {
+fn code_families() -> [(&'static str, CodeArguments); 10] {
     let problems = [ProblemDetail::CODES, TurnProblem::CODES, RuleProblem::CODES];
     let failures = [ProviderFailure::CODES, ReplyFailure::CODES, ModelCallProblem::CODES];
     [
-        ("problem", codes(&problems, &["name"])),
-        ("served", codes(&failures, &["words"])),
-        ("finding", codes(&[FindingDetail::CODES], &["n", "count"])),
-        ("health", codes(&[HealthProblem::CODES], &[])),
-        ("provider", codes(&[ProviderProblemDetail::CODES], &[])),
-        ("why.template", codes(&[TemplateProblem::CODES], &[])),
-        ("why.loreNote", codes(&[LoreNote::CODES], &[])),
-        ("why.toolRefusal", codes(&[ToolRefusal::CODES], &[])),
-        ("why.script", codes(&[ScriptSkipReason::CODES], &[])),
-        ("fault", codes(&[ScriptErrorDetail::CODES], &["instead"])),
+        ("problem", merge_codes(&problems, &["name"])),
+        ("served", merge_codes(&failures, &["words"])),
+        ("finding", merge_codes(&[FindingDetail::CODES], &["n", "count"])),
+        ("health", merge_codes(&[HealthProblem::CODES], &[])),
+        ("provider", merge_codes(&[ProviderProblemDetail::CODES], &[])),
+        ("why.template", merge_codes(&[TemplateProblem::CODES], &[])),
+        ("why.loreNote", merge_codes(&[LoreNote::CODES], &[])),
+        ("why.toolRefusal", merge_codes(&[ToolRefusal::CODES], &[])),
+        ("why.script", merge_codes(&[ScriptSkipReason::CODES], &[])),
+        ("fault", merge_codes(&[ScriptErrorDetail::CODES], &["instead"])),
     ]
 }
 
@@ -76,8 +76,8 @@ fn code_of<'a>(family: &str, key: &'a str) -> Option<&'a str> {
 fn message_codes_have_texts_in_both_languages() {
     let place = Regex::new(r"\{(\w+)\}").unwrap();
     for language in ["en", "zh"] {
-        let texts = texts(language);
-        for (family, codes) in families() {
+        let texts = page_texts(language);
+        for (family, codes) in code_families() {
             for (code, args) in codes {
                 let own = || texts.iter().filter(move |(key, _)| code_of(family, key) == Some(code));
                 assert!(own().next().is_some(), "{language} has no text for {family}.{code}");
@@ -105,8 +105,8 @@ fn message_codes_have_texts_in_both_languages() {
 
 #[test]
 fn message_texts_of_page_name_existing_codes() {
-    let known = families();
-    for key in texts("en").into_keys() {
+    let known = code_families();
+    for key in page_texts("en").into_keys() {
         let is_in = |family: &str| key.strip_prefix(family).is_some_and(|rest| rest.starts_with('.'));
         let Some((family, codes)) = known.iter().find(|(family, _)| is_in(family)) else { continue };
         let rest = key.trim_start_matches(family).trim_start_matches('.');
@@ -119,8 +119,8 @@ fn message_texts_of_page_name_existing_codes() {
 
 #[test]
 fn message_codes_are_documented() {
-    let docs = read("docs/api.md");
-    for (_, codes) in families() {
+    let docs = read_file("docs/api.md");
+    for (_, codes) in code_families() {
         for code in codes.into_keys() {
             assert!(docs.contains(&format!("`{code}`")), "docs/api.md does not name {code}");
         }

@@ -9,21 +9,23 @@ use clotho_store::{MessageWrite, NodeDraft, NodeStateUpdate, PathFilter, WriteEr
 use diesel::prelude::*;
 use serde_json::{Value, json};
 
-use crate::support::sqlite_steps::steps;
+use crate::support::sqlite_steps::count_vm_steps;
 use crate::support::statement_spy::{SqlStatement, StatementSpy};
-use crate::support::test_store::{SessionIds, TestStore, add, delta, ending, message, pointer, rules, set};
+use crate::support::test_store::{
+    SessionIds, TestStore, add_operation, delta, hp_rules, message_write, pointer, reply_completion, set_operation,
+};
 
 pub const DEEP: usize = 50_000;
 
 /// Appends a branch of nodes below the first greeting, each with one operation, many in one request.
-pub fn line(store: &TestStore, begun: &SessionIds, nodes: usize) -> Vec<NodeId> {
+pub fn append_branch(store: &TestStore, begun: &SessionIds, nodes: usize) -> Vec<NodeId> {
     let mut ids = vec![begun.greetings[0]];
     let (session, actor) = (begun.session, store.actor());
     while ids.len() <= nodes {
         let drafts: Vec<NodeDraft> = (0..2_000.min(nodes + 1 - ids.len()))
             .map(|_| {
-                let mut draft = store.said("on");
-                draft.delta = delta([add("/turns", 1)]);
+                let mut draft = store.user_draft("on");
+                draft.delta = delta([add_operation("/turns", 1)]);
                 draft
             })
             .collect();
@@ -32,8 +34,10 @@ pub fn line(store: &TestStore, begun: &SessionIds, nodes: usize) -> Vec<NodeId> 
         store
             .write(move |tx| {
                 for draft in &drafts {
-                    let below =
-                        MessageWrite { move_head: false, ..message(session, parent, Some(draft.clone()), Vec::new()) };
+                    let below = MessageWrite {
+                        move_head: false,
+                        ..message_write(session, parent, Some(draft.clone()), Vec::new())
+                    };
                     tx.add_message(&actor, &below)?;
                     parent = draft.id;
                 }
@@ -44,16 +48,16 @@ pub fn line(store: &TestStore, begun: &SessionIds, nodes: usize) -> Vec<NodeId> 
     ids
 }
 
-fn turns(store: &TestStore, begun: &SessionIds, node: NodeId) -> i64 {
+fn turn_count(store: &TestStore, begun: &SessionIds, node: NodeId) -> i64 {
     let world = store.world(begun.session, node);
     world.get(&pointer("/turns")).and_then(Value::as_i64).unwrap_or(0)
 }
 
 /// Returns the number of deltas folded to read a world with an empty cache. `expected`: the value of `turns` there.
-fn folds(store: &TestStore, begun: &SessionIds, node: NodeId, expected: i64) -> u64 {
+fn count_folds(store: &TestStore, begun: &SessionIds, node: NodeId, expected: i64) -> u64 {
     store.store().forget_worlds();
     let before = store.store().deltas_folded();
-    assert_eq!(turns(store, begun, node), expected);
+    assert_eq!(turn_count(store, begun, node), expected);
     store.store().deltas_folded() - before
 }
 
@@ -63,37 +67,38 @@ fn folds(store: &TestStore, begun: &SessionIds, node: NodeId, expected: i64) -> 
 fn deep_session_reads_cost_same_as_shallow() {
     StatementSpy::watch();
     let store = TestStore::new();
-    let begun = store.begin(Delta::default(), None, &["Hello."]);
-    let ids = line(&store, &begun, DEEP);
+    let begun = store.create_session(Delta::default(), None, &["Hello."]);
+    let ids = append_branch(&store, &begun, DEEP);
     let number = |depth: usize| i64::try_from(depth).unwrap();
-    assert_eq!(store.placed(begun.session, ids[DEEP]).node.depth, 50_001);
+    assert_eq!(store.stored_node(begun.session, ids[DEEP]).node.depth, 50_001);
     for depth in [DEEP, DEEP - 1, DEEP - 7, DEEP / 2, 9_999, 17, 16, 1] {
-        let folded = folds(&store, &begun, ids[depth], number(depth));
+        let folded = count_folds(&store, &begun, ids[depth], number(depth));
         assert!(folded <= 16, "{folded} deltas folded at depth {depth}");
     }
 
     // An edit on a sibling branch outdates nothing on this one; an edit near its top outdates all of it, once.
-    let beside = store.append(begun.session, ids[10], store.said("beside"));
+    let beside = store.append(begun.session, ids[10], store.user_draft("beside"));
     mute(&store, &begun, beside);
-    assert!(folds(&store, &begun, ids[DEEP], 50_000) <= 16);
+    assert!(count_folds(&store, &begun, ids[DEEP], 50_000) <= 16);
     mute(&store, &begun, ids[5]);
-    assert!(folds(&store, &begun, ids[DEEP], 49_999) > 49_900, "the first look after the edit folds anew");
+    assert!(count_folds(&store, &begun, ids[DEEP], 49_999) > 49_900, "the first look after the edit folds anew");
     store.write(|_| Ok(())).unwrap();
     for depth in [DEEP, DEEP - 9, DEEP / 2, 100] {
-        let folded = folds(&store, &begun, ids[depth], number(depth) - 1);
+        let folded = count_folds(&store, &begun, ids[depth], number(depth) - 1);
         assert!(folded <= 16, "{folded} deltas folded at depth {depth} after the edit");
     }
     store.checkout(begun.session, ids[DEEP], true);
 
     let reader = StatementSpy { thread: store.read(|_| Ok(std::thread::current().id())) };
-    assert!(reader.ran().len() > 10, "the spy sees the reader");
-    let (deep, shallow) = (walk_of_page(&store, &begun, ids[DEEP]), walk_of_page(&store, &begun, ids[100]));
+    assert!(reader.statements().len() > 10, "the spy sees the reader");
+    let (deep, shallow) =
+        (page_statement_steps(&store, &begun, ids[DEEP]), page_statement_steps(&store, &begun, ids[100]));
     assert!(shallow.1 > 500 && deep.1 <= shallow.1 + 8, "a page: {} steps, at depth 100 {}", deep.1, shallow.1);
 
     // Going back 5 000 turns and returning takes a few statements, independent of the distance.
-    let writer = writer(&store);
-    let far = writer.during(|| _ = store.checkout(begun.session, ids[DEEP - 5_000], true));
-    let near = writer.during(|| _ = store.checkout(begun.session, ids[DEEP - 5_001], true));
+    let writer = writer_spy(&store);
+    let far = writer.statements_during(|| _ = store.checkout(begun.session, ids[DEEP - 5_000], true));
+    let near = writer.statements_during(|| _ = store.checkout(begun.session, ids[DEEP - 5_001], true));
     assert!(far.len() <= near.len() + 8, "{} statements, to the next node {}", far.len(), near.len());
     assert_eq!(store.checkout(begun.session, ids[DEEP - 5_000], false), ids[DEEP], "the leaf last visited");
 }
@@ -103,14 +108,14 @@ fn deep_session_reads_cost_same_as_shallow() {
 #[test]
 fn ancestor_count_costs_only_new_messages() {
     let store = TestStore::new();
-    let begun = store.begin(Delta::default(), None, &["Hello."]);
-    let ids = line(&store, &begun, 2_000);
-    let last = store.placed(begun.session, ids[2_000]);
+    let begun = store.create_session(Delta::default(), None, &["Hello."]);
+    let ids = append_branch(&store, &begun, 2_000);
+    let last = store.stored_node(begun.session, ids[2_000]);
     let count = |until: Option<i64>, most: i64| {
         let last = last.clone();
         store.read(move |reader| reader.count_ancestors(&last, until, PathFilter::Enabled, most))
     };
-    let row = |at: usize| Some(store.placed(begun.session, ids[at]).n);
+    let row = |at: usize| Some(store.stored_node(begun.session, ids[at]).n);
     assert_eq!(count(None, 100_000), (2_001, false), "up to the root, which is none");
     assert_eq!((count(None, 500), count(row(1_990), 100_000)), ((500, false), (10, true)));
     assert_eq!((count(row(2_000), 100_000), count(row(5), 500)), ((0, true), (500, false)));
@@ -128,25 +133,25 @@ fn mute(store: &TestStore, begun: &SessionIds, node: NodeId) {
     store.write(move |tx| tx.set_state(&actor, session, &[update])).unwrap();
 }
 
-fn writer(store: &TestStore) -> StatementSpy {
-    StatementSpy { thread: store.writer() }
+fn writer_spy(store: &TestStore) -> StatementSpy {
+    StatementSpy { thread: store.writer_thread_id() }
 }
 
 /// Returns the recursive statement for a page of 50 nodes up from a leaf, and its number of steps.
-fn walk_of_page(store: &TestStore, begun: &SessionIds, leaf: NodeId) -> (String, i32) {
-    let held = store.held(begun.session);
+fn page_statement_steps(store: &TestStore, begun: &SessionIds, leaf: NodeId) -> (String, i32) {
+    let held = store.stored_session(begun.session);
     let (thread, nodes) = store.read(move |reader| {
         let page = reader.page(&held, leaf, None, 50, PathFilter::Enabled)?;
         Ok((std::thread::current().id(), page.nodes.len()))
     });
     assert_eq!(nodes, 50);
     let mut walks = StatementSpy { thread }
-        .ran()
+        .statements()
         .into_iter()
         .filter(|ran| ran.sql.contains("RECURSIVE") && ran.sql.contains("LIMIT"));
     let SqlStatement { sql, binds, .. } = walks.next_back().unwrap();
     let binds: Vec<i64> = serde_json::from_str(&binds).unwrap();
-    let steps = steps(&store.database(), &sql, &binds);
+    let steps = count_vm_steps(&store.database_path(), &sql, &binds);
     (sql, steps)
 }
 
@@ -156,22 +161,22 @@ fn walk_of_page(store: &TestStore, begun: &SessionIds, leaf: NodeId) -> (String,
 fn append_cost_is_same_at_any_depth() {
     StatementSpy::watch();
     let store = TestStore::new();
-    let begun = store.begin(Delta::default(), None, &["Hello."]);
+    let begun = store.create_session(Delta::default(), None, &["Hello."]);
     // One node more, so that both nodes already have a child.
-    let ids = line(&store, &begun, 10_001);
-    let writer = writer(&store);
+    let ids = append_branch(&store, &begun, 10_001);
+    let writer = writer_spy(&store);
     let rows = "SELECT (SELECT count(*) FROM nodes) + (SELECT count(*) FROM texts) + (SELECT count(*) FROM deltas) + \
                 (SELECT count(*) FROM keyframes) + (SELECT count(*) FROM operations) + (SELECT count(*) FROM edits) + \
                 (SELECT count(*) FROM blobs) + (SELECT count(*) FROM traces) + (SELECT count(*) FROM segments) AS n";
     let cost = |depth: usize| {
         store.checkout(begun.session, ids[depth], true);
-        let mut draft = store.said("one more");
-        draft.delta = delta([add("/turns", 1)]);
-        forget(&store);
-        let before = store.count(rows);
-        let ran = writer.during(|| _ = store.append(begun.session, ids[depth], draft));
+        let mut draft = store.user_draft("one more");
+        draft.delta = delta([add_operation("/turns", 1)]);
+        clear_writer_cache(&store);
+        let before = store.query_count(rows);
+        let ran = writer.statements_during(|| _ = store.append(begun.session, ids[depth], draft));
         let ran: Vec<String> = ran.into_iter().map(|ran| ran.sql).collect();
-        (store.count(rows) - before, ran)
+        (store.query_count(rows) - before, ran)
     };
     let (shallow, deep) = (cost(10), cost(10_000));
     assert_eq!(shallow, deep);
@@ -180,7 +185,7 @@ fn append_cost_is_same_at_any_depth() {
 }
 
 /// Makes a write that rolls back, so that the writer's cache is empty.
-fn forget(store: &TestStore) {
+fn clear_writer_cache(store: &TestStore) {
     let refusal = || TreeError::Conflict("taken back".into());
     assert!(store.write(move |_| Err::<(), _>(refusal().into())).is_err());
 }
@@ -188,54 +193,58 @@ fn forget(store: &TestStore) {
 /// S3-27: on a state of 10 kB one operation adds less than 300 bytes to the node; the state is not copied.
 #[test]
 fn node_delta_stays_small_on_large_state() {
-    let store = TestStore::with(|settings| settings.keyframe_every = 1_000);
+    let store = TestStore::with_settings(|settings| settings.keyframe_every = 1_000);
     let large: serde_json::Map<String, Value> =
         (0..100).map(|n| (format!("item {n}"), json!("x".repeat(90)))).collect();
-    let begun = store.begin(delta([set("/pack", large.into()), set("/combat/hp", json!(100))]), None, &["Hello."]);
+    let begun = store.create_session(
+        delta([set_operation("/pack", large.into()), set_operation("/combat/hp", json!(100))]),
+        None,
+        &["Hello."],
+    );
     assert!(store.world(begun.session, begun.root).to_json().to_string().len() > 10_000);
     let bytes = "SELECT (SELECT sum(length(body)) FROM deltas) + (SELECT sum(length(body)) FROM keyframes) + \
                  (SELECT sum(2 * 16 + 8 * 12) FROM nodes) AS n";
-    let before = store.count(bytes);
-    let mut said = store.said("I fight.");
-    said.delta = delta([add("/combat/hp", -12)]);
+    let before = store.query_count(bytes);
+    let mut said = store.user_draft("I fight.");
+    said.delta = delta([add_operation("/combat/hp", -12)]);
     store.append(begun.session, begun.greetings[0], said);
-    let grown = store.count(bytes) - before;
+    let grown = store.query_count(bytes) - before;
     assert!((100..300).contains(&grown), "{grown} bytes");
 }
 
 /// Does everything that a session does in a day; `n` varies it.
-fn day(store: &TestStore, begun: &SessionIds, n: i64) {
+fn run_session_day(store: &TestStore, begun: &SessionIds, n: i64) {
     let session = begun.session;
     let head = store.head(session);
-    let (mut said, reply) = (store.said("on"), store.placeholder());
-    said.delta = delta([add("/turns", 1)]);
+    let (mut said, reply) = (store.user_draft("on"), store.placeholder());
+    said.delta = delta([add_operation("/turns", 1)]);
     // Optional names, personas and authors must not make two statements of one.
     said.name = (n % 2 == 0).then(|| "Ada".to_owned());
     said.author = (n % 3 == 0).then_some(store.owner);
     let (user, node) = (said.id, reply.id);
-    let written = store.try_message(message(session, head, Some(said), vec![reply])).unwrap();
+    let written = store.try_add_message(message_write(session, head, Some(said), vec![reply])).unwrap();
     store.write(move |tx| tx.save_segments(&[(node, "So ".into(), String::new())])).unwrap();
     let trace = clotho_store::Trace { blocks: vec![(json!({}), format!("block {n}"))], ..Default::default() };
     let ending = clotho_store::ReplyCompletion {
         trace: Some(trace),
-        ..ending("So.", delta([add("/turns", 1)]), Some(written.asked))
+        ..reply_completion("So.", delta([add_operation("/turns", 1)]), Some(written.asked))
     };
-    store.end(session, node, &written, ending);
+    store.complete_reply_with(session, node, &written, ending);
     let other = store.placeholder();
-    let rolled = store.try_message(message(session, user, None, vec![other.clone()])).unwrap();
-    let failed = clotho_store::ReplyCompletion { status: Status::Error, ..super::store_bounds::failure() };
-    store.end(session, other.id, &rolled, failed);
+    let rolled = store.try_add_message(message_write(session, user, None, vec![other.clone()])).unwrap();
+    let failed = clotho_store::ReplyCompletion { status: Status::Error, ..super::store_bounds::failed_completion() };
+    store.complete_reply_with(session, other.id, &rolled, failed);
     store.checkout(session, user, true);
     store.checkout(session, user, false);
     let edit = MessageWrite {
         move_children_from: Some(user),
         kind: OperationKind::Edit,
-        ..message(session, head, Some(store.said("On")), vec![])
+        ..message_write(session, head, Some(store.user_draft("On")), vec![])
     };
-    store.try_message(edit).unwrap();
+    store.try_add_message(edit).unwrap();
     let mut change = store.draft(Role::System, Kind::Change, "");
-    change.delta = delta([add("/turns", 1)]);
-    change.rules = (n % 2 == 0).then(|| rules("combat", 100 + n).into());
+    change.delta = delta([add_operation("/turns", 1)]);
+    change.rules = (n % 2 == 0).then(|| hp_rules("combat", 100 + n).into());
     let (actor, at) = (store.actor(), store.head(session));
     store.write(move |tx| tx.append_change(&actor, session, at, &change, OperationKind::Change)).unwrap();
     let update = NodeStateUpdate {
@@ -246,15 +255,15 @@ fn day(store: &TestStore, begun: &SessionIds, n: i64) {
         is_unread: Some(n % 2 == 0),
     };
     store.write(move |tx| tx.set_state(&actor, session, &[update])).unwrap();
-    look(store, begun, node);
+    read_everything(store, begun, node);
 }
 
-fn failure() -> clotho_store::ReplyCompletion {
-    ending("", Delta::default(), None)
+fn failed_completion() -> clotho_store::ReplyCompletion {
+    reply_completion("", Delta::default(), None)
 }
 
-fn look(store: &TestStore, begun: &SessionIds, node: NodeId) {
-    let held = store.held(begun.session);
+fn read_everything(store: &TestStore, begun: &SessionIds, node: NodeId) {
+    let held = store.stored_session(begun.session);
     let owner = store.owner;
     store.store().forget_worlds();
     store.read(move |reader| {
@@ -293,24 +302,25 @@ fn look(store: &TestStore, begun: &SessionIds, node: NodeId) {
 #[test]
 fn statements_are_prepared_once_per_connection() {
     StatementSpy::watch();
-    let store = TestStore::with(|settings| (settings.readers, settings.keyframe_every) = (1, 4));
-    let begun = store.begin(Delta::default(), None, &["Hello."]);
+    let store = TestStore::with_settings(|settings| (settings.readers, settings.keyframe_every) = (1, 4));
+    let begun = store.create_session(Delta::default(), None, &["Hello."]);
     for n in 0..8 {
-        day(&store, &begun, n);
+        run_session_day(&store, &begun, n);
     }
-    let (writer, reader) = (writer(&store), StatementSpy { thread: store.read(|_| Ok(std::thread::current().id())) });
+    let (writer, reader) =
+        (writer_spy(&store), StatementSpy { thread: store.read(|_| Ok(std::thread::current().id())) });
     for spy in [writer, reader] {
-        let kept = spy.kept();
-        let (before, prepared) = (spy.ran().len(), spy.prepared().len());
+        let kept = spy.prepared_statements();
+        let (before, prepared) = (spy.statements().len(), spy.preparation_log().len());
         for n in 8..12 {
-            day(&store, &begun, n);
+            run_session_day(&store, &begun, n);
         }
-        let ran = spy.ran().split_off(before);
+        let ran = spy.statements().split_off(before);
         assert!(ran.len() > 100);
         for SqlStatement { sql, .. } in &ran {
             assert!(kept.contains(sql), "not kept prepared: {sql}");
         }
-        assert_eq!(spy.prepared().len(), prepared, "prepared again: {:#?}", &spy.prepared()[prepared..]);
+        assert_eq!(spy.preparation_log().len(), prepared, "prepared again: {:#?}", &spy.preparation_log()[prepared..]);
         let distinct = kept.len();
         assert_eq!(distinct, prepared, "prepared twice");
     }
@@ -326,15 +336,16 @@ struct QueryPlanRow {
 #[test]
 fn queries_never_scan_whole_tables() {
     StatementSpy::watch();
-    let store = TestStore::with(|settings| (settings.readers, settings.keyframe_every) = (1, 4));
-    let begun = store.begin(Delta::default(), None, &["Hello."]);
+    let store = TestStore::with_settings(|settings| (settings.readers, settings.keyframe_every) = (1, 4));
+    let begun = store.create_session(Delta::default(), None, &["Hello."]);
     for n in 0..6 {
-        day(&store, &begun, n);
+        run_session_day(&store, &begun, n);
     }
     store.write(|tx| tx.generating_replies()).unwrap();
-    let (writer, reader) = (writer(&store), StatementSpy { thread: store.read(|_| Ok(std::thread::current().id())) });
-    let statements = writer.kept().into_iter().chain(reader.kept());
-    let mut conn = store.sql();
+    let (writer, reader) =
+        (writer_spy(&store), StatementSpy { thread: store.read(|_| Ok(std::thread::current().id())) });
+    let statements = writer.prepared_statements().into_iter().chain(reader.prepared_statements());
+    let mut conn = store.open_connection();
     let mut checked = 0;
     for sql in statements {
         let plan: Vec<QueryPlanRow> = diesel::sql_query(format!("EXPLAIN QUERY PLAN {sql}")).load(&mut conn).unwrap();
@@ -353,24 +364,24 @@ fn queries_never_scan_whole_tables() {
 /// A very wide fork and a world of one megabyte are stored and read back.
 #[test]
 fn wide_forks_and_large_worlds_are_stored() {
-    let store = TestStore::with(|settings| settings.keyframe_every = 2);
-    let begun = store.begin(Delta::default(), None, &["Hello."]);
+    let store = TestStore::with_settings(|settings| settings.keyframe_every = 2);
+    let begun = store.create_session(Delta::default(), None, &["Hello."]);
     let session = begun.session;
-    let user = store.append(session, begun.greetings[0], store.said("Again."));
+    let user = store.append(session, begun.greetings[0], store.user_draft("Again."));
     let replies: Vec<NodeDraft> = (0..700).map(|_| store.placeholder()).collect();
     let ids: Vec<NodeId> = replies.iter().map(|reply| reply.id).collect();
-    let written = store.try_message(message(session, user, None, replies)).unwrap();
+    let written = store.try_add_message(message_write(session, user, None, replies)).unwrap();
     let at = store.now();
     let ended = ids.clone();
     store
         .write(move |tx| {
             for id in &ended {
-                tx.complete_reply(session, *id, written.op, at, &ending("roll", Delta::default(), None))?;
+                tx.complete_reply(session, *id, written.op, at, &reply_completion("roll", Delta::default(), None))?;
             }
             Ok(())
         })
         .unwrap();
-    let held = store.held(session);
+    let held = store.stored_session(session);
     let (children, generations) =
         store.read(move |reader| Ok((reader.children(&held, user)?.len(), reader.generations(&held, user)?)));
     assert_eq!(children, 700);
@@ -379,11 +390,11 @@ fn wide_forks_and_large_worlds_are_stored() {
     let edit = MessageWrite {
         move_children_from: Some(user),
         kind: OperationKind::Edit,
-        ..message(session, begun.greetings[0], Some(store.said("Again!")), vec![])
+        ..message_write(session, begun.greetings[0], Some(store.user_draft("Again!")), vec![])
     };
     let newer = edit.draft.as_ref().unwrap().id;
-    store.try_message(edit).unwrap();
-    let held = store.held(session);
+    store.try_add_message(edit).unwrap();
+    let held = store.stored_session(session);
     assert_eq!(held.session.edits, 1);
     assert_eq!(store.read(move |reader| reader.children(&held, newer)).len(), 700);
 
@@ -391,16 +402,17 @@ fn wide_forks_and_large_worlds_are_stored() {
     let mut leaf = ids[3];
     // The thirteenth node from here has a keyframe again, so that the newest section is kept too.
     for n in 0..13 {
-        let mut said = store.said("more");
-        said.delta = delta([set(&format!("/big/{n}"), json!(n)), set(&format!("/section {n}"), section(n))]);
+        let mut said = store.user_draft("more");
+        said.delta =
+            delta([set_operation(&format!("/big/{n}"), json!(n)), set_operation(&format!("/section {n}"), section(n))]);
         leaf = store.append(session, leaf, said);
     }
     let world = store.world(session, leaf).to_json().to_string();
     assert!(world.len() > 1_300_000);
-    assert!(store.placed(session, leaf).node.is_keyframe);
+    assert!(store.stored_node(session, leaf).node.is_keyframe);
     store.store().forget_worlds();
     assert_eq!(store.world(session, leaf).to_json().to_string(), world, "read back from sections kept apart");
-    let blobs = store.count("SELECT count(*) AS n FROM blobs WHERE length(bytes) > 100000");
+    let blobs = store.query_count("SELECT count(*) AS n FROM blobs WHERE length(bytes) > 100000");
     assert_eq!(blobs, 13, "each large section is kept once, whatever the number of keyframes");
 }
 
@@ -409,18 +421,20 @@ fn wide_forks_and_large_worlds_are_stored() {
 #[test]
 fn turn_writer_runs_no_queries_for_cached_rows() {
     StatementSpy::watch();
-    let store = TestStore::with(|settings| settings.keyframe_every = 1_000);
-    let begun = store.begin(Delta::default(), None, &["Hello."]);
-    let writer = writer(&store);
+    let store = TestStore::with_settings(|settings| settings.keyframe_every = 1_000);
+    let begun = store.create_session(Delta::default(), None, &["Hello."]);
+    let writer = writer_spy(&store);
     let turn = |parent: NodeId| {
-        let (mut said, reply) = (store.said("on"), store.placeholder());
-        said.delta = delta([add("/turns", 1)]);
+        let (mut said, reply) = (store.user_draft("on"), store.placeholder());
+        said.delta = delta([add_operation("/turns", 1)]);
         let (node, mut written) = (reply.id, None);
-        let first = writer.during(|| {
-            written = Some(store.try_message(message(begun.session, parent, Some(said), vec![reply])).unwrap());
+        let first = writer.statements_during(|| {
+            written =
+                Some(store.try_add_message(message_write(begun.session, parent, Some(said), vec![reply])).unwrap());
         });
-        let told = delta([add("/turns", 1)]);
-        let second = writer.during(|| _ = store.complete(begun.session, node, &written.unwrap(), "So.", told));
+        let told = delta([add_operation("/turns", 1)]);
+        let second =
+            writer.statements_during(|| _ = store.complete_reply(begun.session, node, &written.unwrap(), "So.", told));
         (node, first, second)
     };
     let (node, ..) = turn(begun.greetings[0]);
@@ -437,31 +451,31 @@ fn turn_writer_runs_no_queries_for_cached_rows() {
 #[test]
 fn keyframe_writer_runs_no_queries_for_cached_world() {
     StatementSpy::watch();
-    let store = TestStore::with(|settings| settings.keyframe_every = 3);
-    let begun = store.begin(delta([set("/turns", json!(0))]), None, &["Hello."]);
-    let writer = writer(&store);
-    let mut leaf = store.append(begun.session, begun.greetings[0], store.said("first"));
+    let store = TestStore::with_settings(|settings| settings.keyframe_every = 3);
+    let begun = store.create_session(delta([set_operation("/turns", json!(0))]), None, &["Hello."]);
+    let writer = writer_spy(&store);
+    let mut leaf = store.append(begun.session, begun.greetings[0], store.user_draft("first"));
     for n in 1..=7 {
-        let mut said = store.said("on");
-        said.delta = delta([add("/turns", 1)]);
-        let ran = writer.during(|| leaf = store.append(begun.session, leaf, said));
+        let mut said = store.user_draft("on");
+        said.delta = delta([add_operation("/turns", 1)]);
+        let ran = writer.statements_during(|| leaf = store.append(begun.session, leaf, said));
         assert!(ran.iter().all(|ran| !ran.sql.contains("SELECT")), "{ran:#?}");
         let cut = ran.iter().filter(|ran| ran.sql.contains("keyframes")).count();
-        assert_eq!(cut, usize::from(store.placed(begun.session, leaf).node.is_keyframe), "{ran:#?}");
-        assert!(folds(&store, &begun, leaf, n) < 3);
+        assert_eq!(cut, usize::from(store.stored_node(begun.session, leaf).node.is_keyframe), "{ran:#?}");
+        assert!(count_folds(&store, &begun, leaf, n) < 3);
     }
-    assert_eq!(store.count("SELECT count(*) AS n FROM keyframes"), 4, "the root's, and every third below it");
+    assert_eq!(store.query_count("SELECT count(*) AS n FROM keyframes"), 4, "the root's, and every third below it");
     // On another branch, and after an edit of the arrangement, the cache does not apply.
-    let beside = store.append(begun.session, begun.greetings[0], store.said("beside"));
+    let beside = store.append(begun.session, begun.greetings[0], store.user_draft("beside"));
     mute(&store, &begun, beside);
     let mut other = beside;
     for n in 1..=5 {
-        let mut said = store.said("on");
-        said.delta = delta([add("/turns", 1)]);
+        let mut said = store.user_draft("on");
+        said.delta = delta([add_operation("/turns", 1)]);
         other = store.append(begun.session, other, said);
-        assert!(folds(&store, &begun, other, n) < 5);
+        assert!(count_folds(&store, &begun, other, n) < 5);
     }
-    assert_eq!((turns(&store, &begun, leaf), turns(&store, &begun, other)), (7, 5));
+    assert_eq!((turn_count(&store, &begun, leaf), turn_count(&store, &begun, other)), (7, 5));
 }
 
 /// A rollback clears the writer's cache, whether the request was refused after writing or the whole group failed. Row
@@ -469,28 +483,31 @@ fn keyframe_writer_runs_no_queries_for_cached_world() {
 #[test]
 fn rollback_clears_writer_cache() {
     let mut store = TestStore::new();
-    let begun = store.begin(Delta::default(), None, &["Hello."]);
+    let begun = store.create_session(Delta::default(), None, &["Hello."]);
     let session = begun.session;
-    let mut head = store.append(session, begun.greetings[0], store.said("Kept."));
+    let mut head = store.append(session, begun.greetings[0], store.user_draft("Kept."));
     for panics in [false, true] {
-        let (gone, op) = (store.said("Taken back."), store.held(session).session.op);
+        let (gone, op) = (store.user_draft("Taken back."), store.stored_session(session).session.op);
         let (id, actor) = (gone.id, store.actor());
-        let half = message(session, head, Some(gone), vec![store.placeholder()]);
+        let half = message_write(session, head, Some(gone), vec![store.placeholder()]);
         let failed = store.write(move |tx| {
             tx.add_message(&actor, &half)?;
             assert!(!panics, "a write that panics fails its group");
             Err::<(), _>(TreeError::Conflict("taken back".into()).into())
         });
         assert_eq!(matches!(failed, Err(WriteError::Refused(_))), !panics, "{failed:?}");
-        let below = store.try_message(message(session, id, Some(store.said("Below it.")), vec![]));
+        let below = store.try_add_message(message_write(session, id, Some(store.user_draft("Below it.")), vec![]));
         assert!(matches!(below, Err(WriteError::Refused(TreeError::NotFound(_)))), "{below:?}");
-        store.heard();
-        let kept = store.append(session, head, store.said("Kept too."));
-        let held = store.held(session);
+        store.take_published_operations();
+        let kept = store.append(session, head, store.user_draft("Kept too."));
+        let held = store.stored_session(session);
         assert_eq!((held.session.op, held.session.head), (op + 1, kept));
-        assert_eq!(store.heard().iter().map(|event| event.operation.op).collect::<Vec<_>>(), [op + 1]);
-        assert_eq!(store.count("SELECT max(n) - count(*) AS n FROM nodes"), 0, "numbers without gaps");
-        assert_eq!(store.count("SELECT max(n) - count(*) AS n FROM operations"), 0, "numbers without gaps");
+        assert_eq!(
+            store.take_published_operations().iter().map(|event| event.operation.op).collect::<Vec<_>>(),
+            [op + 1]
+        );
+        assert_eq!(store.query_count("SELECT max(n) - count(*) AS n FROM nodes"), 0, "numbers without gaps");
+        assert_eq!(store.query_count("SELECT max(n) - count(*) AS n FROM operations"), 0, "numbers without gaps");
         head = kept;
     }
 }

@@ -1,39 +1,33 @@
 //! The contract of the store through its public interface: everything that is written is read back, before and after a
 //! restart. Properties, bounds and faults have their own files.
 
-use clotho_core::clock::Time;
-use clotho_core::ids::{CharacterId, NodeId, PersonaId, UserId};
+use clotho_core::ids::{NodeId, PersonaId, UserId};
 use clotho_core::oplog::{Effect, OperationKind};
 use clotho_core::tree::edit::TreeError;
 use clotho_core::tree::reference_tree::ReferenceTree;
-use clotho_core::tree::{CardRef, Delta, Effects, Kind, PersonaRef, PluginSetting, Role, Session, Status};
+use clotho_core::tree::{Delta, Effects, Kind, PersonaRef, PluginSetting, Role, Status};
 use clotho_core::world::{Pointer, StateChange, StateOperation, World, WorldSection};
 use clotho_store::{
-    Actor, CharacterCard, DeltaRevision, ExpectedVersion, MessageWrite, NodeStateUpdate, PathFilter, PersonaCard,
-    ReplyCompletion, SavedResponse, Trace, UserAccount, WriteError,
+    Actor, DeltaRevision, ExpectedVersion, MessageWrite, NodeStateUpdate, PathFilter, ReplyCompletion, Trace,
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use crate::support::test_store::{SessionIds, TestStore, add, delta, ending, message, pointer, rules, set};
+use crate::support::test_store::{
+    SessionIds, TestStore, add_operation, delta, expect_refusal, hp_rules, message_write, object, pointer,
+    reply_completion, set_operation,
+};
 
 fn hp(world: &World) -> Option<i64> {
     world.get(&pointer("/combat/hp")).and_then(Value::as_i64)
 }
 
-fn refused<T: std::fmt::Debug>(result: Result<T, WriteError>) -> TreeError {
-    match result {
-        Err(WriteError::Refused(refusal)) => refusal,
-        other => panic!("not refused: {other:?}"),
-    }
-}
-
-fn object(value: Value) -> Map<String, Value> {
-    value.as_object().unwrap().clone()
-}
-
 /// Begins a session with a rule for hit points and two greetings.
-fn keep(store: &TestStore) -> SessionIds {
-    store.begin(delta([set("/combat/hp", json!(100))]), Some(rules("combat", 100)), &["Welcome.", "Halt!"])
+fn create_hp_session(store: &TestStore) -> SessionIds {
+    store.create_session(
+        delta([set_operation("/combat/hp", json!(100))]),
+        Some(hp_rules("combat", 100)),
+        &["Welcome.", "Halt!"],
+    )
 }
 
 /// S0-08, S0-33, S1-16, S1-18, S2-08, S3-05, S3-19, S3-21, S3-22, S3-25, S0-35, C3, C4, C6, C11: a session with
@@ -41,42 +35,42 @@ fn keep(store: &TestStore) -> SessionIds {
 #[test]
 fn session_reads_back_same_after_restart() {
     let mut store = TestStore::new();
-    let SessionIds { session, root, greetings } = keep(&store);
+    let SessionIds { session, root, greetings } = create_hp_session(&store);
 
     // The root is never shown and always has a keyframe, with the rules and the world of the beginning.
-    let anchor = store.placed(session, root);
+    let anchor = store.stored_node(session, root);
     assert!(anchor.node.is_keyframe && anchor.node.parent.is_none() && anchor.node.kind == Kind::Root);
     assert_eq!(store.head(session), greetings[0]);
-    assert_eq!(store.shown(session), ["Welcome."]);
+    assert_eq!(store.visible_texts(session), ["Welcome."]);
     assert_eq!(hp(&store.world(session, greetings[1])), Some(100), "a greeting stands in the world of its root");
-    assert!(!store.placed(session, greetings[1]).node.is_keyframe, "a keyframe a node would be none");
+    assert!(!store.stored_node(session, greetings[1]).node.is_keyframe, "a keyframe a node would be none");
 
     // A turn: the user's node and a placeholder, then the reply in one commit.
-    let (said, reply) = (store.said("I open the gate."), store.placeholder());
+    let (said, reply) = (store.user_draft("I open the gate."), store.placeholder());
     let (u1, r1) = (said.id, reply.id);
-    let written = store.try_message(message(session, greetings[0], Some(said), vec![reply])).unwrap();
+    let written = store.try_add_message(message_write(session, greetings[0], Some(said), vec![reply])).unwrap();
     assert_eq!((written.head, store.head(session)), (u1, u1), "HEAD waits at the user's node");
     assert_eq!(hp(&store.world(session, r1)), Some(100), "a placeholder changes nothing yet");
-    store.complete(session, r1, &written, "A blade flashes.", delta([add("/combat/hp", -12)]));
+    store.complete_reply(session, r1, &written, "A blade flashes.", delta([add_operation("/combat/hp", -12)]));
     assert_eq!(store.head(session), r1);
     assert_eq!(hp(&store.world(session, r1)), Some(88), "also where the placeholder's world was looked at before");
     assert_eq!(hp(&store.world(session, u1)), Some(100), "the world before the reply is its parent's");
-    assert_eq!(store.shown(session), ["Welcome.", "I open the gate.", "A blade flashes."]);
+    assert_eq!(store.visible_texts(session), ["Welcome.", "I open the gate.", "A blade flashes."]);
 
     // Two more rerolls in one request add siblings. A reply that completes takes HEAD unless HEAD has moved since the
     // request.
     let (a, b) = (store.placeholder(), store.placeholder());
     let (r2, r3) = (a.id, b.id);
-    let rolled = store.try_message(message(session, u1, None, vec![a, b])).unwrap();
+    let rolled = store.try_add_message(message_write(session, u1, None, vec![a, b])).unwrap();
     assert_eq!(rolled.head, r1, "a reroll moves no HEAD by itself");
-    store.complete(session, r2, &rolled, "The gate is stuck.", Delta::default());
+    store.complete_reply(session, r2, &rolled, "The gate is stuck.", Delta::default());
     assert_eq!(store.head(session), r2);
-    store.complete(session, r3, &rolled, "It hits hard.", delta([add("/combat/hp", -500)]));
+    store.complete_reply(session, r3, &rolled, "It hits hard.", delta([add_operation("/combat/hp", -500)]));
     assert_eq!(store.head(session), r2, "HEAD has moved since it was asked for: only a badge");
     assert_eq!(hp(&store.world(session, r3)), Some(0), "the rules in force keep it at 0");
     assert_eq!(hp(&store.world(session, r2)), Some(100));
 
-    let held = store.held(session);
+    let held = store.stored_session(session);
     let (siblings, generations, context) = store.read(move |reader| {
         let placed = reader.node(&held, r2)?.unwrap();
         let context = reader.context_of(&held, r2)?.unwrap().node.id;
@@ -87,7 +81,7 @@ fn session_reads_back_same_after_restart() {
 
     // Continues from the first reply, leaves and comes back: HEAD returns to the leaf visited last.
     store.checkout(session, r1, false);
-    let u2 = store.append(session, r1, store.said("I step back."));
+    let u2 = store.append(session, r1, store.user_draft("I step back."));
     assert_eq!(store.path(session, u2), [root, greetings[0], u1, r1, u2]);
     assert_eq!(store.checkout(session, r2, false), r2);
     assert_eq!(store.checkout(session, r1, false), u2, "C11: the leaf last visited below it");
@@ -95,9 +89,19 @@ fn session_reads_back_same_after_restart() {
     assert_eq!(store.path(session, u2), [root, greetings[0], u1, r1, u2], "choosing changes nobody's past");
     store.checkout(session, u2, false);
 
-    let before = (store.held(session).session, store.shown(session), store.world(session, r3), store.log(session));
+    let before = (
+        store.stored_session(session).session,
+        store.visible_texts(session),
+        store.world(session, r3),
+        store.log(session),
+    );
     store.reopen();
-    let after = (store.held(session).session, store.shown(session), store.world(session, r3), store.log(session));
+    let after = (
+        store.stored_session(session).session,
+        store.visible_texts(session),
+        store.world(session, r3),
+        store.log(session),
+    );
     assert_eq!(before, after);
     let mirror = ReferenceTree::replay(&after.3).unwrap();
     assert_eq!(mirror.path(u2), store.path(session, u2));
@@ -109,39 +113,39 @@ fn session_reads_back_same_after_restart() {
 #[test]
 fn edit_creates_sibling_and_carry_moves_future() {
     let store = TestStore::new();
-    let SessionIds { session, root, greetings } = keep(&store);
-    let u1 = store.append(session, greetings[0], store.said("Hello, gatekeper."));
+    let SessionIds { session, root, greetings } = create_hp_session(&store);
+    let u1 = store.append(session, greetings[0], store.user_draft("Hello, gatekeper."));
     let r1 = store.append(session, u1, store.draft(Role::Assistant, Kind::Message, "Who goes there?"));
     let r2 = store.append(session, u1, store.draft(Role::Assistant, Kind::Message, "Hm?"));
-    let u2 = store.append(session, r1, store.said("A friend."));
-    let old = store.placed(session, u1).node;
+    let u2 = store.append(session, r1, store.user_draft("A friend."));
+    let old = store.stored_node(session, u1).node;
     let edit = |carry: bool, text: &str| MessageWrite {
         move_children_from: carry.then_some(u1),
         kind: OperationKind::Edit,
-        ..message(session, greetings[0], Some(store.said(text)), Vec::new())
+        ..message_write(session, greetings[0], Some(store.user_draft(text)), Vec::new())
     };
 
     let typo = edit(true, "Hello, gatekeeper.");
     let u1b = typo.draft.as_ref().unwrap().id;
-    assert_eq!(store.try_message(typo).unwrap().head, u2, "HEAD moves along with its leaf");
+    assert_eq!(store.try_add_message(typo).unwrap().head, u2, "HEAD moves along with its leaf");
     assert_eq!(store.path(session, u2), [root, greetings[0], u1b, r1, u2]);
     assert_eq!(store.path(session, r2), [root, greetings[0], u1b, r2]);
     assert_eq!(store.checkout(session, greetings[0], false), u2, "the line last visited goes through the new version");
-    let left = store.placed(session, u1).node;
+    let left = store.stored_node(session, u1).node;
     assert_eq!((left.content, left.remembered), (old.content, None), "the old version stays, as a leaf");
 
     // The old version is now a leaf: from there HEAD follows another edit.
     store.checkout(session, u1, true);
     let again = edit(true, "Hello, keeper of the gate.");
     let u1d = again.draft.as_ref().unwrap().id;
-    assert_eq!(store.try_message(again).unwrap().head, u1d);
+    assert_eq!(store.try_add_message(again).unwrap().head, u1d);
     assert_eq!(store.path(session, u2), [root, greetings[0], u1b, r1, u2], "it had nothing to carry any more");
 
     let other = edit(false, "I say nothing.");
     let u1c = other.draft.as_ref().unwrap().id;
-    assert_eq!(store.try_message(other).unwrap().head, u1c);
+    assert_eq!(store.try_add_message(other).unwrap().head, u1c);
     assert_eq!(store.path(session, u2), [root, greetings[0], u1b, r1, u2], "without carry nobody's path changes");
-    let held = store.held(session);
+    let held = store.stored_session(session);
     let siblings = store.read(move |reader| {
         let placed = reader.node(&held, u1c)?.unwrap();
         reader.siblings(&placed)
@@ -153,12 +157,12 @@ fn edit_creates_sibling_and_carry_moves_future() {
 #[test]
 fn node_state_update_is_undoable_and_refolds_worlds() {
     let mut store = TestStore::new();
-    let SessionIds { session, greetings, .. } = keep(&store);
-    let u1 = store.append(session, greetings[0], store.said("I fight."));
+    let SessionIds { session, greetings, .. } = create_hp_session(&store);
+    let u1 = store.append(session, greetings[0], store.user_draft("I fight."));
     let mut hit = store.draft(Role::Assistant, Kind::Message, "It bites.");
-    hit.delta = delta([add("/combat/hp", -30)]);
+    hit.delta = delta([add_operation("/combat/hp", -30)]);
     let r1 = store.append(session, u1, hit);
-    let u2 = store.append(session, r1, store.said("Ow."));
+    let u2 = store.append(session, r1, store.user_draft("Ow."));
     let update =
         |node, is_enabled, effects, rating| NodeStateUpdate { node, is_enabled, effects, rating, is_unread: None };
     let switch = |updates: Vec<NodeStateUpdate>| {
@@ -168,9 +172,9 @@ fn node_state_update_is_undoable_and_refolds_worlds() {
 
     // Disabled: the text is hidden, the effects stay. Muted: the effects are gone too. Of two updates, the last wins.
     let op = switch(vec![update(r1, Some(false), None, Some(Some(4)))]).unwrap();
-    assert_eq!(store.shown(session), ["Welcome.", "I fight.", "Ow."]);
+    assert_eq!(store.visible_texts(session), ["Welcome.", "I fight.", "Ow."]);
     assert_eq!(hp(&store.world(session, u2)), Some(70), "the text is out, its effect stays");
-    assert_eq!(store.placed(session, r1).node.rating, Some(4));
+    assert_eq!(store.stored_node(session, r1).node.rating, Some(4));
     assert_eq!(
         switch(vec![update(r1, Some(false), None, Some(Some(4)))]).unwrap(),
         op,
@@ -181,22 +185,22 @@ fn node_state_update_is_undoable_and_refolds_worlds() {
     let twice =
         vec![update(r1, Some(true), Some(Effects::On), Some(None)), update(r1, Some(false), None, Some(Some(1)))];
     switch(twice).unwrap();
-    let node = store.placed(session, r1).node;
+    let node = store.stored_node(session, r1).node;
     assert_eq!((node.is_enabled, node.effects, node.rating), (false, Effects::On, Some(1)));
     assert_eq!(hp(&store.world(session, u2)), Some(70));
 
     // Invalid updates change nothing.
     let before = store.log(session).len();
-    let root = store.held(session).session.root;
+    let root = store.stored_session(session).session.root;
     for bad in [
         update(root, Some(false), None, None),
-        update(store.node_id(), Some(false), None, None),
+        update(store.next_node_id(), Some(false), None, None),
         update(r1, None, None, Some(Some(6))),
         update(r1, None, None, Some(Some(0))),
     ] {
-        refused(switch(vec![update(u1, Some(false), None, None), bad]));
+        expect_refusal(switch(vec![update(u1, Some(false), None, None), bad]));
     }
-    assert!(store.placed(session, u1).node.is_enabled, "S4-41: one bad update, none carried out");
+    assert!(store.stored_node(session, u1).node.is_enabled, "S4-41: one bad update, none carried out");
     assert_eq!(store.log(session).len(), before);
     store.reopen();
     assert_eq!(hp(&store.world(session, u2)), Some(70));
@@ -206,29 +210,29 @@ fn node_state_update_is_undoable_and_refolds_worlds() {
 /// revision based on an outdated view is refused.
 #[test]
 fn delta_revision_refolds_descendants_and_undoes() {
-    let mut store = TestStore::with(|settings| settings.keyframe_every = 4);
-    let SessionIds { session, greetings, .. } = keep(&store);
+    let mut store = TestStore::with_settings(|settings| settings.keyframe_every = 4);
+    let SessionIds { session, greetings, .. } = create_hp_session(&store);
     let mut line = vec![greetings[0]];
     for _ in 0..20 {
         let mut hit = store.draft(Role::Assistant, Kind::Message, "It bites.");
-        hit.delta = delta([add("/combat/hp", -1)]);
+        hit.delta = delta([add_operation("/combat/hp", -1)]);
         line.push(store.append(session, *line.last().unwrap(), hit));
     }
-    let other = store.append(session, line[10], store.said("Another way."));
+    let other = store.append(session, line[10], store.user_draft("Another way."));
     let worlds = |store: &TestStore| [line[2], line[3], line[20], other].map(|node| hp(&store.world(session, node)));
     assert_eq!(worlds(&store), [Some(98), Some(97), Some(80), Some(90)]);
     let revise = |seen: i64, deltas: Vec<(NodeId, Delta)>| {
         let (actor, revision) = (store.actor(), DeltaRevision { expected_op: seen, deltas });
         store.write(move |tx| tx.revise_deltas(&actor, session, &revision))
     };
-    let seen = store.held(session).session.op;
-    let wanted = vec![(line[3], delta([add("/combat/hp", -30)])), (line[5], Delta::default())];
+    let seen = store.stored_session(session).session.op;
+    let wanted = vec![(line[3], delta([add_operation("/combat/hp", -30)])), (line[5], Delta::default())];
     let op = revise(seen, wanted.clone()).unwrap().op;
     assert_eq!(op, seen + 1);
     assert_eq!(worlds(&store), [Some(98), Some(68), Some(52), Some(62)]);
-    assert!(matches!(refused(revise(seen, wanted)), TreeError::Conflict(_)), "something was done since");
+    assert!(matches!(expect_refusal(revise(seen, wanted)), TreeError::Conflict(_)), "something was done since");
     assert_eq!(revise(op, Vec::new()).unwrap().op, op, "nothing is no operation");
-    store.is_well();
+    store.assert_healthy();
     let actor = store.actor();
     store.write(move |tx| tx.undo(&actor, session)).unwrap();
     assert_eq!(worlds(&store), [Some(98), Some(97), Some(80), Some(90)]);
@@ -236,98 +240,105 @@ fn delta_revision_refolds_descendants_and_undoes() {
     store.write(move |tx| tx.redo(&actor, session)).unwrap();
     store.reopen();
     assert_eq!(worlds(&store), [Some(98), Some(68), Some(52), Some(62)]);
-    store.is_well();
+    store.assert_healthy();
 }
 
 /// S3-23, S1-16, S4-44, C23: an invalid write is refused with its own error and changes nothing.
 #[test]
 fn invalid_writes_are_refused_and_change_nothing() {
     let store = TestStore::new();
-    let SessionIds { session, greetings, .. } = keep(&store);
-    let other = keep(&store);
-    let (said, reply) = (store.said("Hello."), store.placeholder());
+    let SessionIds { session, greetings, .. } = create_hp_session(&store);
+    let other = create_hp_session(&store);
+    let (said, reply) = (store.user_draft("Hello."), store.placeholder());
     let (u1, running) = (said.id, reply.id);
-    let written = store.try_message(message(session, greetings[0], Some(said), vec![reply])).unwrap();
-    let rows = || store.count("SELECT (SELECT count(*) FROM nodes) + (SELECT sum(op) FROM sessions) AS n");
+    let written = store.try_add_message(message_write(session, greetings[0], Some(said), vec![reply])).unwrap();
+    let rows = || store.query_count("SELECT (SELECT count(*) FROM nodes) + (SELECT sum(op) FROM sessions) AS n");
     let before = rows();
-    let say = |parent| message(session, parent, Some(store.said("x")), Vec::new());
+    let say = |parent| message_write(session, parent, Some(store.user_draft("x")), Vec::new());
 
-    assert_eq!(refused(store.try_message(say(running))), TreeError::Generating);
-    assert_eq!(refused(store.try_message(say(other.greetings[0]))), TreeError::NotFound("the message"));
-    assert_eq!(refused(store.try_message(say(store.node_id()))), TreeError::NotFound("the message"));
+    assert_eq!(expect_refusal(store.try_add_message(say(running))), TreeError::Generating);
+    assert_eq!(expect_refusal(store.try_add_message(say(other.greetings[0]))), TreeError::NotFound("the message"));
+    assert_eq!(expect_refusal(store.try_add_message(say(store.next_node_id()))), TreeError::NotFound("the message"));
     let stranger = Actor { user: UserId::new(store.ids.next_id(store.now())), ..store.actor() };
     let hello = say(u1);
     let foreign = store.write(move |tx| tx.add_message(&stranger, &hello));
-    assert_eq!(refused(foreign), TreeError::NotFound("the session"));
+    assert_eq!(expect_refusal(foreign), TreeError::NotFound("the session"));
     let stale = Actor { expected_leaf: Some(ExpectedVersion::Leaf(greetings[1])), ..store.actor() };
     let late = say(u1);
-    let moved = refused(store.write(move |tx| tx.add_message(&stale, &late)));
+    let moved = expect_refusal(store.write(move |tx| tx.add_message(&stale, &late)));
     assert_eq!(moved, TreeError::HeadMoved { leaf: u1, op: written.op });
     let first = greetings[0];
-    let late = refused(store.write(move |tx| tx.checkout(&stale, session, first, false)));
+    let late = expect_refusal(store.write(move |tx| tx.checkout(&stale, session, first, false)));
     assert_eq!(late, TreeError::HeadMoved { leaf: u1, op: written.op });
     let actor = store.actor();
-    let to_running = refused(store.write(move |tx| tx.checkout(&actor, session, running, true)));
+    let to_running = expect_refusal(store.write(move |tx| tx.checkout(&actor, session, running, true)));
     assert_eq!(to_running, TreeError::Generating);
 
     // `carry` works only beside the old version. It generates nothing and moves no running reply.
     let carry = |from, parent| MessageWrite { move_children_from: Some(from), ..say(parent) };
     assert_eq!(
-        refused(store.try_message(carry(greetings[0], store.held(session).session.root))),
+        expect_refusal(store.try_add_message(carry(greetings[0], store.stored_session(session).session.root))),
         TreeError::Generating
     );
-    assert!(matches!(refused(store.try_message(carry(greetings[0], u1))), TreeError::Conflict(_)));
-    let both =
-        MessageWrite { replies: vec![store.placeholder()], ..carry(greetings[1], store.held(session).session.root) };
-    assert!(matches!(refused(store.try_message(both)), TreeError::Invalid { field: "carry", .. }));
+    assert!(matches!(expect_refusal(store.try_add_message(carry(greetings[0], u1))), TreeError::Conflict(_)));
+    let both = MessageWrite {
+        replies: vec![store.placeholder()],
+        ..carry(greetings[1], store.stored_session(session).session.root)
+    };
+    assert!(matches!(expect_refusal(store.try_add_message(both)), TreeError::Invalid { field: "carry", .. }));
 
-    let nul = MessageWrite { draft: Some(store.said("a\0b")), ..say(u1) };
-    assert!(matches!(refused(store.try_message(nul)), TreeError::Invalid { field: "content", .. }));
+    let nul = MessageWrite { draft: Some(store.user_draft("a\0b")), ..say(u1) };
+    assert!(matches!(expect_refusal(store.try_add_message(nul)), TreeError::Invalid { field: "content", .. }));
     assert_eq!(rows(), before, "nothing was written");
 
     // A reply completes only once.
-    store.complete(session, running, &written, "Hi\0.", Delta::default());
-    assert_eq!(store.placed(session, running).node.content, "Hi\u{fffd}.", "a model's text is not lost for a U+0000");
-    let (step, at, again) = (written.op, store.now(), ending("Twice.", Delta::default(), None));
+    store.complete_reply(session, running, &written, "Hi\0.", Delta::default());
+    assert_eq!(
+        store.stored_node(session, running).node.content,
+        "Hi\u{fffd}.",
+        "a model's text is not lost for a U+0000"
+    );
+    let (step, at, again) = (written.op, store.now(), reply_completion("Twice.", Delta::default(), None));
     let again = store.write(move |tx| tx.complete_reply(session, running, step, at, &again));
-    assert!(matches!(refused(again), TreeError::Conflict(_)));
-    assert_eq!(store.placed(session, running).node.content, "Hi\u{fffd}.");
+    assert!(matches!(expect_refusal(again), TreeError::Conflict(_)));
+    assert_eq!(store.stored_node(session, running).node.content, "Hi\u{fffd}.");
 }
 
 /// S3-09, `domain.md` 3.2, 3.9: the player changes the world by hand. Rules apply from a node on, only below it.
 #[test]
 fn world_change_applies_rules_in_force_at_node() {
     let store = TestStore::new();
-    let SessionIds { session, root, greetings } = keep(&store);
-    let u1 = store.append(session, greetings[0], store.said("I rest."));
+    let SessionIds { session, root, greetings } = create_hp_session(&store);
+    let u1 = store.append(session, greetings[0], store.user_draft("I rest."));
     let actor = store.actor();
     let mut healed = store.draft(Role::System, Kind::Change, "");
-    healed.delta = delta([add("/combat/hp", 50)]);
+    healed.delta = delta([add_operation("/combat/hp", 50)]);
     let healed_id = healed.id;
     let op = store.write(move |tx| tx.append_change(&actor, session, u1, &healed, OperationKind::Change)).unwrap().op;
     assert_eq!(store.head(session), healed_id);
     assert_eq!(hp(&store.world(session, healed_id)), Some(100), "the rules in force clamp it");
     assert_eq!(store.log(session)[usize::try_from(op).unwrap() - 1].kind, OperationKind::Change);
-    assert_eq!(store.shown(session), ["Welcome.", "I rest."], "a change is not shown");
+    assert_eq!(store.visible_texts(session), ["Welcome.", "I rest."], "a change is not shown");
 
     // Other rules start with the next message, on a rules change; the sibling branch keeps its own.
     let mut bridge = store.draft(Role::System, Kind::Change, "");
-    bridge.rules = Some(rules("combat", 200).into());
-    bridge.delta = delta([add("/combat/hp", 50)]);
-    let said = store.said("Stronger now.");
+    bridge.rules = Some(hp_rules("combat", 200).into());
+    bridge.delta = delta([add_operation("/combat/hp", 50)]);
+    let said = store.user_draft("Stronger now.");
     let (bridge_id, strong) = (bridge.id, said.id);
-    let bridged = MessageWrite { rules_change: Some(bridge), ..message(session, healed_id, Some(said), Vec::new()) };
-    assert_eq!(store.try_message(bridged).unwrap().head, strong);
+    let bridged =
+        MessageWrite { rules_change: Some(bridge), ..message_write(session, healed_id, Some(said), Vec::new()) };
+    assert_eq!(store.try_add_message(bridged).unwrap().head, strong);
     assert_eq!(store.path(session, strong), [root, greetings[0], u1, healed_id, bridge_id, strong]);
     assert_eq!(hp(&store.world(session, strong)), Some(150));
-    let weak = store.append(session, healed_id, store.said("Weak still."));
+    let weak = store.append(session, healed_id, store.user_draft("Weak still."));
     assert_eq!(hp(&store.world(session, weak)), Some(100));
-    let held = store.held(session);
+    let held = store.stored_session(session);
     let (new, old) = store.read(move |reader| {
         let (strong, weak) = (reader.node(&held, strong)?.unwrap(), reader.node(&held, weak)?.unwrap());
         Ok((reader.rules(&strong)?, reader.rules(&weak)?))
     });
-    assert!(new.is_same(&rules("combat", 200)) && old.is_same(&rules("combat", 100)));
+    assert!(new.is_same(&hp_rules("combat", 200)) && old.is_same(&hp_rules("combat", 100)));
     assert_eq!(new.plugins[0].root, Some(Pointer::from_keys(["combat"])));
 }
 
@@ -335,14 +346,14 @@ fn world_change_applies_rules_in_force_at_node() {
 #[test]
 fn events_stay_on_their_branch() {
     let store = TestStore::new();
-    let SessionIds { session, greetings, .. } = keep(&store);
+    let SessionIds { session, greetings, .. } = create_hp_session(&store);
     let event = json!({"text": "met Ann at the ferry", "tags": ["ann"]});
     let mut met = store.draft(Role::Assistant, Kind::Message, "Ann waves.");
     let happened = StateOperation::new(pointer(""), StateChange::Append(event.clone()), "", "server");
     met.delta = delta([StateOperation { section: WorldSection::Events, ..happened }]);
     let met = store.append(session, greetings[0], met);
-    let after = store.append(session, met, store.said("I wave back."));
-    let beside = store.append(session, greetings[0], store.said("I stay at home."));
+    let after = store.append(session, met, store.user_draft("I wave back."));
+    let beside = store.append(session, greetings[0], store.user_draft("I stay at home."));
     let events = |node| store.world(session, node).events.clone();
     assert_eq!((events(met), events(after)), (vec![event.clone()], vec![event.clone()]));
     assert!(events(beside).is_empty() && events(greetings[0]).is_empty());
@@ -355,7 +366,7 @@ fn events_stay_on_their_branch() {
 #[test]
 fn session_settings_are_logged_and_invalid_refused() {
     let mut store = TestStore::new();
-    let begun = keep(&store);
+    let begun = create_hp_session(&store);
     let session = begun.session;
     let change = |settings: Vec<(&str, Value)>| {
         let settings: Vec<(String, Value)> = settings.into_iter().map(|(name, to)| (name.into(), to)).collect();
@@ -391,12 +402,12 @@ fn session_settings_are_logged_and_invalid_refused() {
         ("persona", json!("Rin")),
         ("colour", json!("red")),
     ] {
-        let refusal = refused(change(vec![("title", json!("Lost")), (name, bad)]));
+        let refusal = expect_refusal(change(vec![("title", json!("Lost")), (name, bad)]));
         assert!(matches!(refusal, TreeError::Invalid { .. }), "{name}: {refusal:?}");
     }
     // They read back after a restart.
     store.reopen();
-    let kept = store.held(session).session;
+    let kept = store.stored_session(session).session;
     assert_eq!(
         (kept.title.as_str(), kept.mode.as_str(), kept.model.as_deref()),
         ("The tower", "linear", Some("llama/small"))
@@ -413,122 +424,20 @@ fn session_settings_are_logged_and_invalid_refused() {
     assert_eq!(kept.plugins, plugins);
 }
 
-/// S0-05, S0-06, S0-20, `domain.md` 2.17, C21: cards are stored, listed by owner, changed and moved to the trash. A
-/// session keeps the version it began with, and has its own way to the trash.
-#[test]
-fn cards_are_kept_per_owner_and_versioned() {
-    let mut store = TestStore::new();
-    let (owner, at) = (store.owner, store.now());
-    let guest = UserAccount { id: UserId::new(store.ids.next_id(at)), name: "Ben".into(), role: "user".into() };
-    let guest_id = guest.id;
-    store.write(move |tx| tx.put_user(&guest, at)).unwrap();
-    assert_eq!(
-        store.read(|reader| reader.users()).iter().map(|user| user.name.clone()).collect::<Vec<_>>(),
-        ["Ada", "Ben"]
-    );
-
-    let card = object(json!({"name": "Rin", "extensions": {"unknown": [1, "二"]}}));
-    let rin = CharacterCard { id: CharacterId::new(store.ids.next_id(at)), card, created: at, updated: at };
-    let me = PersonaCard {
-        id: PersonaId::new(store.ids.next_id(at)),
-        card: object(json!({"name": "Wanderer"})),
-        created: at,
-        updated: at,
-    };
-    let (rin_id, me_id) = (rin.id, me.id);
-    let (first, persona) = (rin.clone(), me.clone());
-    let hash = store
-        .write(move |tx| {
-            tx.put_character(owner, &first)?;
-            tx.put_persona(owner, &persona)?;
-            tx.put_blob(Value::Object(first.card.clone()).to_string().as_bytes())
-        })
-        .unwrap();
-    assert_eq!(store.read(move |reader| reader.character(owner, rin_id)), Some(rin.clone()));
-    assert_eq!(store.read(move |reader| reader.persona(owner, me_id)), Some(me));
-    assert_eq!(store.read(move |reader| reader.character(guest_id, rin_id)), None, "not for others");
-    assert!(store.read(move |reader| reader.characters(guest_id, 0, 50)).is_empty());
-
-    // A session with the current card.
-    let root = store.draft(Role::System, Kind::Root, "");
-    let session = Session {
-        cards: vec![CardRef { id: rin_id, hash: hash.clone() }],
-        persona: Some(PersonaRef { id: me_id, hash: hash.clone() }),
-        ..store.session(root.id)
-    };
-    let id = session.id;
-    let begun = session.clone();
-    store.write(move |tx| tx.begin_session(&session, &root, &[], at)).unwrap();
-    let changed =
-        CharacterCard { card: object(json!({"name": "Rin the Grey"})), updated: Time(at.0 + 5), ..rin.clone() };
-    let newer = changed.clone();
-    store.write(move |tx| tx.update_character(owner, &newer)).unwrap();
-    let stolen = changed.clone();
-    assert!(matches!(refused(store.write(move |tx| tx.update_character(guest_id, &stolen))), TreeError::NotFound(_)));
-    assert_eq!(store.read(move |reader| reader.characters(owner, 0, 50)), [changed]);
-    store.write(move |tx| tx.trash_character(owner, rin_id, at)).unwrap();
-    assert!(matches!(refused(store.write(move |tx| tx.trash_character(owner, rin_id, at))), TreeError::NotFound(_)));
-    assert_eq!(store.read(move |reader| reader.character(owner, rin_id)), None);
-    store.write(move |tx| tx.trash_persona(owner, me_id, at)).unwrap();
-    assert!(store.read(move |reader| reader.personas(owner, 0, 50)).is_empty());
-
-    store.reopen();
-    let kept = store.held(id).session;
-    assert_eq!((kept.cards, kept.persona), (begun.cards, begun.persona));
-    let bytes = store.read(move |reader| reader.blob(&hash));
-    assert_eq!(serde_json::from_slice::<Value>(&bytes).unwrap(), Value::Object(rin.card), "the version it began with");
-
-    // A reply that runs while its session goes to the trash still completes.
-    let (said, reply) = (store.said("Bye."), store.placeholder());
-    let (root, running) = (kept.root, reply.id);
-    let written = store.try_message(message(id, root, Some(said), vec![reply])).unwrap();
-    assert_eq!(store.read(move |reader| reader.sessions(owner, 0, 50)).len(), 1);
-    assert!(matches!(refused(store.write(move |tx| tx.trash_session(guest_id, id, at))), TreeError::NotFound(_)));
-    store.write(move |tx| tx.trash_session(owner, id, at)).unwrap();
-    assert!(store.read(move |reader| reader.session(owner, id)).is_none());
-    assert!(store.read(move |reader| reader.sessions(owner, 0, 50)).is_empty());
-    assert!(matches!(refused(store.write(move |tx| tx.trash_session(owner, id, at))), TreeError::NotFound(_)));
-    store.complete(id, running, &written, "Farewell.", Delta::default());
-    assert!(store.write(|tx| tx.generating_replies()).unwrap().is_empty(), "S4-11: nothing stays generating");
-}
-
-/// A response is stored under its caller's key and returned again, but not to others, until it expires.
-#[test]
-fn idempotency_key_returns_first_response_until_expiry() {
-    let store = TestStore::new();
-    let owner = store.owner;
-    let first = SavedResponse { request: vec![1, 2, 3], status: 202, body: "{\"op\": 5}".into() };
-    let keep = |key: &'static str, answer: SavedResponse, at: i64| {
-        store.write(move |tx| tx.save_response(owner, key, &answer, Time(at), Time(at - 100)))
-    };
-    keep("k", first.clone(), 1_000).unwrap();
-    let again = keep("k", SavedResponse { status: 500, ..first.clone() }, 1_050);
-    assert!(matches!(refused(again), TreeError::Conflict(_)), "the first answer stands");
-    let asked =
-        |caller, key: &'static str, after| store.read(move |reader| reader.saved_response(caller, key, Time(after)));
-    assert_eq!(asked(owner, "k", 900), Some(first.clone()));
-    assert_eq!(asked(owner, "k", 1_001), None, "too old");
-    assert_eq!(asked(owner, "other", 0), None);
-    assert_eq!(asked(UserId::new(store.ids.next_id(store.now())), "k", 0), None);
-    keep("k", SavedResponse { status: 404, ..first }, 1_200).unwrap();
-    assert_eq!(asked(owner, "k", 0).unwrap().status, 404, "what is forgotten makes room");
-    assert_eq!(store.count("SELECT count(*) AS n FROM answers"), 1);
-}
-
 /// C23, S0-55, S4-11: the text of a reply that had arrived when the server died is recovered in order, and the reply
 /// ends as failed. A retry works.
 #[test]
 fn interrupted_replies_are_recovered_as_failed() {
     let mut store = TestStore::new();
-    let SessionIds { session, greetings, .. } = keep(&store);
-    let (said, mut reply) = (store.said("Tell me."), store.placeholder());
+    let SessionIds { session, greetings, .. } = create_hp_session(&store);
+    let (said, mut reply) = (store.user_draft("Tell me."), store.placeholder());
     reply.metadata.reply.model = Some("mock".to_owned());
     let (u1, r1) = (said.id, reply.id);
-    let written = store.try_message(message(session, greetings[0], Some(said), vec![reply])).unwrap();
+    let written = store.try_add_message(message_write(session, greetings[0], Some(said), vec![reply])).unwrap();
     for part in ["Once ", "upon ", "a ti"] {
         store.write(move |tx| tx.save_segments(&[(r1, part.into(), "hm ".into())])).unwrap();
     }
-    let unknown = store.node_id();
+    let unknown = store.next_node_id();
     store.write(move |tx| tx.save_segments(&[(unknown, "lost".into(), String::new())])).unwrap();
     store.reopen();
 
@@ -537,23 +446,23 @@ fn interrupted_replies_are_recovered_as_failed() {
     assert_eq!((orphan.session, orphan.node), (session, r1));
     assert_eq!((orphan.content.as_str(), orphan.reasoning.as_str()), ("Once upon a ti", "hm hm hm "));
     assert_eq!(orphan.metadata.to_json()["model"], "mock");
-    let failed = ReplyCompletion { status: Status::Error, ..ending(&orphan.content, Delta::default(), None) };
-    store.end(session, r1, &written, failed);
-    assert_eq!(store.count("SELECT count(*) AS n FROM segments"), 0);
+    let failed = ReplyCompletion { status: Status::Error, ..reply_completion(&orphan.content, Delta::default(), None) };
+    store.complete_reply_with(session, r1, &written, failed);
+    assert_eq!(store.query_count("SELECT count(*) AS n FROM segments"), 0);
     assert!(store.write(|tx| tx.generating_replies()).unwrap().is_empty());
-    let node = store.placed(session, r1).node;
+    let node = store.stored_node(session, r1).node;
     assert_eq!((node.status, node.content.as_str()), (Status::Error, "Once upon a ti"));
     assert_eq!(store.head(session), u1, "a failure never takes HEAD");
     assert_eq!(store.checkout(session, greetings[0], false), u1, "nor does one land on it unasked");
     assert_eq!(store.checkout(session, r1, true), r1, "but one may look at it");
     store.checkout(session, u1, true);
     store.write(move |tx| tx.save_segments(&[(r1, "late".into(), String::new())])).unwrap();
-    assert_eq!(store.count("SELECT count(*) AS n FROM segments"), 0, "what has ended takes no more");
+    assert_eq!(store.query_count("SELECT count(*) AS n FROM segments"), 0, "what has ended takes no more");
 
     let retry = store.placeholder();
     let r2 = retry.id;
-    let rolled = store.try_message(message(session, u1, None, vec![retry])).unwrap();
-    store.complete(session, r2, &rolled, "Once upon a time.", Delta::default());
+    let rolled = store.try_add_message(message_write(session, u1, None, vec![retry])).unwrap();
+    store.complete_reply(session, r2, &rolled, "Once upon a time.", Delta::default());
     assert_eq!(store.head(session), r2);
 }
 
@@ -562,16 +471,16 @@ fn interrupted_replies_are_recovered_as_failed() {
 #[test]
 fn traces_are_stored_as_differences_and_read_whole() {
     let mut store = TestStore::new();
-    let SessionIds { session, greetings, .. } = keep(&store);
+    let SessionIds { session, greetings, .. } = create_hp_session(&store);
     let mut leaf = greetings[0];
-    let mut history = vec![store.placed(session, leaf).n];
+    let mut history = vec![store.stored_node(session, leaf).n];
     let mut kept: Vec<(clotho_core::ids::NodeId, Trace)> = Vec::new();
     let mut bytes = Vec::new();
     for turn in 0..60 {
-        let (said, reply) = (store.said(&format!("turn {turn}")), store.placeholder());
+        let (said, reply) = (store.user_draft(&format!("turn {turn}")), store.placeholder());
         let (user, node) = (said.id, reply.id);
-        let written = store.try_message(message(session, leaf, Some(said), vec![reply])).unwrap();
-        history.push(store.placed(session, user).n);
+        let written = store.try_add_message(message_write(session, leaf, Some(said), vec![reply])).unwrap();
+        history.push(store.stored_node(session, user).n);
         // At turn 40 the window is cut: the oldest messages leave it.
         if turn == 40 {
             history.drain(..30);
@@ -586,36 +495,40 @@ fn traces_are_stored_as_differences_and_read_whole() {
         };
         let ending = ReplyCompletion {
             trace: Some(trace.clone()),
-            ..ending("So it goes.", Delta::default(), Some(written.asked))
+            ..reply_completion("So it goes.", Delta::default(), Some(written.asked))
         };
-        store.end(session, node, &written, ending);
-        history.push(store.placed(session, node).n);
+        store.complete_reply_with(session, node, &written, ending);
+        history.push(store.stored_node(session, node).n);
         kept.push((node, trace));
-        bytes.push(store.count("SELECT sum(length(body)) AS n FROM traces"));
+        bytes.push(store.query_count("SELECT sum(length(body)) AS n FROM traces"));
         leaf = node;
     }
     store.reopen();
     for (node, trace) in kept {
-        let placed = store.placed(session, node);
+        let placed = store.stored_node(session, node);
         assert_eq!(store.read(move |reader| reader.trace(&placed)).as_ref(), Some(&trace));
     }
-    let greeting = store.placed(session, greetings[0]);
+    let greeting = store.stored_node(session, greetings[0]);
     assert_eq!(store.read(move |reader| reader.trace(&greeting)), None);
     let (early, late) = (bytes[19] - bytes[0], bytes[39] - bytes[20]);
     assert!(late * 10 < early * 13, "twenty turns cost {early} bytes, then {late}");
-    assert_eq!(store.count("SELECT count(*) AS n FROM blobs WHERE length(bytes) > 1000"), 1, "a block is kept once");
+    assert_eq!(
+        store.query_count("SELECT count(*) AS n FROM blobs WHERE length(bytes) > 1000"),
+        1,
+        "a block is kept once"
+    );
 }
 
 /// S0-53, S4-39: pages of a path, from the leaf back to the root, with the nodes that each filter shows.
 #[test]
 fn path_pages_from_leaf_to_root() {
     let store = TestStore::new();
-    let SessionIds { session, root, greetings } = keep(&store);
+    let SessionIds { session, root, greetings } = create_hp_session(&store);
     // A branch with one disabled message.
     let mut leaf = greetings[0];
     let mut line = vec![leaf];
     for turn in 0..23 {
-        leaf = store.append(session, leaf, store.said(&format!("line {turn}")));
+        leaf = store.append(session, leaf, store.user_draft(&format!("line {turn}")));
         line.push(leaf);
     }
     let actor = store.actor();
@@ -629,7 +542,7 @@ fn path_pages_from_leaf_to_root() {
     ] {
         let (mut before, mut seen) = (None, Vec::new());
         loop {
-            let held = store.held(session);
+            let held = store.stored_session(session);
             let page = store.read(move |reader| reader.page(&held, leaf, before, 5, show));
             let ids: Vec<_> = page.nodes.iter().map(|placed| placed.node.id).collect();
             assert!(ids.len() <= 5);
@@ -642,16 +555,16 @@ fn path_pages_from_leaf_to_root() {
         assert_eq!(seen, expected, "{show:?}");
     }
     // Which nodes are on the path.
-    let held = store.held(session);
+    let held = store.stored_session(session);
     let (first, last, beside) = (line[0], line[20], greetings[1]);
     let on_path = store.read(move |reader| {
         let up = reader.is_on_path(&held, first, last)?;
         Ok((up, reader.is_on_path(&held, last, first)?, reader.is_on_path(&held, beside, last)?))
     });
     assert_eq!(on_path, (true, false, false));
-    let held = store.held(session);
+    let held = store.stored_session(session);
     // Several nodes by id, in the requested order.
-    let nobody = store.node_id();
+    let nobody = store.next_node_id();
     let asked = [line[7], nobody, line[2], line[7]];
     let found = store.read(move |reader| reader.nodes(&held, &asked));
     assert_eq!(found.iter().map(|placed| placed.node.id).collect::<Vec<_>>(), [line[7], line[2], line[7]]);
@@ -662,12 +575,12 @@ fn path_pages_from_leaf_to_root() {
 #[test]
 fn commit_events_follow_operation_log_order() {
     let mut store = TestStore::new();
-    let (a, b) = (keep(&store), keep(&store));
+    let (a, b) = (create_hp_session(&store), create_hp_session(&store));
     for turn in 0..5 {
-        store.append(a.session, store.head(a.session), store.said(&format!("a {turn}")));
-        store.append(b.session, store.head(b.session), store.said(&format!("b {turn}")));
+        store.append(a.session, store.head(a.session), store.user_draft(&format!("a {turn}")));
+        store.append(b.session, store.head(b.session), store.user_draft(&format!("b {turn}")));
     }
-    let heard = store.heard();
+    let heard = store.take_published_operations();
     let log = store.read(|reader| reader.log_after(0, 1_000));
     let told: Vec<_> = heard.iter().map(|event| (event.cursor, event.session, (*event.operation).clone())).collect();
     assert_eq!(told, log);

@@ -7,9 +7,9 @@ use clotho_engine::transfer;
 use clotho_store::archive::{ArchiveError, ArchiveLimits, ArchiveReader};
 use clotho_store::{DatabaseSnapshot, NodeStateUpdate, StoreError, Trace, Tx};
 
-use crate::store_bounds::{DEEP, line};
-use crate::support::sqlite_steps::{rounds, watch};
-use crate::support::test_store::{SessionIds, TestStore, ending, message};
+use crate::store_bounds::{DEEP, append_branch};
+use crate::support::sqlite_steps::{count_progress_calls, start_counting};
+use crate::support::test_store::{SessionIds, TestStore, message_write, reply_completion};
 
 /// Messages of each branch.
 const BRANCH: usize = 20;
@@ -17,32 +17,32 @@ const BRANCH: usize = 20;
 /// A long branch with two side branches near its end.
 struct BranchedTree {
     store: TestStore,
-    begun: SessionIds,
+    session_ids: SessionIds,
     /// A little above the branches, as a graft target.
-    above: NodeId,
+    graft_target: NodeId,
     fork: NodeId,
     left: Vec<NodeId>,
     right: Vec<NodeId>,
 }
 
 impl BranchedTree {
-    fn of(nodes: usize) -> Self {
+    fn new(nodes: usize) -> Self {
         let store = TestStore::new();
-        let begun = store.begin(Delta::default(), None, &["Hello."]);
-        let ids = line(&store, &begun, nodes);
+        let begun = store.create_session(Delta::default(), None, &["Hello."]);
+        let ids = append_branch(&store, &begun, nodes);
         let branch = || {
-            let mut branch = vec![store.append(begun.session, ids[nodes - 5], store.said("aside"))];
+            let mut branch = vec![store.append(begun.session, ids[nodes - 5], store.user_draft("aside"))];
             while branch.len() < BRANCH {
-                branch.push(store.append(begun.session, branch[branch.len() - 1], store.said("on")));
+                branch.push(store.append(begun.session, branch[branch.len() - 1], store.user_draft("on")));
             }
             branch
         };
         let (left, right) = (branch(), branch());
-        Self { above: ids[nodes - 15], fork: ids[nodes - 5], left, right, begun, store }
+        Self { graft_target: ids[nodes - 15], fork: ids[nodes - 5], left, right, session_ids: begun, store }
     }
 
     fn edit(&self, edit: TreeEdit) {
-        self.store.arrange(self.begun.session, edit);
+        self.store.arrange(self.session_ids.session, edit);
     }
 
     fn prune(&self, node: NodeId) -> FragmentId {
@@ -55,45 +55,50 @@ impl BranchedTree {
         self.edit(TreeEdit::Graft { source: piece, target });
     }
 
-    fn disable(&self, node: NodeId, is_enabled: bool) {
-        let (actor, session) = (self.store.actor(), self.begun.session);
+    fn set_enabled(&self, node: NodeId, is_enabled: bool) {
+        let (actor, session) = (self.store.actor(), self.session_ids.session);
         let update =
             NodeStateUpdate { node, is_enabled: Some(is_enabled), effects: None, rating: None, is_unread: None };
         self.store.write(move |tx| tx.set_state(&actor, session, &[update])).unwrap();
     }
 
     fn undo(&self) {
-        let (actor, session) = (self.store.actor(), self.begun.session);
+        let (actor, session) = (self.store.actor(), self.session_ids.session);
         self.store.write(move |tx| tx.undo(&actor, session)).unwrap();
     }
 
     fn checkout(&self, node: NodeId) {
-        self.store.checkout(self.begun.session, node, true);
+        self.store.checkout(self.session_ids.session, node, true);
     }
 
     /// Returns the rounds of each edit. Each is done and undone once before, so that nothing is read for the first
     /// time.
-    fn costs(&self) -> Vec<(&'static str, u64)> {
-        let writer = self.store.writer();
+    fn measure_costs(&self) -> Vec<(&'static str, u64)> {
+        let writer = self.store.writer_thread_id();
         let (top, end) = (self.right[0], self.right[BRANCH - 1]);
-        let copy =
-            |piece| TreeEdit::Copy { source: piece, target: self.above, from: None, source_fragment: None, seed: 7 };
+        let copy = |piece| TreeEdit::Copy {
+            source: piece,
+            target: self.graft_target,
+            from: None,
+            source_fragment: None,
+            seed: 7,
+        };
         let label = |name: &str| TreeEdit::Label { node: top, name: name.into(), following: false };
         self.checkout(self.left[BRANCH - 1]);
         let mut costs = Vec::new();
         for _ in 0..2 {
             costs.clear();
-            let mut cost = |name, work: &dyn Fn()| costs.push((name, rounds(writer, work)));
+            let mut cost = |name, work: &dyn Fn()| costs.push((name, count_progress_calls(writer, work)));
             cost("checkout", &|| self.checkout(end));
             cost("checkout back", &|| self.checkout(self.left[BRANCH - 1]));
-            cost("disable", &|| self.disable(end, false));
-            cost("enable", &|| self.disable(end, true));
+            cost("disable", &|| self.set_enabled(end, false));
+            cost("enable", &|| self.set_enabled(end, true));
             cost("label", &|| self.edit(label("here")));
             cost("undo of the label", &|| self.undo());
             let pruned = std::cell::Cell::new(None);
             cost("prune", &|| pruned.set(Some(self.prune(top))));
             cost("put back", &|| self.graft(EditTarget::Fragment(pruned.get().unwrap()), None));
-            cost("graft (move)", &|| self.graft(EditTarget::Node(top), Some(self.above)));
+            cost("graft (move)", &|| self.graft(EditTarget::Node(top), Some(self.graft_target)));
             cost("graft back", &|| self.graft(EditTarget::Node(top), Some(self.fork)));
             cost("graft (copy)", &|| self.edit(copy(EditTarget::Node(top))));
             cost("undo of the copy", &|| self.undo());
@@ -111,9 +116,9 @@ impl BranchedTree {
 /// many messages above, it costs less than a tenth more.
 #[test]
 fn edit_cost_is_independent_of_session_length() {
-    watch();
+    start_counting();
     // Both are at the same distance from keyframes.
-    let (small, large) = (BranchedTree::of(1_008).costs(), BranchedTree::of(20_000).costs());
+    let (small, large) = (BranchedTree::new(1_008).measure_costs(), BranchedTree::new(20_000).measure_costs());
     for ((name, few), (_, many)) in small.into_iter().zip(large) {
         assert!(few > 0, "{name}: {few} rounds, so nothing is counted");
         assert!(many <= few + few / 10 + 40, "{name}: {few} rounds in a short session, {many} in a long one");
@@ -123,16 +128,18 @@ fn edit_cost_is_independent_of_session_length() {
 /// S2-14: a prune costs what it removes: about ten times as much for ten times as many messages, not a hundred times.
 #[test]
 fn prune_cost_grows_linearly_with_removed_nodes() {
-    watch();
+    start_counting();
     let cost = |messages: usize| {
         let store = TestStore::new();
-        let begun = store.begin(Delta::default(), None, &["Hello."]);
-        let top = line(&store, &begun, messages)[1];
+        let begun = store.create_session(Delta::default(), None, &["Hello."]);
+        let top = append_branch(&store, &begun, messages)[1];
         let fragment = FragmentId::new(store.ids.next_id(store.now()));
-        let (session, writer) = (begun.session, store.writer());
-        let cut = rounds(writer, || store.arrange(session, TreeEdit::Prune { node: top, fragment, name: None }));
+        let (session, writer) = (begun.session, store.writer_thread_id());
+        let cut = count_progress_calls(writer, || {
+            store.arrange(session, TreeEdit::Prune { node: top, fragment, name: None })
+        });
         let back = TreeEdit::Graft { source: EditTarget::Fragment(fragment), target: None };
-        (cut, rounds(writer, || store.arrange(session, back)))
+        (cut, count_progress_calls(writer, || store.arrange(session, back)))
     };
     let (few, many) = (cost(300), cost(3_000));
     assert!(many.0 < 15 * few.0 && many.1 < 15 * few.1, "{few:?} rounds for 300 messages, {many:?} for 3 000");
@@ -140,18 +147,24 @@ fn prune_cost_grows_linearly_with_removed_nodes() {
 
 /// Appends turns below a node and returns the messages and replies. Each reply has a trace of the last `window`
 /// messages, or none for 0.
-fn traced(store: &TestStore, begun: &SessionIds, top: NodeId, turns: usize, window: usize) -> Vec<[NodeId; 2]> {
+fn append_traced_turns(
+    store: &TestStore,
+    begun: &SessionIds,
+    top: NodeId,
+    turns: usize,
+    window: usize,
+) -> Vec<[NodeId; 2]> {
     let (session, mut parent, mut line) = (begun.session, top, Vec::new());
     // The history of the top node continues below it.
-    let placed = store.placed(session, top);
+    let placed = store.stored_node(session, top);
     let above = store.read(move |reader| reader.trace(&placed)).map(|trace| trace.history);
     let mut history = above.unwrap_or_default();
-    history.push(store.placed(session, top).n);
+    history.push(store.stored_node(session, top).n);
     while line.len() < turns {
-        let mut n = store.count("SELECT max(n) AS n FROM nodes");
+        let mut n = store.query_count("SELECT max(n) AS n FROM nodes");
         let mut batch = Vec::new();
         for _ in 0..250.min(turns - line.len()) {
-            let (said, reply) = (store.said("And?"), store.placeholder());
+            let (said, reply) = (store.user_draft("And?"), store.placeholder());
             line.push([said.id, reply.id]);
             history.push(n + 1);
             let sent = history[history.len().saturating_sub(window)..].to_vec();
@@ -159,14 +172,14 @@ fn traced(store: &TestStore, begun: &SessionIds, top: NodeId, turns: usize, wind
             n += 2;
             let trace = (window > 0).then(|| Trace { history: sent, ..Trace::default() });
             let below = reply.id;
-            batch.push((message(session, parent, Some(said), vec![reply]), trace));
+            batch.push((message_write(session, parent, Some(said), vec![reply]), trace));
             parent = below;
         }
         let (actor, at) = (store.actor(), store.now());
         let write = move |tx: &mut Tx<'_>| {
             for (message, trace) in &batch {
                 let written = tx.add_message(&actor, message)?;
-                let mut well = ending("So.", Delta::default(), Some(written.asked));
+                let mut well = reply_completion("So.", Delta::default(), Some(written.asked));
                 well.trace.clone_from(trace);
                 tx.complete_reply(session, message.replies[0].id, written.op, at, &well)?;
             }
@@ -181,25 +194,25 @@ fn traced(store: &TestStore, begun: &SessionIds, top: NodeId, turns: usize, wind
 /// on removed ones are unpacked, and they are complete on their own afterwards.
 #[test]
 fn purge_cost_depends_on_removed_nodes() {
-    watch();
+    start_counting();
     let cost = |turns: usize, window: usize| {
         let store = TestStore::new();
-        let begun = store.begin(Delta::default(), None, &["Hello."]);
+        let begun = store.create_session(Delta::default(), None, &["Hello."]);
         let session = begun.session;
-        let line = traced(&store, &begun, begun.greetings[0], turns, window);
-        let goes = traced(&store, &begun, line[turns - 1][1], 1, window)[0];
-        let stays = traced(&store, &begun, goes[1], 3, window);
+        let line = append_traced_turns(&store, &begun, begun.greetings[0], turns, window);
+        let goes = append_traced_turns(&store, &begun, line[turns - 1][1], 1, window)[0];
+        let stays = append_traced_turns(&store, &begun, goes[1], 3, window);
         let moved = TreeEdit::Graft { source: EditTarget::Node(stays[0][0]), target: Some(line[turns - 1][1]) };
         store.arrange(session, moved);
         let traces = || {
-            let placed = stays.iter().map(|turn| store.placed(session, turn[1]));
+            let placed = stays.iter().map(|turn| store.stored_node(session, turn[1]));
             placed.map(|placed| store.read(move |reader| reader.trace(&placed))).collect::<Vec<_>>()
         };
         let before = traces();
         let purge = TreeEdit::Purge { source: EditTarget::Node(goes[0]), is_confirmed: true };
-        let rounds = rounds(store.writer(), || store.arrange(session, purge));
+        let rounds = count_progress_calls(store.writer_thread_id(), || store.arrange(session, purge));
         assert_eq!(traces(), before, "what stood on what went is whole");
-        store.is_well();
+        store.assert_healthy();
         rounds
     };
     // The cost of traces is the difference to a session without them.
@@ -215,18 +228,18 @@ fn purge_cost_depends_on_removed_nodes() {
 #[expect(clippy::print_stdout, reason = "what was measured is for reading")]
 fn purge_duration_in_long_session_measured() {
     let store = TestStore::new();
-    let begun = store.begin(Delta::default(), None, &["Hello."]);
+    let begun = store.create_session(Delta::default(), None, &["Hello."]);
     let session = begun.session;
-    let line = traced(&store, &begun, begun.greetings[0], 50_000, 100);
+    let line = append_traced_turns(&store, &begun, begun.greetings[0], 50_000, 100);
     let end = line[49_999][1];
-    let [first, second] = [0, 1].map(|_| traced(&store, &begun, end, 101, 100));
-    let aside = traced(&store, &begun, end, 1, 100)[0][0];
+    let [first, second] = [0, 1].map(|_| append_traced_turns(&store, &begun, end, 101, 100));
+    let aside = append_traced_turns(&store, &begun, end, 1, 100)[0][0];
     store.arrange(session, TreeEdit::Graft { source: EditTarget::Node(aside), target: Some(line[0][1]) });
     for (top, what) in [(first[0][0], "kept"), (second[0][0], "not kept")] {
         let begun = std::time::Instant::now();
         store.arrange(session, TreeEdit::Purge { source: EditTarget::Node(top), is_confirmed: true });
         println!("{what}: {:?}", begun.elapsed());
-        store.execute("UPDATE traces SET base_n = NULL");
+        store.execute_sql("UPDATE traces SET base_n = NULL");
     }
 }
 
@@ -234,27 +247,27 @@ fn purge_duration_in_long_session_measured() {
 #[test]
 fn old_traces_are_backfilled_daily_and_before_purge() {
     let store = TestStore::new();
-    let begun = store.begin(Delta::default(), None, &["Hello."]);
+    let begun = store.create_session(Delta::default(), None, &["Hello."]);
     let session = begun.session;
-    let line = traced(&store, &begun, begun.greetings[0], 7, usize::MAX);
+    let line = append_traced_turns(&store, &begun, begun.greetings[0], 7, usize::MAX);
     let kept = "SELECT sum(base_n * node_n) AS n FROM traces";
-    let (before, unread) = (store.count(kept), "SELECT count(*) AS n FROM traces WHERE base_n IS NULL");
-    store.execute("UPDATE traces SET base_n = NULL");
+    let (before, unread) = (store.query_count(kept), "SELECT count(*) AS n FROM traces WHERE base_n IS NULL");
+    store.execute_sql("UPDATE traces SET base_n = NULL");
     store.block_on(store.store().collect_garbage(store.now())).unwrap();
-    assert_eq!((store.count(kept), store.count(unread)), (before, 0));
+    assert_eq!((store.query_count(kept), store.query_count(unread)), (before, 0));
 
-    store.execute("UPDATE traces SET base_n = NULL");
+    store.execute_sql("UPDATE traces SET base_n = NULL");
     store.arrange(session, TreeEdit::Graft { source: EditTarget::Node(line[5][0]), target: Some(begun.greetings[0]) });
-    let placed = store.placed(session, line[6][1]);
+    let placed = store.stored_node(session, line[6][1]);
     let sent = store.read(move |reader| reader.trace(&placed)).unwrap().history;
     store.arrange(session, TreeEdit::Purge { source: EditTarget::Node(line[0][0]), is_confirmed: true });
-    let placed = store.placed(session, line[6][1]);
+    let placed = store.stored_node(session, line[6][1]);
     assert_eq!(store.read(move |reader| reader.trace(&placed)).unwrap().history, sent);
-    store.is_well();
+    store.assert_healthy();
 }
 
 /// Runs work on a thread whose stack has no room for a frame at each of [`DEEP`] levels: twenty bytes for each.
-fn on_a_small_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+fn run_on_small_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().stack_size(1 << 20);
         thread.spawn_scoped(scope, work).unwrap().join().unwrap()
@@ -267,10 +280,17 @@ fn on_a_small_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
 fn deep_line_operations_do_not_overflow_stack() {
     // A branch of the full depth.
     let store = TestStore::new();
-    let begun = store.begin(Delta::default(), None, &["Hello.", "Hi."]);
-    let ids = line(&store, &begun, DEEP);
+    let begun = store.create_session(Delta::default(), None, &["Hello.", "Hi."]);
+    let ids = append_branch(&store, &begun, DEEP);
     let (session, other) = (begun.session, begun.greetings[1]);
-    let tree = BranchedTree { above: other, fork: ids[1], left: Vec::new(), right: Vec::new(), begun, store };
+    let tree = BranchedTree {
+        graft_target: other,
+        fork: ids[1],
+        left: Vec::new(),
+        right: Vec::new(),
+        session_ids: begun,
+        store,
+    };
     let store = &tree.store;
     // Every edit on all of it.
     tree.prune(ids[1]);
@@ -278,10 +298,10 @@ fn deep_line_operations_do_not_overflow_stack() {
     tree.checkout(ids[DEEP]);
     tree.graft(EditTarget::Node(ids[1]), Some(other));
     tree.undo();
-    tree.disable(ids[1], false);
+    tree.set_enabled(ids[1], false);
     let nodes = ids[1..=2_000].to_vec();
     tree.edit(TreeEdit::Summarise { nodes, content: "Long ago.".into(), seed: 5 });
-    let aside = store.append(session, ids[2], store.said("aside"));
+    let aside = store.append(session, ids[2], store.user_draft("aside"));
     tree.edit(TreeEdit::Copy {
         source: EditTarget::Node(ids[DEEP - 15_000]),
         target: aside,
@@ -297,7 +317,7 @@ fn deep_line_operations_do_not_overflow_stack() {
         seed: 7,
     });
     // Every read of a branch.
-    let held = store.held(session);
+    let held = store.stored_session(session);
     let (top, end) = (ids[1], ids[DEEP]);
     let seen = store.read(move |reader| {
         let (aside, end) = (reader.node(&held, aside)?.unwrap(), reader.node(&held, end)?.unwrap());
@@ -318,12 +338,12 @@ fn deep_line_operations_do_not_overflow_stack() {
     });
     assert!(seen.0 > 49_900 && seen.1 > 49_900 && seen.2 > 49_900 && seen.3 > 60_000, "{seen:?}");
     // Export, archive check and doctor.
-    on_a_small_stack(|| {
-        let mut snapshot = DatabaseSnapshot::open(&store.database()).unwrap();
+    run_on_small_stack(|| {
+        let mut snapshot = DatabaseSnapshot::open(&store.database_path()).unwrap();
         let held = snapshot.session(None, session).unwrap().unwrap();
         let file = transfer::export(&mut snapshot, &held, Vec::new(), Time(0), |_| {}).unwrap();
         let mut lines = ArchiveReader::begin(&*file, ArchiveLimits::for_archive(1 << 30)).unwrap();
         transfer::check::<_, ArchiveError>(&mut lines, || Ok(())).unwrap();
     });
-    on_a_small_stack(|| store.is_well());
+    run_on_small_stack(|| store.assert_healthy());
 }

@@ -14,18 +14,18 @@ use futures_util::future::join_all;
 use futures_util::poll;
 use serde_json::json;
 
-use crate::support::test_store::{SessionIds, TestStore, delta, message, set};
+use crate::support::test_store::{SessionIds, TestStore, delta, message_write, set_operation};
 
-fn begin(store: &TestStore) -> SessionIds {
-    store.begin(Delta::default(), None, &["Welcome."])
+fn create_session(store: &TestStore) -> SessionIds {
+    store.create_session(Delta::default(), None, &["Welcome."])
 }
 
-fn say(store: &TestStore, begun: &SessionIds, text: &str) -> MessageWrite {
-    message(begun.session, begun.greetings[0], Some(store.said(text)), Vec::new())
+fn user_message_write(store: &TestStore, begun: &SessionIds, text: &str) -> MessageWrite {
+    message_write(begun.session, begun.greetings[0], Some(store.user_draft(text)), Vec::new())
 }
 
 /// Puts all writes into one group, by keeping the writer busy until they are queued.
-fn in_one_group(store: &TestStore, writes: Vec<MessageWrite>) -> Vec<Result<MessageReceipt, WriteError>> {
+fn write_in_one_group(store: &TestStore, writes: Vec<MessageWrite>) -> Vec<Result<MessageReceipt, WriteError>> {
     let (started, has_started) = mpsc::channel();
     let (open, gate) = mpsc::channel::<()>();
     let mut busy = Box::pin(store.store().write(move |_| {
@@ -52,21 +52,21 @@ fn in_one_group(store: &TestStore, writes: Vec<MessageWrite>) -> Vec<Result<Mess
     })
 }
 
-fn children(store: &TestStore, begun: &SessionIds) -> Vec<String> {
-    let (held, parent) = (store.held(begun.session), begun.greetings[0]);
+fn child_texts(store: &TestStore, begun: &SessionIds) -> Vec<String> {
+    let (held, parent) = (store.stored_session(begun.session), begun.greetings[0]);
     store.read(move |reader| reader.children(&held, parent)).into_iter().map(|one| one.node.content).collect()
 }
 
 /// Asserts that the log numbers every operation once, in order, and gives the stored tree.
-fn is_whole(store: &TestStore, session: SessionId) {
+fn assert_log_intact(store: &TestStore, session: SessionId) {
     let log = store.log(session);
     assert!(log.iter().zip(1..).all(|(entry, op)| entry.op == op), "no gap in the log");
     assert_eq!(ReferenceTree::replay(&log).unwrap().head(), Some(store.head(session)));
-    assert_eq!(store.count("SELECT count(*) AS n FROM nodes WHERE n NOT IN (SELECT n FROM texts)"), 0);
-    assert_eq!(store.count("SELECT count(*) AS n FROM pragma_foreign_key_check"), 0);
+    assert_eq!(store.query_count("SELECT count(*) AS n FROM nodes WHERE n NOT IN (SELECT n FROM texts)"), 0);
+    assert_eq!(store.query_count("SELECT count(*) AS n FROM pragma_foreign_key_check"), 0);
 }
 
-fn failed<T: std::fmt::Debug>(result: Result<T, WriteError>) -> StoreError {
+fn expect_store_error<T: std::fmt::Debug>(result: Result<T, WriteError>) -> StoreError {
     match result {
         Err(WriteError::Failed(error)) => error,
         other => panic!("it did not fail: {other:?}"),
@@ -78,17 +78,17 @@ fn failed<T: std::fmt::Debug>(result: Result<T, WriteError>) -> StoreError {
 #[test]
 fn full_disk_refuses_only_writes_without_room() {
     let mut store = TestStore::new();
-    let begun = begin(&store);
-    let pages = store.count("SELECT page_count AS n FROM pragma_page_count");
+    let begun = create_session(&store);
+    let pages = store.query_count("SELECT page_count AS n FROM pragma_page_count");
     store.reopen_with(|settings| settings.max_pages = Some(u32::try_from(pages).unwrap() + 8));
     let large = "x".repeat(400_000);
-    let nowhere = message(begun.session, store.node_id(), Some(store.said("lost")), Vec::new());
-    let writes = ["one", "two", &large, "three", "four"].map(|text| say(&store, &begun, text));
+    let nowhere = message_write(begun.session, store.next_node_id(), Some(store.user_draft("lost")), Vec::new());
+    let writes = ["one", "two", &large, "three", "four"].map(|text| user_message_write(&store, &begun, text));
     let mut writes = Vec::from(writes);
     writes.insert(4, nowhere);
-    let _ = store.heard();
+    let _ = store.take_published_operations();
 
-    let results = in_one_group(&store, writes);
+    let results = write_in_one_group(&store, writes);
     let outcome = |result: &Result<MessageReceipt, WriteError>| match result {
         Ok(_) => "kept",
         Err(WriteError::Failed(StoreError::Quota)) => "full",
@@ -97,28 +97,31 @@ fn full_disk_refuses_only_writes_without_room() {
     };
     let outcomes: Vec<&str> = results.iter().map(outcome).collect();
     assert_eq!(outcomes, ["kept", "kept", "full", "kept", "refused", "kept"]);
-    assert_eq!(children(&store, &begun), ["one", "two", "three", "four"]);
-    assert_eq!(store.heard().len(), 4, "only what is durable is told");
-    is_whole(&store, begun.session);
+    assert_eq!(child_texts(&store, &begun), ["one", "two", "three", "four"]);
+    assert_eq!(store.take_published_operations().len(), 4, "only what is durable is told");
+    assert_log_intact(&store, begun.session);
 
     // The disk stays full: every write is refused, every read works.
     let filler = "y".repeat(3_000);
-    let last = (0..100).map(|_| store.try_message(say(&store, &begun, &filler))).find(Result::is_err).unwrap();
-    assert!(matches!(failed(last), StoreError::Quota), "the disk has room");
-    let (actor, ignored) = (store.actor(), say(&store, &begun, &large));
+    let last = (0..100)
+        .map(|_| store.try_add_message(user_message_write(&store, &begun, &filler)))
+        .find(Result::is_err)
+        .unwrap();
+    assert!(matches!(expect_store_error(last), StoreError::Quota), "the disk has room");
+    let (actor, ignored) = (store.actor(), user_message_write(&store, &begun, &large));
     let swallowed = store.write(move |tx| {
         let _ = tx.add_message(&actor, &ignored);
         Ok(())
     });
-    assert!(matches!(failed(swallowed), StoreError::Quota), "also where the caller pays no heed");
-    let standing = children(&store, &begun);
-    is_whole(&store, begun.session);
+    assert!(matches!(expect_store_error(swallowed), StoreError::Quota), "also where the caller pays no heed");
+    let standing = child_texts(&store, &begun);
+    assert_log_intact(&store, begun.session);
 
     // Room again: nothing was lost, and writes work.
     store.reopen_with(|settings| settings.max_pages = None);
-    assert_eq!(children(&store, &begun), standing);
-    store.try_message(say(&store, &begun, &large)).unwrap();
-    is_whole(&store, begun.session);
+    assert_eq!(child_texts(&store, &begun), standing);
+    store.try_add_message(user_message_write(&store, &begun, &large)).unwrap();
+    assert_log_intact(&store, begun.session);
 }
 
 /// S4-17, `domain.md` 2.18: a list of edits that does not fit on a full disk has no effect at all, and the store keeps
@@ -126,14 +129,14 @@ fn full_disk_refuses_only_writes_without_room() {
 #[test]
 fn full_disk_rolls_back_whole_edit_list() {
     let mut store = TestStore::new();
-    let begun = begin(&store);
+    let begun = create_session(&store);
     let session = begun.session;
-    let leaf = store.append(session, begun.greetings[0], store.said("cut me"));
-    let pages = store.count("SELECT page_count AS n FROM pragma_page_count");
+    let leaf = store.append(session, begun.greetings[0], store.user_draft("cut me"));
+    let pages = store.query_count("SELECT page_count AS n FROM pragma_page_count");
     store.reopen_with(|settings| settings.max_pages = Some(u32::try_from(pages).unwrap() + 2));
     let edits = |store: &TestStore, n: usize| {
         let name = format!("{n} {}", "x".repeat(90));
-        let fragment = FragmentId::new(store.node_id().uuid());
+        let fragment = FragmentId::new(store.next_node_id().uuid());
         [
             TreeEdit::Label { node: begun.greetings[0], name: name.clone(), following: false },
             TreeEdit::Prune { node: leaf, fragment, name: Some(name) },
@@ -145,15 +148,15 @@ fn full_disk_rolls_back_whole_edit_list() {
         store.write(move |tx| tx.arrange(&actor, session, &edits))
     };
     let (made, refused) = (0..900).map(|n| (n, make(&store, n))).find(|(_, made)| made.is_err()).unwrap();
-    assert!(matches!(failed(refused), StoreError::Quota));
-    let labels = |store: &TestStore| store.count("SELECT count(*) AS n FROM labels");
+    assert!(matches!(expect_store_error(refused), StoreError::Quota));
+    let labels = |store: &TestStore| store.query_count("SELECT count(*) AS n FROM labels");
     assert_eq!(usize::try_from(labels(&store)).unwrap(), made);
-    assert_eq!(store.count("SELECT count(*) AS n FROM fragments"), 0);
-    store.is_well();
+    assert_eq!(store.query_count("SELECT count(*) AS n FROM fragments"), 0);
+    store.assert_healthy();
     store.reopen_with(|settings| settings.max_pages = None);
     make(&store, made).unwrap();
     assert_eq!(usize::try_from(labels(&store)).unwrap(), made + 1);
-    store.is_well();
+    store.assert_healthy();
 }
 
 /// One request of a group is refused, another panics: both leave nothing. The others are stored, and the writer goes
@@ -161,45 +164,48 @@ fn full_disk_rolls_back_whole_edit_list() {
 #[test]
 fn failed_request_in_group_keeps_other_requests() {
     let store = TestStore::new();
-    let begun = begin(&store);
-    let nowhere = message(begun.session, store.node_id(), Some(store.said("lost")), Vec::new());
-    let mut writes = Vec::from(["one", "a panic", "two"].map(|text| say(&store, &begun, text)));
+    let begun = create_session(&store);
+    let nowhere = message_write(begun.session, store.next_node_id(), Some(store.user_draft("lost")), Vec::new());
+    let mut writes = Vec::from(["one", "a panic", "two"].map(|text| user_message_write(&store, &begun, text)));
     writes.insert(1, nowhere);
-    let [one, refused, panicked, two] = <[_; 4]>::try_from(in_one_group(&store, writes)).unwrap();
+    let [one, refused, panicked, two] = <[_; 4]>::try_from(write_in_one_group(&store, writes)).unwrap();
     assert!(one.is_ok() && two.is_ok());
     assert!(matches!(refused, Err(WriteError::Refused(TreeError::NotFound("the message")))));
-    assert!(matches!(failed(panicked), StoreError::Database(message) if message == "a write panicked"));
-    assert_eq!(children(&store, &begun), ["one", "two"]);
-    is_whole(&store, begun.session);
+    assert!(matches!(expect_store_error(panicked), StoreError::Database(message) if message == "a write panicked"));
+    assert_eq!(child_texts(&store, &begun), ["one", "two"]);
+    assert_log_intact(&store, begun.session);
 }
 
 /// A group shares one commit. A write that arrives while the group is written is part of it.
 #[test]
 fn group_of_writes_shares_one_commit() {
     let store = TestStore::new();
-    let begun = begin(&store);
+    let begun = create_session(&store);
     let before = store.store().commits();
-    let results = in_one_group(&store, (0..40).map(|n| say(&store, &begun, &format!("message {n}"))).collect());
+    let results = write_in_one_group(
+        &store,
+        (0..40).map(|n| user_message_write(&store, &begun, &format!("message {n}"))).collect(),
+    );
     assert!(results.iter().all(Result::is_ok));
     assert_eq!(store.store().commits() - before, 1, "the forty, and the one that kept the writer busy meanwhile");
-    assert_eq!(children(&store, &begun).len(), 40);
+    assert_eq!(child_texts(&store, &begun).len(), 40);
 }
 
 /// The store waits for another program's short write.
 #[test]
 fn database_lock_released_later_is_awaited() {
     let store = TestStore::new();
-    let begun = begin(&store);
-    let mut other = store.sql();
+    let begun = create_session(&store);
+    let mut other = store.open_connection();
     other.batch_execute("BEGIN IMMEDIATE").unwrap();
     let written = store.store().write({
-        let (actor, message) = (store.actor(), say(&store, &begun, "patient"));
+        let (actor, message) = (store.actor(), user_message_write(&store, &begun, "patient"));
         move |tx| tx.add_message(&actor, &message)
     });
     let (written, ()) =
         store.block_on(async { tokio::join!(written, async { other.batch_execute("COMMIT").unwrap() }) });
     written.unwrap();
-    assert_eq!(children(&store, &begun), ["patient"]);
+    assert_eq!(child_texts(&store, &begun), ["patient"]);
 }
 
 /// A second program is refused, for the same data directory and for a database that two directories name. Closing
@@ -207,19 +213,19 @@ fn database_lock_released_later_is_awaited() {
 #[test]
 fn second_program_on_same_data_is_refused() {
     let mut store = TestStore::new();
-    let begun = begin(&store);
+    let begun = create_session(&store);
     let again = || Store::open(&store.settings).err();
     assert!(matches!(again(), Some(StoreError::Locked)));
 
     let elsewhere = tempfile::tempdir().unwrap();
     let mut beside = store.settings.clone();
-    (beside.data_dir, beside.database) = (elsewhere.path().join("data"), Some(store.database()));
+    (beside.data_dir, beside.database) = (elsewhere.path().join("data"), Some(store.database_path()));
     assert!(matches!(Store::open(&beside).err(), Some(StoreError::Locked)));
 
     store.close();
     drop(Store::open(&beside).unwrap());
     store.reopen();
-    assert_eq!(children(&store, &begun), [""; 0]);
+    assert_eq!(child_texts(&store, &begun), [""; 0]);
 }
 
 /// A folder that cannot be written, a file that is not a database and a path through a file give different errors.
@@ -249,12 +255,12 @@ fn open_failure_reports_cause() {
 #[test]
 fn damaged_row_error_names_table_column_and_row() {
     let mut store = TestStore::new();
-    let SessionIds { session, greetings, .. } = begin(&store);
+    let SessionIds { session, greetings, .. } = create_session(&store);
     let mut draft = store.draft(Role::Assistant, Kind::Message, "A reply.");
-    draft.delta = delta([set("/x", json!(1))]);
+    draft.delta = delta([set_operation("/x", json!(1))]);
     let node = store.append(session, greetings[0], draft);
     store.checkout(session, greetings[0], true);
-    let n = store.count("SELECT max(n) AS n FROM nodes");
+    let n = store.query_count("SELECT max(n) AS n FROM nodes");
     for (harm, expected) in [
         ("UPDATE nodes SET role = 99", ("nodes", "role")),
         ("UPDATE nodes SET status = -1", ("nodes", "status")),
@@ -264,11 +270,11 @@ fn damaged_row_error_names_table_column_and_row() {
     ] {
         let (table, column) = expected;
         let key = if table == "deltas" { "node_n" } else { "n" };
-        let mut sql = store.sql();
+        let mut sql = store.open_connection();
         let keep = format!("CREATE TABLE kept AS SELECT * FROM {table} WHERE {key} = {n}");
         sql.batch_execute(&format!("{keep}; {harm} WHERE {key} = {n}")).unwrap();
         store.reopen();
-        let held = store.held(session);
+        let held = store.stored_session(session);
         let found = store.block_on(store.store().read(move |reader| {
             let page = reader.page(&held, node, None, 10, clotho_store::PathFilter::All)?;
             let placed = page.nodes.last().unwrap();
@@ -277,14 +283,14 @@ fn damaged_row_error_names_table_column_and_row() {
         }));
         let Err(StoreError::Inconsistent { table: t, column: c, row }) = found else { panic!("{harm}: {found:?}") };
         assert_eq!(((t, c), row), (expected, n), "{harm}");
-        assert_eq!(store.shown(session), ["Welcome."], "{harm}: the rest is there");
+        assert_eq!(store.visible_texts(session), ["Welcome."], "{harm}: the rest is there");
         sql.batch_execute(&format!(
             "UPDATE {table} SET {column} = (SELECT {column} FROM kept) WHERE {key} = {n}; DROP TABLE kept"
         ))
         .unwrap();
     }
     store.reopen();
-    assert_eq!(store.shown_at(session, node), ["Welcome.", "A reply."]);
+    assert_eq!(store.visible_texts_at(session, node), ["Welcome.", "A reply."]);
 }
 
 /// A short read runs on the caller's thread, and on a thread of the store while half of the connections are in use. A

@@ -10,8 +10,8 @@ use super::growth::CONTEXT;
 use super::mock::Mock;
 use super::player::Player;
 use super::program::{House, Program};
-use super::search::{begin, turns};
-use super::table::{head, median, micros, quantile, ratio, row};
+use super::search::{create_players, play_for};
+use super::table::{format_micros, format_ratio, median, print_header, print_row, quantile};
 
 const PLAYERS: usize = 8;
 /// A plugin is turned off after five limit violations, so it is turned on again before that.
@@ -30,31 +30,31 @@ const ROUNDS: u32 = 3;
 #[derive(Default)]
 struct Line {
     name: &'static str,
-    others: usize,
+    other_count: usize,
     plugin: Option<&'static str>,
     times: Vec<Duration>,
-    cpu: Duration,
+    cpu_time: Duration,
     /// Turns of the others, and how many of these hit a limit.
-    beside: (usize, usize),
+    other_results: (usize, usize),
 }
 
-pub fn figures(size: Size) {
-    let each = Duration::from_secs(size.of(15, 3)) / ROUNDS;
-    let line = |name, others, plugin| Line { name, others, plugin, ..Line::default() };
+pub fn measure(size: Size) {
+    let each = Duration::from_secs(size.pick(15, 3)) / ROUNDS;
+    let line = |name, others, plugin| Line { name, other_count: others, plugin, ..Line::default() };
     let mut lines = [
         line("nobody", 0, None),
         line("8 more without the plugin", PLAYERS, None),
         line("8 with an endless loop", PLAYERS, Some("loop")),
         line("8 with an endless pattern", PLAYERS, Some("pattern")),
     ];
-    super::run(async {
-        let mock = Mock::prompt();
+    super::block_on(async {
+        let mock = Mock::start_immediate();
         let house = House::new(&mock, CONTEXT, "[plugins]\ndir = \"plugins\"");
-        SCRIPTS.iter().for_each(|(id, script)| write(&house, id, script));
+        SCRIPTS.iter().for_each(|(id, script)| write_plugin(&house, id, script));
         let program = house.start().await;
         for _ in 0..ROUNDS {
             for line in &mut lines {
-                play(line, &program, each).await;
+                play_round(line, &program, each).await;
             }
         }
         report(&mut lines, each * ROUNDS);
@@ -62,7 +62,7 @@ pub fn figures(size: Size) {
 }
 
 /// Writes a plugin into the plugin folder.
-fn write(house: &House, id: &str, script: &str) {
+fn write_plugin(house: &House, id: &str, script: &str) {
     let folder = house.path().join("plugins").join(id);
     fs::create_dir_all(&folder).unwrap();
     let manifest =
@@ -71,48 +71,48 @@ fn write(house: &House, id: &str, script: &str) {
     fs::write(folder.join("main.rhai"), script).unwrap();
 }
 
-async fn play(line: &mut Line, program: &Program<'_>, each: Duration) {
-    let (players, others) = (begin(program, PLAYERS).await, begin(program, line.others).await);
+async fn play_round(line: &mut Line, program: &Program<'_>, each: Duration) {
+    let (players, others) = (create_players(program, PLAYERS).await, create_players(program, line.other_count).await);
     let before = program.usage();
-    let (times, (count, hit)) = tokio::join!(turns(players, each), burn(others, line.plugin, each));
+    let (times, (count, hit)) = tokio::join!(play_for(players, each), play_with_plugin(others, line.plugin, each));
     line.times.extend(times);
-    line.cpu += program.usage().since(before).cpu;
-    line.beside = (line.beside.0 + count, line.beside.1 + hit);
+    line.cpu_time += program.usage().since(before).cpu_time;
+    line.other_results = (line.other_results.0 + count, line.other_results.1 + hit);
 }
 
 fn report(lines: &mut [Line], time: Duration) {
     let columns = ["8 players beside", "turns", "p50", "p99", "p50 / alone", "turns beside them", "limits hit", "CPU"];
-    head("Players beside a plugin that burns its limit", &columns);
+    print_header("Players beside a plugin that burns its limit", &columns);
     let mut alone = None;
     for line in lines {
         let p50 = median(&mut line.times);
-        row(&[
+        print_row(&[
             line.name.to_owned(),
             line.times.len().to_string(),
-            micros(p50),
-            micros(quantile(&mut line.times, 99)),
-            ratio(p50, *alone.get_or_insert(p50)),
-            line.beside.0.to_string(),
-            line.beside.1.to_string(),
-            format!("{:.2} cores", line.cpu.as_secs_f64() / time.as_secs_f64()),
+            format_micros(p50),
+            format_micros(quantile(&mut line.times, 99)),
+            format_ratio(p50, *alone.get_or_insert(p50)),
+            line.other_results.0.to_string(),
+            line.other_results.1.to_string(),
+            format!("{:.2} cores", line.cpu_time.as_secs_f64() / time.as_secs_f64()),
         ]);
     }
 }
 
 /// Lets all players play for the time `each`, with the plugin if there is one. Returns the number of turns, and of
 /// those with a limit violation.
-async fn burn(players: Vec<Player>, plugin: Option<&str>, each: Duration) -> (usize, usize) {
+async fn play_with_plugin(players: Vec<Player>, plugin: Option<&str>, each: Duration) -> (usize, usize) {
     let begun = std::time::Instant::now();
     let play = async |mut player: Player| {
         let (mut count, mut hit) = (0, 0);
         while begun.elapsed() < each {
             if let Some(id) = plugin.filter(|_| count % STRIKES == 0) {
-                let line = format!("PUT /api/sessions/{}/plugins", player.session);
-                player.wire.ask(&line, json!([{"id": id, "enabled": true}]).to_string().as_bytes()).await;
+                let line = format!("PUT /api/sessions/{}/plugins", player.session_id);
+                player.wire.request(&line, json!([{"id": id, "enabled": true}]).to_string().as_bytes()).await;
             }
-            player.turn().await;
+            player.run_turn().await;
             count += 1;
-            hit += usize::from(player.problems > 0);
+            hit += usize::from(player.problem_count > 0);
         }
         (count, hit)
     };

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::mock::word;
 use super::program::Program;
-use super::wire::{Wire, text};
+use super::wire::{Wire, json_string};
 
 /// Words of a message.
 const WORDS: usize = 24;
@@ -17,7 +17,7 @@ const TAKEN_IN: Duration = Duration::from_secs(600);
 const INDEXED: Duration = Duration::from_secs(900);
 
 /// Returns a chat of `messages` messages as JSON lines. `number` makes its texts unique.
-fn chat(number: usize, messages: usize) -> String {
+fn chat_jsonl(number: usize, messages: usize) -> String {
     let mut lines = json!({"user_name": "Wren", "character_name": "Ivo", "chat_metadata": {}}).to_string();
     for at in 0..messages {
         let is_user = at % 2 == 0;
@@ -34,13 +34,13 @@ fn chat(number: usize, messages: usize) -> String {
 }
 
 /// Imports a chat. Returns the id of its session.
-pub async fn take_in(program: &Program<'_>, number: usize, messages: usize) -> String {
-    let mut wire = Wire::open(program.at).await;
-    let before = sessions(&mut wire).await;
-    let file = chat(number, messages);
+pub async fn import_chat(program: &Program<'_>, number: usize, messages: usize) -> String {
+    let mut wire = Wire::open(program.address).await;
+    let before = session_ids(&mut wire).await;
+    let file = chat_jsonl(number, messages);
     let line = format!("POST /api/import?name=Chat{number}.jsonl");
     wire.send(&line, "application/zip", file.as_bytes()).await;
-    let job = text(&wire.answer(&line).await["jobId"]);
+    let job = json_string(&wire.read_response(&line).await["jobId"]);
     let sent = Instant::now();
     loop {
         let job = wire.get(&format!("/api/jobs/{job}")).await;
@@ -51,7 +51,7 @@ pub async fn take_in(program: &Program<'_>, number: usize, messages: usize) -> S
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    let after = sessions(&mut wire).await;
+    let after = session_ids(&mut wire).await;
     let new: Vec<&String> = after.difference(&before).collect();
     let [session] = new[..] else { panic!("chat {number} became {} sessions", new.len()) };
     let counts = wire.get(&format!("/api/sessions/{session}")).await["counts"].take();
@@ -60,14 +60,14 @@ pub async fn take_in(program: &Program<'_>, number: usize, messages: usize) -> S
     session.clone()
 }
 
-async fn sessions(wire: &mut Wire) -> BTreeSet<String> {
+async fn session_ids(wire: &mut Wire) -> BTreeSet<String> {
     let list = wire.get("/api/sessions?limit=500").await;
-    list["items"].as_array().unwrap().iter().map(|session| text(&session["id"])).collect()
+    list["items"].as_array().unwrap().iter().map(|session| json_string(&session["id"])).collect()
 }
 
 /// Waits until the search index is complete. Returns how long that took.
-pub async fn indexed(program: &Program<'_>) -> Duration {
-    let (mut wire, asked) = (Wire::open(program.at).await, Instant::now());
+pub async fn wait_until_indexed(program: &Program<'_>) -> Duration {
+    let (mut wire, asked) = (Wire::open(program.address).await, Instant::now());
     loop {
         // No message has this word, so that the search costs almost nothing.
         let found = wire.get("/api/search?q=nowhere&limit=1").await;

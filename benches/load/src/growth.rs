@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use super::Size;
-use super::chats::{indexed, take_in};
+use super::chats::{import_chat, wait_until_indexed};
 use super::mock::Mock;
 use super::player::Player;
 use super::process::Usage;
 use super::program::{House, Program};
-use super::table::{head, kilobytes, median, micros, quantile, ratio, row};
+use super::table::{format_kilobytes, format_micros, format_ratio, median, print_header, print_row, quantile};
 
 /// The prompt is full in all sessions, so that only the length of the session differs.
 pub const CONTEXT: &str = "context_tokens = 2048\nreply_tokens = 256";
@@ -18,41 +18,41 @@ const FILLING: usize = 60;
 const BLOCK: usize = 20;
 
 struct Line {
-    messages: usize,
+    message_count: usize,
     player: Player,
     times: Vec<Duration>,
-    used: Usage,
+    usage: Usage,
 }
 
-pub fn figures(size: Size) {
-    let (sizes, blocks): (&[usize], usize) = size.of((&[10, 1_000, 10_000, 100_000], 10), (&[10, 1_000], 2));
-    super::run(async {
-        let mock = Mock::prompt();
+pub fn measure(size: Size) {
+    let (sizes, blocks): (&[usize], usize) = size.pick((&[10, 1_000, 10_000, 100_000], 10), (&[10, 1_000], 2));
+    super::block_on(async {
+        let mock = Mock::start_immediate();
         let house = House::new(&mock, CONTEXT, "");
         let program = house.start().await;
         let mut lines = Vec::new();
         for (number, &messages) in sizes.iter().enumerate() {
-            let session = take_in(&program, number, messages).await;
-            let mut player = Player::join(program.at, &session).await;
-            player.turns(FILLING).await;
-            lines.push(Line { messages, player, times: Vec::new(), used: Usage::NONE });
+            let session = import_chat(&program, number, messages).await;
+            let mut player = Player::join(program.address, &session).await;
+            player.run_turns(FILLING).await;
+            lines.push(Line { message_count: messages, player, times: Vec::new(), usage: Usage::NONE });
         }
-        indexed(&program).await;
+        wait_until_indexed(&program).await;
         for _ in 0..blocks {
             for line in &mut lines {
-                block(line, &program).await;
+                play_block(line, &program).await;
             }
         }
         report(&mut lines);
     });
 }
 
-async fn block(line: &mut Line, program: &Program<'_>) {
+async fn play_block(line: &mut Line, program: &Program<'_>) {
     let before = program.usage();
-    line.times.extend(line.player.turns(BLOCK).await.iter().map(|one| one.completed));
+    line.times.extend(line.player.run_turns(BLOCK).await.iter().map(|one| one.completion_time));
     // Background work of a turn is part of its cost.
-    indexed(program).await;
-    line.used = line.used.plus(program.usage().since(before));
+    wait_until_indexed(program).await;
+    line.usage = line.usage.plus(program.usage().since(before));
 }
 
 fn report(lines: &mut [Line]) {
@@ -67,21 +67,21 @@ fn report(lines: &mut [Line]) {
         "to disk a turn",
         "limit",
     ];
-    head("A turn, by the length of its session", &columns);
+    print_header("A turn, by the length of its session", &columns);
     let mut smallest = None;
     for line in lines {
         let (p50, count) = (median(&mut line.times), line.times.len());
-        let cpu = line.used.cpu / u32::try_from(count).unwrap();
+        let cpu = line.usage.cpu_time / u32::try_from(count).unwrap();
         let (first, first_cpu) = *smallest.get_or_insert((p50, cpu));
-        row(&[
-            line.messages.to_string(),
+        print_row(&[
+            line.message_count.to_string(),
             count.to_string(),
-            micros(p50),
-            micros(quantile(&mut line.times, 99)),
-            ratio(p50, first),
-            micros(cpu),
-            ratio(cpu, first_cpu),
-            kilobytes(line.used.written, count),
+            format_micros(p50),
+            format_micros(quantile(&mut line.times, 99)),
+            format_ratio(p50, first),
+            format_micros(cpu),
+            format_ratio(cpu, first_cpu),
+            format_kilobytes(line.usage.written_bytes, count),
             "<= 1.2".to_owned(),
         ]);
     }

@@ -42,7 +42,7 @@ pub struct Size {
 
 impl Size {
     /// Returns `whole` for a full measurement, `small` for a check that it runs.
-    pub fn of<T>(self, whole: T, small: T) -> T {
+    pub fn pick<T>(self, whole: T, small: T) -> T {
         if self.is_small { small } else { whole }
     }
 }
@@ -51,14 +51,14 @@ type Scenario = fn(Size);
 
 /// The scenarios by name.
 const SCENARIOS: [(&str, Scenario); 8] = [
-    ("writers", writers::figures),
-    ("streams", streams::figures),
-    ("watchers", watchers::figures),
-    ("crowd", crowd::figures),
-    ("million", million::figures),
-    ("growth", growth::figures),
-    ("search", search::figures),
-    ("burn", burn::figures),
+    ("writers", writers::measure),
+    ("streams", streams::measure),
+    ("watchers", watchers::measure),
+    ("crowd", crowd::measure),
+    ("million", million::measure),
+    ("growth", growth::measure),
+    ("search", search::measure),
+    ("burn", burn::measure),
 ];
 
 fn main() {
@@ -71,7 +71,7 @@ fn main() {
         panic!("there is no \"{word}\": any of {} and --small are understood", names.join(", "));
     }
     let size = Size { is_small: !flags.is_empty() };
-    have_files(&words);
+    ensure_open_file_limit(&words);
     for (name, scenario) in SCENARIOS {
         if wanted.is_empty() || wanted.iter().any(|word| *word == name) {
             scenario(size);
@@ -83,7 +83,7 @@ fn main() {
 const FILES: u64 = 5_000;
 
 /// Starts this program again with enough open files if the limit is lower; the child process inherits the limit.
-fn have_files(words: &[String]) {
+fn ensure_open_file_limit(words: &[String]) {
     let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
     let line = limits.lines().find_map(|line| line.strip_prefix("Max open files")).unwrap_or_default();
     let may: Vec<Option<u64>> = line.split_whitespace().take(2).map(|number| number.parse().ok()).collect();
@@ -99,6 +99,6 @@ fn have_files(words: &[String]) {
 }
 
 /// Runs a scenario's work on this thread; the model server has its own.
-pub fn run(work: impl Future<Output = ()>) {
+pub fn block_on(work: impl Future<Output = ()>) {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(work);
 }

@@ -6,11 +6,11 @@
 use std::time::Duration;
 
 use super::Size;
-use super::chats::{indexed, take_in};
+use super::chats::{import_chat, wait_until_indexed};
 use super::mock::Mock;
-use super::process::megabytes;
+use super::process::format_megabytes;
 use super::program::House;
-use super::table::{head, median, micros, quantile, ratio, row};
+use super::table::{format_micros, format_ratio, median, print_header, print_row, quantile};
 
 /// Number of sessions.
 const SESSIONS: usize = 10;
@@ -18,27 +18,27 @@ const SESSIONS: usize = 10;
 /// The starts with one database.
 #[derive(Default)]
 struct Starts {
-    answer: Vec<Duration>,
-    ready: Vec<Duration>,
-    page: Vec<Duration>,
-    memory: u64,
+    answer_times: Vec<Duration>,
+    ready_times: Vec<Duration>,
+    page_times: Vec<Duration>,
+    memory_kb: u64,
 }
 
-pub fn figures(size: Size) {
-    let messages = size.of(100_000, 300);
-    super::run(async {
+pub fn measure(size: Size) {
+    let messages = size.pick(100_000, 300);
+    super::block_on(async {
         // An empty database and a full one.
-        let mock = Mock::prompt();
+        let mock = Mock::start_immediate();
         let (empty, full) = (House::new(&mock, "", ""), House::new(&mock, "", ""));
-        let few = fill(&empty, 1, 2).await;
+        let few = fill_database(&empty, 1, 2).await;
         let begun = std::time::Instant::now();
-        let many = fill(&full, SESSIONS, messages).await;
+        let many = fill_database(&full, SESSIONS, messages).await;
         let filling = begun.elapsed().as_secs_f64();
         // Start the program on both, in alternating rounds.
         let (mut one, mut million) = (Starts::default(), Starts::default());
-        for _ in 0..size.of(11, 3) {
-            start(&empty, &few, &mut one).await;
-            start(&full, &many, &mut million).await;
+        for _ in 0..size.pick(11, 3) {
+            measure_start(&empty, &few, &mut one).await;
+            measure_start(&full, &many, &mut million).await;
         }
         // Print both rows.
         let columns = [
@@ -51,47 +51,47 @@ pub fn figures(size: Size) {
             "memory then",
             "limit",
         ];
-        head("From the start of the program on, files in the system's memory", &columns);
+        print_header("From the start of the program on, files in the system's memory", &columns);
         let rows = [(2, &empty, &mut one), (SESSIONS * messages, &full, &mut million)];
         for (messages, house, starts) in rows {
-            row(&[
+            print_row(&[
                 messages.to_string(),
-                format!("{:.0} MB", house.database() as f64 / 1e6),
-                micros(median(&mut starts.answer)),
-                micros(quantile(&mut starts.answer, 100)),
-                micros(median(&mut starts.ready)),
-                micros(median(&mut starts.page)),
-                megabytes(starts.memory),
+                format!("{:.0} MB", house.database_size() as f64 / 1e6),
+                format_micros(median(&mut starts.answer_times)),
+                format_micros(quantile(&mut starts.answer_times, 100)),
+                format_micros(median(&mut starts.ready_times)),
+                format_micros(median(&mut starts.page_times)),
+                format_megabytes(starts.memory_kb),
                 "first answer <= 300 ms; 40 MB".to_owned(),
             ]);
         }
         // Print the ratios.
         let times = |name: &str, pick: fn(&mut Starts) -> &mut Vec<Duration>, one: &mut Starts, many: &mut Starts| {
-            format!("{name} {}", ratio(median(pick(many)), median(pick(one))))
+            format!("{name} {}", format_ratio(median(pick(many)), median(pick(one))))
         };
-        let answer = times("first answer", |starts| &mut starts.answer, &mut one, &mut million);
-        let page = times("newest page", |starts| &mut starts.page, &mut one, &mut million);
+        let answer = times("first answer", |starts| &mut starts.answer_times, &mut one, &mut million);
+        let page = times("newest page", |starts| &mut starts.page_times, &mut one, &mut million);
         println!("\nMany beside few: {answer}, {page}. Taking them in, with the index, took {filling:.0} s.");
     });
 }
 
 /// Imports sessions. Returns the id of one of them.
-async fn fill(house: &House, sessions: usize, messages: usize) -> String {
+async fn fill_database(house: &House, sessions: usize, messages: usize) -> String {
     let program = house.start().await;
     let mut last = String::new();
     for number in 0..sessions {
-        last = take_in(&program, number, messages).await;
+        last = import_chat(&program, number, messages).await;
     }
-    indexed(&program).await;
+    wait_until_indexed(&program).await;
     program.stop().await;
     last
 }
 
-async fn start(house: &House, session: &str, starts: &mut Starts) {
+async fn measure_start(house: &House, session: &str, starts: &mut Starts) {
     let program = house.spawn();
-    starts.answer.push(program.answers("/healthz").await);
-    starts.page.push(program.answers(&format!("/api/chat/{session}/projection?limit=50")).await);
-    starts.ready.push(program.answers("/readyz").await);
-    starts.memory = program.memory().resident;
+    starts.answer_times.push(program.wait_for_answer("/healthz").await);
+    starts.page_times.push(program.wait_for_answer(&format!("/api/chat/{session}/projection?limit=50")).await);
+    starts.ready_times.push(program.wait_for_answer("/readyz").await);
+    starts.memory_kb = program.memory().resident_kb;
     program.stop().await;
 }

@@ -20,7 +20,7 @@ const STOP: Duration = Duration::from_secs(20);
 /// The folder of a server: configuration, data and log. It is deleted when dropped.
 pub struct House {
     folder: TempDir,
-    at: SocketAddr,
+    address: SocketAddr,
 }
 
 impl House {
@@ -35,10 +35,10 @@ impl House {
              [generation]\nmodel = \"mock/mock\"\n{generation}\n\
              [limits]\ngenerations_per_user = 2000\ngenerations = 2000\nwaiting_per_user = 2000\nws_per_user = 10000\n\
              [[providers]]\nid = \"mock\"\nkind = \"openai\"\nbase_url = \"http://{}/v1\"\nmodels = [\"mock\"]\n{sections}\n",
-            mock.at
+            mock.address
         );
         fs::write(folder.path().join("config.toml"), text).unwrap();
-        Self { folder, at }
+        Self { folder, address: at }
     }
 
     pub fn path(&self) -> &Path {
@@ -46,20 +46,20 @@ impl House {
     }
 
     /// Returns the size of the database in bytes.
-    pub fn database(&self) -> u64 {
+    pub fn database_size(&self) -> u64 {
         fs::metadata(self.folder.path().join("data/clotho.db")).map_or(0, |file| file.len())
     }
 
     /// Starts the program and waits until it answers.
     pub async fn start(&self) -> Program<'_> {
         let program = self.spawn();
-        program.answers("/healthz").await;
+        program.wait_for_answer("/healthz").await;
         program
     }
 
     /// Starts the program without waiting.
     pub fn spawn(&self) -> Program<'_> {
-        let path = binary();
+        let path = binary_path();
         let log = File::create(self.folder.path().join("log")).unwrap();
         let started = Instant::now();
         let child = Command::new(&path)
@@ -70,15 +70,15 @@ impl House {
             .stderr(log)
             .spawn()
             .unwrap_or_else(|error| panic!("starting {}: {error}", path.display()));
-        Program { house: self, child, at: self.at, started }
+        Program { server_folder: self, child, address: self.address, started_at: started }
     }
 
-    fn log(&self) -> String {
+    fn read_log(&self) -> String {
         fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
     }
 }
 
-fn binary() -> PathBuf {
+fn binary_path() -> PathBuf {
     let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/release/clotho");
     let path = std::env::var_os("CLOTHO_BIN").map_or_else(beside, PathBuf::from);
     path.canonicalize().unwrap_or_else(|error| panic!("{}: {error}; build it, or set CLOTHO_BIN", path.display()))
@@ -86,36 +86,36 @@ fn binary() -> PathBuf {
 
 /// The running program. Its warnings are printed when it ends.
 pub struct Program<'a> {
-    house: &'a House,
+    server_folder: &'a House,
     child: Child,
-    pub at: SocketAddr,
-    pub started: Instant,
+    pub address: SocketAddr,
+    pub started_at: Instant,
 }
 
 impl Program<'_> {
     /// Retries a request until it is answered. Returns the time since the start.
-    pub async fn answers(&self, target: &str) -> Duration {
+    pub async fn wait_for_answer(&self, target: &str) -> Duration {
         let mut wire = loop {
-            match Wire::try_open(self.at).await {
+            match Wire::try_open(self.address).await {
                 Ok(wire) => break wire,
-                Err(_) if self.started.elapsed() < START => tokio::time::sleep(Duration::from_millis(1)).await,
-                Err(error) => panic!("the program does not answer: {error}\n{}", self.house.log()),
+                Err(_) if self.started_at.elapsed() < START => tokio::time::sleep(Duration::from_millis(1)).await,
+                Err(error) => panic!("the program does not answer: {error}\n{}", self.server_folder.read_log()),
             }
         };
         wire.get(target).await;
-        self.started.elapsed()
+        self.started_at.elapsed()
     }
 
     pub fn usage(&self) -> Usage {
-        process::usage(self.child.id())
+        process::read_usage(self.child.id())
     }
 
     pub fn memory(&self) -> Memory {
-        process::memory(self.child.id())
+        process::read_memory(self.child.id())
     }
 
-    pub fn forget_peak(&self) {
-        process::forget_peak(self.child.id());
+    pub fn reset_peak(&self) {
+        process::reset_peak(self.child.id());
     }
 
     /// Stops the program cleanly, so that everything is on the disk.
@@ -138,7 +138,7 @@ impl Drop for Program<'_> {
         // Killing a program that has already ended fails.
         _ = self.child.kill();
         _ = self.child.wait();
-        let log = self.house.log();
+        let log = self.server_folder.read_log();
         let complaints: Vec<&str> = log.lines().filter(|line| !line.starts_with("Clotho listens")).collect();
         if let [first, rest @ ..] = &complaints[..] {
             println!("\nThe program logged {} lines, beginning with: {first}", rest.len() + 1);

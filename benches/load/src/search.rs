@@ -3,12 +3,12 @@
 use std::time::{Duration, Instant};
 
 use super::Size;
-use super::chats::{indexed, take_in};
+use super::chats::{import_chat, wait_until_indexed};
 use super::growth::CONTEXT;
 use super::mock::Mock;
 use super::player::Player;
 use super::program::{House, Program};
-use super::table::{head, median, micros, quantile, ratio, row};
+use super::table::{format_micros, format_ratio, median, print_header, print_row, quantile};
 use super::wire::Wire;
 
 const WRITERS: usize = 16;
@@ -18,46 +18,46 @@ const QUERIES: [&str; 5] = ["mark42", "lantern", "harbour+evening", "%22the+fog%
 /// Runs alone and together alternate, so that other load on the machine affects both.
 const ROUNDS: u32 = 3;
 
-pub fn figures(size: Size) {
-    let (messages, each) = (size.of(50_000, 1_000), Duration::from_secs(size.of(15, 3)) / ROUNDS);
-    super::run(async {
-        let mock = Mock::prompt();
+pub fn measure(size: Size) {
+    let (messages, each) = (size.pick(50_000, 1_000), Duration::from_secs(size.pick(15, 3)) / ROUNDS);
+    super::block_on(async {
+        let mock = Mock::start_immediate();
         let house = House::new(&mock, CONTEXT, "");
         let program = house.start().await;
-        take_in(&program, 0, messages).await;
-        indexed(&program).await;
-        let mut wire = Wire::open(program.at).await;
+        import_chat(&program, 0, messages).await;
+        wait_until_indexed(&program).await;
+        let mut wire = Wire::open(program.address).await;
         let (mut alone, mut written, mut beside, mut among) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for _ in 0..ROUNDS {
-            alone.extend(searches(&mut wire, each).await);
-            written.extend(turns(begin(&program, WRITERS).await, each).await);
+            alone.extend(run_searches(&mut wire, each).await);
+            written.extend(play_for(create_players(&program, WRITERS).await, each).await);
             // New sessions, so that the prompts have the same length.
-            let players = begin(&program, WRITERS).await;
-            let (turns, searches) = tokio::join!(turns(players, each), searches(&mut wire, each));
+            let players = create_players(&program, WRITERS).await;
+            let (turns, searches) = tokio::join!(play_for(players, each), run_searches(&mut wire, each));
             beside.extend(turns);
             among.extend(searches);
         }
-        let late = indexed(&program).await;
+        let late = wait_until_indexed(&program).await;
         let columns = ["", "alone", "p50", "p99", "both at once", "p50", "p99", "p50 / alone"];
-        head(&format!("Searching {messages} messages beside {WRITERS} writers"), &columns);
+        print_header(&format!("Searching {messages} messages beside {WRITERS} writers"), &columns);
         for (name, alone, among) in [("searches", &mut alone, &mut among), ("turns", &mut written, &mut beside)] {
-            row(&[
+            print_row(&[
                 name.to_owned(),
                 alone.len().to_string(),
-                micros(median(alone)),
-                micros(quantile(alone, 99)),
+                format_micros(median(alone)),
+                format_micros(quantile(alone, 99)),
                 among.len().to_string(),
-                micros(median(among)),
-                micros(quantile(among, 99)),
-                ratio(median(among), median(alone)),
+                format_micros(median(among)),
+                format_micros(quantile(among, 99)),
+                format_ratio(median(among), median(alone)),
             ]);
         }
-        println!("\nWhat was written last could be found {} later.", micros(late));
+        println!("\nWhat was written last could be found {} later.", format_micros(late));
     });
 }
 
 /// Searches repeatedly for the time `each`.
-async fn searches(wire: &mut Wire, each: Duration) -> Vec<Duration> {
+async fn run_searches(wire: &mut Wire, each: Duration) -> Vec<Duration> {
     let (begun, mut times) = (Instant::now(), Vec::new());
     while begun.elapsed() < each {
         for query in QUERIES {
@@ -72,21 +72,21 @@ async fn searches(wire: &mut Wire, each: Duration) -> Vec<Duration> {
 }
 
 /// Creates players, each with a new session.
-pub async fn begin(program: &Program<'_>, count: usize) -> Vec<Player> {
+pub async fn create_players(program: &Program<'_>, count: usize) -> Vec<Player> {
     let mut players = Vec::new();
     for _ in 0..count {
-        players.push(Player::begin(program.at, 4).await);
+        players.push(Player::create(program.address, 4).await);
     }
     players
 }
 
 /// Lets all players play for the time `each`. Returns the durations of their turns.
-pub async fn turns(players: Vec<Player>, each: Duration) -> Vec<Duration> {
+pub async fn play_for(players: Vec<Player>, each: Duration) -> Vec<Duration> {
     let begun = Instant::now();
     let play = async |mut player: Player| {
         let mut times = Vec::new();
         while begun.elapsed() < each {
-            times.push(player.turn().await.completed);
+            times.push(player.run_turn().await.completion_time);
         }
         times
     };

@@ -24,7 +24,7 @@ pub struct Host {
     pub world: Arc<World>,
     rules: Arc<SchemaSet>,
     text: Arc<str>,
-    rolls: u32,
+    roll_count: u32,
     operations: Vec<StateOperation>,
     notes: Vec<String>,
 }
@@ -38,7 +38,7 @@ impl Host {
             world,
             rules: Arc::clone(rules),
             text: Arc::clone(text),
-            rolls: 0,
+            roll_count: 0,
             operations: Vec::new(),
             notes: Vec::new(),
         }
@@ -57,26 +57,26 @@ impl Host {
     }
 
     pub fn get(&self, path: &str, default: i64) -> i64 {
-        self.world.get(&place(path)).and_then(Value::as_i64).unwrap_or(default)
+        self.world.get(&rule_pointer(path)).and_then(Value::as_i64).unwrap_or(default)
     }
 
     pub fn add(&mut self, path: &str, n: i64, why: &str) {
-        self.put(path, StateChange::Add(Number::from(n)), why);
+        self.apply_change(path, StateChange::Add(Number::from(n)), why);
     }
 
     pub fn set(&mut self, path: &str, value: bool, why: &str) {
-        self.put(path, StateChange::Set(Value::Bool(value)), why);
+        self.apply_change(path, StateChange::Set(Value::Bool(value)), why);
     }
 
-    fn put(&mut self, path: &str, change: StateChange, why: &str) {
-        let operation = StateOperation::new(place(path), change, why, "rule");
+    fn apply_change(&mut self, path: &str, change: StateChange, why: &str) {
+        let operation = StateOperation::new(rule_pointer(path), change, why, "rule");
         fold_incremental(Arc::make_mut(&mut self.world), std::slice::from_ref(&operation), &self.rules);
         self.operations.push(operation);
     }
 
     pub fn roll(&mut self, spec: &str) -> i64 {
-        let mut random = DiceSeeds { session: 1, node: 2 }.generator("rule", "on_reply", self.rolls);
-        self.rolls += 1;
+        let mut random = DiceSeeds { session: 1, node: 2 }.generator("rule", "on_reply", self.roll_count);
+        self.roll_count += 1;
         DiceSpec::parse(spec).unwrap().roll(&mut random).total
     }
 
@@ -84,11 +84,11 @@ impl Host {
         self.notes.push(text.to_owned());
     }
 
-    pub fn take(&mut self) -> Vec<StateOperation> {
+    pub fn take_operations(&mut self) -> Vec<StateOperation> {
         std::mem::take(&mut self.operations)
     }
 }
 
-fn place(path: &str) -> Pointer {
+fn rule_pointer(path: &str) -> Pointer {
     format!("/rule/{path}").parse().unwrap()
 }

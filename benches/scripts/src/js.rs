@@ -17,7 +17,7 @@ pub struct Script {
     context: Context,
     _runtime: Runtime,
     host: Rc<RefCell<Option<Shared>>>,
-    end: Rc<Cell<Option<Instant>>>,
+    deadline: Rc<Cell<Option<Instant>>>,
 }
 
 impl Script {
@@ -34,11 +34,11 @@ impl Script {
             ctx.eval::<(), _>(SOURCE).unwrap();
             Persistent::save(&ctx, ctx.globals().get::<_, Function<'_>>("on_reply").unwrap())
         });
-        Self { hook, context, _runtime: runtime, host, end }
+        Self { hook, context, _runtime: runtime, host, deadline: end }
     }
 
     pub fn call(&self, host: Host) -> Host {
-        self.end.set(Some(Instant::now() + Duration::from_millis(50)));
+        self.deadline.set(Some(Instant::now() + Duration::from_millis(50)));
         let shared = Rc::new(RefCell::new(host));
         *self.host.borrow_mut() = Some(Rc::clone(&shared));
         self.context.with(|ctx| self.hook.clone().restore(&ctx).unwrap().call::<_, ()>(()).unwrap());
@@ -53,7 +53,7 @@ fn register(ctx: &Ctx<'_>, host: &Rc<RefCell<Option<Shared>>>) {
         move || Rc::clone(host.borrow().as_ref().unwrap())
     });
     let host = of();
-    globals.set("find_all", Function::new(ctx.clone(), finder(host)).unwrap()).unwrap();
+    globals.set("find_all", Function::new(ctx.clone(), find_all_function(host)).unwrap()).unwrap();
     let host = of();
     let get = move |path: String, default: i64| host().borrow().get(&path, default);
     globals.set("get", Function::new(ctx.clone(), get).unwrap()).unwrap();
@@ -71,7 +71,7 @@ fn register(ctx: &Ctx<'_>, host: &Rc<RefCell<Option<Shared>>>) {
     globals.set("note", Function::new(ctx.clone(), note).unwrap()).unwrap();
 }
 
-fn finder(host: impl Fn() -> Shared) -> impl for<'js> Fn(Ctx<'js>, String) -> rquickjs::Result<Array<'js>> {
+fn find_all_function(host: impl Fn() -> Shared) -> impl for<'js> Fn(Ctx<'js>, String) -> rquickjs::Result<Array<'js>> {
     move |ctx, pattern| {
         let found: Vec<Match> = host().borrow().find_all(&pattern);
         let all = Array::new(ctx.clone())?;

@@ -32,15 +32,15 @@ use std::time::Duration;
 
 use clotho_core::world::{SchemaSet, StateOperation, World};
 use clotho_plugin::{
-    DiceSeeds, Hook, HookCall, HookOutcome, LoadedPlugin, Permission, PluginOrigin, PluginSource, STACK_BYTES, ScriptHost,
-    ScriptLimits, ScriptPool, run,
+    DiceSeeds, Hook, HookCall, HookOutcome, LoadedPlugin, Permission, PluginOrigin, PluginSource, STACK_BYTES,
+    ScriptHost, ScriptLimits, ScriptPool, run,
 };
 use futures_util::future::join_all;
 use serde_json::{Map, Value, json};
 
 use host::Host;
 use rows::nested;
-use table::{head, median, micros, ratio, row, timed};
+use table::{format_micros, format_ratio, measure_time, median, print_header, print_row};
 
 /// The most that a hook may take, whatever the size of the world.
 const HOOK: Duration = Duration::from_micros(50);
@@ -54,7 +54,12 @@ const TEXT: &str = "The ogre roars. Alice takes 38 damage and picks up a rusty k
     more, and Alice takes 25 damage; she recovers 3 hp with her last bandage, while the rain goes on and on over the hills.";
 
 /// The figures by name.
-const FIGURES: [(&str, fn()); 4] = [("hook", hook), ("parallel", parallel), ("load", load), ("hostile", hostile)];
+const FIGURES: [(&str, fn()); 4] = [
+    ("hook", measure_hook),
+    ("parallel", measure_parallel_hooks),
+    ("load", measure_load),
+    ("hostile", measure_hostile_scripts),
+];
 
 fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
@@ -68,24 +73,25 @@ fn main() {
 }
 
 /// Returns a world with this many values below the plugin's root.
-fn world(values: usize) -> Arc<World> {
+fn world_with_values(values: usize) -> Arc<World> {
     let things: Map<String, Value> = (0..values).map(|n| (format!("thing number {n}"), json!(n))).collect();
     let rule = json!({"hp": 60, "armour": {"mail": 2, "shield": 1}, "pack": {}, "things": things});
     Arc::new(World { vars: Map::from_iter([("rule".to_owned(), rule)]), ..World::default() })
 }
 
 /// Returns a call on a world that it may change, as a turn does. `before` is the parent message's world.
-fn call(world: Arc<World>, before: &Arc<World>) -> HookCall {
+fn hook_call(world: Arc<World>, before: &Arc<World>) -> HookCall {
     let text = Arc::from(TEXT);
     let seeds = DiceSeeds { session: 1, node: 2 };
     let grants = Arc::from([Permission::Notes]);
     HookCall { text, seeds, grants, before: Arc::clone(before), ..HookCall::new(Hook::OnReply, world, Arc::default()) }
 }
 
-fn rule() -> Arc<LoadedPlugin> {
+fn load_rule() -> Arc<LoadedPlugin> {
     let files =
         [("plugin.toml", include_str!("../rule/plugin.toml")), ("main.rhai", include_str!("../rule/main.rhai"))];
-    let source = PluginSource::new("rule", PluginOrigin::Folder, files.map(|(path, text)| (path, text.as_bytes().to_vec())));
+    let source =
+        PluginSource::new("rule", PluginOrigin::Folder, files.map(|(path, text)| (path, text.as_bytes().to_vec())));
     Arc::new(LoadedPlugin::load(source, &ScriptLimits::default()).unwrap())
 }
 
@@ -93,18 +99,18 @@ fn rule() -> Arc<LoadedPlugin> {
 const BATCH: u32 = 100;
 const ROUNDS: usize = 41;
 
-fn hook() {
+fn measure_hook() {
     let columns = ["values", "in", "state of the interpreter", "a call", "limit", "beside Rhai"];
-    head("A rule of thirty lines, with its limits", &columns);
+    print_header("A rule of thirty lines, with its limits", &columns);
     for values in [50, 5_000] {
-        let (world, rules, text) = (world(values), Arc::new(SchemaSet::default()), Arc::from(TEXT));
-        let (rhai, lua, js) = (rule(), lua::Script::new(), js::Script::new());
+        let (world, rules, text) = (world_with_values(values), Arc::new(SchemaSet::default()), Arc::from(TEXT));
+        let (rhai, lua, js) = (load_rule(), lua::Script::new(), js::Script::new());
         let host = |own: Arc<World>| Host::new(own, &rules, &text);
-        let ours = |own: Arc<World>| run::run(&rhai, call(own, &world));
+        let ours = |own: Arc<World>| run::run(&rhai, hook_call(own, &world));
         let copy = || Arc::new(World::clone(&world));
-        let expected = done(ours(copy()));
-        assert_eq!(lua.call(host(copy())).take(), expected);
-        assert_eq!(js.call(host(copy())).take(), expected);
+        let expected = expect_operations(ours(copy()));
+        assert_eq!(lua.call(host(copy())).take_operations(), expected);
+        assert_eq!(js.call(host(copy())).take_operations(), expected);
         let mut ways: [(&str, &str, Way<'_>, Vec<Duration>); 6] = [
             ("Rhai", "of this call", &|own| ours(own).world.unwrap(), Vec::new()),
             ("Lua 5.4", "of this call", &|own| lua::Script::new().call(host(own)).world, Vec::new()),
@@ -118,26 +124,33 @@ fn hook() {
             for (_, _, once, times) in &mut ways {
                 // A message copies its world once, whatever runs on it. That is the last row, and not measured here.
                 let mut worlds = Vec::new();
-                copied.push(timed(|| worlds.extend((0..BATCH).map(|_| copy()))) / BATCH);
-                times.push(timed(|| worlds.iter_mut().for_each(|own| *own = once(std::mem::take(own)))) / BATCH);
+                copied.push(measure_time(|| worlds.extend((0..BATCH).map(|_| copy()))) / BATCH);
+                times.push(measure_time(|| worlds.iter_mut().for_each(|own| *own = once(std::mem::take(own)))) / BATCH);
             }
         }
         let ours = median(&mut ways[0].3);
         for (name, state, _, times) in &mut ways {
             let time = median(times);
-            let limit = if *name == "Rhai" { micros(HOOK) } else { String::new() };
-            row(&[values.to_string(), (*name).to_owned(), (*state).to_owned(), micros(time), limit, ratio(time, ours)]);
+            let limit = if *name == "Rhai" { format_micros(HOOK) } else { String::new() };
+            print_row(&[
+                values.to_string(),
+                (*name).to_owned(),
+                (*state).to_owned(),
+                format_micros(time),
+                limit,
+                format_ratio(time, ours),
+            ]);
         }
         let time = median(&mut copied);
-        let what = ["the world copied", "once a message", &micros(time), "", &ratio(time, ours)];
-        row(&[values.to_string()].into_iter().chain(what.map(str::to_owned)).collect::<Vec<_>>());
+        let what = ["the world copied", "once a message", &format_micros(time), "", &format_ratio(time, ours)];
+        print_row(&[values.to_string()].into_iter().chain(what.map(str::to_owned)).collect::<Vec<_>>());
     }
 }
 
 /// Runs the rule on its own world and returns that world.
 type Way<'a> = &'a dyn Fn(Arc<World>) -> Arc<World>;
 
-fn done(outcome: HookOutcome) -> Vec<StateOperation> {
+fn expect_operations(outcome: HookOutcome) -> Vec<StateOperation> {
     assert_eq!(outcome.error, None);
     assert!(!outcome.rolls.is_empty(), "the whole rule ran");
     outcome.operations
@@ -146,14 +159,14 @@ fn done(outcome: HookOutcome) -> Vec<StateOperation> {
 /// Turns of each session.
 const TURNS: usize = 100;
 
-fn parallel() {
+fn measure_parallel_hooks() {
     let cores = thread::available_parallelism().unwrap().get();
     let columns = ["threads", "calls/s", "beside one thread", "limit", "slowest session / quickest"];
-    head("The hooks of 64 sessions at once", &columns);
-    let (plugin, world) = (rule(), world(50));
+    print_header("The hooks of 64 sessions at once", &columns);
+    let (plugin, world) = (load_rule(), world_with_values(50));
     let mut alone = None;
     for threads in [1, cores] {
-        let mut times: Vec<(Duration, f64)> = (0..5).map(|_| at_once(&plugin, &world, threads)).collect();
+        let mut times: Vec<(Duration, f64)> = (0..5).map(|_| run_sessions(&plugin, &world, threads)).collect();
         times.sort_by_key(|(time, _)| *time);
         let (time, spread) = times[times.len() / 2];
         let base = *alone.get_or_insert(time);
@@ -163,18 +176,24 @@ fn parallel() {
             format!(">= {:.1}", 0.8 * f64::from(u32::try_from(cores).unwrap()))
         };
         let rate = f64::from(u32::try_from(SESSIONS * TURNS).unwrap()) / time.as_secs_f64();
-        row(&[threads.to_string(), format!("{rate:.0}"), ratio(base, time), limit, format!("{spread:.2}")]);
+        print_row(&[
+            threads.to_string(),
+            format!("{rate:.0}"),
+            format_ratio(base, time),
+            limit,
+            format!("{spread:.2}"),
+        ]);
     }
 }
 
 /// Returns the time for all sessions, and how much longer the last one took than the first, as a factor.
-fn at_once(plugin: &Arc<LoadedPlugin>, world: &Arc<World>, threads: usize) -> (Duration, f64) {
+fn run_sessions(plugin: &Arc<LoadedPlugin>, world: &Arc<World>, threads: usize) -> (Duration, f64) {
     let pool = ScriptPool::new(threads).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let start = std::time::Instant::now();
     let session = |_| async {
         for _ in 0..TURNS {
-            let outcome = pool.call(Arc::clone(plugin), call(Arc::new(World::clone(world)), world)).await;
+            let outcome = pool.call(Arc::clone(plugin), hook_call(Arc::new(World::clone(world)), world)).await;
             assert_eq!(outcome.error, None);
         }
         start.elapsed()
@@ -184,22 +203,28 @@ fn at_once(plugin: &Arc<LoadedPlugin>, world: &Arc<World>, threads: usize) -> (D
     (*last, last.as_secs_f64() / first.as_secs_f64())
 }
 
-fn load() {
-    head("A bundled plugin compiled and switched on", &["plugin", "lines", "compiled", "`init`", "both", "limit", "looked through after"]);
-    let mut folders: Vec<PathBuf> = std::fs::read_dir(bundled()).unwrap().map(|entry| entry.unwrap().path()).collect();
+fn measure_load() {
+    print_header(
+        "A bundled plugin compiled and switched on",
+        &["plugin", "lines", "compiled", "`init`", "both", "limit", "looked through after"],
+    );
+    let mut folders: Vec<PathBuf> =
+        std::fs::read_dir(bundled_plugins_dir()).unwrap().map(|entry| entry.unwrap().path()).collect();
     folders.sort();
     for folder in folders.iter().filter(|folder| folder.join("plugin.toml").is_file()) {
         let source = PluginSource::read(folder).unwrap();
         let (mut compiled, mut begun, mut looked) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..ROUNDS {
             let mut loaded = None;
-            compiled.push(timed(|| loaded = Some(Arc::new(LoadedPlugin::load(source.clone(), &ScriptLimits::default()).unwrap()))));
+            compiled.push(measure_time(|| {
+                loaded = Some(Arc::new(LoadedPlugin::load(source.clone(), &ScriptLimits::default()).unwrap()))
+            }));
             let plugin = loaded.unwrap();
             let config = plugin.manifest().check_settings(&Map::new()).unwrap();
             let world = Arc::new(World::default());
             let call = HookCall { config: Arc::new(config), ..HookCall::new(Hook::Init, world, Arc::default()) };
-            begun.push(timed(|| assert_eq!(run::run(&plugin, call).error, None)));
-            looked.push(timed(|| assert!(plugin.warnings().is_empty())));
+            begun.push(measure_time(|| assert_eq!(run::run(&plugin, call).error, None)));
+            looked.push(measure_time(|| assert!(plugin.warnings().is_empty())));
         }
         let (compiled, begun, looked) = (median(&mut compiled), median(&mut begun), median(&mut looked));
         let lines: usize = source
@@ -209,19 +234,19 @@ fn load() {
             .filter_map(|path| source.text(path))
             .map(|text| text.lines().count())
             .sum();
-        row(&[
+        print_row(&[
             source.name.clone(),
             lines.to_string(),
-            micros(compiled),
-            micros(begun),
-            micros(compiled + begun),
-            micros(LOAD),
-            micros(looked),
+            format_micros(compiled),
+            format_micros(begun),
+            format_micros(compiled + begun),
+            format_micros(LOAD),
+            format_micros(looked),
         ]);
     }
 }
 
-fn bundled() -> PathBuf {
+fn bundled_plugins_dir() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins")
 }
 
@@ -231,30 +256,31 @@ macro_rules! scripts {
     };
 }
 
-fn hostile() {
+fn measure_hostile_scripts() {
     let text: Arc<str> = "ab ".repeat((256 << 10) / 3).into();
     let mut times: Vec<(Duration, &str)> =
-        every_kind!(scripts).into_iter().map(|(name, script)| (slowest(&script, &text), name)).collect();
+        every_kind!(scripts).into_iter().map(|(name, script)| (slowest_run(&script, &text), name)).collect();
     times.sort();
     let within = times.iter().filter(|(time, _)| *time < HOSTILE).count();
     let title =
         format!("{} kinds of script that mean harm, {within} of them below {} ms", times.len(), HOSTILE.as_millis());
-    head(&title, &["script", "the slowest of five", "of the limit"]);
+    print_header(&title, &["script", "the slowest of five", "of the limit"]);
     for (time, name) in times.iter().rev().take(10) {
-        row(&[(*name).to_owned(), micros(*time), ratio(*time, HOSTILE)]);
+        print_row(&[(*name).to_owned(), format_micros(*time), format_ratio(*time, HOSTILE)]);
     }
-    row(&[
+    print_row(&[
         "the one in the middle".to_owned(),
-        micros(times[times.len() / 2].0),
-        ratio(times[times.len() / 2].0, HOSTILE),
+        format_micros(times[times.len() / 2].0),
+        format_ratio(times[times.len() / 2].0, HOSTILE),
     ]);
 }
 
-fn slowest(script: &str, text: &Arc<str>) -> Duration {
+fn slowest_run(script: &str, text: &Arc<str>) -> Duration {
     let files = [("plugin.toml", include_str!("../rule/plugin.toml")), ("main.rhai", script)];
-    let source = PluginSource::new("rule", PluginOrigin::Folder, files.map(|(path, text)| (path, text.as_bytes().to_vec())));
+    let source =
+        PluginSource::new("rule", PluginOrigin::Folder, files.map(|(path, text)| (path, text.as_bytes().to_vec())));
     let plugin = Arc::new(LoadedPlugin::load(source, &ScriptLimits::default()).unwrap());
     let world = Arc::new(World::default());
-    let given = || HookCall { text: Arc::clone(text), ..call(Arc::default(), &world) };
-    (0..5).map(|_| timed(|| drop(black_box(run::run(&plugin, given()))))).max().unwrap()
+    let given = || HookCall { text: Arc::clone(text), ..hook_call(Arc::default(), &world) };
+    (0..5).map(|_| measure_time(|| drop(black_box(run::run(&plugin, given()))))).max().unwrap()
 }

@@ -15,12 +15,12 @@ fn load(text: &str, env: &[(&str, &str)]) -> Result<Config, String> {
     Config::load(None, Some(text.to_owned()), env).map_err(|error| error.to_string())
 }
 
-fn refused(text: &str, env: &[(&str, &str)]) -> String {
+fn load_error(text: &str, env: &[(&str, &str)]) -> String {
     load(text, env).expect_err("this must be refused")
 }
 
 /// Returns the shipped file with its provider example uncommented.
-fn uncommented() -> String {
+fn shipped_with_provider() -> String {
     let mut inside = false;
     let lines = SHIPPED.lines().map(|line| {
         inside = line == "# [[providers]]" || (inside && line.starts_with('#'));
@@ -38,7 +38,7 @@ fn config_shipped_file_equals_defaults() {
 
 #[test]
 fn config_shipped_file_documents_every_key() {
-    let text = uncommented();
+    let text = shipped_with_provider();
     let tree: toml::Table = text.parse().unwrap();
     let mut reader = ConfigReader::default();
     let parsed = ConfigTree::from_toml("config.toml", &text, &mut reader.problems);
@@ -70,17 +70,18 @@ fn config_section_defaults_equal_empty_file() {
 #[test]
 fn config_unknown_key_returns_error_with_suggestion() {
     assert_eq!(
-        refused("\n[server]\nlistne = 1\n", &[]),
+        load_error("\n[server]\nlistne = 1\n", &[]),
         "config.toml:3:1: [server] listne: unknown key; did you mean \"listen\"? \
          Known: listen, mode, lan, allowed_hosts, trusted_peers, static_dir, workers"
     );
     assert!(
-        refused("[serverr]\n", &[]).starts_with("config.toml:1:2: serverr: unknown section; did you mean \"server\"?")
+        load_error("[serverr]\n", &[])
+            .starts_with("config.toml:1:2: serverr: unknown section; did you mean \"server\"?")
     );
-    let far = refused("[log]\ncolour = 1\n", &[]);
+    let far = load_error("[log]\ncolour = 1\n", &[]);
     assert_eq!(far, "config.toml:2:1: [log] colour: unknown key; Known: format, level");
     assert!(
-        refused("", &[("CLOTHO_SERVER__LISTNE", "x")])
+        load_error("", &[("CLOTHO_SERVER__LISTNE", "x")])
             .starts_with("environment CLOTHO_SERVER__LISTNE: [server] listne: unknown key; did you mean \"listen\"?")
     );
 }
@@ -141,7 +142,7 @@ fn config_wrong_value_returns_expected_type() {
         ),
     ];
     for (text, expected) in cases {
-        assert_eq!(refused(text, &[]), expected);
+        assert_eq!(load_error(text, &[]), expected);
     }
 }
 
@@ -149,14 +150,14 @@ fn config_wrong_value_returns_expected_type() {
 #[test]
 fn config_lan_address_requires_lan_setting() {
     for listen in ["0.0.0.0:80", "192.168.1.2:7317", "[::]:7317"] {
-        let said = refused(&format!("[server]\nlisten = \"{listen}\""), &[]);
+        let said = load_error(&format!("[server]\nlisten = \"{listen}\""), &[]);
         assert!(said.contains("lan = true") && said.contains("paired"), "{said}");
         let lan_server = load(&format!("[server]\nlan = true\nlisten = \"{listen}\""), &[]).unwrap().server;
         assert!(!lan_server.listen.ip().is_loopback() && lan_server.lan);
     }
     for peers in ["[\"house\"]", "[\"10.0.0.0/33\"]", "[\"::1/129\"]", "[\"10.0.0.0/\"]", "[\"\"]"] {
         assert!(
-            refused(&format!("[server]\ntrusted_peers = {peers}"), &[]).contains("an address or a network"),
+            load_error(&format!("[server]\ntrusted_peers = {peers}"), &[]).contains("an address or a network"),
             "{peers}"
         );
     }
@@ -171,16 +172,17 @@ fn config_lan_address_requires_lan_setting() {
 
 #[test]
 fn config_several_errors_are_reported_together() {
-    let said = refused("[server]\nport = 1\nlisten = 2\n[log]\nformat = \"xml\"\n", &[("CLOTHO_LOG__LEVEL", "loud")]);
+    let said =
+        load_error("[server]\nport = 1\nlisten = 2\n[log]\nformat = \"xml\"\n", &[("CLOTHO_LOG__LEVEL", "loud")]);
     let places: Vec<&str> = said.lines().map(|line| line.split(": ").next().unwrap()).collect();
     assert_eq!(places, ["config.toml:2:1", "config.toml:3:10", "config.toml:5:10", "environment CLOTHO_LOG__LEVEL"]);
 }
 
 #[test]
 fn config_invalid_toml_returns_position() {
-    let said = refused("[server]\nlisten = \"x\nmode = ", &[]);
+    let said = load_error("[server]\nlisten = \"x\nmode = ", &[]);
     assert!(said.starts_with("config.toml:2:12: config.toml has a syntax error: "), "{said}");
-    let twice = refused("[log]\nlevel = \"info\"\nlevel = \"warn\"", &[]);
+    let twice = load_error("[log]\nlevel = \"info\"\nlevel = \"warn\"", &[]);
     assert!(twice.starts_with("config.toml:3:1: "), "{twice}");
 }
 
@@ -201,7 +203,7 @@ fn config_environment_overrides_file() {
     assert_eq!(config.server.allowed_hosts, ["play.example.org"]);
     assert_eq!((config.log.level.as_str(), config.generation.model.as_str()), ("warn", "4"));
     assert_eq!(config.limits.body_bytes, 2 << 20);
-    assert!(refused("", &[("CLOTHO_PROVIDER", "[]")]).contains("did you mean \"providers\"?"));
+    assert!(load_error("", &[("CLOTHO_PROVIDER", "[]")]).contains("did you mean \"providers\"?"));
 }
 
 #[test]
@@ -225,7 +227,7 @@ fn config_providers_merge_file_and_environment() {
     let whole = "[{id = \"a\", base_url = \"http://a/\"}]";
     let both = [("CLOTHO_PROVIDERS", whole), ("CLOTHO_PROVIDERS__0__ID", "b")];
     assert_eq!(load(text, &both).unwrap().providers[0].id, "b");
-    let gap = refused("", &[("CLOTHO_PROVIDERS__1__ID", "x")]);
+    let gap = load_error("", &[("CLOTHO_PROVIDERS__1__ID", "x")]);
     assert_eq!(
         gap,
         "environment CLOTHO_PROVIDERS__1__ID: \"1\": expected an index from 0 to 0, where the last one \
@@ -236,7 +238,7 @@ fn config_providers_merge_file_and_environment() {
 #[test]
 fn config_invalid_provider_returns_error() {
     let check = |lines: &str, expected: &str| {
-        let said = refused(&format!("[[providers]]\n{lines}"), &[]);
+        let said = load_error(&format!("[[providers]]\n{lines}"), &[]);
         assert!(said.contains(expected), "{lines}: {said}");
     };
     let base = "base_url = \"http://a/v1\"\n";
@@ -293,7 +295,7 @@ fn config_model_aliases_are_read() {
         "\"a/b\" = \"c\"",
         "s = \"plugin:x\"",
     ] {
-        assert!(refused(&format!("[models]\n{wrong}\n"), &[]).starts_with("config.toml:2:"), "{wrong}");
+        assert!(load_error(&format!("[models]\n{wrong}\n"), &[]).starts_with("config.toml:2:"), "{wrong}");
     }
 }
 
@@ -333,10 +335,10 @@ fn config_secret_is_redacted() {
         "[[providers]]\nid = \"a\"\nbase_url = \"http://a\"\napi_key = [\"hush\"]\napi_kye = \"hush\"\n",
         "[[providers]]\nid = \"a\"\napi_key = \"hush\n",
     ] {
-        let said = refused(bad, &[]);
+        let said = load_error(bad, &[]);
         assert!(!said.contains("hush"), "{said}");
     }
-    assert!(!refused("", &[("CLOTHO_PROVIDERS__0__API_KYE", "hush")]).contains("hush"));
+    assert!(!load_error("", &[("CLOTHO_PROVIDERS__0__API_KYE", "hush")]).contains("hush"));
 }
 
 #[test]

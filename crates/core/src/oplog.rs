@@ -431,13 +431,13 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn id(n: u128) -> NodeId {
+    fn node_id(n: u128) -> NodeId {
         NodeId::new(uuid::Uuid::from_u128(n))
     }
 
     #[test]
     fn effect_json_round_trips_and_double_inverse_is_identity() {
-        let (a, b, c) = (id(1), id(2), id(3));
+        let (a, b, c) = (node_id(1), node_id(2), node_id(3));
         let fragment = FragmentId::new(uuid::Uuid::from_u128(9));
         for effect in [
             Effect::Added { node: a, parent: Some(b) },

@@ -139,7 +139,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn keyring() -> (tempfile::TempDir, Keyring) {
+    fn temp_keyring() -> (tempfile::TempDir, Keyring) {
         let folder = tempfile::tempdir().unwrap();
         let keyring = Keyring::in_dir(folder.path());
         (folder, keyring)
@@ -149,7 +149,7 @@ mod tests {
         /// A sealed key opens only for the same purpose, and not with one bit changed.
         #[test]
         fn keyring_sealed_key_opens_again(key in "[!-~]{1,200}", bound in ".{0,40}", other in ".{0,40}", at in any::<usize>()) {
-            let (_folder, keyring) = keyring();
+            let (_folder, keyring) = temp_keyring();
             let secret = Secret::new(&key);
             let sealed = keyring.seal(&secret, &bound).unwrap();
             prop_assert_eq!(keyring.open(&sealed, &bound).unwrap(), secret.clone());
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn keyring_other_key_file_returns_error() {
-        let ((_one, first), (_two, second)) = (keyring(), keyring());
+        let ((_one, first), (_two, second)) = (temp_keyring(), temp_keyring());
         let sealed = first.seal(&Secret::new("sk-very-secret"), "a").unwrap();
         assert!(!sealed.windows(6).any(|bytes| bytes == b"secret"));
         assert!(matches!(second.open(&sealed, "a"), Err(KeyringError::WrongKey)), "no file");
@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn keyring_file_is_readable_by_owner_only() {
         use std::os::unix::fs::PermissionsExt as _;
-        let (_folder, keyring) = keyring();
+        let (_folder, keyring) = temp_keyring();
         keyring.seal(&Secret::new("x"), "a").unwrap();
         assert_eq!(fs::metadata(&keyring.path).unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(fs::read_dir(keyring.path.parent().unwrap()).unwrap().count(), 1, "nothing is left beside it");

@@ -173,7 +173,7 @@ mod tests {
 
     use super::*;
 
-    fn there_and_back(text: &str) -> String {
+    fn round_trip(text: &str) -> String {
         let value: Value = serde_json::from_str(text).unwrap();
         let script = to_script(&value, &ScriptLimits::default()).unwrap();
         from_script(&script, 32, &mut ByteBudget::new(1 << 20)).unwrap().to_string()
@@ -195,7 +195,7 @@ mod tests {
             "[1,[2,{\"a\":null}],\"x\"]",
             "{\"a\":{\"b\":[]},\"猫\":0.1}",
         ] {
-            assert_eq!(there_and_back(text), text);
+            assert_eq!(round_trip(text), text);
         }
     }
 

@@ -156,7 +156,7 @@ fn write_files(folder: &Path, source: &PluginSource) -> std::io::Result<()> {
 mod tests {
     use super::*;
 
-    fn tide() -> PluginSource {
+    fn tide_plugin() -> PluginSource {
         let files = [
             ("plugin.toml", "id = \"tide\"\ntitle = \"Tide\"\nversion = \"1.0.0\"\napi = \"1\"\n"),
             ("main.rhai", "fn on_reply(ctx) {}"),
@@ -169,15 +169,15 @@ mod tests {
     fn embedded_plugin_roundtrip_returns_same_source() {
         let mut card = Map::from_iter([("metadata".to_owned(), json!({"clotho": {"model": "x"}, "odd": 1}))]);
         assert!(read(&card).is_none());
-        embed(&mut card, &tide()).unwrap();
+        embed(&mut card, &tide_plugin()).unwrap();
         let back = read(&card).unwrap().unwrap();
-        assert_eq!((&back.name, &back.files), (&"tide".to_owned(), &tide().files));
+        assert_eq!((&back.name, &back.files), (&"tide".to_owned(), &tide_plugin().files));
         assert_eq!(card["metadata"]["clotho"]["model"], "x");
         assert!(remove(&mut card) && !remove(&mut card) && read(&card).is_none());
         let rules = json!({"files": {"plugin.toml": "id = \"sea\""}});
         card["metadata"]["extensions"] = json!({"clotho": {"rules": rules}, "odd": 2});
         assert_eq!(read(&card).unwrap().unwrap().name, "sea", "as it came in");
-        embed(&mut card, &tide()).unwrap();
+        embed(&mut card, &tide_plugin()).unwrap();
         assert_eq!(read(&card).unwrap().unwrap().name, "tide", "in its place");
         assert!(remove(&mut card) && read(&card).is_none());
         assert_eq!(card["metadata"]["extensions"], json!({"clotho": {}, "odd": 2}));
@@ -218,12 +218,12 @@ mod tests {
             [("plugin.toml", &b"old"[..]), ("gone.rhai", b"")].map(|(p, b)| (p, b.to_vec())),
         );
         install(temp.path(), &old).unwrap();
-        install(temp.path(), &tide()).unwrap();
-        assert_eq!(PluginSource::read(&temp.path().join("tide")).unwrap().files, tide().files);
+        install(temp.path(), &tide_plugin()).unwrap();
+        assert_eq!(PluginSource::read(&temp.path().join("tide")).unwrap().files, tide_plugin().files);
         let names: Vec<_> = std::fs::read_dir(temp.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(names, ["tide"], "nothing lies about");
         for name in ["", "..", ".x", "a/b", "a\\b"] {
-            assert!(install(temp.path(), &PluginSource { name: name.to_owned(), ..tide() }).is_err(), "{name}");
+            assert!(install(temp.path(), &PluginSource { name: name.to_owned(), ..tide_plugin() }).is_err(), "{name}");
         }
     }
 }

@@ -123,13 +123,13 @@ fn insertions(engine: &Engine, source: &str) -> Vec<TextInsertion> {
 mod tests {
     use super::*;
 
-    fn widened(source: &str) -> RewrittenScript {
+    fn rewrite_script(source: &str) -> RewrittenScript {
         rewrite(&Engine::new_raw(), source)
     }
 
     #[test]
     fn interpolate_every_expression_becomes_a_call() {
-        let check = |source: &str, expected: &str| assert_eq!(widened(source).text, expected);
+        let check = |source: &str, expected: &str| assert_eq!(rewrite_script(source).text, expected);
         check("let a = 1;\n", "let a = 1;\n");
         check("`a ${b} c`", "`a ${clotho_text({b})} c`");
         check("`${a}${b}`", "`${clotho_text({a})}${clotho_text({b})}`");
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn interpolate_columns_map_to_source() {
         let source = "let s = `猫${abc} and ${d}`; boom";
-        let RewrittenScript { text, shifts } = widened(source);
+        let RewrittenScript { text, shifts } = rewrite_script(source);
         let column = |text: &str, word: &str| text.split(word).next().unwrap().chars().count() + 1;
         for word in ["let", "abc", " and ", "d}", "boom"] {
             assert_eq!(shifts.original_column(1, column(&text, word)), column(source, word), "{word}");
@@ -161,7 +161,7 @@ mod tests {
         engine.register_fn(FUNCTION, |value: rhai::Dynamic| value.to_string());
         let source = "let a = 5; let m = #{n: [1, 2]}; `${a} ${ let b = a + 1; b * 2 } ${m.n[1]} ${`<${a}>`}`";
         let plain: String = engine.eval(source).unwrap();
-        assert_eq!(engine.eval::<String>(&widened(source).text).unwrap(), plain);
+        assert_eq!(engine.eval::<String>(&rewrite_script(source).text).unwrap(), plain);
         assert_eq!(plain, "5 12 2 <5>");
     }
 }

@@ -116,7 +116,7 @@ mod tests {
 
     /// Shows a prompt, one turn per line: `S` system, `U` user, `M` assistant, `|` between parts, `*` the cache
     /// breakpoint.
-    fn shown(request: &Request) -> Vec<String> {
+    fn format_turns(request: &Request) -> Vec<String> {
         let prompt = alternate(request);
         let parts = |parts: &[AlternatingTurnPart]| {
             let texts = parts.iter().map(|part| part.text.clone() + if part.is_cache_breakpoint { "*" } else { "" });
@@ -135,8 +135,9 @@ mod tests {
     /// S4-35: whatever the messages are, the user is first, roles alternate, and nothing is empty.
     #[test]
     fn alternation_user_first_and_roles_alternate() {
-        let check =
-            |messages: &[(RequestRole, &str)], expected: &[&str]| assert_eq!(shown(&request(0, messages)), expected);
+        let check = |messages: &[(RequestRole, &str)], expected: &[&str]| {
+            assert_eq!(format_turns(&request(0, messages)), expected)
+        };
         check(
             &[(S, "card"), (S, "more"), (A, "Hello."), (U, "Hi.")],
             &["S card|//more", "U [Begin]", "M Hello.", "U Hi."],
@@ -160,7 +161,7 @@ mod tests {
             (4, ["S card", "U Hi.", "M Yes?*", "U [hp: 3]|//On."]),
             (99, ["S card", "U Hi.", "M Yes?", "U [hp: 3]|//On.*"]),
         ] {
-            assert_eq!(shown(&request(stable, &messages)), expected, "{stable}");
+            assert_eq!(format_turns(&request(stable, &messages)), expected, "{stable}");
         }
     }
 

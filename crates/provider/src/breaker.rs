@@ -95,7 +95,7 @@ mod tests {
     use super::*;
     use crate::UnreachableCause;
 
-    fn down() -> ProviderFailure {
+    fn unreachable_failure() -> ProviderFailure {
         ProviderFailure::Unreachable { words: "nobody".into(), cause: UnreachableCause::Other }
     }
 
@@ -106,7 +106,7 @@ mod tests {
         let (breaker, start) = (CircuitBreaker::default(), Instant::now());
         for _ in 0..FAILURE_THRESHOLD {
             assert_eq!(breaker.try_acquire(start), Ok(()));
-            breaker.record_failure(&down(), start);
+            breaker.record_failure(&unreachable_failure(), start);
         }
         let resting = breaker.try_acquire(start).unwrap_err();
         assert_eq!((resting.code(), resting.retry_after()), ("provider_resting", Some(INITIAL_OPEN_TIME)));
@@ -117,10 +117,10 @@ mod tests {
         assert!(breaker.try_acquire(later).is_err(), "only one looks");
         breaker.abandon_probe();
         assert_eq!(breaker.try_acquire(later), Ok(()), "somebody else looks");
-        breaker.record_failure(&down(), later);
+        breaker.record_failure(&unreachable_failure(), later);
         assert_eq!(breaker.try_acquire(later).unwrap_err().retry_after(), Some(INITIAL_OPEN_TIME * 2));
         for _ in 0..40 {
-            breaker.record_failure(&down(), later);
+            breaker.record_failure(&unreachable_failure(), later);
         }
         assert_eq!(breaker.try_acquire(later).unwrap_err().retry_after(), Some(MAX_OPEN_TIME));
 
@@ -132,11 +132,11 @@ mod tests {
     fn circuit_breaker_client_error_stays_closed() {
         let (breaker, now) = (CircuitBreaker::default(), Instant::now());
         for _ in 0..FAILURE_THRESHOLD - 1 {
-            breaker.record_failure(&down(), now);
+            breaker.record_failure(&unreachable_failure(), now);
         }
         breaker.record_failure(&ProviderFailure::Refused { status: 404, words: String::new() }, now);
         for _ in 0..FAILURE_THRESHOLD - 1 {
-            breaker.record_failure(&down(), now);
+            breaker.record_failure(&unreachable_failure(), now);
         }
         assert_eq!(breaker.try_acquire(now), Ok(()));
     }

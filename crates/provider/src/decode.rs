@@ -232,7 +232,7 @@ mod tests {
     use super::*;
     use crate::{FinishReason, ProviderKind, Request};
 
-    fn decoder_of(kind: &str, limit: usize) -> ReplyDecoder {
+    fn new_decoder(kind: &str, limit: usize) -> ReplyDecoder {
         let dialect = ProviderKind::from_name(kind).unwrap().dialect();
         ReplyDecoder::new(limit, ErrorScrubber::default(), dialect.reader(&Request::default()), dialect.framing())
     }
@@ -241,8 +241,8 @@ mod tests {
     const STOP: &str = r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#;
 
     /// Decodes `body` in pieces of `size` bytes. Omits keep-alive frames.
-    fn decode_in(size: usize, limit: usize, body: &[u8]) -> (Vec<Frame>, Result<(), ProviderFailure>) {
-        let mut decoder = decoder_of("openai", limit);
+    fn decode_in_pieces(size: usize, limit: usize, body: &[u8]) -> (Vec<Frame>, Result<(), ProviderFailure>) {
+        let mut decoder = new_decoder("openai", limit);
         let mut frames = Vec::new();
         let mut end = body.chunks(size).try_for_each(|piece| decoder.feed(piece, &mut frames));
         if end.is_ok() {
@@ -254,9 +254,9 @@ mod tests {
 
     /// Checks that the result does not depend on how the body is split. Returns the joined texts.
     fn decode(limit: usize, body: &[u8]) -> (String, Vec<FinishReason>, Result<(), ProviderFailure>) {
-        let (frames, end) = decode_in(usize::MAX, limit, body);
+        let (frames, end) = decode_in_pieces(usize::MAX, limit, body);
         for size in [1, 2, 3, 7] {
-            assert_eq!(decode_in(size, limit, body), (frames.clone(), end.clone()), "cut into {size}");
+            assert_eq!(decode_in_pieces(size, limit, body), (frames.clone(), end.clone()), "cut into {size}");
         }
         let text = frames
             .iter()
@@ -346,15 +346,17 @@ mod tests {
         assert_eq!((text.as_str(), end), ("夜夜夜", Err(ProviderFailure::TooLarge { limit: 10 })));
         let (text, _, end) = decode(10, (piece("0123456789") + "data: [DONE]\n\n").as_bytes());
         assert_eq!((text.as_str(), end), ("0123456789", Ok(())));
-        let (frames, end) = decode_in(usize::MAX, 10, format!("data: {}", "x".repeat(MIN_EVENT_BYTES)).as_bytes());
+        let (frames, end) =
+            decode_in_pieces(usize::MAX, 10, format!("data: {}", "x".repeat(MIN_EVENT_BYTES)).as_bytes());
         assert_eq!((frames, end), (vec![], Err(ProviderFailure::TooLarge { limit: 10 })));
-        let (_, end) = decode_in(usize::MAX, 10, format!("{{\"a\":\"{}", "x".repeat(MIN_EVENT_BYTES)).as_bytes());
+        let (_, end) =
+            decode_in_pieces(usize::MAX, 10, format!("{{\"a\":\"{}", "x".repeat(MIN_EVENT_BYTES)).as_bytes());
         assert_eq!(end, Err(ProviderFailure::TooLarge { limit: 10 }));
     }
 
     #[test]
     fn decode_any_bytes_emit_keep_alive() {
-        let mut decoder = decoder_of("openai", 100);
+        let mut decoder = new_decoder("openai", 100);
         for piece in ["\n", ": ping\n\n", "data: {\"choices\"", ":[]}\n\n", "data: [DONE]\n\n", ": more\n\n"] {
             let mut frames = Vec::new();
             decoder.feed(piece.as_bytes(), &mut frames).unwrap();

@@ -51,7 +51,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn run<'a>(
+    fn parse_pieces<'a>(
         limit: usize,
         pieces: impl IntoIterator<Item = &'a [u8]>,
     ) -> (Vec<String>, Result<Option<String>, LineTooLong>) {
@@ -62,18 +62,18 @@ mod tests {
 
     #[test]
     fn json_lines_parser_returns_lines_and_remainder() {
-        let all = |body: &[u8]| run(100, [body]);
+        let all = |body: &[u8]| parse_pieces(100, [body]);
         let lines = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect::<Vec<_>>();
         assert_eq!(all(b"{}\r\n\n  {\"a\":1} \n"), (lines(&["{}", "{\"a\":1}"]), Ok(None)));
         assert_eq!(all(b"{}\n{\"a"), (lines(&["{}"]), Ok(Some("{\"a".to_owned()))));
         assert_eq!(all(b"a\xff\n").0, lines(&["a\u{fffd}"]));
-        assert_eq!(run(3, [b"{}\n{{}}".as_slice()]), (lines(&["{}"]), Err(LineTooLong { limit: 3 })));
+        assert_eq!(parse_pieces(3, [b"{}\n{{}}".as_slice()]), (lines(&["{}"]), Err(LineTooLong { limit: 3 })));
     }
 
     proptest! {
         #[test]
         fn json_lines_parser_any_split_returns_same_lines(body in "[{}a夜\r\n ]{0,40}", size in 1_usize..9, limit in 2_usize..60) {
-            prop_assert_eq!(run(limit, body.as_bytes().chunks(size)), run(limit, [body.as_bytes()]));
+            prop_assert_eq!(parse_pieces(limit, body.as_bytes().chunks(size)), parse_pieces(limit, [body.as_bytes()]));
         }
     }
 }

@@ -122,7 +122,7 @@ mod tests {
     use proptest::prelude::*;
 
     /// Feeds `pieces` in order. Returns the events and the error, if any.
-    fn run<'a>(
+    fn parse_pieces<'a>(
         limit: usize,
         pieces: impl IntoIterator<Item = &'a [u8]>,
     ) -> (Vec<SseEvent>, Result<Option<String>, LineTooLong>) {
@@ -138,7 +138,7 @@ mod tests {
     }
 
     fn check(body: &str, expected: &[&str], open: Option<&str>) {
-        let (events, end) = run(1 << 20, [body.as_bytes()]);
+        let (events, end) = parse_pieces(1 << 20, [body.as_bytes()]);
         let shown: Vec<_> = events
             .iter()
             .map(|event| match event {
@@ -172,20 +172,23 @@ mod tests {
 
     #[test]
     fn sse_parser_invalid_utf8_becomes_replacement_characters() {
-        let (events, _) = run(100, [b"data: a\xff\xe5\xa4b\n\n".as_slice()]);
+        let (events, _) = parse_pieces(100, [b"data: a\xff\xe5\xa4b\n\n".as_slice()]);
         assert_eq!(events, [SseEvent::Data("a\u{fffd}\u{fffd}b".into())]);
     }
 
     #[test]
     fn sse_parser_oversized_event_returns_error() {
         let long = LineTooLong { limit: 10 };
-        assert_eq!(run(10, [b"data: 1234\n\n".as_slice()]).0, [SseEvent::Data("1234".into())]);
-        assert_eq!(run(10, [b"data: a\n\ndata: 12345".as_slice()]), (vec![SseEvent::Data("a".into())], Err(long)));
-        assert_eq!(run(10, [b"data: 1234\ndata: 1234\ndata: 1\n\n".as_slice()]), (vec![], Err(long)));
+        assert_eq!(parse_pieces(10, [b"data: 1234\n\n".as_slice()]).0, [SseEvent::Data("1234".into())]);
+        assert_eq!(
+            parse_pieces(10, [b"data: a\n\ndata: 12345".as_slice()]),
+            (vec![SseEvent::Data("a".into())], Err(long))
+        );
+        assert_eq!(parse_pieces(10, [b"data: 1234\ndata: 1234\ndata: 1\n\n".as_slice()]), (vec![], Err(long)));
     }
 
     /// Lines of all relevant parts, so that splits fall inside each of them.
-    fn body() -> impl Strategy<Value = Vec<u8>> {
+    fn any_body() -> impl Strategy<Value = Vec<u8>> {
         let piece = prop_oneof![
             Just(b"data: ".to_vec()),
             Just(b"data:".to_vec()),
@@ -207,13 +210,13 @@ mod tests {
     proptest! {
         /// Any split of the bytes gives the same events and the same end, including errors.
         #[test]
-        fn sse_parser_any_split_returns_same_events(body in body(), cuts in proptest::collection::vec(any::<prop::sample::Index>(), 0..20), limit in 4_usize..80) {
-            let whole = run(limit, [body.as_slice()]);
+        fn sse_parser_any_split_returns_same_events(body in any_body(), cuts in proptest::collection::vec(any::<prop::sample::Index>(), 0..20), limit in 4_usize..80) {
+            let whole = parse_pieces(limit, [body.as_slice()]);
             let mut at: Vec<usize> = cuts.iter().map(|cut| cut.index(body.len() + 1)).collect();
             at.extend([0, body.len()]);
             at.sort_unstable();
-            prop_assert_eq!(&run(limit, at.windows(2).map(|pair| &body[pair[0]..pair[1]])), &whole);
-            prop_assert_eq!(&run(limit, body.chunks(1)), &whole);
+            prop_assert_eq!(&parse_pieces(limit, at.windows(2).map(|pair| &body[pair[0]..pair[1]])), &whole);
+            prop_assert_eq!(&parse_pieces(limit, body.chunks(1)), &whole);
         }
     }
 }

@@ -184,7 +184,7 @@ impl TokenCountCache {
 mod tests {
     use super::*;
 
-    fn count(name: &str, text: &str) -> usize {
+    fn count_tokens(name: &str, text: &str) -> usize {
         Tokenizer::builtin(name).unwrap().count(text).unwrap()
     }
 
@@ -198,7 +198,7 @@ mod tests {
             ("お誕生日おめでとう", 9, 8),
             ("", 0, 0),
         ] {
-            assert_eq!((count(CL100K, text), count(O200K, text)), (older, newer), "{text}");
+            assert_eq!((count_tokens(CL100K, text), count_tokens(O200K, text)), (older, newer), "{text}");
         }
     }
 
@@ -224,8 +224,8 @@ mod tests {
         ];
         for (name, expected) in [(CL100K, 129), (O200K, 124)] {
             let one = |(role, who, text): &(&str, &str, &str)| {
-                let named = if who.is_empty() { 0 } else { 1 + count(name, who) };
-                3 + count(name, role) + count(name, text) + named
+                let named = if who.is_empty() { 0 } else { 1 + count_tokens(name, who) };
+                3 + count_tokens(name, role) + count_tokens(name, text) + named
             };
             assert_eq!(SAID.iter().map(one).sum::<usize>() + 3, expected, "{name}");
         }
@@ -252,7 +252,7 @@ mod tests {
     fn tokenizer_hostile_text_is_counted() {
         for text in ["<|endoftext|>".to_owned(), "a".repeat(50_000), " ".repeat(50_000), "\u{0}夜🌙\u{301}".repeat(500)]
         {
-            assert!(count(O200K, &text) > 1);
+            assert!(count_tokens(O200K, &text) > 1);
         }
     }
 

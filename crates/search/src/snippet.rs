@@ -130,12 +130,12 @@ mod tests {
     use crate::query::{SearchTerms, TermMatch};
     use proptest::prelude::*;
 
-    fn marked(text: &str, phrases: &[&str]) -> String {
+    fn mark_phrases(text: &str, phrases: &[&str]) -> String {
         let words: Vec<SearchTerms> = phrases.iter().filter_map(|phrase| SearchTerms::exact_terms(phrase)).collect();
-        shown(text, &words)
+        mark_terms(text, &words)
     }
 
-    fn shown(text: &str, words: &[SearchTerms]) -> String {
+    fn mark_terms(text: &str, words: &[SearchTerms]) -> String {
         let words: Vec<&SearchTerms> = words.iter().collect();
         let snippet = build_snippet(text, &HighlightTerms::new(&words));
         let units: Vec<u16> = snippet.text.encode_utf16().collect();
@@ -152,13 +152,13 @@ mod tests {
 
     #[test]
     fn snippet_marks_cover_matched_words() {
-        assert_eq!(marked("The Red lantern.\nRed fog", &["red"]), "The [Red] lantern. [Red] fog");
-        assert_eq!(marked("red fog, red lantern", &["red lantern"]), "red fog, [red lantern]");
-        assert_eq!(marked("🔥🔥 守灯人点亮了灯塔", &["守灯人", "灯塔"]), "🔥🔥 [守灯人]点亮了[灯塔]");
-        assert_eq!(marked("🔥 <b>café</b>", &["cafe"]), "🔥 <b>[café]</b>");
-        assert_eq!(marked("点亮了灯塔", &["亮了", "灯"]), "点[亮了灯]塔");
-        assert_eq!(marked("nothing here", &["name"]), "nothing here");
-        assert_eq!(marked("", &["x"]), "");
+        assert_eq!(mark_phrases("The Red lantern.\nRed fog", &["red"]), "The [Red] lantern. [Red] fog");
+        assert_eq!(mark_phrases("red fog, red lantern", &["red lantern"]), "red fog, [red lantern]");
+        assert_eq!(mark_phrases("🔥🔥 守灯人点亮了灯塔", &["守灯人", "灯塔"]), "🔥🔥 [守灯人]点亮了[灯塔]");
+        assert_eq!(mark_phrases("🔥 <b>café</b>", &["cafe"]), "🔥 <b>[café]</b>");
+        assert_eq!(mark_phrases("点亮了灯塔", &["亮了", "灯"]), "点[亮了灯]塔");
+        assert_eq!(mark_phrases("nothing here", &["name"]), "nothing here");
+        assert_eq!(mark_phrases("", &["x"]), "");
     }
 
     #[test]
@@ -166,7 +166,7 @@ mod tests {
         let words =
             |text: &str, how: TermMatch| SearchTerms { matching: how, ..SearchTerms::exact_terms(text).unwrap() };
         let text = "Running past lanterns she runs; the red lamp";
-        let check = |looked_for: SearchTerms, expected: &str| assert_eq!(shown(text, &[looked_for]), expected);
+        let check = |looked_for: SearchTerms, expected: &str| assert_eq!(mark_terms(text, &[looked_for]), expected);
         check(words("runs", TermMatch::Forms("run".into())), "[Running] past lanterns she [runs]; the red lamp");
         check(words("red la", TermMatch::Prefix), "Running past lanterns she runs; the [red lamp]");
         check(words("la", TermMatch::Prefix), "Running past [lanterns] she runs; the red [lamp]");
@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn snippet_shows_most_phrases() {
         let text = format!("red {} red lantern {}", "fog ".repeat(100), "sea ".repeat(100));
-        let shown = marked(&text, &["red", "lantern"]);
+        let shown = mark_phrases(&text, &["red", "lantern"]);
         assert!(shown.contains("[red] [lantern]"), "{shown}");
         assert!(shown.starts_with("…fog") && shown.ends_with("sea…"), "{shown}");
         assert!(shown.chars().count() < LENGTH + 10);
@@ -185,7 +185,7 @@ mod tests {
     proptest! {
         #[test]
         fn snippet_any_text_does_not_panic(text in "[a-c 灯塔🔥\u{301}\u{200d}\n]{0,600}", phrase in "[a-c 灯塔🔥]{0,6}") {
-            let shown = marked(&text, &[&phrase, "a b"]);
+            let shown = mark_phrases(&text, &[&phrase, "a b"]);
             prop_assert!(shown.chars().filter(|&c| c == '…').count() <= 2);
         }
     }

@@ -210,13 +210,13 @@ mod tests {
     use super::*;
     use clotho_core::world::Schema;
 
-    fn rules(roots: &[(&str, Value)]) -> SchemaSet {
+    fn schema_set(roots: &[(&str, Value)]) -> SchemaSet {
         let read =
             |(root, schema): &(&str, Value)| (root.parse().unwrap(), Arc::new(Schema::parse(schema.clone()).unwrap()));
         SchemaSet::new(roots.iter().map(read).collect()).unwrap()
     }
 
-    fn said(vars: Value, rules: &SchemaSet) -> Vec<String> {
+    fn format_values(vars: Value, rules: &SchemaSet) -> Vec<String> {
         let world = World::from_json(json!({"vars": vars})).unwrap();
         indexed_values(&world, rules).iter().map(|fact| format!("{} {:?}", fact.keys.join("|"), fact.value)).collect()
     }
@@ -224,7 +224,7 @@ mod tests {
     #[test]
     fn values_unique_last_key_is_alias() {
         let stat = |mark: bool| json!({"type": "number", "x-search": mark});
-        let rules = rules(&[
+        let rules = schema_set(&[
             (
                 "/combat",
                 json!({"type": "object", "properties": {"hp": stat(true), "mp": stat(true), "armour": stat(false)}}),
@@ -236,7 +236,7 @@ mod tests {
         ]);
         let vars = json!({"combat": {"hp": 12.5, "mp": 3, "armour": 9}, "ship": {"hp": 100, "Name": "Gull"}, "hp": 1});
         assert_eq!(
-            said(vars, &rules),
+            format_values(vars, &rules),
             [
                 "combat.hp Number(\"12.5\")",
                 "combat.mp|mp Number(\"3\")",
@@ -244,13 +244,13 @@ mod tests {
                 "ship.name|name Text(\"Gull\")"
             ]
         );
-        assert_eq!(said(json!({"combat": 3}), &rules), [] as [&str; 0]);
+        assert_eq!(format_values(json!({"combat": 3}), &rules), [] as [&str; 0]);
         assert!(has_searchable_values(&rules) && !has_searchable_values(&SchemaSet::default()));
     }
 
     #[test]
     fn values_hidden_leaves_are_not_indexed() {
-        let rules = rules(&[(
+        let rules = schema_set(&[(
             "/bag",
             json!({"type": "object", "properties": {
                 "tags": {"type": "array", "items": {"type": "string"}, "x-search": true},
@@ -261,7 +261,7 @@ mod tests {
         )]);
         let vars = json!({"bag": {"tags": ["wet", null, {"a": 1}], "items": {"Old Rope": 2}, "secret": 7, "people": {"Ann": {"love": 9, "shame": 1}}}});
         assert_eq!(
-            said(vars, &rules),
+            format_values(vars, &rules),
             [
                 "bag.tags|tags Text(\"wet\")",
                 "bag.items|items Text(\"Old Rope\")",
@@ -281,7 +281,7 @@ mod tests {
             vars.insert(format!("n{n}"), json!(vec!["x".repeat(10_000); 100]));
         }
         properties.insert("k".repeat(500), json!({"x-search": true}));
-        let rules = rules(&[("/all", json!({"type": "object", "properties": properties}))]);
+        let rules = schema_set(&[("/all", json!({"type": "object", "properties": properties}))]);
         let world = World::from_json(json!({"vars": {"all": vars}})).unwrap();
         let facts = indexed_values(&world, &rules);
         assert_eq!(facts.len(), LEAVES_MAX * ITEMS_MAX);

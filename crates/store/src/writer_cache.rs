@@ -277,11 +277,11 @@ mod tests {
     use serde_json::{Map, json};
     use uuid::Uuid;
 
-    fn number(n: usize) -> i64 {
+    fn to_i64(n: usize) -> i64 {
         i64::try_from(n).unwrap()
     }
 
-    fn held(n: usize) -> StoredSession {
+    fn stored_session(n: usize) -> StoredSession {
         let id = SessionId::new(Uuid::from_u128(u128::try_from(n).unwrap()));
         let node = NodeId::new(id.uuid());
         let session = Session {
@@ -309,12 +309,12 @@ mod tests {
             created: Time(0),
             updated: Time(0),
         };
-        StoredSession { n: number(n), head_n: 1, counts: NodeCounts::default(), is_trashed: false, session }
+        StoredSession { n: to_i64(n), head_n: 1, counts: NodeCounts::default(), is_trashed: false, session }
     }
 
-    fn row(n: usize) -> NodeRow {
+    fn node_row(n: usize) -> NodeRow {
         NodeRow {
-            n: number(n),
+            n: to_i64(n),
             id: IdBytes::new(Uuid::from_u128(u128::try_from(n).unwrap()).as_bytes()),
             session_n: 1,
             parent_n: None,
@@ -352,9 +352,9 @@ mod tests {
     fn writer_cache_many_long_sessions_stays_within_limits() {
         let mut memory = WriterCache::default();
         for n in 0..3 * MAX_SESSIONS {
-            memory.keep_session(&held(n));
-            memory.labels(number(n), || Ok(Vec::new())).unwrap();
-            memory.keep_leaf_world(number(n), 0, LeafWorld::new(world(100)));
+            memory.keep_session(&stored_session(n));
+            memory.labels(to_i64(n), || Ok(Vec::new())).unwrap();
+            memory.keep_leaf_world(to_i64(n), 0, LeafWorld::new(world(100)));
             assert!(
                 memory.sessions.len() <= MAX_SESSIONS
                     && memory.labels.len() <= MAX_SESSIONS
@@ -362,7 +362,7 @@ mod tests {
             );
         }
         for n in 0..3 * MAX_NODES {
-            memory.keep_new_node(&row(n));
+            memory.keep_new_node(&node_row(n));
             assert!(memory.nodes.len() <= MAX_NODES && memory.node_numbers.len() <= MAX_NODES);
         }
         // A large world is not cached, neither before its first keyframe nor afterwards.

@@ -383,7 +383,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn fields(value: Value) -> CharacterFields {
+    fn parse_fields(value: Value) -> CharacterFields {
         serde_json::from_value(value).unwrap()
     }
 
@@ -391,7 +391,7 @@ mod tests {
     fn card_fields_change_merges_metadata() {
         let card = json!({"name": "Rin", "tags": ["a"], "metadata": {"x": 1, "y": 2}, "other": 5});
         let mut card = card.as_object().unwrap().clone();
-        let change = fields(json!({"tags": ["b"], "metadata": {"y": null, "z": 3}, "avatar": null}));
+        let change = parse_fields(json!({"tags": ["b"], "metadata": {"y": null, "z": 3}, "avatar": null}));
         change.apply(&mut card).unwrap();
         let expected = json!({"name": "Rin", "tags": ["b"], "metadata": {"x": 1, "z": 3}, "other": 5, "avatar": null});
         assert_eq!(Value::Object(card), expected);
@@ -400,7 +400,7 @@ mod tests {
     #[test]
     fn card_fields_out_of_bounds_name_the_field() {
         let check = |value: Value, code: ApiErrorCode, field: &str| {
-            let error = fields(value.clone()).apply(&mut Map::new()).unwrap_err();
+            let error = parse_fields(value.clone()).apply(&mut Map::new()).unwrap_err();
             assert_eq!((error.code, error.details["field"].as_str()), (code, Some(field)), "{value}");
         };
         check(json!({}), ApiErrorCode::Invalid, "name");

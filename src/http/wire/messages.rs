@@ -460,16 +460,17 @@ mod tests {
 
     const PARENT: &str = "018f3e2a-0000-7000-8000-0000000000aa";
 
-    fn read(rest: &str) -> Result<turn::MessageSpec, ApiError> {
+    fn parse_message(rest: &str) -> Result<turn::MessageSpec, ApiError> {
         let text = format!(r#"{{"parentId": "{PARENT}"{rest}}}"#);
         parse::<CreateMessageRequest>(text.as_bytes(), 64)?.read(10)
     }
 
     #[test]
     fn create_message_minimal_body_uses_defaults() {
-        let message = read(r#", "content": "Hi""#).unwrap();
+        let message = parse_message(r#", "content": "Hi""#).unwrap();
         assert_eq!((message.role.as_str(), message.move_head, message.generate), ("user", true, None));
-        let generate = |rest: &str| read(&format!(r#", "content": "Hi", "generate": {rest}"#)).unwrap().generate;
+        let generate =
+            |rest: &str| parse_message(&format!(r#", "content": "Hi", "generate": {rest}"#)).unwrap().generate;
         assert_eq!(generate("false"), None);
         assert_eq!(generate("true").map(|generate| generate.n), Some(1));
         assert_eq!(generate(r#"{"n": 3, "params": {"temperature": 0.7}}"#).map(|generate| generate.n), Some(3));
@@ -478,7 +479,7 @@ mod tests {
     #[test]
     fn create_message_fault_names_the_field() {
         let check = |rest: &str, code: ApiErrorCode, field: &str| {
-            let error = read(rest).unwrap_err();
+            let error = parse_message(rest).unwrap_err();
             assert_eq!((error.code, error.details["field"].as_str()), (code, Some(field)), "{rest}: {error}");
         };
         check("", ApiErrorCode::Invalid, "content");

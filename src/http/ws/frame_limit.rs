@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     /// Returns a header with a mask for a payload of `length` bytes.
-    fn head(first: u8, length: u64) -> Vec<u8> {
+    fn frame_header(first: u8, length: u64) -> Vec<u8> {
         let mut head = vec![first];
         match length {
             0..126 => head.push(0x80 | u8::try_from(length).unwrap()),
@@ -172,14 +172,14 @@ mod tests {
     }
 
     fn frame(first: u8, length: u64) -> Vec<u8> {
-        let mut frame = head(first, length);
+        let mut frame = frame_header(first, length);
         // Payload bytes that look like headers of maximum length.
         frame.extend((0..length).map(|_| 0xff));
         frame
     }
 
     /// Returns after how many bytes the limit is exceeded if bytes arrive in chunks of `piece`.
-    fn over(most: usize, bytes: &[u8], piece: usize) -> Option<usize> {
+    fn limit_offset(most: usize, bytes: &[u8], piece: usize) -> Option<usize> {
         let mut heads = FrameHeaderReader::new(most);
         let mut pieces = (0..).zip(bytes.chunks(piece));
         pieces.find_map(|(n, some)| heads.advance(some).map(|at| n * piece + at))
@@ -192,13 +192,17 @@ mod tests {
         // Three frames of one message with a ping in between, then the next message.
         let parts = [frame(0x01, 30_000), frame(0x89, 125), frame(0x00, 30_000), frame(0x80, 40_000)].concat();
         for piece in [1, 2, 3, 7, 1_000, 1 << 20] {
-            assert_eq!(over(100_000, &[fine.clone(), parts.clone(), fine.clone()].concat(), piece), None);
+            assert_eq!(limit_offset(100_000, &[fine.clone(), parts.clone(), fine.clone()].concat(), piece), None);
             for long in [100_001, 1 << 20, 1 << 31, 1 << 40, u64::MAX] {
-                let bytes = [fine.clone(), head(0x81, long), vec![7; 50]].concat();
-                assert_eq!(over(100_000, &bytes, piece), Some(bytes.len() - 50), "{long} in pieces of {piece}");
+                let bytes = [fine.clone(), frame_header(0x81, long), vec![7; 50]].concat();
+                assert_eq!(limit_offset(100_000, &bytes, piece), Some(bytes.len() - 50), "{long} in pieces of {piece}");
             }
-            let more = [parts.clone(), frame(0x01, 60_000), frame(0x00, 40_000), head(0x00, 1)].concat();
-            assert_eq!(over(100_000, &more, piece), Some(more.len()), "a message without an end, in pieces of {piece}");
+            let more = [parts.clone(), frame(0x01, 60_000), frame(0x00, 40_000), frame_header(0x00, 1)].concat();
+            assert_eq!(
+                limit_offset(100_000, &more, piece),
+                Some(more.len()),
+                "a message without an end, in pieces of {piece}"
+            );
         }
     }
 }

@@ -167,11 +167,11 @@ pub fn chunk_event(
 mod tests {
     use super::*;
 
-    fn node() -> NodeId {
+    fn node_id() -> NodeId {
         NodeId::new(uuid::Uuid::from_u128(1))
     }
 
-    fn chunk(event: Option<Event>) -> Option<(usize, String)> {
+    fn expect_chunk(event: Option<Event>) -> Option<(usize, String)> {
         match event {
             Some(Event::Grown(chunk)) => Some((chunk.offset, chunk.content_chunk)),
             Some(other) => panic!("{other:?}"),
@@ -185,7 +185,7 @@ mod tests {
         let mut sent = ReplyStreamProgress::default();
         let mut so_far = String::new();
         for text in ["a", "a天", "a天😀", "a天😀", "a天😀!"] {
-            if let Some((offset, piece)) = chunk(next_chunk(node(), &mut sent, text, "")) {
+            if let Some((offset, piece)) = expect_chunk(next_chunk(node_id(), &mut sent, text, "")) {
                 assert_eq!(offset, so_far.encode_utf16().count());
                 so_far.push_str(&piece);
             }
@@ -196,19 +196,20 @@ mod tests {
     #[test]
     fn reply_stream_close_sends_rest_once() {
         let mut streams = ReplyStreams::default();
-        streams.open(node());
-        let resumed = streams.resume(node(), "half", "", 2, None).unwrap();
-        assert_eq!(chunk(Some(resumed)), Some((2, "lf".into())));
-        assert_eq!(chunk(streams.close(node(), "half a loaf", "")), Some((4, " a loaf".into())));
+        streams.open(node_id());
+        let resumed = streams.resume(node_id(), "half", "", 2, None).unwrap();
+        assert_eq!(expect_chunk(Some(resumed)), Some((2, "lf".into())));
+        assert_eq!(expect_chunk(streams.close(node_id(), "half a loaf", "")), Some((4, " a loaf".into())));
         assert!(streams.open.is_empty());
         // A socket that has not announced the reply sends all of it.
-        assert_eq!(chunk(streams.close(node(), "all", "")), Some((0, "all".into())));
-        assert_eq!(chunk(streams.close(node(), "", "")), None);
+        assert_eq!(expect_chunk(streams.close(node_id(), "all", "")), Some((0, "all".into())));
+        assert_eq!(expect_chunk(streams.close(node_id(), "", "")), None);
     }
 
     #[test]
     fn reply_stream_invalid_offset_is_refused() {
-        let at = |offset, reasoning| chunk_event(node(), "a😀b", "hm", offset, reasoning).map(Some).map(chunk);
+        let at =
+            |offset, reasoning| chunk_event(node_id(), "a😀b", "hm", offset, reasoning).map(Some).map(expect_chunk);
         assert_eq!(at(0, None).unwrap(), Some((0, "a😀b".into())));
         assert_eq!(at(3, None).unwrap(), Some((3, "b".into())));
         assert_eq!(at(4, Some(2)).unwrap(), Some((4, String::new())));

@@ -4,26 +4,26 @@
 use clotho_engine::transfer::sillytavern::ImportOptions;
 
 use super::*;
-use crate::sillytavern::command::clotho;
-use crate::sillytavern::hostile::packed;
-use crate::sillytavern::play::sent;
-use crate::sillytavern::{only, sessions};
+use crate::sillytavern::command::run_clotho;
+use crate::sillytavern::hostile::zip_archive;
+use crate::sillytavern::play::run_import_job;
+use crate::sillytavern::{only_session, sessions};
 use crate::support::app::TestApp;
-use crate::support::data_root::{greeting, lines, said};
+use crate::support::data_root::{chat_file_text, greeting_row, user_row};
 use crate::support::server::TestServer;
-use crate::transfer::exported;
+use crate::transfer::export_session;
 
 /// Returns two sessions of one store, and their export files.
-fn two_sessions() -> (TestStore, Vec<Vec<u8>>) {
+fn two_exported_sessions() -> (TestStore, Vec<Vec<u8>>) {
     let store = TestStore::new();
-    let mut other = asked_twice();
+    let mut other = chatgpt_conversation();
     (other["title"], other["conversation_id"]) = (json!("The oil"), json!("c-2"));
-    taken_json(&store, &json!([asked_twice(), other]));
-    let files = sessions(&store).iter().map(|held| exported(&store, held.session.id)).collect();
+    import_json(&store, &json!([chatgpt_conversation(), other]));
+    let files = sessions(&store).iter().map(|held| export_session(&store, held.session.id)).collect();
     (store, files)
 }
 
-fn titles(store: &TestStore) -> Vec<String> {
+fn session_titles(store: &TestStore) -> Vec<String> {
     sessions(store).into_iter().map(|held| held.session.title).collect()
 }
 
@@ -31,38 +31,38 @@ fn titles(store: &TestStore) -> Vec<String> {
 /// gets nothing new. Invalid files are reported with their line.
 #[test]
 fn session_folder_import_restores_sessions_once() {
-    let (home, files) = two_sessions();
-    let folder = DataRoot::bare();
-    folder.bytes("a/one.clotho", &files[0]);
-    folder.bytes("b.zip", &packed(&[("deep/two.clotho", &files[1])]));
-    folder.bytes("cut.clotho", &files[0][..files[0].len() / 2]);
+    let (home, files) = two_exported_sessions();
+    let folder = DataRoot::without_subfolders();
+    folder.write_bytes("a/one.clotho", &files[0]);
+    folder.write_bytes("b.zip", &zip_archive(&[("deep/two.clotho", &files[1])]));
+    folder.write_bytes("cut.clotho", &files[0][..files[0].len() / 2]);
     let other = TestStore::new();
-    let dry = clotho_engine::transfer::sillytavern::ImportOptions { is_dry: true, ..wish(&other) };
+    let dry = clotho_engine::transfer::sillytavern::ImportOptions { is_dry: true, ..import_options(&other) };
     let given = ImportSource::Path(folder.path().to_owned());
     let dry = other.block_on(import(other.store(), &other.ids, given, dry, |_| true)).unwrap();
     assert_eq!((dry.totals.sessions, dry.totals.messages, sessions(&other).len()), (2, 10, 0), "{}", dry.report);
-    let arrived = taken(&other, folder.path());
+    let arrived = import_path(&other, folder.path());
     let told = arrived.report.to_string();
     assert_eq!((arrived.totals.sessions, arrived.totals.messages, arrived.totals.skipped), (2, 10, 1), "{told}");
-    assert_eq!(titles(&other), ["The lamp", "The oil"]);
+    assert_eq!(session_titles(&other), ["The lamp", "The oil"]);
     assert!(told.contains("b.zip/deep/two.clotho") && told.contains("session cut (cut.clotho)"), "{told}");
     for held in sessions(&other) {
-        assert!(files.contains(&exported(&other, held.session.id)), "it is equal");
+        assert!(files.contains(&export_session(&other, held.session.id)), "it is equal");
     }
     for store in [&other, &home] {
-        let again = taken(store, folder.path());
+        let again = import_path(store, folder.path());
         let told = again.report.to_string();
         assert_eq!((again.totals.sessions, again.totals.unchanged, sessions(store).len()), (0, 2, 2), "{told}");
         assert!(told.contains("the session already exists"), "{told}");
-        store.is_well();
+        store.assert_healthy();
     }
-    let (owner, gone, at) = (other.owner, only_titled(&other, "The oil"), other.now());
+    let (owner, gone, at) = (other.owner, session_id_by_title(&other, "The oil"), other.now());
     other.write(move |tx| tx.trash_session(owner, gone, at)).unwrap();
-    assert!(taken(&other, folder.path()).report.to_string().contains("its session is in the trash"));
-    assert_eq!(titles(&other), ["The lamp"]);
+    assert!(import_path(&other, folder.path()).report.to_string().contains("its session is in the trash"));
+    assert_eq!(session_titles(&other), ["The lamp"]);
 }
 
-fn only_titled(store: &TestStore, title: &str) -> clotho_core::ids::SessionId {
+fn session_id_by_title(store: &TestStore, title: &str) -> clotho_core::ids::SessionId {
     sessions(store).into_iter().find(|held| held.session.title == title).unwrap().session.id
 }
 
@@ -70,23 +70,23 @@ fn only_titled(store: &TestStore, title: &str) -> clotho_core::ids::SessionId {
 /// too deeply nested archives are reported.
 #[test]
 fn archives_in_folder_are_imported_within_depth_limit() {
-    let (store, folder) = (TestStore::new(), DataRoot::bare());
-    let (story, night) = (asked_twice().to_string(), lines(&[greeting(), said("Hm.", 1)]));
-    let chatgpt = packed(&[("conversations.json", story.as_bytes()), ("chat.html", b"<html>")]);
-    let house = packed(&[
+    let (store, folder) = (TestStore::new(), DataRoot::without_subfolders());
+    let (story, night) = (chatgpt_conversation().to_string(), chat_file_text(&[greeting_row(), user_row("Hm.", 1)]));
+    let chatgpt = zip_archive(&[("conversations.json", story.as_bytes()), ("chat.html", b"<html>")]);
+    let house = zip_archive(&[
         ("characters/Ivo.json", br#"{"spec": "chara_card_v2", "data": {"name": "Ivo"}}"#),
         ("chats/Ivo/Night.jsonl", night.as_bytes()),
     ]);
-    let hidden = packed(&[("1.zip", &packed(&[("2.zip", &packed(&[("3.zip", &chatgpt)]))]))]);
-    folder.bytes("export.zip", &chatgpt);
-    folder.bytes("st/data.zip", &house);
-    folder.bytes("deep.zip", &hidden);
-    folder.bytes("broken.zip", b"PK\x03\x04 no");
-    folder.bytes("odd.zip", &packed(&[("a.txt", b"hello")]));
-    let arrived = taken(&store, folder.path());
+    let hidden = zip_archive(&[("1.zip", &zip_archive(&[("2.zip", &zip_archive(&[("3.zip", &chatgpt)]))]))]);
+    folder.write_bytes("export.zip", &chatgpt);
+    folder.write_bytes("st/data.zip", &house);
+    folder.write_bytes("deep.zip", &hidden);
+    folder.write_bytes("broken.zip", b"PK\x03\x04 no");
+    folder.write_bytes("odd.zip", &zip_archive(&[("a.txt", b"hello")]));
+    let arrived = import_path(&store, folder.path());
     let told = arrived.report.to_string();
     assert_eq!((arrived.totals.sessions, arrived.totals.characters), (2, 2), "{told}");
-    assert_eq!(titles(&store), ["Night", "The lamp"]);
+    assert_eq!(session_titles(&store), ["Night", "The lamp"]);
     for wanted in [
         "export.zip/chat.html",
         "st/data.zip/chats/Ivo/Night.jsonl",
@@ -98,51 +98,51 @@ fn archives_in_folder_are_imported_within_depth_limit() {
         assert!(told.contains(wanted), "{wanted}: {told}");
     }
     assert!(!told.contains("EOCD"), "{told}");
-    assert_eq!(taken(&store, folder.path()).totals.messages, 0);
-    store.is_well();
+    assert_eq!(import_path(&store, folder.path()).totals.messages, 0);
+    store.assert_healthy();
 }
 
 /// S4-53: other files beside SillyTavern data are imported too. A folder that only has the name of a SillyTavern
 /// folder is not SillyTavern data.
 #[test]
 fn sillytavern_folder_import_includes_other_files() {
-    let (store, folder) = (TestStore::new(), DataRoot::bare());
-    folder.file("me/chats/Ivo/Night.jsonl", &lines(&[greeting(), said("Hm.", 1)]));
-    folder.file("me/mine.json", &asked_twice().to_string());
-    folder.file("Lamps.json", r#"{"entries": {"0": {"uid": 0, "key": ["lamp"], "content": "It burns."}}}"#);
-    folder.file("notes.txt", "hello");
-    let arrived = taken(&store, folder.path());
+    let (store, folder) = (TestStore::new(), DataRoot::without_subfolders());
+    folder.write_file("me/chats/Ivo/Night.jsonl", &chat_file_text(&[greeting_row(), user_row("Hm.", 1)]));
+    folder.write_file("me/mine.json", &chatgpt_conversation().to_string());
+    folder.write_file("Lamps.json", r#"{"entries": {"0": {"uid": 0, "key": ["lamp"], "content": "It burns."}}}"#);
+    folder.write_file("notes.txt", "hello");
+    let arrived = import_path(&store, folder.path());
     let told = arrived.report.to_string();
     assert_eq!((arrived.totals.sessions, arrived.totals.lorebooks, arrived.totals.skipped), (2, 1, 1), "{told}");
     assert!(told.contains("notes.txt"), "{told}");
 
-    let (store, folder) = (TestStore::new(), DataRoot::bare());
-    folder.file("chats/conversations.json", &asked_twice().to_string());
-    taken(&store, folder.path());
-    assert_eq!(only(&store).session.title, "The lamp");
+    let (store, folder) = (TestStore::new(), DataRoot::without_subfolders());
+    folder.write_file("chats/conversations.json", &chatgpt_conversation().to_string());
+    import_path(&store, folder.path());
+    assert_eq!(only_session(&store).session.title, "The lamp");
 }
 
 /// S4-53: SillyTavern data is found at any depth within limits, in a folder and in an archive of it. Backups are
 /// skipped, and files beside the data are imported.
 #[test]
 fn sillytavern_data_is_found_in_nested_folders() {
-    let night = lines(&[greeting(), said("Hm.", 1)]);
+    let night = chat_file_text(&[greeting_row(), user_row("Hm.", 1)]);
     let card = r#"{"spec": "chara_card_v2", "data": {"name": "Ivo"}}"#;
     let told_of = |home: &str, beside: &str| {
         let files = [
             (format!("{home}/characters/Ivo.json"), card.to_owned()),
             (format!("{home}/chats/Ivo/Night.jsonl"), night.clone()),
-            (format!("{home}/backups/chat_ivo_1.jsonl"), lines(&[greeting(), said("Old.", 1)])),
-            (beside.to_owned(), asked_twice().to_string()),
+            (format!("{home}/backups/chat_ivo_1.jsonl"), chat_file_text(&[greeting_row(), user_row("Old.", 1)])),
+            (beside.to_owned(), chatgpt_conversation().to_string()),
         ];
-        let (folder, packed_in) = (DataRoot::bare(), DataRoot::bare());
-        files.iter().for_each(|(name, text)| _ = folder.file(name, text));
+        let (folder, packed_in) = (DataRoot::without_subfolders(), DataRoot::without_subfolders());
+        files.iter().for_each(|(name, text)| _ = folder.write_file(name, text));
         let entries: Vec<(&str, &[u8])> = files.iter().map(|(name, text)| (name.as_str(), text.as_bytes())).collect();
-        let archive = packed_in.bytes("all.zip", &packed(&entries));
+        let archive = packed_in.write_bytes("all.zip", &zip_archive(&entries));
         let told = [folder.path(), &archive].map(|path| {
             let store = TestStore::new();
-            let arrived = taken(&store, path);
-            (titles(&store), arrived.totals)
+            let arrived = import_path(&store, path);
+            (session_titles(&store), arrived.totals)
         });
         assert_eq!(told[0], told[1], "{home}");
         told[0].0.clone()
@@ -159,37 +159,38 @@ fn sillytavern_data_is_found_in_nested_folders() {
 /// S4-53: a dry run counts duplicates once, as the real run does: in single files, in archives and in longer versions.
 #[test]
 fn dry_run_counts_duplicates_once() {
-    let (files, folder) = (two_sessions().1, DataRoot::bare());
-    let (story, night) = (asked_twice().to_string(), [greeting(), said("Hm.", 1)]);
-    let grown = [greeting(), said("Hm.", 1), said("And on.", 2)];
+    let (files, folder) = (two_exported_sessions().1, DataRoot::without_subfolders());
+    let (story, night) = (chatgpt_conversation().to_string(), [greeting_row(), user_row("Hm.", 1)]);
+    let grown = [greeting_row(), user_row("Hm.", 1), user_row("And on.", 2)];
     let card = r#"{"spec": "chara_card_v2", "data": {"name": "Ivo", "first_mes": "Oh."}}"#;
     let book = r#"{"entries": {"0": {"uid": 0, "key": ["lamp"], "content": "It burns."}}}"#;
     for place in ["a", "b"] {
-        folder.file(&format!("{place}/conversations.json"), &story);
-        folder.file(&format!("{place}/Night.jsonl"), &lines(&night));
-        folder.file(&format!("{place}/Ivo.json"), card);
-        folder.file(&format!("{place}/Lamps.json"), book);
-        folder.bytes(&format!("{place}/one.clotho"), &files[0]);
-        let house = [("chats/Ivo/Night.jsonl", lines(&night)), ("chats/Ivo/Day.jsonl", lines(&grown))];
+        folder.write_file(&format!("{place}/conversations.json"), &story);
+        folder.write_file(&format!("{place}/Night.jsonl"), &chat_file_text(&night));
+        folder.write_file(&format!("{place}/Ivo.json"), card);
+        folder.write_file(&format!("{place}/Lamps.json"), book);
+        folder.write_bytes(&format!("{place}/one.clotho"), &files[0]);
+        let house =
+            [("chats/Ivo/Night.jsonl", chat_file_text(&night)), ("chats/Ivo/Day.jsonl", chat_file_text(&grown))];
         let house: Vec<(&str, &[u8])> = house.iter().map(|(name, text)| (*name, text.as_bytes())).collect();
-        folder.bytes(&format!("{place}/st.zip"), &packed(&house));
+        folder.write_bytes(&format!("{place}/st.zip"), &zip_archive(&house));
     }
-    let mut older = asked_twice();
+    let mut older = chatgpt_conversation();
     older["mapping"].as_object_mut().unwrap().shift_remove("thanks");
-    folder.file("c/conversations.json", &older.to_string());
-    folder.file("c/Night.jsonl", &lines(&grown));
+    folder.write_file("c/conversations.json", &older.to_string());
+    folder.write_file("c/Night.jsonl", &chat_file_text(&grown));
     let store = TestStore::new();
     let looked = |store: &TestStore| {
-        let wish = ImportOptions { is_dry: true, ..wish(store) };
+        let wish = ImportOptions { is_dry: true, ..import_options(store) };
         let given = ImportSource::Path(folder.path().to_owned());
         store.block_on(import(store.store(), &store.ids, given, wish, |_| true)).unwrap()
     };
     let dry = looked(&store);
     assert_eq!(sessions(&store).len(), 0, "nothing is written");
-    let real = taken(&store, folder.path());
+    let real = import_path(&store, folder.path());
     assert_eq!(dry.totals, real.totals, "{}\n{}", dry.report, real.report);
     assert_eq!(real.totals.sessions, u64::try_from(sessions(&store).len()).unwrap());
-    let (dry, real) = (looked(&store).totals, taken(&store, folder.path()).totals);
+    let (dry, real) = (looked(&store).totals, import_path(&store, folder.path()).totals);
     assert_eq!((dry.sessions, dry.messages, dry), (0, 0, real));
 }
 
@@ -197,19 +198,19 @@ fn dry_run_counts_duplicates_once() {
 #[test]
 fn folder_import_reads_personas_and_lorebook_images() {
     use clotho_compat::interop::{picture, png};
-    let (store, folder) = (TestStore::new(), DataRoot::bare());
+    let (store, folder) = (TestStore::new(), DataRoot::without_subfolders());
     let book = r#"{"lorebookVersion": 1, "entries": [{"text": "It burns.", "keys": ["lamp"], "enabled": true}]}"#;
     let text = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, book);
     let chunk = png::encode_chunk(b"tEXt", &[b"naidata\0", text.as_bytes()].concat());
-    folder.bytes("Lamps.png", &picture::insert_chunks(&picture::png_or_placeholder(None), &chunk));
+    folder.write_bytes("Lamps.png", &picture::insert_chunks(&picture::png_or_placeholder(None), &chunk));
     let personas = json!({"personas": {"w.png": "Wren"}, "persona_descriptions": {"w.png": {"description": "Walks."}}});
-    folder.file("personas_1.json", &personas.to_string());
-    folder.file("settings.json", &json!({"power_user": {"personas": {"m.png": "Moth"}}}).to_string());
-    let arrived = taken(&store, folder.path());
+    folder.write_file("personas_1.json", &personas.to_string());
+    folder.write_file("settings.json", &json!({"power_user": {"personas": {"m.png": "Moth"}}}).to_string());
+    let arrived = import_path(&store, folder.path());
     let told = arrived.report.to_string();
     assert_eq!((arrived.totals.personas, arrived.totals.lorebooks, arrived.totals.skipped), (2, 1, 0), "{told}");
     assert!(told.contains("persona Wren (personas_1.json)") && told.contains("only personas are imported"), "{told}");
-    let again = taken(&store, folder.path()).totals;
+    let again = import_path(&store, folder.path()).totals;
     assert_eq!((again.personas, again.lorebooks, again.known), (0, 0, 3));
 }
 
@@ -217,30 +218,30 @@ fn folder_import_reads_personas_and_lorebook_images() {
 /// imported, and refuses a pipe instead of waiting for it.
 #[test]
 fn export_all_then_import_command_restores_sessions() {
-    let (mut store, _) = two_sessions();
+    let (mut store, _) = two_exported_sessions();
     let from = store.settings.data_dir.clone();
     store.close();
-    let folder = DataRoot::bare();
+    let folder = DataRoot::without_subfolders();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let to = folder.path().join("data");
-    assert_eq!(clotho(&from, &["export", "--all", &path("cl")]).0, Some(0));
-    let (code, told, said) = clotho(&to, &["import", &path("cl")]);
+    assert_eq!(run_clotho(&from, &["export", "--all", &path("cl")]).0, Some(0));
+    let (code, told, said) = run_clotho(&to, &["import", &path("cl")]);
     assert!(code == Some(0) && told.contains("2 sessions, 10 messages"), "{told}{said}");
-    let (code, told, _) = clotho(&to, &["import", &path("cl")]);
+    let (code, told, _) = run_clotho(&to, &["import", &path("cl")]);
     assert!(code == Some(0) && told.contains("0 sessions, 0 messages"), "{told}");
 
-    folder.file("bad/Night.jsonl", "{");
-    let (code, told, said) = clotho(&to, &["import", &path("bad")]);
+    folder.write_file("bad/Night.jsonl", "{");
+    let (code, told, said) = run_clotho(&to, &["import", &path("bad")]);
     assert!(code == Some(1) && told.contains("Night.jsonl") && said.contains("nothing of"), "{told}{said}");
-    folder.file("no.zip", "PK\u{3}\u{4} no");
-    let (code, _, said) = clotho(&to, &["import", &path("no.zip")]);
+    folder.write_file("no.zip", "PK\u{3}\u{4} no");
+    let (code, _, said) = run_clotho(&to, &["import", &path("no.zip")]);
     assert!(code == Some(1) && !said.contains("continues from there") && !said.contains("EOCD"), "{said}");
-    let (code, told, _) = clotho(&to, &["import", "--help"]);
+    let (code, told, _) = run_clotho(&to, &["import", "--help"]);
     assert!(code == Some(0) && told.contains("makes a copy"), "{told}");
     #[cfg(unix)]
     {
         assert!(std::process::Command::new("mkfifo").arg(path("pipe")).status().unwrap().success());
-        let (code, _, said) = clotho(&to, &["import", &path("pipe")]);
+        let (code, _, said) = run_clotho(&to, &["import", &path("pipe")]);
         assert!(code == Some(1) && said.contains("neither a file nor a folder"), "{said}");
     }
 }
@@ -248,12 +249,12 @@ fn export_all_then_import_command_restores_sessions() {
 /// S4-53: JSON is uploaded as is, under the name in the request.
 #[tokio::test]
 async fn json_upload_uses_content_disposition_name() {
-    let app = TestServer::with(TestApp::with()).await;
+    let app = TestServer::start_with(TestApp::setup()).await;
     let book =
         br#"{"entries": {"0": {"uid": 0, "key": ["lamp"], "content": "It burns."}, "1": 7, "x": [], "3": {"uid": 3}}}"#;
-    let ask = |target: &str| app.ask("POST", target).bytes(book, "application/json; charset=utf-8");
+    let ask = |target: &str| app.request("POST", target).bytes(book, "application/json; charset=utf-8");
     let named = ask("/api/import").header("content-disposition", "attachment; filename=\"../a/Lamps.json\"");
-    let job = app.over(named.send().await.expect(202)["jobId"].as_str().unwrap()).await;
+    let job = app.wait_for_job(named.send().await.expect(202)["jobId"].as_str().unwrap()).await;
     let item = job["result"]["report"]["report"]["items"][0].clone();
     assert_eq!((&item["name"], &item["file"]), (&json!("Lamps"), &json!("Lamps.json")), "{job}");
     let told = item["findings"].to_string();
@@ -265,19 +266,20 @@ async fn json_upload_uses_content_disposition_name() {
         "{kept}"
     );
     let other = ask("/api/import?name=Other.json").header("content-disposition", "attachment; filename=\"Lamps.json\"");
-    let job = app.over(other.send().await.expect(202)["jobId"].as_str().unwrap()).await;
+    let job = app.wait_for_job(other.send().await.expect(202)["jobId"].as_str().unwrap()).await;
     assert_eq!(job["result"]["report"]["report"]["items"][0]["name"], "Other", "{job}");
-    let broken = app.ask("POST", "/api/import").bytes(b"{\"entries\": {", "application/json").send().await.expect(202);
-    let job = app.over(broken["jobId"].as_str().unwrap()).await;
+    let broken =
+        app.request("POST", "/api/import").bytes(b"{\"entries\": {", "application/json").send().await.expect(202);
+    let job = app.wait_for_job(broken["jobId"].as_str().unwrap()).await;
     assert_eq!(job["result"]["report"]["report"]["items"][0]["kind"], "file", "nobody knows what it is: {job}");
 }
 
 /// S4-04: an uploaded archive of sessions is restored, and the report links to each session.
 #[tokio::test]
 async fn session_archive_upload_restores_sessions() {
-    let files = tokio::task::spawn_blocking(|| two_sessions().1).await.unwrap();
-    let app = TestServer::with(TestApp::with()).await;
-    let job = sent(&app, "", &packed(&[("one.clotho", &files[0]), ("two.clotho", &files[1])])).await;
+    let files = tokio::task::spawn_blocking(|| two_exported_sessions().1).await.unwrap();
+    let app = TestServer::start_with(TestApp::setup()).await;
+    let job = run_import_job(&app, "", &zip_archive(&[("one.clotho", &files[0]), ("two.clotho", &files[1])])).await;
     assert_eq!((&job["state"], &job["result"]["report"]["totals"]["sessions"]), (&json!("done"), &json!(2)), "{job}");
     let items = job["result"]["report"]["report"]["items"].as_array().unwrap();
     let sid = items.iter().find(|item| item["name"] == "The oil").unwrap()["id"].as_str().unwrap();

@@ -4,18 +4,18 @@ use clotho_core::ids::CharacterId;
 use clotho_store::CharacterCard;
 
 use super::*;
-use crate::sillytavern::command::clotho;
-use crate::sillytavern::hostile::packed;
-use crate::sillytavern::{only, sessions};
-use crate::support::data_root::{greeting, lines, said};
+use crate::sillytavern::command::run_clotho;
+use crate::sillytavern::hostile::zip_archive;
+use crate::sillytavern::{only_session, sessions};
+use crate::support::data_root::{chat_file_text, greeting_row, user_row};
 
 /// S4-53: in a folder of mixed formats, or an archive of it, each file is imported by its format. Unknown files are
 /// reported.
 #[test]
 fn import_folder_with_mixed_formats_imports_each() {
-    let (store, folder) = (TestStore::new(), DataRoot::bare());
-    let night = lines(&[greeting(), said("Hm.", 1)]);
-    let story = asked_twice().to_string();
+    let (store, folder) = (TestStore::new(), DataRoot::without_subfolders());
+    let night = chat_file_text(&[greeting_row(), user_row("Hm.", 1)]);
+    let story = chatgpt_conversation().to_string();
     let files: [(&str, &[u8]); 7] = [
         ("a/Lamps.json", br#"{"entries": {"0": {"uid": 0, "key": ["lamp"], "content": "It burns."}}}"#),
         ("a/conversations.json", story.as_bytes()),
@@ -26,31 +26,31 @@ fn import_folder_with_mixed_formats_imports_each() {
         ("hello.json", br#"{"hello": 1}"#),
     ];
     for (name, bytes) in files {
-        let path = folder.file(name, "");
+        let path = folder.write_file(name, "");
         std::fs::write(path, bytes).unwrap();
     }
-    let arrived = taken(&store, folder.path());
+    let arrived = import_path(&store, folder.path());
     let told = arrived.report.to_string();
     assert_eq!((arrived.totals.sessions, arrived.totals.lorebooks, arrived.totals.skipped), (2, 1, 3), "{told}");
     for name in ["character Rin", "picture.jpg", "notes.txt", "hello.json", "The lamp", "Night.txt"] {
         assert!(told.contains(name), "{name}: {told}");
     }
-    let archive = DataRoot::bare();
-    let path = archive.file("all.zip", "");
-    std::fs::write(&path, packed(&files)).unwrap();
-    let again = taken(&store, &path);
+    let archive = DataRoot::without_subfolders();
+    let path = archive.write_file("all.zip", "");
+    std::fs::write(&path, zip_archive(&files)).unwrap();
+    let again = import_path(&store, &path);
     assert_eq!((again.totals.sessions, again.totals.messages, again.totals.unchanged), (0, 0, 2), "{}", again.report);
-    store.is_well();
+    store.assert_healthy();
 }
 
 /// An unknown format is refused, and the error lists the supported programs.
 #[test]
 fn import_unknown_format_lists_supported_programs() {
-    let (store, folder) = (TestStore::new(), DataRoot::bare());
+    let (store, folder) = (TestStore::new(), DataRoot::without_subfolders());
     let refused = |name: &str, bytes: &[u8]| {
-        let path = folder.file(name, "");
+        let path = folder.write_file(name, "");
         std::fs::write(&path, bytes).unwrap();
-        tried(&store, &path).unwrap_err().to_string()
+        try_import_path(&store, &path).unwrap_err().to_string()
     };
     for (name, bytes) in
         [("a.json", br#"{"hello": 1}"#.as_slice()), ("b", b"hello"), ("c.zip", b""), ("d.json", b"[1, 2]")]
@@ -68,29 +68,29 @@ fn import_unknown_format_lists_supported_programs() {
 /// S4-53: `clotho import` takes a file of any program, and a dry run reports what would be imported.
 #[test]
 fn import_command_detects_format_and_supports_dry_run() {
-    let (store, folder) = (TestStore::new(), DataRoot::bare());
+    let (store, folder) = (TestStore::new(), DataRoot::without_subfolders());
     let data = store.settings.data_dir.clone();
     let mut store = store;
     store.close();
-    let path = folder.file("conversations.json", &json!([asked_twice()]).to_string());
+    let path = folder.write_file("conversations.json", &json!([chatgpt_conversation()]).to_string());
     let path = path.to_str().unwrap();
-    let (code, told, said) = clotho(&data, &["import", path, "--dry-run"]);
+    let (code, told, said) = run_clotho(&data, &["import", path, "--dry-run"]);
     assert!(
         code == Some(0) && told.contains("would be imported: 1 characters, 0 personas, 1 sessions, 5 messages"),
         "{told}{said}"
     );
-    let (code, told, _) = clotho(&data, &["import", path, "--json"]);
+    let (code, told, _) = run_clotho(&data, &["import", path, "--json"]);
     let told: Value = serde_json::from_str(&told).unwrap();
     assert_eq!((code, &told["totals"]["messages"]), (Some(0), &json!(5)));
-    let (code, _, said) = clotho(&data, &["import", path, "--user", "Nobody"]);
+    let (code, _, said) = run_clotho(&data, &["import", path, "--user", "Nobody"]);
     assert!(code == Some(1) && said.contains("the users are Ada"), "{said}");
-    let chat = folder.file("Night.jsonl", &lines(&[greeting()]));
-    let (code, told, _) = clotho(&data, &["import", chat.to_str().unwrap()]);
+    let chat = folder.write_file("Night.jsonl", &chat_file_text(&[greeting_row()]));
+    let (code, told, _) = run_clotho(&data, &["import", chat.to_str().unwrap()]);
     assert!(code == Some(0) && told.contains("1 sessions, 1 messages"), "{told}");
-    let nothing = folder.file("hello.txt", "hello");
-    let (code, _, said) = clotho(&data, &["import", nothing.to_str().unwrap()]);
+    let nothing = folder.write_file("hello.txt", "hello");
+    let (code, _, said) = run_clotho(&data, &["import", nothing.to_str().unwrap()]);
     assert!(code == Some(1) && said.contains("text-generation-webui"), "{said}");
-    let (code, told, _) = clotho(&data, &["import", "--help"]);
+    let (code, told, _) = run_clotho(&data, &["import", "--help"]);
     for name in [
         "ChatGPT",
         "Open WebUI",
@@ -111,24 +111,24 @@ fn import_command_detects_format_and_supports_dry_run() {
 /// S4-53: a Chub chat, whose texts are objects, is imported like any other chat.
 #[test]
 fn chub_chat_imports_like_other_chats() {
-    let (store, folder) = (TestStore::new(), DataRoot::bare());
+    let (store, folder) = (TestStore::new(), DataRoot::without_subfolders());
     let rows = [
         json!({"user_name": "Wren", "character_name": "Ivo"}),
         json!({"name": "Ivo", "is_user": false, "mes": {"message": "Evening.", "id": 7}, "swipe_id": 0,
                "swipes": [{"message": "Evening.", "id": 7}, {"message": "Night."}]}),
-        said("Hm.", 1),
+        user_row("Hm.", 1),
     ];
-    taken(&store, &folder.file("chub.jsonl", &lines(&rows)));
-    let held = only(&store);
-    assert_eq!(store.shown(held.session.id), ["Evening.", "Hm."]);
-    assert_eq!(crate::sillytavern::children(&store, &held, held.session.root), ["Evening.", "Night."]);
+    import_path(&store, &folder.write_file("chub.jsonl", &chat_file_text(&rows)));
+    let held = only_session(&store);
+    assert_eq!(store.visible_texts(held.session.id), ["Evening.", "Hm."]);
+    assert_eq!(crate::sillytavern::child_texts(&store, &held, held.session.root), ["Evening.", "Night."]);
 }
 
 /// S4-53: a single chat belongs to the existing character of that name if there is exactly one. Otherwise a character
 /// with only a name is created.
 #[test]
 fn single_chat_import_matches_character_by_unique_name() {
-    let (store, folder) = (TestStore::new(), DataRoot::bare());
+    let (store, folder) = (TestStore::new(), DataRoot::without_subfolders());
     let keep = |name: &str| {
         let (id, at, owner) = (CharacterId::new(store.ids.next_id(store.now())), store.now(), store.owner);
         let card = json!({"name": name, "description": "Keeps the lamps."}).as_object().unwrap().clone();
@@ -136,19 +136,19 @@ fn single_chat_import_matches_character_by_unique_name() {
         store.write(move |tx| tx.put_character(owner, &character)).unwrap();
         id
     };
-    let night = |text: &str| lines(&[greeting(), said(text, 1)]);
+    let night = |text: &str| chat_file_text(&[greeting_row(), user_row(text, 1)]);
     let ivo = keep("Ivo");
     keep("Tomas");
-    let arrived = taken(&store, &folder.file("Night.jsonl", &night("Hm.")));
+    let arrived = import_path(&store, &folder.write_file("Night.jsonl", &night("Hm.")));
     let told = arrived.report.to_string();
     assert_eq!((arrived.totals.characters, arrived.totals.sessions), (0, 1), "{told}");
     assert!(told.contains("the existing character") && !told.contains("card is missing"), "{told}");
-    assert_eq!(only(&store).session.cards.iter().map(|card| card.id).collect::<Vec<_>>(), [ivo]);
+    assert_eq!(only_session(&store).session.cards.iter().map(|card| card.id).collect::<Vec<_>>(), [ivo]);
 
     keep("Ivo");
-    let arrived = taken(&store, &folder.file("Day.jsonl", &night("Hm?")));
+    let arrived = import_path(&store, &folder.write_file("Day.jsonl", &night("Hm?")));
     let told = arrived.report.to_string();
     assert_eq!((arrived.totals.characters, arrived.totals.sessions), (1, 1), "{told}");
     assert!(told.contains("card is missing"), "{told}");
-    store.is_well();
+    store.assert_healthy();
 }

@@ -3,38 +3,38 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::sillytavern::{nodes, only};
+use crate::sillytavern::{nodes_with_paths, only_session};
 
 /// Security: messages in cycles, duplicates, orphans and several roots are all kept and reported.
 #[test]
 fn chatgpt_broken_parent_links_keep_all_messages() {
     let store = TestStore::new();
     let mapping: serde_json::Map<String, Value> = [
-        gpt("a", Some("b"), "user", "A"),
-        gpt("b", Some("a"), "assistant", "B"),
-        gpt("self", Some("self"), "user", "S"),
-        gpt("stray", Some("nobody"), "user", "X"),
-        gpt("top", None, "user", "T\u{0}"),
+        chatgpt_message("a", Some("b"), "user", "A"),
+        chatgpt_message("b", Some("a"), "assistant", "B"),
+        chatgpt_message("self", Some("self"), "user", "S"),
+        chatgpt_message("stray", Some("nobody"), "user", "X"),
+        chatgpt_message("top", None, "user", "T\u{0}"),
     ]
     .into_iter()
     .collect();
-    let arrived = taken_json(&store, &json!([{"id": "c", "mapping": mapping, "current_node": "nobody"}]));
-    let held = only(&store);
-    assert_eq!(nodes(&store, &held).len(), 5);
+    let arrived = import_json(&store, &json!([{"id": "c", "mapping": mapping, "current_node": "nobody"}]));
+    let held = only_session(&store);
+    assert_eq!(nodes_with_paths(&store, &held).len(), 5);
     let told = arrived.report.to_string();
     assert!(told.contains("in a loop") && told.contains("missing"), "{told}");
-    store.is_well();
+    store.assert_healthy();
 }
 
 /// Security: a malformed conversation does not affect the others.
 #[test]
 fn malformed_conversation_is_skipped_others_import() {
-    let (store, folder) = (TestStore::new(), DataRoot::bare());
+    let (store, folder) = (TestStore::new(), DataRoot::without_subfolders());
     let deep = format!("{{\"mapping\":{}{}}}", "[".repeat(10_000), "]".repeat(10_000));
     let odd = r#"{"mapping": {"a": 5, "b": {"message": {"author": 7, "content": {"parts": {"x": 1}}, "create_time": "soon"}}}, "title": [1]}"#;
-    let story = asked_twice();
+    let story = chatgpt_conversation();
     let text = format!("[{deep}, 7, {odd}, {{\"hello\": 1}}, {story}, {{\"mapping\": {{\"cut\": ");
-    let arrived = taken(&store, &folder.file("conversations.json", &text));
+    let arrived = import_path(&store, &folder.write_file("conversations.json", &text));
     let told = arrived.report.to_string();
     assert_eq!(arrived.totals.sessions, 1, "{told}");
     for wanted in [
@@ -46,7 +46,7 @@ fn malformed_conversation_is_skipped_others_import() {
     ] {
         assert!(told.contains(wanted), "{wanted}: {told}");
     }
-    store.is_well();
+    store.assert_healthy();
 }
 
 /// Security: a chat of twenty thousand messages on one branch is imported in chunks.
@@ -63,10 +63,10 @@ fn long_conversation_of_20000_messages_imports() {
             (name(n), json!({"parent": parent, "message": message}))
         })
         .collect();
-    let arrived = taken_json(&store, &json!([{"id": "long", "title": "Long", "mapping": mapping}]));
+    let arrived = import_json(&store, &json!([{"id": "long", "title": "Long", "mapping": mapping}]));
     assert_eq!(arrived.totals.messages, 20_000, "{}", arrived.report);
-    let held = only(&store);
-    assert_eq!(store.placed(held.session.id, held.session.head).node.content, "Line 19999.");
+    let held = only_session(&store);
+    assert_eq!(store.stored_node(held.session.id, held.session.head).node.content, "Line 19999.");
 }
 
 /// Keys that the readers use, and a few that they do not.
@@ -116,7 +116,7 @@ const KEYS: &[&str] = &[
 ];
 
 /// Returns a strategy for arbitrary JSON under these keys.
-fn anything() -> impl Strategy<Value = Value> {
+fn any_json() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
         any::<bool>().prop_map(Value::from),
@@ -136,7 +136,7 @@ fn anything() -> impl Strategy<Value = Value> {
 proptest! {
     /// Security: the reader returns a result for any file, and every chat that it returns is a tree.
     #[test]
-    fn foreign_chat_reader_never_panics_on_any_json(value in anything(), kind in prop::sample::select(&["risuChat", "risuAllChats", ""][..])) {
+    fn foreign_chat_reader_never_panics_on_any_json(value in any_json(), kind in prop::sample::select(&["risuChat", "risuAllChats", ""][..])) {
         let mut value = value;
         if let (Value::Object(map), false) = (&mut value, kind.is_empty()) {
             map.insert("type".to_owned(), kind.into());

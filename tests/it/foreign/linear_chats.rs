@@ -6,14 +6,14 @@ use clotho_compat::interop::foreign_chat::{self, ForeignChat, ForeignRole};
 use clotho_core::tree::Role;
 
 use super::*;
-use crate::sillytavern::{children, golden, node, only, sessions};
+use crate::sillytavern::{chat_fixture_path, child_texts, node_by_text, only_session, sessions};
 
-fn tales(value: &Value) -> Vec<ForeignChat> {
+fn read_chats(value: &Value) -> Vec<ForeignChat> {
     foreign_chat::read(value.to_string().as_bytes()).unwrap()
 }
 
 /// Returns role and text of each message of a chat, in order.
-fn spoken(tale: &ForeignChat) -> Vec<(ForeignRole, &str)> {
+fn role_text_pairs(tale: &ForeignChat) -> Vec<(ForeignRole, &str)> {
     tale.messages.iter().map(|said| (said.role, said.text.as_str())).collect()
 }
 
@@ -21,9 +21,9 @@ fn spoken(tale: &ForeignChat) -> Vec<(ForeignRole, &str)> {
 #[test]
 fn recorded_chats_match_expected_messages() {
     for name in ["foreign-ooba", "foreign-risu"] {
-        let tales = foreign_chat::read(&fs::read(golden(&format!("{name}.json"))).unwrap()).unwrap();
+        let tales = foreign_chat::read(&fs::read(chat_fixture_path(&format!("{name}.json"))).unwrap()).unwrap();
         let expected: Value =
-            serde_json::from_slice(&fs::read(golden(&format!("{name}.expect.json"))).unwrap()).unwrap();
+            serde_json::from_slice(&fs::read(chat_fixture_path(&format!("{name}.expect.json"))).unwrap()).unwrap();
         let rows = expected["files"][0].as_array().unwrap();
         let rows: Vec<&Value> =
             rows.iter().filter(|row| row["mes"].as_str().is_some_and(|mes| !mes.is_empty())).collect();
@@ -38,12 +38,12 @@ fn recorded_chats_match_expected_messages() {
             }
         }
     }
-    let risu = foreign_chat::read(&fs::read(golden("foreign-risu.json")).unwrap()).unwrap();
+    let risu = foreign_chat::read(&fs::read(chat_fixture_path("foreign-risu.json")).unwrap()).unwrap();
     assert_eq!((risu[0].findings[0].code, risu[0].title.as_deref()), ("no_text", Some("New Chat")));
     // The other program refuses this file, although its messages are readable.
-    let cai = foreign_chat::read(&fs::read(golden("foreign-cai.json")).unwrap()).unwrap();
-    assert_eq!(spoken(&cai[0]), [(ForeignRole::Assistant, "Welcome in."), (ForeignRole::User, "Hello.")]);
-    assert!(foreign_chat::read(&fs::read(golden("foreign-unknown.json")).unwrap()).is_err());
+    let cai = foreign_chat::read(&fs::read(chat_fixture_path("foreign-cai.json")).unwrap()).unwrap();
+    assert_eq!(role_text_pairs(&cai[0]), [(ForeignRole::Assistant, "Welcome in."), (ForeignRole::User, "Hello.")]);
+    assert!(foreign_chat::read(&fs::read(chat_fixture_path("foreign-unknown.json")).unwrap()).is_err());
 }
 
 /// S4-53: all chats of a RisuAI character are imported, each with its own lorebook. The same file adds nothing.
@@ -57,9 +57,9 @@ fn risuai_chats_import_with_lorebooks_once() {
         ]})
     };
     let all = json!({"type": "risuAllChats", "ver": 2, "data": [chat("1", "One", &lore), chat("2", "Two", &json!([]))], "folders": []});
-    let (store, folder) = (TestStore::new(), DataRoot::bare());
-    let path = folder.file("Ivo/chats.json", &all.to_string());
-    let arrived = taken(&store, path.parent().unwrap().parent().unwrap());
+    let (store, folder) = (TestStore::new(), DataRoot::without_subfolders());
+    let path = folder.write_file("Ivo/chats.json", &all.to_string());
+    let arrived = import_path(&store, path.parent().unwrap().parent().unwrap());
     assert_eq!(
         (arrived.totals.sessions, arrived.totals.characters, arrived.totals.messages),
         (2, 1, 4),
@@ -67,17 +67,17 @@ fn risuai_chats_import_with_lorebooks_once() {
         arrived.report
     );
     let held = sessions(&store).remove(0);
-    let first = node(&store, &held, "Welcome in.");
+    let first = node_by_text(&store, &held, "Welcome in.");
     assert_eq!((first.kind.as_str(), first.reasoning.as_deref()), ("greeting", Some("Who?")));
-    assert_eq!(node(&store, &held, "Hello.").metadata.to_json()["risu"]["saying"], "x");
+    assert_eq!(node_by_text(&store, &held, "Hello.").metadata.to_json()["risu"]["saying"], "x");
     let (owner, books) =
         (store.owner, |store: &TestStore, owner| store.read(move |reader| reader.lorebooks(owner, 0, 10)));
     assert_eq!(books(&store, owner).len(), 1);
     let told = arrived.report.to_string();
     assert!(told.contains("character Ivo") && told.contains("note, scriptstate"), "{told}");
-    let again = taken(&store, path.parent().unwrap().parent().unwrap());
+    let again = import_path(&store, path.parent().unwrap().parent().unwrap());
     assert_eq!((again.totals.messages, again.totals.unchanged, books(&store, owner).len()), (0, 2, 1));
-    store.is_well();
+    store.assert_healthy();
 }
 
 /// S4-53: Agnai chats are imported as a list and as a tree. Regenerated replies are siblings of the visible one.
@@ -92,12 +92,12 @@ fn agnai_chats_import_regenerated_replies() {
     let tree = json!({"name": "Lamps", "greeting": "Evening.", "scenario": "A tower.", "treeLeafId": "b",
         "messages": [said("a", "", Some("u"), "Light it."), reply, said("c", "a", None, "Why?")]});
     let store = TestStore::new();
-    taken_json(&store, &tree);
-    let held = only(&store);
-    let ask = node(&store, &held, "Light it.");
+    import_json(&store, &tree);
+    let held = only_session(&store);
+    let ask = node_by_text(&store, &held, "Light it.");
     assert_eq!((ask.role, ask.name.as_deref()), (Role::User, Some("Wren")));
-    assert_eq!(children(&store, &held, ask.id), ["It is dark.", "It burns.", "Why?"]);
-    assert_eq!(store.shown(held.session.id), ["Light it.", "It burns."]);
+    assert_eq!(child_texts(&store, &held, ask.id), ["It is dark.", "It burns.", "Why?"]);
+    assert_eq!(store.visible_texts(held.session.id), ["Light it.", "It burns."]);
     let (owner, card) = (store.owner, held.session.cards[0].id);
     let card = store.read(move |reader| reader.character(owner, card)).unwrap().card;
     assert_eq!(
@@ -105,7 +105,7 @@ fn agnai_chats_import_regenerated_replies() {
         (&json!("Ivo"), &json!("A tower."), &json!("Evening."))
     );
     let line = json!({"name": "Line", "messages": [{"msg": "Hi."}, {"msg": "Ho.", "userId": "u"}]});
-    assert_eq!(spoken(&tales(&line)[0]), [(ForeignRole::Assistant, "Hi."), (ForeignRole::User, "Ho.")]);
+    assert_eq!(role_text_pairs(&read_chats(&line)[0]), [(ForeignRole::Assistant, "Hi."), (ForeignRole::User, "Ho.")]);
 }
 
 /// S4-53: a KoboldAI story is split as it was played: by names, by markers, by arrows or by chunks.
@@ -115,25 +115,25 @@ fn koboldai_story_modes_split_into_messages() {
         let settings = json!({"opmode": mode, "chatname": "Wren", "chatopponent": "Ivo||$||Sela", "instruct_starttag": "\\n### Q:\\n",
                               "instruct_endtag": "\\n### A:\\n"});
         let world = json!([{"key": "lamp, oil", "content": "It burns.", "comment": "", "constant": true}]);
-        tales(&json!({"gamestarted": true, "prompt": prompt, "actions": actions, "memory": "A tower.", "savedsettings": settings,
+        read_chats(&json!({"gamestarted": true, "prompt": prompt, "actions": actions, "memory": "A tower.", "savedsettings": settings,
                       "authorsnote": "dark", "worldinfo": world})).remove(0)
     };
     let chat = story(3, "\nWren: Hello.", &["\nIvo: Hm.\nYes: no.", "\nSela: And me."]);
     let expected =
         [(ForeignRole::User, "Hello."), (ForeignRole::Assistant, "Hm.\nYes: no."), (ForeignRole::Assistant, "And me.")];
-    assert_eq!(spoken(&chat), expected);
+    assert_eq!(role_text_pairs(&chat), expected);
     assert_eq!((chat.assistant_name.as_deref(), chat.messages[2].name.as_deref()), (Some("Ivo"), Some("Sela")));
     assert_eq!((&chat.card_fields["description"], &chat.rest["authorsnote"]), (&json!("A tower."), &json!("dark")));
     let entry = &chat.lorebook.as_ref().unwrap()["entries"]["0"];
     assert_eq!((&entry["key"], &entry["constant"]), (&json!(["lamp", "oil"]), &json!(true)));
     let own = story(4, "\n### Q:\nWhere?\n### A:\n", &["There.", "\n### Q:\nThanks\n### A:\n"]);
     assert_eq!(
-        spoken(&own),
+        role_text_pairs(&own),
         [(ForeignRole::User, "Where?"), (ForeignRole::Assistant, "There."), (ForeignRole::User, "Thanks")]
     );
     let marked = story(4, "{{[SYSTEM]}}Be brief.{{[INPUT]}}Where?{{[OUTPUT]}}", &["There.{{[OUTPUT_END]}}"]);
     assert_eq!(
-        spoken(&marked),
+        role_text_pairs(&marked),
         [(ForeignRole::System, "Be brief."), (ForeignRole::User, "Where?"), (ForeignRole::Assistant, "There.")]
     );
     let adventure = story(2, "You stand in a tower.", &["\n\n> You look up.\n\n", "It is dark."]);
@@ -142,10 +142,10 @@ fn koboldai_story_modes_split_into_messages() {
         (ForeignRole::User, "You look up."),
         (ForeignRole::Assistant, "It is dark."),
     ];
-    assert_eq!(spoken(&adventure), expected);
+    assert_eq!(role_text_pairs(&adventure), expected);
     let plain = story(1, "Once", &[" there was", " a lamp."]);
     assert_eq!(
-        spoken(&plain),
+        role_text_pairs(&plain),
         [(ForeignRole::User, "Once"), (ForeignRole::Assistant, "there was"), (ForeignRole::Assistant, "a lamp.")]
     );
     assert_eq!(plain.findings[0].code, "who_wrote");
@@ -161,14 +161,14 @@ fn text_generation_webui_chats_import_versions() {
             {"content": "Yes.", "visible_content": "Yes."}, {"content": "No.", "visible_content": "No."},
         ]}},
     });
-    let tale = tales(&chat).remove(0);
+    let tale = read_chats(&chat).remove(0);
     let expected = [
         (ForeignRole::Assistant, "Evening."),
         (ForeignRole::User, "Is it <b?"),
         (ForeignRole::Assistant, "Yes."),
         (ForeignRole::Assistant, "No."),
     ];
-    assert_eq!(spoken(&tale), expected);
+    assert_eq!(role_text_pairs(&tale), expected);
     let parents: Vec<Option<usize>> = tale.messages.iter().map(|said| said.parent).collect();
     assert_eq!((parents, tale.head), (vec![None, Some(0), Some(1), Some(1)], Some(3)));
     assert_eq!(
@@ -186,13 +186,13 @@ fn character_ai_histories_and_candidates_import() {
             "candidates": [{"candidate_id": "x", "raw_content": "No.", "create_time": "2023-11-14T22:13:21Z"},
                            {"candidate_id": "y", "raw_content": "Yes."}]}]},
     ]}});
-    let tales = tales(&file);
+    let tales = read_chats(&file);
     assert_eq!(
         (tales.len(), tales[0].assistant_name.as_deref(), tales[0].messages[0].name.as_deref()),
         (2, Some("Ivo"), Some("Wren"))
     );
     assert_eq!(
-        (spoken(&tales[1]), tales[1].head),
+        (role_text_pairs(&tales[1]), tales[1].head),
         (vec![(ForeignRole::Assistant, "No."), (ForeignRole::Assistant, "Yes.")], Some(1))
     );
     let dates: Vec<_> = tales[1].messages.iter().map(|said| said.date).collect();

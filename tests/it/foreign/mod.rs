@@ -18,27 +18,33 @@ use clotho_engine::transfer::foreign::import;
 use clotho_engine::transfer::sillytavern::{ForeignImportResult, ImportSource};
 use serde_json::{Value, json};
 
-use crate::sillytavern::wish;
+use crate::sillytavern::import_options;
 use crate::support::data_root::DataRoot;
 use crate::support::test_store::TestStore;
 
 /// Imports a folder or a file.
-fn taken(store: &TestStore, path: &Path) -> ForeignImportResult {
-    tried(store, path).unwrap()
+fn import_path(store: &TestStore, path: &Path) -> ForeignImportResult {
+    try_import_path(store, path).unwrap()
 }
 
-fn tried(store: &TestStore, path: &Path) -> Result<ForeignImportResult, ImportError> {
-    store.block_on(import(store.store(), &store.ids, ImportSource::Path(path.to_owned()), wish(store), |_| true))
+fn try_import_path(store: &TestStore, path: &Path) -> Result<ForeignImportResult, ImportError> {
+    store.block_on(import(
+        store.store(),
+        &store.ids,
+        ImportSource::Path(path.to_owned()),
+        import_options(store),
+        |_| true,
+    ))
 }
 
 /// Imports one file with this JSON.
-fn taken_json(store: &TestStore, value: &Value) -> ForeignImportResult {
-    let folder = DataRoot::bare();
-    taken(store, &folder.file("file.json", &value.to_string()))
+fn import_json(store: &TestStore, value: &Value) -> ForeignImportResult {
+    let folder = DataRoot::without_subfolders();
+    import_path(store, &folder.write_file("file.json", &value.to_string()))
 }
 
 /// Returns a ChatGPT message.
-fn gpt(id: &str, parent: Option<&str>, role: &str, text: &str) -> (String, Value) {
+fn chatgpt_message(id: &str, parent: Option<&str>, role: &str, text: &str) -> (String, Value) {
     let message = json!({
         "id": id, "author": {"role": role, "name": null, "metadata": {}}, "create_time": 1_700_000_000.5, "weight": 1.0,
         "content": {"content_type": "text", "parts": [text]}, "status": "finished_successfully", "recipient": "all",
@@ -48,14 +54,14 @@ fn gpt(id: &str, parent: Option<&str>, role: &str, text: &str) -> (String, Value
 }
 
 /// Returns a ChatGPT conversation in which one question has two versions, and one of these has two answers.
-fn asked_twice() -> Value {
+fn chatgpt_conversation() -> Value {
     let mut mapping: serde_json::Map<String, Value> = [
-        gpt("note", Some("root"), "system", ""),
-        gpt("ask", Some("note"), "user", "Where is the lamp?"),
-        gpt("one", Some("ask"), "assistant", "On the shelf."),
-        gpt("other", Some("ask"), "assistant", "On the stairs."),
-        gpt("thanks", Some("other"), "user", "Thank you."),
-        gpt("again", Some("note"), "user", "Where is the oil?"),
+        chatgpt_message("note", Some("root"), "system", ""),
+        chatgpt_message("ask", Some("note"), "user", "Where is the lamp?"),
+        chatgpt_message("one", Some("ask"), "assistant", "On the shelf."),
+        chatgpt_message("other", Some("ask"), "assistant", "On the stairs."),
+        chatgpt_message("thanks", Some("other"), "user", "Thank you."),
+        chatgpt_message("again", Some("note"), "user", "Where is the oil?"),
     ]
     .into_iter()
     .collect();

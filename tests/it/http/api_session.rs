@@ -5,7 +5,7 @@ use crate::support::test_session::TestSession;
 
 /// A server and one of its sessions.
 pub struct ApiSession {
-    pub app: TestServer,
+    pub server: TestServer,
     /// The id of the session.
     pub sid: String,
 }
@@ -14,7 +14,7 @@ pub struct ApiSession {
 #[derive(Debug, Clone)]
 pub struct TurnIds {
     /// The user's node.
-    pub user: String,
+    pub user_node: String,
     /// The finished reply.
     pub reply: String,
 }
@@ -22,37 +22,37 @@ pub struct TurnIds {
 impl ApiSession {
     /// Starts a session with one character that has a greeting.
     pub async fn start() -> Self {
-        Self::with(TestApp::with(), json!({})).await
+        Self::start_with(TestApp::setup(), json!({})).await
     }
 
     /// Starts a session with other settings of the program and more session fields.
-    pub async fn with(setup: Setup, more: Value) -> Self {
-        let app = TestServer::with(setup).await;
-        let character = app.character(&json!({"name": "Rin", "firstMessage": "Hello."})).await;
+    pub async fn start_with(setup: Setup, more: Value) -> Self {
+        let app = TestServer::start_with(setup).await;
+        let character = app.create_character(&json!({"name": "Rin", "firstMessage": "Hello."})).await;
         let mut fields = json!({"characterIds": [character]});
         fields.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        let sid = id(&app.post("/api/sessions", &fields).await);
-        Self { app, sid }
+        let sid = id_of(&app.post("/api/sessions", &fields).await);
+        Self { server: app, sid }
     }
 
     /// Stops the server and starts it again in the same folder.
     pub async fn restart(self) -> Self {
-        Self { app: self.app.restart().await, ..self }
+        Self { server: self.server.restart().await, ..self }
     }
 
     /// Returns a path below `/api/chat` of the session.
-    pub fn chat(&self, rest: &str) -> String {
+    pub fn chat_path(&self, rest: &str) -> String {
         format!("/api/chat/{}/{rest}", self.sid)
     }
 
     /// Sends a GET below the session's chat path and returns the body.
     pub async fn get(&self, rest: &str) -> Value {
-        self.app.get(&self.chat(rest)).await
+        self.server.get(&self.chat_path(rest)).await
     }
 
     /// Returns the session.
     pub async fn session(&self) -> Value {
-        self.app.get(&format!("/api/sessions/{}", self.sid)).await
+        self.server.get(&format!("/api/sessions/{}", self.sid)).await
     }
 
     /// Returns the id of HEAD.
@@ -62,46 +62,46 @@ impl ApiSession {
 
     /// Sends a POST below the session's chat path and returns the body.
     pub async fn post(&self, rest: &str, body: Value) -> Value {
-        self.app.post(&self.chat(rest), &body).await
+        self.server.post(&self.chat_path(rest), &body).await
     }
 
     /// Sends a request below the session's chat path and returns its refusal.
-    pub async fn refused(&self, method: &str, rest: &str, body: Value, code: &str) -> Value {
-        self.app.ask(method, &self.chat(rest)).json(&body).send().await.refused(code)
+    pub async fn expect_error(&self, method: &str, rest: &str, body: Value, code: &str) -> Value {
+        self.server.request(method, &self.chat_path(rest)).json(&body).send().await.expect_error(code)
     }
 
     /// Sends a text at HEAD and waits for its reply.
-    pub async fn say(&self, text: &str) -> TurnIds {
-        self.say_to(&self.head().await, text).await
+    pub async fn run_turn(&self, text: &str) -> TurnIds {
+        self.run_turn_at(&self.head().await, text).await
     }
 
     /// Sends a text below a node and waits for its reply.
-    pub async fn say_to(&self, parent: &str, text: &str) -> TurnIds {
+    pub async fn run_turn_at(&self, parent: &str, text: &str) -> TurnIds {
         let started = self.post("message", json!({"parentId": parent, "content": text, "generate": true})).await;
-        let reply = id(&started["generations"][0]);
-        self.done(&reply).await;
-        TurnIds { user: id(&started["node"]), reply }
+        let reply = id_of(&started["generations"][0]);
+        self.wait_for_reply(&reply).await;
+        TurnIds { user_node: id_of(&started["node"]), reply }
     }
 
     /// Asks for another reply and waits for it.
-    pub async fn another(&self, node: &str) -> String {
+    pub async fn reroll_and_wait(&self, node: &str) -> String {
         let started = self.post(&format!("node/{node}/reroll"), json!({})).await;
-        let reply = id(&started["generations"][0]);
-        self.done(&reply).await;
+        let reply = id_of(&started["generations"][0]);
+        self.wait_for_reply(&reply).await;
         reply
     }
 
     /// Moves HEAD and returns where it is.
     pub async fn checkout(&self, node: &str, exact: bool) -> String {
-        let head = self.app.put(&self.chat("active_leaf"), &json!({"nodeId": node, "exact": exact})).await;
+        let head = self.server.put(&self.chat_path("active_leaf"), &json!({"nodeId": node, "exact": exact})).await;
         head["leafId"].as_str().unwrap().to_owned()
     }
 
     /// Waits until a reply has ended and returns its node.
-    pub async fn done(&self, node: &str) -> Value {
-        let app = self.app.inside();
+    pub async fn wait_for_reply(&self, node: &str) -> Value {
+        let app = self.server.app();
         let story = TestSession { app, user: app.owner, id: self.sid.parse().unwrap() };
-        story.done(node.parse().unwrap()).await;
+        story.wait_for_reply(node.parse().unwrap()).await;
         self.get(&format!("node/{node}")).await
     }
 
@@ -111,18 +111,18 @@ impl ApiSession {
     }
 
     /// Returns the ids of the linear view at a leaf.
-    pub async fn line(&self, leaf: &str) -> Vec<String> {
-        ids(&self.get(&format!("projection?leaf={leaf}")).await["items"])
+    pub async fn projection_ids(&self, leaf: &str) -> Vec<String> {
+        ids_of(&self.get(&format!("projection?leaf={leaf}")).await["items"])
     }
 }
 
 /// Returns the ids of the nodes in a list.
-pub fn ids(list: &Value) -> Vec<String> {
-    list.as_array().unwrap().iter().map(id).collect()
+pub fn ids_of(list: &Value) -> Vec<String> {
+    list.as_array().unwrap().iter().map(id_of).collect()
 }
 
 /// Returns the path to a node by following the parents of a tree, without the root.
-pub fn walk(nodes: &serde_json::Map<String, Value>, leaf: &str) -> Vec<String> {
+pub fn path_to_node(nodes: &serde_json::Map<String, Value>, leaf: &str) -> Vec<String> {
     let mut path = vec![leaf.to_owned()];
     while let Some(parent) = nodes[path.last().unwrap()]["parentId"].as_str() {
         path.push(parent.to_owned());

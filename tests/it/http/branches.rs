@@ -5,23 +5,23 @@ use clotho_core::oplog::OperationKind;
 use clotho_core::tree::{Kind, Role};
 use clotho_store::{Actor, MessageWrite, NodeDraft};
 
-use super::api_session::{ApiSession, ids};
+use super::api_session::{ApiSession, ids_of};
 use super::*;
 
 /// Starts a session with the combat plugin.
-async fn fight() -> ApiSession {
-    ApiSession::with(TestApp::with(), json!({"plugins": [{"id": "combat"}]})).await
+async fn start_with_combat() -> ApiSession {
+    ApiSession::start_with(TestApp::setup(), json!({"plugins": [{"id": "combat"}]})).await
 }
 
 /// Adds a turn whose reply costs hit points.
-async fn bitten(play: &ApiSession, parent: &str, harm: i32) -> super::api_session::TurnIds {
-    play.app.mock().script(Reply::ok([format!("It bites. [HP -{harm}]")]));
-    play.say_to(parent, "On.").await
+async fn run_damage_turn(play: &ApiSession, parent: &str, harm: i32) -> super::api_session::TurnIds {
+    play.server.mock().queue_reply(Reply::ok([format!("It bites. [HP -{harm}]")]));
+    play.run_turn_at(parent, "On.").await
 }
 
 /// Writes a long branch below a node in one transaction.
-async fn long_line(play: &ApiSession, parent: &str, nodes: usize) -> Vec<String> {
-    let app = play.app.inside();
+async fn write_long_branch(play: &ApiSession, parent: &str, nodes: usize) -> Vec<String> {
+    let app = play.server.app();
     let now = app.clock.now();
     let mut above: NodeId = parent.parse().unwrap();
     let mut messages = Vec::new();
@@ -57,15 +57,18 @@ async fn long_line(play: &ApiSession, parent: &str, nodes: usize) -> Vec<String>
 /// and the nodes that caused them.
 #[tokio::test]
 async fn diff_two_branches_lists_messages_and_state_changes() {
-    let play = fight().await;
-    let shared = play.say("One.").await;
-    let left = bitten(&play, &shared.reply, 7).await;
-    let right = bitten(&play, &shared.reply, 2).await;
-    let deeper = bitten(&play, &right.reply, 3).await;
+    let play = start_with_combat().await;
+    let shared = play.run_turn("One.").await;
+    let left = run_damage_turn(&play, &shared.reply, 7).await;
+    let right = run_damage_turn(&play, &shared.reply, 2).await;
+    let deeper = run_damage_turn(&play, &right.reply, 3).await;
     let diff = play.get(&format!("diff?from={}&to={}", left.reply, deeper.reply)).await;
     assert_eq!(diff["ancestorId"], json!(shared.reply));
-    assert_eq!(ids(&diff["from"]["items"]), [left.user.clone(), left.reply.clone()]);
-    assert_eq!(ids(&diff["to"]["items"]), [&right.user, &right.reply, &deeper.user, &deeper.reply].map(String::clone));
+    assert_eq!(ids_of(&diff["from"]["items"]), [left.user_node.clone(), left.reply.clone()]);
+    assert_eq!(
+        ids_of(&diff["to"]["items"]),
+        [&right.user_node, &right.reply, &deeper.user_node, &deeper.reply].map(String::clone)
+    );
     assert_eq!((&diff["from"]["count"], &diff["to"]["count"]), (&json!(2), &json!(4)));
     assert_eq!((&diff["from"]["next"], &diff["to"]["next"]), (&Value::Null, &Value::Null));
     let hp = diff["world"].as_array().unwrap().iter().find(|one| one["path"] == "/combat/hp").unwrap();
@@ -91,7 +94,7 @@ async fn diff_two_branches_lists_messages_and_state_changes() {
     assert_eq!((&above["ancestorId"], &above["from"]["items"]), (&json!(right.reply), &json!([])));
     // A muted node has no effects, and equal values reached in different ways do not differ.
     let muted = json!({"effects": "muted"});
-    play.app.put(&play.chat(&format!("node/{}/state", deeper.reply)), &muted).await;
+    play.server.put(&play.chat_path(&format!("node/{}/state", deeper.reply)), &muted).await;
     let diff = play.get(&format!("diff?from={}&to={}", right.reply, deeper.reply)).await;
     assert_eq!(diff["world"], json!([]));
 }
@@ -102,29 +105,29 @@ async fn diff_long_branch_is_cut_with_next_cursor() {
     const DEEP: usize = 3_000;
     let play = ApiSession::start().await;
     let parent = play.head().await;
-    let line = long_line(&play, &parent, DEEP).await;
-    let beside = long_line(&play, &parent, 1).await;
+    let line = write_long_branch(&play, &parent, DEEP).await;
+    let beside = write_long_branch(&play, &parent, 1).await;
     let (from, to) = (&beside[0], line.last().unwrap());
     let diff = play.get(&format!("diff?from={from}&to={to}")).await;
     assert_eq!(
         (&diff["ancestorId"], &diff["from"]["count"], &diff["to"]["count"]),
         (&json!(parent), &json!(1), &json!(DEEP))
     );
-    assert_eq!(ids(&diff["to"]["items"]), line[DEEP - 200..]);
+    assert_eq!(ids_of(&diff["to"]["items"]), line[DEEP - 200..]);
     let next = diff["to"]["next"].as_str().unwrap();
     let older = play.get(&format!("projection?leaf={to}&before={next}&all=1&limit=2")).await;
-    assert_eq!(ids(&older["items"]), line[DEEP - 202..DEEP - 200]);
+    assert_eq!(ids_of(&older["items"]), line[DEEP - 202..DEEP - 200]);
     let whole = play.get(&format!("diff?from={from}&to={}&limit=3", line[2])).await;
-    assert_eq!((ids(&whole["to"]["items"]).len(), &whole["to"]["next"]), (3, &Value::Null));
+    assert_eq!((ids_of(&whole["to"]["items"]).len(), &whole["to"]["next"]), (3, &Value::Null));
 }
 
 /// Item 7: values along branches fold each branch once, in pages that fit together. A missing value is null.
 #[tokio::test]
 async fn variables_along_branches_match_node_state() {
-    let play = fight().await;
-    let shared = bitten(&play, &play.head().await, 5).await;
-    let left = bitten(&play, &shared.reply, 7).await;
-    let right = bitten(&play, &shared.reply, 2).await;
+    let play = start_with_combat().await;
+    let shared = run_damage_turn(&play, &play.head().await, 5).await;
+    let left = run_damage_turn(&play, &shared.reply, 7).await;
+    let right = run_damage_turn(&play, &shared.reply, 2).await;
     let query = format!("path=/combat/hp&path=/nobody/has~1this&leaf={}&leaf={}", left.reply, right.reply);
     let told = play.get(&format!("variables?{query}")).await;
     let items = told["items"].as_array().unwrap();
@@ -138,7 +141,7 @@ async fn variables_along_branches_match_node_state() {
     let points = items[0]["points"].as_array().unwrap();
     for (point, node) in points.iter().zip(all["items"].as_array().unwrap()) {
         assert_eq!([&point["nodeId"], &point["depth"], &point["turn"]], [&node["id"], &node["depth"], &node["turn"]]);
-        let world = play.get(&format!("node/{}/world", id(node))).await;
+        let world = play.get(&format!("node/{}/world", id_of(node))).await;
         assert_eq!(point["value"], *world["world"].pointer("/vars/combat/hp").unwrap_or(&Value::Null));
     }
     assert_eq!(points.len(), all["items"].as_array().unwrap().len());
@@ -164,22 +167,22 @@ async fn variables_along_branches_match_node_state() {
 #[tokio::test]
 async fn variables_invalid_path_or_leaf_is_refused() {
     let play = ApiSession::start().await;
-    let ask = |query: String| play.app.ask("GET", &play.chat(&format!("variables{query}"))).send();
+    let ask = |query: String| play.server.request("GET", &play.chat_path(&format!("variables{query}"))).send();
     for query in ["", "?path=hp", "?path=/a~2", "?path=", &format!("?{}", "path=/a&".repeat(17))] {
-        assert_eq!(ask(query.to_owned()).await.refused("invalid")["details"]["field"], "path", "{query}");
+        assert_eq!(ask(query.to_owned()).await.expect_error("invalid")["details"]["field"], "path", "{query}");
     }
     let head = play.head().await;
     let many = format!("?path=/a{}", format!("&leaf={head}").repeat(17));
-    assert_eq!(ask(many).await.refused("invalid")["details"]["field"], "leaf");
-    assert_eq!(ask("?path=/a&leaf=x".to_owned()).await.refused("invalid")["details"]["field"], "leaf[0]");
-    ask("?path=/a&path=/a&cursor=x".to_owned()).await.refused("invalid");
+    assert_eq!(ask(many).await.expect_error("invalid")["details"]["field"], "leaf");
+    assert_eq!(ask("?path=/a&leaf=x".to_owned()).await.expect_error("invalid")["details"]["field"], "leaf[0]");
+    ask("?path=/a&path=/a&cursor=x".to_owned()).await.expect_error("invalid");
     // A large value along a long branch is too large for one answer.
     let value = "x".repeat(200_000);
     let operations = json!([{"op": "set", "path": "/tale", "value": value}]);
-    let change = id(&play.post(&format!("node/{head}/world"), json!({"operations": operations})).await["node"]);
-    let line = long_line(&play, &change, 60).await;
+    let change = id_of(&play.post(&format!("node/{head}/world"), json!({"operations": operations})).await["node"]);
+    let line = write_long_branch(&play, &change, 60).await;
     let leaf = line.last().unwrap();
-    ask(format!("?path=/tale&leaf={leaf}")).await.refused("too_large");
+    ask(format!("?path=/tale&leaf={leaf}")).await.expect_error("too_large");
     assert_eq!(ask(format!("?path=/tale&leaf={leaf}&limit=20")).await.status, 200);
 }
 
@@ -188,11 +191,11 @@ async fn variables_invalid_path_or_leaf_is_refused() {
 #[tokio::test]
 async fn branches_list_newest_first_with_parting_node() {
     let play = ApiSession::start().await;
-    let first = play.say("One.").await;
-    play.app.mock().script(Reply::ok(["<think>No.</think>Another\nday."]));
-    let other = play.another(&first.reply).await;
-    let deeper = long_line(&play, &first.reply, 100).await;
-    let beside = long_line(&play, &deeper[79], 1).await;
+    let first = play.run_turn("One.").await;
+    play.server.mock().queue_reply(Reply::ok(["<think>No.</think>Another\nday."]));
+    let other = play.reroll_and_wait(&first.reply).await;
+    let deeper = write_long_branch(&play, &first.reply, 100).await;
+    let beside = write_long_branch(&play, &deeper[79], 1).await;
     let listed = play.get("branches").await;
     let items = listed["items"].as_array().unwrap();
     let leaves: Vec<&str> = items.iter().map(|one| one["leafId"].as_str().unwrap()).collect();
@@ -202,7 +205,7 @@ async fn branches_list_newest_first_with_parting_node() {
     assert_eq!((&of(&other)["partingId"], &of(&other)["isTrunk"]), (&json!(other), &json!(true)));
     assert_eq!(of(&other)["preview"], "Another day.");
     for leaf in [&deeper[99], &beside[0]] {
-        assert_eq!((&of(leaf)["partingId"], &of(leaf)["isTrunk"]), (&json!(first.user), &json!(false)), "{leaf}");
+        assert_eq!((&of(leaf)["partingId"], &of(leaf)["isTrunk"]), (&json!(first.user_node), &json!(false)), "{leaf}");
     }
     let node = play.get(&format!("node/{}", deeper[99])).await;
     assert_eq!((&of(&deeper[99])["depth"], &of(&deeper[99])["turns"]), (&node["depth"], &node["turn"]));
@@ -221,7 +224,7 @@ async fn branches_list_newest_first_with_parting_node() {
     }
     let partings: Vec<(&str, &str)> =
         paged.iter().map(|one| (one["leafId"].as_str().unwrap(), one["partingId"].as_str().unwrap())).collect();
-    let expected = [(&beside[0], &deeper[79]), (&deeper[99], &deeper[90]), (&other, &first.user)];
+    let expected = [(&beside[0], &deeper[79]), (&deeper[99], &deeper[90]), (&other, &first.user_node)];
     assert_eq!(partings, expected.map(|(leaf, parting)| (leaf.as_str(), parting.as_str())));
 }
 
@@ -231,12 +234,12 @@ async fn branches_list_newest_first_with_parting_node() {
 async fn branch_label_opens_branch_in_every_view() {
     let play = ApiSession::start().await;
     // Two branches with labels, and the list of branches.
-    let first = play.say("One.").await;
-    let left = long_line(&play, &first.reply, 3).await;
-    let right = long_line(&play, &first.reply, 2).await;
+    let first = play.run_turn("One.").await;
+    let left = write_long_branch(&play, &first.reply, 3).await;
+    let right = write_long_branch(&play, &first.reply, 2).await;
     let name = |node: &str, name: &str| json!({"op": "label", "nodeId": node, "name": name, "following": true});
     let edits = json!({"operations": [name(&left[2], "the left way"), name(&first.reply, "crossing")]});
-    play.app.put(&play.chat("tree/edit"), &edits).await;
+    play.server.put(&play.chat_path("tree/edit"), &edits).await;
     let labels = |listed: &Value| -> Vec<(String, Vec<String>)> {
         let names = |one: &Value| {
             one["labels"].as_array().unwrap().iter().map(|label| label["name"].as_str().unwrap().to_owned()).collect()
@@ -257,29 +260,29 @@ async fn branch_label_opens_branch_in_every_view() {
     assert_eq!(play.get(&format!("projection?{way}")).await["leafId"], json!(left[2]));
     assert_eq!(play.get(&format!("deltas?{way}")).await["leafId"], json!(left[2]));
     assert_eq!(play.get(&format!("line?{way}&format=json")).await["leafId"], json!(left[2]));
-    let leaf = play.app.put(&play.chat("active_leaf"), &json!({"label": "the left way", "exact": true})).await;
+    let leaf = play.server.put(&play.chat_path("active_leaf"), &json!({"label": "the left way", "exact": true})).await;
     assert_eq!(leaf["leafId"], json!(left[2]));
     // The following label moves with an appended message.
     let grown = play.post("message", json!({"parentId": left[2], "content": "On."})).await;
-    assert_eq!(play.get(&format!("projection?{way}")).await["leafId"], json!(id(&grown["node"])));
+    assert_eq!(play.get(&format!("projection?{way}")).await["leafId"], json!(id_of(&grown["node"])));
 
     // A removed label is not found, and another one names the same leaf.
-    play.app
+    play.server
         .put(
-            &play.chat("tree/edit"),
+            &play.chat_path("tree/edit"),
             &json!({"operations": [
-                {"op": "unlabel", "name": "the left way"}, name(&id(&grown["node"]), "the east"),
+                {"op": "unlabel", "name": "the left way"}, name(&id_of(&grown["node"]), "the east"),
             ]}),
         )
         .await;
-    play.refused("GET", &format!("projection?{way}"), json!({}), "not_found").await;
-    assert_eq!(play.get("projection?label=the+east").await["leafId"], json!(id(&grown["node"])));
+    play.expect_error("GET", &format!("projection?{way}"), json!({}), "not_found").await;
+    assert_eq!(play.get("projection?label=the+east").await["leafId"], json!(id_of(&grown["node"])));
     // A label and a node at once are refused, and so is neither.
     for query in [format!("projection?label=x&leaf={}", left[0]), format!("line?label=x&leaf={}", left[0])] {
-        assert_eq!(play.refused("GET", &query, json!({}), "invalid").await["details"]["field"], "label");
+        assert_eq!(play.expect_error("GET", &query, json!({}), "invalid").await["details"]["field"], "label");
     }
     let both = json!({"label": "the east", "nodeId": left[0]});
-    assert_eq!(play.refused("PUT", "active_leaf", both, "invalid").await["details"]["field"], "label");
-    assert_eq!(play.refused("PUT", "active_leaf", json!({}), "invalid").await["details"]["field"], "nodeId");
-    play.refused("PUT", "active_leaf", json!({"label": "nobody"}), "not_found").await;
+    assert_eq!(play.expect_error("PUT", "active_leaf", both, "invalid").await["details"]["field"], "label");
+    assert_eq!(play.expect_error("PUT", "active_leaf", json!({}), "invalid").await["details"]["field"], "nodeId");
+    play.expect_error("PUT", "active_leaf", json!({"label": "nobody"}), "not_found").await;
 }

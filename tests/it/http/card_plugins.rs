@@ -8,33 +8,33 @@ const MANIFEST: &str = "id = \"tide\"\ntitle = \"Tide\"\nversion = \"1.0.0\"\nap
 const SCRIPT: &str = "fn on_reply(ctx) { ctx.set(\"level\", ctx.get(\"level\", 0) + 1, \"the tide\"); }\n";
 
 /// Returns a card with an embedded plugin, as its author's server exports it.
-async fn card(manifest: &str, script: &str) -> Vec<u8> {
-    let setup = TestApp::with().plugin("tide", &[("plugin.toml", manifest), ("main.rhai", script)]);
-    let app = TestServer::with(setup).await;
-    let cid = id(&app.post("/api/characters", &json!({"name": "Rin", "firstMessage": "Hello."})).await);
+async fn export_card_with_plugin(manifest: &str, script: &str) -> Vec<u8> {
+    let setup = TestApp::setup().with_plugin("tide", &[("plugin.toml", manifest), ("main.rhai", script)]);
+    let app = TestServer::start_with(setup).await;
+    let cid = id_of(&app.post("/api/characters", &json!({"name": "Rin", "firstMessage": "Hello."})).await);
     let rules = format!("/api/characters/{cid}/rules");
     assert_eq!(app.get(&rules).await["state"], "none");
     let carried = app.put(&rules, &json!({"plugin": "tide"})).await;
     assert_eq!((&carried["id"], &carried["state"]), (&json!("tide"), &json!("same")), "{carried}");
-    let heard = app.ask("GET", &format!("/api/characters/{cid}/export?format=png")).send().await;
+    let heard = app.request("GET", &format!("/api/characters/{cid}/export?format=png")).send().await;
     assert_eq!(heard.status, 200);
-    assert_eq!(app.ask("DELETE", &rules).send().await.status, 204);
+    assert_eq!(app.request("DELETE", &rules).send().await.status, 204);
     assert_eq!(app.get(&rules).await["state"], "none");
     heard.body
 }
 
-async fn import(app: &TestServer, card: &[u8]) -> String {
+async fn import_card(app: &TestServer, card: &[u8]) -> String {
     let came =
-        app.ask("POST", "/api/characters/import").bytes(card, "application/octet-stream").send().await.expect(201);
-    id(&came)
+        app.request("POST", "/api/characters/import").bytes(card, "application/octet-stream").send().await.expect(201);
+    id_of(&came)
 }
 
 /// The import report of a card names its plugin.
 #[tokio::test]
 async fn card_import_reports_embedded_plugin() {
-    let file = card(MANIFEST, SCRIPT).await;
-    let app = TestServer::with(TestApp::with()).await;
-    let ask = app.ask("POST", "/api/characters/import").bytes(&file, "application/octet-stream");
+    let file = export_card_with_plugin(MANIFEST, SCRIPT).await;
+    let app = TestServer::start_with(TestApp::setup()).await;
+    let ask = app.request("POST", "/api/characters/import").bytes(&file, "application/octet-stream");
     let came = ask.send().await.expect(201);
     let findings = came["report"]["items"][0]["findings"].as_array().unwrap();
     let rules = findings.iter().find(|one| one["code"] == "rules").unwrap_or_else(|| panic!("{came}"));
@@ -47,9 +47,9 @@ async fn card_import_reports_embedded_plugin() {
 #[tokio::test]
 async fn card_plugin_needs_accept_to_install_or_update() {
     // After the import the plugin is shown but not installed.
-    let first = card(MANIFEST, SCRIPT).await;
-    let app = TestServer::with(TestApp::with()).await;
-    let cid = import(&app, &first).await;
+    let first = export_card_with_plugin(MANIFEST, SCRIPT).await;
+    let app = TestServer::start_with(TestApp::setup()).await;
+    let cid = import_card(&app, &first).await;
     let rules = format!("/api/characters/{cid}/rules");
     let seen = app.get(&rules).await;
     assert_eq!(
@@ -58,10 +58,11 @@ async fn card_plugin_needs_accept_to_install_or_update() {
         "{seen}"
     );
     assert_eq!((&seen["files"][0]["path"], &seen["files"][0]["after"]), (&json!("main.rhai"), &json!(SCRIPT)));
-    app.ask("GET", "/api/plugins/tide").send().await.refused("not_found");
+    app.request("GET", "/api/plugins/tide").send().await.expect_error("not_found");
     // Only the code that was shown can be installed.
     let accept = format!("{rules}/accept");
-    let refused = async |at: &str, body: Value| app.ask("POST", at).json(&body).send().await.refused("conflict");
+    let refused =
+        async |at: &str, body: Value| app.request("POST", at).json(&body).send().await.expect_error("conflict");
     refused(&accept, json!({"codeHash": "other"})).await;
     refused(&accept, json!({"codeHash": seen["codeHash"], "installedHash": "other"})).await;
     let taken = app.post(&accept, &json!({"codeHash": seen["codeHash"]})).await;
@@ -70,40 +71,45 @@ async fn card_plugin_needs_accept_to_install_or_update() {
 
     // The installed plugin plays.
     let session = app.post("/api/sessions", &json!({"characterIds": [cid], "plugins": [{"id": "tide"}]})).await;
-    let play = ApiSession { sid: id(&session), app };
-    let one = play.say("One.").await;
+    let play = ApiSession { sid: id_of(&session), server: app };
+    let one = play.run_turn("One.").await;
     let level =
         async |node: &str| play.get(&format!("node/{node}/world")).await["world"]["vars"]["tide"]["level"].clone();
     assert_eq!(level(&one.reply).await, 1);
 
     // A newer card is an update with more permissions.
     let manifest = MANIFEST.replace("1.0.0", "1.1.0") + "[permissions]\nrequest = [\"notes\"]\n";
-    let second = card(&manifest, &SCRIPT.replace("+ 1", "+ 10")).await;
-    let newer = import(&play.app, &second).await;
+    let second = export_card_with_plugin(&manifest, &SCRIPT.replace("+ 1", "+ 10")).await;
+    let newer = import_card(&play.server, &second).await;
     let rules = format!("/api/characters/{newer}/rules");
-    let seen = play.app.get(&rules).await;
+    let seen = play.server.get(&rules).await;
     assert_eq!((&seen["state"], &seen["installedVersion"]), (&json!("newer"), &json!("1.0.0")), "{seen}");
     assert_eq!(seen["asksMore"], json!(["notes"]));
     let changed = &seen["files"][0];
     assert_eq!((&changed["change"], &changed["before"]), (&json!("changed"), &json!(SCRIPT)));
     // The update needs the hashes of both versions; earlier nodes keep their values.
     let accept = format!("{rules}/accept");
-    let told =
-        play.app.ask("POST", &accept).json(&json!({"codeHash": seen["codeHash"]})).send().await.refused("conflict");
+    let told = play
+        .server
+        .request("POST", &accept)
+        .json(&json!({"codeHash": seen["codeHash"]}))
+        .send()
+        .await
+        .expect_error("conflict");
     assert_eq!(told["details"]["installedHash"], seen["installedHash"]);
     let both = json!({"codeHash": seen["codeHash"], "installedHash": seen["installedHash"]});
-    play.app.post(&accept, &both).await;
-    let two = play.say("Two.").await;
+    play.server.post(&accept, &both).await;
+    let two = play.run_turn("Two.").await;
     assert_eq!([level(&one.reply).await, level(&two.reply).await], [1, 11], "the past keeps what it was played by");
 }
 
 /// Cards are untrusted: a broken plugin is reported and refused, and no card replaces a bundled plugin.
 #[tokio::test]
 async fn card_plugin_broken_or_bundled_id_is_refused() {
-    let app = TestServer::with(TestApp::with()).await;
+    let app = TestServer::start_with(TestApp::setup()).await;
     let of = async |files: Value| {
         let metadata = json!({"clotho": {"rules": {"files": files}}});
-        let cid = id(&app.post("/api/characters", &json!({"name": "Rin", "metadata": metadata})).await);
+        let cid = id_of(&app.post("/api/characters", &json!({"name": "Rin", "metadata": metadata})).await);
         format!("/api/characters/{cid}/rules")
     };
     let broken = [
@@ -117,13 +123,13 @@ async fn card_plugin_broken_or_bundled_id_is_refused() {
         let rules = of(files).await;
         let seen = app.get(&rules).await;
         assert!(seen["state"] == "broken" && seen["error"]["message"].is_string(), "{seen}");
-        let heard = app.ask("POST", &format!("{rules}/accept")).json(&json!({"codeHash": "x"})).send().await;
+        let heard = app.request("POST", &format!("{rules}/accept")).json(&json!({"codeHash": "x"})).send().await;
         assert!([409, 422].contains(&heard.status), "{}", heard.status);
     }
     let bundled = of(json!({"plugin.toml": MANIFEST.replace("tide", "combat"), "main.rhai": SCRIPT})).await;
     let seen = app.get(&bundled).await;
     assert_eq!(seen["state"], "bundled", "{seen}");
     let both = json!({"codeHash": seen["codeHash"], "installedHash": seen["installedHash"]});
-    app.ask("POST", &format!("{bundled}/accept")).json(&both).send().await.refused("conflict");
-    assert!(!app.inside().home().join("plugins/combat").exists());
+    app.request("POST", &format!("{bundled}/accept")).json(&both).send().await.expect_error("conflict");
+    assert!(!app.app().home().join("plugins/combat").exists());
 }

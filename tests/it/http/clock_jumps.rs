@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use clotho_core::clock::{TestClock, Time};
 
-use super::api_session::{ApiSession, TurnIds, ids, walk};
+use super::api_session::{ApiSession, TurnIds, ids_of, path_to_node};
 use super::*;
 
 const DAY: i64 = 86_400_000;
@@ -15,30 +15,30 @@ const DAY: i64 = 86_400_000;
 #[tokio::test]
 async fn clock_jumps_keep_message_and_undo_order() {
     let clock = Arc::new(TestClock::new(Time(1_700_000_000_000)));
-    let mut play = ApiSession::with(TestApp::with().clock(clock.clone()), json!({})).await;
+    let mut play = ApiSession::start_with(TestApp::setup().clock(clock.clone()), json!({})).await;
     let mut said: Vec<TurnIds> = Vec::new();
     for (n, jump) in [0, -DAY, 365 * DAY, -3650 * DAY, -40 * 365 * DAY, 1].into_iter().enumerate() {
         clock.advance(jump);
         // A restarted program does not know the earlier time.
         play = play.restart().await;
-        said.push(play.say(&format!("Step {n}.")).await);
+        said.push(play.run_turn(&format!("Step {n}.")).await);
     }
-    let order: Vec<String> = said.iter().flat_map(|one| [one.user.clone(), one.reply.clone()]).collect();
+    let order: Vec<String> = said.iter().flat_map(|one| [one.user_node.clone(), one.reply.clone()]).collect();
     let head = play.head().await;
-    assert_eq!(play.line(&head).await[1..], order);
-    assert_eq!(walk(&play.nodes().await, &head)[1..], order);
+    assert_eq!(play.projection_ids(&head).await[1..], order);
+    assert_eq!(path_to_node(&play.nodes().await, &head)[1..], order);
 
     let first = &said[2];
     clock.advance(-2 * 365 * DAY);
-    let second = play.another(&first.reply).await;
-    let third = play.another(&first.reply).await;
-    let node = play.get(&format!("node/{}", first.user)).await;
+    let second = play.reroll_and_wait(&first.reply).await;
+    let third = play.reroll_and_wait(&first.reply).await;
+    let node = play.get(&format!("node/{}", first.user_node)).await;
     let versions: Vec<&Value> = node["childrenIds"].as_array().unwrap().iter().collect();
     assert_eq!(versions, [&json!(first.reply), &json!(second), &json!(third)]);
-    search_until(&play.app, "step", said.len()).await;
+    search_until(&play.server, "step", said.len()).await;
 
     let asked = |play: &ApiSession, parent: &str| {
-        let ask = play.app.ask("POST", &play.chat("message"));
+        let ask = play.server.request("POST", &play.chat_path("message"));
         ask.header("Idempotency-Key", "once").json(&json!({"parentId": parent, "content": "Once.", "generate": false}))
     };
     let before = play.head().await;
@@ -47,8 +47,8 @@ async fn clock_jumps_keep_message_and_undo_order() {
     let again = asked(&play, &third).send().await.expect(201);
     assert_eq!(once["node"]["id"], again["node"]["id"], "the same request, the same answer");
     assert_eq!(
-        ids(&play.get(&format!("projection?leaf={}", id(&once["node"]))).await["items"]).last(),
-        Some(&id(&once["node"]))
+        ids_of(&play.get(&format!("projection?leaf={}", id_of(&once["node"]))).await["items"]).last(),
+        Some(&id_of(&once["node"]))
     );
     play.post("undo", json!({})).await;
     assert_eq!(play.head().await, before, "what came last is taken back first");

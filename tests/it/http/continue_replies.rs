@@ -5,23 +5,24 @@ use super::*;
 use crate::support::socket::Socket;
 
 /// Starts a session with half a reply.
-async fn half(reply: Reply) -> (ApiSession, api_session::TurnIds) {
+async fn start_with_partial_reply(reply: Reply) -> (ApiSession, api_session::TurnIds) {
     let play = ApiSession::start().await;
-    play.app.mock().script(reply);
-    let said = play.say("Light the lamp.").await;
+    play.server.mock().queue_reply(reply);
+    let said = play.run_turn("Light the lamp.").await;
     (play, said)
 }
 
 /// Continues a reply and returns the placeholder.
-async fn go_on(play: &ApiSession, reply: &str, body: Value) -> Value {
+async fn continue_reply(play: &ApiSession, reply: &str, body: Value) -> Value {
     let started = play.post(&format!("node/{reply}/continue"), body).await;
     assert_eq!(started["node"], Value::Null, "nothing else is written");
     started["generations"][0].clone()
 }
 
 /// Returns the text of a reply from a socket up to its end, and checks the offset of each piece.
-async fn heard(socket: &mut Socket, reply: &str) -> String {
-    let frames = socket.until(|frame| frame["type"] == "node.completed" && frame["node"]["id"] == json!(reply)).await;
+async fn read_reply_text(socket: &mut Socket, reply: &str) -> String {
+    let frames =
+        socket.read_until(|frame| frame["type"] == "node.completed" && frame["node"]["id"] == json!(reply)).await;
     let mut text = String::new();
     for frame in frames.iter().filter(|frame| frame["type"] == "node.content.updated" && frame["id"] == json!(reply)) {
         assert_eq!(frame["offset"], json!(text.encode_utf16().count()), "{frame}");
@@ -34,14 +35,14 @@ async fn heard(socket: &mut Socket, reply: &str) -> String {
 /// with that text as its own last message, and its answer follows. The old reply is unchanged.
 #[tokio::test]
 async fn continue_adds_swipe_with_old_text_prefilled() {
-    let (play, said) = half(Reply::ok(["She lights 🌙"]).finish("length")).await;
+    let (play, said) = start_with_partial_reply(Reply::ok(["She lights 🌙"]).finish_reason("length")).await;
     let before = play.get(&format!("node/{}", said.reply)).await;
-    let mut tab = play.app.socket(&play.sid, None).await;
-    play.app.mock().script(Reply::ok([" the", " lamp."]));
-    let placeholder = go_on(&play, &said.reply, json!({"params": {"temperature": 0.5}})).await;
-    let longer = id(&placeholder);
-    assert_eq!(heard(&mut tab, &longer).await, "She lights 🌙 the lamp.");
-    let node = play.done(&longer).await;
+    let mut tab = play.server.open_socket(&play.sid, None).await;
+    play.server.mock().queue_reply(Reply::ok([" the", " lamp."]));
+    let placeholder = continue_reply(&play, &said.reply, json!({"params": {"temperature": 0.5}})).await;
+    let longer = id_of(&placeholder);
+    assert_eq!(read_reply_text(&mut tab, &longer).await, "She lights 🌙 the lamp.");
+    let node = play.wait_for_reply(&longer).await;
     assert_eq!((&node["content"], &node["parentId"]), (&json!("She lights 🌙 the lamp."), &before["parentId"]));
     let metadata = &node["metadata"];
     assert_eq!((&metadata["continuedFrom"], &metadata["isTruncated"]), (&json!(said.reply), &json!(false)));
@@ -51,31 +52,31 @@ async fn continue_adds_swipe_with_old_text_prefilled() {
     assert_eq!(after, before);
     assert_eq!(play.head().await, longer);
 
-    let request = play.app.mock().requests().pop().unwrap();
+    let request = play.server.mock().requests().pop().unwrap();
     let last = request["messages"].as_array().unwrap().last().unwrap();
     assert_eq!(last, &json!({"role": "assistant", "content": "She lights 🌙"}));
     let trace = play.get(&format!("node/{longer}/trace")).await;
     assert_eq!((&trace["isExact"], &trace["messages"]), (&json!(true), &request["messages"]));
     // The next prompt has the longer text, once.
-    play.say("Good.").await;
-    let next = play.app.mock().requests().pop().unwrap()["messages"].to_string();
+    play.run_turn("Good.").await;
+    let next = play.server.mock().requests().pop().unwrap()["messages"].to_string();
     assert_eq!(next.matches("She lights").count(), 1, "{next}");
 }
 
 /// Some servers repeat the whole text: neither watchers nor the node get it twice.
 #[tokio::test]
 async fn continue_with_echoed_text_does_not_double_it() {
-    let (play, said) = half(Reply::ok(["She lights"])).await;
+    let (play, said) = start_with_partial_reply(Reply::ok(["She lights"])).await;
     for (pieces, whole) in [
         (vec!["She li", "ghts", " the lamp."], "She lights the lamp."),
         (vec!["She lights the lamp."], "She lights the lamp."),
         (vec!["She", " says."], "She lightsShe says."),
     ] {
-        play.app.mock().script(Reply::ok(pieces));
-        let mut tab = play.app.socket(&play.sid, None).await;
-        let longer = id(&go_on(&play, &said.reply, json!({})).await);
-        assert_eq!(heard(&mut tab, &longer).await, whole);
-        assert_eq!(play.done(&longer).await["content"], whole);
+        play.server.mock().queue_reply(Reply::ok(pieces));
+        let mut tab = play.server.open_socket(&play.sid, None).await;
+        let longer = id_of(&continue_reply(&play, &said.reply, json!({})).await);
+        assert_eq!(read_reply_text(&mut tab, &longer).await, whole);
+        assert_eq!(play.wait_for_reply(&longer).await["content"], whole);
     }
 }
 
@@ -85,37 +86,37 @@ async fn continue_with_echoed_text_does_not_double_it() {
 async fn continue_after_interrupt_or_cancel_keeps_all_text() {
     let gate = Gate::new();
     let play = ApiSession::start().await;
-    play.app.mock().script(Reply::ok(["She", " never"]).gated(&gate));
+    play.server.mock().queue_reply(Reply::ok(["She", " never"]).gate(&gate));
     let body = json!({"parentId": play.head().await, "content": "Light the lamp.", "generate": true});
-    let reply = id(&play.post("message", body).await["generations"][0]);
-    let mut tab = play.app.socket(&play.sid, Some(0)).await;
+    let reply = id_of(&play.post("message", body).await["generations"][0]);
+    let mut tab = play.server.open_socket(&play.sid, Some(0)).await;
     gate.release(1);
-    tab.until_type("node.content.updated").await;
+    tab.read_until_type("node.content.updated").await;
     drop(tab);
     let play = play.restart().await;
     let broken = play.get(&format!("node/{reply}")).await;
     assert_eq!((&broken["metadata"]["error"]["code"], &broken["content"]), (&json!("interrupted"), &json!("She")));
 
     let gate = Gate::new();
-    play.app.mock().script(Reply::ok([" lights", " never"]).gated(&gate));
-    let second = id(&go_on(&play, &reply, json!({})).await);
-    let mut tab = play.app.socket(&play.sid, None).await;
+    play.server.mock().queue_reply(Reply::ok([" lights", " never"]).gate(&gate));
+    let second = id_of(&continue_reply(&play, &reply, json!({})).await);
+    let mut tab = play.server.open_socket(&play.sid, None).await;
     gate.release(1);
-    let piece = tab.until_type("node.content.updated").await.pop().unwrap();
+    let piece = tab.read_until_type("node.content.updated").await.pop().unwrap();
     assert_eq!((&piece["offset"], &piece["contentChunk"]), (&json!(3), &json!(" lights")));
-    tab.say(&json!({"type": "resume", "id": second, "offset": 0})).await;
-    let whole = tab.until_type("node.content.updated").await.pop().unwrap();
+    tab.send(&json!({"type": "resume", "id": second, "offset": 0})).await;
+    let whole = tab.read_until_type("node.content.updated").await.pop().unwrap();
     assert_eq!((&whole["offset"], &whole["contentChunk"]), (&json!(0), &json!("She lights")));
     play.post(&format!("node/{second}/cancel"), json!({})).await;
-    let second = play.done(&second).await;
+    let second = play.wait_for_reply(&second).await;
     assert_eq!((&second["status"], &second["content"]), (&json!("complete"), &json!("She lights")));
     assert_eq!(second["metadata"]["finishReason"], "cancelled");
 
-    play.app.mock().script(Reply::ok([" the lamp"]).then_cut());
-    let third = play.done(&id(&go_on(&play, &id(&second), json!({})).await)).await;
+    play.server.mock().queue_reply(Reply::ok([" the lamp"]).then_cut());
+    let third = play.wait_for_reply(&id_of(&continue_reply(&play, &id_of(&second), json!({})).await)).await;
     assert_eq!((&third["status"], &third["content"]), (&json!("error"), &json!("She lights the lamp")));
-    play.app.mock().script(Reply::ok(["."]));
-    let fourth = play.done(&id(&go_on(&play, &id(&third), json!({})).await)).await;
+    play.server.mock().queue_reply(Reply::ok(["."]));
+    let fourth = play.wait_for_reply(&id_of(&continue_reply(&play, &id_of(&third), json!({})).await)).await;
     assert_eq!((&fourth["status"], &fourth["content"]), (&json!("complete"), &json!("She lights the lamp.")));
     assert_eq!(fourth["siblings"]["count"], 4);
 }
@@ -123,34 +124,34 @@ async fn continue_after_interrupt_or_cancel_keeps_all_text() {
 /// Only a reply with text can be continued, and only by a model.
 #[tokio::test]
 async fn continue_without_reply_text_or_model_is_refused() {
-    let (play, said) = half(Reply::ok([""; 0])).await;
+    let (play, said) = start_with_partial_reply(Reply::ok([""; 0])).await;
     let refused = async |node: &str, code: &str| {
-        play.refused("POST", &format!("node/{node}/continue"), json!({}), code).await["message"].to_string()
+        play.expect_error("POST", &format!("node/{node}/continue"), json!({}), code).await["message"].to_string()
     };
-    assert!(refused(&said.user, "conflict").await.contains("only a reply"));
+    assert!(refused(&said.user_node, "conflict").await.contains("only a reply"));
     assert!(refused(&said.reply, "conflict").await.contains("no text"));
-    let greeting = play.get(&format!("node/{}", said.user)).await["parentId"].as_str().unwrap().to_owned();
+    let greeting = play.get(&format!("node/{}", said.user_node)).await["parentId"].as_str().unwrap().to_owned();
     assert!(refused(&greeting, "conflict").await.contains("greeting"));
     let gate = Gate::new();
-    play.app.mock().script(Reply::ok(["Wait."]).gated(&gate));
-    let running = id(&play.post(&format!("node/{}/reroll", said.reply), json!({})).await["generations"][0]);
+    play.server.mock().queue_reply(Reply::ok(["Wait."]).gate(&gate));
+    let running = id_of(&play.post(&format!("node/{}/reroll", said.reply), json!({})).await["generations"][0]);
     refused(&running, "generating").await;
     gate.open();
-    play.done(&running).await;
+    play.wait_for_reply(&running).await;
     let narrator = json!({"model": "plugin:lantern-keep"});
-    let error = play.refused("POST", &format!("node/{running}/continue"), narrator, "invalid").await;
+    let error = play.expect_error("POST", &format!("node/{running}/continue"), narrator, "invalid").await;
     assert_eq!(error["details"]["field"], "model");
     let nobody =
-        play.refused("POST", &format!("node/{running}/continue"), json!({"model": "nobody/x"}), "invalid").await;
+        play.expect_error("POST", &format!("node/{running}/continue"), json!({"model": "nobody/x"}), "invalid").await;
     assert_eq!(nobody["details"]["field"], "model");
 }
 
 /// A model that adds nothing gives an error, and the text is kept for the next try.
 #[tokio::test]
 async fn continue_without_new_text_gives_empty_reply_error() {
-    let (play, said) = half(Reply::ok(["She lights the lamp."])).await;
-    play.app.mock().script(Reply::ok(["She lights the lamp."]));
-    let node = play.done(&id(&go_on(&play, &said.reply, json!({})).await)).await;
+    let (play, said) = start_with_partial_reply(Reply::ok(["She lights the lamp."])).await;
+    play.server.mock().queue_reply(Reply::ok(["She lights the lamp."]));
+    let node = play.wait_for_reply(&id_of(&continue_reply(&play, &said.reply, json!({})).await)).await;
     assert_eq!((&node["status"], &node["metadata"]["error"]["code"]), (&json!("error"), &json!("empty_reply")));
     assert_eq!(node["content"], "She lights the lamp.");
     assert_eq!(play.head().await, said.reply);

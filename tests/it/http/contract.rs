@@ -2,7 +2,7 @@
 
 use super::api_session::ApiSession;
 use super::*;
-use crate::support::client::fits;
+use crate::support::client::route_matches;
 use crate::support::schema;
 use clotho::http::caller::RouteAccess;
 use clotho::http::openapi::list_operations;
@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 const NOTHING: &str = "018f3e2a-0000-7000-8000-0000000000aa";
 
 /// Returns the path of a route with ids that nothing has.
-pub fn address(entry: &clotho::http::route_table::RouteEntry) -> String {
+pub fn path_with_unknown_ids(entry: &clotho::http::route_table::RouteEntry) -> String {
     entry
         .path
         .split('/')
@@ -36,7 +36,7 @@ async fn openapi_paths_match_served_routes() {
         .collect();
     assert_eq!(list_operations(&document).into_iter().collect::<BTreeSet<_>>(), served);
     for entry in clotho::http::all_routes() {
-        let heard = app.ask(entry.method.as_str(), &address(&entry)).send().await;
+        let heard = app.request(entry.method.as_str(), &path_with_unknown_ids(&entry)).send().await;
         let is_elsewhere = heard.status == 404 && heard.text().contains("this address");
         assert!(!is_elsewhere && heard.status != 405, "{} {}: {}", entry.method, entry.path, heard.text());
     }
@@ -46,24 +46,24 @@ async fn openapi_paths_match_served_routes() {
 #[tokio::test]
 async fn get_routes_match_openapi_and_write_nothing() {
     // Create one thing of every kind.
-    let setup = TestApp::with().plugin("broken", &[("plugin.toml", "id = 5")]);
-    let play = ApiSession::with(setup, json!({"plugins": [{"id": "combat"}]})).await;
-    play.app.mock().script(Reply::ok(["It bites. [HP -7] [GET rusty key]"]).usage(5, 7));
-    let said = play.say("/roll 2d6").await;
+    let setup = TestApp::setup().with_plugin("broken", &[("plugin.toml", "id = 5")]);
+    let play = ApiSession::start_with(setup, json!({"plugins": [{"id": "combat"}]})).await;
+    play.server.mock().queue_reply(Reply::ok(["It bites. [HP -7] [GET rusty key]"]).usage(5, 7));
+    let said = play.run_turn("/roll 2d6").await;
     let character = play.session().await["characterIds"][0].as_str().unwrap().to_owned();
     let drawn = clotho_compat::interop::picture::png_or_placeholder(None);
-    let picture = play.app.ask("PUT", &format!("/api/characters/{character}/avatar")).bytes(&drawn, "image/png");
+    let picture = play.server.request("PUT", &format!("/api/characters/{character}/avatar")).bytes(&drawn, "image/png");
     picture.send().await.expect(200);
-    let persona = id(&play.app.post("/api/personas", &json!({"name": "Ann"})).await);
-    let book = id(&play.app.post("/api/lorebooks", &json!({"name": "Atlas", "entries": [{"key": ["a"]}]})).await);
+    let persona = id_of(&play.server.post("/api/personas", &json!({"name": "Ann"})).await);
+    let book = id_of(&play.server.post("/api/lorebooks", &json!({"name": "Atlas", "entries": [{"key": ["a"]}]})).await);
     let preset = json!({"kind": "sysprompt", "name": "Plain", "body": {"content": "Be brief."}});
-    let preset = id(&play.app.post("/api/presets", &preset).await);
+    let preset = id_of(&play.server.post("/api/presets", &preset).await);
     let document = json!({"collection": "Maps", "content": "North."});
-    let document = id(&play.app.post("/api/documents", &document).await);
-    let picture = play.app.ask("PUT", &format!("/api/personas/{persona}/avatar")).bytes(&drawn, "image/png");
+    let document = id_of(&play.server.post("/api/documents", &document).await);
+    let picture = play.server.request("PUT", &format!("/api/personas/{persona}/avatar")).bytes(&drawn, "image/png");
     picture.send().await.expect(200);
-    let file = super::session_transfer::exported(&play.app, &play.sid).await.body;
-    let job = id(&super::session_transfer::sent(&play.app, &file).await);
+    let file = super::session_transfer::export_session(&play.server, &play.sid).await.body;
+    let job = id_of(&super::session_transfer::run_import_job(&play.server, &file).await);
     let draft = play.post("impersonate", json!({})).await["draftId"].as_str().unwrap().to_owned();
     let part = |part: &str| match part {
         "{sid}" => play.sid.clone(),
@@ -79,9 +79,10 @@ async fn get_routes_match_openapi_and_write_nothing() {
         other => other.to_owned(),
     };
     // Prune a reply, so that the stash has a fragment.
-    let cut = play.another(&said.reply).await;
+    let cut = play.reroll_and_wait(&said.reply).await;
     let cut = json!({"operations": [{"op": "prune", "nodeId": cut}]});
-    let fragment = play.app.put(&play.chat("tree/edit"), &cut).await["fragmentIds"][0].as_str().unwrap().to_owned();
+    let fragment =
+        play.server.put(&play.chat_path("tree/edit"), &cut).await["fragmentIds"][0].as_str().unwrap().to_owned();
     play.checkout(&said.reply, true).await;
     let part = |name: &str| if name == "{fid}" { fragment.clone() } else { part(name) };
     let before = (play.session().await, play.nodes().await);
@@ -99,9 +100,9 @@ async fn get_routes_match_openapi_and_write_nothing() {
             Some("variables") => path + "?path=/combat/hp",
             _ => path,
         };
-        let heard = play.app.ask("GET", &path).send().await;
+        let heard = play.server.request("GET", &path).send().await;
         assert_eq!(heard.status, 200, "{path}: {}", heard.text());
-        described += usize::from(schema::answer("GET", &entry.openapi_path(), 200).is_some());
+        described += usize::from(schema::response_schema("GET", &entry.openapi_path(), 200).is_some());
     }
     assert!(described > 20, "{described}");
     assert_eq!((play.session().await, play.nodes().await), before);
@@ -113,7 +114,7 @@ async fn get_routes_match_openapi_and_write_nothing() {
         play.get(&format!("node/{node}?expand=world,delta,trace")).await;
     }
     for plugin in ["lantern-keep", "broken"] {
-        play.app.get(&format!("/api/plugins/{plugin}")).await;
+        play.server.get(&format!("/api/plugins/{plugin}")).await;
     }
 }
 
@@ -266,7 +267,7 @@ fn openapi_schemas_keep_promised_fields() {
 }
 
 /// Returns whether a path has no parameters. Such a route wins over one with parameters that would match too.
-fn is_word(path: &str) -> bool {
+fn has_no_parameters(path: &str) -> bool {
     !path.contains('{')
 }
 
@@ -276,15 +277,17 @@ async fn unsupported_method_returns_405_with_allow() {
     for entry in clotho::http::all_routes() {
         let own: Vec<String> = clotho::http::all_routes()
             .iter()
-            .filter(|other| fits(other, entry.path) && is_word(other.path) == is_word(entry.path))
+            .filter(|other| {
+                route_matches(other, entry.path) && has_no_parameters(other.path) == has_no_parameters(entry.path)
+            })
             .map(|other| other.method.to_string())
             .collect();
         for method in ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"] {
             if own.iter().any(|known| known == method) {
                 continue;
             }
-            let heard = app.ask(method, &address(&entry)).send().await;
-            let error = heard.refused("method_not_allowed");
+            let heard = app.request(method, &path_with_unknown_ids(&entry)).send().await;
+            let error = heard.expect_error("method_not_allowed");
             let allow = heard.header("allow").unwrap();
             assert!(own.iter().all(|known| allow.contains(known.as_str())), "{method} {}: {allow} {error}", entry.path);
         }
@@ -295,7 +298,7 @@ async fn unsupported_method_returns_405_with_allow() {
 async fn head_request_matches_get_without_body() {
     let app = TestServer::start().await;
     for path in ["/healthz", "/api/sessions", "/", "/api/openapi.json"] {
-        let (head, get) = (app.ask("HEAD", path).send_raw().await, app.ask("GET", path).send().await);
+        let (head, get) = (app.request("HEAD", path).send_raw().await, app.request("GET", path).send().await);
         assert_eq!((head.status, head.body.len()), (get.status, 0), "{path}");
         assert_eq!(head.header("content-type"), get.header("content-type"), "{path}");
     }
@@ -307,10 +310,10 @@ async fn unknown_path_returns_404_without_echo() {
     for path in
         ["/api", "/api/", "/nothing", "/api/chat", "/api/sessions/", "/api//sessions", "/assets", "/..%2f..%2fetc"]
     {
-        app.ask("GET", path).send().await.refused("not_found");
+        app.request("GET", path).send().await.expect_error("not_found");
     }
-    let heard = app.ask("GET", "/%3Cscript%3Ealert(1)%3C/script%3E?q=%3Cscript%3E").send().await;
-    heard.refused("not_found");
+    let heard = app.request("GET", "/%3Cscript%3Ealert(1)%3C/script%3E?q=%3Cscript%3E").send().await;
+    heard.expect_error("not_found");
     assert!(!heard.text().contains("<script>") && heard.header("content-type") == Some("application/json"));
 }
 

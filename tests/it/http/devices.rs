@@ -3,7 +3,7 @@
 
 use std::net::IpAddr;
 
-use super::contract::address;
+use super::contract::path_with_unknown_ids;
 use super::*;
 use crate::support::client::{HttpRequest, HttpResponse};
 use crate::support::socket::Socket;
@@ -13,35 +13,35 @@ const PHONE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(127, 0, 0, 2));
 const AGENT: &str = "Mozilla/5.0 (Linux; Android 15) AppleWebKit/537.36 Chrome/131.0 Mobile Safari/537.36";
 
 fn setup() -> Setup {
-    TestApp::with().set("server.lan", "true").set("server.trusted_peers", r#"["127.0.0.1"]"#)
+    TestApp::setup().set("server.lan", "true").set("server.trusted_peers", r#"["127.0.0.1"]"#)
 }
 
-async fn house() -> TestServer {
-    TestServer::with(setup()).await
+async fn start_lan_server() -> TestServer {
+    TestServer::start_with(setup()).await
 }
 
-fn phone(app: &TestServer, method: &str, path: &str) -> HttpRequest {
-    app.ask(method, path).from(PHONE)
+fn phone_request(app: &TestServer, method: &str, path: &str) -> HttpRequest {
+    app.request(method, path).with_source_address(PHONE)
 }
 
-async fn code(app: &TestServer) -> String {
-    app.put_pairing().await["code"].as_str().unwrap().to_owned()
+async fn pairing_code(app: &TestServer) -> String {
+    app.start_pairing().await["code"].as_str().unwrap().to_owned()
 }
 
 impl TestServer {
-    async fn put_pairing(&self) -> Value {
+    async fn start_pairing(&self) -> Value {
         self.post("/api/devices/pairing", &json!({})).await
     }
 }
 
-async fn claim(app: &TestServer, code: &str) -> HttpResponse {
-    let ask = phone(app, "POST", "/api/devices/claim").header("user-agent", AGENT);
+async fn claim_code(app: &TestServer, code: &str) -> HttpResponse {
+    let ask = phone_request(app, "POST", "/api/devices/claim").header("user-agent", AGENT);
     ask.json(&json!({"code": code})).send().await
 }
 
 /// Pairs a device; returns its description and its cookie.
-async fn paired(app: &TestServer) -> (Value, String) {
-    let heard = claim(app, &code(app).await).await;
+async fn pair_device(app: &TestServer) -> (Value, String) {
+    let heard = claim_code(app, &pairing_code(app).await).await;
     let cookie = heard.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
     (heard.expect(201), cookie)
 }
@@ -49,10 +49,10 @@ async fn paired(app: &TestServer) -> (Value, String) {
 /// From another machine every route returns 401 with a hint, except the page's files and pairing.
 #[tokio::test]
 async fn unpaired_device_gets_401_on_every_route() {
-    let app = house().await;
-    let forged = format!("clotho-device-{}={}", app.at.port(), "0".repeat(64));
+    let app = start_lan_server().await;
+    let forged = format!("clotho-device-{}={}", app.address.port(), "0".repeat(64));
     for entry in clotho::http::all_routes() {
-        let ask = || phone(&app, entry.method.as_str(), &address(&entry));
+        let ask = || phone_request(&app, entry.method.as_str(), &path_with_unknown_ids(&entry));
         if entry.access == RouteAccess::Unpaired {
             assert_ne!(ask().send_raw().await.status, 401, "{}", entry.path);
             continue;
@@ -63,10 +63,10 @@ async fn unpaired_device_gets_401_on_every_route() {
             ask().header("cookie", &forged),
             ask().header("x-forwarded-for", "127.0.0.1"),
             ask().header("x-real-ip", "127.0.0.1").header("forwarded", "for=127.0.0.1"),
-            ask().host(Some(&format!("localhost:{}", app.at.port()))),
+            ask().host(Some(&format!("localhost:{}", app.address.port()))),
             ask().header("cookie", "clotho-device-0=; =; x"),
         ] {
-            let error = ask.send().await.refused("unauthenticated");
+            let error = ask.send().await.expect_error("unauthenticated");
             assert!(
                 error["hint"].as_str().unwrap().contains("create a pairing code on the server's own machine"),
                 "{error}"
@@ -81,29 +81,33 @@ async fn unpaired_device_gets_401_on_every_route() {
     let files =
         ["/", "/settings", "/s/{address:.*}", "/pair", "/assets/{version}/{path:.*}", "/offline.js", "/favicon.ico"];
     assert_eq!(open, ["/api/devices/claim"].iter().chain(&files).copied().collect::<Vec<_>>());
-    phone(&app, "GET", "/nowhere").send().await.refused("unauthenticated");
-    phone(&app, "PUT", "/").send().await.refused("unauthenticated");
-    let sid = id(&app.session().await);
-    assert_eq!(Socket::try_from(Some(PHONE), app.at, &sid, None, &[]).await.err(), Some(401));
+    phone_request(&app, "GET", "/nowhere").send().await.expect_error("unauthenticated");
+    phone_request(&app, "PUT", "/").send().await.expect_error("unauthenticated");
+    let sid = id_of(&app.create_session().await);
+    assert_eq!(Socket::try_open_from(Some(PHONE), app.address, &sid, None, &[]).await.err(), Some(401));
     // The owner at the machine needs no pairing.
-    app.ask("GET", "/api/sessions").send().await.expect(200);
+    app.request("GET", "/api/sessions").send().await.expect(200);
     // A request forwarded by a proxy does not count as the machine itself.
-    app.ask("GET", "/api/sessions").header("x-forwarded-for", "192.0.2.1").send().await.refused("unauthenticated");
+    app.request("GET", "/api/sessions")
+        .header("x-forwarded-for", "192.0.2.1")
+        .send()
+        .await
+        .expect_error("unauthenticated");
 }
 
 /// Pairing grants access, and paired devices survive a restart.
 #[tokio::test]
 async fn device_pairing_grants_access_and_survives_restart() {
-    let app = house().await;
-    let pairing = app.put_pairing().await;
+    let app = start_lan_server().await;
+    let pairing = app.start_pairing().await;
     let code = pairing["code"].as_str().unwrap();
     assert!(code.len() >= 32 && pairing["expiresInS"] == 300, "{pairing}");
     for link in pairing["links"].as_array().unwrap() {
         let (text, modules) = (link["address"].as_str().unwrap(), link["modules"].as_array().unwrap());
-        assert!(text.ends_with(&format!(":{}/pair#{code}", app.at.port())), "{text}");
+        assert!(text.ends_with(&format!(":{}/pair#{code}", app.address.port())), "{text}");
         assert!(modules.iter().all(|row| row.as_str().unwrap().len() == modules.len()));
     }
-    let heard = claim(&app, code).await;
+    let heard = claim_code(&app, code).await;
     let cookie = heard.header("set-cookie").unwrap().to_owned();
     for part in ["HttpOnly", "SameSite=Strict", "Path=/", "Max-Age=31536000"] {
         assert!(cookie.contains(part), "{cookie}");
@@ -111,52 +115,53 @@ async fn device_pairing_grants_access_and_survives_restart() {
     let device = heard.expect(201);
     assert_eq!((&device["name"], &device["isThis"]), (&json!("Chrome · Android"), &json!(true)));
     let kept = cookie.split(';').next().unwrap();
-    let me = phone(&app, "GET", "/api/auth/me").header("cookie", kept).send().await;
+    let me = phone_request(&app, "GET", "/api/auth/me").header("cookie", kept).send().await;
     assert!(me.header("set-cookie").unwrap().starts_with(kept), "its year begins anew");
     assert_eq!((&me.json()["deviceId"], &me.json()["servesHouse"]), (&device["id"], &json!(true)));
-    let sid = id(&app.session().await);
-    phone(&app, "GET", &format!("/api/sessions/{sid}")).header("cookie", kept).send().await.expect(200);
+    let sid = id_of(&app.create_session().await);
+    phone_request(&app, "GET", &format!("/api/sessions/{sid}")).header("cookie", kept).send().await.expect(200);
     let listed = app.get("/api/devices").await;
     assert_eq!((&listed[0]["id"], &listed[0]["isThis"]), (&device["id"], &json!(false)));
     let app = app.restart().await;
-    let renamed = app.ask("PATCH", &format!("/api/devices/{}", id(&device))).json(&json!({"name": " My phone "}));
+    let renamed =
+        app.request("PATCH", &format!("/api/devices/{}", id_of(&device))).json(&json!({"name": " My phone "}));
     assert_eq!(renamed.send().await.expect(200)["name"], "My phone");
     // The name of the cookie has the port, which changed with the restart.
-    let again = format!("clotho-device-{}={}", app.at.port(), kept.split('=').nth(1).unwrap());
-    let seen = phone(&app, "GET", "/api/devices").header("cookie", &again).send().await.expect(200);
+    let again = format!("clotho-device-{}={}", app.address.port(), kept.split('=').nth(1).unwrap());
+    let seen = phone_request(&app, "GET", "/api/devices").header("cookie", &again).send().await.expect(200);
     assert_eq!((&seen[0]["name"], &seen[0]["isThis"]), (&json!("My phone"), &json!(true)));
 }
 
 /// S4-39: operator routes stay at the machine.
 #[tokio::test]
 async fn paired_device_is_refused_metrics_and_readyz() {
-    let app = house().await;
-    let (_, cookie) = paired(&app).await;
+    let app = start_lan_server().await;
+    let (_, cookie) = pair_device(&app).await;
     for path in ["/metrics", "/readyz"] {
-        phone(&app, "GET", path).header("cookie", &cookie).send().await.refused("forbidden");
+        phone_request(&app, "GET", path).header("cookie", &cookie).send().await.expect_error("forbidden");
     }
 }
 
 /// A wrong, used or expired code is refused with the same message, and the number of guesses is limited.
 #[tokio::test]
 async fn pairing_code_works_once_and_guesses_are_limited() {
-    let app = house().await;
-    let good = code(&app).await;
-    claim(&app, &good).await.expect(201);
+    let app = start_lan_server().await;
+    let good = pairing_code(&app).await;
+    claim_code(&app, &good).await.expect(201);
     let mut told = Vec::new();
     for bad in [good.as_str(), "", "x", &"0".repeat(32), &"x".repeat(100_000)] {
-        told.push(claim(&app, bad).await.refused("forbidden"));
+        told.push(claim_code(&app, bad).await.expect_error("forbidden"));
     }
     assert!(told.iter().all(|one| *one == told[0]), "{told:#?}");
     let last = loop {
-        let heard = claim(&app, "x").await;
+        let heard = claim_code(&app, "x").await;
         if heard.status != 403 {
             break heard;
         }
         told.push(heard.json());
         assert!(told.len() < 20);
     };
-    last.refused("rate_limited");
+    last.expect_error("rate_limited");
     assert!(last.header("retry-after").unwrap().parse::<u64>().unwrap() <= 60);
     assert_eq!(app.get("/api/devices").await.as_array().unwrap().len(), 1);
 }
@@ -164,30 +169,30 @@ async fn pairing_code_works_once_and_guesses_are_limited() {
 /// The short code pairs like the long one in any typed variant, and then neither works again.
 #[tokio::test]
 async fn pairing_short_code_accepts_typed_variants_once() {
-    let app = house().await;
-    let pairing = app.put_pairing().await;
+    let app = start_lan_server().await;
+    let pairing = app.start_pairing().await;
     let short = pairing["shortCode"].as_str().unwrap();
     assert_eq!(short.len(), 8, "{pairing}");
     let (one, two) = short.split_at(4);
     let typed = format!(" {}-{} ", one.to_uppercase(), two.replace('0', "o").replace('1', "L"));
-    claim(&app, &typed).await.expect(201);
-    claim(&app, pairing["code"].as_str().unwrap()).await.refused("forbidden");
-    claim(&app, short).await.refused("forbidden");
+    claim_code(&app, &typed).await.expect(201);
+    claim_code(&app, pairing["code"].as_str().unwrap()).await.expect_error("forbidden");
+    claim_code(&app, short).await.expect_error("forbidden");
 }
 
 /// When pairing from another machine or through a proxy, the origin of the request is the first link. The machine's
 /// loopback names are not listed.
 #[tokio::test]
 async fn pairing_links_list_request_origin_first() {
-    let app = TestServer::with(setup().set("server.allowed_hosts", r#"["play.example.org"]"#)).await;
+    let app = TestServer::start_with(setup().set("server.allowed_hosts", r#"["play.example.org"]"#)).await;
     let csrf = app.get("/api/auth/me").await["csrf"].as_str().unwrap().to_owned();
     let links = async |origin: &str| {
-        let ask = app.ask("POST", "/api/devices/pairing").json(&json!({})).header("origin", origin);
+        let ask = app.request("POST", "/api/devices/pairing").json(&json!({})).header("origin", origin);
         let told = ask.header("x-csrf-token", &csrf).send().await.expect(200);
         let all = told["links"].as_array().unwrap().iter();
         all.map(|link| link["address"].as_str().unwrap().split("/pair#").next().unwrap().to_owned()).collect::<Vec<_>>()
     };
-    let here = links(&format!("http://{}", app.at)).await;
+    let here = links(&format!("http://{}", app.address)).await;
     assert!(here.iter().all(|address| !address.contains("127.0.0.1")), "{here:?}");
     let elsewhere = links("https://play.example.org").await;
     assert_eq!(elsewhere.first().map(String::as_str), Some("https://play.example.org"));
@@ -197,8 +202,8 @@ async fn pairing_links_list_request_origin_first() {
 /// The stored answer does not have the code: a repeated request gets everything but the code.
 #[tokio::test]
 async fn pairing_idempotent_replay_omits_code() {
-    let app = house().await;
-    let ask = || app.ask("POST", "/api/devices/pairing").header("idempotency-key", "k").json(&json!({}));
+    let app = start_lan_server().await;
+    let ask = || app.request("POST", "/api/devices/pairing").header("idempotency-key", "k").json(&json!({}));
     let first = ask().send().await.expect(200);
     let second = ask().send().await.expect(200);
     assert_eq!((&second["code"], &second["shortCode"], &second["links"]), (&json!(""), &json!(""), &json!([])));
@@ -208,70 +213,70 @@ async fn pairing_idempotent_replay_omits_code() {
 /// Stale rights on sockets: removing a device takes effect at once, on every request and on open sockets.
 #[tokio::test]
 async fn device_removal_closes_sockets_and_refuses_requests() {
-    let app = house().await;
-    let (device, cookie) = paired(&app).await;
-    let (_, other) = paired(&app).await;
-    let sid = id(&app.session().await);
+    let app = start_lan_server().await;
+    let (device, cookie) = pair_device(&app).await;
+    let (_, other) = pair_device(&app).await;
+    let sid = id_of(&app.create_session().await);
     let open = |cookie: String| {
-        let (at, sid) = (app.at, sid.clone());
-        async move { Socket::try_from(Some(PHONE), at, &sid, None, &[("cookie", &cookie)]).await.unwrap() }
+        let (at, sid) = (app.address, sid.clone());
+        async move { Socket::try_open_from(Some(PHONE), at, &sid, None, &[("cookie", &cookie)]).await.unwrap() }
     };
     let (mut gone, mut stays) = (open(cookie.clone()).await, open(other.clone()).await);
     for socket in [&mut gone, &mut stays] {
-        assert_eq!(socket.next().await.unwrap()["type"], "hello");
+        assert_eq!(socket.next_frame().await.unwrap()["type"], "hello");
     }
-    app.ask("DELETE", &format!("/api/devices/{}", id(&device))).send().await.expect(204);
-    let last = gone.next().await.unwrap();
+    app.request("DELETE", &format!("/api/devices/{}", id_of(&device))).send().await.expect(204);
+    let last = gone.next_frame().await.unwrap();
     assert_eq!(last["code"].as_str().or(last["error"]["code"].as_str()), Some("unauthenticated"), "{last}");
-    assert!(gone.next().await.is_none());
-    assert_eq!(gone.closed_with, Some(1008));
-    phone(&app, "GET", "/api/sessions").header("cookie", &cookie).send().await.refused("unauthenticated");
-    stays.say(&json!({"type": "ping"})).await;
-    stays.until_type("pong").await;
-    phone(&app, "GET", "/api/sessions").header("cookie", &other).send().await.expect(200);
-    app.ask("DELETE", &format!("/api/devices/{}", id(&device))).send().await.refused("not_found");
+    assert!(gone.next_frame().await.is_none());
+    assert_eq!(gone.close_code, Some(1008));
+    phone_request(&app, "GET", "/api/sessions").header("cookie", &cookie).send().await.expect_error("unauthenticated");
+    stays.send(&json!({"type": "ping"})).await;
+    stays.read_until_type("pong").await;
+    phone_request(&app, "GET", "/api/sessions").header("cookie", &other).send().await.expect(200);
+    app.request("DELETE", &format!("/api/devices/{}", id_of(&device))).send().await.expect_error("not_found");
 }
 
 /// Each device has its own CSRF token and must write from its own origin.
 #[tokio::test]
 async fn device_writes_need_own_csrf_token_and_origin() {
-    let app = house().await;
-    let ((_, one), (_, two)) = (paired(&app).await, paired(&app).await);
+    let app = start_lan_server().await;
+    let ((_, one), (_, two)) = (pair_device(&app).await, pair_device(&app).await);
     let token = async |cookie: &str| {
-        let me = phone(&app, "GET", "/api/auth/me").header("cookie", cookie).send().await.expect(200);
+        let me = phone_request(&app, "GET", "/api/auth/me").header("cookie", cookie).send().await.expect(200);
         me["csrf"].as_str().unwrap().to_owned()
     };
     let (first, second) = (token(&one).await, token(&two).await);
     let owners = app.get("/api/auth/me").await["csrf"].as_str().unwrap().to_owned();
     assert!(first != second && first != owners && first.len() == 64);
-    let own = format!("http://{}", app.at);
+    let own = format!("http://{}", app.address);
     let write = |origin: &str, token: &str| {
-        let ask = phone(&app, "POST", "/api/characters").json(&json!({"name": "Rin"})).header("cookie", &one);
+        let ask = phone_request(&app, "POST", "/api/characters").json(&json!({"name": "Rin"})).header("cookie", &one);
         ask.header("origin", origin).header("x-csrf-token", token).send()
     };
     write(&own, &first).await.expect(201);
-    write(&own, &second).await.refused("forbidden");
-    write(&own, &owners).await.refused("forbidden");
-    write("http://evil.example", &first).await.refused("bad_host");
-    let ask = phone(&app, "POST", "/api/devices/claim").json(&json!({"code": "x"}));
-    ask.header("origin", "http://evil.example").send().await.refused("bad_host");
+    write(&own, &second).await.expect_error("forbidden");
+    write(&own, &owners).await.expect_error("forbidden");
+    write("http://evil.example", &first).await.expect_error("bad_host");
+    let ask = phone_request(&app, "POST", "/api/devices/claim").json(&json!({"code": "x"}));
+    ask.header("origin", "http://evil.example").send().await.expect_error("bad_host");
 }
 
 /// Foreign host names are refused in LAN mode too. The machine's own names are accepted with its own port only.
 #[tokio::test]
 async fn lan_host_check_accepts_own_names_and_port() {
-    let app = house().await;
-    let own = app.inside().devices.addresses.shareable().into_iter().map(|address| address.to_string());
+    let app = start_lan_server().await;
+    let own = app.app().devices.addresses.shareable().into_iter().map(|address| address.to_string());
     let names = own.filter(|name| !name.contains(':')).chain(clotho::devices::addresses::mdns_name());
     for name in names {
-        let with = |port: u16| app.ask("GET", "/api/sessions").host(Some(&format!("{name}:{port}")));
-        with(app.at.port()).send().await.expect(200);
-        with(app.at.port() ^ 1).send().await.refused("bad_host");
+        let with = |port: u16| app.request("GET", "/api/sessions").host(Some(&format!("{name}:{port}")));
+        with(app.address.port()).send().await.expect(200);
+        with(app.address.port() ^ 1).send().await.expect_error("bad_host");
     }
     for name in ["evil.example", "192.0.2.77", "evil.local", "0.0.0.0"] {
-        let host = format!("{name}:{}", app.at.port());
-        app.ask("GET", "/").host(Some(&host)).send().await.refused("bad_host");
-        phone(&app, "GET", "/").host(Some(&host)).send().await.refused("bad_host");
+        let host = format!("{name}:{}", app.address.port());
+        app.request("GET", "/").host(Some(&host)).send().await.expect_error("bad_host");
+        phone_request(&app, "GET", "/").host(Some(&host)).send().await.expect_error("bad_host");
     }
 }
 
@@ -279,7 +284,7 @@ async fn lan_host_check_accepts_own_names_and_port() {
 #[tokio::test]
 async fn pairing_without_lan_mode_is_forbidden() {
     let app = TestServer::start().await;
-    let error = app.ask("POST", "/api/devices/pairing").json(&json!({})).send().await.refused("forbidden");
+    let error = app.request("POST", "/api/devices/pairing").json(&json!({})).send().await.expect_error("forbidden");
     assert!(error["hint"].as_str().unwrap().contains("--lan"), "{error}");
     assert_eq!(app.get("/api/auth/me").await["servesHouse"], false);
 }

@@ -11,7 +11,7 @@ use super::*;
 use crate::support::client::HttpResponse;
 
 /// Formats a refusal with one line each for code, message, hint and details. Ids and operation numbers are masked.
-fn told(heard: &HttpResponse) -> String {
+fn format_error(heard: &HttpResponse) -> String {
     let error = &heard.json()["error"];
     let mut details = error["details"].clone();
     for (key, value) in details.as_object_mut().unwrap() {
@@ -28,18 +28,18 @@ fn told(heard: &HttpResponse) -> String {
 async fn errors_of_malformed_requests_name_code_and_hint() {
     let play = ApiSession::start().await;
     let parent = play.head().await;
-    let message = || play.app.ask("POST", &play.chat("message"));
+    let message = || play.server.request("POST", &play.chat_path("message"));
     let text = json!({"parentId": parent, "content": "x"});
     let mut all = String::new();
-    let mut put = |heard: HttpResponse| all += &(told(&heard) + "\n");
+    let mut put = |heard: HttpResponse| all += &(format_error(&heard) + "\n");
     // One request for each code.
-    put(message().text("{\"content\": }").send().await);
+    put(message().json_text("{\"content\": }").send().await);
     put(message().json(&json!({"parentId": parent, "contnet": "x"})).send().await);
     put(message().json(&json!({"parentId": "x", "content": "x"})).send().await);
-    put(message().json(&text).header("origin", &format!("http://{}", play.app.at)).send().await);
+    put(message().json(&text).header("origin", &format!("http://{}", play.server.address)).send().await);
     put(message().json(&text).host(Some("evil.example")).send().await);
-    put(play.app.ask("GET", "/api/sessions/x").send().await);
-    put(play.app.ask("PUT", "/api/models").send().await);
+    put(play.server.request("GET", "/api/sessions/x").send().await);
+    put(play.server.request("PUT", "/api/models").send().await);
     put(message().bytes(b"{}", "text/plain").send().await);
     insta::assert_snapshot!(all, @r#"
     400 malformed
@@ -88,17 +88,18 @@ async fn errors_of_malformed_requests_name_code_and_hint() {
 #[tokio::test]
 async fn errors_of_conflicting_requests_name_code_and_hint() {
     let play =
-        ApiSession::with(TestApp::with(), json!({"plugins": [{"id": "combat", "config": {"potions": 0}}]})).await;
-    let said = play.say("Hi.").await;
-    let message = || play.app.ask("POST", &play.chat("message"));
+        ApiSession::start_with(TestApp::setup(), json!({"plugins": [{"id": "combat", "config": {"potions": 0}}]}))
+            .await;
+    let said = play.run_turn("Hi.").await;
+    let message = || play.server.request("POST", &play.chat_path("message"));
     let text = |content: &str| json!({"parentId": said.reply, "content": content});
     let mut all = String::new();
-    let mut put = |heard: HttpResponse| all += &(told(&heard) + "\n");
+    let mut put = |heard: HttpResponse| all += &(format_error(&heard) + "\n");
     put(message().json(&text(&"x".repeat((256 << 10) + 1))).send().await);
     put(message().json(&text("/drink")).send().await);
-    put(play.app.ask("POST", &play.chat(&format!("node/{}/cancel", said.reply))).send().await);
+    put(play.server.request("POST", &play.chat_path(&format!("node/{}/cancel", said.reply))).send().await);
     let mut stale = text("x");
-    stale["expectedLeafId"] = json!(said.user);
+    stale["expectedLeafId"] = json!(said.user_node);
     put(message().json(&stale).send().await);
     insta::assert_snapshot!(all, @r#"
     413 too_large
@@ -126,30 +127,30 @@ async fn errors_of_conflicting_requests_name_code_and_hint() {
 
 #[tokio::test]
 async fn errors_of_limits_and_shutdown_set_retry_after() {
-    let setup = TestApp::with().set("limits.generations_per_user", "1").set("limits.waiting_per_user", "0");
+    let setup = TestApp::setup().set("limits.generations_per_user", "1").set("limits.waiting_per_user", "0");
     let setup = setup.set("limits.ws_per_user", "1");
-    let play = ApiSession::with(setup, json!({})).await;
+    let play = ApiSession::start_with(setup, json!({})).await;
     let gate = Gate::new();
-    play.app.mock().script(Reply::ok(["Wait."]).gated(&gate));
+    play.server.mock().queue_reply(Reply::ok(["Wait."]).gate(&gate));
     let parent = play.head().await;
     let text = json!({"parentId": parent, "content": "Hi.", "generate": true});
-    let running = id(&play.post("message", text.clone()).await["generations"][0]);
+    let running = id_of(&play.post("message", text.clone()).await["generations"][0]);
     let mut all = String::new();
     let mut put = |heard: HttpResponse, wait: Option<&str>| {
         assert_eq!(heard.header("retry-after"), wait);
-        all += &(told(&heard) + "\n");
+        all += &(format_error(&heard) + "\n");
     };
     // Too many replies, a running reply as HEAD, too many sockets, and a shutdown.
-    put(play.app.ask("POST", &play.chat("message")).json(&text).send().await, Some("5"));
+    put(play.server.request("POST", &play.chat_path("message")).json(&text).send().await, Some("5"));
     let body = json!({"nodeId": running});
-    put(play.app.ask("PUT", &play.chat("active_leaf")).json(&body).send().await, None);
-    let _socket = play.app.socket(&play.sid, None).await;
-    put(play.app.ask("GET", &play.chat("ws")).send().await, Some("10"));
+    put(play.server.request("PUT", &play.chat_path("active_leaf")).json(&body).send().await, None);
+    let _socket = play.server.open_socket(&play.sid, None).await;
+    put(play.server.request("GET", &play.chat_path("ws")).send().await, Some("10"));
     gate.open();
-    play.done(&running).await;
-    let app = play.app.inside().shared();
+    play.wait_for_reply(&running).await;
+    let app = play.server.app().shared_app();
     tokio::task::spawn_blocking(move || app.close()).await.unwrap();
-    put(play.app.ask("POST", &play.chat("message")).json(&text).send().await, None);
+    put(play.server.request("POST", &play.chat_path("message")).json(&text).send().await, None);
     insta::assert_snapshot!(all, @r#"
     429 too_many_generating
     too many replies are being generated
@@ -177,11 +178,11 @@ async fn errors_of_limits_and_shutdown_set_retry_after() {
 #[tokio::test]
 async fn internal_error_hides_cause_and_gives_incident_id() {
     let app = TestServer::start().await;
-    let database = app.inside().home().join("data").join("clotho.db");
-    let mut behind = crate::support::sql_beside(&database);
+    let database = app.app().home().join("data").join("clotho.db");
+    let mut behind = crate::support::open_second_connection(&database);
     diesel::sql_query("ALTER TABLE personas RENAME TO elsewhere").execute(&mut behind).unwrap();
-    let heard = app.ask("GET", "/api/personas").send().await;
-    insta::assert_snapshot!(told(&heard), @r#"
+    let heard = app.request("GET", "/api/personas").send().await;
+    insta::assert_snapshot!(format_error(&heard), @r#"
     500 internal (with an incident)
     something went wrong inside the server
     -> find the cause by the incident id in the server's log
@@ -195,24 +196,24 @@ async fn internal_error_hides_cause_and_gives_incident_id() {
 /// Over the quota, a write is refused and changes nothing. Reads work, and a smaller write still fits.
 #[tokio::test]
 async fn quota_exceeded_returns_507() {
-    let app = TestServer::with(TestApp::with().set("storage.max_database_mb", "2")).await;
+    let app = TestServer::start_with(TestApp::setup().set("storage.max_database_mb", "2")).await;
     let large = json!({"name": "Large", "description": "x".repeat(400 << 10)});
     let mut kept = app.get("/api/characters").await["items"].as_array().unwrap().len();
     let refused = loop {
-        let heard = app.ask("POST", "/api/characters").json(&large).send().await;
+        let heard = app.request("POST", "/api/characters").json(&large).send().await;
         match heard.status {
             201 => kept += 1,
             _ => break heard,
         }
     };
-    insta::assert_snapshot!(told(&refused), @r#"
+    insta::assert_snapshot!(format_error(&refused), @r#"
     507 storage_full (with an incident)
     the server's database has reached its quota
     -> raise storage.max_database_mb on the server; nothing was changed
     {}
     "#);
     assert_eq!(app.get("/api/characters").await["items"].as_array().unwrap().len(), kept);
-    app.character(&json!({"name": "Small"})).await;
+    app.create_character(&json!({"name": "Small"})).await;
 }
 
 /// If the disk takes no more writes, they are refused while reads still work, and everything goes on once it does. A
@@ -220,8 +221,8 @@ async fn quota_exceeded_returns_507() {
 #[tokio::test]
 async fn disk_write_failure_refuses_message_and_changes_nothing() {
     let play = ApiSession::start().await;
-    let database = play.app.inside().home().join("data").join("clotho.db");
-    let mut behind = crate::support::sql_beside(&database);
+    let database = play.server.app().home().join("data").join("clotho.db");
+    let mut behind = crate::support::open_second_connection(&database);
     let (parent, before) = (play.head().await, play.nodes().await);
     let text = json!({"parentId": parent, "content": "Hi.", "generate": true});
     for (words, status, code) in [
@@ -230,16 +231,16 @@ async fn disk_write_failure_refuses_message_and_changes_nothing() {
     ] {
         let refuse = format!("CREATE TRIGGER refuse BEFORE INSERT ON nodes BEGIN SELECT RAISE(ABORT, '{words}'); END");
         diesel::sql_query(refuse).execute(&mut behind).unwrap();
-        let heard = play.app.ask("POST", &play.chat("message")).json(&text).send().await;
+        let heard = play.server.request("POST", &play.chat_path("message")).json(&text).send().await;
         assert_eq!(heard.status, status, "{}", heard.text());
-        let error = heard.refused(code);
+        let error = heard.expect_error(code);
         assert!(error["incident"].is_string(), "{error}");
         assert!(error["hint"].as_str().unwrap().contains("nothing was changed"), "{error}");
         assert_eq!(play.nodes().await, before, "nothing was changed");
-        assert!(play.app.mock().requests().is_empty(), "and nobody was asked");
+        assert!(play.server.mock().requests().is_empty(), "and nobody was asked");
         diesel::sql_query("DROP TRIGGER refuse").execute(&mut behind).unwrap();
     }
-    play.say("Hi.").await;
+    play.run_turn("Hi.").await;
     assert_eq!(play.nodes().await.len(), before.len() + 2);
 }
 
@@ -259,13 +260,13 @@ impl Clock for PanickingClock {
 #[tokio::test]
 async fn handler_panic_returns_500_and_next_request_works() {
     let clock = Arc::new(PanickingClock(TestClock::new(Time(1_700_000_000_000)), AtomicBool::new(false)));
-    let app = TestServer::with(TestApp::with().clock(clock.clone())).await;
+    let app = TestServer::start_with(TestApp::setup().clock(clock.clone())).await;
     // With its own request id, the request first reads the clock in its handler.
-    let ask = || app.ask("POST", "/api/personas").json(&json!({"name": "Mei"})).header("x-request-id", "r-1");
+    let ask = || app.request("POST", "/api/personas").json(&json!({"name": "Mei"})).header("x-request-id", "r-1");
     clock.1.store(true, Ordering::SeqCst);
     let heard = ask().send().await;
     assert!(!clock.1.load(Ordering::SeqCst), "somebody asked for the time");
-    insta::assert_snapshot!(told(&heard), @r#"
+    insta::assert_snapshot!(format_error(&heard), @r#"
     500 internal (with an incident)
     something went wrong inside the server
     -> find the cause by the incident id in the server's log

@@ -4,26 +4,26 @@ use super::api_session::ApiSession;
 use super::*;
 use crate::support::client::HttpResponse;
 
-pub async fn exported(app: &TestServer, sid: &str, rest: &str) -> HttpResponse {
-    let heard = app.ask("GET", &format!("/api/sessions/{sid}/export{rest}")).send().await;
+pub async fn export_session(app: &TestServer, sid: &str, rest: &str) -> HttpResponse {
+    let heard = app.request("GET", &format!("/api/sessions/{sid}/export{rest}")).send().await;
     assert_eq!(heard.status, 200, "{}", heard.text());
     heard
 }
 
 /// Returns the rows of a chat file.
-fn lines(heard: &HttpResponse) -> Vec<Value> {
+fn parse_rows(heard: &HttpResponse) -> Vec<Value> {
     heard.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 /// Starts a story with rerolls, a disabled message and markup in its texts.
-async fn story() -> (ApiSession, String) {
-    let play = ApiSession::with(TestApp::with(), json!({"title": "Lamp & <Key> / 灯"})).await;
-    play.app.mock().script(Reply::ok(["<think>Hm.</think>*waves* <b>no</b>"]).usage(5, 7));
-    let first = play.say("I look\naround.").await;
-    play.another(&first.reply).await;
+async fn create_sample_session() -> (ApiSession, String) {
+    let play = ApiSession::start_with(TestApp::setup(), json!({"title": "Lamp & <Key> / 灯"})).await;
+    play.server.mock().queue_reply(Reply::ok(["<think>Hm.</think>*waves* <b>no</b>"]).usage(5, 7));
+    let first = play.run_turn("I look\naround.").await;
+    play.reroll_and_wait(&first.reply).await;
     play.checkout(&first.reply, true).await;
-    let second = play.say("A mistake.").await;
-    play.app.put(&play.chat(&format!("node/{}/state", second.user)), &json!({"isEnabled": false})).await;
+    let second = play.run_turn("A mistake.").await;
+    play.server.put(&play.chat_path(&format!("node/{}/state", second.user_node)), &json!({"isEnabled": false})).await;
     (play, first.reply)
 }
 
@@ -31,12 +31,12 @@ async fn story() -> (ApiSession, String) {
 /// messages are hidden, and other branches are left out.
 #[tokio::test]
 async fn export_sillytavern_chat_has_siblings_as_swipes() {
-    let (play, first) = story().await;
-    let file = exported(&play.app, &play.sid, "?format=sillytavern").await;
+    let (play, first) = create_sample_session().await;
+    let file = export_session(&play.server, &play.sid, "?format=sillytavern").await;
     assert_eq!(file.header("content-type"), Some("application/jsonl"));
     assert!(file.header("content-disposition").unwrap().contains(".jsonl"));
     assert!(!file.text().ends_with('\n'));
-    let lines = lines(&file);
+    let lines = parse_rows(&file);
     assert_eq!(lines[0]["user_name"], "unused");
     let told = |row: &Value| (row["name"].clone(), row["is_user"].clone(), row["is_system"].clone());
     assert_eq!(told(&lines[1]), (json!("Rin"), json!(false), json!(false)));
@@ -55,23 +55,23 @@ async fn export_sillytavern_chat_has_siblings_as_swipes() {
     assert_eq!(told(&lines[4]).2, true);
     assert_eq!(lines.len(), 6);
 
-    let short = exported(&play.app, &play.sid, &format!("?format=sillytavern&leaf={first}")).await;
-    assert_eq!(self::lines(&short).len(), 4);
+    let short = export_session(&play.server, &play.sid, &format!("?format=sillytavern&leaf={first}")).await;
+    assert_eq!(self::parse_rows(&short).len(), 4);
 }
 
 /// S4-53: for readers a branch is Markdown that shows every text as written, or a self-contained page in which no text
 /// is active.
 #[tokio::test]
 async fn export_markdown_and_html_escape_text() {
-    let (play, _) = story().await;
-    let markdown = exported(&play.app, &play.sid, "?format=markdown").await;
+    let (play, _) = create_sample_session().await;
+    let markdown = export_session(&play.server, &play.sid, "?format=markdown").await;
     assert_eq!(markdown.header("content-type"), Some("text/markdown; charset=utf-8"));
     let text = markdown.text();
     assert!(text.starts_with("# Lamp \\& \\<Key\\> / 灯\n\nRin"), "{text}");
     assert!(text.contains("I look\\\naround.\n\n**Rin**\n\n\\*waves\\* \\<b\\>no\\</b\\>\n\n"), "{text}");
     assert!(!text.contains("Hm.") && !text.contains("mistake"), "{text}");
 
-    let html = exported(&play.app, &play.sid, "?format=html").await;
+    let html = export_session(&play.server, &play.sid, "?format=html").await;
     assert_eq!(html.header("content-type"), Some("text/html; charset=utf-8"));
     assert!(html.header("content-disposition").unwrap().starts_with("attachment"));
     let text = html.text();
@@ -87,22 +87,23 @@ async fn export_html_embeds_character_avatar() {
     let play = ApiSession::start().await;
     let cid = play.session().await["characterIds"][0].as_str().unwrap().to_owned();
     let picture = clotho_compat::interop::picture::png_or_placeholder(None);
-    let kept = play.app.ask("PUT", &format!("/api/characters/{cid}/avatar")).bytes(&picture, "image/png").send().await;
+    let kept =
+        play.server.request("PUT", &format!("/api/characters/{cid}/avatar")).bytes(&picture, "image/png").send().await;
     assert_eq!(kept.status, 200, "{}", kept.text());
-    let html = exported(&play.app, &play.sid, "?format=html").await.text();
+    let html = export_session(&play.server, &play.sid, "?format=html").await.text();
     assert!(html.contains("<img alt=\"\" src=\"data:image/jpeg;base64,") && html.contains("<bdi>Rin</bdi>"), "{html}");
 }
 
 /// Domain 9: only one's own branches are exported. An id that is no leaf of one is refused with its field.
 #[tokio::test]
 async fn export_of_foreign_or_unknown_leaf_is_refused() {
-    let (play, first) = story().await;
+    let (play, first) = create_sample_session().await;
     let characters = play.session().await["characterIds"].clone();
-    let other = play.app.post("/api/sessions", &json!({"characterIds": characters})).await;
+    let other = play.server.post("/api/sessions", &json!({"characterIds": characters})).await;
     let elsewhere = other["activeLeafId"].as_str().unwrap();
     let ask = |rest: String| {
         let address = format!("/api/sessions/{}/export{rest}", play.sid);
-        play.app.ask("GET", &address).send()
+        play.server.request("GET", &address).send()
     };
     for (rest, field) in [
         (format!("?leaf={first}"), "leaf"),
@@ -111,19 +112,19 @@ async fn export_of_foreign_or_unknown_leaf_is_refused() {
         ("?format=pdf".to_owned(), "format"),
         ("?form=html".to_owned(), "form"),
     ] {
-        let refused = ask(rest.clone()).await.refused("invalid");
+        let refused = ask(rest.clone()).await.expect_error("invalid");
         assert_eq!(refused["details"]["field"], field, "{rest}");
     }
     let nobody = "/api/sessions/00000000-0000-7000-8000-000000000000/export?format=html";
-    play.app.ask("GET", nobody).send().await.refused("not_found");
+    play.server.request("GET", nobody).send().await.expect_error("not_found");
 }
 
 /// S4-53, S0-05: an archive has everything of the caller and nothing of other users. SillyTavern and another Clotho
 /// server can import it, and importing it here adds nothing.
 #[tokio::test]
 async fn export_archive_imports_into_another_server() {
-    let (play, _) = story().await;
-    let packed = play.app.ask("GET", "/api/export?format=sillytavern").send().await;
+    let (play, _) = create_sample_session().await;
+    let packed = play.server.request("GET", "/api/export?format=sillytavern").send().await;
     assert_eq!((packed.status, packed.header("content-type")), (200, Some("application/zip")), "{}", packed.text());
     let mut archive = zip::ZipArchive::new(std::io::Cursor::new(packed.body.clone())).unwrap();
     let names: Vec<String> = archive.file_names().map(|name| name.unwrap().into_owned()).collect();
@@ -133,32 +134,32 @@ async fn export_archive_imports_into_another_server() {
     );
     let chat = names.iter().find(|name| name.starts_with("chats/Rin/")).unwrap().clone();
     let text = std::io::read_to_string(archive.by_name(&chat).unwrap()).unwrap();
-    let line = exported(&play.app, &play.sid, "?format=sillytavern").await;
+    let line = export_session(&play.server, &play.sid, "?format=sillytavern").await;
     assert_eq!(text, line.text());
 
-    let here = sent_to(&play.app, &packed.body).await;
+    let here = import_archive(&play.server, &packed.body).await;
     assert_eq!(
         (&here["sessions"], &here["messages"], &here["characters"]),
         (&json!(0), &json!(0), &json!(0)),
         "{here}"
     );
     let other = TestServer::start().await;
-    let there = sent_to(&other, &packed.body).await;
+    let there = import_archive(&other, &packed.body).await;
     assert_eq!(
         (&there["sessions"], &there["characters"], &there["skipped"]),
         (&json!(1), &json!(1), &json!(0)),
         "{there}"
     );
     let sid = other.get("/api/sessions").await["items"][0]["id"].as_str().unwrap().to_owned();
-    let came = exported(&other, &sid, "?format=markdown").await.text();
-    assert_eq!(came, exported(&play.app, &play.sid, "?format=markdown").await.text());
-    play.app.ask("GET", "/api/export?format=zip").send().await.refused("invalid");
+    let came = export_session(&other, &sid, "?format=markdown").await.text();
+    assert_eq!(came, export_session(&play.server, &play.sid, "?format=markdown").await.text());
+    play.server.request("GET", "/api/export?format=zip").send().await.expect_error("invalid");
 }
 
 /// Imports an archive and returns the totals of the report.
-async fn sent_to(app: &TestServer, archive: &[u8]) -> Value {
-    let begun = app.ask("POST", "/api/import").bytes(archive, "application/zip").send().await.expect(202);
-    let job = app.over(begun["jobId"].as_str().unwrap()).await;
+async fn import_archive(app: &TestServer, archive: &[u8]) -> Value {
+    let begun = app.request("POST", "/api/import").bytes(archive, "application/zip").send().await.expect(202);
+    let job = app.wait_for_job(begun["jobId"].as_str().unwrap()).await;
     assert_eq!(job["state"], "done", "{job}");
     job["result"]["report"]["totals"].clone()
 }
@@ -170,7 +171,7 @@ async fn export_presets_with_same_name_get_numbered_files() {
     for (kind, name) in [("openai", "Nice"), ("openai", "nice"), ("openai", "Nice"), ("instruct", "Nice")] {
         app.post("/api/presets", &json!({"kind": kind, "name": name, "body": {"temperature": 1}})).await;
     }
-    let packed = app.ask("GET", "/api/export?format=sillytavern").send().await;
+    let packed = app.request("GET", "/api/export?format=sillytavern").send().await;
     assert_eq!(packed.status, 200, "{}", packed.text());
     let archive = zip::ZipArchive::new(std::io::Cursor::new(packed.body.clone())).unwrap();
     let names: Vec<String> = archive.file_names().map(|name| name.unwrap().into_owned()).collect();
@@ -178,6 +179,6 @@ async fn export_presets_with_same_name_get_numbered_files() {
         assert!(names.iter().any(|there| there == name), "{name} of {names:?}");
     }
     assert!(names.iter().any(|there| there == "instruct/Nice.json"), "{names:?}");
-    let here = sent_to(&app, &packed.body).await;
+    let here = import_archive(&app, &packed.body).await;
     assert_eq!(here["presets"], 0, "{here}");
 }

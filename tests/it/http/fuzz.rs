@@ -10,7 +10,7 @@ use super::api_session::ApiSession;
 use super::*;
 use crate::support::schema;
 use crate::support::socket::Socket;
-use crate::support::test_session::{TestSession, within};
+use crate::support::test_session::{TestSession, with_timeout};
 
 /// The number of requests per route and seed.
 const ROUNDS: u64 = 30;
@@ -83,7 +83,7 @@ impl JsonGenerator {
 
     /// Returns a value for a field of a schema.
     fn value(&mut self, name: &str, schema: &Value) -> Value {
-        let schema = schema::follow(schema);
+        let schema = schema::resolve_reference(schema);
         if self.one_in(12) {
             return self.junk();
         }
@@ -149,7 +149,7 @@ impl JsonGenerator {
     }
 
     /// Returns a path of a route, mostly with existing ids.
-    fn address(&mut self, entry: &RouteEntry, play: &ApiSession) -> String {
+    fn route_path(&mut self, entry: &RouteEntry, play: &ApiSession) -> String {
         let mut parts = Vec::new();
         for part in entry.path.split('/') {
             parts.push(match part {
@@ -164,16 +164,16 @@ impl JsonGenerator {
 }
 
 /// Returns the ids of all nodes, of the character and of a new persona.
-async fn ids_of(play: &ApiSession) -> Vec<String> {
+async fn known_ids(play: &ApiSession) -> Vec<String> {
     let mut ids: Vec<String> = play.nodes().await.keys().cloned().collect();
     ids.push(play.session().await["characterIds"][0].as_str().unwrap().to_owned());
-    ids.push(id(&play.app.post("/api/personas", &json!({"name": "Ann"})).await));
+    ids.push(id_of(&play.server.post("/api/personas", &json!({"name": "Ann"})).await));
     ids
 }
 
 /// Sends a request to every route. The client checks each answer against the contract, and none may be a 500. Returns
 /// the number of accepted requests.
-async fn ask_everything(play: &ApiSession, dice: &mut JsonGenerator) -> u64 {
+async fn request_every_route(play: &ApiSession, dice: &mut JsonGenerator) -> u64 {
     let mut taken = 0;
     let document = clotho::http::openapi::json(&clotho::http::all_routes());
     for entry in clotho::http::all_routes() {
@@ -183,8 +183,8 @@ async fn ask_everything(play: &ApiSession, dice: &mut JsonGenerator) -> u64 {
         }
         let (method, plain) = (entry.method.as_str(), entry.openapi_path());
         let query = dice.query(&document["paths"][&plain][method.to_lowercase()]["parameters"]);
-        let ask = play.app.ask(method, &(dice.address(&entry, play) + &query));
-        let ask = match schema::body(method, &plain) {
+        let ask = play.server.request(method, &(dice.route_path(&entry, play) + &query));
+        let ask = match schema::request_schema(method, &plain) {
             Some(shape) => ask.json(&dice.value("", shape)),
             None => ask,
         };
@@ -198,32 +198,32 @@ async fn ask_everything(play: &ApiSession, dice: &mut JsonGenerator) -> u64 {
 #[tokio::test]
 async fn fuzz_requests_cause_no_500_and_keep_tree() {
     for seed in [1, 2] {
-        let play = ApiSession::with(TestApp::with(), json!({"plugins": [{"id": "combat"}]})).await;
-        play.say("Hi. [HP -3]").await;
-        let mut dice = JsonGenerator { random: SplitMix64::new(seed), ids: ids_of(&play).await };
-        let mut told = listening(play.app.socket(&play.sid, None).await);
+        let play = ApiSession::start_with(TestApp::setup(), json!({"plugins": [{"id": "combat"}]})).await;
+        play.run_turn("Hi. [HP -3]").await;
+        let mut dice = JsonGenerator { random: SplitMix64::new(seed), ids: known_ids(&play).await };
+        let mut told = read_in_background(play.server.open_socket(&play.sid, None).await);
         let mut taken = 0;
         for round in 0..ROUNDS {
-            taken += ask_everything(&play, &mut dice).await;
+            taken += request_every_route(&play, &mut dice).await;
             if round % 10 == 9 {
-                dice.ids = ids_of(&play).await;
+                dice.ids = known_ids(&play).await;
             }
         }
         // Every write is in the log, whatever was pruned afterwards.
         let written = play.session().await["op"].as_u64().unwrap();
         assert!(taken > 8 * ROUNDS && written > ROUNDS, "the dice should hit something, too: {taken}, {written}");
-        let mut running = play.app.inside().live.watch_count();
-        within(running.wait_for(|running| *running == 0)).await.unwrap();
-        is_one_story(&play).await;
-        told_the_same(&play, &mut told).await;
+        let mut running = play.server.app().live.watch_count();
+        with_timeout(running.wait_for(|running| *running == 0)).await.unwrap();
+        assert_session_consistent(&play).await;
+        assert_operations_received(&play, &mut told).await;
     }
 }
 
 /// Reads a socket all the time. The server closes a socket that reads nothing for a minute.
-fn listening(mut socket: Socket) -> UnboundedReceiver<Value> {
+fn read_in_background(mut socket: Socket) -> UnboundedReceiver<Value> {
     let (heard, told) = unbounded_channel();
     tokio::spawn(async move {
-        while let Some(frame) = socket.next().await {
+        while let Some(frame) = socket.next_frame().await {
             if heard.send(frame).is_err() {
                 break;
             }
@@ -233,8 +233,8 @@ fn listening(mut socket: Socket) -> UnboundedReceiver<Value> {
 }
 
 /// Checks that the tree matches its log, that HEAD is the one of the log, and that the story can go on.
-async fn is_one_story(play: &ApiSession) {
-    let app = play.app.inside();
+async fn assert_session_consistent(play: &ApiSession) {
+    let app = play.server.app();
     let story = TestSession { app, user: app.owner, id: play.sid.parse().unwrap() };
     let mirror = ReferenceTree::replay(&story.log().await).unwrap();
     let nodes = play.nodes().await;
@@ -249,19 +249,19 @@ async fn is_one_story(play: &ApiSession) {
     for node in nodes.keys() {
         play.get(&format!("node/{node}?expand=world,delta,trace")).await;
     }
-    let said = play.say_to(&head, "And then?").await;
+    let said = play.run_turn_at(&head, "And then?").await;
     assert_eq!(play.head().await, said.reply);
 }
 
 /// Checks that a socket that was open all the time got every operation in order.
-async fn told_the_same(play: &ApiSession, told: &mut UnboundedReceiver<Value>) {
+async fn assert_operations_received(play: &ApiSession, told: &mut UnboundedReceiver<Value>) {
     let newest = play.session().await["op"].as_i64().unwrap();
-    let hello = within(told.recv()).await.unwrap();
+    let hello = with_timeout(told.recv()).await.unwrap();
     assert_eq!(hello["type"], "hello");
     let first = hello["op"].as_i64().unwrap();
     let mut ops = Vec::new();
     while ops.last() != Some(&newest) {
-        ops.extend(within(told.recv()).await.unwrap()["op"].as_i64());
+        ops.extend(with_timeout(told.recv()).await.unwrap()["op"].as_i64());
         ops.dedup();
     }
     assert_eq!(ops, (first + 1..=newest).collect::<Vec<_>>());
@@ -271,9 +271,10 @@ async fn told_the_same(play: &ApiSession, told: &mut UnboundedReceiver<Value>) {
 #[tokio::test]
 async fn fuzz_random_frames_keep_socket_open() {
     let play = ApiSession::start().await;
-    let said = play.say("Hi 🌙.").await;
-    let mut dice = JsonGenerator { random: SplitMix64::new(3), ids: vec![said.user, said.reply, play.sid.clone()] };
-    let mut socket = play.app.socket(&play.sid, None).await;
+    let said = play.run_turn("Hi 🌙.").await;
+    let mut dice =
+        JsonGenerator { random: SplitMix64::new(3), ids: vec![said.user_node, said.reply, play.sid.clone()] };
+    let mut socket = play.server.open_socket(&play.sid, None).await;
     let kinds = ["resume", "typing", "ping", "hello", "node.created", ""];
     for _ in 0..300 {
         let mut frame = json!({"type": dice.pick(&kinds)});
@@ -286,12 +287,13 @@ async fn fuzz_random_frames_keep_socket_open() {
         // A frame over the size limit rightly closes the socket.
         if text.len() < 60_000 {
             let half: String = text.chars().take(text.chars().count() / 2).collect();
-            socket.say_text(if dice.one_in(6) { &half } else { &text }).await;
+            socket.send_text(if dice.one_in(6) { &half } else { &text }).await;
         }
     }
     // A last frame with a distinct answer marks the end.
-    socket.say(&json!({"type": "the end"})).await;
-    let frames = socket.until(|frame| frame["error"]["message"].as_str().is_some_and(|m| m.contains("the end"))).await;
+    socket.send(&json!({"type": "the end"})).await;
+    let frames =
+        socket.read_until(|frame| frame["error"]["message"].as_str().is_some_and(|m| m.contains("the end"))).await;
     let known = ["hello", "pong", "error", "node.content.updated"];
     assert!(frames.iter().all(|frame| known.contains(&frame["type"].as_str().unwrap())), "{frames:#?}");
     assert!(frames.len() > 100, "{}", frames.len());

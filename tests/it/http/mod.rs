@@ -102,13 +102,13 @@ mod vector_search;
 
 use crate::support::app::{Setup, TestApp};
 use crate::support::mock_model::{Gate, Reply};
-use crate::support::server::{TestServer, id};
-use crate::support::wait::until_some;
+use crate::support::server::{TestServer, id_of};
+use crate::support::wait::wait_for_some;
 use serde_json::{Value, json};
 
 /// Searches until there are `hits` hits. The index follows the log asynchronously.
 pub async fn search_until(app: &TestServer, query: &str, hits: usize) -> Value {
-    until_some(&format!("\"{query}\" in the index"), async || {
+    wait_for_some(&format!("\"{query}\" in the index"), async || {
         let found = app.get(&format!("/api/search?q={query}")).await;
         (found["items"].as_array().unwrap().len() >= hits).then_some(found)
     })

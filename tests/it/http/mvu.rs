@@ -7,20 +7,20 @@ use super::*;
 const CARD: &[u8] = include_bytes!("../../fixtures/mvu/lamplighter.json");
 
 /// Starts a session with the card as the page does, without choosing plugins.
-async fn play() -> ApiSession {
-    let app = TestServer::with(TestApp::with()).await;
-    let came = app.ask("POST", "/api/characters/import").bytes(CARD, "application/json").send().await.expect(201);
+async fn start_with_card() -> ApiSession {
+    let app = TestServer::start_with(TestApp::setup()).await;
+    let came = app.request("POST", "/api/characters/import").bytes(CARD, "application/json").send().await.expect(201);
     assert_eq!(came["metadata"]["clotho"], json!({"plugins": [{"id": "mvu"}]}), "what the page offers to switch on");
-    let sid = id(&app.post("/api/sessions", &json!({"characterIds": [id(&came)]})).await);
-    ApiSession { app, sid }
+    let sid = id_of(&app.post("/api/sessions", &json!({"characterIds": [id_of(&came)]})).await);
+    ApiSession { server: app, sid }
 }
 
-async fn values(play: &ApiSession, node: &str) -> Value {
+async fn stat_data(play: &ApiSession, node: &str) -> Value {
     play.get(&format!("node/{node}/world")).await["world"]["vars"]["stat_data"].clone()
 }
 
-fn sent(play: &ApiSession) -> String {
-    let messages = play.app.mock().requests().last().unwrap()["messages"].clone();
+fn last_request_text(play: &ApiSession) -> String {
+    let messages = play.server.mock().requests().last().unwrap()["messages"].clone();
     let text = |one: &Value| one["content"].as_str().unwrap().to_owned();
     messages.as_array().unwrap().iter().map(text).collect::<Vec<_>>().join("\n")
 }
@@ -36,25 +36,25 @@ const COLD: &str = "She turns away.\n<UpdateVariable><JSONPatch>```json\n\
 /// follows them gets its own values and no machine text.
 #[tokio::test]
 async fn mvu_values_are_separate_per_branch() {
-    let play = play().await;
+    let play = start_with_card().await;
     assert_eq!(play.session().await["plugins"][0]["id"], "mvu", "the card brings values: its plugin is on");
     let begun = json!({
         "Ilse": {"trust": 10, "mood": ["calm", "how she feels; changes with what is said"], "met": "You"},
         "lamps": {"lit": 0},
     });
-    assert_eq!(values(&play, &play.head().await).await, begun);
-    play.app.mock().script(Reply::ok([GLAD]));
-    let said = play.say("You do this well.").await;
-    let told = sent(&play);
+    assert_eq!(stat_data(&play, &play.head().await).await, begun);
+    play.server.mock().queue_reply(Reply::ok([GLAD]));
+    let said = play.run_turn("You do this well.").await;
+    let told = last_request_text(&play);
     let yaml = "Ilse:\n  trust: 10\n  mood:\n    - calm\n    - how she feels; changes with what is said\n  met: You\nlamps:\n  lit: 0\n</status";
     assert!(told.contains(yaml) && told.contains("Trust is 10."), "{told}");
     assert!(told.contains("End with <UpdateVariable>") && told.contains("nine lamps"), "{told}");
     assert!(!told.contains("extensible") && !told.contains("StatusPlaceHolder"), "{told}");
 
-    play.app.mock().script(Reply::ok([COLD]));
-    let other = play.another(&said.reply).await;
-    assert!(sent(&play).contains("Trust is 10."), "a sibling begins where the first did");
-    let (glad, cold) = (values(&play, &said.reply).await, values(&play, &other).await);
+    play.server.mock().queue_reply(Reply::ok([COLD]));
+    let other = play.reroll_and_wait(&said.reply).await;
+    assert!(last_request_text(&play).contains("Trust is 10."), "a sibling begins where the first did");
+    let (glad, cold) = (stat_data(&play, &said.reply).await, stat_data(&play, &other).await);
     assert_eq!((&glad["Ilse"]["trust"], &glad["Ilse"]["mood"][0]), (&json!(13), &json!("glad")));
     assert_eq!((&cold["Ilse"]["trust"], &cold["lamps"]["lost"]), (&json!(6), &json!(1)));
     assert_eq!(glad["Ilse"]["mood"][1], begun["Ilse"]["mood"][1], "the description stays");
@@ -62,9 +62,9 @@ async fn mvu_values_are_separate_per_branch() {
     for (below, trust, other_trust) in
         [(&said.reply, "Trust is 13.", "Trust is 6."), (&other, "Trust is 6.", "Trust is 13.")]
     {
-        play.app.mock().script(Reply::ok(["And the night goes on."]));
-        play.say_to(below, "Go on.").await;
-        let told = sent(&play);
+        play.server.mock().queue_reply(Reply::ok(["And the night goes on."]));
+        play.run_turn_at(below, "Go on.").await;
+        let told = last_request_text(&play);
         assert!(told.contains(trust) && !told.contains(other_trust), "{told}");
         for machine in ["_.add", "JSONPatch", "Analysis", "StatusPlaceHolder"] {
             assert!(!told.contains(machine), "{machine}: {told}");
@@ -75,12 +75,12 @@ async fn mvu_values_are_separate_per_branch() {
 /// S3-18: repaired or rejected changes are noted on the message. Readers see the panel and no commands.
 #[tokio::test]
 async fn mvu_display_draws_panel_and_notes_rejected_changes() {
-    let play = play().await;
+    let play = start_with_card().await;
     let first = play.get(&format!("node/{}", play.head().await)).await;
     let panel = "- **Ilse**\n  - **trust**: 10\n  - **mood**: calm\n  - **met**: You\n- **lamps**\n  - **lit**: 0\n";
     assert!(first["display"].as_str().unwrap().ends_with(panel), "{first}");
-    play.app.mock().script(Reply::ok([GLAD]));
-    let said = play.say("You do this well.").await;
+    play.server.mock().queue_reply(Reply::ok([GLAD]));
+    let said = play.run_turn("You do this well.").await;
     let node = play.get(&format!("node/{}", said.reply)).await;
     let shown = node["display"].as_str().unwrap();
     assert!(shown.starts_with("She nods.") && shown.contains("**trust**: 13") && !shown.contains("_.add"), "{shown}");
@@ -98,43 +98,47 @@ async fn mvu_display_draws_panel_and_notes_rejected_changes() {
 /// S3-11: each greeting has its own values, and an edited greeting has those of its text.
 #[tokio::test]
 async fn mvu_greetings_start_with_own_values() {
-    let play = play().await;
+    let play = start_with_card().await;
     let first = play.head().await;
     let greetings = play.get(&format!("node/{first}/alternatives")).await;
-    let second = id(&greetings["items"][1]);
-    let own = values(&play, &second).await;
+    let second = id_of(&greetings["items"][1]);
+    let own = stat_data(&play, &second).await;
     assert_eq!((&own["Ilse"]["trust"], &own["Ilse"]["mood"]), (&json!(8), &json!("hurried")));
-    assert_eq!(values(&play, &first).await["Ilse"]["trust"], 10);
+    assert_eq!(stat_data(&play, &first).await["Ilse"]["trust"], 10);
     let shown = greetings["items"][1]["display"].as_str().unwrap();
     assert_eq!(shown, "It rains, and Ilse is late. Trust: 10.");
-    play.app.mock().script(Reply::ok(["She hurries on."]));
-    play.say_to(&second, "Wait!").await;
-    assert!(sent(&play).contains("Trust is 8.") && !sent(&play).contains("initvar"), "{}", sent(&play));
+    play.server.mock().queue_reply(Reply::ok(["She hurries on."]));
+    play.run_turn_at(&second, "Wait!").await;
+    assert!(
+        last_request_text(&play).contains("Trust is 8.") && !last_request_text(&play).contains("initvar"),
+        "{}",
+        last_request_text(&play)
+    );
 }
 
 /// S3-11: a plugin enabled later starts from the lorebook and the last message.
 #[tokio::test]
 async fn mvu_enabled_later_starts_from_lorebook_and_message() {
-    let app = TestServer::with(TestApp::with()).await;
-    let came = app.ask("POST", "/api/characters/import").bytes(CARD, "application/json").send().await.expect(201);
-    let fields = json!({"characterIds": [id(&came)], "plugins": []});
-    let play = ApiSession { sid: id(&app.post("/api/sessions", &fields).await), app };
+    let app = TestServer::start_with(TestApp::setup()).await;
+    let came = app.request("POST", "/api/characters/import").bytes(CARD, "application/json").send().await.expect(201);
+    let fields = json!({"characterIds": [id_of(&came)], "plugins": []});
+    let play = ApiSession { sid: id_of(&app.post("/api/sessions", &fields).await), server: app };
     let greeting = play.get(&format!("node/{}", play.head().await)).await;
     assert_eq!(
         greeting["display"], "Ilse lifts her pole. \"Another night.\"",
         "nobody draws a panel, and its place is gone"
     );
-    play.app.mock().script(Reply::ok(["Fine.<UpdateVariable>_.add('Ilse.trust', 1);</UpdateVariable>"]));
-    let said = play.say("Hello.").await;
-    assert_eq!(values(&play, &said.reply).await, json!(null));
+    play.server.mock().queue_reply(Reply::ok(["Fine.<UpdateVariable>_.add('Ilse.trust', 1);</UpdateVariable>"]));
+    let said = play.run_turn("Hello.").await;
+    assert_eq!(stat_data(&play, &said.reply).await, json!(null));
     assert!(
-        sent(&play).contains("Trust is .") && !sent(&play).contains("trust: 10"),
+        last_request_text(&play).contains("Trust is .") && !last_request_text(&play).contains("trust: 10"),
         "what begins values is never sent"
     );
     let path = format!("/api/sessions/{}/plugins", play.sid);
-    play.app.ask("PUT", &path).json(&json!([{"id": "mvu"}])).send().await.expect(200);
-    assert_eq!(values(&play, &play.head().await).await["Ilse"]["trust"], 11);
-    assert_eq!(values(&play, &said.reply).await, json!(null), "the past stays");
+    play.server.request("PUT", &path).json(&json!([{"id": "mvu"}])).send().await.expect(200);
+    assert_eq!(stat_data(&play, &play.head().await).await["Ilse"]["trust"], 11);
+    assert_eq!(stat_data(&play, &said.reply).await, json!(null), "the past stays");
 }
 
 /// Unreadable initial values are reported at the import and under the first message. Nothing else is affected.
@@ -146,16 +150,16 @@ async fn mvu_unreadable_initvar_is_reported_on_import() {
         "name": "Ilse", "first_mes": "Hello.<initvar>\n- nothing\n</initvar>", "alternate_greetings": ["Good evening."],
         "character_book": {"entries": entries, "extensions": {}}, "extensions": {},
     }});
-    let app = TestServer::with(TestApp::with()).await;
+    let app = TestServer::start_with(TestApp::setup()).await;
     let bytes = card.to_string().into_bytes();
-    let came = app.ask("POST", "/api/characters/import").bytes(&bytes, "application/json").send().await.expect(201);
+    let came = app.request("POST", "/api/characters/import").bytes(&bytes, "application/json").send().await.expect(201);
     let unread = |item: usize| {
         let findings = came["report"]["items"][item]["findings"].as_array().unwrap().iter();
         findings.filter(|one| one["code"] == "start_unread").map(|one| one["names"].clone()).collect::<Vec<_>>()
     };
     assert_eq!((unread(0), unread(1)), (vec![json!(["<initvar>"])], vec![json!(["[initvar] wrong"])]), "{came}");
-    let sid = id(&app.post("/api/sessions", &json!({"characterIds": [id(&came)]})).await);
-    let play = ApiSession { app, sid };
+    let sid = id_of(&app.post("/api/sessions", &json!({"characterIds": [id_of(&came)]})).await);
+    let play = ApiSession { server: app, sid };
     let told = play.get(&format!("node/{}", play.head().await)).await["problems"].clone();
     let lines: Vec<_> =
         told.as_array().unwrap().iter().map(|one| (&one["code"], one["message"].as_str().unwrap())).collect();
@@ -165,5 +169,5 @@ async fn mvu_unreadable_initvar_is_reported_on_import() {
         book.starts_with("\"[initvar] wrong\" is neither") && own.starts_with("\"<initvar>\" is neither"),
         "{told}"
     );
-    assert!(values(&play, &play.head().await).await["lamps"].is_number(), "the other one began");
+    assert!(stat_data(&play, &play.head().await).await["lamps"].is_number(), "the other one began");
 }

@@ -7,7 +7,7 @@ use crate::support::socket::Socket;
 use clotho::http::route_table::RouteEntry;
 use std::collections::BTreeSet;
 
-fn address(entry: &RouteEntry, stranger: &OtherUser) -> String {
+fn path_with_ids_of(entry: &RouteEntry, stranger: &OtherUser) -> String {
     entry
         .path
         .replace("{sid}", &stranger.session.to_string())
@@ -15,7 +15,7 @@ fn address(entry: &RouteEntry, stranger: &OtherUser) -> String {
         .replace("{cid}", &stranger.character.to_string())
         .replace("{pid}", &stranger.persona.to_string())
         .replace("{lid}", &stranger.lorebook.to_string())
-        .replace("{jid}", &stranger.place.job().to_string())
+        .replace("{jid}", &stranger.upload_slot.job().to_string())
         .replace("{fid}", NOTHING)
         // Presets are tested in `presets.rs`.
         .replace("{rid}", NOTHING)
@@ -65,24 +65,25 @@ const NOTHING: &str = "018f3e2a-0000-7000-8000-0000000000aa";
 
 impl OtherUser {
     /// Replaces the stranger's ids in a text by an unknown id.
-    fn to_nothing(&self, text: &str) -> String {
+    fn with_unknown_ids(&self, text: &str) -> String {
         let session = [self.session.to_string(), self.greeting.to_string()];
-        let things = [self.lorebook.to_string(), self.place.job().to_string()];
+        let things = [self.lorebook.to_string(), self.upload_slot.job().to_string()];
         let people = [self.character.to_string(), self.persona.to_string()];
         session.iter().chain(&people).chain(&things).fold(text.to_owned(), |text, id| text.replace(id, NOTHING))
     }
 }
 
 /// Requests a stranger's thing and an unknown one, and checks that the answers cannot be distinguished.
-async fn is_not_there(app: &TestServer, stranger: &OtherUser, method: &str, path: &str, body: Option<&Value>) {
+async fn assert_looks_missing(app: &TestServer, stranger: &OtherUser, method: &str, path: &str, body: Option<&Value>) {
     let ask = |path: &str, body: Option<String>| {
-        let ask = app.ask(method, path);
-        body.map_or(ask.clone(), |body| ask.text(&body)).send()
+        let ask = app.request(method, path);
+        body.map_or(ask.clone(), |body| ask.json_text(&body)).send()
     };
     let theirs = ask(path, body.map(ToString::to_string)).await;
-    let error = theirs.refused("not_found");
+    let error = theirs.expect_error("not_found");
     assert!(!error.to_string().to_lowercase().contains("stranger"), "{error}");
-    let nobodys = ask(&stranger.to_nothing(path), body.map(|body| stranger.to_nothing(&body.to_string()))).await;
+    let nobodys =
+        ask(&stranger.with_unknown_ids(path), body.map(|body| stranger.with_unknown_ids(&body.to_string()))).await;
     let own = |(name, _): &&(String, String)| !matches!(name.as_str(), "x-request-id" | "date");
     let told =
         |heard: &HttpResponse| (heard.text(), heard.headers.iter().filter(own).cloned().collect::<BTreeSet<_>>());
@@ -93,19 +94,19 @@ async fn is_not_there(app: &TestServer, stranger: &OtherUser, method: &str, path
 #[tokio::test]
 async fn foreign_ids_on_every_route_return_not_found() {
     let app = TestServer::start().await;
-    let stranger = app.stranger().await;
+    let stranger = app.create_other_user().await;
     let mut tried = 0;
     for entry in clotho::http::all_routes().iter().filter(|entry| entry.path.contains("id}")) {
-        let (path, body) = (address(entry, &stranger), body(entry, &stranger));
-        is_not_there(&app, &stranger, entry.method.as_str(), &path, body.as_ref()).await;
+        let (path, body) = (path_with_ids_of(entry, &stranger), body(entry, &stranger));
+        assert_looks_missing(&app, &stranger, entry.method.as_str(), &path, body.as_ref()).await;
         tried += 1;
     }
     assert!(tried > 25, "{tried} routes");
     let (user, session) = (stranger.user, stranger.session);
-    let held = app.inside().store.read(move |reader| reader.session(user, session)).await.unwrap().unwrap();
+    let held = app.app().store.read(move |reader| reader.session(user, session)).await.unwrap().unwrap();
     assert_eq!((held.session.op, held.session.title.as_str()), (1, "A stranger's story"));
     for sid in [session.to_string(), NOTHING.to_owned(), "x".to_owned()] {
-        assert!(matches!(Socket::try_open(app.at, &sid, None, &[]).await, Err(404)));
+        assert!(matches!(Socket::try_open(app.address, &sid, None, &[]).await, Err(404)));
     }
 }
 
@@ -113,11 +114,11 @@ async fn foreign_ids_on_every_route_return_not_found() {
 #[tokio::test]
 async fn foreign_node_in_own_session_returns_not_found() {
     let app = TestServer::start().await;
-    let stranger = app.stranger().await;
-    let sid = id(&app.session().await);
+    let stranger = app.create_other_user().await;
+    let sid = id_of(&app.create_session().await);
     for entry in clotho::http::all_routes().iter().filter(|entry| entry.path.contains("{nid}")) {
-        let path = address(entry, &stranger).replace(&stranger.session.to_string(), &sid);
-        is_not_there(&app, &stranger, entry.method.as_str(), &path, body(entry, &stranger).as_ref()).await;
+        let path = path_with_ids_of(entry, &stranger).replace(&stranger.session.to_string(), &sid);
+        assert_looks_missing(&app, &stranger, entry.method.as_str(), &path, body(entry, &stranger).as_ref()).await;
     }
 }
 
@@ -125,12 +126,12 @@ async fn foreign_node_in_own_session_returns_not_found() {
 #[tokio::test]
 async fn workshop_trial_with_foreign_node_returns_not_found() {
     let app = TestServer::start().await;
-    let stranger = app.stranger().await;
-    let sid = id(&app.session().await);
+    let stranger = app.create_other_user().await;
+    let sid = id_of(&app.create_session().await);
     let foreign = stranger.greeting.to_string();
     let (app, stranger) = (&app, &stranger);
     let refused = |method: &'static str, path: String, body: Value| async move {
-        is_not_there(app, stranger, method, &path, Some(&body)).await;
+        assert_looks_missing(app, stranger, method, &path, Some(&body)).await;
     };
     let theirs = stranger.session.to_string();
     for body in [
@@ -151,9 +152,9 @@ async fn workshop_trial_with_foreign_node_returns_not_found() {
 #[tokio::test]
 async fn foreign_ids_in_body_or_query_return_404() {
     let app = TestServer::start().await;
-    let stranger = app.stranger().await;
-    let session = app.session().await;
-    let (sid, own) = (id(&session), session["activeLeafId"].as_str().unwrap().to_owned());
+    let stranger = app.create_other_user().await;
+    let session = app.create_session().await;
+    let (sid, own) = (id_of(&session), session["activeLeafId"].as_str().unwrap().to_owned());
     let character = session["characterIds"][0].clone();
     let foreign = stranger.greeting.to_string();
     let chat = |rest: &str| format!("/api/chat/{sid}/{rest}");
@@ -164,7 +165,7 @@ async fn foreign_ids_in_body_or_query_return_404() {
     };
     let (app, stranger) = (&app, &stranger);
     let refused = |method: &'static str, path: String, body: Value| async move {
-        is_not_there(app, stranger, method, &path, Some(&body)).await;
+        assert_looks_missing(app, stranger, method, &path, Some(&body)).await;
     };
     // S4-40: a parent from another session.
     refused("POST", chat("message"), message(json!({"parentId": foreign}))).await;
@@ -198,7 +199,7 @@ async fn foreign_ids_in_body_or_query_return_404() {
         "context-path?leaf=",
     ];
     for path in line.into_iter().chain(["diff?from=", "diff?to=", "line?leaf=", "variables?path=/a&leaf="]) {
-        is_not_there(app, stranger, "GET", &chat(&format!("{path}{foreign}")), None).await;
+        assert_looks_missing(app, stranger, "GET", &chat(&format!("{path}{foreign}")), None).await;
     }
     // A character outside the session cannot speak, whoever owns it.
     let mut told = Vec::new();
@@ -208,15 +209,15 @@ async fn foreign_ids_in_body_or_query_return_404() {
             (chat("message"), message(json!({"generate": wish.clone()}))),
             (chat(&format!("node/{own}/edit")), json!({"content": "x", "generate": wish.clone()})),
         ] {
-            let heard = app.ask("POST", &path).json(&body).send().await;
-            told.push(heard.refused("invalid").to_string().replace(&character, ""));
+            let heard = app.request("POST", &path).json(&body).send().await;
+            told.push(heard.expect_error("invalid").to_string().replace(&character, ""));
         }
     }
     assert_eq!(told[..2], told[2..]);
     // An unknown or foreign node is a stale HEAD.
     for leaf in [foreign, NOTHING.to_owned()] {
         let stale = message(json!({"expectedLeafId": leaf}));
-        let error = app.ask("POST", &chat("message")).json(&stale).send().await.refused("head_moved");
+        let error = app.request("POST", &chat("message")).json(&stale).send().await.expect_error("head_moved");
         assert_eq!(error["details"]["leafId"], json!(own));
     }
     // Nothing was written.
@@ -227,12 +228,12 @@ async fn foreign_ids_in_body_or_query_return_404() {
 #[tokio::test]
 async fn unknown_plugin_or_model_names_are_refused() {
     let app = TestServer::start().await;
-    let (session, line) = app.line(1).await;
-    let (sid, cid) = (id(&session), session["characterIds"][0].clone());
+    let (session, line) = app.create_branch(1).await;
+    let (sid, cid) = (id_of(&session), session["characterIds"][0].clone());
     let refused = |method: &'static str, path: String, body: Value, field: &'static str| {
-        let ask = app.ask(method, &path).json(&body);
+        let ask = app.request(method, &path).json(&body);
         async move {
-            let error = ask.send().await.refused("invalid");
+            let error = ask.send().await.expect_error("invalid");
             assert_eq!(error["details"]["field"], field, "{path} {body}: {error}");
         }
     };
@@ -243,7 +244,7 @@ async fn unknown_plugin_or_model_names_are_refused() {
         refused("POST", "/api/sessions".into(), new, "plugins").await;
     }
     for plugin in ["nobody", "..%2fcombat", "combat%2fmain.rhai", "COMBAT"] {
-        app.ask("GET", &format!("/api/plugins/{plugin}")).send().await.refused("not_found");
+        app.request("GET", &format!("/api/plugins/{plugin}")).send().await.expect_error("not_found");
     }
     let twice = json!([{"id": "combat"}, {"id": "combat"}]);
     refused("PUT", format!("/api/sessions/{sid}/plugins"), twice, "plugins").await;
@@ -261,15 +262,15 @@ async fn unknown_plugin_or_model_names_are_refused() {
 #[tokio::test]
 async fn lists_and_searches_return_only_own_items() {
     let app = TestServer::start().await;
-    let stranger = app.stranger().await;
+    let stranger = app.create_other_user().await;
     for path in ["/api/characters?limit=500", "/api/personas", "/api/sessions"] {
         let text = app.get(path).await.to_string();
         assert!(!text.to_lowercase().contains("stranger") && !text.contains("Somebody else"), "{path}: {text}");
     }
-    let session = app.session().await;
+    let session = app.create_session().await;
     let parent = session["activeLeafId"].clone();
     let body = json!({"parentId": parent, "content": "my own secret"});
-    app.post(&format!("/api/chat/{}/message", id(&session)), &body).await;
+    app.post(&format!("/api/chat/{}/message", id_of(&session)), &body).await;
     let found = search_until(&app, "secret", 1).await;
     assert_eq!(found["items"][0]["snippet"]["text"], "my own secret");
     let filtered = app.get(&format!("/api/search?q=secret&session={}", stranger.session)).await;

@@ -6,7 +6,7 @@ use crate::support::schema;
 use std::collections::BTreeSet;
 
 /// Returns the OpenAPI document of this program.
-fn document() -> Value {
+fn openapi_document() -> Value {
     clotho::http::openapi::json(&clotho::http::all_routes())
 }
 
@@ -14,7 +14,7 @@ fn document() -> Value {
 #[test]
 fn openapi_file_is_document_of_program() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/openapi.json");
-    let text = serde_json::to_string_pretty(&document()).unwrap() + "\n";
+    let text = serde_json::to_string_pretty(&openapi_document()).unwrap() + "\n";
     if std::env::var_os("WRITE_OPENAPI").is_some() {
         std::fs::write(path, &text).unwrap();
     }
@@ -23,7 +23,7 @@ fn openapi_file_is_document_of_program() {
 }
 
 /// Returns the names of the schemas to which a part of the document refers, directly or through others.
-fn reached(document: &Value, part: &Value) -> BTreeSet<String> {
+fn referenced_schemas(document: &Value, part: &Value) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut texts = vec![part.to_string()];
     while let Some(text) = texts.pop() {
@@ -38,21 +38,21 @@ fn reached(document: &Value, part: &Value) -> BTreeSet<String> {
 }
 
 /// Returns the schemas that only answers and frames of the server use.
-fn answered(document: &Value) -> BTreeSet<String> {
+fn response_only_schemas(document: &Value) -> BTreeSet<String> {
     let (mut asked, mut answered) = (Vec::new(), Vec::new());
     let items = document["paths"].as_object().unwrap().values();
     for operation in items.flat_map(|item| item.as_object().unwrap().values()) {
         asked.extend([operation["requestBody"].clone(), operation["x-websocket"]["takes"].clone()]);
         answered.extend([operation["responses"].clone(), operation["x-websocket"]["sends"].clone()]);
     }
-    let asked = reached(document, &asked.into());
-    reached(document, &answered.into()).difference(&asked).cloned().collect()
+    let asked = referenced_schemas(document, &asked.into());
+    referenced_schemas(document, &answered.into()).difference(&asked).cloned().collect()
 }
 
 /// Returns a schema with all parts that are written inside it.
-fn parts(schema: &Value) -> Vec<&Value> {
+fn schema_parts(schema: &Value) -> Vec<&Value> {
     let inner = ["allOf", "oneOf"].into_iter().filter_map(|key| schema[key].as_array()).flatten();
-    std::iter::once(schema).chain(inner.flat_map(parts)).collect()
+    std::iter::once(schema).chain(inner.flat_map(schema_parts)).collect()
 }
 
 fn is_nullable(property: &Value) -> bool {
@@ -64,8 +64,8 @@ fn is_nullable(property: &Value) -> bool {
 /// `Option` as both, unless an attribute says which. Objects that other programs extend keep what these wrote.
 #[test]
 fn openapi_answer_fields_are_not_both_optional_and_nullable() {
-    let document = document();
-    let names = answered(&document);
+    let document = openapi_document();
+    let names = response_only_schemas(&document);
     assert!(names.len() > 100, "{names:?}");
     let mut faults = Vec::new();
     for name in names {
@@ -73,7 +73,7 @@ fn openapi_answer_fields_are_not_both_optional_and_nullable() {
         if schema.to_string().contains("#/components/schemas/OtherFields\"") {
             continue;
         }
-        for part in parts(schema) {
+        for part in schema_parts(schema) {
             for (field, property) in part["properties"].as_object().into_iter().flatten() {
                 let is_required = part["required"].as_array().is_some_and(|list| list.contains(&json!(field)));
                 if is_nullable(property) && !is_required {
@@ -90,9 +90,9 @@ fn openapi_answer_fields_are_not_both_optional_and_nullable() {
 async fn answers_have_every_field_with_default() {
     let play = ApiSession::start().await;
     let wanted = json!({"authorsNote": {"text": "Rain."}, "recall": {"enabled": true}});
-    play.app.ask("PATCH", &format!("/api/sessions/{}", play.sid)).json(&wanted).send().await.expect(200);
+    play.server.request("PATCH", &format!("/api/sessions/{}", play.sid)).json(&wanted).send().await.expect(200);
     let session = play.session().await;
-    let lore = play.app.get("/api/lorebooks/settings").await;
+    let lore = play.server.get("/api/lorebooks/settings").await;
     let mut named = 0;
     for (name, value) in [
         ("AuthorsNoteFields", &session["authorsNote"]),
@@ -100,16 +100,16 @@ async fn answers_have_every_field_with_default() {
         ("WorldInfoSettingsFields", &lore),
         ("WorldInfoVectorSettings", &lore["similar"]),
     ] {
-        let reference = schema::named(name);
-        for (field, property) in schema::follow(&reference)["properties"].as_object().unwrap() {
+        let reference = schema::schema_reference(name);
+        for (field, property) in schema::resolve_reference(&reference)["properties"].as_object().unwrap() {
             let has_default = property.get("default").is_some_and(|default| !default.is_null());
             assert!(!has_default || value.get(field).is_some(), "{name} has no {field}: {value}");
             named += usize::from(has_default);
         }
     }
     // No other schema of answers has defaults.
-    let document = document();
-    let schemas = answered(&document);
+    let document = openapi_document();
+    let schemas = response_only_schemas(&document);
     let of_answers = schemas.iter().map(|name| &document["components"]["schemas"][name]);
     let fields = of_answers.flat_map(|schema| schema["properties"].as_object().into_iter().flatten());
     assert_eq!(fields.filter(|(_, property)| property.get("default").is_some()).count(), 0);

@@ -4,23 +4,24 @@ use super::*;
 use api_session::ApiSession;
 
 /// Adds a plugin that asks for these permissions.
-fn asking(setup: Setup, id: &str, permissions: &str, script: &str) -> Setup {
+fn with_plugin(setup: Setup, id: &str, permissions: &str, script: &str) -> Setup {
     let manifest = format!(
         "id = \"{id}\"\ntitle = \"{id}\"\nversion = \"1.0.0\"\napi = \"1\"\n[permissions]\nrequest = [{permissions}]\n"
     );
-    setup.plugin(id, &[("plugin.toml", &manifest), ("main.rhai", script)])
+    setup.with_plugin(id, &[("plugin.toml", &manifest), ("main.rhai", script)])
 }
 
 /// The permissions of a plugin are described in the language of the request before it is enabled.
 #[tokio::test]
 async fn plugin_permissions_are_described_in_request_language() {
-    let app = TestServer::with(asking(TestApp::with(), "crier", "\"notes\", \"state.write:quests\"", "")).await;
+    let app =
+        TestServer::start_with(with_plugin(TestApp::setup(), "crier", "\"notes\", \"state.write:quests\"", "")).await;
     for (language, notes, write) in [
         ("en", "show lines under a message", "change values of other plugins: /quests"),
         ("zh-CN", "在消息下方显示说明", "更改其他部分的数值：/quests"),
     ] {
         let told = json!([{"name": "notes", "words": notes}, {"name": "state.write:quests", "words": write}]);
-        let ask = |path: &str| app.ask("GET", path).header("accept-language", language).send();
+        let ask = |path: &str| app.request("GET", path).header("accept-language", language).send();
         assert_eq!(ask("/api/plugins/crier").await.expect(200)["permissions"], told);
         let list = ask("/api/plugins").await.expect(200);
         let crier = list["items"].as_array().unwrap().iter().find(|one| one["id"] == "crier").unwrap();
@@ -31,14 +32,14 @@ async fn plugin_permissions_are_described_in_request_language() {
 /// Without a list of grants a plugin gets those of its manifest; an empty list grants none.
 #[tokio::test]
 async fn plugin_grants_empty_list_gives_no_permissions() {
-    let play = ApiSession::with(asking(TestApp::with(), "crier", "\"notes\"", ""), json!({})).await;
+    let play = ApiSession::start_with(with_plugin(TestApp::setup(), "crier", "\"notes\"", ""), json!({})).await;
     let path = format!("/api/sessions/{}/plugins", play.sid);
     for (setting, grants) in [
         (json!({"id": "crier"}), json!(["notes"])),
         (json!({"id": "crier", "grants": []}), json!([])),
         (json!({"id": "crier", "grants": ["notes"]}), json!(["notes"])),
     ] {
-        let set = play.app.put(&path, &json!([setting])).await;
+        let set = play.server.put(&path, &json!([setting])).await;
         assert_eq!((&set["plugins"][0]["grants"], &play.session().await["plugins"][0]["grants"]), (&grants, &grants));
     }
 }
@@ -47,8 +48,8 @@ async fn plugin_grants_empty_list_gives_no_permissions() {
 /// their replies say the same.
 #[tokio::test]
 async fn provider_without_api_key_is_listed_as_unusable() {
-    let play = ApiSession::with(TestApp::with().set("providers.0.api_key_env", "NOT_THERE"), json!({})).await;
-    let models = play.app.get("/api/models").await;
+    let play = ApiSession::start_with(TestApp::setup().set("providers.0.api_key_env", "NOT_THERE"), json!({})).await;
+    let models = play.server.get("/api/models").await;
     let model = |id: &str| models["items"].as_array().unwrap().iter().find(|one| one["id"] == id).unwrap().clone();
     let why = model("mock/mock")["unusable"].as_str().unwrap().to_owned();
     assert!(why.contains("variable \"NOT_THERE\" is missing"), "{why}");
@@ -56,7 +57,7 @@ async fn provider_without_api_key_is_listed_as_unusable() {
     let problem = json!({"provider": "mock", "code": "provider_misconfigured", "message": why});
     assert_eq!(models["problems"], json!([problem]));
 
-    let said = play.say("Hi.").await;
+    let said = play.run_turn("Hi.").await;
     let reply = play.get(&format!("node/{}", said.reply)).await;
     let error = &reply["metadata"]["error"];
     assert_eq!((&reply["status"], &error["code"]), (&json!("error"), &json!("provider_misconfigured")));
@@ -67,9 +68,9 @@ async fn provider_without_api_key_is_listed_as_unusable() {
 /// The reason why a plugin offers no quick replies is listed beside the replies of others. An older page has neither.
 #[tokio::test]
 async fn quick_replies_failure_is_listed_in_projection_problems() {
-    let setup = asking(TestApp::with(), "sulky", "", "fn quick_replies(ctx) { throw \"not today\"; }");
-    let setup = asking(setup, "kind", "", "fn quick_replies(ctx) { [#{ label: \"Wave\" }] }");
-    let play = ApiSession::with(setup, json!({"plugins": [{"id": "sulky"}, {"id": "kind"}]})).await;
+    let setup = with_plugin(TestApp::setup(), "sulky", "", "fn quick_replies(ctx) { throw \"not today\"; }");
+    let setup = with_plugin(setup, "kind", "", "fn quick_replies(ctx) { [#{ label: \"Wave\" }] }");
+    let play = ApiSession::start_with(setup, json!({"plugins": [{"id": "sulky"}, {"id": "kind"}]})).await;
     let line = play.get("projection").await;
     assert_eq!(line["quickReplies"], json!([{"plugin": "kind", "label": "Wave", "send": "Wave"}]));
     assert_eq!(

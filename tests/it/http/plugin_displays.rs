@@ -3,11 +3,11 @@
 use super::api_session::ApiSession;
 use super::*;
 
-fn with(setup: Setup, id: &str, script: &str) -> Setup {
+fn with_plugin(setup: Setup, id: &str, script: &str) -> Setup {
     let manifest = format!(
         "id = \"{id}\"\ntitle = \"{id}\"\nversion = \"1.0.0\"\napi = \"1\"\n[permissions]\nrequest = [\"display.rewrite\"]\n"
     );
-    setup.plugin(id, &[("plugin.toml", &manifest), ("main.rhai", script)])
+    setup.with_plugin(id, &[("plugin.toml", &manifest), ("main.rhai", script)])
 }
 
 const HEART: &str = r#"
@@ -19,9 +19,11 @@ fn on_display(ctx) { `${ctx.strip_block("UpdateVariable").to_upper()} (${ctx.get
 /// exported branch and an edit have the original.
 #[tokio::test]
 async fn plugin_display_changes_views_but_not_stored_text() {
-    let play = ApiSession::with(with(TestApp::with(), "heart", HEART), json!({"plugins": [{"id": "heart"}]})).await;
-    play.app.mock().script(Reply::ok(["He smiles.<UpdateVariable>x</UpdateVariable>"]));
-    let said = play.say("Hi.").await;
+    let play =
+        ApiSession::start_with(with_plugin(TestApp::setup(), "heart", HEART), json!({"plugins": [{"id": "heart"}]}))
+            .await;
+    play.server.mock().queue_reply(Reply::ok(["He smiles.<UpdateVariable>x</UpdateVariable>"]));
+    let said = play.run_turn("Hi.").await;
     let node = play.get(&format!("node/{}", said.reply)).await;
     let (original, shown) = ("He smiles.<UpdateVariable>x</UpdateVariable>", "HE SMILES. (1, before 0)");
     assert_eq!((&node["content"], &node["display"]), (&json!(original), &json!(shown)));
@@ -31,10 +33,10 @@ async fn plugin_display_changes_views_but_not_stored_text() {
     let versions = play.get(&format!("node/{}/alternatives", said.reply)).await;
     assert_eq!(versions["items"][0]["display"], shown);
 
-    play.say("More.").await;
-    let sent = play.app.mock().requests().pop().unwrap()["messages"].to_string();
+    play.run_turn("More.").await;
+    let sent = play.server.mock().requests().pop().unwrap()["messages"].to_string();
     assert!(sent.contains("He smiles.") && !sent.contains("HE SMILES"), "{sent}");
-    let file = play.app.ask("GET", &play.chat("line?format=markdown")).send().await.text();
+    let file = play.server.request("GET", &play.chat_path("line?format=markdown")).send().await.text();
     assert!(file.contains("He smiles.") && !file.contains("HE SMILES"), "{file}");
     assert_eq!(play.get(&format!("node/{}", said.reply)).await["display"], shown, "its own moment");
 }
@@ -43,14 +45,14 @@ async fn plugin_display_changes_views_but_not_stored_text() {
 /// unchanged and reports it.
 #[tokio::test]
 async fn plugin_display_failure_or_missing_grant_keeps_text() {
-    let setup = with(TestApp::with(), "a", "fn on_display(ctx) { ctx.text + \" A\" }");
-    let setup = with(setup, "b", "fn on_display(ctx) { ctx.set(\"x\", 1); \"never\" }");
-    let setup = with(setup, "c", "fn on_display(ctx) { \"not granted\" }");
-    let setup = with(setup, "d", "fn on_display(ctx) { ctx.text + \" D\" }");
+    let setup = with_plugin(TestApp::setup(), "a", "fn on_display(ctx) { ctx.text + \" A\" }");
+    let setup = with_plugin(setup, "b", "fn on_display(ctx) { ctx.set(\"x\", 1); \"never\" }");
+    let setup = with_plugin(setup, "c", "fn on_display(ctx) { \"not granted\" }");
+    let setup = with_plugin(setup, "d", "fn on_display(ctx) { ctx.text + \" D\" }");
     let plugins = json!([{"id": "a"}, {"id": "b"}, {"id": "c", "grants": []}, {"id": "d"}]);
-    let play = ApiSession::with(setup, json!({"plugins": plugins})).await;
-    play.app.mock().script(Reply::ok(["Hello"]));
-    let said = play.say("Hi.").await;
+    let play = ApiSession::start_with(setup, json!({"plugins": plugins})).await;
+    play.server.mock().queue_reply(Reply::ok(["Hello"]));
+    let said = play.run_turn("Hi.").await;
     let node = play.get(&format!("node/{}", said.reply)).await;
     assert_eq!(node["display"], "Hello A D");
     let told = |at: usize| (node["problems"][at]["plugin"].clone(), node["problems"][at]["message"].clone());
@@ -68,10 +70,12 @@ async fn plugin_display_failure_or_missing_grant_keeps_text() {
 /// holds for compared branches.
 #[tokio::test]
 async fn plugin_display_on_long_branch_uses_each_state() {
-    let play = ApiSession::with(with(TestApp::with(), "heart", HEART), json!({"plugins": [{"id": "heart"}]})).await;
+    let play =
+        ApiSession::start_with(with_plugin(TestApp::setup(), "heart", HEART), json!({"plugins": [{"id": "heart"}]}))
+            .await;
     for turn in 1..=19 {
-        play.app.mock().script(Reply::ok([format!("reply {turn}")]));
-        play.say("On.").await;
+        play.server.mock().queue_reply(Reply::ok([format!("reply {turn}")]));
+        play.run_turn("On.").await;
     }
     let displays = |items: &Value| -> Vec<String> {
         let shown = items.as_array().unwrap().iter().filter_map(|one| one["display"].as_str());
@@ -84,7 +88,7 @@ async fn plugin_display_on_long_branch_uses_each_state() {
     let shown = displays(&line["items"]);
     assert_eq!(shown[0], "HELLO. (0, before 0)");
     assert_eq!(shown[1..], expected(1..=19));
-    let from = id(&line["items"][8]);
+    let from = id_of(&line["items"][8]);
     let compared = play.get(&format!("diff?from={from}")).await;
     assert_eq!(displays(&compared["to"]["items"]), expected(5..=19));
 }
@@ -94,15 +98,19 @@ async fn plugin_display_on_long_branch_uses_each_state() {
 #[tokio::test]
 async fn plugin_display_switched_off_changes_etag() {
     let script = "fn on_display(ctx) { if ctx.text.contains(\"LOOP\") { loop {} } \"S:\" + ctx.text }";
-    let play = ApiSession::with(with(TestApp::with(), "some", script), json!({"plugins": [{"id": "some"}]})).await;
-    play.app.mock().script(Reply::ok(["Fine."]));
-    let fine = play.say("Hi.").await.reply;
+    let play =
+        ApiSession::start_with(with_plugin(TestApp::setup(), "some", script), json!({"plugins": [{"id": "some"}]}))
+            .await;
+    play.server.mock().queue_reply(Reply::ok(["Fine."]));
+    let fine = play.run_turn("Hi.").await.reply;
     let mut bad = Vec::new();
     for _ in 0..4 {
-        play.app.mock().script(Reply::ok(["LOOP"]));
-        bad.push(play.another(&fine).await);
+        play.server.mock().queue_reply(Reply::ok(["LOOP"]));
+        bad.push(play.reroll_and_wait(&fine).await);
     }
-    let ask = |tag: &str| play.app.ask("GET", &play.chat(&format!("node/{fine}"))).header("if-none-match", tag).send();
+    let ask = |tag: &str| {
+        play.server.request("GET", &play.chat_path(&format!("node/{fine}"))).header("if-none-match", tag).send()
+    };
     let seen = ask("\"none\"").await;
     let tag = seen.header("etag").unwrap().to_owned();
     assert_eq!(seen.json()["display"], "S:Fine.");
@@ -117,8 +125,8 @@ async fn plugin_display_switched_off_changes_etag() {
         }
     }
     assert_eq!(ask(&tag).await.status, 304);
-    play.app.mock().script(Reply::ok(["LOOP"]));
-    let fifth = play.another(&fine).await;
+    play.server.mock().queue_reply(Reply::ok(["LOOP"]));
+    let fifth = play.reroll_and_wait(&fine).await;
     assert!(is_off(&play.get(&format!("node/{fifth}")).await));
     let now = ask(&tag).await;
     assert_eq!(now.status, 200);
@@ -130,14 +138,16 @@ async fn plugin_display_switched_off_changes_etag() {
 /// world runs the script again.
 #[tokio::test]
 async fn plugin_display_is_cached_until_state_changes() {
-    let play = ApiSession::with(with(TestApp::with(), "heart", HEART), json!({"plugins": [{"id": "heart"}]})).await;
+    let play =
+        ApiSession::start_with(with_plugin(TestApp::setup(), "heart", HEART), json!({"plugins": [{"id": "heart"}]}))
+            .await;
     let mut said = Vec::new();
     for text in ["One", "Two"] {
-        play.app.mock().script(Reply::ok([text]));
-        said.push(play.say("Hi.").await.reply);
+        play.server.mock().queue_reply(Reply::ok([text]));
+        said.push(play.run_turn("Hi.").await.reply);
     }
     let calls = async || {
-        let told = play.app.ask("GET", "/metrics").send_raw().await.text();
+        let told = play.server.request("GET", "/metrics").send_raw().await.text();
         let head = "clotho_plugin_calls_total{plugin=\"heart\",hook=\"on_display\"} ";
         told.lines().find_map(|line| line.strip_prefix(head)).map_or(0, |calls| calls.parse::<u64>().unwrap())
     };
@@ -155,7 +165,7 @@ async fn plugin_display_is_cached_until_state_changes() {
         assert_eq!(play.get("projection?limit=1").await["items"][0]["display"], before[2]);
     }
     assert_eq!(calls().await, once);
-    play.app.put(&play.chat(&format!("node/{}/state", said[0])), &json!({"effects": "muted"})).await;
+    play.server.put(&play.chat_path(&format!("node/{}/state", said[0])), &json!({"effects": "muted"})).await;
     assert_eq!(shown().await, ["HELLO. (0, before 0)", "ONE (0, before 0)", "TWO (1, before 0)"]);
     play.post("undo", json!({})).await;
     assert_eq!(shown().await, before);

@@ -3,7 +3,7 @@
 use super::api_session::{ApiSession, TurnIds};
 use super::*;
 use crate::support::mock_model::Gate;
-use crate::support::wait::until_some;
+use crate::support::wait::wait_for_some;
 
 const MANIFEST: &str = r#"
 id = "keeper"
@@ -29,30 +29,30 @@ fn on_answer(ctx) {
 }
 "#;
 
-async fn story(script: &str) -> ApiSession {
-    let setup = TestApp::with().plugin("keeper", &[("plugin.toml", MANIFEST), ("main.rhai", script)]);
-    ApiSession::with(setup, json!({"plugins": [{"id": "keeper"}]})).await
+async fn start_with_plugin(script: &str) -> ApiSession {
+    let setup = TestApp::setup().with_plugin("keeper", &[("plugin.toml", MANIFEST), ("main.rhai", script)]);
+    ApiSession::start_with(setup, json!({"plugins": [{"id": "keeper"}]})).await
 }
 
 /// Waits for the answer node below a message and returns it.
-async fn answer_below(play: &ApiSession, node: &str) -> Value {
-    until_some("the answer", async || {
+async fn wait_for_answer_below(play: &ApiSession, node: &str) -> Value {
+    wait_for_some("the answer", async || {
         let nodes = play.nodes().await;
         nodes.values().find(|one| one["parentId"] == *node && one["kind"] == "change").cloned()
     })
     .await
 }
 
-async fn kept(play: &ApiSession, node: &str) -> Value {
+async fn plugin_values(play: &ApiSession, node: &str) -> Value {
     play.get(&format!("node/{node}/world")).await["world"]["vars"]["keeper"].clone()
 }
 
 /// Adds a reply that makes a model call, and returns it with its answer.
-async fn asked(play: &ApiSession, answer: Reply) -> (TurnIds, Value) {
-    play.app.mock().script(Reply::ok(["[ask] She laughs."]));
-    play.app.mock().script(answer);
-    let said = play.say("Well?").await;
-    let answer = answer_below(play, &said.reply).await;
+async fn run_turn_with_call(play: &ApiSession, answer: Reply) -> (TurnIds, Value) {
+    play.server.mock().queue_reply(Reply::ok(["[ask] She laughs."]));
+    play.server.mock().queue_reply(answer);
+    let said = play.run_turn("Well?").await;
+    let answer = wait_for_answer_below(play, &said.reply).await;
     (said, answer)
 }
 
@@ -60,17 +60,17 @@ async fn asked(play: &ApiSession, answer: Reply) -> (TurnIds, Value) {
 /// to it. The story goes on after it, also for clients that have not seen it.
 #[tokio::test]
 async fn plugin_model_call_answer_becomes_node_and_head() {
-    let play = story(SCRIPT).await;
-    let (said, node) = asked(&play, Reply::ok(["glad"]).usage(30, 1)).await;
-    let request = play.app.mock().requests().pop().unwrap();
+    let play = start_with_plugin(SCRIPT).await;
+    let (said, node) = run_turn_with_call(&play, Reply::ok(["glad"]).usage(30, 1)).await;
+    let request = play.server.mock().requests().pop().unwrap();
     assert_eq!(request["max_tokens"], 7);
     assert_eq!(request["messages"][0], json!({"role": "system", "content": "One word."}));
     assert_eq!(request["messages"][1]["content"], "[ask] She laughs.");
     let from = json!({"plugin": "keeper", "name": "mood", "nodeId": said.reply});
     assert_eq!((&node["metadata"]["answers"], &node["metadata"]["tokenCount"]["prompt"]), (&from, &json!(30)));
-    let answer = id(&node);
-    assert_eq!((play.head().await, kept(&play, &said.reply).await), (answer.clone(), json!({"turns": 1})));
-    assert_eq!(kept(&play, &answer).await["mood"], "glad");
+    let answer = id_of(&node);
+    assert_eq!((play.head().await, plugin_values(&play, &said.reply).await), (answer.clone(), json!({"turns": 1})));
+    assert_eq!(plugin_values(&play, &answer).await["mood"], "glad");
     let delta = play.get(&format!("node/{answer}/delta")).await;
     assert_eq!(delta["notes"][0]["text"], "Rin is glad.");
     assert_eq!(delta["rules"][0]["answer"], json!({"name": "mood", "text": "glad", "error": null, "turn": 1}));
@@ -85,78 +85,81 @@ async fn plugin_model_call_answer_becomes_node_and_head() {
     let late = json!({"parentId": said.reply, "expectedLeafId": said.reply, "content": "And now?", "generate": true});
     let started = play.post("message", late).await;
     assert_eq!(started["node"]["parentId"], *answer, "what nobody has seen yet is not written past");
-    let reply = play.done(&id(&started["generations"][0])).await;
-    assert_eq!(kept(&play, &id(&reply)).await["mood"], "glad");
+    let reply = play.wait_for_reply(&id_of(&started["generations"][0])).await;
+    assert_eq!(plugin_values(&play, &id_of(&reply)).await["mood"], "glad");
 
     // A sibling of the reply does not have the answer. Coming back to the answer asks no model again.
-    let other = play.another(&said.reply).await;
-    assert_eq!(kept(&play, &other).await, json!({"turns": 1}));
-    let calls = play.app.mock().requests().len();
+    let other = play.reroll_and_wait(&said.reply).await;
+    assert_eq!(plugin_values(&play, &other).await, json!({"turns": 1}));
+    let calls = play.server.mock().requests().len();
     assert_eq!(play.checkout(&answer, true).await, answer);
     let play = play.restart().await;
-    assert_eq!((kept(&play, &answer).await["mood"].clone(), play.app.mock().requests().len()), (json!("glad"), calls));
+    assert_eq!(
+        (plugin_values(&play, &answer).await["mood"].clone(), play.server.mock().requests().len()),
+        (json!("glad"), calls)
+    );
 }
 
 /// During another reply the answer waits, and lands where HEAD is then.
 #[tokio::test]
 async fn plugin_answer_during_reply_lands_after_it() {
-    let play = story(SCRIPT).await;
+    let play = start_with_plugin(SCRIPT).await;
     let (of_answer, of_reply) = (Gate::new(), Gate::new());
-    play.app.mock().script(Reply::ok(["[ask] She laughs."]));
-    play.app.mock().script(Reply::ok(["glad"]).gated(&of_answer));
-    let said = play.say("Well?").await;
-    play.app.mock().until_requests(2).await;
-    play.app.mock().script(Reply::ok(["She goes on."]).gated(&of_reply));
+    play.server.mock().queue_reply(Reply::ok(["[ask] She laughs."]));
+    play.server.mock().queue_reply(Reply::ok(["glad"]).gate(&of_answer));
+    let said = play.run_turn("Well?").await;
+    play.server.mock().wait_for_requests(2).await;
+    play.server.mock().queue_reply(Reply::ok(["She goes on."]).gate(&of_reply));
     let next = json!({"parentId": said.reply, "content": "And then?", "generate": true});
     let next = play.post("message", next).await;
-    play.app.mock().until_requests(3).await;
+    play.server.mock().wait_for_requests(3).await;
     of_answer.open();
-    play.app.mock().until_over(2).await;
+    play.server.mock().wait_for_ended_replies(2).await;
     of_reply.open();
-    let reply = id(&next["generations"][0]);
-    play.done(&reply).await;
-    let answer = id(&answer_below(&play, &reply).await);
-    assert_eq!((kept(&play, &answer).await["mood"].clone(), play.head().await), (json!("glad"), answer));
+    let reply = id_of(&next["generations"][0]);
+    play.wait_for_reply(&reply).await;
+    let answer = id_of(&wait_for_answer_below(&play, &reply).await);
+    assert_eq!((plugin_values(&play, &answer).await["mood"].clone(), play.head().await), (json!("glad"), answer));
 }
 
 /// Failures are reported where the plugin's author looks, and none changes a reply. Here: a failing model, an undone
 /// message, too many calls, a missing `on_answer` and a missing permission.
 #[tokio::test]
 async fn plugin_model_call_failures_are_reported() {
-    let play = story(SCRIPT).await;
-    let (_, node) = asked(&play, Reply::error(400, "no such thing")).await;
-    let why = kept(&play, &id(&node)).await["failed"].clone();
+    let play = start_with_plugin(SCRIPT).await;
+    let (_, node) = run_turn_with_call(&play, Reply::error(400, "no such thing")).await;
+    let why = plugin_values(&play, &id_of(&node)).await["failed"].clone();
     assert!(why.as_str().unwrap().contains("no such thing"), "{why}");
     assert_eq!(node["metadata"]["answers"]["error"], why);
 
     let gate = Gate::new();
-    play.app.mock().script(Reply::ok(["[ask] She laughs."]));
-    play.app.mock().script(Reply::ok(["glad"]).gated(&gate));
-    let said = play.say("Well?").await;
-    play.app.mock().until_requests(4).await;
+    play.server.mock().queue_reply(Reply::ok(["[ask] She laughs."]));
+    play.server.mock().queue_reply(Reply::ok(["glad"]).gate(&gate));
+    let said = play.run_turn("Well?").await;
+    play.server.mock().wait_for_requests(4).await;
     play.post("undo", json!({})).await;
     gate.open();
-    play.app.mock().until_over(4).await;
-    play.app.mock().script(Reply::ok(["Calm."]));
-    play.say("Again?").await;
+    play.server.mock().wait_for_ended_replies(4).await;
+    play.server.mock().queue_reply(Reply::ok(["Calm."]));
+    play.run_turn("Again?").await;
     assert!(play.nodes().await.values().all(|node| node["parentId"] != *said.reply), "it is gone with who asked");
 
     let many = "fn on_reply(ctx) { for i in 0..9 { ctx.ask(`n${i}`, #{messages: \"Hm?\"}); } }\nfn on_answer(ctx) {}";
-    let play = story(many).await;
-    let said = play.say("Well?").await;
+    let play = start_with_plugin(many).await;
+    let said = play.run_turn("Well?").await;
     let problems = play.get(&format!("node/{}/delta", said.reply)).await["problems"].clone();
     assert_eq!(problems[0]["code"], "plugin_limit", "{problems}");
-    assert_eq!(play.app.mock().requests().len(), 1);
+    assert_eq!(play.server.mock().requests().len(), 1);
 
-    let play = story("fn on_reply(ctx) { ctx.ask(\"n\", #{messages: \"Hm?\"}); }").await;
-    let said = play.say("Well?").await;
+    let play = start_with_plugin("fn on_reply(ctx) { ctx.ask(\"n\", #{messages: \"Hm?\"}); }").await;
+    let said = play.run_turn("Well?").await;
     let problems = play.get(&format!("node/{}/delta", said.reply)).await["problems"].clone();
     assert_eq!(problems[0]["code"], "plugin_ask", "{problems}");
 
     let path = format!("/api/sessions/{}/plugins", play.sid);
     let bare = json!([{"id": "keeper", "enabled": true, "grants": ["notes"]}]);
-    play.app.ask("PUT", &path).json(&bare).send().await.expect(200);
-    let said = play.say("And now?").await;
+    play.server.request("PUT", &path).json(&bare).send().await.expect(200);
+    let said = play.run_turn("And now?").await;
     let problems = play.get(&format!("node/{}/delta", said.reply)).await["problems"].clone();
     assert_eq!(problems[0]["code"], "plugin_permission", "{problems}");
 }

@@ -8,11 +8,11 @@ const SCRIPT: &str = "fn init(ctx) { ctx.set(\"gold\", 10); }\nfn on_reply(ctx) 
 const PASSES: &str = "hook = \"on_reply\"\n[expect]\nops = [{ op = \"add\", value = 5 }]\n";
 const FAILS: &str = "hook = \"on_reply\"\n\n[expect]\nops = []\nstate.gold = 12\n";
 
-async fn purse() -> ApiSession {
+async fn start_with_plugin() -> ApiSession {
     let files = [("plugin.toml", MANIFEST), ("main.rhai", SCRIPT)];
-    let play = ApiSession::with(TestApp::with().plugin("purse", &files), json!({})).await;
+    let play = ApiSession::start_with(TestApp::setup().with_plugin("purse", &files), json!({})).await;
     for (name, text) in [("a", PASSES), ("b", FAILS)] {
-        play.app.put(&format!("/api/plugins/purse/files/tests/{name}.toml"), &json!({"content": text})).await;
+        play.server.put(&format!("/api/plugins/purse/files/tests/{name}.toml"), &json!({"content": text})).await;
     }
     play
 }
@@ -22,7 +22,7 @@ async fn purse() -> ApiSession {
 async fn workshop_reference_lists_script_functions() {
     let files = [("plugin.toml", MANIFEST.replace("\"purse\"", "\"reference\"")), ("main.rhai", SCRIPT.to_owned())];
     let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
-    let app = ApiSession::with(TestApp::with().plugin("reference", &files), json!({})).await.app;
+    let app = ApiSession::start_with(TestApp::setup().with_plugin("reference", &files), json!({})).await.server;
     let told = app.get("/api/plugins/reference").await;
     let named = |list: &str, name: &str| {
         told[list].as_array().unwrap().iter().find(|one| one["name"] == name).cloned().unwrap_or_default()
@@ -46,7 +46,7 @@ async fn workshop_reference_lists_script_functions() {
 /// Each case reports whether it passed. A failed one has the expected value, the actual value and the line.
 #[tokio::test]
 async fn plugin_tests_report_expected_actual_and_line() {
-    let app = purse().await.app;
+    let app = start_with_plugin().await.server;
     let told = app.post("/api/plugins/purse/test", &json!({})).await;
     assert_eq!((&told["error"], &told["left"]), (&Value::Null, &json!(0)));
     let [passed, failed] = told["cases"].as_array().unwrap().as_slice() else { panic!("{told}") };
@@ -65,7 +65,7 @@ async fn plugin_tests_report_expected_actual_and_line() {
 /// Unsaved texts replace files, and script errors have their location.
 #[tokio::test]
 async fn plugin_tests_use_unsaved_text_over_files() {
-    let app = purse().await.app;
+    let app = start_with_plugin().await.server;
     let ask = async |files: Value| app.post("/api/plugins/purse/test", &json!({"files": files})).await;
     let mended = ask(json!({"tests/b.toml": FAILS.replace("ops = []\n", "").replace("12", "15")})).await;
     assert!(mended["cases"].as_array().unwrap().iter().all(|case| case["isPassed"] == true), "{mended}");
@@ -77,6 +77,10 @@ async fn plugin_tests_use_unsaved_text_over_files() {
     assert_eq!((&error["file"], &error["line"]), (&json!("tests/b.toml"), &json!(1)), "{case}");
     let broken = ask(json!({"main.rhai": "fn on_reply(ctx) {"})).await;
     assert_eq!((&broken["cases"], &broken["error"]["file"]), (&json!([]), &json!("main.rhai")));
-    app.ask("POST", "/api/plugins/nobody/test").json(&json!({})).send().await.refused("not_found");
-    app.ask("POST", "/api/plugins/purse/test").json(&json!({"files": {"../x": ""}})).send().await.refused("invalid");
+    app.request("POST", "/api/plugins/nobody/test").json(&json!({})).send().await.expect_error("not_found");
+    app.request("POST", "/api/plugins/purse/test")
+        .json(&json!({"files": {"../x": ""}}))
+        .send()
+        .await
+        .expect_error("invalid");
 }

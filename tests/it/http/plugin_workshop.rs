@@ -10,18 +10,18 @@ const SCRIPT: &str = "fn init(ctx) { ctx.set(\"gold\", 10); }\n\
                       fn on_reply(ctx) { ctx.add(\"gold\", -ctx.config.price, \"paid\"); ctx.add(\"luck\", ctx.roll(\"1d1000\").total); }\n\
                       fn quick_replies(ctx) { [#{ label: `${ctx.get(\"gold\")} gold`, send: \"count\" }] }\n";
 
-async fn purse() -> ApiSession {
-    let setup = TestApp::with().plugin("purse", &[("plugin.toml", MANIFEST), ("main.rhai", SCRIPT)]);
+async fn start_with_plugin() -> ApiSession {
+    let setup = TestApp::setup().with_plugin("purse", &[("plugin.toml", MANIFEST), ("main.rhai", SCRIPT)]);
     let plugins = json!({"plugins": [{"id": "purse", "config": {"price": 3}}]});
-    ApiSession::with(setup, plugins).await
+    ApiSession::start_with(setup, plugins).await
 }
 
 /// Files are read and written unchanged. A plugin that can run with the written file is in force when the answer
 /// arrives.
 #[tokio::test]
 async fn workshop_file_write_applies_working_plugin() {
-    let play = purse().await;
-    let app = &play.app;
+    let play = start_with_plugin().await;
+    let app = &play.server;
     let file = |path: &str| format!("/api/plugins/purse/files/{path}");
     let read = app.get(&file("main.rhai")).await;
     assert_eq!(read, json!({"path": "main.rhai", "content": SCRIPT, "bytes": SCRIPT.len()}));
@@ -34,7 +34,7 @@ async fn workshop_file_write_applies_working_plugin() {
     let listed = app.get("/api/plugins/purse").await["files"].clone();
     assert_eq!(listed, json!(["main.rhai", "plugin.toml", "tests/deep/er.toml"]));
     assert_eq!(app.get(&file("tests%2Fdeep%2Fer.toml")).await["content"], "hook = \"init\"\n");
-    std::fs::write(app.inside().home().join("plugins/purse/picture.png"), [0xff, 0xd8]).unwrap();
+    std::fs::write(app.app().home().join("plugins/purse/picture.png"), [0xff, 0xd8]).unwrap();
     assert_eq!(app.get(&file("picture.png")).await, json!({"path": "picture.png", "content": null, "bytes": 2}));
 }
 
@@ -42,9 +42,9 @@ async fn workshop_file_write_applies_working_plugin() {
 /// old code stays in force.
 #[tokio::test]
 async fn workshop_file_delete_breaking_plugin_keeps_old_code() {
-    let play = purse().await;
-    let app = &play.app;
-    let delete = async |path: &str| app.ask("DELETE", &format!("/api/plugins/purse/files/{path}")).send().await;
+    let play = start_with_plugin().await;
+    let app = &play.server;
+    let delete = async |path: &str| app.request("DELETE", &format!("/api/plugins/purse/files/{path}")).send().await;
     app.put("/api/plugins/purse/files/lib/words.rhai", &json!({"content": "fn gold() { 1 }"})).await;
     let using = format!("import \"lib/words\" as words;\n{SCRIPT}");
     let kept = app.put("/api/plugins/purse/files/main.rhai", &json!({"content": using})).await;
@@ -55,41 +55,41 @@ async fn workshop_file_delete_breaking_plugin_keeps_old_code() {
     let kept = app.put("/api/plugins/purse/files/main.rhai", &json!({"content": SCRIPT})).await;
     assert_eq!(kept["isInForce"], json!(true));
     assert_eq!(app.get("/api/plugins/purse").await["files"], json!(["main.rhai", "plugin.toml"]));
-    assert!(!app.inside().home().join("plugins/purse/lib").exists());
+    assert!(!app.app().home().join("plugins/purse/lib").exists());
     for path in ["lib/words.rhai", "lib", "..%2Fsecret.txt", ""] {
-        delete(path).await.refused("not_found");
+        delete(path).await.expect_error("not_found");
     }
     for path in ["plugin.toml", "main.rhai"] {
-        assert!(delete(path).await.refused("conflict")["hint"].as_str().unwrap().contains("folder"));
+        assert!(delete(path).await.expect_error("conflict")["hint"].as_str().unwrap().contains("folder"));
     }
-    app.ask("DELETE", "/api/plugins/combat/files/words.rhai").send().await.refused("forbidden");
-    app.ask("DELETE", "/api/plugins/nobody/files/words.rhai").send().await.refused("not_found");
+    app.request("DELETE", "/api/plugins/combat/files/words.rhai").send().await.expect_error("forbidden");
+    app.request("DELETE", "/api/plugins/nobody/files/words.rhai").send().await.expect_error("not_found");
     assert_eq!(app.get("/api/plugins/purse/files/main.rhai").await["content"], SCRIPT);
 }
 
 /// A broken file is stored, and the old code stays in force.
 #[tokio::test]
 async fn workshop_broken_file_is_saved_but_not_applied() {
-    let play = purse().await;
-    let before = play.app.get("/api/plugins/purse").await["codeHash"].clone();
-    let kept = play.app.put("/api/plugins/purse/files/main.rhai", &json!({"content": "fn on_reply(ctx) {"})).await;
+    let play = start_with_plugin().await;
+    let before = play.server.get("/api/plugins/purse").await["codeHash"].clone();
+    let kept = play.server.put("/api/plugins/purse/files/main.rhai", &json!({"content": "fn on_reply(ctx) {"})).await;
     assert_eq!((&kept["isInForce"], &kept["codeHash"]), (&json!(false), &before));
     assert_eq!((&kept["error"]["file"], &kept["error"]["kind"]), (&json!("main.rhai"), &json!("parse")), "{kept}");
-    assert_eq!(play.app.get("/api/plugins/purse/files/main.rhai").await["content"], "fn on_reply(ctx) {");
-    let plugin = play.app.get("/api/plugins/purse").await;
+    assert_eq!(play.server.get("/api/plugins/purse/files/main.rhai").await["content"], "fn on_reply(ctx) {");
+    let plugin = play.server.get("/api/plugins/purse").await;
     assert_eq!((&plugin["isOk"], &plugin["error"]), (&json!(true), &kept["error"]));
-    let said = play.say("Hello.").await;
-    let delta = play.get(&format!("node/{}/delta", said.user)).await;
+    let said = play.run_turn("Hello.").await;
+    let delta = play.get(&format!("node/{}/delta", said.user_node)).await;
     assert_eq!(delta["problems"], json!([]), "{delta}");
-    let kept = play.app.put("/api/plugins/purse/files/main.rhai", &json!({"content": SCRIPT})).await;
+    let kept = play.server.put("/api/plugins/purse/files/main.rhai", &json!({"content": SCRIPT})).await;
     assert_eq!((&kept["isInForce"], &kept["error"]), (&json!(true), &Value::Null));
 }
 
 /// No path leads out of the folder, files have a size limit, and bundled plugins cannot be changed.
 #[tokio::test]
 async fn workshop_path_outside_plugin_folder_is_refused() {
-    let play = purse().await;
-    let home = play.app.inside().home();
+    let play = start_with_plugin().await;
+    let home = play.server.app().home();
     std::fs::write(home.join("plugins/secret.txt"), "s").unwrap();
     #[cfg(unix)]
     std::os::unix::fs::symlink(&home, home.join("plugins/purse/link")).unwrap();
@@ -98,27 +98,32 @@ async fn workshop_path_outside_plugin_folder_is_refused() {
         ["..%2Fsecret.txt", "%2e%2e/secret.txt", "link/plugins/secret.txt", ".hidden", "a%5Cb", "a//b", "none", ""]
     {
         let address = format!("/api/plugins/purse/files/{path}");
-        play.app.ask("GET", &address).send().await.refused("not_found");
+        play.server.request("GET", &address).send().await.expect_error("not_found");
         if path != "none" {
-            play.app.ask("PUT", &address).json(&content).send().await.refused("not_found");
+            play.server.request("PUT", &address).json(&content).send().await.expect_error("not_found");
         }
     }
     for name in ["..", "%2e%2e", "nobody", ".", "purse%2F..", "secret.txt"] {
         let address = format!("/api/plugins/{name}/files/secret.txt");
-        play.app.ask("GET", &address).send().await.refused("not_found");
-        play.app.ask("PUT", &address).json(&content).send().await.refused("not_found");
+        play.server.request("GET", &address).send().await.expect_error("not_found");
+        play.server.request("PUT", &address).json(&content).send().await.expect_error("not_found");
     }
     let there = "/api/plugins/combat/files/main.rhai";
-    let inside = play.app.get(there).await["content"].clone();
+    let inside = play.server.get(there).await["content"].clone();
     assert!(inside.as_str().unwrap().contains("fn on_reply(ctx)"), "{inside}");
-    play.app.ask("GET", "/api/plugins/combat/files/none").send().await.refused("not_found");
-    let bundled = play.app.ask("PUT", there).json(&content).send().await.refused("forbidden");
-    assert_eq!(play.app.get(there).await["content"], inside);
+    play.server.request("GET", "/api/plugins/combat/files/none").send().await.expect_error("not_found");
+    let bundled = play.server.request("PUT", there).json(&content).send().await.expect_error("forbidden");
+    assert_eq!(play.server.get(there).await["content"], inside);
     assert!(bundled["hint"].as_str().unwrap().contains("[plugins] dir"), "{bundled}");
     let large = json!({"content": "/".repeat(200 << 10)});
-    play.app.ask("PUT", "/api/plugins/purse/files/main.rhai").json(&large).send().await.refused("too_large");
+    play.server
+        .request("PUT", "/api/plugins/purse/files/main.rhai")
+        .json(&large)
+        .send()
+        .await
+        .expect_error("too_large");
     assert_eq!(std::fs::read_to_string(home.join("plugins/secret.txt")).unwrap(), "s");
-    assert_eq!(play.app.get("/api/plugins/purse/files/main.rhai").await["content"], SCRIPT);
+    assert_eq!(play.server.get("/api/plugins/purse/files/main.rhai").await["content"], SCRIPT);
 }
 
 /// Manifest rules are listed with the manifest, and so are the files of a broken plugin.
@@ -131,9 +136,9 @@ async fn workshop_lists_rules_and_files_of_broken_plugin() {
     let files = [("plugin.toml", format!("{MANIFEST}{rule}")), ("main.rhai", SCRIPT.to_owned())];
     let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
     let broken = [("plugin.toml", MANIFEST), ("main.rhai", "fn on_reply(ctx) {")];
-    let setup = TestApp::with().plugin("purse", &files).plugin("broken", &broken);
-    let app = ApiSession::with(setup, json!({})).await.app;
-    let listed = app.ask("GET", "/api/plugins/purse").header("accept-language", "zh").send().await.json();
+    let setup = TestApp::setup().with_plugin("purse", &files).with_plugin("broken", &broken);
+    let app = ApiSession::start_with(setup, json!({})).await.server;
+    let listed = app.request("GET", "/api/plugins/purse").header("accept-language", "zh").send().await.json();
     let effect = json!({"op": "add", "path": "/purse/gold", "value": -1, "why": "rule tired", "by": "purse"});
     let common = json!({"if": null, "once": false, "cooldown": 0, "do": []});
     let with = |more: Value| {
@@ -152,9 +157,9 @@ async fn workshop_lists_rules_and_files_of_broken_plugin() {
 /// The metrics have the cost of each plugin's hooks.
 #[tokio::test]
 async fn plugin_hook_costs_are_in_metrics() {
-    let play = purse().await;
-    play.say("Hello.").await;
-    let told = play.app.ask("GET", "/metrics").send_raw().await.text();
+    let play = start_with_plugin().await;
+    play.run_turn("Hello.").await;
+    let told = play.server.request("GET", "/metrics").send_raw().await.text();
     let figure = |name: &str, hook: &str| {
         let head = format!("clotho_plugin_{name}_total{{plugin=\"purse\",hook=\"{hook}\"}} ");
         let line = told.lines().find_map(|line| line.strip_prefix(&head)).unwrap_or_else(|| panic!("{head}: {told}"));
@@ -163,21 +168,21 @@ async fn plugin_hook_costs_are_in_metrics() {
     assert_eq!((figure("calls", "on_input"), figure("calls", "on_reply"), figure("proposed", "on_reply")), (1, 1, 2));
     assert_eq!((figure("failures", "on_reply"), figure("limits", "on_reply")), (0, 0));
     assert!(figure("operations", "on_reply") > 0);
-    play.app
-        .ask("POST", &format!("/api/chat/{}/message", play.sid))
+    play.server
+        .request("POST", &format!("/api/chat/{}/message", play.sid))
         .json(&json!({"parentId": play.head().await, "content": "no", "role": "user"}))
         .send()
         .await
-        .refused("input_refused");
-    let told = play.app.ask("GET", "/metrics").send_raw().await.text();
+        .expect_error("input_refused");
+    let told = play.server.request("GET", "/metrics").send_raw().await.text();
     assert!(told.contains("clotho_plugin_calls_total{plugin=\"purse\",hook=\"on_input\"} 2\n"), "{told}");
 }
 
 #[tokio::test]
 async fn workshop_check_reports_errors_in_unsaved_text() {
-    let play = purse().await;
+    let play = start_with_plugin().await;
     let check = async |id: &str, files: Value| {
-        play.app.post(&format!("/api/plugins/{id}/check"), &json!({"files": files})).await
+        play.server.post(&format!("/api/plugins/{id}/check"), &json!({"files": files})).await
     };
     let said = check("purse", json!({})).await;
     let hooks = json!(["init", "on_input", "on_reply", "quick_replies"]);
@@ -191,30 +196,30 @@ async fn workshop_check_reports_errors_in_unsaved_text() {
     );
     let said = check("combat", json!({"prose.rhai": "fn"})).await;
     assert_eq!((&said["isOk"], &said["error"]["file"]), (&json!(false), &json!("prose.rhai")), "{said}");
-    assert_eq!(play.app.get("/api/plugins/purse/files/main.rhai").await["content"], SCRIPT);
+    assert_eq!(play.server.get("/api/plugins/purse/files/main.rhai").await["content"], SCRIPT);
     let bad = json!({"files": {"../x.rhai": ""}});
-    play.app.ask("POST", "/api/plugins/purse/check").json(&bad).send().await.refused("invalid");
-    play.app.ask("POST", "/api/plugins/nobody/check").json(&json!({})).send().await.refused("not_found");
+    play.server.request("POST", "/api/plugins/purse/check").json(&bad).send().await.expect_error("invalid");
+    play.server.request("POST", "/api/plugins/nobody/check").json(&json!({})).send().await.expect_error("not_found");
 }
 
 /// A hook is tried on a message with the session's settings, the world before it and its dice. Nothing is written.
 #[tokio::test]
 async fn workshop_hook_trial_writes_nothing() {
-    let play = purse().await;
+    let play = start_with_plugin().await;
     // A turn whose reply and dice the trials use.
-    play.app.mock().script(Reply::ok(["Here you are."]));
+    play.server.mock().queue_reply(Reply::ok(["Here you are."]));
     let told = json!({"parentId": play.head().await, "content": "Hi.", "role": "user", "generate": true});
     let quiet = SCRIPT.replace("#{ reply: ctx.text }", "");
-    play.app.put("/api/plugins/purse/files/main.rhai", &json!({"content": quiet})).await;
+    play.server.put("/api/plugins/purse/files/main.rhai", &json!({"content": quiet})).await;
     let started = play.post("message", told).await;
-    let (user, reply) = (id(&started["node"]), id(&started["generations"][0]));
-    play.done(&reply).await;
+    let (user, reply) = (id_of(&started["node"]), id_of(&started["generations"][0]));
+    play.wait_for_reply(&reply).await;
     let delta = play.get(&format!("node/{reply}/delta")).await;
     let before = (play.session().await, play.nodes().await);
     let tried = async |node: &str, hook: &str, more: Value| {
         let mut body = json!({"sessionId": play.sid, "nodeId": node, "hook": hook});
         body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        play.app.post("/api/plugins/purse/try", &body).await
+        play.server.post("/api/plugins/purse/try", &body).await
     };
     // The same code gives the same result.
     let same = tried(&reply, "on_reply", json!({})).await;
@@ -250,7 +255,7 @@ async fn workshop_hook_trial_writes_nothing() {
     // Nothing was written, and an unknown hook is refused.
     assert_eq!((play.session().await, play.nodes().await), before, "nothing is written");
     let bad = json!({"sessionId": play.sid, "nodeId": reply, "hook": "on_replay"});
-    let refused = play.app.ask("POST", "/api/plugins/purse/try").json(&bad).send().await.refused("invalid");
+    let refused = play.server.request("POST", "/api/plugins/purse/try").json(&bad).send().await.expect_error("invalid");
     assert_eq!(refused["details"]["field"], "hook");
 }
 
@@ -258,24 +263,24 @@ async fn workshop_hook_trial_writes_nothing() {
 /// with the recorded dice.
 #[tokio::test]
 async fn workshop_replay_runs_new_rules_over_branch() {
-    let play = purse().await;
+    let play = start_with_plugin().await;
     let quiet = SCRIPT.replace("#{ reply: ctx.text }", "");
-    play.app.put("/api/plugins/purse/files/main.rhai", &json!({"content": quiet})).await;
-    let (first, second) = (play.say("One.").await, play.say("Two.").await);
+    play.server.put("/api/plugins/purse/files/main.rhai", &json!({"content": quiet})).await;
+    let (first, second) = (play.run_turn("One.").await, play.run_turn("Two.").await);
     let before = (play.session().await, play.nodes().await);
     let replay = async |more: Value| {
         let mut body = json!({"sessionId": play.sid});
         body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        play.app.post("/api/plugins/purse/replay", &body).await
+        play.server.post("/api/plugins/purse/replay", &body).await
     };
     let same = replay(json!({})).await;
     let rows = same["rows"].as_array().unwrap();
     let told: Vec<(&str, &str)> =
         rows.iter().map(|row| (row["nodeId"].as_str().unwrap(), row["hook"].as_str().unwrap())).collect();
     let all = [
-        (&first.user, "on_input"),
+        (&first.user_node, "on_input"),
         (&first.reply, "on_reply"),
-        (&second.user, "on_input"),
+        (&second.user_node, "on_input"),
         (&second.reply, "on_reply"),
     ];
     assert_eq!(told, all.map(|(node, hook)| (node.as_str(), hook)));
@@ -286,7 +291,7 @@ async fn workshop_replay_runs_new_rules_over_branch() {
     assert_eq!(gold(1), json!([{"path": "/purse/gold", "before": 7, "after": 5}]));
     assert_eq!(gold(3), json!([]), "5 and 1 are as much as 3 and 3");
     assert_eq!(other["rows"][3]["new"][0]["value"], -1, "the second reply saw what the first would have left");
-    let late = replay(json!({"fromNodeId": second.user, "source": dear})).await;
+    let late = replay(json!({"fromNodeId": second.user_node, "source": dear})).await;
     assert_eq!((late["rows"].as_array().unwrap().len(), &late["rows"][1]["new"][0]["value"]), (2, &json!(-1)));
     assert_eq!(replay(json!({"source": "fn on_reply("})).await["error"]["kind"], "parse");
     assert_eq!((play.session().await, play.nodes().await), before, "nothing is written");
@@ -296,22 +301,23 @@ async fn workshop_replay_runs_new_rules_over_branch() {
 /// below follow, and dice and texts stay.
 #[tokio::test]
 async fn workshop_replay_accepted_is_one_undo_step() {
-    let play = purse().await;
+    let play = start_with_plugin().await;
     let save = async |script: &str| {
-        play.app.put("/api/plugins/purse/files/main.rhai", &json!({"content": script})).await;
+        play.server.put("/api/plugins/purse/files/main.rhai", &json!({"content": script})).await;
     };
     let quiet = SCRIPT.replace("#{ reply: ctx.text }", "");
     save(&quiet).await;
-    let (first, second) = (play.say("One.").await, play.say("Two.").await);
+    let (first, second) = (play.run_turn("One.").await, play.run_turn("Two.").await);
     let gold =
         async |node: &str| play.get(&format!("node/{node}/world")).await["world"]["vars"]["purse"]["gold"].clone();
     let body = json!({"sessionId": play.sid, "accept": true});
-    let accept = async || play.app.post("/api/plugins/purse/replay", &body).await;
+    let accept = async || play.server.post("/api/plugins/purse/replay", &body).await;
     let same = accept().await;
     assert_eq!(same["op"], play.session().await["op"], "nothing to change is no operation");
     let dear = quiet.replace("-ctx.config.price", "-5");
     let unsaved = json!({"sessionId": play.sid, "accept": true, "source": dear});
-    let refused = play.app.ask("POST", "/api/plugins/purse/replay").json(&unsaved).send().await.refused("invalid");
+    let refused =
+        play.server.request("POST", "/api/plugins/purse/replay").json(&unsaved).send().await.expect_error("invalid");
     assert_eq!(refused["details"]["field"], "accept");
     let before = play.get(&format!("node/{}/delta", second.reply)).await;
     save(&dear).await;
@@ -334,15 +340,15 @@ async fn workshop_replay_accepted_is_one_undo_step() {
 /// A replay that cannot apply is a conflict: failing rules, and messages that were written without the plugin.
 #[tokio::test]
 async fn workshop_replay_that_cannot_apply_returns_conflict() {
-    let play = purse().await;
-    play.app
+    let play = start_with_plugin().await;
+    play.server
         .put("/api/plugins/purse/files/main.rhai", &json!({"content": SCRIPT.replace("#{ reply: ctx.text }", "")}))
         .await;
-    let said = play.say("One.").await;
+    let said = play.run_turn("One.").await;
     let refused = async |body: Value| {
-        play.app.ask("POST", "/api/plugins/purse/replay").json(&body).send().await.refused("conflict")
+        play.server.request("POST", "/api/plugins/purse/replay").json(&body).send().await.expect_error("conflict")
     };
-    play.app
+    play.server
         .put(
             "/api/plugins/purse/files/main.rhai",
             &json!({"content": "fn on_reply(ctx) { ctx.add(\"gold\", 1); nothing(); }"}),
@@ -350,10 +356,10 @@ async fn workshop_replay_that_cannot_apply_returns_conflict() {
         .await;
     let told = refused(json!({"sessionId": play.sid, "accept": true})).await;
     assert!(told["message"].as_str().unwrap().contains(&said.reply), "{told}");
-    play.app.put("/api/plugins/purse/files/main.rhai", &json!({"content": SCRIPT})).await;
-    play.app.put(&format!("/api/sessions/{}/plugins", play.sid), &json!([])).await;
-    let alone = play.say("Two.").await;
-    play.app.put(&format!("/api/sessions/{}/plugins", play.sid), &json!([{"id": "purse"}])).await;
-    let told = refused(json!({"sessionId": play.sid, "accept": true, "fromNodeId": alone.user})).await;
+    play.server.put("/api/plugins/purse/files/main.rhai", &json!({"content": SCRIPT})).await;
+    play.server.put(&format!("/api/sessions/{}/plugins", play.sid), &json!([])).await;
+    let alone = play.run_turn("Two.").await;
+    play.server.put(&format!("/api/sessions/{}/plugins", play.sid), &json!([{"id": "purse"}])).await;
+    let told = refused(json!({"sessionId": play.sid, "accept": true, "fromNodeId": alone.user_node})).await;
     assert!(told["message"].as_str().unwrap().contains("fromNodeId"), "{told}");
 }

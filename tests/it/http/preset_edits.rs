@@ -13,17 +13,17 @@ const KEPT: &str = concat!(
     r#"{"identifier":"chatHistory","enabled":true},{"identifier":"tide","enabled":true,"kept":7.0}]}]}"#
 );
 
-async fn kept(app: &TestServer) -> String {
+async fn create_preset(app: &TestServer) -> String {
     let body: Value = serde_json::from_str(KEPT).unwrap();
     let made = app.post("/api/presets", &json!({"kind": "openai", "name": "Slow", "body": body})).await;
-    format!("/api/presets/{}", id(&made))
+    format!("/api/presets/{}", id_of(&made))
 }
 
 /// S4-34: an edit changes only what it names. Everything else stays byte for byte and in its place.
 #[tokio::test]
 async fn preset_edit_changes_only_named_fields() {
     let app = TestServer::start().await;
-    let path = kept(&app).await;
+    let path = create_preset(&app).await;
     // Change fields and a prompt, and add a prompt.
     let change = json!({
         "fields": {"temperature": 0.9, "top_p": 0.5},
@@ -33,7 +33,7 @@ async fn preset_edit_changes_only_named_fields() {
             {"identifier": "fog", "name": "Fog", "content": "Fog."},
         ],
     });
-    let changed = app.ask("PATCH", &path).json(&json!({"change": change})).send().await.expect(200);
+    let changed = app.request("PATCH", &path).json(&json!({"change": change})).send().await.expect(200);
     let fog = concat!(
         r#","role":"user"},{"identifier":"fog","name":"Fog","system_prompt":false,"marker":false,"role":"system","#,
         r#""content":"Fog.","injection_position":0,"injection_depth":4,"injection_order":100,"#,
@@ -59,12 +59,12 @@ async fn preset_edit_changes_only_named_fields() {
             {"identifier": "scenario", "enabled": true},
         ],
     });
-    let changed = app.ask("PATCH", &path).json(&json!({"change": back})).send().await.expect(200);
+    let changed = app.request("PATCH", &path).json(&json!({"change": back})).send().await.expect(200);
     let order = &changed["body"]["prompt_order"][1]["order"];
     assert_eq!(order[1], json!({"identifier": "tide", "enabled": true, "kept": 7.0}));
     assert_eq!(order.as_array().unwrap().len(), 3);
     assert!(changed["body"].get("top_p").is_none() && changed["body"]["prompts"].as_array().unwrap().len() == 2);
-    let out = app.ask("GET", &format!("{path}/export")).send_raw().await;
+    let out = app.request("GET", &format!("{path}/export")).send_raw().await;
     assert!(out.text().contains("12345678901234567890"), "{}", out.text());
 }
 
@@ -72,7 +72,7 @@ async fn preset_edit_changes_only_named_fields() {
 #[tokio::test]
 async fn preset_edit_invalid_reports_place_and_changes_nothing() {
     let app = TestServer::start().await;
-    let path = kept(&app).await;
+    let path = create_preset(&app).await;
     let before = app.get(&path).await;
     let part = |fields: Value| {
         let mut part = json!({"identifier": "tide"});
@@ -101,15 +101,18 @@ async fn preset_edit_invalid_reports_place_and_changes_nothing() {
         (json!({"own": {"stop": "###"}}), "change.own.stop"),
         (json!({"own": {"shade": 1}}), "change.own.shade"),
     ] {
-        let error = app.ask("PATCH", &path).json(&json!({"change": change})).send().await.refused("invalid");
+        let error = app.request("PATCH", &path).json(&json!({"change": change})).send().await.expect_error("invalid");
         assert_eq!(error["details"]["field"], field, "{change}");
         assert!(error["hint"].as_str().is_some_and(|hint| !hint.is_empty()), "{error}");
     }
     // Fields that exclude each other, and unknown ones.
     let both = json!({"body": {}, "change": {}});
-    assert_eq!(app.ask("PATCH", &path).json(&both).send().await.refused("invalid")["details"]["field"], "change");
+    assert_eq!(
+        app.request("PATCH", &path).json(&both).send().await.expect_error("invalid")["details"]["field"],
+        "change"
+    );
     let odd = json!({"change": {"fields": {}, "colour": 1}});
-    app.ask("PATCH", &path).json(&odd).send().await.refused("invalid");
+    app.request("PATCH", &path).json(&odd).send().await.expect_error("invalid");
     // An array of an object's values is no object.
     for (list, field) in [
         (json!({"expected": ["x"]}), "expected"),
@@ -118,19 +121,19 @@ async fn preset_edit_invalid_reports_place_and_changes_nothing() {
         (json!({"change": {}, "expected": {"order": [["main", true]]}}), "expected.order[0]"),
         (json!({"change": {"prompts": [[]]}}), "change.prompts[0]"),
     ] {
-        let error = app.ask("PATCH", &path).json(&list).send().await.refused("invalid");
+        let error = app.request("PATCH", &path).json(&list).send().await.expect_error("invalid");
         assert_eq!(error["details"]["field"], field, "{list}");
     }
     // Texts over the limit.
     let long = json!({"change": part(json!({"content": "x".repeat(10 << 20)}))});
-    app.ask("PATCH", &path).json(&long).send().await.refused("too_large");
+    app.request("PATCH", &path).json(&long).send().await.expect_error("too_large");
     let large = json!({"change": part(json!({"content": "x".repeat(5 << 20)}))});
-    app.ask("PATCH", &path).json(&large).send().await.refused("too_large");
+    app.request("PATCH", &path).json(&large).send().await.expect_error("too_large");
     assert_eq!(app.get(&path).await, before);
     // Presets of other kinds.
     let theme = app.post("/api/presets", &json!({"kind": "theme", "name": "Dusk", "body": {}})).await;
-    let theme = format!("/api/presets/{}", id(&theme));
-    let error = app.ask("PATCH", &theme).json(&json!({"change": {}})).send().await.refused("invalid");
+    let theme = format!("/api/presets/{}", id_of(&theme));
+    let error = app.request("PATCH", &theme).json(&json!({"change": {}})).send().await.expect_error("invalid");
     assert_eq!(error["details"]["field"], "change");
 }
 
@@ -139,12 +142,12 @@ async fn preset_edit_invalid_reports_place_and_changes_nothing() {
 #[tokio::test]
 async fn preset_edit_on_stale_value_returns_conflict() {
     let app = TestServer::start().await;
-    let path = kept(&app).await;
-    let patch = |body: Value| app.ask("PATCH", &path).json(&body).send();
+    let path = create_preset(&app).await;
+    let patch = |body: Value| app.request("PATCH", &path).json(&body).send();
     let part = |text: &str| json!([{"identifier": "tide", "content": text}]);
     patch(json!({"change": {"prompts": part("Theirs."), "fields": {"top_p": 0.4}}})).await.expect(200);
     let mine = json!({"change": {"prompts": part("Mine.")}, "expected": {"prompts": part("Mind it.")}});
-    let error = patch(mine.clone()).await.refused("conflict");
+    let error = patch(mine.clone()).await.expect_error("conflict");
     assert_eq!(error["details"]["fields"], json!(["prompts.tide.content"]));
     assert_eq!(error["details"]["now"]["prompts"], part("Theirs."));
     let seen = json!({"prompts": part("Theirs."), "fields": {"temperature": 0.7}});
@@ -159,13 +162,13 @@ async fn preset_edit_on_stale_value_returns_conflict() {
     let seen = order(&["main", "gone", "chatHistory", "tide"]);
     patch(json!({"change": {"order": order(&["tide", "main"])}, "expected": {"order": seen}})).await.expect(200);
     let error = patch(json!({"change": {"order": order(&["main", "tide"])}, "expected": {"order": seen}})).await;
-    assert_eq!(error.refused("conflict")["details"]["now"]["order"], order(&["tide", "main"]));
+    assert_eq!(error.expect_error("conflict")["details"]["now"]["order"], order(&["tide", "main"]));
     let gone = json!({"change": {"removed": ["tide"]}, "expected": {"prompts": part("Theirs.")}});
-    patch(gone).await.refused("conflict");
+    patch(gone).await.expect_error("conflict");
     patch(json!({"change": {"removed": ["tide"]}, "expected": {"prompts": part("Mine.")}})).await.expect(200);
     let error = patch(json!({"change": {"prompts": part("Back.")}, "expected": {"prompts": part("Mine.")}})).await;
-    assert_eq!(error.refused("conflict")["details"]["now"]["prompts"], json!([null]));
-    patch(json!({"name": "Faster", "expected": {"name": "Quick"}})).await.refused("conflict");
+    assert_eq!(error.expect_error("conflict")["details"]["now"]["prompts"], json!([null]));
+    patch(json!({"name": "Faster", "expected": {"name": "Quick"}})).await.expect_error("conflict");
     patch(json!({"name": "Faster", "expected": {"name": "Slow"}})).await.expect(200);
 }
 
@@ -173,10 +176,10 @@ async fn preset_edit_on_stale_value_returns_conflict() {
 #[tokio::test]
 async fn preset_edits_in_parallel_lose_nothing() {
     let app = TestServer::start().await;
-    let path = kept(&app).await;
+    let path = create_preset(&app).await;
     let adds = (0..12).map(|n| {
         let part = json!([{"identifier": format!("own{n}"), "content": format!("Text {n}.")}]);
-        let ask = app.ask("PATCH", &path).json(&json!({"change": {"prompts": part}}));
+        let ask = app.request("PATCH", &path).json(&json!({"change": {"prompts": part}}));
         async move { ask.send().await.expect(200) }
     });
     futures_util::future::join_all(adds).await;
@@ -190,10 +193,10 @@ async fn preset_edits_in_parallel_lose_nothing() {
 #[tokio::test]
 async fn preset_created_from_base_yields_same_prompt() {
     let play = super::api_session::ApiSession::start().await;
-    let app = &play.app;
+    let app = &play.server;
     let own = app.post("/api/presets", &json!({"from": "own", "name": "Mine"})).await;
     assert_eq!((&own["kind"], &own["body"]["extensions"]["clotho"]["form"]), (&json!("openai"), &json!("turns")));
-    let path = kept(app).await;
+    let path = create_preset(app).await;
     let original = path.rsplit('/').next().unwrap();
     let copy = app.post("/api/presets", &json!({"from": original, "name": "Copy"})).await;
     assert_eq!(copy["body"].to_string(), KEPT);
@@ -204,22 +207,22 @@ async fn preset_created_from_base_yields_same_prompt() {
         (json!({"name": "a", "from": "own", "kind": "openai"}), "from"),
     ] {
         assert_eq!(
-            app.ask("POST", "/api/presets").json(&new).send().await.refused("invalid")["details"]["field"],
+            app.request("POST", "/api/presets").json(&new).send().await.expect_error("invalid")["details"]["field"],
             field
         );
     }
-    let strange = json!({"name": "a", "from": id(&app.post("/api/characters", &json!({"name": "A"})).await)});
-    app.ask("POST", "/api/presets").json(&strange).send().await.refused("not_found");
+    let strange = json!({"name": "a", "from": id_of(&app.post("/api/characters", &json!({"name": "A"})).await)});
+    app.request("POST", "/api/presets").json(&strange).send().await.expect_error("not_found");
 
     let head = play.head().await;
     let preview = |preset: Value| json!({"parentId": head, "content": "Hello.", "presetId": preset});
-    let asked = play.chat("prompt");
+    let asked = play.chat_path("prompt");
     let plain = app.post(&asked, &preview(Value::Null)).await;
     let same = app.post(&asked, &preview(own["id"].clone())).await;
     assert_eq!(plain["messages"], same["messages"]);
     let other = app.post(&asked, &preview(copy["id"].clone())).await;
     assert!(other["messages"].to_string().contains("Slowly."), "{other}");
     let theme = app.post("/api/presets", &json!({"kind": "theme", "name": "Dusk", "body": {}})).await;
-    let refused = app.ask("POST", &asked).json(&preview(theme["id"].clone())).send().await.refused("invalid");
+    let refused = app.request("POST", &asked).json(&preview(theme["id"].clone())).send().await.expect_error("invalid");
     assert_eq!(refused["details"]["field"], "presetId");
 }

@@ -23,25 +23,25 @@ fn preset() -> Value {
     })
 }
 
-async fn with(preset: &Value) -> ApiSession {
+async fn start_with_preset(preset: &Value) -> ApiSession {
     let app = TestServer::start().await;
     let card = json!({"name": "Rin", "firstMessage": "Hello.", "description": "{{char}} keeps a lamp."});
-    let character = app.character(&card).await;
-    let sid = id(&app.post("/api/sessions", &json!({"characterIds": [character]})).await);
+    let character = app.create_character(&card).await;
+    let sid = id_of(&app.post("/api/sessions", &json!({"characterIds": [character]})).await);
     let made = app.post("/api/presets", &json!({"kind": "openai", "name": "Own", "body": preset})).await;
     let path = format!("/api/sessions/{sid}");
-    let session = app.ask("PATCH", &path).json(&json!({"presetId": made["id"]})).send().await.expect(200);
+    let session = app.request("PATCH", &path).json(&json!({"presetId": made["id"]})).send().await.expect(200);
     assert_eq!(session["presetId"], made["id"]);
-    ApiSession { app, sid }
+    ApiSession { server: app, sid }
 }
 
 /// S4-34: the prompt follows the preset's order and samplers, and the trace rebuilds it byte for byte.
 #[tokio::test]
 async fn preset_sets_prompt_order_and_samplers() {
-    let play = with(&preset()).await;
-    play.say("Hi.").await;
-    let said = play.say("Again.").await;
-    let request = play.app.mock().requests().pop().unwrap();
+    let play = start_with_preset(&preset()).await;
+    play.run_turn("Hi.").await;
+    let said = play.run_turn("Again.").await;
+    let request = play.server.mock().requests().pop().unwrap();
     let reply = play.get(&format!("node/{}", said.reply)).await;
     let first = play.get("projection").await["items"][2]["content"].clone();
     let expected = json!([
@@ -62,9 +62,9 @@ async fn preset_sets_prompt_order_and_samplers() {
     assert_eq!(reply["metadata"]["params"]["temperature"], 0.25);
     // Without the preset everything is as before.
     let path = format!("/api/sessions/{}", play.sid);
-    play.app.ask("PATCH", &path).json(&json!({"presetId": null})).send().await.expect(200);
-    play.say("And now?").await;
-    let request = play.app.mock().requests().pop().unwrap();
+    play.server.request("PATCH", &path).json(&json!({"presetId": null})).send().await.expect(200);
+    play.run_turn("And now?").await;
+    let request = play.server.mock().requests().pop().unwrap();
     assert!(request["messages"][0]["content"].as_str().unwrap().contains("Rin keeps a lamp."), "{request}");
     assert!(!request.to_string().contains("Deep word."));
     let again = play.get(&format!("node/{}/trace", said.reply)).await;
@@ -76,13 +76,13 @@ async fn preset_sets_prompt_order_and_samplers() {
 async fn preset_prompt_full_history_is_trimmed_in_steps() {
     let mut narrow = preset();
     narrow["openai_max_context"] = json!(500);
-    let play = with(&narrow).await;
+    let play = start_with_preset(&narrow).await;
     let long = |n: usize| format!("{n:03} {}", "abcdefg ".repeat(15));
     let (mut cuts, mut before) = (0, Vec::new());
     for n in 0..12 {
-        play.app.mock().script(Reply::ok([long(1_000 + n).as_str()]));
-        let said = play.say(&long(n)).await;
-        let request = play.app.mock().requests().pop().unwrap();
+        play.server.mock().queue_reply(Reply::ok([long(1_000 + n).as_str()]));
+        let said = play.run_turn(&long(n)).await;
+        let request = play.server.mock().requests().pop().unwrap();
         let trace = play.get(&format!("node/{}/trace", said.reply)).await;
         assert_eq!((&trace["messages"], &trace["isExact"]), (&request["messages"], &json!(true)));
         let messages: Vec<Value> = request["messages"].as_array().unwrap().clone();
@@ -98,21 +98,21 @@ async fn preset_prompt_full_history_is_trimmed_in_steps() {
 async fn preset_prompt_larger_budget_restores_older_history() {
     let mut narrow = preset();
     narrow["openai_max_context"] = json!(500);
-    let play = with(&narrow).await;
+    let play = start_with_preset(&narrow).await;
     let session = format!("/api/sessions/{}", play.sid);
     let long = |n: usize| format!("{n:03} {}", "abcdefg ".repeat(15));
     for n in 0..20 {
-        play.app.mock().script(Reply::ok([long(1_000 + n).as_str()]));
-        play.say(&long(n)).await;
+        play.server.mock().queue_reply(Reply::ok([long(1_000 + n).as_str()]));
+        play.run_turn(&long(n)).await;
     }
-    let sent = || play.app.mock().requests().pop().unwrap()["messages"].as_array().unwrap().len();
+    let sent = || play.server.mock().requests().pop().unwrap()["messages"].as_array().unwrap().len();
     let few = sent();
     let mut wider = narrow.clone();
     wider["openai_max_context"] = json!(1_300);
-    let made = play.app.post("/api/presets", &json!({"kind": "openai", "name": "Wider", "body": wider})).await;
-    let chosen = play.app.ask("PATCH", &session).json(&json!({"presetId": id(&made)})).send().await;
+    let made = play.server.post("/api/presets", &json!({"kind": "openai", "name": "Wider", "body": wider})).await;
+    let chosen = play.server.request("PATCH", &session).json(&json!({"presetId": id_of(&made)})).send().await;
     chosen.expect(200);
-    play.say("And now?").await;
+    play.run_turn("And now?").await;
     assert!(sent() > 2 * few, "{few} before, {} now", sent());
 }
 
@@ -121,9 +121,9 @@ async fn preset_prompt_larger_budget_restores_older_history() {
 async fn preset_prompt_name_field_is_kept_in_trace() {
     let mut named = preset();
     named["names_behavior"] = json!(1);
-    let play = with(&named).await;
-    let said = play.say("Hi.").await;
-    let request = play.app.mock().requests().pop().unwrap();
+    let play = start_with_preset(&named).await;
+    let said = play.run_turn("Hi.").await;
+    let request = play.server.mock().requests().pop().unwrap();
     assert_eq!(request["messages"][4], json!({"role": "assistant", "name": "Rin", "content": "Hello."}));
     let trace = play.get(&format!("node/{}/trace", said.reply)).await;
     assert_eq!((&trace["messages"], &trace["isExact"]), (&request["messages"], &json!(true)));
@@ -135,33 +135,33 @@ async fn preset_prompt_over_budget_fails_without_model_request() {
     let mut large = preset();
     large["prompts"][0]["content"] = json!("word ".repeat(2_000));
     large["openai_max_context"] = json!(1_000);
-    let play = with(&large).await;
+    let play = start_with_preset(&large).await;
     let parent = play.head().await;
     let started = play.post("message", json!({"parentId": parent, "content": "Hi.", "generate": true})).await;
-    let reply = play.done(&id(&started["generations"][0])).await;
+    let reply = play.wait_for_reply(&id_of(&started["generations"][0])).await;
     let error = &reply["metadata"]["error"];
     assert_eq!(error["code"], "prompt_too_large", "{reply}");
     assert!(error["message"].as_str().unwrap().contains("of the preset"), "{error}");
-    assert_eq!(play.app.mock().requests().len(), 0);
+    assert_eq!(play.server.mock().requests().len(), 0);
 }
 
 /// A session accepts only one's own presets that make prompts. A deleted preset counts as none.
 #[tokio::test]
 async fn session_preset_accepts_only_own_prompt_presets() {
-    let play = with(&preset()).await;
+    let play = start_with_preset(&preset()).await;
     let path = format!("/api/sessions/{}", play.sid);
     for (kind, body) in [("theme", json!({})), ("openai", json!({"odd": 1}))] {
-        let made = play.app.post("/api/presets", &json!({"kind": kind, "name": "x", "body": body})).await;
-        let ask = play.app.ask("PATCH", &path).json(&json!({"presetId": made["id"]}));
-        assert_eq!(ask.send().await.refused("invalid")["details"]["field"], "presetId");
+        let made = play.server.post("/api/presets", &json!({"kind": kind, "name": "x", "body": body})).await;
+        let ask = play.server.request("PATCH", &path).json(&json!({"presetId": made["id"]}));
+        assert_eq!(ask.send().await.expect_error("invalid")["details"]["field"], "presetId");
     }
-    let nobody = play.app.ask("PATCH", &path).json(&json!({"presetId": play.sid}));
-    nobody.send().await.refused("not_found");
+    let nobody = play.server.request("PATCH", &path).json(&json!({"presetId": play.sid}));
+    nobody.send().await.expect_error("not_found");
     let chosen = play.session().await["presetId"].clone();
     let preset = format!("/api/presets/{}", chosen.as_str().unwrap());
-    play.app.ask("DELETE", &preset).send().await.expect(204);
-    play.say("Hi.").await;
-    assert!(!play.app.mock().requests().pop().unwrap().to_string().contains("Short lines."));
+    play.server.request("DELETE", &preset).send().await.expect(204);
+    play.run_turn("Hi.").await;
+    assert!(!play.server.mock().requests().pop().unwrap().to_string().contains("Short lines."));
 }
 
 /// The depth prompt of a card stays between the last messages in every story and moves with them.
@@ -172,12 +172,12 @@ async fn card_depth_prompt_is_inserted_between_messages() {
     let card = json!({
         "name": "Rin", "firstMessage": "Hello.", "metadata": {"extensions": {"depth_prompt": deep}},
     });
-    let character = app.character(&card).await;
-    let sid = id(&app.post("/api/sessions", &json!({"characterIds": [character]})).await);
-    let play = ApiSession { app, sid };
+    let character = app.create_character(&card).await;
+    let sid = id_of(&app.post("/api/sessions", &json!({"characterIds": [character]})).await);
+    let play = ApiSession { server: app, sid };
     for say in ["Hi.", "Again."] {
-        let said = play.say(say).await;
-        let request = play.app.mock().requests().pop().unwrap();
+        let said = play.run_turn(say).await;
+        let request = play.server.mock().requests().pop().unwrap();
         let messages = request["messages"].as_array().unwrap();
         let expected = json!({"role": "user", "content": format!("Rin is wary.\n\n{say}")});
         assert_eq!(messages.last(), Some(&expected), "{request}");
@@ -188,12 +188,12 @@ async fn card_depth_prompt_is_inserted_between_messages() {
 }
 
 /// Creates a preset bound to models, with a text that identifies it in a prompt; returns its id.
-async fn for_models(app: &TestServer, name: &str, models: &[&str]) -> String {
+async fn create_model_preset(app: &TestServer, name: &str, models: &[&str]) -> String {
     let body = json!({
         "prompts": [{"identifier": "main", "content": format!("Told by {name}.")}],
         "extensions": {"clotho": {"models": models}},
     });
-    id(&app.post("/api/presets", &json!({"kind": "openai", "name": name, "body": body})).await)
+    id_of(&app.post("/api/presets", &json!({"kind": "openai", "name": name, "body": body})).await)
 }
 
 /// S4-34: without a chosen preset, the one bound to the session's model applies. The closest match wins, then the
@@ -202,8 +202,8 @@ async fn for_models(app: &TestServer, name: &str, models: &[&str]) -> String {
 async fn preset_bound_to_model_applies_without_session_choice() {
     let play = ApiSession::start().await;
     let asked = async |expected: &str| {
-        let said = play.say("Hi.").await;
-        let request = play.app.mock().requests().pop().unwrap();
+        let said = play.run_turn("Hi.").await;
+        let request = play.server.mock().requests().pop().unwrap();
         let trace = play.get(&format!("node/{}/trace", said.reply)).await;
         assert_eq!(trace["isExact"], true);
         let first = request["messages"][0]["content"].as_str().unwrap().to_owned();
@@ -217,32 +217,32 @@ async fn preset_bound_to_model_applies_without_session_choice() {
     let own = asked("").await;
     assert_eq!(own["by"], "own");
     let model = own["asked"].as_str().unwrap().to_owned();
-    for_models(&play.app, "Nobody's", &["another-*"]).await;
+    create_model_preset(&play.server, "Nobody's", &["another-*"]).await;
     // Closer matches win, then older presets.
-    let any = for_models(&play.app, "Any", &["*"]).await;
+    let any = create_model_preset(&play.server, "Any", &["*"]).await;
     let told = asked("Any").await;
     assert_eq!((&told["by"], &told["name"], &told["model"]), (&json!("model"), &json!("Any"), &json!("*")));
     assert_eq!(told["id"], json!(any));
     let begin: String = model.chars().take(3).collect();
-    for_models(&play.app, "Some", &["zzz", &format!("{begin}*")]).await;
+    create_model_preset(&play.server, "Some", &["zzz", &format!("{begin}*")]).await;
     asked("Some").await;
-    let close = for_models(&play.app, "This", &[&model.to_uppercase()]).await;
-    for_models(&play.app, "Later", &[&model]).await;
+    let close = create_model_preset(&play.server, "This", &[&model.to_uppercase()]).await;
+    create_model_preset(&play.server, "Later", &[&model]).await;
     assert_eq!(asked("This").await["model"], json!(model.to_uppercase()));
-    let listed = play.app.get("/api/presets").await;
+    let listed = play.server.get("/api/presets").await;
     assert_eq!(listed["items"][1]["models"], json!(["*"]));
 
     // Rebinding, the session's own choice, and deletion.
     let path = format!("/api/presets/{close}");
     let other = json!({"change": {"own": {"models": ["another"]}}});
-    play.app.ask("PATCH", &path).json(&other).send().await.expect(200);
+    play.server.request("PATCH", &path).json(&other).send().await.expect(200);
     asked("Later").await;
     let session = format!("/api/sessions/{}", play.sid);
-    play.app.ask("PATCH", &session).json(&json!({"presetId": any})).send().await.expect(200);
+    play.server.request("PATCH", &session).json(&json!({"presetId": any})).send().await.expect(200);
     assert_eq!(asked("Any").await["by"], "session");
-    play.app.ask("PATCH", &session).json(&json!({"presetId": null})).send().await.expect(200);
-    for one in play.app.get("/api/presets").await["items"].as_array().unwrap() {
-        play.app.ask("DELETE", &format!("/api/presets/{}", id(one))).send().await.expect(204);
+    play.server.request("PATCH", &session).json(&json!({"presetId": null})).send().await.expect(200);
+    for one in play.server.get("/api/presets").await["items"].as_array().unwrap() {
+        play.server.request("DELETE", &format!("/api/presets/{}", id_of(one))).send().await.expect(204);
     }
     asked("").await;
 }
@@ -253,23 +253,24 @@ async fn preset_budget_shares_limit_examples_and_lore() {
     let app = TestServer::start().await;
     let block = |n: usize| format!("<START>\n{{{{char}}}}: Example {n}. {}\n", "lamp oil and wick ".repeat(20));
     let examples: String = (0..8).map(block).collect();
-    let character = app.character(&json!({"name": "Rin", "firstMessage": "Hello.", "exampleMessages": examples})).await;
-    let sid = id(&app.post("/api/sessions", &json!({"characterIds": [character]})).await);
-    let play = ApiSession { app, sid };
+    let character =
+        app.create_character(&json!({"name": "Rin", "firstMessage": "Hello.", "exampleMessages": examples})).await;
+    let sid = id_of(&app.post("/api/sessions", &json!({"characterIds": [character]})).await);
+    let play = ApiSession { server: app, sid };
     let lore = |n: usize| json!({"key": ["lamp"], "comment": format!("{n}"), "content": format!("Lore {n}. {}", "tide ".repeat(60))});
     let entries: Vec<Value> = (0..8).map(lore).collect();
-    let book = play.app.post("/api/lorebooks", &json!({"name": "Atlas", "entries": entries})).await;
+    let book = play.server.post("/api/lorebooks", &json!({"name": "Atlas", "entries": entries})).await;
     let holds = json!({"everything": true, "sessionIds": [], "personaIds": [], "characterIds": []});
-    play.app.put(&format!("/api/lorebooks/{}/holds", id(&book)), &holds).await;
-    let made = play.app.post("/api/presets", &json!({"from": "own", "name": "Mine"})).await;
-    let path = format!("/api/presets/{}", id(&made));
+    play.server.put(&format!("/api/lorebooks/{}/holds", id_of(&book)), &holds).await;
+    let made = play.server.post("/api/presets", &json!({"from": "own", "name": "Mine"})).await;
+    let path = format!("/api/presets/{}", id_of(&made));
     let head = play.head().await;
     let asked = json!({"parentId": head, "content": "The lamp?", "presetId": made["id"]});
     let with = async |shares: Value| {
         let change =
             json!({"fields": {"openai_max_context": 4000, "openai_max_tokens": 500}, "own": {"shares": shares}});
-        play.app.ask("PATCH", &path).json(&json!({"change": change})).send().await.expect(200);
-        play.app.post(&play.chat("prompt"), &asked).await
+        play.server.request("PATCH", &path).json(&json!({"change": change})).send().await.expect(200);
+        play.server.post(&play.chat_path("prompt"), &asked).await
     };
     let tokens = |trace: &Value, slots: &[&str], kept: bool| -> u64 {
         let of = |block: &&Value| slots.contains(&block["slot"].as_str().unwrap()) && block["kept"] == kept;
@@ -287,7 +288,7 @@ async fn preset_budget_shares_limit_examples_and_lore() {
     let none = with(json!({"history": 100})).await;
     assert_eq!((tokens(&none, &examples, true), &none["lore"]["fired"]), (0, &json!([])));
     let odd = json!({"change": {"own": {"shares": {"lore": 101}}}});
-    let error = play.app.ask("PATCH", &path).json(&odd).send().await.refused("invalid");
+    let error = play.server.request("PATCH", &path).json(&odd).send().await.expect_error("invalid");
     assert_eq!(error["details"]["field"], "change.own.shares");
 }
 
@@ -296,10 +297,10 @@ async fn preset_budget_shares_limit_examples_and_lore() {
 async fn preset_prompt_trigger_swipe_applies_on_reroll() {
     let mut own = preset();
     own["prompts"][1]["injection_trigger"] = json!(["swipe"]);
-    let play = with(&own).await;
-    let said = play.say("Where am I?").await;
-    let has = || play.app.mock().requests().pop().unwrap().to_string().contains("Short lines.");
+    let play = start_with_preset(&own).await;
+    let said = play.run_turn("Where am I?").await;
+    let has = || play.server.mock().requests().pop().unwrap().to_string().contains("Short lines.");
     assert!(!has());
-    play.another(&said.reply).await;
+    play.reroll_and_wait(&said.reply).await;
     assert!(has());
 }

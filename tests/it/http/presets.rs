@@ -34,18 +34,21 @@ async fn preset_roundtrip_returns_body_byte_for_byte() {
     let app = TestServer::start().await;
     let body = json!({"temperature": 0.70, "odd": {"a": [null, 1.5]}, "prompts": []});
     let made = app.post("/api/presets", &json!({"kind": "openai", "name": " Plain ", "body": body})).await;
-    let path = format!("/api/presets/{}", id(&made));
+    let path = format!("/api/presets/{}", id_of(&made));
     assert_eq!((&made["name"], &made["kind"], &made["file"]), (&json!("Plain"), &json!("openai"), &Value::Null));
     app.post("/api/presets", &json!({"kind": "theme", "name": "Dark", "body": {}})).await;
     assert_eq!(app.get(&path).await["body"].to_string(), body.to_string());
-    let out = app.ask("GET", &format!("{path}/export")).send_raw().await;
+    let out = app.request("GET", &format!("{path}/export")).send_raw().await;
     assert_eq!((out.status, out.json().to_string()), (200, body.to_string()));
     let listed = app.get("/api/presets").await;
     assert!(listed["items"].as_array().unwrap().len() == 2 && listed["items"][0].get("body").is_none(), "{listed}");
     let themes = app.get("/api/presets?kind=theme&limit=1").await;
     assert_eq!((&themes["items"][0]["name"], &themes["next"]), (&json!("Dark"), &Value::Null));
-    assert_eq!(app.ask("GET", "/api/presets?kind=odd").send().await.refused("invalid")["details"]["field"], "kind");
-    let changed = app.ask("PATCH", &path).json(&json!({"body": {"top_p": 1}})).send().await.expect(200);
+    assert_eq!(
+        app.request("GET", "/api/presets?kind=odd").send().await.expect_error("invalid")["details"]["field"],
+        "kind"
+    );
+    let changed = app.request("PATCH", &path).json(&json!({"body": {"top_p": 1}})).send().await.expect(200);
     assert_eq!((&changed["name"], &changed["body"]), (&json!("Plain"), &json!({"top_p": 1})));
     for (fields, field) in [
         (json!({"kind": "odd", "name": "a", "body": {}}), "kind"),
@@ -53,17 +56,17 @@ async fn preset_roundtrip_returns_body_byte_for_byte() {
         (json!({"kind": "regex", "name": "a", "body": []}), "body"),
         (json!({"kind": "regex", "name": "a", "body": {}, "bodi": 1}), "bodi"),
     ] {
-        let error = app.ask("POST", "/api/presets").json(&fields).send().await.refused("invalid");
+        let error = app.request("POST", "/api/presets").json(&fields).send().await.expect_error("invalid");
         assert_eq!(error["details"]["field"], field);
     }
-    app.ask("DELETE", &path).send().await.expect(204);
-    app.ask("GET", &path).send().await.refused("not_found");
+    app.request("DELETE", &path).send().await.expect(204);
+    app.request("GET", &path).send().await.expect_error("not_found");
     let trash = app.get("/api/trash").await;
     assert_eq!((&trash["items"][0]["kind"], &trash["items"][0]["name"]), (&json!("preset"), &json!("Plain")));
-    app.ask("POST", &format!("/api/trash/{}/restore", id(&made))).send().await.expect(204);
+    app.request("POST", &format!("/api/trash/{}/restore", id_of(&made))).send().await.expect(204);
     assert_eq!(app.get(&path).await["body"], json!({"top_p": 1}));
-    app.ask("DELETE", &path).send().await.expect(204);
-    app.ask("DELETE", &format!("/api/trash/{}?confirm=true", id(&made))).send().await.expect(204);
+    app.request("DELETE", &path).send().await.expect(204);
+    app.request("DELETE", &format!("/api/trash/{}?confirm=true", id_of(&made))).send().await.expect(204);
     assert_eq!(app.get("/api/trash").await["items"], json!([]));
 }
 
@@ -75,7 +78,7 @@ async fn preset_import_detects_kind_and_skips_duplicates() {
     let sent = |path: &str, name: &str, text: &str| {
         let part = format!("Content-Disposition: form-data; name=\"file\"; filename=\"{name}\"");
         let form = format!("--b\r\n{part}\r\n\r\n{text}\r\n--b--");
-        app.ask("POST", path).bytes(form.as_bytes(), "multipart/form-data; boundary=b")
+        app.request("POST", path).bytes(form.as_bytes(), "multipart/form-data; boundary=b")
     };
     // Import a preset, twice.
     let body = r#"{"temperature":0.70,"prompts":[],"extensions":{"regex_scripts":[{}]},"proxy_password":"hush"}"#;
@@ -123,16 +126,16 @@ async fn preset_import_detects_kind_and_skips_duplicates() {
 #[tokio::test]
 async fn preset_of_other_user_returns_not_found() {
     let app = TestServer::start().await;
-    let stranger = app.stranger().await;
-    let now = app.inside().clock.now();
-    let new = PresetId::new(app.inside().ids.next_id(now));
+    let stranger = app.create_other_user().await;
+    let now = app.app().clock.now();
+    let new = PresetId::new(app.app().ids.next_id(now));
     let card = json!({"kind": "theme", "name": "Theirs", "body": {}}).as_object().unwrap().clone();
     let (owner, preset) = (stranger.user, StoredPreset { id: new, card, created: now, updated: now });
-    app.inside().store.write(move |tx| tx.put_preset(owner, &preset)).await.unwrap();
+    app.app().store.write(move |tx| tx.put_preset(owner, &preset)).await.unwrap();
     assert_eq!(app.get("/api/presets").await["items"], json!([]));
     let path = format!("/api/presets/{new}");
     for (method, path) in [("GET", path.clone()), ("DELETE", path.clone()), ("GET", format!("{path}/export"))] {
-        app.ask(method, &path).send().await.refused("not_found");
+        app.request(method, &path).send().await.expect_error("not_found");
     }
-    app.ask("PATCH", &path).json(&json!({"name": "Mine"})).send().await.refused("not_found");
+    app.request("PATCH", &path).json(&json!({"name": "Mine"})).send().await.expect_error("not_found");
 }

@@ -1,7 +1,7 @@
 //! The `plan` hook: where its texts are in a prompt, what it does to lore, and that a preview changes nothing.
 
 use super::api_session::ApiSession;
-use super::lore_activation::{entry, told, uids};
+use super::lore_activation::{entry, lore_trace, uids};
 use super::*;
 
 fn manifest(id: &str) -> String {
@@ -11,21 +11,21 @@ fn manifest(id: &str) -> String {
     )
 }
 
-fn with(setup: Setup, id: &str, script: &str) -> Setup {
-    setup.plugin(id, &[("plugin.toml", &manifest(id)), ("main.rhai", script)])
+fn with_plugin(setup: Setup, id: &str, script: &str) -> Setup {
+    setup.with_plugin(id, &[("plugin.toml", &manifest(id)), ("main.rhai", script)])
 }
 
-async fn story(setup: Setup, plugins: &[&str]) -> ApiSession {
+async fn start_with_plugins(setup: Setup, plugins: &[&str]) -> ApiSession {
     let plugins: Vec<Value> = plugins.iter().map(|id| json!({"id": id})).collect();
-    ApiSession::with(setup, json!({"plugins": plugins})).await
+    ApiSession::start_with(setup, json!({"plugins": plugins})).await
 }
 
 /// Returns the messages of the newest request.
-fn sent(play: &ApiSession) -> Vec<Value> {
-    play.app.mock().requests().pop().unwrap()["messages"].as_array().unwrap().clone()
+fn last_request_messages(play: &ApiSession) -> Vec<Value> {
+    play.server.mock().requests().pop().unwrap()["messages"].as_array().unwrap().clone()
 }
 
-fn system(text: &str) -> Value {
+fn system_message(text: &str) -> Value {
     json!({"role": "system", "content": text})
 }
 
@@ -44,19 +44,19 @@ fn plan(ctx) {
 /// visible to the author only.
 #[tokio::test]
 async fn plan_texts_in_preview_match_sent_prompt() {
-    let play = story(with(TestApp::with(), "guide", GUIDE), &["guide"]).await;
-    play.say("Hi.").await;
+    let play = start_with_plugins(with_plugin(TestApp::setup(), "guide", GUIDE), &["guide"]).await;
+    play.run_turn("Hi.").await;
     let before = (play.head().await, play.session().await["op"].clone());
     let shown = play.post("prompt", json!({"parentId": before.0, "content": "Well?"})).await;
     assert_eq!((play.head().await, play.session().await["op"].clone()), before, "a look changes nothing");
-    let said = play.say("Well?").await;
-    let sent = sent(&play);
+    let said = play.run_turn("Well?").await;
+    let sent = last_request_messages(&play);
     assert_eq!(shown["messages"], Value::from(sent.clone()), "byte for byte");
     let [.., status, newest, last] = sent.as_slice() else { panic!("{sent:?}") };
     let text = status["content"].as_str().unwrap();
     assert!(text.starts_with("turn 2, depth 5, hp 7, after [") && text.ends_with("Well?\"], Well?"), "{text}");
     assert_eq!((&status["role"], newest), (&json!("system"), &json!({"role": "user", "content": "Well?"})));
-    assert_eq!(*last, system("Be {{char}}, brief.\n\nAbove all, be kind."));
+    assert_eq!(*last, system_message("Be {{char}}, brief.\n\nAbove all, be kind."));
 
     let trace = play.get(&format!("node/{}/trace", said.reply)).await;
     assert_eq!(trace["isExact"], true);
@@ -84,11 +84,11 @@ async fn plan_texts_in_preview_match_sent_prompt() {
 /// its cache.
 #[tokio::test]
 async fn plan_texts_keep_prompt_prefix_stable() {
-    let play = story(with(TestApp::with(), "guide", GUIDE), &["guide"]).await;
-    play.say("One.").await;
-    let one = sent(&play);
-    play.say("Two.").await;
-    let two = sent(&play);
+    let play = start_with_plugins(with_plugin(TestApp::setup(), "guide", GUIDE), &["guide"]).await;
+    play.run_turn("One.").await;
+    let one = last_request_messages(&play);
+    play.run_turn("Two.").await;
+    let two = last_request_messages(&play);
     let stays = one.iter().zip(&two).take_while(|(one, two)| one == two).count();
     let kept: Vec<&Value> = one.iter().filter(|message| message["role"] != "system").collect();
     assert!(stays + 1 >= kept.len(), "all before the newest message of then: {one:?} {two:?}");
@@ -102,11 +102,11 @@ async fn plan_texts_keep_prompt_prefix_stable() {
 /// S0-38: a failing plan loses only its own texts and is reported on the reply. The chat goes on.
 #[tokio::test]
 async fn plan_failure_is_reported_and_chat_continues() {
-    let setup = with(TestApp::with(), "guide", GUIDE);
+    let setup = with_plugin(TestApp::setup(), "guide", GUIDE);
     let broken = "fn plan(ctx) { ctx.inject(\"status\", \"unheard\"); ctx.add(\"hp\", 1); }";
-    let play = story(with(setup, "broken", broken), &["broken", "guide"]).await;
-    let said = play.say("Hi.").await;
-    let text = Value::from(sent(&play)).to_string();
+    let play = start_with_plugins(with_plugin(setup, "broken", broken), &["broken", "guide"]).await;
+    let said = play.run_turn("Hi.").await;
+    let text = Value::from(last_request_messages(&play)).to_string();
     assert!(text.contains("Above all") && !text.contains("unheard"));
     let trace = play.get(&format!("node/{}/trace", said.reply)).await;
     let error = &trace["plan"][0]["error"];
@@ -119,14 +119,15 @@ async fn plan_failure_is_reported_and_chat_continues() {
 /// A plan that repeatedly exceeds its limits is turned off like any other hook, and that is reported.
 #[tokio::test]
 async fn plan_exceeding_limits_repeatedly_switches_plugin_off() {
-    let play = story(with(TestApp::with(), "endless", "fn plan(ctx) { loop { } }"), &["endless"]).await;
+    let play =
+        start_with_plugins(with_plugin(TestApp::setup(), "endless", "fn plan(ctx) { loop { } }"), &["endless"]).await;
     let head = play.head().await;
     let look = async || play.post("prompt", json!({"parentId": head, "content": "Hi."})).await;
     for _ in 0..5 {
         assert_eq!(look().await["plan"][0]["error"]["kind"], "limit");
     }
     assert_eq!(look().await["plan"], json!(null), "it is not asked any more");
-    let said = play.say("Hi.").await;
+    let said = play.run_turn("Hi.").await;
     let trace = play.get(&format!("node/{}/trace", said.reply)).await;
     assert_eq!(trace["problems"][0]["code"], "plugin_off");
 }
@@ -139,9 +140,11 @@ async fn plan_text_over_budget_is_reported_with_reason() {
         ctx.inject("status", long);
         ctx.inject("status", "short", #{ priority: 1 });
     }"#;
-    let narrow = TestApp::with().set("generation.model", "mock/other").set("generation.context_tokens", "600");
-    let play = story(with(narrow.set("generation.reply_tokens", "100"), "wordy", script), &["wordy"]).await;
-    let said = play.say("Hi.").await;
+    let narrow = TestApp::setup().set("generation.model", "mock/other").set("generation.context_tokens", "600");
+    let play =
+        start_with_plugins(with_plugin(narrow.set("generation.reply_tokens", "100"), "wordy", script), &["wordy"])
+            .await;
+    let said = play.run_turn("Hi.").await;
     let trace = play.get(&format!("node/{}/trace", said.reply)).await;
     let blocks = trace["blueprint"].as_array().unwrap().iter().filter(|one| one["slot"] == "plugin:wordy:status");
     let told: Vec<(&Value, &Value)> = blocks.map(|one| (&one["kept"], &one["why"])).collect();
@@ -158,7 +161,7 @@ const LIBRARIAN: &str = r#"fn plan(ctx) {
 /// with the reason, in the trace and in a test of a book.
 #[tokio::test]
 async fn plan_activates_and_blocks_lore_with_reason() {
-    let play = story(with(TestApp::with(), "librarian", LIBRARIAN), &["librarian"]).await;
+    let play = start_with_plugins(with_plugin(TestApp::setup(), "librarian", LIBRARIAN), &["librarian"]).await;
     let named = |uid: u64, title: &str, more: Value| {
         let mut entry = entry(uid, "gate", &format!("Text of {title}."), more);
         entry["comment"] = title.into();
@@ -171,13 +174,13 @@ async fn plan_activates_and_blocks_lore_with_reason() {
         named(7, "By number", json!({"key": ["no such word"], "group": "one"})),
         named(8, "The rival", json!({"group": "one", "groupWeight": 1_000_000})),
     ]);
-    let book = super::lore_activation::book(&play, entries).await;
-    super::lore_activation::hold(&play, &book, json!({"sessionIds": [play.sid]})).await;
-    let said = play.say("Open the gate!").await;
-    let text = Value::from(sent(&play)).to_string();
+    let book = super::lore_activation::create_lorebook(&play, entries).await;
+    super::lore_activation::put_lorebook_holds(&play, &book, json!({"sessionIds": [play.sid]})).await;
+    let said = play.run_turn("Open the gate!").await;
+    let text = Value::from(last_request_messages(&play)).to_string();
     assert!(text.contains("Text of The wounds.") && text.contains("Text of By number."), "{text}");
     assert!(!text.contains("Text of The gate.") && !text.contains("Text of Off.") && !text.contains("rival"), "{text}");
-    let lore = told(&play, &said).await;
+    let lore = lore_trace(&play, &said).await;
     assert_eq!(uids(&lore["fired"]), ["1", "7"]);
     assert_eq!((&lore["fired"][0]["why"], &lore["fired"][0]["plugin"]), (&json!("called"), &json!("librarian")));
     let stopped =
@@ -191,7 +194,8 @@ async fn plan_activates_and_blocks_lore_with_reason() {
         ["lore(\"Off\"): the entry is switched off", "lore(\"Nowhere\"): no lorebook in force here has such an entry"];
     assert_eq!(trace["plan"][0]["warnings"], json!(warned));
 
-    let tested = play.app.post("/api/lorebooks/test", &json!({"sessionId": play.sid, "text": "Open the gate!"})).await;
+    let tested =
+        play.server.post("/api/lorebooks/test", &json!({"sessionId": play.sid, "text": "Open the gate!"})).await;
     assert_eq!(uids(&tested["fired"]), ["1", "7"]);
     assert_eq!(tested["fired"][0]["why"], "called");
     assert!(tested["notes"].to_string().contains("librarian: lore(\\\"Nowhere\\\")"), "{tested}");
@@ -204,23 +208,23 @@ async fn edited_reply_runs_on_edit_with_same_dice() {
         fn on_reply(ctx) { ctx.set("by", "reply"); ctx.set("luck", ctx.roll("1d1000").total); }
         fn on_edit(ctx) { ctx.set("by", "edit"); ctx.set("luck", ctx.roll("1d1000").total); }
     "#;
-    let play = story(with(TestApp::with(), "reader", script), &["reader"]).await;
-    let said = play.say("Hi.").await;
+    let play = start_with_plugins(with_plugin(TestApp::setup(), "reader", script), &["reader"]).await;
+    let said = play.run_turn("Hi.").await;
     let world = async |node: &str| play.get(&format!("node/{node}/world")).await["world"]["vars"]["reader"].clone();
     let first = world(&said.reply).await;
     assert_eq!(first["by"], "reply");
     let mut node = said.reply.clone();
     for text in ["Other words.", "And others."] {
         let edited = play.post(&format!("node/{node}/edit"), json!({"content": text})).await;
-        node = id(&edited["node"]);
+        node = id_of(&edited["node"]);
         assert_eq!(world(&node).await, json!({"by": "edit", "luck": first["luck"]}), "{text}");
     }
     let trace = play.get(&format!("node/{node}/trace")).await;
     assert_eq!((&trace["rules"][0]["hook"], &trace["rolls"][0]["hook"]), (&json!("on_edit"), &json!("on_reply")));
-    let other = play.another(&said.reply).await;
+    let other = play.reroll_and_wait(&said.reply).await;
     let other = world(&other).await;
     assert!(other["by"] == "reply" && other["luck"] != first["luck"], "a reroll is another reply");
     let written =
-        play.post("message", json!({"parentId": said.user, "content": "By hand.", "role": "assistant"})).await;
-    assert_eq!(world(&id(&written["node"])).await["by"], "reply", "what a person writes anew is no edit");
+        play.post("message", json!({"parentId": said.user_node, "content": "By hand.", "role": "assistant"})).await;
+    assert_eq!(world(&id_of(&written["node"])).await["by"], "reply", "what a person writes anew is no edit");
 }

@@ -9,25 +9,25 @@ use crate::support::mock_model::MockModel;
 const KEY: &str = "sk-never-to-be-seen-0123";
 
 /// Returns the body that connects a mock under a name.
-fn house(mock: &MockModel, name: &str) -> Value {
+fn provider_json(mock: &MockModel, name: &str) -> Value {
     json!({"id": name, "kind": "openai", "baseUrl": mock.base_url(), "key": KEY})
 }
 
-async fn patch(app: &TestServer, name: &str, body: Value) -> Value {
-    app.ask("PATCH", &format!("/api/providers/{name}")).json(&body).send().await.expect(200)
+async fn patch_provider(app: &TestServer, name: &str, body: Value) -> Value {
+    app.request("PATCH", &format!("/api/providers/{name}")).json(&body).send().await.expect(200)
 }
 
-async fn provider(app: &TestServer, name: &str) -> Value {
+async fn find_provider(app: &TestServer, name: &str) -> Value {
     let all = app.get("/api/providers").await;
     all["items"].as_array().unwrap().iter().find(|one| one["id"] == name).cloned().unwrap_or_default()
 }
 
 /// Returns whether any file of a folder contains these bytes.
-fn holds(folder: &Path, bytes: &[u8]) -> bool {
+fn contains_bytes(folder: &Path, bytes: &[u8]) -> bool {
     std::fs::read_dir(folder).unwrap().any(|entry| {
         let path = entry.unwrap().path();
         match path.is_dir() {
-            true => holds(&path, bytes),
+            true => contains_bytes(&path, bytes),
             false => std::fs::read(&path).unwrap().windows(bytes.len()).any(|window| window == bytes),
         }
     })
@@ -37,9 +37,9 @@ fn holds(folder: &Path, bytes: &[u8]) -> bool {
 #[tokio::test]
 async fn provider_connected_survives_restart_and_hides_key() {
     let mock = MockModel::start().await;
-    let mut play = ApiSession::with(TestApp::with().mock(mock), json!({})).await;
-    let new = house(play.app.mock(), "house");
-    let heard = play.app.ask("POST", "/api/providers").json(&new).send().await;
+    let mut play = ApiSession::start_with(TestApp::setup().mock(mock), json!({})).await;
+    let new = provider_json(play.server.mock(), "house");
+    let heard = play.server.request("POST", "/api/providers").json(&new).send().await;
     let made = heard.expect(201);
     assert_eq!(
         (&made["hasKey"], &made["origin"], &made["unusable"]),
@@ -50,65 +50,68 @@ async fn provider_connected_survives_restart_and_hides_key() {
             play = play.restart().await;
         }
         let body = json!({"parentId": play.head().await, "content": "Well?", "generate": {"model": "house/mock"}});
-        play.app.mock().script(Reply::ok(["Yes."]));
-        let node = play.done(&id(&play.post("message", body).await["generations"][0])).await;
+        play.server.mock().queue_reply(Reply::ok(["Yes."]));
+        let node = play.wait_for_reply(&id_of(&play.post("message", body).await["generations"][0])).await;
         assert_eq!((&node["content"], &node["metadata"]["model"]), (&json!("Yes."), &json!("house/mock")));
-        let seen = play.app.mock().seen().into_iter().rfind(|seen| !seen.body.is_null()).unwrap();
+        let seen = play.server.mock().all_requests().into_iter().rfind(|seen| !seen.body.is_null()).unwrap();
         assert!(seen.headers.iter().any(|line| line.contains(&format!("Bearer {KEY}"))), "{:?}", seen.headers);
         let told = [
-            play.app.get("/api/providers").await,
-            play.app.get("/api/models").await,
-            play.get(&format!("node/{}/trace", id(&node))).await,
+            play.server.get("/api/providers").await,
+            play.server.get("/api/models").await,
+            play.get(&format!("node/{}/trace", id_of(&node))).await,
         ];
         assert!(told.iter().all(|told| !told.to_string().contains(KEY)));
     }
-    let data = play.app.inside().home().join("data");
-    assert!(data.join("provider.key").exists() && !holds(&data, KEY.as_bytes()), "the key lies in the data folder");
+    let data = play.server.app().home().join("data");
+    assert!(
+        data.join("provider.key").exists() && !contains_bytes(&data, KEY.as_bytes()),
+        "the key lies in the data folder"
+    );
 }
 
 /// Without the file that sealed it, a stored key cannot be opened, and the user is asked to type it again.
 #[tokio::test]
 async fn provider_without_sealing_file_asks_for_key_again() {
     let app = TestServer::start().await;
-    let new = house(app.mock(), "house");
-    app.ask("POST", "/api/providers").json(&new).send().await.expect(201);
-    let file = app.inside().home().join("data/provider.key");
+    let new = provider_json(app.mock(), "house");
+    app.request("POST", "/api/providers").json(&new).send().await.expect(201);
+    let file = app.app().home().join("data/provider.key");
     let setup = app.stop().await;
     std::fs::remove_file(&file).unwrap();
-    let app = TestServer::with(setup).await;
-    let lost = provider(&app, "house").await;
+    let app = TestServer::start_with(setup).await;
+    let lost = find_provider(&app, "house").await;
     assert!(lost["unusable"].as_str().unwrap().contains("enter it again"), "{lost}");
     let models = app.get("/api/models").await;
     assert_eq!(models["problems"][0]["provider"], "house", "{models}");
-    patch(&app, "house", json!({"key": KEY})).await;
-    assert_eq!(provider(&app, "house").await["unusable"], json!(null));
+    patch_provider(&app, "house", json!({"key": KEY})).await;
+    assert_eq!(find_provider(&app, "house").await["unusable"], json!(null));
 }
 
 /// A change without a key keeps it, null removes it, and it is never sent to another host.
 #[tokio::test]
 async fn provider_key_kept_or_removed_never_follows_host() {
     let app = TestServer::start().await;
-    app.ask("POST", "/api/providers").json(&house(app.mock(), "house")).send().await.expect(201);
-    let changed = patch(&app, "house", json!({"models": ["mock"]})).await;
+    app.request("POST", "/api/providers").json(&provider_json(app.mock(), "house")).send().await.expect(201);
+    let changed = patch_provider(&app, "house", json!({"models": ["mock"]})).await;
     assert_eq!((&changed["hasKey"], &changed["models"]), (&json!(true), &json!(["mock"])));
     let elsewhere = MockModel::start().await;
     for refused in [
-        app.ask("PATCH", "/api/providers/house").json(&json!({"baseUrl": elsewhere.base_url()})),
-        app.ask("POST", "/api/providers/test")
+        app.request("PATCH", "/api/providers/house").json(&json!({"baseUrl": elsewhere.base_url()})),
+        app.request("POST", "/api/providers/test")
             .json(&json!({"id": "house", "kind": "openai", "baseUrl": elsewhere.base_url(), "model": "mock"})),
     ] {
-        let error = refused.send().await.refused("invalid");
+        let error = refused.send().await.expect_error("invalid");
         assert_eq!(error["details"]["field"], "key", "{error}");
     }
-    assert_eq!(elsewhere.seen().len(), 0, "somebody else was asked");
+    assert_eq!(elsewhere.all_requests().len(), 0, "somebody else was asked");
     let same = json!({"id": "house", "kind": "openai", "baseUrl": app.mock().base_url(), "model": "mock"});
-    app.mock().script(Reply::ok(["Hello"]));
+    app.mock().queue_reply(Reply::ok(["Hello"]));
     assert_eq!(app.post("/api/providers/test", &same).await["isOk"], true);
-    let seen = app.mock().seen().pop().unwrap();
+    let seen = app.mock().all_requests().pop().unwrap();
     assert!(seen.headers.iter().any(|line| line.contains(KEY)), "the kept key was not used");
-    let moved = patch(&app, "house", json!({"baseUrl": elsewhere.base_url(), "key": "another"})).await;
+    let moved = patch_provider(&app, "house", json!({"baseUrl": elsewhere.base_url(), "key": "another"})).await;
     assert_eq!((&moved["baseUrl"], &moved["hasKey"]), (&json!(elsewhere.base_url()), &json!(true)));
-    assert_eq!(patch(&app, "house", json!({"key": null})).await["hasKey"], false);
+    assert_eq!(patch_provider(&app, "house", json!({"key": null})).await["hasKey"], false);
 }
 
 /// Providers of config.toml cannot be changed over HTTP and their names are taken. Invalid values are refused with
@@ -120,13 +123,13 @@ async fn provider_invalid_change_is_refused_naming_field() {
     for (method, path, body) in
         [("PATCH", "/api/providers/mock", json!({"models": []})), ("DELETE", "/api/providers/mock", json!({}))]
     {
-        let error = app.ask(method, path).json(&body).send().await.refused("conflict");
+        let error = app.request(method, path).json(&body).send().await.expect_error("conflict");
         assert!(error["hint"].as_str().unwrap().contains("config.toml"), "{error}");
     }
-    app.ask("PATCH", "/api/providers/nobody").json(&json!({})).send().await.refused("not_found");
-    app.ask("DELETE", "/api/providers/nobody").send().await.refused("not_found");
-    app.ask("POST", "/api/providers/nobody/test").json(&json!({})).send().await.refused("not_found");
-    app.ask("POST", "/api/providers").json(&house(app.mock(), "house")).send().await.expect(201);
+    app.request("PATCH", "/api/providers/nobody").json(&json!({})).send().await.expect_error("not_found");
+    app.request("DELETE", "/api/providers/nobody").send().await.expect_error("not_found");
+    app.request("POST", "/api/providers/nobody/test").json(&json!({})).send().await.expect_error("not_found");
+    app.request("POST", "/api/providers").json(&provider_json(app.mock(), "house")).send().await.expect(201);
     let new = |id: &str, kind: &str, at: &str, key: Value| json!({"id": id, "kind": kind, "baseUrl": at, "key": key});
     for (body, field) in [
         (new("mock", "openai", &base, json!(null)), "id"),
@@ -140,11 +143,16 @@ async fn provider_invalid_change_is_refused_naming_field() {
         (new("a", "openai", &base, json!("钥匙")), "key"),
         (json!({"id": "a", "kind": "openai", "baseUrl": base, "models": ["a b"]}), "models"),
     ] {
-        let error = app.ask("POST", "/api/providers").json(&body).send().await.refused("invalid");
+        let error = app.request("POST", "/api/providers").json(&body).send().await.expect_error("invalid");
         assert_eq!(error["details"]["field"], field, "{body}: {error}");
         assert!(!error.to_string().contains("secret"), "{error}");
     }
-    let error = app.ask("PUT", "/api/models/default").json(&json!({"model": "no/one"})).send().await.refused("invalid");
+    let error = app
+        .request("PUT", "/api/models/default")
+        .json(&json!({"model": "no/one"}))
+        .send()
+        .await
+        .expect_error("invalid");
     assert_eq!(error["details"]["field"], "model");
 }
 
@@ -154,11 +162,11 @@ async fn provider_invalid_change_is_refused_naming_field() {
 async fn provider_test_reports_models_latency_or_error() {
     let app = TestServer::start().await;
     let trial = json!({"kind": "openai", "baseUrl": app.mock().base_url(), "key": KEY, "model": "mock"});
-    app.mock().script(Reply::ok(["Hello", " there."]));
+    app.mock().queue_reply(Reply::ok(["Hello", " there."]));
     let seen = app.post("/api/providers/test", &trial).await;
     assert_eq!((&seen["isOk"], &seen["reply"]["text"]), (&json!(true), &json!("Hello there.")), "{seen}");
     assert!(seen["reply"]["firstTokenMs"].is_u64() && seen["models"][0]["id"].is_string(), "{seen}");
-    app.mock().script(Reply::error(401, "your key is not mine"));
+    app.mock().queue_reply(Reply::error(401, "your key is not mine"));
     let seen = app.post("/api/providers/test", &trial).await;
     let problem = &seen["replyProblem"];
     assert_eq!(
@@ -166,7 +174,7 @@ async fn provider_test_reports_models_latency_or_error() {
         (&json!(false), &json!("provider_refused"), &json!(401))
     );
     assert!(problem["message"].as_str().unwrap().contains("your key is not mine") && problem["hint"].is_string());
-    app.mock().models(Reply::error(403, "not you"));
+    app.mock().set_models_reply(Reply::error(403, "not you"));
     let seen = app.post("/api/providers/test", &json!({"kind": "openai", "baseUrl": app.mock().base_url()})).await;
     assert_eq!((&seen["isOk"], &seen["listProblem"]["status"]), (&json!(false), &json!(403)), "{seen}");
     let nobody = json!({"kind": "openai", "baseUrl": "http://127.0.0.1:1/v1", "model": "mock"});
@@ -176,10 +184,10 @@ async fn provider_test_reports_models_latency_or_error() {
         (&json!("provider_unreachable"), &json!(null)),
         "{seen}"
     );
-    app.mock().script(Reply::ok(["Hello"]));
+    app.mock().queue_reply(Reply::ok(["Hello"]));
     let known = app.post("/api/providers/mock/test", &json!({"model": "mock"})).await;
     assert_eq!(known["reply"]["text"], "Hello", "{known}");
-    assert!(!holds(&app.inside().home().join("data"), KEY.as_bytes()));
+    assert!(!contains_bytes(&app.app().home().join("data"), KEY.as_bytes()));
 }
 
 /// The chosen default model goes before the configured one, after a restart too. Removing its provider removes the
@@ -187,7 +195,7 @@ async fn provider_test_reports_models_latency_or_error() {
 #[tokio::test]
 async fn default_model_survives_restart_until_provider_removed() {
     let app = TestServer::start().await;
-    app.ask("POST", "/api/providers").json(&house(app.mock(), "house")).send().await.expect(201);
+    app.request("POST", "/api/providers").json(&provider_json(app.mock(), "house")).send().await.expect(201);
     let chosen = app.put("/api/models/default", &json!({"model": "house/mock"})).await;
     assert_eq!(chosen, json!({"defaultModel": "house/mock", "isChosen": true}));
     let app = app.restart().await;
@@ -195,12 +203,12 @@ async fn default_model_survives_restart_until_provider_removed() {
     let default: Vec<&Value> =
         told["items"].as_array().unwrap().iter().filter(|one| one["isDefault"] == true).collect();
     assert_eq!((default.len(), &default[0]["id"]), (1, &json!("house/mock")));
-    let (session, line) = app.line(0).await;
-    app.mock().script(Reply::ok(["Yes."]));
+    let (session, line) = app.create_branch(0).await;
+    app.mock().queue_reply(Reply::ok(["Yes."]));
     let body = json!({"parentId": line.last(), "content": "Well?", "generate": {}});
-    app.post(&format!("/api/chat/{}/message", id(&session)), &body).await;
-    app.mock().until_requests(1).await;
-    app.ask("DELETE", "/api/providers/house").send().await.expect(204);
+    app.post(&format!("/api/chat/{}/message", id_of(&session)), &body).await;
+    app.mock().wait_for_requests(1).await;
+    app.request("DELETE", "/api/providers/house").send().await.expect(204);
     let told = app.get("/api/providers").await;
     assert_eq!((&told["defaultModel"], &told["isChosen"]), (&json!("mock/mock"), &json!(false)));
     let app = app.restart().await;
@@ -211,21 +219,26 @@ async fn default_model_survives_restart_until_provider_removed() {
 #[tokio::test]
 async fn provider_removed_during_reply_lets_it_finish() {
     let play = ApiSession::start().await;
-    play.app.ask("POST", "/api/providers").json(&house(play.app.mock(), "house")).send().await.expect(201);
-    let session = format!("/api/sessions/{}", id(&play.session().await));
-    play.app.ask("PATCH", &session).json(&json!({"model": "house/mock"})).send().await.expect(200);
+    play.server
+        .request("POST", "/api/providers")
+        .json(&provider_json(play.server.mock(), "house"))
+        .send()
+        .await
+        .expect(201);
+    let session = format!("/api/sessions/{}", id_of(&play.session().await));
+    play.server.request("PATCH", &session).json(&json!({"model": "house/mock"})).send().await.expect(200);
     let gate = Gate::new();
-    play.app.mock().script(Reply::ok(["Half", " and half."]).gated(&gate));
+    play.server.mock().queue_reply(Reply::ok(["Half", " and half."]).gate(&gate));
     let body = json!({"parentId": play.head().await, "content": "Well?", "generate": {}});
-    let reply = id(&play.post("message", body).await["generations"][0]);
-    play.app.mock().until_requests(1).await;
+    let reply = id_of(&play.post("message", body).await["generations"][0]);
+    play.server.mock().wait_for_requests(1).await;
     gate.release(1);
-    patch(&play.app, "house", json!({"baseUrl": "http://127.0.0.1:1/v1", "key": null})).await;
-    play.app.ask("DELETE", "/api/providers/house").send().await.expect(204);
+    patch_provider(&play.server, "house", json!({"baseUrl": "http://127.0.0.1:1/v1", "key": null})).await;
+    play.server.request("DELETE", "/api/providers/house").send().await.expect(204);
     gate.open();
-    let node = play.done(&reply).await;
+    let node = play.wait_for_reply(&reply).await;
     assert_eq!((&node["content"], &node["status"]), (&json!("Half and half."), &json!("complete")));
-    let said = play.say("And now?").await;
+    let said = play.run_turn("And now?").await;
     let node = play.get(&format!("node/{}", said.reply)).await;
     let error = &node["metadata"]["error"];
     assert_eq!(error["code"], "provider_misconfigured", "{node}");
@@ -236,16 +249,16 @@ async fn provider_removed_during_reply_lets_it_finish() {
 #[tokio::test]
 async fn provider_removal_interrupted_changes_nothing() {
     let app = TestServer::start().await;
-    app.ask("POST", "/api/providers").json(&house(app.mock(), "house")).send().await.expect(201);
+    app.request("POST", "/api/providers").json(&provider_json(app.mock(), "house")).send().await.expect(201);
     app.put("/api/models/default", &json!({"model": "house/mock"})).await;
-    let store = &app.inside().store;
+    let store = &app.app().store;
     let cut = store.write(|tx| -> Result<(), clotho_store::WriteError> {
         tx.delete_provider("house")?;
         Err(clotho_core::tree::edit::TreeError::NotFound("the rest").into())
     });
     cut.await.unwrap_err();
     let app = app.restart().await;
-    assert_eq!(provider(&app, "house").await["hasKey"], true);
+    assert_eq!(find_provider(&app, "house").await["hasKey"], true);
     assert_eq!(app.get("/api/providers").await["defaultModel"], "house/mock");
 }
 
@@ -253,19 +266,23 @@ async fn provider_removal_interrupted_changes_nothing() {
 #[tokio::test]
 async fn provider_create_repeated_request_connects_once() {
     let app = TestServer::start().await;
-    let ask = || app.ask("POST", "/api/providers").header("idempotency-key", "once").json(&house(app.mock(), "house"));
+    let ask = || {
+        app.request("POST", "/api/providers")
+            .header("idempotency-key", "once")
+            .json(&provider_json(app.mock(), "house"))
+    };
     let first = ask().send().await.expect(201);
     assert_eq!(ask().send().await.expect(201), first);
-    assert!(!holds(&app.inside().home().join("data"), KEY.as_bytes()));
+    assert!(!contains_bytes(&app.app().home().join("data"), KEY.as_bytes()));
 }
 
 /// After a restart the configuration may name a connected provider.
 #[tokio::test]
 async fn config_may_name_connected_provider_after_restart() {
     let app = TestServer::start().await;
-    app.ask("POST", "/api/providers").json(&house(app.mock(), "house")).send().await.expect(201);
+    app.request("POST", "/api/providers").json(&provider_json(app.mock(), "house")).send().await.expect(201);
     let setup = app.stop().await.set("generation.model", "house/mock").set("models.smart", "[\"house/mock\"]");
-    let app = TestServer::with(setup).await;
+    let app = TestServer::start_with(setup).await;
     let told = app.get("/api/models").await;
     let smart = told["items"].as_array().unwrap().iter().find(|one| one["id"] == "smart").unwrap();
     assert_eq!((&smart["unusable"], &told["defaultModel"]), (&json!(null), &json!("house/mock")));

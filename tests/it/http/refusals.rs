@@ -8,34 +8,34 @@ use std::collections::HashMap;
 
 /// A server with one thing of every kind, and their ids.
 struct RouteFixture {
-    app: TestServer,
+    server: TestServer,
     ids: HashMap<&'static str, String>,
     /// Holds the slot of an upload in progress.
-    _place: UploadSlot,
+    _upload_slot: UploadSlot,
 }
 
 impl RouteFixture {
     async fn new() -> Self {
-        Self::with(TestApp::with()).await
+        Self::with_setup(TestApp::setup()).await
     }
 
-    async fn with(setup: Setup) -> Self {
-        let app = TestServer::with(setup).await;
-        let (session, line) = app.line(2).await;
+    async fn with_setup(setup: Setup) -> Self {
+        let app = TestServer::start_with(setup).await;
+        let (session, line) = app.create_branch(2).await;
         let character = session["characterIds"][0].as_str().unwrap().to_owned();
-        let persona = id(&app.post("/api/personas", &json!({"name": "Ann"})).await);
-        let sid = id(&session);
+        let persona = id_of(&app.post("/api/personas", &json!({"name": "Ann"})).await);
+        let sid = id_of(&session);
         let beside = json!({"parentId": line[0], "content": "beside", "moveHead": false});
-        let beside = id(&app.post(&format!("/api/chat/{sid}/message"), &beside).await["node"]);
+        let beside = id_of(&app.post(&format!("/api/chat/{sid}/message"), &beside).await["node"]);
         let prune = json!({"operations": [{"op": "prune", "nodeId": beside}]});
         let fragment = app.put(&format!("/api/chat/{sid}/tree/edit"), &prune).await["fragmentIds"][0].clone();
         let fragment = fragment.as_str().unwrap().to_owned();
-        let place = app.inside().import_queue.reserve_slot(app.inside().owner).unwrap();
+        let place = app.app().import_queue.reserve_slot(app.app().owner).unwrap();
         let session = [("sid", sid), ("nid", line[1].clone()), ("fid", fragment)];
-        let book = id(&app.post("/api/lorebooks", &json!({"name": "Atlas"})).await);
+        let book = id_of(&app.post("/api/lorebooks", &json!({"name": "Atlas"})).await);
         let preset = json!({"kind": "sysprompt", "name": "Plain", "body": {}});
-        let preset = id(&app.post("/api/presets", &preset).await);
-        let document = id(&app.post("/api/documents", &json!({"collection": "Maps", "content": "North."})).await);
+        let preset = id_of(&app.post("/api/presets", &preset).await);
+        let document = id_of(&app.post("/api/documents", &json!({"collection": "Maps", "content": "North."})).await);
         let ids = session.into_iter().chain([
             ("cid", character),
             ("pid", persona),
@@ -48,11 +48,11 @@ impl RouteFixture {
             // The body is checked before the summary is looked up.
             ("mid", "018f3e2a-0000-7000-8000-0000000000aa".to_owned()),
         ]);
-        Self { app, ids: ids.collect(), _place: place }
+        Self { server: app, ids: ids.collect(), _upload_slot: place }
     }
 
     /// Returns the path of a route with existing ids.
-    fn address(&self, entry: &RouteEntry) -> String {
+    fn route_path(&self, entry: &RouteEntry) -> String {
         let part = |part: &str| match part.strip_prefix('{').and_then(|name| name.strip_suffix('}')) {
             Some(name) => self.ids.get(name).cloned().unwrap_or_else(|| "combat".into()),
             None => part.to_owned(),
@@ -61,13 +61,13 @@ impl RouteFixture {
     }
 
     async fn send(&self, entry: &RouteEntry, body: &[u8], kind: &str) -> HttpResponse {
-        self.app.ask(entry.method.as_str(), &self.address(entry)).bytes(body, kind).send().await
+        self.server.request(entry.method.as_str(), &self.route_path(entry)).bytes(body, kind).send().await
     }
 }
 
 /// Returns the routes that take JSON. These are all writing routes except those without a body and those that take a
 /// file (`session_transfer.rs`, `cards.rs`).
-fn with_bodies() -> Vec<RouteEntry> {
+fn routes_with_json_body() -> Vec<RouteEntry> {
     let takes_file = |path: &str| path.ends_with("/import") || path.ends_with("/avatar");
     let is_bare = |path: &str| path.ends_with("/cancel") || path.ends_with("/restore") || takes_file(path);
     let takes = |entry: &RouteEntry| matches!(entry.method.as_str(), "POST" | "PUT" | "PATCH") && !is_bare(entry.path);
@@ -81,11 +81,11 @@ async fn malformed_json_on_every_route_is_refused() {
     for body in
         [b"{".as_slice(), b"}", b"{]", b"nothing", b"NaN", b"{\"a\": NaN}", b"{\"a\": Infinity}", b"\xff\xfe{}", cut]
     {
-        for entry in with_bodies() {
-            house.send(&entry, body, "application/json").await.refused("malformed");
+        for entry in routes_with_json_body() {
+            house.send(&entry, body, "application/json").await.expect_error("malformed");
         }
     }
-    for entry in with_bodies() {
+    for entry in routes_with_json_body() {
         let heard = house.send(&entry, b"{} {}", "application/json").await;
         assert!(matches!(heard.status, 400 | 422), "{}", heard.text());
     }
@@ -95,16 +95,16 @@ async fn malformed_json_on_every_route_is_refused() {
 #[tokio::test]
 async fn unknown_body_fields_on_every_route_return_invalid() {
     let house = RouteFixture::new().await;
-    for entry in with_bodies() {
+    for entry in routes_with_json_body() {
         for field in ["contnet", "history", "__proto__", "owner_id"] {
             let error = house.send(&entry, format!("{{\"{field}\": []}}").as_bytes(), "application/json").await;
-            let error = error.refused("invalid");
+            let error = error.expect_error("invalid");
             let is_list = entry.path.ends_with("/plugins");
             assert!(is_list || error["details"]["field"] == field, "{} {error}", entry.path);
         }
         for query in ["?contnet=1", "?limit=abc", "?q=%ff"] {
             let method = entry.method.as_str();
-            let heard = house.app.ask(method, &(house.address(&entry) + query)).text("{}").send().await;
+            let heard = house.server.request(method, &(house.route_path(&entry) + query)).json_text("{}").send().await;
             assert!(heard.status < 500, "{}", heard.text());
         }
     }
@@ -115,9 +115,9 @@ async fn unknown_body_fields_on_every_route_return_invalid() {
 async fn array_in_place_of_object_returns_invalid() {
     let house = RouteFixture::new().await;
     let (sid, nid) = (&house.ids["sid"], &house.ids["nid"]);
-    for entry in with_bodies() {
+    for entry in routes_with_json_body() {
         let body = if entry.path.ends_with("/plugins") { "{}" } else { "[]" };
-        house.send(&entry, body.as_bytes(), "application/json").await.refused("invalid");
+        house.send(&entry, body.as_bytes(), "application/json").await.expect_error("invalid");
     }
     let chat = |rest: &str| format!("/api/chat/{sid}/{rest}");
     for (method, path, body, field) in [
@@ -134,7 +134,7 @@ async fn array_in_place_of_object_returns_invalid() {
             "plugins[0]",
         ),
     ] {
-        let error = house.app.ask(method, &path).json(&body).send().await.refused("invalid");
+        let error = house.server.request(method, &path).json(&body).send().await.expect_error("invalid");
         assert_eq!(error["details"]["field"], field, "{path} {body}: {error}");
     }
 }
@@ -142,7 +142,7 @@ async fn array_in_place_of_object_returns_invalid() {
 #[tokio::test]
 async fn unknown_or_bad_query_parameters_are_refused() {
     let house = RouteFixture::new().await;
-    let document = house.app.get("/api/openapi.json").await;
+    let document = house.server.get("/api/openapi.json").await;
     for entry in clotho::http::all_routes() {
         let pointer = format!("/paths/{}/get/parameters", entry.openapi_path().replace('/', "~1"));
         let parameters = document.pointer(&pointer).and_then(Value::as_array).cloned().unwrap_or_default();
@@ -150,26 +150,26 @@ async fn unknown_or_bad_query_parameters_are_refused() {
         if entry.method != "GET" || named.is_empty() {
             continue;
         }
-        let ask = |query: &str| house.app.ask("GET", &format!("{}?{query}", house.address(&entry))).send();
-        assert_eq!(ask("typo=1").await.refused("invalid")["details"]["field"], "typo", "{}", entry.path);
-        ask("a=%zz").await.refused("malformed");
-        ask("a=%ff").await.refused("malformed");
+        let ask = |query: &str| house.server.request("GET", &format!("{}?{query}", house.route_path(&entry))).send();
+        assert_eq!(ask("typo=1").await.expect_error("invalid")["details"]["field"], "typo", "{}", entry.path);
+        ask("a=%zz").await.expect_error("malformed");
+        ask("a=%ff").await.expect_error("malformed");
         for parameter in named {
             let name = parameter["name"].as_str().unwrap();
-            let error = ask(&format!("{name}=%00")).await.refused("invalid");
+            let error = ask(&format!("{name}=%00")).await.expect_error("invalid");
             assert_eq!(error["details"]["field"], name, "{}", entry.path);
             let is_number = parameter["schema"].to_string().contains("integer");
             for value in if is_number { ["", "-1", "abc", "1e3", "99999999999999999999"].as_slice() } else { &[] } {
-                let error = ask(&format!("{name}={value}")).await.refused("invalid");
+                let error = ask(&format!("{name}={value}")).await.expect_error("invalid");
                 assert_eq!(error["details"]["field"], name, "{} {value}", entry.path);
             }
         }
         if parameters.iter().any(|one| one["name"] == "limit") {
-            ask("limit=0").await.refused("invalid");
-            ask("limit=501").await.refused("invalid");
+            ask("limit=0").await.expect_error("invalid");
+            ask("limit=501").await.expect_error("invalid");
         }
         if parameters.iter().any(|one| one["name"] == "cursor") {
-            ask("cursor=abc").await.refused("invalid");
+            ask("cursor=abc").await.expect_error("invalid");
         }
     }
 }
@@ -179,9 +179,9 @@ async fn nul_lone_surrogate_and_deep_json_return_invalid() {
     let house = RouteFixture::new().await;
     let deep = format!("{}1{}", "{\"a\":".repeat(65), "}".repeat(65));
     let deeper = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
-    for entry in with_bodies() {
+    for entry in routes_with_json_body() {
         for body in [r#"{"name": "a\u0000b"}"#, r#"{"name": "\ud800"}"#, r#"{"name": ["\udc00x"]}"#, &deep, &deeper] {
-            house.send(&entry, body.as_bytes(), "application/json").await.refused("invalid");
+            house.send(&entry, body.as_bytes(), "application/json").await.expect_error("invalid");
         }
     }
 }
@@ -189,7 +189,7 @@ async fn nul_lone_surrogate_and_deep_json_return_invalid() {
 #[tokio::test]
 async fn other_content_types_return_unsupported_media() {
     let house = RouteFixture::new().await;
-    for entry in with_bodies() {
+    for entry in routes_with_json_body() {
         for kind in [
             "",
             "text/plain",
@@ -197,25 +197,25 @@ async fn other_content_types_return_unsupported_media() {
             "application/x-www-form-urlencoded",
             "application/json; charset=latin1",
         ] {
-            house.send(&entry, b"{\"a\": 1}", kind).await.refused("unsupported_media");
+            house.send(&entry, b"{\"a\": 1}", kind).await.expect_error("unsupported_media");
         }
-        let ask = house.app.ask(entry.method.as_str(), &house.address(&entry)).text("{}");
-        ask.header("content-encoding", "gzip").send().await.refused("unsupported_media");
+        let ask = house.server.request(entry.method.as_str(), &house.route_path(&entry)).json_text("{}");
+        ask.header("content-encoding", "gzip").send().await.expect_error("unsupported_media");
     }
 }
 
 #[tokio::test]
 async fn body_over_limit_returns_too_large() {
-    let house = RouteFixture::with(TestApp::with().set("limits.body_mb", "1")).await;
-    let app = &house.app;
+    let house = RouteFixture::with_setup(TestApp::setup().set("limits.body_mb", "1")).await;
+    let app = &house.server;
     let large = vec![b' '; (1 << 20) + 1];
-    for entry in with_bodies() {
-        let path = house.address(&entry);
-        let heard = app.ask(entry.method.as_str(), &path).bytes(&large, "application/json").send().await;
-        assert_eq!(heard.refused("too_large")["details"]["limit"], 1 << 20, "{path}");
+    for entry in routes_with_json_body() {
+        let path = house.route_path(&entry);
+        let heard = app.request(entry.method.as_str(), &path).bytes(&large, "application/json").send().await;
+        assert_eq!(heard.expect_error("too_large")["details"]["limit"], 1 << 20, "{path}");
         // The announced length alone is refused, without sending the body.
-        let ask = app.ask(entry.method.as_str(), &path).header("content-type", "application/json");
-        ask.announced(99_999_999_999).send().await.refused("too_large");
+        let ask = app.request(entry.method.as_str(), &path).header("content-type", "application/json");
+        ask.content_length(99_999_999_999).send().await.expect_error("too_large");
     }
 }
 
@@ -224,9 +224,9 @@ async fn wrong_field_types_return_invalid_naming_field() {
     let house = RouteFixture::new().await;
     let sid = &house.ids["sid"];
     let check = |method: &'static str, path: String, body: Value, field: &'static str| {
-        let ask = house.app.ask(method, &path).json(&body);
+        let ask = house.server.request(method, &path).json(&body);
         async move {
-            let error = ask.send().await.refused("invalid");
+            let error = ask.send().await.expect_error("invalid");
             assert_eq!(error["details"]["field"], field, "{path} {body}: {error}");
         }
     };
@@ -299,21 +299,24 @@ async fn wrong_field_types_return_invalid_naming_field() {
 #[tokio::test]
 async fn message_empty_or_oversized_is_refused() {
     let app = TestServer::start().await;
-    let (session, line) = app.line(1).await;
-    let path = format!("/api/chat/{}/message", id(&session));
+    let (session, line) = app.create_branch(1).await;
+    let path = format!("/api/chat/{}/message", id_of(&session));
     for content in ["", " \n\t", &"x".repeat(10 << 20), &"天".repeat(90_000)] {
-        let heard = app.ask("POST", &path).json(&json!({"parentId": line[1], "content": content})).send().await;
+        let heard = app.request("POST", &path).json(&json!({"parentId": line[1], "content": content})).send().await;
         let code = if content.trim().is_empty() { "invalid" } else { "too_large" };
-        assert_eq!(heard.refused(code)["details"]["field"], "content");
+        assert_eq!(heard.expect_error(code)["details"]["field"], "content");
     }
     for content in ["", &"x".repeat(10 << 20)] {
-        let edit = app.ask("POST", &format!("/api/chat/{}/node/{}/edit", id(&session), line[1]));
+        let edit = app.request("POST", &format!("/api/chat/{}/node/{}/edit", id_of(&session), line[1]));
         let code = if content.is_empty() { "invalid" } else { "too_large" };
-        assert_eq!(edit.json(&json!({"content": content})).send().await.refused(code)["details"]["field"], "content");
+        assert_eq!(
+            edit.json(&json!({"content": content})).send().await.expect_error(code)["details"]["field"],
+            "content"
+        );
     }
     let largest = "x".repeat(256 << 10);
     app.post(&path, &json!({"parentId": line[1], "content": largest})).await;
-    let after = app.get(&format!("/api/sessions/{}", id(&session))).await;
+    let after = app.get(&format!("/api/sessions/{}", id_of(&session))).await;
     assert_eq!(after["op"].as_i64().unwrap(), session["op"].as_i64().unwrap() + 1);
 }
 
@@ -329,9 +332,9 @@ async fn malformed_path_ids_return_not_found() {
         };
         for odd in ["1", "x", "..%2f", "%00", "018F3E2A-0000-7000-8000-0000000000AA", "{id}"] {
             let real = house.ids[name.trim_matches(['{', '}'])].clone();
-            let path = house.address(&entry).replace(&real, odd);
-            let body = if with_bodies().iter().any(|other| other.path == entry.path) { "{}" } else { "" };
-            let heard = house.app.ask(entry.method.as_str(), &path).text(body).send_raw().await;
+            let path = house.route_path(&entry).replace(&real, odd);
+            let body = if routes_with_json_body().iter().any(|other| other.path == entry.path) { "{}" } else { "" };
+            let heard = house.server.request(entry.method.as_str(), &path).json_text(body).send_raw().await;
             assert!(heard.status == 404 || (heard.status == 400 && heard.body.is_empty()), "{path}: {}", heard.text());
         }
     }

@@ -8,14 +8,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use clotho_compat::interop::picture;
 
 use super::*;
-use crate::interop::bytes;
+use crate::interop::read_fixture;
 use crate::support::client::HttpResponse;
 
 /// A picture server. `/a.png` is a picture and `/moved` redirects to it. `/inside` redirects to a cloud metadata
 /// address and `/on` to itself. `/text` and `/huge` are no valid pictures.
 struct PictureServer {
-    base: String,
-    asked: Arc<AtomicUsize>,
+    base_url: String,
+    request_count: Arc<AtomicUsize>,
 }
 
 impl PictureServer {
@@ -32,18 +32,18 @@ impl PictureServer {
                 counted.fetch_add(1, Ordering::SeqCst);
                 let head = String::from_utf8_lossy(&head[..length]).into_owned();
                 assert!(!head.to_lowercase().contains("cookie") && !head.to_lowercase().contains("referer"), "{head}");
-                let _ = stream.write_all(&answer(head.split(' ').nth(1).unwrap_or_default()));
+                let _ = stream.write_all(&picture_response(head.split(' ').nth(1).unwrap_or_default()));
             }
         });
-        Self { base, asked }
+        Self { base_url: base, request_count: asked }
     }
 
-    fn asked(&self) -> usize {
-        self.asked.load(Ordering::SeqCst)
+    fn request_count(&self) -> usize {
+        self.request_count.load(Ordering::SeqCst)
     }
 }
 
-fn answer(path: &str) -> Vec<u8> {
+fn picture_response(path: &str) -> Vec<u8> {
     let to = |place: &str| {
         format!("HTTP/1.1 302 Found\r\nLocation: {place}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
             .into_bytes()
@@ -56,7 +56,7 @@ fn answer(path: &str) -> Vec<u8> {
         [head.as_bytes(), body].concat()
     };
     match path {
-        "/a.png" => with(&bytes("cards/png-unicode-book.png")),
+        "/a.png" => with(&read_fixture("cards/png-unicode-book.png")),
         "/moved" => to("/a.png"),
         "/inside" => to("http://169.254.169.254/latest/meta-data"),
         "/on" => to("/on"),
@@ -66,50 +66,50 @@ fn answer(path: &str) -> Vec<u8> {
     }
 }
 
-async fn asks(app: &TestServer, cid: &str, address: &str) -> HttpResponse {
+async fn fetch_picture(app: &TestServer, cid: &str, address: &str) -> HttpResponse {
     let escaped: String = address.bytes().map(|byte| format!("%{byte:02X}")).collect();
-    app.ask("GET", &format!("/api/characters/{cid}/outside/picture?url={escaped}")).send_raw().await
+    app.request("GET", &format!("/api/characters/{cid}/outside/picture?url={escaped}")).send_raw().await
 }
 
 #[tokio::test]
 async fn remote_picture_after_consent_is_cached_and_reencoded() {
-    let app = TestServer::with(TestApp::with().set("pictures.allowed_hosts", "[\"127.0.0.1\"]")).await;
+    let app = TestServer::start_with(TestApp::setup().set("pictures.allowed_hosts", "[\"127.0.0.1\"]")).await;
     let elsewhere = PictureServer::start();
-    let at = |path: &str| format!("{}{path}", elsewhere.base);
-    let cid = id(&app.post("/api/characters", &json!({"name": "Rin"})).await);
+    let at = |path: &str| format!("{}{path}", elsewhere.base_url);
+    let cid = id_of(&app.post("/api/characters", &json!({"name": "Rin"})).await);
     let consent = format!("/api/characters/{cid}/outside");
     assert_eq!(app.get(&consent).await, json!({"allowed": null}));
-    asks(&app, &cid, &at("/a.png")).await.refused("forbidden");
-    assert_eq!(elsewhere.asked(), 0, "nobody has said that it may be asked");
+    fetch_picture(&app, &cid, &at("/a.png")).await.expect_error("forbidden");
+    assert_eq!(elsewhere.request_count(), 0, "nobody has said that it may be asked");
 
     let put =
-        async |allowed: Value| app.ask("PUT", &consent).json(&json!({"allowed": allowed})).send().await.expect(200);
+        async |allowed: Value| app.request("PUT", &consent).json(&json!({"allowed": allowed})).send().await.expect(200);
     assert_eq!(put(json!(true)).await, json!({"allowed": true}));
-    let shown = asks(&app, &cid, &at("/moved")).await;
+    let shown = fetch_picture(&app, &cid, &at("/moved")).await;
     assert_eq!(shown.status, 200, "{}", shown.text());
     assert!(matches!(shown.header("content-type"), Some("image/jpeg" | "image/png")));
-    assert_ne!(shown.body, bytes("cards/png-unicode-book.png"), "nothing of the bytes that came is left");
+    assert_ne!(shown.body, read_fixture("cards/png-unicode-book.png"), "nothing of the bytes that came is left");
     assert!(!shown.text().contains("chara"));
-    assert_eq!(elsewhere.asked(), 2);
+    assert_eq!(elsewhere.request_count(), 2);
     let tag = shown.header("etag").unwrap().to_owned();
-    assert_eq!(asks(&app, &cid, &at("/moved")).await.header("etag"), Some(tag.as_str()));
-    assert_eq!(elsewhere.asked(), 2, "it is kept");
+    assert_eq!(fetch_picture(&app, &cid, &at("/moved")).await.header("etag"), Some(tag.as_str()));
+    assert_eq!(elsewhere.request_count(), 2, "it is kept");
 
-    asks(&app, &cid, &at("/inside")).await.refused("forbidden");
-    asks(&app, &cid, &at("/on")).await.refused("provider_failed");
-    asks(&app, &cid, &at("/gone")).await.refused("provider_failed");
-    asks(&app, &cid, &at("/text")).await.refused("unsupported_media");
-    asks(&app, &cid, &at("/huge")).await.refused("too_large");
-    asks(&app, &cid, "file:///etc/passwd").await.refused("invalid");
-    asks(&app, &cid, "http://localhost:1/a.png").await.refused("forbidden");
+    fetch_picture(&app, &cid, &at("/inside")).await.expect_error("forbidden");
+    fetch_picture(&app, &cid, &at("/on")).await.expect_error("provider_failed");
+    fetch_picture(&app, &cid, &at("/gone")).await.expect_error("provider_failed");
+    fetch_picture(&app, &cid, &at("/text")).await.expect_error("unsupported_media");
+    fetch_picture(&app, &cid, &at("/huge")).await.expect_error("too_large");
+    fetch_picture(&app, &cid, "file:///etc/passwd").await.expect_error("invalid");
+    fetch_picture(&app, &cid, "http://localhost:1/a.png").await.expect_error("forbidden");
 
     // The cache is removed with the consent and is never exported with the card.
-    let out = app.ask("GET", &format!("/api/characters/{cid}/export?format=charx")).send_raw().await;
+    let out = app.request("GET", &format!("/api/characters/{cid}/export?format=charx")).send_raw().await;
     assert!(!out.text().contains("outside/"));
     put(json!(false)).await;
-    asks(&app, &cid, &at("/moved")).await.refused("forbidden");
+    fetch_picture(&app, &cid, &at("/moved")).await.expect_error("forbidden");
     put(json!(true)).await;
-    let asked = elsewhere.asked();
-    assert_eq!(asks(&app, &cid, &at("/moved")).await.status, 200);
-    assert_eq!(elsewhere.asked(), asked + 2, "what was kept went when it was not to be shown");
+    let asked = elsewhere.request_count();
+    assert_eq!(fetch_picture(&app, &cid, &at("/moved")).await.status, 200);
+    assert_eq!(elsewhere.request_count(), asked + 2, "what was kept went when it was not to be shown");
 }

@@ -5,24 +5,24 @@ use super::api_session::ApiSession;
 use super::*;
 
 /// Starts a program in which one reply runs at a time.
-async fn one_at_a_time() -> ApiSession {
-    ApiSession::with(TestApp::with().set("limits.generations_per_user", "1"), json!({})).await
+async fn start_with_one_generation() -> ApiSession {
+    ApiSession::start_with(TestApp::setup().set("limits.generations_per_user", "1"), json!({})).await
 }
 
 /// Sends a message with one reply below a node and returns the reply's id.
-async fn begin(play: &ApiSession, parent: &str, text: &str) -> String {
+async fn start_turn_at(play: &ApiSession, parent: &str, text: &str) -> String {
     let body = json!({"parentId": parent, "content": text, "generate": true});
-    id(&play.post("message", body).await["generations"][0])
+    id_of(&play.post("message", body).await["generations"][0])
 }
 
 /// Returns the last message of each model request.
-fn asked(play: &ApiSession) -> Vec<String> {
+fn last_message_per_request(play: &ApiSession) -> Vec<String> {
     let last =
         |body: &Value| body["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap().to_owned();
-    play.app.mock().requests().iter().map(last).collect()
+    play.server.mock().requests().iter().map(last).collect()
 }
 
-fn metadata(node: &Value) -> (&Value, &Value) {
+fn queue_status(node: &Value) -> (&Value, &Value) {
     (&node["metadata"]["phase"], &node["metadata"]["queuePosition"])
 }
 
@@ -32,44 +32,44 @@ fn metadata(node: &Value) -> (&Value, &Value) {
 #[tokio::test]
 async fn reply_queue_reports_positions_and_allows_cancel() {
     // Start three replies; one runs and two wait.
-    let play = one_at_a_time().await;
+    let play = start_with_one_generation().await;
     let gate = Gate::new();
-    play.app.mock().always(Reply::ok(["One ", "by ", "one."]).gated(&gate));
+    play.server.mock().set_default_reply(Reply::ok(["One ", "by ", "one."]).gate(&gate));
     let greeting = play.head().await;
     let before = play.session().await["op"].as_i64().unwrap();
-    let mut tab = play.app.socket(&play.sid, None).await;
+    let mut tab = play.server.open_socket(&play.sid, None).await;
     let mut replies = Vec::new();
     for n in 0..3 {
-        replies.push(begin(&play, &greeting, &format!("{n}?")).await);
+        replies.push(start_turn_at(&play, &greeting, &format!("{n}?")).await);
     }
-    play.app.mock().until_requests(1).await;
+    play.server.mock().wait_for_requests(1).await;
     let places = [json!("waiting"), json!("queued"), json!("queued")];
     for (n, reply) in replies.iter().enumerate() {
         let node = play.get(&format!("node/{reply}")).await;
         let place = if n == 0 { Value::Null } else { json!(n) };
-        assert_eq!((metadata(&node), &node["status"]), ((&places[n], &place), &json!("generating")));
+        assert_eq!((queue_status(&node), &node["status"]), ((&places[n], &place), &json!("generating")));
     }
     // Positions reported together come in any order.
     let mut heard = std::collections::BTreeSet::new();
     while heard.len() < 2 {
-        let told = tab.until(|frame| frame["queuePosition"].is_u64()).await.pop().unwrap();
-        heard.insert((told["queuePosition"].as_u64(), id(&told)));
+        let told = tab.read_until(|frame| frame["queuePosition"].is_u64()).await.pop().unwrap();
+        heard.insert((told["queuePosition"].as_u64(), id_of(&told)));
     }
     assert_eq!(heard.into_iter().map(|(_, reply)| reply).collect::<Vec<_>>(), replies[1..]);
 
     // The second reply is cancelled while it waits: the third moves up, and the model never gets the second.
     play.post(&format!("node/{}/cancel", replies[1]), json!({})).await;
-    let stopped = play.done(&replies[1]).await;
+    let stopped = play.wait_for_reply(&replies[1]).await;
     assert_eq!((&stopped["status"], &stopped["metadata"]["error"]["code"]), (&json!("error"), &json!("cancelled")));
     let moved = |frame: &Value| frame["id"] == json!(replies[2]) && frame["queuePosition"] == 1;
-    tab.until(moved).await;
+    tab.read_until(moved).await;
     // A tab that joins now gets the position too.
-    let mut late = play.app.socket(&play.sid, Some(before)).await;
-    late.until(moved).await;
+    let mut late = play.server.open_socket(&play.sid, Some(before)).await;
+    late.read_until(moved).await;
     gate.open();
     for tab in [&mut tab, &mut late] {
         let frames =
-            tab.until(|frame| frame["type"] == "node.completed" && frame["node"]["id"] == json!(replies[2])).await;
+            tab.read_until(|frame| frame["type"] == "node.completed" && frame["node"]["id"] == json!(replies[2])).await;
         let own: Vec<&Value> = frames.iter().filter(|frame| frame["id"] == json!(replies[2])).collect();
         let phases: Vec<&Value> = own.iter().filter(|f| f["type"] == "node.progress").map(|f| &f["phase"]).collect();
         assert!(phases.iter().all(|phase| **phase != "queued"), "its turn has come: {phases:?}");
@@ -81,7 +81,7 @@ async fn reply_queue_reports_positions_and_allows_cancel() {
         }
         assert_eq!((text.as_str(), &frames.last().unwrap()["node"]["content"]), ("One by one.", &json!("One by one.")));
     }
-    assert_eq!(asked(&play), ["0?", "2?"]);
+    assert_eq!(last_message_per_request(&play), ["0?", "2?"]);
     let waited = play.get(&format!("node/{}/trace", replies[2])).await["timings"].clone();
     assert!(waited["queued"].is_u64() && waited["total"].as_u64() >= waited["queued"].as_u64(), "{waited}");
     let first = play.get(&format!("node/{}/trace", replies[0])).await["timings"].clone();
@@ -91,50 +91,51 @@ async fn reply_queue_reports_positions_and_allows_cancel() {
 /// `domain.md` 5.2: the sessions of one user alternate, so that many replies in one do not hold up another.
 #[tokio::test]
 async fn reply_queue_alternates_between_sessions() {
-    let play = one_at_a_time().await;
+    let play = start_with_one_generation().await;
     let gate = Gate::new();
-    play.app.mock().always(Reply::ok(["Yes."]).gated(&gate));
+    play.server.mock().set_default_reply(Reply::ok(["Yes."]).gate(&gate));
     let greeting = play.head().await;
     let many = json!({"parentId": greeting, "content": "Three?", "generate": {"n": 3}});
-    let first: Vec<String> = api_session::ids(&play.post("message", many).await["generations"]);
-    play.app.mock().until_requests(1).await;
-    let other = play.app.session().await;
-    let path = format!("/api/chat/{}/message", id(&other));
+    let first: Vec<String> = api_session::ids_of(&play.post("message", many).await["generations"]);
+    play.server.mock().wait_for_requests(1).await;
+    let other = play.server.create_session().await;
+    let path = format!("/api/chat/{}/message", id_of(&other));
     let two = json!({"parentId": other["activeLeafId"], "content": "Two?", "generate": {"n": 2}});
-    play.app.post(&path, &two).await;
+    play.server.post(&path, &two).await;
     gate.open();
     for reply in &first {
-        assert_eq!(play.done(reply).await["content"], "Yes.");
+        assert_eq!(play.wait_for_reply(reply).await["content"], "Yes.");
     }
-    play.app.mock().until_requests(5).await;
-    assert_eq!(asked(&play), ["Three?", "Three?", "Two?", "Three?", "Two?"]);
+    play.server.mock().wait_for_requests(5).await;
+    assert_eq!(last_message_per_request(&play), ["Three?", "Three?", "Two?", "Three?", "Two?"]);
 }
 
 /// S4-45, S4-46, S4-47: if the tab closes right after its request, the reply still waits, runs and is there on return.
 #[tokio::test]
 async fn reply_queue_continues_after_client_disconnects() {
-    let play = one_at_a_time().await;
+    let play = start_with_one_generation().await;
     let gate = Gate::new();
-    play.app.mock().always(Reply::ok(["There ", "on return."]).gated(&gate));
+    play.server.mock().set_default_reply(Reply::ok(["There ", "on return."]).gate(&gate));
     let greeting = play.head().await;
-    let first = begin(&play, &greeting, "First?").await;
-    play.app.mock().until_requests(1).await;
+    let first = start_turn_at(&play, &greeting, "First?").await;
+    play.server.mock().wait_for_requests(1).await;
     let known = play.session().await["op"].as_i64().unwrap();
-    let mut watcher = play.app.socket(&play.sid, None).await;
+    let mut watcher = play.server.open_socket(&play.sid, None).await;
     let body = json!({"parentId": greeting, "content": "Second?", "generate": true});
     let is_second = |frame: &Value| frame["type"] == "node.created" && frame["node"]["status"] == "generating";
     let mut created = Vec::new();
     // The client never reads the answer.
-    let asked = play.app.ask("POST", &play.chat("message")).json(&body);
-    asked.send_and_reset(async { created = watcher.until(is_second).await }).await;
-    let second = id(&created.last().unwrap()["node"]);
+    let asked = play.server.request("POST", &play.chat_path("message")).json(&body);
+    asked.send_and_reset(async { created = watcher.read_until(is_second).await }).await;
+    let second = id_of(&created.last().unwrap()["node"]);
     drop(watcher);
     gate.open();
-    play.done(&first).await;
-    assert_eq!(play.done(&second).await["content"], "There on return.");
+    play.wait_for_reply(&first).await;
+    assert_eq!(play.wait_for_reply(&second).await["content"], "There on return.");
     // A returning client gets what it missed: the placeholder, the whole text, and the end once.
-    let mut back = play.app.socket(&play.sid, Some(known)).await;
-    let frames = back.until(|frame| frame["type"] == "node.completed" && frame["node"]["id"] == json!(second)).await;
+    let mut back = play.server.open_socket(&play.sid, Some(known)).await;
+    let frames =
+        back.read_until(|frame| frame["type"] == "node.completed" && frame["node"]["id"] == json!(second)).await;
     let text: String = frames
         .iter()
         .filter(|frame| frame["type"] == "node.content.updated" && frame["id"] == json!(second))
@@ -146,19 +147,19 @@ async fn reply_queue_continues_after_client_disconnects() {
 /// S4-11, `domain.md` 5.6: a reply that waits during a shutdown is marked as interrupted and can be retried.
 #[tokio::test]
 async fn reply_queue_on_restart_marks_replies_interrupted() {
-    let play = one_at_a_time().await;
+    let play = start_with_one_generation().await;
     let gate = Gate::new();
-    play.app.mock().always(Reply::ok(["Half", " a loaf."]).gated(&gate));
+    play.server.mock().set_default_reply(Reply::ok(["Half", " a loaf."]).gate(&gate));
     let greeting = play.head().await;
-    let running = begin(&play, &greeting, "First?").await;
-    let waiting = begin(&play, &greeting, "Second?").await;
-    play.app.mock().until_requests(1).await;
+    let running = start_turn_at(&play, &greeting, "First?").await;
+    let waiting = start_turn_at(&play, &greeting, "Second?").await;
+    play.server.mock().wait_for_requests(1).await;
     let play = play.restart().await;
     for reply in [&running, &waiting] {
         let node = play.get(&format!("node/{reply}")).await;
         assert_eq!((&node["status"], &node["metadata"]["error"]["code"]), (&json!("error"), &json!("interrupted")));
     }
     gate.open();
-    let again = play.another(&waiting).await;
+    let again = play.reroll_and_wait(&waiting).await;
     assert_eq!(play.get(&format!("node/{again}")).await["content"], "Half a loaf.");
 }

@@ -1,13 +1,13 @@
 //! The query language of the search over HTTP: fields of the tree, values of the world, sort orders, and hints on what
 //! was typed.
 
-use super::api_session::{ApiSession, ids};
-use super::tree_edits::bitten;
+use super::api_session::{ApiSession, ids_of};
+use super::tree_edits::start_combat_session;
 use super::*;
 
 /// Returns the path of a search.
-fn asked(q: &str, rest: &[(&str, &str)]) -> String {
-    let mut query = url_of(q);
+fn search_path(q: &str, rest: &[(&str, &str)]) -> String {
+    let mut query = percent_encode(q);
     for (name, value) in rest {
         query += &format!("&{name}={value}");
     }
@@ -15,31 +15,32 @@ fn asked(q: &str, rest: &[(&str, &str)]) -> String {
 }
 
 /// Escapes every byte, so that no special cases are needed.
-fn url_of(text: &str) -> String {
+fn percent_encode(text: &str) -> String {
     text.bytes().map(|byte| format!("%{byte:02X}")).collect()
 }
 
-async fn found(app: &TestServer, q: &str) -> Vec<String> {
-    let answer = app.get(&asked(q, &[])).await;
-    sorted(answer["items"].as_array().unwrap().iter().map(|hit| hit["nodeId"].as_str().unwrap().to_owned()).collect())
+async fn search_node_ids(app: &TestServer, q: &str) -> Vec<String> {
+    let answer = app.get(&search_path(q, &[])).await;
+    sort_ids(answer["items"].as_array().unwrap().iter().map(|hit| hit["nodeId"].as_str().unwrap().to_owned()).collect())
 }
 
-fn sorted(mut ids: Vec<String>) -> Vec<String> {
+fn sort_ids(mut ids: Vec<String>) -> Vec<String> {
     ids.sort();
     ids
 }
 
-async fn until_found(app: &TestServer, q: &str, expected: &[&String]) {
-    let expected = sorted(expected.iter().map(|id| (*id).clone()).collect());
-    until_some(&format!("what \"{q}\" finds"), async || (found(app, q).await == expected).then_some(())).await;
+async fn wait_for_hits(app: &TestServer, q: &str, expected: &[&String]) {
+    let expected = sort_ids(expected.iter().map(|id| (*id).clone()).collect());
+    wait_for_some(&format!("what \"{q}\" finds"), async || (search_node_ids(app, q).await == expected).then_some(()))
+        .await;
 }
 
 /// Writes messages below one another and returns their ids.
-async fn written(play: &ApiSession, parent: &str, texts: &[&str]) -> Vec<String> {
+async fn write_messages(play: &ApiSession, parent: &str, texts: &[&str]) -> Vec<String> {
     let (mut parent, mut nodes) = (parent.to_owned(), Vec::new());
     for text in texts {
         let made = play.post("message", json!({"parentId": parent, "content": text, "onStale": "branch"})).await;
-        parent = id(&made["node"]);
+        parent = id_of(&made["node"]);
         nodes.push(parent.clone());
     }
     nodes
@@ -49,26 +50,29 @@ async fn written(play: &ApiSession, parent: &str, texts: &[&str]) -> Vec<String>
 /// these values and the hits.
 #[tokio::test]
 async fn search_by_state_value_follows_edits() {
-    let (play, said) = bitten().await;
-    let app = &play.app;
-    let (second, third, fourth) = (&said[1].reply, &said[2].user, &said[2].reply);
+    let (play, said) = start_combat_session().await;
+    let app = &play.server;
+    let (second, third, fourth) = (&said[1].reply, &said[2].user_node, &said[2].reply);
     search_until(app, "bites", 3).await;
-    until_found(app, "hp:<30", &[second, third, fourth]).await;
-    assert_eq!(found(app, "combat.hp:<30 AND bites").await, sorted(vec![second.clone(), fourth.clone()]));
-    assert_eq!(found(app, "hp:26..28 -bites").await, [third.as_str()]);
-    assert_eq!(found(app, "hp:25 OR hp:33 role:assistant").await, sorted(vec![fourth.clone(), said[0].reply.clone()]));
-    assert_eq!(found(app, "hp:>40").await, [] as [String; 0]);
+    wait_for_hits(app, "hp:<30", &[second, third, fourth]).await;
+    assert_eq!(search_node_ids(app, "combat.hp:<30 AND bites").await, sort_ids(vec![second.clone(), fourth.clone()]));
+    assert_eq!(search_node_ids(app, "hp:26..28 -bites").await, [third.as_str()]);
+    assert_eq!(
+        search_node_ids(app, "hp:25 OR hp:33 role:assistant").await,
+        sort_ids(vec![fourth.clone(), said[0].reply.clone()])
+    );
+    assert_eq!(search_node_ids(app, "hp:>40").await, [] as [String; 0]);
 
     let moved = json!([{"op": "graft", "nodeId": third, "targetId": said[0].reply, "mode": "move"}]);
-    play.edit(moved).await;
-    until_found(app, "hp:<30", &[second]).await;
-    assert_eq!(found(app, "hp:30").await, [fourth.as_str()]);
+    play.edit_tree(moved).await;
+    wait_for_hits(app, "hp:<30", &[second]).await;
+    assert_eq!(search_node_ids(app, "hp:30").await, [fourth.as_str()]);
     play.post("undo", json!({})).await;
-    until_found(app, "hp:<30", &[second, third, fourth]).await;
-    app.put(&play.chat(&format!("node/{}/state", said[0].reply)), &json!({"effects": "muted"})).await;
-    until_found(app, "hp:<33", &[fourth]).await;
+    wait_for_hits(app, "hp:<30", &[second, third, fourth]).await;
+    app.put(&play.chat_path(&format!("node/{}/state", said[0].reply)), &json!({"effects": "muted"})).await;
+    wait_for_hits(app, "hp:<33", &[fourth]).await;
 
-    let error = app.ask("GET", &asked("bites mana:<3", &[])).send().await.refused("invalid");
+    let error = app.request("GET", &search_path("bites mana:<3", &[])).send().await.expect_error("invalid");
     let known = ["combat.hp", "hp"];
     let details =
         json!({"field": "q", "at": 6, "length": 4, "reason": "unknown_value", "what": "mana", "known": known});
@@ -81,23 +85,23 @@ async fn search_by_trunk_stash_and_label() {
     let play = ApiSession::start().await;
     // Two branches with labels.
     let head = play.head().await;
-    let main = written(&play, &head, &["fog one", "fog two", "fog three"]).await;
-    let side = written(&play, &main[0], &["fog left", "fog far left"]).await;
+    let main = write_messages(&play, &head, &["fog one", "fog two", "fog three"]).await;
+    let side = write_messages(&play, &main[0], &["fog left", "fog far left"]).await;
     play.checkout(&main[2], true).await;
-    play.app
+    play.server
         .put(
-            &play.chat("tree/edit"),
+            &play.chat_path("tree/edit"),
             &json!({"operations": [
                 {"op": "label", "nodeId": side[1], "name": "the left way", "following": true},
                 {"op": "label", "nodeId": main[1], "name": "the keep"},
             ]}),
         )
         .await;
-    let app = &play.app;
+    let app = &play.server;
     search_until(app, "fog", 5).await;
     let check = async |q: &str, expected: &[&String]| {
-        let expected = sorted(expected.iter().map(|id| (*id).clone()).collect());
-        assert_eq!(found(app, q).await, expected, "{q}");
+        let expected = sort_ids(expected.iter().map(|id| (*id).clone()).collect());
+        assert_eq!(search_node_ids(app, q).await, expected, "{q}");
     };
     let (one, two, three, left, far) = (&main[0], &main[1], &main[2], &side[0], &side[1]);
     // Places and labels, alone and negated.
@@ -109,7 +113,7 @@ async fn search_by_trunk_stash_and_label() {
     check("fog -label:\"the left way\"", &[two, three]).await;
     check("in:stash", &[]).await;
     // Each hit has its branch.
-    let hits = app.get(&asked("fog", &[("sort", "oldest")])).await;
+    let hits = app.get(&search_path("fog", &[("sort", "oldest")])).await;
     let branches: Vec<(&str, &Value, bool)> = hits["items"]
         .as_array()
         .unwrap()
@@ -122,7 +126,7 @@ async fn search_by_trunk_stash_and_label() {
         [(one, &way, true), (two, &keep, true), (three, &keep, true), (left, &way, false), (far, &way, false)];
     assert_eq!(branches, expected.map(|(id, branch, on)| (id.as_str(), branch, on)));
     // Such a term cannot be combined with OR.
-    let error = app.ask("GET", &asked("fog OR in:trunk", &[])).send().await.refused("invalid");
+    let error = app.request("GET", &search_path("fog OR in:trunk", &[])).send().await.expect_error("invalid");
     assert_eq!([&error["details"]["at"], &error["details"]["length"]], [&json!(7), &json!(2)]);
 }
 
@@ -130,34 +134,37 @@ async fn search_by_trunk_stash_and_label() {
 #[tokio::test]
 async fn search_by_session_character_date_and_sort() {
     let play = ApiSession::start().await;
-    let app = &play.app;
-    let nodes = written(&play, &play.head().await, &["fog", "fog fog fog", "lanterns in the fog"]).await;
+    let app = &play.server;
+    let nodes = write_messages(&play, &play.head().await, &["fog", "fog fog fog", "lanterns in the fog"]).await;
     search_until(app, "fog", 3).await;
     let title = play.session().await["title"].as_str().unwrap().to_owned();
-    assert_eq!(found(app, &format!("fog session:\"{title}\"")).await.len(), 3);
-    let nowhere = app.get(&asked("fog session:\"no such story\"", &[])).await;
+    assert_eq!(search_node_ids(app, &format!("fog session:\"{title}\"")).await.len(), 3);
+    let nowhere = app.get(&search_path("fog session:\"no such story\"", &[])).await;
     assert_eq!((nowhere["items"].as_array().unwrap().len(), nowhere["notes"].as_array().unwrap().len()), (0, 1));
     assert!(nowhere["notes"][0]["name"] == "no such story");
-    assert_eq!(found(app, "character:Rin").await.len(), 1, "the greeting");
-    assert_eq!(found(app, "character:Ri").await.len(), 1, "while one types");
-    assert_eq!(found(app, "fog on:today").await.len() + found(app, "fog on:yesterday").await.len(), 3);
-    assert_eq!(found(app, "fog before:1999").await, [] as [String; 0]);
-    let in_order = async |sort: &str| ids_in(&app.get(&asked("fog", &[("sort", sort)])).await);
+    assert_eq!(search_node_ids(app, "character:Rin").await.len(), 1, "the greeting");
+    assert_eq!(search_node_ids(app, "character:Ri").await.len(), 1, "while one types");
+    assert_eq!(
+        search_node_ids(app, "fog on:today").await.len() + search_node_ids(app, "fog on:yesterday").await.len(),
+        3
+    );
+    assert_eq!(search_node_ids(app, "fog before:1999").await, [] as [String; 0]);
+    let in_order = async |sort: &str| hit_node_ids(&app.get(&search_path("fog", &[("sort", sort)])).await);
     assert_eq!(in_order("oldest").await, nodes);
     assert_eq!(in_order("newest").await, nodes.iter().rev().cloned().collect::<Vec<_>>());
     assert_eq!(in_order("relevance").await[0], nodes[1]);
-    assert_eq!(found(app, "lantern*").await, [nodes[2].clone()]);
-    assert_eq!(found(app, "lantren~ OR nothing").await, [nodes[2].clone()]);
-    let hit = &app.get(&asked("lantern", &[])).await["items"][0];
+    assert_eq!(search_node_ids(app, "lantern*").await, [nodes[2].clone()]);
+    assert_eq!(search_node_ids(app, "lantren~ OR nothing").await, [nodes[2].clone()]);
+    let hit = &app.get(&search_path("lantern", &[])).await["items"][0];
     assert_eq!((&hit["nodeId"], &hit["snippet"]["marks"]), (&json!(nodes[2]), &json!([[0, 8]])));
     for (name, bad) in [("sort", "best"), ("zone", "%2B99:00"), ("zone", "x")] {
-        let error = app.ask("GET", &asked("fog", &[(name, bad)])).send().await.refused("invalid");
+        let error = app.request("GET", &search_path("fog", &[(name, bad)])).send().await.expect_error("invalid");
         assert_eq!(error["details"]["field"], name, "{bad}");
     }
-    assert_eq!(app.get(&asked("fog on:today", &[("zone", "-05:00")])).await["rebuilding"], Value::Null);
+    assert_eq!(app.get(&search_path("fog on:today", &[("zone", "-05:00")])).await["rebuilding"], Value::Null);
 }
 
-fn ids_in(answer: &Value) -> Vec<String> {
+fn hit_node_ids(answer: &Value) -> Vec<String> {
     answer["items"].as_array().unwrap().iter().map(|hit| hit["nodeId"].as_str().unwrap().to_owned()).collect()
 }
 
@@ -166,7 +173,7 @@ fn ids_in(answer: &Value) -> Vec<String> {
 async fn search_empty_or_negative_only_returns_invalid() {
     let app = TestServer::start().await;
     for (q, at, length) in [("-fog", 0, 4), (" -(small)", 1, 8), ("-role:user -灯", 0, 13), ("  ", 2, 0), ("", 0, 0)] {
-        let error = app.ask("GET", &asked(q, &[])).send().await.refused("invalid");
+        let error = app.request("GET", &search_path(q, &[])).send().await.expect_error("invalid");
         let expected = json!({"field": "q", "at": at, "length": length, "reason": "empty", "what": ""});
         assert_eq!(error["details"], expected, "{q}");
     }
@@ -176,9 +183,9 @@ async fn search_empty_or_negative_only_returns_invalid() {
 #[tokio::test]
 async fn search_plain_text_always_returns_answer() {
     let play = ApiSession::start().await;
-    let app = &play.app;
+    let app = &play.server;
     let long = "the keeper walks along the shore and ".repeat(270);
-    let nodes = written(&play, &play.head().await, &["the fog of the sea and the tide", &long]).await;
+    let nodes = write_messages(&play, &play.head().await, &["the fog of the sea and the tide", &long]).await;
     search_until(app, "shore", 1).await;
     for (q, expected, notes) in [
         ("\"", &[][..], 1),
@@ -190,14 +197,14 @@ async fn search_plain_text_always_returns_answer() {
         ("http://example.org/x C:\\temp", &[], 0),
         ("(fog OR (shore", &nodes[..], 0),
     ] {
-        let answer = app.get(&asked(q, &[])).await;
-        assert_eq!(sorted(ids_in(&answer)), sorted(expected.to_vec()), "{q}");
+        let answer = app.get(&search_path(q, &[])).await;
+        assert_eq!(sort_ids(hit_node_ids(&answer)), sort_ids(expected.to_vec()), "{q}");
         assert_eq!(answer["notes"].as_array().unwrap().len(), notes, "{q}: {answer}");
     }
-    assert!(found(app, "*").await.len() >= 3);
-    let all_but = found(app, "* -shore").await;
+    assert!(search_node_ids(app, "*").await.len() >= 3);
+    let all_but = search_node_ids(app, "* -shore").await;
     assert!(all_but.contains(&nodes[0]) && !all_but.contains(&nodes[1]));
-    assert_eq!(app.get(&asked(&"灯".repeat(3_000), &[])).await["items"], json!([]));
-    let line = ids(&play.get("projection").await["items"]);
+    assert_eq!(app.get(&search_path(&"灯".repeat(3_000), &[])).await["items"], json!([]));
+    let line = ids_of(&play.get("projection").await["items"]);
     assert!(line.contains(&nodes[1]));
 }

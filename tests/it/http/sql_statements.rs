@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::api_session::ApiSession;
 use super::*;
-use crate::support::statement_spy::{SqlStatement, StatementSpy, all_ran};
+use crate::support::statement_spy::{SqlStatement, StatementSpy, all_statements};
 
 /// Turns before the measured one; they run every statement once.
 const BEFORE: usize = 11;
@@ -15,20 +15,20 @@ const FEEDS: &str = "FROM operations o JOIN";
 #[tokio::test]
 async fn turn_runs_bounded_prepared_statements_only() {
     StatementSpy::watch();
-    let play = ApiSession::with(TestApp::with().set("storage.readers", "1"), json!({})).await;
-    let mut socket = play.app.socket(&play.sid, None).await;
+    let play = ApiSession::start_with(TestApp::setup().set("storage.readers", "1"), json!({})).await;
+    let mut socket = play.server.open_socket(&play.sid, None).await;
     let mut so_far = 0;
     for turn in 0..=BEFORE {
         if turn == BEFORE {
-            so_far = all_ran().len();
+            so_far = all_statements().len();
         }
         let body = json!({"parentId": play.head().await, "content": "on", "generate": true});
-        play.app.post(&play.chat("message"), &body).await;
-        socket.until_type("node.completed").await;
-        socket.until_type("head.moved").await;
+        play.server.post(&play.chat_path("message"), &body).await;
+        socket.read_until_type("node.completed").await;
+        socket.read_until_type("head.moved").await;
     }
-    let ran = all_ran();
-    let of_feeding = feeding(&ran);
+    let ran = all_statements();
+    let of_feeding = search_feed_flags(&ran);
     let ran: Vec<_> =
         ran.into_iter().zip(of_feeding).skip(so_far).filter_map(|(ran, feeds)| (!feeds).then_some(ran)).collect();
     let mut counted: BTreeMap<&str, usize> = BTreeMap::new();
@@ -43,7 +43,7 @@ async fn turn_runs_bounded_prepared_statements_only() {
 
 /// Returns which statements belong to a transaction that feeds the search index. A transaction is identified by its
 /// connection and its start.
-fn feeding(ran: &[(SqlStatement, bool)]) -> Vec<bool> {
+fn search_feed_flags(ran: &[(SqlStatement, bool)]) -> Vec<bool> {
     let mut open = HashMap::new();
     let begun: Vec<usize> = (0..)
         .zip(ran)

@@ -6,24 +6,24 @@ use crate::support::mock_model::MockModel;
 use clotho_provider::Tokenizer;
 
 /// Starts a session with a preset, a model of this name and provider settings.
-async fn with(model: &str, settings: &[(&str, &str)], preset: Value) -> ApiSession {
+async fn start_with_model(model: &str, settings: &[(&str, &str)], preset: Value) -> ApiSession {
     let mock = MockModel::start().await;
-    let mut setup = TestApp::with();
+    let mut setup = TestApp::setup();
     for (key, value) in [("id", "own"), ("base_url", &mock.base_url()), ("models", &format!("[{model:?}]"))] {
         setup = setup.set(&format!("providers.2.{key}"), value);
     }
     for (key, value) in settings {
         setup = setup.set(key, value);
     }
-    let play = ApiSession::with(setup.mock(mock), json!({"model": format!("own/{model}")})).await;
-    let made = play.app.post("/api/presets", &json!({"kind": "openai", "name": "Own", "body": preset})).await;
+    let play = ApiSession::start_with(setup.mock(mock), json!({"model": format!("own/{model}")})).await;
+    let made = play.server.post("/api/presets", &json!({"kind": "openai", "name": "Own", "body": preset})).await;
     let path = format!("/api/sessions/{}", play.sid);
-    play.app.ask("PATCH", &path).json(&json!({"presetId": made["id"]})).send().await.expect(200);
+    play.server.request("PATCH", &path).json(&json!({"presetId": made["id"]})).send().await.expect(200);
     play
 }
 
 /// Returns a preset without texts.
-fn plain() -> Value {
+fn empty_preset() -> Value {
     json!({"new_chat_prompt": ""})
 }
 
@@ -32,7 +32,7 @@ async fn trace(play: &ApiSession, reply: &str) -> Value {
 }
 
 /// Returns the texts of a sent prompt from its trace.
-fn texts(trace: &Value) -> Vec<String> {
+fn message_texts(trace: &Value) -> Vec<String> {
     let messages = trace["messages"].as_array().unwrap();
     messages.iter().map(|message| message["content"].as_str().unwrap().to_owned()).collect()
 }
@@ -40,8 +40,8 @@ fn texts(trace: &Value) -> Vec<String> {
 /// For an OpenAI model tokens are counted exactly: its texts plus four tokens per block.
 #[tokio::test]
 async fn token_count_for_openai_model_is_exact() {
-    let play = with("gpt-4o-mini", &[], json!({"new_chat_prompt": ""})).await;
-    let said = play.say("お誕生日おめでとう").await;
+    let play = start_with_model("gpt-4o-mini", &[], json!({"new_chat_prompt": ""})).await;
+    let said = play.run_turn("お誕生日おめでとう").await;
     let trace = trace(&play, &said.reply).await;
     assert_eq!(trace["tokens"]["by"], "tiktoken o200k_base");
     let tokenizer = Tokenizer::for_model("gpt-4o").unwrap();
@@ -50,7 +50,7 @@ async fn token_count_for_openai_model_is_exact() {
         assert_eq!(block["tokens"], json!(tokenizer.count(text).unwrap() + 4), "{text}");
     }
     assert_eq!(trace["tokensEstimated"], trace["tokens"]["count"]);
-    let newest = texts(&trace).iter().any(|text| text == "お誕生日おめでとう");
+    let newest = message_texts(&trace).iter().any(|text| text == "お誕生日おめでとう");
     assert!(newest && tokenizer.count("お誕生日おめでとう") == Some(8));
 }
 
@@ -65,8 +65,8 @@ async fn token_count_uses_tokenizer_file_or_estimate() {
         "model": {"type": "WordLevel", "vocab": {"[UNK]": 0}, "unk_token": "[UNK]"}});
     std::fs::write(&path, words_of.to_string()).unwrap();
     let named = path.to_str().unwrap();
-    let play = with("mine", &[("providers.2.tokenizer", named)], plain()).await;
-    let said = play.say("one two three").await;
+    let play = start_with_model("mine", &[("providers.2.tokenizer", named)], empty_preset()).await;
+    let said = play.run_turn("one two three").await;
     let counted = trace(&play, &said.reply).await;
     assert_eq!(counted["tokens"]["by"], "file words.json");
     let main = &counted["blueprint"][0];
@@ -76,8 +76,8 @@ async fn token_count_uses_tokenizer_file_or_estimate() {
     // A file that loads but cannot count words is invalid too.
     for none in ["{}".to_owned(), words_of.to_string().replace("{\"[UNK]\":0}", "{}")] {
         std::fs::write(&path, none).unwrap();
-        let play = with("mine", &[("providers.2.tokenizer", named)], plain()).await;
-        let said = play.say("one two three").await;
+        let play = start_with_model("mine", &[("providers.2.tokenizer", named)], empty_preset()).await;
+        let said = play.run_turn("one two three").await;
         assert_eq!(trace(&play, &said.reply).await["tokens"]["by"], "estimate");
     }
 }
@@ -85,17 +85,17 @@ async fn token_count_uses_tokenizer_file_or_estimate() {
 /// Without a tokenizer, the usage that the model server reports corrects the next estimate.
 #[tokio::test]
 async fn token_estimate_is_corrected_by_reported_usage() {
-    let play = with("mine", &[], plain()).await;
-    let said = play.say(&"Light the lamp. ".repeat(40)).await;
+    let play = start_with_model("mine", &[], empty_preset()).await;
+    let said = play.run_turn(&"Light the lamp. ".repeat(40)).await;
     let before = trace(&play, &said.reply).await;
     let raw = |trace: &Value| -> usize {
-        texts(trace).iter().map(|text| clotho_compat::prompt::estimate_message(text)).sum()
+        message_texts(trace).iter().map(|text| clotho_compat::prompt::estimate_message(text)).sum()
     };
     let twice = u64::try_from(raw(&before) * 2).unwrap();
-    play.app.mock().script(Reply::ok(["Done."]).usage(twice, 1));
-    let said = play.say("Again.").await;
-    play.app.mock().script(Reply::ok(["Done."]));
-    let after = play.say("And again.").await;
+    play.server.mock().queue_reply(Reply::ok(["Done."]).usage(twice, 1));
+    let said = play.run_turn("Again.").await;
+    play.server.mock().queue_reply(Reply::ok(["Done."]));
+    let after = play.run_turn("And again.").await;
     let (first, then) = (trace(&play, &said.reply).await, trace(&play, &after.reply).await);
     let count = |trace: &Value| usize::try_from(trace["tokens"]["count"].as_u64().unwrap()).unwrap();
     assert_eq!(then["tokens"]["by"], "estimate");
@@ -109,15 +109,15 @@ async fn token_estimate_is_corrected_by_reported_usage() {
 async fn token_count_from_server_over_budget_rebuilds_prompt() {
     let settings =
         [("providers.2.kind", "llamacpp"), ("generation.context_tokens", "512"), ("generation.reply_tokens", "128")];
-    let play = with("mine", &settings, plain()).await;
+    let play = start_with_model("mine", &settings, empty_preset()).await;
     // These words count as several times their estimate.
     let words = |text: &str| text.split_whitespace().count();
     let mut largest = 0;
     for n in 0..5 {
-        let said = play.say(&format!("{n} {}", "a ".repeat(120))).await;
+        let said = play.run_turn(&format!("{n} {}", "a ".repeat(120))).await;
         let trace = trace(&play, &said.reply).await;
         assert_eq!(trace["tokens"]["by"], "server");
-        let sent = play.app.mock().requests().pop().unwrap()["prompt"].as_str().unwrap().to_owned();
+        let sent = play.server.mock().requests().pop().unwrap()["prompt"].as_str().unwrap().to_owned();
         let count = usize::try_from(trace["tokens"]["count"].as_u64().unwrap()).unwrap();
         assert_eq!(count, words(&sent), "{sent}");
         assert!(count + 128 <= 512, "{count} words in turn {n}");

@@ -34,13 +34,13 @@ fn tool_give_gift(ctx, args) {
 fn on_reply(ctx) { ctx.add("replies", 1); }
 "#;
 
-async fn story() -> ApiSession {
-    let setup = TestApp::with().plugin("gifts", &[("plugin.toml", MANIFEST), ("main.rhai", SCRIPT)]);
-    ApiSession::with(setup, json!({"plugins": [{"id": "gifts"}]})).await
+async fn start_with_plugin() -> ApiSession {
+    let setup = TestApp::setup().with_plugin("gifts", &[("plugin.toml", MANIFEST), ("main.rhai", SCRIPT)]);
+    ApiSession::start_with(setup, json!({"plugins": [{"id": "gifts"}]})).await
 }
 
 /// Returns a reply with a text and tool calls.
-fn wants(said: &str, calls: &[(&str, Value)]) -> Reply {
+fn tool_call_reply(said: &str, calls: &[(&str, Value)]) -> Reply {
     let call = |(at, (name, arguments)): (usize, &(&str, Value))| json!({"index": at, "id": format!("c{at}"), "function": {"name": name, "arguments": arguments.to_string()}});
     let calls: Vec<Value> = calls.iter().enumerate().map(call).collect();
     let delta =
@@ -55,14 +55,14 @@ fn wants(said: &str, calls: &[(&str, Value)]) -> Reply {
     Reply::events(events)
 }
 
-fn last(play: &ApiSession) -> Value {
-    play.app.mock().requests().pop().unwrap()
+fn last_request(play: &ApiSession) -> Value {
+    play.server.mock().requests().pop().unwrap()
 }
 
 /// S3-12: a model calls tools, gets each result and goes on. All of it is recorded on the reply in order.
 #[tokio::test]
 async fn tool_calls_are_answered_and_recorded_in_order() {
-    let play = story().await;
+    let play = start_with_plugin().await;
     // Four calls: too many gifts, a useless one, a missing argument and an unknown tool.
     let gifts = [
         ("give_gift", json!({"item": "ring", "count": 9})),
@@ -70,11 +70,11 @@ async fn tool_calls_are_answered_and_recorded_in_order() {
         ("give_gift", json!({"count": 1})),
         ("take_gift", json!({})),
     ];
-    play.app.mock().script(wants("She looks.", &gifts));
-    play.app.mock().script(Reply::ok(["She smiles."]).usage(20, 3));
+    play.server.mock().queue_reply(tool_call_reply("She looks.", &gifts));
+    play.server.mock().queue_reply(Reply::ok(["She smiles."]).usage(20, 3));
     let preview = play.post("prompt", json!({"parentId": play.head().await, "content": "A ring for you."})).await;
-    let said = play.say("A ring for you.").await;
-    let requests = play.app.mock().requests();
+    let said = play.run_turn("A ring for you.").await;
+    let requests = play.server.mock().requests();
     let [.., first, second] = requests.as_slice() else { panic!("{requests:?}") };
     let offered = &first["tools"][0]["function"];
     assert_eq!((&offered["name"], &offered["parameters"]["required"]), (&json!("give_gift"), &json!(["item"])));
@@ -138,51 +138,51 @@ async fn tool_calls_are_answered_and_recorded_in_order() {
 /// A model that calls tools without end is made to answer. Without the permission no tool is offered.
 #[tokio::test]
 async fn tool_calls_without_end_are_stopped() {
-    let play = story().await;
+    let play = start_with_plugin().await;
     for _ in 0..5 {
-        play.app.mock().script(wants("", &[("give_gift", json!({"item": "ring", "count": 1}))]));
+        play.server.mock().queue_reply(tool_call_reply("", &[("give_gift", json!({"item": "ring", "count": 1}))]));
     }
     let parent = play.head().await;
     let started = play.post("message", json!({"parentId": parent, "content": "Hi.", "generate": true})).await;
-    let reply = play.done(&id(&started["generations"][0])).await;
+    let reply = play.wait_for_reply(&id_of(&started["generations"][0])).await;
     assert_eq!(
         (&reply["status"], &reply["metadata"]["error"]["code"]),
         (&json!("error"), &json!("empty_reply")),
         "{reply}"
     );
-    assert_eq!((play.app.mock().requests().len(), &last(&play)["tool_choice"]), (5, &json!("none")));
-    let world = play.get(&format!("node/{}/world", id(&reply))).await["world"]["vars"]["gifts"].clone();
+    assert_eq!((play.server.mock().requests().len(), &last_request(&play)["tool_choice"]), (5, &json!("none")));
+    let world = play.get(&format!("node/{}/world", id_of(&reply))).await["world"]["vars"]["gifts"].clone();
     assert_eq!(world, json!({"affinity": 5}), "a reply that failed changes nothing");
 
     let path = format!("/api/sessions/{}/plugins", play.sid);
     let bare = json!([{"id": "gifts", "enabled": true, "grants": ["notes"]}]);
-    play.app.ask("PUT", &path).json(&bare).send().await.expect(200);
-    play.say("And now?").await;
-    assert_eq!(last(&play).get("tools"), None);
+    play.server.request("PUT", &path).json(&bare).send().await.expect(200);
+    play.run_turn("And now?").await;
+    assert_eq!(last_request(&play).get("tools"), None);
 }
 
 /// Returns the texts of a request's last two messages in the format of its kind.
-fn told(kind: &str, request: &Value) -> (String, String) {
+fn last_two_messages(kind: &str, request: &Value) -> (String, String) {
     let list = if kind == "gemini" { &request["contents"] } else { &request["messages"] };
     let [.., asked, answered] = list.as_array().unwrap().as_slice() else { panic!("{request}") };
     (asked.to_string(), answered.to_string())
 }
 
 /// Starts a session with a provider of a kind.
-async fn of_kind(kind: &str) -> ApiSession {
-    with_settings(kind, &[]).await
+async fn start_with_kind(kind: &str) -> ApiSession {
+    start_with_settings(kind, &[]).await
 }
 
 /// Starts a session with a provider of a kind and more of its settings.
-async fn with_settings(kind: &str, more: &[(&str, &str)]) -> ApiSession {
+async fn start_with_settings(kind: &str, more: &[(&str, &str)]) -> ApiSession {
     let mock = MockModel::start().await;
     let base_url = if kind == "openai" { mock.base_url() } else { mock.root_url() };
-    let mut setup = TestApp::with().plugin("gifts", &[("plugin.toml", MANIFEST), ("main.rhai", SCRIPT)]);
+    let mut setup = TestApp::setup().with_plugin("gifts", &[("plugin.toml", MANIFEST), ("main.rhai", SCRIPT)]);
     let own = [("id", "own"), ("kind", kind), ("base_url", base_url.as_str()), ("models", "[\"mock\"]")];
     for (key, value) in own.iter().chain(more) {
         setup = setup.set(&format!("providers.2.{key}"), value);
     }
-    ApiSession::with(setup.mock(mock), json!({"plugins": [{"id": "gifts"}], "model": "own/mock"})).await
+    ApiSession::start_with(setup.mock(mock), json!({"plugins": [{"id": "gifts"}], "model": "own/mock"})).await
 }
 
 /// Tools work in the format of each kind of server: offered, called, answered and continued.
@@ -194,16 +194,16 @@ async fn tool_calls_work_with_every_provider_kind() {
         ("gemini", "stop", "/tools/0/functionDeclarations/0/name", "functionCall", "functionResponse"),
         ("ollama", "stop", "/tools/0/function/name", "tool_calls", "tool"),
     ] {
-        let play = of_kind(kind).await;
-        play.app
-            .mock()
-            .script(Reply::ok(["She looks."]).calling("give_gift", ring.clone()).finish(finish).usage(10, 2));
-        play.app.mock().script(Reply::ok(["She smiles."]).usage(20, 3));
-        let said = play.say("A ring for you.").await;
-        let requests = play.app.mock().requests();
+        let play = start_with_kind(kind).await;
+        play.server.mock().queue_reply(
+            Reply::ok(["She looks."]).tool_call("give_gift", ring.clone()).finish_reason(finish).usage(10, 2),
+        );
+        play.server.mock().queue_reply(Reply::ok(["She smiles."]).usage(20, 3));
+        let said = play.run_turn("A ring for you.").await;
+        let requests = play.server.mock().requests();
         let [first, second] = requests.as_slice() else { panic!("{kind}: {requests:?}") };
         assert_eq!(first.pointer(name), Some(&json!("give_gift")), "{kind}: {first}");
-        let (asked, answered) = told(kind, second);
+        let (asked, answered) = last_two_messages(kind, second);
         assert!(asked.contains(call) && asked.contains("ring") && asked.contains("She looks."), "{kind}: {asked}");
         assert!(answered.contains(answer) && answered.contains("affinity"), "{kind}: {answered}");
         let node = play.get(&format!("node/{}", said.reply)).await;
@@ -219,14 +219,19 @@ async fn tool_calls_work_with_every_provider_kind() {
 #[tokio::test]
 async fn tool_calls_as_text_on_completion_server() {
     for kind in ["koboldcpp", "llamacpp"] {
-        let play = of_kind(kind).await;
+        let play = start_with_kind(kind).await;
         let ring = json!({"item": "ring", "count": 2});
-        play.app.mock().script(Reply::ok(["She looks."]).calling("give_gift", ring.clone()));
-        play.app.mock().script(Reply::ok(["She smiles."]));
+        play.server.mock().queue_reply(Reply::ok(["She looks."]).tool_call("give_gift", ring.clone()));
+        play.server.mock().queue_reply(Reply::ok(["She smiles."]));
         let preview = play.post("prompt", json!({"parentId": play.head().await, "content": "A ring for you."})).await;
-        let said = play.say("A ring for you.").await;
-        let prompts: Vec<String> =
-            play.app.mock().requests().iter().map(|request| request["prompt"].as_str().unwrap().to_owned()).collect();
+        let said = play.run_turn("A ring for you.").await;
+        let prompts: Vec<String> = play
+            .server
+            .mock()
+            .requests()
+            .iter()
+            .map(|request| request["prompt"].as_str().unwrap().to_owned())
+            .collect();
         let [first, second] = prompts.as_slice() else { panic!("{prompts:?}") };
         assert!(first.contains("\"name\":\"give_gift\"") && first.contains("A ring for you."), "{first}");
         assert!(preview["messages"].to_string().contains("give_gift"), "{preview}");
@@ -239,20 +244,20 @@ async fn tool_calls_as_text_on_completion_server() {
         assert_eq!((trace["isExact"].clone(), trace["tools"]["used"].as_array().unwrap().len()), (json!(true), 1));
         assert!(trace["blueprint"].as_array().unwrap().iter().any(|block| block["slot"] == "tools"), "{trace}");
 
-        (0..5).for_each(|_| play.app.mock().script(Reply::ok([""; 0]).calling("give_gift", ring.clone())));
+        (0..5).for_each(|_| play.server.mock().queue_reply(Reply::ok([""; 0]).tool_call("give_gift", ring.clone())));
         let started = play.post("message", json!({"parentId": said.reply, "content": "Hi.", "generate": true})).await;
-        let reply = play.done(&id(&started["generations"][0])).await;
+        let reply = play.wait_for_reply(&id_of(&started["generations"][0])).await;
         assert_eq!(reply["metadata"]["error"]["code"], "empty_reply", "{reply}");
-        assert_eq!(play.app.mock().requests().len(), 7);
-        assert!(last(&play)["prompt"].as_str().unwrap().contains("without any tool"));
+        assert_eq!(play.server.mock().requests().len(), 7);
+        assert!(last_request(&play)["prompt"].as_str().unwrap().contains("without any tool"));
     }
 }
 
 /// Scripts a reply that calls a tool in its text, and its continuation.
-fn script_words(play: &ApiSession) {
+fn queue_text_tool_call(play: &ApiSession) {
     let call = r#"<tool_call>{"name": "give_gift", "arguments": {"item": "ring", "count": 2}}</tool_call>"#;
-    play.app.mock().script(Reply::ok(["She looks.", call]));
-    play.app.mock().script(Reply::ok(["She smiles."]));
+    play.server.mock().queue_reply(Reply::ok(["She looks.", call]));
+    play.server.mock().queue_reply(Reply::ok(["She smiles."]));
 }
 
 async fn affinity(play: &ApiSession, node: &str) -> Value {
@@ -268,11 +273,11 @@ async fn tool_refusing_server_is_retried_with_text_calls() {
         ("openai", 400, "\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set"),
         ("openai", 404, "No endpoints found that support tool use"),
     ] {
-        let play = of_kind(kind).await;
-        play.app.mock().refuse_tools(status, why);
-        script_words(&play);
-        let said = play.say("A ring for you.").await;
-        let requests = play.app.mock().requests();
+        let play = start_with_kind(kind).await;
+        play.server.mock().refuse_tools(status, why);
+        queue_text_tool_call(&play);
+        let said = play.run_turn("A ring for you.").await;
+        let requests = play.server.mock().requests();
         let [first, second, third] = requests.as_slice() else { panic!("{kind}: {requests:?}") };
         assert_eq!(first.pointer("/tools/0/function/name"), Some(&json!("give_gift")), "{first}");
         assert!(second["tools"].is_null() && second["messages"].to_string().contains("give_gift"), "{second}");
@@ -287,15 +292,15 @@ async fn tool_refusing_server_is_retried_with_text_calls() {
         assert_eq!(node["metadata"]["passedOver"], Value::Null);
 
         // The server's refusal is remembered, and a preview shows what is sent.
-        script_words(&play);
+        queue_text_tool_call(&play);
         let preview = play.post("prompt", json!({"parentId": said.reply, "content": "One more."})).await;
-        let again = play.say("One more.").await;
-        let requests = play.app.mock().requests();
+        let again = play.run_turn("One more.").await;
+        let requests = play.server.mock().requests();
         assert_eq!((requests.len(), &requests[3]["messages"]), (5, &preview["messages"]));
         assert_eq!(affinity(&play, &again.reply).await, 9);
         let trace = play.get(&format!("node/{}/trace", again.reply)).await;
         assert_eq!(trace["toolsInWords"], Value::Null);
-        let models = play.app.get("/api/models").await["items"].as_array().unwrap().clone();
+        let models = play.server.get("/api/models").await["items"].as_array().unwrap().clone();
         let own = models.iter().find(|model| model["id"] == "own/mock").unwrap();
         assert_eq!(own["tools"], "words");
     }
@@ -304,33 +309,36 @@ async fn tool_refusing_server_is_retried_with_text_calls() {
 /// Other refusals are not retried. If the retry with tools in the prompt is refused too, the reply ends.
 #[tokio::test]
 async fn tool_unrelated_server_error_is_not_retried() {
-    let play = of_kind("openai").await;
+    let play = start_with_kind("openai").await;
     let ask = async |why: &str| {
-        play.app.mock().script(Reply::error(400, why));
+        play.server.mock().queue_reply(Reply::error(400, why));
         let body = json!({"parentId": play.head().await, "content": "Hi.", "generate": true});
         let started = play.post("message", body).await;
-        play.done(&id(&started["generations"][0])).await["metadata"]["error"]["code"].clone()
+        play.wait_for_reply(&id_of(&started["generations"][0])).await["metadata"]["error"]["code"].clone()
     };
-    assert_eq!((ask("the prompt is too long").await, play.app.mock().requests().len()), (json!("provider_refused"), 1));
-    play.app.mock().refuse_tools(400, "tools are not supported");
+    assert_eq!(
+        (ask("the prompt is too long").await, play.server.mock().requests().len()),
+        (json!("provider_refused"), 1)
+    );
+    play.server.mock().refuse_tools(400, "tools are not supported");
     assert_eq!(ask("tools are not supported in any way").await, "provider_refused");
-    assert_eq!(play.app.mock().requests().len(), 3);
+    assert_eq!(play.server.mock().requests().len(), 3);
 }
 
 /// A provider setting selects how its models are offered tools.
 #[tokio::test]
 async fn connection_setting_selects_native_or_text_tools() {
-    let play = with_settings("openai", &[("tools", "words")]).await;
-    script_words(&play);
-    let said = play.say("A ring for you.").await;
-    let requests = play.app.mock().requests();
+    let play = start_with_settings("openai", &[("tools", "words")]).await;
+    queue_text_tool_call(&play);
+    let said = play.run_turn("A ring for you.").await;
+    let requests = play.server.mock().requests();
     assert!(requests.iter().all(|request| request["tools"].is_null()), "{requests:?}");
     assert!(requests[0]["messages"].to_string().contains("give_gift"));
     assert_eq!(affinity(&play, &said.reply).await, 7);
     for kind in ["openai", "koboldcpp"] {
-        let play = with_settings(kind, &[("tools", "none")]).await;
-        let said = play.say("A ring for you.").await;
-        assert!(!last(&play).to_string().contains("give_gift"), "{}", last(&play));
+        let play = start_with_settings(kind, &[("tools", "none")]).await;
+        let said = play.run_turn("A ring for you.").await;
+        assert!(!last_request(&play).to_string().contains("give_gift"), "{}", last_request(&play));
         let trace = play.get(&format!("node/{}/trace", said.reply)).await;
         assert_eq!(trace["tools"], Value::Null);
     }
@@ -339,11 +347,11 @@ async fn connection_setting_selects_native_or_text_tools() {
 /// S3-12: wrong names and trailing commas in calls are repaired and reported to the author.
 #[tokio::test]
 async fn tool_call_typos_are_repaired_and_reported() {
-    let play = of_kind("koboldcpp").await;
+    let play = start_with_kind("koboldcpp").await;
     let call = r#"<tool_call>{"name": "Give-Gift", "arguments": {"Item": "ring", "COUNT": "2",},}</tool_call>"#;
-    play.app.mock().script(Reply::ok([call]));
-    play.app.mock().script(Reply::ok(["She smiles."]));
-    let said = play.say("A ring for you.").await;
+    play.server.mock().queue_reply(Reply::ok([call]));
+    play.server.mock().queue_reply(Reply::ok(["She smiles."]));
+    let said = play.run_turn("A ring for you.").await;
     assert_eq!(affinity(&play, &said.reply).await, 7);
     let trace = play.get(&format!("node/{}/trace", said.reply)).await;
     assert_eq!(trace["tools"]["used"][0]["arguments"], json!({"item": "ring", "count": 2}));
@@ -355,22 +363,22 @@ async fn tool_call_typos_are_repaired_and_reported() {
 /// another.
 #[tokio::test]
 async fn quest_tool_state_is_separate_per_branch() {
-    let play = ApiSession::with(TestApp::with(), json!({"plugins": [{"id": "quest-log"}]})).await;
+    let play = ApiSession::start_with(TestApp::setup(), json!({"plugins": [{"id": "quest-log"}]})).await;
     let script = |action: &str, step: &str| {
         let quest = ("quest", json!({"action": action, "quest": "The Ring!", "step": step}));
-        play.app.mock().script(wants("", &[quest]));
-        play.app.mock().script(Reply::ok(["So it is."]));
+        play.server.mock().queue_reply(tool_call_reply("", &[quest]));
+        play.server.mock().queue_reply(Reply::ok(["So it is."]));
     };
     let book = async |node: &str| play.get(&format!("node/{node}/world")).await["world"]["vars"]["quests"].clone();
     script("Start", "ask the smith");
-    let opened = play.say("I promise.").await.reply;
+    let opened = play.run_turn("I promise.").await.reply;
     script("completed", "it lay in the mill");
-    let done = play.say("I search the mill.").await.reply;
+    let done = play.run_turn("I search the mill.").await.reply;
     script("give up", "it was sold");
-    let failed = play.another(&done).await;
+    let failed = play.reroll_and_wait(&done).await;
     assert_eq!(book(&opened).await["open"]["The Ring!"], json!({"step": "ask the smith", "stage": 1, "events": []}));
-    for (node, outcome, how) in [(done, "done", "it lay in the mill"), (failed, "failed", "it was sold")] {
-        let book = book(&node).await;
+    for (node_id, outcome, how) in [(done, "done", "it lay in the mill"), (failed, "failed", "it was sold")] {
+        let book = book(&node_id).await;
         let closed = json!({"outcome": outcome, "how": how, "turn": 2});
         assert_eq!((&book["open"], &book["closed"]), (&json!({}), &json!({"The Ring!": closed})));
     }
@@ -380,10 +388,10 @@ async fn quest_tool_state_is_separate_per_branch() {
 /// A tool trial on a reply uses the dice of its recorded call and shows what a model would get. Nothing is written.
 #[tokio::test]
 async fn tool_trial_uses_recorded_dice_and_writes_nothing() {
-    let play = story().await;
-    play.app.mock().script(wants("", &[("give_gift", json!({"item": "ring", "count": 2}))]));
-    play.app.mock().script(Reply::ok(["She smiles."]));
-    let said = play.say("A ring for you.").await;
+    let play = start_with_plugin().await;
+    play.server.mock().queue_reply(tool_call_reply("", &[("give_gift", json!({"item": "ring", "count": 2}))]));
+    play.server.mock().queue_reply(Reply::ok(["She smiles."]));
+    let said = play.run_turn("A ring for you.").await;
     let delta = play.get(&format!("node/{}/delta", said.reply)).await;
     let used = play.get(&format!("node/{}/trace", said.reply)).await["tools"]["used"][0].clone();
     let before = (play.session().await, play.nodes().await);
@@ -394,7 +402,7 @@ async fn tool_trial_uses_recorded_dice_and_writes_nothing() {
     };
     let tried = async |arguments: Value, source: Option<&str>| {
         let body = body(json!({"tool": "give_gift", "arguments": arguments, "source": source}));
-        play.app.post("/api/plugins/gifts/try", &body).await
+        play.server.post("/api/plugins/gifts/try", &body).await
     };
     // The recorded call, tried again.
     let same = tried(json!({"item": "ring", "count": 2}), None).await;
@@ -421,12 +429,12 @@ async fn tool_trial_uses_recorded_dice_and_writes_nothing() {
         (json!({"hook": "tool_give_gift"}), "hook"),
         (json!({}), "hook"),
     ] {
-        let asked = play.app.ask("POST", "/api/plugins/gifts/try").json(&body(wrong));
-        assert_eq!(asked.send().await.refused("invalid")["details"]["field"], field);
+        let asked = play.server.request("POST", "/api/plugins/gifts/try").json(&body(wrong));
+        assert_eq!(asked.send().await.expect_error("invalid")["details"]["field"], field);
     }
     // Without the grant the trial warns.
-    play.app.put(&format!("/api/sessions/{}/plugins", play.sid), &json!([{"id": "gifts", "grants": []}])).await;
+    play.server.put(&format!("/api/sessions/{}/plugins", play.sid), &json!([{"id": "gifts", "grants": []}])).await;
     let head = body(json!({"tool": "give_gift", "arguments": {"item": "ring"}, "nodeId": play.head().await}));
-    let denied = play.app.post("/api/plugins/gifts/try", &head).await;
+    let denied = play.server.post("/api/plugins/gifts/try", &head).await;
     assert!(denied["warnings"][0].as_str().unwrap().contains("does not grant \"tools\""), "{denied}");
 }

@@ -1,11 +1,11 @@
 //! A branch as a file to keep.
 
-use super::api_session::{ApiSession, ids};
+use super::api_session::{ApiSession, ids_of};
 use super::*;
 use crate::support::client::HttpResponse;
 
-async fn file(play: &ApiSession, rest: &str) -> HttpResponse {
-    let heard = play.app.ask("GET", &play.chat(&format!("line{rest}"))).send().await;
+async fn get_transcript(play: &ApiSession, rest: &str) -> HttpResponse {
+    let heard = play.server.request("GET", &play.chat_path(&format!("line{rest}"))).send().await;
     assert_eq!(heard.status, 200, "{}", heard.text());
     heard
 }
@@ -15,23 +15,23 @@ async fn file(play: &ApiSession, rest: &str) -> HttpResponse {
 #[tokio::test]
 async fn transcript_has_enabled_texts_of_one_branch() {
     // A story with a sibling and a disabled turn.
-    let play = ApiSession::with(TestApp::with(), json!({"title": "The \"Lantern\" / 灯塔"})).await;
-    play.app.mock().script(Reply::ok(["<think>Hm.</think>A door."]));
-    let first = play.say("I look\naround.").await;
-    play.another(&first.reply).await;
+    let play = ApiSession::start_with(TestApp::setup(), json!({"title": "The \"Lantern\" / 灯塔"})).await;
+    play.server.mock().queue_reply(Reply::ok(["<think>Hm.</think>A door."]));
+    let first = play.run_turn("I look\naround.").await;
+    play.reroll_and_wait(&first.reply).await;
     play.checkout(&first.reply, true).await;
-    let second = play.say("A mistake.").await;
-    play.app.mock().script(Reply::ok(["It opens."]));
-    let third = play.say("I push.").await;
+    let second = play.run_turn("A mistake.").await;
+    play.server.mock().queue_reply(Reply::ok(["It opens."]));
+    let third = play.run_turn("I push.").await;
     let off = json!({"updates": [
-        {"nodeId": second.user, "isEnabled": false}, {"nodeId": second.reply, "isEnabled": false},
+        {"nodeId": second.user_node, "isEnabled": false}, {"nodeId": second.reply, "isEnabled": false},
     ]});
-    play.app.put(&play.chat("nodes/state"), &off).await;
+    play.server.put(&play.chat_path("nodes/state"), &off).await;
 
     // Markdown.
-    let markdown = file(&play, "").await;
+    let markdown = get_transcript(&play, "").await;
     let who = |node: &Value| node["name"].as_str().unwrap_or_else(|| node["role"].as_str().unwrap()).to_owned();
-    let you = who(&play.get(&format!("node/{}", third.user)).await);
+    let you = who(&play.get(&format!("node/{}", third.user_node)).await);
     let expected = format!(
         "# The \"Lantern\" / 灯塔\n\n**Rin**\n\nHello.\n\n**{you}**\n\nI look\naround.\n\n**Rin**\n\nA door.\n\n\
          **{you}**\n\nI push.\n\n**Rin**\n\nIt opens.\n\n"
@@ -41,7 +41,7 @@ async fn transcript_has_enabled_texts_of_one_branch() {
     assert_eq!(markdown.header("clotho-op"), Some(play.session().await["op"].to_string().as_str()));
 
     // Plain text, up to an earlier leaf.
-    let text = file(&play, &format!("?format=text&leaf={}", first.reply)).await;
+    let text = get_transcript(&play, &format!("?format=text&leaf={}", first.reply)).await;
     let name = "attachment; filename=\"The-Lantern-__.txt\"; filename*=UTF-8''The-Lantern-%E7%81%AF%E5%A1%94.txt";
     assert_eq!(
         (text.header("content-disposition"), text.header("content-type")),
@@ -51,33 +51,33 @@ async fn transcript_has_enabled_texts_of_one_branch() {
     assert_eq!(text, format!("The \"Lantern\" / 灯塔\n\nRin: Hello.\n\n{you}: I look\naround.\n\nRin: A door.\n\n"));
 
     // JSON, with and without disabled messages.
-    let whole = file(&play, "?format=json&all=1").await;
+    let whole = get_transcript(&play, "?format=json&all=1").await;
     assert_eq!(whole.header("content-type"), Some("application/json"));
     let (whole, nodes) = (whole.json(), play.nodes().await);
     assert_eq!((&whole["sessionId"], &whole["leafId"]), (&json!(play.sid), &json!(third.reply)));
     assert_eq!(whole["title"], "The \"Lantern\" / 灯塔");
     let line = play.get("projection?all=1").await;
-    assert_eq!(ids(&whole["items"]), ids(&line["items"]));
+    assert_eq!(ids_of(&whole["items"]), ids_of(&line["items"]));
     for node in whole["items"].as_array().unwrap() {
-        assert_eq!(*node, nodes[&id(node)], "nothing is lost");
+        assert_eq!(*node, nodes[&id_of(node)], "nothing is lost");
     }
-    let some = file(&play, "?format=json").await.json();
-    assert_eq!(ids(&some["items"]), ids(&play.get("projection").await["items"]));
-    play.refused("GET", "line?format=pdf", json!({}), "invalid").await;
+    let some = get_transcript(&play, "?format=json").await.json();
+    assert_eq!(ids_of(&some["items"]), ids_of(&play.get("projection").await["items"]));
+    play.expect_error("GET", "line?format=pdf", json!({}), "invalid").await;
 }
 
 /// S4-04: a code block that a message leaves open is closed at its end. The text itself is unchanged.
 #[tokio::test]
 async fn transcript_closes_open_code_block_per_message() {
     let play = ApiSession::start().await;
-    play.app.mock().script(Reply::ok(["Look:\n~~~~js\nlet a;\n~~~"]));
-    play.say("Show me.").await;
-    play.app.mock().script(Reply::ok(["```\nwhole\n```"]));
-    play.say("And then?").await;
-    let markdown = file(&play, "").await.text();
+    play.server.mock().queue_reply(Reply::ok(["Look:\n~~~~js\nlet a;\n~~~"]));
+    play.run_turn("Show me.").await;
+    play.server.mock().queue_reply(Reply::ok(["```\nwhole\n```"]));
+    play.run_turn("And then?").await;
+    let markdown = get_transcript(&play, "").await.text();
     assert!(markdown.contains("Look:\n~~~~js\nlet a;\n~~~\n~~~~\n\n**"), "{markdown}");
     assert!(markdown.ends_with("**Rin**\n\n```\nwhole\n```\n\n"), "{markdown}");
-    let text = file(&play, "?format=text").await.text();
+    let text = get_transcript(&play, "?format=text").await.text();
     assert!(text.contains("let a;\n~~~\n\n"), "{text}");
 }
 
@@ -85,14 +85,14 @@ async fn transcript_closes_open_code_block_per_message() {
 #[tokio::test]
 async fn transcript_of_long_branch_is_complete() {
     let app = TestServer::start().await;
-    let (session, line) = app.line(100).await;
-    let play = ApiSession { app, sid: id(&session) };
-    let whole = file(&play, "?format=json").await.json();
-    assert_eq!(ids(&whole["items"]), line);
-    let text = file(&play, "?format=text").await.text();
+    let (session, line) = app.create_branch(100).await;
+    let play = ApiSession { server: app, sid: id_of(&session) };
+    let whole = get_transcript(&play, "?format=json").await.json();
+    assert_eq!(ids_of(&whole["items"]), line);
+    let text = get_transcript(&play, "?format=text").await.text();
     let said: Vec<&str> = text.lines().filter_map(|line| line.split_once(": ")).map(|(_, said)| said).collect();
     assert_eq!((said.len(), said[0], said[1], said[100]), (101, "Hello.", "message 1", "message 100"));
     let root = session["rootNodeId"].as_str().unwrap();
-    let empty = file(&play, &format!("?format=json&leaf={root}")).await.json();
+    let empty = get_transcript(&play, &format!("?format=json&leaf={root}")).await.json();
     assert_eq!(empty["items"], json!([]));
 }

@@ -2,24 +2,24 @@
 
 use diesel::prelude::*;
 
-use super::purges::{files_with, until_gone};
+use super::purges::{files_containing, wait_until_gone};
 use super::*;
-use crate::support::test_store::{count, examine};
+use crate::support::test_store::{doctor_findings, query_count};
 
 impl TestServer {
     async fn delete(&self, target: &str) {
-        self.ask("DELETE", target).send().await.expect(204);
+        self.request("DELETE", target).send().await.expect(204);
     }
 
     async fn restore(&self, id: &str) {
-        self.ask("POST", &format!("/api/trash/{id}/restore")).send().await.expect(204);
+        self.request("POST", &format!("/api/trash/{id}/restore")).send().await.expect(204);
     }
 }
 
 /// Opens the database directly.
-fn sql(app: &TestServer) -> SqliteConnection {
-    let file = app.inside().home().join("data/clotho.db");
-    crate::support::sql_beside(&file)
+fn open_connection(app: &TestServer) -> SqliteConnection {
+    let file = app.app().home().join("data/clotho.db");
+    crate::support::open_second_connection(&file)
 }
 
 /// `domain.md` 2.17: deleted things are listed with kind, name and deadline, newest first and in pages. A restored one
@@ -27,10 +27,10 @@ fn sql(app: &TestServer) -> SqliteConnection {
 #[tokio::test]
 async fn trash_restore_brings_back_everything() {
     let app = TestServer::start().await;
-    let (session, line) = app.line(3).await;
-    let sid = id(&session);
+    let (session, line) = app.create_branch(3).await;
+    let sid = id_of(&session);
     let cid = session["characterIds"][0].as_str().unwrap().to_owned();
-    let pid = id(&app.post("/api/personas", &json!({"name": "Ada"})).await);
+    let pid = id_of(&app.post("/api/personas", &json!({"name": "Ada"})).await);
     search_until(&app, "message", 3).await;
     let tree = app.get(&format!("/api/chat/{sid}/tree")).await["nodes"].clone();
     let card = app.get(&format!("/api/characters/{cid}")).await;
@@ -52,10 +52,10 @@ async fn trash_restore_brings_back_everything() {
     let rest = app.get(&format!("/api/trash?limit=2&cursor={}", page["next"].as_str().unwrap())).await;
     assert_eq!((rest["items"].as_array().unwrap().len(), &rest["next"]), (1, &json!(null)));
 
-    app.ask("GET", &format!("/api/sessions/{sid}")).send().await.refused("not_found");
+    app.request("GET", &format!("/api/sessions/{sid}")).send().await.expect_error("not_found");
     for id in [&sid, &cid, &pid] {
         app.restore(id).await;
-        app.ask("POST", &format!("/api/trash/{id}/restore")).send().await.refused("not_found");
+        app.request("POST", &format!("/api/trash/{id}/restore")).send().await.expect_error("not_found");
     }
     assert_eq!(app.get("/api/trash").await["items"], json!([]));
     assert_eq!(app.get(&format!("/api/chat/{sid}/tree")).await["nodes"], tree);
@@ -71,31 +71,31 @@ async fn trash_restore_brings_back_everything() {
 async fn trash_destroy_after_confirmation_leaves_no_rows() {
     // Without confirmation nothing is destroyed.
     let app = TestServer::start().await;
-    let kept = app.session().await;
-    let play = app.line(5).await;
-    let (sid, cid) = (id(&play.0), play.0["characterIds"][0].as_str().unwrap().to_owned());
-    app.ask("DELETE", &format!("/api/trash/{sid}?confirm=true")).send().await.refused("not_found");
+    let kept = app.create_session().await;
+    let play = app.create_branch(5).await;
+    let (sid, cid) = (id_of(&play.0), play.0["characterIds"][0].as_str().unwrap().to_owned());
+    app.request("DELETE", &format!("/api/trash/{sid}?confirm=true")).send().await.expect_error("not_found");
     app.delete(&format!("/api/sessions/{sid}")).await;
     app.delete(&format!("/api/characters/{cid}")).await;
-    let error = app.ask("DELETE", &format!("/api/trash/{sid}")).send().await.refused("invalid");
+    let error = app.request("DELETE", &format!("/api/trash/{sid}")).send().await.expect_error("invalid");
     let details = json!({"field": "confirm", "kind": "session", "name": play.0["title"], "nodes": 6});
     assert_eq!(error["details"], details);
     assert_eq!(app.get("/api/trash").await["items"].as_array().unwrap().len(), 2, "nothing was done");
 
     // After it, no table has a row of the session.
-    let newest = |table: &str| count(&mut sql(&app), &format!("SELECT max(n) AS n FROM {table}"));
+    let newest = |table: &str| query_count(&mut open_connection(&app), &format!("SELECT max(n) AS n FROM {table}"));
     let before = ["nodes", "operations"].map(newest);
     app.delete(&format!("/api/trash/{sid}?confirm=true")).await;
     app.delete(&format!("/api/trash/{cid}?confirm=true")).await;
     assert_eq!(app.get("/api/trash").await["items"], json!([]));
-    app.ask("POST", &format!("/api/trash/{sid}/restore")).send().await.refused("not_found");
-    let found = |what: &str| count(&mut sql(&app), &format!("SELECT count(*) AS n FROM {what}"));
+    app.request("POST", &format!("/api/trash/{sid}/restore")).send().await.expect_error("not_found");
+    let found = |what: &str| query_count(&mut open_connection(&app), &format!("SELECT count(*) AS n FROM {what}"));
     assert_eq!(found("texts WHERE content LIKE 'message%'"), 0);
     assert_eq!((found("nodes"), found("operations")), (2, 1), "only what the other session has");
     assert_eq!((found("sessions WHERE trashed = 0"), found("sessions")), (0, 1));
     assert_eq!(found("pragma_foreign_key_check"), 0);
     let is_well = |app: &TestServer| {
-        let found = examine(&app.inside().home().join("data/clotho.db"), false);
+        let found = doctor_findings(&app.app().home().join("data/clotho.db"), false);
         assert!(found.is_empty(), "{found:#?}");
     };
     is_well(&app);
@@ -103,15 +103,15 @@ async fn trash_destroy_after_confirmation_leaves_no_rows() {
     // The server goes on, after restarts too, and reuses no number.
     let app = app.restart().await;
     let parent = kept["activeLeafId"].clone();
-    let chat = format!("/api/chat/{}/message", id(&kept));
+    let chat = format!("/api/chat/{}/message", id_of(&kept));
     app.post(&chat, &json!({"parentId": parent, "content": "still here"})).await;
     search_until(&app, "still", 1).await;
     assert_eq!(app.get("/api/search?q=message").await["items"], json!([]));
-    let newest = |table: &str| count(&mut sql(&app), &format!("SELECT max(n) AS n FROM {table}"));
+    let newest = |table: &str| query_count(&mut open_connection(&app), &format!("SELECT max(n) AS n FROM {table}"));
     assert_eq!(["nodes", "operations"].map(newest), before.map(|n| n + 1));
     let app = app.restart().await;
     is_well(&app);
-    assert_eq!(app.get(&format!("/api/sessions/{}", id(&kept))).await["counts"]["nodes"], 2);
+    assert_eq!(app.get(&format!("/api/sessions/{}", id_of(&kept))).await["counts"]["nodes"], 2);
 }
 
 /// Domain 2.16: a session that is deleted and destroyed at once leaves nothing in the index, in stored answers or in
@@ -120,25 +120,25 @@ async fn trash_destroy_after_confirmation_leaves_no_rows() {
 async fn trash_immediate_destroy_leaves_nothing_on_disk() {
     const WORD: &str = "Xylophonebananas";
     let app = TestServer::start().await;
-    app.line(1).await;
-    let session = app.session().await;
-    let sid = id(&session);
+    app.create_branch(1).await;
+    let session = app.create_session().await;
+    let sid = id_of(&session);
     let body = json!({"parentId": session["activeLeafId"], "content": format!("The password is {WORD}.")});
     let chat = format!("/api/chat/{sid}/message");
-    app.ask("POST", &chat).header("Idempotency-Key", "k1").json(&body).send().await.expect(201);
+    app.request("POST", &chat).header("Idempotency-Key", "k1").json(&body).send().await.expect(201);
     search_until(&app, WORD, 1).await;
-    let data = app.inside().home().join("data");
-    assert!(!files_with(&data, WORD).is_empty());
+    let data = app.app().home().join("data");
+    assert!(!files_containing(&data, WORD).is_empty());
 
     app.delete(&format!("/api/sessions/{sid}")).await;
     app.delete(&format!("/api/trash/{sid}?confirm=true")).await;
-    until_gone(&data, WORD).await;
-    let inside = app.inside();
+    wait_until_gone(&data, WORD).await;
+    let inside = app.app();
     assert_eq!(inside.search.sessions().unwrap().len(), 1);
     assert_eq!(inside.search.len(), 2, "the greeting and the message that stay");
     let newest = inside.store.read(|reader| reader.newest_cursor()).await.unwrap();
     assert_eq!(inside.search.progress().visible, newest);
-    let found = examine(&data.join("clotho.db"), false);
+    let found = doctor_findings(&data.join("clotho.db"), false);
     assert!(found.is_empty(), "{found:#?}");
     let app = app.restart().await;
     assert_eq!(app.get(&format!("/api/search?q={WORD}")).await["items"], json!([]));
@@ -149,17 +149,17 @@ async fn trash_immediate_destroy_leaves_nothing_on_disk() {
 #[tokio::test]
 async fn session_keeps_cards_deleted_from_library() {
     let app = TestServer::start().await;
-    let cid = app.character(&json!({"name": "Rin", "firstMessage": "Hello."})).await;
-    let pid = id(&app.post("/api/personas", &json!({"name": "Ada", "description": "A smith."})).await);
+    let cid = app.create_character(&json!({"name": "Rin", "firstMessage": "Hello."})).await;
+    let pid = id_of(&app.post("/api/personas", &json!({"name": "Ada", "description": "A smith."})).await);
     let session = app.post("/api/sessions", &json!({"characterIds": [cid], "personaId": pid})).await;
     for (kind, one) in [("characters", &cid), ("personas", &pid)] {
         app.delete(&format!("/api/{kind}/{one}")).await;
         app.delete(&format!("/api/trash/{one}?confirm=true")).await;
     }
-    app.mock().script(Reply::ok(["Welcome."]));
+    app.mock().queue_reply(Reply::ok(["Welcome."]));
     let body = json!({"parentId": session["activeLeafId"], "content": "Hi.", "generate": true});
-    let said = app.post(&format!("/api/chat/{}/message", id(&session)), &body).await;
-    app.mock().until_requests(1).await;
+    let said = app.post(&format!("/api/chat/{}/message", id_of(&session)), &body).await;
+    app.mock().wait_for_requests(1).await;
     let sent = app.mock().requests()[0].to_string();
     assert!(sent.contains("A smith.") && sent.contains("Rin"), "{sent}");
     assert!(said["generations"][0]["id"].is_string());
@@ -171,11 +171,11 @@ async fn card_unknown_fields_survive_update_and_restore() {
     let app = TestServer::start().await;
     let metadata = json!({"extensions": {"depth_prompt": {"depth": 4, "prompt": "斩"}, "fav": true, "talkativeness": "0.5"},
         "character_version": "1.0", "x": [null, 1.50, {}]});
-    let cid = app.character(&json!({"name": "Rin", "metadata": metadata})).await;
+    let cid = app.create_character(&json!({"name": "Rin", "metadata": metadata})).await;
     let path = format!("/api/characters/{cid}");
-    app.ask("PATCH", &path).json(&json!({"description": "A guard."})).send().await.expect(200);
+    app.request("PATCH", &path).json(&json!({"description": "A guard."})).send().await.expect(200);
     let merged =
-        app.ask("PATCH", &path).json(&json!({"metadata": {"character_version": "2.0"}})).send().await.expect(200);
+        app.request("PATCH", &path).json(&json!({"metadata": {"character_version": "2.0"}})).send().await.expect(200);
     let mut expected = metadata.clone();
     expected["character_version"] = json!("2.0");
     // A nested null is data; only a null at the top level of a change removes a field.
@@ -189,19 +189,19 @@ async fn card_unknown_fields_survive_update_and_restore() {
 #[tokio::test]
 async fn trash_of_other_user_returns_not_found() {
     let app = TestServer::start().await;
-    let stranger = app.stranger().await;
+    let stranger = app.create_other_user().await;
     let (user, session, character) = (stranger.user, stranger.session, stranger.character);
-    let at = app.inside().clock.now();
-    let write = app.inside().store.write(move |tx| {
+    let at = app.app().clock.now();
+    let write = app.app().store.write(move |tx| {
         tx.trash_session(user, session, at)?;
         tx.trash_character(user, character, at)
     });
     write.await.unwrap();
     assert_eq!(app.get("/api/trash").await["items"], json!([]));
     for id in [session.to_string(), character.to_string()] {
-        app.ask("POST", &format!("/api/trash/{id}/restore")).send().await.refused("not_found");
-        app.ask("DELETE", &format!("/api/trash/{id}?confirm=true")).send().await.refused("not_found");
+        app.request("POST", &format!("/api/trash/{id}/restore")).send().await.expect_error("not_found");
+        app.request("DELETE", &format!("/api/trash/{id}?confirm=true")).send().await.expect_error("not_found");
     }
-    let theirs = app.inside().store.read(move |reader| reader.trash(user, 0, 10)).await.unwrap();
+    let theirs = app.app().store.read(move |reader| reader.trash(user, 0, 10)).await.unwrap();
     assert_eq!(theirs.len(), 2);
 }

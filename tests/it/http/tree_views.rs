@@ -10,17 +10,17 @@ use clotho_core::tree::{Kind, Role};
 use clotho_core::world::StateOperation;
 use clotho_store::{Actor, MessageWrite, NodeDraft};
 
-use super::api_session::{ApiSession, ids, walk};
+use super::api_session::{ApiSession, ids_of, path_to_node};
 use super::*;
 use crate::support::test_session::TestSession;
 
 /// Returns the texts of a list of nodes.
-fn texts(list: &Value) -> Vec<&str> {
+fn node_texts(list: &Value) -> Vec<&str> {
     list.as_array().unwrap().iter().map(|node| node["content"].as_str().unwrap()).collect()
 }
 
 /// Returns the kinds of the effects of operations.
-fn effects(operations: &Value) -> Vec<&str> {
+fn effect_kinds(operations: &Value) -> Vec<&str> {
     let operations = operations["items"].as_array().unwrap().iter();
     let effects = operations.flat_map(|operation| operation["effects"].as_array().unwrap());
     effects.map(|effect| effect.as_object().unwrap().keys().next().unwrap().as_str()).collect()
@@ -31,12 +31,12 @@ fn effects(operations: &Value) -> Vec<&str> {
 #[tokio::test]
 async fn tree_has_all_branches_projection_has_one() {
     let play = ApiSession::start().await;
-    let first = play.say("One.").await;
-    let second = play.another(&first.reply).await;
-    let below = play.say_to(&first.reply, "Two.").await;
-    let edited = play.post(&format!("node/{}/edit", below.user), json!({"content": "Three."})).await;
-    let third = id(&edited["generations"][0]);
-    play.done(&third).await;
+    let first = play.run_turn("One.").await;
+    let second = play.reroll_and_wait(&first.reply).await;
+    let below = play.run_turn_at(&first.reply, "Two.").await;
+    let edited = play.post(&format!("node/{}/edit", below.user_node), json!({"content": "Three."})).await;
+    let third = id_of(&edited["generations"][0]);
+    play.wait_for_reply(&third).await;
     let nodes = play.nodes().await;
     assert_eq!(nodes.len(), 9, "root, greeting, three texts and their four replies");
     assert_eq!(nodes.values().filter(|node| node["parentId"].is_null()).count(), 1);
@@ -44,10 +44,13 @@ async fn tree_has_all_branches_projection_has_one() {
     for leaf in [&second, &below.reply, &third, &second, &below.reply] {
         assert_eq!(&play.checkout(leaf, true).await, leaf);
         let shown = play.get("projection").await;
-        assert_eq!((ids(&shown["items"]), shown["leafId"].as_str()), (walk(&nodes, leaf), Some(leaf.as_str())));
+        assert_eq!(
+            (ids_of(&shown["items"]), shown["leafId"].as_str()),
+            (path_to_node(&nodes, leaf), Some(leaf.as_str()))
+        );
     }
     let since = play.get(&format!("ops?since={op}")).await;
-    assert!(effects(&since).iter().all(|word| ["head", "remembered"].contains(word)), "{since}");
+    assert!(effect_kinds(&since).iter().all(|word| ["head", "remembered"].contains(word)), "{since}");
     assert_eq!(since["items"].as_array().unwrap().len(), 5);
     assert_eq!(play.nodes().await, nodes, "not a byte of a node has changed");
 }
@@ -57,19 +60,19 @@ async fn tree_has_all_branches_projection_has_one() {
 async fn remembered_child_survives_restart() {
     let play = ApiSession::start().await;
     let greeting = play.head().await;
-    let said = play.say("Hi.").await;
-    let second = play.another(&said.reply).await;
-    let third = play.another(&said.reply).await;
+    let said = play.run_turn("Hi.").await;
+    let second = play.reroll_and_wait(&said.reply).await;
+    let third = play.reroll_and_wait(&said.reply).await;
     assert_eq!(play.checkout(&second, false).await, second);
     assert_eq!(play.checkout(&greeting, true).await, greeting);
     let play = play.restart().await;
     assert_eq!(play.head().await, greeting);
-    let turn = play.get(&format!("turns?leaf={}", said.user)).await[1].clone();
+    let turn = play.get(&format!("turns?leaf={}", said.user_node)).await[1].clone();
     assert_eq!((&turn["defaultGeneration"], &turn["selectedRecordId"]), (&json!(second), &json!(second)));
-    assert_eq!(ids(&turn["records"]), [said.reply, second.clone(), third.clone()]);
+    assert_eq!(ids_of(&turn["records"]), [said.reply, second.clone(), third.clone()]);
     let versions = play.get(&format!("node/{third}/alternatives")).await;
     assert_eq!(versions["selectedId"], json!(second));
-    assert_eq!(play.checkout(&said.user, false).await, second);
+    assert_eq!(play.checkout(&said.user_node, false).await, second);
 }
 
 /// S0-26: the path from the root to here, with one entry for each turn.
@@ -79,8 +82,8 @@ async fn turns_view_has_one_entry_per_turn() {
     let mut users = Vec::new();
     let mut replies = Vec::new();
     for text in ["One.", "Two.", "Three."] {
-        let said = play.say(text).await;
-        users.push(said.user);
+        let said = play.run_turn(text).await;
+        users.push(said.user_node);
         replies.push(said.reply);
     }
     let session = play.session().await;
@@ -98,12 +101,12 @@ async fn turns_view_has_one_entry_per_turn() {
     }
     assert_eq!(stops[2]["preview"], "Two.");
     let earlier = play.get(&format!("context-path?leaf={}", replies[1])).await;
-    assert_eq!(ids(&earlier), [id(&stops[0]), users[0].clone(), users[1].clone()]);
+    assert_eq!(ids_of(&earlier), [id_of(&stops[0]), users[0].clone(), users[1].clone()]);
     assert_eq!(earlier[2]["isCurrent"], true);
-    let page = play.app.ask("GET", &play.chat("context-path?limit=2")).send().await;
-    assert_eq!(ids(&page.json()), [users[1].clone(), users[2].clone()]);
+    let page = play.server.request("GET", &play.chat_path("context-path?limit=2")).send().await;
+    assert_eq!(ids_of(&page.json()), [users[1].clone(), users[2].clone()]);
     let next = page.header("link").unwrap().trim_start_matches('<').split('>').next().unwrap().to_owned();
-    assert_eq!(ids(&play.app.get(&next).await), [id(&stops[0]), users[0].clone()]);
+    assert_eq!(ids_of(&play.server.get(&next).await), [id_of(&stops[0]), users[0].clone()]);
 }
 
 /// The list of sessions has the beginning of each newest message, as readers see it and limited in length.
@@ -111,15 +114,15 @@ async fn turns_view_has_one_entry_per_turn() {
 async fn session_list_shows_preview_of_newest_message() {
     let play = ApiSession::start().await;
     let previews = async || -> Vec<Value> {
-        let list = play.app.get("/api/sessions").await;
+        let list = play.server.get("/api/sessions").await;
         list["items"].as_array().unwrap().iter().map(|session| session["preview"].clone()).collect()
     };
     assert_eq!(previews().await, ["Hello."]);
     let long = "far ".repeat(100);
-    play.app.mock().script(Reply::ok([format!("<think>Where to?</think>\nSouth,\n\n  {long}")]));
-    let said = play.say("Where to?").await;
+    play.server.mock().queue_reply(Reply::ok([format!("<think>Where to?</think>\nSouth,\n\n  {long}")]));
+    let said = play.run_turn("Where to?").await;
     assert_eq!(previews().await, [format!("South, {}", long.chars().take(153).collect::<String>())]);
-    play.checkout(&said.user, true).await;
+    play.checkout(&said.user_node, true).await;
     assert_eq!(previews().await, ["Where to?"]);
 }
 
@@ -127,36 +130,36 @@ async fn session_list_shows_preview_of_newest_message() {
 /// reply.
 #[tokio::test]
 async fn context_node_after_reply_has_all_fields() {
-    let play = ApiSession::with(TestApp::with(), json!({"plugins": [{"id": "combat"}]})).await;
-    play.app.mock().script(Reply::ok(["It bites. [HP -7]"]));
-    let first = play.say("One.").await;
-    let met = happened(&play, &first.reply, "met the ogre").await;
-    let second = play.say_to(&met, "Two.").await;
+    let play = ApiSession::start_with(TestApp::setup(), json!({"plugins": [{"id": "combat"}]})).await;
+    play.server.mock().queue_reply(Reply::ok(["It bites. [HP -7]"]));
+    let first = play.run_turn("One.").await;
+    let met = write_event_message(&play, &first.reply, "met the ogre").await;
+    let second = play.run_turn_at(&met, "Two.").await;
     let turns = play.get("turns").await;
     assert_eq!(turns.as_array().unwrap().len(), 4);
     let turn = &turns[3];
-    assert_eq!((&turn["contextNodeId"], &turn["parentId"]), (&json!(second.user), &json!(met)));
+    assert_eq!((&turn["contextNodeId"], &turn["parentId"]), (&json!(second.user_node), &json!(met)));
     assert_eq!(turn["eventHistory"], json!([{"text": "met the ogre"}]));
     assert_eq!(turns[1]["eventHistory"], json!([]), "it had not happened yet");
     assert_eq!(turn["defaultGeneration"], json!(second.reply));
     assert!(turn["ragPosition"].is_null() && turn.as_object().unwrap().contains_key("ragPosition"));
     assert!(turn["isKeyframe"] == false && turns[0]["isKeyframe"] == true);
     let world = |node: &str| format!("node/{node}/world");
-    let (before, after) = (play.get(&world(&first.user)).await, play.get(&world(&second.user)).await);
+    let (before, after) = (play.get(&world(&first.user_node)).await, play.get(&world(&second.user_node)).await);
     let hp = |world: &Value| world["world"]["vars"]["combat"]["hp"].clone();
     assert_eq!((hp(&before), hp(&after)), (json!(40), json!(33)));
     assert_eq!((&before["world"]["events"], &after["world"]["events"]), (&json!([]), &turn["eventHistory"]));
     // In the tree its parent is still the node below which it was written.
-    assert_eq!(play.get(&format!("node/{}", second.user)).await["parentId"], json!(met));
+    assert_eq!(play.get(&format!("node/{}", second.user_node)).await["parentId"], json!(met));
     // A sibling branch has none of it.
-    let beside = play.say_to(&first.reply, "Elsewhere.").await;
+    let beside = play.run_turn_at(&first.reply, "Elsewhere.").await;
     let turns = play.get(&format!("turns?leaf={}", beside.reply)).await;
     assert_eq!(turns[2]["eventHistory"], json!([]));
 }
 
 /// Writes a message with an event directly to the store, since no route can write events yet.
-async fn happened(play: &ApiSession, parent: &str, what: &str) -> String {
-    let app = play.app.inside();
+async fn write_event_message(play: &ApiSession, parent: &str, what: &str) -> String {
+    let app = play.server.app();
     let now = app.clock.now();
     let event = json!({"in": "events", "op": "append", "path": "", "value": {"text": what}});
     let mut draft = NodeDraft::new(NodeId::new(app.ids.next_id(now)), Role::User, Kind::Message, 1, now);
@@ -181,17 +184,21 @@ async fn happened(play: &ApiSession, parent: &str, what: &str) -> String {
 #[tokio::test]
 async fn head_move_to_unknown_node_is_refused() {
     let play = ApiSession::start().await;
-    let first = play.say("One.").await;
-    let second = play.say("Two.").await;
-    assert_eq!(play.checkout(&first.user, true).await, first.user);
-    assert_eq!(play.session().await["contextNodeId"], json!(first.user));
-    assert_eq!(play.checkout(&first.user, false).await, second.reply, "without \"exact\" to the leaf last visited");
-    let elsewhere = play.app.session().await["activeLeafId"].clone();
+    let first = play.run_turn("One.").await;
+    let second = play.run_turn("Two.").await;
+    assert_eq!(play.checkout(&first.user_node, true).await, first.user_node);
+    assert_eq!(play.session().await["contextNodeId"], json!(first.user_node));
+    assert_eq!(
+        play.checkout(&first.user_node, false).await,
+        second.reply,
+        "without \"exact\" to the leaf last visited"
+    );
+    let elsewhere = play.server.create_session().await["activeLeafId"].clone();
     let before = play.session().await;
     for unknown in [json!("018f3e2a-0000-7000-8000-0000000000aa"), elsewhere] {
-        play.refused("PUT", "active_leaf", json!({"nodeId": unknown}), "not_found").await;
+        play.expect_error("PUT", "active_leaf", json!({"nodeId": unknown}), "not_found").await;
     }
-    play.refused("PUT", "active_leaf", json!({"nodeId": "two"}), "invalid").await;
+    play.expect_error("PUT", "active_leaf", json!({"nodeId": "two"}), "invalid").await;
     assert_eq!(play.session().await, before);
 }
 
@@ -200,17 +207,17 @@ async fn head_move_to_unknown_node_is_refused() {
 async fn turn_view_groups_input_with_its_replies() {
     let play = ApiSession::start().await;
     for text in ["First.", "Second.", "Third."] {
-        play.app.mock().script(Reply::ok([text]));
+        play.server.mock().queue_reply(Reply::ok([text]));
     }
-    let said = play.say("Hi.").await;
+    let said = play.run_turn("Hi.").await;
     let warm = play.post(&format!("node/{}/reroll", said.reply), json!({"params": {"temperature": 1.5}})).await;
-    play.done(&id(&warm["generations"][0])).await;
-    play.another(&said.reply).await;
+    play.wait_for_reply(&id_of(&warm["generations"][0])).await;
+    play.reroll_and_wait(&said.reply).await;
     let turns = play.get("turns").await;
     assert_eq!(turns.as_array().unwrap().len(), 2, "rerolls add no turn");
     assert_eq!(turns[1]["userContent"], "Hi.");
     let records = turns[1]["records"].as_array().unwrap();
-    assert_eq!(texts(&turns[1]["records"]), ["First.", "Second.", "Third."]);
+    assert_eq!(node_texts(&turns[1]["records"]), ["First.", "Second.", "Third."]);
     assert!(records.iter().all(|record| record["nodeId"] == turns[1]["contextNodeId"]));
     assert!(records.iter().all(|record| record["metadata"]["model"] == "mock/mock" && record["status"] == "complete"));
     assert_eq!(records[1]["metadata"]["params"]["temperature"], json!(1.5));
@@ -223,46 +230,46 @@ async fn turn_view_groups_input_with_its_replies() {
 #[tokio::test]
 async fn four_rerolls_list_five_replies_one_selected() {
     let play = ApiSession::start().await;
-    let first = play.say("Hi.").await;
+    let first = play.run_turn("Hi.").await;
     let mut replies = vec![first.reply.clone()];
     for _ in 0..4 {
-        replies.push(play.another(&first.reply).await);
+        replies.push(play.reroll_and_wait(&first.reply).await);
     }
     play.checkout(&replies[2], true).await;
-    let other = play.say("And on.").await;
+    let other = play.run_turn("And on.").await;
     for (node, list, selected) in
-        [(&first.user, "generations", "selectedGenerationId"), (&replies[4], "items", "selectedId")]
+        [(&first.user_node, "generations", "selectedGenerationId"), (&replies[4], "items", "selectedId")]
     {
         let found = play.get(&format!("node/{node}/alternatives")).await;
-        assert_eq!(ids(&found[list]), replies);
+        assert_eq!(ids_of(&found[list]), replies);
         assert_eq!(found[selected], json!(replies[2]));
     }
-    let found = play.get(&format!("node/{}/alternatives", other.user)).await;
-    assert_eq!(ids(&found["generations"]), [other.reply]);
+    let found = play.get(&format!("node/{}/alternatives", other.user_node)).await;
+    assert_eq!(ids_of(&found["generations"]), [other.reply]);
 }
 
 /// S0-32, S1-01, S1-11: a change node between a message and its replies keeps all of them in the turn.
 #[tokio::test]
 async fn turn_view_includes_replies_below_change_node() {
     let play = ApiSession::start().await;
-    let first = play.say("Hi.").await;
-    play.checkout(&first.user, true).await;
+    let first = play.run_turn("Hi.").await;
+    play.checkout(&first.user_node, true).await;
     let operations = json!({"operations": [{"op": "set", "path": "/a", "value": 1}]});
-    let change = id(&play.post(&format!("node/{}/world", first.user), operations).await["node"]);
-    let second = play.another(&change).await;
-    let third = play.another(&first.reply).await;
+    let change = id_of(&play.post(&format!("node/{}/world", first.user_node), operations).await["node"]);
+    let second = play.reroll_and_wait(&change).await;
+    let third = play.reroll_and_wait(&first.reply).await;
     play.checkout(&second, true).await;
     let turns = play.get("turns").await;
     assert_eq!(turns.as_array().unwrap().len(), 2);
     let turn = &turns[1];
     let replies = [first.reply, second.clone(), third];
-    assert_eq!(ids(&turn["records"]), replies);
-    assert!(turn["records"].as_array().unwrap().iter().all(|record| record["nodeId"] == json!(first.user)));
+    assert_eq!(ids_of(&turn["records"]), replies);
+    assert!(turn["records"].as_array().unwrap().iter().all(|record| record["nodeId"] == json!(first.user_node)));
     for chosen in ["selectedRecordId", "shownRecordId", "defaultGeneration"] {
         assert_eq!(turn[chosen], json!(second), "{chosen}");
     }
-    let found = play.get(&format!("node/{}/alternatives", first.user)).await;
-    assert_eq!(ids(&found["generations"]), replies);
+    let found = play.get(&format!("node/{}/alternatives", first.user_node)).await;
+    assert_eq!(ids_of(&found["generations"]), replies);
     assert_eq!(found["selectedGenerationId"], json!(second));
 }
 
@@ -271,9 +278,9 @@ async fn turn_view_includes_replies_below_change_node() {
 async fn reply_machine_blocks_are_hidden_but_stored() {
     let play = ApiSession::start().await;
     let text = "<think>A plan.</think>The ogre <b>hits</b>.\n<UpdateVariable>{\"hp\": 3}</UpdateVariable>";
-    play.app.mock().script(Reply::ok([text]));
-    let marked = play.say("Hi.").await;
-    let plain = play.say("On.").await;
+    play.server.mock().queue_reply(Reply::ok([text]));
+    let marked = play.run_turn("Hi.").await;
+    let plain = play.run_turn("On.").await;
     let nodes = play.nodes().await;
     assert_eq!(
         (&nodes[&marked.reply]["content"], &nodes[&marked.reply]["display"]),
@@ -286,13 +293,13 @@ async fn reply_machine_blocks_are_hidden_but_stored() {
 #[tokio::test]
 async fn reply_is_candidate_until_something_follows() {
     let play = ApiSession::start().await;
-    let said = play.say("Hi.").await;
-    let second = play.another(&said.reply).await;
+    let said = play.run_turn("Hi.").await;
+    let second = play.reroll_and_wait(&said.reply).await;
     let candidates = |turns: &Value| -> Vec<bool> {
         turns[1]["records"].as_array().unwrap().iter().map(|record| record["candidate"].as_bool().unwrap()).collect()
     };
     assert_eq!(candidates(&play.get("turns").await), [true, true]);
-    play.say_to(&second, "Go on.").await;
+    play.run_turn_at(&second, "Go on.").await;
     assert_eq!(candidates(&play.get("turns").await), [true, false]);
     let before = play.session().await;
     let peeked = play.get(&format!("turns?leaf={}", said.reply)).await;
@@ -307,11 +314,11 @@ async fn context_node_fields_default_to_newest_reply() {
     let parent = play.head().await;
     let several = json!({"parentId": parent, "content": "Hi.", "generate": {"n": 2}, "moveHead": false});
     let started = play.post("message", several).await;
-    let replies = ids(&started["generations"]);
+    let replies = ids_of(&started["generations"]);
     for reply in &replies {
-        play.done(reply).await;
+        play.wait_for_reply(reply).await;
     }
-    let user = id(&started["node"]);
+    let user = id_of(&started["node"]);
     let turns = play.get(&format!("turns?leaf={user}")).await;
     assert!(turns[0]["parentId"].is_null(), "nothing comes before the root");
     assert_eq!(turns[0]["userContent"], "");
@@ -329,12 +336,12 @@ async fn context_node_fields_default_to_newest_reply() {
 #[tokio::test]
 async fn sibling_counts_agree_in_all_views() {
     let play = ApiSession::start().await;
-    let said = play.say("Hi.").await;
-    let second = play.another(&said.reply).await;
-    play.another(&said.reply).await;
-    let edited = play.post(&format!("node/{}/edit", said.user), json!({"content": "Ho."})).await;
-    play.done(&id(&edited["generations"][0])).await;
-    play.say_to(&second, "More.").await;
+    let said = play.run_turn("Hi.").await;
+    let second = play.reroll_and_wait(&said.reply).await;
+    play.reroll_and_wait(&said.reply).await;
+    let edited = play.post(&format!("node/{}/edit", said.user_node), json!({"content": "Ho."})).await;
+    play.wait_for_reply(&id_of(&edited["generations"][0])).await;
+    play.run_turn_at(&second, "More.").await;
     let nodes = play.nodes().await;
     let mut counted = Vec::new();
     for (own, node) in nodes.iter().filter(|(_, node)| node["kind"] != "root") {
@@ -343,10 +350,10 @@ async fn sibling_counts_agree_in_all_views() {
         let expected: Vec<String> = nodes.keys().filter(alike).cloned().collect();
         let index = expected.iter().position(|other| other == own).unwrap();
         let items = play.get(&format!("node/{own}/alternatives")).await["items"].clone();
-        assert_eq!(ids(&items), expected);
+        assert_eq!(ids_of(&items), expected);
         let line = play.get(&format!("projection?leaf={own}")).await;
         let last = line["items"].as_array().unwrap().last().unwrap().clone();
-        assert_eq!(id(&last), *own);
+        assert_eq!(id_of(&last), *own);
         for shown in [&last, &items[index], &play.get(&format!("node/{own}")).await] {
             assert_eq!(shown["siblings"], json!({"index": index, "count": expected.len(), "ids": expected}));
         }
@@ -368,11 +375,11 @@ async fn node_fields_contain_no_branch_information() {
         assert!(!fields.iter().any(|field| field.to_lowercase().contains(word)), "{fields:?}");
     }
     let play = ApiSession::start().await;
-    let first = play.say("One.").await;
-    play.say("Two.").await;
+    let first = play.run_turn("One.").await;
+    play.run_turn("Two.").await;
     let before = play.nodes().await;
-    play.say_to(&first.reply, "Elsewhere.").await;
-    play.checkout(&first.user, true).await;
+    play.run_turn_at(&first.reply, "Elsewhere.").await;
+    play.checkout(&first.user_node, true).await;
     let after = play.nodes().await;
     for (own, node) in &before {
         let mut now = after[own].clone();
@@ -388,15 +395,15 @@ async fn node_fields_contain_no_branch_information() {
 #[tokio::test]
 async fn operation_log_of_chat_has_only_node_effects() {
     let play = ApiSession::start().await;
-    let first = play.say("One.").await;
-    play.say("Two.").await;
-    play.another(&first.reply).await;
-    let edited = play.post(&format!("node/{}/edit", first.user), json!({"content": "Uno."})).await;
-    play.done(&id(&edited["generations"][0])).await;
+    let first = play.run_turn("One.").await;
+    play.run_turn("Two.").await;
+    play.reroll_and_wait(&first.reply).await;
+    let edited = play.post(&format!("node/{}/edit", first.user_node), json!({"content": "Uno."})).await;
+    play.wait_for_reply(&id_of(&edited["generations"][0])).await;
     play.checkout(&first.reply, false).await;
-    play.checkout(&first.user, true).await;
+    play.checkout(&first.user_node, true).await;
     let log = play.get("ops").await;
-    let words: std::collections::BTreeSet<&str> = effects(&log).into_iter().collect();
+    let words: std::collections::BTreeSet<&str> = effect_kinds(&log).into_iter().collect();
     // The reroll ended away from HEAD and is unread.
     assert_eq!(words.into_iter().collect::<Vec<_>>(), ["added", "completed", "head", "remembered", "unread"]);
     let kinds: Vec<&str> =
@@ -412,17 +419,18 @@ async fn operation_log_of_chat_has_only_node_effects() {
 #[tokio::test]
 async fn session_views_survive_restart_during_reply() {
     // Stop the program in the middle of a reply.
-    let play = ApiSession::with(TestApp::with(), json!({"plugins": [{"id": "combat"}], "title": "A title"})).await;
-    play.app.mock().script(Reply::ok(["It bites. [HP -7]"]));
-    let first = play.say("One.").await;
-    play.another(&first.reply).await;
+    let play =
+        ApiSession::start_with(TestApp::setup(), json!({"plugins": [{"id": "combat"}], "title": "A title"})).await;
+    play.server.mock().queue_reply(Reply::ok(["It bites. [HP -7]"]));
+    let first = play.run_turn("One.").await;
+    play.reroll_and_wait(&first.reply).await;
     play.checkout(&first.reply, true).await;
-    play.app.mock().script(Reply::ok(["It bites again. [HP -7]"]).then_stall());
+    play.server.mock().queue_reply(Reply::ok(["It bites again. [HP -7]"]).then_stall());
     let started = play.post("message", json!({"parentId": first.reply, "content": "And now?", "generate": true})).await;
-    let (asked, stopped) = (id(&started["node"]), id(&started["generations"][0]));
-    let app = play.app.inside();
+    let (asked, stopped) = (id_of(&started["node"]), id_of(&started["generations"][0]));
+    let app = play.server.app();
     let story = TestSession { app, user: app.owner, id: play.sid.parse().unwrap() };
-    story.reads(stopped.parse().unwrap(), "It bites again. [HP -7]").await;
+    story.wait_for_text(stopped.parse().unwrap(), "It bites again. [HP -7]").await;
     let expanded = format!("node/{}?expand=world,trace,delta", first.reply);
     let paths = ["projection", "turns", "context-path", "commands", "ops?limit=5", &expanded];
     // Only the running reply changes: its turn has one more record, which is no longer running.
@@ -459,9 +467,9 @@ async fn session_views_survive_restart_during_reply() {
         assert_eq!(world["world"]["vars"]["combat"]["hp"], 33, "half a reply does nothing");
     }
     // The story goes on.
-    play.app.mock().script(Reply::ok(["It bites again. [HP -7]"]));
-    let again = play.another(&stopped).await;
-    assert_eq!((play.head().await, play.line(&again).await.len()), (again.clone(), 5));
+    play.server.mock().queue_reply(Reply::ok(["It bites again. [HP -7]"]));
+    let again = play.reroll_and_wait(&stopped).await;
+    assert_eq!((play.head().await, play.projection_ids(&again).await.len()), (again.clone(), 5));
     assert_eq!(play.get(&format!("node/{again}/world")).await["world"]["vars"]["combat"]["hp"], 26);
 }
 
@@ -469,9 +477,9 @@ async fn session_views_survive_restart_during_reply() {
 #[tokio::test]
 async fn tree_view_is_complete_and_connected() {
     let play = ApiSession::start().await;
-    let said = play.say("One.").await;
-    play.another(&said.reply).await;
-    let head = play.say_to(&said.reply, "Two.").await.reply;
+    let said = play.run_turn("One.").await;
+    play.reroll_and_wait(&said.reply).await;
+    let head = play.run_turn_at(&said.reply, "Two.").await.reply;
     let tree = play.get("tree").await;
     let session = play.session().await;
     for (field, of_session) in [
@@ -500,7 +508,7 @@ async fn tree_view_is_complete_and_connected() {
     }
     assert_eq!(roots, [tree["rootNodeId"].clone()]);
     assert_eq!(tree["activeLeafId"], json!(head));
-    let way = walk(nodes, &head);
+    let way = path_to_node(nodes, &head);
     assert_eq!((way.len(), &nodes[&way[0]]["parentId"]), (5, &tree["rootNodeId"]));
 }
 
@@ -509,7 +517,7 @@ async fn tree_view_is_complete_and_connected() {
 async fn tree_view_too_large_returns_hint_with_alternatives() {
     const MANY: usize = 20_000;
     let play = ApiSession::start().await;
-    let (parent, app) = (play.head().await.parse().unwrap(), play.app.inside());
+    let (parent, app) = (play.head().await.parse().unwrap(), play.server.app());
     let now = app.clock.now();
     let draft = |_| NodeDraft::new(NodeId::new(app.ids.next_id(now)), Role::User, Kind::Message, 1, now);
     let message = MessageWrite {
@@ -524,7 +532,7 @@ async fn tree_view_too_large_returns_hint_with_alternatives() {
     };
     let actor = Actor { user: app.owner, at: now, expected_leaf: None };
     app.store.write(move |tx| tx.add_message(&actor, &message)).await.unwrap();
-    let error = play.app.ask("GET", &play.chat("tree")).send().await.refused("too_large");
+    let error = play.server.request("GET", &play.chat_path("tree")).send().await.expect_error("too_large");
     assert_eq!(error["details"], json!({"nodes": MANY + 2, "limit": MANY}));
     let hint = error["hint"].as_str().unwrap();
     assert!(hint.contains("shape=skeleton") && hint.contains("cursor="), "{hint}");
@@ -546,17 +554,17 @@ async fn tree_view_too_large_returns_hint_with_alternatives() {
 #[tokio::test]
 async fn sessions_of_same_character_are_independent() {
     let clock = Arc::new(TestClock::new(Time(1_700_000_000_000)));
-    let play = ApiSession::with(TestApp::with().clock(clock.clone()), json!({})).await;
-    let characters = play.app.get("/api/characters").await;
+    let play = ApiSession::start_with(TestApp::setup().clock(clock.clone()), json!({})).await;
+    let characters = play.server.get("/api/characters").await;
     let rin = characters["items"].as_array().unwrap().iter().find(|one| one["name"] == "Rin").unwrap()["id"].clone();
-    let other = id(&play.app.post("/api/sessions", &json!({"characterIds": [rin]})).await);
+    let other = id_of(&play.server.post("/api/sessions", &json!({"characterIds": [rin]})).await);
     let address = format!("/api/sessions/{other}");
-    let untouched = play.app.get(&address).await;
+    let untouched = play.server.get(&address).await;
     let mut updated = play.session().await["updatedAt"].as_str().unwrap().to_owned();
     let mut first = None;
     for text in ["One.", "Two."] {
         clock.advance(1_000);
-        let said = play.say(text).await;
+        let said = play.run_turn(text).await;
         first.get_or_insert(said);
         let now = play.session().await["updatedAt"].as_str().unwrap().to_owned();
         assert!(now > updated, "{now} is not after {updated}");
@@ -564,13 +572,13 @@ async fn sessions_of_same_character_are_independent() {
     }
     let first = first.unwrap();
     assert_eq!(play.checkout(&first.reply, true).await, first.reply);
-    assert_eq!(play.app.get(&address).await, untouched);
+    assert_eq!(play.server.get(&address).await, untouched);
     let play = play.restart().await;
     assert_eq!(play.head().await, first.reply);
-    assert_eq!(play.app.get(&address).await["activeLeafId"], untouched["activeLeafId"]);
+    assert_eq!(play.server.get(&address).await["activeLeafId"], untouched["activeLeafId"]);
     let (session, nodes) = (play.session().await, play.nodes().await);
-    assert_eq!(play.app.ask("DELETE", &address).send().await.status, 204);
-    play.app.ask("GET", &address).send().await.refused("not_found");
+    assert_eq!(play.server.request("DELETE", &address).send().await.status, 204);
+    play.server.request("GET", &address).send().await.expect_error("not_found");
     assert_eq!((play.session().await, play.nodes().await), (session, nodes));
 }
 
@@ -578,15 +586,15 @@ async fn sessions_of_same_character_are_independent() {
 #[tokio::test]
 async fn projection_of_empty_session_is_empty() {
     let play = ApiSession::start().await;
-    let silent = id(&play.app.post("/api/characters", &json!({"name": "Silent"})).await);
-    let session = play.app.post("/api/sessions", &json!({"characterIds": [silent]})).await;
+    let silent = id_of(&play.server.post("/api/characters", &json!({"name": "Silent"})).await);
+    let session = play.server.post("/api/sessions", &json!({"characterIds": [silent]})).await;
     assert_eq!(session["activeLeafId"], session["rootNodeId"]);
-    let line = play.app.get(&format!("/api/chat/{}/projection", id(&session))).await;
+    let line = play.server.get(&format!("/api/chat/{}/projection", id_of(&session))).await;
     assert_eq!((&line["items"], &line["next"]), (&json!([]), &Value::Null));
-    let first = play.say("One.").await;
-    play.say("Two.").await;
-    play.checkout(&first.user, true).await;
-    assert_eq!(ids(&play.get("projection").await["items"]), walk(&play.nodes().await, &first.user));
+    let first = play.run_turn("One.").await;
+    play.run_turn("Two.").await;
+    play.checkout(&first.user_node, true).await;
+    assert_eq!(ids_of(&play.get("projection").await["items"]), path_to_node(&play.nodes().await, &first.user_node));
 }
 
 /// S3-24: problems of plugins on a message are listed on request, even if no model wrote anything. The trace has no
@@ -595,11 +603,13 @@ async fn projection_of_empty_session_is_empty() {
 async fn trace_lists_plugin_problems_without_model_reply() {
     let manifest = "id = \"torn\"\ntitle = \"t\"\nversion = \"1.0.0\"\napi = \"1\"\n";
     let script = "fn on_input(ctx) { throw \"the page is torn\"; }\nfn on_reply(ctx) { throw \"so is this\"; }";
-    let setup = TestApp::with().plugin("torn", &[("plugin.toml", manifest), ("main.rhai", script)]);
-    let play = ApiSession::with(setup, json!({"plugins": [{"id": "torn", "enabled": true}]})).await;
+    let setup = TestApp::setup().with_plugin("torn", &[("plugin.toml", manifest), ("main.rhai", script)]);
+    let play = ApiSession::start_with(setup, json!({"plugins": [{"id": "torn", "enabled": true}]})).await;
     let greeting = play.head().await;
-    let said = play.say("Hi.").await;
-    for (node, hook, words) in [(&said.user, "on_input", "the page is torn"), (&said.reply, "on_reply", "so is this")] {
+    let said = play.run_turn("Hi.").await;
+    for (node, hook, words) in
+        [(&said.user_node, "on_input", "the page is torn"), (&said.reply, "on_reply", "so is this")]
+    {
         let trace = play.get(&format!("node/{node}/trace")).await;
         let rule = &trace["rules"][0];
         assert_eq!((&rule["plugin"], &rule["hook"], &rule["error"]["line"]).0, &json!("torn"), "{trace}");
@@ -612,21 +622,25 @@ async fn trace_lists_plugin_problems_without_model_reply() {
         }
         assert_eq!(trace["timings"].get("queued"), None);
     }
-    let trace = play.get(&format!("node/{}/trace", said.user)).await;
+    let trace = play.get(&format!("node/{}/trace", said.user_node)).await;
     assert_eq!((&trace["blueprint"], &trace["messages"], &trace["isExact"]), (&json!([]), &json!([]), &json!(true)));
     let trace = play.get(&format!("node/{}/trace", said.reply)).await;
     assert!(trace["blueprint"].as_array().unwrap().iter().all(|block| block["kept"] == json!(true)));
     assert_eq!(trace["historyCut"], json!(null));
-    play.app.ask("GET", &play.chat(&format!("node/{greeting}/trace"))).send().await.refused("not_found");
+    play.server
+        .request("GET", &play.chat_path(&format!("node/{greeting}/trace")))
+        .send()
+        .await
+        .expect_error("not_found");
 }
 
 /// A message that the narrator cannot read is refused by name before anything is written.
 #[tokio::test]
 async fn message_over_narrator_limit_is_refused_before_write() {
-    let play = ApiSession::with(TestApp::with(), json!({"model": "plugin:lantern-keep"})).await;
+    let play = ApiSession::start_with(TestApp::setup(), json!({"model": "plugin:lantern-keep"})).await;
     let head = play.head().await;
     let body = json!({"parentId": head, "content": "a".repeat(100_000), "generate": true});
-    let error = play.refused("POST", "message", body, "too_large").await;
+    let error = play.expect_error("POST", "message", body, "too_large").await;
     assert_eq!(error["details"]["plugin"], "lantern-keep");
     assert!(error["message"].as_str().unwrap().contains("up to 32 KiB"), "{error}");
     assert_eq!(play.head().await, head);

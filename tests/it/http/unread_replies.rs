@@ -1,17 +1,17 @@
 //! Replies that ended away from HEAD: marked as unread everywhere until HEAD is on or below them.
 
-use super::api_session::{ApiSession, ids};
+use super::api_session::{ApiSession, ids_of};
 use super::*;
 
 /// Sends a message with `n` replies that HEAD does not follow, and waits for them. Returns the message and the replies.
-async fn aside(play: &ApiSession, parent: &str, n: u64) -> (String, Vec<String>) {
+async fn send_without_moving_head(play: &ApiSession, parent: &str, n: u64) -> (String, Vec<String>) {
     let body = json!({"parentId": parent, "content": "Aside.", "generate": {"n": n}, "moveHead": false});
     let started = play.post("message", body).await;
-    let replies = ids(&started["generations"]);
+    let replies = ids_of(&started["generations"]);
     for reply in &replies {
-        play.done(reply).await;
+        play.wait_for_reply(reply).await;
     }
-    (id(&started["node"]), replies)
+    (id_of(&started["node"]), replies)
 }
 
 async fn is_unread(play: &ApiSession, node: &str) -> bool {
@@ -19,7 +19,7 @@ async fn is_unread(play: &ApiSession, node: &str) -> bool {
 }
 
 /// Returns the unread replies in the outline.
-async fn unread_in_outline(play: &ApiSession) -> Vec<String> {
+async fn unread_ids_in_outline(play: &ApiSession) -> Vec<String> {
     let outline = play.get("tree?shape=skeleton").await;
     assert_eq!(outline["legend"]["flags"], json!(["disabled", "muted", "keyframe", "unread"]));
     let flags = outline["flags"].as_array().unwrap().iter().map(|flags| flags.as_u64().unwrap());
@@ -33,31 +33,31 @@ async fn unread_in_outline(play: &ApiSession) -> Vec<String> {
 async fn unread_mark_set_when_reply_ends_off_head() {
     let play = ApiSession::start().await;
     let greeting = play.head().await;
-    let said = play.say("Hi.").await;
+    let said = play.run_turn("Hi.").await;
     assert!(!is_unread(&play, &said.reply).await, "it took HEAD");
-    let mut tab = play.app.socket(&play.sid, None).await;
-    let (question, replies) = aside(&play, &greeting, 2).await;
+    let mut tab = play.server.open_socket(&play.sid, None).await;
+    let (question, replies) = send_without_moving_head(&play, &greeting, 2).await;
     assert_eq!(play.head().await, said.reply);
     for _ in &replies {
-        let frames = tab.until_type("node.completed").await;
+        let frames = tab.read_until_type("node.completed").await;
         assert_eq!(frames.last().unwrap()["node"]["isUnread"], true);
     }
-    assert_eq!(unread_in_outline(&play).await, replies);
+    assert_eq!(unread_ids_in_outline(&play).await, replies);
     let versions = play.get(&format!("node/{}/alternatives", replies[0])).await;
     assert!(versions["items"].as_array().unwrap().iter().all(|one| one["isUnread"] == true), "{versions:#}");
     assert_eq!(play.nodes().await[&replies[1]]["isUnread"], true);
     let play = play.restart().await;
-    assert_eq!(unread_in_outline(&play).await, replies);
+    assert_eq!(unread_ids_in_outline(&play).await, replies);
 
     // Viewing a reply without a checkout keeps its mark. A checkout clears the mark of this reply only.
-    play.line(&replies[0]).await;
+    play.projection_ids(&replies[0]).await;
     assert!(is_unread(&play, &replies[0]).await);
-    let mut tab = play.app.socket(&play.sid, None).await;
+    let mut tab = play.server.open_socket(&play.sid, None).await;
     play.checkout(&replies[0], true).await;
-    let frames = tab.until_type("head.moved").await;
-    assert_eq!(crate::support::socket::types(&frames), ["hello", "node.state.updated", "head.moved"]);
+    let frames = tab.read_until_type("head.moved").await;
+    assert_eq!(crate::support::socket::frame_types(&frames), ["hello", "node.state.updated", "head.moved"]);
     assert_eq!((&frames[1]["id"], &frames[1]["isUnread"]), (&json!(replies[0]), &json!(false)));
-    assert_eq!(unread_in_outline(&play).await, replies[1..]);
+    assert_eq!(unread_ids_in_outline(&play).await, replies[1..]);
     let log = play.get("ops").await["items"].clone();
     let told = |to: bool| {
         let effects = log.as_array().unwrap().iter().flat_map(|entry| entry["effects"].as_array().unwrap());
@@ -66,8 +66,8 @@ async fn unread_mark_set_when_reply_ends_off_head() {
     assert_eq!((told(true), told(false)), (2, 1), "{log:#}");
 
     // Writing below a reply clears its mark too.
-    play.say_to(&replies[1], "And?").await;
-    assert_eq!(unread_in_outline(&play).await, Vec::<String>::new());
+    play.run_turn_at(&replies[1], "And?").await;
+    assert_eq!(unread_ids_in_outline(&play).await, Vec::<String>::new());
     assert_eq!(play.get(&format!("node/{question}")).await["isUnread"], false);
 }
 
@@ -77,10 +77,10 @@ async fn unread_mark_set_when_reply_ends_off_head() {
 async fn unread_mark_can_be_set_and_cleared() {
     let play = ApiSession::start().await;
     let greeting = play.head().await;
-    play.say("Hi.").await;
-    let (_, replies) = aside(&play, &greeting, 1).await;
-    let path = play.chat(&format!("node/{}/state", replies[0]));
-    let set = async |to: bool| play.app.put(&path, &json!({"isUnread": to})).await;
+    play.run_turn("Hi.").await;
+    let (_, replies) = send_without_moving_head(&play, &greeting, 1).await;
+    let path = play.chat_path(&format!("node/{}/state", replies[0]));
+    let set = async |to: bool| play.server.put(&path, &json!({"isUnread": to})).await;
     let seen = set(false).await;
     assert_eq!(seen["nodes"][0]["isUnread"], false);
     assert_eq!(set(false).await["op"], seen["op"]);
@@ -89,14 +89,14 @@ async fn unread_mark_can_be_set_and_cleared() {
     play.post("undo", json!({})).await;
     assert!(!is_unread(&play, &replies[0]).await);
 
-    play.app.mock().script(Reply::ok([""; 0]));
-    let (_, failed) = aside(&play, &greeting, 1).await;
+    play.server.mock().queue_reply(Reply::ok([""; 0]));
+    let (_, failed) = send_without_moving_head(&play, &greeting, 1).await;
     assert!(!is_unread(&play, &failed[0]).await);
     // Of several replies only the first may take HEAD, so the others are unread.
     let several = json!({"parentId": greeting, "content": "Three?", "generate": {"n": 3}});
-    let several = ids(&play.post("message", several).await["generations"]);
+    let several = ids_of(&play.post("message", several).await["generations"]);
     for reply in &several {
-        play.done(reply).await;
+        play.wait_for_reply(reply).await;
     }
-    assert_eq!((play.head().await, unread_in_outline(&play).await), (several[0].clone(), several[1..].to_vec()));
+    assert_eq!((play.head().await, unread_ids_in_outline(&play).await), (several[0].clone(), several[1..].to_vec()));
 }

@@ -14,16 +14,16 @@ async fn usage_totals_equal_sum_of_nodes() {
     let mut said = Vec::new();
     for cost in ["0.1", "0.2", "0.0000157"] {
         let cost: serde_json::Number = cost.parse().unwrap();
-        play.app.mock().script(
-            Reply::ok(["Yes."]).usage_inside(json!({"prompt_tokens": 12, "completion_tokens": 5, "cost": cost})),
+        play.server.mock().queue_reply(
+            Reply::ok(["Yes."]).usage_with_finish(json!({"prompt_tokens": 12, "completion_tokens": 5, "cost": cost})),
         );
-        said.push(play.say("Well?").await);
+        said.push(play.run_turn("Well?").await);
     }
-    play.app.mock().script(Reply::ok(["No."]).usage(7, 2));
+    play.server.mock().queue_reply(Reply::ok(["No."]).usage(7, 2));
     let unpriced = json!({"parentId": play.head().await, "content": "And?", "generate": {"model": "mock/mock-plain"}});
     let started = play.post("message", unpriced).await;
-    said.push(TurnIds { user: id(&started["node"]), reply: id(&started["generations"][0]) });
-    play.done(&said[3].reply).await;
+    said.push(TurnIds { user_node: id_of(&started["node"]), reply: id_of(&started["generations"][0]) });
+    play.wait_for_reply(&said[3].reply).await;
     let sums = play.get("spent").await;
     let nodes = play.nodes().await;
     let of_nodes =
@@ -35,8 +35,8 @@ async fn usage_totals_equal_sum_of_nodes() {
     assert_eq!(sums["latencyMs"], json!(of_nodes("/latencyMs")));
     assert_eq!(sums["cost"].to_string(), "0.3000157");
 
-    let node = |one: usize| said[one].user.clone();
-    play.edit(json!([{"op": "graft", "nodeId": node(3), "targetId": node(0), "mode": "copy"}, {"op": "prune", "nodeId": node(1)}])).await;
+    let node = |one: usize| said[one].user_node.clone();
+    play.edit_tree(json!([{"op": "graft", "nodeId": node(3), "targetId": node(0), "mode": "copy"}, {"op": "prune", "nodeId": node(1)}])).await;
     play.post("undo", json!({})).await;
     play.post("undo", json!({})).await;
     let later = play.get("spent").await;
@@ -50,14 +50,15 @@ async fn usage_totals_equal_sum_of_nodes() {
 #[tokio::test]
 async fn usage_totals_include_cached_tokens_and_savings() {
     let prices = "{ mock = { prompt = 3.0, completion = 15.0, cached = 0.3 } }";
-    let play = ApiSession::with(TestApp::with().set("providers.0.prices", prices), json!({"model": "mock/mock"})).await;
+    let play =
+        ApiSession::start_with(TestApp::setup().set("providers.0.prices", prices), json!({"model": "mock/mock"})).await;
     let empty = play.get("spent").await;
     assert_eq!((&empty["cachedTokens"], &empty["saved"]), (&json!(0), &Value::Null));
     for cached in [800, 1000] {
         let usage =
             json!({"prompt_tokens": 1000, "completion_tokens": 1, "prompt_tokens_details": {"cached_tokens": cached}});
-        play.app.mock().script(Reply::ok(["Yes."]).usage_inside(usage));
-        play.say("Well?").await;
+        play.server.mock().queue_reply(Reply::ok(["Yes."]).usage_with_finish(usage));
+        play.run_turn("Well?").await;
     }
     let sums = play.get("spent").await;
     assert_eq!((&sums["cachedTokens"], sums["saved"].to_string().as_str()), (&json!(1800), "0.00486"));
@@ -73,8 +74,8 @@ async fn usage_totals_count_overflowing_prices_separately() {
     {
         let cost: serde_json::Number = cost.parse().unwrap();
         let usage = json!({"prompt_tokens": 12, "completion_tokens": 5, "cost": cost});
-        play.app.mock().script(Reply::ok(["Yes."]).usage_inside(usage));
-        play.say("Well?").await;
+        play.server.mock().queue_reply(Reply::ok(["Yes."]).usage_with_finish(usage));
+        play.run_turn("Well?").await;
         let sums = play.get("spent").await;
         assert_eq!(sums["cost"].as_number().map(ToString::to_string).as_deref(), sum, "{sums}");
         assert_eq!((&sums["beyondCost"], &sums["withoutCost"]), (&json!(beyond), &json!(0)));

@@ -16,11 +16,14 @@ fn on_reply(ctx) {
 }
 "#;
 
-async fn story() -> ApiSession {
+async fn start_with_values_model() -> ApiSession {
     let files = [("plugin.toml", MANIFEST), ("main.rhai", SCRIPT), ("state.schema.json", SCHEMA)];
-    let play = ApiSession::with(TestApp::with().plugin("purse", &files), json!({"plugins": [{"id": "purse"}]})).await;
+    let play =
+        ApiSession::start_with(TestApp::setup().with_plugin("purse", &files), json!({"plugins": [{"id": "purse"}]}))
+            .await;
     let set = json!({"valuesModel": "mock/mock-plain"});
-    let session = play.app.ask("PATCH", &format!("/api/sessions/{}", play.sid)).json(&set).send().await.expect(200);
+    let session =
+        play.server.request("PATCH", &format!("/api/sessions/{}", play.sid)).json(&set).send().await.expect(200);
     assert_eq!(session["valuesModel"], "mock/mock-plain");
     play
 }
@@ -33,11 +36,11 @@ async fn gold(play: &ApiSession, node: &str) -> Value {
 /// edited version keeps them, and the tree has no additional node.
 #[tokio::test]
 async fn values_model_updates_state_on_same_node() {
-    let play = story().await;
-    play.app.mock().script(Reply::ok(["She pays three coins."]).usage(20, 4));
-    play.app.mock().script(Reply::ok(["_.add('purse.gold', -3); // paid"]).usage(50, 6));
-    let said = play.say("Pay her.").await;
-    let requests = play.app.mock().requests();
+    let play = start_with_values_model().await;
+    play.server.mock().queue_reply(Reply::ok(["She pays three coins."]).usage(20, 4));
+    play.server.mock().queue_reply(Reply::ok(["_.add('purse.gold', -3); // paid"]).usage(50, 6));
+    let said = play.run_turn("Pay her.").await;
+    let requests = play.server.mock().requests();
     let [told, values] = requests.as_slice() else { panic!("{requests:?}") };
     assert_eq!((&told["model"], &values["model"]), (&json!("mock"), &json!("mock-plain")));
     let shown = values["messages"].to_string();
@@ -63,17 +66,17 @@ async fn values_model_updates_state_on_same_node() {
 /// A failing values model is retried, and in the end the reply stands without values. An unknown model is refused.
 #[tokio::test]
 async fn values_model_failure_keeps_reply_text() {
-    let play = story().await;
-    play.app.mock().script(Reply::ok(["She pays three coins."]));
-    play.app.mock().script(Reply::error(500, "busy"));
-    play.app.mock().script(Reply::ok(["<UpdateVariable>_.add('purse.gold', -3);</UpdateVariable>"]));
-    let said = play.say("Pay her.").await;
+    let play = start_with_values_model().await;
+    play.server.mock().queue_reply(Reply::ok(["She pays three coins."]));
+    play.server.mock().queue_reply(Reply::error(500, "busy"));
+    play.server.mock().queue_reply(Reply::ok(["<UpdateVariable>_.add('purse.gold', -3);</UpdateVariable>"]));
+    let said = play.run_turn("Pay her.").await;
     assert_eq!(gold(&play, &said.reply).await, 7);
-    assert_eq!(play.app.mock().requests().len(), 3);
+    assert_eq!(play.server.mock().requests().len(), 3);
 
-    play.app.mock().script(Reply::ok(["She pays two coins."]));
-    play.app.mock().script(Reply::error(400, "no such thing"));
-    let said = play.say("Pay her.").await;
+    play.server.mock().queue_reply(Reply::ok(["She pays two coins."]));
+    play.server.mock().queue_reply(Reply::error(400, "no such thing"));
+    let said = play.run_turn("Pay her.").await;
     let node = play.get(&format!("node/{}", said.reply)).await;
     assert_eq!((&node["status"], gold(&play, &said.reply).await), (&json!("complete"), json!(7)));
     assert!(node["metadata"]["values"]["error"].as_str().unwrap().contains("no such thing"), "{node}");
@@ -82,30 +85,36 @@ async fn values_model_failure_keeps_reply_text() {
 
     // Repeated failures get the usual number of retries and do not block the provider for others.
     for _ in 0..3 {
-        let before = play.app.mock().requests().len();
-        play.app.mock().script(Reply::ok(["She waits."]));
-        (0..3).for_each(|_| play.app.mock().script(Reply::error(503, "down")));
-        let said = play.say("Wait.").await;
+        let before = play.server.mock().requests().len();
+        play.server.mock().queue_reply(Reply::ok(["She waits."]));
+        (0..3).for_each(|_| play.server.mock().queue_reply(Reply::error(503, "down")));
+        let said = play.run_turn("Wait.").await;
         assert_eq!(play.get(&format!("node/{}", said.reply)).await["status"], "complete");
-        assert_eq!(play.app.mock().requests().len(), before + 4);
+        assert_eq!(play.server.mock().requests().len(), before + 4);
     }
 
     let path = format!("/api/sessions/{}", play.sid);
     for model in ["nobody", "plugin:purse"] {
-        let refused = play.app.ask("PATCH", &path).json(&json!({"valuesModel": model})).send().await.refused("invalid");
+        let refused = play
+            .server
+            .request("PATCH", &path)
+            .json(&json!({"valuesModel": model}))
+            .send()
+            .await
+            .expect_error("invalid");
         assert!(refused.to_string().contains("valuesModel"), "{refused}");
     }
-    play.app.ask("PATCH", &path).json(&json!({"valuesModel": null})).send().await.expect(200);
-    let before = play.app.mock().requests().len();
-    play.say("And?").await;
-    assert_eq!(play.app.mock().requests().len(), before + 1);
+    play.server.request("PATCH", &path).json(&json!({"valuesModel": null})).send().await.expect(200);
+    let before = play.server.mock().requests().len();
+    play.run_turn("And?").await;
+    assert_eq!(play.server.mock().requests().len(), before + 1);
 }
 
 /// Lore entries for values go only to the values call, and entries for the story and all others only to the story. A
 /// single model gets all.
 #[tokio::test]
 async fn values_model_lore_goes_to_selected_call() {
-    let play = story().await;
+    let play = start_with_values_model().await;
     let entry =
         |uid: u64, title: &str, text: &str| super::lore_activation::entry(uid, "pay", text, json!({"comment": title}));
     let entries = json!([
@@ -113,34 +122,34 @@ async fn values_model_lore_goes_to_selected_call() {
         entry(2, "[mvu_plot] tone", "The market is loud."),
         entry(3, "The market", "It stands by the river."),
     ]);
-    let book = super::lore_activation::book(&play, entries).await;
-    super::lore_activation::hold(&play, &book, json!({"sessionIds": [play.sid]})).await;
+    let book = super::lore_activation::create_lorebook(&play, entries).await;
+    super::lore_activation::put_lorebook_holds(&play, &book, json!({"sessionIds": [play.sid]})).await;
     let has = |request: &Value| {
         let text = request["messages"].to_string();
         ["Bread costs", "is loud", "by the river"].map(|part| text.contains(part))
     };
-    play.app.mock().script(Reply::ok(["She pays."]));
-    play.app.mock().script(Reply::ok(["_.add('purse.gold', -3); // bread"]));
-    play.say("Pay her.").await;
-    let requests = play.app.mock().requests();
+    play.server.mock().queue_reply(Reply::ok(["She pays."]));
+    play.server.mock().queue_reply(Reply::ok(["_.add('purse.gold', -3); // bread"]));
+    play.run_turn("Pay her.").await;
+    let requests = play.server.mock().requests();
     assert_eq!([has(&requests[0]), has(&requests[1])], [[false, true, true], [true, false, false]]);
     let none = json!({"valuesModel": null});
-    play.app.ask("PATCH", &format!("/api/sessions/{}", play.sid)).json(&none).send().await.expect(200);
-    play.say("Pay him.").await;
-    assert_eq!(has(&play.app.mock().requests()[2]), [true, true, true]);
+    play.server.request("PATCH", &format!("/api/sessions/{}", play.sid)).json(&none).send().await.expect(200);
+    play.run_turn("Pay him.").await;
+    assert_eq!(has(&play.server.mock().requests()[2]), [true, true, true]);
 }
 
 /// S3-18: reasoning changes no values, neither the story's nor the values model's. With a values model, commands in the
 /// story are hidden and ignored.
 #[tokio::test]
 async fn values_model_ignores_commands_in_reasoning() {
-    let play = story().await;
-    let mock = play.app.mock();
-    mock.script(Reply::ok([
+    let play = start_with_values_model().await;
+    let mock = play.server.mock();
+    mock.queue_reply(Reply::ok([
         "<think>_.add('purse.gold', -9);</think>She pays.<UpdateVariable>_.add('purse.gold', -5);</UpdateVariable>",
     ]));
-    mock.script(Reply::ok(["<think>_.add('purse.gold', -2);</think>_.add('purse.gold', -1);"]));
-    let said = play.say("Pay her.").await;
+    mock.queue_reply(Reply::ok(["<think>_.add('purse.gold', -2);</think>_.add('purse.gold', -1);"]));
+    let said = play.run_turn("Pay her.").await;
     assert_eq!(gold(&play, &said.reply).await, 9);
     let trace = play.get(&format!("node/{}/trace", said.reply)).await;
     assert!(trace["values"]["ignored"].as_str().unwrap().contains("(1)"), "{trace}");
@@ -148,15 +157,15 @@ async fn values_model_ignores_commands_in_reasoning() {
     assert!(shown.contains("She pays.") && !shown.contains("-5") && !shown.contains("-9"), "{shown}");
 
     let none = json!({"valuesModel": null});
-    play.app.ask("PATCH", &format!("/api/sessions/{}", play.sid)).json(&none).send().await.expect(200);
-    mock.script(Reply::ok([
+    play.server.request("PATCH", &format!("/api/sessions/{}", play.sid)).json(&none).send().await.expect(200);
+    mock.queue_reply(Reply::ok([
         "<think>_.add('purse.gold', -9);</think>She pays.\n<UpdateVariable><Analysis>_.add('purse.gold', -3)</Analysis>\n\
          _.add('purse.gold', -2);</UpdateVariable>",
     ]));
-    let said = play.say("Pay her.").await;
+    let said = play.run_turn("Pay her.").await;
     assert_eq!(gold(&play, &said.reply).await, 7);
-    mock.script(Reply::ok(["She keeps it.<think>Or _.add('purse.gold', -7);"]));
-    let said = play.say("Pay her.").await;
+    mock.queue_reply(Reply::ok(["She keeps it.<think>Or _.add('purse.gold', -7);"]));
+    let said = play.run_turn("Pay her.").await;
     assert_eq!(gold(&play, &said.reply).await, 7);
 }
 
@@ -171,18 +180,18 @@ const WOUNDS_SCHEMA: &str = r#"{"type": "object", "properties": {"hp": {"type": 
 async fn values_model_writes_plugin_state_under_schema() {
     let script = "fn init(ctx) { ctx.set(\"hp\", 20); ctx.set(\"max\", 30); ctx.set(\"secret\", \"s\"); }";
     let files = [("plugin.toml", WOUNDS), ("main.rhai", script), ("state.schema.json", WOUNDS_SCHEMA)];
-    let app = TestApp::with().plugin("wounds", &files);
-    let play = ApiSession::with(app, json!({"plugins": [{"id": "wounds"}, {"id": "mvu"}]})).await;
+    let app = TestApp::setup().with_plugin("wounds", &files);
+    let play = ApiSession::start_with(app, json!({"plugins": [{"id": "wounds"}, {"id": "mvu"}]})).await;
     let set = json!({"valuesModel": "mock/mock-plain"});
-    play.app.ask("PATCH", &format!("/api/sessions/{}", play.sid)).json(&set).send().await.expect(200);
-    let mock = play.app.mock();
-    mock.script(Reply::ok([
+    play.server.request("PATCH", &format!("/api/sessions/{}", play.sid)).json(&set).send().await.expect(200);
+    let mock = play.server.mock();
+    mock.queue_reply(Reply::ok([
         "The blade opens your arm.<UpdateVariable>_.insert('keeper', {name: 'Rin', $seen: 1});</UpdateVariable>",
     ]));
-    mock.script(Reply::ok([
+    mock.queue_reply(Reply::ok([
         "_.add('wounds.hp', -5);//cut\n_.set('wounds.max', 9);\n_.set('wounds.secret', 'x');\n_.insert('keeper', {name: 'Rin', '$seen': 1});",
     ]));
-    let said = play.say("Fight.").await;
+    let said = play.run_turn("Fight.").await;
     let vars = play.get(&format!("node/{}/world", said.reply)).await["world"]["vars"].clone();
     assert_eq!((&vars["wounds"]["hp"], &vars["stat_data"]["keeper"]["name"]), (&json!(15), &json!("Rin")), "{vars}");
     let delta = play.get(&format!("node/{}/delta", said.reply)).await;
@@ -198,9 +207,9 @@ async fn values_model_writes_plugin_state_under_schema() {
     let world = play.get(&format!("node/{edited}/world")).await;
     assert_eq!(world["world"]["vars"]["wounds"]["hp"], 15);
 
-    mock.script(Reply::ok(["You rest."]));
-    mock.script(Reply::ok(["I am sorry, I can't help with that."]));
-    let said = play.say("Rest.").await;
+    mock.queue_reply(Reply::ok(["You rest."]));
+    mock.queue_reply(Reply::ok(["I am sorry, I can't help with that."]));
+    let said = play.run_turn("Rest.").await;
     let asked = mock.requests().last().unwrap()["messages"].to_string();
     assert!(asked.contains("stat_data") && asked.contains("keeper") && !asked.contains("$seen"), "{asked}");
     let problems = play.get(&format!("node/{}/delta", said.reply)).await["problems"].clone();
@@ -212,11 +221,11 @@ async fn values_model_writes_plugin_state_under_schema() {
 /// A model that its provider does not list is accepted with a warning.
 #[tokio::test]
 async fn values_model_not_offered_by_provider_gives_warning() {
-    let play = ApiSession::with(TestApp::with(), json!({})).await;
-    let offered = play.app.get("/api/models").await["items"].as_array().unwrap().clone();
+    let play = ApiSession::start_with(TestApp::setup(), json!({})).await;
+    let offered = play.server.get("/api/models").await["items"].as_array().unwrap().clone();
     let one = offered.iter().filter_map(|model| model["id"].as_str()).find(|id| id.starts_with("mock/")).unwrap();
     let address = format!("/api/sessions/{}", play.sid);
-    let set = async |body: Value| play.app.ask("PATCH", &address).json(&body).send().await.expect(200);
+    let set = async |body: Value| play.server.request("PATCH", &address).json(&body).send().await.expect(200);
     assert_eq!(set(json!({"valuesModel": one, "model": one})).await["warnings"], Value::Null);
     let told = set(json!({"valuesModel": "mock/nobody-has-it"})).await;
     assert_eq!((&told["valuesModel"], told["warnings"].as_array().unwrap().len()), (&json!("mock/nobody-has-it"), 1));

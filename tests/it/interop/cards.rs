@@ -17,13 +17,13 @@ const OTHERWISE: [&str; 6] = [
     "/data/system_prompt",
 ];
 
-fn sheet(read: &ImportedCard) -> ExportCard<'_> {
+fn export_card(read: &ImportedCard) -> ExportCard<'_> {
     let card = read.card.clone();
     ExportCard { card, book: read.book.clone(), picture: read.picture.as_deref(), ..ExportCard::default() }
 }
 
 /// Returns the cards inside a PNG, with the names of their chunks.
-fn inside(file: &[u8]) -> Vec<(String, Value)> {
+fn embedded_cards(file: &[u8]) -> Vec<(String, Value)> {
     let (chunks, fault) = png::read_chunks(file).unwrap();
     assert_eq!(fault, None);
     assert!(chunks.iter().all(|chunk| chunk.crc_matches));
@@ -38,20 +38,20 @@ fn inside(file: &[u8]) -> Vec<(String, Value)> {
 #[test]
 fn cards_recorded_files_read_and_export_as_recorded() {
     let mut read_well = 0;
-    for case in cases("cards") {
-        let expected = recorded(&format!("cards/{}.expect.json", case.rsplit_once('.').unwrap().0));
-        let found = card::read(&bytes(&format!("cards/{case}")));
+    for case in case_files("cards") {
+        let expected = read_fixture_json(&format!("cards/{}.expect.json", case.rsplit_once('.').unwrap().0));
+        let found = card::read(&read_fixture(&format!("cards/{case}")));
         assert_eq!(found.is_ok(), expected["import_ok"] == true, "{case}: {:?}", found.err());
         let Ok(read) = found else { continue };
         read_well += 1;
         let mut lost = Vec::new();
-        let out = card::write_json(&sheet(&read));
-        lacks(&expected["export_json"], &out, "", &mut lost);
+        let out = card::write_json(&export_card(&read));
+        collect_missing_paths(&expected["export_json"], &out, "", &mut lost);
         let is_old = expected["export_json"]["data"]["extensions"]["depth_prompt"]["prompt"] == "";
         lost.retain(|at| !(is_old && OTHERWISE.contains(&at.as_str())));
         assert_eq!(lost, Vec::<String>::new(), "{case}: {out:#}");
-        let file = card::write_png(&sheet(&read));
-        let texts = inside(&file);
+        let file = card::write_png(&export_card(&read));
+        let texts = embedded_cards(&file);
         assert_eq!(texts, [("chara".to_owned(), out.clone()), ("ccv3".to_owned(), out)], "{case}");
         assert!(picture::thumbnail(&file).is_ok(), "{case}");
     }
@@ -64,8 +64,8 @@ fn card_export_then_import_round_trips() {
     for case in
         ["v2-full.json", "v3-version-40.json", "png-unicode-book.png", "v1-extra-fields.json", "v2-unicode.json"]
     {
-        let first = card::read(&bytes(&format!("cards/{case}"))).unwrap();
-        let sheet = sheet(&first);
+        let first = card::read(&read_fixture(&format!("cards/{case}"))).unwrap();
+        let sheet = export_card(&first);
         let (json, png, charx) = (
             card::write_json(&sheet).to_string().into_bytes(),
             card::write_png(&sheet),
@@ -87,7 +87,7 @@ fn card_export_then_import_round_trips() {
     }
 }
 
-fn png_with(chunks: &[Vec<u8>]) -> Vec<u8> {
+fn png_with_chunks(chunks: &[Vec<u8>]) -> Vec<u8> {
     let drawn = picture::png_or_placeholder(None);
     picture::insert_chunks(&drawn, &chunks.concat())
 }
@@ -98,7 +98,7 @@ fn text_chunk(kind: &[u8; 4], keyword: &str, json: &Value) -> Vec<u8> {
     png::encode_chunk(kind, &[keyword.as_bytes(), between, text.as_bytes()].concat())
 }
 
-fn named(name: &str) -> Value {
+fn card_json(name: &str) -> Value {
     json!({"spec": "chara_card_v2", "data": {"name": name}})
 }
 
@@ -107,22 +107,22 @@ fn named(name: &str) -> Value {
 #[test]
 fn card_png_chunks_are_read_in_priority_order() {
     let check = |chunks: &[Vec<u8>], name: &str| {
-        let read = card::read(&png_with(chunks)).unwrap();
+        let read = card::read(&png_with_chunks(chunks)).unwrap();
         assert_eq!(read.card["name"], name);
-        assert!(read.picture.is_some_and(|picture| inside(&picture).is_empty()), "the image contains no card");
+        assert!(read.picture.is_some_and(|picture| embedded_cards(&picture).is_empty()), "the image contains no card");
     };
-    check(&[text_chunk(b"tEXt", "chara", &named("a"))], "a");
-    check(&[text_chunk(b"iTXt", "Chara", &named("a"))], "a");
-    check(&[text_chunk(b"tEXt", "chara", &named("a")), text_chunk(b"tEXt", "ccv3", &named("b"))], "b");
-    check(&[text_chunk(b"iTXt", "chara", &named("a")), text_chunk(b"tEXt", "chara", &named("b"))], "b");
-    check(&[text_chunk(b"tEXt", "chara", &named("a")), text_chunk(b"tEXt", "CHARA", &named("b"))], "a");
+    check(&[text_chunk(b"tEXt", "chara", &card_json("a"))], "a");
+    check(&[text_chunk(b"iTXt", "Chara", &card_json("a"))], "a");
+    check(&[text_chunk(b"tEXt", "chara", &card_json("a")), text_chunk(b"tEXt", "ccv3", &card_json("b"))], "b");
+    check(&[text_chunk(b"iTXt", "chara", &card_json("a")), text_chunk(b"tEXt", "chara", &card_json("b"))], "b");
+    check(&[text_chunk(b"tEXt", "chara", &card_json("a")), text_chunk(b"tEXt", "CHARA", &card_json("b"))], "a");
 }
 
 /// A truncated or changed picture still gives its card, and reports what is damaged.
 #[test]
 fn card_in_damaged_png_is_read_with_findings() {
-    let whole = png_with(&[]);
-    let card = text_chunk(b"tEXt", "chara", &named("Rin"));
+    let whole = png_with_chunks(&[]);
+    let card = text_chunk(b"tEXt", "chara", &card_json("Rin"));
     // After the header, before the pixels.
     let at = 8 + 25;
     let file = [&whole[..at], &card, &whole[at..whole.len() - 30]].concat();
@@ -131,7 +131,7 @@ fn card_in_damaged_png_is_read_with_findings() {
     assert!(read.findings.iter().any(|finding| finding.code == "picture" && finding.fate == FindingOutcome::Skipped));
     let mut changed = card.clone();
     *changed.last_mut().unwrap() ^= 1;
-    let read = card::read(&png_with(&[changed])).unwrap();
+    let read = card::read(&png_with_chunks(&[changed])).unwrap();
     assert!(read.findings.iter().any(|finding| finding.code == "chunk_sum"));
 }
 
@@ -144,10 +144,10 @@ fn card_invalid_file_error_names_reason_and_hint() {
         assert!(!error.hint().is_empty());
     };
     let chunk = |keyword: &str, text: &[u8]| png::encode_chunk(b"tEXt", &[keyword.as_bytes(), b"\0", text].concat());
-    check(&png_with(&[]), "contains no card");
-    check(&png_with(&[chunk("chara", b"%%%")]), "the chunk \"chara\" is not base64");
-    check(&png_with(&[chunk("chara", b"e29vcHM=")]), "the card in the chunk \"chara\" is not JSON");
-    check(&png_with(&[chunk("chara", b"//79")]), "is not JSON: it claims to be UTF-16");
+    check(&png_with_chunks(&[]), "contains no card");
+    check(&png_with_chunks(&[chunk("chara", b"%%%")]), "the chunk \"chara\" is not base64");
+    check(&png_with_chunks(&[chunk("chara", b"e29vcHM=")]), "the card in the chunk \"chara\" is not JSON");
+    check(&png_with_chunks(&[chunk("chara", b"//79")]), "is not JSON: it claims to be UTF-16");
     check(b"\x89PNG\r\n\x1a\n\xff\xff\xff\xfftEXtchara\0", "a chunk claims 4294967295 bytes, and the file has 6");
     check(b"", "neither PNG nor");
     check(b"\xff\xfe\xfd", "UTF-16");
@@ -180,7 +180,7 @@ fn card_yaml_files_are_read() {
     assert!(matches!(card::read(bomb.as_bytes()), Err(CardImportError::NotYaml(_))));
 }
 
-fn charx(files: &[(&str, &[u8])]) -> Vec<u8> {
+fn charx_archive(files: &[(&str, &[u8])]) -> Vec<u8> {
     use std::io::Write;
     let mut archive = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
     for (name, bytes) in files {
@@ -206,14 +206,14 @@ fn card_charx_archive_keeps_picture_and_assets() {
         ("a\\..\\b", b"x"),
         ("assets/other/狐.bin", b"12"),
     ];
-    let file = [b"#!/bin/sh\n".as_slice(), &charx(&files)].concat();
+    let file = [b"#!/bin/sh\n".as_slice(), &charx_archive(&files)].concat();
     let read = card::read(&file).unwrap();
     assert_eq!(read.picture.as_deref(), Some(drawn.as_slice()));
     let paths: Vec<&str> = read.assets.iter().map(|asset| asset.path.as_str()).collect();
     assert_eq!(paths, ["assets/icon/main.png", "assets/other/狐.bin"]);
     let skipped = read.findings.iter().filter(|finding| finding.fate == FindingOutcome::Skipped);
     assert_eq!(skipped.filter(|finding| finding.message.contains("points outside")).count(), 3);
-    let again = ExportCard { assets: read.assets.clone(), ..sheet(&read) };
+    let again = ExportCard { assets: read.assets.clone(), ..export_card(&read) };
     let again = card::read(&card::write_charx(&again).unwrap()).unwrap();
     assert_eq!((again.assets, again.picture), (read.assets, read.picture));
 }
@@ -222,18 +222,18 @@ fn card_charx_archive_keeps_picture_and_assets() {
 #[test]
 fn card_archive_decompression_bomb_is_refused() {
     let zeros = vec![0; 33 << 20];
-    let error = card::read(&charx(&[("card.json", &zeros)])).unwrap_err();
+    let error = card::read(&charx_archive(&[("card.json", &zeros)])).unwrap_err();
     assert_eq!(error, CardImportError::TooLong("card.json", 32 << 20));
-    let card_text = named("Rin").to_string();
+    let card_text = card_json("Rin").to_string();
     let names: Vec<String> = (0..4).map(|n| format!("{n}.bin")).collect();
     let mut files = vec![("card.json", card_text.as_bytes())];
     files.extend(names.iter().map(|name| (name.as_str(), zeros.as_slice())));
-    let error = card::read(&charx(&files)).unwrap_err();
+    let error = card::read(&charx_archive(&files)).unwrap_err();
     assert_eq!(error, CardImportError::TooLong("the archive, unpacked,", 96 << 20));
     let many: Vec<String> = (0..4_001).map(|n| n.to_string()).collect();
     let many: Vec<(&str, &[u8])> = many.iter().map(|name| (name.as_str(), &b""[..])).collect();
-    assert_eq!(card::read(&charx(&many)).unwrap_err(), CardImportError::TooMany("files", 4_000));
-    let mut broken = charx(&[("card.json", card_text.as_bytes())]);
+    assert_eq!(card::read(&charx_archive(&many)).unwrap_err(), CardImportError::TooMany("files", 4_000));
+    let mut broken = charx_archive(&[("card.json", card_text.as_bytes())]);
     broken.truncate(60);
     assert!(matches!(card::read(&broken), Err(CardImportError::BrokenArchive(_))));
 }
@@ -258,14 +258,14 @@ fn card_import_memory_stays_within_limit() {
     let packed = packer.finish().unwrap();
     check(
         "a text that unpacks",
-        &png_with(&[text(b"zTXt", "chara", &[b"\0", packed.as_slice()].concat())]),
+        &png_with_chunks(&[text(b"zTXt", "chara", &[b"\0", packed.as_slice()].concat())]),
         100 * megabyte,
     );
     let lying = [b"\x89PNG\r\n\x1a\n\x7f\xff\xff\xfftEXtchara\0".as_slice(), &[b'A'; 1_000]].concat();
     check("a length that lies", &lying, megabyte);
     let chunks = png::encode_chunk(b"tEXt", b"x\0").repeat(200_000);
     check("chunks and nothing else", &[png::SIGNATURE.as_slice(), &chunks].concat(), 32 * megabyte);
-    check("an archive that unpacks", &charx(&[("card.json", &vec![b' '; 80 << 20])]), 100 * megabyte);
+    check("an archive that unpacks", &charx_archive(&[("card.json", &vec![b' '; 80 << 20])]), 100 * megabyte);
     check("a list without end", &[b"PK\x03\x04".as_slice(), &b"PK\x01\x02".repeat(100_000)].concat(), megabyte);
     let key = format!("{{\"name\": \"Rin\", \"{}\": 1}}", "k".repeat(1 << 20));
     check("a key of a megabyte", key.as_bytes(), 16 * megabyte);

@@ -10,9 +10,9 @@ use super::*;
 const OTHERWISE: [&str; 3] =
     ["/entries/0/useProbability", "/entries/0/extensions/use_group_scoring", "/entries/1/extensions/use_group_scoring"];
 
-fn lost(expected: &Value, got: &Map<String, Value>) -> Vec<String> {
+fn lost_paths(expected: &Value, got: &Map<String, Value>) -> Vec<String> {
     let mut lost = Vec::new();
-    lacks(expected, &Value::Object(got.clone()), "", &mut lost);
+    collect_missing_paths(expected, &Value::Object(got.clone()), "", &mut lost);
     lost.retain(|at| !OTHERWISE.contains(&at.as_str()));
     lost
 }
@@ -20,15 +20,15 @@ fn lost(expected: &Value, got: &Map<String, Value>) -> Vec<String> {
 /// S4-61: every recorded lorebook is read into the same entries, and is embedded in a card as recorded.
 #[test]
 fn lorebooks_recorded_files_match_expected_entries() {
-    for case in cases("books") {
-        let expected = recorded(&format!("books/{}.expect.json", case.trim_end_matches(".json")));
-        let mut book = lorebook::read(&bytes(&format!("books/{case}"))).unwrap();
-        assert_eq!(lost(&expected["stored"], &book), Vec::<String>::new(), "{case}");
+    for case in case_files("books") {
+        let expected = read_fixture_json(&format!("books/{}.expect.json", case.trim_end_matches(".json")));
+        let mut book = lorebook::read(&read_fixture(&format!("books/{case}"))).unwrap();
+        assert_eq!(lost_paths(&expected["stored"], &book), Vec::<String>::new(), "{case}");
         let in_card = &expected["as_character_book"];
         if in_card.is_object() {
             book.insert("name".into(), in_card["name"].clone());
             let out = lorebook::to_card(&book);
-            assert_eq!(lost(in_card, out.as_object().unwrap()), Vec::<String>::new(), "{case}: {out:#}");
+            assert_eq!(lost_paths(in_card, out.as_object().unwrap()), Vec::<String>::new(), "{case}: {out:#}");
             let back = lorebook::from_card(&out);
             for (uid, entry) in book["entries"].as_object().unwrap() {
                 let mut there = back["entries"][uid].clone();
@@ -48,18 +48,19 @@ fn lorebooks_recorded_files_match_expected_entries() {
 #[test]
 fn card_lorebooks_match_recording_and_round_trip() {
     let mut seen = 0;
-    for case in cases("cards") {
-        let expected = recorded(&format!("cards/{}.expect.json", case.rsplit_once('.').unwrap().0));
+    for case in case_files("cards") {
+        let expected = read_fixture_json(&format!("cards/{}.expect.json", case.rsplit_once('.').unwrap().0));
         if !expected["book_as_lorebook"].is_object() {
             continue;
         }
         seen += 1;
-        let card_book = clotho_compat::interop::card::read(&bytes(&format!("cards/{case}"))).unwrap().book.unwrap();
+        let card_book =
+            clotho_compat::interop::card::read(&read_fixture(&format!("cards/{case}"))).unwrap().book.unwrap();
         let book = lorebook::from_card(&card_book);
-        assert_eq!(lost(&expected["book_as_lorebook"], &book), Vec::<String>::new(), "{case}");
+        assert_eq!(lost_paths(&expected["book_as_lorebook"], &book), Vec::<String>::new(), "{case}");
         let out = lorebook::to_card(&book);
         let mut missing = Vec::new();
-        lacks(&card_book, &out, "", &mut missing);
+        collect_missing_paths(&card_book, &out, "", &mut missing);
         assert_eq!(missing, Vec::<String>::new(), "{case}");
         assert_eq!(lorebook::read(card_book.to_string().as_bytes()).unwrap(), book, "by itself as in the card");
     }
@@ -69,7 +70,7 @@ fn card_lorebooks_match_recording_and_round_trip() {
 /// Lorebooks of other programs keep unknown fields. Entries with duplicate numbers get new ones.
 #[test]
 fn lorebooks_of_other_programs_keep_unknown_fields() {
-    let novel = lorebook::read(&bytes("books/novel.json")).unwrap();
+    let novel = lorebook::read(&read_fixture("books/novel.json")).unwrap();
     assert_eq!(novel["entries"]["0"]["extensions"]["novel"]["forceActivation"], true);
     let agnai = json!({"kind": "memory", "name": "Keep", "entries": [
         {"name": "Lamp", "entry": "It burns.", "keywords": ["lamp", "light"], "weight": 3, "enabled": true, "priority": 9},
@@ -89,7 +90,7 @@ fn lorebooks_of_other_programs_keep_unknown_fields() {
     assert_eq!(twice["entries"].as_object().unwrap().len(), 4, "{twice:?}");
     assert_eq!(lorebook::to_card(&twice)["entries"].as_array().unwrap().len(), 4);
     let picture = clotho_compat::interop::picture::png_or_placeholder(None);
-    let text = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, bytes("books/novel.json"));
+    let text = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, read_fixture("books/novel.json"));
     let chunk = png::encode_chunk(b"tEXt", &[b"naidata\0", text.as_bytes()].concat());
     let file = clotho_compat::interop::picture::insert_chunks(&picture, &chunk);
     assert_eq!(lorebook::read(&file).unwrap(), novel);

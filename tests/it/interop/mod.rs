@@ -9,37 +9,37 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 /// Returns the path of a recorded case.
-pub fn golden(path: &str) -> PathBuf {
+pub fn fixture_path(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/golden").join(path)
 }
 
 /// Returns the bytes of a recorded case.
-pub fn bytes(path: &str) -> Vec<u8> {
-    std::fs::read(golden(path)).unwrap()
+pub fn read_fixture(path: &str) -> Vec<u8> {
+    std::fs::read(fixture_path(path)).unwrap()
 }
 
 /// Returns what was recorded for a case.
-pub fn recorded(path: &str) -> Value {
-    serde_json::from_slice(&bytes(path)).unwrap()
+pub fn read_fixture_json(path: &str) -> Value {
+    serde_json::from_slice(&read_fixture(path)).unwrap()
 }
 
 /// Returns the case files of a folder, without the recorded results.
-pub fn cases(folder: &str) -> Vec<String> {
+pub fn case_files(folder: &str) -> Vec<String> {
     let files =
-        std::fs::read_dir(golden(folder)).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        std::fs::read_dir(fixture_path(folder)).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let mut cases: Vec<String> = files.filter(|file| !file.ends_with(".expect.json")).collect();
     cases.sort();
     cases
 }
 
 /// Collects the places where `got` lacks or contradicts a recorded value. Additional values are allowed.
-pub fn lacks(recorded: &Value, got: &Value, at: &str, found: &mut Vec<String>) {
+pub fn collect_missing_paths(recorded: &Value, got: &Value, at: &str, found: &mut Vec<String>) {
     match (recorded, got) {
         (Value::String(text), _) if text == "<varies>" => {}
         (Value::Object(recorded), Value::Object(got)) => {
             for (key, value) in recorded {
                 match got.get(key) {
-                    Some(own) => lacks(value, own, &format!("{at}/{key}"), found),
+                    Some(own) => collect_missing_paths(value, own, &format!("{at}/{key}"), found),
                     None if value == "<varies>" => {}
                     None => found.push(format!("{at}/{key}")),
                 }
@@ -47,7 +47,7 @@ pub fn lacks(recorded: &Value, got: &Value, at: &str, found: &mut Vec<String>) {
         }
         (Value::Array(recorded), Value::Array(got)) if recorded.len() == got.len() => {
             for (n, (value, own)) in recorded.iter().zip(got).enumerate() {
-                lacks(value, own, &format!("{at}/{n}"), found);
+                collect_missing_paths(value, own, &format!("{at}/{n}"), found);
             }
         }
         _ if recorded == got => {}

@@ -28,13 +28,13 @@ const FAMILIES: [(&str, &str); 14] = [
 /// The host of a scan: macros, tokens and draws as in a recorded case.
 struct LoreCaseHost<'a> {
     case: &'a Value,
-    draws: u64,
+    draw_count: u64,
 }
 
 impl LoreHost for LoreCaseHost<'_> {
     fn fill(&mut self, text: &str) -> String {
-        let text = text.replace("{{user}}", words(&self.case["user"])).replace("{{noop}}", "");
-        text.replace("{{char}}", words(&self.case["character"]["name"])).replace("{{reverse::etag}}", "gate")
+        let text = text.replace("{{user}}", json_str(&self.case["user"])).replace("{{noop}}", "");
+        text.replace("{{char}}", json_str(&self.case["character"]["name"])).replace("{{reverse::etag}}", "gate")
     }
 
     fn apply_scripts(&mut self, text: String, depth: Option<i64>) -> String {
@@ -43,8 +43,8 @@ impl LoreHost for LoreCaseHost<'_> {
             (Some(most), Some(depth)) => depth <= most,
             _ => true,
         };
-        scripts.filter(binds).fold(text, |text, apply_scripts| match words(&apply_scripts["findRegex"]) {
-            "/red/g" => text.replace("red", words(&apply_scripts["replaceString"])),
+        scripts.filter(binds).fold(text, |text, apply_scripts| match json_str(&apply_scripts["findRegex"]) {
+            "/red/g" => text.replace("red", json_str(&apply_scripts["replaceString"])),
             "/^wipe.*$/" if text.starts_with("wipe") => String::new(),
             _ => text,
         })
@@ -59,17 +59,17 @@ impl LoreHost for LoreCaseHost<'_> {
     }
 
     fn random(&mut self) -> f64 {
-        self.draws += 1;
+        self.draw_count += 1;
         self.case["random"].as_f64().unwrap()
     }
 }
 
-fn words(value: &Value) -> &str {
+fn json_str(value: &Value) -> &str {
     value.as_str().unwrap()
 }
 
-fn list(value: &Value) -> Vec<String> {
-    value.as_array().unwrap().iter().map(|one| words(one).to_owned()).collect()
+fn json_strings(value: &Value) -> Vec<String> {
+    value.as_array().unwrap().iter().map(|one| json_str(one).to_owned()).collect()
 }
 
 struct CaseRun<'a> {
@@ -83,13 +83,13 @@ struct CaseRun<'a> {
 impl<'a> CaseRun<'a> {
     fn new(case: &'a Value) -> Self {
         let books = case["books"].as_array().unwrap().iter().map(|book| {
-            let scope = match words(&book["scope"]) {
+            let scope = match json_str(&book["scope"]) {
                 "global" => LorebookScope::Global,
                 "character" => LorebookScope::Character,
                 "chat" => LorebookScope::Chat,
                 _ => LorebookScope::Persona,
             };
-            (scope, words(&book["name"]).to_owned(), book["book"].as_object().unwrap().clone())
+            (scope, json_str(&book["name"]).to_owned(), book["book"].as_object().unwrap().clone())
         });
         let mut settings = WorldInfoSettings::from_sillytavern(case["settings"].as_object().unwrap());
         settings.removes_twice = true;
@@ -97,13 +97,13 @@ impl<'a> CaseRun<'a> {
     }
 
     /// Runs the next turn. Returns its outcome and the number of draws.
-    fn turn(&mut self, turn: &Value) -> (ScanOutcome, u64) {
+    fn run_turn(&mut self, turn: &Value) -> (ScanOutcome, u64) {
         // The messages and entries that this turn removes, adds or edits.
         self.chat.truncate(self.chat.len().saturating_sub(usize::try_from(turn["drop"].as_u64().unwrap()).unwrap()));
         self.chat.extend(turn["add"].as_array().unwrap().iter().cloned());
         if let Some(edit) = turn.get("edit") {
             for (_, name, book) in &mut self.books {
-                if name == words(&edit["book"]) {
+                if name == json_str(&edit["book"]) {
                     let entry = book["entries"].get_mut(edit["uid"].to_string()).unwrap().as_object_mut().unwrap();
                     entry.extend(edit["set"].as_object().unwrap().clone());
                 }
@@ -120,7 +120,7 @@ impl<'a> CaseRun<'a> {
         let case = self.case;
         let visible = self.chat.iter().filter(|row| row["is_system"] != true);
         let messages: Vec<ScanMessage> = visible
-            .map(|row| ScanMessage { name: words(&row["name"]).to_owned(), text: words(&row["mes"]).to_owned() })
+            .map(|row| ScanMessage { name: json_str(&row["name"]).to_owned(), text: json_str(&row["mes"]).to_owned() })
             .rev()
             .collect();
         let scanned = ScanRequest {
@@ -138,27 +138,27 @@ impl<'a> CaseRun<'a> {
                 "scenario",
                 "creatorNotes",
             ]
-            .map(|key| words(&case["card"][key]).to_owned()),
-            injects: list(&case["scan_injects"]),
-            trigger: words(&turn["trigger"]).to_owned(),
+            .map(|key| json_str(&case["card"][key]).to_owned()),
+            injects: json_strings(&case["scan_injects"]),
+            trigger: json_str(&turn["trigger"]).to_owned(),
             character: ScanCharacter {
-                file: words(&case["character"]["file"]).to_owned(),
-                tags: list(&case["character"]["tags"]),
+                file: json_str(&case["character"]["file"]).to_owned(),
+                tags: json_strings(&case["character"]["tags"]),
             },
             prompt: usize::try_from(case["max_prompt_tokens"].as_u64().unwrap()).unwrap(),
             max_tokens: None,
             ignores_timers: turn["dry_run"] == true,
         };
         // Scan, and keep the timers for the next turn.
-        let mut around = LoreCaseHost { case, draws: 0 };
+        let mut around = LoreCaseHost { case, draw_count: 0 };
         let outcome = scan(&bound, &self.settings, &scanned, &self.timers, &mut around);
         self.timers = outcome.timers.clone();
-        (outcome, around.draws)
+        (outcome, around.draw_count)
     }
 }
 
 /// Returns an outcome in the form of the cases.
-fn told(outcome: &ScanOutcome, draws: u64) -> Value {
+fn outcome_json(outcome: &ScanOutcome, draws: u64) -> Value {
     let printed = &outcome.placement;
     let note = [printed.note_top.clone(), vec!["NOTE".to_owned()], printed.note_bottom.clone()].concat();
     let note = if note.len() > 1 { Value::from(note.join("\n")) } else { Value::Null };
@@ -190,7 +190,7 @@ fn told(outcome: &ScanOutcome, draws: u64) -> Value {
 }
 
 /// Returns the recorded result without the parts that have another form here.
-fn expected(recorded: &Value) -> Value {
+fn expected_json(recorded: &Value) -> Value {
     let mut expected = recorded.clone();
     let own = expected.as_object_mut().unwrap();
     let passes = own.shift_remove("loops").unwrap().as_array().unwrap().len();
@@ -223,8 +223,8 @@ fn lore_scan_matches_recorded_sillytavern_cases() {
             let wrong_turns: Vec<String> = turns
                 .enumerate()
                 .flat_map(|(at, (turn, recorded))| {
-                    let (outcome, draws) = story.turn(turn);
-                    let found = differences(&told(&outcome, draws), &expected(recorded));
+                    let (outcome, draws) = story.run_turn(turn);
+                    let found = differences(&outcome_json(&outcome, draws), &expected_json(recorded));
                     found.into_iter().map(move |difference| format!(" turn {at}\n{difference}"))
                 })
                 .collect();

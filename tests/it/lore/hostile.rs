@@ -4,17 +4,17 @@ use clotho_compat::prompt::lore::{LoreNote, LoreTimers, LorebookScope, ScopedBoo
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use super::{StubHost, active, book, said, scanned};
+use super::{StubHost, active_uids, book, run_scan, scan_request};
 
 /// Bad input: a runaway pattern counts as no match and leaves a note.
 #[test]
 fn lore_runaway_regex_counts_as_no_match() {
     let book = book(&[json!({"key": ["/^(a+)+\\1$/s"]}), json!({"key": ["lantern"]})]);
     let text = format!("{}! lantern", "a".repeat(20_000));
-    let outcome = scanned(&book, &[&text], &mut StubHost::default());
-    assert_eq!(active(&outcome), ["1"]);
+    let outcome = run_scan(&book, &[&text], &mut StubHost::default());
+    assert_eq!(active_uids(&outcome), ["1"]);
     let many: Vec<Value> = (0..2_000).map(|n| json!({"key": [format!("/(?:a|a?)+{n}\\b/")]})).collect();
-    let outcome = scanned(&super::book(&many), &[&text], &mut StubHost::default());
+    let outcome = run_scan(&super::book(&many), &[&text], &mut StubHost::default());
     assert!(!outcome.notes.is_empty(), "nothing was given up");
 }
 
@@ -27,8 +27,8 @@ fn lore_large_keys_and_texts_are_scanned() {
         (1..400).map(|n| json!({"key": ["a".repeat(n)], "matchWholeWords": false, "caseSensitive": n % 2 == 0})),
     );
     let book = book(&entries);
-    let outcome = scanned(&book, &[&format!("{large} and more"), &large.repeat(3)], &mut StubHost::default());
-    assert!(active(&outcome).contains(&"0") && !active(&outcome).contains(&"1"));
+    let outcome = run_scan(&book, &[&format!("{large} and more"), &large.repeat(3)], &mut StubHost::default());
+    assert!(active_uids(&outcome).contains(&"0") && !active_uids(&outcome).contains(&"1"));
     assert!(outcome.notes.contains(&LoreNote::MessagesTooLong {}), "{:?}", outcome.notes);
 }
 
@@ -36,11 +36,11 @@ fn lore_large_keys_and_texts_are_scanned() {
 #[test]
 fn lore_recursive_entries_terminate() {
     let circle = book(&[json!({"key": ["one"], "content": "two"}), json!({"key": ["two"], "content": "one"})]);
-    assert_eq!(active(&scanned(&circle, &["one"], &mut StubHost::default())), ["0", "1"]);
+    assert_eq!(active_uids(&run_scan(&circle, &["one"], &mut StubHost::default())), ["0", "1"]);
     let chain: Vec<Value> = (0..5_000)
         .map(|n| json!({"key": [format!("k{n}k")], "content": format!("k{}k", n + 1), "ignoreBudget": true}))
         .collect();
-    let outcome = scanned(&book(&chain), &["k0k"], &mut StubHost::default());
+    let outcome = run_scan(&book(&chain), &["k0k"], &mut StubHost::default());
     assert_eq!(outcome.active.len(), outcome.passes);
     assert!(outcome.notes.contains(&LoreNote::EndlessActivation {}), "{:?}", outcome.notes);
 }
@@ -52,7 +52,7 @@ fn lore_entries_over_limit_are_skipped_with_note() {
         .map(|n| (n.to_string(), json!({"uid": n, "key": ["lantern"], "content": "x", "group": "g", "position": 0})))
         .collect();
     let book = clotho_compat::prompt::lore::ScanBook::read("b", "b", json!({"entries": entries}).as_object().unwrap());
-    let outcome = scanned(&book, &["a lantern"], &mut StubHost::default());
+    let outcome = run_scan(&book, &["a lantern"], &mut StubHost::default());
     assert_eq!(outcome.active.len(), 1);
     assert_eq!(outcome.notes.len(), 1, "{:?}", outcome.notes);
 }
@@ -66,15 +66,15 @@ fn lore_keys_over_limit_are_ignored_with_note() {
         json!({"key": keys(10_000)}),
         json!({"key": ["a"], "keysecondary": keys(10_001)}),
     ];
-    let outcome = scanned(&book(&many), &["k10000k"], &mut StubHost::default());
-    assert!(active(&outcome).is_empty(), "{:?}", active(&outcome));
+    let outcome = run_scan(&book(&many), &["k10000k"], &mut StubHost::default());
+    assert!(active_uids(&outcome).is_empty(), "{:?}", active_uids(&outcome));
     let note = |uid: &str| LoreNote::TooManyEntryKeys { limit: 10_000, uid: uid.to_owned() };
     assert_eq!(outcome.notes, [note("0"), note("2")]);
-    assert_eq!(active(&scanned(&book(&many), &["k9999k"], &mut StubHost::default())), ["0", "1"]);
+    assert_eq!(active_uids(&run_scan(&book(&many), &["k9999k"], &mut StubHost::default())), ["0", "1"]);
 }
 
 /// Returns a strategy for arbitrary JSON as an entry.
-fn anything() -> impl Strategy<Value = Value> {
+fn any_json() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
         any::<bool>().prop_map(Value::from),
@@ -90,7 +90,7 @@ proptest! {
     #[test]
     fn lore_scan_of_arbitrary_book_terminates(
         entries in proptest::collection::vec(
-            proptest::collection::vec(anything(), FIELDS.len()), 0..6,
+            proptest::collection::vec(any_json(), FIELDS.len()), 0..6,
         ),
         texts in proptest::collection::vec("[a-c/ \u{1}\n]{0,12}", 0..4),
         depth in -2_i64..2_000, min_activations in 0_usize..4, draw in 0.0_f64..1.0,
@@ -106,7 +106,7 @@ proptest! {
         let mut house = StubHost { draw, ..StubHost::default() };
         let mut timers = LoreTimers::default();
         for count in 1..4 {
-            let scanned = clotho_compat::prompt::lore::ScanRequest { count, ..said(&texts) };
+            let scanned = clotho_compat::prompt::lore::ScanRequest { count, ..scan_request(&texts) };
             let outcome = scan(&bound, &settings, &scanned, &timers, &mut house);
             prop_assert_eq!(outcome.active.len() + outcome.stopped.len() + outcome.silent, entries.len());
             timers = outcome.timers;

@@ -59,7 +59,7 @@ fn book(entries: &[Value]) -> ScanBook {
 }
 
 /// Returns a request with these messages, the newest first.
-fn said(texts: &[&str]) -> ScanRequest {
+fn scan_request(texts: &[&str]) -> ScanRequest {
     let messages = texts.iter().map(|text| ScanMessage { name: "Ann".into(), text: (*text).to_owned() }).collect();
     ScanRequest {
         messages,
@@ -70,12 +70,12 @@ fn said(texts: &[&str]) -> ScanRequest {
     }
 }
 
-fn scanned(book: &ScanBook, texts: &[&str], house: &mut StubHost) -> ScanOutcome {
+fn run_scan(book: &ScanBook, texts: &[&str], house: &mut StubHost) -> ScanOutcome {
     let bound = [ScopedBook { scope: LorebookScope::Global, book }];
-    scan(&bound, &WorldInfoSettings::default(), &said(texts), &LoreTimers::default(), house)
+    scan(&bound, &WorldInfoSettings::default(), &scan_request(texts), &LoreTimers::default(), house)
 }
 
 /// Returns the numbers of the active entries.
-fn active(outcome: &ScanOutcome) -> Vec<&str> {
+fn active_uids(outcome: &ScanOutcome) -> Vec<&str> {
     outcome.active.iter().map(|fired| fired.verdict.uid.as_str()).collect()
 }

@@ -3,10 +3,10 @@
 use clotho_compat::prompt::lore::{LoreTimers, LorebookScope, ScopedBook, WorldInfoSettings, scan};
 use serde_json::{Value, json};
 
-use super::{StubHost, active, book, said, scanned};
+use super::{StubHost, active_uids, book, run_scan, scan_request};
 
-fn whys(book: &clotho_compat::prompt::lore::ScanBook, texts: &[&str], house: &mut StubHost) -> Value {
-    let outcome = scanned(book, texts, house);
+fn verdict_reasons(book: &clotho_compat::prompt::lore::ScanBook, texts: &[&str], house: &mut StubHost) -> Value {
+    let outcome = run_scan(book, texts, house);
     let told = outcome.active.iter().map(|fired| &fired.verdict).chain(&outcome.stopped);
     let told = told.map(|verdict| (verdict.uid.clone(), serde_json::to_value(&verdict.why).unwrap()));
     Value::Object(told.collect())
@@ -22,10 +22,10 @@ fn lore_condition_on_variables_activates_entry() {
         json!({"constant": true, "when": "affinity >="}),
     ]);
     let mut house = StubHost { world: json!({"affinity": 25, "place": "quay"}), ..StubHost::default() };
-    assert_eq!(active(&scanned(&book, &["The lantern."], &mut house)), ["0", "2"]);
+    assert_eq!(active_uids(&run_scan(&book, &["The lantern."], &mut house)), ["0", "2"]);
     house.world = json!({"affinity": 3});
-    assert_eq!(active(&scanned(&book, &["The lantern."], &mut house)), ["1"]);
-    let told = whys(&book, &["The lantern."], &mut house);
+    assert_eq!(active_uids(&run_scan(&book, &["The lantern."], &mut house)), ["1"]);
+    let told = verdict_reasons(&book, &["The lantern."], &mut house);
     assert_eq!(told["0"], json!({"why": "condition"}));
     assert_eq!(told["3"]["why"], "unreadable");
 }
@@ -52,7 +52,7 @@ fn lore_entry_reports_activation_reason() {
         json!({"key": ["lantern"], "content": "x".repeat(9_000)}),
     ]);
     // Entries 4 and 13 give no reason.
-    let told = whys(&book, &["The lantern."], &mut StubHost::default());
+    let told = verdict_reasons(&book, &["The lantern."], &mut StubHost::default());
     let words: Vec<(&str, &str)> = (0..15)
         .filter_map(|uid| told.get(uid.to_string()).map(|why| (uid, why)))
         .map(|(uid, why)| (["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14"][uid], why))
@@ -80,7 +80,7 @@ fn lore_entry_reports_activation_reason() {
     assert_eq!(told["1"]["key"], "/lan\\w+/");
     assert_eq!(told["11"]["lost"], "priority");
     assert_eq!(
-        scanned(&book, &["The lantern."], &mut StubHost::default()).silent,
+        run_scan(&book, &["The lantern."], &mut StubHost::default()).silent,
         2,
         "one is off, one is not spoken of"
     );
@@ -98,8 +98,9 @@ fn lore_group_losing_twice_keeps_ungrouped_entry() {
     let bound = [ScopedBook { scope: LorebookScope::Global, book: &book }];
     let of = |removes_twice: bool| {
         let settings = WorldInfoSettings { removes_twice, recursive: false, ..WorldInfoSettings::default() };
-        let outcome = scan(&bound, &settings, &said(&["lantern"]), &LoreTimers::default(), &mut StubHost::default());
-        active(&outcome).into_iter().map(str::to_owned).collect::<Vec<_>>()
+        let outcome =
+            scan(&bound, &settings, &scan_request(&["lantern"]), &LoreTimers::default(), &mut StubHost::default());
+        active_uids(&outcome).into_iter().map(str::to_owned).collect::<Vec<_>>()
     };
     assert_eq!(of(false), ["1", "2", "3"]);
     assert_eq!(of(true), ["1", "2"], "as in SillyTavern");
@@ -112,18 +113,18 @@ fn lore_group_losing_twice_keeps_ungrouped_entry() {
 fn lore_sillytavern_quirks_are_kept() {
     let house = &mut StubHost::default();
     let blank = book(&[json!({"key": ["  "], "scanDepth": 0}), json!({"key": [""]})]);
-    assert_eq!(active(&scanned(&blank, &["x"], house)), ["0"]);
+    assert_eq!(active_uids(&run_scan(&blank, &["x"], house)), ["0"]);
     let left_out = book(&[
         json!({"key": ["lantern"], "content": format!("{} gate", "x".repeat(9_000))}),
         json!({"key": ["gate"], "ignoreBudget": true}),
         json!({"key": ["nobody"], "delayUntilRecursion": 1}),
         json!({"key": ["nobody"], "delayUntilRecursion": 2}),
     ]);
-    assert_eq!(active(&scanned(&left_out, &["lantern"], house)), ["1"]);
+    assert_eq!(active_uids(&run_scan(&left_out, &["lantern"], house)), ["1"]);
     let level = book(&[json!({"key": ["lantern"], "delayUntilRecursion": 1})]);
-    assert_eq!(active(&scanned(&level, &["lantern"], house)), Vec::<&str>::new());
+    assert_eq!(active_uids(&run_scan(&level, &["lantern"], house)), Vec::<&str>::new());
     let nowhere = book(&[json!({"constant": true, "position": 4, "depth": null, "role": null})]);
-    let printed = scanned(&nowhere, &["x"], house).placement;
+    let printed = run_scan(&nowhere, &["x"], house).placement;
     assert_eq!(json!(printed.at_depth), json!([{"depth": null, "role": 0, "entries": ["text 0"]}]));
 }
 
@@ -151,7 +152,7 @@ fn lore_key_matching_agrees_in_both_searches() {
         ("\u{0}", "x\u{0}y", false, false, true),
     ] {
         let entry = json!({"key": [key], "matchWholeWords": whole, "caseSensitive": sensitive});
-        let found = !scanned(&book(&[entry]), &["", text], &mut StubHost::default()).active.is_empty();
+        let found = !run_scan(&book(&[entry]), &["", text], &mut StubHost::default()).active.is_empty();
         assert_eq!(found, expected, "{key} in {text}");
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// Runs the program in a folder. Returns its exit code, stdout and stderr.
-fn clotho(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
+fn run_clotho(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_clotho"));
     let output = command.args(arguments).current_dir(folder).output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
@@ -16,7 +16,7 @@ fn clotho(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
 #[test]
 fn plugin_test_of_bundled_plugin_reports_no_tests() {
     let nowhere = tempfile::tempdir().unwrap();
-    let (code, said, wrong) = clotho(nowhere.path(), &["plugin", "test", "combat"]);
+    let (code, said, wrong) = run_clotho(nowhere.path(), &["plugin", "test", "combat"]);
     assert_eq!((code, said.as_str()), (1, "0 passed, 0 failed\n"));
     assert!(
         wrong.starts_with("combat ") && wrong.contains("no tests; bundled plugins have no tests in the program"),
@@ -24,11 +24,11 @@ fn plugin_test_of_bundled_plugin_reports_no_tests() {
     );
     let plugins = Path::new(env!("CARGO_MANIFEST_DIR")).join("plugins");
     for (folder, name) in [(plugins.clone(), "./combat"), (plugins.join("combat"), ".")] {
-        let (code, said, wrong) = clotho(&folder, &["plugin", "test", name]);
+        let (code, said, wrong) = run_clotho(&folder, &["plugin", "test", name]);
         assert_eq!((code, wrong.as_str()), (0, ""), "{said}");
         assert!(said.contains("ok   tests/") && said.ends_with(" passed, 0 failed\n"), "{said}");
     }
-    let (code, _, wrong) = clotho(nowhere.path(), &["plugin", "test", "nobody"]);
+    let (code, _, wrong) = run_clotho(nowhere.path(), &["plugin", "test", "nobody"]);
     assert_eq!(code, 1);
     assert!(wrong.contains("there is no plugin \"nobody\""), "{wrong}");
 }
@@ -41,7 +41,7 @@ fn plugin_check_parse_error_names_folder_and_line() {
     std::fs::create_dir(&folder).unwrap();
     std::fs::write(folder.join("plugin.toml"), "id = 7\n").unwrap();
     for command in ["check", "test"] {
-        let (code, said, wrong) = clotho(&folder, &["plugin", command, "."]);
+        let (code, said, wrong) = run_clotho(&folder, &["plugin", command, "."]);
         assert_eq!((code, said.as_str()), (1, ""));
         assert!(wrong.contains("broken/plugin.toml:1:6"), "{wrong}");
     }
@@ -58,7 +58,7 @@ fn plugin_check_and_test_report_misspelt_hook() {
     std::fs::write(folder.join("main.rhai"), "fn init(ctx) {}\nfn on_replay(ctx) { ctx.add(\"n\", 1); }\n").unwrap();
     std::fs::write(folder.join("tests/a.toml"), "hook = \"init\"\n[expect]\nops = []\n").unwrap();
     for (command, end) in [("check", "purse 1.0.0: 1 warning\n"), ("test", "1 passed, 0 failed, 1 warning\n")] {
-        let (code, said, wrong) = clotho(temp.path(), &["plugin", command, "purse"]);
+        let (code, said, wrong) = run_clotho(temp.path(), &["plugin", command, "purse"]);
         assert!(code == 1 && said.ends_with(end), "{said}");
         assert!(wrong.contains("purse/main.rhai:2") && wrong.contains("did you mean \"on_reply\"?"), "{wrong}");
     }
@@ -70,12 +70,12 @@ fn plugin_new_templates_pass_check_and_tests() {
     let temp = tempfile::tempdir().unwrap();
     for (template, tests) in [("counter", 3), ("combat", 5), ("affinity", 3)] {
         let id = format!("my-{template}");
-        let (code, said, wrong) = clotho(temp.path(), &["plugin", "new", &id, "--template", template]);
+        let (code, said, wrong) = run_clotho(temp.path(), &["plugin", "new", &id, "--template", template]);
         assert_eq!((code, wrong.as_str()), (0, ""), "{said}");
         assert!(said.contains(&format!("clotho plugin test ./{id}\n")) && said.contains("[plugins] dir = "), "{said}");
-        let (code, said, wrong) = clotho(temp.path(), &["plugin", "check", &id]);
+        let (code, said, wrong) = run_clotho(temp.path(), &["plugin", "check", &id]);
         assert_eq!((code, said, wrong.as_str()), (0, format!("{id} 0.1.0: 0 warnings\n"), ""));
-        let (code, said, wrong) = clotho(temp.path(), &["plugin", "test", &id]);
+        let (code, said, wrong) = run_clotho(temp.path(), &["plugin", "test", &id]);
         assert_eq!((code, wrong.as_str()), (0, ""), "{said}");
         assert!(said.ends_with(&format!("{tests} passed, 0 failed\n")), "{said}");
     }
@@ -83,23 +83,23 @@ fn plugin_new_templates_pass_check_and_tests() {
     assert!(readme.contains("\nclotho plugin check my-counter\n"), "{readme}");
     let script = temp.path().join("my-counter/main.rhai");
     std::fs::write(&script, "// mine\n").unwrap();
-    let (code, said, wrong) = clotho(temp.path(), &["plugin", "new", "my-counter"]);
+    let (code, said, wrong) = run_clotho(temp.path(), &["plugin", "new", "my-counter"]);
     assert_eq!((code, said.as_str()), (1, ""));
     assert!(wrong.contains("already exists"), "{wrong}");
     assert_eq!(std::fs::read_to_string(&script).unwrap(), "// mine\n");
     for bad in ["Purse", "../purse", "a/b", "", "1st"] {
-        let (code, said, wrong) = clotho(temp.path(), &["plugin", "new", bad]);
+        let (code, said, wrong) = run_clotho(temp.path(), &["plugin", "new", bad]);
         assert_eq!((code, said.as_str()), (1, ""), "{bad}");
         assert!(wrong.contains("an id has lower-case letters"), "{bad}: {wrong}");
     }
-    let (code, said, _) = clotho(temp.path(), &["plugin", "new", "deep", "--into", "plugins/of/mine"]);
+    let (code, said, _) = run_clotho(temp.path(), &["plugin", "new", "deep", "--into", "plugins/of/mine"]);
     assert!(code == 0 && temp.path().join("plugins/of/mine/deep/tests/begin.toml").is_file(), "{said}");
     let readme = std::fs::read_to_string(temp.path().join("plugins/of/mine/deep").join("README.md")).unwrap();
     assert!(
         readme.contains("\nclotho plugin test plugins/of/mine/deep\n") && !said.contains("has a bundled plugin"),
         "{readme}"
     );
-    let (code, said, _) = clotho(temp.path(), &["plugin", "new", "combat"]);
+    let (code, said, _) = run_clotho(temp.path(), &["plugin", "new", "combat"]);
     assert!(code == 0 && said.contains("has a bundled plugin \"combat\""), "{said}");
 }
 
@@ -125,7 +125,7 @@ fn plugin_test_bless_writes_results_once() {
         std::fs::write(file(name), text).unwrap();
     }
     // The first run writes both.
-    let (code, said, wrong) = clotho(temp.path(), &["plugin", "test", "purse", "--bless"]);
+    let (code, said, wrong) = run_clotho(temp.path(), &["plugin", "test", "purse", "--bless"]);
     assert_eq!((code, wrong.as_str()), (0, ""), "{said}");
     assert_eq!(said.matches("wrote the expectations of ").count(), 2, "{said}");
     assert!(said.ends_with("3 passed, 0 failed\n"), "{said}");
@@ -142,13 +142,13 @@ fn plugin_test_bless_writes_results_once() {
     );
     assert_eq!(read("mine"), cases[2].1);
     // A second run writes nothing, even if the results differ.
-    let (code, said, _) = clotho(temp.path(), &["plugin", "test", "purse", "--bless"]);
+    let (code, said, _) = run_clotho(temp.path(), &["plugin", "test", "purse", "--bless"]);
     assert!(code == 0 && !said.contains("blessed"), "{said}");
     std::fs::write(folder.join("main.rhai"), script.replace("-3", "-4")).unwrap();
-    let (code, said, _) = clotho(temp.path(), &["plugin", "test", "purse", "--bless"]);
+    let (code, said, _) = run_clotho(temp.path(), &["plugin", "test", "purse", "--bless"]);
     assert!(code == 1 && said.contains("FAIL tests/bare.toml") && !said.contains("blessed"), "{said}");
     // A bundled plugin has no files to write.
-    let (code, _, wrong) = clotho(temp.path(), &["plugin", "test", "combat", "--bless"]);
+    let (code, _, wrong) = run_clotho(temp.path(), &["plugin", "test", "combat", "--bless"]);
     assert!(code == 1 && wrong.contains("bundled with the program"), "{wrong}");
 }
 
@@ -165,7 +165,7 @@ fn plugin_test_warns_of_set_used_as_add() {
     std::fs::write(folder.join("main.rhai"), script).unwrap();
     let case = "hook = \"on_reply\"\nstate = { hp = 40, shown = 41 }\ngraft = false\n[expect]\nstate.hp = 28\n";
     std::fs::write(folder.join("tests/a.toml"), case).unwrap();
-    let (code, said, _) = clotho(temp.path(), &["plugin", "test", "purse"]);
+    let (code, said, _) = run_clotho(temp.path(), &["plugin", "test", "purse"]);
     assert_eq!(code, 1, "{said}");
     let warning =
         "warning: the set of hp to 28 looks like an add: ctx.add(\"hp\", -12) stays correct if hp is not 40\n";
@@ -177,19 +177,19 @@ fn plugin_test_warns_of_set_used_as_add() {
 #[test]
 fn plugin_doc_and_defs_match_reference() {
     let top = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let (code, said, wrong) = clotho(top, &["plugin", "doc"]);
+    let (code, said, wrong) = run_clotho(top, &["plugin", "doc"]);
     assert_eq!((code, wrong.as_str()), (0, ""));
     let page = std::fs::read_to_string(top.join("docs/plugins/reference.md")).unwrap();
     assert!(said == page, "docs/plugins/reference.md is stale: clotho plugin doc > docs/plugins/reference.md");
     let temp = tempfile::tempdir().unwrap();
     for folder in [vec![], vec!["nowhere"]] {
-        let (code, said, wrong) = clotho(temp.path(), &[vec!["plugin", "defs"], folder].concat());
+        let (code, said, wrong) = run_clotho(temp.path(), &[vec!["plugin", "defs"], folder].concat());
         assert_eq!((code, said.as_str()), (1, ""), "{wrong}");
     }
     assert!(!temp.path().join(".rhai").exists() && !temp.path().join("nowhere").exists());
     std::fs::create_dir(temp.path().join("purse")).unwrap();
     std::fs::write(temp.path().join("purse/plugin.toml"), "").unwrap();
-    let (code, said, _) = clotho(temp.path(), &["plugin", "defs"]);
+    let (code, said, _) = run_clotho(temp.path(), &["plugin", "defs"]);
     assert_eq!((code, said.as_str()), (0, "./.rhai/clotho.d.rhai\n"));
     let defs = std::fs::read_to_string(temp.path().join(".rhai/clotho.d.rhai")).unwrap();
     assert!(defs.starts_with("module static;\n"), "{defs}");

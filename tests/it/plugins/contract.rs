@@ -29,10 +29,10 @@ fn ctx_writes_become_ordered_operations_with_reasons() {
             ctx.add(`by name/${ctx.key("a/b~c")}`, 1);
         }"#,
     );
-    let outcome = PluginRunner::new().reply(&plugin, json!({"hp": 40}), "");
+    let outcome = PluginRunner::new().call_on_reply(&plugin, json!({"hp": 40}), "");
     assert_eq!(outcome.error, None);
     assert_eq!(
-        Value::from(operations(&outcome)),
+        Value::from(operations_json(&outcome)),
         json!([
             {"op": "add", "path": "/mine/hp", "value": -12, "why": "took 12 damage", "by": "mine"},
             {"op": "add", "path": "/mine/pack/rope", "value": 1, "by": "mine"},
@@ -68,7 +68,7 @@ fn ctx_reads_see_only_writes_of_same_call() {
     );
     let bench = PluginRunner::new();
     for _ in 0..2 {
-        let outcome = bench.reply(&plugin, json!({"hp": 40, "pack": ["a", "b"]}), "");
+        let outcome = bench.call_on_reply(&plugin, json!({"hp": 40, "pack": ["a", "b"]}), "");
         let mine = &world_of(&outcome).vars["mine"];
         assert_eq!(mine["seen"], json!([33, 40, null, 3, 5]), "{:?}", outcome.error);
         assert_eq!(mine["keys"], json!(["hp", "pack", "seen"]));
@@ -90,7 +90,7 @@ fn command_matches_only_those_of_plugin_manifest() {
         ("/me bows", Value::Null, ""),
         ("drink", Value::Null, ""),
     ] {
-        let outcome = PluginRunner::new().call(&plugin, call(Hook::OnInput, json!({}), text));
+        let outcome = PluginRunner::new().call(&plugin, hook_call(Hook::OnInput, json!({}), text));
         assert_eq!(world_of(&outcome).vars["mine"]["seen"], json!([command, args]), "{text}");
     }
 }
@@ -105,9 +105,9 @@ fn dynamic_regex_limit_counts_in_every_call() {
     };
     let (few, many) = (plugin(&script(16)), plugin(&script(18)));
     for _ in 0..3 {
-        let outcome = PluginRunner::new().reply(&few, json!({}), "word1 word15");
+        let outcome = PluginRunner::new().call_on_reply(&few, json!({}), "word1 word15");
         assert_eq!((&outcome.error, outcome.operations.len()), (&None, 1));
-        let outcome = PluginRunner::new().reply(&many, json!({}), "word1 word15");
+        let outcome = PluginRunner::new().call_on_reply(&many, json!({}), "word1 word15");
         assert_eq!(outcome.error.and_then(|error| error.limit), Some(ScriptLimit::Regex));
     }
 }
@@ -129,7 +129,7 @@ fn ctx_exposes_call_facts() {
     )
     .unwrap();
     // A call with a value for each.
-    let mut call = call(Hook::OnInput, json!({}), "/drink the red one");
+    let mut call = hook_call(Hook::OnInput, json!({}), "/drink the red one");
     call.role = "user".into();
     call.config = Arc::new(json!({"max_hp": 40}).as_object().unwrap().clone());
     call.node = HookNodeInfo { id: "7f3a".into(), depth: 9, turn: 4, time: Some(Time(1_700_000_000_123)) };
@@ -178,7 +178,7 @@ fn ctx_find_and_block_search_text() {
         }"#,
     );
     let text = "Alice takes 3 and Bob takes 4 <note>hm</note>_.add('rin.affinity', 2);//smile";
-    let outcome = PluginRunner::new().reply(&plugin, json!({}), text);
+    let outcome = PluginRunner::new().call_on_reply(&plugin, json!({}), text);
     assert_eq!(outcome.error, None);
     let mine = &world_of(&outcome).vars["mine"];
     assert_eq!(mine["first"], json!(["Alice", "3", "Alice takes 3"]));
@@ -200,7 +200,7 @@ const DICE: &str = r#"fn on_reply(ctx) {
 fn dice_rolls_are_seeded_by_node_and_generation() {
     let (plugin, bench) = (plugin(DICE), PluginRunner::new());
     let roll = |seeds: DiceSeeds, recorded: &[Roll]| {
-        let call = HookCall { seeds, recorded_rolls: Arc::from(recorded), ..call(Hook::OnReply, json!({}), "") };
+        let call = HookCall { seeds, recorded_rolls: Arc::from(recorded), ..hook_call(Hook::OnReply, json!({}), "") };
         let outcome = bench.call(&plugin, call);
         assert_eq!(outcome.error, None);
         outcome
@@ -226,7 +226,7 @@ fn dice_recorded_rolls_override_seeded_rolls() {
         total,
     };
     let recorded = [old(0, "2d6+3", vec![1, 1], 5), old(1, "3d20", vec![9], 9), old(3, "pick(3)", vec![2], 2)];
-    let given = HookCall { recorded_rolls: Arc::from(recorded.clone()), ..call(Hook::OnReply, json!({}), "") };
+    let given = HookCall { recorded_rolls: Arc::from(recorded.clone()), ..hook_call(Hook::OnReply, json!({}), "") };
     let outcome = bench.call(&plugin, given);
     assert_eq!((&outcome.rolls[0], &outcome.rolls[3]), (&recorded[0], &recorded[2]));
     assert_eq!(outcome.rolls[1].spec, "1d20", "another spec is another roll");
@@ -243,43 +243,43 @@ fn schema_clamps_world_but_keeps_operation_value() {
         json!({"type": "object", "properties": {"hp": {"type": "integer", "minimum": 0, "maximum": 40}, "seen": {}}});
     let rules =
         SchemaSet::new(vec![("/mine".parse::<Pointer>().unwrap(), Arc::new(Schema::parse(schema).unwrap()))]).unwrap();
-    let given = HookCall { rules: Arc::new(rules), ..call(Hook::OnReply, json!({"hp": 25}), "") };
+    let given = HookCall { rules: Arc::new(rules), ..hook_call(Hook::OnReply, json!({"hp": 25}), "") };
     let outcome = PluginRunner::new().call(&plugin, given);
     assert_eq!(outcome.error, None);
     assert_eq!(world_of(&outcome).vars["mine"], json!({"hp": 0, "seen": 0}));
-    assert_eq!(operations(&outcome)[0]["value"], json!(-99));
+    assert_eq!(operations_json(&outcome)[0]["value"], json!(-99));
     let problems: Vec<usize> = outcome.problems.iter().map(|problem| problem.operation).collect();
     assert_eq!((outcome.operations.len(), problems), (3, vec![0, 1]));
 }
 
-fn answer(script: &str, text: &str) -> Result<HookAnswer, (ScriptErrorKind, String)> {
-    let outcome = PluginRunner::new().call(&plugin(script), call(Hook::OnInput, json!({"hp": 1}), text));
+fn run_on_input(script: &str, text: &str) -> Result<HookAnswer, (ScriptErrorKind, String)> {
+    let outcome = PluginRunner::new().call(&plugin(script), hook_call(Hook::OnInput, json!({"hp": 1}), text));
     match outcome.error {
         None => Ok(outcome.answer),
         Some(error) => Err((error.kind, error.message)),
     }
 }
 
-fn input(text: Option<&str>, reply: Option<&str>, stop: bool) -> HookAnswer {
+fn input_answer(text: Option<&str>, reply: Option<&str>, stop: bool) -> HookAnswer {
     HookAnswer::Input { text: text.map(str::to_owned), reply: reply.map(str::to_owned), stop }
 }
 
 #[test]
 fn on_input_accepts_all_four_answer_forms() {
-    assert_eq!(answer("fn on_input(ctx) {}", "hi"), Ok(HookAnswer::Nothing));
-    assert_eq!(answer("fn on_input(ctx) { if false { 1 } }", "hi"), Ok(HookAnswer::Nothing));
-    assert_eq!(answer("fn on_input(ctx) { `*${ctx.text}*` }", "hi"), Ok(input(Some("*hi*"), None, false)));
+    assert_eq!(run_on_input("fn on_input(ctx) {}", "hi"), Ok(HookAnswer::Nothing));
+    assert_eq!(run_on_input("fn on_input(ctx) { if false { 1 } }", "hi"), Ok(HookAnswer::Nothing));
+    assert_eq!(run_on_input("fn on_input(ctx) { `*${ctx.text}*` }", "hi"), Ok(input_answer(Some("*hi*"), None, false)));
     let all = "fn on_input(ctx) { #{ text: \"a\", reply: \"b\", stop: true } }";
-    assert_eq!(answer(all, "hi"), Ok(input(Some("a"), Some("b"), true)));
-    assert_eq!(answer("fn on_input(ctx) { #{ stop: true } }", "hi"), Ok(input(None, None, true)));
+    assert_eq!(run_on_input(all, "hi"), Ok(input_answer(Some("a"), Some("b"), true)));
+    assert_eq!(run_on_input("fn on_input(ctx) { #{ stop: true } }", "hi"), Ok(input_answer(None, None, true)));
     let refused = "fn on_input(ctx) { ctx.add(\"hp\", -1); try { ctx.fail(\"not now\") } catch {} 1 }";
-    assert_eq!(answer(refused, "hi"), Ok(HookAnswer::Refused("not now".into())));
+    assert_eq!(run_on_input(refused, "hi"), Ok(HookAnswer::Refused("not now".into())));
 }
 
 #[test]
 fn hook_invalid_answer_is_runtime_error() {
     let check = |script: &str, message: &str| {
-        assert_eq!(answer(script, "hi"), Err((ScriptErrorKind::Runtime, message.to_owned())), "{script}");
+        assert_eq!(run_on_input(script, "hi"), Err((ScriptErrorKind::Runtime, message.to_owned())), "{script}");
     };
     check("fn on_input(ctx) { 7 }", "on_input must return nothing, a string, or #{text, reply, stop}, not a number");
     check("fn on_input(ctx) { #{ text: 7 } }", "on_input must return a string as \"text\", not a number");
@@ -296,7 +296,7 @@ fn hook_invalid_answer_is_runtime_error() {
 fn hook_return_types_are_checked_per_hook() {
     let check = |hook: Hook, returned: &str, message: Option<&str>| {
         let script = format!("fn {}(ctx) {{ {returned} }}", hook.name());
-        let error = PluginRunner::new().call(&plugin(&script), call(hook, json!({}), "text")).error;
+        let error = PluginRunner::new().call(&plugin(&script), hook_call(hook, json!({}), "text")).error;
         let said = error.map(|error| (error.kind, error.message));
         assert_eq!(said, message.map(|message| (ScriptErrorKind::Runtime, message.to_owned())), "{script}");
     };
@@ -337,7 +337,7 @@ fn hook_return_types_are_checked_per_hook() {
 fn hook_answer_over_size_limit_fails() {
     let run = |hook: Hook, body: &str| {
         let script = format!("fn {}(ctx) {{ let s = \"\"; s.pad(30000, \"x\"); {body} }}", hook.name());
-        PluginRunner::new().call(&plugin(&script), call(hook, json!({}), "text"))
+        PluginRunner::new().call(&plugin(&script), hook_call(hook, json!({}), "text"))
     };
     for (hook, body) in [
         (Hook::Narrate, "[s, s, s]"),
@@ -364,7 +364,7 @@ fn hook_answer_over_size_limit_fails() {
 fn hook_failure_drops_proposed_operations() {
     let script =
         "fn narrate(ctx) { ctx.add(\"hp\", 1); ctx.roll(\"d6\"); ctx.note(\"n\"); ctx.warn(\"w\"); print(1); 7 }";
-    let outcome = PluginRunner::new().call(&plugin(script), call(Hook::Narrate, json!({"hp": 1}), ""));
+    let outcome = PluginRunner::new().call(&plugin(script), hook_call(Hook::Narrate, json!({"hp": 1}), ""));
     let error = outcome.error.unwrap();
     assert_eq!((error.kind, error.ops_dropped), (ScriptErrorKind::Runtime, 1));
     assert!(outcome.operations.is_empty() && outcome.notes.is_empty());
@@ -374,7 +374,7 @@ fn hook_failure_drops_proposed_operations() {
 
 #[test]
 fn narrate_returns_narration_in_pieces() {
-    let run = |script: &str| PluginRunner::new().call(&plugin(script), call(Hook::Narrate, json!({}), "")).answer;
+    let run = |script: &str| PluginRunner::new().call(&plugin(script), hook_call(Hook::Narrate, json!({}), "")).answer;
     assert_eq!(run("fn narrate(ctx) { \"All of it.\" }"), HookAnswer::Narration(vec!["All of it.".into()]));
     assert_eq!(
         run("fn narrate(ctx) { [\"One \", \"two.\"] }"),
@@ -385,7 +385,8 @@ fn narrate_returns_narration_in_pieces() {
 
 #[test]
 fn quick_replies_are_read_only() {
-    let run = |script: &str| PluginRunner::new().call(&plugin(script), call(Hook::QuickReplies, json!({"hp": 3}), ""));
+    let run =
+        |script: &str| PluginRunner::new().call(&plugin(script), hook_call(Hook::QuickReplies, json!({"hp": 3}), ""));
     let script = "fn quick_replies(ctx) { [#{ label: \"Drink\", send: \"/drink\", \"if\": ctx.get(\"hp\") < 5 }, \
         #{ label: \"Run\", send: \"/run\", \"if\": false }, #{ label: \"Wait\" }] }";
     let reply = |label: &str, send: &str| PluginQuickReply { label: label.into(), send: send.into() };
@@ -405,7 +406,7 @@ fn quick_replies_are_read_only() {
 fn permissions_missing_grant_refuses_call() {
     let check = |hook: Hook, body: &str, grants: &[Permission], message: Option<&str>| {
         let script = format!("fn {}(ctx) {{ {body} }}", hook.name());
-        let given = HookCall { grants: Arc::from(grants), ..call(hook, json!({"hp": 1}), "text") };
+        let given = HookCall { grants: Arc::from(grants), ..hook_call(hook, json!({"hp": 1}), "text") };
         let outcome = PluginRunner::new().call(&plugin(&script), given);
         let error = outcome.error.map(|error| (error.kind, error.message));
         assert_eq!(error, message.map(|message| (ScriptErrorKind::Permission, message.to_owned())), "{body}");
@@ -461,8 +462,8 @@ fn permissions_missing_grant_refuses_call() {
 }
 
 /// Returns the text of an error as a plugin author sees it.
-fn failure(script: &str) -> String {
-    let outcome = PluginRunner::new().reply(&plugin(script), json!({"hp": 40, "pack": {"rope": 1}}), "text");
+fn error_text(script: &str) -> String {
+    let outcome = PluginRunner::new().call_on_reply(&plugin(script), json!({"hp": 40, "pack": {"rope": 1}}), "text");
     assert!(outcome.operations.is_empty());
     outcome.error.expect("an error").to_string()
 }
@@ -471,7 +472,7 @@ fn failure(script: &str) -> String {
 fn script_error_reports_file_line_and_excerpt() {
     let script = "fn hurt(ctx) {\n    let n = 3;\n    ctx.add(\"hp\", -n);\n    ctx.get(\"hpp\")\n}\nfn on_reply(ctx) {\n    hurt(ctx);\n}\n";
     assert_eq!(
-        failure(script),
+        error_text(script),
         "mine/main.rhai:4:9  in on_reply, plugin mine 1.0.0\n  state has no \"hpp\" (did you mean \"hp\"?)\n      \
          2 |     let n = 3;\n      3 |     ctx.add(\"hp\", -n);\n  >   4 |     ctx.get(\"hpp\")\n  \
          called from: on_reply\n  ops so far: 1 (dropped)"
@@ -482,7 +483,7 @@ fn script_error_reports_file_line_and_excerpt() {
 #[test]
 fn script_limit_error_reports_line() {
     let check = |script: &str, line: u32| {
-        let outcome = PluginRunner::new().reply(&plugin(script), json!({}), "text");
+        let outcome = PluginRunner::new().call_on_reply(&plugin(script), json!({}), "text");
         let error = outcome.error.expect("an error");
         assert_eq!(
             (error.kind, error.line, error.file.as_deref()),
@@ -495,7 +496,7 @@ fn script_limit_error_reports_line() {
     check("fn on_reply(ctx) {\n    let s = \"x\";\n    loop {\n        s += s;\n    }\n}", 4);
     check("fn f(n) {\n    f(n + 1)\n}\nfn on_reply(ctx) {\n    let a = 1;\n    f(a);\n}", 6);
     let heap = "let i = 0;\n    loop { let s = `${i}`; s.pad(60000, \"x\");\n        m[`k${i}`] = s; i += 1; }";
-    let outcome = PluginRunner::new().reply(
+    let outcome = PluginRunner::new().call_on_reply(
         &plugin(&format!("fn on_reply(ctx) {{\n    let m = #{{}};\n    {heap}\n}}")),
         json!({}),
         "",
@@ -513,16 +514,19 @@ fn hook_sees_file_constants_and_imports() {
         fn two() { global::A + 1 }\n\
         fn on_reply(it) {\n    const B = 10;\n    let list = [];\n    for n in 0..3 {\n        if n == 2 { it.set(\"n\", n + global::A + two() + lib::three() + B); return; }\n    }\n    it.set(\"n\", 0);\n}";
     let loaded = try_plugin(MANIFEST, &[("main.rhai", script), ("lib.rhai", "fn three() { 3 }")]).unwrap();
-    let outcome = PluginRunner::new().reply(&loaded, json!({}), "");
+    let outcome = PluginRunner::new().call_on_reply(&loaded, json!({}), "");
     assert_eq!((&outcome.error, &world_of(&outcome).vars["mine"]["n"]), (&None, &json!(18)));
     let leaking = plugin("fn b() { global::B }\nfn on_reply(ctx) { const B = 10; ctx.set(\"n\", b()); }");
-    assert!(PluginRunner::new().reply(&leaking, json!({}), "").error.is_some(), "a constant of a hook is its own");
+    assert!(
+        PluginRunner::new().call_on_reply(&leaking, json!({}), "").error.is_some(),
+        "a constant of a hook is its own"
+    );
 }
 
 #[test]
 fn script_error_suggests_fix() {
     let check = |body: &str, message: &str| {
-        let text = failure(&format!("fn on_reply(ctx) {{ {body} }}"));
+        let text = error_text(&format!("fn on_reply(ctx) {{ {body} }}"));
         let second = text.lines().nth(1).unwrap_or_default().trim().to_owned();
         assert_eq!(second, message, "{body}");
     };
@@ -556,7 +560,7 @@ fn script_error_suggests_fix() {
 #[test]
 fn script_can_catch_host_refusals() {
     let script = "fn on_reply(ctx) { try { ctx.roll(\"sword\") } catch (e) { ctx.set(\"why\", `${e}`) } }";
-    let outcome = PluginRunner::new().reply(&plugin(script), json!({}), "");
+    let outcome = PluginRunner::new().call_on_reply(&plugin(script), json!({}), "");
     let why = world_of(&outcome).vars["mine"]["why"].as_str().unwrap();
     assert!(why.starts_with("roll: \"sword\" is not a roll"), "{why}");
 }
@@ -564,7 +568,7 @@ fn script_can_catch_host_refusals() {
 #[test]
 fn script_log_is_kept_up_to_limit() {
     let script = "fn on_reply(ctx) { print(`hp ${ctx.get(\"hp\")}`); print(#{a: [1, \"x\"]}); debug(2); for i in 0..2000 { print(\"spam\"); } }";
-    let outcome = PluginRunner::new().reply(&plugin(script), json!({"hp": 3}), "");
+    let outcome = PluginRunner::new().call_on_reply(&plugin(script), json!({"hp": 3}), "");
     assert_eq!(outcome.log[..3], ["hp 3", "#{\"a\": [1, \"x\"]}", "main.rhai:1 2"]);
     assert!(outcome.log.iter().map(String::len).sum::<usize>() < 9 << 10);
     assert_eq!(outcome.log.last().unwrap(), "… the log is full");
@@ -578,7 +582,7 @@ fn concurrent_calls_are_isolated() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
     let waiting: Vec<_> = (1..=200_i64)
         .map(|step| {
-            runtime.spawn(pool.call(Arc::clone(&plugin), call(Hook::OnReply, json!({"n": 0, "step": step}), "")))
+            runtime.spawn(pool.call(Arc::clone(&plugin), hook_call(Hook::OnReply, json!({"n": 0, "step": step}), "")))
         })
         .collect();
     for (step, outcome) in (1..=200_i64).zip(waiting) {
@@ -593,12 +597,12 @@ fn dropped_call_leaves_pool_usable() {
     let bench = PluginRunner::new();
     let plugin = plugin("fn on_reply(ctx) { ctx.add(\"n\", 1); }");
     for _ in 0..200 {
-        drop(bench.pool.call(Arc::clone(&plugin), call(Hook::OnReply, json!({}), "")));
-        let pending = bench.pool.call(Arc::clone(&plugin), call(Hook::OnReply, json!({}), ""));
+        drop(bench.pool.call(Arc::clone(&plugin), hook_call(Hook::OnReply, json!({}), "")));
+        let pending = bench.pool.call(Arc::clone(&plugin), hook_call(Hook::OnReply, json!({}), ""));
         let late = std::time::Duration::from_nanos(1);
         let _ = bench.runtime.block_on(async move { tokio::time::timeout(late, pending).await });
     }
-    assert_eq!(bench.reply(&plugin, json!({}), "").operations.len(), 1);
+    assert_eq!(bench.call_on_reply(&plugin, json!({}), "").operations.len(), 1);
 }
 
 /// A long text is not an error: the plugin reads its beginning and can search all of it.
@@ -608,7 +612,7 @@ fn long_texts_are_truncated_but_fully_searched() {
     let given = HookCall {
         recent: vec![RecentMessage { role: "user".into(), name: "猫".repeat(999), text: "猫".repeat(40_000) }; 60]
             .into(),
-        ..call(Hook::OnReply, json!({}), &format!("{}needle", "猫".repeat(60_000)))
+        ..hook_call(Hook::OnReply, json!({}), &format!("{}needle", "猫".repeat(60_000)))
     };
     let outcome = PluginRunner::new().call(&plugin(script), given);
     assert_eq!(world_of(&outcome).vars["mine"]["seen"], json!([65_535, true, 50, 32_766]), "{:?}", outcome.error);
@@ -620,7 +624,7 @@ fn propose_summary_checks_turn_range() {
     let propose = |hook: &str, arguments: &str, grants: Vec<Permission>| {
         let plugin = plugin(&format!("fn {hook}(ctx) {{ ctx.propose_summary({arguments}); }}"));
         let node = HookNodeInfo { turn: 12, ..HookNodeInfo::default() };
-        let call = HookCall { node, grants: grants.into(), ..call(Hook::from_name(hook).unwrap(), json!({}), "") };
+        let call = HookCall { node, grants: grants.into(), ..hook_call(Hook::from_name(hook).unwrap(), json!({}), "") };
         PluginRunner::new().call(&plugin, call)
     };
     // Valid summaries.
@@ -661,6 +665,6 @@ fn propose_summary_checks_turn_range() {
     }
     // A misspelt function gets a hint.
     let said = plugin("fn on_reply(ctx) { ctx.propose_sumary(\"a\", 1); }");
-    let error = PluginRunner::new().reply(&said, json!({}), "").error.unwrap();
+    let error = PluginRunner::new().call_on_reply(&said, json!({}), "").error.unwrap();
     assert!(error.message.contains("propose_summary"), "{error}");
 }

@@ -11,8 +11,8 @@ use clotho_plugin::{
 };
 use serde_json::json;
 
-use super::{MANIFEST, call, plugin, without_deadline};
-use rows::nested;
+use super::{MANIFEST, hook_call, plugin, without_deadline};
+use rows::nest_in_blocks;
 
 #[macro_use]
 #[path = "hostile_rows.rs"]
@@ -35,13 +35,13 @@ const TEXT: usize = 256 << 10;
 const GIVE_UP: Duration = Duration::from_secs(120);
 
 /// Runs a script several times on one thread. Asserts that its memory is released and that the next call works.
-fn ended(script: &str, limits: &ScriptLimits) -> (ScriptEnd, HookOutcome) {
-    let hostile = with_limits(script, limits);
+fn run_repeatedly(script: &str, limits: &ScriptLimits) -> (ScriptEnd, HookOutcome) {
+    let hostile = plugin_with_limits(script, limits);
     let friendly = plugin("fn on_reply(ctx) { ctx.add(\"hp\", 1); }");
     let (done, wait) = channel();
     let body = move || {
         let text = "ab ".repeat(TEXT / 3);
-        let once = || run::run(&hostile, call(Hook::OnReply, json!({}), &text));
+        let once = || run::run(&hostile, hook_call(Hook::OnReply, json!({}), &text));
         // The first runs allocate what is kept: compiled patterns, a thread's first allocations.
         (0..5).for_each(|_| drop(once()));
         // A pattern may still grow its cache; a leak would show in every run.
@@ -51,7 +51,7 @@ fn ended(script: &str, limits: &ScriptLimits) -> (ScriptEnd, HookOutcome) {
             heap::live_bytes() - before
         };
         let kept = (0..3).map(|_| kept()).min().unwrap();
-        let next = run::run(&friendly, call(Hook::OnReply, json!({}), ""));
+        let next = run::run(&friendly, hook_call(Hook::OnReply, json!({}), ""));
         done.send((once(), kept, next)).unwrap();
     };
     std::thread::Builder::new().stack_size(STACK_BYTES).spawn(body).unwrap();
@@ -74,7 +74,7 @@ fn ended(script: &str, limits: &ScriptLimits) -> (ScriptEnd, HookOutcome) {
     (end, outcome)
 }
 
-fn with_limits(script: &str, limits: &ScriptLimits) -> std::sync::Arc<LoadedPlugin> {
+fn plugin_with_limits(script: &str, limits: &ScriptLimits) -> std::sync::Arc<LoadedPlugin> {
     let files = [("plugin.toml", MANIFEST), ("main.rhai", script)];
     let source =
         PluginSource::new("mine", PluginOrigin::Folder, files.map(|(path, text)| (path, text.as_bytes().to_vec())));
@@ -93,7 +93,7 @@ macro_rules! hostile {
             // Only scripts that may end by the deadline get a short one; all others must end by the named limit.
             let is_timed = matches!(By(Deadline), $end);
             let deadline = if is_timed { Duration::from_millis(50) } else { without_deadline().deadline };
-            let (end, outcome) = ended(&script, &ScriptLimits { deadline, ..ScriptLimits::default() });
+            let (end, outcome) = run_repeatedly(&script, &ScriptLimits { deadline, ..ScriptLimits::default() });
             assert!(matches!(end, $end), "{end:?}: {:?}", outcome.error.map(|error| error.message));
             let usage = outcome.usage;
             assert!(usage.heap_peak < MOST_HEAP, "{usage:?}");
@@ -119,7 +119,7 @@ fn import_in_loop_hits_limit() {
     let loaded = std::sync::Arc::new(LoadedPlugin::load(source, &without_deadline()).unwrap());
     let outcome = std::thread::Builder::new()
         .stack_size(STACK_BYTES)
-        .spawn(move || run::run(&loaded, call(Hook::OnReply, json!({}), "")))
+        .spawn(move || run::run(&loaded, hook_call(Hook::OnReply, json!({}), "")))
         .unwrap()
         .join()
         .unwrap();
@@ -135,8 +135,8 @@ fn heavy_regex_limits_text_length() {
         (0..TEXT).map(|_| ['a', 'b', 'c'].get(usize::try_from(random.next_below(3)).unwrap()).unwrap()).collect();
     let script = |pattern: &str| format!("fn on_reply(ctx) {{ ctx.find(\"{pattern}\") }}");
     let find = |pattern: &str, text: &str| {
-        let loaded = with_limits(&script(pattern), &without_deadline());
-        run::run(&loaded, call(Hook::OnReply, json!({}), text)).error.map(|error| (error.limit, error.message))
+        let loaded = plugin_with_limits(&script(pattern), &without_deadline());
+        run::run(&loaded, hook_call(Hook::OnReply, json!({}), text)).error.map(|error| (error.limit, error.message))
     };
     assert_eq!(find("[0-9]+ hp", &text), None);
     assert_eq!(find("[abc]*a[abc]{900}[^a-z]", text.get(..16 << 10).unwrap()), None);
@@ -156,8 +156,8 @@ fn constant_regex_costs_no_call_memory_or_time() {
     let limits = ScriptLimits { heap: 600 << 10, ..without_deadline() };
     let run = |end: &str| {
         let finds = ["a", "b", "c", "d", "e", "f"].map(|c| format!("ctx.find(\"{c}\\\\w{{4}}\"{end});")).concat();
-        let loaded = with_limits(&format!("fn on_reply(ctx) {{ {finds} }}"), &limits);
-        run::run(&loaded, call(Hook::OnReply, json!({}), ""))
+        let loaded = plugin_with_limits(&format!("fn on_reply(ctx) {{ {finds} }}"), &limits);
+        run::run(&loaded, hook_call(Hook::OnReply, json!({}), ""))
     };
     let constant = run("");
     assert_eq!(constant.error, None);
@@ -180,7 +180,7 @@ fn deepest_value_nesting_fits_stack() {
         let source =
             PluginSource::new("mine", PluginOrigin::Folder, files.map(|(path, text)| (path, text.as_bytes().to_vec())));
         let loaded = std::sync::Arc::new(LoadedPlugin::load(source, &without_deadline()).unwrap());
-        let body = move || run::run(&loaded, call(Hook::OnReply, json!({}), ""));
+        let body = move || run::run(&loaded, hook_call(Hook::OnReply, json!({}), ""));
         let outcome = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(body).unwrap().join().unwrap();
         assert!(outcome.hit_limit());
     }

@@ -9,7 +9,7 @@ macro_rules! every_kind {
             endless_for: "let y = 0; for x in 0..9223372036854775807 { y = x; }" => By(Operations),
             endless_recursion: "fn_a(ctx);} fn fn_a(ctx) { fn_a(ctx);" => By(CallLevels),
             mutual_recursion: "fn_a(1);} fn fn_a(n) { fn_b(n + 1); } fn fn_b(n) { fn_a(n + 1);" => By(CallLevels),
-            deep_recursion: nested(8, "fn_a(ctx)") + "} fn fn_a(ctx) { " + &nested(8, "fn_a(ctx)") => By(CallLevels),
+            deep_recursion: nest_in_blocks(8, "fn_a(ctx)") + "} fn fn_a(ctx) { " + &nest_in_blocks(8, "fn_a(ctx)") => By(CallLevels),
             recursion_through_natives: "fn_a([1]);} fn fn_a(a) { a.map(|x| a_b(x)); } fn a_b(x) { [x].filter(|y| { fn_a([y]); true });" => By(CallLevels),
             recursion_in_comparisons: "let a = [3, 2, 1]; a.sort(|x, y| fn_a(x, y));} fn fn_a(x, y) { let a = [x, y]; a.sort(|p, q| fn_a(p, q)); 1" => Well | By(CallLevels),
             deep_import: "fn_a(ctx);} fn fn_a(ctx) { import \"nothing\" as n; fn_a(ctx);" => Error,
@@ -102,6 +102,6 @@ macro_rules! every_kind {
 }
 
 /// Returns a statement inside nested blocks. Each block is a frame of the interpreter.
-pub fn nested(depth: usize, inner: &str) -> String {
+pub fn nest_in_blocks(depth: usize, inner: &str) -> String {
     format!("{}{inner}{}", "if true { ".repeat(depth), " }".repeat(depth))
 }

@@ -9,7 +9,7 @@ const SCHEMA: &str = r#"{"properties": {"gold": {"type": "integer", "minimum": 0
     "next": {"type": "integer", "x-computed": "gold + 1"}}, "required": ["gold"], "additionalProperties": false}"#;
 
 /// Returns what is reported for a rule: an error, or warnings, each with its line.
-fn of_rule(rule: &str) -> Vec<String> {
+fn rule_warnings(rule: &str) -> Vec<String> {
     let manifest = format!("{MANIFEST}[state]\nschema = \"s.json\"\n[[rule]]\nname = \"r\"\n{rule}");
     let at = |error: &clotho_plugin::ScriptError| format!("{}: {}", error.line.unwrap_or_default(), error.message);
     match try_plugin(&manifest, &[("s.json", SCHEMA)]) {
@@ -18,17 +18,19 @@ fn of_rule(rule: &str) -> Vec<String> {
     }
 }
 
-fn of_condition(condition: &str) -> Vec<String> {
-    of_rule(&format!("on = \"gold\"\nif = {condition:?}\ndo = [{{ op = \"add\", path = \"gold\", value = 1 }}]\n"))
+fn condition_warnings(condition: &str) -> Vec<String> {
+    rule_warnings(&format!(
+        "on = \"gold\"\nif = {condition:?}\ndo = [{{ op = \"add\", path = \"gold\", value = 1 }}]\n"
+    ))
 }
 
 #[test]
 fn condition_syntax_error_names_key() {
     let parts = "a condition has parts like \"affinity >= 20\", joined by \"and\" and \"or\"";
-    assert_eq!(of_condition("gold 3"), [format!("10: \"if\": {parts}")]);
-    assert_eq!(of_rule("when = \"gold >\"\ndo = []\nnote = \"x\""), [format!("9: \"when\": {parts}")]);
+    assert_eq!(condition_warnings("gold 3"), [format!("10: \"if\": {parts}")]);
+    assert_eq!(rule_warnings("when = \"gold >\"\ndo = []\nnote = \"x\""), [format!("9: \"when\": {parts}")]);
     for brackets in ["(gold > 3 or over) and place", "not (gold > 3)", "not(over)", "gold > (3)"] {
-        let said = of_condition(brackets).join("\n");
+        let said = condition_warnings(brackets).join("\n");
         assert!(said.starts_with("10: \"if\": a condition has no brackets: "), "{brackets}: {said}");
     }
 }
@@ -36,37 +38,43 @@ fn condition_syntax_error_names_key() {
 #[test]
 fn condition_comparing_two_values_is_refused() {
     let two = "10: the right side must be a string or a number; two values cannot be compared";
-    assert_eq!(of_condition("gold > bag.rope"), [two]);
-    assert_eq!(of_condition("place == mood"), [two]);
-    assert_eq!(of_condition("place == \"mood\""), [""; 0]);
-    assert_eq!(of_condition("place == quay and mood == calm"), [""; 0]);
+    assert_eq!(condition_warnings("gold > bag.rope"), [two]);
+    assert_eq!(condition_warnings("place == mood"), [two]);
+    assert_eq!(condition_warnings("place == \"mood\""), [""; 0]);
+    assert_eq!(condition_warnings("place == quay and mood == calm"), [""; 0]);
 }
 
 #[test]
 fn condition_that_never_holds_warns() {
     let check = |condition: &str, message: &str| {
-        assert_eq!(of_condition(condition), [format!("10: \"{condition}\": {message}")]);
+        assert_eq!(condition_warnings(condition), [format!("10: \"{condition}\": {message}")]);
     };
     check("gold >= 100", "that is never true: its range is from 0 to 99");
     check("gold < 0", "that is never true: its range is from 0 to 99");
-    let said = of_condition("mood == clam").join("\n");
+    let said = condition_warnings("mood == clam").join("\n");
     assert!(said.contains("it is never \"clam\"; did you mean \"calm\"?") && said.contains("\"angry\""), "{said}");
     assert!(
-        of_condition("gold == many")
+        condition_warnings("gold == many")
             .join("\n")
             .contains("it is a whole number, so a comparison with \"many\" is never true")
     );
-    assert!(of_condition("place > 3").join("\n").contains("it is a string, so a comparison with 3 needs a number"));
-    assert!(of_condition("over == 1").join("\n").contains("it is true or false, so a comparison with 1 is never true"));
+    assert!(
+        condition_warnings("place > 3").join("\n").contains("it is a string, so a comparison with 3 needs a number")
+    );
+    assert!(
+        condition_warnings("over == 1")
+            .join("\n")
+            .contains("it is true or false, so a comparison with 1 is never true")
+    );
     for good in ["gold >= 99", "gold", "bag >= 2", "list == 0", "over == true", "mood != calm", "place == null"] {
-        assert_eq!(of_condition(good), [""; 0], "{good}");
+        assert_eq!(condition_warnings(good), [""; 0], "{good}");
     }
 }
 
 #[test]
 fn rule_operation_refused_by_schema_warns() {
     let check = |operation: &str, message: &str| {
-        let said = of_rule(&format!("on = \"gold\"\ndo = [\n  {{ {operation} }},\n]\n"));
+        let said = rule_warnings(&format!("on = \"gold\"\ndo = [\n  {{ {operation} }},\n]\n"));
         assert_eq!(said, [format!("11: the rule \"r\": {message}")], "{operation}");
     };
     check("op = \"set\", path = \"mood\", value = \"clam\"", "mood: \"clam\" is not one of \"calm\", \"angry\"");
@@ -89,11 +97,11 @@ fn rule_operation_refused_by_schema_warns() {
     check("op = \"insert\", path = \"bag\", key = \"rope\", value = true", "rope: true is not a whole number");
     check("op = \"remove\", path = \"gold\"", "\"gold\" cannot be removed: the schema requires it");
     let good = "op = \"add\", path = \"gold\", value = -500 }, { op = \"append\", path = \"list\", value = 2";
-    assert_eq!(of_rule(&format!("on = \"gold\"\ndo = [{{ {good} }}]\n")), [""; 0]);
+    assert_eq!(rule_warnings(&format!("on = \"gold\"\ndo = [{{ {good} }}]\n")), [""; 0]);
 }
 
 /// Returns what is reported for one line of a script.
-fn of_script(line: &str) -> Vec<String> {
+fn script_warnings(line: &str) -> Vec<String> {
     let manifest = format!(
         "{MANIFEST}[state]\nschema = \"s.json\"\n[permissions]\nrequest = [\"prompt.inject:status\", \"state.write:other\"]\n\
          [config.max_gold]\ntype = \"integer\"\n"
@@ -130,7 +138,7 @@ fn schema_errors_report_line_and_column() {
 #[test]
 fn script_literal_arguments_are_checked() {
     let check = |line: &str, message: &str| {
-        let said = of_script(line);
+        let said = script_warnings(line);
         assert!(said.len() == 1 && said[0].starts_with(message), "{line}\n{said:?}");
     };
     check("ctx.add(\"gold\");", "2:9: ctx.add cannot be called with 1 value; its signature is ctx.add(");
@@ -162,13 +170,13 @@ fn script_literal_arguments_are_checked() {
         "ctx.roll(\"2d6+3\").total + ctx.roll(`${ctx.config.max_gold}d6`).total",
         "ctx.inject(\"status\", \"x\"); let ctx = #{}; ctx.add = 3;",
     ] {
-        assert_eq!(of_script(good), [""; 0], "{good}");
+        assert_eq!(script_warnings(good), [""; 0], "{good}");
     }
 }
 
 #[test]
 fn rule_operation_misspelt_key_suggests_name() {
-    let said = of_rule("on = \"gold\"\ndo = [{ op = \"add\", path = \"gold\", valeu = 1 }]\n").join("\n");
+    let said = rule_warnings("on = \"gold\"\ndo = [{ op = \"add\", path = \"gold\", valeu = 1 }]\n").join("\n");
     assert!(said.contains("\"valeu\" is unknown (did you mean \"value\"?)"), "{said}");
 }
 
@@ -190,7 +198,7 @@ fn script_syntax_of_other_languages_gets_hint() {
         assert!(said.contains(hint), "{line}: {said}");
     }
     let plugin = super::plugin("fn on_reply(ctx) { let a = [1]; ctx.set(\"n\", a.length); }");
-    let error = super::PluginRunner::new().reply(&plugin, serde_json::json!({}), "").error.unwrap();
+    let error = super::PluginRunner::new().call_on_reply(&plugin, serde_json::json!({}), "").error.unwrap();
     assert!(error.message.contains("(write len() here)"), "{}", error.message);
 }
 

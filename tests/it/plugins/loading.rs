@@ -12,7 +12,7 @@ use serde_json::json;
 use super::*;
 
 /// Returns the kind of the load error, and its file, line and message.
-fn fault(manifest: &str, files: &[(&str, &str)]) -> (ScriptErrorKind, String) {
+fn load_error(manifest: &str, files: &[(&str, &str)]) -> (ScriptErrorKind, String) {
     let error = try_plugin(manifest, files).unwrap_err();
     let place = format!("{}:{}", error.file.clone().unwrap_or_default(), error.line.unwrap_or_default());
     (error.kind, format!("{place} {}", error.message))
@@ -21,7 +21,10 @@ fn fault(manifest: &str, files: &[(&str, &str)]) -> (ScriptErrorKind, String) {
 #[test]
 fn script_parse_errors_are_reported_at_load() {
     let check = |script: &str, message: &str| {
-        assert_eq!(fault(MANIFEST, &[("main.rhai", script)]), (ScriptErrorKind::Parse, format!("main.rhai:{message}")));
+        assert_eq!(
+            load_error(MANIFEST, &[("main.rhai", script)]),
+            (ScriptErrorKind::Parse, format!("main.rhai:{message}"))
+        );
     };
     check(
         "\n\nfn on_reply(ctx) { gold }",
@@ -51,7 +54,7 @@ fn script_parse_errors_are_reported_at_load() {
 #[test]
 fn script_files_over_limits_are_refused() {
     let long = "// long\n".repeat(17 << 10);
-    let (kind, message) = fault(MANIFEST, &[("main.rhai", &long)]);
+    let (kind, message) = load_error(MANIFEST, &[("main.rhai", &long)]);
     assert_eq!(
         (kind, message.as_str()),
         (ScriptErrorKind::Limit, "main.rhai:0 a script file may have 128 KiB, and all of them 512 KiB")
@@ -60,37 +63,37 @@ fn script_files_over_limits_are_refused() {
     let many: Vec<(String, &str)> = (0..5).map(|n| (format!("p{n}.rhai"), part.as_str())).collect();
     let mut files: Vec<(&str, &str)> = many.iter().map(|(path, text)| (path.as_str(), *text)).collect();
     files.push(("main.rhai", ""));
-    assert_eq!(fault(MANIFEST, &files).0, ScriptErrorKind::Limit);
+    assert_eq!(load_error(MANIFEST, &files).0, ScriptErrorKind::Limit);
     let deep = format!("let a = {}1{};", "(".repeat(3_000), ")".repeat(3_000));
-    assert_eq!(fault(MANIFEST, &[("main.rhai", &deep)]).0, ScriptErrorKind::Limit);
+    assert_eq!(load_error(MANIFEST, &[("main.rhai", &deep)]).0, ScriptErrorKind::Limit);
     let within = |depth: usize| format!("fn f() {{ let a = {}1{}; a }}", "(".repeat(depth), ")".repeat(depth));
     assert_eq!(
-        fault(MANIFEST, &[("main.rhai", &within(40))]).0,
+        load_error(MANIFEST, &[("main.rhai", &within(40))]).0,
         ScriptErrorKind::Limit,
         "half as deep inside a function"
     );
     assert!(try_plugin(MANIFEST, &[("main.rhai", &within(10))]).is_ok());
     let functions: String = (0..300).map(|n| format!("fn f{n}() {{}}\n")).collect();
-    assert_eq!(fault(MANIFEST, &[("main.rhai", &functions)]).0, ScriptErrorKind::Limit);
+    assert_eq!(load_error(MANIFEST, &[("main.rhai", &functions)]).0, ScriptErrorKind::Limit);
     let text = format!("let a = \"{}\";", "x".repeat(70_000));
-    assert_ne!(fault(MANIFEST, &[("main.rhai", &text)]).0, ScriptErrorKind::Host);
+    assert_ne!(load_error(MANIFEST, &[("main.rhai", &text)]).0, ScriptErrorKind::Host);
 }
 
 #[test]
 fn plugin_with_missing_files_fails_to_load() {
-    assert_eq!(fault(MANIFEST, &[]).1, "main.rhai:0 the file is missing");
+    assert_eq!(load_error(MANIFEST, &[]).1, "main.rhai:0 the file is missing");
     let with_schema = format!("{MANIFEST}[state]\nschema = \"s.json\"\n");
     assert_eq!(
-        fault(&with_schema, &[("main.rhai", "")]),
+        load_error(&with_schema, &[("main.rhai", "")]),
         (ScriptErrorKind::Schema, "s.json:0 the file is missing or not UTF-8".into())
     );
-    let (kind, message) = fault(&with_schema, &[("main.rhai", ""), ("s.json", "{\n \"type\": \n}")]);
+    let (kind, message) = load_error(&with_schema, &[("main.rhai", ""), ("s.json", "{\n \"type\": \n}")]);
     assert!(kind == ScriptErrorKind::Schema && message.starts_with("s.json:3 not JSON"), "{message}");
-    let (kind, message) = fault(&with_schema, &[("main.rhai", ""), ("s.json", "{\"tpye\": \"object\"}")]);
+    let (kind, message) = load_error(&with_schema, &[("main.rhai", ""), ("s.json", "{\"tpye\": \"object\"}")]);
     assert!(kind == ScriptErrorKind::Schema && message.contains("tpye"), "{message}");
     let other = MANIFEST.replace("\"mine\"", "\"other\"");
     assert_eq!(
-        fault(&other, &[("main.rhai", "")]).1,
+        load_error(&other, &[("main.rhai", "")]).1,
         "plugin.toml:0 the id is \"other\", but the name of the folder is \"mine\""
     );
 }
@@ -106,17 +109,17 @@ fn imports_outside_plugin_folder_are_refused() {
         ],
     )
     .unwrap();
-    let outcome = PluginRunner::new().reply(&good, json!({}), "");
+    let outcome = PluginRunner::new().call_on_reply(&good, json!({}), "");
     assert_eq!(world_of(&outcome).vars["mine"]["n"], json!(4), "{:?}", outcome.error);
 
     for path in ["../other/main", "/etc/passwd", "lib/../../x", "C:\\x"] {
         let script = format!("fn on_reply(ctx) {{ import {path:?} as x; x::f() }}");
-        let error = PluginRunner::new().reply(&plugin(&script), json!({}), "").error.unwrap();
+        let error = PluginRunner::new().call_on_reply(&plugin(&script), json!({}), "").error.unwrap();
         assert_eq!(error.kind, ScriptErrorKind::Permission, "{error}");
     }
     let missing = "fn on_reply(ctx) { import \"sya\" as x; x::f() }";
     let loaded = try_plugin(MANIFEST, &[("main.rhai", missing), ("say.rhai", "")]).unwrap();
-    let error = PluginRunner::new().reply(&loaded, json!({}), "").error.unwrap();
+    let error = PluginRunner::new().call_on_reply(&loaded, json!({}), "").error.unwrap();
     assert_eq!(error.message, "the plugin has no file \"sya.rhai\" (did you mean \"say\"?)");
 }
 
@@ -126,19 +129,19 @@ fn error_in_imported_file_names_that_file() {
         ("main.rhai", "import \"lib\" as lib;\nfn on_reply(ctx) { lib::f(ctx) }"),
         ("lib.rhai", "fn f(ctx) {\n    g(ctx)\n}\nfn g(ctx) { `${1} ${ctx.get(\"hp\")}` }"),
     ];
-    let outcome = PluginRunner::new().reply(&try_plugin(MANIFEST, &files).unwrap(), json!({}), "");
+    let outcome = PluginRunner::new().call_on_reply(&try_plugin(MANIFEST, &files).unwrap(), json!({}), "");
     assert_eq!(
         outcome.error.unwrap().to_string(),
         "mine/lib.rhai:4:25  in on_reply, plugin mine 1.0.0\n  state has no \"hp\" (give a default: ctx.get(\"hp\", 0))\n      \
          2 |     g(ctx)\n      3 | }\n  >   4 | fn g(ctx) { `${1} ${ctx.get(\"hp\")}` }\n  called from: f < on_reply"
     );
     let broken = [("main.rhai", ""), ("lib.rhai", "fn f( {")];
-    assert!(fault(MANIFEST, &broken).1.starts_with("lib.rhai:1 "));
+    assert!(load_error(MANIFEST, &broken).1.starts_with("lib.rhai:1 "));
     let circle =
         [("main.rhai", "import \"a\" as a;"), ("a.rhai", "import \"b\" as b;"), ("b.rhai", "import \"a\" as a;")];
-    assert!(fault(MANIFEST, &circle).1.contains("import each other in a cycle"));
+    assert!(load_error(MANIFEST, &circle).1.contains("import each other in a cycle"));
     let endless = [("main.rhai", ""), ("a.rhai", "loop {}")];
-    assert_eq!(fault(MANIFEST, &endless).0, ScriptErrorKind::Limit);
+    assert_eq!(load_error(MANIFEST, &endless).0, ScriptErrorKind::Limit);
 }
 
 #[test]
@@ -207,12 +210,12 @@ fn ask_without_permission_or_on_answer_warns() {
 fn missing_import_is_error_or_warning_at_load() {
     let first = "// Mine\nimport \"lib/dise\" as dice;\nfn on_reply(ctx) {}";
     let missing = |path: &str, hint: &str| format!("the plugin has no file \"{path}.rhai\"{hint}");
-    let (kind, message) = fault(MANIFEST, &[("main.rhai", first), ("lib/dice.rhai", "")]);
+    let (kind, message) = load_error(MANIFEST, &[("main.rhai", first), ("lib/dice.rhai", "")]);
     assert_eq!(
         (kind, message),
         (ScriptErrorKind::Parse, format!("main.rhai:2 {}", missing("lib/dise", " (did you mean \"lib/dice\"?)")))
     );
-    let (_, message) = fault(MANIFEST, &[("main.rhai", "import \"../b/main\" as b;")]);
+    let (_, message) = load_error(MANIFEST, &[("main.rhai", "import \"../b/main\" as b;")]);
     assert!(message.contains("only files in the plugin's own folder"), "{message}");
 
     let inside = "fn on_reply(ctx) {\n    if ctx.text == \"never\" {\n        import \"say\" as say;\n        say::f();\n    }\n}";
@@ -270,7 +273,7 @@ fn bundled_plugins_compile_on_first_call() {
         [("plugin.toml", MANIFEST.as_bytes()), ("main.rhai", "fn on_reply(ctx) { ctx.set(\"x\", 1); }".as_bytes())];
     let later =
         Arc::new(LoadedPlugin::load_lazily(PluginSource::new("mine", PluginOrigin::Bundled, files), &limits).unwrap());
-    let outcome = PluginRunner::new().reply(&later, json!({}), "");
+    let outcome = PluginRunner::new().call_on_reply(&later, json!({}), "");
     assert_eq!(world_of(&outcome).vars["mine"]["x"], 1);
 }
 
@@ -283,7 +286,7 @@ fn lazy_compile_error_fails_every_call() {
             .unwrap(),
     );
     for _ in 0..2 {
-        let outcome = PluginRunner::new().reply(&later, json!({}), "");
+        let outcome = PluginRunner::new().call_on_reply(&later, json!({}), "");
         let error = outcome.error.unwrap();
         assert_eq!(
             (error.kind, error.file.as_deref(), error.line),
@@ -293,7 +296,7 @@ fn lazy_compile_error_fails_every_call() {
     }
 }
 
-fn named(id: &str, after: &str) -> Arc<LoadedPlugin> {
+fn plugin_ordered_after(id: &str, after: &str) -> Arc<LoadedPlugin> {
     let manifest = format!("id = \"{id}\"\ntitle = \"T\"\nversion = \"1.0.0\"\napi = \"1\"\nafter = [{after}]\n");
     let files = [("plugin.toml", manifest.into_bytes()), ("main.rhai", Vec::new())];
     Arc::new(LoadedPlugin::load(PluginSource::new(id, PluginOrigin::Folder, files), &ScriptLimits::default()).unwrap())
@@ -302,7 +305,7 @@ fn named(id: &str, after: &str) -> Arc<LoadedPlugin> {
 #[test]
 fn load_order_follows_after_declarations() {
     let check = |plugins: &[(&str, &str)], expected: &[&str]| {
-        let loaded: Vec<_> = plugins.iter().map(|(id, after)| named(id, after)).collect();
+        let loaded: Vec<_> = plugins.iter().map(|(id, after)| plugin_ordered_after(id, after)).collect();
         let ids: Vec<String> = load_order(&loaded).iter().map(|plugin| plugin.id().to_owned()).collect();
         assert_eq!(ids, expected);
     };

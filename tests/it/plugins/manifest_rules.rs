@@ -11,12 +11,12 @@ use serde_json::{Value, json};
 use super::*;
 
 /// Returns a manifest with these rules that requests notes and writes to `purse`.
-fn with(rules: &str) -> String {
+fn manifest_with_rules(rules: &str) -> String {
     format!("{MANIFEST}[permissions]\nrequest = [\"notes\", \"state.write:purse\"]\n{rules}")
 }
 
-fn ruled(rules: &str) -> Arc<LoadedPlugin> {
-    try_plugin(&with(rules), &[]).unwrap_or_else(|error| panic!("{error}"))
+fn plugin_with_rules(rules: &str) -> Arc<LoadedPlugin> {
+    try_plugin(&manifest_with_rules(rules), &[]).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// A message on which the rules of a plugin run, between two states.
@@ -30,7 +30,7 @@ struct RuleRun {
 const REPLY: RuleRun = RuleRun { is_reply: true, turn: 1, replies: 1, grants: Vec::new() };
 
 impl RuleRun {
-    fn on(&self, plugin: &LoadedPlugin, before: &Arc<World>, after: &mut Arc<World>) -> RulesOutcome {
+    fn run_rules(&self, plugin: &LoadedPlugin, before: &Arc<World>, after: &mut Arc<World>) -> RulesOutcome {
         let manifest = plugin.manifest();
         let grants = if self.grants.is_empty() { &manifest.permissions } else { &self.grants };
         let occasion = RuleInput {
@@ -49,21 +49,21 @@ impl RuleRun {
         fire(&occasion, after)
     }
 
-    fn between(&self, plugin: &LoadedPlugin, before: Value, after: Value) -> (RulesOutcome, Value) {
+    fn run_between(&self, plugin: &LoadedPlugin, before: Value, after: Value) -> (RulesOutcome, Value) {
         let mut world = world(json!({"mine": after}));
-        let ran = self.on(plugin, &super::world(json!({"mine": before})), &mut world);
+        let ran = self.run_rules(plugin, &super::world(json!({"mine": before})), &mut world);
         (ran, world.vars["mine"].clone())
     }
 }
 
-fn names(ran: &RulesOutcome) -> Vec<&str> {
+fn fired_names(ran: &RulesOutcome) -> Vec<&str> {
     ran.fired.iter().map(|fired| fired.rule.as_str()).collect()
 }
 
 #[test]
 fn rule_errors_report_manifest_line() {
     let check = |rule: &str, line: u32, message: &str| {
-        let error = try_plugin(&with(rule), &[("main.rhai", "")]).unwrap_err();
+        let error = try_plugin(&manifest_with_rules(rule), &[("main.rhai", "")]).unwrap_err();
         assert_eq!((error.file.as_deref(), error.line), (Some("plugin.toml"), Some(line)), "{error}");
         assert!(error.message.contains(message), "{message:?} is not in {:?}", error.message);
     };
@@ -114,7 +114,7 @@ fn rule_path_unknown_to_schema_is_refused() {
     let schema = r#"{"type": "object", "properties": {"affinity": {"type": "integer"}, "pack": {"type": "object"},
         "people": {"type": "object", "additionalProperties": {"type": "object", "properties": {"mood": {"type": "string"}}}}}}"#;
     let load = |rule: &str| {
-        let manifest = with(&format!("[[rule]]\nname = \"a\"\n{rule}\n[state]\nschema = \"s.json\"\n"));
+        let manifest = manifest_with_rules(&format!("[[rule]]\nname = \"a\"\n{rule}\n[state]\nschema = \"s.json\"\n"));
         try_plugin(&manifest, &[("s.json", schema)]).map(drop).map_err(|error| (error.line, error.message.clone()))
     };
     assert_eq!(
@@ -133,11 +133,11 @@ fn rule_path_unknown_to_schema_is_refused() {
 /// A condition fires when it becomes true, and not again while it stays true.
 #[test]
 fn rule_when_fires_once_per_crossing() {
-    let plugin = ruled(
+    let plugin = plugin_with_rules(
         "[[rule]]\nname = \"friend\"\nwhen = \"affinity >= 20\"\nnote = { en = \"Friends: {{affinity}}\", zh = \"朋友：{{affinity}}\" }\ndo = [{ op = \"set\", path = \"met\", value = true, why = \"twenty\" }, { op = \"append\", path = \"/purse/log\", value = \"friends\" }]",
     );
     let on =
-        |before: i64, after: i64| REPLY.between(&plugin, json!({"affinity": before}), json!({"affinity": after})).0;
+        |before: i64, after: i64| REPLY.run_between(&plugin, json!({"affinity": before}), json!({"affinity": after})).0;
     let ran = on(19, 21);
     let RuleFiring { reason: because, operations, notes, warnings, .. } = &ran.fired[0];
     assert_eq!(
@@ -153,18 +153,18 @@ fn rule_when_fires_once_per_crossing() {
     assert!(on(20, 25).fired.is_empty(), "it held already");
     assert!(on(5, 6).fired.is_empty() && on(21, 19).fired.is_empty());
     assert!(
-        !REPLY.between(&plugin, json!({}), json!({"affinity": 20})).0.fired.is_empty(),
+        !REPLY.run_between(&plugin, json!({}), json!({"affinity": 20})).0.fired.is_empty(),
         "what was not there did not hold"
     );
     let no_notes = RuleRun { grants: vec!["state.write:x".parse().unwrap()], ..REPLY };
-    let (ran, _) = no_notes.between(&plugin, json!({"affinity": 1}), json!({"affinity": 30}));
+    let (ran, _) = no_notes.run_between(&plugin, json!({"affinity": 1}), json!({"affinity": 30}));
     assert_eq!((ran.fired[0].operations.len(), ran.fired[0].notes.len(), ran.fired[0].warnings.len()), (1, 0, 2));
 }
 
 #[test]
 fn rule_on_fires_when_value_changes() {
-    let plugin = ruled("[[rule]]\nname = \"moved\"\non = \"place\"\nif = \"hp > 0\"\nnote = \"{{place}}\"");
-    let moved = |before: Value, after: Value| names(&REPLY.between(&plugin, before, after).0).len();
+    let plugin = plugin_with_rules("[[rule]]\nname = \"moved\"\non = \"place\"\nif = \"hp > 0\"\nnote = \"{{place}}\"");
+    let moved = |before: Value, after: Value| fired_names(&REPLY.run_between(&plugin, before, after).0).len();
     assert_eq!(moved(json!({"place": "a", "hp": 1}), json!({"place": "b", "hp": 1})), 1);
     assert_eq!(moved(json!({"place": "a", "hp": 1}), json!({"place": "a", "hp": 2})), 0);
     assert_eq!(moved(json!({"hp": 1}), json!({"place": "a", "hp": 1})), 1);
@@ -175,10 +175,10 @@ fn rule_on_fires_when_value_changes() {
 /// Turns, replies and all messages are counted along the path.
 #[test]
 fn rule_every_counts_turns_replies_or_messages() {
-    let rule = |of: &str| ruled(&format!("[[rule]]\nname = \"r\"\nevery = 3\n{of}\nnote = \"x\""));
+    let rule = |of: &str| plugin_with_rules(&format!("[[rule]]\nname = \"r\"\nevery = 3\n{of}\nnote = \"x\""));
     let fires = |plugin: &LoadedPlugin, is_reply: bool, turn: u64, replies: u64| {
         let message = RuleRun { is_reply, turn, replies, grants: Vec::new() };
-        !message.between(plugin, json!({}), json!({})).0.fired.is_empty()
+        !message.run_between(plugin, json!({}), json!({})).0.fired.is_empty()
     };
     let (user, model, total) = (rule(""), rule("of = \"model\""), rule("of = \"total\""));
     assert!(fires(&user, false, 3, 0) && fires(&user, false, 6, 9) && !fires(&user, false, 4, 3));
@@ -191,7 +191,7 @@ fn rule_every_counts_turns_replies_or_messages() {
 /// count.
 #[test]
 fn rule_once_and_cooldown_are_stored_in_world() {
-    let plugin = ruled(
+    let plugin = plugin_with_rules(
         "[[rule]]\nname = \"first\"\non = \"n\"\nonce = true\nnote = \"x\"\n[[rule]]\nname = \"rare\"\non = \"n\"\ncooldown = 3\nnote = \"x\"",
     );
     let mut line = world(json!({"mine": {"n": 0}}));
@@ -200,18 +200,22 @@ fn rule_once_and_cooldown_are_stored_in_world() {
     for turn in 1..=8 {
         let before = Arc::clone(&line);
         Arc::make_mut(&mut line).vars["mine"]["n"] = json!(turn);
-        let ran = RuleRun { turn, ..REPLY }.on(&plugin, &before, &mut line);
-        fired.push(names(&ran).join("+"));
+        let ran = RuleRun { turn, ..REPLY }.run_rules(&plugin, &before, &mut line);
+        fired.push(fired_names(&ran).join("+"));
         early.get_or_insert_with(|| Arc::clone(&before));
     }
     assert_eq!(fired, ["first+rare", "", "", "rare", "", "", "rare", ""]);
     assert_eq!(line.lore["rules"], json!({"mine": {"first": {"once": true}, "rare": {"turn": 7}}}));
     let (before, mut after) = (early.unwrap(), world(json!({"mine": {"n": 5}})));
-    assert_eq!(names(&REPLY.on(&plugin, &before, &mut after)), ["first", "rare"], "back there nothing has fired");
+    assert_eq!(
+        fired_names(&REPLY.run_rules(&plugin, &before, &mut after)),
+        ["first", "rare"],
+        "back there nothing has fired"
+    );
     let mut moved = world(json!({"mine": {"n": 9}}));
     Arc::make_mut(&mut moved).lore = line.lore.clone();
     assert_eq!(
-        names(&RuleRun { turn: 2, ..REPLY }.on(&plugin, &before, &mut moved)),
+        fired_names(&RuleRun { turn: 2, ..REPLY }.run_rules(&plugin, &before, &mut moved)),
         ["rare"],
         "turn 7 is of another line"
     );
@@ -226,26 +230,28 @@ fn rule_chain_stops_at_depth_three() {
             "[[rule]]\nname = \"r{n}\"\nwhen = \"a{n} > 0\"\ndo = [{{ op = \"add\", path = \"a{next}\", value = 1 }}]\n"
         )
     };
-    let chain = ruled(&(0..6).map(link).collect::<String>());
-    let (ran, state) = REPLY.between(&chain, json!({"a0": 0}), json!({"a0": 1}));
-    assert_eq!((names(&ran), ran.cut_off.as_slice()), (vec!["r0", "r1", "r2"], ["r3".to_owned()].as_slice()));
+    let chain = plugin_with_rules(&(0..6).map(link).collect::<String>());
+    let (ran, state) = REPLY.run_between(&chain, json!({"a0": 0}), json!({"a0": 1}));
+    assert_eq!((fired_names(&ran), ran.cut_off.as_slice()), (vec!["r0", "r1", "r2"], ["r3".to_owned()].as_slice()));
     assert_eq!(state, json!({"a0": 1, "a1": 1, "a2": 1, "a3": 1}));
     assert!(ran.rule_problems()[0].to_string().starts_with("the rule \"r3\" did not fire again"));
 
-    let circle = ruled("[[rule]]\nname = \"more\"\non = \"gold\"\ndo = [{ op = \"add\", path = \"gold\", value = 1 }]");
-    let (ran, state) = REPLY.between(&circle, json!({"gold": 1}), json!({"gold": 2}));
-    assert_eq!((names(&ran), ran.cut_off.len(), state), (vec!["more"], 1, json!({"gold": 3})));
+    let circle = plugin_with_rules(
+        "[[rule]]\nname = \"more\"\non = \"gold\"\ndo = [{ op = \"add\", path = \"gold\", value = 1 }]",
+    );
+    let (ran, state) = REPLY.run_between(&circle, json!({"gold": 1}), json!({"gold": 2}));
+    assert_eq!((fired_names(&ran), ran.cut_off.len(), state), (vec!["more"], 1, json!({"gold": 3})));
 }
 
 /// Rules can be tested with test cases, like everything else.
 #[test]
 fn rules_can_be_tested_with_test_cases() {
-    let manifest = with(
+    let manifest = manifest_with_rules(
         "[[rule]]\nname = \"friend\"\nwhen = \"affinity >= 20\"\nonce = true\nnote = \"Friends.\"\ndo = [{ op = \"add\", path = \"gold\", value = 5 }]\n[[rule]]\nname = \"often\"\nevery = 2\nof = \"model\"\nnote = \"Again.\"",
     );
     let said = |test: &str| {
         let plugin = try_plugin(&manifest, &[("tests/a.toml", test)]).unwrap();
-        super::joined(&testing::run_tests(&plugin).cases[0].failures)
+        super::join_failures(&testing::run_tests(&plugin).cases[0].failures)
     };
     let crossing = "hook = \"on_reply\"\nbefore = { affinity = 19 }\nstate = { affinity = 22 }\n";
     assert_eq!(

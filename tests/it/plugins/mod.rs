@@ -67,13 +67,13 @@ impl PluginRunner {
     }
 
     /// Calls `on_reply` on a state of this plugin.
-    fn reply(&self, plugin: &Arc<LoadedPlugin>, state: Value, text: &str) -> HookOutcome {
-        self.call(plugin, call(Hook::OnReply, state, text))
+    fn call_on_reply(&self, plugin: &Arc<LoadedPlugin>, state: Value, text: &str) -> HookOutcome {
+        self.call(plugin, hook_call(Hook::OnReply, state, text))
     }
 }
 
 /// Returns a call with every grant that the tests need. `state` is the value of the plugin's root.
-fn call(hook: Hook, state: Value, text: &str) -> HookCall {
+fn hook_call(hook: Hook, state: Value, text: &str) -> HookCall {
     let grants = [Permission::Notes, Permission::InputRewrite, Permission::InputStop];
     HookCall {
         text: Arc::from(text),
@@ -84,11 +84,11 @@ fn call(hook: Hook, state: Value, text: &str) -> HookCall {
     }
 }
 
-fn operations(outcome: &HookOutcome) -> Vec<Value> {
+fn operations_json(outcome: &HookOutcome) -> Vec<Value> {
     outcome.operations.iter().map(clotho_core::world::StateOperation::to_json).collect()
 }
 
 /// Returns the failures as the command line prints them.
-fn joined(failures: &[clotho_plugin::testing::PluginTestFailure]) -> String {
+fn join_failures(failures: &[clotho_plugin::testing::PluginTestFailure]) -> String {
     failures.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }

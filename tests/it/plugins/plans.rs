@@ -5,9 +5,9 @@ use serde_json::json;
 
 use super::*;
 
-fn planning(script: &str, grants: &[&str]) -> HookOutcome {
+fn run_plan(script: &str, grants: &[&str]) -> HookOutcome {
     let plugin = plugin(script);
-    let mut call = call(Hook::Plan, json!({"hp": 7}), "The last word.");
+    let mut call = hook_call(Hook::Plan, json!({"hp": 7}), "The last word.");
     call.grants = grants.iter().map(|grant| grant.parse().unwrap()).collect::<Vec<_>>().into();
     PluginRunner::new().call(&plugin, call)
 }
@@ -24,7 +24,7 @@ const ALL: &[&str] = &[
 /// S3-11: a plan returns injected texts with slot, depth and priority, a selection of lore, and warnings.
 #[test]
 fn plan_returns_injections_and_lore_selection() {
-    let outcome = planning(
+    let outcome = run_plan(
         r#"fn plan(ctx) {
             ctx.inject("status", `hp ${ctx.get("hp")} after: ${ctx.text}`);
             ctx.inject("system", "Now.", #{ priority: 3 });
@@ -60,7 +60,7 @@ fn plan_returns_injections_and_lore_selection() {
 #[test]
 fn plan_hook_cannot_write_or_roll() {
     let check = |line: &str, kind: ScriptErrorKind, message: &str| {
-        let outcome = planning(&format!("fn plan(ctx) {{ ctx.inject(\"status\", \"x\"); {line} }}"), ALL);
+        let outcome = run_plan(&format!("fn plan(ctx) {{ ctx.inject(\"status\", \"x\"); {line} }}"), ALL);
         let error = outcome.error.clone().unwrap_or_else(|| panic!("{line}"));
         assert_eq!((error.kind, error.message.as_str()), (kind, message), "{line}");
         assert!(outcome.plan.is_empty() && outcome.operations.is_empty() && outcome.rolls.is_empty(), "{line}");
@@ -81,27 +81,27 @@ fn plan_hook_cannot_write_or_roll() {
     let many = "inject(\"status\"): one call may add at most 20 texts";
     check("for n in 0..20 { ctx.inject(\"status\", `${n}`); }", ScriptErrorKind::Limit, many);
     let long = "let x = \"x\"; x.pad(40000, \"x\"); ctx.inject(\"status\", x); ctx.inject(\"status\", x);";
-    let error = planning(&format!("fn plan(ctx) {{ {long} }}"), ALL).error.unwrap();
+    let error = run_plan(&format!("fn plan(ctx) {{ {long} }}"), ALL).error.unwrap();
     assert_eq!(error.kind, ScriptErrorKind::Limit, "{error}");
 }
 
 /// S3-11: each slot and lore needs its own grant. Other hooks than `plan` cannot change a prompt.
 #[test]
 fn plan_inject_and_lore_require_grants() {
-    let refused = |script: &str, grants: &[&str]| planning(script, grants).error.unwrap().message;
+    let refused = |script: &str, grants: &[&str]| run_plan(script, grants).error.unwrap().message;
     let inject = "fn plan(ctx) { ctx.inject(\"system\", \"x\"); }";
     let needs = "inject(\"system\"): needs the permission \"prompt.inject:system\"";
     assert_eq!(refused(inject, &["prompt.inject:status", "lore.select"]), needs);
     let lore = "lore(\"wounds\"): needs the permission \"lore.select\"";
     assert_eq!(refused("fn plan(ctx) { ctx.lore(\"wounds\"); }", &["prompt.inject:status"]), lore);
     let careful = "fn plan(ctx) { if ctx.may(\"lore.select\") { ctx.lore(\"wounds\"); } }";
-    assert_eq!(planning(careful, &[]).error, None);
-    assert_eq!(planning(careful, ALL).plan.lore.len(), 1);
+    assert_eq!(run_plan(careful, &[]).error, None);
+    assert_eq!(run_plan(careful, ALL).plan.lore.len(), 1);
     let unknown = refused("fn plan(ctx) { ctx.may(\"everything\"); }", ALL);
     assert!(unknown.starts_with("may: \"everything\" is not a permission"), "{unknown}");
 
     let elsewhere = plugin("fn on_reply(ctx) { ctx.lore(\"wounds\"); }");
-    let error = PluginRunner::new().reply(&elsewhere, json!({}), "").error.unwrap();
+    let error = PluginRunner::new().call_on_reply(&elsewhere, json!({}), "").error.unwrap();
     assert_eq!(error.message, "lore: only plan(ctx) can change the prompt");
 }
 

@@ -33,9 +33,9 @@ proptest! {
         0..80,
     ), joint in " |") {
         let text = words.join(&joint);
-        let outcome = with_combat(|combat, bench| {
+        let outcome = with_combat_plugin(|combat, bench| {
             let config = combat.manifest().check_settings(&serde_json::Map::new()).unwrap();
-            let call = super::call(clotho_plugin::Hook::OnReply, serde_json::json!({}), &text);
+            let call = super::hook_call(clotho_plugin::Hook::OnReply, serde_json::json!({}), &text);
             let root = combat.manifest().state.root.clone();
             let rules = clotho_core::world::SchemaSet::new(vec![(root, Arc::clone(combat.schema().unwrap()))]).unwrap();
             let world = super::world(serde_json::json!({"combat": {"hp": 20, "down": false, "pack": {}}}));
@@ -48,7 +48,7 @@ proptest! {
     }
 }
 
-fn with_combat<R>(run: impl FnOnce(&Arc<LoadedPlugin>, &super::PluginRunner) -> R) -> R {
+fn with_combat_plugin<R>(run: impl FnOnce(&Arc<LoadedPlugin>, &super::PluginRunner) -> R) -> R {
     static COMBAT: LazyLock<(Arc<LoadedPlugin>, Mutex<super::PluginRunner>)> = LazyLock::new(|| {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("plugins/combat");
         let loaded = LoadedPlugin::load(PluginSource::read(&folder).unwrap(), &super::without_deadline()).unwrap();
@@ -58,7 +58,7 @@ fn with_combat<R>(run: impl FnOnce(&Arc<LoadedPlugin>, &super::PluginRunner) -> 
 }
 
 /// Returns what the runner reports about one test of a small plugin.
-fn said(script: &str, test: &str) -> String {
+fn test_failures(script: &str, test: &str) -> String {
     let files = [("plugin.toml", super::MANIFEST), ("main.rhai", script), ("tests/a.toml", test)];
     let files = files.map(|(path, text)| (path, text.as_bytes().to_vec()));
     let loaded = LoadedPlugin::load(
@@ -68,16 +68,16 @@ fn said(script: &str, test: &str) -> String {
     .unwrap();
     let report = testing::run_tests(&Arc::new(loaded));
     assert_eq!(report.cases.len(), 1);
-    super::joined(&report.cases[0].failures)
+    super::join_failures(&report.cases[0].failures)
 }
 
 #[test]
 fn passing_test_case_reports_no_failure() {
     let script = "fn init(ctx) { ctx.set(\"hp\", 40); } fn on_reply(ctx) { ctx.add(\"hp\", -ctx.roll(\"1d6\").total); ctx.note(\"ouch\"); }";
     let manifest_asks_for_nothing =
-        said(script, "hook = \"on_reply\"\ngrants = [\"notes\"]\n[expect]\nnotes = [\"ouch\"]\n");
+        test_failures(script, "hook = \"on_reply\"\ngrants = [\"notes\"]\n[expect]\nnotes = [\"ouch\"]\n");
     assert_eq!(manifest_asks_for_nothing, "");
-    assert_eq!(said(script, "hook = \"init\"\n[expect]\nstate.hp = 40.0\nops = [{ op = \"set\" }]"), "");
+    assert_eq!(test_failures(script, "hook = \"init\"\n[expect]\nstate.hp = 40.0\nops = [{ op = \"set\" }]"), "");
 }
 
 /// Each hook reads a text of the same role as on the server (`turn::narrator`).
@@ -86,17 +86,17 @@ fn test_case_hook_role_matches_server() {
     for (hook, role) in [("init", "system"), ("on_input", "user"), ("narrate", "user"), ("on_reply", "assistant")] {
         let script = format!("fn {hook}(ctx) {{ ctx.set(\"role\", ctx.role); () }}");
         let returns = if hook == "narrate" { script.replace("()", "\"Said.\"") } else { script };
-        assert_eq!(said(&returns, &format!("hook = \"{hook}\"\n[expect]\nstate.role = \"{role}\"\n")), "");
+        assert_eq!(test_failures(&returns, &format!("hook = \"{hook}\"\n[expect]\nstate.role = \"{role}\"\n")), "");
     }
     let offers = "fn quick_replies(ctx) { [#{ label: ctx.role }] }";
-    assert_eq!(said(offers, "hook = \"quick_replies\"\n[expect]\nlabels = [\"assistant\"]\n"), "");
+    assert_eq!(test_failures(offers, "hook = \"quick_replies\"\n[expect]\nlabels = [\"assistant\"]\n"), "");
 }
 
 #[test]
 fn failing_test_case_names_every_difference() {
     let script = "fn on_reply(ctx) { ctx.add(\"a/hp\", -3, \"hit\"); ctx.warn(\"odd\"); }";
     let check = |test: &str, message: &str| {
-        let said = said(script, &format!("hook = \"on_reply\"\nstate = {{ a = {{ hp = 9 }} }}\n{test}"));
+        let said = test_failures(script, &format!("hook = \"on_reply\"\nstate = {{ a = {{ hp = 9 }} }}\n{test}"));
         assert_eq!(said, message, "{test}");
     };
     check("[expect]\nstate.a.hp = 5", "state a/hp: expected 5\n            but got 6");
@@ -122,7 +122,7 @@ fn failing_test_case_names_every_difference() {
 
 #[test]
 fn failing_script_shows_error_location() {
-    let said = said("fn on_reply(ctx) {\n    ctx.get(\"hp\")\n}", "hook = \"on_reply\"\nstate = {}\n");
+    let said = test_failures("fn on_reply(ctx) {\n    ctx.get(\"hp\")\n}", "hook = \"on_reply\"\nstate = {}\n");
     assert!(said.starts_with("mine/main.rhai:2:9  in on_reply, plugin mine 1.0.0\n  state has no \"hp\""), "{said}");
 }
 
@@ -131,19 +131,19 @@ fn failing_script_shows_error_location() {
 fn set_used_as_add_fails_test_case() {
     let script = "fn on_reply(ctx) { ctx.set(\"hp\", ctx.get(\"hp\") - 12); }";
     assert_eq!(
-        said(script, "hook = \"on_reply\"\nstate = { hp = 40 }\n"),
+        test_failures(script, "hook = \"on_reply\"\nstate = { hp = 40 }\n"),
         "with another start value (hp 41 instead of 40) the rule proposes something else:\n  {\"op\":\"set\",\"path\":\"/mine/hp\",\"value\":28,\"by\":\"mine\"}\n  {\"op\":\"set\",\"path\":\"/mine/hp\",\"value\":29,\"by\":\"mine\"}\nThis set looks like an add.\nIf this is intended, because the rule depends on the amount, write `graft = false`."
     );
-    assert_eq!(said(script, "hook = \"on_reply\"\nstate = { hp = 40 }\ngraft = false\n"), "");
+    assert_eq!(test_failures(script, "hook = \"on_reply\"\nstate = { hp = 40 }\ngraft = false\n"), "");
     let beside = "fn on_reply(ctx) { for key in ctx.keys(\"pack\") { ctx.remove(`pack/${key}`); } }";
-    let said_of_keys = said(beside, "hook = \"on_reply\"\nstate = { pack = { rope = \"long\" } }\n");
+    let said_of_keys = test_failures(beside, "hook = \"on_reply\"\nstate = { pack = { rope = \"long\" } }\n");
     assert!(
         said_of_keys.starts_with("with another start value (pack has the additional key \"graft-1\")"),
         "{said_of_keys}"
     );
     let clamped = "fn on_reply(ctx) { ctx.add(\"hp\", if ctx.get(\"hp\") < 41 { -40 } else { -41 }); }";
     assert!(
-        said(clamped, "hook = \"on_reply\"\nstate = { hp = 40 }\n")
+        test_failures(clamped, "hook = \"on_reply\"\nstate = { hp = 40 }\n")
             .starts_with("with another start value (hp 41 instead of 40)")
     );
 }

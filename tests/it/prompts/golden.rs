@@ -27,20 +27,20 @@ const NO_FILLER: &str = "`send_if_empty` goes only where a reply has the last wo
 const DEEP_GOES: &str = "what stands between the messages goes, however few of them fit";
 const NEWEST_GOES: &str = "the newest message goes, whatever its size";
 
-fn file(folder: &str, name: &str) -> Map<String, Value> {
+fn read_golden_file(folder: &str, name: &str) -> Map<String, Value> {
     let path = format!("{}/tests/fixtures/golden/prompts/{folder}/{name}.json", env!("CARGO_MANIFEST_DIR"));
     serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
 }
 
-fn text(value: &Value, key: &str) -> String {
+fn text_field(value: &Value, key: &str) -> String {
     value[key].as_str().unwrap_or_default().to_owned()
 }
 
-fn number(value: &Value, key: &str) -> usize {
+fn number_field(value: &Value, key: &str) -> usize {
     usize::try_from(value[key].as_u64().unwrap_or_default()).unwrap()
 }
 
-fn role(value: &Value) -> Role {
+fn role_from_number(value: &Value) -> Role {
     match value.as_u64() {
         Some(1) => Role::User,
         Some(2) => Role::Assistant,
@@ -48,7 +48,7 @@ fn role(value: &Value) -> Role {
     }
 }
 
-fn tokens(text: &str) -> usize {
+fn estimate_tokens(text: &str) -> usize {
     text.encode_utf16().count().div_ceil(4)
 }
 
@@ -68,7 +68,13 @@ impl MacroFiller for ScriptMacroFiller<'_, '_> {
 }
 
 impl PromptCaseHost<'_, '_, '_> {
-    fn sent(&mut self, text: &str, placement: i64, depth: Option<i64>, speaker: Option<&str>) -> String {
+    fn apply_prompt_scripts(
+        &mut self,
+        text: &str,
+        placement: i64,
+        depth: Option<i64>,
+        speaker: Option<&str>,
+    ) -> String {
         let place = scripts::ScriptPlacement { placement, depth, speaker };
         let sent =
             self.scripts.apply_for_prompt(text, TextOrigin::Processed, place, &mut ScriptMacroFiller(self.macros));
@@ -82,7 +88,7 @@ impl LoreHost for PromptCaseHost<'_, '_, '_> {
     }
 
     fn apply_scripts(&mut self, text: String, depth: Option<i64>) -> String {
-        self.sent(&text, placement::LORE, depth, None)
+        self.apply_prompt_scripts(&text, placement::LORE, depth, None)
     }
 
     fn variable(&mut self, _: &[String]) -> Option<Value> {
@@ -90,7 +96,7 @@ impl LoreHost for PromptCaseHost<'_, '_, '_> {
     }
 
     fn count_tokens(&mut self, text: &str) -> usize {
-        tokens(text)
+        estimate_tokens(text)
     }
 
     fn random(&mut self) -> f64 {
@@ -110,7 +116,7 @@ impl PromptRenderer for PromptCaseHost<'_, '_, '_> {
     }
 
     fn count(&self, text: &str) -> usize {
-        tokens(text)
+        estimate_tokens(text)
     }
 }
 
@@ -124,28 +130,28 @@ struct PromptCase {
 
 impl PromptCase {
     fn read(case: Value) -> Self {
-        let preset = Preset::read(&file("presets", case["preset"].as_str().unwrap())).unwrap();
-        let card = Value::Object(file("cards", case["card"].as_str().unwrap()))["data"].take();
+        let preset = Preset::read(&read_golden_file("presets", case["preset"].as_str().unwrap())).unwrap();
+        let card = Value::Object(read_golden_file("cards", case["card"].as_str().unwrap()))["data"].take();
         let cast = PromptCast {
-            user: text(&case["setup"], "user"),
-            persona: text(&case["setup"]["persona"], "description"),
-            character: text(&card, "name"),
-            description: text(&card, "description"),
-            personality: text(&card, "personality"),
-            scenario: text(&card, "scenario"),
-            examples: text(&card, "mes_example"),
-            system: text(&card, "system_prompt"),
-            post_history: text(&card, "post_history_instructions"),
-            greetings: vec![text(&card, "first_mes")],
-            depth_prompt: text(&card["extensions"]["depth_prompt"], "prompt"),
-            creator_notes: text(&card, "creator_notes"),
-            version: text(&card, "character_version"),
+            user: text_field(&case["setup"], "user"),
+            persona: text_field(&case["setup"]["persona"], "description"),
+            character: text_field(&card, "name"),
+            description: text_field(&card, "description"),
+            personality: text_field(&card, "personality"),
+            scenario: text_field(&card, "scenario"),
+            examples: text_field(&card, "mes_example"),
+            system: text_field(&card, "system_prompt"),
+            post_history: text_field(&card, "post_history_instructions"),
+            greetings: vec![text_field(&card, "first_mes")],
+            depth_prompt: text_field(&card["extensions"]["depth_prompt"], "prompt"),
+            creator_notes: text_field(&card, "creator_notes"),
+            version: text_field(&card, "character_version"),
             ..PromptCast::default()
         };
         Self { case, preset, card, cast }
     }
 
-    fn kind(&self) -> GenerationType {
+    fn generation_type(&self) -> GenerationType {
         match self.case["type"].as_str().unwrap() {
             "continue" => GenerationType::Continue,
             "impersonate" => GenerationType::Impersonate,
@@ -156,24 +162,24 @@ impl PromptCase {
     }
 
     /// Returns the visible messages, without the one that a swipe replaces.
-    fn chat(&self) -> Vec<&Value> {
+    fn visible_messages(&self) -> Vec<&Value> {
         let chat = self.case["chat"].as_array().unwrap();
-        let replaced = usize::from(self.kind() == GenerationType::Swipe);
+        let replaced = usize::from(self.generation_type() == GenerationType::Swipe);
         let chat = chat.iter().take(chat.len() - replaced);
         chat.filter(|row| row["is_system"] != true).collect()
     }
 
     fn history(&self, house: &mut PromptCaseHost<'_, '_, '_>) -> Vec<HistoryMessage> {
-        let chat = self.chat();
-        let is_more = self.kind() == GenerationType::Continue;
+        let chat = self.visible_messages();
+        let is_more = self.generation_type() == GenerationType::Continue;
         let mut said = Vec::new();
         for (at, row) in chat.iter().enumerate() {
             let is_user = row["is_user"] == true;
             let behind = i64::try_from(chat.len() - 1 - at).unwrap() - i64::from(is_more);
             let placement = if is_user { placement::USER } else { placement::REPLY };
-            let name = text(row, "name");
+            let name = text_field(row, "name");
             let speaker = (!is_user && name != self.cast.character).then_some(name.as_str());
-            let text = house.sent(row["mes"].as_str().unwrap(), placement, Some(behind), speaker);
+            let text = house.apply_prompt_scripts(row["mes"].as_str().unwrap(), placement, Some(behind), speaker);
             let role = match () {
                 () if row["extra"]["type"] == "narrator" => Role::System,
                 () if is_user => Role::User,
@@ -186,7 +192,7 @@ impl PromptCase {
     }
 
     /// Returns the lore that activates.
-    fn lore(&self, history: &[HistoryMessage], house: &mut PromptCaseHost<'_, '_, '_>) -> ScanOutcome {
+    fn scan_lore(&self, history: &[HistoryMessage], house: &mut PromptCaseHost<'_, '_, '_>) -> ScanOutcome {
         let own = self.card.get("character_book").map(lorebook::from_card).unwrap_or_default();
         let book = ScanBook::read("card", "card", &own);
         let bound = [ScopedBook { scope: LorebookScope::Character, book: &book }];
@@ -195,8 +201,8 @@ impl PromptCase {
         let scanned = ScanRequest {
             messages: history.iter().rev().map(said).collect(),
             count: history.len() as u64,
-            trigger: self.kind().as_str().to_owned(),
-            prompt: self.limits().prompt(),
+            trigger: self.generation_type().as_str().to_owned(),
+            prompt: self.token_limits().prompt(),
             ..ScanRequest::default()
         };
         lore::scan(
@@ -208,54 +214,58 @@ impl PromptCase {
         )
     }
 
-    fn limits(&self) -> PromptTokenLimits {
+    fn token_limits(&self) -> PromptTokenLimits {
         let settings = &self.preset.settings;
         PromptTokenLimits { context: settings.context.unwrap_or(4_095), reply: settings.reply.unwrap_or(300) }
     }
 
-    fn note(&self) -> Option<PositionedText> {
+    fn author_note(&self) -> Option<PositionedText> {
         let note = &self.case["setup"]["note"];
-        let said = self.chat().iter().filter(|row| row["is_user"] == true).count();
-        let interval = number(note, "interval");
+        let said = self.visible_messages().iter().filter(|row| row["is_user"] == true).count();
+        let interval = number_field(note, "interval");
         if interval == 0 || said < interval || said % interval != 0 {
             return None;
         }
-        let place = match number(note, "position") {
+        let place = match number_field(note, "position") {
             0 => PromptPosition::Prompt,
             2 => PromptPosition::BeforeMain,
-            _ => PromptPosition::Depth(number(note, "depth")),
+            _ => PromptPosition::Depth(number_field(note, "depth")),
         };
-        Some(PositionedText { text: text(note, "prompt"), position: place, role: role(&note["role"]) })
+        Some(PositionedText {
+            text: text_field(note, "prompt"),
+            position: place,
+            role: role_from_number(&note["role"]),
+        })
     }
 
     fn persona(&self) -> PositionedText {
         let persona = &self.case["setup"]["persona"];
-        let place = match number(persona, "position") {
+        let place = match number_field(persona, "position") {
             0 => PromptPosition::Prompt,
             2 => PromptPosition::NoteTop,
             3 => PromptPosition::NoteBottom,
-            4 => PromptPosition::Depth(number(persona, "depth")),
+            4 => PromptPosition::Depth(number_field(persona, "depth")),
             _ => PromptPosition::Omit,
         };
-        PositionedText { text: self.cast.persona.clone(), position: place, role: role(&persona["role"]) }
+        PositionedText { text: self.cast.persona.clone(), position: place, role: role_from_number(&persona["role"]) }
     }
 
-    fn card_depth(&self) -> Option<PositionedText> {
+    fn card_depth_prompt(&self) -> Option<PositionedText> {
         let own = self.card["extensions"].get("depth_prompt")?;
         let depth = PromptPosition::Depth(own["depth"].as_u64().map_or(4, |depth| usize::try_from(depth).unwrap()));
         let role = own["role"].as_str().and_then(Role::parse).unwrap_or(Role::System);
-        Some(PositionedText { text: text(own, "prompt"), position: depth, role })
+        Some(PositionedText { text: text_field(own, "prompt"), position: depth, role })
     }
 
     /// Returns the messages of the request and the variables after it.
-    fn made(&self) -> Option<(Value, Value)> {
+    fn build_request(&self) -> Option<(Value, Value)> {
         // The facts for macros.
         let setup = &self.case["setup"];
         let is = |key: &str| setup[key] == true;
         let mut facts = self.cast.macro_context();
-        facts.generation_type = self.kind().as_str().to_owned();
+        facts.generation_type = self.generation_type().as_str().to_owned();
         let rows = || self.case["chat"].as_array().unwrap().iter().rev().filter(|row| row["is_system"] != true);
-        let mes = |row: Option<&Value>| row.map(|row| text(row, "mes")).unwrap_or_default();
+        let mes = |row: Option<&Value>| row.map(|row| text_field(row, "mes")).unwrap_or_default();
         facts.history.last = mes(rows().next());
         facts.history.last_user = mes(rows().find(|row| row["is_user"] == true));
         facts.history.last_character = mes(rows().find(|row| row["is_user"] != true));
@@ -266,17 +276,17 @@ impl PromptCase {
         own.add(scripts::ScriptScope::Global, true, setup["regex_scripts"].as_array().into_iter().flatten());
         let mut house = PromptCaseHost { macros: &mut macros, scripts: &mut own };
         let history = self.history(&mut house);
-        let outcome = self.lore(&history, &mut house);
+        let outcome = self.scan_lore(&history, &mut house);
         // A second engine that also knows the outlets of the lore.
         let local = macros.local.map().clone();
         let outlets = outcome.placement.outlets.iter().map(|(name, texts)| (name.clone(), texts.join("\n")));
         let facts = MacroContext { outlets: Some(outlets.collect()), ..facts.clone() };
-        let lore = placed(outcome);
+        let lore = prompt_lore(outcome);
         let mut macros = MacroEngine::new(&facts, local, Map::new(), &mut draw);
         let mut house = PromptCaseHost { macros: &mut macros, scripts: &mut own };
         // Assemble the prompt.
         let given = PromptInput {
-            kind: self.kind(),
+            kind: self.generation_type(),
             user: &self.cast.user,
             character: &self.cast.character,
             description: &self.cast.description,
@@ -285,9 +295,9 @@ impl PromptCase {
             examples: &self.cast.examples,
             card_main: if is("prefer_character_prompt") { &self.cast.system } else { "" },
             card_post_history: if is("prefer_character_jailbreak") { &self.cast.post_history } else { "" },
-            card_depth: self.card_depth(),
+            card_depth: self.card_depth_prompt(),
             persona: self.persona(),
-            note: self.note(),
+            note: self.author_note(),
             lore: &lore,
             history: &history,
             state: "",
@@ -299,7 +309,7 @@ impl PromptCase {
             pins_examples: is("pin_examples"),
             has_prefill: setup["source"] == "claude",
             reserve: 0,
-            default_budget: self.limits(),
+            default_budget: self.token_limits(),
         };
         let assembled = preset::assemble(&self.preset, &given, &mut house).ok()?;
         // The messages in the form of the case.
@@ -315,7 +325,7 @@ impl PromptCase {
 }
 
 /// Returns lore by its positions.
-fn placed(outcome: ScanOutcome) -> PromptLore {
+fn prompt_lore(outcome: ScanOutcome) -> PromptLore {
     let printed = outcome.placement;
     let examples = |top: bool| {
         let there = printed.examples.iter().filter(move |(is_top, _)| *is_top == top);
@@ -323,7 +333,7 @@ fn placed(outcome: ScanOutcome) -> PromptLore {
     };
     let in_chat = printed.at_depth.iter().map(|one| {
         let depth = one.depth.and_then(|depth| usize::try_from(depth).ok()).unwrap_or_default();
-        (depth, role(&one.role.into()), one.entries.join("\n"))
+        (depth, role_from_number(&one.role.into()), one.entries.join("\n"))
     });
     PromptLore {
         before: printed.before.clone(),
@@ -337,7 +347,7 @@ fn placed(outcome: ScanOutcome) -> PromptLore {
 }
 
 /// Returns the intended difference of a case, if it has one.
-fn decision(case: &Value) -> Option<&'static str> {
+fn intended_difference(case: &Value) -> Option<&'static str> {
     if case["preset"] == "tighter" {
         return Some(NEWEST_GOES);
     }
@@ -364,9 +374,9 @@ fn prompt_requests_match_recorded_sillytavern_requests() {
     for line in CASES.lines() {
         let case = PromptCase::read(serde_json::from_str(line).unwrap());
         let expected = &case.case["expect"];
-        let made = case.made();
+        let made = case.build_request();
         let is_equal = made.as_ref().is_some_and(|(messages, _)| *messages == expected["messages"]);
-        match decision(&case.case) {
+        match intended_difference(&case.case) {
             _ if is_equal => equal += 1,
             Some(_) => decided += 1,
             None => {

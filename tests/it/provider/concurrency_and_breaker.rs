@@ -8,7 +8,7 @@ use super::*;
 async fn lane_limits_concurrent_replies_per_key() {
     let mock = MockModel::start().await;
     let gate = Gate::new();
-    (0..4).for_each(|n| mock.script(Reply::ok([n.to_string()]).gated(&gate)));
+    (0..4).for_each(|n| mock.queue_reply(Reply::ok([n.to_string()]).gate(&gate)));
     let lane = Lane::new(2);
     let timeouts = Timeouts { connect: LONG, first_token: LONG, idle: LONG, after_finish: LONG };
     let client = |kind: &str, base_url: String| {
@@ -18,9 +18,9 @@ async fn lane_limits_concurrent_replies_per_key() {
     let (one, two) = (client("openai", mock.base_url()), client("anthropic", mock.root_url()));
     let replies: Vec<_> = (0..4)
         .map(|n| if n % 2 == 0 { one.clone() } else { two.clone() })
-        .map(|client| tokio::spawn(async move { ask(&client).await }))
+        .map(|client| tokio::spawn(async move { request_reply(&client).await }))
         .collect();
-    mock.until_requests(2).await;
+    mock.wait_for_requests(2).await;
     assert_eq!(mock.requests().len(), 2, "two endpoints, one key");
     gate.open();
     for reply in replies {
@@ -33,25 +33,25 @@ async fn lane_limits_concurrent_replies_per_key() {
 #[tokio::test]
 async fn lane_slot_is_freed_when_reply_is_dropped() {
     let gate = Gate::new();
-    let (mock, _) = scripted([Reply::ok(["a", "b"]).gated(&gate), Reply::ok(["c"])]).await;
-    let client = openai(Endpoint { lane: Lane::new(1), ..endpoint(&mock.base_url()) });
+    let (mock, _) = start_with_replies([Reply::ok(["a", "b"]).gate(&gate), Reply::ok(["c"])]).await;
+    let client = openai_client(Endpoint { lane: Lane::new(1), ..endpoint(&mock.base_url()) });
     let mut left = client.stream(&request(json!({})));
     gate.release(1);
-    assert!(matches!(next(&mut left).await, Some(Ok(Frame::Text(_)))));
+    assert!(matches!(next_frame(&mut left).await, Some(Ok(Frame::Text(_)))));
     drop(left);
-    assert_eq!(ask(&client).await.text, "c");
+    assert_eq!(request_reply(&client).await.text, "c");
 }
 
 /// Ranked idea 9: a server that fails repeatedly is not asked for a while, and requests fail at once.
 #[tokio::test]
 async fn breaker_opens_after_repeated_server_errors() {
-    let (mock, client) = scripted([]).await;
-    mock.always(Reply::error(500, "out of order"));
+    let (mock, client) = start_with_replies([]).await;
+    mock.set_default_reply(Reply::error(500, "out of order"));
     for _ in 0..3 {
-        assert_eq!(ask(&client).await.failure.unwrap().code(), "provider_failed");
+        assert_eq!(request_reply(&client).await.failure.unwrap().code(), "provider_failed");
     }
     let asked = mock.requests().len();
-    let failure = ask(&client).await.failure.unwrap();
+    let failure = request_reply(&client).await.failure.unwrap();
     assert_eq!((failure.code(), mock.requests().len()), ("provider_resting", asked));
     assert!(failure.to_string().contains("out of order") && failure.retry_after().is_some(), "{failure}");
     assert!(client.models().await.is_ok(), "its list is another matter");
@@ -60,10 +60,10 @@ async fn breaker_opens_after_repeated_server_errors() {
 /// A server that refuses a request works: the breaker stays closed.
 #[tokio::test]
 async fn breaker_stays_closed_on_client_errors() {
-    let (mock, client) = scripted([]).await;
-    mock.always(Reply::error(404, "no such model"));
+    let (mock, client) = start_with_replies([]).await;
+    mock.set_default_reply(Reply::error(404, "no such model"));
     for _ in 0..6 {
-        assert_eq!(ask(&client).await.failure.unwrap().code(), "provider_refused");
+        assert_eq!(request_reply(&client).await.failure.unwrap().code(), "provider_refused");
     }
     assert_eq!(mock.requests().len(), 6);
 }

@@ -7,8 +7,8 @@ async fn client_error_keeps_message_and_is_not_retried() {
     for (status, code) in
         [(400, "provider_refused"), (401, "provider_refused"), (404, "provider_refused"), (413, "provider_refused")]
     {
-        let (mock, client) = scripted([Reply::error(status, "You\u{1b} must\nnot")]).await;
-        let failure = ask(&client).await.failure.unwrap();
+        let (mock, client) = start_with_replies([Reply::error(status, "You\u{1b} must\nnot")]).await;
+        let failure = request_reply(&client).await.failure.unwrap();
         assert_eq!(failure.code(), code);
         assert_eq!(failure.to_string(), format!("the model server refused the request ({status}): You must not"));
         assert!(!failure.hint().is_empty());
@@ -20,13 +20,13 @@ async fn client_error_keeps_message_and_is_not_retried() {
 #[tokio::test]
 async fn api_key_in_error_body_is_redacted() {
     let mock = MockModel::start().await;
-    let client = openai(Endpoint { key: Some(Secret::new("sk-0123456789")), ..endpoint(&mock.base_url()) });
-    mock.script(Reply::error(401, "wrong key: sk-0123456789"));
-    mock.script(Reply::ok(["a"]).then_error(401, "wrong key: sk-0123456789"));
-    mock.script(Reply::raw(200, "text/plain", "sk-0123456789"));
-    mock.models(Reply::raw(200, "text/plain", "sk-0123456789"));
+    let client = openai_client(Endpoint { key: Some(Secret::new("sk-0123456789")), ..endpoint(&mock.base_url()) });
+    mock.queue_reply(Reply::error(401, "wrong key: sk-0123456789"));
+    mock.queue_reply(Reply::ok(["a"]).then_error(401, "wrong key: sk-0123456789"));
+    mock.queue_reply(Reply::raw(200, "text/plain", "sk-0123456789"));
+    mock.set_models_reply(Reply::raw(200, "text/plain", "sk-0123456789"));
     for _ in 0..3 {
-        let failure = ask(&client).await.failure.unwrap();
+        let failure = request_reply(&client).await.failure.unwrap();
         assert!(failure.to_string().contains("[key]"), "{failure}");
         assert!(!format!("{failure:?} {failure} {client:?}").contains("0123456789"));
     }
@@ -36,13 +36,13 @@ async fn api_key_in_error_body_is_redacted() {
 #[tokio::test]
 async fn busy_server_is_retried_after_retry_after() {
     let busy = |after: &str| Reply::error(429, "slow down").header("Retry-After", after);
-    let (mock, client) = scripted([busy("0"), Reply::error(503, "loading"), Reply::ok(["a"])]).await;
-    let heard = ask(&client).await;
+    let (mock, client) = start_with_replies([busy("0"), Reply::error(503, "loading"), Reply::ok(["a"])]).await;
+    let heard = request_reply(&client).await;
     assert_eq!((heard.text.as_str(), heard.failure, mock.requests().len()), ("a", None, 3));
     assert_eq!(mock.requests()[0], mock.requests()[2]);
 
-    let (mock, client) = scripted([busy("3600")]).await;
-    let failure = ask(&client).await.failure.unwrap();
+    let (mock, client) = start_with_replies([busy("3600")]).await;
+    let failure = request_reply(&client).await.failure.unwrap();
     let retry_after = Some(Duration::from_secs(3600));
     assert_eq!(failure, ProviderFailure::RateLimited { words: "slow down".into(), retry_after });
     assert_eq!(
@@ -53,22 +53,22 @@ async fn busy_server_is_retried_after_retry_after() {
 
 #[tokio::test]
 async fn server_error_is_tried_three_times() {
-    let (mock, client) = scripted([]).await;
-    mock.always(Reply::html(502, "Bad Gateway"));
-    let failure = ask(&client).await.failure.unwrap();
+    let (mock, client) = start_with_replies([]).await;
+    mock.set_default_reply(Reply::html(502, "Bad Gateway"));
+    let failure = request_reply(&client).await.failure.unwrap();
     assert_eq!(failure.code(), "provider_failed");
     assert_eq!(failure.to_string(), "the model server failed (502): an HTML page, “Bad Gateway”");
     assert_eq!(mock.requests().len(), 3);
-    mock.always(Reply::error(500, "out of order"));
-    assert!(ask(&client).await.failure.unwrap().to_string().contains("out of order"));
+    mock.set_default_reply(Reply::error(500, "out of order"));
+    assert!(request_reply(&client).await.failure.unwrap().to_string().contains("out of order"));
 }
 
 #[tokio::test]
 async fn connection_closed_is_retried_then_unreachable() {
-    let (mock, client) = scripted([Reply::hang_up(), Reply::ok(["a"])]).await;
-    assert_eq!(ask(&client).await.text, "a");
-    mock.always(Reply::hang_up());
-    assert_eq!(ask(&client).await.failure.unwrap().code(), "provider_unreachable");
+    let (mock, client) = start_with_replies([Reply::hang_up(), Reply::ok(["a"])]).await;
+    assert_eq!(request_reply(&client).await.text, "a");
+    mock.set_default_reply(Reply::hang_up());
+    assert_eq!(request_reply(&client).await.failure.unwrap().code(), "provider_unreachable");
     assert_eq!(mock.requests().len(), 5);
 }
 
@@ -76,8 +76,8 @@ async fn connection_closed_is_retried_then_unreachable() {
 async fn missing_server_returns_provider_unreachable() {
     let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     for base_url in [format!("http://{gone}/v1"), "http://no-such-host.invalid/v1".to_owned()] {
-        let client = openai(endpoint(&base_url));
-        let failure = ask(&client).await.failure.unwrap();
+        let client = openai_client(endpoint(&base_url));
+        let failure = request_reply(&client).await.failure.unwrap();
         assert_eq!((failure.code(), failure.is_retryable()), ("provider_unreachable", true));
         assert_eq!(client.models().await.unwrap_err().code(), "provider_unreachable");
     }
@@ -98,9 +98,9 @@ async fn connect_timeout_returns_unreachable() {
         assert!(waiting.len() < 100, "the queue is never full");
     }
     let timeouts = Timeouts { connect: SHORT, ..endpoint("").timeouts };
-    let client = openai(Endpoint { timeouts, ..endpoint(&format!("http://{address}/v1")) });
+    let client = openai_client(Endpoint { timeouts, ..endpoint(&format!("http://{address}/v1")) });
     let given_up = ProviderFailure::Timeout { wait: TimeoutPhase::Connect, limit: SHORT };
-    assert_eq!(ask(&client).await.failure.unwrap(), given_up);
+    assert_eq!(request_reply(&client).await.failure.unwrap(), given_up);
     assert_eq!(client.models().await.unwrap_err(), given_up);
 }
 
@@ -109,49 +109,52 @@ async fn invalid_endpoint_returns_provider_misconfigured() {
     let mock = MockModel::start().await;
     let wrong_key = Endpoint { key: Some(Secret::new("a\nb")), ..endpoint(&mock.base_url()) };
     for endpoint in [endpoint("is not a valid URL"), endpoint("http://me@127.0.0.1"), wrong_key] {
-        assert_eq!(ask(&openai(endpoint)).await.failure.unwrap().code(), "provider_misconfigured");
+        assert_eq!(request_reply(&openai_client(endpoint)).await.failure.unwrap().code(), "provider_misconfigured");
     }
-    assert_eq!(mock.seen().len(), 0);
+    assert_eq!(mock.all_requests().len(), 0);
 }
 
 #[tokio::test]
 async fn invalid_response_body_returns_provider_garbled() {
     let nonsense = r#"{"choices":[{"index":0,"delta":{"content":"a"}}]}"#;
-    assert_eq!(outcome(Reply::events([nonsense, "{nonsense", nonsense])).await, ("a".into(), Some("provider_garbled")));
+    assert_eq!(
+        reply_outcome(Reply::events([nonsense, "{nonsense", nonsense])).await,
+        ("a".into(), Some("provider_garbled"))
+    );
     for reply in [
         Reply::html(200, "Please log in"),
         Reply::raw(200, "application/json", r#"{"choices": nonsense"#),
         Reply::json(200, &json!({"hello": "world"})),
         Reply::raw(200, "text/event-stream", "hello"),
     ] {
-        assert_eq!(outcome(reply).await, (String::new(), Some("provider_garbled")));
+        assert_eq!(reply_outcome(reply).await, (String::new(), Some("provider_garbled")));
     }
 }
 
 /// An error with status 200 is an error, never a complete and empty reply.
 #[tokio::test]
 async fn stream_error_keeps_partial_text_and_message() {
-    let (mock, client) = scripted([Reply::ok(["Half a "]).then_error(502, "upstream died")]).await;
-    let heard = ask(&client).await;
+    let (mock, client) = start_with_replies([Reply::ok(["Half a "]).then_error(502, "upstream died")]).await;
+    let heard = request_reply(&client).await;
     let expected = ProviderFailure::Failed { status: Some(502), words: "upstream died".into(), retry_after: None };
-    assert_eq!((heard.text.as_str(), heard.finish, heard.failure), ("Half a ", vec![], Some(expected)));
+    assert_eq!((heard.text.as_str(), heard.finish_reasons, heard.failure), ("Half a ", vec![], Some(expected)));
     assert_eq!(mock.requests().len(), 1);
-    assert_eq!(outcome(Reply::ok([""; 0]).then_error(429, "slow")).await.1, Some("provider_rate_limited"));
-    assert_eq!(outcome(Reply::error(200, "no credit")).await.1, Some("provider_failed"));
+    assert_eq!(reply_outcome(Reply::ok([""; 0]).then_error(429, "slow")).await.1, Some("provider_rate_limited"));
+    assert_eq!(reply_outcome(Reply::error(200, "no credit")).await.1, Some("provider_failed"));
     assert_eq!(
-        outcome(Reply::json(200, &json!({"error": {"code": 402, "message": "pay"}}))).await.1,
+        reply_outcome(Reply::json(200, &json!({"error": {"code": 402, "message": "pay"}}))).await.1,
         Some("provider_refused")
     );
 }
 
 #[tokio::test]
 async fn stream_cut_off_returns_partial_text_without_retry() {
-    for reply in [Reply::ok(["a"]).then_cut(), Reply::ok(["a"]).then_reset(), Reply::ok(["a"]).unfinished()] {
-        assert_eq!(outcome(reply).await, ("a".into(), Some("cut_off")));
+    for reply in [Reply::ok(["a"]).then_cut(), Reply::ok(["a"]).then_reset(), Reply::ok(["a"]).without_finish()] {
+        assert_eq!(reply_outcome(reply).await, ("a".into(), Some("cut_off")));
     }
-    assert_eq!(outcome(Reply::ok([""; 0]).then_cut()).await, (String::new(), Some("cut_off")));
-    assert_eq!(outcome(Reply::raw(200, "text/event-stream", "")).await, (String::new(), Some("cut_off")));
-    assert_eq!(outcome(Reply::raw(200, "application/json", "{\"choices\":[{")).await.1, Some("cut_off"));
+    assert_eq!(reply_outcome(Reply::ok([""; 0]).then_cut()).await, (String::new(), Some("cut_off")));
+    assert_eq!(reply_outcome(Reply::raw(200, "text/event-stream", "")).await, (String::new(), Some("cut_off")));
+    assert_eq!(reply_outcome(Reply::raw(200, "application/json", "{\"choices\":[{")).await.1, Some("cut_off"));
 }
 
 #[tokio::test]
@@ -174,10 +177,10 @@ async fn stream_silence_times_out_per_phase() {
     ];
     for (reply, timeouts, said, wait) in cases {
         let mock = MockModel::start().await;
-        mock.script(reply);
-        let heard = ask(&openai(Endpoint { timeouts, ..endpoint(&mock.base_url()) })).await;
+        mock.queue_reply(reply);
+        let heard = request_reply(&openai_client(Endpoint { timeouts, ..endpoint(&mock.base_url()) })).await;
         assert_eq!((heard.text.as_str(), heard.failure), (said, Some(ProviderFailure::Timeout { wait, limit: SHORT })));
-        mock.until_aborted(1).await;
+        mock.wait_for_aborted_replies(1).await;
         assert_eq!(mock.requests().len(), 1);
     }
 }
@@ -185,9 +188,9 @@ async fn stream_silence_times_out_per_phase() {
 #[tokio::test]
 async fn slow_response_head_is_awaited() {
     let gate = Gate::new();
-    let (mock, client) = scripted([Reply::ok(["a"]).head_gated(&gate)]).await;
-    let reply = tokio::spawn(hear(client.stream(&request(json!({})))));
-    mock.until_requests(1).await;
+    let (mock, client) = start_with_replies([Reply::ok(["a"]).head_gate(&gate)]).await;
+    let reply = tokio::spawn(collect_reply(client.stream(&request(json!({})))));
+    mock.wait_for_requests(1).await;
     gate.release(1);
     assert_eq!(reply.await.unwrap().text, "a");
 }
@@ -195,21 +198,22 @@ async fn slow_response_head_is_awaited() {
 #[tokio::test]
 async fn endless_reply_stops_at_size_limit() {
     let (mock, _) =
-        scripted([Reply::endless("夜色"), Reply::ok(["x".repeat(8 << 20)]), Reply::ok(["y".repeat(3000)])]).await;
-    let client = openai(Endpoint { max_reply_bytes: 1000, ..endpoint(&mock.base_url()) });
+        start_with_replies([Reply::endless("夜色"), Reply::ok(["x".repeat(8 << 20)]), Reply::ok(["y".repeat(3000)])])
+            .await;
+    let client = openai_client(Endpoint { max_reply_bytes: 1000, ..endpoint(&mock.base_url()) });
     let too_large = Some(ProviderFailure::TooLarge { limit: 1000 });
-    let heard = ask(&client).await;
+    let heard = request_reply(&client).await;
     assert_eq!((heard.text.len(), heard.failure), (999, too_large.clone()));
-    mock.until_aborted(1).await;
-    assert_eq!(ask(&client).await.failure, too_large);
-    let heard = ask(&client).await;
+    mock.wait_for_aborted_replies(1).await;
+    assert_eq!(request_reply(&client).await.failure, too_large);
+    let heard = request_reply(&client).await;
     assert_eq!((heard.text.len(), heard.failure), (1000, too_large));
 }
 
 #[tokio::test]
 async fn large_chunk_within_limit_arrives() {
-    let (_mock, client) = scripted([Reply::ok(["夜".repeat(1 << 20)])]).await;
-    let heard = ask(&client).await;
+    let (_mock, client) = start_with_replies([Reply::ok(["夜".repeat(1 << 20)])]).await;
+    let heard = request_reply(&client).await;
     assert_eq!((heard.text.len(), heard.failure), (3 << 20, None));
 }
 
@@ -217,11 +221,11 @@ async fn large_chunk_within_limit_arrives() {
 #[tokio::test]
 async fn redirects_are_not_followed() {
     let inside = MockModel::start().await;
-    let (mock, client) = scripted([Reply::redirect(&inside.base_url())]).await;
-    mock.models(Reply::redirect(&(inside.base_url() + "/models")));
-    let failure = ask(&client).await.failure.unwrap();
+    let (mock, client) = start_with_replies([Reply::redirect(&inside.base_url())]).await;
+    mock.set_models_reply(Reply::redirect(&(inside.base_url() + "/models")));
+    let failure = request_reply(&client).await.failure.unwrap();
     assert_eq!(failure.code(), "provider_refused");
     assert!(failure.to_string().contains("redirects to http://127.0.0.1") && failure.hint().contains("base_url"));
     assert_eq!(client.models().await.unwrap_err().code(), "provider_refused");
-    assert_eq!(inside.seen().len(), 0);
+    assert_eq!(inside.all_requests().len(), 0);
 }

@@ -9,7 +9,7 @@ fn client_of(kind: ProviderKind, mock: &MockModel) -> ProviderClient {
 }
 
 /// Returns the kinds other than OpenAI-compatible servers.
-fn others() -> impl Iterator<Item = ProviderKind> {
+fn other_kinds() -> impl Iterator<Item = ProviderKind> {
     ProviderKind::all().filter(|kind| kind.name() != "openai")
 }
 
@@ -21,24 +21,24 @@ fn base_url(kind: ProviderKind, mock: &MockModel) -> String {
 /// S0-39: one interface; every kind passes the suite that a real server passes.
 #[tokio::test]
 async fn provider_kinds_pass_common_suite() {
-    for kind in others() {
+    for kind in other_kinds() {
         let mock = MockModel::start().await;
-        suite(&client_of(kind, &mock), "mock").await;
-        mock.always(Reply::default().sliced(2));
-        suite(&client_of(kind, &mock), "mock").await;
+        check_provider(&client_of(kind, &mock), "mock").await;
+        mock.set_default_reply(Reply::default().chunk_size(2));
+        check_provider(&client_of(kind, &mock), "mock").await;
     }
 }
 
 #[tokio::test]
 async fn request_sends_wire_body_and_key_header() {
-    for kind in others() {
+    for kind in other_kinds() {
         let mock = MockModel::start().await;
         let endpoint = Endpoint { key: Some(Secret::new("sk-0123456789")), ..endpoint(&mock.root_url()) };
         let client = ProviderClient::new(kind, endpoint);
         let request =
             Request { cacheable_messages: 1, context: Some(4096), ..request(json!({"max_tokens": 9, "seed": 7})) };
-        assert_eq!(hear(client.stream(&request)).await.failure, None);
-        let seen = mock.seen().pop().unwrap();
+        assert_eq!(collect_reply(client.stream(&request)).await.failure, None);
+        let seen = mock.all_requests().pop().unwrap();
         assert_eq!(seen.body.to_string(), client.wire_body(&request).to_string());
         let headers: &[&str] = match kind.name() {
             "anthropic" => &["x-api-key: sk-0123456789", "anthropic-version: 2023-06-01"],
@@ -48,22 +48,24 @@ async fn request_sends_wire_body_and_key_header() {
         for header in headers {
             assert!(seen.headers.iter().any(|one| one == header), "{kind:?} {header}: {:?}", seen.headers);
         }
-        assert!(!seen.line.contains("sk-") && !seen.body.to_string().contains("sk-"), "{kind:?}");
+        assert!(!seen.request_line.contains("sk-") && !seen.body.to_string().contains("sk-"), "{kind:?}");
     }
 }
 
 #[tokio::test]
 async fn reply_reasoning_text_and_usage_are_read() {
-    for kind in others() {
+    for kind in other_kinds() {
         let mock = MockModel::start().await;
         let counts =
             json!({"prompt_tokens": 300, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": 200}});
-        mock.script(Reply::ok(["So, ", "夜🌙."]).reasoning(ReasoningField::All, ["hm, ", "yes"]).usage_inside(counts));
-        let heard = ask(&client_of(kind, &mock)).await;
+        mock.queue_reply(
+            Reply::ok(["So, ", "夜🌙."]).reasoning(ReasoningField::All, ["hm, ", "yes"]).usage_with_finish(counts),
+        );
+        let heard = request_reply(&client_of(kind, &mock)).await;
         let completes = matches!(kind.name(), "koboldcpp" | "llamacpp");
         let (thought, said) = if completes { ("", "hm, yesSo, 夜🌙.") } else { ("hm, yes", "So, 夜🌙.") };
         assert_eq!((heard.reasoning.as_str(), heard.text.as_str()), (thought, said), "{kind:?}");
-        assert_eq!((heard.failure, heard.finish), (None, vec![FinishReason::Stop]), "{kind:?}");
+        assert_eq!((heard.failure, heard.finish_reasons), (None, vec![FinishReason::Stop]), "{kind:?}");
         let cached = (!matches!(kind.name(), "ollama")).then_some(200);
         let usage = heard.usage.map(|usage| (usage.prompt, usage.completion, usage.cached));
         assert_eq!(usage, (kind.name() != "koboldcpp").then_some((300, 5, cached)), "{kind:?}");
@@ -73,7 +75,7 @@ async fn reply_reasoning_text_and_usage_are_read() {
 /// An error before the reply has its status, message and hint. A busy or broken server is asked again.
 #[tokio::test]
 async fn error_before_reply_keeps_status_and_message() {
-    for kind in others() {
+    for kind in other_kinds() {
         let mock = MockModel::start().await;
         let own = match kind.name() {
             "anthropic" => {
@@ -84,16 +86,16 @@ async fn error_before_reply_keeps_status_and_message() {
             "koboldcpp" => json!({"detail": {"msg": "wrong key", "type": "unauthorized"}}),
             _ => json!({"error": {"code": 401, "message": "wrong key", "type": "authentication_error"}}),
         };
-        mock.script(Reply::json(401, &own));
-        let failure = ask(&client_of(kind, &mock)).await.failure.unwrap();
+        mock.queue_reply(Reply::json(401, &own));
+        let failure = request_reply(&client_of(kind, &mock)).await.failure.unwrap();
         assert_eq!(failure, ProviderFailure::Refused { status: 401, words: "wrong key".into() }, "{kind:?}");
         assert!(failure.hint().contains("key"));
         assert_eq!(mock.requests().len(), 1);
 
-        mock.script(Reply::error(529, "overloaded"));
-        mock.script(Reply::error(429, "slow down").header("Retry-After", "0"));
-        mock.script(Reply::ok(["a"]));
-        let heard = ask(&client_of(kind, &mock)).await;
+        mock.queue_reply(Reply::error(529, "overloaded"));
+        mock.queue_reply(Reply::error(429, "slow down").header("Retry-After", "0"));
+        mock.queue_reply(Reply::ok(["a"]));
+        let heard = request_reply(&client_of(kind, &mock)).await;
         assert_eq!((heard.text.as_str(), heard.failure, mock.requests().len()), ("a", None, 4), "{kind:?}");
     }
 }
@@ -101,17 +103,17 @@ async fn error_before_reply_keeps_status_and_message() {
 /// An error during a reply keeps the text that had arrived, and the request is not repeated.
 #[tokio::test]
 async fn error_mid_reply_keeps_text_without_retry() {
-    for kind in others() {
+    for kind in other_kinds() {
         let mock = MockModel::start().await;
         for (reply, code) in [
             (Reply::ok(["Half a "]).then_error(529, "overloaded"), "provider_failed"),
             (Reply::ok(["Half a "]).then_cut(), "cut_off"),
             (Reply::ok(["Half a "]).then_reset(), "cut_off"),
-            (Reply::ok(["Half a "]).unfinished(), "cut_off"),
+            (Reply::ok(["Half a "]).without_finish(), "cut_off"),
         ] {
-            mock.script(reply);
+            mock.queue_reply(reply);
             let before = mock.requests().len();
-            let heard = ask(&client_of(kind, &mock)).await;
+            let heard = request_reply(&client_of(kind, &mock)).await;
             assert_eq!(heard.text, "Half a ", "{kind:?}");
             assert_eq!(heard.failure.map(|failure| failure.code()), Some(code), "{kind:?}");
             assert_eq!(mock.requests().len(), before + 1, "{kind:?} was asked again");
@@ -129,29 +131,31 @@ async fn invalid_response_returns_provider_garbled() {
             Reply::json(200, &json!({"hello": "world"})),
             Reply::raw(200, "text/event-stream", "data: hello\n\n"),
         ] {
-            mock.script(reply);
-            let failure = ask(&ProviderClient::new(kind, endpoint(&base_url(kind, &mock)))).await.failure.unwrap();
+            mock.queue_reply(reply);
+            let failure =
+                request_reply(&ProviderClient::new(kind, endpoint(&base_url(kind, &mock)))).await.failure.unwrap();
             assert_eq!(failure.code(), "provider_garbled", "{kind:?}: {failure}");
         }
-        mock.models(Reply::json(200, &json!({"hello": "world"})));
+        mock.set_models_reply(Reply::json(200, &json!({"hello": "world"})));
     }
 }
 
 /// Dropping a reply aborts the request, and silence ends the reply.
 #[tokio::test]
 async fn dropped_reply_aborts_request_and_silence_times_out() {
-    for kind in others() {
+    for kind in other_kinds() {
         let mock = MockModel::start().await;
-        mock.script(Reply::endless("on "));
+        mock.queue_reply(Reply::endless("on "));
         let client = client_of(kind, &mock);
         let mut left = client.stream(&request(json!({})));
-        assert_eq!(words(&mut left).await, "on ", "{kind:?}");
+        assert_eq!(next_text(&mut left).await, "on ", "{kind:?}");
         drop(left);
-        mock.until_aborted(1).await;
+        mock.wait_for_aborted_replies(1).await;
 
-        mock.script(Reply::ok(["ab"]).then_stall());
+        mock.queue_reply(Reply::ok(["ab"]).then_stall());
         let timeouts = Timeouts { idle: SHORT, ..endpoint("").timeouts };
-        let heard = ask(&ProviderClient::new(kind, Endpoint { timeouts, ..endpoint(&mock.root_url()) })).await;
+        let heard =
+            request_reply(&ProviderClient::new(kind, Endpoint { timeouts, ..endpoint(&mock.root_url()) })).await;
         let silent = Some(ProviderFailure::Timeout { wait: TimeoutPhase::Idle, limit: SHORT });
         assert_eq!((heard.text.as_str(), heard.failure), ("ab", silent), "{kind:?}");
     }
@@ -166,28 +170,28 @@ async fn prefill_unsupported_falls_back_to_continue_request() {
         let client = ProviderClient::new(kind, endpoint(&base_url(kind, &mock)));
         let mut begun = request(json!({}));
         begun.messages.push(RequestMessage { role: RequestRole::Assistant, name: None, content: "She lights".into() });
-        mock.script(Reply::error(400, words));
-        mock.script(Reply::ok(["the lamp"]));
-        mock.script(Reply::ok(["the lamp"]));
+        mock.queue_reply(Reply::error(400, words));
+        mock.queue_reply(Reply::ok(["the lamp"]));
+        mock.queue_reply(Reply::ok(["the lamp"]));
         for n in [2, 3] {
-            assert_eq!(hear(client.stream(&begun)).await.text, "the lamp", "{kind:?}");
+            assert_eq!(collect_reply(client.stream(&begun)).await.text, "the lamp", "{kind:?}");
             let sent = mock.requests();
             let last = sent.last().unwrap()["messages"].as_array().unwrap().last().unwrap();
             assert_eq!((sent.len(), &last["role"]), (n, &json!("user")), "{kind:?}");
         }
-        mock.script(Reply::error(400, words));
-        assert_eq!(ask(&client).await.failure.unwrap().code(), "provider_refused", "nothing to mend");
+        mock.queue_reply(Reply::error(400, words));
+        assert_eq!(request_reply(&client).await.failure.unwrap().code(), "provider_refused", "nothing to mend");
     }
 }
 
-fn message() -> impl Strategy<Value = RequestMessage> {
+fn any_message() -> impl Strategy<Value = RequestMessage> {
     let role = prop_oneof![Just(RequestRole::System), Just(RequestRole::User), Just(RequestRole::Assistant)];
     let content = prop_oneof![Just(String::new()), Just(" \n".to_owned()), "[a-z夜<|>\u{1}]{1,6} ?"];
     (role, content).prop_map(|(role, content)| RequestMessage { role, name: None, content })
 }
 
 /// Returns whether the player begins, roles alternate and no text is blank.
-fn is_in_turns(turns: &[Value], models: &str, texts: impl Fn(&Value) -> Vec<String>) -> bool {
+fn has_alternating_roles(turns: &[Value], models: &str, texts: impl Fn(&Value) -> Vec<String>) -> bool {
     let role = |nth: usize| if nth.is_multiple_of(2) { "user" } else { models };
     !turns.is_empty()
         && turns.iter().enumerate().all(|(nth, turn)| {
@@ -199,7 +203,7 @@ fn is_in_turns(turns: &[Value], models: &str, texts: impl Fn(&Value) -> Vec<Stri
 proptest! {
     /// S4-35: each kind builds a valid body from any messages.
     #[test]
-    fn request_body_is_valid_for_any_messages(messages in proptest::collection::vec(message(), 0..12), stable in 0_usize..14) {
+    fn request_body_is_valid_for_any_messages(messages in proptest::collection::vec(any_message(), 0..12), stable in 0_usize..14) {
         let request = Request { model: "m".into(), messages, cacheable_messages: stable, ..Request::default() };
         let texts = |parts: &Value| -> Vec<String> {
             parts.as_array().into_iter().flatten().map(|part| part["text"].as_str().unwrap().to_owned()).collect()
@@ -209,7 +213,7 @@ proptest! {
             let body = ProviderClient::new(kind, Endpoint::new("a", "http://a")).wire_body(&request);
             match kind.name() {
                 "anthropic" => {
-                    prop_assert!(is_in_turns(body["messages"].as_array().unwrap(), "assistant", |turn| texts(&turn["content"])), "{body}");
+                    prop_assert!(has_alternating_roles(body["messages"].as_array().unwrap(), "assistant", |turn| texts(&turn["content"])), "{body}");
                     prop_assert!(texts(&body["system"]).iter().all(|text| !text.trim().is_empty()));
                     prop_assert!(body.to_string().matches("cache_control").count() <= 4, "{body}");
                     let last = body["messages"].as_array().unwrap().last().unwrap();
@@ -217,7 +221,7 @@ proptest! {
                     prop_assert!(last["role"] == "user" || text.trim_end() == text, "{body}");
                 }
                 "gemini" => {
-                    prop_assert!(is_in_turns(body["contents"].as_array().unwrap(), "model", |turn| texts(&turn["parts"])), "{body}");
+                    prop_assert!(has_alternating_roles(body["contents"].as_array().unwrap(), "model", |turn| texts(&turn["parts"])), "{body}");
                 }
                 "ollama" => {
                     let messages = body["messages"].as_array().unwrap();

@@ -26,9 +26,9 @@ async fn client_works_without_certificates_or_reachable_proxy() {
 #[ignore = "the test above runs it in a process of its own"]
 async fn inside_a_strange_environment() {
     let mock = MockModel::start().await;
-    assert_eq!(ask(&openai(endpoint(&mock.base_url()))).await.failure, None);
-    let secure = openai(endpoint(&mock.base_url().replace("http:", "https:")));
-    let failure = ask(&secure).await.failure.unwrap();
+    assert_eq!(request_reply(&openai_client(endpoint(&mock.base_url()))).await.failure, None);
+    let secure = openai_client(endpoint(&mock.base_url().replace("http:", "https:")));
+    let failure = request_reply(&secure).await.failure.unwrap();
     assert!(
         matches!(failure, ProviderFailure::Unreachable { .. }),
         "the mock speaks no TLS, but the client does: {failure}"

@@ -39,14 +39,14 @@ fn endpoint(base_url: &str) -> Endpoint {
     }
 }
 
-fn openai(endpoint: Endpoint) -> ProviderClient {
+fn openai_client(endpoint: Endpoint) -> ProviderClient {
     ProviderClient::new(ProviderKind::default(), endpoint)
 }
 
-async fn scripted(replies: impl IntoIterator<Item = Reply>) -> (MockModel, ProviderClient) {
+async fn start_with_replies(replies: impl IntoIterator<Item = Reply>) -> (MockModel, ProviderClient) {
     let mock = MockModel::start().await;
-    replies.into_iter().for_each(|reply| mock.script(reply));
-    let client = openai(endpoint(&mock.base_url()));
+    replies.into_iter().for_each(|reply| mock.queue_reply(reply));
+    let client = openai_client(endpoint(&mock.base_url()));
     (mock, client)
 }
 
@@ -63,25 +63,25 @@ struct CollectedReply {
     text: String,
     reasoning: String,
     models: Vec<String>,
-    calls: Vec<ToolCall>,
+    tool_calls: Vec<ToolCall>,
     usage: Option<Usage>,
-    finish: Vec<FinishReason>,
+    finish_reasons: Vec<FinishReason>,
     failure: Option<ProviderFailure>,
-    alive: bool,
+    has_keep_alive: bool,
 }
 
-async fn hear(mut stream: FrameStream) -> CollectedReply {
+async fn collect_reply(mut stream: FrameStream) -> CollectedReply {
     let mut heard = CollectedReply::default();
     while let Some(item) = stream.next().await {
         assert_eq!(heard.failure, None, "something after a failure: {item:?}");
         match item {
-            Ok(Frame::KeepAlive) => heard.alive = true,
+            Ok(Frame::KeepAlive) => heard.has_keep_alive = true,
             Ok(Frame::Text(words)) => heard.text += &words,
             Ok(Frame::Reasoning(words)) => heard.reasoning += &words,
             Ok(Frame::Usage(usage)) => heard.usage = Some(usage),
             Ok(Frame::Model(model)) => heard.models.push(model),
-            Ok(Frame::ToolCall(call)) => heard.calls.push(call),
-            Ok(Frame::Finish(finish)) => heard.finish.push(finish),
+            Ok(Frame::ToolCall(call)) => heard.tool_calls.push(call),
+            Ok(Frame::Finish(finish)) => heard.finish_reasons.push(finish),
             Err(failure) => heard.failure = Some(failure),
         }
     }
@@ -89,24 +89,24 @@ async fn hear(mut stream: FrameStream) -> CollectedReply {
     heard
 }
 
-async fn ask(client: &ProviderClient) -> CollectedReply {
-    hear(client.stream(&request(json!({})))).await
+async fn request_reply(client: &ProviderClient) -> CollectedReply {
+    collect_reply(client.stream(&request(json!({})))).await
 }
 
 /// Returns the text that arrived, and the code of the failure.
-async fn outcome(reply: Reply) -> (String, Option<&'static str>) {
-    let (mock, client) = scripted([reply]).await;
-    let heard = ask(&client).await;
+async fn reply_outcome(reply: Reply) -> (String, Option<&'static str>) {
+    let (mock, client) = start_with_replies([reply]).await;
+    let heard = request_reply(&client).await;
     assert_eq!(mock.requests().len(), 1, "asked again");
     (heard.text, heard.failure.map(|failure| failure.code()))
 }
 
-fn text(words: &str) -> Frame {
+fn text_frame(words: &str) -> Frame {
     Frame::Text(words.into())
 }
 
 /// Returns the next frame with content.
-async fn next(stream: &mut FrameStream) -> Option<Result<Frame, ProviderFailure>> {
+async fn next_frame(stream: &mut FrameStream) -> Option<Result<Frame, ProviderFailure>> {
     loop {
         match stream.next().await {
             Some(Ok(Frame::KeepAlive | Frame::Model(_))) => {}
@@ -116,9 +116,9 @@ async fn next(stream: &mut FrameStream) -> Option<Result<Frame, ProviderFailure>
 }
 
 /// Returns the next text. Some kinds send usage before text.
-async fn words(stream: &mut FrameStream) -> String {
+async fn next_text(stream: &mut FrameStream) -> String {
     loop {
-        match next(stream).await {
+        match next_frame(stream).await {
             Some(Ok(Frame::Text(words))) => return words,
             Some(Ok(Frame::Usage(_))) => {}
             other => panic!("no words: {other:?}"),
@@ -130,29 +130,30 @@ async fn words(stream: &mut FrameStream) -> String {
 
 /// Checks what every server must do: a stream, its end, usage if it reports any, the requested limits, an early
 /// disconnect, the list of models.
-async fn suite(client: &ProviderClient, model: &str) {
+async fn check_provider(client: &ProviderClient, model: &str) {
     let counts = client.kind().name() != "koboldcpp";
     let request = |params: Value| Request { model: model.into(), ..request(params) };
-    let limited = hear(client.stream(&request(json!({"max_tokens": 4, "seed": 7, "temperature": 0})))).await;
-    assert_eq!((limited.failure, limited.finish), (None, vec![FinishReason::Length]));
+    let limited = collect_reply(client.stream(&request(json!({"max_tokens": 4, "seed": 7, "temperature": 0})))).await;
+    assert_eq!((limited.failure, limited.finish_reasons), (None, vec![FinishReason::Length]));
     assert!(!limited.text.is_empty() && limited.models.is_empty() != counts);
     let usage = limited.usage.map(|usage| (usage.prompt > 0, usage.completion));
     assert_eq!(usage, counts.then_some((true, 4)));
 
-    let again = hear(client.stream(&request(json!({"max_tokens": 4, "seed": 7, "temperature": 0})))).await;
+    let again = collect_reply(client.stream(&request(json!({"max_tokens": 4, "seed": 7, "temperature": 0})))).await;
     assert_eq!(again.text, limited.text, "the same seed");
 
     let stop = limited.text.trim().chars().last().unwrap().to_string();
     let stopped =
-        hear(client.stream(&request(json!({"max_tokens": 40, "seed": 7, "temperature": 0, "stop": [stop]})))).await;
-    assert_eq!((stopped.failure, stopped.finish), (None, vec![FinishReason::Stop]));
+        collect_reply(client.stream(&request(json!({"max_tokens": 40, "seed": 7, "temperature": 0, "stop": [stop]}))))
+            .await;
+    assert_eq!((stopped.failure, stopped.finish_reasons), (None, vec![FinishReason::Stop]));
     assert!(!stopped.text.contains(&stop) && limited.text.starts_with(stopped.text.as_str()), "{:?}", stopped.text);
 
     let mut left = client.stream(&request(json!({"max_tokens": 200})));
-    assert!(!words(&mut left).await.is_empty());
+    assert!(!next_text(&mut left).await.is_empty());
     drop(left);
-    let after = hear(client.stream(&request(json!({"max_tokens": 2})))).await;
-    assert_eq!((after.failure, after.finish), (None, vec![FinishReason::Length]));
+    let after = collect_reply(client.stream(&request(json!({"max_tokens": 2})))).await;
+    assert_eq!((after.failure, after.finish_reasons), (None, vec![FinishReason::Length]));
 
     let tells_length = client.kind().name() != "ollama";
     let is_it = |info: &ModelInfo| info.id == model && info.context_length.is_some() == tells_length;
@@ -163,10 +164,10 @@ async fn suite(client: &ProviderClient, model: &str) {
 #[tokio::test]
 async fn mock_server_passes_provider_suite() {
     let mock = MockModel::start().await;
-    suite(&openai(endpoint(&mock.base_url())), "mock").await;
+    check_provider(&openai_client(endpoint(&mock.base_url())), "mock").await;
     let mock = MockModel::start().await;
-    mock.always(Reply::default().noise().sliced(3));
-    suite(&openai(endpoint(&mock.base_url())), "mock").await;
+    mock.set_default_reply(Reply::default().with_noise().chunk_size(3));
+    check_provider(&openai_client(endpoint(&mock.base_url())), "mock").await;
 }
 
 /// S0-39: the same suite against a real server. `scripts/local-model.sh` starts one. `CLOTHO_TEST_MODEL` holds its
@@ -178,5 +179,5 @@ async fn real_server_passes_provider_suite() {
     let told = std::env::var("CLOTHO_TEST_MODEL").expect("CLOTHO_TEST_MODEL is not set");
     let told: Vec<&str> = told.split(' ').collect();
     let kind = told.get(2).map_or(ProviderKind::default(), |word| ProviderKind::from_name(word).unwrap());
-    suite(&ProviderClient::new(kind, endpoint(told[0])), told[1]).await;
+    check_provider(&ProviderClient::new(kind, endpoint(told[0])), told[1]).await;
 }

@@ -7,13 +7,13 @@
 use super::*;
 use std::path::Path;
 
-fn expected(told: &Value) -> (Value, Value) {
+fn split_expected(told: &Value) -> (Value, Value) {
     let mut told = told.clone();
     let words = told.as_object_mut().unwrap().shift_remove("words").unwrap_or_default();
     (told, words)
 }
 
-fn shown(heard: &CollectedReply) -> Value {
+fn reply_json(heard: &CollectedReply) -> Value {
     let mut shown = json!({"text": heard.text});
     let mut put = |name: &str, value: Value| {
         if !matches!(&value, Value::Null) && value != json!([]) && value != json!("") {
@@ -22,8 +22,8 @@ fn shown(heard: &CollectedReply) -> Value {
     };
     put("reasoning", heard.reasoning.clone().into());
     put("models", heard.models.clone().into());
-    put("calls", heard.calls.iter().map(|call| json!([call.id, call.name, call.arguments])).collect());
-    put("finish", heard.finish.first().map(FinishReason::as_str).into());
+    put("calls", heard.tool_calls.iter().map(|call| json!([call.id, call.name, call.arguments])).collect());
+    put("finish", heard.finish_reasons.first().map(FinishReason::as_str).into());
     put("failure", heard.failure.as_ref().map(ProviderFailure::code).into());
     if let Some(usage) = heard.usage {
         let mut counts = json!({"prompt": usage.prompt, "completion": usage.completion});
@@ -50,15 +50,15 @@ async fn transcripts_of_every_kind_match_expected_reply() {
         let name = path.file_stem().unwrap().to_str().unwrap();
         let (kind, _) = name.split_once('-').unwrap();
         let told = std::fs::read_to_string(folder.join(format!("{name}.expect.json"))).unwrap();
-        let (told, words) = expected(&serde_json::from_str(&told).unwrap());
+        let (told, words) = split_expected(&serde_json::from_str(&told).unwrap());
         let body = std::fs::read(&path).unwrap();
         for slice in [usize::MAX, 7, 1] {
             let mock = MockModel::start().await;
-            mock.script(Reply::raw(200, "text/event-stream", body.clone()).sliced(slice));
+            mock.queue_reply(Reply::raw(200, "text/event-stream", body.clone()).chunk_size(slice));
             let client = ProviderClient::new(ProviderKind::from_name(kind).unwrap(), endpoint(&mock.root_url()));
-            let heard = hear(client.stream(&request(json!({})))).await;
-            assert_eq!(sorted(&shown(&heard)), sorted(&told), "{name} in pieces of {slice}");
-            assert!(heard.finish.len() <= 1, "{name}");
+            let heard = collect_reply(client.stream(&request(json!({})))).await;
+            assert_eq!(sorted_json(&reply_json(&heard)), sorted_json(&told), "{name} in pieces of {slice}");
+            assert!(heard.finish_reasons.len() <= 1, "{name}");
             let said = heard.failure.map(|failure| failure.to_string()).unwrap_or_default();
             assert!(said.contains(words.as_str().unwrap_or_default()), "{name}: {said}");
         }
@@ -70,7 +70,7 @@ async fn transcripts_of_every_kind_match_expected_reply() {
 }
 
 /// Returns the JSON with sorted keys.
-fn sorted(value: &Value) -> String {
+fn sorted_json(value: &Value) -> String {
     let mut value = value.clone();
     value.sort_all_objects();
     value.to_string()

@@ -8,11 +8,11 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::{Value, json};
 
-use super::kill_recovery::{ServerProcess, ask};
-use crate::support::test_store::examine;
+use super::kill_recovery::{ServerProcess, send_request};
+use crate::support::test_store::doctor_findings;
 
 /// Returns a command that runs the program in a folder with its own file system. `how` holds the arguments of `mount`.
-fn housed(home: &Path, how: &str) -> Command {
+fn command_on_tmpfs(home: &Path, how: &str) -> Command {
     let mut command = Command::new("unshare");
     let script = "mount -t tmpfs -o \"$3\" none \"$1\" && cd \"$1\" && exec \"$2\" serve";
     command.args(["--mount", "--map-root-user", "sh", "-c", script, "sh"]);
@@ -21,7 +21,7 @@ fn housed(home: &Path, how: &str) -> Command {
 }
 
 #[expect(clippy::print_stdout, reason = "nothing is left out in silence")]
-fn may_mount() -> bool {
+fn can_mount() -> bool {
     let tried = Command::new("unshare").args(["--mount", "--map-root-user", "true"]).output();
     let may = tried.is_ok_and(|output| output.status.success());
     if !may {
@@ -31,7 +31,7 @@ fn may_mount() -> bool {
 }
 
 /// Fills the remaining space of a file system to the last byte.
-fn fill(file: &Path) {
+fn fill_disk(file: &Path) {
     let mut filler = File::create(file).unwrap();
     for size in [1 << 20, 4096, 1] {
         let piece = vec![7; size];
@@ -49,19 +49,21 @@ fn fill(file: &Path) {
 /// resources behind.
 #[test]
 fn disk_full_returns_507_and_recovers_without_restart() {
-    if !may_mount() {
+    if !can_mount() {
         return;
     }
     let home = tempfile::tempdir().unwrap();
-    let program =
-        ServerProcess::started(ServerProcess::told(&mut housed(home.path(), "size=32m"), "http://127.0.0.1:9/v1"));
+    let program = ServerProcess::spawn(ServerProcess::configure_command(
+        &mut command_on_tmpfs(home.path(), "size=32m"),
+        "http://127.0.0.1:9/v1",
+    ));
     // The program's own view of its folder.
     let inside = PathBuf::from(format!("/proc/{}/root{}", program.id(), home.path().display()));
-    let post = |target: &str, body: &Value| ask(program.at, "POST", target, body).unwrap();
+    let post = |target: &str, body: &Value| send_request(program.address, "POST", target, body).unwrap();
     let character = post("/api/characters", &json!({"name": "Rin", "firstMessage": "Hello."})).1["id"].take();
     let session = post("/api/sessions", &json!({"characterIds": [character]})).1;
     let chat = format!("/api/chat/{}", session["id"].as_str().unwrap());
-    let line = || ask(program.at, "GET", &format!("{chat}/projection?limit=500"), &Value::Null).unwrap();
+    let line = || send_request(program.address, "GET", &format!("{chat}/projection?limit=500"), &Value::Null).unwrap();
     let mut head = session["activeLeafId"].clone();
     let mut say = |text: &str| {
         let body = json!({"parentId": head, "role": "user", "content": text.repeat(400), "generate": false});
@@ -73,20 +75,20 @@ fn disk_full_returns_507_and_recovers_without_restart() {
     };
     assert_eq!(say("North. ").0, 201);
 
-    fill(&inside.join("filler"));
+    fill_disk(&inside.join("filler"));
     // The write-ahead log of the database may have room of its own for a while.
-    let (mut said, told) = (1, loop_until_refused(&mut say));
+    let (mut said, told) = (1, write_until_refused(&mut say));
     said += told.0;
     let refused = told.1;
     assert_eq!((refused.0, &refused.1["error"]["code"]), (507, &json!("storage_full")), "{}", refused.1);
     assert!(refused.1["error"]["hint"].as_str().is_some_and(|hint| hint.contains("space")), "{}", refused.1);
     let (status, shown) = line();
     assert_eq!((status, shown["items"].as_array().unwrap().len()), (200, said + 1), "what was acknowledged is there");
-    let before = program.holds();
+    let before = program.resources();
     for _ in 0..200 {
         assert_eq!(say("South. ").0, 507);
     }
-    program.lets_go(&before);
+    program.assert_resources_released(&before);
 
     fs::remove_file(inside.join("filler")).unwrap();
     assert_eq!(say("East. ").0, 201, "there is room again");
@@ -99,11 +101,11 @@ fn disk_full_returns_507_and_recovers_without_restart() {
         }
     }
     drop(program);
-    assert!(examine(&copy.path().join("clotho.db"), true).is_empty());
+    assert!(doctor_findings(&copy.path().join("clotho.db"), true).is_empty());
 }
 
 /// Writes until a write is refused. Returns the number of accepted writes and the refusal.
-fn loop_until_refused(say: &mut impl FnMut(&str) -> (u16, Value)) -> (usize, (u16, Value)) {
+fn write_until_refused(say: &mut impl FnMut(&str) -> (u16, Value)) -> (usize, (u16, Value)) {
     for taken in 0..10_000 {
         let answer = say("Further. ");
         if answer.0 != 201 {
@@ -116,12 +118,12 @@ fn loop_until_refused(say: &mut impl FnMut(&str) -> (u16, Value)) -> (usize, (u1
 /// A read-only folder stops the start at once with a message.
 #[test]
 fn read_only_folder_refuses_start_with_message() {
-    if !may_mount() {
+    if !can_mount() {
         return;
     }
     let home = tempfile::tempdir().unwrap();
-    let mut command = housed(home.path(), "ro,size=1m");
-    ServerProcess::told(&mut command, "http://127.0.0.1:9/v1");
+    let mut command = command_on_tmpfs(home.path(), "ro,size=1m");
+    ServerProcess::configure_command(&mut command, "http://127.0.0.1:9/v1");
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut told = String::new();
     child.stderr.take().unwrap().read_to_string(&mut told).unwrap();

@@ -11,16 +11,18 @@ use clotho_store::{NodeStateUpdate, Store, Trace, backups};
 use diesel::connection::SimpleConnection;
 use serde_json::json;
 
-use crate::support::server::{TestServer, id};
-use crate::support::test_store::{TestStore, add, delta, ending, examine, message, rules, set};
+use crate::support::server::{TestServer, id_of};
+use crate::support::test_store::{
+    TestStore, add_operation, delta, doctor_findings, hp_rules, message_write, reply_completion, set_operation,
+};
 
 /// Returns a store with a session: cards, rules, branches, a reply with a trace, a muted node, many keyframes.
-fn told() -> TestStore {
-    let store = TestStore::with(|settings| settings.keyframe_every = 4);
+fn create_sample_store() -> TestStore {
+    let store = TestStore::with_settings(|settings| settings.keyframe_every = 4);
     let mut root = store.draft(Role::System, Kind::Root, "");
-    (root.delta, root.rules) = (delta([set("/combat/hp", json!(100))]), Some(rules("combat", 100).into()));
+    (root.delta, root.rules) = (delta([set_operation("/combat/hp", json!(100))]), Some(hp_rules("combat", 100).into()));
     let greeting = store.draft(Role::Assistant, Kind::Greeting, "Welcome.");
-    let (mut session, first, at) = (store.session(root.id), greeting.id, store.now());
+    let (mut session, first, at) = (store.unsaved_session(root.id), greeting.id, store.now());
     let (card, persona) = (CharacterId::new(store.ids.next_id(at)), PersonaId::new(store.ids.next_id(at)));
     let id = session.id;
     store
@@ -30,21 +32,21 @@ fn told() -> TestStore {
             tx.begin_session(&session, &root, std::slice::from_ref(&greeting), at)
         })
         .unwrap();
-    let (said, reply) = (store.said("I swing."), store.placeholder());
+    let (said, reply) = (store.user_draft("I swing."), store.placeholder());
     let mut parent = reply.id;
-    let written = store.try_message(message(id, first, Some(said), vec![reply])).unwrap();
+    let written = store.try_add_message(message_write(id, first, Some(said), vec![reply])).unwrap();
     let block = (json!({"slot": "system"}), "You are Rin.".to_owned());
-    let mut well = ending("It hits.", delta([add("/combat/hp", -12)]), Some(written.asked));
+    let mut well = reply_completion("It hits.", delta([add_operation("/combat/hp", -12)]), Some(written.asked));
     well.trace = Some(Trace { head: Box::default(), blocks: vec![block], history: Vec::new() });
-    store.end(id, parent, &written, well);
+    store.complete_reply_with(id, parent, &written, well);
     let mut line: Vec<NodeId> = Vec::new();
     for n in 0..30 {
         let mut draft = store.draft(if n % 2 == 0 { Role::User } else { Role::Assistant }, Kind::Message, "On.");
-        draft.delta = delta([add("/combat/hp", -1)]);
+        draft.delta = delta([add_operation("/combat/hp", -1)]);
         parent = store.append(id, parent, draft);
         line.push(parent);
     }
-    store.append(id, line[9], store.said("Another way."));
+    store.append(id, line[9], store.user_draft("Another way."));
     let (actor, node) = (store.actor(), line[12]);
     let mute = NodeStateUpdate {
         node,
@@ -57,7 +59,7 @@ fn told() -> TestStore {
     // Reading a world writes its outdated keyframes below again.
     store.world(id, parent);
     store.write(|_| Ok(())).unwrap();
-    let fragment = FragmentId::new(store.node_id().uuid());
+    let fragment = FragmentId::new(store.next_node_id().uuid());
     let edits = [
         TreeEdit::Label { node: line[3], name: "the gate".into(), following: false },
         TreeEdit::Prune { node: line[25], fragment, name: Some("the end".into()) },
@@ -79,32 +81,32 @@ fn checks(found: &[RepairableFinding]) -> BTreeSet<String> {
 struct DatabaseCopies {
     store: TestStore,
     folder: tempfile::TempDir,
-    backups: usize,
+    copy_count: usize,
 }
 
 impl DatabaseCopies {
     fn new() -> Self {
-        Self { store: told(), folder: tempfile::tempdir().unwrap(), backups: 0 }
+        Self { store: create_sample_store(), folder: tempfile::tempdir().unwrap(), copy_count: 0 }
     }
 
-    fn damaged(&mut self, sql: &str) -> PathBuf {
-        self.backups += 1;
-        let file = self.folder.path().join(format!("{}.db", self.backups));
-        backups::create(&self.store.database(), &file).unwrap();
-        let mut conn = crate::support::sql_beside(&file);
+    fn create_damaged_copy(&mut self, sql: &str) -> PathBuf {
+        self.copy_count += 1;
+        let file = self.folder.path().join(format!("{}.db", self.copy_count));
+        backups::create(&self.store.database_path(), &file).unwrap();
+        let mut conn = crate::support::open_second_connection(&file);
         conn.batch_execute("PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON;").unwrap();
         conn.batch_execute(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
         file
     }
 
-    fn repaired(&self, file: &Path) -> Vec<RepairableFinding> {
+    fn repair_and_recheck(&self, file: &Path) -> Vec<RepairableFinding> {
         let mut settings = self.store.settings.clone();
         (settings.data_dir, settings.database) = (self.folder.path().join("data"), Some(file.to_owned()));
         let (store, _published) = Store::open(&settings).unwrap();
-        let found = examine(file, true);
+        let found = doctor_findings(file, true);
         self.store.block_on(store.repair(&found)).unwrap();
         drop(store);
-        examine(file, true)
+        doctor_findings(file, true)
     }
 }
 
@@ -114,8 +116,8 @@ const DEEP: &str = "(SELECT max(n) - 12 FROM nodes)";
 /// `domain.md` 2.1, 2.2, 3.1: the doctor finds nothing in a session that was made only through the public interface.
 #[test]
 fn doctor_on_intact_database_finds_nothing() {
-    let store = told();
-    let found = examine(&store.database(), true);
+    let store = create_sample_store();
+    let found = doctor_findings(&store.database_path(), true);
     assert!(found.is_empty(), "{:#?}", findings(&found));
 }
 
@@ -148,11 +150,11 @@ fn doctor_repairs_derived_data() {
             "References",
         ),
     ] {
-        let file = ward.damaged(&sql);
-        let found = examine(&file, true);
+        let file = ward.create_damaged_copy(&sql);
+        let found = doctor_findings(&file, true);
         assert_eq!(checks(&found), BTreeSet::from([check.to_owned()]), "{sql}: {:#?}", findings(&found));
         assert!(found.len() == 1 && found[0].finding.is_derived, "{sql}: {:#?}", findings(&found));
-        let left = ward.repaired(&file);
+        let left = ward.repair_and_recheck(&file);
         assert!(left.is_empty(), "{sql}: {:#?}", findings(&left));
     }
     assert_eq!(ward.store.world(session, head), world);
@@ -215,8 +217,8 @@ fn doctor_reports_damaged_facts_without_repair() {
         ("INSERT INTO texts (n, content, metadata) VALUES (99999, '', '{}')".to_owned(), DoctorCheck::References),
     ] {
         // The check reports the damage as not derived.
-        let file = ward.damaged(&sql);
-        let found = examine(&file, true);
+        let file = ward.create_damaged_copy(&sql);
+        let found = doctor_findings(&file, true);
         let named: Vec<&DoctorFinding> =
             findings(&found).into_iter().filter(|finding| finding.check == check).collect();
         assert!(!named.is_empty(), "{sql}: {:#?}", findings(&found));
@@ -241,7 +243,7 @@ fn doctor_findings_are_described_in_words() {
             "muted, but on according to the log; its state is unread, but read",
         ),
     ] {
-        let found = examine(&ward.damaged(&sql), true);
+        let found = doctor_findings(&ward.create_damaged_copy(&sql), true);
         let said: Vec<&str> = found.iter().map(|found| found.finding.message.as_str()).collect();
         assert!(said.iter().any(|message| message.contains(expected)), "{said:?}");
         assert!(said.iter().all(|message| !message.contains("Some(") && !message.contains(" { ")), "{said:?}");
@@ -253,7 +255,7 @@ fn doctor_findings_are_described_in_words() {
 #[test]
 fn doctor_counts_generating_reply_without_finding() {
     let mut ward = DatabaseCopies::new();
-    let file = ward.damaged(&format!("UPDATE nodes SET status = 0 WHERE n = {DEEP}"));
+    let file = ward.create_damaged_copy(&format!("UPDATE nodes SET status = 0 WHERE n = {DEEP}"));
     let mut doctor = Doctor::open(&file).unwrap();
     assert_eq!(doctor.generating().unwrap(), 1);
     let found = doctor.sessions().unwrap().into_iter().flat_map(|session| doctor.session(session).unwrap());
@@ -264,12 +266,12 @@ fn doctor_counts_generating_reply_without_finding() {
 #[test]
 fn doctor_reports_damaged_database_file() {
     let mut ward = DatabaseCopies::new();
-    let file = ward.damaged("PRAGMA user_version = 7");
+    let file = ward.create_damaged_copy("PRAGMA user_version = 7");
     let mut bytes = std::fs::read(&file).unwrap();
     let index = "SELECT rootpage AS n FROM sqlite_master WHERE name = 'nodes_by_session'";
     let page = {
-        let mut conn = crate::support::sql_beside(&file);
-        usize::try_from(crate::support::test_store::count(&mut conn, index)).unwrap()
+        let mut conn = crate::support::open_second_connection(&file);
+        usize::try_from(crate::support::test_store::query_count(&mut conn, index)).unwrap()
     };
     // One entry of an index points elsewhere.
     let at = page * 4_096 - 1;
@@ -285,9 +287,9 @@ fn doctor_reports_damaged_database_file() {
 #[tokio::test]
 async fn doctor_compares_search_index_and_rebuilds_it() {
     let app = TestServer::start().await;
-    let (session, line) = app.line(4).await;
+    let (session, line) = app.create_branch(4).await;
     crate::http::search_until(&app, "message", 4).await;
-    let home = app.inside().home();
+    let home = app.app().home();
     let data = home.join("data");
     let doctor = |more: &[&str]| {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_clotho"));
@@ -307,7 +309,7 @@ async fn doctor_compares_search_index_and_rebuilds_it() {
     let setup = app.stop().await;
     assert_eq!(doctor(&["--json"]).1["findings"], json!([]));
     let database = data.join("clotho.db");
-    let mut sql = crate::support::sql_beside(&database);
+    let mut sql = crate::support::open_second_connection(&database);
     let of = |node: &str| format!("(SELECT n FROM nodes WHERE id = x'{}')", node.replace('-', ""));
     sql.batch_execute(&format!(
         "UPDATE texts SET content = 'another' WHERE n = {}; UPDATE texts SET content = '' WHERE n = {}",
@@ -332,8 +334,8 @@ async fn doctor_compares_search_index_and_rebuilds_it() {
         assert_eq!((code, &report["findings"], &report["repaired"]), (Some(0), &json!([]), &json!(0)), "{said}");
         assert_eq!(report["remarks"], json!(["there is no search index; the next start of the server builds it"]));
     }
-    let app = TestServer::with(setup).await;
+    let app = TestServer::start_with(setup).await;
     crate::http::search_until(&app, "another", 1).await;
     assert_eq!(app.get("/api/search?q=message").await["total"]["value"], 2);
-    assert_eq!(id(&session), id(&app.get(&format!("/api/sessions/{}", id(&session))).await));
+    assert_eq!(id_of(&session), id_of(&app.get(&format!("/api/sessions/{}", id_of(&session))).await));
 }

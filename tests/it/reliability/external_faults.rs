@@ -14,15 +14,15 @@ use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open}
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::kill_recovery::{ServerProcess, ask};
-use crate::support::sql_beside;
-use crate::support::test_store::examine;
+use super::kill_recovery::{ServerProcess, send_request};
+use crate::support::open_second_connection;
+use crate::support::test_store::doctor_findings;
 
 /// Returns a program without a model, and a session in it.
-fn house() -> (TempDir, ServerProcess, Value) {
+fn start_with_session() -> (TempDir, ServerProcess, Value) {
     let home = tempfile::tempdir().unwrap();
     let program = ServerProcess::start(home.path(), "http://127.0.0.1:9/v1");
-    let post = |target: &str, body: Value| ask(program.at, "POST", target, &body).unwrap().1;
+    let post = |target: &str, body: Value| send_request(program.address, "POST", target, &body).unwrap().1;
     let character = post("/api/characters", json!({"name": "Rin", "firstMessage": "Hello."}))["id"].take();
     let session = post("/api/sessions", json!({"characterIds": [character]}));
     (home, program, session)
@@ -32,15 +32,17 @@ fn house() -> (TempDir, ServerProcess, Value) {
 /// Writes work again once it is free. Refused requests leave no resources behind.
 #[test]
 fn locked_database_refuses_writes_and_allows_reads() {
-    let (home, program, session) = house();
+    let (home, program, session) = start_with_session();
     let chat = format!("/api/chat/{}", session["id"].as_str().unwrap());
     let message = json!({"parentId": session["activeLeafId"], "role": "user", "content": "To the north."});
-    let write = || ask(program.at, "POST", &format!("{chat}/message"), &message).unwrap();
-    let line = || ask(program.at, "GET", &format!("{chat}/projection"), &Value::Null).unwrap().1["items"].clone();
+    let write = || send_request(program.address, "POST", &format!("{chat}/message"), &message).unwrap();
+    let line = || {
+        send_request(program.address, "GET", &format!("{chat}/projection"), &Value::Null).unwrap().1["items"].clone()
+    };
     let database = home.path().join("data/clotho.db");
-    let mut other = sql_beside(&database);
+    let mut other = open_second_connection(&database);
     other.batch_execute("BEGIN IMMEDIATE").unwrap();
-    let before = program.holds();
+    let before = program.resources();
     std::thread::scope(|scope| {
         let all: Vec<_> = (0..64).map(|_| scope.spawn(write)).collect();
         for (status, told) in all.into_iter().map(|one| one.join().unwrap()) {
@@ -48,24 +50,24 @@ fn locked_database_refuses_writes_and_allows_reads() {
             assert!(told["error"]["hint"].as_str().is_some_and(|hint| !hint.is_empty()), "{told}");
         }
     });
-    program.lets_go(&before);
+    program.assert_resources_released(&before);
     assert_eq!(line().as_array().unwrap().len(), 1, "nothing is half done, and reading goes on");
     other.batch_execute("ROLLBACK").unwrap();
     assert_eq!(write().0, 201);
     assert_eq!(line().as_array().unwrap().len(), 2);
     drop(program);
-    assert!(examine(&database, true).is_empty());
+    assert!(doctor_findings(&database, true).is_empty());
 }
 
 /// Clients that send a byte now and then and never end their request are closed, and delay nobody.
 #[test]
 fn slow_requests_are_closed_after_timeout() {
-    let (_home, program, _) = house();
-    let mut slow: Vec<TcpStream> = (0..200).map(|_| TcpStream::connect(program.at).unwrap()).collect();
+    let (_home, program, _) = start_with_session();
+    let mut slow: Vec<TcpStream> = (0..200).map(|_| TcpStream::connect(program.address).unwrap()).collect();
     for stream in &mut slow {
         stream.write_all(b"GET /api/sess").unwrap();
     }
-    assert_eq!(ask(program.at, "GET", "/api/sessions", &Value::Null).unwrap().0, 200, "beside them");
+    assert_eq!(send_request(program.address, "GET", "/api/sessions", &Value::Null).unwrap().0, 200, "beside them");
     for mut stream in slow {
         stream.set_read_timeout(Some(Duration::from_secs(100))).unwrap();
         // Closed by the server, with or without a response.
@@ -73,7 +75,7 @@ fn slow_requests_are_closed_after_timeout() {
         let end = stream.read_to_end(&mut heard).map_err(|error| error.kind());
         assert!(!matches!(end, Err(std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut)), "it is still open");
     }
-    assert_eq!(ask(program.at, "GET", "/api/sessions", &Value::Null).unwrap().0, 200, "after them");
+    assert_eq!(send_request(program.address, "GET", "/api/sessions", &Value::Null).unwrap().0, 200, "after them");
 }
 
 /// Clients that vanish silently, as behind a broken network: in the middle of a request body, between two requests, on
@@ -81,29 +83,35 @@ fn slow_requests_are_closed_after_timeout() {
 #[test]
 fn silent_clients_are_closed_without_leaks() {
     const EACH: usize = 40;
-    let (_home, program, session) = house();
+    let (_home, program, session) = start_with_session();
     let chat = format!("/api/chat/{}", session["id"].as_str().unwrap());
     let begun = |head: &str| {
-        let mut stream = TcpStream::connect(program.at).unwrap();
-        stream.write_all(head.replace("HOST", &program.at.to_string()).as_bytes()).unwrap();
+        let mut stream = TcpStream::connect(program.address).unwrap();
+        stream.write_all(head.replace("HOST", &program.address.to_string()).as_bytes()).unwrap();
         stream
     };
     let body = "POST /api/characters HTTP/1.1\r\nHost: HOST\r\nContent-Type: application/json\r\nContent-Length: 900\r\n\r\n{\"name\":";
-    let before = program.holds();
+    let before = program.resources();
     let silent: Vec<TcpStream> = (0..EACH)
-        .flat_map(|_| [begun(body), begun("GET /healthz HTTP/1.1\r\nHost: HOST\r\n\r\n"), socket(program.at, &chat)])
+        .flat_map(|_| {
+            [
+                begun(body),
+                begun("GET /healthz HTTP/1.1\r\nHost: HOST\r\n\r\n"),
+                open_raw_websocket(program.address, &chat),
+            ]
+        })
         .collect();
-    assert!(program.holds().files > before.files + EACH, "they are there");
+    assert!(program.resources().open_file_count > before.open_file_count + EACH, "they are there");
     // The system drops a response that nobody receives; each connection has that timeout set.
-    assert_eq!(patience(&program, &silent), Some(Duration::from_secs(300)));
-    assert_eq!(ask(program.at, "GET", "/api/sessions", &Value::Null).unwrap().0, 200, "beside them");
-    program.lets_go(&before);
+    assert_eq!(tcp_timeout(&program, &silent), Some(Duration::from_secs(300)));
+    assert_eq!(send_request(program.address, "GET", "/api/sessions", &Value::Null).unwrap().0, 200, "beside them");
+    program.assert_resources_released(&before);
     drop(silent);
-    assert_eq!(ask(program.at, "GET", "/api/sessions", &Value::Null).unwrap().0, 200, "after them");
+    assert_eq!(send_request(program.address, "GET", "/api/sessions", &Value::Null).unwrap().0, 200, "after them");
 }
 
 /// Returns how long the program's end of one of these connections waits for unacknowledged data.
-fn patience(program: &ServerProcess, clients: &[TcpStream]) -> Option<Duration> {
+fn tcp_timeout(program: &ServerProcess, clients: &[TcpStream]) -> Option<Duration> {
     let own: Vec<SocketAddr> = clients.iter().map(|client| client.local_addr().unwrap()).collect();
     let process = pidfd_open(Pid::from_raw(program.id().try_into().unwrap()).unwrap(), PidfdFlags::empty()).unwrap();
     let files = fs::read_dir(format!("/proc/{}/fd", program.id())).unwrap();
@@ -121,7 +129,7 @@ fn patience(program: &ServerProcess, clients: &[TcpStream]) -> Option<Duration> 
 const FRAMES: usize = 10_000;
 
 /// Opens a WebSocket of the session by hand.
-fn socket(at: SocketAddr, chat: &str) -> TcpStream {
+fn open_raw_websocket(at: SocketAddr, chat: &str) -> TcpStream {
     let mut stream = TcpStream::connect(at).unwrap();
     let head = format!(
         "GET {chat}/ws HTTP/1.1\r\nHost: {at}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
@@ -139,7 +147,7 @@ fn socket(at: SocketAddr, chat: &str) -> TcpStream {
 }
 
 /// Returns a frame with this first byte and body. `is_masked`: as clients have to send it.
-fn frame(first: u8, body: &[u8], is_masked: bool) -> Vec<u8> {
+fn websocket_frame(first: u8, body: &[u8], is_masked: bool) -> Vec<u8> {
     let (mask, flag) = ([1, 2, 3, 4], if is_masked { 0x80 } else { 0 });
     let mut frame = vec![first];
     match u8::try_from(body.len()).ok().filter(|length| *length < 126) {
@@ -157,19 +165,19 @@ fn frame(first: u8, body: &[u8], is_masked: bool) -> Vec<u8> {
 }
 
 /// Returns a frame that no browser sends.
-fn hostile(random: &mut SplitMix64) -> Vec<u8> {
+fn invalid_frame(random: &mut SplitMix64) -> Vec<u8> {
     let mut some =
         |most: u64| -> Vec<u8> { (0..random.next_below(most)).map(|_| random.next_u64().to_le_bytes()[0]).collect() };
     let (noise, more) = (some(120), some(2_000));
     let pick =
         |list: &[u8], random: &mut SplitMix64| list[usize::try_from(random.next_below(list.len() as u64)).unwrap()];
     match random.next_below(8) {
-        0 => frame(0x81, br#"{"type": "resume", "id": 7, "since": -1, "offset": 1e99}"#, true),
-        1 => frame(0x81, "[".repeat(1_500).as_bytes(), true),
-        2 => frame(0x81, b"\xc3\x28 is no text", true),
-        3 => frame(0x81, b"a client has to mask", false),
-        4 => frame(pick(&[0x00, 0x80, 0x83, 0x8b, 0xf1, 0x01], random), &noise, true),
-        5 => frame(pick(&[0x88, 0x89, 0x8a], random), &more, true),
+        0 => websocket_frame(0x81, br#"{"type": "resume", "id": 7, "since": -1, "offset": 1e99}"#, true),
+        1 => websocket_frame(0x81, "[".repeat(1_500).as_bytes(), true),
+        2 => websocket_frame(0x81, b"\xc3\x28 is no text", true),
+        3 => websocket_frame(0x81, b"a client has to mask", false),
+        4 => websocket_frame(pick(&[0x00, 0x80, 0x83, 0x8b, 0xf1, 0x01], random), &noise, true),
+        5 => websocket_frame(pick(&[0x88, 0x89, 0x8a], random), &more, true),
         6 => [&[0x82, 0xff, 0, 0, 1, 0, 0, 0, 0, 0, 1, 2, 3, 4], noise.as_slice()].concat(),
         _ => more,
     }
@@ -179,15 +187,15 @@ fn hostile(random: &mut SplitMix64) -> Vec<u8> {
 /// before the rest arrives. Nothing of it is kept. Earlier messages were processed.
 #[test]
 fn oversized_websocket_frame_closes_with_1009() {
-    let (_home, program, session) = house();
+    let (_home, program, session) = start_with_session();
     let chat = format!("/api/chat/{}", session["id"].as_str().unwrap());
     let head = |length: u64| [[0x81, 0xff].as_slice(), &length.to_be_bytes(), &[1, 2, 3, 4]].concat();
-    let parts = [frame(0x01, &[b'a'; 40_000], true), frame(0x00, &[b'a'; 40_000], true)].concat();
+    let parts = [websocket_frame(0x01, &[b'a'; 40_000], true), websocket_frame(0x00, &[b'a'; 40_000], true)].concat();
     for long in [head(1 << 40), head(1 << 31), head(65 << 10), parts] {
-        let mut open = socket(program.at, &chat);
+        let mut open = open_raw_websocket(program.address, &chat);
         open.set_nonblocking(false).unwrap();
         open.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-        open.write_all(&[frame(0x81, br#"{"type": "ping"}"#, true), long].concat()).unwrap();
+        open.write_all(&[websocket_frame(0x81, br#"{"type": "ping"}"#, true), long].concat()).unwrap();
         let mut heard = Vec::new();
         // The connection may be reset if it is closed while data is unread.
         let _ = open.read_to_end(&mut heard);
@@ -204,28 +212,28 @@ fn oversized_websocket_frame_closes_with_1009() {
 /// still receives events, and no file, thread or memory is leaked.
 #[test]
 fn invalid_websocket_frames_close_only_their_socket() {
-    let (_home, program, session) = house();
+    let (_home, program, session) = start_with_session();
     let chat = format!("/api/chat/{}", session["id"].as_str().unwrap());
-    let line = || ask(program.at, "GET", &format!("{chat}/projection"), &Value::Null).unwrap();
+    let line = || send_request(program.address, "GET", &format!("{chat}/projection"), &Value::Null).unwrap();
     let mut random = SplitMix64::new(28);
     let mut send = |frames: usize| {
-        let mut open = socket(program.at, &chat);
+        let mut open = open_raw_websocket(program.address, &chat);
         for _ in 0..frames {
             let mut heard = [0; 4096];
             let is_closed = matches!(open.read(&mut heard), Ok(0));
-            if is_closed || open.write_all(&hostile(&mut random)).is_err() {
-                open = socket(program.at, &chat);
+            if is_closed || open.write_all(&invalid_frame(&mut random)).is_err() {
+                open = open_raw_websocket(program.address, &chat);
             }
         }
     };
     send(FRAMES / 10);
-    let (told, watcher) = (line(), socket(program.at, &chat));
-    let before = program.holds();
+    let (told, watcher) = (line(), open_raw_websocket(program.address, &chat));
+    let before = program.resources();
     send(FRAMES);
-    program.lets_go(&before);
+    program.assert_resources_released(&before);
     assert_eq!(line(), told);
     let message = json!({"parentId": session["activeLeafId"], "role": "user", "content": "To the north."});
-    assert_eq!(ask(program.at, "POST", &format!("{chat}/message"), &message).unwrap().0, 201);
+    assert_eq!(send_request(program.address, "POST", &format!("{chat}/message"), &message).unwrap().0, 201);
     watcher.set_nonblocking(false).unwrap();
     watcher.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     let (mut watcher, mut heard) = (watcher, Vec::<u8>::new());

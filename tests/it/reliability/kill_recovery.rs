@@ -17,10 +17,10 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary, Text};
 use serde_json::{Value, json};
 
-use crate::http::purges::until_gone;
+use crate::http::purges::wait_until_gone;
+use crate::support::anonymous_memory_kb;
 use crate::support::mock_model::{MockModel, Reply};
-use crate::support::own_kilobytes;
-use crate::support::test_store::examine;
+use crate::support::test_store::doctor_findings;
 
 /// Number of concurrent writers, each in its own session.
 const WRITERS: usize = 4;
@@ -31,27 +31,27 @@ const SAID: [&str; 3] = ["Well. ", "Let us ", "go on."];
 #[derive(Debug)]
 pub struct ProcessResources {
     /// Open files, connections included.
-    pub files: usize,
-    pub threads: usize,
+    pub open_file_count: usize,
+    pub thread_count: usize,
     /// Private memory.
-    pub kilobytes: u64,
+    pub memory_kb: u64,
 }
 
 /// The program in a separate process.
 pub struct ServerProcess {
     child: Child,
-    pub at: SocketAddr,
+    pub address: SocketAddr,
 }
 
 impl ServerProcess {
     pub fn start(home: &Path, model: &str) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_clotho"));
         command.current_dir(home);
-        Self::started(Self::told(&mut command, model))
+        Self::spawn(Self::configure_command(&mut command, model))
     }
 
     /// Adds the settings of the program, except its folder.
-    pub fn told<'c>(command: &'c mut Command, model: &str) -> &'c mut Command {
+    pub fn configure_command<'c>(command: &'c mut Command, model: &str) -> &'c mut Command {
         command.env_remove("CLOTHO_CONFIG");
         for (name, value) in [
             ("SERVER__LISTEN", "127.0.0.1:0"),
@@ -68,12 +68,12 @@ impl ServerProcess {
     }
 
     /// Starts the program, and waits until it listens.
-    pub fn started(command: &mut Command) -> Self {
+    pub fn spawn(command: &mut Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
         let at = line.trim_end().strip_prefix("Clotho listens on http://").expect("it says where it listens");
-        Self { at: at.parse().unwrap(), child }
+        Self { address: at.parse().unwrap(), child }
     }
 
     /// Stops the program as a service manager does, and waits for its end.
@@ -89,23 +89,27 @@ impl ServerProcess {
     }
 
     /// Returns the resources that the process holds now.
-    pub fn holds(&self) -> ProcessResources {
+    pub fn resources(&self) -> ProcessResources {
         let count = |what: &str| fs::read_dir(format!("/proc/{}/{what}", self.id())).unwrap().count();
-        ProcessResources { files: count("fd"), threads: count("task"), kilobytes: own_kilobytes(self.id()) }
+        ProcessResources {
+            open_file_count: count("fd"),
+            thread_count: count("task"),
+            memory_kb: anonymous_memory_kb(self.id()),
+        }
     }
 
     /// Waits until the program has released the files opened since `before`, and asserts that threads and memory are
     /// released too. The limits leave room for shared threads and database connections, and for memory that the
     /// allocator keeps.
-    pub fn lets_go(&self, before: &ProcessResources) {
+    pub fn assert_resources_released(&self, before: &ProcessResources) {
         let began = Instant::now();
-        while self.holds().files > before.files + 8 {
-            assert!(began.elapsed() < Duration::from_secs(150), "{:?}, {before:?} before", self.holds());
+        while self.resources().open_file_count > before.open_file_count + 8 {
+            assert!(began.elapsed() < Duration::from_secs(150), "{:?}, {before:?} before", self.resources());
             std::thread::sleep(Duration::from_millis(20));
         }
-        let now = self.holds();
-        assert!(now.threads <= before.threads + 4, "{now:?}, {before:?} before");
-        assert!(now.kilobytes < before.kilobytes + (16 << 10), "{now:?}, {before:?} before");
+        let now = self.resources();
+        assert!(now.thread_count <= before.thread_count + 4, "{now:?}, {before:?} before");
+        assert!(now.memory_kb < before.memory_kb + (16 << 10), "{now:?}, {before:?} before");
     }
 }
 
@@ -117,7 +121,7 @@ impl Drop for ServerProcess {
 }
 
 /// Returns status and body of a response, if it arrived completely.
-pub fn ask(at: SocketAddr, method: &str, target: &str, body: &Value) -> Option<(u16, Value)> {
+pub fn send_request(at: SocketAddr, method: &str, target: &str, body: &Value) -> Option<(u16, Value)> {
     let mut stream = TcpStream::connect(at).ok()?;
     let body = body.to_string();
     let head = format!(
@@ -144,74 +148,84 @@ enum Acknowledgement {
 
 /// A client that writes in one session until the server is gone.
 struct WriterClient {
-    at: SocketAddr,
-    session: String,
+    address: SocketAddr,
+    session_id: String,
     random: SplitMix64,
     /// Acknowledged messages.
     nodes: Vec<String>,
-    written: u64,
-    tell: Sender<Acknowledgement>,
+    write_count: u64,
+    fact_sender: Sender<Acknowledgement>,
 }
 
 impl WriterClient {
-    fn write(&mut self) {
-        while self.act().is_some() {}
+    fn write_until_server_ends(&mut self) {
+        while self.run_random_action().is_some() {}
     }
 
-    fn pick(&mut self) -> String {
+    fn pick_node(&mut self) -> String {
         let at = self.random.next_below(self.nodes.len() as u64);
         self.nodes[usize::try_from(at).unwrap()].clone()
     }
 
     /// Does one random action. Returns `None` if the server is gone.
-    fn act(&mut self) -> Option<()> {
-        let (one, other) = (self.pick(), self.pick());
+    fn run_random_action(&mut self) -> Option<()> {
+        let (one, other) = (self.pick_node(), self.pick_node());
         let draw = self.random.next_below(21);
-        self.written += 1;
-        let content = format!("{} {}", self.session, self.written);
+        self.write_count += 1;
+        let content = format!("{} {}", self.session_id, self.write_count);
         match draw {
-            0..=5 => self.message(&one, &content, false),
-            6..=8 => self.message(&one, &content, true),
-            9 => self.say("POST", &format!("node/{one}/edit"), json!({"content": content, "generate": false}), "edit"),
-            10 => self.say(
+            0..=5 => self.send_message(&one, &content, false),
+            6..=8 => self.send_message(&one, &content, true),
+            9 => self.send_and_record(
+                "POST",
+                &format!("node/{one}/edit"),
+                json!({"content": content, "generate": false}),
+                "edit",
+            ),
+            10 => self.send_and_record(
                 "PUT",
                 &format!("node/{one}/state"),
-                json!({"isEnabled": self.written.is_multiple_of(2)}),
+                json!({"isEnabled": self.write_count.is_multiple_of(2)}),
                 "state",
             ),
-            11 => self.say("PUT", "active_leaf", json!({"nodeId": one}), "checkout"),
-            12 | 13 => self.rearrange(json!({"op": "prune", "nodeId": one}), "prune"),
-            14 => self.rearrange(json!({"op": "graft", "nodeId": one, "targetId": other, "mode": "move"}), "graft"),
+            11 => self.send_and_record("PUT", "active_leaf", json!({"nodeId": one}), "checkout"),
+            12 | 13 => self.edit_tree(json!({"op": "prune", "nodeId": one}), "prune"),
+            14 => self.edit_tree(json!({"op": "graft", "nodeId": one, "targetId": other, "mode": "move"}), "graft"),
             15 => {
-                let (_, stash) = ask(self.at, "GET", &self.chat("stash"), &Value::Null)?;
+                let (_, stash) = send_request(self.address, "GET", &self.chat_path("stash"), &Value::Null)?;
                 match stash["items"].as_array().and_then(|items| items.first()).and_then(|first| first["id"].as_str()) {
-                    Some(fragment) => self.rearrange(json!({"op": "graft", "fragmentId": fragment}), "graft"),
+                    Some(fragment) => self.edit_tree(json!({"op": "graft", "fragmentId": fragment}), "graft"),
                     None => Some(()),
                 }
             }
-            16 => self.rearrange(json!({"op": "label", "nodeId": one, "name": content}), "label"),
-            17 | 18 => self.say("POST", "undo", json!({}), "undo"),
-            19 => self.rearrange(json!({"op": "purge", "nodeId": one, "confirm": true}), "purge"),
-            _ => self.say("POST", "redo", json!({}), "redo"),
+            16 => self.edit_tree(json!({"op": "label", "nodeId": one, "name": content}), "label"),
+            17 | 18 => self.send_and_record("POST", "undo", json!({}), "undo"),
+            19 => self.edit_tree(json!({"op": "purge", "nodeId": one, "confirm": true}), "purge"),
+            _ => self.send_and_record("POST", "redo", json!({}), "redo"),
         }
     }
 
-    fn chat(&self, rest: &str) -> String {
-        format!("/api/chat/{}/{rest}", self.session)
+    fn chat_path(&self, rest: &str) -> String {
+        format!("/api/chat/{}/{rest}", self.session_id)
     }
 
-    fn rearrange(&mut self, edit: Value, act: &'static str) -> Option<()> {
-        self.say("PUT", "tree/edit", json!({"operations": [edit]}), act)
+    fn edit_tree(&mut self, edit: Value, act: &'static str) -> Option<()> {
+        self.send_and_record("PUT", "tree/edit", json!({"operations": [edit]}), act)
     }
 
-    fn message(&mut self, parent: &str, content: &str, generate: bool) -> Option<()> {
-        self.say("POST", "message", json!({"parentId": parent, "content": content, "generate": generate}), "message")
+    fn send_message(&mut self, parent: &str, content: &str, generate: bool) -> Option<()> {
+        self.send_and_record(
+            "POST",
+            "message",
+            json!({"parentId": parent, "content": content, "generate": generate}),
+            "message",
+        )
     }
 
     /// Sends a request and records what was acknowledged. A refusal is a valid response.
-    fn say(&mut self, method: &str, rest: &str, body: Value, act: &'static str) -> Option<()> {
-        let before = self.newest()?;
-        let (status, answer) = ask(self.at, method, &self.chat(rest), &body)?;
+    fn send_and_record(&mut self, method: &str, rest: &str, body: Value, act: &'static str) -> Option<()> {
+        let before = self.newest_operation()?;
+        let (status, answer) = send_request(self.address, method, &self.chat_path(rest), &body)?;
         assert!(status < 500, "{method} {rest} {body}: {answer}");
         if status >= 300 {
             return Some(());
@@ -219,26 +233,26 @@ impl WriterClient {
         if let Some(node) = answer["node"]["id"].as_str() {
             self.nodes.push(node.to_owned());
             let content = answer["node"]["content"].as_str().unwrap().to_owned();
-            self.tell.send(Acknowledgement::Text { node: node.to_owned(), content }).unwrap();
+            self.fact_sender.send(Acknowledgement::Text { node: node.to_owned(), content }).unwrap();
         }
         // A request that changes nothing makes no operation.
         if let Some(op) = answer["op"].as_i64().filter(|op| *op > before) {
-            self.tell.send(Acknowledgement::Operation { session: self.session.clone(), op, act }).unwrap();
+            self.fact_sender.send(Acknowledgement::Operation { session: self.session_id.clone(), op, act }).unwrap();
         }
         Some(())
     }
 
-    fn newest(&self) -> Option<i64> {
-        ask(self.at, "GET", &format!("/api/sessions/{}", self.session), &Value::Null)?.1["op"].as_i64()
+    fn newest_operation(&self) -> Option<i64> {
+        send_request(self.address, "GET", &format!("/api/sessions/{}", self.session_id), &Value::Null)?.1["op"].as_i64()
     }
 }
 
 /// The sessions, and everything that was ever acknowledged.
 struct KillHistory {
     home: tempfile::TempDir,
-    facts: Vec<Acknowledgement>,
+    acknowledgements: Vec<Acknowledgement>,
     /// Some messages of each session.
-    stories: BTreeMap<String, Vec<String>>,
+    session_nodes: BTreeMap<String, Vec<String>>,
 }
 
 #[derive(QueryableByName)]
@@ -260,15 +274,15 @@ struct TextRow {
 }
 
 impl KillHistory {
-    fn database(&self) -> PathBuf {
+    fn database_path(&self) -> PathBuf {
         self.home.path().join("data/clotho.db")
     }
 
     /// Creates the sessions.
-    fn begin(model: &str) -> Self {
+    fn create_sessions(model: &str) -> Self {
         let home = tempfile::tempdir().unwrap();
         let program = ServerProcess::start(home.path(), model);
-        let post = |target: &str, body: Value| ask(program.at, "POST", target, &body).unwrap().1;
+        let post = |target: &str, body: Value| send_request(program.address, "POST", target, &body).unwrap().1;
         let card = json!({"name": "Rin", "firstMessage": "Hello."});
         let character = post("/api/characters", card)["id"].clone();
         let session = |_| {
@@ -278,28 +292,35 @@ impl KillHistory {
         };
         let stories = (0..WRITERS).map(session).collect();
         drop(program);
-        Self { home, facts: Vec::new(), stories }
+        Self { home, acknowledgements: Vec::new(), session_nodes: stories }
     }
 
     /// Runs the program once: all writers write until a random number of acknowledgements, then `end` ends it.
-    fn life(&mut self, model: &str, random: &mut SplitMix64, end: fn(&mut ServerProcess)) {
+    fn run_program_once(&mut self, model: &str, random: &mut SplitMix64, end: fn(&mut ServerProcess)) {
         let mut program = ServerProcess::start(self.home.path(), model);
-        self.is_whole(&program);
+        self.assert_intact(&program);
         let (tell, told) = mpsc::channel();
         let mut writers = Vec::new();
-        for (session, nodes) in &self.stories {
+        for (session, nodes) in &self.session_nodes {
             let random = SplitMix64::new(random.next_u64());
             let written = random.clone().next_u64() % 1_000_000;
             let (session, nodes, tell) = (session.clone(), nodes.clone(), tell.clone());
-            let mut writer = WriterClient { at: program.at, session, random, nodes, written, tell };
+            let mut writer = WriterClient {
+                address: program.address,
+                session_id: session,
+                random,
+                nodes,
+                write_count: written,
+                fact_sender: tell,
+            };
             writers.push(std::thread::spawn(move || {
-                writer.write();
-                (writer.session, writer.nodes)
+                writer.write_until_server_ends();
+                (writer.session_id, writer.nodes)
             }));
         }
         drop(tell);
         let lives = 5 + random.next_below(60);
-        self.hear(&told, lives);
+        self.record_acknowledgements(&told, lives);
         end(&mut program);
         for writer in writers {
             let (session, mut nodes) = writer.join().unwrap();
@@ -307,26 +328,26 @@ impl KillHistory {
             while nodes.len() > 40 {
                 nodes.remove(usize::try_from(1 + random.next_below(nodes.len() as u64 - 1)).unwrap());
             }
-            self.stories.insert(session, nodes);
+            self.session_nodes.insert(session, nodes);
         }
-        self.hear(&told, u64::MAX);
+        self.record_acknowledgements(&told, u64::MAX);
     }
 
-    fn hear(&mut self, told: &Receiver<Acknowledgement>, most: u64) {
+    fn record_acknowledgements(&mut self, told: &Receiver<Acknowledgement>, most: u64) {
         let mut heard = 0;
         while heard < most
             && let Ok(fact) = told.recv()
         {
-            self.facts.push(fact);
+            self.acknowledgements.push(fact);
             heard += 1;
         }
     }
 
     /// Asserts that everything acknowledged is there, nothing is damaged, and nothing is pending.
-    fn is_whole(&self, program: &ServerProcess) {
-        let (status, _) = ask(program.at, "GET", "/api/sessions", &Value::Null).unwrap();
+    fn assert_intact(&self, program: &ServerProcess) {
+        let (status, _) = send_request(program.address, "GET", "/api/sessions", &Value::Null).unwrap();
         assert_eq!(status, 200);
-        let mut conn = crate::support::sql_beside(self.database());
+        let mut conn = crate::support::open_second_connection(self.database_path());
         let acts = "SELECT o.op, o.act, s.id FROM operations o JOIN sessions s ON s.n = o.session_n";
         let acts: Vec<OperationRow> = diesel::sql_query(acts).load(&mut conn).unwrap();
         let acts: BTreeMap<(String, i64), String> = acts
@@ -337,9 +358,9 @@ impl KillHistory {
         let said: Vec<TextRow> = diesel::sql_query(said).load(&mut conn).unwrap();
         let said: BTreeMap<String, String> =
             said.into_iter().map(|one| (NodeId::from_slice(&one.id).unwrap().to_string(), one.content)).collect();
-        let purged = purged(&mut conn);
+        let purged = purged_nodes(&mut conn);
         assert!(!said.keys().any(|node| purged.contains(node)), "what was purged is gone, all of it or nothing");
-        for fact in &self.facts {
+        for fact in &self.acknowledgements {
             match fact {
                 Acknowledgement::Text { node, .. } if purged.contains(node) => {}
                 Acknowledgement::Operation { session, op, act } => {
@@ -355,13 +376,13 @@ impl KillHistory {
         let running =
             diesel::sql_query("SELECT n.id, t.content FROM nodes n JOIN texts t ON t.n = n.n WHERE n.status = 0");
         assert_eq!(running.load::<TextRow>(&mut conn).unwrap().len(), 0, "nobody writes for ever");
-        let found = examine(&self.database(), true);
+        let found = doctor_findings(&self.database_path(), true);
         assert!(found.is_empty(), "{found:#?}");
     }
 }
 
 /// Returns the nodes that the log says were purged.
-fn purged(conn: &mut SqliteConnection) -> BTreeSet<String> {
+fn purged_nodes(conn: &mut SqliteConnection) -> BTreeSet<String> {
     let purges = diesel::sql_query("SELECT op, effects AS act, X'' AS id FROM operations WHERE act = 'purge'");
     let effects = purges.load::<OperationRow>(conn).unwrap().into_iter();
     let effects = effects.flat_map(|one| serde_json::from_str::<Vec<Value>>(&one.act).unwrap());
@@ -374,21 +395,21 @@ fn purged(conn: &mut SqliteConnection) -> BTreeSet<String> {
 }
 
 /// Runs and ends the program several times in the same way, under load.
-async fn ended_again_and_again(seed: u64, times: usize, end: fn(&mut ServerProcess)) {
+async fn run_and_end_repeatedly(seed: u64, times: usize, end: fn(&mut ServerProcess)) {
     let mock = MockModel::start().await;
-    mock.always(Reply::ok(SAID));
+    mock.set_default_reply(Reply::ok(SAID));
     let model = mock.base_url();
     let lives = move || {
         let mut random = SplitMix64::new(seed);
-        let mut chronicle = KillHistory::begin(&model);
+        let mut chronicle = KillHistory::create_sessions(&model);
         for _ in 0..times {
-            chronicle.life(&model, &mut random, end);
+            chronicle.run_program_once(&model, &mut random, end);
         }
         let program = ServerProcess::start(chronicle.home.path(), &model);
-        chronicle.is_whole(&program);
+        chronicle.assert_intact(&program);
         let acts = |act: &str| {
             chronicle
-                .facts
+                .acknowledgements
                 .iter()
                 .filter(|fact| matches!(fact, Acknowledgement::Operation { act: told, .. } if *told == act))
                 .count()
@@ -403,24 +424,24 @@ async fn ended_again_and_again(seed: u64, times: usize, end: fn(&mut ServerProce
 /// `domain.md` 4, 5.6, C23: killed fifty times at moments drawn from a seed, in two data directories.
 #[tokio::test]
 async fn kill_loop_first_run_keeps_acknowledged_writes() {
-    ended_again_and_again(7, 25, |program| program.child.kill().unwrap()).await;
+    run_and_end_repeatedly(7, 25, |program| program.child.kill().unwrap()).await;
 }
 
 /// The same with the second data directory.
 #[tokio::test]
 async fn kill_loop_second_run_keeps_acknowledged_writes() {
-    ended_again_and_again(11, 25, |program| program.child.kill().unwrap()).await;
+    run_and_end_repeatedly(11, 25, |program| program.child.kill().unwrap()).await;
 }
 
 /// `domain.md` 4: a program that is asked to stop under load exits successfully and keeps what it acknowledged.
 /// Running replies end with the text received so far.
 #[tokio::test]
 async fn stop_loop_under_load_keeps_acknowledged_writes() {
-    ended_again_and_again(13, 15, |program| assert!(program.stop().success())).await;
+    run_and_end_repeatedly(13, 15, |program| assert!(program.stop().success())).await;
 }
 
 /// Sends a DELETE request, whose response has no body.
-fn delete(at: SocketAddr, target: &str) {
+fn send_delete(at: SocketAddr, target: &str) {
     let mut stream = TcpStream::connect(at).unwrap();
     let head = format!("DELETE {target} HTTP/1.1\r\nHost: {at}\r\nConnection: close\r\n\r\n");
     stream.write_all(head.as_bytes()).unwrap();
@@ -440,7 +461,8 @@ async fn kill_after_purge_is_wiped_at_next_start() {
     let start = begin.clone();
     let life = move || {
         let program = start();
-        let call = |method: &str, target: &str, body: Value| ask(program.at, method, target, &body).unwrap();
+        let call =
+            |method: &str, target: &str, body: Value| send_request(program.address, method, target, &body).unwrap();
         let character =
             call("POST", "/api/characters", json!({"name": "Rin", "firstMessage": "Hello."})).1["id"].clone();
         let [purged, destroyed] = WORDS.map(|word| {
@@ -455,17 +477,17 @@ async fn kill_after_purge_is_wiped_at_next_start() {
             assert!(is_found() || looks.into_iter().any(|()| is_found()), "\"{word}\" is not found");
             (session["id"].as_str().unwrap().to_owned(), said["node"]["id"].clone())
         });
-        delete(program.at, &format!("/api/sessions/{}", destroyed.0));
+        send_delete(program.address, &format!("/api/sessions/{}", destroyed.0));
         let purge = json!({"operations": [{"op": "purge", "nodeId": purged.1, "confirm": true}]});
         assert_eq!(call("PUT", &format!("/api/chat/{}/tree/edit", purged.0), purge).0, 200);
-        delete(program.at, &format!("/api/trash/{}?confirm=true", destroyed.0));
+        send_delete(program.address, &format!("/api/trash/{}?confirm=true", destroyed.0));
     };
     tokio::task::spawn_blocking(life).await.unwrap();
     let program = tokio::task::spawn_blocking(begin).await.unwrap();
     for word in WORDS {
-        until_gone(&data, word).await;
+        wait_until_gone(&data, word).await;
     }
     drop(program);
-    let found = examine(&data.join("clotho.db"), true);
+    let found = doctor_findings(&data.join("clotho.db"), true);
     assert!(found.is_empty(), "{found:#?}");
 }

@@ -4,12 +4,12 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::reliability::kill_recovery::ServerProcess;
-use crate::support::archive_file::long_line;
+use crate::support::archive_file::write_long_session;
 use crate::support::client::HttpRequest;
 use crate::support::mock_model::MockModel;
 use crate::support::socket::Socket;
-use crate::support::wait::until;
-use crate::transfer::kill::handed_in;
+use crate::support::wait::wait_until;
+use crate::transfer::kill::upload_and_wait_until;
 
 /// Number of sessions open at first.
 const FEW: usize = 40;
@@ -21,9 +21,9 @@ const MESSAGES: usize = 100;
 const TEXT: usize = 6_400;
 
 /// Reads a complete session and keeps its socket open.
-async fn open(program: &ServerProcess, session: &str) -> Socket {
-    let socket = Socket::open(program.at, session, None).await;
-    let get = async |what: &str| HttpRequest::new(program.at, "GET", what).send().await.expect(200);
+async fn open_session(program: &ServerProcess, session: &str) -> Socket {
+    let socket = Socket::open(program.address, session, None).await;
+    let get = async |what: &str| HttpRequest::new(program.address, "GET", what).send().await.expect(200);
     let head = get(&format!("/api/sessions/{session}")).await["activeLeafId"].as_str().unwrap().to_owned();
     let outline = get(&format!("/api/chat/{session}/tree?shape=skeleton")).await;
     assert!(outline.to_string().contains(&head));
@@ -39,27 +39,27 @@ async fn open(program: &ServerProcess, session: &str) -> Socket {
 async fn hundred_open_sessions_use_bounded_memory() {
     let (home, model) = (TempDir::new().unwrap(), MockModel::start().await);
     let mut file = Vec::new();
-    long_line(&mut file, MESSAGES, TEXT);
+    write_long_session(&mut file, MESSAGES, TEXT);
     let mut sessions = Vec::new();
     {
         let program = ServerProcess::start(home.path(), &model.base_url());
         for _ in 0..MANY {
-            let job = handed_in(&program, &file, |job: &Value| job["result"] != json!(null)).await;
+            let job = upload_and_wait_until(&program, &file, |job: &Value| job["result"] != json!(null)).await;
             sessions.push(job["result"]["sessionId"].as_str().unwrap_or_else(|| panic!("{job}")).to_owned());
         }
     }
     let program = ServerProcess::start(home.path(), &model.base_url());
     // Memory for catching up the index does not count as memory of open sessions.
-    until("an index that has caught up", async || {
-        let told = HttpRequest::new(program.at, "GET", "/readyz").send().await;
+    wait_until("an index that has caught up", async || {
+        let told = HttpRequest::new(program.address, "GET", "/readyz").send().await;
         told.status == 200 && told.json()["parts"]["indexBehind"] == 0
     })
     .await;
     let mut watched = Vec::new();
     let mut held = Vec::new();
     for session in &sessions {
-        watched.push(open(&program, session).await);
-        held.push(program.holds().kilobytes);
+        watched.push(open_session(&program, session).await);
+        held.push(program.resources().memory_kb);
     }
     // Responses use memory for a while; the minimum of several samples is what stays.
     let stays = |sessions: usize| *held[sessions - 10..sessions].iter().min().unwrap();

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::kill_recovery::{ServerProcess, ask};
+use super::kill_recovery::{ServerProcess, send_request};
 use crate::support::mock_model::{MockModel, Reply};
-use crate::support::test_store::examine;
+use crate::support::test_store::doctor_findings;
 
 /// Rounds before the first measurement: they create the shared threads and connections.
 const BEFORE: usize = 3;
@@ -30,7 +30,7 @@ fn failures() -> Vec<(Reply, bool)> {
         Reply::ok([""; 0]),
         partial().then_cut(),
         partial().then_reset(),
-        partial().unfinished(),
+        partial().without_finish(),
         partial().then_error(503, "the model was unloaded"),
     ];
     let never = [Reply::silent(), partial().then_stall(), Reply::endless("on and on ")];
@@ -45,32 +45,32 @@ pub struct ChatClient {
 }
 
 impl ChatClient {
-    pub fn begin(program: ServerProcess, mock: Arc<MockModel>) -> Self {
-        let post = |target: &str, body: Value| ask(program.at, "POST", target, &body).unwrap().1;
+    pub fn with_new_session(program: ServerProcess, mock: Arc<MockModel>) -> Self {
+        let post = |target: &str, body: Value| send_request(program.address, "POST", target, &body).unwrap().1;
         let character = post("/api/characters", json!({"name": "Rin", "firstMessage": "Hello."}))["id"].take();
         let session = post("/api/sessions", json!({"characterIds": [character]}));
         Self { program, mock, session }
     }
 
-    pub fn ask(&self, method: &str, rest: &str, body: &Value) -> (u16, Value) {
+    pub fn send_request(&self, method: &str, rest: &str, body: &Value) -> (u16, Value) {
         let target = format!("/api/chat/{}/{rest}", self.session["id"].as_str().unwrap());
-        ask(self.program.at, method, &target, body).unwrap()
+        send_request(self.program.address, method, &target, body).unwrap()
     }
 
     /// Writes a message that asks for a reply. Returns the path of the reply.
-    pub fn hope(&self, reply: Reply) -> String {
-        self.mock.always(reply);
+    pub fn start_reply(&self, reply: Reply) -> String {
+        self.mock.set_default_reply(reply);
         let body = json!({"parentId": self.session["activeLeafId"], "content": "To the north.", "generate": true});
-        let (status, begun) = self.ask("POST", "message", &body);
+        let (status, begun) = self.send_request("POST", "message", &body);
         assert_eq!(status, 202, "{begun}");
         format!("node/{}", begun["generations"][0]["id"].as_str().unwrap())
     }
 
     /// Waits until a reply meets a condition, and returns it.
-    pub fn until(&self, reply: &str, is_so: impl Fn(&Value) -> bool) -> Value {
+    pub fn wait_until(&self, reply: &str, is_so: impl Fn(&Value) -> bool) -> Value {
         let began = Instant::now();
         loop {
-            let node = self.ask("GET", reply, &Value::Null).1;
+            let node = self.send_request("GET", reply, &Value::Null).1;
             if is_so(&node) {
                 return node;
             }
@@ -80,25 +80,25 @@ impl ChatClient {
     }
 
     /// Waits until a reply is no longer generating, and returns it.
-    pub fn ended(&self, reply: &str) -> Value {
-        self.until(reply, |node| node["status"] != "generating")
+    pub fn wait_for_reply(&self, reply: &str) -> Value {
+        self.wait_until(reply, |node| node["status"] != "generating")
     }
 
     /// Writes a message whose reply fails, and sends an invalid request in between.
-    fn fail(&self, reply: Reply, is_cancelled: bool) {
-        let reply = self.hope(reply);
-        assert_eq!(self.ask("POST", "message", &json!({"parentId": "nobody"})).0, 422);
+    fn run_failed_turn(&self, reply: Reply, is_cancelled: bool) {
+        let reply = self.start_reply(reply);
+        assert_eq!(self.send_request("POST", "message", &json!({"parentId": "nobody"})).0, 422);
         if is_cancelled {
-            assert_eq!(self.ask("POST", &format!("{reply}/cancel"), &json!({})).0, 202);
+            assert_eq!(self.send_request("POST", &format!("{reply}/cancel"), &json!({})).0, 202);
         }
         // A cancelled reply keeps the text that had arrived.
-        let node = self.ended(&reply);
+        let node = self.wait_for_reply(&reply);
         assert!(node["status"] != "complete" || is_cancelled, "it did not fail: {node}");
     }
 
-    fn rounds(&self, count: usize) {
+    fn run_failure_rounds(&self, count: usize) {
         for (reply, is_cancelled) in (0..count).flat_map(|_| failures()) {
-            self.fail(reply, is_cancelled);
+            self.run_failed_turn(reply, is_cancelled);
         }
     }
 }
@@ -111,16 +111,16 @@ async fn repeated_failures_leak_no_resources() {
     let work = move || {
         let home = tempfile::tempdir().unwrap();
         let program = ServerProcess::start(home.path(), &mock.base_url());
-        let unlucky = ChatClient::begin(program, mock);
-        unlucky.rounds(BEFORE);
-        let before = unlucky.program.holds();
-        unlucky.rounds(ROUNDS);
-        unlucky.program.lets_go(&before);
-        let ready = ask(unlucky.program.at, "GET", "/readyz", &Value::Null).unwrap();
+        let unlucky = ChatClient::with_new_session(program, mock);
+        unlucky.run_failure_rounds(BEFORE);
+        let before = unlucky.program.resources();
+        unlucky.run_failure_rounds(ROUNDS);
+        unlucky.program.assert_resources_released(&before);
+        let ready = send_request(unlucky.program.address, "GET", "/readyz", &Value::Null).unwrap();
         assert_eq!(ready.0, 200, "{ready:?}");
         let database = home.path().join("data/clotho.db");
         drop(unlucky);
-        assert!(examine(&database, true).is_empty());
+        assert!(doctor_findings(&database, true).is_empty());
     };
     tokio::task::spawn_blocking(work).await.unwrap();
 }
@@ -131,8 +131,8 @@ async fn doctor_after_power_loss_reports_interrupted_reply_only() {
     let mock = Arc::new(MockModel::start().await);
     let work = move || {
         let home = tempfile::tempdir().unwrap();
-        let player = ChatClient::begin(ServerProcess::start(home.path(), &mock.base_url()), mock);
-        player.hope(Reply::silent());
+        let player = ChatClient::with_new_session(ServerProcess::start(home.path(), &mock.base_url()), mock);
+        player.start_reply(Reply::silent());
         drop(player);
         let mut doctor = Command::new(env!("CARGO_BIN_EXE_clotho"));
         let seen = doctor.arg("doctor").current_dir(home.path()).env_remove("CLOTHO_CONFIG").output().unwrap();

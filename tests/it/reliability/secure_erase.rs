@@ -12,25 +12,25 @@ use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use serde_json::{Value, json};
 
-use crate::support::server::{TestServer, id};
-use crate::support::test_store::{TestStore, count};
-use crate::support::wait::until;
+use crate::support::server::{TestServer, id_of};
+use crate::support::test_store::{TestStore, query_count};
+use crate::support::wait::wait_until;
 
 const MARKS: &str = "SELECT count(*) AS n FROM remains";
 
-fn sql(app: &TestServer) -> SqliteConnection {
-    let file = app.inside().home().join("data/clotho.db");
-    crate::support::sql_beside(&file)
+fn open_connection(app: &TestServer) -> SqliteConnection {
+    let file = app.app().home().join("data/clotho.db");
+    crate::support::open_second_connection(&file)
 }
 
 /// Purges a message and everything below it.
 async fn purge(app: &TestServer, session: &Value, node: &str) {
     let edit = json!({"operations": [{"op": "purge", "nodeId": node, "confirm": true}]});
-    app.put(&format!("/api/chat/{}/tree/edit", id(session)), &edit).await;
+    app.put(&format!("/api/chat/{}/tree/edit", id_of(session)), &edit).await;
 }
 
 /// Runs a command on a server's folder, which must succeed, and returns its output.
-fn said(home: &Path, arguments: &[&str]) -> String {
+fn run_cli(home: &Path, arguments: &[&str]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_clotho"));
     command.env("CLOTHO_STORAGE__DATA_DIR", home.join("data")).current_dir(home).env_remove("CLOTHO_CONFIG");
     let run = command.args(arguments).output().unwrap();
@@ -42,23 +42,23 @@ fn said(home: &Path, arguments: &[&str]) -> String {
 #[test]
 fn wipe_mark_set_only_by_destroying_commit() {
     let store = TestStore::new();
-    let begun = store.begin(Delta::default(), None, &["Welcome."]);
+    let begun = store.create_session(Delta::default(), None, &["Welcome."]);
     let (owner, session, at) = (store.owner, begun.session, store.now());
-    let said = store.append(session, begun.greetings[0], store.said("Hi."));
+    let said = store.append(session, begun.greetings[0], store.user_draft("Hi."));
     let purge = |is_confirmed| TreeEdit::Purge { source: EditTarget::Node(said), is_confirmed };
     let (actor, asked) = (store.actor(), purge(false));
     store.write(move |tx| tx.arrange(&actor, session, std::slice::from_ref(&asked))).unwrap_err();
-    assert_eq!(store.count(MARKS), 0);
+    assert_eq!(store.query_count(MARKS), 0);
     store.arrange(session, purge(true));
-    assert_eq!(store.count(MARKS), 1);
+    assert_eq!(store.query_count(MARKS), 1);
 
     // Marks that were read are removed; marks added meanwhile stay.
     let seen = store.read(|reader| reader.pending_erasure()).unwrap();
     store.write(move |tx| tx.trash_session(owner, session, at)).unwrap();
-    assert_eq!(store.count(MARKS), 1, "the trash keeps what it has");
+    assert_eq!(store.query_count(MARKS), 1, "the trash keeps what it has");
     store.write(move |tx| tx.delete_permanently(owner, TrashId::new(session.uuid()))).unwrap();
     store.write(move |tx| tx.clear_erasure(seen)).unwrap();
-    assert_eq!(store.count(MARKS), 1);
+    assert_eq!(store.query_count(MARKS), 1);
     let forget = || {
         let seen = store.read(|reader| reader.pending_erasure()).unwrap();
         store.write(move |tx| tx.clear_erasure(seen)).unwrap();
@@ -69,11 +69,11 @@ fn wipe_mark_set_only_by_destroying_commit() {
 
     let late = Time(at.0 + TRASH_RETENTION_MS + 1);
     store.block_on(store.store().collect_garbage(late)).unwrap();
-    assert_eq!(store.count(MARKS), 0, "nothing was too old");
-    let other = store.begin(Delta::default(), None, &["Welcome."]).session;
+    assert_eq!(store.query_count(MARKS), 0, "nothing was too old");
+    let other = store.create_session(Delta::default(), None, &["Welcome."]).session;
     store.write(move |tx| tx.trash_session(owner, other, at)).unwrap();
     store.write(move |tx| tx.delete_expired_trash(late)).unwrap();
-    assert_eq!(store.count(MARKS), 1);
+    assert_eq!(store.query_count(MARKS), 1);
 }
 
 /// Domain 2.16: without a mark nothing is searched, also at a start. With a mark everything is wiped, and then the
@@ -81,16 +81,18 @@ fn wipe_mark_set_only_by_destroying_commit() {
 #[tokio::test]
 async fn wipe_without_mark_does_nothing() {
     let app = TestServer::start().await;
-    let (session, line) = app.line(3).await;
+    let (session, line) = app.create_branch(3).await;
     // An unreferenced blob: a search of all data would find and remove it.
-    app.inside().store.write(|tx| tx.put_blob(b"idle")).await.unwrap();
-    let idle = |app: &TestServer| count(&mut sql(app), "SELECT count(*) AS n FROM blobs WHERE bytes = x'69646c65'");
-    app.inside().secure_erase.erase(&app.inside().store).await.unwrap();
+    app.app().store.write(|tx| tx.put_blob(b"idle")).await.unwrap();
+    let idle = |app: &TestServer| {
+        query_count(&mut open_connection(app), "SELECT count(*) AS n FROM blobs WHERE bytes = x'69646c65'")
+    };
+    app.app().secure_erase.erase(&app.app().store).await.unwrap();
     let app = app.restart().await;
-    app.inside().secure_erase.erase(&app.inside().store).await.unwrap();
-    assert_eq!((idle(&app), count(&mut sql(&app), MARKS)), (1, 0));
+    app.app().secure_erase.erase(&app.app().store).await.unwrap();
+    assert_eq!((idle(&app), query_count(&mut open_connection(&app), MARKS)), (1, 0));
     purge(&app, &session, &line[2]).await;
-    until("a clean house", async || count(&mut sql(&app), MARKS) == 0).await;
+    wait_until("a clean house", async || query_count(&mut open_connection(&app), MARKS) == 0).await;
     assert_eq!(idle(&app), 0);
 }
 
@@ -99,23 +101,23 @@ async fn wipe_without_mark_does_nothing() {
 #[tokio::test]
 async fn wipe_failure_is_reported_and_retried() {
     let app = TestServer::start().await;
-    let (session, line) = app.line(3).await;
+    let (session, line) = app.create_branch(3).await;
     let told =
-        async || app.ask("GET", "/readyz").send().await.expect(200)["parts"]["wiping"].as_str().unwrap().to_owned();
+        async || app.request("GET", "/readyz").send().await.expect(200)["parts"]["wiping"].as_str().unwrap().to_owned();
     assert_eq!(told().await, "ok");
     // A long read on the write-ahead log of the database prevents emptying it.
-    let mut reading = sql(&app);
+    let mut reading = open_connection(&app);
     reading.batch_execute("BEGIN; SELECT count(*) FROM nodes").unwrap();
-    assert!(count(&mut reading, "SELECT count(*) AS n FROM nodes") > 0);
+    assert!(query_count(&mut reading, "SELECT count(*) AS n FROM nodes") > 0);
     purge(&app, &session, &line[2]).await;
-    until("a word about it", async || told().await.contains("still in files")).await;
-    assert!(app.inside().secure_erase.failures() >= 3);
-    assert!(count(&mut sql(&app), MARKS) > 0);
-    let doctor = said(&app.inside().home(), &["doctor"]);
+    wait_until("a word about it", async || told().await.contains("still in files")).await;
+    assert!(app.app().secure_erase.failures() >= 3);
+    assert!(query_count(&mut open_connection(&app), MARKS) > 0);
+    let doctor = run_cli(&app.app().home(), &["doctor"]);
     assert!(doctor.contains("the running server erases it") && doctor.contains("/readyz"), "{doctor}");
     reading.batch_execute("ROLLBACK").unwrap();
-    until("a clean house", async || count(&mut sql(&app), MARKS) == 0).await;
-    until("peace", async || told().await == "ok").await;
+    wait_until("a clean house", async || query_count(&mut open_connection(&app), MARKS) == 0).await;
+    wait_until("peace", async || told().await == "ok").await;
 }
 
 /// Domain 2.16: a wipe that a server did not finish is not a fault. The doctor, `gc` (which does not touch the index)
@@ -123,22 +125,22 @@ async fn wipe_failure_is_reported_and_retried() {
 #[tokio::test]
 async fn wipe_pending_is_reported_by_commands() {
     let app = TestServer::start().await;
-    app.line(1).await;
-    let home = app.inside().home();
+    app.create_branch(1).await;
+    let home = app.app().home();
     let setup = app.stop().await;
-    let says = |arguments: &[&str], word: &str| said(&home, arguments).contains(word);
+    let says = |arguments: &[&str], word: &str| run_cli(&home, arguments).contains(word);
     let (next, marks) = ("the next server erases it", "pending erasures: 1 mark");
     let asked: [(&[&str], _); 3] = [(&["doctor", "--json"], next), (&["gc"], next), (&["stats"], marks)];
     for (command, word) in asked {
         assert!(!says(command, word), "{command:?}");
     }
     let file = home.join("data/clotho.db");
-    let mut conn = crate::support::sql_beside(&file);
+    let mut conn = crate::support::open_second_connection(&file);
     conn.batch_execute("INSERT INTO remains (n) VALUES (1)").unwrap();
     drop(conn);
     for (command, word) in asked {
         assert!(says(command, word), "{command:?}");
     }
-    let app = TestServer::with(setup).await;
-    until("a clean house", async || count(&mut sql(&app), MARKS) == 0).await;
+    let app = TestServer::start_with(setup).await;
+    wait_until("a clean house", async || query_count(&mut open_connection(&app), MARKS) == 0).await;
 }

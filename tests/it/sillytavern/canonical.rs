@@ -10,13 +10,13 @@
 use serde_json::{Map, Value, json};
 
 /// Returns the messages of a chat in canonical form.
-pub fn rows(text: &str) -> Vec<Value> {
+pub fn canonical_rows(text: &str) -> Vec<Value> {
     let lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line.trim_start_matches('\u{feff}')).ok());
-    lines.filter(|line| line.get("mes").is_some()).map(row).collect()
+    lines.filter(|line| line.get("mes").is_some()).map(canonical_row).collect()
 }
 
 /// Returns a message in canonical form.
-pub fn row(mut row: Value) -> Value {
+pub fn canonical_row(mut row: Value) -> Value {
     let map = row.as_object_mut().unwrap();
     map.entry("extra").or_insert_with(|| json!({}));
     for (key, default) in [("name", json!("")), ("is_user", json!(false)), ("is_system", json!(false))] {
@@ -28,7 +28,7 @@ pub fn row(mut row: Value) -> Value {
             map.shift_remove(key);
         }
     } else {
-        swipes(map, texts);
+        canonicalize_swipes(map, texts);
     }
     if let Some(Value::Array(list)) = map.get_mut("variables") {
         while list.last().is_some_and(Value::is_null) {
@@ -41,7 +41,7 @@ pub fn row(mut row: Value) -> Value {
     row
 }
 
-fn swipes(map: &mut Map<String, Value>, mut texts: Vec<Value>) {
+fn canonicalize_swipes(map: &mut Map<String, Value>, mut texts: Vec<Value>) {
     let place = map.get("swipe_id").and_then(Value::as_u64).and_then(|place| usize::try_from(place).ok()).unwrap_or(0);
     let chosen = if texts.get(place) == map.get("mes") { place } else { texts.len() };
     if chosen == texts.len() {

@@ -8,20 +8,20 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use super::*;
-use crate::support::data_root::{DataRoot, greeting, header, reply, said, swipes};
+use crate::support::data_root::{DataRoot, greeting_row, header_row, reply_row, swipes_row, user_row};
 
 /// Exports everything of a store as a folder.
-pub fn out(store: &TestStore) -> (TempDir, ExportOutcome) {
+pub fn export_folder(store: &TestStore) -> (TempDir, ExportOutcome) {
     let folder = TempDir::new().unwrap();
-    let mut snapshot = DatabaseSnapshot::open(&store.database()).unwrap();
+    let mut snapshot = DatabaseSnapshot::open(&store.database_path()).unwrap();
     let shelf = ExportTarget::<File>::folder(folder.path()).unwrap();
     let (_, gone) = export_all(&mut snapshot, store.owner, shelf, |_| {}).unwrap();
     (folder, gone)
 }
 
 /// Returns the sessions without the place of each message in its files.
-fn trees(store: &TestStore) -> Value {
-    let mut told = face(store);
+fn sessions_without_provenance(store: &TestStore) -> Value {
+    let mut told = dump_sessions(store);
     for session in told.as_array_mut().unwrap() {
         for node in session["nodes"].as_array_mut().unwrap() {
             node["metadata"].as_object_mut().unwrap().shift_remove("provenance");
@@ -33,7 +33,7 @@ fn trees(store: &TestStore) -> Value {
 }
 
 /// Returns all files below a folder, by name.
-fn files(folder: &Path) -> Vec<String> {
+fn list_files(folder: &Path) -> Vec<String> {
     let (mut found, mut next) = (Vec::new(), vec![folder.to_owned()]);
     while let Some(at) = next.pop() {
         for entry in fs::read_dir(at).unwrap() {
@@ -53,22 +53,23 @@ fn files(folder: &Path) -> Vec<String> {
 /// same store it adds nothing.
 #[test]
 fn import_then_export_keeps_data_folder() {
-    let (store, root) = (TestStore::new(), DataRoot::of_size(5, 2, 6, 14));
-    taken(&store, root.path());
-    let (folder, gone) = out(&store);
+    let (store, root) = (TestStore::new(), DataRoot::generate(5, 2, 6, 14));
+    import_folder(&store, root.path());
+    let (folder, gone) = export_folder(&store);
     assert_eq!((gone.characters, gone.chats), (2, 12));
-    let names = |folder: &Path| files(folder).into_iter().filter(|name| name.ends_with("jsonl")).collect::<Vec<_>>();
+    let names =
+        |folder: &Path| list_files(folder).into_iter().filter(|name| name.ends_with("jsonl")).collect::<Vec<_>>();
     assert_eq!(names(folder.path()), names(root.path()));
     let other = TestStore::new();
-    let arrived = taken(&other, folder.path());
+    let arrived = import_folder(&other, folder.path());
     assert_eq!(arrived.totals.skipped, 0, "{}", arrived.report);
-    assert_eq!(trees(&other), trees(&store));
-    other.is_well();
+    assert_eq!(sessions_without_provenance(&other), sessions_without_provenance(&store));
+    other.assert_healthy();
 
-    let before = face(&store);
-    let again = taken(&store, folder.path());
+    let before = dump_sessions(&store);
+    let again = import_folder(&store, folder.path());
     assert_eq!((again.totals.sessions, again.totals.messages, again.totals.characters), (0, 0, 0), "{}", again.report);
-    assert_eq!(face(&store), before);
+    assert_eq!(dump_sessions(&store), before);
 }
 
 /// S4-53: branches made here become files too, linked and named by their labels. Replies that nobody continued are
@@ -77,18 +78,23 @@ fn import_then_export_keeps_data_folder() {
 fn export_writes_new_branches_as_linked_files() {
     // An imported chat with two new branches and two labels.
     let (store, root) = (TestStore::new(), DataRoot::new());
-    root.card("Ivo");
-    root.chat(
+    root.write_card("Ivo");
+    root.write_chat(
         "Ivo",
         "Night",
-        &[header(json!({"note_prompt": "dark"})), greeting(), said("Hm.", 1), swipes(&["x", "y"], 1, 2)],
+        &[
+            header_row(json!({"note_prompt": "dark"})),
+            greeting_row(),
+            user_row("Hm.", 1),
+            swipes_row(&["x", "y"], 1, 2),
+        ],
     );
-    taken(&store, root.path());
-    let held = only(&store);
+    import_folder(&store, root.path());
+    let held = only_session(&store);
     let sid = held.session.id;
-    let hm = node(&store, &held, "Hm.").id;
-    let first = store.append(sid, node(&store, &held, "y").id, store.said("And on."));
-    let second = store.append(sid, node(&store, &held, "x").id, store.said("Or so."));
+    let hm = node_by_text(&store, &held, "Hm.").id;
+    let first = store.append(sid, node_by_text(&store, &held, "y").id, store.user_draft("And on."));
+    let second = store.append(sid, node_by_text(&store, &held, "x").id, store.user_draft("Or so."));
     let label = |node, name: &str, following| {
         let name = name.to_owned();
         store.arrange(sid, clotho_core::tree::TreeEdit::Label { node, name, following });
@@ -96,9 +102,9 @@ fn export_writes_new_branches_as_linked_files() {
     label(second, "Other / way", true);
     label(hm, "Before", false);
     // One file for each branch or label, linked to the main one.
-    let (folder, gone) = out(&store);
-    assert_eq!((gone.sessions, gone.chats), (1, 3), "{:?}", files(folder.path()));
-    let chats: Vec<String> = files(folder.path()).into_iter().filter(|name| name.starts_with("chats")).collect();
+    let (folder, gone) = export_folder(&store);
+    assert_eq!((gone.sessions, gone.chats), (1, 3), "{:?}", list_files(folder.path()));
+    let chats: Vec<String> = list_files(folder.path()).into_iter().filter(|name| name.starts_with("chats")).collect();
     assert_eq!(chats, ["chats/Ivo/Before.jsonl", "chats/Ivo/Night.jsonl", "chats/Ivo/Other  way.jsonl"]);
     let lines = |name: &str| -> Vec<Value> {
         let text = fs::read_to_string(folder.path().join(name)).unwrap();
@@ -112,14 +118,14 @@ fn export_writes_new_branches_as_linked_files() {
 
     // Imported elsewhere, they are one tree again.
     let other = TestStore::new();
-    assert_eq!(taken(&other, folder.path()).totals.sessions, 1);
-    let there = only(&other);
-    assert_eq!(children(&other, &there, node(&other, &there, "Hm.").id), ["x", "y"]);
-    let labels = face(&other)[0]["labels"].clone();
+    assert_eq!(import_folder(&other, folder.path()).totals.sessions, 1);
+    let there = only_session(&other);
+    assert_eq!(child_texts(&other, &there, node_by_text(&other, &there, "Hm.").id), ["x", "y"]);
+    let labels = dump_sessions(&other)[0]["labels"].clone();
     assert_eq!(labels, json!([["Before", "Hm.", false], ["Other / way", "Or so.", true]]));
-    assert_eq!(store.placed(sid, first).node.content, "And on.");
+    assert_eq!(store.stored_node(sid, first).node.content, "And on.");
     // In the same store nothing is added.
-    let again = taken(&store, folder.path());
+    let again = import_folder(&store, folder.path());
     assert_eq!((again.totals.sessions, again.totals.messages), (0, 0), "{}", again.report);
 }
 
@@ -127,20 +133,20 @@ fn export_writes_new_branches_as_linked_files() {
 #[test]
 fn export_includes_card_settings() {
     let (store, root) = (TestStore::new(), DataRoot::new());
-    root.card("Ivo").world("Atlas", &[("north", "Ice.")]);
+    root.write_card("Ivo").write_lorebook("Atlas", &[("north", "Ice.")]);
     let note = json!({"chara": [{"name": "Ivo", "prompt": "Keep it dark.", "position": 1}]});
     let extension = json!({"regex": [], "note": note, "variables": {"global": {"gold": "7"}}});
     let lore = json!({"globalSelect": [], "charLore": [{"name": "Ivo", "extraBooks": ["Atlas"]}]});
     let settings = json!({"world_info_settings": {"world_info": lore}, "extension_settings": extension});
-    root.file("settings.json", &settings.to_string());
-    taken(&store, root.path());
-    let (folder, _) = out(&store);
+    root.write_file("settings.json", &settings.to_string());
+    import_folder(&store, root.path());
+    let (folder, _) = export_folder(&store);
     let gone: Value = serde_json::from_slice(&fs::read(folder.path().join("settings.json")).unwrap()).unwrap();
     for part in ["world_info_settings", "extension_settings"] {
         assert_eq!(gone[part], settings[part], "{gone}");
     }
     let other = TestStore::new();
-    let arrived = taken(&other, folder.path());
+    let arrived = import_folder(&other, folder.path());
     let owner = other.owner;
     let ivo = other.read(move |reader| reader.characters(owner, 0, 10)).remove(0).card;
     let kept = &ivo["metadata"]["sillytavern"]["note"]["prompt"];
@@ -150,7 +156,7 @@ fn export_includes_card_settings() {
         "{}",
         arrived.report
     );
-    let again = taken(&store, folder.path()).totals;
+    let again = import_folder(&store, folder.path()).totals;
     assert_eq!((again.characters, again.lorebooks, again.presets), (0, 0, 0));
 }
 
@@ -159,23 +165,23 @@ fn export_includes_card_settings() {
 #[test]
 fn import_with_invalid_manifest_is_refused() {
     let (store, root) = (TestStore::new(), DataRoot::new());
-    root.card("Ivo");
-    root.chat("Ivo", "mine", &[greeting(), said("Mine.", 1)]);
+    root.write_card("Ivo");
+    root.write_chat("Ivo", "mine", &[greeting_row(), user_row("Mine.", 1)]);
     let held = |store: &TestStore| {
         let owner = store.owner;
         sessions(store).len() + store.read(move |reader| reader.characters(owner, 0, 10)).len()
     };
     // Each invalid manifest is refused by both imports.
     for list in ["{", "[]", "{\"files\": {}}", r#"{"files": {"chats/Ivo/mine.jsonl": {"hash": 1}}, "sessions": {}}"#] {
-        root.file("clotho.json", list);
-        let refused = taken_until(&store, root.path(), |_| true).unwrap_err();
+        root.write_file("clotho.json", list);
+        let refused = import_folder_until(&store, root.path(), |_| true).unwrap_err();
         assert!(matches!(&refused, ImportError::BadList(_)), "{list}: {refused}");
         assert!(refused.to_string().contains("clotho.json"), "{refused}");
         let by_door = clotho_engine::transfer::foreign::import(
             store.store(),
             &store.ids,
             ImportSource::Path(root.path().to_owned()),
-            wish(&store),
+            import_options(&store),
             |_| true,
         );
         assert!(matches!(store.block_on(by_door), Err(ImportError::BadList(_))), "{list}");
@@ -184,7 +190,7 @@ fn import_with_invalid_manifest_is_refused() {
     // The commands say what to do.
     let (data, path) = (root.path().join("data"), root.path().to_str().unwrap());
     for command in [&["import", path][..], &["import", "sillytavern", path], &["import", path, "--dry-run"]] {
-        let (code, _, said) = super::command::clotho(&data, command);
+        let (code, _, said) = super::command::run_clotho(&data, command);
         assert!(
             code == Some(1) && said.contains("clotho.json") && said.contains("remove it from the folder"),
             "{said}"
@@ -193,40 +199,41 @@ fn import_with_invalid_manifest_is_refused() {
     }
 
     // Only the archive with the invalid manifest is skipped.
-    let folder = DataRoot::bare();
+    let folder = DataRoot::without_subfolders();
     let chat = fs::read(root.path().join("chats/Ivo/mine.jsonl")).unwrap();
-    let packed = super::hostile::packed(&[("clotho.json", b"{"), ("chats/Ivo/mine.jsonl", &chat)]);
-    folder.bytes("out.zip", &packed);
-    folder.file("Night.jsonl", &crate::support::data_root::lines(&[greeting(), said("Hm.", 1)]));
+    let packed = super::hostile::zip_archive(&[("clotho.json", b"{"), ("chats/Ivo/mine.jsonl", &chat)]);
+    folder.write_bytes("out.zip", &packed);
+    folder.write_file("Night.jsonl", &crate::support::data_root::chat_file_text(&[greeting_row(), user_row("Hm.", 1)]));
     let given = ImportSource::Path(folder.path().to_owned());
-    let by_door = clotho_engine::transfer::foreign::import(store.store(), &store.ids, given, wish(&store), |_| true);
+    let by_door =
+        clotho_engine::transfer::foreign::import(store.store(), &store.ids, given, import_options(&store), |_| true);
     let told = store.block_on(by_door).unwrap().report.to_string();
     assert!(told.contains("out.zip") && told.contains("remove it from the folder"), "{told}");
-    assert_eq!(only(&store).session.title, "Night");
+    assert_eq!(only_session(&store).session.title, "Night");
 
     // Without a manifest the folder is imported.
     fs::remove_file(root.path().join("clotho.json")).unwrap();
-    assert_eq!(taken(&store, root.path()).totals.sessions, 1);
+    assert_eq!(import_folder(&store, root.path()).totals.sessions, 1);
 }
 
 /// In a group, each message keeps its speaker.
 #[test]
 fn group_chat_export_keeps_speakers() {
     let (store, root) = (TestStore::new(), DataRoot::new());
-    root.card("odo-brack").card("tilda-fenn");
-    root.file("group chats/ferry.jsonl", &fs::read_to_string(golden("group-ferry.jsonl")).unwrap());
+    root.write_card("odo-brack").write_card("tilda-fenn");
+    root.write_file("group chats/ferry.jsonl", &fs::read_to_string(chat_fixture_path("group-ferry.jsonl")).unwrap());
     let group = json!({"id": "1", "name": "Ferry", "members": ["odo-brack.png", "tilda-fenn.png"], "chats": ["ferry"]});
-    root.file("groups/1.json", &group.to_string());
-    taken(&store, root.path());
-    let (folder, _) = out(&store);
+    root.write_file("groups/1.json", &group.to_string());
+    import_folder(&store, root.path());
+    let (folder, _) = export_folder(&store);
     let told: Value = serde_json::from_slice(&fs::read(folder.path().join("groups/1.json")).unwrap()).unwrap();
     assert_eq!((&told["members"], &told["chats"]), (&group["members"], &group["chats"]));
     let other = TestStore::new();
-    taken(&other, folder.path());
-    assert_eq!(trees(&other), trees(&store));
-    let held = only(&other);
+    import_folder(&other, folder.path());
+    assert_eq!(sessions_without_provenance(&other), sessions_without_provenance(&store));
+    let held = only_session(&other);
     let cards: Vec<_> = held.session.cards.iter().map(|card| card.id).collect();
-    assert_eq!(node(&other, &held, "Hurry up.").character, Some(cards[1]));
+    assert_eq!(node_by_text(&other, &held, "Hurry up.").character, Some(cards[1]));
 }
 
 /// File names never lead outside the folder, and each file is written once.
@@ -235,14 +242,15 @@ fn export_file_names_are_safe_and_unique() {
     let (store, root) = (TestStore::new(), DataRoot::new());
     for (n, name) in ["../../up", "CON", "a/b", "Same", "same"].iter().enumerate() {
         let card = json!({"spec": "chara_card_v2", "data": {"name": name, "first_mes": "Good evening."}});
-        root.file(&format!("characters/{n}.json"), &card.to_string());
+        root.write_file(&format!("characters/{n}.json"), &card.to_string());
     }
-    root.chat("0", "Night", &[greeting(), said("Hm.", 1), reply("Aye.", 2)]);
-    taken(&store, root.path());
-    store.execute("UPDATE sources SET name = replace(name, 'characters/', 'characters/../')");
-    let (folder, gone) = out(&store);
+    root.write_chat("0", "Night", &[greeting_row(), user_row("Hm.", 1), reply_row("Aye.", 2)]);
+    import_folder(&store, root.path());
+    store.execute_sql("UPDATE sources SET name = replace(name, 'characters/', 'characters/../')");
+    let (folder, gone) = export_folder(&store);
     assert_eq!(gone.characters, 5);
-    let cards: Vec<String> = files(folder.path()).into_iter().filter(|name| name.starts_with("characters")).collect();
+    let cards: Vec<String> =
+        list_files(folder.path()).into_iter().filter(|name| name.starts_with("characters")).collect();
     let mut expected = ["_CON", "ab", "Same", "same 2", "up"].map(|name| format!("characters/{name}.png"));
     expected.sort();
     assert_eq!(cards, expected);

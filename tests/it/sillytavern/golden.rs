@@ -7,11 +7,11 @@ use clotho_core::clock::Time;
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
-use super::golden;
+use super::chat_fixture_path;
 
 /// Returns the valid lines of a recorded chat, and the numbers of the invalid ones.
-fn read(name: &str) -> (Vec<ChatFileLine>, Vec<u64>) {
-    let bytes = fs::read(golden(name)).unwrap();
+fn read_chat(name: &str) -> (Vec<ChatFileLine>, Vec<u64>) {
+    let bytes = fs::read(chat_fixture_path(name)).unwrap();
     let (mut lines, mut found, mut bad) = (ChatFileReader::new(bytes.as_slice()), Vec::new(), Vec::new());
     while let Some((number, line)) = lines.next_line().unwrap() {
         match line.and_then(chat::read) {
@@ -22,18 +22,18 @@ fn read(name: &str) -> (Vec<ChatFileLine>, Vec<u64>) {
     (found, bad)
 }
 
-fn rows(name: &str) -> Vec<ChatFileMessage> {
+fn read_messages(name: &str) -> Vec<ChatFileMessage> {
     let row = |line| match line {
         ChatFileLine::Message(row) => Some(*row),
         ChatFileLine::Header(_) => None,
     };
-    read(name).0.into_iter().filter_map(row).collect()
+    read_chat(name).0.into_iter().filter_map(row).collect()
 }
 
 /// Every date of the recorded list is read as recorded.
 #[test]
 fn dates_of_all_formats_match_recording() {
-    let list: Value = serde_json::from_slice(&fs::read(golden("dates.json")).unwrap()).unwrap();
+    let list: Value = serde_json::from_slice(&fs::read(chat_fixture_path("dates.json")).unwrap()).unwrap();
     for case in list["dates"].as_array().unwrap() {
         let found = date::read(&case["input"], &TimeZone::UTC).map(|ms| Time(ms).to_string());
         assert_eq!(found.as_deref(), case["utc"].as_str(), "{case}");
@@ -45,14 +45,14 @@ fn dates_of_all_formats_match_recording() {
 #[test]
 fn recorded_chats_match_sillytavern_messages() {
     let mut seen = 0;
-    for entry in fs::read_dir(golden("")).unwrap() {
+    for entry in fs::read_dir(chat_fixture_path("")).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
         let Some(stem) = name.strip_suffix(".jsonl") else { continue };
         let expected: Value =
-            serde_json::from_slice(&fs::read(golden(&format!("{stem}.expect.json"))).unwrap()).unwrap();
+            serde_json::from_slice(&fs::read(chat_fixture_path(&format!("{stem}.expect.json"))).unwrap()).unwrap();
         let shown: Vec<&Value> =
             expected["get"].as_array().unwrap().iter().filter(|row| row["mes"].is_string()).collect();
-        let rows = rows(&name);
+        let rows = read_messages(&name);
         assert_eq!(rows.len(), shown.len(), "{name}");
         for (row, shown) in rows.iter().zip(shown) {
             let own = row.selected_swipe().unwrap();
@@ -72,13 +72,13 @@ fn recorded_chats_match_sillytavern_messages() {
 /// Bad lines are reported by number, and the rest is read.
 #[test]
 fn chat_file_bad_lines_are_numbered() {
-    assert_eq!(read("broken-lines.jsonl").1, [3, 5, 6, 7]);
-    assert_eq!(rows("broken-lines.jsonl").len(), 2);
+    assert_eq!(read_chat("broken-lines.jsonl").1, [3, 5, 6, 7]);
+    assert_eq!(read_messages("broken-lines.jsonl").len(), 2);
 }
 
 /// A chat without a header is read; all its lines are messages.
 #[test]
 fn chat_file_without_header_is_read() {
-    let (lines, bad) = read("no-header.jsonl");
+    let (lines, bad) = read_chat("no-header.jsonl");
     assert!(bad.is_empty() && lines.iter().all(|line| matches!(line, ChatFileLine::Message(_))) && lines.len() == 2);
 }

@@ -8,10 +8,10 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
 use super::*;
-use crate::support::data_root::{DataRoot, greeting, header, lines, reply, said};
+use crate::support::data_root::{DataRoot, chat_file_text, greeting_row, header_row, reply_row, user_row};
 
 /// Returns an archive with these entries.
-pub fn packed(entries: &[(&str, &[u8])]) -> Vec<u8> {
+pub fn zip_archive(entries: &[(&str, &[u8])]) -> Vec<u8> {
     let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
     for (name, bytes) in entries {
         archive
@@ -23,8 +23,8 @@ pub fn packed(entries: &[(&str, &[u8])]) -> Vec<u8> {
 }
 
 /// Returns a chat of two messages.
-pub fn chat() -> String {
-    lines(&[greeting(), said("Hm.", 1)])
+pub fn two_message_chat() -> String {
+    chat_file_text(&[greeting_row(), user_row("Hm.", 1)])
 }
 
 /// Security: symbolic links are not followed, and are reported.
@@ -33,15 +33,15 @@ pub fn chat() -> String {
 fn import_symlinks_are_not_followed() {
     use std::os::unix::fs::symlink;
     let (store, root, secret) = (TestStore::new(), DataRoot::new(), DataRoot::new());
-    let outside = secret.file("secret.jsonl", &chat());
-    root.card("Ivo");
-    root.chat("Ivo", "mine", &[greeting(), said("Mine.", 1)]);
+    let outside = secret.write_file("secret.jsonl", &two_message_chat());
+    root.write_card("Ivo");
+    root.write_chat("Ivo", "mine", &[greeting_row(), user_row("Mine.", 1)]);
     symlink(&outside, root.path().join("chats/Ivo/link.jsonl")).unwrap();
     symlink(secret.path(), root.path().join("chats/elsewhere")).unwrap();
     symlink(root.path().join("chats"), root.path().join("chats/round")).unwrap();
     fs::remove_dir(root.path().join("groups")).unwrap();
     symlink(secret.path(), root.path().join("groups")).unwrap();
-    let arrived = taken(&store, root.path());
+    let arrived = import_folder(&store, root.path());
     assert_eq!((arrived.totals.sessions, arrived.totals.skipped), (1, 4), "{}", arrived.report);
     let told = arrived.report.to_string();
     assert!(["link.jsonl", "elsewhere", "round", "groups"].iter().all(|name| told.contains(name)), "{told}");
@@ -52,15 +52,15 @@ fn import_symlinks_are_not_followed() {
 #[test]
 fn import_named_pipes_are_not_read() {
     let (store, root) = (TestStore::new(), DataRoot::new());
-    root.card("Ivo");
-    root.chat("Ivo", "mine", &[greeting(), said("Mine.", 1)]);
+    root.write_card("Ivo");
+    root.write_chat("Ivo", "mine", &[greeting_row(), user_row("Mine.", 1)]);
     for name in ["chats/Ivo/pipe.jsonl", "characters/pipe.png", "settings.json"] {
         assert!(std::process::Command::new("mkfifo").arg(root.path().join(name)).status().unwrap().success());
     }
-    let arrived = taken(&store, root.path());
+    let arrived = import_folder(&store, root.path());
     let told = arrived.report.to_string();
     assert_eq!((arrived.totals.sessions, told.matches("it is not a file").count()), (1, 3), "{told}");
-    let error = taken_until(&store, &root.path().join("settings.json"), |_| true).unwrap_err();
+    let error = import_folder_until(&store, &root.path().join("settings.json"), |_| true).unwrap_err();
     assert!(error.to_string().contains("neither a file nor a folder"), "{error}");
 }
 
@@ -68,13 +68,13 @@ fn import_named_pipes_are_not_read() {
 #[test]
 fn chat_bad_lines_are_skipped_others_import() {
     let (store, root) = (TestStore::new(), DataRoot::new());
-    root.card("Ivo");
+    root.write_card("Ivo");
     let deep = format!("{{\"mes\":{}{}}}", "[".repeat(10_000), "]".repeat(10_000));
     let long_key = json!({"mes": "Long key.", "is_user": true, "k".repeat(1 << 20): 1}).to_string();
     let nul = json!({"mes": "a\u{0}b", "name": "Wr\u{0}en", "is_user": true}).to_string();
     let odd = r#"{"mes": 7, "name": ["x"], "is_user": "true", "swipes": {"a": 1}, "swipe_info": 5, "extra": [], "send_date": {}}"#;
     let surrogate = r#"{"mes": "\ud800", "is_user": true}"#;
-    let mut bytes = lines(&[header(json!({"variables": {"x": 1}})), greeting()]).into_bytes();
+    let mut bytes = chat_file_text(&[header_row(json!({"variables": {"x": 1}})), greeting_row()]).into_bytes();
     let utf16: Vec<u8> = "\n{\"mes\":\"x\"}".encode_utf16().flat_map(u16::to_le_bytes).collect();
     for line in [
         deep.as_bytes(),
@@ -88,62 +88,65 @@ fn chat_bad_lines_are_skipped_others_import() {
         bytes.push(b'\n');
         bytes.extend(line);
     }
-    bytes.extend(format!("\n{}", said("The end.", 9)).bytes());
+    bytes.extend(format!("\n{}", user_row("The end.", 9)).bytes());
     let path = root.path().join("chats/Ivo/a.jsonl");
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(&path, &bytes).unwrap();
-    let arrived = taken(&store, root.path());
-    let held = only(&store);
-    assert_eq!(store.shown(held.session.id), ["Good evening.", "Long key.", "a\u{fffd}b", "7", "\u{fffd}", "The end."]);
+    let arrived = import_folder(&store, root.path());
+    let held = only_session(&store);
+    assert_eq!(
+        store.visible_texts(held.session.id),
+        ["Good evening.", "Long key.", "a\u{fffd}b", "7", "\u{fffd}", "The end."]
+    );
     assert_eq!(store.world(held.session.id, held.session.head).vars["x"], 1);
     let told = arrived.report.to_string();
     for wanted in ["line 3: it is not JSON: recursion", "line 7: 1 broken character was", "line 8: it is not UTF-8"] {
         assert!(told.contains(wanted), "{wanted}: {told}");
     }
-    assert_eq!(taken(&store, root.path()).totals.unchanged, 1);
-    store.is_well();
+    assert_eq!(import_folder(&store, root.path()).totals.unchanged, 1);
+    store.assert_healthy();
 }
 
 /// Security: invalid files are reported, and others are imported.
 #[test]
 fn invalid_files_are_reported_others_import() {
     let (store, root) = (TestStore::new(), DataRoot::new());
-    root.card("Ivo");
-    root.file("characters/bad.json", "{");
-    root.file("characters/empty.png", "");
-    root.file("groups/1.json", "[");
-    root.file("settings.json", "\u{0}");
-    root.file("chats/Ivo/empty.jsonl", "");
-    root.file("chats/Ivo/only header.jsonl", &header(json!({})).to_string());
-    root.file("chats/Ivo/fine.jsonl", &chat());
-    let arrived = taken(&store, root.path());
+    root.write_card("Ivo");
+    root.write_file("characters/bad.json", "{");
+    root.write_file("characters/empty.png", "");
+    root.write_file("groups/1.json", "[");
+    root.write_file("settings.json", "\u{0}");
+    root.write_file("chats/Ivo/empty.jsonl", "");
+    root.write_file("chats/Ivo/only header.jsonl", &header_row(json!({})).to_string());
+    root.write_file("chats/Ivo/fine.jsonl", &two_message_chat());
+    let arrived = import_folder(&store, root.path());
     let told = arrived.report.to_string();
     for wanted in ["bad.json", "empty.png", "groups/1.json", "settings.json", "empty.jsonl", "only header.jsonl"] {
         assert!(told.contains(wanted), "{wanted}: {told}");
     }
     assert_eq!(arrived.totals.sessions, 1, "{told}");
-    assert_eq!(taken(&store, root.path()).totals.messages, 0);
-    store.is_well();
+    assert_eq!(import_folder(&store, root.path()).totals.messages, 0);
+    store.assert_healthy();
 }
 
 /// Security: cyclic links between chats, a thousand names at one message, and a branch of itself.
 #[test]
 fn chat_links_with_cycles_are_imported() {
     let (store, root) = (TestStore::new(), DataRoot::new());
-    root.card("Ivo");
-    let mut many = reply("Many.", 2);
+    root.write_card("Ivo");
+    let mut many = reply_row("Many.", 2);
     many["extra"] = json!({"branches": (0..1_000).map(|n| format!("b{n}")).collect::<Vec<_>>(), "bookmark_link": "a"});
-    root.chat("Ivo", "a", &[header(json!({"main_chat": "b"})), greeting(), said("One.", 1), many]);
-    root.chat("Ivo", "b", &[header(json!({"main_chat": "a"})), greeting(), said("Two.", 1)]);
-    root.chat("Ivo", "c", &[header(json!({"main_chat": "c"})), greeting()]);
-    assert_eq!(taken(&store, root.path()).totals.sessions, 2);
-    store.is_well();
+    root.write_chat("Ivo", "a", &[header_row(json!({"main_chat": "b"})), greeting_row(), user_row("One.", 1), many]);
+    root.write_chat("Ivo", "b", &[header_row(json!({"main_chat": "a"})), greeting_row(), user_row("Two.", 1)]);
+    root.write_chat("Ivo", "c", &[header_row(json!({"main_chat": "c"})), greeting_row()]);
+    assert_eq!(import_folder(&store, root.path()).totals.sessions, 2);
+    store.assert_healthy();
 }
 
 /// An archive is read in place and gives the same result as the folder.
 #[test]
 fn archive_import_equals_folder_import() {
-    let root = DataRoot::of_size(21, 2, 4, 9);
+    let root = DataRoot::generate(21, 2, 4, 9);
     let mut entries = Vec::new();
     for folder in ["characters", "chats/Keeper 0", "chats/Keeper 1"] {
         for entry in fs::read_dir(root.path().join(folder)).unwrap() {
@@ -153,14 +156,14 @@ fn archive_import_equals_folder_import() {
         }
     }
     let entries: Vec<(&str, &[u8])> = entries.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice())).collect();
-    let archive = root.file("all.zip", "");
-    fs::write(&archive, packed(&entries)).unwrap();
+    let archive = root.write_file("all.zip", "");
+    fs::write(&archive, zip_archive(&entries)).unwrap();
     let (folder, zip) = (TestStore::new(), TestStore::new());
-    let (one, other) = (taken(&folder, root.path()), taken(&zip, &archive));
+    let (one, other) = (import_folder(&folder, root.path()), import_folder(&zip, &archive));
     assert_eq!(one.totals, other.totals);
     let plain = |face: Value| face.to_string().replace("data/default-user/", "");
-    assert_eq!(plain(face(&zip)), plain(face(&folder)));
-    assert_eq!(taken(&zip, root.path()).totals.messages, 0, "they are the same files");
+    assert_eq!(plain(dump_sessions(&zip)), plain(dump_sessions(&folder)));
+    assert_eq!(import_folder(&zip, root.path()).totals.messages, 0, "they are the same files");
 }
 
 /// Security: paths that lead out of an archive are reported and not used, and bombs are not unpacked. A file that is
@@ -169,17 +172,17 @@ fn archive_import_equals_folder_import() {
 fn archive_path_traversal_and_bombs_are_refused() {
     let (store, root) = (TestStore::new(), DataRoot::new());
     let bomb = vec![b' '; 64 << 20];
-    let fine = chat();
-    let bytes = packed(&[
+    let fine = two_message_chat();
+    let bytes = zip_archive(&[
         ("characters/Ivo.json", br#"{"name": "Ivo"}"#),
         ("chats/Ivo/fine.jsonl", fine.as_bytes()),
         ("chats/Ivo/../../../out.jsonl", fine.as_bytes()),
         ("chats/Ivo/bomb.jsonl", &bomb),
         ("chats/Ivo/..\\..\\back.jsonl", fine.as_bytes()),
     ]);
-    let path = root.file("a.zip", "");
+    let path = root.write_file("a.zip", "");
     fs::write(&path, &bytes).unwrap();
-    let arrived = taken(&store, &path);
+    let arrived = import_folder(&store, &path);
     let told = arrived.report.to_string();
     assert_eq!(arrived.totals.sessions, 1, "{told}");
     assert!(told.contains("bomb.jsonl") && told.contains("compression ratio"), "{told}");
@@ -187,11 +190,11 @@ fn archive_path_traversal_and_bombs_are_refused() {
     assert!(!root.path().join("out.jsonl").exists() && !root.path().parent().unwrap().join("out.jsonl").exists());
     for (broken, why) in [(&bytes[..bytes.len() / 2], "readable archive"), (b"hello", "readable archive")] {
         fs::write(&path, broken).unwrap();
-        let error = taken_until(&store, &path, |_| true).unwrap_err();
+        let error = import_folder_until(&store, &path, |_| true).unwrap_err();
         assert!(error.to_string().contains(why), "{error}");
     }
     // An archive whose directory claims a huge size.
-    let mut lying = packed(&[("chats/Ivo/a.jsonl", fine.as_bytes())]);
+    let mut lying = zip_archive(&[("chats/Ivo/a.jsonl", fine.as_bytes())]);
     let end = lying.len() - 22;
     lying.truncate(end);
     lying.extend(b"PK\x06\x06");
@@ -199,8 +202,8 @@ fn archive_path_traversal_and_bombs_are_refused() {
     lying.extend(u64::MAX.to_le_bytes());
     lying.extend([0; 30]);
     fs::write(&path, &lying).unwrap();
-    assert!(taken_until(&store, &path, |_| true).unwrap_err().to_string().contains("entries"));
-    store.is_well();
+    assert!(import_folder_until(&store, &path, |_| true).unwrap_err().to_string().contains("entries"));
+    store.assert_healthy();
 }
 
 /// Security: an entry whose checksum does not match is reported as damaged and not imported.
@@ -211,16 +214,16 @@ fn archive_entry_with_bad_checksum_is_reported() {
     let stored = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
     for (name, text) in [("chats/Ivo/fine.jsonl", "Mine."), ("chats/Ivo/bad.jsonl", "Yours.")] {
         archive.start_file(name, stored).unwrap();
-        archive.write_all(lines(&[greeting(), said(text, 1)]).as_bytes()).unwrap();
+        archive.write_all(chat_file_text(&[greeting_row(), user_row(text, 1)]).as_bytes()).unwrap();
     }
     let mut bytes = archive.finish().unwrap().into_inner();
     let at = bytes.windows(6).position(|window| window == b"Yours.").unwrap();
     bytes[at] = b'H';
-    let path = root.file("a.zip", "");
+    let path = root.write_file("a.zip", "");
     fs::write(&path, &bytes).unwrap();
-    let arrived = taken(&store, &path);
+    let arrived = import_folder(&store, &path);
     let told = arrived.report.to_string();
-    assert_eq!(store.shown(only(&store).session.id), ["Good evening.", "Mine."]);
+    assert_eq!(store.visible_texts(only_session(&store).session.id), ["Good evening.", "Mine."]);
     assert!(told.contains("bad.jsonl") && told.contains("it is damaged"), "{told}");
 }
 
@@ -229,8 +232,8 @@ fn archive_entry_with_bad_checksum_is_reported() {
 #[test]
 fn archive_entry_at_wrong_offset_is_reported() {
     let (store, root) = (TestStore::new(), DataRoot::new());
-    let (fine, other) = (chat(), lines(&[greeting(), said("Other.", 1)]));
-    let bytes = packed(&[
+    let (fine, other) = (two_message_chat(), chat_file_text(&[greeting_row(), user_row("Other.", 1)]));
+    let bytes = zip_archive(&[
         ("chats/Ivo/fine.jsonl", fine.as_bytes()),
         ("chats/Ivo/lost.jsonl", other.as_bytes()),
         ("chats/Ivo/some.jsonl", other.as_bytes()),
@@ -242,19 +245,19 @@ fn archive_entry_at_wrong_offset_is_reported() {
     let mut twice = bytes.clone();
     twice[entries[2] + 46..][..20].copy_from_slice(b"chats/Ivo/same.jsonl");
     for (broken, words) in [(lost, "lost.jsonl"), (twice, "1 entry of the archive's directory cannot be read")] {
-        let path = root.bytes("a.zip", &broken);
-        let arrived = taken(&store, &path);
+        let path = root.write_bytes("a.zip", &broken);
+        let arrived = import_folder(&store, &path);
         let told = arrived.report.to_string();
         assert!(arrived.totals.skipped == 1 && told.contains(words), "{words}: {told}");
     }
-    assert!(!taken(&store, &root.bytes("a.zip", &bytes)).report.to_string().contains("cannot be read"));
+    assert!(!import_folder(&store, &root.write_bytes("a.zip", &bytes)).report.to_string().contains("cannot be read"));
 }
 
 /// Security: an archive that claims a million entries is refused before its directory is loaded.
 #[cfg(target_os = "linux")]
 #[test]
 fn archive_with_million_entries_is_refused() {
-    use crate::support::own_kilobytes;
+    use crate::support::anonymous_memory_kb;
     let (store, root) = (TestStore::new(), DataRoot::new());
     let path = root.path().join("many.zip");
     let mut file = BufWriter::new(fs::File::create(&path).unwrap());
@@ -269,10 +272,10 @@ fn archive_with_million_entries_is_refused() {
     let short = [b"PK\x05\x06".as_slice(), &[0; 4], &[255; 12], &[0; 2]].concat();
     file.write_all(&[long, place, short].concat()).unwrap();
     file.into_inner().unwrap();
-    let before = own_kilobytes(std::process::id());
-    let error = taken_until(&store, &path, |_| true).unwrap_err().to_string();
+    let before = anonymous_memory_kb(std::process::id());
+    let error = import_folder_until(&store, &path, |_| true).unwrap_err().to_string();
     assert!(error.contains("1000000 entries"), "{error}");
-    let grown = own_kilobytes(std::process::id()).saturating_sub(before);
+    let grown = anonymous_memory_kb(std::process::id()).saturating_sub(before);
     assert!(grown < 32_000, "{grown} kB");
 }
 
@@ -281,19 +284,19 @@ fn archive_with_million_entries_is_refused() {
 #[test]
 fn files_changed_during_import_are_reported() {
     let (store, root) = (TestStore::new(), DataRoot::new());
-    root.card("Ivo");
-    let rows = |word: &str| [header(json!({})), greeting(), said(word, 1), reply("So.", 2)];
+    root.write_card("Ivo");
+    let rows = |word: &str| [header_row(json!({})), greeting_row(), user_row(word, 1), reply_row("So.", 2)];
     for name in ["a gone", "b cut", "c other", "d still"] {
-        root.chat("Ivo", name, &rows(name));
+        root.write_chat("Ivo", name, &rows(name));
     }
     let mut looks = 0;
-    let arrived = taken_until(&store, root.path(), |_| {
+    let arrived = import_folder_until(&store, root.path(), |_| {
         looks += 1;
         // A card and four chats are scanned before sessions are written. At the last call three have been read once.
         if looks == 5 {
             fs::remove_file(root.path().join("chats/Ivo/a gone.jsonl")).unwrap();
-            root.chat("Ivo", "b cut", &rows("b cut")[..3]);
-            root.chat("Ivo", "c other", &rows("other"));
+            root.write_chat("Ivo", "b cut", &rows("b cut")[..3]);
+            root.write_chat("Ivo", "c other", &rows("other"));
         }
         true
     });
@@ -303,13 +306,13 @@ fn files_changed_during_import_are_reported() {
     assert_eq!(told.matches("changed during the import").count(), 2, "{told}");
     let titles: Vec<String> = sessions(&store).into_iter().map(|held| held.session.title).collect();
     assert_eq!(titles, ["b cut", "c other", "d still"], "{told}");
-    store.is_well();
-    root.chat("Ivo", "a gone", &rows("a gone"));
-    root.chat("Ivo", "b cut", &rows("b cut"));
-    let again = taken(&store, root.path());
+    store.assert_healthy();
+    root.write_chat("Ivo", "a gone", &rows("a gone"));
+    root.write_chat("Ivo", "b cut", &rows("b cut"));
+    let again = import_folder(&store, root.path());
     assert_eq!((again.totals.sessions, again.totals.unchanged), (1, 1), "{}", again.report);
     let cut = sessions(&store).into_iter().find(|held| held.session.title == "b cut").unwrap();
-    assert_eq!(store.shown(cut.session.id), ["Good evening.", "b cut", "So."]);
-    assert_eq!(taken(&store, root.path()).totals.messages, 0);
-    store.is_well();
+    assert_eq!(store.visible_texts(cut.session.id), ["Good evening.", "b cut", "So."]);
+    assert_eq!(import_folder(&store, root.path()).totals.messages, 0);
+    store.assert_healthy();
 }

@@ -6,25 +6,25 @@ use clotho_core::clock::SplitMix64;
 use clotho_store::StoreSettings;
 use tempfile::TempDir;
 
-use super::command::clotho;
+use super::command::run_clotho;
 use super::*;
 use crate::support::data_root::DataRoot;
-use crate::support::test_store::{count, examine};
+use crate::support::test_store::{doctor_findings, query_count};
 use diesel::prelude::*;
 
 /// Returns how many messages are written, read from the database file while the import runs.
-fn written(database: &Path) -> i64 {
+fn count_written_nodes(database: &Path) -> i64 {
     let Ok(mut conn) = SqliteConnection::establish(database.to_str().unwrap()) else { return 0 };
     let query = "SELECT count(*) AS n FROM sqlite_master WHERE name = 'sources'";
     drop(diesel::sql_query("PRAGMA busy_timeout = 5000").execute(&mut conn));
-    if count(&mut conn, query) == 0 { 0 } else { count(&mut conn, "SELECT count(*) AS n FROM nodes") }
+    if query_count(&mut conn, query) == 0 { 0 } else { query_count(&mut conn, "SELECT count(*) AS n FROM nodes") }
 }
 
 /// Domain 4, C23: an import is killed at moments drawn from a seed, counted in written messages, and run again. It
 /// ends with the same result as an undisturbed import.
 #[test]
 fn import_killed_repeatedly_reaches_same_result() {
-    let (home, root) = (TempDir::new().unwrap(), DataRoot::of_size(5, 2, 4, 100));
+    let (home, root) = (TempDir::new().unwrap(), DataRoot::generate(5, 2, 4, 100));
     let data = home.path().join("data");
     let path = root.path().to_str().unwrap();
     let mut random = SplitMix64::new(13);
@@ -40,7 +40,7 @@ fn import_killed_repeatedly_reaches_same_result() {
             if let Some(status) = child.try_wait().unwrap() {
                 break Some(status);
             }
-            if data.join("clotho.db").exists() && written(&data.join("clotho.db")) >= wanted {
+            if data.join("clotho.db").exists() && count_written_nodes(&data.join("clotho.db")) >= wanted {
                 break None;
             }
         };
@@ -53,21 +53,21 @@ fn import_killed_repeatedly_reaches_same_result() {
         child.kill().unwrap();
         child.wait().unwrap();
         kills += 1;
-        so_far = written(&data.join("clotho.db"));
-        let found = examine(&data.join("clotho.db"), true);
+        so_far = count_written_nodes(&data.join("clotho.db"));
+        let found = doctor_findings(&data.join("clotho.db"), true);
         assert!(found.is_empty(), "{found:#?}");
     }
     assert!(kills >= 3, "{kills}");
     // Another import adds nothing.
-    let (code, told, _) = clotho(&data, &["import", "sillytavern", path]);
+    let (code, told, _) = run_clotho(&data, &["import", "sillytavern", path]);
     assert!(code == Some(0) && told.contains("0 sessions, 0 messages"), "{told}");
 
     // The result equals an undisturbed import.
     let undisturbed = TestStore::new();
-    taken(&undisturbed, root.path());
-    let mut store = TestStore::empty(|settings: &mut StoreSettings| settings.data_dir.clone_from(&data));
+    import_folder(&undisturbed, root.path());
+    let mut store = TestStore::without_user(|settings: &mut StoreSettings| settings.data_dir.clone_from(&data));
     let owner = store.read(|reader| reader.users()).remove(0).id;
     store.owner = owner;
-    assert_eq!(face(&store), face(&undisturbed));
-    store.is_well();
+    assert_eq!(dump_sessions(&store), dump_sessions(&undisturbed));
+    store.assert_healthy();
 }

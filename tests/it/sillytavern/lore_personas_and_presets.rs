@@ -9,10 +9,10 @@ use clotho_store::{CardFile, CharacterCard, Lorebook, PersonaCard};
 use serde_json::json;
 
 use super::*;
-use crate::support::data_root::{DataRoot, greeting, header, said};
-use crate::transfer::rows;
+use crate::support::data_root::{DataRoot, greeting_row, header_row, user_row};
+use crate::transfer::row_counts;
 
-fn books(store: &TestStore) -> Vec<Lorebook> {
+fn lorebooks(store: &TestStore) -> Vec<Lorebook> {
     let owner = store.owner;
     store.read(move |reader| reader.lorebooks(owner, 0, 100))
 }
@@ -22,13 +22,13 @@ fn personas(store: &TestStore) -> Vec<PersonaCard> {
     store.read(move |reader| reader.personas(owner, 0, 100))
 }
 
-fn character(store: &TestStore, name: &str) -> CharacterCard {
+fn find_character(store: &TestStore, name: &str) -> CharacterCard {
     let owner = store.owner;
     let all = store.read(move |reader| reader.characters(owner, 0, 100));
     all.into_iter().find(|character| character.card["name"] == name).unwrap()
 }
 
-fn codes(arrived: &ForeignImportResult, name: &str) -> Vec<&'static str> {
+fn finding_codes(arrived: &ForeignImportResult, name: &str) -> Vec<&'static str> {
     let of_name = arrived.report.items.iter().filter(|item| item.name == name);
     of_name.flat_map(|item| &item.findings).map(|finding| finding.code).collect()
 }
@@ -38,22 +38,26 @@ fn codes(arrived: &ForeignImportResult, name: &str) -> Vec<&'static str> {
 #[test]
 fn lorebooks_import_once_and_update_when_grown() {
     let (store, root) = (TestStore::new(), DataRoot::new());
-    root.world("Harbour", &[("tide", "It turns at six.")]).world("Atlas", &[("north", "Ice.")]);
-    root.bytes("worlds/native.json", &fs::read(golden("../books/native.json")).unwrap());
-    root.file("worlds/bad.json", "{");
-    root.file(
+    root.write_lorebook("Harbour", &[("tide", "It turns at six.")]).write_lorebook("Atlas", &[("north", "Ice.")]);
+    root.write_bytes("worlds/native.json", &fs::read(chat_fixture_path("../books/native.json")).unwrap());
+    root.write_file("worlds/bad.json", "{");
+    root.write_file(
         "settings.json",
         &json!({"world_info_settings": {"world_info": {"globalSelect": ["Atlas"]}}}).to_string(),
     );
-    let arrived = taken(&store, root.path());
-    assert_eq!((arrived.totals.lorebooks, books(&store).len()), (3, 3), "{}", arrived.report);
-    assert_eq!((codes(&arrived, "Atlas"), codes(&arrived, "bad")), (vec!["lore", "lore_for_all"], vec!["no_lorebook"]));
+    let arrived = import_folder(&store, root.path());
+    assert_eq!((arrived.totals.lorebooks, lorebooks(&store).len()), (3, 3), "{}", arrived.report);
+    assert_eq!(
+        (finding_codes(&arrived, "Atlas"), finding_codes(&arrived, "bad")),
+        (vec!["lore", "lore_for_all"], vec!["no_lorebook"])
+    );
     let (before, native) =
-        (books(&store), books(&store).into_iter().find(|book| book.card["name"] == "Native").unwrap());
-    let recorded: Value = serde_json::from_slice(&fs::read(golden("../books/native.expect.json")).unwrap()).unwrap();
+        (lorebooks(&store), lorebooks(&store).into_iter().find(|book| book.card["name"] == "Native").unwrap());
+    let recorded: Value =
+        serde_json::from_slice(&fs::read(chat_fixture_path("../books/native.expect.json")).unwrap()).unwrap();
     assert_eq!(native.card["entries"], recorded["stored"]["entries"], "as it was recorded");
-    let known = rows(&store);
-    assert_eq!((taken(&store, root.path()).totals.lorebooks, rows(&store)), (0, known));
+    let known = row_counts(&store);
+    assert_eq!((import_folder(&store, root.path()).totals.lorebooks, row_counts(&store)), (0, known));
 
     let mut edited = before.iter().find(|book| book.card["name"] == "Atlas").unwrap().clone();
     edited.card.insert("mine".into(), json!(1));
@@ -61,16 +65,20 @@ fn lorebooks_import_once_and_update_when_grown() {
     store.write(move |tx| tx.update_lorebook(owner, &kept)).unwrap();
     let gone = native.id;
     store.write(move |tx| tx.trash_lorebook(owner, gone, at)).unwrap();
-    root.world("Harbour", &[("tide", "It turns at six."), ("quay", "Wet.")]).world("Atlas", &[("north", "Snow.")]);
-    let arrived = taken(&store, root.path());
+    root.write_lorebook("Harbour", &[("tide", "It turns at six."), ("quay", "Wet.")])
+        .write_lorebook("Atlas", &[("north", "Snow.")]);
+    let arrived = import_folder(&store, root.path());
     assert_eq!(arrived.totals.lorebooks, 1, "{}", arrived.report);
-    assert_eq!((codes(&arrived, "Atlas"), codes(&arrived, "native")), (vec!["edited_here"], vec!["deleted_here"]));
-    let after = books(&store);
+    assert_eq!(
+        (finding_codes(&arrived, "Atlas"), finding_codes(&arrived, "native")),
+        (vec!["edited_here"], vec!["deleted_here"])
+    );
+    let after = lorebooks(&store);
     let harbour = after.iter().find(|book| book.card["name"] == "Harbour").unwrap();
     assert_eq!((after.len(), harbour.card["entries"]["1"]["own"].to_string()), (2, r#"{"n":1.5}"#.into()));
     assert_eq!(harbour.id, before.iter().find(|book| book.card["name"] == "Harbour").unwrap().id);
     assert_eq!(after.iter().find(|book| book.id == edited.id).unwrap().card, edited.card);
-    store.is_well();
+    store.assert_healthy();
 }
 
 /// S4-61, formats 2b: the lore scan settings are imported, used, and exported unchanged. A setting that was changed
@@ -85,9 +93,9 @@ fn lore_scan_settings_import_and_keep_local_changes() {
         "extension_settings": {"vectors": {"enabled_world_info": true, "max_entries": 8, "query": 3,
             "score_threshold": 0.4, "enabled_for_all": false}},
     });
-    root.card("Ivo Hale").file("settings.json", &rules.to_string());
-    let arrived = taken(&store, root.path());
-    assert_eq!(codes(&arrived, "settings.json"), ["lore_settings"], "{}", arrived.report);
+    root.write_card("Ivo Hale").write_file("settings.json", &rules.to_string());
+    let arrived = import_folder(&store, root.path());
+    assert_eq!(finding_codes(&arrived, "settings.json"), ["lore_settings"], "{}", arrived.report);
     let read =
         |store: &TestStore| lore::WorldInfoSettings::from_stored(store.read(move |reader| reader.lore_settings(owner)));
     let kept = read(&store);
@@ -96,32 +104,32 @@ fn lore_scan_settings_import_and_keep_local_changes() {
         (7, 40.0, lore::InsertionStrategy::GlobalFirst, false)
     );
     assert_eq!((kept.similar.entries, kept.similar.messages, kept.similar.threshold), (8, 3, 40));
-    assert!(codes(&taken(&store, root.path()), "settings.json").is_empty(), "nothing new");
+    assert!(finding_codes(&import_folder(&store, root.path()), "settings.json").is_empty(), "nothing new");
 
-    let (folder, _) = super::folder_export::out(&store);
+    let (folder, _) = super::folder_export::export_folder(&store);
     let out = fs::read(folder.path().join("settings.json")).unwrap();
     let out: Value = serde_json::from_slice(&out).unwrap();
     assert_eq!(out["world_info_settings"]["world_info_depth"], 7);
     assert_eq!(out["extension_settings"]["vectors"], rules["extension_settings"]["vectors"]);
     let next = TestStore::new();
-    taken(&next, folder.path());
+    import_folder(&next, folder.path());
     let owner = next.owner;
     assert_eq!(lore::WorldInfoSettings::from_stored(next.read(move |reader| reader.lore_settings(owner))), kept);
 
-    root.file("settings.json", &rules.to_string().replace("\"world_info_depth\":7", "\"world_info_depth\":3"));
-    assert_eq!(codes(&taken(&store, root.path()), "settings.json"), ["lore_settings_own"]);
+    root.write_file("settings.json", &rules.to_string().replace("\"world_info_depth\":7", "\"world_info_depth\":3"));
+    assert_eq!(finding_codes(&import_folder(&store, root.path()), "settings.json"), ["lore_settings_own"]);
     assert_eq!(read(&store), kept);
 
     // Folders without these settings, and with invalid ones.
     let (other, odd) = (TestStore::new(), DataRoot::new());
-    odd.card("Ivo Hale");
-    odd.file("settings.json", &json!({"world_info_settings": {"world_info": {"globalSelect": []}}}).to_string());
-    assert!(codes(&taken(&other, odd.path()), "settings.json").is_empty());
-    odd.file(
+    odd.write_card("Ivo Hale");
+    odd.write_file("settings.json", &json!({"world_info_settings": {"world_info": {"globalSelect": []}}}).to_string());
+    assert!(finding_codes(&import_folder(&other, odd.path()), "settings.json").is_empty());
+    odd.write_file(
         "settings.json",
         &json!({"world_info_settings": {"world_info_depth": 1e300, "world_info_budget": []}}).to_string(),
     );
-    taken(&other, odd.path());
+    import_folder(&other, odd.path());
     let owner = other.owner;
     let kept = lore::WorldInfoSettings::from_stored(other.read(move |reader| reader.lore_settings(owner)));
     assert_eq!((kept.out_of_bounds(), kept.depth, kept.budget), (None, 1_000, 25.0));
@@ -132,7 +140,7 @@ fn lore_scan_settings_import_and_keep_local_changes() {
 #[test]
 fn card_import_links_named_lorebook() {
     let (store, root) = (TestStore::new(), DataRoot::new());
-    root.world("Harbour", &[("tide", "It turns at six.")]);
+    root.write_lorebook("Harbour", &[("tide", "It turns at six.")]);
     let card = |name: &str, world: &str, inside: &[(&str, &str)]| {
         let entries: Vec<Value> = inside
             .iter()
@@ -142,27 +150,33 @@ fn card_import_links_named_lorebook() {
         if !inside.is_empty() {
             data["character_book"] = json!({"name": "inside", "entries": entries});
         }
-        root.file(&format!("characters/{name}.json"), &json!({"spec": "chara_card_v2", "data": data}).to_string());
+        root.write_file(
+            &format!("characters/{name}.json"),
+            &json!({"spec": "chara_card_v2", "data": data}).to_string(),
+        );
     };
     card("Ann", "Harbour", &[("tide", "It turns at six.")]);
     card("Bo", "Harbour", &[("tide", "It never turns.")]);
     card("Cid", "Nowhere", &[("sea", "Salt.")]);
-    let arrived = taken(&store, root.path());
-    let all = books(&store);
+    let arrived = import_folder(&store, root.path());
+    let all = lorebooks(&store);
     let book = |name: &str| all.iter().find(|book| book.card["name"] == name).unwrap().id.to_string();
     assert_eq!(all.len(), 3, "{}", arrived.report);
-    assert_eq!(character(&store, "Ann").card["lorebookId"], book("Harbour"));
-    assert_eq!(character(&store, "Bo").card["lorebookId"], book("Harbour"));
-    assert_ne!(character(&store, "Cid").card["lorebookId"], book("Harbour"));
-    assert_eq!(codes(&arrived, "Ann"), ["book_copied"]);
-    assert_eq!((codes(&arrived, "Bo"), codes(&arrived, "Cid")), (vec!["lorebook"], vec!["lorebook_missing"]));
+    assert_eq!(find_character(&store, "Ann").card["lorebookId"], book("Harbour"));
+    assert_eq!(find_character(&store, "Bo").card["lorebookId"], book("Harbour"));
+    assert_ne!(find_character(&store, "Cid").card["lorebookId"], book("Harbour"));
+    assert_eq!(finding_codes(&arrived, "Ann"), ["book_copied"]);
+    assert_eq!(
+        (finding_codes(&arrived, "Bo"), finding_codes(&arrived, "Cid")),
+        (vec!["lorebook"], vec!["lorebook_missing"])
+    );
     // A card whose other fields changed brings no second copy of its book.
     let text = fs::read_to_string(root.path().join("characters/Cid.json")).unwrap();
-    root.file("characters/Cid.json", &text.replace("\"Cid\"", "\"Cyd\""));
-    assert_eq!(taken(&store, root.path()).totals.characters, 1);
-    assert_eq!((books(&store).len(), character(&store, "Cyd").card["lorebookId"].is_string()), (3, true));
-    assert_eq!(taken(&store, root.path()).totals.characters, 0);
-    store.is_well();
+    root.write_file("characters/Cid.json", &text.replace("\"Cid\"", "\"Cyd\""));
+    assert_eq!(import_folder(&store, root.path()).totals.characters, 1);
+    assert_eq!((lorebooks(&store).len(), find_character(&store, "Cyd").card["lorebookId"].is_string()), (3, true));
+    assert_eq!(import_folder(&store, root.path()).totals.characters, 0);
+    store.assert_healthy();
 }
 
 /// S4-53, S4-61: settings of a card and of all chats are imported: additional lorebooks, a note, global variables.
@@ -170,37 +184,43 @@ fn card_import_links_named_lorebook() {
 #[test]
 fn card_settings_import_lorebooks_note_and_variables() {
     let (store, root) = (TestStore::new(), DataRoot::new());
-    root.card("Ivo").card("Una").world("Harbour", &[("tide", "It turns.")]).world("Atlas", &[("north", "Ice.")]);
+    root.write_card("Ivo")
+        .write_card("Una")
+        .write_lorebook("Harbour", &[("tide", "It turns.")])
+        .write_lorebook("Atlas", &[("north", "Ice.")]);
     let settings = |prompt: &str| {
         let lore = json!([{"name": "Ivo", "extraBooks": ["Harbour", "Nowhere", "Atlas"]}, {"name": "Una"}, 7]);
         let note =
             json!([{"name": "Ivo", "prompt": prompt, "useChara": true, "position": 1}, {"name": "Una", "prompt": " "}]);
         let extension = json!({"note": {"chara": note}, "variables": {"global": {"gold": "7", "seen": [1.50]}}});
         let all = json!({"world_info_settings": {"world_info": {"charLore": lore}}, "extension_settings": extension});
-        root.file("settings.json", &all.to_string());
+        root.write_file("settings.json", &all.to_string());
     };
     settings("Keep it dark.");
-    let arrived = taken(&store, root.path());
-    let (ivo, una) = (character(&store, "Ivo").card, character(&store, "Una").card);
-    let book = |name: &str| books(&store).iter().find(|book| book.card["name"] == name).unwrap().id.to_string();
+    let arrived = import_folder(&store, root.path());
+    let (ivo, una) = (find_character(&store, "Ivo").card, find_character(&store, "Una").card);
+    let book = |name: &str| lorebooks(&store).iter().find(|book| book.card["name"] == name).unwrap().id.to_string();
     assert_eq!(ivo["extraLorebookIds"], json!([book("Harbour"), book("Atlas")]), "{}", arrived.report);
     let kept = &ivo["metadata"]["sillytavern"];
     assert_eq!((&kept["extraBooks"][1], &kept["note"]["prompt"]), (&json!("Nowhere"), &json!("Keep it dark.")));
     assert!(!una.contains_key("extraLorebookIds") && una["metadata"].get("sillytavern").is_none(), "{una:?}");
     let told = ["extra_lorebook", "lorebook_missing", "extra_lorebook", "character_note"];
-    assert_eq!((codes(&arrived, "Ivo"), codes(&arrived, "Global variables")), (told.to_vec(), vec!["own_variables"]));
+    assert_eq!(
+        (finding_codes(&arrived, "Ivo"), finding_codes(&arrived, "Global variables")),
+        (told.to_vec(), vec!["own_variables"])
+    );
     let owner = store.owner;
     let heads = store.read(move |reader| reader.presets(owner, None, 0, 100));
     let (kind, id) = (heads[0].kind.clone(), heads[0].id);
     let kept = store.read(move |reader| reader.preset(owner, id)).unwrap();
     assert_eq!((kind.as_str(), &kept.card["body"]), ("variables", &json!({"gold": "7", "seen": [1.50]})));
-    let known = rows(&store);
-    let again = taken(&store, root.path());
-    assert_eq!((again.totals.characters, again.totals.known, rows(&store)), (0, 5, known), "{}", again.report);
+    let known = row_counts(&store);
+    let again = import_folder(&store, root.path());
+    assert_eq!((again.totals.characters, again.totals.known, row_counts(&store)), (0, 5, known), "{}", again.report);
     settings("Keep it light.");
-    assert_eq!(taken(&store, root.path()).totals.characters, 1);
-    assert_eq!(character(&store, "Ivo").card["metadata"]["sillytavern"]["note"]["prompt"], "Keep it light.");
-    store.is_well();
+    assert_eq!(import_folder(&store, root.path()).totals.characters, 1);
+    assert_eq!(find_character(&store, "Ivo").card["metadata"]["sillytavern"]["note"]["prompt"], "Keep it light.");
+    store.assert_healthy();
 }
 
 /// S4-53: personas are imported with their pictures. They play the chats that name them, are bound to a card, or to
@@ -208,9 +228,9 @@ fn card_settings_import_lorebooks_note_and_variables() {
 #[test]
 fn personas_import_with_pictures_and_bindings() {
     let (store, root) = (TestStore::new(), DataRoot::new());
-    root.card("Ivo").card("Una").world("Harbour", &[("tide", "It turns.")]);
-    root.bytes("User Avatars/wren.png", &picture::png_or_placeholder(None));
-    root.file("User Avatars/moth.png", "not a PNG");
+    root.write_card("Ivo").write_card("Una").write_lorebook("Harbour", &[("tide", "It turns.")]);
+    root.write_bytes("User Avatars/wren.png", &picture::png_or_placeholder(None));
+    root.write_file("User Avatars/moth.png", "not a PNG");
     let settings = json!({"power_user": {
         "personas": {"wren.png": "Wren", "moth.png": "Moth"},
         "persona_descriptions": {
@@ -219,17 +239,17 @@ fn personas_import_with_pictures_and_bindings() {
         },
         "default_persona": "wren.png",
     }});
-    root.file("settings.json", &settings.to_string());
-    root.chat("Ivo", "greeting", &[header(json!({"world_info": "Harbour"})), greeting()]);
-    root.chat("Una", "bound", &[greeting()]);
-    root.chat("Una", "named", &[greeting(), said("Hm.", 1)]);
-    let arrived = taken(&store, root.path());
+    root.write_file("settings.json", &settings.to_string());
+    root.write_chat("Ivo", "greeting", &[header_row(json!({"world_info": "Harbour"})), greeting_row()]);
+    root.write_chat("Una", "bound", &[greeting_row()]);
+    root.write_chat("Una", "named", &[greeting_row(), user_row("Hm.", 1)]);
+    let arrived = import_folder(&store, root.path());
     let all = personas(&store);
     let [wren, moth] = &all[..] else { panic!("{}", arrived.report) };
-    assert_eq!(codes(&arrived, "Wren"), ["persona_position", "persona_lorebook", "persona_default"]);
-    assert_eq!(codes(&arrived, "Moth"), ["persona_bound", "picture"]);
+    assert_eq!(finding_codes(&arrived, "Wren"), ["persona_position", "persona_lorebook", "persona_default"]);
+    assert_eq!(finding_codes(&arrived, "Moth"), ["persona_bound", "picture"]);
     assert!(arrived.report.to_string().contains("\"Harbour\" of it is in the library"));
-    assert_eq!(codes(&arrived, "greeting"), ["messages", "chat_lorebook"]);
+    assert_eq!(finding_codes(&arrived, "greeting"), ["messages", "chat_lorebook"]);
     assert!(wren.card["avatar"].as_str().unwrap().starts_with(&format!("/api/personas/{}/avatar?v=", wren.id)));
     let (owner, id) = (store.owner, wren.id.uuid());
     let files = store.read(move |reader| reader.card_files(owner, id));
@@ -240,9 +260,9 @@ fn personas_import_with_pictures_and_bindings() {
     assert!(!moth.card.contains_key("avatar"));
     let played: Vec<_> = sessions(&store).iter().map(|held| held.session.persona.as_ref().unwrap().id).collect();
     assert_eq!(played, [moth.id, wren.id, wren.id]);
-    let known = rows(&store);
-    assert_eq!((taken(&store, root.path()).totals.personas, rows(&store)), (0, known));
-    store.is_well();
+    let known = row_counts(&store);
+    assert_eq!((import_folder(&store, root.path()).totals.personas, row_counts(&store)), (0, known));
+    store.assert_healthy();
 }
 
 /// S4-53: tags that a user gave to cards belong to that user here too, and favourites stay favourites.
@@ -250,20 +270,20 @@ fn personas_import_with_pictures_and_bindings() {
 fn tags_and_favourites_are_imported() {
     let (store, root) = (TestStore::new(), DataRoot::new());
     let data = json!({"name": "Ivo", "tags": ["Lamp", "night"], "extensions": {"fav": true}});
-    root.file("characters/Ivo.json", &json!({"spec": "chara_card_v2", "data": data}).to_string());
+    root.write_file("characters/Ivo.json", &json!({"spec": "chara_card_v2", "data": data}).to_string());
     let settings = |tags: &[&str]| {
         let all = json!([{"id": "1", "name": "lamp", "color": "red"}, {"id": "2", "name": "Quiet"}, {"id": "3", "name": "Late"}]);
-        root.file("settings.json", &json!({"tags": all, "tag_map": {"Ivo.json": tags}}).to_string());
+        root.write_file("settings.json", &json!({"tags": all, "tag_map": {"Ivo.json": tags}}).to_string());
     };
     settings(&["1", "2", "missing"]);
-    let arrived = taken(&store, root.path());
-    let ivo = character(&store, "Ivo");
+    let arrived = import_folder(&store, root.path());
+    let ivo = find_character(&store, "Ivo");
     assert_eq!((&ivo.card["tags"], &ivo.card["isFavourite"]), (&json!(["Lamp", "night", "Quiet"]), &json!(true)));
-    assert_eq!(codes(&arrived, "Ivo"), ["favourite"]);
-    assert_eq!(taken(&store, root.path()).totals.characters, 0);
+    assert_eq!(finding_codes(&arrived, "Ivo"), ["favourite"]);
+    assert_eq!(import_folder(&store, root.path()).totals.characters, 0);
     settings(&["1", "2", "3"]);
-    assert_eq!(taken(&store, root.path()).totals.characters, 1);
-    assert_eq!(character(&store, "Ivo").card["tags"], json!(["Lamp", "night", "Quiet", "Late"]));
+    assert_eq!(import_folder(&store, root.path()).totals.characters, 1);
+    assert_eq!(find_character(&store, "Ivo").card["tags"], json!(["Lamp", "night", "Quiet", "Late"]));
 }
 
 /// S4-61: presets, regular expressions and groups are imported completely and once. What has no effect here is
@@ -271,28 +291,28 @@ fn tags_and_favourites_are_imported() {
 #[test]
 fn presets_regex_and_groups_import_unchanged_once() {
     let (store, root) = (TestStore::new(), DataRoot::new());
-    root.card("Ivo");
+    root.write_card("Ivo");
     // Presets, a group, regular expressions, and files to skip.
     let body = json!({
         "temperature": 0.70, "prompts": [{"identifier": "main", "content": "Be brief."}], "proxy_password": "x",
         "extensions": {"regex_scripts": [{"scriptName": "a"}]}, "unknown": {"deep": [1.50, null, "\u{0}"]},
     });
-    root.file("OpenAI Settings/Plain.json", &format!("\u{feff}{body:#}"));
-    root.file("instruct/Old.json", &json!({"input_sequence": "###"}).to_string());
-    root.file("QuickReplies/Mine.json", &json!({"version": 2, "qrList": []}).to_string());
-    root.file("themes/bad.json", "[1]");
-    root.file(
+    root.write_file("OpenAI Settings/Plain.json", &format!("\u{feff}{body:#}"));
+    root.write_file("instruct/Old.json", &json!({"input_sequence": "###"}).to_string());
+    root.write_file("QuickReplies/Mine.json", &json!({"version": 2, "qrList": []}).to_string());
+    root.write_file("themes/bad.json", "[1]");
+    root.write_file(
         "groups/1.json",
         &json!({"name": "Ferry", "members": ["Ivo.json"], "chats": [], "activation_strategy": 1}).to_string(),
     );
     let scripts = json!([{"id": "r1", "scriptName": "Hush", "findRegex": "/x/g"}, {"scriptName": "Hush"}, {"scriptName": "Hush"}]);
-    root.file("settings.json", &json!({"extension_settings": {"regex": scripts}}).to_string());
-    root.file("backgrounds/a.png", "a");
-    root.file("backgrounds/b.png", "b");
-    root.file("secrets.json", "{}");
-    root.file("characters/Ivo/joy.png", "a");
+    root.write_file("settings.json", &json!({"extension_settings": {"regex": scripts}}).to_string());
+    root.write_file("backgrounds/a.png", "a");
+    root.write_file("backgrounds/b.png", "b");
+    root.write_file("secrets.json", "{}");
+    root.write_file("characters/Ivo/joy.png", "a");
     // The first import stores everything unchanged and counts skipped files.
-    let arrived = taken(&store, root.path());
+    let arrived = import_folder(&store, root.path());
     let owner = store.owner;
     let heads = store.read(move |reader| reader.presets(owner, None, 0, 100));
     let told: Vec<(&str, &str)> = heads.iter().map(|head| (head.kind.as_str(), head.name.as_str())).collect();
@@ -307,39 +327,39 @@ fn presets_regex_and_groups_import_unchanged_once() {
     let plain = heads[0].id;
     let kept = store.read(move |reader| reader.preset(owner, plain)).unwrap();
     assert_eq!(kept.card["body"].to_string(), body.to_string(), "to the letter");
-    assert_eq!(codes(&arrived, "Plain"), ["preset", "regex_scripts", "secret"]);
+    assert_eq!(finding_codes(&arrived, "Plain"), ["preset", "regex_scripts", "secret"]);
     for (name, count) in [("backgrounds", 2), ("secrets.json", 1), ("characters", 1)] {
         let item = arrived.report.items.iter().find(|item| item.name == name).unwrap();
         assert_eq!((item.findings[0].code, item.findings[0].count), ("left_aside", count));
     }
     // A second import adds nothing.
-    let known = rows(&store);
-    assert_eq!((taken(&store, root.path()).totals.presets, rows(&store)), (0, known));
+    let known = row_counts(&store);
+    assert_eq!((import_folder(&store, root.path()).totals.presets, row_counts(&store)), (0, known));
     // A preset in the trash stays there, and a changed one is updated.
     let at = store.now();
     store.write(move |tx| tx.trash_preset(owner, plain, at)).unwrap();
-    root.file("instruct/Old.json", &json!({"input_sequence": ">>>"}).to_string());
-    let arrived = taken(&store, root.path());
-    assert_eq!((arrived.totals.presets, codes(&arrived, "Plain")), (1, vec!["deleted_here"]));
-    store.is_well();
+    root.write_file("instruct/Old.json", &json!({"input_sequence": ">>>"}).to_string());
+    let arrived = import_folder(&store, root.path());
+    assert_eq!((arrived.totals.presets, finding_codes(&arrived, "Plain")), (1, vec!["deleted_here"]));
+    store.assert_healthy();
 }
 
 /// Domain 4: a full folder import that is stopped at any moment and restarted gives the same result as one run.
 #[test]
 fn full_folder_import_resumes_after_any_stop() {
-    let root = DataRoot::of_size(9, 3, 2, 6).furnished(3);
+    let root = DataRoot::generate(9, 3, 2, 6).with_library_data(3);
     let named = |store: &TestStore| {
         let owner = store.owner;
         let presets = store.read(move |reader| reader.presets(owner, None, 0, 100));
         let cards = store.read(move |reader| reader.characters(owner, 0, 100));
         let mut all: Vec<String> = presets.iter().map(|preset| format!("{} {}", preset.kind, preset.name)).collect();
         all.extend(cards.iter().map(|card| format!("{} {}", card.card["name"], card.card["tags"])));
-        all.extend(books(store).iter().map(|book| book.card.get("entries").unwrap().to_string()));
+        all.extend(lorebooks(store).iter().map(|book| book.card.get("entries").unwrap().to_string()));
         all.extend(personas(store).iter().map(|persona| persona.card["name"].to_string()));
         all
     };
     let (whole, store, mut looks) = (TestStore::new(), TestStore::new(), 0);
-    let arrived = taken_until(&whole, root.path(), |_| {
+    let arrived = import_folder_until(&whole, root.path(), |_| {
         looks += 1;
         true
     });
@@ -347,13 +367,13 @@ fn full_folder_import_resumes_after_any_stop() {
     assert_eq!((totals.characters, totals.lorebooks, totals.personas, totals.presets), (3, 3, 3, 9));
     for stop in 1..looks {
         let mut left = stop;
-        let stopped = taken_until(&store, root.path(), |_| {
+        let stopped = import_folder_until(&store, root.path(), |_| {
             left -= 1;
             left > 0
         });
         assert!(matches!(stopped, Err(ImportError::Stopped)), "{stop}");
     }
-    taken(&store, root.path());
-    assert_eq!((named(&store), face(&store)), (named(&whole), face(&whole)));
-    store.is_well();
+    import_folder(&store, root.path());
+    assert_eq!((named(&store), dump_sessions(&store)), (named(&whole), dump_sessions(&whole)));
+    store.assert_healthy();
 }

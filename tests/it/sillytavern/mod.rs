@@ -39,11 +39,11 @@ use serde_json::{Value, json};
 use crate::support::test_store::TestStore;
 
 /// Imports a folder.
-fn taken(store: &TestStore, path: &Path) -> ForeignImportResult {
-    taken_until(store, path, |_| true).unwrap()
+fn import_folder(store: &TestStore, path: &Path) -> ForeignImportResult {
+    import_folder_until(store, path, |_| true).unwrap()
 }
 
-pub fn wish(store: &TestStore) -> ImportOptions {
+pub fn import_options(store: &TestStore) -> ImportOptions {
     ImportOptions {
         owner: store.owner,
         at: store.now(),
@@ -53,16 +53,16 @@ pub fn wish(store: &TestStore) -> ImportOptions {
     }
 }
 
-fn taken_until(
+fn import_folder_until(
     store: &TestStore,
     path: &Path,
     told: impl FnMut(clotho_engine::transfer::ImportProgress) -> bool + Send,
 ) -> Result<ForeignImportResult, ImportError> {
-    store.block_on(import(store.store(), &store.ids, ImportSource::Path(path.to_owned()), wish(store), told))
+    store.block_on(import(store.store(), &store.ids, ImportSource::Path(path.to_owned()), import_options(store), told))
 }
 
 /// Returns the path of a recorded chat.
-pub fn golden(name: &str) -> PathBuf {
+pub fn chat_fixture_path(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/golden/chats").join(name)
 }
 
@@ -75,14 +75,14 @@ pub fn sessions(store: &TestStore) -> Vec<StoredSession> {
 }
 
 /// Returns the only session.
-pub fn only(store: &TestStore) -> StoredSession {
+pub fn only_session(store: &TestStore) -> StoredSession {
     let mut all = sessions(store);
     assert_eq!(all.len(), 1);
     all.remove(0)
 }
 
 /// Returns all nodes of a session but the root, each with the texts that lead to it.
-pub fn nodes(store: &TestStore, held: &StoredSession) -> Vec<(Vec<String>, Node)> {
+pub fn nodes_with_paths(store: &TestStore, held: &StoredSession) -> Vec<(Vec<String>, Node)> {
     let held = held.clone();
     store.read(move |reader| {
         let (mut found, mut next) = (Vec::new(), vec![(Vec::new(), held.session.root)]);
@@ -99,24 +99,24 @@ pub fn nodes(store: &TestStore, held: &StoredSession) -> Vec<(Vec<String>, Node)
 }
 
 /// Returns the node with a text.
-pub fn node(store: &TestStore, held: &StoredSession, text: &str) -> Node {
-    let mut found = nodes(store, held).into_iter().map(|(_, node)| node).filter(|node| node.content == text);
+pub fn node_by_text(store: &TestStore, held: &StoredSession, text: &str) -> Node {
+    let mut found = nodes_with_paths(store, held).into_iter().map(|(_, node)| node).filter(|node| node.content == text);
     let node = found.next().unwrap_or_else(|| panic!("nobody said {text}"));
     assert!(found.next().is_none(), "{text} was said twice");
     node
 }
 
 /// Returns the texts of a node's children, in order.
-pub fn children(store: &TestStore, held: &StoredSession, parent: NodeId) -> Vec<String> {
+pub fn child_texts(store: &TestStore, held: &StoredSession, parent: NodeId) -> Vec<String> {
     let held = held.clone();
     let children = store.read(move |reader| reader.children(&held, parent));
     children.into_iter().map(|child| child.node.content).collect()
 }
 
 /// Returns everything about the sessions of a store that does not depend on when and how often they were imported.
-pub fn face(store: &TestStore) -> Value {
+pub fn dump_sessions(store: &TestStore) -> Value {
     let told = |held: &StoredSession| {
-        let mut seen: Vec<Value> = nodes(store, held)
+        let mut seen: Vec<Value> = nodes_with_paths(store, held)
             .into_iter()
             .map(|(way, node)| {
                 let world = store.world(held.session.id, node.id);
@@ -130,10 +130,10 @@ pub fn face(store: &TestStore) -> Value {
         seen.sort_by_key(Value::to_string);
         let own = held.clone();
         let labels = store.read(move |reader| reader.labels(&own));
-        let at = |id: NodeId| store.placed(held.session.id, id).node.content;
+        let at = |id: NodeId| store.stored_node(held.session.id, id).node.content;
         let labels: Vec<Value> =
             labels.iter().map(|label| json!([label.name, at(label.node), label.following])).collect();
-        json!({"title": held.session.title, "nodes": seen, "labels": labels, "line": store.shown(held.session.id)})
+        json!({"title": held.session.title, "nodes": seen, "labels": labels, "line": store.visible_texts(held.session.id)})
     };
     let mut all: Vec<Value> = sessions(store).iter().map(told).collect();
     all.sort_by_key(Value::to_string);
@@ -141,6 +141,6 @@ pub fn face(store: &TestStore) -> Value {
 }
 
 /// Returns the variables of a chat (`stat_data`) in a node's world, as the store folds it.
-fn state(store: &TestStore, session: SessionId, node: NodeId) -> Value {
+fn stat_data(store: &TestStore, session: SessionId, node: NodeId) -> Value {
     store.world(session, node).vars.get("stat_data").cloned().unwrap_or(Value::Null)
 }

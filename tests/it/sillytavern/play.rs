@@ -6,14 +6,16 @@ use serde_json::json;
 use super::*;
 use crate::http::api_session::ApiSession;
 use crate::support::app::TestApp;
-use crate::support::data_root::{DataRoot, greeting, header, lines, said, swipes, with_state};
+use crate::support::data_root::{
+    DataRoot, chat_file_text, greeting_row, header_row, swipes_row, user_row, with_variables,
+};
 use crate::support::mock_model::Reply;
 use crate::support::server::TestServer;
 
 /// Returns a server with the imported data of a folder.
-async fn with(root: &DataRoot) -> TestServer {
-    let app = TestServer::with(TestApp::with()).await;
-    let inside = app.inside().shared();
+async fn start_with_import(root: &DataRoot) -> TestServer {
+    let app = TestServer::start_with(TestApp::setup()).await;
+    let inside = app.app().shared_app();
     let wish = ImportOptions {
         owner: inside.owner,
         at: inside.clock.now(),
@@ -26,10 +28,10 @@ async fn with(root: &DataRoot) -> TestServer {
 }
 
 /// Returns the session with this title.
-async fn story(app: TestServer, title: &str) -> ApiSession {
+async fn open_session(app: TestServer, title: &str) -> ApiSession {
     let list = app.get("/api/sessions").await;
     let session = list["items"].as_array().unwrap().iter().find(|one| one["title"] == title).unwrap().clone();
-    ApiSession { app, sid: session["id"].as_str().unwrap().to_owned() }
+    ApiSession { server: app, sid: session["id"].as_str().unwrap().to_owned() }
 }
 
 /// S4-61: imported regular expressions and global variables apply to new messages. What they did to a message there is
@@ -37,33 +39,37 @@ async fn story(app: TestServer, title: &str) -> ApiSession {
 #[tokio::test]
 async fn imported_scripts_and_variables_apply_to_new_messages() {
     let root = DataRoot::new();
-    root.card("Ivo");
+    root.write_card("Ivo");
     let script = |find: &str, replace: &str, key: &str| json!({"scriptName": find, "findRegex": find, "replaceString": replace, "placement": [1], key: true});
     let scripts =
         [script("/lamp/g", "LAMP", "x"), script("/oil/g", "OIL", "promptOnly"), script("/door/g", "DOOR", "runOnEdit")];
     let all = json!({"regex": scripts, "variables": {"global": {"gold": "7"}}});
-    root.file("settings.json", &json!({"extension_settings": all}).to_string());
-    root.chat("Ivo", "Night", &[header(json!({})), greeting(), said("lamp, oil, door", 1), swipes(&["Yes."], 0, 2)]);
-    let play = story(with(&root).await, "Night").await;
+    root.write_file("settings.json", &json!({"extension_settings": all}).to_string());
+    root.write_chat(
+        "Ivo",
+        "Night",
+        &[header_row(json!({})), greeting_row(), user_row("lamp, oil, door", 1), swipes_row(&["Yes."], 0, 2)],
+    );
+    let play = open_session(start_with_import(&root).await, "Night").await;
     let preset = json!({"kind": "openai", "name": "Own", "body": {"prompts": [], "names_behavior": -1}});
-    let preset = play.app.post("/api/presets", &preset).await;
+    let preset = play.server.post("/api/presets", &preset).await;
     let path = format!("/api/sessions/{}", play.sid);
-    play.app.ask("PATCH", &path).json(&json!({"presetId": preset["id"]})).send().await.expect(200);
+    play.server.request("PATCH", &path).json(&json!({"presetId": preset["id"]})).send().await.expect(200);
     let texts = || {
-        let request = play.app.mock().requests().pop().unwrap();
+        let request = play.server.mock().requests().pop().unwrap();
         let users = request["messages"].as_array().unwrap().iter().filter(|one| one["role"] == "user");
         users.map(|one| one["content"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
-    play.say("lamp, oil, door, {{$gold}}").await;
+    play.run_turn("lamp, oil, door, {{$gold}}").await;
     assert_eq!(texts(), ["lamp, OIL, door", "LAMP, OIL, DOOR, 7"]);
     let shown = play.get("projection").await;
     let imported = shown["items"][1]["id"].as_str().unwrap().to_owned();
     let edited = play.post(&format!("node/{imported}/edit"), json!({"content": "A lamp, oil, door"})).await;
-    play.done(edited["generations"][0]["id"].as_str().unwrap()).await;
+    play.wait_for_reply(edited["generations"][0]["id"].as_str().unwrap()).await;
     assert_eq!(texts(), ["A lamp, OIL, DOOR"]);
-    let own = play.say("lamp").await;
-    let edited = play.post(&format!("node/{}/edit", own.user), json!({"content": "A lamp, oil, door"})).await;
-    play.done(edited["generations"][0]["id"].as_str().unwrap()).await;
+    let own = play.run_turn("lamp").await;
+    let edited = play.post(&format!("node/{}/edit", own.user_node), json!({"content": "A lamp, oil, door"})).await;
+    play.wait_for_reply(edited["generations"][0]["id"].as_str().unwrap()).await;
     assert_eq!(texts().last().unwrap(), "A LAMP, OIL, DOOR");
 }
 
@@ -72,16 +78,16 @@ async fn imported_scripts_and_variables_apply_to_new_messages() {
 async fn imported_session_can_be_continued_and_swiped() {
     // A chat with variables, imported.
     let root = DataRoot::new();
-    root.card("Ivo");
+    root.write_card("Ivo");
     let oil = |n: i64| json!({"oil": n});
     let rows = [
-        header(json!({})),
-        with_state(greeting(), &[oil(10)]),
-        with_state(said("I light the lamp.", 1), &[oil(10)]),
-        with_state(swipes(&["It is dark.", "It burns."], 1, 2), &[oil(9), oil(8)]),
+        header_row(json!({})),
+        with_variables(greeting_row(), &[oil(10)]),
+        with_variables(user_row("I light the lamp.", 1), &[oil(10)]),
+        with_variables(swipes_row(&["It is dark.", "It burns."], 1, 2), &[oil(9), oil(8)]),
     ];
-    root.chat("Ivo", "Night", &rows);
-    let play = story(with(&root).await, "Night").await;
+    root.write_chat("Ivo", "Night", &rows);
+    let play = open_session(start_with_import(&root).await, "Night").await;
     let shown = play.get("projection").await;
     let texts: Vec<&str> =
         shown["items"].as_array().unwrap().iter().map(|node| node["content"].as_str().unwrap()).collect();
@@ -92,13 +98,13 @@ async fn imported_session_can_be_continued_and_swiped() {
     let burning = last["id"].as_str().unwrap().to_owned();
 
     // Continue, and reroll an imported reply.
-    play.app.mock().script(Reply::ok(["It goes on."]));
-    let turn = play.say("I wait.").await;
+    play.server.mock().queue_reply(Reply::ok(["It goes on."]));
+    let turn = play.run_turn("I wait.").await;
     assert_eq!(play.get(&format!("node/{}", turn.reply)).await["content"], "It goes on.");
-    let sent = play.app.mock().requests().pop().unwrap().to_string();
+    let sent = play.server.mock().requests().pop().unwrap().to_string();
     assert!(sent.contains("It burns.") && sent.contains("Keeps the lamps.") && !sent.contains("It is dark."), "{sent}");
-    play.app.mock().script(Reply::ok(["It flickers."]));
-    let other = play.another(&burning).await;
+    play.server.mock().queue_reply(Reply::ok(["It flickers."]));
+    let other = play.reroll_and_wait(&burning).await;
     assert_eq!(play.get(&format!("node/{other}")).await["content"], "It flickers.");
     let siblings = play.get(&format!("node/{other}?expand=world")).await;
     assert_eq!(siblings["world"]["vars"]["stat_data"]["oil"], 10, "before it was answered: {siblings}");
@@ -115,48 +121,48 @@ async fn imported_session_can_be_continued_and_swiped() {
     play.checkout(&greeting, true).await;
     assert_eq!(play.get(&format!("node/{greeting}/world")).await["world"]["vars"]["stat_data"]["oil"], 10);
     // Search finds new and imported replies.
-    crate::http::search_until(&play.app, "flickers", 1).await;
-    crate::http::search_until(&play.app, "burns", 1).await;
+    crate::http::search_until(&play.server, "flickers", 1).await;
+    crate::http::search_until(&play.server, "burns", 1).await;
 }
 
 /// Uploads a file and waits until its job is over.
-pub async fn sent(app: &TestServer, query: &str, bytes: &[u8]) -> Value {
-    let ask = app.ask("POST", &format!("/api/import{query}")).bytes(bytes, "application/zip");
-    app.over(ask.send().await.expect(202)["jobId"].as_str().unwrap()).await
+pub async fn run_import_job(app: &TestServer, query: &str, bytes: &[u8]) -> Value {
+    let ask = app.request("POST", &format!("/api/import{query}")).bytes(bytes, "application/zip");
+    app.wait_for_job(ask.send().await.expect(202)["jobId"].as_str().unwrap()).await
 }
 
 /// S4-53: an uploaded archive is imported while other requests run, and its job has the report, also after a restart.
 /// An invalid archive fails with a reason, and another content type is refused.
 #[tokio::test]
 async fn archive_upload_runs_job_with_report() {
-    let app = TestServer::with(TestApp::with()).await;
-    let chat = super::hostile::chat();
-    let archive = super::hostile::packed(&[
+    let app = TestServer::start_with(TestApp::setup()).await;
+    let chat = super::hostile::two_message_chat();
+    let archive = super::hostile::zip_archive(&[
         ("default-user/characters/Ivo.json", br#"{"name": "Ivo"}"#),
         ("default-user/chats/Ivo/Night.jsonl", chat.as_bytes()),
     ]);
-    let job = sent(&app, "", &archive).await;
+    let job = run_import_job(&app, "", &archive).await;
     assert_eq!((&job["state"], &job["result"]["sessionId"]), (&json!("done"), &Value::Null), "{job}");
     let report = job["result"]["report"].clone();
     assert_eq!((&report["totals"]["sessions"], &report["totals"]["messages"]), (&json!(1), &json!(2)));
     assert_eq!(report["report"]["items"][1]["name"], "Night");
-    let again = sent(&app, "?name=all.zip", &archive).await;
+    let again = run_import_job(&app, "?name=all.zip", &archive).await;
     assert_eq!(again["result"]["report"]["totals"]["unchanged"], 1);
-    let single = sent(&app, "?name=Alone.jsonl", chat.as_bytes()).await;
+    let single = run_import_job(&app, "?name=Alone.jsonl", chat.as_bytes()).await;
     assert_eq!(single["result"]["report"]["totals"]["sessions"], 1, "{single}");
-    let none = sent(&app, "", b"hello").await;
+    let none = run_import_job(&app, "", b"hello").await;
     assert_eq!((&none["state"], &none["error"]["code"]), (&json!("failed"), &json!("invalid")), "{none}");
     assert!(none["error"]["message"].as_str().unwrap().contains("it is not an archive"), "{none}");
-    let bad_list = super::hostile::packed(&[("clotho.json", b"{"), ("chats/Ivo/Other.jsonl", chat.as_bytes())]);
-    let refused = sent(&app, "", &bad_list).await;
+    let bad_list = super::hostile::zip_archive(&[("clotho.json", b"{"), ("chats/Ivo/Other.jsonl", chat.as_bytes())]);
+    let refused = run_import_job(&app, "", &bad_list).await;
     assert_eq!((&refused["state"], &refused["error"]["code"]), (&json!("failed"), &json!("invalid")), "{refused}");
     let hint = refused["error"]["hint"].as_str().unwrap();
     assert!(
         hint.contains("correct it") && refused["error"]["message"].as_str().unwrap().contains("clotho.json"),
         "{hint}"
     );
-    app.ask("POST", "/api/import").bytes(b"{}", "text/plain").send().await.refused("unsupported_media");
-    app.ask("POST", "/api/import?nome=x").bytes(b"x", "application/zip").send().await.refused("invalid");
+    app.request("POST", "/api/import").bytes(b"{}", "text/plain").send().await.expect_error("unsupported_media");
+    app.request("POST", "/api/import?nome=x").bytes(b"x", "application/zip").send().await.expect_error("invalid");
     let app = app.restart().await;
     let told = app.get(&format!("/api/jobs/{}", job["id"].as_str().unwrap())).await;
     assert_eq!((&told["state"], &told["result"]["report"]), (&json!("done"), &report));
@@ -168,21 +174,21 @@ async fn archive_upload_runs_job_with_report() {
 /// is refused.
 #[tokio::test]
 async fn chat_upload_dry_run_only_reports() {
-    let app = TestServer::with(TestApp::with()).await;
-    let mut row = said("Who is there?", 1);
+    let app = TestServer::start_with(TestApp::setup()).await;
+    let mut row = user_row("Who is there?", 1);
     row["send_date"] = json!("June 19, 2023 2:20pm");
-    let chat = lines(&[header(json!({})), greeting(), row]);
+    let chat = chat_file_text(&[header_row(json!({})), greeting_row(), row]);
     let name = "?name=Night.jsonl&utcOffset=5.5";
-    let looked = sent(&app, &format!("{name}&dryRun=true"), chat.as_bytes()).await;
+    let looked = run_import_job(&app, &format!("{name}&dryRun=true"), chat.as_bytes()).await;
     assert_eq!(looked["result"]["report"]["totals"]["sessions"], 1, "{looked}");
     assert_eq!(app.get("/api/sessions").await["items"], json!([]), "nothing is written");
-    sent(&app, name, chat.as_bytes()).await;
+    run_import_job(&app, name, chat.as_bytes()).await;
     let id = app.get("/api/sessions").await["items"][0]["id"].as_str().unwrap().to_owned();
     let line = app.get(&format!("/api/chat/{id}/projection")).await;
     assert!(line["items"][1]["timestamp"].as_str().unwrap().starts_with("2023-06-19T08:50:00"), "{line}");
     for wrong in ["utcOffset=26", "utcOffset=-40", "utcOffset=NaN", "utcOffset=east", "dryRun=perhaps"] {
-        let ask = app.ask("POST", &format!("/api/import?{wrong}")).bytes(b"x", "application/zip");
-        ask.send().await.refused("invalid");
+        let ask = app.request("POST", &format!("/api/import?{wrong}")).bytes(b"x", "application/zip");
+        ask.send().await.expect_error("invalid");
     }
 }
 
@@ -190,26 +196,27 @@ async fn chat_upload_dry_run_only_reports() {
 /// upload imports the rest. A finished or unknown job cannot be cancelled.
 #[tokio::test]
 async fn import_job_cancelled_can_be_repeated() {
-    let app = TestServer::with(TestApp::with()).await;
-    let texts: Vec<String> =
-        (0..200).map(|n| lines(&[header(json!({})), greeting(), said(&format!("Night {n}"), n)])).collect();
+    let app = TestServer::start_with(TestApp::setup()).await;
+    let texts: Vec<String> = (0..200)
+        .map(|n| chat_file_text(&[header_row(json!({})), greeting_row(), user_row(&format!("Night {n}"), n)]))
+        .collect();
     let names: Vec<String> = (0..200).map(|n| format!("chats/Ivo/{n}.jsonl")).collect();
     let files: Vec<(&str, &[u8])> =
         names.iter().zip(&texts).map(|(name, text)| (name.as_str(), text.as_bytes())).collect();
-    let archive = super::hostile::packed(&files);
-    let begun = app.ask("POST", "/api/import").bytes(&archive, "application/zip").send().await.expect(202);
+    let archive = super::hostile::zip_archive(&files);
+    let begun = app.request("POST", "/api/import").bytes(&archive, "application/zip").send().await.expect(202);
     let job = begun["jobId"].as_str().unwrap().to_owned();
-    let cancel = || app.ask("DELETE", &format!("/api/jobs/{job}")).send();
+    let cancel = || app.request("DELETE", &format!("/api/jobs/{job}")).send();
     let was_cancelled = cancel().await.status == 204;
-    let ended = app.over(&job).await;
+    let ended = app.wait_for_job(&job).await;
     assert!(was_cancelled || ended["state"] == "done", "{ended}");
     if ended["state"] == "cancelled" {
         assert_eq!((&ended["result"], &ended["error"]["code"]), (&Value::Null, &json!("conflict")), "{ended}");
     }
-    cancel().await.refused("conflict");
+    cancel().await.expect_error("conflict");
     let nothing = "/api/jobs/018f3e2a-0000-7000-8000-0000000000aa";
-    app.ask("DELETE", nothing).send().await.refused("not_found");
-    let again = sent(&app, "", &archive).await;
+    app.request("DELETE", nothing).send().await.expect_error("not_found");
+    let again = run_import_job(&app, "", &archive).await;
     assert_eq!(again["state"], "done", "{again}");
     let all = app.get("/api/sessions?limit=500").await;
     assert_eq!(all["items"].as_array().unwrap().len(), 200);

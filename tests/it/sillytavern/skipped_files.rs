@@ -1,10 +1,10 @@
 //! Files of a folder that are not read: each is reported by name or counted.
 
 use super::*;
-use crate::support::data_root::{DataRoot, greeting, said};
+use crate::support::data_root::{DataRoot, greeting_row, user_row};
 
 /// Returns what the report says about a folder.
-fn told_of(arrived: &ForeignImportResult, folder: &str) -> Vec<String> {
+fn finding_messages(arrived: &ForeignImportResult, folder: &str) -> Vec<String> {
     let of = arrived.report.items.iter().filter(|item| item.name == folder);
     of.flat_map(|item| &item.findings).map(|finding| finding.message.clone()).collect()
 }
@@ -14,8 +14,8 @@ fn told_of(arrived: &ForeignImportResult, folder: &str) -> Vec<String> {
 #[test]
 fn skipped_files_of_other_kinds_are_reported() {
     let (store, root) = (TestStore::new(), DataRoot::new());
-    root.card("Ivo");
-    root.chat("Ivo", "Night", &[greeting(), said("Hm.", 1)]);
+    root.write_card("Ivo");
+    root.write_chat("Ivo", "Night", &[greeting_row(), user_row("Hm.", 1)]);
     for name in [
         "characters/notes.txt",
         "characters/Ivo/joy.png",
@@ -29,13 +29,14 @@ fn skipped_files_of_other_kinds_are_reported() {
         "group chats/a.bak",
         "themes/dark.css",
     ] {
-        root.file(name, "x");
+        root.write_file(name, "x");
     }
     for n in 0..30 {
-        root.file(&format!("groups/{n:02}.txt"), "x");
+        root.write_file(&format!("groups/{n:02}.txt"), "x");
     }
-    let arrived = taken(&store, root.path());
-    let check = |folder: &str, words: &[&str]| assert_eq!(told_of(&arrived, folder), words, "{}", arrived.report);
+    let arrived = import_folder(&store, root.path());
+    let check =
+        |folder: &str, words: &[&str]| assert_eq!(finding_messages(&arrived, folder), words, "{}", arrived.report);
     check(
         "characters",
         &[
@@ -57,10 +58,10 @@ fn skipped_files_of_other_kinds_are_reported() {
 #[test]
 fn skipped_files_unknown_to_sillytavern_are_named() {
     let (store, root) = (TestStore::new(), DataRoot::new());
-    root.card("Ivo");
-    root.file("diary.txt", "x");
-    root.file("Old/conversations.json", "x");
-    let told = taken(&store, root.path()).report.to_string();
+    root.write_card("Ivo");
+    root.write_file("diary.txt", "x");
+    root.write_file("Old/conversations.json", "x");
+    let told = import_folder(&store, root.path()).report.to_string();
     assert!(told.contains("diary.txt") && told.contains("file Old"), "{told}");
     assert_eq!(told.matches("not a file of SillyTavern").count(), 2, "{told}");
 }

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::json;
 
-use crate::support::test_store::{add, pointer, set};
+use crate::support::test_store::{add_operation, pointer, set_operation};
 
 /// One random act. An `Index` selects one of the existing nodes.
 #[derive(Debug, Clone)]
@@ -109,46 +109,46 @@ pub enum Step {
     Reopen,
 }
 
-fn operation() -> impl Strategy<Value = StateOperation> {
+fn any_operation() -> impl Strategy<Value = StateOperation> {
     let new = |path: &str, change| StateOperation::new(pointer(path), change, "", "test");
     prop_oneof![
-        4 => (-60..60_i64).prop_map(|n| add("/combat/hp", n)),
-        2 => (0..300_i64).prop_map(|n| set("/combat/hp", json!(n))),
-        2 => (-9..9_i64).prop_map(|n| add("/free/x", n)),
+        4 => (-60..60_i64).prop_map(|n| add_operation("/combat/hp", n)),
+        2 => (0..300_i64).prop_map(|n| set_operation("/combat/hp", json!(n))),
+        2 => (-9..9_i64).prop_map(|n| add_operation("/free/x", n)),
         1 => (0..3_i64).prop_map(move |n| new("/free/list", StateChange::Append(json!({"n": n})))),
         1 => (0..3_i64).prop_map(move |n| new("/free/list", StateChange::Take(json!({"n": n})))),
         1 => Just(new("/free/x", StateChange::Remove)),
-        1 => Just(set("/free/比", json!({"a": null, "b": 0.1}))),
+        1 => Just(set_operation("/free/比", json!({"a": null, "b": 0.1}))),
     ]
 }
 
-fn operations() -> impl Strategy<Value = Vec<StateOperation>> {
-    prop::collection::vec(operation(), 0..3)
+fn any_operations() -> impl Strategy<Value = Vec<StateOperation>> {
+    prop::collection::vec(any_operation(), 0..3)
 }
 
-fn some_rules() -> impl Strategy<Value = Option<i64>> {
+fn any_rules_limit() -> impl Strategy<Value = Option<i64>> {
     prop_oneof![5 => Just(None), 1 => prop::sample::select(vec![50, 100, 200]).prop_map(Some)]
 }
 
-pub fn step() -> impl Strategy<Value = Step> {
+pub fn any_step() -> impl Strategy<Value = Step> {
     let parent = prop_oneof![4 => Just(None), 1 => any::<Index>().prop_map(Some)];
     // The number before each act is its weight.
     prop_oneof![
-        12 => (parent, 0..3_usize, any::<bool>(), operations(), some_rules()).prop_map(
+        12 => (parent, 0..3_usize, any::<bool>(), any_operations(), any_rules_limit()).prop_map(
             |(parent, replies, move_head, operations, bridge)| {
                 Step::Say { parent, replies, move_head: move_head || parent.is_none(), operations, bridge }
             }
         ),
         3 => (any::<Index>(), 1..3_usize, any::<bool>())
             .prop_map(|(context, replies, move_head)| Step::Roll { context, replies, move_head }),
-        8 => (any::<Index>(), any::<bool>(), any::<bool>(), operations()).prop_map(
+        8 => (any::<Index>(), any::<bool>(), any::<bool>(), any_operations()).prop_map(
             |(running, fails, wants_head, operations)| Step::End { running, fails, wants_head, operations }
         ),
-        5 => (any::<Index>(), any::<bool>(), any::<bool>(), operations(), some_rules()).prop_map(
+        5 => (any::<Index>(), any::<bool>(), any::<bool>(), any_operations(), any_rules_limit()).prop_map(
             |(node, carry, move_head, operations, bridge)| Step::Edit { node, carry, move_head, operations, bridge }
         ),
         4 => (any::<Index>(), any::<bool>()).prop_map(|(node, exact)| Step::Checkout { node, exact }),
-        2 => (any::<Index>(), operations(), some_rules())
+        2 => (any::<Index>(), any_operations(), any_rules_limit())
             .prop_map(|(parent, operations, rules)| Step::Change { parent, operations, rules }),
         4 => (any::<Index>(), any::<Index>(), any::<Option<bool>>(), any::<Option<bool>>(), prop::option::of(1..=5_u8))
             .prop_map(|(node, other, is_enabled, is_muted, rating)| {
@@ -171,7 +171,7 @@ pub fn step() -> impl Strategy<Value = Step> {
         1 => (0..4_u8).prop_map(Step::Unlabel),
         4 => Just(Step::Undo),
         2 => Just(Step::Redo),
-        2 => (operations(), prop::sample::select(vec![50, 100, 200]), any::<Index>())
+        2 => (any_operations(), prop::sample::select(vec![50, 100, 200]), any::<Index>())
             .prop_map(|(operations, rules, mutes)| Step::Botch { operations, rules, mutes }),
         2 => Just(Step::Look),
         1 => Just(Step::ForgetWorlds),
@@ -182,8 +182,8 @@ pub fn step() -> impl Strategy<Value = Step> {
 }
 
 /// Returns a strategy for one act that makes a new step to undo.
-pub fn undoable() -> impl Strategy<Value = Step> {
-    step().prop_filter("only what ends at once and is a step", |step| match step {
+pub fn any_undoable_step() -> impl Strategy<Value = Step> {
+    any_step().prop_filter("only what ends at once and is a step", |step| match step {
         Step::Say { replies, .. } => *replies == 0,
         Step::Edit { .. } | Step::Change { .. } | Step::State { .. } | Step::Retitle(_) | Step::Prune(_) => true,
         Step::Copy { .. } | Step::CopyStashed { .. } | Step::Summarise { .. } | Step::Merge { .. } => true,

@@ -28,7 +28,7 @@ use super::mock_model::MockModel;
 /// The configuration of a program that is not running.
 pub struct Setup {
     home: PathBuf,
-    _temporary: Option<TempDir>,
+    _temp_dir: Option<TempDir>,
     env: Vec<(String, String)>,
     clock: Arc<dyn Clock>,
     seed: u64,
@@ -61,7 +61,7 @@ impl Setup {
     }
 
     /// Writes a plugin into the plugin folder.
-    pub fn plugin(self, id: &str, files: &[(&str, &str)]) -> Self {
+    pub fn with_plugin(self, id: &str, files: &[(&str, &str)]) -> Self {
         let folder = self.plugin_folder().join(id);
         std::fs::create_dir_all(&folder).unwrap();
         for (path, text) in files {
@@ -101,7 +101,7 @@ impl Setup {
         let config = self.config(&mock);
         let (clock, ids) = (Arc::clone(&self.clock), Arc::new(IdGenerator::new(self.seed)));
         self.seed += 1;
-        let app = blocking(move || App::build(config, clock, ids).unwrap_or_else(|error| panic!("{error}"))).await;
+        let app = run_on_thread(move || App::build(config, clock, ids).unwrap_or_else(|error| panic!("{error}"))).await;
         TestApp { app: Some(Arc::new(app)), mock, setup: self }
     }
 
@@ -129,20 +129,20 @@ impl Setup {
 impl TestApp {
     /// Starts a program in an empty folder.
     pub async fn start() -> Self {
-        Self::with().start().await
+        Self::setup().start().await
     }
 
     /// Returns a setup with an empty temporary folder.
-    pub fn with() -> Setup {
+    pub fn setup() -> Setup {
         let home = tempfile::tempdir().unwrap();
-        let setup = Self::in_folder(home.path().to_owned());
-        Setup { _temporary: Some(home), ..setup }
+        let setup = Self::setup_in(home.path().to_owned());
+        Setup { _temp_dir: Some(home), ..setup }
     }
 
     /// Returns a setup in a folder that the caller removes.
-    pub fn in_folder(home: PathBuf) -> Setup {
+    pub fn setup_in(home: PathBuf) -> Setup {
         let clock = Arc::new(TestClock::new(Time(1_700_000_000_000)));
-        Setup { home, _temporary: None, env: Vec::new(), clock, seed: 7, mock: None }
+        Setup { home, _temp_dir: None, env: Vec::new(), clock, seed: 7, mock: None }
     }
 
     /// Returns the folder that contains the data directory `data` and the plugin folder `plugins`.
@@ -151,16 +151,16 @@ impl TestApp {
     }
 
     /// Returns the program for a server. The server must drop it before the program is stopped.
-    pub fn shared(&self) -> Arc<App> {
+    pub fn shared_app(&self) -> Arc<App> {
         Arc::clone(self.app.as_ref().unwrap())
     }
 
     /// Shuts the program down cleanly and keeps its folder and mock.
     pub async fn stop(mut self) -> Setup {
         let app = self.app.take().unwrap();
-        blocking(move || {
+        run_on_thread(move || {
             app.close();
-            drop(alone(app));
+            drop(wait_until_unshared(app));
         })
         .await;
         let Self { mock, setup, .. } = self;
@@ -173,12 +173,12 @@ impl TestApp {
     }
 
     /// Stores a character of the owner.
-    pub async fn character(&self, card: Value) -> CharacterId {
-        self.character_of(self.owner, card).await
+    pub async fn add_character(&self, card: Value) -> CharacterId {
+        self.add_character_for(self.owner, card).await
     }
 
     /// Stores a character of a user.
-    pub async fn character_of(&self, owner: UserId, card: Value) -> CharacterId {
+    pub async fn add_character_for(&self, owner: UserId, card: Value) -> CharacterId {
         let now = self.clock.now();
         let id = CharacterId::new(self.ids.next_id(now));
         let card = CharacterCard { id, card: card.as_object().unwrap().clone(), created: now, updated: now };
@@ -187,12 +187,12 @@ impl TestApp {
     }
 
     /// Stores a persona of the owner.
-    pub async fn persona(&self, card: Value) -> PersonaId {
-        self.persona_of(self.owner, card).await
+    pub async fn add_persona(&self, card: Value) -> PersonaId {
+        self.add_persona_for(self.owner, card).await
     }
 
     /// Stores a persona of a user.
-    pub async fn persona_of(&self, owner: UserId, card: Value) -> PersonaId {
+    pub async fn add_persona_for(&self, owner: UserId, card: Value) -> PersonaId {
         let now = self.clock.now();
         let id = PersonaId::new(self.ids.next_id(now));
         let card = PersonaCard { id, card: card.as_object().unwrap().clone(), created: now, updated: now };
@@ -201,7 +201,7 @@ impl TestApp {
     }
 
     /// Stores a lorebook of a user.
-    pub async fn lorebook_of(&self, owner: UserId, book: Value) -> LorebookId {
+    pub async fn add_lorebook_for(&self, owner: UserId, book: Value) -> LorebookId {
         let now = self.clock.now();
         let id = LorebookId::new(self.ids.next_id(now));
         let book = Lorebook { id, card: book.as_object().unwrap().clone(), created: now, updated: now };
@@ -210,7 +210,7 @@ impl TestApp {
     }
 
     /// Adds another user to the server.
-    pub async fn another_user(&self, name: &str) -> UserId {
+    pub async fn add_user(&self, name: &str) -> UserId {
         let now = self.clock.now();
         let user =
             UserAccount { id: UserId::new(self.ids.next_id(now)), name: name.to_owned(), role: "user".to_owned() };
@@ -221,7 +221,7 @@ impl TestApp {
 }
 
 /// Runs blocking work on a thread without a runtime.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+async fn run_on_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     let (done, result) = tokio::sync::oneshot::channel();
     let thread = std::thread::spawn(move || drop(done.send(work())));
     match result.await {
@@ -235,7 +235,7 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
 
 /// Returns the program once no other reference exists. The workers of a server drop theirs shortly after the server has
 /// ended, and only then is the folder free.
-fn alone(mut app: Arc<App>) -> App {
+fn wait_until_unshared(mut app: Arc<App>) -> App {
     for _ in 0..60_000 {
         match Arc::try_unwrap(app) {
             Ok(app) => return app,

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 /// Returns the lines of a file, with the last one.
-pub fn lines(file: &[u8]) -> Vec<Value> {
+pub fn read_lines(file: &[u8]) -> Vec<Value> {
     let mut text = String::new();
     zstd::Decoder::new(file).unwrap().read_to_string(&mut text).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
@@ -15,7 +15,7 @@ pub fn lines(file: &[u8]) -> Vec<Value> {
 
 /// Packs lines into a file with a correct last line. It counts and hashes the other lines and replaces any given last
 /// line.
-pub fn sealed(lines: &[Value]) -> Vec<u8> {
+pub fn pack_lines(lines: &[Value]) -> Vec<u8> {
     let before: Vec<&Value> = lines.iter().filter(|line| line.get("end").is_none()).collect();
     let text: String = before.iter().map(|line| format!("{line}\n")).collect();
     let count = |kind: &str| before.iter().filter(|line| line.get(kind).is_some()).count();
@@ -23,17 +23,17 @@ pub fn sealed(lines: &[Value]) -> Vec<u8> {
         "lines": before.len(), "nodes": count("node"), "operations": count("operation"),
         "blake3": blake3::hash(text.as_bytes()).to_hex().as_str(),
     }});
-    packed(&format!("{text}{end}\n"))
+    compress_text(&format!("{text}{end}\n"))
 }
 
 /// Compresses a text into a file.
-pub fn packed(text: &str) -> Vec<u8> {
+pub fn compress_text(text: &str) -> Vec<u8> {
     zstd::encode_all(text.as_bytes(), 3).unwrap()
 }
 
 /// Writes the file of a session with one branch of `messages` messages. Each text has about `bytes` bytes that do not
 /// compress well. The file is never in memory as a whole.
-pub fn long_line(out: impl Write, messages: usize, bytes: usize) {
+pub fn write_long_session(out: impl Write, messages: usize, bytes: usize) {
     let id = |n: usize| Uuid::from_u128((0x018f_3e2a << 96) + u128::try_from(n).unwrap()).to_string();
     let mut file = ArchiveWriter::begin(out, 0).unwrap();
     let mut put =

@@ -16,14 +16,14 @@ use super::schema;
 /// A request that is not sent yet.
 #[derive(Debug, Clone)]
 pub struct HttpRequest {
-    at: SocketAddr,
-    from: Option<IpAddr>,
+    address: SocketAddr,
+    source_address: Option<IpAddr>,
     method: String,
     target: String,
     host: Option<String>,
     headers: Vec<(String, String)>,
     body: Vec<u8>,
-    announced: Option<usize>,
+    content_length: Option<usize>,
 }
 
 /// A response.
@@ -40,14 +40,14 @@ impl HttpRequest {
     /// Creates a request to a server.
     pub fn new(at: SocketAddr, method: &str, target: &str) -> Self {
         Self {
-            at,
-            from: None,
+            address: at,
+            source_address: None,
             method: method.to_owned(),
             target: target.to_owned(),
             host: Some(at.to_string()),
             headers: Vec::new(),
             body: Vec::new(),
-            announced: None,
+            content_length: None,
         }
     }
 
@@ -58,8 +58,8 @@ impl HttpRequest {
     }
 
     /// Sends from another address of this machine.
-    pub fn from(mut self, address: IpAddr) -> Self {
-        self.from = Some(address);
+    pub fn with_source_address(mut self, address: IpAddr) -> Self {
+        self.source_address = Some(address);
         self
     }
 
@@ -71,11 +71,11 @@ impl HttpRequest {
 
     /// Sets a JSON body.
     pub fn json(self, body: &Value) -> Self {
-        self.text(&body.to_string())
+        self.json_text(&body.to_string())
     }
 
     /// Sets a body with the content type of JSON.
-    pub fn text(self, body: &str) -> Self {
+    pub fn json_text(self, body: &str) -> Self {
         self.bytes(body.as_bytes(), "application/json")
     }
 
@@ -86,8 +86,8 @@ impl HttpRequest {
     }
 
     /// Sets a `Content-Length` that differs from the length of the body.
-    pub fn announced(mut self, length: usize) -> Self {
-        self.announced = Some(length);
+    pub fn content_length(mut self, length: usize) -> Self {
+        self.content_length = Some(length);
         self
     }
 
@@ -95,38 +95,38 @@ impl HttpRequest {
     pub async fn send(self) -> HttpResponse {
         let (method, target, body) = (self.method.clone(), self.target.clone(), self.body.clone());
         let heard = self.send_raw().await;
-        heard.keeps_the_contract(&method, &target, &body);
+        heard.assert_contract(&method, &target, &body);
         heard
     }
 
     /// Sends the request without checking the response.
     pub async fn send_raw(self) -> HttpResponse {
         let is_head = self.method == "HEAD";
-        let mut stream = self.begin().await;
+        let mut stream = self.write_request().await;
         let mut bytes = Vec::new();
         // A server that refuses a large body may keep the connection open to receive the rest.
-        while !is_whole(&bytes, is_head) && stream.read_buf(&mut bytes).await.unwrap() > 0 {}
-        parse(&bytes)
+        while !is_complete_response(&bytes, is_head) && stream.read_buf(&mut bytes).await.unwrap() > 0 {}
+        parse_response(&bytes)
     }
 
     /// Sends the request, waits for `when` and resets the connection without reading a byte.
     pub async fn send_and_reset(self, when: impl Future<Output = ()>) {
-        let stream = self.begin().await;
+        let stream = self.write_request().await;
         when.await;
         stream.set_zero_linger().unwrap();
     }
 
-    async fn begin(self) -> TcpStream {
+    async fn write_request(self) -> TcpStream {
         let mut head = format!("{} {} HTTP/1.1\r\nconnection: close\r\n", self.method, self.target);
         for (name, value) in self.host.iter().map(|host| ("host".to_owned(), host.clone())).chain(self.headers) {
             head += &format!("{name}: {value}\r\n");
         }
-        let length = self.announced.unwrap_or(self.body.len());
+        let length = self.content_length.unwrap_or(self.body.len());
         if length > 0 || matches!(self.method.as_str(), "POST" | "PUT" | "PATCH") {
             head += &format!("content-length: {length}\r\n");
         }
         head += "\r\n";
-        let mut stream = connect(self.at, self.from).await;
+        let mut stream = connect(self.address, self.source_address).await;
         stream.write_all(head.as_bytes()).await.unwrap();
         // A server that has already refused the request may not read the rest.
         let _ = stream.write_all(&self.body).await;
@@ -166,42 +166,42 @@ impl HttpResponse {
     }
 
     /// Returns the `error` of a refusal and fails unless it has this code.
-    pub fn refused(&self, code: &str) -> Value {
+    pub fn expect_error(&self, code: &str) -> Value {
         let error = self.json()["error"].clone();
         assert_eq!(error["code"], code, "{} {}", self.status, self.text());
         error
     }
 
-    fn keeps_the_contract(&self, method: &str, target: &str, sent: &[u8]) {
+    fn assert_contract(&self, method: &str, target: &str, sent: &[u8]) {
         let table = clotho::http::all_routes();
         let path = target.split('?').next().unwrap_or_default();
-        let entry = table.iter().find(|entry| entry.method == method && fits(entry, path));
+        let entry = table.iter().find(|entry| entry.method == method && route_matches(entry, path));
         match entry.filter(|entry| entry.statuses.contains(&self.status)) {
-            Some(entry) => self.is_documented(entry, target, sent),
-            None => self.is_a_refusal(method, target),
+            Some(entry) => self.assert_documented(entry, target, sent),
+            None => self.assert_error_response(method, target),
         }
     }
 
-    fn is_documented(&self, entry: &RouteEntry, target: &str, sent: &[u8]) {
+    fn assert_documented(&self, entry: &RouteEntry, target: &str, sent: &[u8]) {
         let (method, path) = (entry.method.as_str(), entry.openapi_path());
-        if let Some(schema) = schema::answer(method, &path, self.status) {
+        if let Some(schema) = schema::response_schema(method, &path, self.status) {
             let faults = schema::faults(schema, &self.json());
             assert!(faults.is_empty(), "{method} {target} answers {}: {faults:#?}", self.text());
         }
-        if let (Some(schema), Ok(body)) = (schema::body(method, &path), serde_json::from_slice(sent)) {
+        if let (Some(schema), Ok(body)) = (schema::request_schema(method, &path), serde_json::from_slice(sent)) {
             let faults = schema::faults(schema, &body);
             assert!(faults.is_empty(), "{method} {target} took {body}: {faults:#?}");
         }
     }
 
-    fn is_a_refusal(&self, method: &str, target: &str) {
+    fn assert_error_response(&self, method: &str, target: &str) {
         assert!(self.status >= 400, "{method} {target}: {} is not in the table", self.status);
         assert!(self.header("x-request-id").is_some(), "{method} {target}");
         if method == "HEAD" {
             return;
         }
         let body = self.json();
-        let faults = schema::faults(&schema::named("Error"), &body);
+        let faults = schema::faults(&schema::schema_reference("Error"), &body);
         assert!(faults.is_empty(), "{method} {target}: {body} {faults:?}");
         let error = &body["error"];
         let code =
@@ -221,7 +221,7 @@ impl HttpResponse {
 }
 
 /// Returns whether a path matches a route.
-pub fn fits(entry: &RouteEntry, path: &str) -> bool {
+pub fn route_matches(entry: &RouteEntry, path: &str) -> bool {
     let mut wanted = entry.path.split('/');
     let mut given = path.split('/');
     loop {
@@ -235,14 +235,14 @@ pub fn fits(entry: &RouteEntry, path: &str) -> bool {
 }
 
 /// Returns whether a response with a content length has arrived completely.
-fn is_whole(bytes: &[u8], is_head: bool) -> bool {
+fn is_complete_response(bytes: &[u8], is_head: bool) -> bool {
     let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") else { return false };
     let head = String::from_utf8_lossy(&bytes[..end]).to_lowercase();
     let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse::<usize>().ok());
     length.is_some_and(|length| is_head || bytes.len() >= end + 4 + length)
 }
 
-fn parse(bytes: &[u8]) -> HttpResponse {
+fn parse_response(bytes: &[u8]) -> HttpResponse {
     let end = bytes.windows(4).position(|four| four == b"\r\n\r\n").unwrap_or_else(|| {
         panic!("no HTTP: {:?}", String::from_utf8_lossy(&bytes[..bytes.len().min(200)]));
     });
@@ -254,10 +254,10 @@ fn parse(bytes: &[u8]) -> HttpResponse {
         .collect();
     let body = &bytes[end + 4..];
     let is_chunked = headers.iter().any(|(name, value)| name == "transfer-encoding" && value == "chunked");
-    HttpResponse { status, headers, body: if is_chunked { unchunk(body) } else { body.to_vec() } }
+    HttpResponse { status, headers, body: if is_chunked { decode_chunked(body) } else { body.to_vec() } }
 }
 
-fn unchunk(mut bytes: &[u8]) -> Vec<u8> {
+fn decode_chunked(mut bytes: &[u8]) -> Vec<u8> {
     let mut body = Vec::new();
     loop {
         let line = bytes.windows(2).position(|two| two == b"\r\n").expect("a chunk's length");

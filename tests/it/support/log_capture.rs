@@ -13,7 +13,7 @@ struct LogWriter;
 
 impl Write for LogWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        lines().extend_from_slice(bytes);
+        lock_buffer().extend_from_slice(bytes);
         Ok(bytes.len())
     }
 
@@ -22,12 +22,12 @@ impl Write for LogWriter {
     }
 }
 
-fn lines() -> MutexGuard<'static, Vec<u8>> {
+fn lock_buffer() -> MutexGuard<'static, Vec<u8>> {
     LINES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Starts capturing the log, from level `info` up.
-pub fn keep() {
+pub fn start_capture() {
     STARTED.call_once(|| {
         let log = tracing_subscriber::fmt().with_env_filter(EnvFilter::new("info")).with_ansi(false);
         log.with_writer(|| LogWriter).init();
@@ -35,7 +35,7 @@ pub fn keep() {
 }
 
 /// Returns the lines that contain all of these words.
-pub fn with(words: &[&str]) -> Vec<String> {
-    let kept = String::from_utf8(lines().clone()).unwrap();
+pub fn lines_with(words: &[&str]) -> Vec<String> {
+    let kept = String::from_utf8(lock_buffer().clone()).unwrap();
     kept.lines().filter(|line| words.iter().all(|word| line.contains(word))).map(str::to_owned).collect()
 }

@@ -23,7 +23,7 @@ use diesel::connection::SimpleConnection;
 use diesel::{Connection, SqliteConnection};
 
 /// Opens a second connection to a database that a server may be writing. It waits while the database is locked.
-pub fn sql_beside(database: impl AsRef<Path>) -> SqliteConnection {
+pub fn open_second_connection(database: impl AsRef<Path>) -> SqliteConnection {
     let mut conn = SqliteConnection::establish(database.as_ref().to_str().unwrap()).unwrap();
     conn.batch_execute("PRAGMA busy_timeout = 60000").unwrap();
     conn
@@ -31,7 +31,7 @@ pub fn sql_beside(database: impl AsRef<Path>) -> SqliteConnection {
 
 /// Returns the anonymous memory (`RssAnon`) of a process in kilobytes. Pages of mapped files do not count, as the
 /// system can reclaim them at any time. Returns 0 if the process is gone.
-pub fn own_kilobytes(process: u32) -> u64 {
+pub fn anonymous_memory_kb(process: u32) -> u64 {
     let now = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let own = now.lines().find_map(|line| line.strip_prefix("RssAnon:")?.trim().strip_suffix(" kB")?.parse().ok());
     own.unwrap_or(0)

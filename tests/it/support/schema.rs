@@ -9,46 +9,46 @@ use serde_json::{Value, json};
 /// The OpenAPI document as the server publishes it.
 static DOCUMENT: LazyLock<Value> = LazyLock::new(|| clotho::http::openapi::json(&clotho::http::all_routes()));
 
-/// Returns the schema of a route's JSON answer: `answer("GET", "/api/sessions", 200)`.
-pub fn answer(method: &str, path: &str, status: u16) -> Option<&'static Value> {
-    let operation = operation(method, path)?;
+/// Returns the schema of a route's JSON answer: `response_schema("GET", "/api/sessions", 200)`.
+pub fn response_schema(method: &str, path: &str, status: u16) -> Option<&'static Value> {
+    let operation = find_operation(method, path)?;
     operation.pointer(&format!("/responses/{status}/content/application~1json/schema"))
 }
 
 /// Returns the schema of the JSON body that a route takes.
-pub fn body(method: &str, path: &str) -> Option<&'static Value> {
-    operation(method, path)?.pointer("/requestBody/content/application~1json/schema")
+pub fn request_schema(method: &str, path: &str) -> Option<&'static Value> {
+    find_operation(method, path)?.pointer("/requestBody/content/application~1json/schema")
 }
 
-fn operation(method: &str, path: &str) -> Option<&'static Value> {
+fn find_operation(method: &str, path: &str) -> Option<&'static Value> {
     DOCUMENT["paths"].get(path)?.get(method.to_lowercase())
 }
 
 /// Returns a reference to a named schema of the document.
-pub fn named(name: &str) -> Value {
+pub fn schema_reference(name: &str) -> Value {
     json!({"$ref": format!("#/components/schemas/{name}")})
 }
 
 /// Returns all faults of a value, each with its location.
 pub fn faults(schema: &Value, value: &Value) -> Vec<String> {
     let mut faults = Vec::new();
-    check(schema, value, "", true, &mut faults);
+    check_value(schema, value, "", true, &mut faults);
     faults
 }
 
-fn check(schema: &Value, value: &Value, at: &str, is_strict: bool, faults: &mut Vec<String>) {
-    let schema = follow(schema);
+fn check_value(schema: &Value, value: &Value, at: &str, is_strict: bool, faults: &mut Vec<String>) {
+    let schema = resolve_reference(schema);
     if let Some(parts) = schema["allOf"].as_array() {
-        parts.iter().for_each(|part| check(part, value, at, false, faults));
+        parts.iter().for_each(|part| check_value(part, value, at, false, faults));
         if is_strict {
-            strangers(schema, value, at, faults);
+            check_unknown_fields(schema, value, at, faults);
         }
     }
     for key in ["oneOf", "anyOf"] {
         let Some(choices) = schema[key].as_array() else { continue };
         let fits = |choice: &Value| {
             let mut own = Vec::new();
-            check(choice, value, at, is_strict, &mut own);
+            check_value(choice, value, at, is_strict, &mut own);
             own.is_empty()
         };
         if !choices.iter().any(fits) {
@@ -65,7 +65,7 @@ fn check(schema: &Value, value: &Value, at: &str, is_strict: bool, faults: &mut 
         Value::Array(several) => several.iter().map(|one| one.as_str().unwrap()).collect(),
         _ => Vec::new(),
     };
-    if !types.is_empty() && !types.iter().any(|one| is(one, value)) {
+    if !types.is_empty() && !types.iter().any(|one| has_type(one, value)) {
         faults.push(format!("{at}: {value} is no {types:?}"));
         return;
     }
@@ -74,11 +74,11 @@ fn check(schema: &Value, value: &Value, at: &str, is_strict: bool, faults: &mut 
     {
         faults.push(format!("{at}: {value} is below {least}"));
     }
-    inside(schema, value, at, is_strict, faults);
+    check_entries(schema, value, at, is_strict, faults);
 }
 
 /// Checks the entries of objects and arrays.
-fn inside(schema: &Value, value: &Value, at: &str, is_strict: bool, faults: &mut Vec<String>) {
+fn check_entries(schema: &Value, value: &Value, at: &str, is_strict: bool, faults: &mut Vec<String>) {
     if let Some(object) = value.as_object() {
         for name in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
             if !object.contains_key(name) {
@@ -88,28 +88,28 @@ fn inside(schema: &Value, value: &Value, at: &str, is_strict: bool, faults: &mut
         for (name, entry) in object {
             let place = format!("{at}/{name}");
             if let Some(property) = schema["properties"].get(name) {
-                check(property, entry, &place, true, faults);
+                check_value(property, entry, &place, true, faults);
             } else if schema["additionalProperties"].is_object() {
-                check(&schema["additionalProperties"], entry, &place, true, faults);
+                check_value(&schema["additionalProperties"], entry, &place, true, faults);
             }
         }
         if is_strict && schema["properties"].is_object() {
-            strangers(schema, value, at, faults);
+            check_unknown_fields(schema, value, at, faults);
         }
     }
     let first = schema["prefixItems"].as_array().map(Vec::as_slice).unwrap_or_default();
     for (n, item) in value.as_array().into_iter().flatten().enumerate() {
         match first.get(n).or(schema.get("items")) {
             Some(Value::Bool(false)) => faults.push(format!("{at}/{n}: one too many")),
-            Some(items) => check(items, item, &format!("{at}/{n}"), true, faults),
+            Some(items) => check_value(items, item, &format!("{at}/{n}"), true, faults),
             None => {}
         }
     }
 }
 
 /// Reports fields that no part of a schema names.
-fn strangers(schema: &Value, value: &Value, at: &str, faults: &mut Vec<String>) {
-    let Some(known) = fields(schema) else { return };
+fn check_unknown_fields(schema: &Value, value: &Value, at: &str, faults: &mut Vec<String>) {
+    let Some(known) = known_fields(schema) else { return };
     for name in value.as_object().into_iter().flatten().map(|(name, _)| name) {
         if !known.contains(name) {
             faults.push(format!("{at}: {name} is not documented"));
@@ -118,11 +118,11 @@ fn strangers(schema: &Value, value: &Value, at: &str, faults: &mut Vec<String>) 
 }
 
 /// Returns the fields that a schema names; `None` if it takes any.
-fn fields(schema: &Value) -> Option<BTreeSet<String>> {
-    let schema = follow(schema);
+fn known_fields(schema: &Value) -> Option<BTreeSet<String>> {
+    let schema = resolve_reference(schema);
     let mut known = BTreeSet::new();
     for part in schema["allOf"].as_array().into_iter().flatten() {
-        known.extend(fields(part)?);
+        known.extend(known_fields(part)?);
     }
     let takes_any = schema["allOf"].is_null() && schema["properties"].is_null();
     if takes_any || schema["additionalProperties"].is_object() {
@@ -133,14 +133,14 @@ fn fields(schema: &Value) -> Option<BTreeSet<String>> {
 }
 
 /// Resolves a reference; returns other schemas as they are.
-pub fn follow(schema: &Value) -> &Value {
+pub fn resolve_reference(schema: &Value) -> &Value {
     match schema["$ref"].as_str() {
         Some(reference) => DOCUMENT.pointer(reference.trim_start_matches('#')).expect("a shape that is described"),
         None => schema,
     }
 }
 
-fn is(kind: &str, value: &Value) -> bool {
+fn has_type(kind: &str, value: &Value) -> bool {
     match kind {
         "null" => value.is_null(),
         "boolean" => value.is_boolean(),
@@ -159,7 +159,7 @@ fn faults_are_found() {
     let schema = json!({
         "type": "object", "required": ["a"],
         "properties": {"a": {"type": "integer", "minimum": 0}, "b": {"type": ["string", "null"]},
-            "c": {"type": "array", "items": {"enum": ["x", "y"]}}, "d": {"oneOf": [{"type": "null"}, named("Note")]}},
+            "c": {"type": "array", "items": {"enum": ["x", "y"]}}, "d": {"oneOf": [{"type": "null"}, schema_reference("Note")]}},
     });
     let check = |value: Value, expected: &[&str]| {
         let found = faults(&schema, &value);

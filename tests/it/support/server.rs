@@ -16,14 +16,14 @@ use super::app::{Setup, TestApp};
 use super::client::HttpRequest;
 use super::mock_model::MockModel;
 use super::socket::Socket;
-use super::wait::until_some;
+use super::wait::wait_for_some;
 
 /// The program with a running HTTP server.
 pub struct TestServer {
     /// The address on which it listens.
-    pub at: SocketAddr,
+    pub address: SocketAddr,
     app: Option<TestApp>,
-    stop: Option<oneshot::Sender<()>>,
+    stop_sender: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -37,29 +37,29 @@ pub struct OtherUser {
     /// The greeting of the session, which is HEAD.
     pub greeting: NodeId,
     /// A slot for a file upload.
-    pub place: UploadSlot,
+    pub upload_slot: UploadSlot,
 }
 
 impl TestServer {
     /// Starts a server in an empty folder.
     pub async fn start() -> Self {
-        Self::with(TestApp::with()).await
+        Self::start_with(TestApp::setup()).await
     }
 
     /// Starts a server with a setup.
-    pub async fn with(setup: Setup) -> Self {
+    pub async fn start_with(setup: Setup) -> Self {
         let app = setup.start().await;
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let at = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel();
-        let served = app.shared();
-        let thread = std::thread::spawn(move || serve(served, listener, stopped));
-        Self { at, app: Some(app), stop: Some(stop), thread: Some(thread) }
+        let served = app.shared_app();
+        let thread = std::thread::spawn(move || run_server(served, listener, stopped));
+        Self { address: at, app: Some(app), stop_sender: Some(stop), thread: Some(thread) }
     }
 
     /// Shuts the server down cleanly and keeps its folder and mock.
     pub async fn stop(mut self) -> Setup {
-        self.end();
+        self.signal_stop();
         let thread = self.thread.take().unwrap();
         tokio::task::spawn_blocking(move || thread.join()).await.unwrap().unwrap();
         self.app.take().unwrap().stop().await
@@ -67,107 +67,107 @@ impl TestServer {
 
     /// Stops the server and starts it again in the same folder.
     pub async fn restart(self) -> Self {
-        Self::with(self.stop().await).await
+        Self::start_with(self.stop().await).await
     }
 
     /// Waits until a job has ended and returns it.
-    pub async fn over(&self, job: &str) -> Value {
-        until_some("the end of a job", async || {
+    pub async fn wait_for_job(&self, job: &str) -> Value {
+        wait_for_some("the end of a job", async || {
             let told = self.get(&format!("/api/jobs/{job}")).await;
             matches!(told["state"].as_str(), Some("done" | "failed" | "cancelled")).then_some(told)
         })
         .await
     }
 
-    fn end(&mut self) {
-        if let Some(stop) = self.stop.take() {
+    fn signal_stop(&mut self) {
+        if let Some(stop) = self.stop_sender.take() {
             let _ = stop.send(());
         }
     }
 
     /// Returns the program itself, for what no client can do.
-    pub fn inside(&self) -> &TestApp {
+    pub fn app(&self) -> &TestApp {
         self.app.as_ref().unwrap()
     }
 
     /// Returns the model server.
     pub fn mock(&self) -> &MockModel {
-        &self.inside().mock
+        &self.app().mock
     }
 
     /// Creates a request.
-    pub fn ask(&self, method: &str, target: &str) -> HttpRequest {
-        HttpRequest::new(self.at, method, target)
+    pub fn request(&self, method: &str, target: &str) -> HttpRequest {
+        HttpRequest::new(self.address, method, target)
     }
 
     /// Sends a GET and returns the body of a 200.
     pub async fn get(&self, target: &str) -> Value {
-        self.ask("GET", target).send().await.expect(200)
+        self.request("GET", target).send().await.expect(200)
     }
 
     /// Sends a POST and returns the body of any success.
     pub async fn post(&self, target: &str, body: &Value) -> Value {
-        let heard = self.ask("POST", target).json(body).send().await;
+        let heard = self.request("POST", target).json(body).send().await;
         assert!(heard.status < 300, "{target}: {}", heard.text());
         heard.json()
     }
 
     /// Sends a PUT and returns the body of a 200.
     pub async fn put(&self, target: &str, body: &Value) -> Value {
-        self.ask("PUT", target).json(body).send().await.expect(200)
+        self.request("PUT", target).json(body).send().await.expect(200)
     }
 
     /// Creates a character and returns its id.
-    pub async fn character(&self, fields: &Value) -> String {
-        id(&self.post("/api/characters", fields).await)
+    pub async fn create_character(&self, fields: &Value) -> String {
+        id_of(&self.post("/api/characters", fields).await)
     }
 
     /// Creates a session with one character that has a greeting.
-    pub async fn session(&self) -> Value {
-        let character = self.character(&json!({"name": "Rin", "firstMessage": "Hello."})).await;
+    pub async fn create_session(&self) -> Value {
+        let character = self.create_character(&json!({"name": "Rin", "firstMessage": "Hello."})).await;
         self.post("/api/sessions", &json!({"characterIds": [character]})).await
     }
 
     /// Creates a session with a branch of messages below its greeting, none of them generated. Returns the session and
     /// the ids of the branch, the greeting first.
-    pub async fn line(&self, messages: usize) -> (Value, Vec<String>) {
-        let session = self.session().await;
-        let sid = id(&session);
+    pub async fn create_branch(&self, messages: usize) -> (Value, Vec<String>) {
+        let session = self.create_session().await;
+        let sid = id_of(&session);
         let mut line = vec![session["activeLeafId"].as_str().unwrap().to_owned()];
         for n in 1..=messages {
             let role = if n % 2 == 1 { "user" } else { "assistant" };
             let body = json!({"parentId": line.last(), "content": format!("message {n}"), "role": role});
             let started = self.post(&format!("/api/chat/{sid}/message"), &body).await;
-            line.push(id(&started["node"]));
+            line.push(id_of(&started["node"]));
         }
         (self.get(&format!("/api/sessions/{sid}")).await, line)
     }
 
     /// Opens a WebSocket on a session.
-    pub async fn socket(&self, sid: &str, since: Option<i64>) -> Socket {
-        Socket::open(self.at, sid, since).await
+    pub async fn open_socket(&self, sid: &str, since: Option<i64>) -> Socket {
+        Socket::open(self.address, sid, since).await
     }
 
     /// Creates another user with a character, a persona, a lorebook and a session, without HTTP.
-    pub async fn stranger(&self) -> OtherUser {
-        let app = self.inside();
-        let user = app.another_user("Stranger").await;
+    pub async fn create_other_user(&self) -> OtherUser {
+        let app = self.app();
+        let user = app.add_user("Stranger").await;
         let card = json!({"name": "Somebody else's", "firstMessage": "A stranger's secret."});
-        let character = app.character_of(user, card).await;
-        let persona = app.persona_of(user, json!({"name": "Somebody else's"})).await;
-        let lorebook = app.lorebook_of(user, json!({"name": "Somebody else's", "entries": {}})).await;
+        let character = app.add_character_for(user, card).await;
+        let persona = app.add_persona_for(user, json!({"name": "Somebody else's"})).await;
+        let lorebook = app.add_lorebook_for(user, json!({"name": "Somebody else's", "entries": {}})).await;
         let title = Some("A stranger's story".to_owned());
         let new = SessionSpec { character_ids: vec![character], title, ..SessionSpec::default() };
         let session = app.turns.sessions.begin(user, new).await.unwrap();
         let held = app.store.read(move |reader| reader.session(user, session)).await.unwrap().unwrap();
         let place = app.import_queue.reserve_slot(user).unwrap();
-        OtherUser { user, character, persona, lorebook, session, greeting: held.session.head, place }
+        OtherUser { user, character, persona, lorebook, session, greeting: held.session.head, upload_slot: place }
     }
 }
 
 impl Drop for TestServer {
     fn drop(&mut self) {
-        self.end();
+        self.signal_stop();
         if let Some(thread) = self.thread.take() {
             let joined = thread.join();
             if !std::thread::panicking() {
@@ -178,11 +178,11 @@ impl Drop for TestServer {
 }
 
 /// Returns the `id` of a JSON object.
-pub fn id(value: &Value) -> String {
+pub fn id_of(value: &Value) -> String {
     value["id"].as_str().unwrap_or_else(|| panic!("no id in {value}")).to_owned()
 }
 
-fn serve(app: Arc<App>, listener: TcpListener, stopped: oneshot::Receiver<()>) {
+fn run_server(app: Arc<App>, listener: TcpListener, stopped: oneshot::Receiver<()>) {
     let until = async {
         // A dropped sender means stop as well.
         let _ = stopped.await;

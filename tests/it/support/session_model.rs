@@ -25,14 +25,14 @@ pub struct NodeFacts {
     /// Rules that start at this node.
     pub rules: Option<SchemaSet>,
     /// For a merge node: the source nodes and the number of operations from each. The remaining operations are its own.
-    pub record: Vec<(NodeId, usize)>,
+    pub merge_sources: Vec<(NodeId, usize)>,
 }
 
 /// The expected contents of one session.
 pub struct SessionModel {
     pub session: SessionId,
     /// Nodes in the order of their creation.
-    pub order: Vec<NodeId>,
+    pub node_order: Vec<NodeId>,
     pub facts: BTreeMap<NodeId, NodeFacts>,
     pub mirror: ReferenceTree,
     pub op: i64,
@@ -85,11 +85,11 @@ struct SessionRow {
 impl SessionModel {
     pub fn new(session: SessionId) -> Self {
         let (order, facts, paths) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
-        Self { session, order, facts, mirror: ReferenceTree::default(), op: 0, paths }
+        Self { session, node_order: order, facts, mirror: ReferenceTree::default(), op: 0, paths }
     }
 
     pub fn add(&mut self, id: NodeId, fact: NodeFacts) {
-        self.order.push(id);
+        self.node_order.push(id);
         self.facts.insert(id, fact);
     }
 
@@ -98,30 +98,30 @@ impl SessionModel {
     }
 
     /// Returns the visible nodes that are not placeholders.
-    pub fn settled(&self) -> Vec<NodeId> {
-        self.order
+    pub fn settled_nodes(&self) -> Vec<NodeId> {
+        self.node_order
             .iter()
             .copied()
-            .filter(|id| self.facts[id].status != Status::Generating && self.stands(*id))
+            .filter(|id| self.facts[id].status != Status::Generating && self.is_visible(*id))
             .collect()
     }
 
     /// Returns whether a node is visible in the tree.
-    pub fn stands(&self, id: NodeId) -> bool {
+    pub fn is_visible(&self, id: NodeId) -> bool {
         !self.mirror.nodes()[&id].is_hidden
     }
 
     /// Returns the nodes that an undo took back.
-    pub fn taken_back(&self) -> Vec<NodeId> {
+    pub fn undone_nodes(&self) -> Vec<NodeId> {
         let is_taken_back = |id: &NodeId| {
             let place = &self.mirror.nodes()[id];
             place.is_hidden && place.fragment.is_none()
         };
-        self.order.iter().copied().filter(is_taken_back).collect()
+        self.node_order.iter().copied().filter(is_taken_back).collect()
     }
 
-    pub fn running(&self) -> Vec<NodeId> {
-        self.order.iter().copied().filter(|id| self.facts[id].status == Status::Generating).collect()
+    pub fn generating_nodes(&self) -> Vec<NodeId> {
+        self.node_order.iter().copied().filter(|id| self.facts[id].status == Status::Generating).collect()
     }
 
     /// Computes `world(node) = fold(operations of every node from root to node whose effects are on)`. Each node is
@@ -142,35 +142,35 @@ impl SessionModel {
 
     /// Returns the operations of a node by source node. For a merge these are the merged operations first, then its
     /// own.
-    pub fn parts(&self, node: NodeId) -> Vec<(NodeId, Vec<StateOperation>)> {
+    pub fn operations_by_source(&self, node: NodeId) -> Vec<(NodeId, Vec<StateOperation>)> {
         let fact = &self.facts[&node];
         let (mut parts, mut at) = (Vec::new(), 0);
-        for (of, many) in &fact.record {
+        for (of, many) in &fact.merge_sources {
             parts.push((*of, fact.operations[at..at + many].to_vec()));
             at += many;
         }
-        if fact.record.is_empty() || at < fact.operations.len() {
+        if fact.merge_sources.is_empty() || at < fact.operations.len() {
             parts.push((node, fact.operations[at..].to_vec()));
         }
         parts
     }
 
     /// Applies the new log entries and compares the database with the result.
-    pub fn follow(&mut self, store: &TestStore) {
-        let (held, since) = (store.held(self.session), self.op);
+    pub fn sync_and_check(&mut self, store: &TestStore) {
+        let (held, since) = (store.stored_session(self.session), self.op);
         for operation in store.read(move |reader| reader.operations(&held, since, i64::MAX)) {
             self.mirror.apply(&operation).unwrap();
             self.op = operation.op;
             // Purged nodes are gone; everything else is unchanged.
-            self.order.retain(|id| self.mirror.nodes().contains_key(id));
+            self.node_order.retain(|id| self.mirror.nodes().contains_key(id));
             self.paths.retain(|id, _| self.mirror.nodes().contains_key(id));
-            self.paths_hold(&operation.effects);
+            self.assert_paths_unchanged(&operation.effects);
         }
-        self.arrangement_holds(store);
+        self.assert_arrangement_matches(store);
     }
 
     /// S1-26: the path of a node never changes, except by logged moves at or above it.
-    fn paths_hold(&mut self, effects: &[Effect]) {
+    fn assert_paths_unchanged(&mut self, effects: &[Effect]) {
         let moved: BTreeSet<NodeId> = effects
             .iter()
             .filter_map(|effect| match effect {
@@ -178,7 +178,7 @@ impl SessionModel {
                 _ => None,
             })
             .collect();
-        for id in &self.order {
+        for id in &self.node_order {
             let path = self.mirror.path(*id);
             if let Some(before) = self.paths.insert(*id, path.clone())
                 && before != path
@@ -190,10 +190,11 @@ impl SessionModel {
 
     /// S2-05, S2-17, S0-15: the rows match the log exactly, with one root, no cycle and no dangling reference. The
     /// values derived from the path match too.
-    fn arrangement_holds(&self, store: &TestStore) {
-        let mut conn = store.sql();
-        let session = session_row(&mut conn, self.session);
-        let rows: BTreeMap<i64, NodeRow> = rows(&mut conn, self.session).into_iter().map(|row| (row.n, row)).collect();
+    fn assert_arrangement_matches(&self, store: &TestStore) {
+        let mut conn = store.open_connection();
+        let session = load_session_row(&mut conn, self.session);
+        let rows: BTreeMap<i64, NodeRow> =
+            load_node_rows(&mut conn, self.session).into_iter().map(|row| (row.n, row)).collect();
         let id = |n: i64| NodeId::from_slice(&rows[&n].id).unwrap();
         assert_eq!(rows.len(), self.mirror.nodes().len());
         assert_eq!((session.op, Some(id(session.head_n))), (self.op, self.mirror.head()));
@@ -211,18 +212,18 @@ impl SessionModel {
                 row.remembered_n.is_none_or(|child| rows[&child].parent_n == Some(row.n)),
                 "a stranger is remembered"
             );
-            self.derived_holds(&rows, row);
+            self.assert_derived_values_match(&rows, row);
         }
-        self.head_is_remembered(&rows, session.root_n);
-        self.stash_holds(store);
+        self.assert_head_reachable(&rows, session.root_n);
+        self.assert_stash_matches(store);
         let shown: Vec<&NodeRow> = rows.values().filter(|row| !row.is_hidden).collect();
         let is_leaf = |row: &&&NodeRow| !shown.iter().any(|other| other.parent_n == Some(row.n));
         let (nodes, leaves) = (shown.len() - 1, shown.iter().filter(is_leaf).count());
-        let kept = store.held(self.session).counts;
+        let kept = store.stored_session(self.session).counts;
         assert_eq!((kept.nodes, kept.leaves), (i64::try_from(nodes).unwrap(), i64::try_from(leaves).unwrap()));
     }
 
-    fn derived_holds(&self, rows: &BTreeMap<i64, NodeRow>, row: &NodeRow) {
+    fn assert_derived_values_match(&self, rows: &BTreeMap<i64, NodeRow>, row: &NodeRow) {
         let fact = &self.facts[&NodeId::from_slice(&row.id).unwrap()];
         assert_eq!(row.begins_rules, fact.rules.is_some());
         let speaks = fact.role != Role::Assistant && !matches!(fact.kind, Kind::Root | Kind::Change);
@@ -238,7 +239,7 @@ impl SessionModel {
 
     /// Checks that HEAD is on the way down from the root. The way follows the remembered child, or else the newest
     /// complete child.
-    fn head_is_remembered(&self, rows: &BTreeMap<i64, NodeRow>, root_n: i64) {
+    fn assert_head_reachable(&self, rows: &BTreeMap<i64, NodeRow>, root_n: i64) {
         let (mut n, mut seen) = (root_n, BTreeSet::new());
         loop {
             assert!(seen.insert(rows[&n].id.clone()), "a cycle");
@@ -256,8 +257,8 @@ impl SessionModel {
     }
 
     /// Checks that stash and labels match the log.
-    fn stash_holds(&self, store: &TestStore) {
-        let held = store.held(self.session);
+    fn assert_stash_matches(&self, store: &TestStore) {
+        let held = store.stored_session(self.session);
         let (stash, labels) = store.read(move |reader| Ok((reader.stash(&held)?, reader.labels(&held)?)));
         let told: BTreeSet<_> =
             self.mirror.fragments().iter().map(|(id, (top, cut))| (*id, *top, cut.name.clone())).collect();
@@ -273,9 +274,9 @@ impl SessionModel {
     }
 
     /// Compares every world, path and list of siblings that the store returns.
-    pub fn reads_hold(&self, store: &TestStore) {
-        let held = store.held(self.session);
-        let ids: Vec<NodeId> = self.order.iter().copied().filter(|id| self.stands(*id)).collect();
+    pub fn assert_reads_match(&self, store: &TestStore) {
+        let held = store.stored_session(self.session);
+        let ids: Vec<NodeId> = self.node_order.iter().copied().filter(|id| self.is_visible(*id)).collect();
         let told = store.read(move |reader| {
             let mut told = Vec::new();
             for id in ids {
@@ -304,7 +305,7 @@ impl SessionModel {
             // S3-04: the served list of children matches the parents of the nodes.
             let nodes = self.mirror.nodes();
             let below = |other: &&NodeId| nodes[*other].parent == Some(id) && !nodes[*other].is_hidden;
-            assert_eq!(children, self.order.iter().filter(below).copied().collect::<Vec<_>>());
+            assert_eq!(children, self.node_order.iter().filter(below).copied().collect::<Vec<_>>());
             assert_eq!(siblings.ids[siblings.index], id);
         }
     }
@@ -324,17 +325,17 @@ impl SessionModel {
             let (place, other) = (&self.mirror.nodes()[*other], &self.facts[*other]);
             place.parent == parent && !place.is_hidden && other.role == fact.role && other.kind != Kind::Change
         };
-        self.order.iter().filter(alike).copied().collect()
+        self.node_order.iter().filter(alike).copied().collect()
     }
 }
 
-fn rows(conn: &mut SqliteConnection, session: SessionId) -> Vec<NodeRow> {
+fn load_node_rows(conn: &mut SqliteConnection, session: SessionId) -> Vec<NodeRow> {
     let query =
         "SELECT nodes.* FROM nodes JOIN sessions ON sessions.n = session_n WHERE sessions.id = ? ORDER BY nodes.n";
     diesel::sql_query(query).bind::<Binary, _>(session.as_bytes().to_vec()).load(conn).unwrap()
 }
 
-fn session_row(conn: &mut SqliteConnection, session: SessionId) -> SessionRow {
+fn load_session_row(conn: &mut SqliteConnection, session: SessionId) -> SessionRow {
     let query = "SELECT root_n, head_n, op FROM sessions WHERE id = ?";
     diesel::sql_query(query).bind::<Binary, _>(session.as_bytes().to_vec()).get_result(conn).unwrap()
 }

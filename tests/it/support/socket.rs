@@ -20,9 +20,9 @@ const GIVE_UP: Duration = Duration::from_secs(60);
 pub struct Socket {
     stream: WebSocketStream<MaybeTlsStream<TcpStream>>,
     /// The first frame, read by [`Socket::open`] and not returned yet.
-    first: Option<Value>,
+    first_frame: Option<Value>,
     /// The close code of the server.
-    pub closed_with: Option<u16>,
+    pub close_code: Option<u16>,
 }
 
 impl Socket {
@@ -31,7 +31,7 @@ impl Socket {
     pub async fn open(at: SocketAddr, sid: &str, since: Option<i64>) -> Self {
         let opened = Self::try_open(at, sid, since, &[]).await;
         let mut socket = opened.unwrap_or_else(|status| panic!("refused with {status}"));
-        socket.first = socket.next().await;
+        socket.first_frame = socket.next_frame().await;
         socket
     }
 
@@ -42,11 +42,11 @@ impl Socket {
         since: Option<i64>,
         headers: &[(&'static str, &str)],
     ) -> Result<Self, u16> {
-        Self::try_from(None, at, sid, since, headers).await
+        Self::try_open_from(None, at, sid, since, headers).await
     }
 
     /// Does the same as [`Self::try_open`], from another address of this machine.
-    pub async fn try_from(
+    pub async fn try_open_from(
         from: Option<IpAddr>,
         at: SocketAddr,
         sid: &str,
@@ -60,39 +60,39 @@ impl Socket {
         }
         let stream = MaybeTlsStream::Plain(connect(at, from).await);
         match client_async(request, stream).await {
-            Ok((stream, _)) => Ok(Self { stream, first: None, closed_with: None }),
+            Ok((stream, _)) => Ok(Self { stream, first_frame: None, close_code: None }),
             Err(Error::Http(answer)) => Err(answer.status().as_u16()),
             Err(error) => panic!("{error}"),
         }
     }
 
     /// Sends a JSON frame.
-    pub async fn say(&mut self, frame: &Value) {
-        self.say_text(&frame.to_string()).await;
+    pub async fn send(&mut self, frame: &Value) {
+        self.send_text(&frame.to_string()).await;
     }
 
     /// Sends a text frame.
-    pub async fn say_text(&mut self, text: &str) {
+    pub async fn send_text(&mut self, text: &str) {
         self.stream.send(Message::text(text)).await.unwrap();
     }
 
     /// Sends a binary frame.
-    pub async fn say_bytes(&mut self, bytes: &[u8]) {
+    pub async fn send_bytes(&mut self, bytes: &[u8]) {
         self.stream.send(Message::binary(bytes.to_vec())).await.unwrap();
     }
 
     /// Returns the next frame; `None` if the socket was closed.
-    pub async fn next(&mut self) -> Option<Value> {
-        if let Some(first) = self.first.take() {
+    pub async fn next_frame(&mut self) -> Option<Value> {
+        if let Some(first) = self.first_frame.take() {
             return Some(first);
         }
         loop {
             let message = tokio::time::timeout(GIVE_UP, self.stream.next()).await.expect("a frame");
             match message {
-                Some(Ok(Message::Text(text))) => return Some(documented(serde_json::from_str(&text).unwrap())),
+                Some(Ok(Message::Text(text))) => return Some(check_documented(serde_json::from_str(&text).unwrap())),
                 Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
                 Some(Ok(Message::Close(frame))) => {
-                    self.closed_with = frame.map(|frame| frame.code.into());
+                    self.close_code = frame.map(|frame| frame.code.into());
                     return None;
                 }
                 Some(Err(_)) | None => return None,
@@ -110,10 +110,10 @@ impl Socket {
     }
 
     /// Returns the frames up to and including the first that fits.
-    pub async fn until(&mut self, fits: impl Fn(&Value) -> bool) -> Vec<Value> {
+    pub async fn read_until(&mut self, fits: impl Fn(&Value) -> bool) -> Vec<Value> {
         let mut frames = Vec::new();
         loop {
-            let frame = self.next().await.unwrap_or_else(|| panic!("closed after {frames:#?}"));
+            let frame = self.next_frame().await.unwrap_or_else(|| panic!("closed after {frames:#?}"));
             let is_last = fits(&frame);
             frames.push(frame);
             if is_last {
@@ -123,19 +123,19 @@ impl Socket {
     }
 
     /// Returns the frames up to and including the first of a type.
-    pub async fn until_type(&mut self, name: &str) -> Vec<Value> {
-        self.until(|frame| frame["type"] == name).await
+    pub async fn read_until_type(&mut self, name: &str) -> Vec<Value> {
+        self.read_until(|frame| frame["type"] == name).await
     }
 }
 
 /// Fails unless a frame matches the document; returns the frame.
-fn documented(frame: Value) -> Value {
-    let faults = schema::faults(&schema::named("ServerFrame"), &frame);
+fn check_documented(frame: Value) -> Value {
+    let faults = schema::faults(&schema::schema_reference("ServerFrame"), &frame);
     assert!(faults.is_empty(), "{frame}: {faults:#?}");
     // Check the parts separately: their faults are named, while the whole only says that no variant fits.
     for (key, shape) in [("node", "ChatMessageNode"), ("worldDelta", "Delta"), ("operation", "Operation")] {
         if let Some(part) = frame.get(key) {
-            let faults = schema::faults(&schema::named(shape), part);
+            let faults = schema::faults(&schema::schema_reference(shape), part);
             assert!(faults.is_empty(), "{frame}: {faults:#?}");
         }
     }
@@ -143,6 +143,6 @@ fn documented(frame: Value) -> Value {
 }
 
 /// Returns the types of frames.
-pub fn types(frames: &[Value]) -> Vec<&str> {
+pub fn frame_types(frames: &[Value]) -> Vec<&str> {
     frames.iter().map(|frame| frame["type"].as_str().unwrap()).collect()
 }

@@ -14,7 +14,7 @@ use std::thread::{self, ThreadId};
 use libsqlite3_sys as ffi;
 
 /// Runs a statement with integer parameters to its end and returns the number of steps.
-pub fn steps(database: &Path, sql: &str, binds: &[i64]) -> i32 {
+pub fn count_vm_steps(database: &Path, sql: &str, binds: &[i64]) -> i32 {
     let path = CString::new(database.to_str().unwrap()).unwrap();
     let sql = CString::new(sql).unwrap();
     let (mut conn, mut statement) = (ptr::null_mut(), ptr::null_mut());
@@ -41,7 +41,7 @@ thread_local! {
 }
 
 /// Starts counting for new connections. Call it before opening a store.
-pub fn watch() {
+pub fn start_counting() {
     // SAFETY: the entry point has the signature that the database calls it with, and lives as long as the program.
     let result = unsafe { ffi::sqlite3_auto_extension(Some(opened)) };
     assert_eq!(result, ffi::SQLITE_OK);
@@ -49,7 +49,7 @@ pub fn watch() {
 
 /// Returns how often SQLite called the progress handler on a thread during `work`. This is a measure of work over any
 /// statements.
-pub fn rounds(thread: ThreadId, work: impl FnOnce()) -> u64 {
+pub fn count_progress_calls(thread: ThreadId, work: impl FnOnce()) -> u64 {
     let so_far = || {
         let all = ROUNDS.lock().unwrap_or_else(PoisonError::into_inner);
         let own = all.as_ref().and_then(|all| all.get(&thread)).copied();

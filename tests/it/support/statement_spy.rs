@@ -22,35 +22,35 @@ pub struct SqlStatement {
 
 #[derive(Default)]
 struct StatementLog {
-    ran: Vec<SqlStatement>,
+    statements: Vec<SqlStatement>,
     /// Statements that were prepared for the cache: thread, connection and text.
-    kept: Vec<(ThreadId, usize, String)>,
+    prepared_statements: Vec<(ThreadId, usize, String)>,
 }
 
 static SEEN: Mutex<Option<StatementLog>> = Mutex::new(None);
 
-fn seen() -> MutexGuard<'static, Option<StatementLog>> {
+fn lock_log() -> MutexGuard<'static, Option<StatementLog>> {
     SEEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Instruments a connection that is being opened.
-fn instrument() -> Option<Box<dyn Instrumentation>> {
+fn new_instrumentation() -> Option<Box<dyn Instrumentation>> {
     static OPENED: AtomicUsize = AtomicUsize::new(0);
     let connection = OPENED.fetch_add(1, Ordering::Relaxed);
-    Some(Box::new(move |event: InstrumentationEvent<'_>| note(connection, event)))
+    Some(Box::new(move |event: InstrumentationEvent<'_>| record_event(connection, event)))
 }
 
-fn note(connection: usize, event: InstrumentationEvent<'_>) {
+fn record_event(connection: usize, event: InstrumentationEvent<'_>) {
     let thread = thread::current().id();
-    let mut seen = seen();
+    let mut seen = lock_log();
     let seen = seen.get_or_insert_default();
     match event {
         InstrumentationEvent::StartQuery { query, .. } => {
             let text = query.to_string();
             let (sql, binds) = text.split_once(" -- binds: ").unwrap_or((&text, "[]"));
-            seen.ran.push(SqlStatement { thread, connection, sql: sql.trim().into(), binds: binds.into() });
+            seen.statements.push(SqlStatement { thread, connection, sql: sql.trim().into(), binds: binds.into() });
         }
-        InstrumentationEvent::CacheQuery { sql, .. } => seen.kept.push((thread, connection, sql.into())),
+        InstrumentationEvent::CacheQuery { sql, .. } => seen.prepared_statements.push((thread, connection, sql.into())),
         _ => {}
     }
 }
@@ -63,41 +63,41 @@ pub struct StatementSpy {
 impl StatementSpy {
     /// Starts watching new connections.
     pub fn watch() {
-        set_default_instrumentation(instrument).unwrap();
+        set_default_instrumentation(new_instrumentation).unwrap();
     }
 
     /// Returns what the thread ran during `work`.
-    pub fn during(&self, work: impl FnOnce()) -> Vec<SqlStatement> {
-        let so_far = self.ran().len();
+    pub fn statements_during(&self, work: impl FnOnce()) -> Vec<SqlStatement> {
+        let so_far = self.statements().len();
         work();
-        self.ran().split_off(so_far)
+        self.statements().split_off(so_far)
     }
 
     /// Returns everything that the thread ran.
-    pub fn ran(&self) -> Vec<SqlStatement> {
-        let seen = seen();
-        seen.iter().flat_map(|seen| &seen.ran).filter(|ran| ran.thread == self.thread).cloned().collect()
+    pub fn statements(&self) -> Vec<SqlStatement> {
+        let seen = lock_log();
+        seen.iter().flat_map(|seen| &seen.statements).filter(|ran| ran.thread == self.thread).cloned().collect()
     }
 
     /// Returns the statements that the thread's connection keeps prepared.
-    pub fn kept(&self) -> BTreeSet<String> {
-        self.prepared().into_iter().collect()
+    pub fn prepared_statements(&self) -> BTreeSet<String> {
+        self.preparation_log().into_iter().collect()
     }
 
     /// Returns the same with one entry for each preparation.
-    pub fn prepared(&self) -> Vec<String> {
-        let seen = seen();
-        let own = seen.iter().flat_map(|seen| &seen.kept).filter(|(thread, ..)| *thread == self.thread);
+    pub fn preparation_log(&self) -> Vec<String> {
+        let seen = lock_log();
+        let own = seen.iter().flat_map(|seen| &seen.prepared_statements).filter(|(thread, ..)| *thread == self.thread);
         own.map(|(.., sql)| sql.clone()).collect()
     }
 }
 
 /// Returns everything that all watched connections have run, oldest first, and whether each statement is cached.
-pub fn all_ran() -> Vec<(SqlStatement, bool)> {
-    let seen = seen();
+pub fn all_statements() -> Vec<(SqlStatement, bool)> {
+    let seen = lock_log();
     let Some(seen) = seen.as_ref() else { return Vec::new() };
     let is_kept = |ran: &SqlStatement| {
-        seen.kept.iter().any(|(_, connection, sql)| *connection == ran.connection && *sql == ran.sql)
+        seen.prepared_statements.iter().any(|(_, connection, sql)| *connection == ran.connection && *sql == ran.sql)
     };
-    seen.ran.iter().map(|ran| (ran.clone(), is_kept(ran))).collect()
+    seen.statements.iter().map(|ran| (ran.clone(), is_kept(ran))).collect()
 }

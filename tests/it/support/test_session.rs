@@ -34,18 +34,18 @@ pub struct TestSession<'a> {
 #[derive(Debug, Clone)]
 pub struct Turn {
     /// The user's node.
-    pub user: NodeId,
+    pub user_node: NodeId,
     /// The finished reply.
     pub reply: Node,
 }
 
 /// Waits for a future and fails after a minute.
-pub async fn within<T>(what: impl Future<Output = T>) -> T {
+pub async fn with_timeout<T>(what: impl Future<Output = T>) -> T {
     tokio::time::timeout(GIVE_UP, what).await.expect("waited in vain")
 }
 
 /// Returns a message below a node that asks for one reply; change what differs.
-pub fn message(parent: NodeId, content: &str) -> MessageSpec {
+pub fn message_spec(parent: NodeId, content: &str) -> MessageSpec {
     MessageSpec {
         parent,
         content: content.to_owned(),
@@ -60,36 +60,37 @@ pub fn message(parent: NodeId, content: &str) -> MessageSpec {
 }
 
 /// Returns an edit with default options.
-pub fn edit(content: &str) -> EditSpec {
+pub fn edit_spec(content: &str) -> EditSpec {
     EditSpec { content: content.to_owned(), move_children: false, generate: None, move_head: true, expected_leaf: None }
 }
 
 /// Returns the choice of an enabled plugin with default settings.
-pub fn on(id: &str) -> PluginChoice {
+pub fn enabled_plugin(id: &str) -> PluginChoice {
     PluginChoice::enable(id, serde_json::Map::new())
 }
 
 /// Returns the card of most stories.
-pub fn rin() -> Value {
+pub fn rin_card() -> Value {
     json!({"name": "Rin", "systemPrompt": "Be {{char}}.", "firstMessage": "Hello, {{user}}."})
 }
 
 /// Returns the messages of a model request as pairs of role and text.
-pub fn sent(body: &Value) -> Vec<(&str, &str)> {
+pub fn request_messages(body: &Value) -> Vec<(&str, &str)> {
     let messages = body["messages"].as_array().unwrap().iter();
     messages.map(|one| (one["role"].as_str().unwrap(), one["content"].as_str().unwrap())).collect()
 }
 
 impl<'a> TestSession<'a> {
     /// Creates a story with [`rin`] and these plugins.
-    pub async fn begin(app: &'a TestApp, plugins: &[&str]) -> Self {
-        let character = app.character(rin()).await;
-        let plugins = Some(plugins.iter().map(|id| on(id)).collect());
-        Self::with(app, SessionSpec { character_ids: vec![character], plugins, ..SessionSpec::default() }).await
+    pub async fn create(app: &'a TestApp, plugins: &[&str]) -> Self {
+        let character = app.add_character(rin_card()).await;
+        let plugins = Some(plugins.iter().map(|id| enabled_plugin(id)).collect());
+        Self::create_with_spec(app, SessionSpec { character_ids: vec![character], plugins, ..SessionSpec::default() })
+            .await
     }
 
     /// Creates a story of the owner.
-    pub async fn with(app: &'a TestApp, new: SessionSpec) -> Self {
+    pub async fn create_with_spec(app: &'a TestApp, new: SessionSpec) -> Self {
         let id = app.turns.sessions.begin(app.owner, new).await.unwrap();
         Self { app, user: app.owner, id }
     }
@@ -161,7 +162,7 @@ impl<'a> TestSession<'a> {
     }
 
     /// Returns the ids of the plugins in force at a node.
-    pub async fn in_force(&self, node: NodeId) -> Vec<String> {
+    pub async fn active_plugin_ids(&self, node: NodeId) -> Vec<String> {
         let (user, id) = (self.user, self.id);
         let rules = self.read(move |reader| {
             let held = reader.session(user, id)?.unwrap();
@@ -173,11 +174,11 @@ impl<'a> TestSession<'a> {
 
     /// Returns the path to a node as the chat view shows it, oldest first, with disabled nodes.
     pub async fn path(&self, leaf: NodeId) -> Vec<Node> {
-        self.whole_path(leaf, PathFilter::WithDisabled).await
+        self.path_with_filter(leaf, PathFilter::WithDisabled).await
     }
 
     /// Returns the path to a node through a filter.
-    pub async fn whole_path(&self, leaf: NodeId, show: PathFilter) -> Vec<Node> {
+    pub async fn path_with_filter(&self, leaf: NodeId, show: PathFilter) -> Vec<Node> {
         let (user, id) = (self.user, self.id);
         let page = self.read(move |reader| {
             let held = reader.session(user, id)?.unwrap();
@@ -199,11 +200,11 @@ impl<'a> TestSession<'a> {
 
     /// Returns the rebuilt prompt of a reply.
     pub async fn trace(&self, node: NodeId) -> RebuiltPrompt {
-        self.trace_of(node).await.unwrap()
+        self.find_trace(node).await.unwrap()
     }
 
     /// Returns the rebuilt prompt of a reply, if it has a trace.
-    pub async fn trace_of(&self, node: NodeId) -> Option<RebuiltPrompt> {
+    pub async fn find_trace(&self, node: NodeId) -> Option<RebuiltPrompt> {
         let (user, session) = (self.user, self.id);
         let read = move |reader: &mut StoreReader<'_>| {
             let held = reader.session(user, session)?.unwrap();
@@ -214,7 +215,7 @@ impl<'a> TestSession<'a> {
     }
 
     /// Returns whether the session has a node.
-    pub async fn knows(&self, node: NodeId) -> bool {
+    pub async fn has_node(&self, node: NodeId) -> bool {
         let (user, session) = (self.user, self.id);
         let read = move |reader: &mut StoreReader<'_>| {
             let held = reader.session(user, session)?.unwrap();
@@ -224,7 +225,7 @@ impl<'a> TestSession<'a> {
     }
 
     /// Returns the quick replies that plugins offer at a node.
-    pub async fn offered(&self, node: NodeId) -> ReplySuggestions {
+    pub async fn quick_replies(&self, node: NodeId) -> ReplySuggestions {
         let (user, session, turns) = (self.user, self.id, self.app.turns.clone());
         let tip = self.app.store.read(move |reader| turns.views.read_leaf(reader, user, session, node)).await.unwrap();
         self.app.turns.views.offered(tip).await
@@ -236,40 +237,40 @@ impl<'a> TestSession<'a> {
     }
 
     /// Sends a text at HEAD and asks for one reply.
-    pub async fn start(&self, text: &str) -> TurnReceipt {
-        self.send(message(self.head().await, text)).await.unwrap()
+    pub async fn start_turn(&self, text: &str) -> TurnReceipt {
+        self.send(message_spec(self.head().await, text)).await.unwrap()
     }
 
     /// Sends a text at HEAD and waits for its reply.
-    pub async fn say(&self, text: &str) -> Turn {
-        self.say_to(self.head().await, text).await
+    pub async fn run_turn(&self, text: &str) -> Turn {
+        self.run_turn_at(self.head().await, text).await
     }
 
     /// Sends a text below a node and waits for its reply.
-    pub async fn say_to(&self, parent: NodeId, text: &str) -> Turn {
-        let started = self.send(message(parent, text)).await.unwrap();
-        Turn { user: started.node.unwrap(), reply: self.done(started.generations[0]).await }
+    pub async fn run_turn_at(&self, parent: NodeId, text: &str) -> Turn {
+        let started = self.send(message_spec(parent, text)).await.unwrap();
+        Turn { user_node: started.node.unwrap(), reply: self.wait_for_reply(started.generations[0]).await }
     }
 
     /// Writes a message without a reply.
-    pub async fn write(&self, parent: NodeId, text: &str) -> NodeId {
-        self.send(MessageSpec { generate: None, ..message(parent, text) }).await.unwrap().node.unwrap()
+    pub async fn write_message(&self, parent: NodeId, text: &str) -> NodeId {
+        self.send(MessageSpec { generate: None, ..message_spec(parent, text) }).await.unwrap().node.unwrap()
     }
 
     /// Asks for other replies.
     pub async fn reroll(&self, node: NodeId, generate: GenerationSpec) -> Result<TurnReceipt, TurnError> {
-        self.ask_again(RerollSpec { node, generate, move_head: true, expected_leaf: None }).await
+        self.reroll_with_spec(RerollSpec { node, generate, move_head: true, expected_leaf: None }).await
     }
 
     /// Asks for other replies with all options given.
-    pub async fn ask_again(&self, asked: RerollSpec) -> Result<TurnReceipt, TurnError> {
+    pub async fn reroll_with_spec(&self, asked: RerollSpec) -> Result<TurnReceipt, TurnError> {
         self.app.turns.replies.reroll(self.user, self.id, asked).await
     }
 
     /// Asks for another reply and waits for it.
-    pub async fn another(&self, node: NodeId) -> Node {
+    pub async fn reroll_and_wait(&self, node: NodeId) -> Node {
         let started = self.reroll(node, GenerationSpec::default()).await.unwrap();
-        self.done(started.generations[0]).await
+        self.wait_for_reply(started.generations[0]).await
     }
 
     /// Edits a message.
@@ -294,7 +295,7 @@ impl<'a> TestSession<'a> {
     }
 
     /// Enables or disables a node.
-    pub async fn enable(&self, node: NodeId, is_enabled: bool) {
+    pub async fn set_enabled(&self, node: NodeId, is_enabled: bool) {
         let (actor, id) = (self.actor(), self.id);
         let update =
             NodeStateUpdate { node, is_enabled: Some(is_enabled), effects: None, rating: None, is_unread: None };
@@ -302,27 +303,32 @@ impl<'a> TestSession<'a> {
     }
 
     /// Changes a setting of the session.
-    pub async fn set(&self, name: &str, to: Value) {
+    pub async fn set_setting(&self, name: &str, to: Value) {
         let (actor, id, setting) = (self.actor(), self.id, (name.to_owned(), to));
         self.app.store.write(move |tx| tx.set_settings(&actor, id, std::slice::from_ref(&setting))).await.unwrap();
     }
 
     /// Sets the session's plugins; returns the operation number.
-    pub async fn plugins(&self, ids: &[&str]) -> Result<i64, TurnError> {
-        let set = self.app.turns.sessions.set_plugins(self.user, self.id, ids.iter().map(|id| on(id)).collect()).await;
+    pub async fn set_plugins(&self, ids: &[&str]) -> Result<i64, TurnError> {
+        let set = self
+            .app
+            .turns
+            .sessions
+            .set_plugins(self.user, self.id, ids.iter().map(|id| enabled_plugin(id)).collect())
+            .await;
         set.map(|set| set.op)
     }
 
     /// Returns a reply that is being written.
-    pub fn running(&self, node: NodeId) -> Arc<RunningReply> {
+    pub fn running_reply(&self, node: NodeId) -> Arc<RunningReply> {
         self.app.live.running_reply(node).expect("the reply is not being written")
     }
 
     /// Waits until a reply has ended and returns it.
-    pub async fn done(&self, node: NodeId) -> Node {
+    pub async fn wait_for_reply(&self, node: NodeId) -> Node {
         // Subscribe before reading, so that the end cannot be missed in between.
         let mut watcher = self.app.live.watch(self.id);
-        within(async {
+        with_timeout(async {
             loop {
                 let now = self.node(node).await;
                 if now.status != Status::Generating {
@@ -335,11 +341,11 @@ impl<'a> TestSession<'a> {
     }
 
     /// Waits until the partial text of a reply fits.
-    pub async fn arrived(&self, node: NodeId, wanted: impl Fn(&PartialText) -> bool) -> PartialText {
+    pub async fn wait_for_partial_text(&self, node: NodeId, wanted: impl Fn(&PartialText) -> bool) -> PartialText {
         let mut watcher = self.app.live.watch(self.id);
-        within(async {
+        with_timeout(async {
             loop {
-                let written = self.running(node).partial_text();
+                let written = self.running_reply(node).partial_text();
                 if wanted(&written) {
                     return written;
                 }
@@ -350,7 +356,7 @@ impl<'a> TestSession<'a> {
     }
 
     /// Waits until the text of a running reply is exactly `text`.
-    pub async fn reads(&self, node: NodeId, text: &str) {
-        self.arrived(node, |written| written.content == text).await;
+    pub async fn wait_for_text(&self, node: NodeId, text: &str) {
+        self.wait_for_partial_text(node, |written| written.content == text).await;
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use clotho_core::clock::{Clock, IdGenerator, TestClock, Time};
 use clotho_core::ids::{NodeId, SessionId, UserId};
 use clotho_core::oplog::{Operation as Entry, OperationKind};
-use clotho_core::tree::edit::HeadRequest;
+use clotho_core::tree::edit::{HeadRequest, TreeError};
 use clotho_core::tree::{
     AllowedScripts, Delta, Kind, RecallSettings, Role, Session, Status, SummarySettings, TreeEdit,
 };
@@ -29,7 +29,7 @@ pub struct TestStore {
     pub ids: IdGenerator,
     pub clock: TestClock,
     pub owner: UserId,
-    pub published: UnboundedReceiver<PublishedOperation>,
+    pub operation_receiver: UnboundedReceiver<PublishedOperation>,
     store: Option<Store>,
     runtime: tokio::runtime::Runtime,
     _folder: TempDir,
@@ -38,12 +38,12 @@ pub struct TestStore {
 impl TestStore {
     /// Creates an empty store with a keyframe every 16 nodes.
     pub fn new() -> Self {
-        Self::with(|_| {})
+        Self::with_settings(|_| {})
     }
 
     /// Creates an empty store with other settings.
-    pub fn with(change: impl FnOnce(&mut StoreSettings)) -> Self {
-        let store = Self::empty(change);
+    pub fn with_settings(change: impl FnOnce(&mut StoreSettings)) -> Self {
+        let store = Self::without_user(change);
         let user = UserAccount { id: store.owner, name: "Ada".into(), role: "owner".into() };
         let at = store.now();
         store.write(move |tx| tx.put_user(&user, at)).unwrap();
@@ -51,7 +51,7 @@ impl TestStore {
     }
 
     /// Creates a store without any data, not even a user.
-    pub fn empty(change: impl FnOnce(&mut StoreSettings)) -> Self {
+    pub fn without_user(change: impl FnOnce(&mut StoreSettings)) -> Self {
         let folder = TempDir::new().unwrap();
         let mut settings = StoreSettings {
             data_dir: folder.path().join("data"),
@@ -66,7 +66,16 @@ impl TestStore {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let (ids, clock) = (IdGenerator::new(7), TestClock::new(Time(1_700_000_000_000)));
         let owner = UserId::new(ids.next_id(clock.now()));
-        Self { settings, ids, clock, owner, published, store: Some(store), runtime, _folder: folder }
+        Self {
+            settings,
+            ids,
+            clock,
+            owner,
+            operation_receiver: published,
+            store: Some(store),
+            runtime,
+            _folder: folder,
+        }
     }
 
     pub fn store(&self) -> &Store {
@@ -82,7 +91,7 @@ impl TestStore {
         self.store = None;
         change(&mut self.settings);
         let (store, published) = Store::open(&self.settings).unwrap();
-        (self.store, self.published) = (Some(store), published);
+        (self.store, self.operation_receiver) = (Some(store), published);
     }
 
     /// Closes the store, so that the database file is not in use.
@@ -94,7 +103,7 @@ impl TestStore {
         self.clock.now()
     }
 
-    pub fn node_id(&self) -> NodeId {
+    pub fn next_node_id(&self) -> NodeId {
         NodeId::new(self.ids.next_id(self.now()))
     }
 
@@ -118,7 +127,7 @@ impl TestStore {
     }
 
     /// Returns the id of the writer thread.
-    pub fn writer(&self) -> std::thread::ThreadId {
+    pub fn writer_thread_id(&self) -> std::thread::ThreadId {
         self.write(|_| Ok(std::thread::current().id())).unwrap()
     }
 
@@ -129,37 +138,37 @@ impl TestStore {
     }
 
     /// Returns the published operations that were not read yet.
-    pub fn heard(&mut self) -> Vec<PublishedOperation> {
-        std::iter::from_fn(|| self.published.try_recv().ok()).collect()
+    pub fn take_published_operations(&mut self) -> Vec<PublishedOperation> {
+        std::iter::from_fn(|| self.operation_receiver.try_recv().ok()).collect()
     }
 
-    pub fn database(&self) -> PathBuf {
+    pub fn database_path(&self) -> PathBuf {
         self.settings.database.clone().unwrap_or_else(|| self.settings.data_dir.join("clotho.db"))
     }
 
     /// Opens the database file directly, bypassing the store.
-    pub fn sql(&self) -> SqliteConnection {
-        crate::support::sql_beside(self.database())
+    pub fn open_connection(&self) -> SqliteConnection {
+        crate::support::open_second_connection(self.database_path())
     }
 
-    pub fn count(&self, query: &str) -> i64 {
-        count(&mut self.sql(), query)
+    pub fn query_count(&self, query: &str) -> i64 {
+        query_count(&mut self.open_connection(), query)
     }
 
     /// Changes the database directly, bypassing the store.
-    pub fn execute(&self, statement: &str) {
-        diesel::sql_query(statement).execute(&mut self.sql()).unwrap();
+    pub fn execute_sql(&self, statement: &str) {
+        diesel::sql_query(statement).execute(&mut self.open_connection()).unwrap();
     }
 
     /// Fails if the doctor finds anything. Replies may still be in progress.
-    pub fn is_well(&self) {
-        let found = examine(&self.database(), false);
+    pub fn assert_healthy(&self) {
+        let found = doctor_findings(&self.database_path(), false);
         assert!(found.is_empty(), "{found:#?}");
     }
 
     /// Deletes all keyframes on disk and in memory. Reads must return the same afterwards.
-    pub fn forget_keyframes(&self) {
-        diesel::sql_query("DELETE FROM keyframes").execute(&mut self.sql()).unwrap();
+    pub fn delete_keyframes(&self) {
+        diesel::sql_query("DELETE FROM keyframes").execute(&mut self.open_connection()).unwrap();
         self.store().forget_worlds();
     }
 
@@ -169,12 +178,12 @@ impl TestStore {
     }
 
     pub fn draft(&self, role: Role, kind: Kind, content: &str) -> NodeDraft {
-        let mut draft = NodeDraft::new(self.node_id(), role, kind, self.ids.next_seed(), self.now());
+        let mut draft = NodeDraft::new(self.next_node_id(), role, kind, self.ids.next_seed(), self.now());
         draft.content = content.into();
         draft
     }
 
-    pub fn said(&self, content: &str) -> NodeDraft {
+    pub fn user_draft(&self, content: &str) -> NodeDraft {
         self.draft(Role::User, Kind::Message, content)
     }
 
@@ -185,12 +194,12 @@ impl TestStore {
     }
 
     /// Creates a session of `owner` with its root and greetings; returns their ids.
-    pub fn begin(&self, root_delta: Delta, rules: Option<ActiveRules>, greetings: &[&str]) -> SessionIds {
+    pub fn create_session(&self, root_delta: Delta, rules: Option<ActiveRules>, greetings: &[&str]) -> SessionIds {
         let mut root = self.draft(Role::System, Kind::Root, "");
         (root.delta, root.rules) = (root_delta, rules.map(Arc::new));
         let greetings: Vec<NodeDraft> =
             greetings.iter().map(|text| self.draft(Role::Assistant, Kind::Greeting, text)).collect();
-        let session = self.session(root.id);
+        let session = self.unsaved_session(root.id);
         let begun = SessionIds {
             session: session.id,
             root: root.id,
@@ -202,7 +211,7 @@ impl TestStore {
     }
 
     /// Returns the data of a session that is not stored yet.
-    pub fn session(&self, root: NodeId) -> Session {
+    pub fn unsaved_session(&self, root: NodeId) -> Session {
         let now = self.now();
         Session {
             id: SessionId::new(self.ids.next_id(now)),
@@ -234,17 +243,17 @@ impl TestStore {
     /// Appends a message below a node and moves HEAD to it.
     pub fn append(&self, session: SessionId, parent: NodeId, draft: NodeDraft) -> NodeId {
         let id = draft.id;
-        self.try_message(message(session, parent, Some(draft), Vec::new())).unwrap();
+        self.try_add_message(message_write(session, parent, Some(draft), Vec::new())).unwrap();
         id
     }
 
-    pub fn try_message(&self, message: MessageWrite) -> Result<MessageReceipt, WriteError> {
+    pub fn try_add_message(&self, message: MessageWrite) -> Result<MessageReceipt, WriteError> {
         let actor = self.actor();
         self.write(move |tx| tx.add_message(&actor, &message))
     }
 
     /// Completes a reply successfully; it takes HEAD if the rules say so.
-    pub fn complete(
+    pub fn complete_reply(
         &self,
         session: SessionId,
         node: NodeId,
@@ -252,10 +261,16 @@ impl TestStore {
         content: &str,
         delta: Delta,
     ) -> i64 {
-        self.end(session, node, written, ending(content, delta, Some(written.asked)))
+        self.complete_reply_with(session, node, written, reply_completion(content, delta, Some(written.asked)))
     }
 
-    pub fn end(&self, session: SessionId, node: NodeId, written: &MessageReceipt, ending: ReplyCompletion) -> i64 {
+    pub fn complete_reply_with(
+        &self,
+        session: SessionId,
+        node: NodeId,
+        written: &MessageReceipt,
+        ending: ReplyCompletion,
+    ) -> i64 {
         let (step, at) = (written.op, self.now());
         self.write(move |tx| tx.complete_reply(session, node, step, at, &ending)).unwrap()
     }
@@ -265,22 +280,22 @@ impl TestStore {
         self.write(move |tx| tx.checkout(&actor, session, node, exact)).unwrap().1
     }
 
-    pub fn held(&self, session: SessionId) -> StoredSession {
+    pub fn stored_session(&self, session: SessionId) -> StoredSession {
         let owner = self.owner;
         self.read(move |reader| reader.session(owner, session)).unwrap()
     }
 
-    pub fn placed(&self, session: SessionId, node: NodeId) -> StoredNode {
-        let held = self.held(session);
+    pub fn stored_node(&self, session: SessionId, node: NodeId) -> StoredNode {
+        let held = self.stored_session(session);
         self.read(move |reader| reader.node(&held, node)).unwrap()
     }
 
     pub fn head(&self, session: SessionId) -> NodeId {
-        self.held(session).session.head
+        self.stored_session(session).session.head
     }
 
     pub fn world(&self, session: SessionId, node: NodeId) -> World {
-        let held = self.held(session);
+        let held = self.stored_session(session);
         self.read(move |reader| {
             let placed = reader.node(&held, node)?.unwrap();
             Ok((*reader.world(&held, &placed)?).clone())
@@ -289,25 +304,25 @@ impl TestStore {
 
     /// Returns the whole path to a node, root first.
     pub fn path(&self, session: SessionId, leaf: NodeId) -> Vec<NodeId> {
-        let held = self.held(session);
+        let held = self.stored_session(session);
         let page = self.read(move |reader| reader.page(&held, leaf, None, 1_000_000, PathFilter::All));
         page.nodes.iter().map(|placed| placed.node.id).collect()
     }
 
     /// Returns the texts that the chat view shows at a node.
-    pub fn shown_at(&self, session: SessionId, leaf: NodeId) -> Vec<String> {
-        let held = self.held(session);
+    pub fn visible_texts_at(&self, session: SessionId, leaf: NodeId) -> Vec<String> {
+        let held = self.stored_session(session);
         let page = self.read(move |reader| reader.page(&held, leaf, None, 1_000, PathFilter::Enabled));
         page.nodes.into_iter().map(|placed| placed.node.content).collect()
     }
 
     /// Returns the texts that the chat view shows at HEAD.
-    pub fn shown(&self, session: SessionId) -> Vec<String> {
-        self.shown_at(session, self.head(session))
+    pub fn visible_texts(&self, session: SessionId) -> Vec<String> {
+        self.visible_texts_at(session, self.head(session))
     }
 
     pub fn log(&self, session: SessionId) -> Vec<Entry> {
-        let held = self.held(session);
+        let held = self.stored_session(session);
         self.read(move |reader| reader.operations(&held, 0, i64::MAX))
     }
 }
@@ -321,13 +336,18 @@ pub struct SessionIds {
 }
 
 /// Returns a message with placeholders for its replies; it moves HEAD. Without a draft it is a reroll and leaves HEAD.
-pub fn message(session: SessionId, parent: NodeId, draft: Option<NodeDraft>, replies: Vec<NodeDraft>) -> MessageWrite {
+pub fn message_write(
+    session: SessionId,
+    parent: NodeId,
+    draft: Option<NodeDraft>,
+    replies: Vec<NodeDraft>,
+) -> MessageWrite {
     let act = if draft.is_some() { OperationKind::Message } else { OperationKind::Reroll };
     let move_head = draft.is_some();
     MessageWrite { session, parent, rules_change: None, draft, move_children_from: None, replies, move_head, kind: act }
 }
 
-pub fn ending(content: &str, delta: Delta, asked: Option<HeadRequest>) -> ReplyCompletion {
+pub fn reply_completion(content: &str, delta: Delta, asked: Option<HeadRequest>) -> ReplyCompletion {
     ReplyCompletion {
         status: Status::Complete,
         content: content.into(),
@@ -345,11 +365,11 @@ pub fn delta(operations: impl IntoIterator<Item = StateOperation>) -> Delta {
     Delta { operations: operations.into_iter().collect(), ..Delta::default() }
 }
 
-pub fn add(path: &str, number: i64) -> StateOperation {
+pub fn add_operation(path: &str, number: i64) -> StateOperation {
     StateOperation::new(pointer(path), StateChange::Add(number.into()), "", "test")
 }
 
-pub fn set(path: &str, value: Value) -> StateOperation {
+pub fn set_operation(path: &str, value: Value) -> StateOperation {
     StateOperation::new(pointer(path), StateChange::Set(value), "", "test")
 }
 
@@ -358,7 +378,7 @@ pub fn pointer(path: &str) -> Pointer {
 }
 
 /// Returns the rules of one plugin that keeps `/<id>/hp` between 0 and `most`.
-pub fn rules(id: &str, most: i64) -> ActiveRules {
+pub fn hp_rules(id: &str, most: i64) -> ActiveRules {
     let schema = json!({
         "type": "object",
         "properties": {"hp": {"type": "integer", "minimum": 0, "maximum": most, "default": most}},
@@ -378,7 +398,7 @@ pub fn rules(id: &str, most: i64) -> ActiveRules {
 
 /// Returns everything that the doctor finds in a database file. With `is_alone` it also fails if a reply is still being
 /// written: no server runs, and none was cut off in a reply.
-pub fn examine(database: &Path, is_alone: bool) -> Vec<RepairableFinding> {
+pub fn doctor_findings(database: &Path, is_alone: bool) -> Vec<RepairableFinding> {
     let mut doctor = Doctor::open(database).unwrap();
     assert!(!is_alone || doctor.generating().unwrap() == 0, "a reply is still being written");
     let mut found = doctor.file().unwrap();
@@ -396,6 +416,19 @@ struct CountRow {
 }
 
 /// Returns the number in column `n` of a query.
-pub fn count(conn: &mut SqliteConnection, query: &str) -> i64 {
+pub fn query_count(conn: &mut SqliteConnection, query: &str) -> i64 {
     diesel::sql_query(query).get_result::<CountRow>(conn).unwrap().n
+}
+
+/// Returns the refusal of a write that must be refused.
+pub fn expect_refusal<T: std::fmt::Debug>(result: Result<T, WriteError>) -> TreeError {
+    match result {
+        Err(WriteError::Refused(refusal)) => refusal,
+        other => panic!("not refused: {other:?}"),
+    }
+}
+
+/// Returns the map of a JSON object.
+pub fn object(value: Value) -> Map<String, Value> {
+    value.as_object().unwrap().clone()
 }

@@ -8,12 +8,12 @@ const PAUSE: Duration = Duration::from_millis(10);
 const LOOKS: usize = 6_000;
 
 /// Waits until a condition holds.
-pub async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
-    until_some(what, async || holds().await.then_some(())).await;
+pub async fn wait_until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
+    wait_for_some(what, async || holds().await.then_some(())).await;
 }
 
 /// Waits until `look` returns a value, and returns it.
-pub async fn until_some<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
+pub async fn wait_for_some<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
     for _ in 0..LOOKS {
         if let Some(found) = look().await {
             return found;

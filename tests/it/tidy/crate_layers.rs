@@ -6,7 +6,9 @@ use std::fs;
 
 use regex::Regex;
 
-use super::source_files::{SourceFile, bare, files_of, line_of, rust_sources, top};
+use super::source_files::{
+    SourceFile, blank_comments_and_strings, files_with_ending, line_number, repository_root, rust_sources,
+};
 use super::{expect_none, expect_one};
 
 /// The crates of the workspace, each after those that it may depend on. The last one is the root package.
@@ -40,31 +42,32 @@ const OWNERS: [(&str, &[&str]); 13] = [
 ];
 
 /// Returns the direct dependencies of a crate, without those of its tests.
-fn dependencies(manifest: &str) -> BTreeSet<String> {
+fn parse_dependencies(manifest: &str) -> BTreeSet<String> {
     let manifest: toml::Table = manifest.parse().unwrap();
     let table = manifest.get("dependencies").and_then(toml::Value::as_table);
     table.map(|table| table.keys().cloned().collect()).unwrap_or_default()
 }
 
 /// Returns the dependencies of every crate of the workspace.
-fn workspace() -> BTreeMap<String, BTreeSet<String>> {
-    let read = |path: String| dependencies(&fs::read_to_string(top().join(path)).unwrap());
-    let members = fs::read_dir(top().join("crates")).unwrap();
+fn workspace_dependencies() -> BTreeMap<String, BTreeSet<String>> {
+    let read = |path: String| parse_dependencies(&fs::read_to_string(repository_root().join(path)).unwrap());
+    let members = fs::read_dir(repository_root().join("crates")).unwrap();
     let members = members.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let crates = members.map(|name| (name.clone(), read(format!("crates/{name}/Cargo.toml"))));
     crates.chain([("clotho".to_owned(), read("Cargo.toml".to_owned()))]).collect()
 }
 
 /// Returns a crate's dependencies on other crates of the workspace.
-fn arrows(dependencies: &BTreeSet<String>) -> BTreeSet<String> {
+fn internal_dependencies(dependencies: &BTreeSet<String>) -> BTreeSet<String> {
     dependencies.iter().filter_map(|name| name.strip_prefix("clotho-")).map(str::to_owned).collect()
 }
 
 /// Returns dependencies on crates that do not come earlier in the order, and on libraries reserved for other crates.
-fn forbidden(name: &str, dependencies: &BTreeSet<String>) -> Vec<String> {
+fn forbidden_dependencies(name: &str, dependencies: &BTreeSet<String>) -> Vec<String> {
     let place = |name: &str| ORDER.iter().position(|other| *other == name);
     let Some(here) = place(name) else { return vec![format!("{name} has no place in tests/it/tidy/crate_layers.rs")] };
-    let up = arrows(dependencies).into_iter().filter(|other| place(other).is_none_or(|there| there >= here));
+    let up =
+        internal_dependencies(dependencies).into_iter().filter(|other| place(other).is_none_or(|there| there >= here));
     let up = up.map(|other| format!("{name} depends on {other}, which does not come before it"));
     let foreign = OWNERS.iter().filter(|(library, owners)| dependencies.contains(*library) && !owners.contains(&name));
     let foreign = foreign.map(|(library, owners)| format!("{name} depends on {library}: only {owners:?} may"));
@@ -72,16 +75,18 @@ fn forbidden(name: &str, dependencies: &BTreeSet<String>) -> Vec<String> {
 }
 
 /// Returns the names of I/O and frameworks in a pure folder.
-fn impure(file: &SourceFile) -> Vec<String> {
+fn impure_names(file: &SourceFile) -> Vec<String> {
     let is_in = |folders: &[&str]| folders.iter().any(|folder| file.path.starts_with(folder));
     if !is_in(&PURE) && !is_in(&PURE_OVER_BYTES) {
         return Vec::new();
     }
-    let text = bare(&file.text);
+    let text = blank_comments_and_strings(&file.text);
     let names = Regex::new(IMPURE).unwrap();
     let found = names.find_iter(&text).filter(|name| !(is_in(&PURE_OVER_BYTES) && name.as_str() == "std::io"));
     found
-        .map(|name| format!("{}:{} names {} in a pure folder", file.path, line_of(&text, name.start()), name.as_str()))
+        .map(|name| {
+            format!("{}:{} names {} in a pure folder", file.path, line_number(&text, name.start()), name.as_str())
+        })
         .collect()
 }
 
@@ -89,10 +94,10 @@ fn impure(file: &SourceFile) -> Vec<String> {
 const UNNAMED: [(&str, &str); 1] = [("libsqlite3-sys", "its feature compiles SQLite into the program")];
 
 /// Returns the dependencies of a crate that none of its files names.
-fn unused(name: &str, dependencies: &BTreeSet<String>, files: &[SourceFile]) -> Vec<String> {
+fn unused_dependencies(name: &str, dependencies: &BTreeSet<String>, files: &[SourceFile]) -> Vec<String> {
     let is_named = |library: &str| {
         let word = Regex::new(&format!(r"\b{}\b", library.replace('-', "_"))).unwrap();
-        files.iter().any(|file| word.is_match(&bare(&file.text)))
+        files.iter().any(|file| word.is_match(&blank_comments_and_strings(&file.text)))
     };
     let unnamed = dependencies.iter().filter(|library| !UNNAMED.iter().any(|(other, _)| other == library));
     unnamed
@@ -108,50 +113,56 @@ fn file(path: &str, text: &str) -> SourceFile {
 #[test]
 fn crate_dependency_upward_is_found() {
     let on = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
-    expect_one(&forbidden("core", &on(&["clotho-store", "serde"])), "core depends on store");
-    expect_one(&forbidden("search", &on(&["diesel", "clotho-core"])), "search depends on diesel");
-    expect_one(&forbidden("attic", &on(&[])), "no place");
-    expect_none(&forbidden("store", &on(&["diesel", "clotho-core"])));
-    expect_none(&workspace().iter().flat_map(|(name, on)| forbidden(name, on)).collect::<Vec<_>>());
+    expect_one(&forbidden_dependencies("core", &on(&["clotho-store", "serde"])), "core depends on store");
+    expect_one(&forbidden_dependencies("search", &on(&["diesel", "clotho-core"])), "search depends on diesel");
+    expect_one(&forbidden_dependencies("attic", &on(&[])), "no place");
+    expect_none(&forbidden_dependencies("store", &on(&["diesel", "clotho-core"])));
+    expect_none(
+        &workspace_dependencies().iter().flat_map(|(name, on)| forbidden_dependencies(name, on)).collect::<Vec<_>>(),
+    );
 }
 
 #[test]
 fn unused_dependency_is_found() {
     let planted = [file("src/a.rs", "use serde_json::Value; // rhai")];
     let on = BTreeSet::from(["serde_json".to_owned(), "rhai".to_owned()]);
-    expect_one(&unused("attic", &on, &planted), "attic depends on rhai");
-    let complaints = workspace().into_iter().flat_map(|(name, dependencies)| {
+    expect_one(&unused_dependencies("attic", &on, &planted), "attic depends on rhai");
+    let complaints = workspace_dependencies().into_iter().flat_map(|(name, dependencies)| {
         let folder = if name == "clotho" { "src".to_owned() } else { format!("crates/{name}/src") };
-        unused(&name, &dependencies, &files_of(&folder, ".rs"))
+        unused_dependencies(&name, &dependencies, &files_with_ending(&folder, ".rs"))
     });
     expect_none(&complaints.collect::<Vec<_>>());
 }
 
 #[test]
 fn pure_folder_impure_name_is_found() {
-    let check = |path: &str, text: &str, words: &str| expect_one(&impure(&file(path, text)), words);
+    let check = |path: &str, text: &str, words: &str| expect_one(&impure_names(&file(path, text)), words);
     check("crates/core/src/world/op.rs", "async fn f() {}", "names async");
     check("crates/compat/src/prompt/mod.rs", "let x = std::fs::read(p);", "names std::fs");
     check("crates/compat/src/interop/text.rs", "use std::io::Read; use std::fs::File;", "names std::fs");
-    expect_none(&impure(&file("crates/store/src/tx.rs", "use diesel::prelude::*;")));
-    expect_none(&impure(&file("crates/core/src/tree/node.rs", "// tokio\nlet tokio = \"tokio::\";")).clone()[1..]);
+    expect_none(&impure_names(&file("crates/store/src/tx.rs", "use diesel::prelude::*;")));
+    expect_none(
+        &impure_names(&file("crates/core/src/tree/node.rs", "// tokio\nlet tokio = \"tokio::\";")).clone()[1..],
+    );
     let sources = rust_sources();
     let pure = sources.iter().filter(|file| PURE.iter().any(|folder| file.path.starts_with(folder))).count();
     assert!(pure > 50, "the pure folders are not where they should be");
-    expect_none(&sources.iter().flat_map(impure).collect::<Vec<_>>());
+    expect_none(&sources.iter().flat_map(impure_names).collect::<Vec<_>>());
 }
 
 /// The picture in `ARCHITECTURE.md` has a line `name -> others` for each crate.
 #[test]
 fn architecture_picture_matches_manifests() {
-    let map = fs::read_to_string(top().join("ARCHITECTURE.md")).unwrap();
+    let map = fs::read_to_string(repository_root().join("ARCHITECTURE.md")).unwrap();
     let line = Regex::new(r"(?m)^(\w+) +-> +(.*)$").unwrap();
     let shown: BTreeMap<String, BTreeSet<String>> = line
         .captures_iter(&map)
         .map(|found| (found[1].to_owned(), found[2].split(", ").filter(|s| *s != "-").map(str::to_owned).collect()))
         .collect();
-    let real: BTreeMap<String, BTreeSet<String>> =
-        workspace().into_iter().map(|(name, dependencies)| (name, arrows(&dependencies))).collect();
+    let real: BTreeMap<String, BTreeSet<String>> = workspace_dependencies()
+        .into_iter()
+        .map(|(name, dependencies)| (name, internal_dependencies(&dependencies)))
+        .collect();
     assert_eq!(shown, real);
 }
 
@@ -168,7 +179,7 @@ fn tree_tables_have_one_writer() {
     let store = "crates/store/src/";
     let mut found: Vec<String> = Vec::new();
     for file in rust_sources() {
-        let text = bare(&file.text);
+        let text = blank_comments_and_strings(&file.text);
         for write in writes.captures_iter(&text) {
             let words: Vec<&str> = write.iter().skip(1).flatten().map(|word| word.as_str()).collect();
             found.push(format!("{} {}", file.path.trim_start_matches(store), words.join(" ")));
@@ -199,13 +210,13 @@ fn tree_tables_have_one_writer() {
 #[test]
 fn prompt_names_no_tree_types() {
     let tree = Regex::new(r"\b(tree::(?:\{[^}]*\}|\w+)|ids(?:::\w+)?|NodeId|SessionId|oplog)\b").unwrap();
-    let files: Vec<SourceFile> = files_of("crates/compat/src/prompt", ".rs");
+    let files: Vec<SourceFile> = files_with_ending("crates/compat/src/prompt", ".rs");
     assert!(files.len() > 3, "the prompt is not where it should be");
     for file in files {
-        let text = bare(&file.text);
+        let text = blank_comments_and_strings(&file.text);
         let foreign = tree.find_iter(&text).find(|named| named.as_str() != "tree::Role");
-        let complaint =
-            foreign.map(|named| format!("{}:{} names {}", file.path, line_of(&text, named.start()), named.as_str()));
+        let complaint = foreign
+            .map(|named| format!("{}:{} names {}", file.path, line_number(&text, named.start()), named.as_str()));
         assert_eq!(complaint, None);
     }
 }

@@ -5,7 +5,7 @@ use std::fs;
 
 use regex::Regex;
 
-use super::source_files::{SourceFile, files, files_of, rust_sources, top};
+use super::source_files::{SourceFile, files, files_with_ending, repository_root, rust_sources};
 use super::{expect_none, expect_one};
 
 /// Returns the dead links among `[text](place)` and `src="place"`. `exists` takes a path from the repository root.
@@ -49,7 +49,7 @@ fn dead_references(file: &SourceFile, exists: &dyn Fn(&str) -> bool) -> Vec<Stri
 }
 
 /// Returns the keys of a settings file as `section.key`, including commented ones.
-fn keys(settings: &str) -> Vec<String> {
+fn settings_keys(settings: &str) -> Vec<String> {
     let head = Regex::new(r"^(?:# )?\[\[?(\w+)\]\]?$").unwrap();
     let key = Regex::new(r"^(?:# )?([a-z_]+) = ").unwrap();
     let mut section = String::new();
@@ -65,7 +65,7 @@ fn keys(settings: &str) -> Vec<String> {
 }
 
 /// Returns the keys without a row `| `key` |` in the section of the document about them.
-fn unexplained(settings: &str, document: &str) -> Vec<String> {
+fn undocumented_keys(settings: &str, document: &str) -> Vec<String> {
     let mut parts: BTreeMap<String, String> = BTreeMap::new();
     let head = Regex::new(r"^#+ `\[\[?(\w+)\]\]?`").unwrap();
     let mut section = String::new();
@@ -79,12 +79,12 @@ fn unexplained(settings: &str, document: &str) -> Vec<String> {
         let (section, name) = key.split_once('.').unwrap();
         parts.get(section).is_some_and(|part| part.contains(&format!("\n| `{name}` |")))
     };
-    let all = keys(settings).into_iter().filter(|key| !explains(key));
+    let all = settings_keys(settings).into_iter().filter(|key| !explains(key));
     all.map(|key| format!("docs/hosts.md has no row for {key}")).collect()
 }
 
 /// Returns the migrations without a way back, and names that differ between dialects.
-fn one_way(dialects: &BTreeMap<String, BTreeMap<String, Vec<String>>>) -> Vec<String> {
+fn irreversible_migrations(dialects: &BTreeMap<String, BTreeMap<String, Vec<String>>>) -> Vec<String> {
     let mut complaints = Vec::new();
     let first: Vec<&String> = dialects.values().next().into_iter().flat_map(BTreeMap::keys).collect();
     for (dialect, migrations) in dialects {
@@ -118,8 +118,8 @@ fn file(path: &str, text: &str) -> SourceFile {
     SourceFile { path: path.to_owned(), text: text.to_owned() }
 }
 
-fn is_there(place: &str) -> bool {
-    top().join(place).exists()
+fn path_exists(place: &str) -> bool {
+    repository_root().join(place).exists()
 }
 
 #[test]
@@ -135,30 +135,32 @@ fn document_checks_find_planted_faults() {
     expect_one(&dead_references(&file("src/a.rs", "/// As `rules.md` 3 and `players.md` say."), &exists), "rules.md");
 
     let settings = "[server]\n# Why.\nlisten = 1\n# [[providers]]\n# # What.\n# id = \"x\"\n";
-    assert_eq!(keys(settings), ["server.listen", "providers.id"]);
+    assert_eq!(settings_keys(settings), ["server.listen", "providers.id"]);
     let document = "## `[server]`\n\n| `listen` | x |\n\n## `[[providers]]`\n\n| `kind` | x |\n";
-    expect_one(&unexplained(settings, document), "providers.id");
+    expect_one(&undocumented_keys(settings, document), "providers.id");
 
     let both = || BTreeMap::from([("1_a".to_owned(), vec!["up.sql".to_owned(), "down.sql".to_owned()])]);
     let mut dialects = BTreeMap::from([("sqlite".to_owned(), both())]);
-    expect_none(&one_way(&dialects));
+    expect_none(&irreversible_migrations(&dialects));
     dialects.insert("postgres".to_owned(), BTreeMap::from([("1_a".to_owned(), vec!["up.sql".to_owned()])]));
-    expect_one(&one_way(&dialects), "no down.sql");
+    expect_one(&irreversible_migrations(&dialects), "no down.sql");
 }
 
 #[test]
 fn document_links_resolve() {
-    expect_none(&files_of("", ".md").iter().flat_map(|file| dead_links(file, &is_there)).collect::<Vec<_>>());
+    expect_none(
+        &files_with_ending("", ".md").iter().flat_map(|file| dead_links(file, &path_exists)).collect::<Vec<_>>(),
+    );
 }
 
 #[test]
 fn source_references_to_documents_resolve() {
     let folders =
         ["src", "crates", "tests", "benches", "migrations", "plugins", "static", "scripts", "config.toml", "build.rs"];
-    let sources = folders.into_iter().filter(|folder| is_there(folder)).flat_map(files);
+    let sources = folders.into_iter().filter(|folder| path_exists(folder)).flat_map(files);
     let own = |file: &SourceFile| file.path.starts_with("tests/it/tidy/");
     expect_none(
-        &sources.filter(|file| !own(file)).flat_map(|file| dead_references(&file, &is_there)).collect::<Vec<_>>(),
+        &sources.filter(|file| !own(file)).flat_map(|file| dead_references(&file, &path_exists)).collect::<Vec<_>>(),
     );
 }
 
@@ -181,15 +183,15 @@ fn translated_refusal_reasons_exist_in_server_source() {
 
 #[test]
 fn config_settings_are_all_documented() {
-    let read = |path: &str| fs::read_to_string(top().join(path)).unwrap();
+    let read = |path: &str| fs::read_to_string(repository_root().join(path)).unwrap();
     let settings = read("config.toml");
-    assert!(keys(&settings).len() > 30, "the keys are not written as they were");
-    expect_none(&unexplained(&settings, &read("docs/hosts.md")));
+    assert!(settings_keys(&settings).len() > 30, "the keys are not written as they were");
+    expect_none(&undocumented_keys(&settings, &read("docs/hosts.md")));
 }
 
 #[test]
 fn migrations_all_have_up_and_down() {
     let migrations = migrations();
     assert!(migrations.values().any(|dialect| !dialect.is_empty()));
-    expect_none(&one_way(&migrations));
+    expect_none(&irreversible_migrations(&migrations));
 }

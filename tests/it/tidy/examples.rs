@@ -9,7 +9,7 @@ use clotho_core::world::{SchemaSet, World};
 use clotho_plugin::{Hook, HookCall, LoadedPlugin, PluginOrigin, PluginSource, ScriptLimits, run};
 use regex::Regex;
 
-use super::source_files::{files_of, top};
+use super::source_files::{files_with_ending, repository_root};
 use super::{expect_none, expect_one};
 
 /// One block of code and the line of text before it.
@@ -19,7 +19,7 @@ struct CodeBlock {
     code: String,
 }
 
-fn blocks(document: &str) -> Vec<CodeBlock> {
+fn code_blocks(document: &str) -> Vec<CodeBlock> {
     let mut blocks: Vec<CodeBlock> = Vec::new();
     let (mut title, mut is_open) = (String::new(), false);
     for line in document.lines() {
@@ -37,13 +37,13 @@ fn blocks(document: &str) -> Vec<CodeBlock> {
     blocks
 }
 
-fn read(path: &str) -> String {
-    fs::read_to_string(top().join(path)).unwrap()
+fn read_file(path: &str) -> String {
+    fs::read_to_string(repository_root().join(path)).unwrap()
 }
 
 /// Returns the files of a plugin in a document, by their names.
-fn files_in(document: &str) -> Vec<(String, Vec<u8>)> {
-    let all = blocks(document);
+fn plugin_files(document: &str) -> Vec<(String, Vec<u8>)> {
+    let all = code_blocks(document);
     let file = |name: &str| {
         let block = all.iter().find(|block| block.title.starts_with(&format!("`{name}`")));
         (name.to_owned(), block.unwrap_or_else(|| panic!("no block is titled `{name}`")).code.clone().into_bytes())
@@ -54,7 +54,7 @@ fn files_in(document: &str) -> Vec<(String, Vec<u8>)> {
 fn gold_after(document: &str, reply: &str) -> (Option<String>, Vec<String>) {
     let plugin = Arc::new(
         LoadedPlugin::load(
-            PluginSource::new("purse", PluginOrigin::Folder, files_in(document)),
+            PluginSource::new("purse", PluginOrigin::Folder, plugin_files(document)),
             &ScriptLimits::relaxed(),
         )
         .unwrap(),
@@ -76,19 +76,19 @@ fn gold_after(document: &str, reply: &str) -> (Option<String>, Vec<String>) {
 
 #[test]
 fn readme_plugin_example_runs() {
-    let english = read("README.md");
+    let english = read_file("README.md");
     assert_eq!(gold_after(&english, "She finds 5 gold and pays 3 gold for bread."), (Some("12".into()), vec![]));
     let (gold, notes) = gold_after(&english, "He loses 40 gold to the sea.");
     assert_eq!((gold, notes), (Some("0".into()), vec!["The purse is empty.".to_owned()]));
-    let chinese = read("README.zh-CN.md");
+    let chinese = read_file("README.zh-CN.md");
     assert_eq!(gold_after(&chinese, "她捡到5枚金币，付了3枚金币买面饼。"), (Some("12".into()), vec![]));
     assert_eq!(gold_after(&chinese, "他丢了40枚金币。").1, ["钱袋空了。"]);
 }
 
 /// Returns the problems of the settings in a document's blocks.
-fn bad_settings(path: &str, document: &str) -> Vec<String> {
+fn settings_errors(path: &str, document: &str) -> Vec<String> {
     let is_settings = |block: &CodeBlock| block.language == "toml" && block.code.contains("[[providers]]");
-    let found = blocks(document).into_iter().filter(is_settings);
+    let found = code_blocks(document).into_iter().filter(is_settings);
     let env = || [("OPENROUTER_API_KEY".to_owned(), "key".to_owned())].into_iter();
     found
         .filter_map(|block| Config::load(None, Some(block.code), env()).err())
@@ -98,20 +98,28 @@ fn bad_settings(path: &str, document: &str) -> Vec<String> {
 
 #[test]
 fn document_settings_examples_parse() {
-    expect_one(&bad_settings("a.md", "```toml\n[[providers]]\nid = \"x\"\nbase_ulr = \"http://a\"\n```\n"), "base_ulr");
-    expect_none(&files_of("", ".md").iter().flat_map(|file| bad_settings(&file.path, &file.text)).collect::<Vec<_>>());
+    expect_one(
+        &settings_errors("a.md", "```toml\n[[providers]]\nid = \"x\"\nbase_ulr = \"http://a\"\n```\n"),
+        "base_ulr",
+    );
+    expect_none(
+        &files_with_ending("", ".md")
+            .iter()
+            .flat_map(|file| settings_errors(&file.path, &file.text))
+            .collect::<Vec<_>>(),
+    );
 }
 
 #[test]
 fn reference_manifest_example_parses() {
-    let document = read("docs/modders.md");
-    let all = blocks(&document);
+    let document = read_file("docs/modders.md");
+    let all = code_blocks(&document);
     let manifest = all.iter().find(|block| block.code.starts_with("id = \"purse\"")).unwrap();
     clotho_plugin::Manifest::parse(&manifest.code, "purse", &ScriptLimits::default()).unwrap();
 }
 
 /// Returns the functions and properties of `ctx` that a document does not name.
-fn unnamed(sources: &str, document: &str) -> Vec<String> {
+fn undocumented_ctx_names(sources: &str, document: &str) -> Vec<String> {
     let registered = Regex::new(r#"surface\s*\.(?:add|get)\(\s*"(\w+)""#).unwrap();
     let names = registered.captures_iter(sources).map(|found| found[1].to_owned());
     let mut missing: Vec<String> =
@@ -122,17 +130,18 @@ fn unnamed(sources: &str, document: &str) -> Vec<String> {
 
 #[test]
 fn reference_lists_every_function_and_hook() {
-    expect_one(&unnamed("surface.add(\n    \"dance\",\n", "`ctx.roll(x)`"), "ctx.dance");
-    let document = read("docs/modders.md");
-    let sources: String = files_of("crates/plugin/src/ctx", ".rs").iter().map(|file| file.text.as_str()).collect();
+    expect_one(&undocumented_ctx_names("surface.add(\n    \"dance\",\n", "`ctx.roll(x)`"), "ctx.dance");
+    let document = read_file("docs/modders.md");
+    let sources: String =
+        files_with_ending("crates/plugin/src/ctx", ".rs").iter().map(|file| file.text.as_str()).collect();
     assert!(sources.matches("surface").count() > 20, "the functions of ctx are not registered as they were");
     let hooks = Hook::ALL.map(Hook::name).into_iter().filter(|hook| !document.contains(&format!("`{hook}(ctx")));
     let hooks = hooks.map(|hook| format!("docs/modders.md does not name the hook {hook}"));
-    expect_none(&unnamed(&sources, &document).into_iter().chain(hooks).collect::<Vec<_>>());
+    expect_none(&undocumented_ctx_names(&sources, &document).into_iter().chain(hooks).collect::<Vec<_>>());
 }
 
 /// Returns the routes that only the table or only the document has.
-fn other_routes(table: &str, document: &str) -> Vec<String> {
+fn route_differences(table: &str, document: &str) -> Vec<String> {
     let in_table = Regex::new(r#"route\(\s*([A-Z]+),\s*"([^"]+)""#).unwrap();
     let in_document = Regex::new(r"`(GET|POST|PUT|PATCH|DELETE) (/[^`\s?]*)`").unwrap();
     let is_told =
@@ -154,19 +163,21 @@ fn other_routes(table: &str, document: &str) -> Vec<String> {
 #[test]
 fn api_document_lists_all_routes() {
     let table = "route(GET, \"/api/a\", User, \"A\", a)";
-    expect_one(&other_routes(table, "## Routes\n`GET /api/a` `POST /api/a`"), "POST /api/a, which is not there");
-    expect_one(&other_routes(table, "## Routes\n"), "lacks GET /api/a");
-    let table = read("src/http/mod.rs");
+    expect_one(&route_differences(table, "## Routes\n`GET /api/a` `POST /api/a`"), "POST /api/a, which is not there");
+    expect_one(&route_differences(table, "## Routes\n"), "lacks GET /api/a");
+    let table = read_file("src/http/mod.rs");
     assert!(table.matches("route(").count() > 30, "the table of routes is not written as it was");
-    expect_none(&other_routes(&table, &read("docs/api.md")));
+    expect_none(&route_differences(&table, &read_file("docs/api.md")));
 }
 
 #[test]
 fn reference_test_case_example_passes() {
-    let reference = read("docs/modders.md");
-    let case = blocks(&reference).into_iter().find(|block| block.title.starts_with("`tests/market.toml`")).unwrap();
-    let files =
-        files_in(&read("README.md")).into_iter().chain([("tests/market.toml".to_owned(), case.code.into_bytes())]);
+    let reference = read_file("docs/modders.md");
+    let case =
+        code_blocks(&reference).into_iter().find(|block| block.title.starts_with("`tests/market.toml`")).unwrap();
+    let files = plugin_files(&read_file("README.md"))
+        .into_iter()
+        .chain([("tests/market.toml".to_owned(), case.code.into_bytes())]);
     let plugin =
         LoadedPlugin::load(PluginSource::new("purse", PluginOrigin::Folder, files), &ScriptLimits::relaxed()).unwrap();
     let report = clotho_plugin::testing::run_tests(&Arc::new(plugin));

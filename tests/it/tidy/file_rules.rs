@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use regex::Regex;
 
-use super::source_files::{SourceFile, bare, files, files_of, line_of, rust_sources, top};
+use super::source_files::{
+    SourceFile, blank_comments_and_strings, files, files_with_ending, line_number, repository_root, rust_sources,
+};
 use super::{expect_none, expect_one};
 
 /// The most lines of a file. The usual size is half of it.
@@ -18,7 +20,7 @@ const LONG: [&str; 1] = ["crates/core/src/world/fold/tests/operations.rs fold_ap
 /// The least lines of a folder's head comment.
 const HEAD: usize = 3;
 
-fn too_long(file: &SourceFile) -> Vec<String> {
+fn file_length_errors(file: &SourceFile) -> Vec<String> {
     let lines = file.text.lines().count();
     let complaint = format!("{} has {lines} lines, {FILE} at most: split it along its nouns", file.path);
     if lines > FILE { vec![complaint] } else { Vec::new() }
@@ -26,7 +28,7 @@ fn too_long(file: &SourceFile) -> Vec<String> {
 
 /// Returns functions over the limit. The source is formatted: a function ends at the first brace with its indentation.
 fn long_functions(file: &SourceFile) -> Vec<String> {
-    let text = bare(&file.text);
+    let text = blank_comments_and_strings(&file.text);
     let lines: Vec<&str> = text.lines().collect();
     let begin = Regex::new(r"^(\s*)(?:[\w()]+ |pub\(.*?\) )*fn (\w+)").unwrap();
     let mut complaints = Vec::new();
@@ -47,7 +49,7 @@ fn long_functions(file: &SourceFile) -> Vec<String> {
 
 /// Returns a complaint if a file of a crate does not begin by saying what it is for. A folder's head also explains how
 /// to add the next thing.
-fn headless(file: &SourceFile, folders: &BTreeSet<String>) -> Vec<String> {
+fn missing_file_head(file: &SourceFile, folders: &BTreeSet<String>) -> Vec<String> {
     let head = file.text.lines().take_while(|line| line.starts_with("//!")).count();
     let own = file.path.trim_end_matches("/mod.rs").trim_end_matches("/lib.rs").trim_end_matches(".rs");
     let (least, what) = if folders.contains(own) { (HEAD, "the head of its folder") } else { (1, "a file") };
@@ -57,12 +59,12 @@ fn headless(file: &SourceFile, folders: &BTreeSet<String>) -> Vec<String> {
 
 /// Returns public functions, types, traits and constants without a doc comment. Fields and variants need one only for
 /// a unit, a shape, a range or a reason, so the compiler's own lint asks for too much.
-fn undocumented(file: &SourceFile) -> Vec<String> {
+fn undocumented_items(file: &SourceFile) -> Vec<String> {
     let item =
         Regex::new(r"^\s*pub (?:(?:async|const|unsafe) )*(?:fn|struct|enum|trait|type|const|static|union) (\w+)")
             .unwrap();
     let lines: Vec<&str> = file.text.lines().collect();
-    let code = bare(&file.text);
+    let code = blank_comments_and_strings(&file.text);
     let mut complaints = Vec::new();
     for (at, line) in code.lines().enumerate() {
         let Some(found) = item.captures(line) else { continue };
@@ -76,15 +78,15 @@ fn undocumented(file: &SourceFile) -> Vec<String> {
     complaints
 }
 
-fn silenced_without_reason(file: &SourceFile) -> Vec<String> {
+fn unexplained_lint_attributes(file: &SourceFile) -> Vec<String> {
     let silenced = Regex::new(r"#!?\[(?:allow|expect)\s*\(").unwrap();
-    let text = bare(&file.text);
+    let text = blank_comments_and_strings(&file.text);
     let mut complaints = Vec::new();
     for found in silenced.find_iter(&text) {
         let rest = &text[found.start()..];
         let attribute = &rest[..rest.find(']').unwrap_or(rest.len())];
         if !attribute.contains("reason") {
-            let line = line_of(&text, found.start());
+            let line = line_number(&text, found.start());
             complaints.push(format!("{}:{line} silences a lint without a reason", file.path));
         }
     }
@@ -105,12 +107,14 @@ fn leftovers(file: &SourceFile) -> Vec<String> {
 }
 
 /// Returns the sources that people write, without generated and vendored files.
-fn sources() -> Vec<SourceFile> {
-    let rust = ["src", "crates", "tests", "benches", "build.rs"].into_iter().flat_map(|folder| files_of(folder, ".rs"));
-    let page = [".ts", ".tsx"].into_iter().flat_map(|ending| files_of("static/src", ending));
+fn handwritten_sources() -> Vec<SourceFile> {
+    let rust = ["src", "crates", "tests", "benches", "build.rs"]
+        .into_iter()
+        .flat_map(|folder| files_with_ending(folder, ".rs"));
+    let page = [".ts", ".tsx"].into_iter().flat_map(|ending| files_with_ending("static/src", ending));
     let is_description = |file: &SourceFile| file.path.ends_with(".d.ts");
-    let scripts = page.filter(|file| !is_description(file)).chain(files_of("tests", "js"));
-    rust.chain(scripts).filter(|file| top().join(&file.path).is_file()).collect()
+    let scripts = page.filter(|file| !is_description(file)).chain(files_with_ending("tests", "js"));
+    rust.chain(scripts).filter(|file| repository_root().join(&file.path).is_file()).collect()
 }
 
 fn file(path: &str, text: &str) -> SourceFile {
@@ -119,8 +123,8 @@ fn file(path: &str, text: &str) -> SourceFile {
 
 #[test]
 fn source_shape_checks_find_planted_faults() {
-    expect_one(&too_long(&file("src/a.rs", &"x\n".repeat(701))), "701 lines");
-    expect_none(&too_long(&file("src/a.rs", &"x\n".repeat(700))));
+    expect_one(&file_length_errors(&file("src/a.rs", &"x\n".repeat(701))), "701 lines");
+    expect_none(&file_length_errors(&file("src/a.rs", &"x\n".repeat(700))));
 
     let body = |lines: usize| {
         format!(
@@ -132,16 +136,16 @@ fn source_shape_checks_find_planted_faults() {
     expect_none(&long_functions(&file("src/a.rs", &body(76))));
 
     let folders = BTreeSet::from(["src/a".to_owned()]);
-    expect_one(&headless(&file("src/a/mod.rs", "//! One.\n//! Two.\nmod b;"), &folders), "3 lines at least");
-    expect_one(&headless(&file("src/a.rs", "//! One.\n"), &folders), "3 lines at least");
-    expect_one(&headless(&file("src/b.rs", "use x;"), &folders), "1 lines at least");
-    expect_none(&headless(&file("src/b.rs", "//! One.\n"), &folders));
+    expect_one(&missing_file_head(&file("src/a/mod.rs", "//! One.\n//! Two.\nmod b;"), &folders), "3 lines at least");
+    expect_one(&missing_file_head(&file("src/a.rs", "//! One.\n"), &folders), "3 lines at least");
+    expect_one(&missing_file_head(&file("src/b.rs", "use x;"), &folders), "1 lines at least");
+    expect_none(&missing_file_head(&file("src/b.rs", "//! One.\n"), &folders));
 
     let documented = "/// One.\n#[derive(\n    Debug,\n)]\npub struct A;\n\npub fn b() {}\n";
-    expect_one(&undocumented(&file("a.rs", documented)), "a.rs:7 b has no doc comment");
+    expect_one(&undocumented_items(&file("a.rs", documented)), "a.rs:7 b has no doc comment");
 
-    expect_one(&silenced_without_reason(&file("a.rs", "\n#[allow(dead_code)]\nfn f() {}")), "a.rs:2");
-    expect_none(&silenced_without_reason(&file("a.rs", "#![expect(\n    x,\n    reason = \"y\"\n)]")));
+    expect_one(&unexplained_lint_attributes(&file("a.rs", "\n#[allow(dead_code)]\nfn f() {}")), "a.rs:2");
+    expect_none(&unexplained_lint_attributes(&file("a.rs", "#![expect(\n    x,\n    reason = \"y\"\n)]")));
 }
 
 #[test]
@@ -155,9 +159,9 @@ fn leftover_check_finds_planted_faults() {
 
 #[test]
 fn files_and_functions_stay_within_size_limits() {
-    let sources = sources();
+    let sources = handwritten_sources();
     let long = sources.iter().filter(|file| file.path.ends_with(".rs")).flat_map(long_functions);
-    expect_none(&sources.iter().flat_map(too_long).chain(long).collect::<Vec<_>>());
+    expect_none(&sources.iter().flat_map(file_length_errors).chain(long).collect::<Vec<_>>());
 }
 
 #[test]
@@ -165,20 +169,24 @@ fn folders_have_module_doc_comment() {
     let files = rust_sources();
     let parent = |file: &SourceFile| file.path.rsplit_once('/').map(|(folder, _)| folder.to_owned());
     let folders: BTreeSet<String> = files.iter().filter_map(parent).filter(|folder| folder != "src").collect();
-    expect_none(&files.iter().flat_map(|file| headless(file, &folders)).collect::<Vec<_>>());
+    expect_none(&files.iter().flat_map(|file| missing_file_head(file, &folders)).collect::<Vec<_>>());
 }
 
 #[test]
 fn public_items_have_doc_comments() {
     let product =
         rust_sources().into_iter().filter(|file| !file.path.contains("/tests/") && !file.path.ends_with("tests.rs"));
-    expect_none(&product.flat_map(|file| undocumented(&file)).collect::<Vec<_>>());
+    expect_none(&product.flat_map(|file| undocumented_items(&file)).collect::<Vec<_>>());
 }
 
 #[test]
 fn silenced_lints_have_reasons() {
     expect_none(
-        &sources().iter().filter(|f| f.path.ends_with(".rs")).flat_map(silenced_without_reason).collect::<Vec<_>>(),
+        &handwritten_sources()
+            .iter()
+            .filter(|f| f.path.ends_with(".rs"))
+            .flat_map(unexplained_lint_attributes)
+            .collect::<Vec<_>>(),
     );
 }
 

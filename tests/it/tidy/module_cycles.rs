@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use regex::Regex;
 
-use super::source_files::{SourceFile, bare, rust_sources};
+use super::source_files::{SourceFile, blank_comments_and_strings, rust_sources};
 use super::{expect_none, expect_one};
 
 /// The name of a folder's `mod.rs` among its parts.
@@ -53,8 +53,8 @@ fn module_of(path: &str) -> Option<(&str, Vec<&str>)> {
 }
 
 /// Returns the code without comments, strings, tests and spaces.
-fn squeezed(file: &SourceFile) -> String {
-    let code = bare(&file.text);
+fn squeeze_code(file: &SourceFile) -> String {
+    let code = blank_comments_and_strings(&file.text);
     let tests = Regex::new(r"#\[cfg\(test\)\]\s*mod \w+ \{").unwrap();
     let code = &code[..tests.find(&code).map_or(code.len(), |found| found.start())];
     let renamed = Regex::new(r"\s+as\s+\w+").unwrap().replace_all(code, "");
@@ -63,7 +63,7 @@ fn squeezed(file: &SourceFile) -> String {
 }
 
 /// Returns the paths at the beginning of the text: one, or those of a group in braces.
-fn paths(text: &str) -> Vec<String> {
+fn parse_paths(text: &str) -> Vec<String> {
     let is_path = |c: char| c.is_alphanumeric() || matches!(c, '_' | ':');
     let end = text.find(|c| !is_path(c)).unwrap_or(text.len());
     let (head, rest) = text.split_at(end);
@@ -73,7 +73,8 @@ fn paths(text: &str) -> Vec<String> {
         match c {
             '{' => depth += 1,
             ',' | '}' if depth == 0 => {
-                found.extend(paths(group[start..at].trim_start()).into_iter().map(|path| format!("{head}{path}")));
+                found
+                    .extend(parse_paths(group[start..at].trim_start()).into_iter().map(|path| format!("{head}{path}")));
                 start = at + 1;
                 if c == '}' {
                     break;
@@ -88,12 +89,12 @@ fn paths(text: &str) -> Vec<String> {
 
 /// Returns every path of a file into its own crate, from the crate's root.
 fn references(file: &SourceFile, module: &[&str]) -> Vec<Vec<String>> {
-    let text = squeezed(file);
+    let text = squeeze_code(file);
     let mut found = Vec::new();
     for begin in Regex::new(r"\bcrate::|\b(?:super::)+").unwrap().find_iter(&text) {
         let steps = begin.as_str().matches("super").count();
         let Some(kept) = (if steps == 0 { Some(0) } else { module.len().checked_sub(steps) }) else { continue };
-        for path in paths(&text[begin.end()..]) {
+        for path in parse_paths(&text[begin.end()..]) {
             let inner = path.split("::").filter(|name| !name.is_empty()).map(str::to_owned);
             found.push(module[..kept].iter().map(|name| (*name).to_owned()).chain(inner).collect());
         }
@@ -103,10 +104,10 @@ fn references(file: &SourceFile, module: &[&str]) -> Vec<Vec<String>> {
 
 /// Returns for each name that a `mod.rs` re-exports the part that defines it.
 fn exports(door: &SourceFile, parts: &BTreeSet<String>) -> BTreeMap<String, String> {
-    let text = squeezed(door);
+    let text = squeeze_code(door);
     let mut known = BTreeMap::new();
     for begin in Regex::new(r"\buse (?:self::)?").unwrap().find_iter(&text) {
-        for path in paths(&text[begin.end()..]) {
+        for path in parse_paths(&text[begin.end()..]) {
             if let Some((part, name)) = path.split_once("::").filter(|(part, _)| parts.contains(*part)) {
                 known.insert(name.to_owned(), part.to_owned());
             }
@@ -116,8 +117,8 @@ fn exports(door: &SourceFile, parts: &BTreeSet<String>) -> BTreeMap<String, Stri
 }
 
 /// Returns the parts that a `mod.rs` uses itself, without those that it only re-exports.
-fn used_by_door(door: &SourceFile, folder: &[&str], parts: &BTreeSet<String>) -> BTreeSet<String> {
-    let text = squeezed(door);
+fn parts_used_by_mod_file(door: &SourceFile, folder: &[&str], parts: &BTreeSet<String>) -> BTreeSet<String> {
+    let text = squeeze_code(door);
     let text = Regex::new(r"\bpub(?:\([^)]*\))? ?use [^;]*;").unwrap().replace_all(&text, ";");
     let heads = Regex::new(r"(?:^|[^:\w])(?:self::)?(\w+)::").unwrap();
     let heads = heads.captures_iter(&text).map(|found| found[1].to_owned());
@@ -130,7 +131,7 @@ fn used_by_door(door: &SourceFile, folder: &[&str], parts: &BTreeSet<String>) ->
 type Modules<'a> = Vec<(&'a SourceFile, Vec<&'a str>)>;
 
 /// Returns which parts of a folder name which others.
-fn names(folder: &[&str], modules: &Modules<'_>) -> ModuleUses {
+fn module_uses(folder: &[&str], modules: &Modules<'_>) -> ModuleUses {
     let depth = folder.len();
     let inside: Vec<_> =
         modules.iter().filter(|(_, module)| module.len() > depth && module.starts_with(folder)).collect();
@@ -152,13 +153,18 @@ fn names(folder: &[&str], modules: &Modules<'_>) -> ModuleUses {
         all.entry(own.clone()).or_default().extend(named.filter(|part| *part != own));
     }
     if let Some((door, _)) = door {
-        all.insert(DOOR.to_owned(), used_by_door(door, folder, &parts));
+        all.insert(DOOR.to_owned(), parts_used_by_mod_file(door, folder, &parts));
     }
     all
 }
 
 /// Returns a path from a part back to itself, if there is one.
-fn circle(names: &ModuleUses, from: &str, way: &mut Vec<String>, done: &mut BTreeSet<String>) -> Option<Vec<String>> {
+fn find_cycle(
+    names: &ModuleUses,
+    from: &str,
+    way: &mut Vec<String>,
+    done: &mut BTreeSet<String>,
+) -> Option<Vec<String>> {
     if let Some(at) = way.iter().position(|part| part == from) {
         return Some(way[at..].iter().cloned().chain([from.to_owned()]).collect());
     }
@@ -166,12 +172,12 @@ fn circle(names: &ModuleUses, from: &str, way: &mut Vec<String>, done: &mut BTre
         return None;
     }
     way.push(from.to_owned());
-    let found = names.get(from).into_iter().flatten().find_map(|next| circle(names, next, way, done));
+    let found = names.get(from).into_iter().flatten().find_map(|next| find_cycle(names, next, way, done));
     way.pop();
     found
 }
 
-fn circles(files: &[SourceFile]) -> Vec<String> {
+fn find_cycles(files: &[SourceFile]) -> Vec<String> {
     let mut crates: BTreeMap<&str, Modules<'_>> = BTreeMap::new();
     for file in files.iter().filter(|file| !file.path.contains("/tests/") && !file.path.ends_with("/tests.rs")) {
         if let Some((root, module)) = module_of(&file.path) {
@@ -183,12 +189,12 @@ fn circles(files: &[SourceFile]) -> Vec<String> {
         let folders: BTreeSet<&[&str]> =
             modules.iter().flat_map(|(_, module)| (0..module.len()).map(|end| &module[..end])).collect();
         for folder in folders {
-            let (mut names, mut done) = (names(folder, &modules), BTreeSet::new());
+            let (mut names, mut done) = (module_uses(folder, &modules), BTreeSet::new());
             let place = [&[root], folder].concat().join("/");
             if HUBS.contains(&place.as_str()) {
                 names.remove(DOOR);
             }
-            let found = names.keys().find_map(|part| circle(&names, part, &mut Vec::new(), &mut done));
+            let found = names.keys().find_map(|part| find_cycle(&names, part, &mut Vec::new(), &mut done));
             complaints
                 .extend(found.map(|way| format!("{place}: {} is a circle: split what both need", way.join(" -> "))));
         }
@@ -203,8 +209,8 @@ fn circle_is_found_however_it_is_written() {
         let door = file("src/attic/mod.rs", "mod box;\nmod lid;\npub use lid::{Hinge, Lid as L};\nuse box::Box;");
         let files = [door, file("src/attic/box.rs", one), file("src/attic/lid/mod.rs", two)];
         match words {
-            "" => expect_none(&circles(&files)),
-            words => expect_one(&circles(&files), words),
+            "" => expect_none(&find_cycles(&files)),
+            words => expect_one(&find_cycles(&files), words),
         }
     };
     let words = "src/attic: box -> lid -> box is a circle";
@@ -226,7 +232,7 @@ fn circle_in_sub_folder_is_found() {
         file("crates/attic/src/lid/hinge.rs", "use super::pin::Pin;"),
         file("crates/attic/src/lid/pin.rs", "use crate::lid::hinge::Hinge;"),
     ];
-    expect_one(&circles(&files), "crates/attic/src/lid: hinge -> pin -> hinge is a circle");
+    expect_one(&find_cycles(&files), "crates/attic/src/lid: hinge -> pin -> hinge is a circle");
 }
 
 #[test]
@@ -239,8 +245,8 @@ fn circle_with_mod_file_is_found() {
             file("src/attic/pin.rs", ""),
         ];
         match words {
-            "" => expect_none(&circles(&files)),
-            words => expect_one(&circles(&files), words),
+            "" => expect_none(&find_cycles(&files)),
+            words => expect_one(&find_cycles(&files), words),
         }
     };
     let words = "src/attic: lid -> mod.rs -> lid is a circle";
@@ -261,8 +267,8 @@ fn hubs_are_circles() {
         let modules: Modules<'_> = inside.map(|file| (file, module_of(&file.path).unwrap().1)).collect();
         // The head of the folder has the shortest path.
         let folder = modules.iter().map(|(_, module)| module).min_by_key(|module| module.len()).unwrap();
-        let (names, mut done) = (names(folder, &modules), BTreeSet::new());
-        names.keys().any(|part| circle(&names, part, &mut Vec::new(), &mut done).is_some())
+        let (names, mut done) = (module_uses(folder, &modules), BTreeSet::new());
+        names.keys().any(|part| find_cycle(&names, part, &mut Vec::new(), &mut done).is_some())
     };
     let rest =
         HUBS.iter().filter(|hub| !is_hub(hub)).map(|hub| format!("{hub} is no hub any more: take it off the list"));
@@ -273,5 +279,5 @@ fn hubs_are_circles() {
 fn files_know_each_other_in_one_direction() {
     let files = rust_sources();
     assert!(files.len() > 500, "the sources are not where they should be");
-    expect_none(&circles(&files));
+    expect_none(&find_cycles(&files));
 }

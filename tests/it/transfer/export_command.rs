@@ -2,8 +2,8 @@
 
 use tempfile::TempDir;
 
-use super::command::clotho;
-use super::round_trip::session;
+use super::command::run_clotho;
+use super::round_trip::create_session;
 use crate::support::test_store::TestStore;
 
 /// S4-53: a branch is exported for SillyTavern and for readers, also while a server runs. Another leaf can be named.
@@ -11,32 +11,32 @@ use crate::support::test_store::TestStore;
 #[test]
 fn export_command_writes_one_line_as_chat() {
     let store = TestStore::new();
-    let story = session(&store);
+    let story = create_session(&store);
     let (sid, data) = (story.session.to_string(), store.settings.data_dir.clone());
     let folder = TempDir::new().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let text = |name: &str| std::fs::read_to_string(path(name)).unwrap();
 
-    let (code, said, _) = clotho(&data, &["export", "sillytavern", &sid, &path("a.jsonl")]);
+    let (code, said, _) = run_clotho(&data, &["export", "sillytavern", &sid, &path("a.jsonl")]);
     assert_eq!((code, said.contains(&sid)), (Some(0), true), "{said}");
-    let shown = store.shown(story.session);
+    let shown = store.visible_texts(story.session);
     let chat = text("a.jsonl");
     assert!(chat.starts_with("{\"chat_metadata\":") && chat.lines().count() > shown.len(), "{chat}");
     for form in ["markdown", "html"] {
-        assert_eq!(clotho(&data, &["export", form, &sid, &path(form)]).0, Some(0));
+        assert_eq!(run_clotho(&data, &["export", form, &sid, &path(form)]).0, Some(0));
         let words: Vec<&str> = shown.iter().filter_map(|text| text.split_whitespace().next()).collect();
         assert!(words.iter().any(|word| text(form).contains(word)), "{}", text(form));
     }
-    let root = store.held(story.session).session.root.to_string();
-    assert_eq!(clotho(&data, &["export", "sillytavern", &sid, &path("b.jsonl"), "--leaf", &root]).0, Some(0));
+    let root = store.stored_session(story.session).session.root.to_string();
+    assert_eq!(run_clotho(&data, &["export", "sillytavern", &sid, &path("b.jsonl"), "--leaf", &root]).0, Some(0));
     assert_eq!(text("b.jsonl").lines().count(), 1);
 
-    let (code, _, said) = clotho(&data, &["export", "html", &sid, &path("html")]);
+    let (code, _, said) = run_clotho(&data, &["export", "html", &sid, &path("html")]);
     assert!(code == Some(1) && said.contains("already exists"), "{said}");
-    let (code, _, said) = clotho(&data, &["export", "html", &sid, &path("c"), "--leaf", &sid]);
+    let (code, _, said) = run_clotho(&data, &["export", "html", &sid, &path("c"), "--leaf", &sid]);
     assert!(code == Some(1) && said.contains("this session has no message"), "{said}");
     assert!(!folder.path().join("c").exists() && !folder.path().join("c.part").exists());
-    assert_eq!(clotho(&data, &["export", "html", &sid]).0, Some(2));
+    assert_eq!(run_clotho(&data, &["export", "html", &sid]).0, Some(2));
 }
 
 /// S4-53: everything is exported as a folder or as an archive that can be imported elsewhere. A folder that is not
@@ -44,19 +44,19 @@ fn export_command_writes_one_line_as_chat() {
 #[test]
 fn export_all_command_writes_folder_or_archive() {
     let store = TestStore::new();
-    session(&store);
+    create_session(&store);
     let data = store.settings.data_dir.clone();
     let folder = TempDir::new().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
-    let (code, said, error) = clotho(&data, &["export", "sillytavern", "--all", &path("all")]);
+    let (code, said, error) = run_clotho(&data, &["export", "sillytavern", "--all", &path("all")]);
     assert!(code == Some(0) && said.contains("1 sessions"), "{said}{error}");
     assert!(folder.path().join("all/settings.json").is_file() && folder.path().join("all/clotho.json").is_file());
-    let (code, _, said) = clotho(&data, &["export", "sillytavern", "--all", &path("all")]);
+    let (code, _, said) = run_clotho(&data, &["export", "sillytavern", "--all", &path("all")]);
     assert!(code == Some(1) && said.contains("not empty"), "{said}");
-    assert_eq!(clotho(&data, &["export", "sillytavern", "--all", &path("all.zip")]).0, Some(0));
-    let (code, _, said) = clotho(&data, &["export", "sillytavern", "--all", &path("b"), "--user", "Nobody"]);
+    assert_eq!(run_clotho(&data, &["export", "sillytavern", "--all", &path("all.zip")]).0, Some(0));
+    let (code, _, said) = run_clotho(&data, &["export", "sillytavern", "--all", &path("b"), "--user", "Nobody"]);
     assert!(code == Some(1) && said.contains("the users are "), "{said}");
     let there = folder.path().join("data");
-    let (code, said, error) = clotho(&there, &["import", "sillytavern", &path("all.zip")]);
+    let (code, said, error) = run_clotho(&there, &["import", "sillytavern", &path("all.zip")]);
     assert!(code == Some(0) && said.contains(" 1 sessions"), "{said}{error}");
 }

@@ -6,25 +6,25 @@ use clotho_engine::transfer::ImportError;
 use clotho_store::archive::ArchiveLimits;
 use serde_json::{Value, json};
 
-use super::round_trip::session;
-use super::{exported, import, import_within, rows};
-use crate::support::archive_file::{lines, packed, sealed};
+use super::round_trip::create_session;
+use super::{export_session, import, import_with_limits, row_counts};
+use crate::support::archive_file::{compress_text, pack_lines, read_lines};
 use crate::support::test_store::TestStore;
 
 /// Returns the index of the `n`th line of a kind, both counted from 0.
-fn nth(lines: &[Value], kind: &str, n: usize) -> usize {
+fn nth_line(lines: &[Value], kind: &str, n: usize) -> usize {
     lines.iter().enumerate().filter(|(_, line)| line.get(kind).is_some()).nth(n).unwrap().0
 }
 
 /// Returns a blob with a card.
-fn card(card: &Value) -> Value {
+fn card_blob(card: &Value) -> Value {
     let text = card.to_string();
     let hash = blake3::hash(text.as_bytes()).to_hex().to_string();
     json!({"blob": {"kind": "card", "hash": hash, "text": text}})
 }
 
 /// Appends a source after all others. Returns its index.
-fn last(lines: &mut Vec<Value>, source: Value) -> usize {
+fn append_source(lines: &mut Vec<Value>, source: Value) -> usize {
     let at = lines.iter().rposition(|line| line.get("end").is_none()).unwrap() + 1;
     lines.insert(at, json!({ "source": source }));
     at
@@ -64,94 +64,94 @@ const CASES: &[(&str, ArchiveEdit)] = &[
         2
     }),
     ("unknown field \"text\"", |lines| {
-        let at = nth(lines, "node", 3);
+        let at = nth_line(lines, "node", 3);
         lines[at]["node"]["text"] = json!("x");
         at
     }),
     ("appears twice", |lines| {
-        let at = nth(lines, "node", 3);
+        let at = nth_line(lines, "node", 3);
         let twice = lines[at].clone();
         lines.insert(at + 1, twice);
         at + 1
     }),
     ("must come before its child: it is missing", |lines| {
-        let at = nth(lines, "node", 3);
+        let at = nth_line(lines, "node", 3);
         lines[at]["node"]["parent"] = json!("018f3e2a-0000-7000-8000-0000000000aa");
         at
     }),
     ("or the nodes have a cycle", |lines| {
-        let (upper, lower) = (nth(lines, "node", 3), nth(lines, "node", 4));
+        let (upper, lower) = (nth_line(lines, "node", 3), nth_line(lines, "node", 4));
         lines[upper]["node"]["parent"] = lines[lower]["node"]["id"].clone();
         lines[lower]["node"]["parent"] = lines[upper]["node"]["id"].clone();
         upper
     }),
     ("or the nodes have a cycle", |lines| {
-        let at = nth(lines, "node", 3);
+        let at = nth_line(lines, "node", 3);
         lines[at]["node"]["parent"] = lines[at]["node"]["id"].clone();
         at
     }),
     ("would be a second root", |lines| {
-        let at = nth(lines, "node", 3);
+        let at = nth_line(lines, "node", 3);
         lines[at]["node"].as_object_mut().unwrap().remove("parent");
         at
     }),
     ("the first node must be the root, which has no parent", |lines| {
-        let at = nth(lines, "node", 0);
+        let at = nth_line(lines, "node", 0);
         lines.remove(at);
-        nth(lines, "node", 0)
+        nth_line(lines, "node", 0)
     }),
     ("differs from the log", |lines| {
-        let at = nth(lines, "node", 3);
+        let at = nth_line(lines, "node", 3);
         lines[at]["node"]["isMuted"] = json!(true);
         at
     }),
     ("is not a role", |lines| {
-        let at = nth(lines, "node", 3);
+        let at = nth_line(lines, "node", 3);
         lines[at]["node"]["role"] = json!("narrator");
         at
     }),
     ("U+0000", |lines| {
-        let at = nth(lines, "node", 3);
+        let at = nth_line(lines, "node", 3);
         lines[at]["node"]["content"] = json!("a\0b");
         at
     }),
     ("1 to 5 stars", |lines| {
-        let at = nth(lines, "node", 3);
+        let at = nth_line(lines, "node", 3);
         lines[at]["node"]["rating"] = json!(9);
         at
     }),
     ("the metadata must be an object", |lines| {
-        let at = nth(lines, "node", 3);
+        let at = nth_line(lines, "node", 3);
         lines[at]["node"]["metadata"] = (0..200).fold(json!({}), |deep, _| json!({"a": deep}));
         at
     }),
     ("the root must have the role \"system\" and no text", |lines| {
-        let at = nth(lines, "node", 0);
+        let at = nth_line(lines, "node", 0);
         lines[at]["node"]["content"] = json!("I am the root.");
         at
     }),
     ("the root must have the role", |lines| {
-        let at = nth(lines, "node", 0);
+        let at = nth_line(lines, "node", 0);
         lines[at]["node"]["role"] = json!("user");
         at
     }),
     ("the root must be complete", |lines| {
-        let at = nth(lines, "node", 0);
+        let at = nth_line(lines, "node", 0);
         lines[at]["node"]["isDisabled"] = json!(true);
         at
     }),
     ("a name has 1 to 200 characters", |lines| {
-        let at = nth(lines, "node", 3);
+        let at = nth_line(lines, "node", 3);
         lines[at]["node"]["name"] = json!("x".repeat(201));
         at
     }),
     ("a text has at most 16777216 bytes", |lines| {
-        let at = nth(lines, "node", 3);
+        let at = nth_line(lines, "node", 3);
         lines[at]["node"]["content"] = json!("x".repeat((16 << 20) + 1));
         at
     }),
     ("9223372036854775807 is not a time", |lines| {
-        let at = nth(lines, "node", 3);
+        let at = nth_line(lines, "node", 3);
         lines[at]["node"]["created"] = json!(i64::MAX);
         at
     }),
@@ -160,7 +160,7 @@ const CASES: &[(&str, ArchiveEdit)] = &[
         1
     }),
     ("253402300800000 is not a time", |lines| {
-        let at = nth(lines, "operation", 1);
+        let at = nth_line(lines, "operation", 1);
         lines[at]["operation"]["at"] = json!(253_402_300_800_000_i64);
         at
     }),
@@ -169,7 +169,7 @@ const CASES: &[(&str, ArchiveEdit)] = &[
         1
     }),
     ("a title cannot be empty", |lines| {
-        let at = nth(lines, "operation", 2);
+        let at = nth_line(lines, "operation", 2);
         lines[at]["operation"]["effects"] = json!([{"setting": "title", "from": "The keep", "to": " "}]);
         at
     }),
@@ -188,24 +188,24 @@ const CASES: &[(&str, ArchiveEdit)] = &[
         1
     }),
     ("the card's name: a name is required", |lines| {
-        let at = nth(lines, "blob", 0);
-        lines.insert(at, card(&json!({"description": "Nobody."})));
+        let at = nth_line(lines, "blob", 0);
+        lines.insert(at, card_blob(&json!({"description": "Nobody."})));
         at
     }),
     ("the card's avatar: expected a path on this server", |lines| {
-        let at = nth(lines, "blob", 0);
-        lines.insert(at, card(&json!({"name": "Rin", "avatar": "https://elsewhere.example/rin.png"})));
+        let at = nth_line(lines, "blob", 0);
+        lines.insert(at, card_blob(&json!({"name": "Rin", "avatar": "https://elsewhere.example/rin.png"})));
         at
     }),
     ("1 to 100 characters on one line", |lines| {
-        let at = nth(lines, "operation", 2);
+        let at = nth_line(lines, "operation", 2);
         let node = lines[1]["session"]["root"].clone();
         let mark = json!({"node": node, "following": false});
         lines[at]["operation"]["effects"] = json!([{"labelled": "two\nlines", "from": null, "to": mark}]);
         at
     }),
     ("a \"generating\" node must be a reply", |lines| {
-        let at = nth(lines, "node", 2);
+        let at = nth_line(lines, "node", 2);
         lines[at]["node"]["status"] = json!("generating");
         at
     }),
@@ -219,32 +219,32 @@ const CASES: &[(&str, ArchiveEdit)] = &[
         lines.iter().position(|line| line["node"]["parent"] == id).unwrap()
     }),
     ("continues one that does not come before it", |lines| {
-        let at = nth(lines, "trace", 0);
+        let at = nth_line(lines, "trace", 0);
         lines[at]["trace"]["history"]["number"] = json!(i64::MAX);
         at
     }),
     ("revision 1 of the delta cannot be read", |lines| {
-        let at = nth(lines, "node", 0);
+        let at = nth_line(lines, "node", 0);
         lines[at]["node"]["deltas"][0]["body"] = json!({"operations": 5});
         at
     }),
     ("the delta has no revision 7", |lines| {
-        let at = nth(lines, "node", 0);
+        let at = nth_line(lines, "node", 0);
         lines[at]["node"]["revision"] = json!(7);
         at
     }),
     ("must come before it", |lines| {
-        let at = nth(lines, "node", 0);
+        let at = nth_line(lines, "node", 0);
         lines[at]["node"]["rules"] = json!("00");
         at
     }),
     ("does not match its hash", |lines| {
-        let at = nth(lines, "blob", 0);
+        let at = nth_line(lines, "blob", 0);
         lines[at]["blob"]["text"] = json!("{}");
         at
     }),
     ("appears twice", |lines| {
-        let at = nth(lines, "blob", 0);
+        let at = nth_line(lines, "blob", 0);
         let twice = lines[at].clone();
         lines.insert(at + 1, twice);
         at + 1
@@ -252,39 +252,39 @@ const CASES: &[(&str, ArchiveEdit)] = &[
     ("must come before it", |lines| {
         let at = lines.iter().position(|line| line["blob"]["kind"] == "block").unwrap();
         lines.remove(at);
-        nth(lines, "trace", 0)
+        nth_line(lines, "trace", 0)
     }),
     ("the schema", |lines| {
         let at = lines.iter().position(|line| line["blob"]["kind"] == "schema").unwrap();
         lines.remove(at);
-        nth(lines, "node", 0)
+        nth_line(lines, "node", 0)
     }),
     ("operation 4 follows 2", |lines| {
-        let at = nth(lines, "operation", 2);
+        let at = nth_line(lines, "operation", 2);
         lines.remove(at);
         at
     }),
     ("is not a kind of operation", |lines| {
-        let at = nth(lines, "operation", 2);
+        let at = nth_line(lines, "operation", 2);
         lines[at]["operation"]["act"] = json!("dance");
         at
     }),
     ("not every effect can be read", |lines| {
-        let at = nth(lines, "operation", 2);
+        let at = nth_line(lines, "operation", 2);
         lines[at]["operation"]["effects"] = json!([{"flew": 1}]);
         at
     }),
     ("a session has no setting", |lines| {
-        let at = nth(lines, "operation", 2);
+        let at = nth_line(lines, "operation", 2);
         lines[at]["operation"]["effects"] = json!([{"setting": "owner", "from": 1, "to": 2}]);
         at
     }),
     ("differs from the one in its log", |lines| {
         lines[1]["session"]["head"] = lines[1]["session"]["root"].clone();
-        nth(lines, "node", 0)
+        nth_line(lines, "node", 0)
     }),
     ("the order must be log", |lines| {
-        let (at, later) = (nth(lines, "operation", 0), nth(lines, "node", 0) + 1);
+        let (at, later) = (nth_line(lines, "operation", 0), nth_line(lines, "node", 0) + 1);
         let late = lines[at].clone();
         lines.insert(later, late);
         later
@@ -299,35 +299,38 @@ const CASES: &[(&str, ArchiveEdit)] = &[
         lines.len() - 1
     }),
     ("which is missing", |lines| {
-        let at = nth(lines, "trace", 1);
+        let at = nth_line(lines, "trace", 1);
         lines[at]["trace"]["history"]["add"] = json!(["018f3e2a-0000-7000-8000-0000000000aa"]);
         at
     }),
     ("continues one that does not come before it", |lines| {
         // The third builds on the second.
-        let at = nth(lines, "trace", 1);
+        let at = nth_line(lines, "trace", 1);
         lines.remove(at);
-        nth(lines, "trace", 1)
+        nth_line(lines, "trace", 1)
     }),
     ("appears twice", |lines| {
-        let at = nth(lines, "trace", 0);
+        let at = nth_line(lines, "trace", 0);
         let twice = lines[at].clone();
         lines.insert(at + 1, twice);
         at + 1
     }),
     ("\"chats/a.jsonl\" appears twice", |lines| {
-        last(lines, json!({"name": "chats/a.jsonl"}));
-        last(lines, json!({"name": "chats/a.jsonl"}))
+        append_source(lines, json!({"name": "chats/a.jsonl"}));
+        append_source(lines, json!({"name": "chats/a.jsonl"}))
     }),
     ("the leaf of the source must come before it", |lines| {
-        last(lines, json!({"name": "a", "node": "018f3e2a-0000-7000-8000-0000000000aa"}))
+        append_source(lines, json!({"name": "a", "node": "018f3e2a-0000-7000-8000-0000000000aa"}))
     }),
-    ("64 digits", |lines| last(lines, json!({"name": "a", "hash": "x"}))),
-    ("the header of a file must be an object", |lines| last(lines, json!({"name": "a", "header": "[]"}))),
-    ("has 1 to 4000 bytes", |lines| last(lines, json!({"name": ""}))),
+    ("64 digits", |lines| append_source(lines, json!({"name": "a", "hash": "x"}))),
+    ("the header of a file must be an object", |lines| append_source(lines, json!({"name": "a", "header": "[]"}))),
+    ("has 1 to 4000 bytes", |lines| append_source(lines, json!({"name": ""}))),
 ];
 
-fn fault(result: Result<clotho_core::ids::SessionId, ImportError>, about: &str) -> clotho_store::archive::ArchiveError {
+fn expect_archive_error(
+    result: Result<clotho_core::ids::SessionId, ImportError>,
+    about: &str,
+) -> clotho_store::archive::ArchiveError {
     match result {
         Err(ImportError::Fault(fault)) => fault,
         other => panic!("{about}: {other:?}"),
@@ -338,32 +341,32 @@ fn fault(result: Result<clotho_core::ids::SessionId, ImportError>, about: &str) 
 #[test]
 fn archive_with_inconsistent_data_is_refused_with_line() {
     let (store, other) = (TestStore::new(), TestStore::new());
-    let file = exported(&store, session(&store).session);
-    let before = rows(&other);
+    let file = export_session(&store, create_session(&store).session);
+    let before = row_counts(&other);
     for (said, change) in CASES {
-        let mut changed = lines(&file);
+        let mut changed = read_lines(&file);
         let at = change(&mut changed);
-        let fault = fault(import(&other, &sealed(&changed)), said);
+        let fault = expect_archive_error(import(&other, &pack_lines(&changed)), said);
         assert!(fault.message.contains(said), "{said}: {fault}");
         assert_eq!(fault.line, u64::try_from(at + 1).unwrap(), "{said}: {fault}");
         assert!(!fault.message.ends_with('.') && !fault.message.contains('\n'), "{fault}");
-        assert_eq!(rows(&other), before, "{said}");
+        assert_eq!(row_counts(&other), before, "{said}");
     }
-    assert!(import(&other, &sealed(&lines(&file))).is_ok(), "the table changes a good file");
+    assert!(import(&other, &pack_lines(&read_lines(&file))).is_ok(), "the table changes a good file");
 }
 
 /// S4-04: truncated and changed files, files with data after their end, and files of another kind.
 #[test]
 fn archive_truncated_or_changed_is_refused() {
     let (store, other) = (TestStore::new(), TestStore::new());
-    let file = exported(&store, session(&store).session);
-    let before = rows(&other);
+    let file = export_session(&store, create_session(&store).session);
+    let before = row_counts(&other);
     for length in (0..file.len()).step_by(37).chain([file.len() - 1]) {
-        fault(import(&other, &file[..length]), &format!("cut at {length}"));
+        expect_archive_error(import(&other, &file[..length]), &format!("cut at {length}"));
     }
-    let text: String = lines(&file).iter().map(|line| format!("{line}\n")).collect();
+    let text: String = read_lines(&file).iter().map(|line| format!("{line}\n")).collect();
     let check = |text: &str, said: &str| {
-        let fault = fault(import(&other, &packed(text)), said);
+        let fault = expect_archive_error(import(&other, &compress_text(text)), said);
         assert!(fault.message.contains(said), "{said}: {fault}");
     };
     check(&text.replacen("turn 3", "turn 4", 1), "the file was changed");
@@ -373,11 +376,11 @@ fn archive_truncated_or_changed_is_refused() {
     check("", "the file is empty");
     check("[]\n", "not the header");
     check(
-        &format!("{}\n{{\"node\": {}1{}}}\n", lines(&file)[0], "[".repeat(100_000), "]".repeat(100_000)),
+        &format!("{}\n{{\"node\": {}1{}}}\n", read_lines(&file)[0], "[".repeat(100_000), "]".repeat(100_000)),
         "the line has a wrong format",
     );
-    fault(import(&other, b"PK\x03\x04 some other kind of file"), "not packed so");
-    assert_eq!(rows(&other), before);
+    expect_archive_error(import(&other, b"PK\x03\x04 some other kind of file"), "not packed so");
+    assert_eq!(row_counts(&other), before);
 }
 
 /// S4-04: a file cannot make the reader exceed its memory limits: a long line, a large total, a wide window.
@@ -385,10 +388,10 @@ fn archive_truncated_or_changed_is_refused() {
 fn archive_over_memory_limits_is_refused() {
     let other = TestStore::new();
     let check = |file: &[u8], limits: ArchiveLimits, said: &str| {
-        let fault = fault(import_within(&other, file, limits), said);
+        let fault = expect_archive_error(import_with_limits(&other, file, limits), said);
         assert!(fault.message.contains(said), "{said}: {fault}");
     };
-    let spaces = |count: usize| packed(&" ".repeat(count));
+    let spaces = |count: usize| compress_text(&" ".repeat(count));
     check(&spaces(2_000_000), ArchiveLimits { total: 1_000_000, line: 4_000_000 }, "more than 1000000 bytes, unpacked");
     check(&spaces(2_000_000), ArchiveLimits { total: 4_000_000, line: 1_000_000 }, "longer than 1000000 bytes");
     let mut wide = zstd::Encoder::new(Vec::new(), 3).unwrap();

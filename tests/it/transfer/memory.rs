@@ -13,22 +13,22 @@ use clotho_store::archive::{ArchiveError, ArchiveLimits, ArchiveReader};
 use tempfile::TempDir;
 
 use super::import_file;
-use crate::support::archive_file::long_line;
-use crate::support::own_kilobytes;
+use crate::support::anonymous_memory_kb;
+use crate::support::archive_file::write_long_session;
 use crate::support::test_store::TestStore;
 
 /// Bytes of each text.
 const TEXT: usize = 6_400;
 
-fn written(messages: usize) -> File {
+fn write_session_file(messages: usize) -> File {
     let mut file = tempfile::tempfile().unwrap();
-    long_line(BufWriter::new(&mut file), messages, TEXT);
+    write_long_session(BufWriter::new(&mut file), messages, TEXT);
     file.rewind().unwrap();
     file
 }
 
 /// Returns the peak number of bytes that this thread holds during the work.
-fn held(work: impl FnOnce()) -> i64 {
+fn peak_bytes_during(work: impl FnOnce()) -> i64 {
     heap::reset_peak();
     let before = heap::live_bytes();
     work();
@@ -36,7 +36,7 @@ fn held(work: impl FnOnce()) -> i64 {
 }
 
 /// Returns the bytes for each additional message, measured between two sizes. Texts have [`TEXT`] bytes.
-fn each(small: (usize, i64), large: (usize, i64)) -> i64 {
+fn bytes_per_message(small: (usize, i64), large: (usize, i64)) -> i64 {
     (large.1 - small.1) / i64::try_from(large.0 - small.0).unwrap()
 }
 
@@ -44,14 +44,14 @@ fn each(small: (usize, i64), large: (usize, i64)) -> i64 {
 #[test]
 fn archive_check_memory_excludes_texts() {
     let look = |messages| {
-        let file = written(messages);
-        let held = held(|| {
+        let file = write_session_file(messages);
+        let held = peak_bytes_during(|| {
             let mut lines = ArchiveReader::begin(&file, ArchiveLimits::for_archive(1 << 30)).unwrap();
             transfer::check::<_, ArchiveError>(&mut lines, || Ok(())).unwrap();
         });
         (messages, held)
     };
-    let each = each(look(1_000), look(4_000));
+    let each = bytes_per_message(look(1_000), look(4_000));
     assert!((16..400).contains(&each), "{each} bytes for each further message");
 }
 
@@ -61,26 +61,27 @@ fn export_memory_does_not_grow_with_text() {
     let store = TestStore::new();
     let out = |messages| {
         let session =
-            import_file(&store, &mut written(messages), ArchiveLimits::for_archive(1 << 30), |_| true).unwrap();
-        let mut snapshot = DatabaseSnapshot::open(&store.database()).unwrap();
+            import_file(&store, &mut write_session_file(messages), ArchiveLimits::for_archive(1 << 30), |_| true)
+                .unwrap();
+        let mut snapshot = DatabaseSnapshot::open(&store.database_path()).unwrap();
         let kept = snapshot.session(None, session).unwrap().unwrap();
-        let held = held(|| {
+        let held = peak_bytes_during(|| {
             transfer::export(&mut snapshot, &kept, std::io::sink(), Time(0), |_| {}).unwrap();
         });
         (messages, held)
     };
-    let each = each(out(500), out(2_500));
+    let each = bytes_per_message(out(500), out(2_500));
     assert!((8..200).contains(&each), "{each} bytes for each further message");
 }
 
 /// Returns the peak private memory of `clotho import` in kilobytes, as the system counts it.
-pub fn import_in_a_process(folder: &Path, arguments: &[&str]) -> u64 {
+pub fn import_peak_kilobytes(folder: &Path, arguments: &[&str]) -> u64 {
     let mut command = Command::new(env!("CARGO_BIN_EXE_clotho"));
     command.env("CLOTHO_STORAGE__DATA_DIR", folder.join("data")).env_remove("CLOTHO_CONFIG").current_dir(folder);
     let mut child = command.arg("import").args(arguments).stdout(Stdio::null()).spawn().unwrap();
     let mut most = 0;
     loop {
-        most = most.max(own_kilobytes(child.id()));
+        most = most.max(anonymous_memory_kb(child.id()));
         if let Some(ended) = child.try_wait().unwrap() {
             assert!(ended.success());
             return most;
@@ -97,10 +98,10 @@ fn import_memory_does_not_grow_with_text() {
         let folder = TempDir::new().unwrap();
         let path = folder.path().join("long.clotho");
         let mut out = BufWriter::new(File::create(&path).unwrap());
-        long_line(&mut out, messages, TEXT);
+        write_long_session(&mut out, messages, TEXT);
         out.flush().unwrap();
         drop(out);
-        import_in_a_process(folder.path(), &[path.to_str().unwrap()])
+        import_peak_kilobytes(folder.path(), &[path.to_str().unwrap()])
     };
     let (small, large) = (most(500), most(10_000));
     // 9 500 more messages are 61 MB of texts.

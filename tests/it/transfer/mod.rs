@@ -25,18 +25,18 @@ use clotho_store::archive::ArchiveLimits;
 use crate::support::test_store::TestStore;
 
 /// Returns the session archive of a session.
-pub fn exported(store: &TestStore, session: SessionId) -> Vec<u8> {
-    let mut snapshot = DatabaseSnapshot::open(&store.database()).unwrap();
+pub fn export_session(store: &TestStore, session: SessionId) -> Vec<u8> {
+    let mut snapshot = DatabaseSnapshot::open(&store.database_path()).unwrap();
     let held = snapshot.session(None, session).unwrap().unwrap();
     transfer::export(&mut snapshot, &held, Vec::new(), Time(0), |_| {}).unwrap()
 }
 
 /// Imports a file.
 pub fn import(store: &TestStore, file: &[u8]) -> Result<SessionId, ImportError> {
-    import_within(store, file, ArchiveLimits::for_archive(64 << 20))
+    import_with_limits(store, file, ArchiveLimits::for_archive(64 << 20))
 }
 
-fn import_within(store: &TestStore, bytes: &[u8], limits: ArchiveLimits) -> Result<SessionId, ImportError> {
+fn import_with_limits(store: &TestStore, bytes: &[u8], limits: ArchiveLimits) -> Result<SessionId, ImportError> {
     import_until(store, bytes, limits, |_| true)
 }
 
@@ -62,7 +62,7 @@ fn import_file(
 }
 
 /// Returns the number of rows in each table that a session uses.
-pub fn rows(store: &TestStore) -> Vec<i64> {
+pub fn row_counts(store: &TestStore) -> Vec<i64> {
     let tables = [
         "sessions",
         "nodes",
@@ -77,5 +77,5 @@ pub fn rows(store: &TestStore) -> Vec<i64> {
         "lorebooks",
         "presets",
     ];
-    tables.iter().map(|table| store.count(&format!("SELECT count(*) AS n FROM {table}"))).collect()
+    tables.iter().map(|table| store.query_count(&format!("SELECT count(*) AS n FROM {table}"))).collect()
 }

@@ -12,25 +12,25 @@ use super::*;
 #[tokio::test]
 async fn cancel_during_stream_keeps_partial_text() {
     let app = TestApp::start().await;
-    let story = TestSession::begin(&app, &[]).await;
-    app.mock.script(Reply::ok(["Half a ", "sentence"]).then_stall());
-    let started = story.start("Hi.").await;
+    let story = TestSession::create(&app, &[]).await;
+    app.mock.queue_reply(Reply::ok(["Half a ", "sentence"]).then_stall());
+    let started = story.start_turn("Hi.").await;
     let reply = started.generations[0];
-    story.reads(reply, "Half a sentence").await;
+    story.wait_for_text(reply, "Half a sentence").await;
     story.cancel(reply).await.unwrap();
-    let done = story.done(reply).await;
+    let done = story.wait_for_reply(reply).await;
     assert_eq!((done.status, done.content.as_str()), (Status::Complete, "Half a sentence"));
     assert_eq!(
         (&done.metadata.to_json()["finishReason"], &done.metadata.to_json()["isTruncated"]),
         (&json!("cancelled"), &json!(true))
     );
-    app.mock.until_aborted(1).await;
+    app.mock.wait_for_aborted_replies(1).await;
     let op = story.session().await.op;
     for node in [reply, started.node.unwrap()] {
         assert!(matches!(story.cancel(node).await, Err(TurnError::Refused(TreeError::Conflict(_)))));
     }
     assert_eq!(story.session().await.op, op, "cancelling what has ended does nothing");
-    story.say("Go on.").await;
+    story.run_turn("Go on.").await;
     assert!(app.mock.requests()[1].to_string().contains("Half a sentence"));
 }
 
@@ -38,11 +38,11 @@ async fn cancel_during_stream_keeps_partial_text() {
 #[tokio::test]
 async fn cancel_before_text_gives_error_node() {
     let app = TestApp::start().await;
-    let story = TestSession::begin(&app, &[]).await;
-    app.mock.script(Reply::silent());
-    let started = story.start("Hi.").await;
+    let story = TestSession::create(&app, &[]).await;
+    app.mock.queue_reply(Reply::silent());
+    let started = story.start_turn("Hi.").await;
     story.cancel(started.generations[0]).await.unwrap();
-    let done = story.done(started.generations[0]).await;
+    let done = story.wait_for_reply(started.generations[0]).await;
     assert_eq!((done.status, &done.metadata.to_json()["error"]["code"]), (Status::Error, &json!("cancelled")));
     assert_eq!(story.head().await, started.node.unwrap());
 }
@@ -51,19 +51,19 @@ async fn cancel_before_text_gives_error_node() {
 #[tokio::test]
 async fn cancel_during_reasoning_keeps_reasoning_only() {
     let app = TestApp::start().await;
-    let story = TestSession::begin(&app, &[]).await;
+    let story = TestSession::create(&app, &[]).await;
     let thinking = Reply::ok([""; 0]).reasoning(crate::support::mock_model::ReasoningField::Reasoning, ["Let me see"]);
-    app.mock.script(thinking.then_stall());
-    let started = story.start("Hi.").await;
+    app.mock.queue_reply(thinking.then_stall());
+    let started = story.start_turn("Hi.").await;
     let reply = started.generations[0];
-    let written = story.arrived(reply, |written| written.reasoning == "Let me see").await;
+    let written = story.wait_for_partial_text(reply, |written| written.reasoning == "Let me see").await;
     assert_eq!((written.phase, written.content.as_str()), ("thinking", ""));
     story.cancel(reply).await.unwrap();
-    let done = story.done(reply).await;
+    let done = story.wait_for_reply(reply).await;
     assert_eq!((done.status, &done.metadata.to_json()["error"]["code"]), (Status::Error, &json!("cancelled")));
     assert_eq!((done.content.as_str(), done.reasoning.as_deref()), ("", Some("Let me see")));
     assert_eq!(story.head().await, started.node.unwrap());
-    app.mock.until_aborted(1).await;
+    app.mock.wait_for_aborted_replies(1).await;
 }
 
 /// A cancel while a narrator or rule runs either prevents all effects or comes too late and prevents none.
@@ -71,9 +71,9 @@ async fn cancel_during_reasoning_keeps_reasoning_only() {
 async fn cancel_while_scripts_run_is_all_or_nothing() {
     let script = "fn narrate(ctx) { ctx.add(\"n\", 1); for i in 0..20000 {} \"Told.\" }\n\
                   fn on_reply(ctx) { for i in 0..20000 {} ctx.add(\"m\", 1); }";
-    let app = TestApp::with().script("slow", script).set("generation.model", "plugin:slow").start().await;
-    let story = TestSession::begin(&app, &["slow"]).await;
-    let user = story.write(story.head().await, "Go.").await;
+    let app = TestApp::setup().with_script("slow", script).set("generation.model", "plugin:slow").start().await;
+    let story = TestSession::create(&app, &["slow"]).await;
+    let user = story.write_message(story.head().await, "Go.").await;
     let mut in_time = 0;
     for n in 0..60_u32 {
         let reply = story.reroll(user, GenerationSpec::default()).await.unwrap().generations[0];
@@ -82,7 +82,7 @@ async fn cancel_while_scripts_run_is_all_or_nothing() {
             tokio::task::yield_now().await;
         }
         let cancelled = story.cancel(reply).await;
-        let done = story.done(reply).await;
+        let done = story.wait_for_reply(reply).await;
         let happened = [story.var(reply, "/slow/n").await, story.var(reply, "/slow/m").await];
         if done.status == Status::Complete {
             assert_eq!((happened, done.content.as_str()), ([json!(1), json!(1)], "Told."));
@@ -100,15 +100,15 @@ async fn cancel_while_scripts_run_is_all_or_nothing() {
 #[tokio::test]
 async fn client_disconnect_during_request_does_not_stop_turn() {
     let app = TestApp::start().await;
-    let story = TestSession::begin(&app, &[]).await;
+    let story = TestSession::create(&app, &[]).await;
     let head = story.head().await;
     let mut watcher = app.live.watch(story.id);
     {
-        let request = story.send(message(head, "Hi."));
+        let request = story.send(message_spec(head, "Hi."));
         tokio::pin!(request);
         assert!(futures_util::poll!(request.as_mut()).is_pending());
     }
-    let reply = within(async {
+    let reply = with_timeout(async {
         loop {
             if let [user] = story.children(head).await.as_slice() {
                 let replies = story.children(user.id).await;
@@ -127,12 +127,12 @@ async fn client_disconnect_during_request_does_not_stop_turn() {
 /// A clock that panics once when armed.
 struct PanickingClock {
     clock: TestClock,
-    armed: AtomicBool,
+    is_armed: AtomicBool,
 }
 
 impl Clock for PanickingClock {
     fn now(&self) -> Time {
-        assert!(!self.armed.swap(false, Ordering::SeqCst), "as the test wants it");
+        assert!(!self.is_armed.swap(false, Ordering::SeqCst), "as the test wants it");
         self.clock.now()
     }
 }
@@ -142,17 +142,17 @@ impl Clock for PanickingClock {
 #[tokio::test]
 async fn panic_in_reply_task_becomes_node_error() {
     let bomb =
-        Arc::new(PanickingClock { clock: TestClock::new(Time(1_700_000_000_000)), armed: AtomicBool::new(false) });
-    let app = TestApp::with().clock(bomb.clone()).start().await;
-    let story = TestSession::begin(&app, &[]).await;
-    let (reply, gate) = gated(&["Before ", "and after."]);
-    app.mock.script(reply);
-    let started = story.start("Hi.").await;
+        Arc::new(PanickingClock { clock: TestClock::new(Time(1_700_000_000_000)), is_armed: AtomicBool::new(false) });
+    let app = TestApp::setup().clock(bomb.clone()).start().await;
+    let story = TestSession::create(&app, &[]).await;
+    let (reply, gate) = gated_reply(&["Before ", "and after."]);
+    app.mock.queue_reply(reply);
+    let started = story.start_turn("Hi.").await;
     gate.release(1);
-    story.reads(started.generations[0], "Before ").await;
-    bomb.armed.store(true, Ordering::SeqCst);
+    story.wait_for_text(started.generations[0], "Before ").await;
+    bomb.is_armed.store(true, Ordering::SeqCst);
     gate.open();
-    let done = story.done(started.generations[0]).await;
+    let done = story.wait_for_reply(started.generations[0]).await;
     assert_eq!((done.status, &done.metadata.to_json()["error"]["code"]), (Status::Error, &json!("internal")));
     assert_eq!((done.content.as_str(), done.name.as_deref()), ("Before ", Some("Rin")));
     assert!(
@@ -168,25 +168,25 @@ async fn panic_in_reply_task_becomes_node_error() {
     );
     assert!(trace.is_exact && trace.messages.iter().any(|sent| sent.text == "Hi."), "{trace:?}");
     assert_eq!(trace.head.to_json()["params"], done.metadata.to_json()["params"]);
-    assert_eq!(story.another(done.id).await.status, Status::Complete);
-    within(app.live.watch_count().wait_for(|count| *count == 0)).await.unwrap();
+    assert_eq!(story.reroll_and_wait(done.id).await.status, Status::Complete);
+    with_timeout(app.live.watch_count().wait_for(|count| *count == 0)).await.unwrap();
 }
 
 /// Replies over a limit are refused before anything is written, for one request or several.
 #[tokio::test]
 async fn reply_limit_exceeded_is_refused_before_write() {
-    let limits = TestApp::with().set("limits.generations_per_user", "2").set("limits.generations", "3");
+    let limits = TestApp::setup().set("limits.generations_per_user", "2").set("limits.generations", "3");
     let app = limits.set("limits.waiting_per_user", "0").start().await;
-    app.mock.always(Reply::ok(["Half"]).then_stall());
-    let story = TestSession::begin(&app, &[]).await;
-    let bob = app.another_user("Bob").await;
-    let card = app.character_of(bob, rin()).await;
+    app.mock.set_default_reply(Reply::ok(["Half"]).then_stall());
+    let story = TestSession::create(&app, &[]).await;
+    let bob = app.add_user("Bob").await;
+    let card = app.add_character_for(bob, rin_card()).await;
     let new = SessionSpec { character_ids: vec![card], ..SessionSpec::default() };
     let theirs = TestSession { app: &app, user: bob, id: app.turns.sessions.begin(bob, new).await.unwrap() };
     let greeting = story.head().await;
     let several = |n| MessageSpec {
         generate: Some(GenerationSpec { n, ..GenerationSpec::default() }),
-        ..message(greeting, "Hi.")
+        ..message_spec(greeting, "Hi.")
     };
     let op = story.session().await.op;
     // A number that never fits is an invalid field, since a retry would not help.
@@ -203,12 +203,12 @@ async fn reply_limit_exceeded_is_refused_before_write() {
     assert_eq!((begun.len(), story.children(greeting).await.len()), (2, 2), "two of six");
     assert!(at_once.iter().all(|one| matches!(one, Ok(_) | Err(TurnError::TooMany))));
     let head = theirs.head().await;
-    theirs.send(message(head, "Mine.")).await.unwrap();
-    assert!(matches!(theirs.send(message(head, "Mine too.")).await, Err(TurnError::TooMany)), "three in all");
+    theirs.send(message_spec(head, "Mine.")).await.unwrap();
+    assert!(matches!(theirs.send(message_spec(head, "Mine too.")).await, Err(TurnError::TooMany)), "three in all");
 
-    story.reads(begun[0], "Half").await;
+    story.wait_for_text(begun[0], "Half").await;
     story.cancel(begun[0]).await.unwrap();
-    within(app.live.watch_count().wait_for(|count| *count == 2)).await.unwrap();
+    with_timeout(app.live.watch_count().wait_for(|count| *count == 2)).await.unwrap();
     let next = story.reroll(begun[0], GenerationSpec::default()).await.unwrap();
     assert_eq!(next.generations.len(), 1, "there is room again");
 }
@@ -217,18 +217,18 @@ async fn reply_limit_exceeded_is_refused_before_write() {
 /// has nothing to repair.
 #[tokio::test]
 async fn shutdown_commits_partial_replies() {
-    let app = with_hurt().start().await;
-    let story = TestSession::begin(&app, &["hurt"]).await;
-    app.mock.script(Reply::ok(["Half. [HP -10]"]).then_stall());
-    let started = story.start("Hi.").await;
+    let app = hurt_setup().start().await;
+    let story = TestSession::create(&app, &["hurt"]).await;
+    app.mock.queue_reply(Reply::ok(["Half. [HP -10]"]).then_stall());
+    let started = story.start_turn("Hi.").await;
     let reply = started.generations[0];
-    story.reads(reply, "Half. [HP -10]").await;
+    story.wait_for_text(reply, "Half. [HP -10]").await;
     app.turns.tasks.stop().await;
     let done = story.node(reply).await;
     assert_eq!((done.status, &done.metadata.to_json()["error"]["code"]), (Status::Error, &json!("interrupted")));
     assert_eq!(done.content, "Half. [HP -10]");
-    assert!(matches!(story.send(message(started.node.unwrap(), "More.")).await, Err(TurnError::Stopped)));
-    app.mock.until_aborted(1).await;
+    assert!(matches!(story.send(message_spec(started.node.unwrap(), "More.")).await, Err(TurnError::Stopped)));
+    app.mock.wait_for_aborted_replies(1).await;
 
     let (user, id) = (story.user, story.id);
     let app = app.restart().await;
@@ -236,7 +236,7 @@ async fn shutdown_commits_partial_replies() {
     assert_eq!(story.node(reply).await, done);
     assert_eq!(story.var(reply, "/hurt/hp").await, json!(100));
     assert_eq!(story.head().await, started.node.unwrap());
-    let retried = story.another(reply).await;
+    let retried = story.reroll_and_wait(reply).await;
     assert_eq!((retried.status, story.head().await), (Status::Complete, retried.id));
 }
 
@@ -244,27 +244,27 @@ async fn shutdown_commits_partial_replies() {
 #[tokio::test]
 async fn session_trashed_cancels_its_replies() {
     let app = TestApp::start().await;
-    let story = TestSession::begin(&app, &[]).await;
-    app.mock.script(Reply::ok(["Half"]).then_stall());
-    let started = story.start("Hi.").await;
-    story.reads(started.generations[0], "Half").await;
+    let story = TestSession::create(&app, &[]).await;
+    app.mock.queue_reply(Reply::ok(["Half"]).then_stall());
+    let started = story.start_turn("Hi.").await;
+    story.wait_for_text(started.generations[0], "Half").await;
     let (user, id, now) = (story.user, story.id, app.clock.now());
     app.store.write(move |tx| tx.trash_session(user, id, now)).await.unwrap();
-    within(app.live.watch_count().wait_for(|count| *count == 0)).await.unwrap();
-    app.mock.until_aborted(1).await;
+    with_timeout(app.live.watch_count().wait_for(|count| *count == 0)).await.unwrap();
+    app.mock.wait_for_aborted_replies(1).await;
 }
 
 /// `domain.md` 5.1: the sweeper ends orphaned replies and leaves running ones alone.
 #[tokio::test]
 async fn sweeper_ends_only_orphaned_replies() {
     let app = TestApp::start().await;
-    let story = TestSession::begin(&app, &[]).await;
-    app.mock.script(Reply::ok(["Half"]).then_stall());
-    let held = story.start("Hi.").await.generations[0];
-    story.reads(held, "Half").await;
-    app.mock.script(Reply::ok(["Lost"]).then_stall());
+    let story = TestSession::create(&app, &[]).await;
+    app.mock.queue_reply(Reply::ok(["Half"]).then_stall());
+    let held = story.start_turn("Hi.").await.generations[0];
+    story.wait_for_text(held, "Half").await;
+    app.mock.queue_reply(Reply::ok(["Lost"]).then_stall());
     let lost = story.reroll(held, GenerationSpec::default()).await.unwrap().generations[0];
-    story.reads(lost, "Lost").await;
+    story.wait_for_text(lost, "Lost").await;
     app.live.end(lost);
     assert_eq!(app.turns.tasks.end_interrupted_replies().await.unwrap(), 1);
     let ended = story.node(lost).await;
@@ -273,7 +273,7 @@ async fn sweeper_ends_only_orphaned_replies() {
     assert_eq!(story.node(held).await.status, Status::Generating);
     assert_eq!(app.turns.tasks.end_interrupted_replies().await.unwrap(), 0);
     story.cancel(held).await.unwrap();
-    assert_eq!(story.done(held).await.content, "Half");
+    assert_eq!(story.wait_for_reply(held).await.content, "Half");
 }
 
 /// `domain.md` 5.1, 5.3: saving partial texts and sweeping run on their own timers, independent of the wall clock.
@@ -282,13 +282,13 @@ async fn partial_text_saved_and_swept_on_timer() {
     use clotho_engine::turn::{SaveIntervals, TurnDeps, TurnEngine};
     use clotho_plugin::ScriptPool;
     let app = TestApp::start().await;
-    let story = TestSession::begin(&app, &[]).await;
-    app.mock.script(Reply::ok(["Half"]).then_stall());
-    let held = story.start("Hi.").await.generations[0];
-    story.reads(held, "Half").await;
-    app.mock.script(Reply::ok(["Lost"]).then_stall());
+    let story = TestSession::create(&app, &[]).await;
+    app.mock.queue_reply(Reply::ok(["Half"]).then_stall());
+    let held = story.start_turn("Hi.").await.generations[0];
+    story.wait_for_text(held, "Half").await;
+    app.mock.queue_reply(Reply::ok(["Lost"]).then_stall());
     let lost = story.reroll(held, GenerationSpec::default()).await.unwrap().generations[0];
-    story.reads(lost, "Lost").await;
+    story.wait_for_text(lost, "Lost").await;
     let step = std::time::Duration::from_millis(1);
     let needs = TurnDeps {
         config: Arc::clone(&app.config),
@@ -304,16 +304,16 @@ async fn partial_text_saved_and_swept_on_timer() {
     };
     TurnEngine::new(needs, tokio::runtime::Handle::current()).tasks.keep();
     let saved = async || app.store.write(|tx| tx.generating_replies()).await.unwrap();
-    within(async { while !saved().await.iter().any(|one| one.node == held && one.content == "Half") {} }).await;
+    with_timeout(async { while !saved().await.iter().any(|one| one.node == held && one.content == "Half") {} }).await;
     assert_eq!(story.node(lost).await.status, Status::Generating, "somebody holds it");
     app.live.end(lost);
-    within(async { while saved().await.iter().any(|one| one.node == lost) {} }).await;
+    with_timeout(async { while saved().await.iter().any(|one| one.node == lost) {} }).await;
     let ended = story.node(lost).await;
     assert_eq!((ended.status, &ended.metadata.to_json()["error"]["code"]), (Status::Error, &json!("interrupted")));
     assert_eq!(story.trace(lost).await.head.to_json()["error"]["code"], "interrupted");
     assert_eq!(story.node(held).await.status, Status::Generating);
     story.cancel(held).await.unwrap();
-    assert_eq!(story.done(held).await.content, "Half");
+    assert_eq!(story.wait_for_reply(held).await.content, "Half");
 }
 
 /// If the database refuses a reply and also its failure, the reply is released. The sweeper can end it when the
@@ -321,24 +321,24 @@ async fn partial_text_saved_and_swept_on_timer() {
 #[tokio::test]
 async fn reply_commit_failure_releases_it_for_sweeper() {
     use diesel::connection::SimpleConnection;
-    let app = with_hurt().start().await;
-    let story = TestSession::begin(&app, &["hurt"]).await;
+    let app = hurt_setup().start().await;
+    let story = TestSession::create(&app, &["hurt"]).await;
     let database = app.home().join("data/clotho.db");
     let run = |sql: &str| {
-        let mut conn = crate::support::sql_beside(&database);
+        let mut conn = crate::support::open_second_connection(&database);
         conn.batch_execute(sql).unwrap();
     };
-    let (reply, gate) = gated(&["Half. ", "[HP -10]"]);
-    app.mock.script(reply);
-    let started = story.start("Hi.").await;
+    let (reply, gate) = gated_reply(&["Half. ", "[HP -10]"]);
+    app.mock.queue_reply(reply);
+    let started = story.start_turn("Hi.").await;
     let reply = started.generations[0];
     gate.release(1);
-    story.reads(reply, "Half. ").await;
+    story.wait_for_text(reply, "Half. ").await;
     run(
         "CREATE TRIGGER broken BEFORE UPDATE OF status ON nodes BEGIN SELECT RAISE(ABORT, 'as the test wants it'); END",
     );
     gate.open();
-    within(app.live.watch_count().wait_for(|count| *count == 0)).await.unwrap();
+    with_timeout(app.live.watch_count().wait_for(|count| *count == 0)).await.unwrap();
     assert_eq!((story.node(reply).await.status, story.head().await), (Status::Generating, started.node.unwrap()));
     run("DROP TRIGGER broken");
     assert_eq!(app.turns.tasks.end_interrupted_replies().await.unwrap(), 1);
@@ -346,5 +346,5 @@ async fn reply_commit_failure_releases_it_for_sweeper() {
     assert_eq!((ended.status, &ended.metadata.to_json()["error"]["code"]), (Status::Error, &json!("interrupted")));
     assert!("Half. [HP -10]".starts_with(&ended.content), "{}", ended.content);
     assert_eq!(story.var(reply, "/hurt/hp").await, json!(100));
-    assert_eq!(story.another(reply).await.status, Status::Complete);
+    assert_eq!(story.reroll_and_wait(reply).await.status, Status::Complete);
 }

@@ -13,7 +13,7 @@ use clotho_core::world::StateOperation;
 use clotho_store::{MessageWrite, NodeDraft, ReplyCompletion, Trace, Tx, WriteError};
 
 use super::*;
-use crate::support::wait::until;
+use crate::support::wait::wait_until;
 
 /// The environment variable with the folder of the killed program.
 const FOLDER: &str = "CLOTHO_TEST_CRASH_FOLDER";
@@ -31,13 +31,13 @@ const SAID: &str = "The ogre hits. [HP -10]";
 async fn kill_during_stream_keeps_partial_text_as_error() {
     let home = tempfile::tempdir().unwrap();
     let mock = MockModel::start().await;
-    mock.script(Reply::ok(["The ogre ", "hits. [HP -10] And"]).then_stall());
+    mock.queue_reply(Reply::ok(["The ogre ", "hits. [HP -10] And"]).then_stall());
     let mut program = CrashTarget::start(home.path(), &mock, "middle");
-    let (session, reply) = program.ready().await;
+    let (session, reply) = program.wait_until_ready().await;
     program.kill();
-    mock.until_aborted(1).await;
+    mock.wait_for_aborted_replies(1).await;
 
-    let app = hurt(TestApp::in_folder(home.path().to_owned()), HURT).mock(mock).start().await;
+    let app = add_hurt_plugin(TestApp::setup_in(home.path().to_owned()), HURT).mock(mock).start().await;
     let story = TestSession { app: &app, user: app.owner, id: session };
     let node = story.node(reply).await;
     assert_eq!((node.status, &node.metadata.to_json()["error"]["code"]), (Status::Error, &json!("interrupted")));
@@ -58,8 +58,8 @@ async fn kill_during_stream_keeps_partial_text_as_error() {
     assert_eq!(story.var(reply, "/hurt/hp").await, json!(100));
     assert!(story.delta(reply).await.is_empty());
 
-    app.mock.script(Reply::ok(["The ogre hits. [HP -10]"]));
-    let retried = story.another(reply).await;
+    app.mock.queue_reply(Reply::ok(["The ogre hits. [HP -10]"]));
+    let retried = story.reroll_and_wait(reply).await;
     assert_eq!((retried.status, story.head().await), (Status::Complete, retried.id));
     assert_eq!(story.var(retried.id, "/hurt/hp").await, json!(90));
     clotho_core::tree::reference_tree::ReferenceTree::replay(&story.log().await).unwrap();
@@ -72,15 +72,15 @@ async fn kill_inside_first_commit_leaves_no_message() {
     let home = tempfile::tempdir().unwrap();
     let mock = MockModel::start().await;
     let mut program = CrashTarget::start(home.path(), &mock, "beginning");
-    let (session, reply) = program.ready().await;
+    let (session, reply) = program.wait_until_ready().await;
     program.kill();
 
-    let app = hurt(TestApp::in_folder(home.path().to_owned()), HURT).mock(mock).start().await;
+    let app = add_hurt_plugin(TestApp::setup_in(home.path().to_owned()), HURT).mock(mock).start().await;
     let story = TestSession { app: &app, user: app.owner, id: session };
     let (head, log) = (story.head().await, story.log().await);
     assert_eq!((story.node(head).await.kind, log.len()), (clotho_core::tree::Kind::Greeting, 1));
-    assert!(story.children(head).await.is_empty() && !story.knows(reply).await);
-    let turn = story.say("I swing.").await;
+    assert!(story.children(head).await.is_empty() && !story.has_node(reply).await);
+    let turn = story.run_turn("I swing.").await;
     assert_eq!((turn.reply.status, story.head().await), (Status::Complete, turn.reply.id));
     let log = story.log().await;
     assert_eq!(log.iter().map(|operation| operation.op).collect::<Vec<_>>(), [1, 2, 3]);
@@ -96,18 +96,18 @@ async fn kill_at_each_step_keeps_all_or_nothing() {
         let home = tempfile::tempdir().unwrap();
         let mock = MockModel::start().await;
         let gate = Gate::new();
-        mock.script(Reply::ok([SAID]).head_gated(&gate));
+        mock.queue_reply(Reply::ok([SAID]).head_gate(&gate));
         let mut program = CrashTarget::start(home.path(), &mock, step);
-        let (session, reply) = program.ready().await;
-        mock.until_requests(1).await;
+        let (session, reply) = program.wait_until_ready().await;
+        mock.wait_for_requests(1).await;
         if matches!(step, "written" | "committed") {
             gate.open();
-            assert_eq!(program.ready().await, (session, reply));
+            assert_eq!(program.wait_until_ready().await, (session, reply));
         }
         program.kill();
 
         // Open its folder with another program.
-        let app = hurt(TestApp::in_folder(home.path().to_owned()), HURT).start().await;
+        let app = add_hurt_plugin(TestApp::setup_in(home.path().to_owned()), HURT).start().await;
         let story = TestSession { app: &app, user: app.owner, id: session };
         let node = story.node(reply).await;
         let user = node.parent.unwrap();
@@ -140,7 +140,7 @@ async fn kill_at_each_step_keeps_all_or_nothing() {
 /// A program in its own process.
 struct CrashTarget {
     child: Child,
-    lines: Option<Lines<BufReader<ChildStdout>>>,
+    stdout_lines: Option<Lines<BufReader<ChildStdout>>>,
 }
 
 impl CrashTarget {
@@ -154,18 +154,18 @@ impl CrashTarget {
             .spawn()
             .unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        Self { child, lines: Some(lines) }
+        Self { child, stdout_lines: Some(lines) }
     }
 
     /// Waits until the program reports that it can be killed or may go on. Returns the session and the reply.
-    async fn ready(&mut self) -> (SessionId, NodeId) {
-        let mut lines = self.lines.take().unwrap();
+    async fn wait_until_ready(&mut self) -> (SessionId, NodeId) {
+        let mut lines = self.stdout_lines.take().unwrap();
         let read = move || {
             let told = lines.by_ref().map_while(Result::ok).find_map(|line| Some(line.split_once(READY)?.1.to_owned()));
             (lines, told.expect("the program ended before it was killed"))
         };
         let (lines, told) = tokio::task::spawn_blocking(read).await.unwrap();
-        self.lines = Some(lines);
+        self.stdout_lines = Some(lines);
         let (session, reply) = told.split_once(' ').unwrap();
         (session.parse().unwrap(), reply.parse().unwrap())
     }
@@ -192,27 +192,27 @@ async fn kill_target_process_for_crash_tests() {
     let (Ok(folder), Ok(model), Ok(step)) = (std::env::var(FOLDER), std::env::var(MODEL), std::env::var(STEP)) else {
         return;
     };
-    let app = hurt(TestApp::in_folder(folder.into()), HURT).set("providers.0.base_url", &model).start().await;
-    let story = TestSession::begin(&app, &["hurt"]).await;
+    let app = add_hurt_plugin(TestApp::setup_in(folder.into()), HURT).set("providers.0.base_url", &model).start().await;
+    let story = TestSession::create(&app, &["hurt"]).await;
     if step == "beginning" {
-        begin_for_ever(&story).await;
+        write_without_commit(&story).await;
     }
-    let started = story.start("I swing.").await;
+    let started = story.start_turn("I swing.").await;
     let reply = started.generations[0];
     // Stop at the requested step and report it.
     match step.as_str() {
-        "waiting" => ready(story.id, reply),
+        "waiting" => print_ready(story.id, reply),
         "asked" => {
-            let is_saved = async || story.trace_of(reply).await.is_some();
-            until("what the model was asked on the disk", is_saved).await;
-            ready(story.id, reply);
+            let is_saved = async || story.find_trace(reply).await.is_some();
+            wait_until("what the model was asked on the disk", is_saved).await;
+            print_ready(story.id, reply);
         }
         "written" => {
             // Block the writer, so that commit 2 has to wait.
-            hold_the_writer(&story, |_| ()).await;
-            ready(story.id, reply);
-            story.reads(reply, SAID).await;
-            ready(story.id, reply);
+            block_writer(&story, |_| ()).await;
+            print_ready(story.id, reply);
+            story.wait_for_text(reply, SAID).await;
+            print_ready(story.id, reply);
         }
         "committing" => {
             let (session, head_op) = (story.id, story.session().await.head_op);
@@ -228,31 +228,31 @@ async fn kill_target_process_for_crash_tests() {
                 trace: Some(Trace::default()),
                 asked: Some(HeadRequest { move_head: true, head_op, at_context: true }),
             };
-            hold_the_writer(&story, move |tx| _ = tx.complete_reply(session, reply, started.op, at, &ending).unwrap())
+            block_writer(&story, move |tx| _ = tx.complete_reply(session, reply, started.op, at, &ending).unwrap())
                 .await;
-            ready(story.id, reply);
+            print_ready(story.id, reply);
         }
         "committed" => {
-            ready(story.id, reply);
-            assert_eq!(story.done(reply).await.content, SAID);
-            ready(story.id, reply);
+            print_ready(story.id, reply);
+            assert_eq!(story.wait_for_reply(reply).await.content, SAID);
+            print_ready(story.id, reply);
         }
         _ => {
-            story.reads(reply, "The ogre hits. [HP -10] And").await;
+            story.wait_for_text(reply, "The ogre hits. [HP -10] And").await;
             // The program saves partial text every second; wait until the database has it.
             let is_saved = async || {
                 let saved = app.store.write(|tx| tx.generating_replies()).await.unwrap();
                 saved.iter().any(|one| one.content == "The ogre hits. [HP -10] And")
             };
-            until("what arrived on the disk", is_saved).await;
-            ready(story.id, reply);
+            wait_until("what arrived on the disk", is_saved).await;
+            print_ready(story.id, reply);
         }
     }
     std::future::pending::<()>().await;
 }
 
 /// Writes a message with its placeholder in a transaction that never commits.
-async fn begin_for_ever(story: &TestSession<'_>) -> ! {
+async fn write_without_commit(story: &TestSession<'_>) -> ! {
     let (now, parent, session) = (story.app.clock.now(), story.head().await, story.id);
     let draft = |role| {
         let id = NodeId::new(story.app.ids.next_id(now));
@@ -273,13 +273,13 @@ async fn begin_for_ever(story: &TestSession<'_>) -> ! {
         move_head: true,
         kind: OperationKind::Message,
     };
-    hold_the_writer(story, move |tx| _ = tx.add_message(&actor, &message).unwrap()).await;
-    ready(session, id);
+    block_writer(story, move |tx| _ = tx.add_message(&actor, &message).unwrap()).await;
+    print_ready(session, id);
     std::future::pending().await
 }
 
 /// Runs a write in a transaction that never commits, and blocks the writer.
-async fn hold_the_writer(story: &TestSession<'_>, mut work: impl FnMut(&mut Tx<'_>) + Send + 'static) {
+async fn block_writer(story: &TestSession<'_>, mut work: impl FnMut(&mut Tx<'_>) + Send + 'static) {
     let (tell, told) = tokio::sync::oneshot::channel();
     let mut tell = Some(tell);
     let store = Arc::clone(&story.app.store);
@@ -299,6 +299,6 @@ async fn hold_the_writer(story: &TestSession<'_>, mut work: impl FnMut(&mut Tx<'
 }
 
 #[expect(clippy::print_stdout, reason = "this is how the other process is told")]
-fn ready(session: SessionId, reply: NodeId) {
+fn print_ready(session: SessionId, reply: NodeId) {
     println!("{READY}{session} {reply}");
 }

@@ -8,12 +8,12 @@ const RULES: &str = "[[rule]]\nname = \"friend\"\nwhen = \"affinity >= 3\"\nonce
     [[rule]]\nname = \"tax\"\nevery = 2\ndo = [{ op = \"add\", path = \"gold\", value = -1 }]\n";
 const SCRIPT: &str = "fn init(ctx) { ctx.set(\"affinity\", 0); }\nfn on_reply(ctx) { ctx.add(\"affinity\", 1); }";
 
-async fn mine(story: &TestSession<'_>, node: NodeId) -> Value {
+async fn plugin_values(story: &TestSession<'_>, node: NodeId) -> Value {
     story.var(node, "/mine").await
 }
 
 /// Returns the names of the rules that fired on a node.
-async fn fired(story: &TestSession<'_>, node: NodeId) -> Vec<String> {
+async fn fired_rules(story: &TestSession<'_>, node: NodeId) -> Vec<String> {
     let runs = story.delta(node).await.runs;
     let hooks = runs.iter().filter_map(|run| run["hook"].as_str()?.strip_prefix("rule:").map(str::to_owned));
     hooks.collect()
@@ -22,36 +22,36 @@ async fn fired(story: &TestSession<'_>, node: NodeId) -> Vec<String> {
 /// Rank 3 of the later ideas: counters come from the path and crossings from the world, so all of it rewinds.
 #[tokio::test]
 async fn manifest_rules_fire_along_path_and_rewind() {
-    let app = TestApp::with().script_with("mine", RULES, SCRIPT).start().await;
-    let story = TestSession::begin(&app, &["mine"]).await;
-    let one = story.say("One.").await.reply;
-    let two = story.say("Two.").await;
-    assert_eq!(fired(&story, two.user).await, ["tax"], "the second turn");
-    assert_eq!(fired(&story, two.reply.id).await, ["wages"], "the second reply");
-    assert_eq!(mine(&story, two.reply.id).await, json!({"affinity": 2, "gold": 4}));
-    let three = story.say("Three.").await.reply;
-    assert_eq!(fired(&story, three.id).await, ["friend"]);
+    let app = TestApp::setup().with_manifest_and_script("mine", RULES, SCRIPT).start().await;
+    let story = TestSession::create(&app, &["mine"]).await;
+    let one = story.run_turn("One.").await.reply;
+    let two = story.run_turn("Two.").await;
+    assert_eq!(fired_rules(&story, two.user_node).await, ["tax"], "the second turn");
+    assert_eq!(fired_rules(&story, two.reply.id).await, ["wages"], "the second reply");
+    assert_eq!(plugin_values(&story, two.reply.id).await, json!({"affinity": 2, "gold": 4}));
+    let three = story.run_turn("Three.").await.reply;
+    assert_eq!(fired_rules(&story, three.id).await, ["friend"]);
     let delta = story.delta(three.id).await;
     assert_eq!((delta.notes[0].plugin.as_str(), delta.notes[0].text.as_str()), ("mine", "Friends at 3."));
     let run = delta.runs.last().unwrap();
     assert_eq!((&run["because"], &run["ops"], &run["plugin"]), (&json!("affinity >= 3"), &json!(2), &json!("mine")));
-    assert_eq!(mine(&story, three.id).await, json!({"affinity": 3, "gold": 4, "stage": "friend"}));
-    let four = story.say("Four.").await.reply;
-    assert_eq!(fired(&story, four.id).await, ["wages"], "friends but once");
+    assert_eq!(plugin_values(&story, three.id).await, json!({"affinity": 3, "gold": 4, "stage": "friend"}));
+    let four = story.run_turn("Four.").await.reply;
+    assert_eq!(fired_rules(&story, four.id).await, ["wages"], "friends but once");
 
-    let again = story.another(three.id).await;
+    let again = story.reroll_and_wait(three.id).await;
     assert_eq!(
-        (fired(&story, again.id).await, mine(&story, again.id).await),
-        (vec!["friend".to_owned()], mine(&story, three.id).await)
+        (fired_rules(&story, again.id).await, plugin_values(&story, again.id).await),
+        (vec!["friend".to_owned()], plugin_values(&story, three.id).await)
     );
-    let back = story.say_to(one.id, "Another two.").await;
+    let back = story.run_turn_at(one.id, "Another two.").await;
     assert_eq!(
-        (fired(&story, back.user).await, fired(&story, back.reply.id).await),
+        (fired_rules(&story, back.user_node).await, fired_rules(&story, back.reply.id).await),
         (vec!["tax".into()], vec!["wages".into()])
     );
-    let edited = story.edit(three.id, edit("Other words.")).await.unwrap().node.unwrap();
+    let edited = story.edit(three.id, edit_spec("Other words.")).await.unwrap().node.unwrap();
     assert_eq!(
-        (fired(&story, edited).await, mine(&story, edited).await["stage"].clone()),
+        (fired_rules(&story, edited).await, plugin_values(&story, edited).await["stage"].clone()),
         (vec!["friend".to_owned()], json!("friend"))
     );
 }
@@ -64,18 +64,22 @@ async fn manifest_rules_do_not_count_answered_commands() {
     let script = "fn on_input(ctx) { if ctx.command == () { return; } ctx.roll(\"1d6\");\n\
                   switch ctx.args { \"stop\" => #{ stop: true }, \"on\" => \"I look.\", _ => #{ reply: \"10\" } } }";
     let quiet = "[[rule]]\nname = \"silence\"\nevery = 1\ndo = [{ op = \"add\", path = \"quiet\", value = 1 }]\n";
-    let app = TestApp::with().script_with("aa", quiet, "").script_with("zz", commands, script).start().await;
-    let story = TestSession::begin(&app, &["aa", "zz"]).await;
+    let app = TestApp::setup()
+        .with_manifest_and_script("aa", quiet, "")
+        .with_manifest_and_script("zz", commands, script)
+        .start()
+        .await;
+    let story = TestSession::create(&app, &["aa", "zz"]).await;
     let quiet = async |node: NodeId| story.var(node, "/aa/quiet").await;
-    let one = story.say("One.").await;
-    assert_eq!(quiet(one.user).await, json!(1));
-    let asked = story.say("/hp").await;
+    let one = story.run_turn("One.").await;
+    assert_eq!(quiet(one.user_node).await, json!(1));
+    let asked = story.run_turn("/hp").await;
     assert_eq!((asked.reply.content.as_str(), quiet(asked.reply.id).await), ("10", json!(1)));
-    let delta = story.delta(asked.user).await;
+    let delta = story.delta(asked.user_node).await;
     assert_eq!((delta.runs.len(), delta.rolls.len(), &delta.runs[0]["answered"]), (1, 1, &json!(true)), "{delta:?}");
-    let gone_on = story.say("/hp on").await;
+    let gone_on = story.run_turn("/hp on").await;
     assert_eq!((quiet(gone_on.reply.id).await, app.mock.requests().len()), (json!(2), 2));
-    let unasked = MessageSpec { generate: None, ..message(story.head().await, "/hp stop") };
+    let unasked = MessageSpec { generate: None, ..message_spec(story.head().await, "/hp stop") };
     assert_eq!(quiet(story.send(unasked).await.unwrap().node.unwrap()).await, json!(2));
     let plugin = app.catalogue.current().get("aa").cloned().unwrap();
     let replay = ReplaySpec { plugin, session: story.id, leaf: None, from: None };

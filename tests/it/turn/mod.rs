@@ -43,7 +43,9 @@ use serde_json::{Value, json};
 use crate::support::app::{Setup, TestApp};
 use crate::support::log_capture;
 use crate::support::mock_model::{Gate, MockModel, Reply};
-use crate::support::test_session::{TestSession, edit, message, on, rin, sent, within};
+use crate::support::test_session::{
+    TestSession, edit_spec, enabled_plugin, message_spec, request_messages, rin_card, with_timeout,
+};
 
 /// Returns a manifest with the permissions that tests need, and `more` appended.
 fn manifest(id: &str, more: &str) -> String {
@@ -55,17 +57,17 @@ fn manifest(id: &str, more: &str) -> String {
 
 /// Adds a plugin that is one script without a schema.
 trait WithScript {
-    fn script(self, id: &str, script: &str) -> Self;
-    fn script_with(self, id: &str, more: &str, script: &str) -> Self;
+    fn with_script(self, id: &str, script: &str) -> Self;
+    fn with_manifest_and_script(self, id: &str, more: &str, script: &str) -> Self;
 }
 
 impl WithScript for Setup {
-    fn script(self, id: &str, script: &str) -> Self {
-        self.script_with(id, "", script)
+    fn with_script(self, id: &str, with_script: &str) -> Self {
+        self.with_manifest_and_script(id, "", with_script)
     }
 
-    fn script_with(self, id: &str, more: &str, script: &str) -> Self {
-        self.plugin(id, &[("plugin.toml", &manifest(id, more)), ("main.rhai", script)])
+    fn with_manifest_and_script(self, id: &str, more: &str, script: &str) -> Self {
+        self.with_plugin(id, &[("plugin.toml", &manifest(id, more)), ("main.rhai", script)])
     }
 }
 
@@ -84,29 +86,29 @@ const HURT_SCHEMA: &str = r#"{"type": "object", "properties": {
     "luck": {"type": "integer", "x-visible": false}, "seen": {"type": "integer", "x-visible": false}}}"#;
 
 /// Returns a program with the plugin `hurt`.
-fn with_hurt() -> Setup {
-    hurt(TestApp::with(), HURT)
+fn hurt_setup() -> Setup {
+    add_hurt_plugin(TestApp::setup(), HURT)
 }
 
 /// Adds the plugin `hurt` with another script.
-fn hurt(setup: Setup, script: &str) -> Setup {
+fn add_hurt_plugin(setup: Setup, script: &str) -> Setup {
     let manifest = manifest("hurt", "[state]\nschema = \"state.schema.json\"");
     let files = [("plugin.toml", manifest.as_str()), ("main.rhai", script), ("state.schema.json", HURT_SCHEMA)];
-    setup.plugin("hurt", &files)
+    setup.with_plugin("hurt", &files)
 }
 
 /// Returns a reply whose pieces wait for a gate.
-fn gated(pieces: &[&str]) -> (Reply, Gate) {
+fn gated_reply(pieces: &[&str]) -> (Reply, Gate) {
     let gate = Gate::new();
-    (Reply::ok(pieces.iter().copied()).gated(&gate), gate)
+    (Reply::ok(pieces.iter().copied()).gate(&gate), gate)
 }
 
 /// Returns the immutable facts of a node, without the remembered child and the keyframe flag.
-fn facts(node: &Node) -> Node {
+fn immutable_facts(node: &Node) -> Node {
     Node { remembered: None, is_keyframe: false, ..node.clone() }
 }
 
 /// Returns the texts of nodes.
-fn texts(nodes: &[Node]) -> Vec<&str> {
+fn node_texts(nodes: &[Node]) -> Vec<&str> {
     nodes.iter().map(|node| node.content.as_str()).collect()
 }

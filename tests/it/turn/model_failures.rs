@@ -7,43 +7,48 @@ use crate::support::mock_model::ReasoningField;
 struct ModelFailure {
     reply: Reply,
     code: &'static str,
-    words: &'static str,
-    kept: &'static str,
+    error_text: &'static str,
+    partial_text: &'static str,
 }
 
-fn fault(reply: Reply, code: &'static str, words: &'static str, kept: &'static str) -> ModelFailure {
-    ModelFailure { reply, code, words, kept }
+fn model_failure(reply: Reply, code: &'static str, words: &'static str, kept: &'static str) -> ModelFailure {
+    ModelFailure { reply, code, error_text: words, partial_text: kept }
 }
 
-fn faults() -> Vec<ModelFailure> {
+fn model_failures() -> Vec<ModelFailure> {
     let partial = || Reply::ok(["PARTIAL ", "text"]);
     let soon = |reply: Reply| reply.header("Retry-After", "0");
     vec![
-        fault(Reply::error(401, "your key is not mine"), "provider_refused", "your key is not mine", ""),
-        fault(Reply::error(400, "the prompt is too long"), "provider_refused", "the prompt is too long", ""),
-        fault(
+        model_failure(Reply::error(401, "your key is not mine"), "provider_refused", "your key is not mine", ""),
+        model_failure(Reply::error(400, "the prompt is too long"), "provider_refused", "the prompt is too long", ""),
+        model_failure(
             Reply::error(429, "slow down, friend").header("Retry-After", "60"),
             "provider_rate_limited",
             "slow down, friend",
             "",
         ),
-        fault(soon(Reply::error(500, "out of order")), "provider_failed", "out of order", ""),
-        fault(soon(Reply::html(502, "Bad Gateway")), "provider_failed", "Bad Gateway", ""),
-        fault(partial().then_cut(), "cut_off", "cut off", "PARTIAL text"),
-        fault(partial().then_reset(), "cut_off", "cut off", "PARTIAL text"),
-        fault(partial().unfinished(), "cut_off", "cut off", "PARTIAL text"),
-        fault(Reply::events(["{\"choices\": nonsense"]), "provider_garbled", "not a JSON object", ""),
-        fault(Reply::html(200, "Please log in"), "provider_garbled", "Please log in", ""),
-        fault(
+        model_failure(soon(Reply::error(500, "out of order")), "provider_failed", "out of order", ""),
+        model_failure(soon(Reply::html(502, "Bad Gateway")), "provider_failed", "Bad Gateway", ""),
+        model_failure(partial().then_cut(), "cut_off", "cut off", "PARTIAL text"),
+        model_failure(partial().then_reset(), "cut_off", "cut off", "PARTIAL text"),
+        model_failure(partial().without_finish(), "cut_off", "cut off", "PARTIAL text"),
+        model_failure(Reply::events(["{\"choices\": nonsense"]), "provider_garbled", "not a JSON object", ""),
+        model_failure(Reply::html(200, "Please log in"), "provider_garbled", "Please log in", ""),
+        model_failure(
             partial().then_error(503, "the model was unloaded"),
             "provider_failed",
             "the model was unloaded",
             "PARTIAL text",
         ),
-        fault(Reply::ok([""; 0]).finish("content_filter"), "provider_refused", "blocked the reply: content_filter", ""),
-        fault(Reply::ok([""; 0]), "empty_reply", "without text", ""),
-        fault(Reply::ok([" \n"]), "empty_reply", "without text", " \n"),
-        fault(
+        model_failure(
+            Reply::ok([""; 0]).finish_reason("content_filter"),
+            "provider_refused",
+            "blocked the reply: content_filter",
+            "",
+        ),
+        model_failure(Reply::ok([""; 0]), "empty_reply", "without text", ""),
+        model_failure(Reply::ok([" \n"]), "empty_reply", "without text", " \n"),
+        model_failure(
             Reply::ok([""; 0]).reasoning(ReasoningField::Reasoning, ["only thought"]),
             "empty_reply",
             "without text",
@@ -53,16 +58,16 @@ fn faults() -> Vec<ModelFailure> {
 }
 
 /// Models that stop sending. The timeout is two seconds, which is long enough for the others.
-fn silences() -> Vec<ModelFailure> {
+fn timeout_failures() -> Vec<ModelFailure> {
     let partial = || Reply::ok(["PARTIAL ", "text"]);
     vec![
-        fault(Reply::silent(), "provider_timeout", "sent no text within 2 s", ""),
-        fault(partial().then_stall(), "provider_timeout", "stopped sending", "PARTIAL text"),
+        model_failure(Reply::silent(), "provider_timeout", "sent no text within 2 s", ""),
+        model_failure(partial().then_stall(), "provider_timeout", "stopped sending", "PARTIAL text"),
     ]
 }
 
 /// Checks a failed reply: its error, the kept text, no effects and an unmoved HEAD.
-async fn check(story: &TestSession<'_>, user: NodeId, reply: &Node, code: &str, words: &str, kept: &str) {
+async fn check_failed_reply(story: &TestSession<'_>, user: NodeId, reply: &Node, code: &str, words: &str, kept: &str) {
     let error = &reply.metadata.to_json()["error"].clone();
     let message = error["message"].as_str().unwrap_or_default();
     assert_eq!((reply.status, &error["code"]), (Status::Error, &json!(code)), "{reply:?}");
@@ -80,34 +85,34 @@ async fn check(story: &TestSession<'_>, user: NodeId, reply: &Node, code: &str, 
 /// out of prompts, and can be rerolled.
 #[tokio::test]
 async fn model_fault_is_recorded_on_reply_node() {
-    stands_on_the_node(with_hurt(), faults()).await;
+    check_failures(hurt_setup(), model_failures()).await;
 }
 
 /// The same holds for models that time out.
 #[tokio::test]
 async fn model_timeout_is_recorded_on_reply_node() {
-    let hasty = with_hurt().set("generation.first_token_timeout_s", "2").set("generation.idle_timeout_s", "2");
-    stands_on_the_node(hasty, silences()).await;
+    let hasty = hurt_setup().set("generation.first_token_timeout_s", "2").set("generation.idle_timeout_s", "2");
+    check_failures(hasty, timeout_failures()).await;
 }
 
-async fn stands_on_the_node(setup: Setup, faults: Vec<ModelFailure>) {
+async fn check_failures(setup: Setup, faults: Vec<ModelFailure>) {
     let app = setup.start().await;
-    for ModelFailure { reply, code, words, kept } in faults {
-        let story = TestSession::begin(&app, &["hurt"]).await;
-        app.mock.always(reply);
-        let turn = story.say("Hi.").await;
-        check(&story, turn.user, &turn.reply, code, words, kept).await;
+    for ModelFailure { reply, code, error_text: words, partial_text: kept } in faults {
+        let story = TestSession::create(&app, &["hurt"]).await;
+        app.mock.set_default_reply(reply);
+        let turn = story.run_turn("Hi.").await;
+        check_failed_reply(&story, turn.user_node, &turn.reply, code, words, kept).await;
 
-        app.mock.always(Reply::ok(["Well again. [HP -10]"]));
+        app.mock.set_default_reply(Reply::ok(["Well again. [HP -10]"]));
         let asked = app.mock.requests().len();
-        let retried = story.another(turn.reply.id).await;
+        let retried = story.reroll_and_wait(turn.reply.id).await;
         assert_eq!((retried.status, story.head().await), (Status::Complete, retried.id), "{code}");
         assert_eq!(story.var(retried.id, "/hurt/hp").await, json!(90));
-        story.say_to(turn.reply.id, "Below the error.").await;
+        story.run_turn_at(turn.reply.id, "Below the error.").await;
         for body in &app.mock.requests()[asked..] {
             assert!(!body.to_string().contains("PARTIAL"), "{body}");
         }
-        assert_eq!(facts(&story.node(turn.reply.id).await), facts(&turn.reply));
+        assert_eq!(immutable_facts(&story.node(turn.reply.id).await), immutable_facts(&turn.reply));
     }
 }
 
@@ -115,65 +120,73 @@ async fn stands_on_the_node(setup: Setup, faults: Vec<ModelFailure>) {
 #[tokio::test]
 async fn model_server_down_gives_error_node() {
     let app =
-        with_hurt().set("providers.2.id", "down").set("providers.2.base_url", "http://127.0.0.1:9/v1").start().await;
-    let story = TestSession::begin(&app, &["hurt"]).await;
-    story.set("model", json!("down/any")).await;
-    let turn = story.say("Hi.").await;
-    check(&story, turn.user, &turn.reply, "provider_unreachable", "cannot be reached", "").await;
-    story.set("model", json!("mock/mock")).await;
-    assert_eq!(story.another(turn.reply.id).await.status, Status::Complete);
+        hurt_setup().set("providers.2.id", "down").set("providers.2.base_url", "http://127.0.0.1:9/v1").start().await;
+    let story = TestSession::create(&app, &["hurt"]).await;
+    story.set_setting("model", json!("down/any")).await;
+    let turn = story.run_turn("Hi.").await;
+    check_failed_reply(&story, turn.user_node, &turn.reply, "provider_unreachable", "cannot be reached", "").await;
+    story.set_setting("model", json!("mock/mock")).await;
+    assert_eq!(story.reroll_and_wait(turn.reply.id).await.status, Status::Complete);
 }
 
 /// An endless reply is cut at the size limit, and what fits is kept.
 #[tokio::test]
 async fn reply_over_size_limit_is_truncated() {
-    let app = with_hurt().set("limits.reply_kb", "1").start().await;
-    let story = TestSession::begin(&app, &["hurt"]).await;
-    app.mock.script(Reply::endless("spam "));
-    let turn = story.say("Hi.").await;
+    let app = hurt_setup().set("limits.reply_kb", "1").start().await;
+    let story = TestSession::create(&app, &["hurt"]).await;
+    app.mock.queue_reply(Reply::endless("spam "));
+    let turn = story.run_turn("Hi.").await;
     assert!((1020..=1024).contains(&turn.reply.content.len()), "{}", turn.reply.content.len());
-    check(&story, turn.user, &turn.reply, "too_large", "larger than 1024 bytes", &turn.reply.content.clone()).await;
-    app.mock.until_aborted(1).await;
+    check_failed_reply(
+        &story,
+        turn.user_node,
+        &turn.reply,
+        "too_large",
+        "larger than 1024 bytes",
+        &turn.reply.content.clone(),
+    )
+    .await;
+    app.mock.wait_for_aborted_replies(1).await;
 }
 
 /// A reply over the total time limit is ended even if it still sends text.
 #[tokio::test]
 async fn reply_over_time_limit_is_ended() {
-    let app = with_hurt().set("limits.generation_s", "2").start().await;
-    let story = TestSession::begin(&app, &["hurt"]).await;
-    app.mock.script(Reply::ok(["PARTIAL"]).then_stall());
-    let turn = story.say("Hi.").await;
-    check(&story, turn.user, &turn.reply, "provider_timeout", "longer than 2 s", "PARTIAL").await;
-    app.mock.until_aborted(1).await;
+    let app = hurt_setup().set("limits.generation_s", "2").start().await;
+    let story = TestSession::create(&app, &["hurt"]).await;
+    app.mock.queue_reply(Reply::ok(["PARTIAL"]).then_stall());
+    let turn = story.run_turn("Hi.").await;
+    check_failed_reply(&story, turn.user_node, &turn.reply, "provider_timeout", "longer than 2 s", "PARTIAL").await;
+    app.mock.wait_for_aborted_replies(1).await;
 }
 
 /// S4-29: a reply that reaches its token limit is complete and truncated, and the rules read it.
 #[tokio::test]
 async fn reply_at_token_limit_is_complete_and_truncated() {
-    let app = with_hurt().start().await;
-    let story = TestSession::begin(&app, &["hurt"]).await;
-    app.mock.script(Reply::ok(["It hurts. [HP -10] And th"]).finish("length"));
-    let reply = story.say("Hi.").await.reply;
+    let app = hurt_setup().start().await;
+    let story = TestSession::create(&app, &["hurt"]).await;
+    app.mock.queue_reply(Reply::ok(["It hurts. [HP -10] And th"]).finish_reason("length"));
+    let reply = story.run_turn("Hi.").await.reply;
     assert_eq!(reply.status, Status::Complete);
     assert_eq!(
         (&reply.metadata.to_json()["isTruncated"], &reply.metadata.to_json()["finishReason"]),
         (&json!(true), &json!("length"))
     );
     assert_eq!(story.var(reply.id, "/hurt/hp").await, json!(90));
-    assert_eq!(story.say("Hi.").await.reply.metadata.to_json()["isTruncated"], json!(false));
+    assert_eq!(story.run_turn("Hi.").await.reply.metadata.to_json()["isTruncated"], json!(false));
 }
 
 /// A model that no provider has is refused before anything is written.
 #[tokio::test]
 async fn unknown_model_is_refused_before_write() {
-    let app = TestApp::with().set("providers.1.models", "[\"mock\"]").start().await;
-    let story = TestSession::begin(&app, &[]).await;
+    let app = TestApp::setup().set("providers.1.models", "[\"mock\"]").start().await;
+    let story = TestSession::create(&app, &[]).await;
     let op = story.session().await.op;
     for (model, words) in
         [("nobody", "there is no model"), ("mock", "several providers"), ("plugin:x", "that writes replies")]
     {
         let generate = Some(GenerationSpec { model: Some(model.into()), ..GenerationSpec::default() });
-        match story.send(MessageSpec { generate, ..message(story.head().await, "Hi.") }).await {
+        match story.send(MessageSpec { generate, ..message_spec(story.head().await, "Hi.") }).await {
             Err(TurnError::Invalid { field: "model", message }) => assert!(message.contains(words), "{message}"),
             other => panic!("{model}: {other:?}"),
         }
@@ -184,23 +197,23 @@ async fn unknown_model_is_refused_before_write() {
 /// The log reports that a reply failed or was stopped, without any text of people or models.
 #[tokio::test]
 async fn failed_reply_is_logged_without_chat_text() {
-    log_capture::keep();
+    log_capture::start_capture();
     let app = TestApp::start().await;
-    let story = TestSession::begin(&app, &[]).await;
-    app.mock.script(Reply::ok(["A SECRET too."]).then_error(503, "THEIR-WORDS"));
-    let failed = story.say("My SECRET.").await.reply;
-    app.mock.script(Reply::silent());
-    let stopped = story.start("My SECRET.").await.generations[0];
+    let story = TestSession::create(&app, &[]).await;
+    app.mock.queue_reply(Reply::ok(["A SECRET too."]).then_error(503, "THEIR-WORDS"));
+    let failed = story.run_turn("My SECRET.").await.reply;
+    app.mock.queue_reply(Reply::silent());
+    let stopped = story.start_turn("My SECRET.").await.generations[0];
     story.cancel(stopped).await.unwrap();
-    story.done(stopped).await;
+    story.wait_for_reply(stopped).await;
     let session = story.id.to_string();
     for (node, words) in [
         (failed.id, ["WARN", "a reply failed", "provider_failed", "mock/mock"]),
         (stopped, ["INFO", "a reply was stopped", "cancelled", "mock/mock"]),
     ] {
-        let told = log_capture::with(&[words.as_slice(), &[session.as_str(), &node.to_string()]].concat());
+        let told = log_capture::lines_with(&[words.as_slice(), &[session.as_str(), &node.to_string()]].concat());
         assert_eq!(told.len(), 1, "{words:?}: {told:?}");
     }
-    assert_eq!(log_capture::with(&["SECRET"]), [""; 0]);
-    assert_eq!(log_capture::with(&["THEIR-WORDS"]), [""; 0]);
+    assert_eq!(log_capture::lines_with(&["SECRET"]), [""; 0]);
+    assert_eq!(log_capture::lines_with(&["THEIR-WORDS"]), [""; 0]);
 }

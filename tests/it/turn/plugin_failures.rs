@@ -17,17 +17,18 @@ const FAILING: [(&str, &str); 6] = [
 #[tokio::test]
 async fn plugin_failure_drops_only_its_own_operations() {
     let count = "fn on_reply(ctx) { ctx.add(\"n\", 1); ctx.note(\"counted\"); }";
-    let setup = FAILING.iter().enumerate().fold(TestApp::with().script("a-first", count), |setup, (i, (body, _))| {
-        setup.script(
-            &format!("m{i}"),
-            &format!("fn on_reply(ctx) {{ ctx.set(\"half\", 1); ctx.roll(\"1d6\"); {body} }}"),
-        )
-    });
-    let app = setup.script("z-last", count).start().await;
+    let setup =
+        FAILING.iter().enumerate().fold(TestApp::setup().with_script("a-first", count), |setup, (i, (body, _))| {
+            setup.with_script(
+                &format!("m{i}"),
+                &format!("fn on_reply(ctx) {{ ctx.set(\"half\", 1); ctx.roll(\"1d6\"); {body} }}"),
+            )
+        });
+    let app = setup.with_script("z-last", count).start().await;
     for (i, (body, code)) in FAILING.iter().enumerate() {
-        let story = TestSession::begin(&app, &["a-first", &format!("m{i}"), "z-last"]).await;
-        app.mock.script(Reply::ok(["The prose."]));
-        let reply = story.say("Hi.").await.reply;
+        let story = TestSession::create(&app, &["a-first", &format!("m{i}"), "z-last"]).await;
+        app.mock.queue_reply(Reply::ok(["The prose."]));
+        let reply = story.run_turn("Hi.").await.reply;
         assert_eq!(
             (reply.content.as_str(), reply.status, story.head().await),
             ("The prose.", Status::Complete, reply.id)
@@ -54,16 +55,16 @@ async fn plugin_failure_drops_only_its_own_operations() {
 /// "A plugin that answers the wrong type": the result is ignored and recorded on the user's node.
 #[tokio::test]
 async fn plugin_result_of_wrong_type_is_recorded() {
-    let setup = TestApp::with()
-        .script("wrong", "fn on_input(ctx) { ctx.set(\"half\", 1); 42 }\nfn init(ctx) { throw \"no\"; }");
-    let app = setup.script("ungranted", "fn on_input(ctx) { \"rewritten\" }").start().await;
-    let story = TestSession::begin(&app, &["wrong"]).await;
+    let setup = TestApp::setup()
+        .with_script("wrong", "fn on_input(ctx) { ctx.set(\"half\", 1); 42 }\nfn init(ctx) { throw \"no\"; }");
+    let app = setup.with_script("ungranted", "fn on_input(ctx) { \"rewritten\" }").start().await;
+    let story = TestSession::create(&app, &["wrong"]).await;
     let root = story.session().await.root;
     assert_eq!(story.delta(root).await.problems[0].code, "plugin_runtime", "init is no exception");
-    let turn = story.say("Hi.").await;
-    let user = story.node(turn.user).await;
+    let turn = story.run_turn("Hi.").await;
+    let user = story.node(turn.user_node).await;
     assert_eq!((user.content.as_str(), turn.reply.status), ("Hi.", Status::Complete));
-    let delta = story.delta(turn.user).await;
+    let delta = story.delta(turn.user_node).await;
     assert_eq!((delta.problems[0].code.as_str(), delta.operations.len()), ("plugin_runtime", 0));
     assert!(delta.problems[0].message.contains("on_input must return"), "{}", delta.problems[0].message);
 }
@@ -72,25 +73,25 @@ async fn plugin_result_of_wrong_type_is_recorded() {
 #[tokio::test]
 async fn plugin_after_five_limit_violations_is_off() {
     let script = "fn on_reply(ctx) { if ctx.text == \"fine\" { ctx.add(\"n\", 1); } else { loop {} } }";
-    let app = TestApp::with().script("endless", script).start().await;
-    let (story, other) = (TestSession::begin(&app, &["endless"]).await, TestSession::begin(&app, &["endless"]).await);
+    let app = TestApp::setup().with_script("endless", script).start().await;
+    let (story, other) = (TestSession::create(&app, &["endless"]).await, TestSession::create(&app, &["endless"]).await);
     let problem = async |node: NodeId| story.delta(node).await.problems.pop().map(|one| one.code);
-    let first = story.say("Hi.").await.reply;
+    let first = story.run_turn("Hi.").await.reply;
     assert_eq!(problem(first.id).await.as_deref(), Some("plugin_limit"));
     for _ in 0..4 {
-        let again = story.another(first.id).await;
+        let again = story.reroll_and_wait(first.id).await;
         assert_eq!(problem(again.id).await.as_deref(), Some("plugin_limit"));
     }
-    app.mock.script(Reply::ok(["fine"]));
-    let out = story.another(first.id).await;
+    app.mock.queue_reply(Reply::ok(["fine"]));
+    let out = story.reroll_and_wait(first.id).await;
     assert_eq!(problem(out.id).await.as_deref(), Some("plugin_off"));
     assert_eq!(story.var(out.id, "/endless/n").await, json!(null));
-    app.mock.script(Reply::ok(["fine"]));
-    let elsewhere = other.say("Hi.").await.reply;
+    app.mock.queue_reply(Reply::ok(["fine"]));
+    let elsewhere = other.run_turn("Hi.").await.reply;
     assert_eq!(other.var(elsewhere.id, "/endless/n").await, json!(1), "only in that session");
-    story.plugins(&["endless"]).await.unwrap();
-    app.mock.script(Reply::ok(["fine"]));
-    let forgiven = story.another(first.id).await;
+    story.set_plugins(&["endless"]).await.unwrap();
+    app.mock.queue_reply(Reply::ok(["fine"]));
+    let forgiven = story.reroll_and_wait(first.id).await;
     assert_eq!(story.var(forgiven.id, "/endless/n").await, json!(1));
 }
 
@@ -98,50 +99,57 @@ async fn plugin_after_five_limit_violations_is_off() {
 /// stays on. The log reports the turning off.
 #[tokio::test]
 async fn plugin_limit_violations_survive_restart() {
-    log_capture::keep();
+    log_capture::start_capture();
     let script = "fn on_reply(ctx) { if ctx.text == \"fine\" { ctx.add(\"n\", 1); } else { loop {} } }";
-    let app = TestApp::with().script("endless", script).start().await;
-    let (user, id) = (app.owner, TestSession::begin(&app, &["endless"]).await.id);
+    let app = TestApp::setup().with_script("endless", script).start().await;
+    let (user, id) = (app.owner, TestSession::create(&app, &["endless"]).await.id);
     let story = TestSession { app: &app, user, id };
-    let first = story.say("Hi.").await.reply.id;
+    let first = story.run_turn("Hi.").await.reply.id;
     for _ in 0..4 {
-        story.another(first).await;
+        story.reroll_and_wait(first).await;
     }
-    let told = log_capture::with(&["a plugin was turned off", &id.to_string(), "endless", "plugin_off"]);
+    let told = log_capture::lines_with(&["a plugin was turned off", &id.to_string(), "endless", "plugin_off"]);
     assert_eq!(told.len(), 1, "{told:?}");
 
     let app = app.restart().await;
     let story = TestSession { app: &app, user, id };
-    app.mock.script(Reply::ok(["fine"]));
-    let out = story.another(first).await;
+    app.mock.queue_reply(Reply::ok(["fine"]));
+    let out = story.reroll_and_wait(first).await;
     assert_eq!(story.delta(out.id).await.problems[0].code, "plugin_off");
-    story.plugins(&["endless"]).await.unwrap();
-    app.mock.script(Reply::ok(["fine"]));
-    story.another(first).await;
+    story.set_plugins(&["endless"]).await.unwrap();
+    app.mock.queue_reply(Reply::ok(["fine"]));
+    story.reroll_and_wait(first).await;
 
     let app = app.restart().await;
     let story = TestSession { app: &app, user, id };
-    app.mock.script(Reply::ok(["fine"]));
-    let forgiven = story.another(first).await;
+    app.mock.queue_reply(Reply::ok(["fine"]));
+    let forgiven = story.reroll_and_wait(first).await;
     assert_eq!(story.var(forgiven.id, "/endless/n").await, json!(1));
 }
 
 /// The log reports which plugin failed where, without any chat text.
 #[tokio::test]
 async fn plugin_failure_is_logged_without_chat_text() {
-    log_capture::keep();
+    log_capture::start_capture();
     let script = "fn on_input(ctx) { if ctx.text.contains(\"SECRET\") { throw ctx.text; } }\nfn on_reply(ctx) { throw ctx.text; }";
-    let app = TestApp::with().script("chatterbox", script).start().await;
-    let story = TestSession::begin(&app, &["chatterbox"]).await;
-    app.mock.script(Reply::ok(["A SECRET too."]));
-    let turn = story.say("My SECRET.").await;
+    let app = TestApp::setup().with_script("chatterbox", script).start().await;
+    let story = TestSession::create(&app, &["chatterbox"]).await;
+    app.mock.queue_reply(Reply::ok(["A SECRET too."]));
+    let turn = story.run_turn("My SECRET.").await;
     let session = story.id.to_string();
-    for (node, hook) in [(turn.user, "on_input"), (turn.reply.id, "on_reply")] {
+    for (node, hook) in [(turn.user_node, "on_input"), (turn.reply.id, "on_reply")] {
         let node = node.to_string();
-        let told =
-            log_capture::with(&["a plugin failed", &session, &node, "chatterbox", hook, "plugin_runtime", "main.rhai"]);
+        let told = log_capture::lines_with(&[
+            "a plugin failed",
+            &session,
+            &node,
+            "chatterbox",
+            hook,
+            "plugin_runtime",
+            "main.rhai",
+        ]);
         assert_eq!(told.len(), 1, "{hook}: {told:?}");
         assert!(told[0].contains("WARN"), "{told:?}");
     }
-    assert_eq!(log_capture::with(&["SECRET"]), [""; 0]);
+    assert_eq!(log_capture::lines_with(&["SECRET"]), [""; 0]);
 }

@@ -5,13 +5,13 @@ use diesel::connection::SimpleConnection;
 use super::*;
 
 /// Returns a program with room for 500 tokens in a prompt and a model of unknown context length.
-fn narrow() -> Setup {
-    let model = TestApp::with().set("generation.model", "mock/other");
+fn short_context_setup() -> Setup {
+    let model = TestApp::setup().set("generation.model", "mock/other");
     model.set("generation.context_tokens", "600").set("generation.reply_tokens", "100")
 }
 
 /// Returns a text of about fifty tokens.
-fn long(n: usize) -> String {
+fn long_text(n: usize) -> String {
     format!("{n:03} {}", "abcdefg ".repeat(23))
 }
 
@@ -19,17 +19,17 @@ fn long(n: usize) -> String {
 /// one, so that the provider can reuse what it has read.
 #[tokio::test]
 async fn prompt_full_history_is_trimmed_in_steps() {
-    let app = narrow().start().await;
-    let story = TestSession::begin(&app, &[]).await;
+    let app = short_context_setup().start().await;
+    let story = TestSession::create(&app, &[]).await;
     for n in 0..30 {
-        app.mock.script(Reply::ok([long(1_000 + n).as_str()]));
-        story.say(&long(n)).await;
+        app.mock.queue_reply(Reply::ok([long_text(1_000 + n).as_str()]));
+        story.run_turn(&long_text(n)).await;
     }
     let whole: Vec<String> = story.path(story.head().await).await.into_iter().map(|node| node.content).collect();
     let mut cuts = 0;
     let mut before: Vec<String> = Vec::new();
     for body in &app.mock.requests() {
-        let texts: Vec<String> = sent(body).iter().map(|(_, text)| (*text).to_owned()).collect();
+        let texts: Vec<String> = request_messages(body).iter().map(|(_, text)| (*text).to_owned()).collect();
         assert_eq!(texts[0], "Be Rin.");
         assert!(texts[1..].iter().all(|text| whole.contains(text)), "only whole messages");
         let tokens: usize = texts.iter().map(|text| clotho_compat::prompt::estimate_message(text)).sum();
@@ -53,16 +53,18 @@ async fn prompt_full_history_is_trimmed_in_steps() {
 /// rebuilt.
 #[tokio::test]
 async fn prompt_over_budget_drops_examples_first() {
-    let app = narrow().start().await;
-    let exchange = |n: usize| format!("<START>\n{{{{user}}}}: {}\n{{{{char}}}}: {}\n", long(n), long(n + 1));
+    let app = short_context_setup().start().await;
+    let exchange = |n: usize| format!("<START>\n{{{{user}}}}: {}\n{{{{char}}}}: {}\n", long_text(n), long_text(n + 1));
     let examples = [exchange(1), exchange(3), exchange(5), exchange(7)].concat();
     let card = json!({
         "name": "Rin", "systemPrompt": "Be Rin.", "description": "Rin keeps a lamp.", "personality": "Rin keeps a lamp.",
         "exampleMessages": examples, "firstMessage": "Hello.",
     });
-    let character = app.character(card).await;
-    let story = TestSession::with(&app, SessionSpec { character_ids: vec![character], ..SessionSpec::default() }).await;
-    let reply = story.say("Hi.").await.reply;
+    let character = app.add_character(card).await;
+    let story =
+        TestSession::create_with_spec(&app, SessionSpec { character_ids: vec![character], ..SessionSpec::default() })
+            .await;
+    let reply = story.run_turn("Hi.").await.reply;
     let trace = story.trace(reply.id).await;
     let told: Vec<(&str, bool, Option<&str>)> = trace
         .blueprint
@@ -78,25 +80,27 @@ async fn prompt_over_budget_drops_examples_first() {
     expected.extend([false; 2].map(example));
     assert_eq!(told, expected, "{}", trace.head.to_json()["tokensEstimated"]);
     let body = &app.mock.requests()[0];
-    assert!(trace.is_exact && !body.to_string().contains(long(7).trim()));
-    assert!(body.to_string().contains(long(5).trim()));
+    assert!(trace.is_exact && !body.to_string().contains(long_text(7).trim()));
+    assert!(body.to_string().contains(long_text(5).trim()));
     let rebuilt: Vec<(&str, &str)> = trace.messages.iter().map(|one| (one.role.as_str(), one.text.as_str())).collect();
-    assert_eq!(rebuilt, sent(body));
+    assert_eq!(rebuilt, request_messages(body));
 }
 
 /// A card that exceeds the context gives an error with a hint, without a model request. A longer context helps.
 #[tokio::test]
 async fn prompt_card_over_context_fails_with_hint() {
-    let app = narrow().start().await;
+    let app = short_context_setup().start().await;
     let card = json!({"name": "Rin", "description": "lamp ".repeat(600), "firstMessage": "Hello."});
-    let character = app.character(card).await;
-    let story = TestSession::with(&app, SessionSpec { character_ids: vec![character], ..SessionSpec::default() }).await;
-    let turn = story.say("Hi.").await;
+    let character = app.add_character(card).await;
+    let story =
+        TestSession::create_with_spec(&app, SessionSpec { character_ids: vec![character], ..SessionSpec::default() })
+            .await;
+    let turn = story.run_turn("Hi.").await;
     let error = &turn.reply.metadata.to_json()["error"].clone();
     assert_eq!((turn.reply.status, &error["code"]), (Status::Error, &json!("prompt_too_large")));
     assert!(error["message"].as_str().unwrap().contains("room for 497 in the prompt"), "{error}");
     assert!(error["hint"].as_str().unwrap().contains("generation.context_tokens"), "{error}");
-    assert_eq!((app.mock.requests().len(), story.head().await), (0, turn.user));
+    assert_eq!((app.mock.requests().len(), story.head().await), (0, turn.user_node));
     let trace = story.trace(turn.reply.id).await;
     assert!(!trace.blueprint.is_empty() && trace.messages.is_empty() && trace.is_exact);
     assert!(trace.blueprint.iter().all(|block| block["kept"] == json!(false) && block["why"] == "budget"));
@@ -105,22 +109,22 @@ async fn prompt_card_over_context_fails_with_hint() {
     let (user, id) = (story.user, story.id);
     let app = app.stop().await.set("generation.context_tokens", "2000").start().await;
     let story = TestSession { app: &app, user, id };
-    assert_eq!(story.another(turn.reply.id).await.status, Status::Complete);
+    assert_eq!(story.reroll_and_wait(turn.reply.id).await.status, Status::Complete);
 }
 
 /// `reply_tokens` reserves room and is sent as `max_tokens`, unless the session sets its own value.
 #[tokio::test]
 async fn reply_tokens_setting_limits_max_tokens() {
-    let app = narrow().start().await;
-    let story = TestSession::begin(&app, &[]).await;
-    let reply = story.say("Hi.").await.reply;
+    let app = short_context_setup().start().await;
+    let story = TestSession::create(&app, &[]).await;
+    let reply = story.run_turn("Hi.").await.reply;
     assert_eq!(
         (&app.mock.requests()[0]["max_tokens"], &reply.metadata.to_json()["params"]["max_tokens"]),
         (&json!(100), &json!(100))
     );
     for (params, expected) in [(json!({"max_tokens": 30}), json!(30)), (json!({"max_tokens": null}), Value::Null)] {
-        story.set("params", params).await;
-        story.say("Hi.").await;
+        story.set_setting("params", params).await;
+        story.run_turn("Hi.").await;
         assert_eq!(app.mock.requests().last().unwrap()["max_tokens"], expected);
     }
 }
@@ -129,17 +133,17 @@ async fn reply_tokens_setting_limits_max_tokens() {
 #[tokio::test]
 async fn reply_cost_is_computed_from_provider_prices() {
     let app = TestApp::start().await;
-    let story = TestSession::begin(&app, &[]).await;
+    let story = TestSession::create(&app, &[]).await;
     let mut changes = tokio::time::interval(std::time::Duration::from_millis(5));
-    within(async {
+    with_timeout(async {
         while app.models.context_length("mock", "mock").is_none() {
             changes.tick().await;
         }
     })
     .await;
     let priced = json!({"prompt_tokens": 12_345, "completion_tokens": 7});
-    app.mock.script(Reply::ok(["Yes."]).usage_inside(priced.clone()));
-    let reply = story.say("Hi.").await.reply;
+    app.mock.queue_reply(Reply::ok(["Yes."]).usage_with_finish(priced.clone()));
+    let reply = story.run_turn("Hi.").await.reply;
     // 12345 tokens at 0.000001 and 7 at 0.000002.
     assert_eq!(
         (reply.metadata.to_json()["cost"].to_string(), &reply.metadata.to_json()["costFrom"]),
@@ -150,72 +154,74 @@ async fn reply_cost_is_computed_from_provider_prices() {
 
     let mut told = priced;
     told["cost"] = json!(0.5);
-    app.mock.script(Reply::ok(["Yes."]).usage_inside(told));
-    let reply = story.say("Hi.").await.reply;
+    app.mock.queue_reply(Reply::ok(["Yes."]).usage_with_finish(told));
+    let reply = story.run_turn("Hi.").await.reply;
     assert_eq!(
         (&reply.metadata.to_json()["cost"], &reply.metadata.to_json()["costFrom"]),
         (&json!(0.5), &json!("provider"))
     );
-    story.set("model", json!("mock/other")).await;
-    app.mock.script(Reply::ok(["Yes."]).usage(12, 7));
-    let reply = story.say("Hi.").await.reply;
+    story.set_setting("model", json!("mock/other")).await;
+    app.mock.queue_reply(Reply::ok(["Yes."]).usage(12, 7));
+    let reply = story.run_turn("Hi.").await.reply;
     assert_eq!(
         (&reply.metadata.to_json()["cost"], &reply.metadata.to_json()["costFrom"]),
         (&json!(null), &json!(null)),
         "nobody knows"
     );
-    app.mock.script(Reply::ok(["Yes."]));
-    assert_eq!(story.say("Hi.").await.reply.metadata.to_json().get("cost"), None, "nobody counted");
+    app.mock.queue_reply(Reply::ok(["Yes."]));
+    assert_eq!(story.run_turn("Hi.").await.reply.metadata.to_json().get("cost"), None, "nobody counted");
 }
 
 /// The newest message is always sent whole.
 #[tokio::test]
 async fn prompt_newest_message_is_never_trimmed() {
-    let app = narrow().start().await;
-    let story = TestSession::begin(&app, &[]).await;
+    let app = short_context_setup().start().await;
+    let story = TestSession::create(&app, &[]).await;
     let huge = "words ".repeat(2_000);
-    story.say(&huge).await;
-    assert_eq!(sent(&app.mock.requests()[0]), [("system", "Be Rin."), ("user", huge.as_str())]);
+    story.run_turn(&huge).await;
+    assert_eq!(request_messages(&app.mock.requests()[0]), [("system", "Be Rin."), ("user", huge.as_str())]);
 }
 
 /// The context length that the provider reports for the model is the budget.
 #[tokio::test]
 async fn prompt_budget_uses_context_length_of_provider() {
     let mock = MockModel::start().await;
-    mock.models(Reply::json(
+    mock.set_models_reply(Reply::json(
         200,
         &json!({"data": [{"id": "mock", "context_length": 400}, {"id": "told", "context_length": 90_000}]}),
     ));
-    let app = TestApp::with().mock(mock).start().await;
+    let app = TestApp::setup().mock(mock).start().await;
     let mut changes = tokio::time::interval(std::time::Duration::from_millis(5));
-    within(async {
+    with_timeout(async {
         while app.models.context_length("mock", "mock").is_none() || app.models.find("told").is_err() {
             changes.tick().await;
         }
     })
     .await;
-    let story = TestSession::begin(&app, &[]).await;
+    let story = TestSession::create(&app, &[]).await;
     for n in 0..6 {
-        story.write(story.head().await, &long(n)).await;
+        story.write_message(story.head().await, &long_text(n)).await;
     }
-    story.another(story.head().await).await;
-    let tokens: usize =
-        sent(&app.mock.requests()[0]).iter().map(|(_, text)| clotho_compat::prompt::estimate_message(text)).sum();
+    story.reroll_and_wait(story.head().await).await;
+    let tokens: usize = request_messages(&app.mock.requests()[0])
+        .iter()
+        .map(|(_, text)| clotho_compat::prompt::estimate_message(text))
+        .sum();
     assert!(tokens <= 200, "half of 400 is kept for the reply: {tokens}");
-    story.set("model", json!("second/told")).await;
-    story.another(story.head().await).await;
-    assert_eq!(sent(&app.mock.requests()[1]).len(), 3, "all six messages in one");
+    story.set_setting("model", json!("second/told")).await;
+    story.reroll_and_wait(story.head().await).await;
+    assert_eq!(request_messages(&app.mock.requests()[1]).len(), 3, "all six messages in one");
 }
 
 /// The models of a provider are read again when a reply is requested after an interval, because models change.
 #[tokio::test]
 async fn provider_model_list_is_refreshed_after_interval() {
     let clock = std::sync::Arc::new(clotho_core::clock::TestClock::new(clotho_core::clock::Time(1_700_000_000_000)));
-    let app = TestApp::with().clock(clock.clone()).start().await;
-    let story = TestSession::begin(&app, &[]).await;
+    let app = TestApp::setup().clock(clock.clone()).start().await;
+    let story = TestSession::create(&app, &[]).await;
     let mut changes = tokio::time::interval(std::time::Duration::from_millis(5));
     let mut until_told = async |length: usize| {
-        within(async {
+        with_timeout(async {
             while app.models.context_length("mock", "mock") != Some(length) {
                 changes.tick().await;
             }
@@ -223,11 +229,11 @@ async fn provider_model_list_is_refreshed_after_interval() {
         .await;
     };
     until_told(8192).await;
-    app.mock.models(Reply::json(200, &json!({"data": [{"id": "mock", "context_length": 400}]})));
-    story.say("Soon.").await;
+    app.mock.set_models_reply(Reply::json(200, &json!({"data": [{"id": "mock", "context_length": 400}]})));
+    story.run_turn("Soon.").await;
     assert_eq!(app.models.context_length("mock", "mock"), Some(8192), "a moment ago it told");
     clock.advance(3_600_000);
-    story.say("An hour later.").await;
+    story.run_turn("An hour later.").await;
     until_told(400).await;
 }
 
@@ -235,24 +241,24 @@ async fn provider_model_list_is_refreshed_after_interval() {
 #[tokio::test]
 async fn prompt_of_deep_session_reads_only_needed_pages() {
     const DEPTH: usize = 10_000;
-    let app = narrow().start().await;
-    let story = TestSession::begin(&app, &[]).await;
+    let app = short_context_setup().start().await;
+    let story = TestSession::create(&app, &[]).await;
     let (user, id, ids, now) = (story.user, story.id, std::sync::Arc::clone(&app.ids), app.clock.now());
     let mut parent = story.head().await;
     for _ in 0..DEPTH / 500 {
         let ids = std::sync::Arc::clone(&ids);
-        parent = app.store.write(move |tx| deepen(tx, user, id, parent, &ids, now)).await.unwrap();
+        parent = app.store.write(move |tx| append_many_messages(tx, user, id, parent, &ids, now)).await.unwrap();
     }
     let damaged = "UPDATE texts SET metadata = 'damaged' WHERE n BETWEEN 100 AND 9500";
-    let mut conn = crate::support::sql_beside(app.home().join("data/clotho.db"));
+    let mut conn = crate::support::open_second_connection(app.home().join("data/clotho.db"));
     conn.batch_execute(damaged).unwrap();
-    let turn = story.say_to(parent, "How deep?").await;
+    let turn = story.run_turn_at(parent, "How deep?").await;
     assert_eq!((turn.reply.status, turn.reply.depth), (Status::Complete, 10_003));
     assert!(story.trace(turn.reply.id).await.history.len() > 20);
 }
 
 /// Writes five hundred messages in one transaction.
-fn deepen(
+fn append_many_messages(
     tx: &mut clotho_store::Tx<'_>,
     user: clotho_core::ids::UserId,
     session: clotho_core::ids::SessionId,
@@ -293,22 +299,26 @@ fn deepen(
 #[tokio::test]
 async fn prompt_leaves_out_disabled_messages() {
     let app = TestApp::start().await;
-    let story = TestSession::begin(&app, &[]).await;
-    let first = story.say("One.").await;
-    story.say("Two.").await;
-    story.enable(first.reply.id, false).await;
-    story.say("Three.").await;
-    let words = |body: &Value| sent(body).iter().map(|(_, text)| (*text).to_owned()).collect::<Vec<_>>();
+    let story = TestSession::create(&app, &[]).await;
+    let first = story.run_turn("One.").await;
+    story.run_turn("Two.").await;
+    story.set_enabled(first.reply.id, false).await;
+    story.run_turn("Three.").await;
+    let words = |body: &Value| request_messages(body).iter().map(|(_, text)| (*text).to_owned()).collect::<Vec<_>>();
     let off = words(&app.mock.requests()[2]);
     assert_eq!(off[2], "One.\n\nTwo.", "neighbours of one role are joined");
-    story.enable(first.reply.id, true).await;
-    story.say("Four.").await;
+    story.set_enabled(first.reply.id, true).await;
+    story.run_turn("Four.").await;
     let on = words(&app.mock.requests()[3]);
     assert_eq!(on[2..5], ["One.".to_owned(), first.reply.content.clone(), "Two.".to_owned()]);
-    story.enable(first.user, false).await;
-    story.enable(story.node(first.user).await.parent.unwrap(), false).await;
-    let all_off = story.another(first.reply.id).await;
-    assert_eq!(sent(&app.mock.requests()[4]), [("system", "Be Rin."), ("user", "[Go on]")], "a prompt is never empty");
+    story.set_enabled(first.user_node, false).await;
+    story.set_enabled(story.node(first.user_node).await.parent.unwrap(), false).await;
+    let all_off = story.reroll_and_wait(first.reply.id).await;
+    assert_eq!(
+        request_messages(&app.mock.requests()[4]),
+        [("system", "Be Rin."), ("user", "[Go on]")],
+        "a prompt is never empty"
+    );
     assert!(
         story.trace(all_off.id).await.blueprint.iter().any(|block| block["slot"] == "filler"),
         "and the trace shows it"
@@ -317,7 +327,7 @@ async fn prompt_leaves_out_disabled_messages() {
 
 /// Returns the expected history of a prompt: enabled texts in order, neighbours of one role joined, and a user's text
 /// last.
-fn expected(texts: &[(&'static str, String, bool)]) -> Vec<(String, String)> {
+fn expected_messages(texts: &[(&'static str, String, bool)]) -> Vec<(String, String)> {
     let mut messages = vec![("system".to_owned(), "Be Rin.".to_owned())];
     for (role, text, _) in texts.iter().filter(|(.., is_enabled)| *is_enabled) {
         match messages.last_mut() {
@@ -336,13 +346,13 @@ fn expected(texts: &[(&'static str, String, bool)]) -> Vec<(String, String)> {
 #[tokio::test]
 async fn prompt_with_random_disabled_messages_is_valid() {
     let app = TestApp::start().await;
-    let story = TestSession::begin(&app, &[]).await;
-    let mut last = story.say("Turn 0.").await;
+    let story = TestSession::create(&app, &[]).await;
+    let mut last = story.run_turn("Turn 0.").await;
     for n in 1..5 {
-        app.mock.script(Reply::ok([format!("Reply {n}.")]));
-        last = story.say(&format!("Turn {n}.")).await;
+        app.mock.queue_reply(Reply::ok([format!("Reply {n}.")]));
+        last = story.run_turn(&format!("Turn {n}.")).await;
     }
-    let line = story.path(last.user).await;
+    let line = story.path(last.user_node).await;
     let mut flags = vec![true; line.len()];
     let mut seed = 7_u64;
     for _ in 0..40 {
@@ -351,16 +361,16 @@ async fn prompt_with_random_disabled_messages_is_valid() {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let to = !(seed >> 33).is_multiple_of(3);
             if std::mem::replace(flag, to) != to {
-                story.enable(node.id, to).await;
+                story.set_enabled(node.id, to).await;
             }
         }
-        let reply = story.another(last.reply.id).await;
+        let reply = story.reroll_and_wait(last.reply.id).await;
         let texts: Vec<_> =
             line.iter().zip(&flags).map(|(node, on)| (node.role.as_str(), node.content.clone(), *on)).collect();
         let body = app.mock.requests().pop().unwrap();
         let sent: Vec<(String, String)> =
-            sent(&body).into_iter().map(|(role, text)| (role.to_owned(), text.to_owned())).collect();
-        assert_eq!(sent, expected(&texts), "{flags:?}");
+            request_messages(&body).into_iter().map(|(role, text)| (role.to_owned(), text.to_owned())).collect();
+        assert_eq!(sent, expected_messages(&texts), "{flags:?}");
         assert!(story.trace(reply.id).await.is_exact);
     }
 }
@@ -368,27 +378,27 @@ async fn prompt_with_random_disabled_messages_is_valid() {
 /// The texts of cards are in their places with names filled in. The world is just before the last message.
 #[tokio::test]
 async fn prompt_places_card_texts_and_state() {
-    let app = with_hurt().start().await;
+    let app = hurt_setup().start().await;
     let card = json!({
         "name": "Rin", "systemPrompt": "You are {{char}}.", "description": "{{char}} keeps a lamp.", "personality": "Calm.",
         "scenario": "<USER> arrives.", "exampleMessages": "<START>\n{{user}}: Hit!\n{{char}}: Ow. [HP -5]",
         "postHistoryInstructions": "Stay {{char}}.", "firstMessage": "Come in, {{user}}.", "alternateGreetings": ["Go away, {{user}}!", ""],
     });
     let (character, persona) =
-        (app.character(card).await, app.persona(json!({"name": "Ann", "description": "A smith."})).await);
+        (app.add_character(card).await, app.add_persona(json!({"name": "Ann", "description": "A smith."})).await);
     let new = SessionSpec {
         character_ids: vec![character],
         persona_id: Some(persona),
-        plugins: Some(vec![on("hurt")]),
+        plugins: Some(vec![enabled_plugin("hurt")]),
         ..SessionSpec::default()
     };
-    let story = TestSession::with(&app, new).await;
+    let story = TestSession::create_with_spec(&app, new).await;
     let greetings = story.children(story.session().await.root).await;
-    assert_eq!(texts(&greetings), ["Come in, Ann.", "Go away, Ann!"], "S0-07");
+    assert_eq!(node_texts(&greetings), ["Come in, Ann.", "Go away, Ann!"], "S0-07");
     assert_eq!(story.head().await, greetings[0].id);
-    let turn = story.say("Hello.").await;
+    let turn = story.run_turn("Hello.").await;
     assert_eq!(
-        sent(&app.mock.requests()[0]),
+        request_messages(&app.mock.requests()[0]),
         [
             ("system", "You are Rin.\n\nRin keeps a lamp.\n\nCalm.\n\nAnn arrives.\n\nA smith."),
             ("user", "Hit!"),
@@ -398,19 +408,20 @@ async fn prompt_places_card_texts_and_state() {
             ("system", "Stay Rin."),
         ]
     );
-    assert_eq!(story.node(turn.user).await.name.as_deref(), Some("Ann"));
+    assert_eq!(story.node(turn.user_node).await.name.as_deref(), Some("Ann"));
 }
 
 /// C18: with a card without a first message the story starts at the root, and no empty message is sent.
 #[tokio::test]
 async fn session_without_greeting_sends_no_empty_message() {
     let app = TestApp::start().await;
-    let character = app.character(json!({"name": "Moss", "systemPrompt": "Be {{char}}.", "firstMessage": " "})).await;
+    let character =
+        app.add_character(json!({"name": "Moss", "systemPrompt": "Be {{char}}.", "firstMessage": " "})).await;
     let new = SessionSpec { character_ids: vec![character], ..SessionSpec::default() };
-    let story = TestSession::with(&app, new).await;
+    let story = TestSession::create_with_spec(&app, new).await;
     let session = story.session().await;
     assert_eq!((session.head, story.path(session.head).await.len()), (session.root, 0));
-    let turn = story.say("Hello?").await;
-    assert_eq!(sent(&app.mock.requests()[0]), [("system", "Be Moss."), ("user", "Hello?")]);
+    let turn = story.run_turn("Hello?").await;
+    assert_eq!(request_messages(&app.mock.requests()[0]), [("system", "Be Moss."), ("user", "Hello?")]);
     assert_eq!((turn.reply.turn, story.head().await), (1, turn.reply.id));
 }

@@ -5,10 +5,10 @@ use clotho_search::{LocalNow, ParsedQuery, SearchRequest};
 use super::*;
 
 /// Returns the texts of the hits, after everything committed is indexed.
-async fn find(app: &TestApp, text: &str) -> Vec<String> {
+async fn find_texts(app: &TestApp, text: &str) -> Vec<String> {
     let newest = app.store.read(|reader| reader.newest_cursor()).await.unwrap();
     let mut look = tokio::time::interval(std::time::Duration::from_millis(5));
-    within(async {
+    with_timeout(async {
         while app.search.progress().visible < newest {
             look.tick().await;
         }
@@ -25,62 +25,62 @@ async fn find(app: &TestApp, text: &str) -> Vec<String> {
 #[tokio::test]
 async fn search_index_has_complete_nodes_of_all_branches() {
     let app = TestApp::start().await;
-    let story = TestSession::begin(&app, &[]).await;
+    let story = TestSession::create(&app, &[]).await;
     let greeting = story.head().await;
-    app.mock.script(Reply::ok(["A brass lantern."]));
-    let turn = story.say("What lantern?").await;
-    app.mock.script(Reply::ok(["A paper lantern 灯笼."]));
-    story.another(turn.reply.id).await;
-    story.write(greeting, "No lantern here.").await;
-    let (reply, gate) = gated(&["A lantern on its way"]);
-    app.mock.script(reply);
-    let started = story.start("Another?").await;
+    app.mock.queue_reply(Reply::ok(["A brass lantern."]));
+    let turn = story.run_turn("What lantern?").await;
+    app.mock.queue_reply(Reply::ok(["A paper lantern 灯笼."]));
+    story.reroll_and_wait(turn.reply.id).await;
+    story.write_message(greeting, "No lantern here.").await;
+    let (reply, gate) = gated_reply(&["A lantern on its way"]);
+    app.mock.queue_reply(reply);
+    let started = story.start_turn("Another?").await;
     gate.release(1);
-    story.reads(started.generations[0], "A lantern on its way").await;
+    story.wait_for_text(started.generations[0], "A lantern on its way").await;
     let all = ["A brass lantern.", "A paper lantern 灯笼.", "No lantern here.", "What lantern?"];
-    assert_eq!(find(&app, "lantern").await, all);
-    assert_eq!(find(&app, "灯笼").await, ["A paper lantern 灯笼."]);
+    assert_eq!(find_texts(&app, "lantern").await, all);
+    assert_eq!(find_texts(&app, "灯笼").await, ["A paper lantern 灯笼."]);
     gate.open();
-    story.done(started.generations[0]).await;
-    assert_eq!(find(&app, "lantern").await.len(), 5);
+    story.wait_for_reply(started.generations[0]).await;
+    assert_eq!(find_texts(&app, "lantern").await.len(), 5);
     story
-        .edit(turn.user, clotho_engine::turn::EditSpec { generate: Some(None), ..edit("Which lantern?") })
+        .edit(turn.user_node, clotho_engine::turn::EditSpec { generate: Some(None), ..edit_spec("Which lantern?") })
         .await
         .unwrap();
-    assert_eq!(find(&app, "which").await, ["Which lantern?"]);
+    assert_eq!(find_texts(&app, "which").await, ["Which lantern?"]);
 }
 
 /// The index resumes where it stopped, and is rebuilt when its folder is gone.
 #[tokio::test]
 async fn search_index_resumes_or_rebuilds_after_loss() {
     let app = TestApp::start().await;
-    let story = TestSession::begin(&app, &[]).await;
+    let story = TestSession::create(&app, &[]).await;
     let (user, id) = (story.user, story.id);
-    story.write(story.head().await, "Before the stop.").await;
-    assert_eq!(find(&app, "stop").await.len(), 1);
+    story.write_message(story.head().await, "Before the stop.").await;
+    assert_eq!(find_texts(&app, "stop").await.len(), 1);
     let app = app.restart().await;
     let story = TestSession { app: &app, user, id };
-    story.write(story.head().await, "After the stop.").await;
-    assert_eq!(find(&app, "stop").await, ["After the stop.", "Before the stop."]);
+    story.write_message(story.head().await, "After the stop.").await;
+    assert_eq!(find_texts(&app, "stop").await, ["After the stop.", "Before the stop."]);
     let home = app.home();
     let setup = app.stop().await;
     std::fs::remove_dir_all(home.join("data/search")).unwrap();
     let app = setup.start().await;
-    assert_eq!(find(&app, "stop").await, ["After the stop.", "Before the stop."]);
+    assert_eq!(find_texts(&app, "stop").await, ["After the stop.", "Before the stop."]);
 }
 
 /// A session in the trash is not found.
 #[tokio::test]
 async fn search_index_hides_trashed_sessions() {
     let app = TestApp::start().await;
-    let (kept, gone) = (TestSession::begin(&app, &[]).await, TestSession::begin(&app, &[]).await);
+    let (kept, gone) = (TestSession::create(&app, &[]).await, TestSession::create(&app, &[]).await);
     for story in [kept, gone] {
-        story.write(story.head().await, "A lamp.").await;
+        story.write_message(story.head().await, "A lamp.").await;
     }
-    assert_eq!(find(&app, "lamp").await.len(), 2);
+    assert_eq!(find_texts(&app, "lamp").await.len(), 2);
     let (user, id, now) = (gone.user, gone.id, app.clock.now());
     app.store.write(move |tx| tx.trash_session(user, id, now)).await.unwrap();
-    assert_eq!(find(&app, "lamp").await.len(), 1);
+    assert_eq!(find_texts(&app, "lamp").await.len(), 1);
 }
 
 /// An unreadable row does not stop the index for good: it is retried, and indexing goes on when the row is repaired.
@@ -88,14 +88,14 @@ async fn search_index_hides_trashed_sessions() {
 async fn search_index_retries_unreadable_rows() {
     use diesel::connection::SimpleConnection;
     let app = TestApp::start().await;
-    let story = TestSession::begin(&app, &[]).await;
+    let story = TestSession::create(&app, &[]).await;
     let (user, id) = (story.user, story.id);
     let home = app.home();
     let setup = app.stop().await;
     std::fs::remove_dir_all(home.join("data/search")).unwrap();
     let database = home.join("data/clotho.db");
     let run = |sql: &str| {
-        let mut conn = crate::support::sql_beside(&database);
+        let mut conn = crate::support::open_second_connection(&database);
         conn.batch_execute(sql).unwrap();
     };
     run(
@@ -103,8 +103,8 @@ async fn search_index_retries_unreadable_rows() {
     );
     let app = setup.start().await;
     let story = TestSession { app: &app, user, id };
-    story.write(story.head().await, "Hello again.").await;
+    story.write_message(story.head().await, "Hello again.").await;
     assert_eq!(app.search.progress().fed, 0);
     run("UPDATE operations SET effects = (SELECT effects FROM whole WHERE whole.n = operations.n) WHERE op = 1");
-    assert_eq!(find(&app, "hello").await, ["Hello again.", "Hello, You."]);
+    assert_eq!(find_texts(&app, "hello").await, ["Hello again.", "Hello, You."]);
 }

@@ -4,7 +4,7 @@ use clotho_core::world::StateOperation;
 
 use super::*;
 
-fn operation(json: Value) -> StateOperation {
+fn parse_operation(json: Value) -> StateOperation {
     StateOperation::from_json(&json).unwrap()
 }
 
@@ -16,28 +16,28 @@ async fn hp(story: &TestSession<'_>, node: NodeId) -> Value {
 /// worlds. Choosing one shows its world at once.
 #[tokio::test]
 async fn state_is_separate_for_each_reply() {
-    let app = with_hurt().start().await;
-    let story = TestSession::begin(&app, &["hurt"]).await;
+    let app = hurt_setup().start().await;
+    let story = TestSession::create(&app, &["hurt"]).await;
     let greeting = story.head().await;
-    app.mock.script(Reply::ok(["The ogre hits. [HP -10]"]));
-    let turn = story.say("I swing.").await;
+    app.mock.queue_reply(Reply::ok(["The ogre hits. [HP -10]"]));
+    let turn = story.run_turn("I swing.").await;
     let hurt = turn.reply.id;
     let operations: Vec<Value> = story.delta(hurt).await.operations.iter().map(StateOperation::to_json).collect();
     assert_eq!(
         operations[1],
         json!({"op": "add", "path": "/hurt/hp", "value": -10, "why": "the reply says so", "by": "hurt"})
     );
-    app.mock.script(Reply::ok(["The ogre misses."]));
-    let unhurt = story.another(hurt).await.id;
-    for (node, expected) in [(greeting, 100), (turn.user, 100), (hurt, 90), (unhurt, 100)] {
+    app.mock.queue_reply(Reply::ok(["The ogre misses."]));
+    let unhurt = story.reroll_and_wait(hurt).await.id;
+    for (node, expected) in [(greeting, 100), (turn.user_node, 100), (hurt, 90), (unhurt, 100)] {
         assert_eq!(hp(&story, node).await, json!(expected));
     }
     for (node, expected) in [(hurt, 90), (unhurt, 100), (hurt, 90)] {
         story.checkout(node).await;
         assert_eq!(hp(&story, story.head().await).await, json!(expected));
     }
-    app.mock.script(Reply::ok(["Again. [HP -10]"]));
-    let deeper = story.say("Once more.").await.reply.id;
+    app.mock.queue_reply(Reply::ok(["Again. [HP -10]"]));
+    let deeper = story.run_turn("Once more.").await.reply.id;
     assert_eq!(hp(&story, deeper).await, json!(80));
     assert_eq!(hp(&story, unhurt).await, json!(100), "the sibling is untouched");
 }
@@ -45,13 +45,13 @@ async fn state_is_separate_for_each_reply() {
 /// S3-24: rules run on the world before the reply. At a reroll the hook sees 100, not 90, and rolls other dice.
 #[tokio::test]
 async fn reroll_rules_see_state_before_reply() {
-    let app = with_hurt().start().await;
-    let story = TestSession::begin(&app, &["hurt"]).await;
-    app.mock.always(Reply::ok(["Hit. [HP -10]"]));
-    let turn = story.say("I swing.").await;
+    let app = hurt_setup().start().await;
+    let story = TestSession::create(&app, &["hurt"]).await;
+    app.mock.set_default_reply(Reply::ok(["Hit. [HP -10]"]));
+    let turn = story.run_turn("I swing.").await;
     let mut luck = vec![story.var(turn.reply.id, "/hurt/luck").await];
     for _ in 0..3 {
-        let again = story.another(turn.reply.id).await.id;
+        let again = story.reroll_and_wait(turn.reply.id).await.id;
         assert_eq!((story.var(again, "/hurt/seen").await, hp(&story, again).await), (json!(100), json!(90)));
         luck.push(story.var(again, "/hurt/luck").await);
     }
@@ -64,19 +64,19 @@ async fn reroll_rules_see_state_before_reply() {
 /// S3-23, `domain.md` 5.5: a stopped reply runs no rule and changes nothing, whatever its text.
 #[tokio::test]
 async fn cancelled_reply_leaves_state_unchanged() {
-    let app = with_hurt().start().await;
-    let story = TestSession::begin(&app, &["hurt"]).await;
+    let app = hurt_setup().start().await;
+    let story = TestSession::create(&app, &["hurt"]).await;
     let before = story.world(story.head().await).await;
-    app.mock.script(Reply::ok(["The ogre hits. [HP -10]"]).then_stall());
-    let started = story.start("I swing.").await;
-    story.reads(started.generations[0], "The ogre hits. [HP -10]").await;
+    app.mock.queue_reply(Reply::ok(["The ogre hits. [HP -10]"]).then_stall());
+    let started = story.start_turn("I swing.").await;
+    story.wait_for_text(started.generations[0], "The ogre hits. [HP -10]").await;
     story.cancel(started.generations[0]).await.unwrap();
-    let reply = story.done(started.generations[0]).await;
+    let reply = story.wait_for_reply(started.generations[0]).await;
     assert_eq!(reply.content, "The ogre hits. [HP -10]");
     assert!(story.delta(reply.id).await.is_empty());
     assert_eq!(story.world(reply.id).await, before);
-    app.mock.script(Reply::ok(["[HP -1]"]));
-    assert_eq!(hp(&story, story.say("On.").await.reply.id).await, json!(99));
+    app.mock.queue_reply(Reply::ok(["[HP -1]"]));
+    assert_eq!(hp(&story, story.run_turn("On.").await.reply.id).await, json!(99));
 }
 
 /// S1-08, C4: the prompt has the world just before the reply, with the effects of the input.
@@ -84,14 +84,14 @@ async fn cancelled_reply_leaves_state_unchanged() {
 async fn prompt_shows_state_just_before_reply() {
     let bleeding = "fn on_input(ctx) { ctx.add(\"hp\", -7, \"bleeds\"); }\nfn init(ctx) { ctx.set(\"hp\", 100); }\n\
                     fn on_reply(ctx) { ctx.add(\"hp\", -1); }";
-    let app = hurt(TestApp::with(), bleeding).start().await;
-    let story = TestSession::begin(&app, &["hurt"]).await;
+    let app = add_hurt_plugin(TestApp::setup(), bleeding).start().await;
+    let story = TestSession::create(&app, &["hurt"]).await;
     for (n, expected) in [93, 85, 77].into_iter().enumerate() {
-        let turn = story.say("On.").await;
-        assert_eq!(hp(&story, turn.user).await, json!(expected));
+        let turn = story.run_turn("On.").await;
+        assert_eq!(hp(&story, turn.user_node).await, json!(expected));
         let body = &app.mock.requests()[n];
         let status = format!("The state of the world now:\n- hurt/hp: {expected} (hit points)");
-        let messages = sent(body);
+        let messages = request_messages(body);
         assert_eq!(messages[messages.len() - 2..], [("system", status.as_str()), ("user", "On.")]);
     }
 }
@@ -100,10 +100,10 @@ async fn prompt_shows_state_just_before_reply() {
 /// unchanged.
 #[tokio::test]
 async fn schema_clamps_or_skips_invalid_operations() {
-    let app = with_hurt().start().await;
-    let story = TestSession::begin(&app, &["hurt"]).await;
-    app.mock.script(Reply::ok(["Crushed. [HP -500]"]));
-    let reply = story.say("I swing.").await.reply;
+    let app = hurt_setup().start().await;
+    let story = TestSession::create(&app, &["hurt"]).await;
+    app.mock.queue_reply(Reply::ok(["Crushed. [HP -500]"]));
+    let reply = story.run_turn("I swing.").await.reply;
     assert_eq!(reply.content, "Crushed. [HP -500]");
     assert_eq!(hp(&story, reply.id).await, json!(0));
     let delta = story.delta(reply.id).await;
@@ -116,11 +116,12 @@ async fn schema_clamps_or_skips_invalid_operations() {
 /// is told.
 #[tokio::test]
 async fn manual_state_change_adds_change_node() {
-    let app = with_hurt().start().await;
-    let story = TestSession::begin(&app, &["hurt"]).await;
-    let turn = story.say("Hi.").await;
-    let change =
-        |node, value: Value| app.turns.sessions.change_world(story.user, story.id, node, vec![operation(value)], None);
+    let app = hurt_setup().start().await;
+    let story = TestSession::create(&app, &["hurt"]).await;
+    let turn = story.run_turn("Hi.").await;
+    let change = |node, value: Value| {
+        app.turns.sessions.change_world(story.user, story.id, node, vec![parse_operation(value)], None)
+    };
     let started =
         change(turn.reply.id, json!({"op": "add", "path": "/hurt/hp", "value": -30, "why": "fell"})).await.unwrap();
     let node = started.node.unwrap();
@@ -129,8 +130,8 @@ async fn manual_state_change_adds_change_node() {
         (node, json!(70), json!(100))
     );
     assert_eq!(story.node(node).await.author, Some(story.user));
-    let next = story.say("On.").await;
-    assert_eq!(story.node(next.user).await.parent, Some(node));
+    let next = story.run_turn("On.").await;
+    assert_eq!(story.node(next.user_node).await.parent, Some(node));
     assert!(app.mock.requests()[1].to_string().contains("hurt/hp: 70"));
     assert_eq!(story.path(next.reply.id).await.len(), 5, "a change is in nobody's list");
 
@@ -149,8 +150,8 @@ async fn manual_state_change_adds_change_node() {
         story.user,
         story.id,
         node,
-        vec![operation(json!({"op": "add", "path": "/hurt/hp", "value": 1}))],
-        Some(clotho_store::ExpectedVersion::Leaf(turn.user)),
+        vec![parse_operation(json!({"op": "add", "path": "/hurt/hp", "value": 1}))],
+        Some(clotho_store::ExpectedVersion::Leaf(turn.user_node)),
     );
     assert!(matches!(stale.await, Err(TurnError::Refused(clotho_core::tree::edit::TreeError::HeadMoved { .. }))));
     assert_eq!(story.session().await.op, op);
@@ -160,15 +161,15 @@ async fn manual_state_change_adds_change_node() {
 #[tokio::test]
 async fn variables_set_later_are_absent_before() {
     let app = TestApp::start().await;
-    let story = TestSession::begin(&app, &[]).await;
-    let before = story.say("Hi.").await.reply.id;
+    let story = TestSession::create(&app, &[]).await;
+    let before = story.run_turn("Hi.").await.reply.id;
     let set = |path: &str, value: Value| {
         clotho_core::world::StateOperation::from_json(&json!({"op": "set", "path": path, "value": value})).unwrap()
     };
     let bag = json!({"coins": [1, 2.5], "天": {"open": null}});
     let operations = vec![set("/gold", json!(7)), set("/bag", bag.clone())];
     app.turns.sessions.change_world(story.user, story.id, before, operations, None).await.unwrap();
-    let after = story.say("On.").await.reply.id;
+    let after = story.run_turn("On.").await.reply.id;
     assert_eq!((story.var(after, "/gold").await, story.var(after, "/bag").await), (json!(7), bag));
     assert_eq!((story.var(before, "/gold").await, story.var(before, "/bag").await), (json!(null), json!(null)));
     assert_eq!(story.world(before).await.to_json()["vars"], json!({}));
@@ -177,27 +178,31 @@ async fn variables_set_later_are_absent_before() {
 /// S3-31: two users and two branches at the same time do not affect each other.
 #[tokio::test]
 async fn state_of_parallel_sessions_stays_separate() {
-    let app = with_hurt().start().await;
-    let mine = TestSession::begin(&app, &["hurt"]).await;
-    let bob = app.another_user("Bob").await;
-    let card = app.character_of(bob, rin()).await;
-    let new = SessionSpec { character_ids: vec![card], plugins: Some(vec![on("hurt")]), ..SessionSpec::default() };
+    let app = hurt_setup().start().await;
+    let mine = TestSession::create(&app, &["hurt"]).await;
+    let bob = app.add_user("Bob").await;
+    let card = app.add_character_for(bob, rin_card()).await;
+    let new = SessionSpec {
+        character_ids: vec![card],
+        plugins: Some(vec![enabled_plugin("hurt")]),
+        ..SessionSpec::default()
+    };
     let theirs = TestSession { app: &app, user: bob, id: app.turns.sessions.begin(bob, new).await.unwrap() };
     let greeting = mine.head().await;
-    let (left, right) = (mine.write(greeting, "Left.").await, mine.write(greeting, "Right.").await);
+    let (left, right) = (mine.write_message(greeting, "Left.").await, mine.write_message(greeting, "Right.").await);
 
     let gate = Gate::new();
-    app.mock.always(Reply::ok(["Ow. [HP -10]", "", " [HP -5]"]).gated(&gate));
+    app.mock.set_default_reply(Reply::ok(["Ow. [HP -10]", "", " [HP -5]"]).gate(&gate));
     let (a, b, c) = tokio::join!(
         mine.reroll(left, GenerationSpec::default()),
         mine.reroll(right, GenerationSpec::default()),
-        theirs.send(message(theirs.head().await, "Bob's words."))
+        theirs.send(message_spec(theirs.head().await, "Bob's words."))
     );
     let (a, b, c) = (a.unwrap().generations[0], b.unwrap().generations[0], c.unwrap().generations[0]);
-    app.mock.until_requests(3).await;
+    app.mock.wait_for_requests(3).await;
     gate.open();
     for (story, node) in [(mine, a), (mine, b), (theirs, c)] {
-        assert_eq!(story.done(node).await.status, Status::Complete);
+        assert_eq!(story.wait_for_reply(node).await.status, Status::Complete);
         assert_eq!(hp(&story, node).await, json!(85));
         assert_eq!(story.var(node, "/hurt/seen").await, json!(100));
     }
@@ -207,9 +212,9 @@ async fn state_of_parallel_sessions_stays_separate() {
         assert_eq!(["Left.", "Right.", "Bob's words."].iter().filter(|words| text.contains(**words)).count(), 1);
     }
     assert_eq!(hp(&mine, greeting).await, json!(100));
-    let foreign = app.turns.replies.message(app.owner, theirs.id, message(greeting, "x")).await;
+    let foreign = app.turns.replies.message(app.owner, theirs.id, message_spec(greeting, "x")).await;
     assert!(matches!(foreign, Err(TurnError::Refused(clotho_core::tree::edit::TreeError::NotFound(_)))));
-    let foreign = theirs.send(message(greeting, "x")).await;
+    let foreign = theirs.send(message_spec(greeting, "x")).await;
     assert!(
         matches!(foreign, Err(TurnError::Refused(clotho_core::tree::edit::TreeError::NotFound(_)))),
         "a parent elsewhere"
@@ -219,11 +224,11 @@ async fn state_of_parallel_sessions_stays_separate() {
 /// S3-03: every reply has text, world and trace.
 #[tokio::test]
 async fn every_reply_has_text_state_and_trace() {
-    let app = with_hurt().start().await;
-    let story = TestSession::begin(&app, &["hurt"]).await;
+    let app = hurt_setup().start().await;
+    let story = TestSession::create(&app, &["hurt"]).await;
     for n in 1..=4 {
-        app.mock.script(Reply::ok(["Hit. [HP -3]"]));
-        let reply = story.say("On.").await.reply;
+        app.mock.queue_reply(Reply::ok(["Hit. [HP -3]"]));
+        let reply = story.run_turn("On.").await.reply;
         assert_eq!((reply.content.as_str(), hp(&story, reply.id).await), ("Hit. [HP -3]", json!(100 - 3 * n)));
         let trace = story.trace(reply.id).await;
         assert!(trace.is_exact && !trace.messages.is_empty());
@@ -247,11 +252,11 @@ async fn computed_values_update_on_every_branch() {
         fn on_reply(ctx) { ctx.set(\"stage\", \"beloved\"); ctx.add(\"love\", 1); }";
     let manifest = manifest("mine", "[state]\nschema = \"s.json\"");
     let files = [("plugin.toml", manifest.as_str()), ("main.rhai", script), ("s.json", SCHEMA)];
-    let app = TestApp::with().plugin("mine", &files).start().await;
-    let story = TestSession::begin(&app, &["mine"]).await;
+    let app = TestApp::setup().with_plugin("mine", &files).start().await;
+    let story = TestSession::create(&app, &["mine"]).await;
     let stage = async |node| story.var(node, "/mine/stage").await;
-    let one = story.say("One.").await;
-    assert_eq!((stage(one.user).await, stage(one.reply.id).await), (json!("stranger"), json!("stranger")));
+    let one = story.run_turn("One.").await;
+    assert_eq!((stage(one.user_node).await, stage(one.reply.id).await), (json!("stranger"), json!("stranger")));
     let refused = story.delta(one.reply.id).await.problems;
     assert_eq!(
         (refused.len(), refused[0].message.as_str()),
@@ -261,13 +266,13 @@ async fn computed_values_update_on_every_branch() {
         is computed from"
         )
     );
-    let two = story.say("Two.").await.reply;
+    let two = story.run_turn("Two.").await.reply;
     assert_eq!(stage(two.id).await, json!("friend"));
-    let by_hand = operation(json!({"op": "add", "path": "/mine/love", "value": 40}));
+    let by_hand = parse_operation(json!({"op": "add", "path": "/mine/love", "value": 40}));
     let change =
         app.turns.sessions.change_world(story.user, story.id, one.reply.id, vec![by_hand], None).await.unwrap();
     assert_eq!(stage(change.node.unwrap()).await, json!("friend"));
-    story.say("Three.").await;
+    story.run_turn("Three.").await;
     let requests = app.mock.requests();
     assert!(!requests[1].to_string().contains("a spy"), "at the second message they are strangers");
     assert!(requests[2].to_string().contains("mine/secret: she was a spy"));

@@ -11,12 +11,12 @@ use crate::support::mock_model::ReasoningField;
 /// the user's node; nothing of the reply is committed yet.
 #[tokio::test]
 async fn send_returns_placeholder_before_model_replies() {
-    let app = with_hurt().start().await;
-    let story = TestSession::begin(&app, &["hurt"]).await;
+    let app = hurt_setup().start().await;
+    let story = TestSession::create(&app, &["hurt"]).await;
     let greeting = story.head().await;
     let gate = Gate::new();
-    app.mock.script(Reply::ok(["The ogre ", "hits. [HP -10]"]).head_gated(&gate).gated(&gate));
-    let started = story.start("I swing.").await;
+    app.mock.queue_reply(Reply::ok(["The ogre ", "hits. [HP -10]"]).head_gate(&gate).gate(&gate));
+    let started = story.start_turn("I swing.").await;
     let (user, reply) = (story.node(started.node.unwrap()).await, story.node(started.generations[0]).await);
     assert_eq!((user.parent, user.content.as_str(), user.status), (Some(greeting), "I swing.", Status::Complete));
     assert_eq!((reply.parent, reply.content.as_str(), reply.status), (Some(user.id), "", Status::Generating));
@@ -24,17 +24,17 @@ async fn send_returns_placeholder_before_model_replies() {
     assert_eq!(story.head().await, user.id);
     assert!(story.log().await.len() == 2, "begin and message; the reply is no operation yet");
 
-    app.mock.until_requests(1).await;
+    app.mock.wait_for_requests(1).await;
     gate.release(2);
-    story.reads(reply.id, "The ogre ").await;
+    story.wait_for_text(reply.id, "The ogre ").await;
     let half = story.node(reply.id).await;
     assert_eq!((half.status, half.content.as_str()), (Status::Generating, ""), "text in the air is no fact");
     assert!(story.delta(reply.id).await.is_empty());
-    assert_eq!(story.trace_of(reply.id).await, None);
+    assert_eq!(story.find_trace(reply.id).await, None);
     assert_eq!(story.head().await, user.id);
 
     gate.open();
-    let done = story.done(reply.id).await;
+    let done = story.wait_for_reply(reply.id).await;
     assert_eq!((done.content.as_str(), done.status), ("The ogre hits. [HP -10]", Status::Complete));
     assert_eq!(story.head().await, reply.id);
 }
@@ -43,11 +43,11 @@ async fn send_returns_placeholder_before_model_replies() {
 /// with its text, delta and trace, and last HEAD.
 #[tokio::test]
 async fn turn_writes_message_and_reply_operations() {
-    let app = with_hurt().start().await;
-    let story = TestSession::begin(&app, &["hurt"]).await;
+    let app = hurt_setup().start().await;
+    let story = TestSession::create(&app, &["hurt"]).await;
     let greeting = story.head().await;
-    app.mock.script(Reply::ok(["Ouch. [HP -10]"]).usage(20, 3));
-    let turn = story.say("I swing.").await;
+    app.mock.queue_reply(Reply::ok(["Ouch. [HP -10]"]).usage(20, 3));
+    let turn = story.run_turn("I swing.").await;
     let log = story.log().await;
     let acts: Vec<OperationKind> = log.iter().map(|op| op.kind).collect();
     assert_eq!(acts, [OperationKind::Begin, OperationKind::Message, OperationKind::Reply]);
@@ -55,18 +55,18 @@ async fn turn_writes_message_and_reply_operations() {
     assert_eq!(
         log[1].effects,
         [
-            Effect::Added { node: turn.user, parent: Some(greeting) },
-            Effect::Added { node: reply, parent: Some(turn.user) },
-            Effect::Head { from: Some(greeting), to: turn.user },
-            Effect::Remembered { node: greeting, from: None, to: Some(turn.user) },
+            Effect::Added { node: turn.user_node, parent: Some(greeting) },
+            Effect::Added { node: reply, parent: Some(turn.user_node) },
+            Effect::Head { from: Some(greeting), to: turn.user_node },
+            Effect::Remembered { node: greeting, from: None, to: Some(turn.user_node) },
         ]
     );
     assert_eq!(
         log[2].effects,
         [
             Effect::Completed { node: reply },
-            Effect::Head { from: Some(turn.user), to: reply },
-            Effect::Remembered { node: turn.user, from: None, to: Some(reply) },
+            Effect::Head { from: Some(turn.user_node), to: reply },
+            Effect::Remembered { node: turn.user_node, from: None, to: Some(reply) },
         ]
     );
     assert_eq!((log[1].step, log[2].step, log[2].actor), (2, 2, None), "the reply belongs to the step that asked");
@@ -79,15 +79,15 @@ async fn turn_writes_message_and_reply_operations() {
 #[tokio::test]
 async fn twenty_turns_rebuild_from_log_and_extend_prompt() {
     let app = TestApp::start().await;
-    let story = TestSession::begin(&app, &[]).await;
+    let story = TestSession::create(&app, &[]).await;
     let mut said = vec!["Be Rin.".to_owned(), "Hello, You.".to_owned()];
     for n in 0..20 {
-        app.mock.script(Reply::ok([format!("Answer {n}.")]));
-        let turn = story.say(&format!("Question {n}?")).await;
+        app.mock.queue_reply(Reply::ok([format!("Answer {n}.")]));
+        let turn = story.run_turn(&format!("Question {n}?")).await;
         assert_eq!(turn.reply.turn, n + 1);
         said.push(format!("Question {n}?"));
         let body = &app.mock.requests()[usize::try_from(n).unwrap()];
-        assert_eq!(sent(body).iter().map(|(_, text)| *text).collect::<Vec<_>>(), said);
+        assert_eq!(request_messages(body).iter().map(|(_, text)| *text).collect::<Vec<_>>(), said);
         said.push(turn.reply.content);
     }
     let path = story.path(story.head().await).await;
@@ -107,16 +107,16 @@ async fn twenty_turns_rebuild_from_log_and_extend_prompt() {
 #[tokio::test]
 async fn sent_parameters_and_timing_are_recorded_on_reply() {
     let app = TestApp::start().await;
-    let character = app.character(rin()).await;
+    let character = app.add_character(rin_card()).await;
     let params = json!({"temperature": 0.7, "top_p": 0.9, "stop": ["\n"]}).as_object().unwrap().clone();
     let new = SessionSpec { character_ids: vec![character], params, ..SessionSpec::default() };
-    let story = TestSession::with(&app, new).await;
-    app.mock.script(Reply::ok(["Yes."]).usage(12, 2));
+    let story = TestSession::create_with_spec(&app, new).await;
+    app.mock.queue_reply(Reply::ok(["Yes."]).usage(12, 2));
     let own = json!({"temperature": 0.2, "max_tokens": 50}).as_object().unwrap().clone();
     let generate = GenerationSpec { params: own, model: Some("second/mock".into()), ..GenerationSpec::default() };
-    let new = MessageSpec { generate: Some(generate), ..message(story.head().await, "Well?") };
+    let new = MessageSpec { generate: Some(generate), ..message_spec(story.head().await, "Well?") };
     let started = story.send(new).await.unwrap();
-    let reply = story.done(started.generations[0]).await;
+    let reply = story.wait_for_reply(started.generations[0]).await;
     let mut body = app.mock.requests()[0].as_object().unwrap().clone();
     body.retain(|name, _| !matches!(name.as_str(), "model" | "messages" | "stream" | "stream_options"));
     let recorded = reply.metadata.to_json()["params"].as_object().unwrap().clone();
@@ -141,34 +141,34 @@ async fn sent_parameters_and_timing_are_recorded_on_reply() {
 #[tokio::test]
 async fn reasoning_is_kept_but_not_sent_again() {
     let app = TestApp::start().await;
-    let story = TestSession::begin(&app, &[]).await;
-    app.mock.script(
+    let story = TestSession::create(&app, &[]).await;
+    app.mock.queue_reply(
         Reply::ok(["<think>inside</think>", "Aloud."]).reasoning(ReasoningField::All, ["quietly ", "pondering"]),
     );
-    let reply = story.say("One?").await.reply;
+    let reply = story.run_turn("One?").await.reply;
     assert_eq!(reply.reasoning.as_deref(), Some("quietly pondering"));
     assert_eq!(reply.content, "<think>inside</think>Aloud.", "the node keeps what was received");
-    story.say("Two?").await;
+    story.run_turn("Two?").await;
     let second = app.mock.requests()[1].to_string();
     assert!(!second.contains("pondering") && !second.contains("inside"), "{second}");
-    assert_eq!(sent(&app.mock.requests()[1])[3], ("assistant", "Aloud."));
+    assert_eq!(request_messages(&app.mock.requests()[1])[3], ("assistant", "Aloud."));
 }
 
 /// S0-03, S2-01, S1-05: whatever the tree looks like, the model gets a plain list without ids, branches or texts of
 /// siblings.
 #[tokio::test]
 async fn prompt_is_plain_list_without_tree_data() {
-    let app = with_hurt().start().await;
-    let story = TestSession::begin(&app, &["hurt"]).await;
+    let app = hurt_setup().start().await;
+    let story = TestSession::create(&app, &["hurt"]).await;
     let greeting = story.head().await;
-    let first = story.say("Question one?").await;
-    app.mock.script(Reply::ok(["SIBLING-A"]));
-    let sibling = story.another(first.reply.id).await;
-    app.mock.script(Reply::ok(["OTHER-BRANCH reply"]));
-    let other = story.say_to(greeting, "OTHER-BRANCH question?").await;
+    let first = story.run_turn("Question one?").await;
+    app.mock.queue_reply(Reply::ok(["SIBLING-A"]));
+    let sibling = story.reroll_and_wait(first.reply.id).await;
+    app.mock.queue_reply(Reply::ok(["OTHER-BRANCH reply"]));
+    let other = story.run_turn_at(greeting, "OTHER-BRANCH question?").await;
     story.checkout(first.reply.id).await;
-    app.mock.script(Reply::ok(["Last."]));
-    let last = story.say("Question two?").await;
+    app.mock.queue_reply(Reply::ok(["Last."]));
+    let last = story.run_turn("Question two?").await;
     let body = app.mock.requests().pop().unwrap();
     let keys: Vec<&String> = body.as_object().unwrap().keys().collect();
     assert_eq!(keys, ["model", "messages", "stream", "stream_options", "seed", "max_tokens"]);
@@ -176,8 +176,16 @@ async fn prompt_is_plain_list_without_tree_data() {
         assert_eq!(one.as_object().unwrap().keys().collect::<Vec<_>>(), ["role", "content"]);
     }
     let text = body.to_string();
-    for node in [greeting, first.user, first.reply.id, sibling.id, other.user, other.reply.id, last.user, last.reply.id]
-    {
+    for node in [
+        greeting,
+        first.user_node,
+        first.reply.id,
+        sibling.id,
+        other.user_node,
+        other.reply.id,
+        last.user_node,
+        last.reply.id,
+    ] {
         assert!(!text.contains(&node.to_string()), "{node} in {text}");
     }
     for secret in ["SIBLING", "OTHER-BRANCH", &story.id.to_string(), &story.user.to_string()] {
@@ -190,11 +198,11 @@ async fn prompt_is_plain_list_without_tree_data() {
 #[tokio::test]
 async fn two_providers_alternating_share_full_history() {
     let app = TestApp::start().await;
-    let story = TestSession::begin(&app, &[]).await;
+    let story = TestSession::create(&app, &[]).await;
     for (n, model) in ["mock/mock", "second/mock", "mock/other", "second/mock"].into_iter().enumerate() {
-        story.set("model", json!(model)).await;
-        app.mock.script(Reply::ok([format!("From {model}.")]));
-        let reply = story.say(&format!("Turn {n}.")).await.reply;
+        story.set_setting("model", json!(model)).await;
+        app.mock.queue_reply(Reply::ok([format!("From {model}.")]));
+        let reply = story.run_turn(&format!("Turn {n}.")).await.reply;
         assert_eq!(reply.metadata.to_json()["model"], model);
     }
     let bodies = app.mock.requests();
@@ -204,7 +212,7 @@ async fn two_providers_alternating_share_full_history() {
         bodies.iter().map(|body| body["top_k"].clone()).collect::<Vec<_>>(),
         [json!(null), json!(7), json!(null), json!(7)]
     );
-    let last: Vec<&str> = sent(&bodies[3]).iter().map(|(_, text)| *text).collect();
+    let last: Vec<&str> = request_messages(&bodies[3]).iter().map(|(_, text)| *text).collect();
     assert_eq!(
         last[2..],
         ["Turn 0.", "From mock/mock.", "Turn 1.", "From second/mock.", "Turn 2.", "From mock/other.", "Turn 3."]
@@ -215,22 +223,22 @@ async fn two_providers_alternating_share_full_history() {
 #[tokio::test]
 async fn five_parallel_replies_in_session_are_correct() {
     let app = TestApp::start().await;
-    let story = TestSession::begin(&app, &[]).await;
+    let story = TestSession::create(&app, &[]).await;
     let greeting = story.head().await;
     let gate = Gate::new();
-    app.mock.always(Reply::ok(["Same ", "words."]).head_gated(&gate));
+    app.mock.set_default_reply(Reply::ok(["Same ", "words."]).head_gate(&gate));
     let mut started = Vec::new();
     for n in 0..5 {
-        started.push(story.send(message(greeting, &format!("Branch {n}?"))).await.unwrap());
+        started.push(story.send(message_spec(greeting, &format!("Branch {n}?"))).await.unwrap());
     }
-    app.mock.until_requests(5).await;
+    app.mock.wait_for_requests(5).await;
     assert_eq!(app.live.count(story.user), (5, 5));
     gate.open();
     for one in &started {
-        assert_eq!(story.done(one.generations[0]).await.content, "Same words.");
+        assert_eq!(story.wait_for_reply(one.generations[0]).await.content, "Same words.");
     }
     let mut asked: Vec<String> =
-        app.mock.requests().iter().map(|body| sent(body).last().unwrap().1.to_owned()).collect();
+        app.mock.requests().iter().map(|body| request_messages(body).last().unwrap().1.to_owned()).collect();
     asked.sort();
     assert_eq!(asked, ["Branch 0?", "Branch 1?", "Branch 2?", "Branch 3?", "Branch 4?"]);
     assert_eq!(story.children(greeting).await.len(), 5);
@@ -240,15 +248,15 @@ async fn five_parallel_replies_in_session_are_correct() {
 #[tokio::test]
 async fn narration_without_user_text_is_answered() {
     let app = TestApp::start().await;
-    let story = TestSession::begin(&app, &[]).await;
-    let new = MessageSpec { role: Role::System, ..message(story.head().await, "Night falls.") };
+    let story = TestSession::create(&app, &[]).await;
+    let new = MessageSpec { role: Role::System, ..message_spec(story.head().await, "Night falls.") };
     let started = story.send(new).await.unwrap();
-    let reply = story.done(started.generations[0]).await;
+    let reply = story.wait_for_reply(started.generations[0]).await;
     let narration = story.node(started.node.unwrap()).await;
     assert_eq!((narration.role, narration.name, reply.turn), (Role::System, None, 1));
     let body = &app.mock.requests()[0];
-    assert_eq!(sent(body)[2..], [("system", "Night falls."), ("user", "[Go on]")]);
-    let assistant = MessageSpec { role: Role::Assistant, ..message(story.head().await, "By hand.") };
+    assert_eq!(request_messages(body)[2..], [("system", "Night falls."), ("user", "[Go on]")]);
+    let assistant = MessageSpec { role: Role::Assistant, ..message_spec(story.head().await, "By hand.") };
     assert!(matches!(story.send(assistant.clone()).await, Err(TurnError::Invalid { field: "generate", .. })));
     let written = story.send(MessageSpec { generate: None, ..assistant }).await.unwrap();
     let written = story.node(written.node.unwrap()).await;
@@ -260,19 +268,20 @@ async fn narration_without_user_text_is_answered() {
 #[tokio::test]
 async fn newest_persona_on_path_is_the_user() {
     let app = TestApp::start().await;
-    let story = TestSession::begin(&app, &[]).await;
-    let ann = app.persona(json!({"name": "Ann", "description": "{{user}} is a smith."})).await;
-    let new = MessageSpec { persona: Some(ann), ..message(story.head().await, "I am here.") };
+    let story = TestSession::create(&app, &[]).await;
+    let ann = app.add_persona(json!({"name": "Ann", "description": "{{user}} is a smith."})).await;
+    let new = MessageSpec { persona: Some(ann), ..message_spec(story.head().await, "I am here.") };
     let started = story.send(new).await.unwrap();
-    story.done(started.generations[0]).await;
+    story.wait_for_reply(started.generations[0]).await;
     let user = story.node(started.node.unwrap()).await;
     assert_eq!((user.name.as_deref(), user.persona, user.author), (Some("Ann"), Some(ann), Some(story.user)));
-    assert_eq!(sent(&app.mock.requests()[0])[0].1, "Be Rin.\n\nAnn is a smith.");
-    story.say("And I.").await;
+    assert_eq!(request_messages(&app.mock.requests()[0])[0].1, "Be Rin.\n\nAnn is a smith.");
+    story.run_turn("And I.").await;
     let body = app.mock.requests().pop().unwrap();
-    let users: Vec<&str> = sent(&body).iter().filter(|(role, _)| *role == "user").map(|(_, text)| *text).collect();
+    let users: Vec<&str> =
+        request_messages(&body).iter().filter(|(role, _)| *role == "user").map(|(_, text)| *text).collect();
     assert_eq!(users, ["Ann: I am here.", "You: And I."], "two people on the path are told apart");
     let stranger = clotho_core::ids::PersonaId::new(app.ids.next_id(app.clock.now()));
-    let new = MessageSpec { persona: Some(stranger), ..message(story.head().await, "Who?") };
+    let new = MessageSpec { persona: Some(stranger), ..message_spec(story.head().await, "Who?") };
     assert!(matches!(story.send(new).await, Err(TurnError::Refused(clotho_core::tree::edit::TreeError::NotFound(_)))));
 }

@@ -12,7 +12,7 @@ struct Viewer<'a> {
     watcher: clotho_engine::live::SessionWatcher,
     operations: Vec<Operation>,
     texts: HashMap<NodeId, String>,
-    pieces: usize,
+    piece_count: usize,
 }
 
 impl<'a> Viewer<'a> {
@@ -20,15 +20,15 @@ impl<'a> Viewer<'a> {
     async fn new(story: TestSession<'a>) -> Self {
         let watcher = story.app.live.watch(story.id);
         let operations = story.log().await;
-        Self { story, watcher, operations, texts: HashMap::new(), pieces: 0 }
+        Self { story, watcher, operations, texts: HashMap::new(), piece_count: 0 }
     }
 
     /// Takes everything new.
-    async fn pull(&mut self) {
+    async fn pull_updates(&mut self) {
         for running in self.watcher.running_replies() {
             let text = self.texts.entry(running.id).or_default();
             let new = running.with_partial_text(|written| written.content.get(text.len()..).unwrap().to_owned());
-            self.pieces += usize::from(!new.is_empty());
+            self.piece_count += usize::from(!new.is_empty());
             text.push_str(&new);
         }
         let seen = self.operations.last().map_or(0, |operation| operation.op);
@@ -39,12 +39,12 @@ impl<'a> Viewer<'a> {
     }
 
     /// Takes everything new until a reply has ended.
-    async fn until_completed(&mut self, node: NodeId) {
+    async fn wait_until_completed(&mut self, node: NodeId) {
         let completed = Effect::Completed { node };
-        within(async {
+        with_timeout(async {
             while !self.operations.iter().any(|one| one.effects.contains(&completed)) {
                 self.watcher.changed().await;
-                self.pull().await;
+                self.pull_updates().await;
             }
         })
         .await;
@@ -56,31 +56,31 @@ impl<'a> Viewer<'a> {
 #[tokio::test]
 async fn watchers_get_every_operation_once_at_any_speed() {
     let app = TestApp::start().await;
-    let story = TestSession::begin(&app, &[]).await;
+    let story = TestSession::create(&app, &[]).await;
     let (mut quick, mut slow) = (Viewer::new(story).await, Viewer::new(story).await);
     let pieces = ["Once ", "upon ", "a 时", "间🌙", ", ", "there ", "was ", "a lamp."];
-    let (reply, gate) = gated(&pieces);
-    app.mock.script(reply);
-    let started = story.start("Tell me.").await;
+    let (reply, gate) = gated_reply(&pieces);
+    app.mock.queue_reply(reply);
+    let started = story.start_turn("Tell me.").await;
     let reply = started.generations[0];
     for n in 1..=pieces.len() {
         gate.release(1);
         let so_far = pieces[..n].concat();
-        story.reads(reply, &so_far).await;
-        quick.pull().await;
+        story.wait_for_text(reply, &so_far).await;
+        quick.pull_updates().await;
         assert_eq!(quick.texts[&reply], so_far);
         if n % 3 == 0 {
-            slow.pull().await;
+            slow.pull_updates().await;
             assert_eq!(slow.texts[&reply], so_far);
         }
     }
-    slow.pull().await;
+    slow.pull_updates().await;
     gate.open();
-    quick.until_completed(reply).await;
-    slow.until_completed(reply).await;
+    quick.wait_until_completed(reply).await;
+    slow.wait_until_completed(reply).await;
     let done = story.node(reply).await;
     let log = story.log().await;
-    assert_eq!((quick.pieces, slow.pieces), (8, 3));
+    assert_eq!((quick.piece_count, slow.piece_count), (8, 3));
     for viewer in [quick, slow] {
         assert_eq!(viewer.operations, log);
         assert_eq!(viewer.texts[&reply], done.content);
@@ -92,18 +92,18 @@ async fn watchers_get_every_operation_once_at_any_speed() {
 #[tokio::test]
 async fn watcher_lagging_catches_up_from_log() {
     let app = TestApp::start().await;
-    let story = TestSession::begin(&app, &[]).await;
+    let story = TestSession::create(&app, &[]).await;
     let mut sleeper = Viewer::new(story).await;
     let mut awake = Viewer::new(story).await;
     let greeting = story.head().await;
     for n in 0..300 {
-        story.enable(greeting, n % 2 == 0).await;
-        story.write(greeting, &format!("Note {n}.")).await;
+        story.set_enabled(greeting, n % 2 == 0).await;
+        story.write_message(greeting, &format!("Note {n}.")).await;
     }
-    let started = story.start("Last.").await;
-    story.done(started.generations[0]).await;
-    awake.until_completed(started.generations[0]).await;
-    sleeper.until_completed(started.generations[0]).await;
+    let started = story.start_turn("Last.").await;
+    story.wait_for_reply(started.generations[0]).await;
+    awake.wait_until_completed(started.generations[0]).await;
+    sleeper.wait_until_completed(started.generations[0]).await;
     let log = story.log().await;
     assert!(log.len() > 550, "{}", log.len());
     assert_eq!(sleeper.operations, log);
@@ -115,21 +115,23 @@ async fn watcher_lagging_catches_up_from_log() {
 #[tokio::test]
 async fn watcher_joining_mid_reply_gets_text_so_far() {
     let app = TestApp::start().await;
-    let (story, other) = (TestSession::begin(&app, &[]).await, TestSession::begin(&app, &[]).await);
+    let (story, other) = (TestSession::create(&app, &[]).await, TestSession::create(&app, &[]).await);
     let mut elsewhere = Viewer::new(other).await;
-    let (reply, gate) = gated(&["First ", "second ", "third."]);
-    app.mock.script(reply);
-    let started = story.start("Hi.").await;
+    let (reply, gate) = gated_reply(&["First ", "second ", "third."]);
+    app.mock.queue_reply(reply);
+    let started = story.start_turn("Hi.").await;
     let reply = started.generations[0];
     gate.release(2);
-    story.reads(reply, "First second ").await;
+    story.wait_for_text(reply, "First second ").await;
     let mut late = Viewer::new(story).await;
-    late.pull().await;
+    late.pull_updates().await;
     assert_eq!(late.texts[&reply], "First second ");
     gate.open();
-    late.until_completed(reply).await;
+    late.wait_until_completed(reply).await;
     assert_eq!(late.operations, story.log().await);
-    elsewhere.pull().await;
+    elsewhere.pull_updates().await;
     assert_eq!((elsewhere.operations, elsewhere.texts.len()), (other.log().await, 0));
-    assert!(late.watcher.running_replies().is_empty() && story.done(reply).await.content == "First second third.");
+    assert!(
+        late.watcher.running_replies().is_empty() && story.wait_for_reply(reply).await.content == "First second third."
+    );
 }

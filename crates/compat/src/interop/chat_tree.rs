@@ -194,7 +194,7 @@ mod tests {
     /// A compact chat file: for each message whether the user speaks, its texts, and the selected one.
     type Plain = Vec<(bool, Vec<u8>, usize)>;
 
-    fn rows(file: &Plain) -> Vec<ChatFileMessage> {
+    fn file_rows(file: &Plain) -> Vec<ChatFileMessage> {
         let row = |(is_user, texts, chosen): &(bool, Vec<u8>, usize)| ChatFileMessage {
             name: if *is_user { "Wren" } else { "Rin" }.into(),
             is_user: *is_user,
@@ -212,9 +212,9 @@ mod tests {
     type Way = Vec<(bool, String, usize)>;
 
     /// Returns all positions of a file, found by comparing texts.
-    fn ways(file: &Plain) -> BTreeSet<Way> {
+    fn message_paths(file: &Plain) -> BTreeSet<Way> {
         let (mut found, mut here) = (BTreeSet::new(), Way::new());
-        for row in rows(file) {
+        for row in file_rows(file) {
             let each = row.swipes.iter().enumerate().map(|(n, one)| {
                 let before = row.swipes.iter().take(n).filter(|other| other.text == one.text).count();
                 let mut way = here.clone();
@@ -228,9 +228,9 @@ mod tests {
         found
     }
 
-    fn stem(file: &Plain) -> Option<Way> {
+    fn path_to_first_user(file: &Plain) -> Option<Way> {
         let mut here = Way::new();
-        for row in rows(file) {
+        for row in file_rows(file) {
             let shown = &row.swipes[row.selected];
             let before = row.swipes.iter().take(row.selected).filter(|other| other.text == shown.text).count();
             here.push((row.is_user, shown.text.clone(), before));
@@ -241,11 +241,11 @@ mod tests {
         None
     }
 
-    fn outlined(name: usize, file: &Plain, links: &[usize]) -> (ChatOutline, BTreeSet<(PathHash, PathHash)>) {
+    fn build_outline(name: usize, file: &Plain, links: &[usize]) -> (ChatOutline, BTreeSet<(PathHash, PathHash)>) {
         let mut outline = ChatOutline { name: name.to_string(), ..ChatOutline::default() };
         outline.links = links.iter().map(usize::to_string).collect();
         let (mut at, mut edges) = (PathHash::ROOT, BTreeSet::new());
-        for row in rows(file) {
+        for row in file_rows(file) {
             let addresses = outline.push_message(at, &row);
             edges.extend(addresses.iter().map(|address| (at, *address)));
             at = addresses[row.selected];
@@ -253,7 +253,7 @@ mod tests {
         (outline, edges)
     }
 
-    fn files() -> impl Strategy<Value = Vec<(Plain, Vec<usize>)>> {
+    fn any_files() -> impl Strategy<Value = Vec<(Plain, Vec<usize>)>> {
         let row = (any::<bool>(), prop::collection::vec(0..3_u8, 1..4), 0..3_usize);
         let file = (prop::collection::vec(row, 0..6), prop::collection::vec(0..8_usize, 0..2));
         // Few distinct texts, so that files often share a beginning.
@@ -263,8 +263,8 @@ mod tests {
     proptest! {
         /// Domain 2.1: the trees equal those of a slow comparison of whole texts, node for node.
         #[test]
-        fn chat_tree_random_files_match_reference_model(files in files()) {
-            let all: Vec<_> = files.iter().enumerate().map(|(n, (file, links))| outlined(n, file, links)).collect();
+        fn chat_tree_random_files_match_reference_model(files in any_files()) {
+            let all: Vec<_> = files.iter().enumerate().map(|(n, (file, links))| build_outline(n, file, links)).collect();
             let outlines: Vec<ChatOutline> = all.iter().map(|(outline, _)| outline.clone()).collect();
             let found = group_trees(&outlines);
             // The model: join all files that have a reason to be joined, until nothing changes.
@@ -273,7 +273,7 @@ mod tests {
                 let before = tree.clone();
                 for (a, (one, links)) in files.iter().enumerate() {
                     for (b, (other, _)) in files.iter().enumerate() {
-                        let is_shared = stem(one).is_some() && stem(one) == stem(other);
+                        let is_shared = path_to_first_user(one).is_some() && path_to_first_user(one) == path_to_first_user(other);
                         if is_shared || links.contains(&b) {
                             let low = tree[a].min(tree[b]);
                             (tree[a], tree[b]) = (low, low);
@@ -288,7 +288,7 @@ mod tests {
             prop_assert_eq!(&found_sets, &model.into_values().collect::<BTreeSet<_>>());
             for tree in found {
                 let edges: BTreeSet<_> = tree.iter().flat_map(|n| all[*n].1.clone()).collect();
-                let ways: BTreeSet<Way> = tree.iter().flat_map(|n| ways(&files[*n].0)).collect();
+                let ways: BTreeSet<Way> = tree.iter().flat_map(|n| message_paths(&files[*n].0)).collect();
                 prop_assert_eq!(edges.len(), ways.len());
                 let children: BTreeSet<PathHash> = edges.iter().map(|(_, child)| *child).collect();
                 prop_assert_eq!(children.len(), edges.len(), "each place has one parent");

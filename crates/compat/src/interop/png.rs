@@ -179,11 +179,11 @@ pub fn decode_base64(keyword: &str, text: &[u8]) -> Result<Vec<u8>, PngError> {
 mod tests {
     use super::*;
 
-    fn png(chunks: &[Vec<u8>]) -> Vec<u8> {
+    fn png_file(chunks: &[Vec<u8>]) -> Vec<u8> {
         [SIGNATURE.as_slice(), &chunks.concat()].concat()
     }
 
-    fn packed(text: &[u8]) -> Vec<u8> {
+    fn zlib_compress(text: &[u8]) -> Vec<u8> {
         let mut packer = flate2::read::ZlibEncoder::new(text, flate2::Compression::best());
         let mut packed = Vec::new();
         packer.read_to_end(&mut packed).unwrap();
@@ -193,16 +193,16 @@ mod tests {
     #[test]
     fn png_text_chunk_kinds_are_all_read() {
         let check = |kind: &[u8; 4], data: &[u8], expected: Result<&str, &str>| {
-            let file = png(&[encode_chunk(kind, data), encode_chunk(b"IEND", b"")]);
+            let file = png_file(&[encode_chunk(kind, data), encode_chunk(b"IEND", b"")]);
             let (chunks, fault) = read_chunks(&file).unwrap();
             assert!(fault.is_none() && chunks.len() == 2 && chunks[0].crc_matches);
             let text = chunks[0].text().map(|text| String::from_utf8(text).unwrap()).map_err(|error| error.to_string());
             assert_eq!(text, expected.map(str::to_owned).map_err(str::to_owned), "{kind:?}");
         };
         check(b"tEXt", b"Chara\0abc", Ok("abc"));
-        check(b"zTXt", &[b"chara\0\0", packed(b"abc").as_slice()].concat(), Ok("abc"));
+        check(b"zTXt", &[b"chara\0\0", zlib_compress(b"abc").as_slice()].concat(), Ok("abc"));
         check(b"iTXt", b"chara\0\0\0en\0\0abc", Ok("abc"));
-        check(b"iTXt", &[b"chara\0\x01\0\0\0", packed(b"abc").as_slice()].concat(), Ok("abc"));
+        check(b"iTXt", &[b"chara\0\x01\0\0\0", zlib_compress(b"abc").as_slice()].concat(), Ok("abc"));
         check(b"tEXt", b"chara", Err("the chunk \"chara\" is broken"));
         check(b"zTXt", b"chara\0\0abc", Err("the chunk \"chara\" is broken"));
         check(b"iTXt", b"chara\0\0", Err("the chunk \"chara\" is broken"));
@@ -210,9 +210,9 @@ mod tests {
 
     #[test]
     fn png_oversized_compressed_text_returns_error() {
-        let bomb = packed(&vec![b'a'; usize::try_from(MAX_TEXT_BYTES).unwrap() + 1]);
+        let bomb = zlib_compress(&vec![b'a'; usize::try_from(MAX_TEXT_BYTES).unwrap() + 1]);
         assert!(bomb.len() < 64 << 10);
-        let file = png(&[encode_chunk(b"zTXt", &[b"chara\0\0", bomb.as_slice()].concat())]);
+        let file = png_file(&[encode_chunk(b"zTXt", &[b"chara\0\0", bomb.as_slice()].concat())]);
         let error = read_chunks(&file).unwrap().0[0].text().unwrap_err();
         assert_eq!(error, PngError::TooLong("chara".into()));
     }
@@ -221,7 +221,7 @@ mod tests {
     fn png_false_chunk_length_stops_reading() {
         let good = encode_chunk(b"tEXt", b"chara\0abc");
         let check = |bad: &[u8], said: u32, there: usize| {
-            let file = png(&[good.clone(), bad.to_vec()]);
+            let file = png_file(&[good.clone(), bad.to_vec()]);
             let (chunks, fault) = read_chunks(&file).unwrap();
             assert_eq!((chunks.len(), fault), (1, Some(PngError::LyingLength { said, there })));
         };
@@ -234,7 +234,7 @@ mod tests {
     fn png_wrong_crc_is_detected() {
         let mut bad = encode_chunk(b"tEXt", b"chara\0abc");
         *bad.last_mut().unwrap() ^= 1;
-        let file = png(&[bad]);
+        let file = png_file(&[bad]);
         assert!(!read_chunks(&file).unwrap().0[0].crc_matches);
     }
 }

@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     /// The rule applied to each pair of operations, as `docs/domain.md` 2.13 states it.
-    fn pair_by_pair(theirs: &[StateOperation], ours: &[StateOperation]) -> Vec<Pointer> {
+    fn pairwise_conflicts(theirs: &[StateOperation], ours: &[StateOperation]) -> Vec<Pointer> {
         let agree = |a: &StateOperation, b: &StateOperation| match (&a.change, &b.change) {
             (StateChange::Add(_), StateChange::Add(_))
             | (StateChange::Append(_) | StateChange::Take(_), StateChange::Append(_) | StateChange::Take(_)) => {
@@ -174,7 +174,7 @@ mod tests {
         found
     }
 
-    fn operation() -> impl Strategy<Value = StateOperation> {
+    fn any_operation() -> impl Strategy<Value = StateOperation> {
         let path = proptest::collection::vec("[ab]", 0..4).prop_map(|keys: Vec<String>| Pointer::from_keys(keys));
         let value = prop_oneof![Just(json!(1)), Just(json!(2))];
         let change = prop_oneof![
@@ -193,11 +193,11 @@ mod tests {
         /// Domain 2.13: the lookup finds exactly the conflicts of the pairwise comparison.
         #[test]
         fn conflict_paths_match_pairwise_comparison(
-            theirs in proptest::collection::vec(operation(), 0..6), ours in proptest::collection::vec(operation(), 0..6),
+            theirs in proptest::collection::vec(any_operation(), 0..6), ours in proptest::collection::vec(any_operation(), 0..6),
         ) {
             let clashes = ConflictPaths::find(&theirs, &ours);
             let found: Vec<Pointer> = clashes.paths().iter().map(|(_, path)| path.clone()).collect();
-            prop_assert_eq!(found, pair_by_pair(&theirs, &ours));
+            prop_assert_eq!(found, pairwise_conflicts(&theirs, &ours));
         }
     }
 

@@ -199,7 +199,7 @@ pub fn reply_takes_head(asked: &HeadRequest, head_op_now: i64) -> bool {
 mod tests {
     use super::*;
 
-    fn id(n: u128) -> NodeId {
+    fn node_id(n: u128) -> NodeId {
         NodeId::new(uuid::Uuid::from_u128(n))
     }
 
@@ -207,15 +207,15 @@ mod tests {
     #[test]
     fn move_head_unchanged_fork_writes_no_effect() {
         let way = [
-            PathEdge { parent: id(1), remembered: Some(id(2)), child: id(3) },
-            PathEdge { parent: id(3), remembered: Some(id(4)), child: id(4) },
+            PathEdge { parent: node_id(1), remembered: Some(node_id(2)), child: node_id(3) },
+            PathEdge { parent: node_id(3), remembered: Some(node_id(4)), child: node_id(4) },
         ];
         let expected = vec![
-            Effect::Head { from: Some(id(9)), to: id(4) },
-            Effect::Remembered { node: id(1), from: Some(id(2)), to: Some(id(3)) },
+            Effect::Head { from: Some(node_id(9)), to: node_id(4) },
+            Effect::Remembered { node: node_id(1), from: Some(node_id(2)), to: Some(node_id(3)) },
         ];
-        assert_eq!(move_head(Some(id(9)), id(4), &way), expected);
-        assert_eq!(move_head(Some(id(4)), id(4), &way[1..]), vec![]);
+        assert_eq!(move_head(Some(node_id(9)), node_id(4), &way), expected);
+        assert_eq!(move_head(Some(node_id(4)), node_id(4), &way[1..]), vec![]);
     }
 
     /// C13: HEAD follows a reply only if nothing moved HEAD meanwhile.

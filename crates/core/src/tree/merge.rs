@@ -134,20 +134,24 @@ pub fn resolve_conflicts(
 mod tests {
     use super::*;
 
-    fn operations(list: Value) -> Vec<StateOperation> {
+    fn parse_operations(list: Value) -> Vec<StateOperation> {
         list.as_array().unwrap().iter().map(|one| StateOperation::from_json(one).unwrap()).collect()
     }
 
-    fn paths(theirs: Value, ours: Value) -> Vec<String> {
-        conflicts(&operations(theirs), &operations(ours)).iter().map(MergeConflict::name).collect()
+    fn conflict_names(theirs: Value, ours: Value) -> Vec<String> {
+        conflicts(&parse_operations(theirs), &parse_operations(ours)).iter().map(MergeConflict::name).collect()
     }
 
     /// Domain 2.13: equal or nested paths conflict, unless both add, both change a list, or both set the same value.
     #[test]
     fn merge_same_path_changed_differently_conflicts() {
         let check = |theirs: Value, ours: Value, expected: &[&str]| {
-            assert_eq!(paths(json!([theirs]), json!([ours])), expected, "{theirs} {ours}");
-            assert_eq!(paths(json!([ours]), json!([theirs])), expected, "the other way round: {theirs} {ours}");
+            assert_eq!(conflict_names(json!([theirs]), json!([ours])), expected, "{theirs} {ours}");
+            assert_eq!(
+                conflict_names(json!([ours]), json!([theirs])),
+                expected,
+                "the other way round: {theirs} {ours}"
+            );
         };
         let add = json!({"op": "add", "path": "/hp", "value": -3});
         let set = json!({"op": "set", "path": "/hp", "value": 5});
@@ -182,7 +186,7 @@ mod tests {
             {"op": "set", "path": "/x", "value": 1},
         ]);
         let ours = json!([{"op": "set", "path": "/a", "value": {}}, {"op": "set", "path": "/x", "value": 2}]);
-        let found = conflicts(&operations(theirs), &operations(ours));
+        let found = conflicts(&parse_operations(theirs), &parse_operations(ours));
         assert_eq!(found.iter().map(MergeConflict::name).collect::<Vec<_>>(), ["/a", "/x"]);
         assert_eq!((found[0].theirs.len(), found[0].ours.len()), (2, 1));
     }
@@ -191,11 +195,11 @@ mod tests {
     /// superfluous resolution is refused.
     #[test]
     fn merge_resolutions_apply_per_conflict() {
-        let theirs = operations(json!([
+        let theirs = parse_operations(json!([
             {"op": "set", "path": "/hp", "value": 5}, {"op": "add", "path": "/gold", "value": 2},
             {"op": "set", "path": "/place", "value": "wood"},
         ]));
-        let ours = operations(json!([
+        let ours = parse_operations(json!([
             {"op": "add", "path": "/hp", "value": -1}, {"op": "set", "path": "/place", "value": "town"},
         ]));
         let settled = |resolve: &[(&str, ConflictResolution)]| {

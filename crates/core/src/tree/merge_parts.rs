@@ -140,33 +140,36 @@ mod tests {
     use super::*;
     use crate::world::{SchemaSet, World, fold};
 
-    fn id(n: u128) -> NodeId {
+    fn node_id(n: u128) -> NodeId {
         NodeId::new(uuid::Uuid::from_u128(n))
     }
 
-    fn operation(json: &Value) -> StateOperation {
+    fn parse_operation(json: &Value) -> StateOperation {
         StateOperation::from_json(json).unwrap()
     }
 
     fn set(path: &str, value: i64) -> StateOperation {
-        operation(&json!({"op": "set", "path": path, "value": value}))
+        parse_operation(&json!({"op": "set", "path": path, "value": value}))
     }
 
     fn add(path: &str, value: i64) -> StateOperation {
-        operation(&json!({"op": "add", "path": path, "value": value}))
+        parse_operation(&json!({"op": "add", "path": path, "value": value}))
     }
 
-    fn line(parts: &[(u128, &[StateOperation])]) -> Vec<MergePart> {
-        parts.iter().map(|(of, operations)| MergePart { origin: id(*of), operations: operations.to_vec() }).collect()
+    fn parts_of(parts: &[(u128, &[StateOperation])]) -> Vec<MergePart> {
+        parts
+            .iter()
+            .map(|(of, operations)| MergePart { origin: node_id(*of), operations: operations.to_vec() })
+            .collect()
     }
 
-    fn comes(theirs: &[MergePart], ours: &[MergePart]) -> Vec<StateOperation> {
+    fn selected_operations(theirs: &[MergePart], ours: &[MergePart]) -> Vec<StateOperation> {
         let comes = select_operations(theirs, &origins(ours), |_| true);
         let each = theirs.iter().zip(comes).flat_map(|(part, comes)| part.operations.iter().cloned().zip(comes));
         each.filter(|(_, comes)| *comes).map(|(operation, _)| operation).collect()
     }
 
-    fn after<'a>(operations: impl IntoIterator<Item = &'a StateOperation>) -> World {
+    fn world_after<'a>(operations: impl IntoIterator<Item = &'a StateOperation>) -> World {
         let mut world = World::default();
         fold(&mut world, &operations.into_iter().cloned().collect::<Vec<_>>(), &SchemaSet::default());
         world
@@ -175,12 +178,14 @@ mod tests {
     /// Domain 2.13: a merge node is split into the parts of its original nodes.
     #[test]
     fn merge_parts_merge_node_splits_by_origin() {
-        let record =
-            [MergedNodeRecord { origin: id(1), operations: 1 }, MergedNodeRecord { origin: id(2), operations: 0 }];
-        let held = split_node(id(9), vec![add("/a", 1), set("/b", 2)], &record);
-        assert_eq!(held, line(&[(1, &[add("/a", 1)]), (2, &[]), (9, &[set("/b", 2)])]));
-        assert_eq!(split_node(id(9), vec![add("/a", 1)], &record).len(), 2, "nothing is its own");
-        assert_eq!(split_node(id(5), Vec::new(), &[]), line(&[(5, &[])]));
+        let record = [
+            MergedNodeRecord { origin: node_id(1), operations: 1 },
+            MergedNodeRecord { origin: node_id(2), operations: 0 },
+        ];
+        let held = split_node(node_id(9), vec![add("/a", 1), set("/b", 2)], &record);
+        assert_eq!(held, parts_of(&[(1, &[add("/a", 1)]), (2, &[]), (9, &[set("/b", 2)])]));
+        assert_eq!(split_node(node_id(9), vec![add("/a", 1)], &record).len(), 2, "nothing is its own");
+        assert_eq!(split_node(node_id(5), Vec::new(), &[]), parts_of(&[(5, &[])]));
         assert_eq!(MergedNodeRecord::from_json(&record[0].to_json()), Some(record[0]));
     }
 
@@ -188,37 +193,37 @@ mod tests {
     /// overwrites.
     #[test]
     fn merge_parts_repeated_merge_brings_only_new() {
-        let ours = line(&[(1, &[add("/a", 1), set("/s", 1)])]);
+        let ours = parts_of(&[(1, &[add("/a", 1), set("/s", 1)])]);
         let theirs =
-            line(&[(2, &[add("/c", 1), set("/s", 2)]), (1, &[add("/a", 1), set("/s", 1)]), (3, &[add("/b", 1)])]);
-        assert_eq!(comes(&theirs, &ours), [add("/c", 1), add("/b", 1)]);
-        let theirs = line(&[(2, &[set("/a", 10)]), (1, &[add("/a", 1), set("/s", 1)])]);
-        assert_eq!(comes(&theirs, &ours), [set("/a", 10), add("/a", 1)]);
-        assert!(comes(&ours, &theirs).is_empty());
+            parts_of(&[(2, &[add("/c", 1), set("/s", 2)]), (1, &[add("/a", 1), set("/s", 1)]), (3, &[add("/b", 1)])]);
+        assert_eq!(selected_operations(&theirs, &ours), [add("/c", 1), add("/b", 1)]);
+        let theirs = parts_of(&[(2, &[set("/a", 10)]), (1, &[add("/a", 1), set("/s", 1)])]);
+        assert_eq!(selected_operations(&theirs, &ours), [set("/a", 10), add("/a", 1)]);
+        assert!(selected_operations(&ours, &theirs).is_empty());
     }
 
     /// Removes empty maps, which overruled operations leave behind.
-    fn bare(value: Value) -> Option<Value> {
+    fn without_empty_maps(value: Value) -> Option<Value> {
         match value {
             Value::Object(map) => {
                 let kept: serde_json::Map<_, _> =
-                    map.into_iter().filter_map(|(key, value)| Some((key, bare(value)?))).collect();
+                    map.into_iter().filter_map(|(key, value)| Some((key, without_empty_maps(value)?))).collect();
                 (!kept.is_empty()).then_some(Value::Object(kept))
             }
             other => Some(other),
         }
     }
 
-    fn doing() -> impl Strategy<Value = StateOperation> {
+    fn any_operation() -> impl Strategy<Value = StateOperation> {
         let path = prop::sample::select(vec!["/a", "/a/b", "/a/b/c", "/a/d", "/e"]);
         (path, 0..4_i64, 0..3).prop_map(|(path, value, kind)| match kind {
             // A map where a number is expected would be refused by the fold, which is tested elsewhere.
             0 if path == "/e" || path == "/a/d" || path == "/a/b/c" => add(path, value),
-            1 => operation(&json!({"op": "remove", "path": path})),
+            1 => parse_operation(&json!({"op": "remove", "path": path})),
             _ if path == "/a" => {
-                operation(&json!({"op": "set", "path": path, "value": {"b": {"c": value}, "d": value}}))
+                parse_operation(&json!({"op": "set", "path": path, "value": {"b": {"c": value}, "d": value}}))
             }
-            _ if path == "/a/b" => operation(&json!({"op": "set", "path": path, "value": {"c": value}})),
+            _ if path == "/a/b" => parse_operation(&json!({"op": "set", "path": path, "value": {"c": value}})),
             _ => set(path, value),
         })
     }
@@ -227,16 +232,16 @@ mod tests {
         /// Domain 2.13: a branch has nothing of its own and merges one that contains all its parts in the same order.
         /// It then equals that branch, and a second merge brings nothing.
         #[test]
-        fn merge_parts_empty_branch_becomes_other_branch(all in prop::collection::vec((doing(), any::<bool>()), 0..12)) {
+        fn merge_parts_empty_branch_becomes_other_branch(all in prop::collection::vec((any_operation(), any::<bool>()), 0..12)) {
             let theirs: Vec<MergePart> =
-                all.iter().zip(1..).map(|((done, _), n)| MergePart { origin: id(n), operations: vec![done.clone()] }).collect();
+                all.iter().zip(1..).map(|((done, _), n)| MergePart { origin: node_id(n), operations: vec![done.clone()] }).collect();
             let ours: Vec<MergePart> =
                 theirs.iter().zip(&all).filter(|(_, (_, is_here))| *is_here).map(|(part, _)| part.clone()).collect();
-            let come = comes(&theirs, &ours);
+            let come = selected_operations(&theirs, &ours);
             let here = ours.iter().flat_map(|part| &part.operations);
             let there = theirs.iter().flat_map(|part| &part.operations);
-            prop_assert_eq!(bare(after(here.chain(&come)).vars.into()), bare(after(there).vars.into()));
-            prop_assert!(comes(&theirs, &theirs).is_empty());
+            prop_assert_eq!(without_empty_maps(world_after(here.chain(&come)).vars.into()), without_empty_maps(world_after(there).vars.into()));
+            prop_assert!(selected_operations(&theirs, &theirs).is_empty());
         }
     }
 }

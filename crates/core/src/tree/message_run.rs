@@ -69,21 +69,21 @@ fn invalid_run(message: &str) -> TreeError {
 mod tests {
     use super::*;
 
-    fn member(id: i32, kind: Kind) -> RunNode<i32> {
+    fn run_node(id: i32, kind: Kind) -> RunNode<i32> {
         RunNode { id, depth: id, kind, status: Status::Complete }
     }
 
     /// A branch 1 to 5, whose third node is a change node.
-    fn line() -> Vec<RunNode<i32>> {
-        (1..=5).map(|n| member(n, if n == 3 { Kind::Change } else { Kind::Message })).collect()
+    fn test_branch() -> Vec<RunNode<i32>> {
+        (1..=5).map(|n| run_node(n, if n == 3 { Kind::Change } else { Kind::Message })).collect()
     }
 
-    fn check(named: &[i32]) -> bool {
-        let known = |n: &i32| line().into_iter().find(|one| one.id == *n).unwrap_or(member(*n, Kind::Message));
+    fn is_contiguous_run(named: &[i32]) -> bool {
+        let known = |n: &i32| test_branch().into_iter().find(|one| one.id == *n).unwrap_or(run_node(*n, Kind::Message));
         let named: Vec<RunNode<i32>> = named.iter().map(known).collect();
         let Ok((first, last)) = run_ends(&named) else { return false };
         let between: Vec<_> =
-            line().into_iter().filter(|one| (first.depth..=last.depth).contains(&one.depth)).collect();
+            test_branch().into_iter().filter(|one| (first.depth..=last.depth).contains(&one.depth)).collect();
         check_contiguous(&named, &between).is_ok()
     }
 
@@ -92,24 +92,24 @@ mod tests {
     #[test]
     fn message_run_any_order_is_accepted() {
         for well in [&[1, 2, 4][..], &[4, 1, 2], &[2, 3, 4], &[5], &[2, 3], &[3]] {
-            assert!(check(well), "{well:?}");
+            assert!(is_contiguous_run(well), "{well:?}");
         }
         for bad in [&[][..], &[1, 4], &[1, 1], &[1, 2, 9]] {
-            assert!(!check(bad), "{bad:?}");
+            assert!(!is_contiguous_run(bad), "{bad:?}");
         }
     }
 
     /// Domain 2.12: a run without messages can be merged, but not summarized.
     #[test]
     fn message_run_without_messages_returns_error() {
-        assert!(check_has_message(&[member(2, Kind::Message), member(3, Kind::Change)]).is_ok());
-        assert!(check_has_message(&[member(3, Kind::Change)]).is_err());
+        assert!(check_has_message(&[run_node(2, Kind::Message), run_node(3, Kind::Change)]).is_ok());
+        assert!(check_has_message(&[run_node(3, Kind::Change)]).is_err());
     }
 
     #[test]
     fn message_run_generating_node_returns_error() {
-        let writing = RunNode { status: Status::Generating, ..member(2, Kind::Message) };
-        assert_eq!(run_ends(&[member(1, Kind::Message), writing]), Err(TreeError::Generating));
-        assert!(run_ends(&[member(0, Kind::Root)]).is_err());
+        let writing = RunNode { status: Status::Generating, ..run_node(2, Kind::Message) };
+        assert_eq!(run_ends(&[run_node(1, Kind::Message), writing]), Err(TreeError::Generating));
+        assert!(run_ends(&[run_node(0, Kind::Root)]).is_err());
     }
 }

@@ -308,7 +308,7 @@ mod tests {
     use clotho_core::clock::Time;
     use clotho_core::oplog::OperationKind;
 
-    fn session() -> SessionId {
+    fn session_id() -> SessionId {
         SessionId::new(uuid::Uuid::from_u128(1))
     }
 
@@ -316,31 +316,31 @@ mod tests {
         Arc::new(Operation { op, kind: OperationKind::Checkout, actor: None, at: Time(0), step: op, effects: vec![] })
     }
 
-    fn live(per_user: usize, in_all: usize, waiting_per_user: usize) -> LiveSessions {
+    fn live_with_limits(per_user: usize, in_all: usize, waiting_per_user: usize) -> LiveSessions {
         LiveSessions::new(GenerationLimits { per_user, total: in_all, waiting_per_user })
     }
 
-    fn wide() -> LiveSessions {
-        live(usize::MAX, usize::MAX, 0)
+    fn live_without_limits() -> LiveSessions {
+        live_with_limits(usize::MAX, usize::MAX, 0)
     }
 
-    fn begin(live: &LiveSessions, n: u128, user: UserId) -> Arc<RunningReply> {
-        live.enqueue_replies(session(), &[node(n)], user, "").unwrap().remove(0)
+    fn enqueue_reply(live: &LiveSessions, n: u128, user: UserId) -> Arc<RunningReply> {
+        live.enqueue_replies(session_id(), &[node_id(n)], user, "").unwrap().remove(0)
     }
 
     #[tokio::test]
     async fn live_watcher_reads_unseen_operations() {
-        let live = Arc::new(wide());
-        live.publish(session(), &operation(1));
-        let mut watcher = live.watch(session());
+        let live = Arc::new(live_without_limits());
+        live.publish(session_id(), &operation(1));
+        let mut watcher = live.watch(session_id());
         assert_eq!(watcher.operations_since(1).map(|list| list.len()), Some(0));
-        live.publish(session(), &operation(2));
-        live.publish(session(), &operation(3));
+        live.publish(session_id(), &operation(2));
+        live.publish(session_id(), &operation(3));
         watcher.changed().await;
         let ops: Vec<i64> = watcher.operations_since(1).unwrap().iter().map(|one| one.op).collect();
         assert_eq!(ops, [2, 3]);
         for op in 4..1_000 {
-            live.publish(session(), &operation(op));
+            live.publish(session_id(), &operation(op));
         }
         assert!(watcher.operations_since(3).is_none(), "older than memory: the log has it");
         assert_eq!(watcher.operations_since(990).unwrap().len(), 9);
@@ -348,23 +348,23 @@ mod tests {
 
     #[tokio::test]
     async fn live_deleted_session_notifies_watcher() {
-        let live = Arc::new(wide());
+        let live = Arc::new(live_without_limits());
         let user = UserId::new(uuid::Uuid::from_u128(2));
-        let running = begin(&live, 1, user);
-        let mut watcher = live.watch(session());
+        let running = enqueue_reply(&live, 1, user);
+        let mut watcher = live.watch(session_id());
         assert!(!watcher.is_deleted());
-        live.remove_session(session());
+        live.remove_session(session_id());
         watcher.changed().await;
         assert!(watcher.is_deleted());
         assert_eq!(running.wait_for_stop().await, StopReason::Cancelled);
         drop(watcher);
-        assert!(!live.watch(session()).is_deleted(), "a room is a new one after its last watcher");
+        assert!(!live.watch(session_id()).is_deleted(), "a room is a new one after its last watcher");
     }
 
     #[test]
     fn live_room_is_removed_with_last_watcher() {
-        let live = Arc::new(wide());
-        let (a, b) = (live.watch(session()), live.watch(session()));
+        let live = Arc::new(live_without_limits());
+        let (a, b) = (live.watch(session_id()), live.watch(session_id()));
         assert_eq!(live.watcher_counts(), (1, 2));
         drop(a);
         assert_eq!(live.watcher_counts(), (1, 1));
@@ -374,9 +374,9 @@ mod tests {
 
     #[test]
     fn live_concurrent_drops_remove_room() {
-        let live = Arc::new(wide());
+        let live = Arc::new(live_without_limits());
         for _ in 0..500 {
-            let both = [live.watch(session()), live.watch(session())];
+            let both = [live.watch(session_id()), live.watch(session_id())];
             let start = std::sync::Barrier::new(2);
             std::thread::scope(|scope| {
                 for watcher in both {
@@ -390,15 +390,15 @@ mod tests {
         }
     }
 
-    fn node(n: u128) -> NodeId {
+    fn node_id(n: u128) -> NodeId {
         NodeId::new(uuid::Uuid::from_u128(n))
     }
 
     #[test]
     fn live_text_is_unsaved_until_marked_saved() {
-        let live = wide();
+        let live = live_without_limits();
         let user = UserId::new(uuid::Uuid::from_u128(2));
-        let running = begin(&live, 3, user);
+        let running = enqueue_reply(&live, 3, user);
         live.append(&running, "天空", "", "streaming");
         let piece = Some(("天空".to_owned(), String::new()));
         assert_eq!((running.unsaved(), running.unsaved()), (piece.clone(), piece), "the disk may have been full");
@@ -414,21 +414,21 @@ mod tests {
     /// The replies of a request are added all or none; check and addition are atomic.
     #[test]
     fn live_reply_limit_is_enforced() {
-        let live = live(2, 3, 0);
+        let live = live_with_limits(2, 3, 0);
         let (ann, bob) = (UserId::new(uuid::Uuid::from_u128(2)), UserId::new(uuid::Uuid::from_u128(3)));
         let begin = |user, nodes: &[u128]| {
-            let nodes: Vec<NodeId> = nodes.iter().copied().map(node).collect();
-            live.enqueue_replies(session(), &nodes, user, "").is_some()
+            let nodes: Vec<NodeId> = nodes.iter().copied().map(node_id).collect();
+            live.enqueue_replies(session_id(), &nodes, user, "").is_some()
         };
         assert!(!begin(ann, &[1, 2, 3]));
         assert_eq!(live.count(ann), (0, 0));
         assert!(begin(ann, &[1, 2]) && !begin(ann, &[3]));
         assert!(!begin(bob, &[3, 4]) && begin(bob, &[3]));
-        live.end(node(1));
+        live.end(node_id(1));
         assert!(begin(ann, &[4]));
         assert_eq!(*live.watch_count().borrow(), 3);
         assert!(!begin(ann, &[5]));
-        live.free_slot(&live.running_reply(node(4)).unwrap());
+        live.free_slot(&live.running_reply(node_id(4)).unwrap());
         assert!(begin(ann, &[5]), "what is being committed takes no room");
         assert_eq!((live.count(ann), *live.watch_count().borrow()), ((2, 3), 4), "but is held until it is");
     }
@@ -436,44 +436,44 @@ mod tests {
     /// A waiting reply is notified of its position, and of its start, as soon as an earlier one closes.
     #[tokio::test]
     async fn live_queued_reply_is_notified_of_turn() {
-        let live = Arc::new(live(1, 9, 2));
+        let live = Arc::new(live_with_limits(1, 9, 2));
         let user = UserId::new(uuid::Uuid::from_u128(2));
-        let [one, two, three] = [1, 2, 3].map(|n| begin(&live, n, user));
-        assert!(live.enqueue_replies(session(), &[node(4)], user, "").is_none(), "two may wait");
+        let [one, two, three] = [1, 2, 3].map(|n| enqueue_reply(&live, n, user));
+        assert!(live.enqueue_replies(session_id(), &[node_id(4)], user, "").is_none(), "two may wait");
         assert_eq!(one.phase(), GenerationPhase { word: "waiting", place: None });
         assert_eq!(three.phase(), GenerationPhase { word: "queued", place: Some(2) });
         assert_eq!((live.count(user), live.waiting_count(), *live.watch_count().borrow()), ((1, 1), 2, 3));
-        let mut watcher = live.watch(session());
+        let mut watcher = live.watch(session_id());
         live.free_slot(&one);
         watcher.changed().await;
         assert_eq!((two.wait_for_turn().await, two.is_queued(), three.phase().place), (Ok(()), false, Some(1)));
         three.cancel();
         assert_eq!(three.wait_for_turn().await, Err(StopReason::Cancelled));
-        live.end(node(3));
-        live.end(node(1));
-        live.end(node(2));
+        live.end(node_id(3));
+        live.end(node_id(1));
+        live.end(node_id(2));
         assert_eq!((live.count(user), live.waiting_count(), *live.watch_count().borrow()), ((0, 0), 0, 0));
     }
 
     /// A client that sees a reply complete no longer finds it running.
     #[test]
     fn live_reply_ends_before_publish() {
-        let live = Arc::new(wide());
-        let watcher = live.watch(session());
+        let live = Arc::new(live_without_limits());
+        let watcher = live.watch(session_id());
         let user = UserId::new(uuid::Uuid::from_u128(2));
-        begin(&live, 1, user);
-        begin(&live, 2, user);
-        let effects = vec![Effect::Completed { node: node(1) }];
+        enqueue_reply(&live, 1, user);
+        enqueue_reply(&live, 2, user);
+        let effects = vec![Effect::Completed { node: node_id(1) }];
         let completed = Operation { effects, ..(*operation(1)).clone() };
-        live.publish(session(), &Arc::new(completed));
+        live.publish(session_id(), &Arc::new(completed));
         assert_eq!(watcher.operations_since(0).map(|list| list.len()), Some(1));
-        assert_eq!(watcher.running_replies().iter().map(|one| one.id).collect::<Vec<_>>(), [node(2)]);
+        assert_eq!(watcher.running_replies().iter().map(|one| one.id).collect::<Vec<_>>(), [node_id(2)]);
     }
 
     #[tokio::test]
     async fn live_first_stop_reason_wins() {
-        let live = wide();
-        let running = begin(&live, 1, UserId::new(uuid::Uuid::from_u128(2)));
+        let live = live_without_limits();
+        let running = enqueue_reply(&live, 1, UserId::new(uuid::Uuid::from_u128(2)));
         running.interrupt();
         running.cancel();
         assert_eq!(

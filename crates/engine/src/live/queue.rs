@@ -169,20 +169,20 @@ mod tests {
 
     const MOST: GenerationLimits = GenerationLimits { per_user: 2, total: 3, waiting_per_user: 4 };
 
-    fn user(n: u128) -> UserId {
+    fn user_id(n: u128) -> UserId {
         UserId::new(uuid::Uuid::from_u128(n))
     }
 
-    fn session(n: u128) -> SessionId {
+    fn session_id(n: u128) -> SessionId {
         SessionId::new(uuid::Uuid::from_u128(n))
     }
 
-    fn run(queue: &mut GenerationQueue, most: &GenerationLimits) -> Vec<QueueTicket> {
+    fn start_ready(queue: &mut GenerationQueue, most: &GenerationLimits) -> Vec<QueueTicket> {
         std::iter::from_fn(|| queue.next(most)).collect()
     }
 
     /// Returns the start order with one slot in total.
-    fn one_by_one(queue: &mut GenerationQueue) -> Vec<QueueTicket> {
+    fn start_order(queue: &mut GenerationQueue) -> Vec<QueueTicket> {
         let one = GenerationLimits { per_user: 1, total: 1, waiting_per_user: 0 };
         let next = || {
             let ticket = queue.next(&one)?;
@@ -196,21 +196,21 @@ mod tests {
     #[test]
     fn queue_over_limit_texts_wait() {
         let mut queue = GenerationQueue::default();
-        assert_eq!(queue.enter(user(1), session(1), 7, &MOST), None, "two may run and four may wait");
-        assert_eq!(queue.enter(user(1), session(1), 4, &MOST), Some(vec![1, 2, 3, 4]));
-        assert_eq!(run(&mut queue, &MOST), [1, 2]);
-        assert_eq!((queue.count(user(1)), queue.waiting()), ((2, 2), 2));
-        assert_eq!(queue.enter(user(1), session(1), 3, &MOST), None);
-        assert!(queue.enter(user(2), session(2), 2, &MOST).is_some());
-        assert_eq!(run(&mut queue, &MOST), [5], "the first user has two, so the second's turn comes");
+        assert_eq!(queue.enter(user_id(1), session_id(1), 7, &MOST), None, "two may run and four may wait");
+        assert_eq!(queue.enter(user_id(1), session_id(1), 4, &MOST), Some(vec![1, 2, 3, 4]));
+        assert_eq!(start_ready(&mut queue, &MOST), [1, 2]);
+        assert_eq!((queue.count(user_id(1)), queue.waiting()), ((2, 2), 2));
+        assert_eq!(queue.enter(user_id(1), session_id(1), 3, &MOST), None);
+        assert!(queue.enter(user_id(2), session_id(2), 2, &MOST).is_some());
+        assert_eq!(start_ready(&mut queue, &MOST), [5], "the first user has two, so the second's turn comes");
         queue.leave(1);
-        assert_eq!(run(&mut queue, &MOST), [3]);
+        assert_eq!(start_ready(&mut queue, &MOST), [3]);
         queue.leave(4);
         queue.leave(5);
-        assert_eq!((run(&mut queue, &MOST), queue.waiting()), (vec![6], 0), "4 went away before its turn");
+        assert_eq!((start_ready(&mut queue, &MOST), queue.waiting()), (vec![6], 0), "4 went away before its turn");
         queue.leave(6);
         queue.leave(6);
-        assert_eq!(queue.count(user(2)), (0, 2));
+        assert_eq!(queue.count(user_id(2)), (0, 2));
     }
 
     /// A user with many requests does not block others: users take turns, and so do the sessions of one user.
@@ -219,10 +219,10 @@ mod tests {
         let most = GenerationLimits { per_user: 1, total: 1, waiting_per_user: 64 };
         let mut queue = GenerationQueue::default();
         for (who, whose, n) in [(1, 11, 3), (1, 12, 2), (2, 21, 1), (3, 31, 2)] {
-            queue.enter(user(who), session(whose), n, &most).unwrap();
+            queue.enter(user_id(who), session_id(whose), n, &most).unwrap();
         }
         // The first user has 1 2 3 and 4 5, the second 6, the third 7 8.
-        assert_eq!(one_by_one(&mut queue), [1, 6, 7, 4, 8, 2, 5, 3]);
+        assert_eq!(start_order(&mut queue), [1, 6, 7, 4, 8, 2, 5, 3]);
     }
 
     /// Positions match the start order; where only the user's own limit applies, other users do not count.
@@ -230,11 +230,11 @@ mod tests {
     fn queue_places_match_start_order() {
         let mut queue = GenerationQueue::default();
         let most = GenerationLimits { per_user: 1, total: 2, waiting_per_user: 64 };
-        queue.enter(user(1), session(11), 3, &most).unwrap();
-        assert_eq!(run(&mut queue, &most), [1]);
+        queue.enter(user_id(1), session_id(11), 3, &most).unwrap();
+        assert_eq!(start_ready(&mut queue, &most), [1]);
         assert_eq!(queue.places(&most), [(2, 1), (3, 2)]);
-        queue.enter(user(2), session(21), 3, &most).unwrap();
-        assert_eq!(run(&mut queue, &most), [4]);
+        queue.enter(user_id(2), session_id(21), 3, &most).unwrap();
+        assert_eq!(start_ready(&mut queue, &most), [4]);
         assert_eq!(queue.places(&most), [(2, 1), (5, 2), (3, 3), (6, 4)], "the server is full: all stand in one line");
         queue.leave(4);
         queue.leave(5);
@@ -250,9 +250,9 @@ mod tests {
             let mut queue = GenerationQueue::default();
             let (mut entered, mut begun, mut running) = (Vec::new(), Vec::new(), Vec::new());
             for (who, whose, n, gone) in steps {
-                entered.extend(queue.enter(user(who), session(whose), n, &MOST).unwrap_or_default());
-                running.extend(run(&mut queue, &MOST));
-                let full = (0..4).all(|who| queue.count(user(who)).0 >= MOST.per_user || queue.waiting.count_for(user(who)) == 0);
+                entered.extend(queue.enter(user_id(who), session_id(whose), n, &MOST).unwrap_or_default());
+                running.extend(start_ready(&mut queue, &MOST));
+                let full = (0..4).all(|who| queue.count(user_id(who)).0 >= MOST.per_user || queue.waiting.count_for(user_id(who)) == 0);
                 prop_assert!(running.len() <= MOST.total);
                 prop_assert!(full || running.len() == MOST.total);
                 for ticket in running.drain(..gone.min(running.len())).collect::<Vec<_>>() {
@@ -265,7 +265,7 @@ mod tests {
                     queue.leave(ticket);
                     begun.push(ticket);
                 });
-                running.extend(run(&mut queue, &MOST));
+                running.extend(start_ready(&mut queue, &MOST));
             }
             begun.sort_unstable();
             prop_assert_eq!(begun, entered);

@@ -105,15 +105,15 @@ impl DisplayCache {
 mod tests {
     use super::*;
 
-    fn as_text(text: &str) -> DisplayResult {
+    fn display_result(text: &str) -> DisplayResult {
         DisplayResult { text: Some(text.to_owned()), problems: Vec::new() }
     }
 
-    fn node(n: u128) -> NodeId {
+    fn node_id(n: u128) -> NodeId {
         NodeId::new(uuid::Uuid::from_u128(n))
     }
 
-    fn made(text: &str) -> DisplayKey {
+    fn display_key(text: &str) -> DisplayKey {
         DisplayKey {
             arrangement_edit: 1,
             position: (3, 2),
@@ -129,10 +129,10 @@ mod tests {
     #[test]
     fn display_cache_changed_key_misses() {
         let shown = DisplayCache::default();
-        let same = made("He smiles.");
-        shown.insert(node(1), same.clone(), as_text("HE SMILES."));
-        assert_eq!(shown.find(node(1), &same), Some(as_text("HE SMILES.")));
-        assert_eq!(shown.find(node(2), &same), None);
+        let same = display_key("He smiles.");
+        shown.insert(node_id(1), same.clone(), display_result("HE SMILES."));
+        assert_eq!(shown.find(node_id(1), &same), Some(display_result("HE SMILES.")));
+        assert_eq!(shown.find(node_id(2), &same), None);
         let catalogue = Arc::new(Catalogue::default());
         for other in [
             DisplayKey { arrangement_edit: 2, ..same.clone() },
@@ -144,32 +144,35 @@ mod tests {
             DisplayKey { user: "Bo".into(), ..same.clone() },
             DisplayKey { character: "Ro".into(), ..same.clone() },
         ] {
-            assert_eq!(shown.find(node(1), &other), None, "{other:?}");
+            assert_eq!(shown.find(node_id(1), &other), None, "{other:?}");
         }
-        let other = made("He frowns.");
-        shown.insert(node(1), other.clone(), DisplayResult::default());
-        assert_eq!((shown.find(node(1), &other), shown.find(node(1), &same)), (Some(DisplayResult::default()), None));
+        let other = display_key("He frowns.");
+        shown.insert(node_id(1), other.clone(), DisplayResult::default());
+        assert_eq!(
+            (shown.find(node_id(1), &other), shown.find(node_id(1), &same)),
+            (Some(DisplayResult::default()), None)
+        );
     }
 
     /// S0-54: the cache is limited by bytes, not by count, and evicts the least recently used entries.
     #[test]
     fn display_cache_evicts_least_recently_used() {
         let shown = DisplayCache::default();
-        let wanted = made("wanted");
+        let wanted = display_key("wanted");
         let key = |n: u32| DisplayKey { text: Arc::from(format!("{n}")), ..wanted.clone() };
-        shown.insert(node(0), wanted.clone(), DisplayResult::default());
+        shown.insert(node_id(0), wanted.clone(), DisplayResult::default());
         let long = "x".repeat(9_000);
         for n in 1..=1_000 {
-            shown.insert(node(n.into()), key(n), as_text(&long));
-            assert_eq!(shown.find(node(0), &wanted), Some(DisplayResult::default()));
+            shown.insert(node_id(n.into()), key(n), display_result(&long));
+            assert_eq!(shown.find(node_id(0), &wanted), Some(DisplayResult::default()));
         }
         let (bytes, count) = {
             let cache = shown.0.lock().unwrap();
             (cache.all.iter().map(|(_, (key, shown))| key.size_in_bytes(shown)).sum::<usize>(), cache.all.len())
         };
         assert!(bytes <= MAX_BYTES && bytes == shown.0.lock().unwrap().bytes && count > 400, "{bytes} bytes, {count}");
-        assert!(shown.find(node(1_000), &key(1_000)).is_some() && shown.find(node(1), &key(1)).is_none());
-        shown.insert(node(5_000), key(5_000), as_text(&"x".repeat(2 * MAX_BYTES)));
-        assert!(shown.find(node(5_000), &key(5_000)).is_none() && shown.find(node(0), &wanted).is_some());
+        assert!(shown.find(node_id(1_000), &key(1_000)).is_some() && shown.find(node_id(1), &key(1)).is_none());
+        shown.insert(node_id(5_000), key(5_000), display_result(&"x".repeat(2 * MAX_BYTES)));
+        assert!(shown.find(node_id(5_000), &key(5_000)).is_none() && shown.find(node_id(0), &wanted).is_some());
     }
 }

@@ -174,7 +174,7 @@ mod tests {
 
     use super::*;
 
-    fn one(text: &str) -> Value {
+    fn parse_one(text: &str) -> Value {
         let mut parsed = ParsedCommands::default();
         parse_calls(text, 10, &mut parsed);
         assert_eq!((parsed.commands.len(), parsed.skipped.len()), (1, 0), "{parsed:?}");
@@ -183,22 +183,22 @@ mod tests {
 
     #[test]
     fn mvu_commands_all_spellings_are_parsed() {
-        assert_eq!(one("_.set('a', 1)"), json!({"op": "set", "path": "a", "value": 1, "reason": ""}));
-        assert_eq!(one("_.add('a.b', -2.5);"), json!({"op": "add", "path": "a/b", "value": -2.5, "reason": ""}));
-        assert_eq!(one("_.add('a', '+3');")["value"], json!(3));
+        assert_eq!(parse_one("_.set('a', 1)"), json!({"op": "set", "path": "a", "value": 1, "reason": ""}));
+        assert_eq!(parse_one("_.add('a.b', -2.5);"), json!({"op": "add", "path": "a/b", "value": -2.5, "reason": ""}));
+        assert_eq!(parse_one("_.add('a', '+3');")["value"], json!(3));
         assert_eq!(
-            one("_.insert('bag', 'rope');//found"),
+            parse_one("_.insert('bag', 'rope');//found"),
             json!({"op": "insert", "path": "bag", "value": "rope", "reason": "found"})
         );
         assert_eq!(
-            one("_.assign('bag', 'rope', {count: 2,});"),
+            parse_one("_.assign('bag', 'rope', {count: 2,});"),
             json!({"op": "insert", "path": "bag", "key": "rope", "value": {"count": 2}, "reason": ""})
         );
-        assert_eq!(one("_.unset('a.b');"), json!({"op": "remove", "path": "a/b", "value": null, "reason": ""}));
-        assert_eq!(one("_.remove('bag', 'rope');")["value"], json!("rope"));
-        assert_eq!(one("_.set('q', \"a, (b) 'c'\");")["value"], json!("a, (b) 'c'"));
-        assert_eq!(one("_.set('a', 1);//why</UpdateVariable>")["reason"], json!("why"));
-        assert_eq!(one("_.set('x', [1, [2, 3]], [4]);//r\nrest")["value"], json!([4]));
+        assert_eq!(parse_one("_.unset('a.b');"), json!({"op": "remove", "path": "a/b", "value": null, "reason": ""}));
+        assert_eq!(parse_one("_.remove('bag', 'rope');")["value"], json!("rope"));
+        assert_eq!(parse_one("_.set('q', \"a, (b) 'c'\");")["value"], json!("a, (b) 'c'"));
+        assert_eq!(parse_one("_.set('a', 1);//why</UpdateVariable>")["reason"], json!("why"));
+        assert_eq!(parse_one("_.set('x', [1, [2, 3]], [4]);//r\nrest")["value"], json!([4]));
     }
 
     #[test]
@@ -219,7 +219,7 @@ mod tests {
     /// Model output is never evaluated: an expression stays a text.
     #[test]
     fn mvu_commands_expressions_are_not_evaluated() {
-        assert_eq!(one("_.set('a', process.exit(1));")["value"], json!("process.exit(1)"));
-        assert_eq!(one("_.set('a', 1+1);")["value"], json!("1+1"));
+        assert_eq!(parse_one("_.set('a', process.exit(1));")["value"], json!("process.exit(1)"));
+        assert_eq!(parse_one("_.set('a', 1+1);")["value"], json!("1+1"));
     }
 }

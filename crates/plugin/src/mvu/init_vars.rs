@@ -129,20 +129,20 @@ mod tests {
 
     use super::*;
 
-    fn start(text: &str) -> InitVarText {
+    fn init_var_text(text: &str) -> InitVarText {
         InitVarText { name: "[initvar]".into(), text: text.into() }
     }
 
     #[test]
     fn mvu_init_vars_all_formats_are_merged() {
         let starts = [
-            start(
+            init_var_text(
                 "---\nRin:\n  mood: [calm, how she feels]\n  affinity: 5\n  bag: [rope, lamp, \"$__META_EXTENSIBLE__$\"]\n  $meta:\n    extensible: true\n",
             ),
-            start("```json\n{\"Rin\": {affinity: 7, 'bag': ['map'],}, /* no */ \"hour\": 8}\n```"),
-            start("[Rin]\nfar = true\n"),
-            start("- only\n- a list"),
-            start(""),
+            init_var_text("```json\n{\"Rin\": {affinity: 7, 'bag': ['map'],}, /* no */ \"hour\": 8}\n```"),
+            init_var_text("[Rin]\nfar = true\n"),
+            init_var_text("- only\n- a list"),
+            init_var_text(""),
         ];
         let (values, unread) = initial_values(&starts, "Hello.<initvar>\nstat_data:\n  hour: 9\n</initvar>");
         let expected =
@@ -157,7 +157,7 @@ mod tests {
         let bomb = "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\n\
             d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: [*e,*e,*e,*e,*e,*e,*e,*e,*e]\n";
         for text in [bomb, &"[".repeat(9_000), &"a:\n ".repeat(300), "\0", "{", "a: b: c"] {
-            let (values, _) = initial_values(&[start(text)], "");
+            let (values, _) = initial_values(&[init_var_text(text)], "");
             assert!(Value::Object(values).to_string().len() < 2_000_000);
         }
     }

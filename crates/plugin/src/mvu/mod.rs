@@ -272,7 +272,7 @@ mod tests {
 
     use super::*;
 
-    fn commands(text: &str) -> Vec<Value> {
+    fn parse_commands(text: &str) -> Vec<Value> {
         parse(text, 500).commands.iter().map(MvuCommand::to_json).collect()
     }
 
@@ -282,7 +282,7 @@ mod tests {
             <JSONPatch>```json\n[{\"op\": \"delta\", \"path\": \"/rin/affinity\", \"value\": 3},]\n```</JSONPatch>\n\
             _.add(\"rin.affinity\", 2); // again\n</UpdateVariable>";
         assert_eq!(
-            commands(text),
+            parse_commands(text),
             [
                 json!({"op": "set", "path": "rin/mood", "value": "glad", "reason": "smiled"}),
                 json!({"op": "add", "path": "rin/affinity", "value": 3, "reason": ""}),
@@ -298,8 +298,9 @@ mod tests {
         let fenced = format!(
             "x<UpdateVariable><Analysis>_.set('z', 1);</Analysis>\n```json\n{op}\n```\n_.set('d', {{e: 3}});</UpdateVariable>"
         );
-        let paths =
-            |text: &str| commands(text).iter().map(|one| one["path"].as_str().unwrap().to_owned()).collect::<Vec<_>>();
+        let paths = |text: &str| {
+            parse_commands(text).iter().map(|one| one["path"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
         assert_eq!(paths(&fenced), ["a", "b", "d"]);
         assert_eq!(paths(&format!("<updatevariable>{op}")), ["a", "b"]);
         assert_eq!(paths(&format!("She writes {op}")), [""; 0]);
@@ -340,7 +341,7 @@ mod tests {
         #[test]
         fn mvu_parse_value_roundtrip_is_lossless(n: i64, word in "[a-zA-Z ']{0,12}") {
             let value = json!({"n": n, "list": [word, null, true, 0.5]});
-            let read = commands(&format!("_.set('a.b', {value});//why"));
+            let read = parse_commands(&format!("_.set('a.b', {value});//why"));
             prop_assert_eq!(&read, &[json!({"op": "set", "path": "a/b", "value": value, "reason": "why"})]);
         }
     }

@@ -369,7 +369,7 @@ mod tests {
         }
     }
 
-    fn body(extra: Value, request: &Request) -> Value {
+    fn request_body(extra: Value, request: &Request) -> Value {
         let extra = extra.as_object().unwrap().clone();
         AnthropicDialect.body(request, &Endpoint { extra, ..Endpoint::new("a", "http://a") })
     }
@@ -385,7 +385,7 @@ mod tests {
     #[test]
     fn anthropic_body_matches_wire_format() {
         let params = json!({"max_tokens": 100, "temperature": 0.7, "stop": ["\n", "Ann:"], "seed": 7, "min_p": 0.1});
-        let sent = body(json!({"top_k": 40, "top_p": null}), &request(params, 3, &STORY));
+        let sent = request_body(json!({"top_k": 40, "top_p": null}), &request(params, 3, &STORY));
         let text = |text: &str| json!({"type": "text", "text": text});
         let kept = |text: &str| json!({"type": "text", "text": text, "cache_control": {"type": "ephemeral"}});
         let expected = json!({"model": "m", "max_tokens": 100, "system": [kept("card")], "messages": [
@@ -394,9 +394,10 @@ mod tests {
             {"role": "user", "content": [kept("Hi."), text("\n\n[hp: 3]"), text("\n\nOn.")]},
         ], "stream": true, "top_k": 40, "temperature": 0.7, "stop_sequences": ["Ann:"]});
         assert_eq!(sent, expected);
-        let plain = body(json!({"cache_control": false}), &request(json!({}), 3, &STORY));
+        let plain = request_body(json!({"cache_control": false}), &request(json!({}), 3, &STORY));
         assert!(!plain.to_string().contains("cache_control") && plain["max_tokens"] == 4096);
-        let long = body(json!({"cache_control": {"type": "ephemeral", "ttl": "1h"}}), &request(json!({}), 1, &STORY));
+        let long =
+            request_body(json!({"cache_control": {"type": "ephemeral", "ttl": "1h"}}), &request(json!({}), 1, &STORY));
         assert_eq!(long.to_string().matches("1h").count(), 1, "one mark where only the card stays");
     }
 
@@ -405,7 +406,7 @@ mod tests {
         let mut story = STORY.to_vec();
         story.push((RequestRole::Assistant, "She lights \n"));
         let request = request(json!({}), 0, &story);
-        assert_eq!(body(json!({}), &request)["messages"][3]["content"][0]["text"], "She lights");
+        assert_eq!(request_body(json!({}), &request)["messages"][3]["content"][0]["text"], "She lights");
         let mut reader = AnthropicDialect.reader(&request);
         let mut frames = Vec::new();
         for words in [" ", " the lamp", " now"] {
@@ -423,10 +424,11 @@ mod tests {
         story.push((RequestRole::Assistant, "She lights"));
         let params =
             json!({"thinking": {"type": "enabled", "budget_tokens": 2000}, "max_tokens": 500, "temperature": 1});
-        let sent = body(json!({}), &request(params, 0, &story));
+        let sent = request_body(json!({}), &request(params, 0, &story));
         assert_eq!((&sent["max_tokens"], sent.get("temperature")), (&json!(2500), None));
         assert_eq!(sent["messages"][4]["content"][0]["text"], alternation::CONTINUE_INSTRUCTION);
-        let sent = body(json!({}), &request(json!({"thinking": {"type": "disabled"}, "temperature": 1}), 0, &story));
+        let sent =
+            request_body(json!({}), &request(json!({"thinking": {"type": "disabled"}, "temperature": 1}), 0, &story));
         assert_eq!((&sent["temperature"], sent["messages"].as_array().unwrap().len()), (&json!(1), 4));
     }
 
@@ -434,7 +436,8 @@ mod tests {
     fn anthropic_tools_are_converted() {
         let function = json!({"type": "function", "function": {"name": "roll", "description": "dice", "parameters": {"type": "object"}}});
         let own = json!({"type": "web_search", "name": "web_search"});
-        let sent = body(json!({}), &request(json!({"tools": [function, own], "tool_choice": "required"}), 0, &STORY));
+        let sent =
+            request_body(json!({}), &request(json!({"tools": [function, own], "tool_choice": "required"}), 0, &STORY));
         let roll = json!({"name": "roll", "description": "dice", "input_schema": {"type": "object"}});
         assert_eq!((&sent["tools"], &sent["tool_choice"]), (&json!([roll, own]), &json!({"type": "any"})));
     }

@@ -270,7 +270,7 @@ mod tests {
     use super::*;
     use crate::{RequestMessage, RequestRole};
 
-    fn body(extra: Value, params: Value) -> Value {
+    fn request_body(extra: Value, params: Value) -> Value {
         let message = |role, content: &str| RequestMessage { role, name: None, content: content.into() };
         let messages = vec![
             message(RequestRole::System, "card"),
@@ -295,14 +295,14 @@ mod tests {
             {"role": "user", "parts": [{"text": "[hp: 3]"}]}], "safetySettings": [],
             "generationConfig": {"thinkingConfig": {"includeThoughts": true}, "seed": 1, "maxOutputTokens": 100,
                 "topP": 0.9, "stopSequences": ["a", "b", "c", "d", "e"]}});
-        assert_eq!(body(extra, params), expected);
-        assert_eq!(body(json!({}), json!({})).get("generationConfig"), None);
+        assert_eq!(request_body(extra, params), expected);
+        assert_eq!(request_body(json!({}), json!({})).get("generationConfig"), None);
     }
 
     #[test]
     fn gemini_tools_are_converted() {
         let tool = |name: &str| json!({"type": "function", "function": {"name": name}});
-        let sent = body(json!({}), json!({"tools": [tool("roll"), {"googleSearch": {}}, tool("look")]}));
+        let sent = request_body(json!({}), json!({"tools": [tool("roll"), {"googleSearch": {}}, tool("look")]}));
         assert_eq!(
             sent["tools"],
             json!([{"functionDeclarations": [{"name": "roll"}, {"name": "look"}]}, {"googleSearch": {}}])
@@ -320,7 +320,7 @@ mod tests {
         assert_eq!(url.as_str(), "http://a/v1beta/models/..%2F..%2Fx%3Fy=1%23:streamGenerateContent?alt=sse");
     }
 
-    fn read(chunk: Value) -> (Vec<Frame>, ChunkStatus) {
+    fn read_chunk(chunk: Value) -> (Vec<Frame>, ChunkStatus) {
         let mut frames = Vec::new();
         let status = GeminiReader::default().read(&chunk, &ErrorScrubber::default(), &mut frames).unwrap();
         (frames, status)
@@ -328,7 +328,7 @@ mod tests {
 
     #[test]
     fn gemini_chunk_returns_reasoning_text_tools_and_usage() {
-        let (frames, said) = read(
+        let (frames, said) = read_chunk(
             json!({"modelVersion": "m-1", "candidates": [{"content": {"role": "model", "parts": [
             {"text": "hm", "thought": true}, {"text": "Yes."}, {"thoughtSignature": "x"},
             {"functionCall": {"name": "roll", "args": {"sides": 6}}}]}, "finishReason": "STOP"}],
@@ -352,7 +352,7 @@ mod tests {
 
     #[test]
     fn gemini_blocked_reply_reports_content_filter() {
-        let (frames, said) = read(json!({"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}}));
+        let (frames, said) = read_chunk(json!({"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}}));
         assert!(said.finished);
         assert_eq!(frames, [Frame::Finish(FinishReason::ContentFilter("the prompt (PROHIBITED_CONTENT)".into()))]);
         for (reason, expected) in [
@@ -360,9 +360,9 @@ mod tests {
             ("SAFETY", FinishReason::ContentFilter("SAFETY".into())),
             ("LANGUAGE", FinishReason::Other("LANGUAGE".into())),
         ] {
-            assert_eq!(read(json!({"candidates": [{"finishReason": reason}]})).0, [Frame::Finish(expected)]);
+            assert_eq!(read_chunk(json!({"candidates": [{"finishReason": reason}]})).0, [Frame::Finish(expected)]);
         }
-        assert!(!read(json!({"hello": 1})).1.recognised);
+        assert!(!read_chunk(json!({"hello": 1})).1.recognised);
     }
 
     #[test]

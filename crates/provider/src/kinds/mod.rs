@@ -70,7 +70,7 @@ mod tests {
     use serde_json::{Value, json};
 
     /// A random chunk of the relevant names, each of which can stand where another is expected.
-    fn chunk() -> impl Strategy<Value = Value> {
+    fn any_chunk() -> impl Strategy<Value = Value> {
         let leaf = prop_oneof![
             Just(Value::Null),
             any::<bool>().prop_map(Value::from),
@@ -154,7 +154,7 @@ mod tests {
     proptest! {
         /// Whatever a server sends gives frames or a failure, texts without U+0000, and never a panic.
         #[test]
-        fn provider_kinds_random_chunks_never_panic(chunks in proptest::collection::vec(chunk(), 1..6)) {
+        fn provider_kinds_random_chunks_never_panic(chunks in proptest::collection::vec(any_chunk(), 1..6)) {
             for kind in ProviderKind::all() {
                 let mut reader = kind.dialect().reader(&Request::default());
                 let mut frames = Vec::new();
@@ -172,7 +172,7 @@ mod tests {
 
         /// Any parameters give a body.
         #[test]
-        fn provider_kinds_random_params_never_panic(params in chunk(), extra in chunk()) {
+        fn provider_kinds_random_params_never_panic(params in any_chunk(), extra in any_chunk()) {
             let fields = |value: Value| value.as_object().cloned().unwrap_or_default();
             let request = Request { model: "m".into(), params: fields(params), ..Request::default() };
             let endpoint = Endpoint { extra: fields(extra), ..Endpoint::new("a", "http://a") };

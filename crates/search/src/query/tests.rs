@@ -11,7 +11,7 @@ fn parse(text: &str) -> ParsedQuery {
     ParsedQuery::parse(text, TODAY).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-fn words(words: &SearchTerms) -> String {
+fn format_terms(words: &SearchTerms) -> String {
     let all: Vec<&str> = words.terms.iter().map(|term| term.text.as_str()).collect();
     let how = match &words.matching {
         TermMatch::Exact => String::new(),
@@ -22,29 +22,29 @@ fn words(words: &SearchTerms) -> String {
     all.join("+") + &how
 }
 
-fn said(expr: &QueryExpr) -> String {
-    let list = |parts: &[QueryExpr]| parts.iter().map(said).collect::<Vec<_>>().join(" ");
+fn format_expr(expr: &QueryExpr) -> String {
+    let list = |parts: &[QueryExpr]| parts.iter().map(format_expr).collect::<Vec<_>>().join(" ");
     match expr {
         QueryExpr::Everything => "everything".to_owned(),
         QueryExpr::Nothing => "nothing".to_owned(),
         QueryExpr::All(parts) => format!("({})", list(parts)),
         QueryExpr::Any(parts) => format!("[{}]", list(parts)),
-        QueryExpr::Not(inner) => format!("-{}", said(inner)),
+        QueryExpr::Not(inner) => format!("-{}", format_expr(inner)),
         QueryExpr::Tree(..) => "ask".to_owned(),
-        QueryExpr::Condition(QueryCondition::Text(text)) => words(text),
-        QueryExpr::Condition(QueryCondition::Name(name)) => format!("name={}", words(name)),
+        QueryExpr::Condition(QueryCondition::Text(text)) => format_terms(text),
+        QueryExpr::Condition(QueryCondition::Name(name)) => format!("name={}", format_terms(name)),
         QueryExpr::Condition(QueryCondition::Role(role)) => format!("role={}", role.as_str()),
         QueryExpr::Condition(QueryCondition::World(condition)) => format!("{}:{:?}", condition.key, condition.wanted),
         QueryExpr::Condition(what) => format!("{what:?}"),
     }
 }
 
-fn read(text: &str) -> String {
-    said(&parse(text).expr)
+fn parse_and_format(text: &str) -> String {
+    format_expr(&parse(text).expr)
 }
 
 fn check(text: &str, expected: &str) {
-    assert_eq!(read(text), expected, "{text}");
+    assert_eq!(parse_and_format(text), expected, "{text}");
 }
 
 #[test]
@@ -93,7 +93,11 @@ fn query_incomplete_text_is_accepted() {
     for nothing in ["\"", "?!", "()", "( )", "“", "-", "--", ":)", ":-(", "()()", "~", "…", "\u{1}", "\0", "\"\" \"\""]
     {
         let query = parse(nothing);
-        assert_eq!((said(&query.expr).as_str(), query.notes()), ("nothing", &[QueryNote::NoWord][..]), "{nothing}");
+        assert_eq!(
+            (format_expr(&query.expr).as_str(), query.notes()),
+            ("nothing", &[QueryNote::NoWord][..]),
+            "{nothing}"
+        );
     }
     check("*", "everything");
     check("AND AND", "(and≈and and≈and)");
@@ -124,7 +128,7 @@ fn query_too_long_text_is_truncated() {
     let deep = "(".repeat(900) + "fog" + &")".repeat(50) + " sea";
     check(&deep, "(fog≈fog sea≈sea)");
     let pairs = "* (-".repeat(400) + "fog";
-    assert!(read(&pairs).contains("everything"));
+    assert!(parse_and_format(&pairs).contains("everything"));
 }
 
 #[test]
@@ -141,8 +145,8 @@ fn query_fields_are_parsed() {
         (true, TreeLocation::Label("the keep".into())),
         (false, TreeLocation::In(TreeScope::Stash)),
     ];
-    assert_eq!((asks.as_slice(), said(&query.expr).as_str()), (&spots[..], "fog≈fog"));
-    assert_eq!(read("(in:off-trunk)"), "everything");
+    assert_eq!((asks.as_slice(), format_expr(&query.expr).as_str()), (&spots[..], "fog≈fog"));
+    assert_eq!(parse_and_format("(in:off-trunk)"), "everything");
     let QueryExpr::Condition(QueryCondition::Time(span)) = parse("on:2001-09-09").expr else { panic!() };
     assert_eq!(span.until.unwrap() - span.from.unwrap(), 86_400_000);
 }
@@ -204,7 +208,7 @@ fn query_value_conditions_are_parsed() {
     // A non-ASCII word before a colon is text, unless it is the key of a value.
     check("他说:<好>", "他说+好");
     let mut query = parse("血量:<20");
-    assert_eq!((query.resolve_values(|_| false), said(&query.expr)), (Ok(()), "血量+20".to_owned()));
+    assert_eq!((query.resolve_values(|_| false), format_expr(&query.expr)), (Ok(()), "血量+20".to_owned()));
 }
 
 #[test]

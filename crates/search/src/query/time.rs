@@ -143,7 +143,7 @@ fn parse_date(text: &str) -> Option<(Date, jiff::Span)> {
 mod tests {
     use super::*;
 
-    fn today() -> LocalNow {
+    fn local_now() -> LocalNow {
         // 2026-11-22, a quarter past one in the morning, two hours ahead of UTC.
         LocalNow {
             now: Time("2026-11-21T23:15:00Z".parse::<Timestamp>().unwrap().as_millisecond()),
@@ -151,15 +151,19 @@ mod tests {
         }
     }
 
-    fn say(moment: Option<i64>) -> String {
+    fn format_moment(moment: Option<i64>) -> String {
         moment.map_or_else(String::new, |moment| Timestamp::from_millisecond(moment).unwrap().to_string())
     }
 
     #[test]
     fn query_time_day_uses_local_offset() {
         let check = |text: &str, from: &str, until: &str| {
-            let span = within(text, today()).unwrap();
-            assert_eq!((say(span.from).as_str(), say(span.until).as_str()), (from, until), "{text}");
+            let span = within(text, local_now()).unwrap();
+            assert_eq!(
+                (format_moment(span.from).as_str(), format_moment(span.until).as_str()),
+                (from, until),
+                "{text}"
+            );
         };
         check("today", "2026-11-21T22:00:00Z", "2026-11-22T22:00:00Z");
         check("Yesterday", "2026-11-20T22:00:00Z", "2026-11-21T22:00:00Z");
@@ -179,9 +183,9 @@ mod tests {
 
     #[test]
     fn query_time_before_and_after_use_period_start() {
-        assert_eq!(say(before("2026-11-01", today()).unwrap().until), "2026-10-31T22:00:00Z");
-        assert_eq!(say(after("2026-11-01", today()).unwrap().from), "2026-10-31T22:00:00Z");
-        assert_eq!(say(after("90m", today()).unwrap().from), "2026-11-21T21:45:00Z");
+        assert_eq!(format_moment(before("2026-11-01", local_now()).unwrap().until), "2026-10-31T22:00:00Z");
+        assert_eq!(format_moment(after("2026-11-01", local_now()).unwrap().from), "2026-10-31T22:00:00Z");
+        assert_eq!(format_moment(after("90m", local_now()).unwrap().from), "2026-11-21T21:45:00Z");
     }
 
     #[test]
@@ -200,10 +204,10 @@ mod tests {
             "灯",
             "2026-11-01Tx",
         ] {
-            assert_eq!(within(text, today()), None, "{text}");
+            assert_eq!(within(text, local_now()), None, "{text}");
         }
-        let far = within("99999999999999999999w", today()).unwrap();
+        let far = within("99999999999999999999w", local_now()).unwrap();
         assert!(far.from.is_some_and(|from| from < -1_000_000_000_000_000));
-        assert!(within("9999", today()).is_none_or(|span| span.from.is_some()));
+        assert!(within("9999", local_now()).is_none_or(|span| span.from.is_some()));
     }
 }

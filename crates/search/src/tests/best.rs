@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 
 /// Messages that contain a word once, twice or not at all, in three commits, with repeated times.
-fn messages(seed: u64) -> Vec<SearchDocument> {
+fn random_documents(seed: u64) -> Vec<SearchDocument> {
     let mut random = clotho_core::clock::SplitMix64::new(seed);
     let mut next = |below: u64| random.next_u64() % below;
     let texts = ["lantern oil", "lantern lantern", "lanterns burn", "a ship of oak"];
@@ -28,13 +28,13 @@ proptest! {
         seed in any::<u64>(), offset in 0_usize..2_000, limit in 1_usize..40,
         text in prop::sample::select(vec!["lantern", "lant*", "role:user", "lantern -burn", "lantern OR ship"]),
     ) {
-        let index = scratch(patient());
-        let all = messages(seed);
+        let index = new_index(manual_commit_settings());
+        let all = random_documents(seed);
         for part in all.chunks(1_500) {
-            put(&index, part);
+            put_documents(&index, part);
         }
         let from = index.cursor();
-        index.send(from, (1..40).map(|n| IndexChange::Remove(node(n * 7))).collect(), from + 1).unwrap();
+        index.send(from, (1..40).map(|n| IndexChange::Remove(node_id(n * 7))).collect(), from + 1).unwrap();
         index.flush().unwrap();
         let found = index.find(&request(text));
         let every = found.page(0, all.len()).unwrap();

@@ -20,27 +20,27 @@ use clotho_config as config;
 const UPSTREAM: IndexSource = IndexSource { id: Uuid::from_u128(99), newest: 1_000, texts: 7 };
 
 /// Settings that commit only on request.
-fn patient() -> config::SearchConfig {
+fn manual_commit_settings() -> config::SearchConfig {
     config::SearchConfig { commit_interval: Duration::from_secs(3_600), ..config::SearchConfig::default() }
 }
 
-fn user(n: u128) -> UserId {
+fn user_id(n: u128) -> UserId {
     UserId::new(Uuid::from_u128(n))
 }
 
-fn node(n: u128) -> NodeId {
+fn node_id(n: u128) -> NodeId {
     NodeId::new(Uuid::from_u128(n))
 }
 
-fn session(n: u128) -> SessionId {
+fn session_id(n: u128) -> SessionId {
     SessionId::new(Uuid::from_u128(n))
 }
 
 fn document(n: u128, text: &str) -> SearchDocument {
     SearchDocument {
-        node: node(n),
-        session: session(1),
-        owner: user(1),
+        node: node_id(n),
+        session: session_id(1),
+        owner: user_id(1),
         character: None,
         role: Role::User,
         name: "Rin".to_owned(),
@@ -50,7 +50,7 @@ fn document(n: u128, text: &str) -> SearchDocument {
     }
 }
 
-fn put(index: &Index, documents: &[SearchDocument]) {
+fn put_documents(index: &Index, documents: &[SearchDocument]) {
     let from = index.cursor();
     index.send(from, documents.iter().cloned().map(IndexChange::Put).collect(), from + 1).unwrap();
     index.flush().unwrap();
@@ -70,15 +70,15 @@ impl std::ops::Deref for TestIndex {
     }
 }
 
-fn scratch(settings: config::SearchConfig) -> TestIndex {
+fn new_index(settings: config::SearchConfig) -> TestIndex {
     let folder = tempfile::tempdir().unwrap();
     TestIndex { index: Index::open(folder.path(), UPSTREAM, settings).unwrap(), _folder: folder }
 }
 
-fn holding(texts: &[&str]) -> TestIndex {
-    let index = scratch(patient());
+fn index_with_texts(texts: &[&str]) -> TestIndex {
+    let index = new_index(manual_commit_settings());
     let documents: Vec<SearchDocument> = (1..).zip(texts).map(|(n, text)| document(n, text)).collect();
-    put(&index, &documents);
+    put_documents(&index, &documents);
     index
 }
 
@@ -87,18 +87,18 @@ fn parse(text: &str) -> ParsedQuery {
 }
 
 fn request(text: &str) -> SearchRequest {
-    SearchRequest::new(user(1), parse(text))
+    SearchRequest::new(user_id(1), parse(text))
 }
 
-fn nodes(index: &Index, request: &SearchRequest) -> Vec<u128> {
+fn search_nodes(index: &Index, request: &SearchRequest) -> Vec<u128> {
     let page = index.find(request).page(0, 100).unwrap();
     assert_eq!(page.total, page.hits.len() as u64);
     page.hits.iter().map(|hit| hit.node.uuid().as_u128()).collect()
 }
 
 /// Returns the found nodes, sorted by number.
-fn found(index: &Index, text: &str) -> Vec<u128> {
-    let mut nodes = nodes(index, &request(text));
+fn find_nodes(index: &Index, text: &str) -> Vec<u128> {
+    let mut nodes = search_nodes(index, &request(text));
     nodes.sort_unstable();
     nodes
 }
@@ -120,76 +120,77 @@ fn feed(index: &Index, log: &[SearchDocument]) {
     }
 }
 
-fn log(count: u128) -> Vec<SearchDocument> {
+fn numbered_documents(count: u128) -> Vec<SearchDocument> {
     (1..=count).map(|n| document(n, &format!("lantern number {n} 灯塔"))).collect()
 }
 
 #[test]
 fn search_english_words_and_phrases_are_found() {
-    let index = holding(&["The red lantern burns.", "A lantern, red as rust", "Fog on the water; the Keeper's café"]);
-    assert_eq!(found(&index, "RED lantern"), [1, 2]);
-    assert_eq!(found(&index, "\"red lantern\""), [1]);
-    assert_eq!(found(&index, "lantern -rust"), [1]);
-    assert_eq!(found(&index, "lantern -\"red lantern\""), [2]);
-    assert_eq!(found(&index, "keeper cafe"), [3]);
-    assert_eq!(found(&index, "lan"), [] as [u128; 0]);
+    let index =
+        index_with_texts(&["The red lantern burns.", "A lantern, red as rust", "Fog on the water; the Keeper's café"]);
+    assert_eq!(find_nodes(&index, "RED lantern"), [1, 2]);
+    assert_eq!(find_nodes(&index, "\"red lantern\""), [1]);
+    assert_eq!(find_nodes(&index, "lantern -rust"), [1]);
+    assert_eq!(find_nodes(&index, "lantern -\"red lantern\""), [2]);
+    assert_eq!(find_nodes(&index, "keeper cafe"), [3]);
+    assert_eq!(find_nodes(&index, "lan"), [] as [u128; 0]);
 }
 
 /// Any substring of Chinese and Japanese text can be found, also a single character.
 #[test]
 fn search_chinese_and_japanese_are_found() {
-    let index = holding(&["守灯人点亮了灯塔，HP只剩三点。", "灯下的塔", "カフェで灯台を見た", "등대지기"]);
-    assert_eq!(found(&index, "灯塔"), [1]);
-    assert_eq!(found(&index, "灯"), [1, 2, 3]);
-    assert_eq!(found(&index, "灯人点亮"), [1]);
-    assert_eq!(found(&index, "人灯"), [] as [u128; 0]);
-    assert_eq!(found(&index, "塔 HP"), [1]);
-    assert_eq!(found(&index, "灯 -塔"), [3]);
-    assert_eq!(found(&index, "“灯塔，HP”"), [1]);
-    assert_eq!(found(&index, "カフェ"), [3]);
-    assert_eq!(found(&index, "台を"), [3]);
-    assert_eq!(found(&index, "등대"), [4]);
+    let index = index_with_texts(&["守灯人点亮了灯塔，HP只剩三点。", "灯下的塔", "カフェで灯台を見た", "등대지기"]);
+    assert_eq!(find_nodes(&index, "灯塔"), [1]);
+    assert_eq!(find_nodes(&index, "灯"), [1, 2, 3]);
+    assert_eq!(find_nodes(&index, "灯人点亮"), [1]);
+    assert_eq!(find_nodes(&index, "人灯"), [] as [u128; 0]);
+    assert_eq!(find_nodes(&index, "塔 HP"), [1]);
+    assert_eq!(find_nodes(&index, "灯 -塔"), [3]);
+    assert_eq!(find_nodes(&index, "“灯塔，HP”"), [1]);
+    assert_eq!(find_nodes(&index, "カフェ"), [3]);
+    assert_eq!(find_nodes(&index, "台を"), [3]);
+    assert_eq!(find_nodes(&index, "등대"), [4]);
 }
 
 #[test]
 fn search_emoji_is_found() {
-    let index = holding(&["fire 🔥🔥", "rocket 👩\u{200d}🚀", "❤\u{fe0f}"]);
-    assert_eq!(found(&index, "🔥"), [1]);
-    assert_eq!(found(&index, "👩\u{200d}🚀"), [2]);
-    assert_eq!(found(&index, "❤"), [3]);
+    let index = index_with_texts(&["fire 🔥🔥", "rocket 👩\u{200d}🚀", "❤\u{fe0f}"]);
+    assert_eq!(find_nodes(&index, "🔥"), [1]);
+    assert_eq!(find_nodes(&index, "👩\u{200d}🚀"), [2]);
+    assert_eq!(find_nodes(&index, "❤"), [3]);
 }
 
 /// Security promise 2: nobody finds nodes of others, not even by negation or counting.
 #[test]
 fn search_other_owner_finds_nothing() {
-    let index = scratch(patient());
-    let foreign = SearchDocument { owner: user(2), session: session(2), ..document(2, "the secret lantern") };
-    put(&index, &[document(1, "the lantern"), foreign]);
+    let index = new_index(manual_commit_settings());
+    let foreign = SearchDocument { owner: user_id(2), session: session_id(2), ..document(2, "the secret lantern") };
+    put_documents(&index, &[document(1, "the lantern"), foreign]);
     for text in ["lantern", "the -fog", "role:user", "name:Rin"] {
-        assert_eq!(found(&index, text), [1], "{text}");
+        assert_eq!(find_nodes(&index, text), [1], "{text}");
     }
-    assert_eq!(found(&index, "secret"), [] as [u128; 0]);
-    let elsewhere = SearchRequest { session: Some(session(2)), ..request("lantern") };
+    assert_eq!(find_nodes(&index, "secret"), [] as [u128; 0]);
+    let elsewhere = SearchRequest { session: Some(session_id(2)), ..request("lantern") };
     assert_eq!(index.find(&elsewhere).page(0, 0).unwrap().total, 0);
-    assert_eq!(nodes(&index, &SearchRequest::new(user(2), parse("lantern"))), [2]);
-    assert_eq!(nodes(&index, &SearchRequest::new(user(3), parse("lantern"))), [] as [u128; 0]);
+    assert_eq!(search_nodes(&index, &SearchRequest::new(user_id(2), parse("lantern"))), [2]);
+    assert_eq!(search_nodes(&index, &SearchRequest::new(user_id(3), parse("lantern"))), [] as [u128; 0]);
 }
 
 #[test]
 fn search_filters_narrow_results() {
     let character = CharacterId::new(Uuid::from_u128(7));
-    let index = scratch(patient());
+    let index = new_index(manual_commit_settings());
     let spoken = SearchDocument {
         role: Role::Assistant,
         character: Some(character),
         name: "Old Keeper 老守灯人".to_owned(),
-        session: session(2),
+        session: session_id(2),
         ..document(2, "fog")
     };
-    put(&index, &[document(1, "fog"), spoken, document(3, "fog")]);
-    let check = |request: SearchRequest, expected: &[u128]| assert_eq!(nodes(&index, &request), expected);
+    put_documents(&index, &[document(1, "fog"), spoken, document(3, "fog")]);
+    let check = |request: SearchRequest, expected: &[u128]| assert_eq!(search_nodes(&index, &request), expected);
     check(request("fog"), &[3, 2, 1]);
-    check(SearchRequest { session: Some(session(2)), ..request("fog") }, &[2]);
+    check(SearchRequest { session: Some(session_id(2)), ..request("fog") }, &[2]);
     check(SearchRequest { character: Some(character), ..request("fog") }, &[2]);
     check(SearchRequest { role: Some(Role::User), ..request("fog") }, &[3, 1]);
     check(SearchRequest { after: Some(Time(2)), ..request("fog") }, &[3, 2]);
@@ -201,19 +202,19 @@ fn search_filters_narrow_results() {
     check(request("name:守灯 fog"), &[2]);
     check(request("name:\"keeper old\""), &[]);
     let hit = index.find(&request("name:keeper")).page(0, 1).unwrap().hits.remove(0);
-    assert_eq!((hit.node, hit.session, hit.character), (node(2), session(2), Some(character)));
+    assert_eq!((hit.node, hit.session, hit.character), (node_id(2), session_id(2), Some(character)));
     assert_eq!((hit.role, hit.name.as_str(), hit.time), (Role::Assistant, "Old Keeper 老守灯人", Time(2)));
 }
 
 #[test]
 fn search_results_sort_by_score_then_time() {
-    let index = holding(&["fog", "fog and a very long tale of other things entirely", "fog"]);
-    assert_eq!(nodes(&index, &request("fog")), [3, 1, 2]);
+    let index = index_with_texts(&["fog", "fog and a very long tale of other things entirely", "fog"]);
+    assert_eq!(search_nodes(&index, &request("fog")), [3, 1, 2]);
 }
 
 #[test]
 fn search_snippet_returns_ranges() {
-    let index = holding(&["🔥 <b>守灯人</b> took the red lantern"]);
+    let index = index_with_texts(&["🔥 <b>守灯人</b> took the red lantern"]);
     let found = index.find(&request("守灯人 \"red lantern\" -fog name:rin"));
     let hit = found.page(0, 1).unwrap().hits.remove(0);
     let snippet = found.snippet(&hit);
@@ -223,49 +224,49 @@ fn search_snippet_returns_ranges() {
 
 #[test]
 fn search_pages_are_consistent() {
-    let index = scratch(patient());
-    put(&index, &log(150));
+    let index = new_index(manual_commit_settings());
+    put_documents(&index, &numbered_documents(150));
     let found = index.find(&request("lantern"));
     let all: Vec<NodeId> = found.page(0, 1_000).unwrap().hits.iter().map(|hit| hit.node).collect();
-    assert_eq!(all, (1..=150).rev().map(node).collect::<Vec<_>>());
+    assert_eq!(all, (1..=150).rev().map(node_id).collect::<Vec<_>>());
     let page = found.page(40, 7).unwrap();
     assert_eq!((page.total, page.hits.len(), page.hits[0].node), (150, 7, all[40]));
     for (offset, limit) in [(150, 5), (usize::MAX, usize::MAX), (0, 0)] {
         let page = found.page(offset, limit).unwrap();
         assert_eq!((page.total, page.hits.len()), (150, 0));
     }
-    put(&index, &[document(200, "lantern")]);
+    put_documents(&index, &[document(200, "lantern")]);
     assert_eq!(found.page(0, 1).unwrap().total, 150, "a search sees one moment");
 }
 
 #[test]
 fn index_removed_node_is_not_found() {
-    let index = holding(&["old words", "other"]);
-    put(&index, &[document(1, "new words")]);
-    put(&index, &[document(1, "new words"), document(1, "newest words")]);
-    assert_eq!(found(&index, "words"), [1]);
-    assert_eq!(found(&index, "old"), [] as [u128; 0]);
-    assert_eq!(found(&index, "newest"), [1]);
+    let index = index_with_texts(&["old words", "other"]);
+    put_documents(&index, &[document(1, "new words")]);
+    put_documents(&index, &[document(1, "new words"), document(1, "newest words")]);
+    assert_eq!(find_nodes(&index, "words"), [1]);
+    assert_eq!(find_nodes(&index, "old"), [] as [u128; 0]);
+    assert_eq!(find_nodes(&index, "newest"), [1]);
     let from = index.cursor();
-    let elsewhere = SearchDocument { session: session(2), ..document(3, "other") };
+    let elsewhere = SearchDocument { session: session_id(2), ..document(3, "other") };
     let changes =
-        vec![IndexChange::Remove(node(1)), IndexChange::Put(elsewhere), IndexChange::RemoveSession(session(1))];
+        vec![IndexChange::Remove(node_id(1)), IndexChange::Put(elsewhere), IndexChange::RemoveSession(session_id(1))];
     index.send(from, changes, from + 1).unwrap();
     index.flush().unwrap();
-    assert_eq!(found(&index, "words"), [] as [u128; 0]);
-    assert_eq!(found(&index, "other"), [3]);
+    assert_eq!(find_nodes(&index, "words"), [] as [u128; 0]);
+    assert_eq!(find_nodes(&index, "other"), [3]);
     assert_eq!(index.len(), 1);
 }
 
 #[test]
 fn index_changes_are_committed_automatically() {
-    let index = scratch(config::SearchConfig::default());
+    let index = new_index(config::SearchConfig::default());
     index.send(0, vec![IndexChange::Put(document(1, "fog"))], 5).unwrap();
     while index.progress().visible < 5 {
         std::thread::sleep(Duration::from_millis(1));
     }
-    assert_eq!(found(&index, "fog"), [1]);
-    let by_count = scratch(config::SearchConfig { commit_docs: 3, ..patient() });
+    assert_eq!(find_nodes(&index, "fog"), [1]);
+    let by_count = new_index(config::SearchConfig { commit_docs: 3, ..manual_commit_settings() });
     by_count.send(0, (1..=3).map(|n| IndexChange::Put(document(n, "fog"))).collect(), 3).unwrap();
     while by_count.progress().committed < 3 {
         std::thread::sleep(Duration::from_millis(1));
@@ -282,42 +283,42 @@ fn index_changes_are_committed_automatically() {
 
 #[test]
 fn index_send_wrong_cursor_returns_error() {
-    let index = scratch(patient());
+    let index = new_index(manual_commit_settings());
     index.send(0, Vec::new(), 4).unwrap();
     assert_eq!(index.send(0, vec![IndexChange::Put(document(1, "fog"))], 5), Err(IndexSendError::CursorMismatch(4)));
     assert_eq!(index.cursor(), 4);
     index.close().unwrap();
     assert_eq!(index.send(4, Vec::new(), 5), Err(IndexSendError::Down));
-    assert_eq!(found(&index, "fog"), [] as [u128; 0]);
+    assert_eq!(find_nodes(&index, "fog"), [] as [u128; 0]);
 }
 
 /// The cursor of the last commit survives a crash; later changes are requested again.
 #[test]
 fn index_crash_resumes_at_last_commit() {
     let dir = tempfile::tempdir().unwrap();
-    let log = log(10);
+    let log = numbered_documents(10);
     {
-        let index = Index::open(dir.path(), UPSTREAM, patient()).unwrap();
+        let index = Index::open(dir.path(), UPSTREAM, manual_commit_settings()).unwrap();
         assert_eq!(index.cursor(), 0);
         feed(&index, &log[..6]);
         index.send(6, vec![IndexChange::Put(log[6].clone())], 7).unwrap();
         assert_eq!((index.cursor(), index.progress().committed), (7, 6));
     }
-    let index = Index::open(dir.path(), UPSTREAM, patient()).unwrap();
+    let index = Index::open(dir.path(), UPSTREAM, manual_commit_settings()).unwrap();
     assert_eq!(index.cursor(), 6);
-    assert_eq!(found(&index, "lantern").len(), 6);
+    assert_eq!(find_nodes(&index, "lantern").len(), 6);
     feed(&index, &log);
-    assert_eq!(found(&index, "灯塔").len(), 10);
+    assert_eq!(find_nodes(&index, "灯塔").len(), 10);
     index.close().unwrap();
     drop(index);
-    let index = Index::open(dir.path(), UPSTREAM, patient()).unwrap();
+    let index = Index::open(dir.path(), UPSTREAM, manual_commit_settings()).unwrap();
     assert_eq!((index.cursor(), index.len()), (10, 10));
 }
 
 /// Whatever happens to a file: after feeding, each document is found once, and foreign files are untouched.
 #[test]
 fn index_damaged_files_are_rebuilt() {
-    let log = log(30);
+    let log = numbered_documents(30);
     /// Damages one file.
     type IndexDamage = fn(&Path);
     let damages: [(&str, IndexDamage); 3] = [
@@ -332,31 +333,31 @@ fn index_damaged_files_are_rebuilt() {
     ];
     let names = {
         let dir = tempfile::tempdir().unwrap();
-        filled(dir.path(), &log);
+        fill_and_crash(dir.path(), &log);
         segment_extensions(dir.path())
     };
     assert!(names.len() > 4, "{names:?}");
     for (how, damage) in damages {
         for name in &names {
             let dir = tempfile::tempdir().unwrap();
-            filled(dir.path(), &log);
+            fill_and_crash(dir.path(), &log);
             fs::write(dir.path().join("notes.txt"), "mine").unwrap();
             let target = fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().path());
             let target = target.into_iter().find(|path| path.to_str().unwrap().ends_with(name.as_str())).unwrap();
             damage(&target);
-            let index = Index::open(dir.path(), UPSTREAM, patient()).unwrap();
+            let index = Index::open(dir.path(), UPSTREAM, manual_commit_settings()).unwrap();
             let _whatever = index.find(&request("lantern -fog 灯塔")).page(0, 50);
             feed(&index, &log);
-            assert_eq!(found(&index, "lantern"), (1..=30).collect::<Vec<_>>(), "{name} {how}");
-            assert_eq!(found(&index, "\"number 7\""), [7], "{name} {how}");
+            assert_eq!(find_nodes(&index, "lantern"), (1..=30).collect::<Vec<_>>(), "{name} {how}");
+            assert_eq!(find_nodes(&index, "\"number 7\""), [7], "{name} {how}");
             assert_eq!(fs::read_to_string(dir.path().join("notes.txt")).unwrap(), "mine");
         }
     }
 }
 
 /// Fills an index and leaves it as after a crash.
-fn filled(folder: &Path, log: &[SearchDocument]) {
-    feed(&Index::open(folder, UPSTREAM, patient()).unwrap(), log);
+fn fill_and_crash(folder: &Path, log: &[SearchDocument]) {
+    feed(&Index::open(folder, UPSTREAM, manual_commit_settings()).unwrap(), log);
     let _ = fs::remove_file(folder.join("clean"));
 }
 
@@ -374,13 +375,13 @@ fn segment_extensions(folder: &Path) -> Vec<String> {
 
 #[test]
 fn index_foreign_format_is_replaced() {
-    let log = log(3);
+    let log = numbered_documents(3);
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir(dir.path().join("sub")).unwrap();
     let mut builder = tantivy::schema::Schema::builder();
     builder.add_text_field("body", tantivy::schema::TEXT);
     tantivy::Index::create_in_dir(dir.path(), builder.build()).unwrap();
-    let index = Index::open(dir.path(), UPSTREAM, patient()).unwrap();
+    let index = Index::open(dir.path(), UPSTREAM, manual_commit_settings()).unwrap();
     assert_eq!(index.cursor(), 0);
     feed(&index, &log);
     index.close().unwrap();
@@ -394,10 +395,10 @@ fn index_foreign_format_is_replaced() {
         let other = text.replace(&payload, &foreign);
         assert_ne!(text, other);
         fs::write(&meta, other).unwrap();
-        let index = Index::open(dir.path(), IndexSource { newest: 3, ..UPSTREAM }, patient()).unwrap();
+        let index = Index::open(dir.path(), IndexSource { newest: 3, ..UPSTREAM }, manual_commit_settings()).unwrap();
         assert_eq!((index.cursor(), index.len(), index.progress().rebuild_percent()), (0, 0, Some(0)), "{foreign}");
-        put(&index, &log[..1]);
-        assert_eq!((index.progress().rebuild_percent(), found(&index, "lantern").len()), (Some(33), 1));
+        put_documents(&index, &log[..1]);
+        assert_eq!((index.progress().rebuild_percent(), find_nodes(&index, "lantern").len()), (Some(33), 1));
         feed(&index, &log);
         assert_eq!(index.progress().rebuild_percent(), None);
     }
@@ -408,9 +409,9 @@ fn index_foreign_format_is_replaced() {
 #[test]
 fn index_other_source_is_replaced() {
     let dir = tempfile::tempdir().unwrap();
-    let log = log(3);
-    let cursor = |upstream: IndexSource| Index::open(dir.path(), upstream, patient()).unwrap().cursor();
-    let fill = || feed(&Index::open(dir.path(), UPSTREAM, patient()).unwrap(), &log);
+    let log = numbered_documents(3);
+    let cursor = |upstream: IndexSource| Index::open(dir.path(), upstream, manual_commit_settings()).unwrap().cursor();
+    let fill = || feed(&Index::open(dir.path(), UPSTREAM, manual_commit_settings()).unwrap(), &log);
     fill();
     assert_eq!(cursor(IndexSource { newest: 3, ..UPSTREAM }), 3);
     assert_eq!(cursor(IndexSource { newest: 2, ..UPSTREAM }), 0);
@@ -424,7 +425,7 @@ fn index_other_source_is_replaced() {
 fn index_unusable_folder_returns_error() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("file"), "x").unwrap();
-    let error = Index::open(&dir.path().join("file"), UPSTREAM, patient()).err().unwrap();
+    let error = Index::open(&dir.path().join("file"), UPSTREAM, manual_commit_settings()).err().unwrap();
     assert!(matches!(error, SearchError::Folder { .. }), "{error}");
 }
 
@@ -433,12 +434,12 @@ fn index_unusable_folder_returns_error() {
 fn index_lost_folder_is_recreated() {
     let dir = tempfile::tempdir().unwrap();
     let folder = dir.path().join("search");
-    let log = log(8);
-    let index = Index::open(&folder, UPSTREAM, patient()).unwrap();
+    let log = numbered_documents(8);
+    let index = Index::open(&folder, UPSTREAM, manual_commit_settings()).unwrap();
     feed(&index, &log[..5]);
     fs::remove_dir_all(&folder).unwrap();
     feed(&index, &log);
-    assert_eq!(found(&index, "lantern").len(), 8);
+    assert_eq!(find_nodes(&index, "lantern").len(), 8);
     assert!(folder.join("meta.json").exists());
 }
 
@@ -448,12 +449,12 @@ proptest! {
     /// Any typed text returns only own hits or an error.
     #[test]
     fn search_any_query_does_not_panic(text in "[ -~“”：灯塔🔥]{0,30}|.{0,40}") {
-        let index = scratch(patient());
-        put(&index, &[document(1, &text), SearchDocument { owner: user(2), ..document(2, &text) }]);
+        let index = new_index(manual_commit_settings());
+        put_documents(&index, &[document(1, &text), SearchDocument { owner: user_id(2), ..document(2, &text) }]);
         if let Ok(query) = ParsedQuery::parse(&text, LocalNow { now: Time(0), utc_offset_minutes: 0 }) {
-            let found = index.find(&SearchRequest::new(user(1), query));
+            let found = index.find(&SearchRequest::new(user_id(1), query));
             for hit in found.page(0, 10).unwrap().hits {
-                prop_assert_eq!(hit.node, node(1));
+                prop_assert_eq!(hit.node, node_id(1));
                 found.snippet(&hit);
             }
         }
@@ -463,7 +464,7 @@ proptest! {
     #[test]
     fn search_any_chinese_substring_is_found(text in "[一-十丁七万丈三上下]{1,40}", from in 0_usize..40, count in 1_usize..40) {
         let stretch: String = text.chars().skip(from % text.chars().count()).take(count).collect();
-        let index = holding(&[&text]);
-        prop_assert_eq!(found(&index, &stretch), [1]);
+        let index = index_with_texts(&[&text]);
+        prop_assert_eq!(find_nodes(&index, &stretch), [1]);
     }
 }

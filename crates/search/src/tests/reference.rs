@@ -47,7 +47,7 @@ fn word(n: usize) -> &'static str {
 }
 
 /// A word between spaces or a Chinese character, with whether it touches the one before.
-fn units(words: &[usize]) -> Vec<(String, bool)> {
+fn text_units(words: &[usize]) -> Vec<(String, bool)> {
     let of = |n: &usize| match word(*n).is_ascii() {
         true => vec![(word(*n).to_owned(), false)],
         false => word(*n).chars().enumerate().map(|(at, c)| (c.to_string(), at > 0)).collect(),
@@ -81,12 +81,12 @@ fn is_near(a: &[u8], b: &[u8], slips: u8) -> bool {
 }
 
 impl ReferenceQuery {
-    fn holds(&self, text: &ReferenceText) -> bool {
-        let units = || units(&text.words);
+    fn matches(&self, text: &ReferenceText) -> bool {
+        let units = || text_units(&text.words);
         match self {
             Self::Word(n) if word(*n).is_ascii() => text.words.iter().any(|here| WORDS[*here].1 == WORDS[*n].1),
-            Self::Word(n) => contains_units(&units(), &self::units(&[*n]), false),
-            Self::Phrase(words, is_begun) => contains_units(&units(), &self::units(words), *is_begun),
+            Self::Word(n) => contains_units(&units(), &self::text_units(&[*n]), false),
+            Self::Phrase(words, is_begun) => contains_units(&units(), &self::text_units(words), *is_begun),
             Self::Begun(beginning) => text.words.iter().any(|here| word(*here).starts_with(beginning)),
             Self::Near(n) => {
                 let slips = if word(*n).len() < 6 { 1 } else { 2 };
@@ -95,16 +95,16 @@ impl ReferenceQuery {
             }
             Self::Role(role) => text.role == *role,
             Self::Hp(order, than) => text.hp.is_some_and(|hp| hp.cmp(than) == *order),
-            Self::Not(inner) => !inner.holds(text),
-            Self::All(parts) => parts.iter().all(|part| part.holds(text)),
-            Self::Any(parts) => parts.iter().any(|part| part.holds(text)),
+            Self::Not(inner) => !inner.matches(text),
+            Self::All(parts) => parts.iter().all(|part| part.matches(text)),
+            Self::Any(parts) => parts.iter().any(|part| part.matches(text)),
         }
     }
 
     /// Formats the search as a person types it.
-    fn typed(&self) -> String {
+    fn query_text(&self) -> String {
         let list = |parts: &[Self], between: &str| {
-            let parts: Vec<String> = parts.iter().map(Self::typed).collect();
+            let parts: Vec<String> = parts.iter().map(Self::query_text).collect();
             format!("({})", parts.join(between))
         };
         match self {
@@ -120,21 +120,21 @@ impl ReferenceQuery {
                 let sign = ["<", "", ">"][usize::try_from(*order as i8 + 1).unwrap()];
                 format!("hp:{sign}{than}")
             }
-            Self::Not(inner) if matches!(**inner, Self::Not(_)) => format!("NOT ({})", inner.typed()),
-            Self::Not(inner) => format!("-{}", inner.typed()),
+            Self::Not(inner) if matches!(**inner, Self::Not(_)) => format!("NOT ({})", inner.query_text()),
+            Self::Not(inner) => format!("-{}", inner.query_text()),
             Self::All(parts) => list(parts, if parts.len() % 2 == 0 { " " } else { " AND " }),
             Self::Any(parts) => list(parts, " OR "),
         }
     }
 }
 
-fn texts() -> impl Strategy<Value = Vec<ReferenceText>> {
+fn any_texts() -> impl Strategy<Value = Vec<ReferenceText>> {
     let role = prop::sample::select(vec![Role::User, Role::Assistant]);
     let text = (prop::collection::vec(0..WORDS.len(), 1..6), role, prop::option::of(-3_i64..3));
     prop::collection::vec(text.prop_map(|(words, role, hp)| ReferenceText { words, role, hp }), 1..12)
 }
 
-fn asked() -> impl Strategy<Value = ReferenceQuery> {
+fn any_query() -> impl Strategy<Value = ReferenceQuery> {
     use std::cmp::Ordering;
     let ascii = WORDS.iter().filter(|(word, _)| word.is_ascii()).count();
     let begun = (0..ascii, 2_usize..5).prop_map(|(n, length)| word(n).chars().take(length).collect());
@@ -162,8 +162,8 @@ fn asked() -> impl Strategy<Value = ReferenceQuery> {
     })
 }
 
-fn index_of(texts: &[ReferenceText]) -> TestIndex {
-    let index = scratch(patient());
+fn index_texts(texts: &[ReferenceText]) -> TestIndex {
+    let index = new_index(manual_commit_settings());
     let documents: Vec<SearchDocument> = (1..)
         .zip(texts)
         .map(|(n, text)| {
@@ -174,7 +174,7 @@ fn index_of(texts: &[ReferenceText]) -> TestIndex {
             SearchDocument { role: text.role, facts: hp.into_iter().collect(), ..document(n, &words.join(" ")) }
         })
         .collect();
-    put(&index, &documents);
+    put_documents(&index, &documents);
     index
 }
 
@@ -183,18 +183,18 @@ proptest! {
 
     /// Exactly the matching texts are found, and all marks lie inside the text.
     #[test]
-    fn search_results_match_reference(texts in texts(), all in prop::collection::vec(asked(), 1..12)) {
-        let index = index_of(&texts);
+    fn search_results_match_reference(texts in any_texts(), all in prop::collection::vec(any_query(), 1..12)) {
+        let index = index_texts(&texts);
         for asked in all {
             // A text that only excludes is no search; the star adds everything else.
-            let typed = format!("* {}", asked.typed());
+            let typed = format!("* {}", asked.query_text());
             let mut query = parse(&typed);
             prop_assert!(query.notes().is_empty(), "{}", typed);
-            index.resolve_names(user(1), &mut query).unwrap().ok();
-            let request = SearchRequest::new(user(1), query);
-            let mut got = nodes(&index, &request);
+            index.resolve_names(user_id(1), &mut query).unwrap().ok();
+            let request = SearchRequest::new(user_id(1), query);
+            let mut got = search_nodes(&index, &request);
             got.sort_unstable();
-            let meant: Vec<u128> = (1..).zip(&texts).filter(|(_, text)| asked.holds(text)).map(|(n, _)| n).collect();
+            let meant: Vec<u128> = (1..).zip(&texts).filter(|(_, text)| asked.matches(text)).map(|(n, _)| n).collect();
             prop_assert_eq!(got, meant, "{}", typed);
             let found = index.find(&request);
             for hit in found.page(0, 3).unwrap().hits {

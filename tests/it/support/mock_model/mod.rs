@@ -51,7 +51,7 @@ const GIVE_UP: Duration = Duration::from_secs(60);
 #[derive(Clone, Debug)]
 pub struct RecordedRequest {
     /// Method and target, such as `POST /v1/chat/completions`.
-    pub line: String,
+    pub request_line: String,
     /// Header lines, with names in lower case.
     pub headers: Vec<String>,
     /// The JSON body; null if there is none.
@@ -61,8 +61,8 @@ pub struct RecordedRequest {
 impl RecordedRequest {
     /// Returns whether the request asks for a reply.
     fn is_chat(&self) -> bool {
-        let is_count = Protocol::count(&self.line, &self.body).is_some();
-        !self.body.is_null() && self.line != EMBEDDINGS && !is_count
+        let is_count = Protocol::token_count_response(&self.request_line, &self.body).is_some();
+        !self.body.is_null() && self.request_line != EMBEDDINGS && !is_count
     }
 }
 
@@ -74,7 +74,7 @@ const EMBEDDINGS: &str = "POST /v1/embeddings";
 const ALIKE: [&[&str]; 3] = [&["blade", "sword", "dagger"], &["ocean", "sea", "tide"], &["剑", "刀"]];
 
 /// Returns the vector of a text. Each word adds to one dimension, and words of one [`ALIKE`] group share it.
-pub fn vector(text: &str) -> Vec<f64> {
+pub fn embed_text(text: &str) -> Vec<f64> {
     let mut vector = vec![0.0; 64];
     for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.chars().count() > 3 || !word.is_ascii()) {
         let word = word.to_lowercase();
@@ -88,51 +88,51 @@ pub fn vector(text: &str) -> Vec<f64> {
 }
 
 /// Returns the vectors for the texts of a request.
-fn embedded(body: &Value) -> Value {
+fn embeddings_response(body: &Value) -> Value {
     let texts = body["input"].as_array().cloned().unwrap_or_default();
-    let one = |(index, text): (usize, &Value)| json!({"object": "embedding", "index": index, "embedding": vector(text.as_str().unwrap())});
+    let one = |(index, text): (usize, &Value)| json!({"object": "embedding", "index": index, "embedding": embed_text(text.as_str().unwrap())});
     json!({"object": "list", "model": body["model"], "data": texts.iter().enumerate().map(one).collect::<Vec<_>>()})
 }
 
 struct MockState {
-    queue: VecDeque<Reply>,
-    otherwise: Reply,
-    models: Reply,
+    scripted_replies: VecDeque<Reply>,
+    default_reply: Reply,
+    models_reply: Reply,
     /// The answer to requests for vectors; `None` means vectors by [`vector`].
-    embeddings: Option<Reply>,
+    embeddings_reply: Option<Reply>,
     /// Texts with this word get no vectors.
-    poison: Option<String>,
-    template: Option<String>,
+    refused_word: Option<String>,
+    chat_template: Option<String>,
     /// The answer to requests with a `tools` field.
-    no_tools: Option<Reply>,
-    seen: Vec<RecordedRequest>,
-    connections: usize,
-    aborted: usize,
-    answered: usize,
+    tools_refusal: Option<Reply>,
+    requests: Vec<RecordedRequest>,
+    connection_count: usize,
+    aborted_count: usize,
+    answered_count: usize,
 }
 
 struct SharedState {
     state: Mutex<MockState>,
-    changed: watch::Sender<()>,
+    change_sender: watch::Sender<()>,
 }
 
 impl SharedState {
-    fn state(&self) -> MutexGuard<'_, MockState> {
+    fn lock_state(&self) -> MutexGuard<'_, MockState> {
         self.state.lock().unwrap()
     }
 
-    fn change(&self, change: impl FnOnce(&mut MockState)) {
-        change(&mut self.state());
-        self.changed.send_replace(());
+    fn update(&self, change: impl FnOnce(&mut MockState)) {
+        change(&mut self.lock_state());
+        self.change_sender.send_replace(());
     }
 }
 
 /// The running mock.
 pub struct MockModel {
     shared: Arc<SharedState>,
-    at: SocketAddr,
+    address: SocketAddr,
     /// Dropping the sender ends the thread of the mock.
-    _stop: oneshot::Sender<()>,
+    _stop_sender: oneshot::Sender<()>,
 }
 
 impl MockModel {
@@ -148,19 +148,19 @@ impl MockModel {
             {"id": "mock-plain", "object": "model"},
         ]});
         let state = MockState {
-            queue: VecDeque::new(),
-            otherwise: Reply::default(),
-            models: Reply::json(200, &models),
-            embeddings: None,
-            poison: None,
-            template: None,
-            no_tools: None,
-            seen: Vec::new(),
-            connections: 0,
-            aborted: 0,
-            answered: 0,
+            scripted_replies: VecDeque::new(),
+            default_reply: Reply::default(),
+            models_reply: Reply::json(200, &models),
+            embeddings_reply: None,
+            refused_word: None,
+            chat_template: None,
+            tools_refusal: None,
+            requests: Vec::new(),
+            connection_count: 0,
+            aborted_count: 0,
+            answered_count: 0,
         };
-        let shared = Arc::new(SharedState { state: Mutex::new(state), changed: watch::Sender::new(()) });
+        let shared = Arc::new(SharedState { state: Mutex::new(state), change_sender: watch::Sender::new(()) });
         let (stop, stopped) = oneshot::channel();
         let (ready, at) = oneshot::channel();
         let serving = Arc::clone(&shared);
@@ -171,107 +171,107 @@ impl MockModel {
                 ready.send(listener.local_addr().unwrap()).unwrap();
                 tokio::select! {
                     _ = stopped => {}
-                    () = accept(listener, serving) => {}
+                    () = accept_connections(listener, serving) => {}
                 }
             });
         });
-        Self { shared, at: at.await.unwrap(), _stop: stop }
+        Self { shared, address: at.await.unwrap(), _stop_sender: stop }
     }
 
     /// Returns the address without `/v1`, for providers whose API has another prefix.
     pub fn root_url(&self) -> String {
-        format!("http://{}", self.at)
+        format!("http://{}", self.address)
     }
 
     /// Returns the address for a client's `base_url`.
     pub fn base_url(&self) -> String {
-        format!("http://{}/v1", self.at)
+        format!("http://{}/v1", self.address)
     }
 
     /// Queues the reply to the next request that has no scripted reply yet.
-    pub fn script(&self, reply: Reply) {
-        self.shared.state().queue.push_back(reply);
+    pub fn queue_reply(&self, reply: Reply) {
+        self.shared.lock_state().scripted_replies.push_back(reply);
     }
 
     /// Sets the reply to requests when nothing is scripted.
-    pub fn always(&self, reply: Reply) {
-        self.shared.state().otherwise = reply;
+    pub fn set_default_reply(&self, reply: Reply) {
+        self.shared.lock_state().default_reply = reply;
     }
 
     /// Sets the answer to `GET /v1/models`.
-    pub fn models(&self, reply: Reply) {
-        self.shared.state().models = reply;
+    pub fn set_models_reply(&self, reply: Reply) {
+        self.shared.lock_state().models_reply = reply;
     }
 
     /// Sets the answer to `POST /v1/embeddings`; `None` means vectors by [`vector`].
-    pub fn embeddings(&self, reply: Option<Reply>) {
-        self.shared.state().embeddings = reply;
+    pub fn set_embeddings_reply(&self, reply: Option<Reply>) {
+        self.shared.lock_state().embeddings_reply = reply;
     }
 
     /// Refuses from now on to embed requests with this word in a text.
-    pub fn refuse_to_embed(&self, word: &str) {
-        self.shared.state().poison = Some(word.to_owned());
+    pub fn refuse_embedding_of(&self, word: &str) {
+        self.shared.lock_state().refused_word = Some(word.to_owned());
     }
 
     /// Refuses requests with a `tools` field.
     pub fn refuse_tools(&self, status: u16, words: &str) {
-        self.shared.change(|state| state.no_tools = Some(Reply::error(status, words)));
+        self.shared.update(|state| state.tools_refusal = Some(Reply::error(status, words)));
     }
 
     /// Sets the chat template that `GET /props` returns.
-    pub fn template(&self, source: &str) {
-        self.shared.state().template = Some(source.to_owned());
+    pub fn set_chat_template(&self, source: &str) {
+        self.shared.lock_state().chat_template = Some(source.to_owned());
     }
 
     /// Returns the bodies of the chat requests so far.
     pub fn requests(&self) -> Vec<Value> {
-        let state = self.shared.state();
-        state.seen.iter().filter(|seen| seen.is_chat()).map(|seen| seen.body.clone()).collect()
+        let state = self.shared.lock_state();
+        state.requests.iter().filter(|seen| seen.is_chat()).map(|seen| seen.body.clone()).collect()
     }
 
     /// Returns the texts that were embedded so far.
-    pub fn embedded(&self) -> Vec<String> {
-        let state = self.shared.state();
-        let asked = state.seen.iter().filter(|seen| seen.line == EMBEDDINGS);
+    pub fn embedded_texts(&self) -> Vec<String> {
+        let state = self.shared.lock_state();
+        let asked = state.requests.iter().filter(|seen| seen.request_line == EMBEDDINGS);
         let texts = asked.flat_map(|seen| seen.body["input"].as_array().cloned().unwrap_or_default());
         texts.filter_map(|text| text.as_str().map(str::to_owned)).collect()
     }
 
     /// Returns all requests so far with their headers.
-    pub fn seen(&self) -> Vec<RecordedRequest> {
-        self.shared.state().seen.clone()
+    pub fn all_requests(&self) -> Vec<RecordedRequest> {
+        self.shared.lock_state().requests.clone()
     }
 
     /// Returns the number of connections so far.
-    pub fn connections(&self) -> usize {
-        self.shared.state().connections
+    pub fn connection_count(&self) -> usize {
+        self.shared.lock_state().connection_count
     }
 
     /// Returns the number of replies that the client aborted.
-    pub fn aborted(&self) -> usize {
-        self.shared.state().aborted
+    pub fn aborted_count(&self) -> usize {
+        self.shared.lock_state().aborted_count
     }
 
     /// Waits until `n` chat requests have arrived.
-    pub async fn until_requests(&self, n: usize) {
-        let chats = |state: &MockState| state.seen.iter().filter(|seen| seen.is_chat()).count();
-        self.until("requests", |state| chats(state) >= n).await;
+    pub async fn wait_for_requests(&self, n: usize) {
+        let chats = |state: &MockState| state.requests.iter().filter(|seen| seen.is_chat()).count();
+        self.wait_until("requests", |state| chats(state) >= n).await;
     }
 
     /// Waits until the client has aborted `n` replies.
-    pub async fn until_aborted(&self, n: usize) {
-        self.until("replies that the client left", |state| state.aborted >= n).await;
+    pub async fn wait_for_aborted_replies(&self, n: usize) {
+        self.wait_until("replies that the client left", |state| state.aborted_count >= n).await;
     }
 
     /// Waits until `n` replies are over, completed or aborted.
-    pub async fn until_over(&self, n: usize) {
-        self.until("replies that are over", |state| state.answered + state.aborted >= n).await;
+    pub async fn wait_for_ended_replies(&self, n: usize) {
+        self.wait_until("replies that are over", |state| state.answered_count + state.aborted_count >= n).await;
     }
 
-    async fn until(&self, what: &str, reached: impl Fn(&MockState) -> bool) {
-        let mut changes = self.shared.changed.subscribe();
+    async fn wait_until(&self, what: &str, reached: impl Fn(&MockState) -> bool) {
+        let mut changes = self.shared.change_sender.subscribe();
         let wait = async {
-            while !reached(&self.shared.state()) {
+            while !reached(&self.shared.lock_state()) {
                 changes.changed().await.unwrap();
             }
         };
@@ -279,30 +279,30 @@ impl MockModel {
     }
 }
 
-async fn accept(listener: TcpListener, shared: Arc<SharedState>) {
+async fn accept_connections(listener: TcpListener, shared: Arc<SharedState>) {
     while let Ok((stream, _)) = listener.accept().await {
-        shared.change(|state| state.connections += 1);
-        tokio::spawn(serve(stream, Arc::clone(&shared)));
+        shared.update(|state| state.connection_count += 1);
+        tokio::spawn(serve_connection(stream, Arc::clone(&shared)));
     }
 }
 
 /// Answers the requests of one connection until it ends.
-async fn serve(stream: TcpStream, shared: Arc<SharedState>) -> io::Result<()> {
+async fn serve_connection(stream: TcpStream, shared: Arc<SharedState>) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let (mut reader, mut writer) = stream.into_split();
     let mut unread = Vec::new();
     while let Some(seen) = read_request(&mut reader, &mut unread).await? {
-        let reply = choose(&shared, &seen);
-        let steps = reply.steps(Protocol::of(&seen.line).unwrap_or_default(), &seen.body);
-        shared.change(|state| state.seen.push(seen));
+        let reply = choose_reply(&shared, &seen);
+        let steps = reply.steps(Protocol::from_request_line(&seen.request_line).unwrap_or_default(), &seen.body);
+        shared.update(|state| state.requests.push(seen));
         let open = tokio::select! {
             biased;
-            done = perform(steps, &mut writer) => done,
-            () = left(&mut reader) => Err(io::ErrorKind::ConnectionAborted.into()),
+            done = run_steps(steps, &mut writer) => done,
+            () = wait_for_disconnect(&mut reader) => Err(io::ErrorKind::ConnectionAborted.into()),
         };
-        shared.change(|state| match open {
-            Ok(_) => state.answered += 1,
-            Err(_) => state.aborted += 1,
+        shared.update(|state| match open {
+            Ok(_) => state.answered_count += 1,
+            Err(_) => state.aborted_count += 1,
         });
         if !matches!(open, Ok(true)) {
             break;
@@ -311,21 +311,28 @@ async fn serve(stream: TcpStream, shared: Arc<SharedState>) -> io::Result<()> {
     Ok(())
 }
 
-fn choose(shared: &SharedState, seen: &RecordedRequest) -> Reply {
-    let mut state = shared.state();
-    match seen.line.as_str() {
-        line if Protocol::of(line).is_some() && state.no_tools.is_some() && !seen.body["tools"].is_null() => {
-            state.no_tools.clone().unwrap()
+fn choose_reply(shared: &SharedState, seen: &RecordedRequest) -> Reply {
+    let mut state = shared.lock_state();
+    match seen.request_line.as_str() {
+        line if Protocol::from_request_line(line).is_some()
+            && state.tools_refusal.is_some()
+            && !seen.body["tools"].is_null() =>
+        {
+            state.tools_refusal.clone().unwrap()
         }
-        line if Protocol::of(line).is_some() => state.queue.pop_front().unwrap_or_else(|| state.otherwise.clone()),
-        "GET /v1/models" => state.models.clone(),
-        EMBEDDINGS if state.poison.as_ref().is_some_and(|word| seen.body["input"].to_string().contains(word)) => {
+        line if Protocol::from_request_line(line).is_some() => {
+            state.scripted_replies.pop_front().unwrap_or_else(|| state.default_reply.clone())
+        }
+        "GET /v1/models" => state.models_reply.clone(),
+        EMBEDDINGS if state.refused_word.as_ref().is_some_and(|word| seen.body["input"].to_string().contains(word)) => {
             Reply::error(400, "that text is too much for me")
         }
-        EMBEDDINGS => state.embeddings.clone().unwrap_or_else(|| Reply::json(200, &embedded(&seen.body))),
-        line => match Protocol::list(line).or_else(|| Protocol::count(line, &seen.body)) {
+        EMBEDDINGS => {
+            state.embeddings_reply.clone().unwrap_or_else(|| Reply::json(200, &embeddings_response(&seen.body)))
+        }
+        line => match Protocol::metadata_response(line).or_else(|| Protocol::token_count_response(line, &seen.body)) {
             Some(mut list) => {
-                if let Some(template) = state.template.as_ref().filter(|_| line == "GET /props") {
+                if let Some(template) = state.chat_template.as_ref().filter(|_| line == "GET /props") {
                     list["chat_template"] = template.as_str().into();
                 }
                 Reply::json(200, &list)
@@ -336,11 +343,11 @@ fn choose(shared: &SharedState, seen: &RecordedRequest) -> Reply {
 }
 
 /// Runs the steps of a reply. Returns whether the connection can take another request.
-async fn perform(steps: Vec<ReplyStep>, writer: &mut OwnedWriteHalf) -> io::Result<bool> {
+async fn run_steps(steps: Vec<ReplyStep>, writer: &mut OwnedWriteHalf) -> io::Result<bool> {
     for step in steps {
         match step {
             ReplyStep::Bytes(bytes) => writer.write_all(&bytes).await?,
-            ReplyStep::Pass(gate) => gate.pass().await,
+            ReplyStep::Pass(gate) => gate.wait_to_pass().await,
             ReplyStep::Repeat(bytes) => loop {
                 writer.write_all(&bytes).await?;
                 tokio::task::yield_now().await;
@@ -357,7 +364,7 @@ async fn perform(steps: Vec<ReplyStep>, writer: &mut OwnedWriteHalf) -> io::Resu
 }
 
 /// Returns when the client has closed its side.
-async fn left(reader: &mut OwnedReadHalf) {
+async fn wait_for_disconnect(reader: &mut OwnedReadHalf) {
     if matches!(reader.peek(&mut [0]).await, Ok(1..)) {
         std::future::pending().await
     }
@@ -392,5 +399,5 @@ async fn read_request(reader: &mut OwnedReadHalf, unread: &mut Vec<u8>) -> io::R
         }
     }
     let body: Vec<u8> = unread.drain(..length).collect();
-    Ok(Some(RecordedRequest { line, headers, body: serde_json::from_slice(&body).unwrap_or_default() }))
+    Ok(Some(RecordedRequest { request_line: line, headers, body: serde_json::from_slice(&body).unwrap_or_default() }))
 }

@@ -16,29 +16,29 @@ pub enum Protocol {
 
 /// The limits of a request, independent of its protocol.
 pub(super) struct RequestLimits {
-    pub most: Option<u64>,
-    pub stops: Vec<String>,
+    pub max_tokens: Option<u64>,
+    pub stop_sequences: Vec<String>,
 }
 
 /// How a reply ended, with the finish reason and usage in OpenAI's terms.
 pub(super) struct ReplyEnd<'a> {
-    pub reason: Option<&'a str>,
+    pub finish_reason: Option<&'a str>,
     pub usage: Option<&'a Value>,
 }
 
 impl ReplyEnd<'_> {
-    fn count(&self, name: &str) -> Option<u64> {
+    fn usage_count(&self, name: &str) -> Option<u64> {
         self.usage?.get(name)?.as_u64()
     }
 
-    fn cached(&self) -> Option<u64> {
+    fn cached_tokens(&self) -> Option<u64> {
         self.usage?.pointer("/prompt_tokens_details/cached_tokens")?.as_u64()
     }
 }
 
 impl Protocol {
     /// Returns the protocol of a request for a reply.
-    pub fn of(line: &str) -> Option<Self> {
+    pub fn from_request_line(line: &str) -> Option<Self> {
         Some(match line {
             "POST /v1/chat/completions" => Self::OpenAi,
             "POST /v1/messages" => Self::Anthropic,
@@ -54,7 +54,7 @@ impl Protocol {
 
     /// Returns the model lists and settings that only providers other than OpenAI are asked for. The model is always
     /// `mock`.
-    pub fn list(line: &str) -> Option<Value> {
+    pub fn metadata_response(line: &str) -> Option<Value> {
         Some(match line {
             "GET /v1/models?limit=1000" => json!({"data": [
                 {"type": "model", "id": "mock", "display_name": "Mock", "max_input_tokens": 8192}], "has_more": false}),
@@ -70,7 +70,7 @@ impl Protocol {
     }
 
     /// Answers a token count request of a text completion server. A word is a token here.
-    pub fn count(line: &str, request: &Value) -> Option<Value> {
+    pub fn token_count_response(line: &str, request: &Value) -> Option<Value> {
         let words = |name: &str| request[name].as_str().unwrap_or_default().split_whitespace().count();
         Some(match line {
             "POST /tokenize" => json!({"tokens": vec![7; words("content")]}),
@@ -84,7 +84,7 @@ impl Protocol {
         if self == Self::Ollama { "application/x-ndjson" } else { "text/event-stream" }
     }
 
-    pub(super) fn limits(self, request: &Value) -> RequestLimits {
+    pub(super) fn request_limits(self, request: &Value) -> RequestLimits {
         let (most, stops) = match self {
             Self::OpenAi => ("/max_tokens", "/stop"),
             Self::Anthropic => ("/max_tokens", "/stop_sequences"),
@@ -100,16 +100,16 @@ impl Protocol {
                 stops.filter_map(Value::as_str).map(str::to_owned).collect()
             }
         };
-        RequestLimits { most: request.pointer(most).and_then(Value::as_u64), stops }
+        RequestLimits { max_tokens: request.pointer(most).and_then(Value::as_u64), stop_sequences: stops }
     }
 
     /// Returns the chunks that come before everything else.
-    pub(super) fn begin(self, request: &Value, last: &ReplyEnd<'_>) -> Vec<Value> {
+    pub(super) fn start_chunks(self, request: &Value, last: &ReplyEnd<'_>) -> Vec<Value> {
         if self != Self::Anthropic {
             return Vec::new();
         }
-        let cached = last.cached().unwrap_or_default();
-        let fresh = last.count("prompt_tokens").unwrap_or_default().saturating_sub(cached);
+        let cached = last.cached_tokens().unwrap_or_default();
+        let fresh = last.usage_count("prompt_tokens").unwrap_or_default().saturating_sub(cached);
         let usage = json!({"input_tokens": fresh, "cache_creation_input_tokens": 0, "cache_read_input_tokens": cached, "output_tokens": 1});
         let message = json!({"id": "msg_1", "type": "message", "role": "assistant", "model": request["model"],
             "content": [], "stop_reason": null, "usage": usage});
@@ -117,7 +117,7 @@ impl Protocol {
     }
 
     /// Encodes a piece of reasoning (`is_thought`) or of text.
-    pub(super) fn piece(self, request: &Value, words: &str, is_thought: bool) -> Value {
+    pub(super) fn encode_piece(self, request: &Value, words: &str, is_thought: bool) -> Value {
         match self {
             Self::OpenAi => json!({"choices": [{"index": 0, "delta": {"content": words}}]}),
             Self::Anthropic if is_thought => json!({"type": "content_block_delta", "index": 0,
@@ -139,7 +139,7 @@ impl Protocol {
     }
 
     /// Encodes a tool call.
-    pub(super) fn call(self, request: &Value, nth: usize, name: &str, arguments: &Value) -> Vec<Value> {
+    pub(super) fn encode_tool_call(self, request: &Value, nth: usize, name: &str, arguments: &Value) -> Vec<Value> {
         match self {
             Self::Anthropic => {
                 let block = json!({"type": "tool_use", "id": format!("t{nth}"), "name": name, "input": {}});
@@ -164,15 +164,15 @@ impl Protocol {
             }
             Self::OpenAi | Self::KoboldCpp | Self::LlamaCpp => {
                 let call = json!({"name": name, "arguments": arguments});
-                vec![self.piece(request, &format!("<tool_call>{call}</tool_call> And then"), false)]
+                vec![self.encode_piece(request, &format!("<tool_call>{call}</tool_call> And then"), false)]
             }
         }
     }
 
     /// Returns the chunks of a proper end.
-    pub(super) fn end(self, request: &Value, last: &ReplyEnd<'_>) -> Vec<Value> {
-        let (prompt, completion) = (last.count("prompt_tokens"), last.count("completion_tokens"));
-        let of = |names: [&str; 3]| match last.reason {
+    pub(super) fn end_chunks(self, request: &Value, last: &ReplyEnd<'_>) -> Vec<Value> {
+        let (prompt, completion) = (last.usage_count("prompt_tokens"), last.usage_count("completion_tokens"));
+        let of = |names: [&str; 3]| match last.finish_reason {
             Some("stop") => names[0].to_owned(),
             Some("length") => names[1].to_owned(),
             Some("content_filter") => names[2].to_owned(),
@@ -191,7 +191,7 @@ impl Protocol {
                 let mut end = json!({"candidates": [{"content": {"role": "model", "parts": []}, "finishReason": reason}], "modelVersion": "mock"});
                 if let (Some(prompt), Some(completion)) = (prompt, completion) {
                     end["usageMetadata"] = json!({"promptTokenCount": prompt, "candidatesTokenCount": completion});
-                    if let Some(cached) = last.cached() {
+                    if let Some(cached) = last.cached_tokens() {
                         end["usageMetadata"]["cachedContentTokenCount"] = cached.into();
                     }
                 }
@@ -206,13 +206,13 @@ impl Protocol {
             Self::LlamaCpp => {
                 let reason = of(["eos", "limit", "safety"]);
                 vec![json!({"index": 0, "content": "", "stop": true, "model": "mock", "stop_type": reason,
-                    "tokens_evaluated": prompt, "tokens_predicted": completion, "timings": {"cache_n": last.cached()}})]
+                    "tokens_evaluated": prompt, "tokens_predicted": completion, "timings": {"cache_n": last.cached_tokens()}})]
             }
         }
     }
 
     /// Encodes an error in the middle of a stream.
-    pub(super) fn error(self, code: u16, words: &str) -> Value {
+    pub(super) fn encode_error(self, code: u16, words: &str) -> Value {
         match self {
             Self::Anthropic => {
                 let name = match code {
@@ -229,7 +229,7 @@ impl Protocol {
     }
 
     /// Returns the bytes of one chunk as they are sent.
-    pub(super) fn framed(self, chunk: &Value) -> Vec<u8> {
+    pub(super) fn frame_chunk(self, chunk: &Value) -> Vec<u8> {
         match self {
             Self::Ollama => format!("{chunk}\n"),
             Self::Anthropic => format!("event: {}\ndata: {chunk}\n\n", chunk["type"].as_str().unwrap_or_default()),

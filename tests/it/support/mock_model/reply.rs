@@ -28,7 +28,7 @@ impl Gate {
         self.0.close();
     }
 
-    pub(super) async fn pass(&self) {
+    pub(super) async fn wait_to_pass(&self) {
         if let Ok(permit) = self.0.acquire().await {
             permit.forget();
         }
@@ -63,15 +63,15 @@ pub struct Reply {
     body: ReplyBody,
     status: u16,
     headers: Vec<String>,
-    thoughts: Vec<String>,
-    calls: Vec<(String, Value)>,
-    dialect: ReasoningField,
-    finish: Option<String>,
+    reasoning_pieces: Vec<String>,
+    tool_calls: Vec<(String, Value)>,
+    reasoning_field: ReasoningField,
+    finish_reason: Option<String>,
     usage: Option<Value>,
-    usage_inside: bool,
-    done: bool,
-    noise: bool,
-    slice: usize,
+    usage_with_finish: bool,
+    sends_done: bool,
+    has_noise: bool,
+    chunk_size: usize,
     head_gate: Option<Gate>,
     gate: Option<Gate>,
     ending: ReplyEnding,
@@ -124,15 +124,15 @@ impl Reply {
             body,
             status: 200,
             headers: Vec::new(),
-            thoughts: Vec::new(),
-            calls: Vec::new(),
-            dialect: ReasoningField::Reasoning,
-            finish: Some("stop".to_owned()),
+            reasoning_pieces: Vec::new(),
+            tool_calls: Vec::new(),
+            reasoning_field: ReasoningField::Reasoning,
+            finish_reason: Some("stop".to_owned()),
             usage: None,
-            usage_inside: false,
-            done: true,
-            noise: false,
-            slice: usize::MAX,
+            usage_with_finish: false,
+            sends_done: true,
+            has_noise: false,
+            chunk_size: usize::MAX,
             head_gate: None,
             gate: None,
             ending: ReplyEnding::Well,
@@ -180,7 +180,7 @@ impl Reply {
     }
 
     /// Sends a whole completion at once although a stream was requested.
-    pub fn whole(content: &str) -> Self {
+    pub fn full_completion(content: &str) -> Self {
         Self::json(
             200,
             &json!({"id": "c-1", "object": "chat.completion", "model": "mock-whole",
@@ -207,15 +207,15 @@ impl Reply {
 
     /// Sends reasoning before the text.
     pub fn reasoning<S: Into<String>>(mut self, dialect: ReasoningField, pieces: impl IntoIterator<Item = S>) -> Self {
-        self.dialect = dialect;
-        self.thoughts = pieces.into_iter().map(Into::into).collect();
+        self.reasoning_field = dialect;
+        self.reasoning_pieces = pieces.into_iter().map(Into::into).collect();
         self
     }
 
     /// Adds a tool call after the text, for protocols other than OpenAI's. Text completion protocols have no tools, so
     /// the call is part of the text.
-    pub fn calling(mut self, name: &str, arguments: Value) -> Self {
-        self.calls.push((name.to_owned(), arguments));
+    pub fn tool_call(mut self, name: &str, arguments: Value) -> Self {
+        self.tool_calls.push((name.to_owned(), arguments));
         self
     }
 
@@ -227,51 +227,51 @@ impl Reply {
     }
 
     /// Sends any usage, in the event with the finish reason.
-    pub fn usage_inside(mut self, usage: Value) -> Self {
+    pub fn usage_with_finish(mut self, usage: Value) -> Self {
         self.usage = Some(usage);
-        self.usage_inside = true;
+        self.usage_with_finish = true;
         self
     }
 
     /// Sets a `finish_reason` other than `stop`.
-    pub fn finish(mut self, reason: &str) -> Self {
-        self.finish = Some(reason.to_owned());
+    pub fn finish_reason(mut self, reason: &str) -> Self {
+        self.finish_reason = Some(reason.to_owned());
         self
     }
 
     /// Omits `[DONE]`.
-    pub fn no_done(mut self) -> Self {
-        self.done = false;
+    pub fn without_done(mut self) -> Self {
+        self.sends_done = false;
         self
     }
 
     /// Omits all signs that the reply is over, but ends the body properly.
-    pub fn unfinished(mut self) -> Self {
-        self.finish = None;
-        self.no_done()
+    pub fn without_finish(mut self) -> Self {
+        self.finish_reason = None;
+        self.without_done()
     }
 
     /// Adds what the format allows but few clients expect: a byte order mark, comments, all line endings, other fields,
     /// empty and multi-line data.
-    pub fn noise(mut self) -> Self {
-        self.noise = true;
+    pub fn with_noise(mut self) -> Self {
+        self.has_noise = true;
         self
     }
 
     /// Cuts the body into chunks of `bytes` bytes, regardless of its content.
-    pub fn sliced(mut self, bytes: usize) -> Self {
-        self.slice = bytes;
+    pub fn chunk_size(mut self, bytes: usize) -> Self {
+        self.chunk_size = bytes;
         self
     }
 
     /// Makes each piece (of reasoning and text), and then the ending, wait for one release of `gate`.
-    pub fn gated(mut self, gate: &Gate) -> Self {
+    pub fn gate(mut self, gate: &Gate) -> Self {
         self.gate = Some(gate.clone());
         self
     }
 
     /// Makes the response head wait for one release of `gate`.
-    pub fn head_gated(mut self, gate: &Gate) -> Self {
+    pub fn head_gate(mut self, gate: &Gate) -> Self {
         self.head_gate = Some(gate.clone());
         self
     }
@@ -306,39 +306,43 @@ impl Reply {
         match (&self.ending, &self.body) {
             (ReplyEnding::Silent, _) => steps.push(ReplyStep::Wait),
             (ReplyEnding::HangUp, _) => steps.push(ReplyStep::Close),
-            (_, ReplyBody::Raw(content_type, body)) if self.slice != usize::MAX => {
-                let head = self.head(content_type, "Transfer-Encoding: chunked");
+            (_, ReplyBody::Raw(content_type, body)) if self.chunk_size != usize::MAX => {
+                let head = self.response_head(content_type, "Transfer-Encoding: chunked");
                 steps.push(ReplyStep::Bytes([head, self.http_chunks(body), b"0\r\n\r\n".to_vec()].concat()));
             }
             (_, ReplyBody::Raw(content_type, body)) => {
-                let mut answer = self.head(content_type, &format!("Content-Length: {}", body.len()));
+                let mut answer = self.response_head(content_type, &format!("Content-Length: {}", body.len()));
                 answer.extend_from_slice(body);
                 steps.push(ReplyStep::Bytes(answer));
             }
             _ => {
-                steps.push(ReplyStep::Bytes(self.head(protocol.content_type(), "Transfer-Encoding: chunked")));
+                steps.push(ReplyStep::Bytes(self.response_head(protocol.content_type(), "Transfer-Encoding: chunked")));
                 match protocol {
-                    Protocol::OpenAi => self.stream_steps(request, &mut steps),
-                    other => self.foreign_steps(other, request, &mut steps),
+                    Protocol::OpenAi => self.openai_steps(request, &mut steps),
+                    other => self.other_protocol_steps(other, request, &mut steps),
                 }
             }
         }
         steps
     }
 
-    fn head(&self, content_type: &str, framing: &str) -> Vec<u8> {
+    fn response_head(&self, content_type: &str, framing: &str) -> Vec<u8> {
         let own: String = self.headers.iter().map(|header| format!("{header}\r\n")).collect();
         format!("HTTP/1.1 {} Mock\r\nContent-Type: {content_type}\r\n{framing}\r\n{own}\r\n", self.status).into_bytes()
     }
 
-    fn stream_steps(&self, request: &Value, steps: &mut Vec<ReplyStep>) {
+    fn openai_steps(&self, request: &Value, steps: &mut Vec<ReplyStep>) {
         let (pieces, finish) = self.pieces(Protocol::OpenAi, request);
         let chunk = |delta: Value, finish: Option<&str>| {
             json!({"id": "c-1", "object": "chat.completion.chunk", "model": request["model"],
                 "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]})
         };
         let mut events = vec![(false, chunk(json!({"role": "assistant", "content": null}), None).to_string())];
-        events.extend(self.thoughts.iter().map(|words| (true, chunk(self.dialect.delta(words), None).to_string())));
+        events.extend(
+            self.reasoning_pieces
+                .iter()
+                .map(|words| (true, chunk(self.reasoning_field.delta(words), None).to_string())),
+        );
         match &self.body {
             ReplyBody::Events(own) => events = own.iter().map(|event| (true, event.clone())).collect(),
             _ => events.extend(pieces.iter().map(|piece| (true, chunk(json!({"content": piece}), None).to_string()))),
@@ -346,48 +350,51 @@ impl Reply {
         let gate = |held: bool| self.gate.iter().filter(move |_| held).cloned().map(ReplyStep::Pass);
         for (nth, (held, event)) in events.iter().enumerate() {
             steps.extend(gate(*held));
-            steps.push(ReplyStep::Bytes(self.http_chunks(&self.event(nth, event))));
+            steps.push(ReplyStep::Bytes(self.http_chunks(&self.encode_event(nth, event))));
         }
         if let ReplyBody::Endless(piece) = &self.body {
-            let event = self.event(1, &chunk(json!({"content": piece}), None).to_string());
+            let event = self.encode_event(1, &chunk(json!({"content": piece}), None).to_string());
             steps.push(ReplyStep::Repeat(self.http_chunks(&event)));
         }
         steps.extend(gate(true));
         let mut tail = Vec::new();
         if !matches!(self.body, ReplyBody::Events(_)) {
             let last = finish.map(|reason| chunk(json!({}), Some(&reason)));
-            tail = self.tail(last, pieces.len());
+            tail = self.tail_events(last, pieces.len());
         }
-        let tail: Vec<u8> = tail.iter().enumerate().flat_map(|(nth, event)| self.event(nth + 3, event)).collect();
+        let tail: Vec<u8> =
+            tail.iter().enumerate().flat_map(|(nth, event)| self.encode_event(nth + 3, event)).collect();
         steps.extend(self.ending_steps(Protocol::OpenAi, &tail));
     }
 
     /// Adds the steps for a protocol other than OpenAI's, without noise.
-    fn foreign_steps(&self, protocol: Protocol, request: &Value, steps: &mut Vec<ReplyStep>) {
+    fn other_protocol_steps(&self, protocol: Protocol, request: &Value, steps: &mut Vec<ReplyStep>) {
         let (pieces, finish) = self.pieces(protocol, request);
-        let usage = self.counted(pieces.len());
-        let last = ReplyEnd { reason: finish.as_deref(), usage: usage.as_ref() };
-        let wire = |chunk: &Value| ReplyStep::Bytes(self.http_chunks(&protocol.framed(chunk)));
-        steps.extend(protocol.begin(request, &last).iter().map(wire));
-        let thoughts = self.thoughts.iter().map(|words| protocol.piece(request, words, true));
-        for chunk in thoughts.chain(pieces.iter().map(|words| protocol.piece(request, words, false))) {
+        let usage = self.final_usage(pieces.len());
+        let last = ReplyEnd { finish_reason: finish.as_deref(), usage: usage.as_ref() };
+        let wire = |chunk: &Value| ReplyStep::Bytes(self.http_chunks(&protocol.frame_chunk(chunk)));
+        steps.extend(protocol.start_chunks(request, &last).iter().map(wire));
+        let thoughts = self.reasoning_pieces.iter().map(|words| protocol.encode_piece(request, words, true));
+        for chunk in thoughts.chain(pieces.iter().map(|words| protocol.encode_piece(request, words, false))) {
             steps.extend(self.gate.iter().cloned().map(ReplyStep::Pass));
             steps.push(wire(&chunk));
         }
-        for (nth, (name, arguments)) in self.calls.iter().enumerate() {
-            steps.extend(protocol.call(request, nth, name, arguments).iter().map(wire));
+        for (nth, (name, arguments)) in self.tool_calls.iter().enumerate() {
+            steps.extend(protocol.encode_tool_call(request, nth, name, arguments).iter().map(wire));
         }
         if let ReplyBody::Endless(piece) = &self.body {
-            steps.push(ReplyStep::Repeat(self.http_chunks(&protocol.framed(&protocol.piece(request, piece, false)))));
+            steps.push(ReplyStep::Repeat(
+                self.http_chunks(&protocol.frame_chunk(&protocol.encode_piece(request, piece, false))),
+            ));
         }
         steps.extend(self.gate.iter().cloned().map(ReplyStep::Pass));
-        let end = if finish.is_some() { protocol.end(request, &last) } else { Vec::new() };
-        let tail: Vec<u8> = end.iter().flat_map(|chunk| protocol.framed(chunk)).collect();
+        let end = if finish.is_some() { protocol.end_chunks(request, &last) } else { Vec::new() };
+        let tail: Vec<u8> = end.iter().flat_map(|chunk| protocol.frame_chunk(chunk)).collect();
         steps.extend(self.ending_steps(protocol, &tail));
     }
 
     /// Returns the usage. A model-like reply counts the words that it sent.
-    fn counted(&self, said: usize) -> Option<Value> {
+    fn final_usage(&self, said: usize) -> Option<Value> {
         let mut usage = self.usage.clone();
         if let (ReplyBody::Obedient, Some(usage)) = (&self.body, &mut usage) {
             usage["completion_tokens"] = said.into();
@@ -398,23 +405,23 @@ impl Reply {
     /// Returns the pieces of text and the finish reason.
     fn pieces(&self, protocol: Protocol, request: &Value) -> (Vec<String>, Option<String>) {
         match &self.body {
-            ReplyBody::Pieces(pieces) => (pieces.clone(), self.finish.clone()),
-            ReplyBody::Obedient => obey(protocol, request),
-            _ => (Vec::new(), self.finish.clone()),
+            ReplyBody::Pieces(pieces) => (pieces.clone(), self.finish_reason.clone()),
+            ReplyBody::Obedient => limited_words(protocol, request),
+            _ => (Vec::new(), self.finish_reason.clone()),
         }
     }
 
     /// Returns the events after the pieces of a reply that ends well.
-    fn tail(&self, last: Option<Value>, said: usize) -> Vec<String> {
-        let usage = self.counted(said);
+    fn tail_events(&self, last: Option<Value>, said: usize) -> Vec<String> {
+        let usage = self.final_usage(said);
         let mut events: Vec<Value> = last.into_iter().collect();
         match (events.first_mut(), usage) {
-            (Some(last), Some(usage)) if self.usage_inside => last["usage"] = usage,
+            (Some(last), Some(usage)) if self.usage_with_finish => last["usage"] = usage,
             (_, Some(usage)) => events.push(json!({"object": "chat.completion.chunk", "choices": [], "usage": usage})),
             (_, None) => {}
         }
         let mut events: Vec<String> = events.iter().map(Value::to_string).collect();
-        events.extend(self.done.then(|| "[DONE]".to_owned()));
+        events.extend(self.sends_done.then(|| "[DONE]".to_owned()));
         events
     }
 
@@ -427,9 +434,13 @@ impl Reply {
         match &self.ending {
             ReplyEnding::Well => vec![ended(tail)],
             ReplyEnding::Error(code, words) => {
-                let error = protocol.error(*code, words);
+                let error = protocol.encode_error(*code, words);
                 let is_plain = protocol == Protocol::OpenAi;
-                vec![ended(&if is_plain { self.event(0, &error.to_string()) } else { protocol.framed(&error) })]
+                vec![ended(&if is_plain {
+                    self.encode_event(0, &error.to_string())
+                } else {
+                    protocol.frame_chunk(&error)
+                })]
             }
             ReplyEnding::Stall => vec![ReplyStep::Wait],
             ReplyEnding::Reset => vec![ReplyStep::Reset],
@@ -438,10 +449,10 @@ impl Reply {
     }
 
     /// Returns the bytes of one event, with noise if set.
-    fn event(&self, nth: usize, data: &str) -> Vec<u8> {
+    fn encode_event(&self, nth: usize, data: &str) -> Vec<u8> {
         let mark = if nth == 0 { "\u{feff}" } else { "" };
         let pretty = || serde_json::from_str(data).map_or(data.to_owned(), |value: Value| format!("{value:#}"));
-        let event = match (self.noise, nth % 4) {
+        let event = match (self.has_noise, nth % 4) {
             (false, _) => format!("data: {data}\n\n"),
             (true, 0) => {
                 format!("{mark}: hello\n\n:\r\n\r\nevent: message\r\nid: {nth}\r\nretry: 100\r\ndata: {data}\r\n\r\n")
@@ -456,20 +467,20 @@ impl Reply {
     /// Splits bytes into chunks of HTTP's chunked encoding. The client's HTTP library passes them on one by one.
     fn http_chunks(&self, bytes: &[u8]) -> Vec<u8> {
         let frame = |slice: &[u8]| [format!("{:x}\r\n", slice.len()).as_bytes(), slice, b"\r\n"].concat();
-        bytes.chunks(self.slice).flat_map(frame).collect()
+        bytes.chunks(self.chunk_size).flat_map(frame).collect()
     }
 }
 
 /// Returns [`WORDS`], limited by the `max_tokens` and `stop` of the request.
-fn obey(protocol: Protocol, request: &Value) -> (Vec<String>, Option<String>) {
-    let limits = protocol.limits(request);
-    let most = limits.most.map_or(WORDS.len(), |most| usize::try_from(most).unwrap());
+fn limited_words(protocol: Protocol, request: &Value) -> (Vec<String>, Option<String>) {
+    let limits = protocol.request_limits(request);
+    let most = limits.max_tokens.map_or(WORDS.len(), |most| usize::try_from(most).unwrap());
     let mut said: Vec<String> = Vec::new();
     for word in WORDS {
         if said.len() == most {
             return (said, Some("length".to_owned()));
         }
-        if let Some(at) = limits.stops.iter().filter_map(|stop| word.find(stop.as_str())).min() {
+        if let Some(at) = limits.stop_sequences.iter().filter_map(|stop| word.find(stop.as_str())).min() {
             said.push(word[..at].to_owned());
             break;
         }

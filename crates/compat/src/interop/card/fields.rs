@@ -266,7 +266,7 @@ fn merge_extensions(came: Option<Value>, own: Option<Value>) -> Option<Value> {
 mod tests {
     use super::*;
 
-    fn card(value: Value) -> Map<String, Value> {
+    fn read_card(value: Value) -> Map<String, Value> {
         read(value).unwrap().card
     }
 
@@ -280,7 +280,7 @@ mod tests {
             json!({"spec": "chara_card_v3", "name": "Rin", "description": "a keeper", "first_mes": "Hello."}),
             json!({"name": "Other", "data": {"name": " Rin\u{0} ", "description": "a keeper", "first_mes": "Hello."}}),
         ] {
-            let mut read = card(card_of.clone());
+            let mut read = read_card(card_of.clone());
             read.remove("metadata");
             assert_eq!(Value::Object(read), expected, "{card_of}");
         }
@@ -324,7 +324,7 @@ mod tests {
 
     #[test]
     fn card_legacy_field_shapes_are_read() {
-        let read = card(json!({
+        let read = read_card(json!({
             "name": "Rin", "tags": "a, b,, c", "creatorcomment": "notes", "talkativeness": 0.9, "personality": 5,
             "alternate_greetings": ["x", null, 3],
         }));

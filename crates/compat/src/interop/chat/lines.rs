@@ -94,7 +94,7 @@ impl<R: BufRead> ChatFileReader<R> {
 mod tests {
     use super::*;
 
-    fn all(text: &[u8], longest: usize) -> Vec<(u64, Result<String, String>)> {
+    fn read_all_lines(text: &[u8], longest: usize) -> Vec<(u64, Result<String, String>)> {
         // A small buffer, so that lines are assembled from pieces.
         let mut lines = ChatFileReader::with_max_len(io::BufReader::with_capacity(3, text), longest);
         let mut found = Vec::new();
@@ -109,9 +109,9 @@ mod tests {
     fn chat_lines_any_line_ending_are_numbered() {
         let text = b"\xEF\xBB\xBFfirst\r\n\r\n \nfourth\nlast";
         let expected = [(1, Ok("first".to_owned())), (4, Ok("fourth".to_owned())), (5, Ok("last".to_owned()))];
-        assert_eq!(all(text, 100), expected);
-        assert_eq!(all(b"", 100), []);
-        assert_eq!(all(b"\n\n", 100), []);
+        assert_eq!(read_all_lines(text, 100), expected);
+        assert_eq!(read_all_lines(b"", 100), []);
+        assert_eq!(read_all_lines(b"\n\n", 100), []);
     }
 
     /// Domain 5, hostile files: an endless line is skipped without using memory.
@@ -120,7 +120,7 @@ mod tests {
         let text = [b"a\n".as_slice(), &[b'x'; 50], b"\nb\n"].concat();
         let expected =
             [(1, Ok("a".to_owned())), (2, Err("it is longer than 10 bytes".to_owned())), (3, Ok("b".to_owned()))];
-        assert_eq!(all(&text, 10), expected);
+        assert_eq!(read_all_lines(&text, 10), expected);
         let mut lines = ChatFileReader::with_max_len(io::BufReader::new(io::repeat(b'x').take(1 << 20)), 10);
         assert!(lines.next_line().unwrap().unwrap().1.is_err());
         assert!(lines.line.capacity() < 64);

@@ -258,22 +258,22 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn row(line: &Value) -> ChatFileMessage {
+    fn read_row(line: &Value) -> ChatFileMessage {
         match read(line.to_string().as_bytes()).unwrap() {
             ChatFileLine::Message(row) => *row,
             ChatFileLine::Header(header) => panic!("{header:?}"),
         }
     }
 
-    fn texts(row: &ChatFileMessage) -> Vec<&str> {
+    fn swipe_texts(row: &ChatFileMessage) -> Vec<&str> {
         row.swipes.iter().map(|one| one.text.as_str()).collect()
     }
 
     #[test]
     fn chat_message_selected_swipe_is_shown() {
         let check = |line: Value, expected: &[&str], chosen: usize| {
-            let row = row(&line);
-            assert_eq!((texts(&row), row.selected), (expected.to_vec(), chosen), "{line}");
+            let row = read_row(&line);
+            assert_eq!((swipe_texts(&row), row.selected), (expected.to_vec(), chosen), "{line}");
         };
         check(json!({"mes": "b", "swipe_id": 1, "swipes": ["a", "b", "c"]}), &["a", "b", "c"], 1);
         // Two swipes with the same text: the index decides.
@@ -292,14 +292,14 @@ mod tests {
         let odd = json!({"mes": "a", "extra": [1], "swipes": {"x": 1}, "swipe_info": 5});
         let mut kept = odd.clone();
         kept.as_object_mut().unwrap().shift_remove("mes");
-        assert_eq!(Value::Object(row(&odd).rest), kept);
-        let info = row(&json!({"mes": "a", "swipes": ["a"], "extra": null, "swipe_info": [{"extra": "x"}]}));
+        assert_eq!(Value::Object(read_row(&odd).rest), kept);
+        let info = read_row(&json!({"mes": "a", "swipes": ["a"], "extra": null, "swipe_info": [{"extra": "x"}]}));
         assert_eq!((&info.swipes[0].info["extra"], info.rest.len()), (&json!("x"), 0));
     }
 
     #[test]
     fn chat_message_swipes_keep_own_metadata() {
-        let row = row(&json!({
+        let row = read_row(&json!({
             "name": "Rin", "is_user": false, "mes": "b", "swipe_id": 1, "swipes": ["a", "b"], "send_date": 7,
             "extra": {"model": "two"}, "own": [1],
             "swipe_info": [{"send_date": 5, "gen_started": 4, "extra": {"model": "one"}}, {"extra": {"model": "old"}}],

@@ -64,7 +64,7 @@ mod tests {
     use super::super::{ChatFileLine, read};
     use super::*;
 
-    fn again(row: &ChatFileMessage) -> ChatFileMessage {
+    fn round_trip(row: &ChatFileMessage) -> ChatFileMessage {
         let line = Value::Object(message_line(row)).to_string();
         match read(line.as_bytes()).unwrap() {
             ChatFileLine::Message(row) => *row,
@@ -72,16 +72,16 @@ mod tests {
         }
     }
 
-    fn map(key: &'static str) -> impl Strategy<Value = Map<String, Value>> {
+    fn any_map(key: &'static str) -> impl Strategy<Value = Map<String, Value>> {
         let value = prop_oneof![Just(json!(null)), Just(json!([1, {"a": "b"}])), Just(json!("text"))];
         prop::option::of(value).prop_map(move |value| value.map(|value| (key.to_owned(), value)).into_iter().collect())
     }
 
-    fn alternative() -> impl Strategy<Value = ChatFileSwipe> {
+    fn any_swipe() -> impl Strategy<Value = ChatFileSwipe> {
         let date =
             prop::option::of(prop_oneof![Just(json!(1_687_184_412_123_i64)), Just(json!("June 19, 2023 2:20pm"))]);
-        let state = prop::option::of(map("stat_data"));
-        (".{0,6}", date, map("model"), map("gen_started"), state)
+        let state = prop::option::of(any_map("stat_data"));
+        (".{0,6}", date, any_map("model"), any_map("gen_started"), state)
             .prop_map(|(text, date, extra, info, variables)| ChatFileSwipe { text, date, extra, info, variables })
     }
 
@@ -89,8 +89,8 @@ mod tests {
         /// S4-53: a message that is written and read again is unchanged.
         #[test]
         fn chat_message_written_line_reads_back_equal(
-            mut alternatives in prop::collection::vec(alternative(), 1..5), chosen in 0..5_usize, name in ".{0,6}",
-            flags in any::<[bool; 3]>(), rest in map("force_avatar"), own in map("own"),
+            mut alternatives in prop::collection::vec(any_swipe(), 1..5), chosen in 0..5_usize, name in ".{0,6}",
+            flags in any::<[bool; 3]>(), rest in any_map("force_avatar"), own in any_map("own"),
         ) {
             let [is_user, is_hidden, is_swiped] = flags;
             let chosen = chosen % alternatives.len();
@@ -101,7 +101,7 @@ mod tests {
             }
             let rest = rest.into_iter().chain(own).collect();
             let row = ChatFileMessage { name, is_user, is_hidden, swipes: alternatives, selected: chosen, has_swipes, rest };
-            prop_assert_eq!(again(&row), row);
+            prop_assert_eq!(round_trip(&row), row);
         }
     }
 

@@ -182,7 +182,7 @@ mod tests {
 
     use super::*;
 
-    fn all(text: &[u8], longest: usize) -> Vec<(u64, Result<String, String>)> {
+    fn read_all_elements(text: &[u8], longest: usize) -> Vec<(u64, Result<String, String>)> {
         // A small buffer, so that elements are assembled from pieces.
         let mut pieces = JsonElements::with_max_len(io::BufReader::with_capacity(3, text), longest);
         let mut found = Vec::new();
@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn json_elements_list_is_split_other_json_stays_whole() {
         let check = |text: &str, expected: &[&str]| {
-            let found = all(text.as_bytes(), 100);
+            let found = read_all_elements(text.as_bytes(), 100);
             let expected = (1..).zip(expected).map(|(n, piece)| (n, Ok((*piece).to_owned())));
             assert_eq!(found, expected.collect::<Vec<_>>(), "{text}");
         };
@@ -215,7 +215,7 @@ mod tests {
         let text = format!("[1,\"{}\",2]", "x".repeat(50));
         let expected =
             [(1, Ok("1".to_owned())), (2, Err("it is longer than 10 bytes".to_owned())), (3, Ok("2".to_owned()))];
-        assert_eq!(all(text.as_bytes(), 10), expected);
+        assert_eq!(read_all_elements(text.as_bytes(), 10), expected);
         let mut pieces = JsonElements::with_max_len(io::BufReader::new(io::repeat(b'{').take(1 << 20)), 10);
         assert!(pieces.next_element().unwrap().unwrap().1.is_err());
         assert!(pieces.piece.capacity() < 64);

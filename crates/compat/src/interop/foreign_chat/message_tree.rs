@@ -203,37 +203,37 @@ mod tests {
 
     use super::*;
 
-    fn loose(id: &str, parent: Option<&str>, text: Option<&str>) -> UnlinkedMessage {
+    fn unlinked_message(id: &str, parent: Option<&str>, text: Option<&str>) -> UnlinkedMessage {
         let message = text.map(|text| ForeignMessage { text: text.into(), ..ForeignMessage::default() });
         UnlinkedMessage { id: id.into(), parent: parent.map(str::to_owned), message, ..UnlinkedMessage::default() }
     }
 
-    fn told(grown: &MessageTree) -> Vec<(String, Option<usize>)> {
+    fn texts_with_parents(grown: &MessageTree) -> Vec<(String, Option<usize>)> {
         grown.messages.iter().map(|one| (one.text.clone(), one.parent)).collect()
     }
 
     #[test]
     fn message_tree_empty_messages_are_skipped() {
         let mut all = vec![
-            loose("root", None, None),
-            loose("a", Some("root"), Some("A")),
-            loose("quiet", Some("a"), None),
-            loose("b", Some("quiet"), Some("B")),
-            loose("c", Some("quiet"), Some("C")),
-            loose("end", Some("c"), None),
+            unlinked_message("root", None, None),
+            unlinked_message("a", Some("root"), Some("A")),
+            unlinked_message("quiet", Some("a"), None),
+            unlinked_message("b", Some("quiet"), Some("B")),
+            unlinked_message("c", Some("quiet"), Some("C")),
+            unlinked_message("end", Some("c"), None),
         ];
         all[2].reasoning = Some("Hm.".into());
         all[5].expects_text = true;
         all[2].children = vec!["c".into(), "b".into()];
         let grown = build_tree(all, Some("end"));
-        assert_eq!(told(&grown), [("A".into(), None), ("C".into(), Some(0)), ("B".into(), Some(0))]);
+        assert_eq!(texts_with_parents(&grown), [("A".into(), None), ("C".into(), Some(0)), ("B".into(), Some(0))]);
         assert_eq!((grown.head, grown.messages[1].reasoning.as_deref()), (Some(1), Some("Hm.")));
         assert_eq!(grown.findings.len(), 1, "{:?}", grown.findings);
     }
 
     #[test]
     fn message_tree_reasoning_only_message_is_kept() {
-        let mut all = vec![loose("a", None, Some("A")), loose("b", Some("a"), None)];
+        let mut all = vec![unlinked_message("a", None, Some("A")), unlinked_message("b", Some("a"), None)];
         all[1].reasoning = Some("Hm.".into());
         let grown = build_tree(all, None);
         assert_eq!((grown.messages.len(), grown.messages[1].reasoning.as_deref()), (2, Some("Hm.")));
@@ -242,15 +242,15 @@ mod tests {
     #[test]
     fn message_tree_bad_links_are_reported() {
         let all = vec![
-            loose("a", Some("b"), Some("A")),
-            loose("b", Some("a"), Some("B")),
-            loose("self", Some("self"), Some("S")),
-            loose("stray", Some("nobody"), Some("X")),
-            loose("stray", Some("stray"), Some("Y")),
+            unlinked_message("a", Some("b"), Some("A")),
+            unlinked_message("b", Some("a"), Some("B")),
+            unlinked_message("self", Some("self"), Some("S")),
+            unlinked_message("stray", Some("nobody"), Some("X")),
+            unlinked_message("stray", Some("stray"), Some("Y")),
         ];
         let grown = build_tree(all, Some("nobody"));
         let message = [("S", None), ("X", None), ("Y", Some(1)), ("A", None), ("B", Some(3))];
-        assert_eq!(told(&grown), message.map(|(text, parent)| (text.to_owned(), parent)));
+        assert_eq!(texts_with_parents(&grown), message.map(|(text, parent)| (text.to_owned(), parent)));
         let codes: Vec<&str> = grown.findings.iter().map(|finding| finding.code).collect();
         assert_eq!(codes, ["same_id", "parent_missing", "circle"]);
     }
@@ -259,7 +259,8 @@ mod tests {
     #[test]
     fn message_tree_long_line_is_built() {
         let name = |n: usize| n.to_string();
-        let all = (0..100_000).rev().map(|n| loose(&name(n), (n > 0).then(|| name(n - 1)).as_deref(), Some("x")));
+        let all =
+            (0..100_000).rev().map(|n| unlinked_message(&name(n), (n > 0).then(|| name(n - 1)).as_deref(), Some("x")));
         let grown = build_tree(all.collect(), None);
         assert_eq!((grown.messages.len(), grown.head), (100_000, Some(99_999)));
         assert!(grown.messages.iter().enumerate().all(|(n, one)| one.parent == n.checked_sub(1)));
@@ -270,7 +271,7 @@ mod tests {
         #[test]
         fn message_tree_random_links_keep_each_message_once(links in prop::collection::vec((0..6_u8, prop::option::of(0..8_u8)), 0..12)) {
             let name = |n: u8| n.to_string();
-            let all = links.iter().map(|(id, parent)| loose(&name(*id), parent.map(name).as_deref(), Some("x")));
+            let all = links.iter().map(|(id, parent)| unlinked_message(&name(*id), parent.map(name).as_deref(), Some("x")));
             let grown = build_tree(all.collect(), None);
             prop_assert_eq!(grown.messages.len(), links.len());
             prop_assert!(grown.messages.iter().enumerate().all(|(n, one)| one.parent.is_none_or(|parent| parent < n)));

@@ -3,14 +3,14 @@
 use super::*;
 
 /// Returns the first match with its groups; `None` = the group took no part.
-fn found(pattern: &str, text: &str) -> Option<Vec<Option<String>>> {
+fn first_match(pattern: &str, text: &str) -> Option<Vec<Option<String>>> {
     let pattern = JsRegex::read(pattern).unwrap_or_else(|why| panic!("{pattern}: {why}"));
     let text = Utf16Text::new(text);
     let found = pattern.find(&text, 0, &mut StepBudget::for_text(text.len())).unwrap()?;
     Some((0..=pattern.group_count()).map(|n| found.group(n).map(|range| text.slice(range).into_owned())).collect())
 }
 
-fn all(pattern: &str, text: &str) -> Vec<String> {
+fn all_matches(pattern: &str, text: &str) -> Vec<String> {
     let pattern = JsRegex::read(pattern).unwrap();
     let text = Utf16Text::new(text);
     let all = pattern.matches(&text, &mut StepBudget::for_text(text.len())).unwrap();
@@ -87,21 +87,21 @@ fn js_regex_cases_match_javascript() {
         (r"/(?=a)*b/", "b", Some(vec![Some("b")])),
     ] {
         let expected = expected.map(|all| all.into_iter().map(|one| one.map(str::to_owned)).collect::<Vec<_>>());
-        assert_eq!(found(pattern, text), expected, "{pattern} on {text:?}");
+        assert_eq!(first_match(pattern, text), expected, "{pattern} on {text:?}");
     }
 }
 
 #[test]
 fn js_regex_global_search_finds_each_match_once() {
-    assert_eq!(all("/x*/g", "ab"), ["", "", ""]);
-    assert_eq!(all("/lamp/gi", "Lamp lamp LAMP"), ["Lamp", "lamp", "LAMP"]);
-    assert_eq!(all("/lamp/", "lamp lamp"), ["lamp"]);
-    assert_eq!(all("/./g", "🦦").len(), 2, "two units");
-    assert_eq!(all("/./gu", "🦦"), ["🦦"]);
-    assert_eq!(all("/(?=🦦)|/gu", "🦦").len(), 2);
-    assert_eq!(all("/$/gm", "a\r\nb").len(), 3);
-    assert_eq!(all("/^a/g", "aaa"), ["a"]);
-    assert_eq!(all("/a/gy", "aaba"), ["a", "a"]);
+    assert_eq!(all_matches("/x*/g", "ab"), ["", "", ""]);
+    assert_eq!(all_matches("/lamp/gi", "Lamp lamp LAMP"), ["Lamp", "lamp", "LAMP"]);
+    assert_eq!(all_matches("/lamp/", "lamp lamp"), ["lamp"]);
+    assert_eq!(all_matches("/./g", "🦦").len(), 2, "two units");
+    assert_eq!(all_matches("/./gu", "🦦"), ["🦦"]);
+    assert_eq!(all_matches("/(?=🦦)|/gu", "🦦").len(), 2);
+    assert_eq!(all_matches("/$/gm", "a\r\nb").len(), 3);
+    assert_eq!(all_matches("/^a/g", "aaa"), ["a"]);
+    assert_eq!(all_matches("/a/gy", "aaba"), ["a", "a"]);
 }
 
 #[test]

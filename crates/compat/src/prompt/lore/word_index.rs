@@ -96,7 +96,7 @@ mod tests {
         LorebookEntry::read("0".into(), entry.as_object().unwrap())
     }
 
-    fn ranked(asked: &str, entries: &[LorebookEntry]) -> Vec<usize> {
+    fn rank_entries(asked: &str, entries: &[LorebookEntry]) -> Vec<usize> {
         let mut cut = |text: &str, take: &mut dyn FnMut(&str)| text.split_whitespace().for_each(take);
         let words = LoreWordIndex::build(entries, &mut cut);
         let mut query = RecallQuery::default();
@@ -108,11 +108,11 @@ mod tests {
     #[test]
     fn lore_word_index_single_shared_word_is_ignored() {
         let entries = [entry("tower", "grey stones by the sea"), entry("inn", "warm soup and grey bread")];
-        assert_eq!(ranked("tower", &entries), [0]);
-        assert_eq!(ranked("grey", &entries), Vec::<usize>::new());
-        assert_eq!(ranked("grey stones", &entries), [0]);
-        assert_eq!(ranked("soup bread inn", &entries), [1]);
-        assert_eq!(ranked("", &entries), Vec::<usize>::new());
-        assert_eq!(ranked("tower", &[]), Vec::<usize>::new());
+        assert_eq!(rank_entries("tower", &entries), [0]);
+        assert_eq!(rank_entries("grey", &entries), Vec::<usize>::new());
+        assert_eq!(rank_entries("grey stones", &entries), [0]);
+        assert_eq!(rank_entries("soup bread inn", &entries), [1]);
+        assert_eq!(rank_entries("", &entries), Vec::<usize>::new());
+        assert_eq!(rank_entries("tower", &[]), Vec::<usize>::new());
     }
 }

@@ -172,7 +172,7 @@ pub fn bare_variable(text: &str) -> Option<(bool, &str)> {
 mod tests {
     use super::*;
 
-    fn told(text: &str) -> Option<(String, ArgumentStyle, String)> {
+    fn describe_head(text: &str) -> Option<(String, ArgumentStyle, String)> {
         let head = read(text, 0)?;
         let flags = format!("{}{}", if head.is_closing { "/" } else { "" }, if head.keeps_blanks { "#" } else { "" });
         let name = match head.kind {
@@ -205,7 +205,7 @@ mod tests {
             ("{{user ", None),
             ("{{1}}", None),
         ] {
-            let told = told(text);
+            let told = describe_head(text);
             assert_eq!(told.as_ref().map(|(n, s, e)| (n.as_str(), *s, e.as_str())), expected, "{text}");
         }
     }
@@ -224,7 +224,7 @@ mod tests {
             ("{{$}}", None),
             ("{{.a++b}}", None),
         ] {
-            let told = told(text);
+            let told = describe_head(text);
             assert_eq!(told.as_ref().map(|(n, s, e)| (n.as_str(), *s, e.as_str())), expected, "{text}");
         }
         assert_eq!(bare_variable(".hp"), Some((false, "hp")));

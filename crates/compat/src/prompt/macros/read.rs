@@ -177,12 +177,12 @@ mod tests {
     use super::*;
 
     /// Prints pieces: plain text as it is, a macro as `name(arg|arg)`, a block as `name(arg)[block]`.
-    fn told(text: &str, pieces: &[MacroPiece]) -> String {
+    fn format_pieces(text: &str, pieces: &[MacroPiece]) -> String {
         let one = |piece: &MacroPiece| match piece {
             MacroPiece::Text(range) | MacroPiece::Separator(range) => text.get(range.clone()).unwrap().to_owned(),
             MacroPiece::Macro(one) => {
-                let args: Vec<String> = one.args().iter().map(|arg| told(text, arg)).collect();
-                let block = one.block.as_ref().map(|block| format!("[{}]", told(text, &block.pieces)));
+                let args: Vec<String> = one.args().iter().map(|arg| format_pieces(text, arg)).collect();
+                let block = one.block.as_ref().map(|block| format!("[{}]", format_pieces(text, &block.pieces)));
                 format!("{}({}){}", one.head.name, args.join("|"), block.unwrap_or_default())
             }
         };
@@ -191,7 +191,7 @@ mod tests {
 
     fn check(text: &str, expected: &str) {
         let read = parse(text, &|head, args| args < 2 && !head.is_closing);
-        assert_eq!(told(text, &read.pieces), expected, "{text}");
+        assert_eq!(format_pieces(text, &read.pieces), expected, "{text}");
     }
 
     /// `domain.md` 6.4: invalid macros are plain text, and their contents are still parsed.

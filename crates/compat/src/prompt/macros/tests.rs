@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::{CardTexts, MacroContext, MacroEngine, MacroHistory};
 
 /// Returns the facts of a small story.
-fn facts() -> MacroContext {
+fn test_context() -> MacroContext {
     MacroContext {
         user: "Ann".into(),
         character: "林".into(),
@@ -32,20 +32,20 @@ fn facts() -> MacroContext {
     }
 }
 
-fn map(value: &Value) -> Map<String, Value> {
+fn object(value: &Value) -> Map<String, Value> {
     value.as_object().cloned().unwrap_or_default()
 }
 
 /// Expands each text in turn with the same variables; returns the results and the variables.
-fn filled(local: &Value, texts: &[&str]) -> (Vec<String>, Value) {
-    let facts = facts();
+fn fill_texts(local: &Value, texts: &[&str]) -> (Vec<String>, Value) {
+    let facts = test_context();
     let mut draw = || 0.5;
-    let mut macros = MacroEngine::new(&facts, map(local), Map::new(), &mut draw);
+    let mut macros = MacroEngine::new(&facts, object(local), Map::new(), &mut draw);
     let told = texts.iter().map(|text| macros.fill(text)).collect();
     (told, Value::Object(macros.local.map().clone()))
 }
 
 fn check(text: &str, expected: &str) {
     let local = json!({"hp": 12, "name": "Ash", "off": "off", "list": "[1,2]"});
-    assert_eq!(filled(&local, &[text]).0, [expected], "{text}");
+    assert_eq!(fill_texts(&local, &[text]).0, [expected], "{text}");
 }

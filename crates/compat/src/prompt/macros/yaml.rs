@@ -136,7 +136,7 @@ mod tests {
         );
     }
 
-    fn value() -> impl Strategy<Value = Value> {
+    fn any_value() -> impl Strategy<Value = Value> {
         let leaf = prop_oneof![
             Just(json!(true)),
             any::<i64>().prop_map(Value::from),
@@ -154,7 +154,7 @@ mod tests {
     proptest! {
         /// Written YAML parses back to the same value.
         #[test]
-        fn yaml_random_value_reads_back_equal(inner in value()) {
+        fn yaml_random_value_reads_back_equal(inner in any_value()) {
             let whole = json!({"all": inner});
             let text = write(&whole);
             prop_assert_eq!(serde_saphyr::from_str::<Value>(&text).unwrap(), whole, "{}", text);

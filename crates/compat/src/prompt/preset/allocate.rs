@@ -213,10 +213,10 @@ mod tests {
     }
 
     /// Messages with these tokens, newest first.
-    fn messages(tokens: &[usize]) -> Vec<PromptCandidate> {
+    fn message_candidates(tokens: &[usize]) -> Vec<PromptCandidate> {
         let message = |(at, tokens): (usize, &usize)| {
-            let from = vec![MessageSource::History(tokens_index(at))];
-            let order = PromptOrder::after(CHAT, tokens_index(at));
+            let from = vec![MessageSource::History(history_index(at))];
+            let order = PromptOrder::after(CHAT, history_index(at));
             let messages = vec![PromptMessage { role: Role::User, name: None, text: "said".into(), sources: from }];
             PromptCandidate { messages, ..candidate(History, order, *tokens) }
         };
@@ -224,7 +224,7 @@ mod tests {
     }
 
     /// The history index of a message: the newest has the highest one.
-    const fn tokens_index(at: usize) -> usize {
+    const fn history_index(at: usize) -> usize {
         100 - at
     }
 
@@ -250,7 +250,7 @@ mod tests {
             stages.iter().enumerate().map(text).collect::<Vec<_>>()
         };
         let check = |total: usize, stages: &[(AllocationStage, usize)], said: &[usize], expected: (&[usize], usize)| {
-            let allocation = allocate(&limits(total), texts(stages), &mut messages(said).into_iter());
+            let allocation = allocate(&limits(total), texts(stages), &mut message_candidates(said).into_iter());
             let is_kept = |at: &usize| allocation.kept.iter().any(|kept| kept.order == PromptOrder::part(*at));
             let kept: Vec<usize> = (0..stages.len()).filter(is_kept).collect();
             assert_eq!((kept.as_slice(), allocation.history), expected, "{total} {stages:?} {said:?}");
@@ -272,7 +272,7 @@ mod tests {
     fn allocation_keeps_shares() {
         let examples = || [0, 1, 2].map(|at| candidate(LeadingExamples, PromptOrder::part(at), 10)).to_vec();
         let check = |limits: AllocationLimits, expected: (usize, usize)| {
-            let allocation = allocate(&limits, examples(), &mut messages(&[5]).into_iter());
+            let allocation = allocate(&limits, examples(), &mut message_candidates(&[5]).into_iter());
             assert_eq!((allocation.kept.len() - 1, allocation.reserve), expected, "{limits:?}");
         };
         check(limits(100), (3, 0));
@@ -287,7 +287,7 @@ mod tests {
     #[test]
     fn allocation_asks_only_for_messages_with_room() {
         let mut asked = 0;
-        let mut history = messages(&[4, 4, 4, 4, 4]).into_iter().inspect(|_| asked += 1);
+        let mut history = message_candidates(&[4, 4, 4, 4, 4]).into_iter().inspect(|_| asked += 1);
         assert_eq!(allocate(&limits(10), Vec::new(), &mut history).history, 2);
         assert_eq!(asked, 3);
     }
@@ -297,15 +297,15 @@ mod tests {
     fn allocation_cuts_history_in_steps() {
         let check = |began: Option<usize>, expected: usize| {
             let limits = AllocationLimits { truncation: HistoryTruncation::Steps(began), ..limits(100) };
-            assert_eq!(allocate(&limits, Vec::new(), &mut messages(&[10; 20]).into_iter()).history, expected);
+            assert_eq!(allocate(&limits, Vec::new(), &mut message_candidates(&[10; 20]).into_iter()).history, expected);
         };
         check(None, 7);
-        check(Some(tokens_index(7)), 8);
-        check(Some(tokens_index(2)), 7);
-        check(Some(tokens_index(15)), 7);
+        check(Some(history_index(7)), 8);
+        check(Some(history_index(2)), 7);
+        check(Some(history_index(15)), 7);
     }
 
-    fn stage() -> impl Strategy<Value = AllocationStage> {
+    fn any_stage() -> impl Strategy<Value = AllocationStage> {
         prop_oneof![
             Just(Required),
             Just(Continuation),
@@ -323,7 +323,7 @@ mod tests {
         /// gathering does not matter.
         #[test]
         fn allocation_random_candidates_stay_within_budget(
-            texts in proptest::collection::vec((stage(), 0_usize..60), 0..12).prop_map(|texts| {
+            texts in proptest::collection::vec((any_stage(), 0_usize..60), 0..12).prop_map(|texts| {
                 let text = |(at, (stage, tokens))| candidate(stage, PromptOrder::part(at), tokens);
                 texts.into_iter().enumerate().map(text).collect::<Vec<_>>()
             }).prop_flat_map(|texts| (Just(texts.clone()), Just(texts).prop_shuffle())),
@@ -342,7 +342,7 @@ mod tests {
             let (max_examples, min_history) = shares;
             let chat = newest + tokens(&[ChatText]);
             let limits = AllocationLimits { reserve, newest, chat, max_examples, min_history, truncation, ..limits(total) };
-            let allocation = allocate(&limits, texts.clone(), &mut messages(&said).into_iter());
+            let allocation = allocate(&limits, texts.clone(), &mut message_candidates(&said).into_iter());
             // What must be sent is kept.
             let is_kept = |text: &PromptCandidate| allocation.kept.contains(text);
             let is_forced = |text: &&PromptCandidate| matches!(text.stage, Required | Continuation | Filler);
@@ -358,7 +358,7 @@ mod tests {
             prop_assert!(allocation.omitted.iter().all(|omitted| omitted.reason == OmitReason::Budget));
             prop_assert!(allocation.kept.is_sorted_by_key(|kept| kept.order));
             // The order of gathering does not matter.
-            prop_assert_eq!(allocation, allocate(&limits, shuffled, &mut messages(&said).into_iter()));
+            prop_assert_eq!(allocation, allocate(&limits, shuffled, &mut message_candidates(&said).into_iter()));
         }
     }
 }

@@ -116,7 +116,7 @@ fn inverse_document_frequency(holders: f32, all: f32) -> f32 {
 mod tests {
     use super::*;
 
-    fn ranked(asked: &str, texts: &[&str]) -> Vec<usize> {
+    fn rank_texts(asked: &str, texts: &[&str]) -> Vec<usize> {
         let mut query = RecallQuery::default();
         asked.split(' ').for_each(|term| query.add_term(term, 1.0));
         let counted: Vec<TermCounts> = texts
@@ -132,17 +132,17 @@ mod tests {
 
     #[test]
     fn bm25_rare_terms_and_short_texts_rank_first() {
-        assert_eq!(ranked("key", &["a b c", "the key", "the key lies under a stone in the garden"]), [1, 2]);
-        assert_eq!(ranked("blue key", &["key key a", "blue key", "a b"])[0], 1);
-        assert_eq!(ranked("nothing", &["a", "b"]), Vec::<usize>::new());
-        assert_eq!(ranked("a", &[]), Vec::<usize>::new());
+        assert_eq!(rank_texts("key", &["a b c", "the key", "the key lies under a stone in the garden"]), [1, 2]);
+        assert_eq!(rank_texts("blue key", &["key key a", "blue key", "a b"])[0], 1);
+        assert_eq!(rank_texts("nothing", &["a", "b"]), Vec::<usize>::new());
+        assert_eq!(rank_texts("a", &[]), Vec::<usize>::new());
     }
 
     #[test]
     fn bm25_common_terms_are_ignored() {
         let texts = ["the a", "the b", "the c", "the d", "the e", "the f", "the g", "key"];
-        assert_eq!(ranked("the key", &texts), [7]);
-        assert_eq!(ranked("the", &texts), Vec::<usize>::new());
+        assert_eq!(rank_texts("the key", &texts), [7]);
+        assert_eq!(rank_texts("the", &texts), Vec::<usize>::new());
     }
 
     #[test]

@@ -58,24 +58,24 @@ mod tests {
         super::excerpt(text, most, &TokenMeasure::default(), weigh)
     }
 
-    fn weigh(word: &'static str) -> impl Fn(&str) -> f32 {
+    fn word_weigher(word: &'static str) -> impl Fn(&str) -> f32 {
         move |text| if text.contains(word) { 1.0 } else { 0.0 }
     }
 
     #[test]
     fn excerpt_keeps_highest_weight_sentences() {
         let long = "One is here. Two is there. The key is blue. It lies deep. And so on it goes.";
-        assert_eq!(excerpt(long, 100, weigh("key")), long);
-        assert_eq!(excerpt(long, 12, weigh("key")), "…The key is blue. It lies deep.…");
-        assert_eq!(excerpt(long, 9, weigh("key")), "…The key is blue.…");
-        assert_eq!(excerpt(long, 9, weigh("nothing")), "One is here.…");
+        assert_eq!(excerpt(long, 100, word_weigher("key")), long);
+        assert_eq!(excerpt(long, 12, word_weigher("key")), "…The key is blue. It lies deep.…");
+        assert_eq!(excerpt(long, 9, word_weigher("key")), "…The key is blue.…");
+        assert_eq!(excerpt(long, 9, word_weigher("nothing")), "One is here.…");
     }
 
     #[test]
     fn excerpt_oversized_sentence_is_cut_between_characters() {
-        let cut = excerpt(&"夜".repeat(50), 14, weigh("x"));
+        let cut = excerpt(&"夜".repeat(50), 14, word_weigher("x"));
         assert_eq!(cut, format!("{}…", "夜".repeat(10)));
-        assert!(estimate_message(&excerpt(&"a".repeat(500), 30, weigh("x"))) <= 31);
-        assert_eq!(excerpt("", 0, weigh("x")), "");
+        assert!(estimate_message(&excerpt(&"a".repeat(500), 30, word_weigher("x"))) <= 31);
+        assert_eq!(excerpt("", 0, word_weigher("x")), "");
     }
 }

@@ -10,25 +10,29 @@ use super::*;
 struct FixtureFiller {
     user: String,
     character: String,
-    local: Map<String, Value>,
+    local_variables: Map<String, Value>,
 }
 
 impl FixtureFiller {
-    fn of_cases() -> Self {
+    fn from_fixture() -> Self {
         let context: Value =
             serde_json::from_str(include_str!("../../../../../tests/fixtures/golden/regex/context.json")).unwrap();
         let name = |key: &str| context[key].as_str().unwrap().to_owned();
-        Self { user: name("user"), character: name("char"), local: context["local"].as_object().unwrap().clone() }
+        Self {
+            user: name("user"),
+            character: name("char"),
+            local_variables: context["local"].as_object().unwrap().clone(),
+        }
     }
 
-    fn say(&mut self, inner: &str, speaker: Option<&str>) -> Option<String> {
+    fn expand_macro(&mut self, inner: &str, speaker: Option<&str>) -> Option<String> {
         let parts: Vec<&str> = inner.split("::").collect();
         Some(match parts.as_slice() {
             ["user"] => self.user.clone(),
             ["char"] => speaker.unwrap_or(&self.character).to_owned(),
-            ["getvar", name] => self.local.get(*name)?.as_str()?.to_owned(),
+            ["getvar", name] => self.local_variables.get(*name)?.as_str()?.to_owned(),
             ["setvar", name, value] => {
-                self.local.insert((*name).to_owned(), (*value).into());
+                self.local_variables.insert((*name).to_owned(), (*value).into());
                 String::new()
             }
             _ => return None,
@@ -40,7 +44,8 @@ impl MacroFiller for FixtureFiller {
     fn fill(&mut self, text: &str, speaker: Option<&str>) -> String {
         let (mut out, mut rest) = (String::new(), text);
         while let Some((head, behind)) = rest.split_once("}}") {
-            let said = head.rsplit_once("{{").and_then(|(before, inner)| Some((before, self.say(inner, speaker)?)));
+            let said =
+                head.rsplit_once("{{").and_then(|(before, inner)| Some((before, self.expand_macro(inner, speaker)?)));
             match said {
                 Some((before, said)) => out.extend([before, &said]),
                 None => out.extend([head, "}}"]),
@@ -51,7 +56,7 @@ impl MacroFiller for FixtureFiller {
     }
 }
 
-fn scripts(case: &Value) -> RegexScriptSet {
+fn case_scripts(case: &Value) -> RegexScriptSet {
     let mut scripts = RegexScriptSet::default();
     let of = |key: &str| case["scripts"][key].as_array().cloned().unwrap_or_default();
     let may = |key: &str| case["scripts"][key] != json!(false);
@@ -62,7 +67,7 @@ fn scripts(case: &Value) -> RegexScriptSet {
 }
 
 /// Returns the expected result: the recorded one, except for deliberate differences.
-fn decided(id: &str, key: &str, recorded: &Value) -> Value {
+fn expected_result(id: &str, key: &str, recorded: &Value) -> Value {
     match (id, key) {
         // `$n` beyond the groups is empty here; SillyTavern inserts an offset or the whole text by accident.
         ("regex-096", "stored" | "display" | "prompt") => json!("a[]c"),
@@ -88,27 +93,27 @@ fn scripts_recorded_cases_match_sillytavern() {
             speaker: case["name"].as_str(),
         };
         let now = |text: &str, what_for: ScriptUse, few: &mut FixtureFiller| {
-            scripts(&case).apply(text, what_for, place, few).unwrap_or_else(|| text.to_owned())
+            case_scripts(&case).apply(text, what_for, place, few).unwrap_or_else(|| text.to_owned())
         };
         let mut check = |key: &str, got: &str| {
             let Some(recorded) = case["expect"].get(key) else { return };
-            let expected = decided(id, key, recorded);
+            let expected = expected_result(id, key, recorded);
             if expected != json!(got) {
                 wrong.push(format!("{id} {key}: {got:?}, not {expected}"));
             }
         };
-        let mut few = FixtureFiller::of_cases();
+        let mut few = FixtureFiller::from_fixture();
         let stored = now(text, ScriptUse::Stored, &mut few);
         if let Some(after) = case["expect"].get("local_after") {
-            assert_eq!(Value::Object(few.local.clone()), *after, "{id}");
+            assert_eq!(Value::Object(few.local_variables.clone()), *after, "{id}");
         }
         check("stored", &stored);
-        check("edited", &now(text, ScriptUse::Edited, &mut FixtureFiller::of_cases()));
+        check("edited", &now(text, ScriptUse::Edited, &mut FixtureFiller::from_fixture()));
         let base = if place.placement == placement::LORE { text } else { &stored };
-        check("display", &now(base, ScriptUse::Display, &mut FixtureFiller::of_cases()));
-        check("prompt", &now(base, ScriptUse::Prompt, &mut FixtureFiller::of_cases()));
+        check("display", &now(base, ScriptUse::Display, &mut FixtureFiller::from_fixture()));
+        check("prompt", &now(base, ScriptUse::Prompt, &mut FixtureFiller::from_fixture()));
         let came = if place.placement == placement::LORE { TextOrigin::Processed } else { TextOrigin::Written };
-        let sent = scripts(&case).apply_for_prompt(text, came, place, &mut FixtureFiller::of_cases());
+        let sent = case_scripts(&case).apply_for_prompt(text, came, place, &mut FixtureFiller::from_fixture());
         check("prompt", sent.as_deref().unwrap_or(text));
         count += 1;
     }
@@ -118,7 +123,7 @@ fn scripts_recorded_cases_match_sillytavern() {
 
 const REPLY: ScriptPlacement<'_> = ScriptPlacement { placement: placement::REPLY, depth: Some(0), speaker: None };
 
-fn one(script: Value) -> RegexScriptSet {
+fn single_script_set(script: Value) -> RegexScriptSet {
     let mut scripts = RegexScriptSet::default();
     let mut script = script;
     let map = script.as_object_mut().unwrap();
@@ -127,9 +132,9 @@ fn one(script: Value) -> RegexScriptSet {
     scripts
 }
 
-fn sent(script: Value, text: &str) -> (Option<String>, Vec<ScriptNote>) {
-    let mut scripts = one(script);
-    let sent = scripts.apply_for_prompt(text, TextOrigin::Written, REPLY, &mut FixtureFiller::of_cases());
+fn run_for_prompt(script: Value, text: &str) -> (Option<String>, Vec<ScriptNote>) {
+    let mut scripts = single_script_set(script);
+    let sent = scripts.apply_for_prompt(text, TextOrigin::Written, REPLY, &mut FixtureFiller::from_fixture());
     (sent, scripts.notes().cloned().collect())
 }
 
@@ -137,7 +142,7 @@ fn sent(script: Value, text: &str) -> (Option<String>, Vec<ScriptNote>) {
 fn script_replacement_is_inserted() {
     let check = |script: Value, text: &str, expected: &str| {
         let name = script.to_string();
-        assert_eq!(sent(script, text).0.as_deref(), Some(expected), "{name}");
+        assert_eq!(run_for_prompt(script, text).0.as_deref(), Some(expected), "{name}");
     };
     check(
         json!({"findRegex": "/(?<who>\\w+) says (\\w+)/", "replaceString": "$2, $<who>$<x>$9"}),
@@ -150,7 +155,7 @@ fn script_replacement_is_inserted() {
     check(json!({"findRegex": "/{{nothing}}|a{{2}/", "substituteRegex": 2, "replaceString": "X"}), "a{{", "X");
     check(json!({"findRegex": "/x/g", "replaceString": "y", "promptOnly": true, "markdownOnly": true}), "xx", "yy");
     check(json!({"findRegex": "/./gs", "replaceString": "-"}), "🦦", "--");
-    let none = |script: Value, text: &str| assert_eq!(sent(script, text), (None, vec![]));
+    let none = |script: Value, text: &str| assert_eq!(run_for_prompt(script, text), (None, vec![]));
     none(json!({"findRegex": "", "replaceString": "X"}), "a");
     none(json!({"findRegex": "/^$/", "replaceString": "X"}), "");
     none(json!({"findRegex": "a", "replaceString": "X", "markdownOnly": true}), "a");
@@ -168,13 +173,13 @@ fn scripts_run_in_scope_order() {
     scripts.add(ScriptScope::Preset, true, [&script("p", false)]);
     scripts.add(ScriptScope::Global, true, [&script("h", false)]);
     assert_eq!(
-        scripts.apply_for_prompt("x", TextOrigin::Written, REPLY, &mut FixtureFiller::of_cases()).unwrap(),
+        scripts.apply_for_prompt("x", TextOrigin::Written, REPLY, &mut FixtureFiller::from_fixture()).unwrap(),
         "xhpdgc"
     );
     let lore = ScriptPlacement { placement: placement::LORE, depth: None, speaker: None };
-    assert_eq!(scripts.apply_for_prompt("x", TextOrigin::Processed, lore, &mut FixtureFiller::of_cases()), None);
+    assert_eq!(scripts.apply_for_prompt("x", TextOrigin::Processed, lore, &mut FixtureFiller::from_fixture()), None);
     assert_eq!(
-        scripts.apply_for_prompt("x", TextOrigin::Edited, REPLY, &mut FixtureFiller::of_cases()).unwrap(),
+        scripts.apply_for_prompt("x", TextOrigin::Edited, REPLY, &mut FixtureFiller::from_fixture()).unwrap(),
         "xgc"
     );
     assert!(scripts.notes().all(|note| note.changed >= 1 && note.reason.is_none()));
@@ -184,7 +189,7 @@ fn scripts_run_in_scope_order() {
 #[test]
 fn scripts_skipped_script_reports_reason() {
     let why = |script: Value, text: &str| {
-        let (sent, notes) = sent(script, text);
+        let (sent, notes) = run_for_prompt(script, text);
         assert_eq!(sent, None);
         notes.into_iter().map(|note| note.reason.unwrap()).collect::<Vec<_>>()
     };
@@ -196,10 +201,12 @@ fn scripts_skipped_script_reports_reason() {
     assert_eq!(kind(json!({"findRegex": "/./g", "replaceString": "x".repeat(1_000)}), &long), ["tooLarge"]);
     assert_eq!(kind(json!({"findRegex": "/.*/", "replaceString": "$0".repeat(1_000)}), &long), ["tooLarge"]);
     assert_eq!(kind(json!({"findRegex": "a", "placement": null, "replaceString": ""}), "a"), ["noPlacement"]);
-    let mut scripts = one(json!({"findRegex": "/^(a+)+\\1$/", "replaceString": "", "scriptName": "slow"}));
+    let mut scripts =
+        single_script_set(json!({"findRegex": "/^(a+)+\\1$/", "replaceString": "", "scriptName": "slow"}));
     scripts.add(ScriptScope::Card, false, [&json!({"findRegex": "a", "placement": [2], "scriptName": "stranger"})]);
     scripts.add(ScriptScope::Global, true, [&json!(1), &json!({"findRegex": "!", "placement": [2]})]);
-    let changed = scripts.apply_for_prompt(&long, TextOrigin::Written, REPLY, &mut FixtureFiller::of_cases()).unwrap();
+    let changed =
+        scripts.apply_for_prompt(&long, TextOrigin::Written, REPLY, &mut FixtureFiller::from_fixture()).unwrap();
     assert_eq!(changed.len(), 100_000);
     let notes: Vec<_> = scripts.notes().map(|note| (note.name.as_str(), note.changed, note.reason.as_ref())).collect();
     assert_eq!(
@@ -212,12 +219,12 @@ fn scripts_skipped_script_reports_reason() {
         ]
     );
     let before = scripts.steps.remaining();
-    scripts.apply_for_prompt(&long, TextOrigin::Written, REPLY, &mut FixtureFiller::of_cases());
+    scripts.apply_for_prompt(&long, TextOrigin::Written, REPLY, &mut FixtureFiller::from_fixture());
     assert!(before - scripts.steps.remaining() < 1_000_000, "what ran away once is not tried again");
-    assert!(notes_end_without_a_stop());
+    assert!(reasons_have_no_full_stop());
 }
 
-fn notes_end_without_a_stop() -> bool {
+fn reasons_have_no_full_stop() -> bool {
     [
         ScriptSkipReason::NoScript {},
         ScriptSkipReason::NoPlacement {},
@@ -239,7 +246,7 @@ fn scripts_step_limit_is_shared() {
     let mut scripts = RegexScriptSet { steps: StepBudget::new(3_000_000), ..RegexScriptSet::default() };
     scripts.add(ScriptScope::Card, true, std::iter::repeat_n(&slow, 100_000));
     let text = format!("{}!", "a".repeat(20_000));
-    assert_eq!(scripts.apply_for_prompt(&text, TextOrigin::Written, REPLY, &mut FixtureFiller::of_cases()), None);
+    assert_eq!(scripts.apply_for_prompt(&text, TextOrigin::Written, REPLY, &mut FixtureFiller::from_fixture()), None);
     let words: Vec<&str> = scripts.notes().map(|note| note.reason.as_ref().unwrap().code()).collect();
     assert_eq!(words.len(), MAX_SCRIPTS + 1);
     assert!(words.starts_with(&["ranAway"]) && words.contains(&"noTime") && words.ends_with(&["tooMany"]));

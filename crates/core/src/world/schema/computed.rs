@@ -282,7 +282,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn value(source: Value) -> Option<Value> {
+    fn compute(source: Value) -> Option<Value> {
         let world = json!({"hp": 12, "max": 40, "rate": 0.1, "in": {"a": 3}, "word": "x", "big": 9007199254740993_i64});
         let computed = ComputedExpr::read(&source).unwrap();
         computed.value(&mut |variable| world.pointer(&format!("/{}", variable.keys.join("/"))).cloned())
@@ -303,21 +303,21 @@ mod tests {
             ("max(hp, in.a) + max", json!(52)),
             ("10 / 4", json!(2.5)),
         ] {
-            let found = value(json!(sum)).unwrap_or_default();
+            let found = compute(json!(sum)).unwrap_or_default();
             assert!(number::values_equal(&found, &expected), "{sum}: {found}");
         }
         for sum in ["hp / 0", "gone + 1", "word + 1", "hp / (max - 40)"] {
-            assert_eq!(value(json!(sum)), None, "{sum}");
+            assert_eq!(compute(json!(sum)), None, "{sum}");
         }
     }
 
     #[test]
     fn computed_cases_first_match_wins() {
         let cases = |hp: &str| json!([{"when": format!("hp >= {hp}"), "is": "well"}, {"when": "hp > 1", "is": "weak"}]);
-        assert_eq!(value(cases("12")), Some(json!("well")));
-        assert_eq!(value(cases("13")), Some(json!("weak")));
-        assert_eq!(value(json!([{"when": "hp < 1", "is": "down"}])), None);
-        assert_eq!(value(json!([{"when": "hp < 1", "is": "down"}, {"is": null}])), Some(json!(null)));
+        assert_eq!(compute(cases("12")), Some(json!("well")));
+        assert_eq!(compute(cases("13")), Some(json!("weak")));
+        assert_eq!(compute(json!([{"when": "hp < 1", "is": "down"}])), None);
+        assert_eq!(compute(json!([{"when": "hp < 1", "is": "down"}, {"is": null}])), Some(json!(null)));
     }
 
     #[test]

@@ -4,11 +4,11 @@ use serde_json::json;
 
 use super::*;
 
-fn keys(path: &str) -> Vec<String> {
+fn pointer_keys(path: &str) -> Vec<String> {
     path.parse::<Pointer>().unwrap().keys().to_vec()
 }
 
-fn schema() -> Schema {
+fn combat_schema() -> Schema {
     Schema::parse(json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Combat",
@@ -33,8 +33,8 @@ fn schema() -> Schema {
 
 #[test]
 fn schema_node_at_traverses_all_containers() {
-    let schema = schema();
-    let at = |path: &str| schema.node_at(&keys(path));
+    let schema = combat_schema();
+    let at = |path: &str| schema.node_at(&pointer_keys(path));
     assert_eq!(at("").unwrap().title(), Some("Combat"));
     let hp = at("/hp").unwrap();
     assert_eq!((hp.title(), hp.is_visible()), (Some("Health"), true));
@@ -49,7 +49,7 @@ fn schema_node_at_traverses_all_containers() {
 
 #[test]
 fn schema_leaves_keep_document_order() {
-    let schema = schema();
+    let schema = combat_schema();
     let names = |leaves: &mut dyn Iterator<Item = (Pointer, &SchemaNode)>| {
         leaves.map(|(path, _)| path.to_string()).collect::<Vec<_>>()
     };

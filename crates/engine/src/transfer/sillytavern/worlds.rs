@@ -60,7 +60,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn alternative(text: &str, state: Value) -> ChatFileSwipe {
+    fn swipe_with_state(text: &str, state: Value) -> ChatFileSwipe {
         let variables = (!state.is_null()).then(|| Map::from_iter([(STATE.to_owned(), state)]));
         ChatFileSwipe { text: text.into(), variables, ..ChatFileSwipe::default() }
     }
@@ -71,11 +71,11 @@ mod tests {
         let mut world = World::default();
         let first = apply_alternative(
             &mut world,
-            &alternative("", json!({"hp": [10, "health"], "bag": ["a"], "mood": "calm"})),
+            &swipe_with_state("", json!({"hp": [10, "health"], "bag": ["a"], "mood": "calm"})),
         );
         assert_eq!(first.operations.len(), 1);
         let next = json!({"hp": [7, "health"], "bag": ["a", "b"]});
-        let second = apply_alternative(&mut world, &alternative("", next.clone()));
+        let second = apply_alternative(&mut world, &swipe_with_state("", next.clone()));
         let operations: Vec<Value> = second.operations.iter().map(StateOperation::to_json).collect();
         assert_eq!(
             operations,
@@ -86,16 +86,17 @@ mod tests {
             ]
         );
         assert_eq!(world.vars[STATE], next);
-        assert_eq!(apply_alternative(&mut world, &alternative("", next)), Delta::default());
+        assert_eq!(apply_alternative(&mut world, &swipe_with_state("", next)), Delta::default());
     }
 
     /// Domain 3: for a dropped state, the commands in the text are replayed.
     #[test]
     fn mvu_variables_missing_state_replays_commands() {
         let mut world = World::default();
-        assert_eq!(apply_alternative(&mut world, &alternative("_.set('hp', 1);", Value::Null)), Delta::default());
-        apply_alternative(&mut world, &alternative("", json!({"hp": 10})));
-        let replayed = apply_alternative(&mut world, &alternative("It bites. _.add('hp', -4);//bitten", Value::Null));
+        assert_eq!(apply_alternative(&mut world, &swipe_with_state("_.set('hp', 1);", Value::Null)), Delta::default());
+        apply_alternative(&mut world, &swipe_with_state("", json!({"hp": 10})));
+        let replayed =
+            apply_alternative(&mut world, &swipe_with_state("It bites. _.add('hp', -4);//bitten", Value::Null));
         assert_eq!(replayed.operations[0].why, "bitten");
         assert_eq!(world.vars[STATE], json!({"hp": 6}));
     }

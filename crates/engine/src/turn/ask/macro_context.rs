@@ -226,7 +226,7 @@ mod tests {
     use serde_json::json;
     use std::sync::Arc;
 
-    fn rules() -> SchemaSet {
+    fn schema_set() -> SchemaSet {
         let schema = json!({"type": "object", "properties": {
             "hp": {"type": "integer"}, "name": {"type": "string"}, "bag": {"type": "object", "additionalProperties": {"type": "integer"}}}});
         SchemaSet::new(vec![(Pointer::from_keys(["combat"]), Arc::new(Schema::parse(schema).unwrap()))]).unwrap()
@@ -243,7 +243,7 @@ mod tests {
         macros.fill("{{setvar::mood::blue}}{{setvar::new::1}}{{addvar::combat.hp::-5}}{{setvar::combat.name::8}}");
         macros.fill("{{setvarkey::combat.bag::rope::2}}{{setvar::combat.loose::2}}");
         let told: Vec<Value> =
-            variable_operations(&world, &rules(), &macros.local).iter().map(StateOperation::to_json).collect();
+            variable_operations(&world, &schema_set(), &macros.local).iter().map(StateOperation::to_json).collect();
         let set =
             |path: &str, value: Value| json!({"op": "set", "path": path, "value": value, "why": WHY, "by": SERVER});
         assert_eq!(

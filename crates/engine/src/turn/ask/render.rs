@@ -104,7 +104,7 @@ mod tests {
     use super::*;
     use clotho_core::tree::Role;
 
-    fn piece(at: usize, is_over: bool, text: &str) -> TracePiece {
+    fn trace_piece(at: usize, is_over: bool, text: &str) -> TracePiece {
         let sent = OutgoingMessage { role: Role::System, name: None, text: text.to_owned() };
         TracePiece { slot: String::new(), at, replaces_line: is_over, sent }
     }
@@ -119,11 +119,11 @@ mod tests {
             let sent = preset::rebuild(pieces, &lines, shape);
             assert_eq!(stable_prefix(pieces, &lines, shape, &sent), expected, "{sent:?}");
         };
-        check(&[piece(0, false, "card")], 4);
-        check(&[piece(0, false, "card"), piece(4, false, "last word")], 4);
-        check(&[piece(0, false, "card"), piece(2, false, "note"), piece(4, false, "last word")], 3);
-        check(&[piece(0, false, "card"), piece(1, true, "TWO"), piece(4, false, "last word")], 4);
+        check(&[trace_piece(0, false, "card")], 4);
+        check(&[trace_piece(0, false, "card"), trace_piece(4, false, "last word")], 4);
+        check(&[trace_piece(0, false, "card"), trace_piece(2, false, "note"), trace_piece(4, false, "last word")], 3);
+        check(&[trace_piece(0, false, "card"), trace_piece(1, true, "TWO"), trace_piece(4, false, "last word")], 4);
         check(&[], 3);
-        assert_eq!(stable_prefix(&[piece(0, false, "card")], &[], TraceLayout::default(), &[]), 0);
+        assert_eq!(stable_prefix(&[trace_piece(0, false, "card")], &[], TraceLayout::default(), &[]), 0);
     }
 }

@@ -323,14 +323,21 @@ mod tests {
     use super::*;
     use clotho_core::world::{Pointer, StateChange};
 
-    fn op(by: &str, n: i64) -> StateOperation {
+    fn set_operation(by: &str, n: i64) -> StateOperation {
         StateOperation::new("/a".parse::<Pointer>().unwrap(), StateChange::Set(n.into()), "", by)
     }
 
-    fn old() -> Delta {
+    fn recorded_delta() -> Delta {
         let note = |plugin: &str, text: &str| NodeNote::of_plugin(plugin, text);
         Delta {
-            operations: vec![op("server", 0), op("a", 1), op("b", 2), op("b", 3), op("b", 4), op("c", 5)],
+            operations: vec![
+                set_operation("server", 0),
+                set_operation("a", 1),
+                set_operation("b", 2),
+                set_operation("b", 3),
+                set_operation("b", 4),
+                set_operation("c", 5),
+            ],
             runs: vec![
                 json!({"plugin": "a", "hook": "on_reply", "ops": 1}),
                 json!({"plugin": "b", "hook": "narrate", "ops": 1, "notes": 1}),
@@ -346,7 +353,7 @@ mod tests {
 
     #[test]
     fn replay_delta_slice_finds_plugin_runs() {
-        let delta = old();
+        let delta = recorded_delta();
         let check = |plugin: &str, expected: [usize; 3]| {
             let part = HookDeltaSlice::new(&delta, plugin, Hook::OnReply);
             assert_eq!(
@@ -366,10 +373,10 @@ mod tests {
 
     #[test]
     fn replay_replaces_only_rerun_slice() {
-        let delta = old();
+        let delta = recorded_delta();
         let part = HookDeltaSlice::new(&delta, "b", Hook::OnReply);
         let new = Delta {
-            operations: vec![op("b", 9)],
+            operations: vec![set_operation("b", 9)],
             runs: vec![json!({"plugin": "b", "hook": "on_reply", "ops": 1, "notes": 1})],
             notes: vec![NodeNote::of_plugin("b", "new")],
             ..Delta::default()

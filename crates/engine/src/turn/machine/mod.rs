@@ -386,19 +386,19 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::{Map, Value, json};
 
-    fn text(text: &str) -> ReplyEvent {
+    fn text_event(text: &str) -> ReplyEvent {
         ReplyEvent::Frame(Frame::Text(text.into()))
     }
 
     /// The facts of a machine in their stored form.
-    fn metadata(machine: &ReplyMachine) -> Map<String, Value> {
+    fn stored_facts(machine: &ReplyMachine) -> Map<String, Value> {
         let (mut facts, mut stored) = (ReplyFacts::default(), Map::new());
         machine.record_ending(&mut facts);
         facts.write_to(&mut stored);
         stored
     }
 
-    fn run(events: Vec<ReplyEvent>) -> (ReplyMachine, Vec<ReplyAction>) {
+    fn run_events(events: Vec<ReplyEvent>) -> (ReplyMachine, Vec<ReplyAction>) {
         let mut machine = ReplyMachine::new(Time(1_000));
         let mut now = 1_000;
         let actions = events
@@ -420,18 +420,18 @@ mod tests {
         let wants = || {
             ReplyEvent::Frame(Frame::ToolCall(ToolCall { id: "c".into(), name: "roll".into(), ..ToolCall::default() }))
         };
-        for event in [text("She rolls."), wants(), usage(10)] {
+        for event in [text_event("She rolls."), wants(), usage(10)] {
             machine.handle_event(event, Time(1));
         }
         assert_eq!(machine.handle_event(ReplyEvent::Ended, Time(1)), Some(ReplyAction::CallTools));
         assert_eq!((machine.is_finished(), machine.pending_tools().1), (false, "She rolls."));
         machine.continue_after_tools();
-        for event in [text("A six."), usage(20)] {
+        for event in [text_event("A six."), usage(20)] {
             machine.handle_event(event, Time(2));
         }
         assert_eq!(machine.handle_event(ReplyEvent::Ended, Time(2)), Some(ReplyAction::Finish));
         assert_eq!((machine.content(), machine.usage().unwrap().prompt), ("She rolls.\n\nA six.", 30));
-        assert_eq!(metadata(&machine)["toolCalls"].as_array().unwrap().len(), 1);
+        assert_eq!(stored_facts(&machine)["toolCalls"].as_array().unwrap().len(), 1);
         // No round is left: a reply that only wants tools and has no text fails.
         let mut silent = ReplyMachine::new(Time(0));
         silent.allow_tools(0, false);
@@ -446,12 +446,12 @@ mod tests {
     #[test]
     fn machine_reply_streams_and_finishes() {
         let usage = Usage { prompt: 7, completion: 2, cached: Some(5), ..Usage::default() };
-        let (machine, actions) = run(vec![
+        let (machine, actions) = run_events(vec![
             ReplyEvent::Frame(Frame::KeepAlive),
             ReplyEvent::Frame(Frame::Reasoning("hm".into())),
-            text("Hello"),
-            text(""),
-            text(" there"),
+            text_event("Hello"),
+            text_event(""),
+            text_event(" there"),
             ReplyEvent::Frame(Frame::Finish(FinishReason::Stop)),
             ReplyEvent::Frame(Frame::Usage(usage)),
             ReplyEvent::Ended,
@@ -467,7 +467,7 @@ mod tests {
         assert_eq!(phases, ["thinking", "streaming", "streaming", "finish"]);
         assert_eq!((machine.content(), machine.reasoning()), ("Hello there", Some("hm")));
         assert!(machine.runs_rules() && machine.status() == Status::Complete);
-        let facts = metadata(&machine);
+        let facts = stored_facts(&machine);
         assert_eq!(facts["finishReason"], "stop");
         assert_eq!(facts["tokenCount"], json!({"prompt": 7, "completion": 2}));
         assert_eq!((&facts["cachedTokens"], &facts["cost"]), (&json!(5), &Value::Null));
@@ -479,24 +479,27 @@ mod tests {
     #[test]
     fn machine_uncalled_tools_are_reset_on_model_switch() {
         let call = || ReplyEvent::Frame(Frame::ToolCall(ToolCall { name: "roll".into(), ..ToolCall::default() }));
-        let (machine, _) = run(vec![call(), text("Hm."), ReplyEvent::Ended]);
-        assert_eq!(metadata(&machine)["toolCalls"][0]["name"], "roll");
-        let (mut machine, _) = run(vec![call(), ReplyEvent::Frame(Frame::Model("m".into()))]);
+        let (machine, _) = run_events(vec![call(), text_event("Hm."), ReplyEvent::Ended]);
+        assert_eq!(stored_facts(&machine)["toolCalls"][0]["name"], "roll");
+        let (mut machine, _) = run_events(vec![call(), ReplyEvent::Frame(Frame::Model("m".into()))]);
         assert!(machine.is_empty());
         machine.switch_model();
-        machine.handle_event(text("Hm."), Time(2_000));
+        machine.handle_event(text_event("Hm."), Time(2_000));
         assert!(!machine.is_empty());
-        assert_eq!((metadata(&machine).get("toolCalls"), metadata(&machine).get("reportedModel")), (None, None));
+        assert_eq!(
+            (stored_facts(&machine).get("toolCalls"), stored_facts(&machine).get("reportedModel")),
+            (None, None)
+        );
     }
 
     /// S3-23: a cancelled reply with text is complete and truncated, and no rules run on it.
     #[test]
     fn machine_cancelled_reply_keeps_text_without_rules() {
-        let (machine, _) = run(vec![text("Half a"), ReplyEvent::Cancelled, text(" lost")]);
+        let (machine, _) = run_events(vec![text_event("Half a"), ReplyEvent::Cancelled, text_event(" lost")]);
         assert_eq!((machine.content(), machine.status()), ("Half a", Status::Complete));
         assert!(!machine.runs_rules());
-        assert_eq!(metadata(&machine)["finishReason"], "cancelled");
-        assert_eq!(metadata(&machine)["isTruncated"], true);
+        assert_eq!(stored_facts(&machine)["finishReason"], "cancelled");
+        assert_eq!(stored_facts(&machine)["isTruncated"], true);
     }
 
     /// S4-29: a fault keeps what arrived and says why.
@@ -504,16 +507,16 @@ mod tests {
     fn machine_failed_reply_keeps_text_and_fault() {
         let fault = ReplyFault::from(&ProviderFailure::CutOff);
         for (events, code) in [
-            (vec![text("Half"), ReplyEvent::Failed(fault)], "cut_off"),
+            (vec![text_event("Half"), ReplyEvent::Failed(fault)], "cut_off"),
             (vec![ReplyEvent::Ended], "empty_reply"),
-            (vec![text(" \n"), ReplyEvent::Ended], "empty_reply"),
+            (vec![text_event(" \n"), ReplyEvent::Ended], "empty_reply"),
             (vec![ReplyEvent::Frame(Frame::Reasoning("only thought".into())), ReplyEvent::Ended], "empty_reply"),
             (vec![ReplyEvent::Cancelled], "cancelled"),
-            (vec![text(" \n"), ReplyEvent::Cancelled], "cancelled"),
+            (vec![text_event(" \n"), ReplyEvent::Cancelled], "cancelled"),
         ] {
-            let (machine, actions) = run(events);
+            let (machine, actions) = run_events(events);
             assert_eq!(machine.status(), Status::Error);
-            assert_eq!(metadata(&machine)["error"]["code"], code);
+            assert_eq!(stored_facts(&machine)["error"]["code"], code);
             assert_eq!(actions.last(), Some(&ReplyAction::Finish));
             assert!(!machine.runs_rules());
         }
@@ -528,19 +531,20 @@ mod tests {
                 events.into_iter().filter_map(|event| machine.handle_event(event, Time(1_010))).collect();
             (machine, shown)
         };
-        let (machine, shown) = go_on(vec![text("She "), text("lights"), text(" the lamp."), ReplyEvent::Ended]);
+        let (machine, shown) =
+            go_on(vec![text_event("She "), text_event("lights"), text_event(" the lamp."), ReplyEvent::Ended]);
         assert_eq!((machine.content(), machine.status()), ("She lights the lamp.", Status::Complete));
         let piece = ReplyAction::Show { content: " the lamp.".into(), reasoning: String::new(), phase: "streaming" };
         assert_eq!(shown, [piece, ReplyAction::Finish]);
-        let (machine, _) = go_on(vec![text("She"), ReplyEvent::Ended]);
+        let (machine, _) = go_on(vec![text_event("She"), ReplyEvent::Ended]);
         assert_eq!(machine.content(), "She lightsShe", "what is no whole echo is text");
         let (machine, shown) =
-            go_on(vec![ReplyEvent::Frame(Frame::Reasoning("hm".into())), text("She lights"), ReplyEvent::Ended]);
+            go_on(vec![ReplyEvent::Frame(Frame::Reasoning("hm".into())), text_event("She lights"), ReplyEvent::Ended]);
         assert!(matches!(&shown[0], ReplyAction::Show { phase: "thinking", .. }), "{shown:?}");
         assert_eq!((machine.content(), machine.status()), ("She lights", Status::Error));
-        assert_eq!(metadata(&machine)["error"]["code"], "empty_reply");
+        assert_eq!(stored_facts(&machine)["error"]["code"], "empty_reply");
         let (machine, _) = go_on(vec![ReplyEvent::Cancelled]);
-        assert_eq!((machine.content(), &metadata(&machine)["error"]["code"]), ("She lights", &json!("cancelled")));
+        assert_eq!((machine.content(), &stored_facts(&machine)["error"]["code"]), ("She lights", &json!("cancelled")));
     }
 
     /// A reply stopped by a content filter is truncated if it has text; else it fails with the provider's words.
@@ -548,15 +552,15 @@ mod tests {
     fn machine_content_filter_truncates_or_fails() {
         let held_back =
             || ReplyEvent::Frame(Frame::Finish(FinishReason::ContentFilter("content_filter, SAFETY".into())));
-        let (machine, _) = run(vec![text("Half"), held_back(), ReplyEvent::Ended]);
+        let (machine, _) = run_events(vec![text_event("Half"), held_back(), ReplyEvent::Ended]);
         assert_eq!((machine.status(), machine.runs_rules()), (Status::Complete, true));
         assert_eq!(
-            (&metadata(&machine)["isTruncated"], &metadata(&machine)["finishReason"]),
+            (&stored_facts(&machine)["isTruncated"], &stored_facts(&machine)["finishReason"]),
             (&json!(true), &json!("content_filter"))
         );
-        let (machine, _) = run(vec![text(" "), held_back(), ReplyEvent::Ended]);
+        let (machine, _) = run_events(vec![text_event(" "), held_back(), ReplyEvent::Ended]);
         assert_eq!((machine.status(), machine.runs_rules()), (Status::Error, false));
-        let error = &metadata(&machine)["error"];
+        let error = &stored_facts(&machine)["error"];
         assert_eq!(error["code"], "provider_refused");
         assert_eq!(error["message"], "the model server blocked the reply: content_filter, SAFETY");
     }
@@ -564,10 +568,14 @@ mod tests {
     #[test]
     fn machine_length_stop_truncates_and_nul_is_replaced() {
         let thought = ReplyEvent::Frame(Frame::Reasoning("c\0d".into()));
-        let (machine, _) =
-            run(vec![thought, text("a\0b"), ReplyEvent::Frame(Frame::Finish(FinishReason::Length)), ReplyEvent::Ended]);
+        let (machine, _) = run_events(vec![
+            thought,
+            text_event("a\0b"),
+            ReplyEvent::Frame(Frame::Finish(FinishReason::Length)),
+            ReplyEvent::Ended,
+        ]);
         assert_eq!((machine.content(), machine.reasoning()), ("a\u{fffd}b", Some("c\u{fffd}d")));
-        assert_eq!(metadata(&machine)["isTruncated"], true);
+        assert_eq!(stored_facts(&machine)["isTruncated"], true);
         assert!(machine.runs_rules());
     }
 
@@ -592,7 +600,7 @@ mod tests {
         /// is the stored text.
         #[test]
         fn machine_any_event_order_ends_once(events in proptest::collection::vec(any_event(), 0..24)) {
-            let (machine, actions) = run(events.clone());
+            let (machine, actions) = run_events(events.clone());
             let ends = |event: &ReplyEvent| matches!(event, ReplyEvent::Ended | ReplyEvent::Cancelled | ReplyEvent::Failed(_));
             let finishes = actions.iter().filter(|action| **action == ReplyAction::Finish).count();
             prop_assert_eq!(finishes, usize::from(events.iter().any(ends)));
@@ -613,8 +621,8 @@ mod tests {
         /// S4-11: the ending decides the status; rules run only on replies that finished normally.
         #[test]
         fn machine_status_follows_outcome(events in proptest::collection::vec(any_event(), 0..24)) {
-            let (machine, _) = run(events);
-            let facts = metadata(&machine);
+            let (machine, _) = run_events(events);
+            let facts = stored_facts(&machine);
             let failed = facts.contains_key("error");
             match machine.status() {
                 Status::Generating => prop_assert!(!machine.is_finished()),

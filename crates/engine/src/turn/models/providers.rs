@@ -233,14 +233,14 @@ mod tests {
     use super::*;
     use clotho_provider::Lane;
 
-    fn config(text: &str) -> Config {
+    fn parse_config(text: &str) -> Config {
         Config::load(None, Some(text.to_owned()), std::iter::empty()).unwrap()
     }
 
     /// Prices of the settings are exact and take precedence over those of the server.
     #[test]
     fn provider_config_prices_take_precedence() {
-        let entries = provider_entries(&config(
+        let entries = provider_entries(&parse_config(
             "[[providers]]\nid = \"a\"\nbase_url = \"http://a\"\n\
              prices = {m = {prompt = 3, completion = 15, cached = 0.3}}\n",
         ));
@@ -261,7 +261,7 @@ mod tests {
     /// Ranked idea 9: the limit belongs to the key, even if several providers use it.
     #[test]
     fn provider_shared_key_shares_lane() {
-        let config = config(
+        let config = parse_config(
             "[[providers]]\nid = \"a\"\nbase_url = \"http://a\"\napi_key = \"k\"\nconcurrent = 3\n\
              [[providers]]\nid = \"b\"\nbase_url = \"http://b\"\napi_key = \"k\"\nconcurrent = 1\n\
              [[providers]]\nid = \"c\"\nbase_url = \"http://c\"\n\
@@ -276,7 +276,7 @@ mod tests {
 
     #[test]
     fn provider_unknown_kind_returns_config_error() {
-        let config = config("[[providers]]\nid = \"a\"\nbase_url = \"http://a\"\nkind = \"claude\"\n");
+        let config = parse_config("[[providers]]\nid = \"a\"\nbase_url = \"http://a\"\nkind = \"claude\"\n");
         let said = ConfigError::combine(unknown_kinds(&config)).unwrap().to_string();
         assert_eq!(
             said,

@@ -189,12 +189,12 @@ mod tests {
 
     use super::*;
 
-    fn ran(limit: bool) -> Delta {
+    fn run_delta(limit: bool) -> Delta {
         let error = if limit { json!({"kind": "limit"}) } else { json!(null) };
         Delta { runs: vec![json!({"plugin": "a", "error": error})], ..Delta::default() }
     }
 
-    fn off() -> Delta {
+    fn disabled_delta() -> Delta {
         let problem = super::disabled_problem("a");
         Delta { problems: vec![problem], ..Delta::default() }
     }
@@ -210,13 +210,16 @@ mod tests {
     #[test]
     fn violations_recorded_runs_disable_plugin() {
         let out = |deltas: &[Delta]| count_violations(deltas).get("a").is_some_and(|count| count.is_disabled);
-        let (four, five) = (vec![ran(true); 4], vec![ran(true); 5]);
+        let (four, five) = (vec![run_delta(true); 4], vec![run_delta(true); 5]);
         assert!(!out(&four) && out(&five));
-        assert!(out(&[four.clone(), vec![ran(false); 40], vec![ran(true)]].concat()), "five in fifty");
-        assert!(!out(&[four, vec![ran(false); 47], vec![ran(true)]].concat()), "the first fell out of the window");
-        assert!(out(&[off()]), "also when the strikes themselves are long ago");
-        assert!(!out(&[five.clone(), vec![ran(false)]].concat()), "it ran again, so it was forgiven");
-        assert!(!out(&[five, vec![off(), ran(true)]].concat()));
-        assert!(count_violations(&[ran(false)]).is_empty());
+        assert!(out(&[four.clone(), vec![run_delta(false); 40], vec![run_delta(true)]].concat()), "five in fifty");
+        assert!(
+            !out(&[four, vec![run_delta(false); 47], vec![run_delta(true)]].concat()),
+            "the first fell out of the window"
+        );
+        assert!(out(&[disabled_delta()]), "also when the strikes themselves are long ago");
+        assert!(!out(&[five.clone(), vec![run_delta(false)]].concat()), "it ran again, so it was forgiven");
+        assert!(!out(&[five, vec![disabled_delta(), run_delta(true)]].concat()));
+        assert!(count_violations(&[run_delta(false)]).is_empty());
     }
 }

@@ -181,8 +181,7 @@ impl<'a> ToolRunner<'a> {
         if self.calls >= MAX_CALLS {
             return Err((None, ToolRefusal::TooManyCalls { most: MAX_CALLS }));
         }
-        let unknown =
-            || ToolRefusal::UnknownTool { tool: call.name.clone(), tools: self.offers.names().join(", ") };
+        let unknown = || ToolRefusal::UnknownTool { tool: call.name.clone(), tools: self.offers.names().join(", ") };
         let offer = self.offers.find_lenient(&call.name).ok_or_else(|| (None, unknown()))?;
         let mut arguments = match call.arguments.trim() {
             "" => json!({}),

@@ -137,7 +137,7 @@ mod tests {
     use Frame::{Model, Reasoning, Text};
     use serde_json::json;
 
-    fn read(chunk: &str) -> (Vec<Frame>, Result<(), ProviderFailure>) {
+    fn read_chunk(chunk: &str) -> (Vec<Frame>, Result<(), ProviderFailure>) {
         let mut frames = Vec::new();
         let end = OpenAiReader::default().read(&parse(chunk).unwrap(), &ErrorScrubber::default(), &mut frames);
         (frames, end.map(drop))
@@ -145,14 +145,14 @@ mod tests {
 
     fn check_delta(delta: &Value, expected: &[Frame]) {
         let chunk = json!({"choices": [{"index": 0, "delta": delta}]}).to_string();
-        assert_eq!(read(&chunk), (expected.to_vec(), Ok(())), "{chunk}");
+        assert_eq!(read_chunk(&chunk), (expected.to_vec(), Ok(())), "{chunk}");
     }
 
-    fn t(words: &str) -> Frame {
+    fn text_frame(words: &str) -> Frame {
         Text(words.into())
     }
 
-    fn r(words: &str) -> Frame {
+    fn reasoning_frame(words: &str) -> Frame {
         Reasoning(words.into())
     }
 
@@ -160,28 +160,34 @@ mod tests {
     fn openai_chunk_content_any_shape_is_read() {
         check_delta(&json!({"role": "assistant", "content": null}), &[]);
         check_delta(&json!({"content": ""}), &[]);
-        check_delta(&json!({"content": "夜"}), &[t("夜")]);
-        check_delta(&json!({"content": [{"type": "text", "text": "a"}, {"type": "image_url"}, "b"]}), &[t("ab")]);
+        check_delta(&json!({"content": "夜"}), &[text_frame("夜")]);
+        check_delta(
+            &json!({"content": [{"type": "text", "text": "a"}, {"type": "image_url"}, "b"]}),
+            &[text_frame("ab")],
+        );
         check_delta(
             &json!({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}]}),
-            &[r("hm")],
+            &[reasoning_frame("hm")],
         );
         check_delta(&json!({"content": 7, "refusal": null}), &[]);
-        check_delta(&json!({"content": null, "refusal": "no"}), &[t("no")]);
-        check_delta(&json!({"content": "a\u{0}b"}), &[t("a\u{fffd}b")]);
+        check_delta(&json!({"content": null, "refusal": "no"}), &[text_frame("no")]);
+        check_delta(&json!({"content": "a\u{0}b"}), &[text_frame("a\u{fffd}b")]);
         check_delta(&json!({"tool_calls": [{"index": 0, "function": {"name": "f", "arguments": "{}"}}]}), &[]);
     }
 
     #[test]
     fn openai_chunk_reasoning_any_dialect_is_read_once() {
         let details = json!([{"type": "reasoning.text", "text": "h"}, {"type": "reasoning.summary", "summary": "m"}, {"type": "reasoning.encrypted", "data": "x"}]);
-        check_delta(&json!({"reasoning": "hm"}), &[r("hm")]);
-        check_delta(&json!({"reasoning_content": "hm"}), &[r("hm")]);
-        check_delta(&json!({"reasoning_details": details}), &[r("hm")]);
-        check_delta(&json!({"reasoning": "hm", "reasoning_content": "hm", "reasoning_details": details}), &[r("hm")]);
+        check_delta(&json!({"reasoning": "hm"}), &[reasoning_frame("hm")]);
+        check_delta(&json!({"reasoning_content": "hm"}), &[reasoning_frame("hm")]);
+        check_delta(&json!({"reasoning_details": details}), &[reasoning_frame("hm")]);
+        check_delta(
+            &json!({"reasoning": "hm", "reasoning_content": "hm", "reasoning_details": details}),
+            &[reasoning_frame("hm")],
+        );
         check_delta(
             &json!({"reasoning": null, "reasoning_content": "", "reasoning_details": details, "content": "a"}),
-            &[r("hm"), t("a")],
+            &[reasoning_frame("hm"), text_frame("a")],
         );
         check_delta(&json!({"reasoning": "", "reasoning_details": []}), &[]);
     }
@@ -190,9 +196,9 @@ mod tests {
     fn openai_chunk_only_first_choice_is_read() {
         let chunk =
             json!({"choices": [{"index": 1, "delta": {"content": "b"}}, {"index": 0, "delta": {"content": "a"}}]});
-        assert_eq!(read(&chunk.to_string()).0, [t("a")]);
-        assert_eq!(read(r#"{"choices":[{"index":2,"delta":{"content":"c"},"finish_reason":"stop"}]}"#).0, []);
-        assert_eq!(read(r#"{"choices":[{"message":{"content":"a"}}]}"#).0, [t("a")]);
+        assert_eq!(read_chunk(&chunk.to_string()).0, [text_frame("a")]);
+        assert_eq!(read_chunk(r#"{"choices":[{"index":2,"delta":{"content":"c"},"finish_reason":"stop"}]}"#).0, []);
+        assert_eq!(read_chunk(r#"{"choices":[{"message":{"content":"a"}}]}"#).0, [text_frame("a")]);
     }
 
     #[test]
@@ -200,12 +206,15 @@ mod tests {
         let chunk = r#"{"model":"m-1","choices":[{"index":0,"delta":{},"finish_reason":"length"}],
             "usage":{"prompt_tokens":12,"completion_tokens":5.0,"cost":0.0015,"prompt_tokens_details":{"cached_tokens":4},"completion_tokens_details":null}}"#;
         let usage = Usage { prompt: 12, completion: 5, cached: Some(4), cost: Some(0.0015), ..Usage::default() };
-        assert_eq!(read(chunk).0, [Model("m-1".into()), Frame::Finish(FinishReason::Length), Frame::Usage(usage)]);
+        assert_eq!(
+            read_chunk(chunk).0,
+            [Model("m-1".into()), Frame::Finish(FinishReason::Length), Frame::Usage(usage)]
+        );
         let last = r#"{"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":2,"completion_tokens_details":{"reasoning_tokens":1},"cost":-1}}"#;
         let usage = Usage { prompt: 1, completion: 2, reasoning: Some(1), ..Usage::default() };
-        assert_eq!(read(last).0, [Frame::Usage(usage)]);
+        assert_eq!(read_chunk(last).0, [Frame::Usage(usage)]);
         for none in ["null", "{}", "7", r#"{"prompt_tokens":"x"}"#, r#"{"prompt_tokens":-1}"#] {
-            assert_eq!(read(&format!(r#"{{"choices":[],"usage":{none}}}"#)).0, [], "{none}");
+            assert_eq!(read_chunk(&format!(r#"{{"choices":[],"usage":{none}}}"#)).0, [], "{none}");
         }
     }
 
@@ -221,9 +230,9 @@ mod tests {
             ("insufficient_system_resource", FinishReason::Other("insufficient_system_resource".into())),
         ] {
             let chunk = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]});
-            assert_eq!(read(&chunk.to_string()).0, [Frame::Finish(expected)]);
+            assert_eq!(read_chunk(&chunk.to_string()).0, [Frame::Finish(expected)]);
         }
-        assert_eq!(read(r#"{"choices":[{"index":0,"delta":{},"finish_reason":""}]}"#).0, []);
+        assert_eq!(read_chunk(r#"{"choices":[{"index":0,"delta":{},"finish_reason":""}]}"#).0, []);
     }
 
     #[test]
@@ -253,17 +262,18 @@ mod tests {
                 failed(Some(503)),
             ),
         ] {
-            assert_eq!(read(chunk), (vec![], Err(expected)), "{chunk}");
+            assert_eq!(read_chunk(chunk), (vec![], Err(expected)), "{chunk}");
         }
-        let (frames, end) = read(r#"{"choices":[{"index":0,"delta":{"content":"half"},"finish_reason":"error"}]}"#);
-        assert_eq!((frames, end.unwrap_err().code()), (vec![t("half")], "provider_failed"));
+        let (frames, end) =
+            read_chunk(r#"{"choices":[{"index":0,"delta":{"content":"half"},"finish_reason":"error"}]}"#);
+        assert_eq!((frames, end.unwrap_err().code()), (vec![text_frame("half")], "provider_failed"));
         for fine in
             [r#"{"error":null,"choices":[]}"#, r#"{"error":{},"choices":[]}"#, r#"{"error":false}"#, r#"{"error":""}"#]
         {
             if fine.contains(r#""error":"""#) {
-                assert!(read(fine).1.is_err());
+                assert!(read_chunk(fine).1.is_err());
             } else {
-                assert_eq!(read(fine), (vec![], Ok(())), "{fine}");
+                assert_eq!(read_chunk(fine), (vec![], Ok(())), "{fine}");
             }
         }
     }

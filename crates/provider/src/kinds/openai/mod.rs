@@ -138,7 +138,7 @@ mod tests {
         }
     }
 
-    fn body(extra: Value, params: Value) -> Value {
+    fn request_body(extra: Value, params: Value) -> Value {
         let endpoint = endpoint(&extra);
         let message =
             |role, name: &str, content: &str| RequestMessage { role, name: Some(name.into()), content: content.into() };
@@ -175,8 +175,10 @@ mod tests {
 
     #[test]
     fn openai_body_matches_wire_format() {
-        let sent =
-            body(json!({"temperature": 1.0, "top_k": 40}), json!({"temperature": 0.70, "stop": ["\n"], "seed": 7}));
+        let sent = request_body(
+            json!({"temperature": 1.0, "top_k": 40}),
+            json!({"temperature": 0.70, "stop": ["\n"], "seed": 7}),
+        );
         assert_eq!(
             sent.to_string(),
             r#"{"model":"m","messages":[{"role":"user","name":"Rin_7","content":"hi"},{"role":"assistant","content":"喂"}],"#
@@ -196,21 +198,21 @@ mod tests {
 
     #[test]
     fn openai_params_cannot_override_reserved_fields() {
-        let plain = body(json!({}), json!({}));
+        let plain = request_body(json!({}), json!({}));
         let params = json!({"model": "dear", "messages": [], "stream": false, "stream_options": null, "n": 5});
-        assert_eq!(body(json!({}), params), plain);
-        assert_eq!(body(json!({"model": "x", "messages": 1, "n": 2}), json!({})), plain);
+        assert_eq!(request_body(json!({}), params), plain);
+        assert_eq!(request_body(json!({"model": "x", "messages": 1, "n": 2}), json!({})), plain);
     }
 
     #[test]
     fn openai_null_param_removes_field() {
-        assert_eq!(body(json!({"top_k": 40}), json!({"top_k": null})), body(json!({}), json!({})));
-        assert_eq!(body(json!({"stream_options": null}), json!({})).get("stream_options"), None);
+        assert_eq!(request_body(json!({"top_k": 40}), json!({"top_k": null})), request_body(json!({}), json!({})));
+        assert_eq!(request_body(json!({"stream_options": null}), json!({})).get("stream_options"), None);
     }
 
     #[test]
     fn openai_no_streaming_requests_whole_reply() {
-        let sent = body(json!({"stream": false}), json!({}));
+        let sent = request_body(json!({"stream": false}), json!({}));
         assert_eq!((sent.get("stream"), sent.get("stream_options")), (Some(&json!(false)), None));
     }
 }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::super::super::PromptTokenLimits;
 use super::super::{CardTexts, MacroContext, MacroEngine, MacroHistory, MacroTime};
-use super::map;
+use super::object;
 
 const CONTEXTS: &str = include_str!("../../../../../../tests/fixtures/golden/macros/contexts.json");
 const CASES: &str = include_str!("../../../../../../tests/fixtures/golden/macros/macros.jsonl");
@@ -17,41 +17,41 @@ const CASES: &str = include_str!("../../../../../../tests/fixtures/golden/macros
 const INTENTIONAL_DIFFERENCES: [(&str, &str); 3] =
     [("macro-128", "inline"), ("macro-251", "{{$}}"), ("macro-288", "{{unknown}}text{{/unknown}}")];
 
-fn text(value: &Value, key: &str) -> String {
+fn string_field(value: &Value, key: &str) -> String {
     value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
-fn names(value: &Value) -> Vec<String> {
+fn string_list(value: &Value) -> Vec<String> {
     value.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-fn size(value: &Value, key: &str) -> usize {
+fn size_field(value: &Value, key: &str) -> usize {
     usize::try_from(value[key].as_u64().unwrap_or_default()).unwrap()
 }
 
-fn ms(text: &str) -> i64 {
+fn parse_ms(text: &str) -> i64 {
     text.parse::<Timestamp>().unwrap().as_millisecond()
 }
 
-fn card(card: &Value) -> CardTexts {
+fn card_texts(card: &Value) -> CardTexts {
     CardTexts {
-        description: text(card, "description"),
-        personality: text(card, "personality"),
-        scenario: text(card, "scenario"),
-        examples: text(card, "mes_example"),
-        greetings: [vec![text(card, "first_mes")], names(&card["alternate_greetings"])].concat(),
-        system: text(card, "system_prompt"),
-        post_history: text(card, "post_history_instructions"),
-        depth_prompt: text(&card["depth_prompt"], "prompt"),
-        creator_notes: text(card, "creator_notes"),
-        version: text(card, "character_version"),
+        description: string_field(card, "description"),
+        personality: string_field(card, "personality"),
+        scenario: string_field(card, "scenario"),
+        examples: string_field(card, "mes_example"),
+        greetings: [vec![string_field(card, "first_mes")], string_list(&card["alternate_greetings"])].concat(),
+        system: string_field(card, "system_prompt"),
+        post_history: string_field(card, "post_history_instructions"),
+        depth_prompt: string_field(&card["depth_prompt"], "prompt"),
+        creator_notes: string_field(card, "creator_notes"),
+        version: string_field(card, "character_version"),
     }
 }
 
-fn said(context: &Value) -> MacroHistory {
+fn macro_history(context: &Value) -> MacroHistory {
     let chat = context["chat"].as_array().unwrap();
     let is = |row: &&Value, key: &str| row[key].as_bool().unwrap_or_default();
-    let of = |row: Option<&Value>| row.map(|row| text(row, "mes")).unwrap_or_default();
+    let of = |row: Option<&Value>| row.map(|row| string_field(row, "mes")).unwrap_or_default();
     let visible = || chat.iter().rev().filter(|row| !is(row, "is_system"));
     let last = chat.last();
     let swipes = last.and_then(|row| row["swipes"].as_array()).map(|swipes| u64::try_from(swipes.len()).unwrap());
@@ -62,24 +62,30 @@ fn said(context: &Value) -> MacroHistory {
         last_id: u64::try_from(chat.len()).unwrap().checked_sub(1),
         first_included: context["last_in_context"].as_u64(),
         version: swipes.zip(last).map(|(of, row)| (row["swipe_id"].as_u64().unwrap() + 1, of)),
-        user_spoke: visible().skip(1).find(|row| is(row, "is_user")).map(|row| ms(&text(row, "send_date"))),
+        user_spoke: visible()
+            .skip(1)
+            .find(|row| is(row, "is_user"))
+            .map(|row| parse_ms(&string_field(row, "send_date"))),
     }
 }
 
-fn facts(all: &Value, context: &Value) -> MacroContext {
+fn case_context(all: &Value, context: &Value) -> MacroContext {
     let outlets: BTreeMap<String, String> =
-        map(&all["outlets"]).iter().map(|(name, text)| (name.clone(), text.as_str().unwrap().to_owned())).collect();
+        object(&all["outlets"]).iter().map(|(name, text)| (name.clone(), text.as_str().unwrap().to_owned())).collect();
     MacroContext {
-        user: text(context, "user"),
-        character: text(context, "active"),
-        persona: text(context, "persona"),
-        card: card(&all["card"]),
-        group: names(&context["group"]["members"]),
-        muted: names(&context["group"]["muted"]),
-        history: said(context),
-        time: MacroTime { ms: ms(&text(context, "now")), zone: TimeZone::UTC },
-        token_limits: PromptTokenLimits { context: size(context, "max_context"), reply: size(context, "max_response") },
-        input: text(context, "input_box"),
+        user: string_field(context, "user"),
+        character: string_field(context, "active"),
+        persona: string_field(context, "persona"),
+        card: card_texts(&all["card"]),
+        group: string_list(&context["group"]["members"]),
+        muted: string_list(&context["group"]["muted"]),
+        history: macro_history(context),
+        time: MacroTime { ms: parse_ms(&string_field(context, "now")), zone: TimeZone::UTC },
+        token_limits: PromptTokenLimits {
+            context: size_field(context, "max_context"),
+            reply: size_field(context, "max_response"),
+        },
+        input: string_field(context, "input_box"),
         outlets: Some(outlets),
         seed: context["chat_id_hash"].as_u64().unwrap(),
         ..MacroContext::default()
@@ -93,11 +99,11 @@ fn macros_recorded_cases_match_sillytavern() {
     let mut seen = 0;
     for line in CASES.lines() {
         let case: Value = serde_json::from_str(line).unwrap();
-        let (id, input) = (text(&case, "id"), text(&case, "input"));
-        let facts = facts(&all, &all["contexts"][text(&case, "context")]);
+        let (id, input) = (string_field(&case, "id"), string_field(&case, "input"));
+        let facts = case_context(&all, &all["contexts"][string_field(&case, "context")]);
         let random = case["random"].as_f64().unwrap();
         let mut draw = || random;
-        let mut macros = MacroEngine::new(&facts, map(&case["local"]), map(&case["global"]), &mut draw);
+        let mut macros = MacroEngine::new(&facts, object(&case["local"]), object(&case["global"]), &mut draw);
         let output = match case.get("original").and_then(Value::as_str) {
             Some(original) => macros.fill_over(&input, original),
             None => macros.fill(&input),
@@ -105,10 +111,10 @@ fn macros_recorded_cases_match_sillytavern() {
         let decided = INTENTIONAL_DIFFERENCES.iter().find(|(other, _)| *other == id);
         match (decided, case.get("one_of"), case.get("position_seeded")) {
             (Some((_, expected)), ..) => assert_eq!(output, *expected, "{id} {input}"),
-            (_, Some(any), _) => assert!(names(any).contains(&output), "{id} {input}: {output}"),
+            (_, Some(any), _) => assert!(string_list(any).contains(&output), "{id} {input}: {output}"),
             // The chosen option may differ from SillyTavern's, but it must be stable.
             (_, _, Some(_)) => assert_eq!(output, macros.fill(&input), "{id} {input}"),
-            _ => assert_eq!(output, text(&case, "output"), "{id} {input}"),
+            _ => assert_eq!(output, string_field(&case, "output"), "{id} {input}"),
         }
         let after = |own: &Map<String, Value>| Value::Object(own.clone());
         assert_eq!(after(macros.local.map()), case["local_after"], "{id} {input}");

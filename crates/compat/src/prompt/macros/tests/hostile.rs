@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 use super::super::{CardTexts, MAX_MACROS, MAX_VALUE, MAX_WORK, MacroContext, MacroEngine, MacroReport};
-use super::facts;
+use super::test_context;
 
 fn fill(facts: &MacroContext, local: Map<String, Value>, text: &str) -> (String, MacroReport) {
     let mut draw = || 0.25;
@@ -19,11 +19,11 @@ fn fill(facts: &MacroContext, local: Map<String, Value>, text: &str) -> (String,
 fn macros_unclosed_braces_terminate() {
     for (open, close) in [("{{a::", "}}"), ("{{if::1::", "}}"), ("{{if 1}}", "{{/if}}"), ("{{", "}}"), ("{{a ", "")] {
         let text = format!("{}{{{{user}}}}{}", open.repeat(40_000), close.repeat(40_000));
-        let (filled, _) = fill(&facts(), Map::new(), &text);
+        let (filled, _) = fill(&test_context(), Map::new(), &text);
         assert!(filled.contains("Ann"), "{open}");
     }
     let strays = format!("{}{}", "{{trim}}".repeat(50_000), "{{/if}}".repeat(50_000));
-    assert_eq!(fill(&facts(), Map::new(), &strays).0.len(), "{{/if}}".len() * 50_000);
+    assert_eq!(fill(&test_context(), Map::new(), &strays).0.len(), "{{/if}}".len() * 50_000);
 }
 
 /// Security 2.7: texts that contain themselves, and texts that contain each other twice.
@@ -36,17 +36,17 @@ fn macros_growing_text_stops_at_limit() {
         scenario: "{{scenario}}{{personality}}".repeat(1_000),
         ..CardTexts::default()
     };
-    let (filled, noted) = fill(&MacroContext { card, ..facts() }, Map::new(), twice);
+    let (filled, noted) = fill(&MacroContext { card, ..test_context() }, Map::new(), twice);
     assert!(filled.len() < 4 * MAX_WORK, "{}", filled.len());
     assert!(!noted.problems.is_empty());
     let doubling = "{{setvar::x::{{getvar::x}}{{getvar::x}}}}".repeat(60);
-    let (_, noted) = fill(&facts(), json!({"x": "xx"}).as_object().unwrap().clone(), &doubling);
+    let (_, noted) = fill(&test_context(), json!({"x": "xx"}).as_object().unwrap().clone(), &doubling);
     assert!(!noted.problems.is_empty());
     let told = "{{getvar::x}}".repeat(1_000);
-    let (filled, noted) = fill(&facts(), json!({"x": "x".repeat(1 << 20)}).as_object().unwrap().clone(), &told);
+    let (filled, noted) = fill(&test_context(), json!({"x": "x".repeat(1 << 20)}).as_object().unwrap().clone(), &told);
     assert!(filled.len() < 2 * MAX_WORK && noted.problems.len() == 1);
     let lists = "{{addvar::list::x}}".repeat(MAX_MACROS);
-    let (_, noted) = fill(&facts(), json!({"list": "[]"}).as_object().unwrap().clone(), &lists);
+    let (_, noted) = fill(&test_context(), json!({"list": "[]"}).as_object().unwrap().clone(), &lists);
     assert_eq!(noted.problems.len(), 1);
 }
 
@@ -66,15 +66,16 @@ fn macros_odd_values_do_not_panic() {
         "{{getvar::}}{{setvar::::}}{{random::}}{{pick::}}{{.a = }}{{if::::}}",
         "{{getvar::....}}{{setvar::a.b::1}}{{deletevar::.}}{{getvar::hp.0.0}}",
     ] {
-        let (filled, _) = fill(&facts(), json!({"hp": 12, "deep": {"a": [1]}}).as_object().unwrap().clone(), text);
+        let (filled, _) =
+            fill(&test_context(), json!({"hp": 12, "deep": {"a": [1]}}).as_object().unwrap().clone(), text);
         assert!(filled.len() <= 10_000 + text.len(), "{text}");
     }
-    let late = MacroContext { time: super::super::MacroTime { ms: i64::MAX, ..Default::default() }, ..facts() };
+    let late = MacroContext { time: super::super::MacroTime { ms: i64::MAX, ..Default::default() }, ..test_context() };
     assert_eq!(fill(&late, Map::new(), "[{{time}}{{date}}]").0, "[]");
 }
 
 /// Generates pieces of hostile texts.
-fn piece() -> impl Strategy<Value = String> {
+fn any_piece() -> impl Strategy<Value = String> {
     let words = [
         "{{",
         "}}",
@@ -138,23 +139,23 @@ proptest! {
 
     /// Any text is expanded, with the same result for the same draws.
     #[test]
-    fn macros_random_text_does_not_panic(pieces in proptest::collection::vec(piece(), 0..40)) {
+    fn macros_random_text_does_not_panic(pieces in proptest::collection::vec(any_piece(), 0..40)) {
         let text = pieces.concat();
         let local = json!({"hp": 12, "list": "[1]", "x": {"y": [1]}});
-        let once = fill(&facts(), local.as_object().unwrap().clone(), &text);
-        prop_assert_eq!(once, fill(&facts(), local.as_object().unwrap().clone(), &text));
+        let once = fill(&test_context(), local.as_object().unwrap().clone(), &text);
+        prop_assert_eq!(once, fill(&test_context(), local.as_object().unwrap().clone(), &text));
     }
 
     /// A text without braces is unchanged.
     #[test]
     fn macros_plain_text_is_unchanged(text in "[^{}<]*") {
-        prop_assert_eq!(fill(&facts(), Map::new(), &text).0, text);
+        prop_assert_eq!(fill(&test_context(), Map::new(), &text).0, text);
     }
 
     /// Any date pattern works for any time.
     #[test]
     fn macros_random_date_pattern_does_not_panic(pattern in "[a-zA-Z\\[\\]\\\\ :]{0,40}", ms in any::<i64>()) {
-        let at = MacroContext { time: super::super::MacroTime { ms, ..Default::default() }, ..facts() };
+        let at = MacroContext { time: super::super::MacroTime { ms, ..Default::default() }, ..test_context() };
         let (filled, _) = fill(&at, Map::new(), &format!("{{{{datetimeformat::{pattern}}}}}"));
         prop_assert!(filled.len() < 4_000);
     }

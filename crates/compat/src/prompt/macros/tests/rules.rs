@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::super::super::PromptTokenLimits;
 use super::super::{MacroContext, MacroEngine, MacroHistory, MacroTime};
-use super::{check, facts, filled, map};
+use super::{check, fill_texts, object, test_context};
 
 /// S0-07: macros of a greeting are expanded, ignoring case; other text stays.
 #[test]
@@ -25,7 +25,7 @@ fn macros_unknown_macro_stays_and_is_reported() {
     check("{{unknown}}{{user}}{{/unknown}}{{/if}}", "{{unknown}}Ann{{/unknown}}{{/if}}");
     check("{{setvar::x}} {{setvar}}{{user}}{{/reverse}}", "{{setvar::x}} {{setvar}}Ann{{/reverse}}");
     check("{{original}} {{outlet::{{user}}}}", "{{original}} {{outlet::Ann}}");
-    let facts = facts();
+    let facts = test_context();
     let mut draw = || 0.5;
     let mut macros = MacroEngine::new(&facts, Map::new(), Map::new(), &mut draw);
     macros.fill("{{nobody::1}} {{nobody}} {{user x}} {{/if}} {{user}}");
@@ -34,7 +34,7 @@ fn macros_unknown_macro_stays_and_is_reported() {
 
 #[test]
 fn macros_original_is_inserted_once() {
-    let facts = facts();
+    let facts = test_context();
     let mut draw = || 0.5;
     let mut macros = MacroEngine::new(&facts, Map::new(), Map::new(), &mut draw);
     assert_eq!(macros.fill_over("a {{Original}} {{original}}{{charPrompt}}", "b"), "a b Be brief. {{original}}");
@@ -78,7 +78,7 @@ fn macros_variable_operators_change_values() {
     check("{{addvar::list::x}}{{getvar::list}}{{getvarkey::list::2}}", "[1,2,\"x\"]x");
     check("{{setvar::n::007}}{{getvar::n}}{{setvar::j::{\"a\":{\"b\":1}} }}", "7 }}");
     check("{{getvarkey::name::0}}{{getvarkey::hp::0}}{{getvarkey::none::0}}", "Ash");
-    let (told, after) = filled(&json!({"combat": {"hp": 20}}), &["{{getvar::combat.hp}}{{addvar::combat.hp::-5}}"]);
+    let (told, after) = fill_texts(&json!({"combat": {"hp": 20}}), &["{{getvar::combat.hp}}{{addvar::combat.hp::-5}}"]);
     assert_eq!((told, after), (vec!["20".to_owned()], json!({"combat": {"hp": 15}})));
 }
 
@@ -86,7 +86,7 @@ fn macros_variable_operators_change_values() {
 #[test]
 fn macros_variables_are_shared_between_texts() {
     let (told, after) =
-        filled(&json!({}), &["{{setvar::mood::grey}}", "{{getvar::mood}}", "{{incvar::n}}{{incvar::n}}"]);
+        fill_texts(&json!({}), &["{{setvar::mood::grey}}", "{{getvar::mood}}", "{{incvar::n}}{{incvar::n}}"]);
     assert_eq!(told, ["", "grey", "12"]);
     assert_eq!(after, json!({"mood": "grey", "n": 2}));
 }
@@ -141,8 +141,8 @@ fn macros_random_and_pick_use_draw_and_seed() {
         at += 1;
         draws[(at - 1) % 3]
     };
-    let facts = facts();
-    let mut macros = MacroEngine::new(&facts, map(&Value::Null), Map::new(), &mut draw);
+    let facts = test_context();
+    let mut macros = MacroEngine::new(&facts, object(&Value::Null), Map::new(), &mut draw);
     assert_eq!(macros.fill("{{random::a::b}}{{random::a::b}}{{roll::d6}}{{roll::1d6+x}}"), "ab4");
     let twice = "{{pick::a::b::c}} {{pick::a::b::c}}";
     assert_eq!(macros.fill(twice), macros.fill(twice));

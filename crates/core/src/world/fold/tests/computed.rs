@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-fn stages() -> Value {
+fn stages_schema() -> Value {
     json!({"type": "object", "required": ["stage"], "properties": {
         "affinity": {"type": "integer", "minimum": 0, "maximum": 100},
         "left": {"type": "integer", "maximum": 50, "x-computed": "100 - affinity"},
@@ -18,9 +18,9 @@ fn stages() -> Value {
     }})
 }
 
-fn after(before: Value, operations: Value) -> (Value, Vec<String>) {
-    let mut world = world(json!({"g": before}));
-    let said = run(&mut world, &operations, &rules("/g", stages()));
+fn fold_stages(before: Value, operations: Value) -> (Value, Vec<String>) {
+    let mut world = world_with_vars(json!({"g": before}));
+    let said = apply_operations(&mut world, &operations, &schema_set("/g", stages_schema()));
     (world.vars["g"].clone(), said)
 }
 
@@ -28,19 +28,20 @@ fn after(before: Value, operations: Value) -> (Value, Vec<String>) {
 #[test]
 fn fold_computed_value_is_updated() {
     let add = json!([{"op": "add", "path": "/g/affinity", "value": 3}]);
-    let (state, said) = after(json!({"affinity": 58, "stage": "friend"}), add.clone());
+    let (state, said) = fold_stages(json!({"affinity": 58, "stage": "friend"}), add.clone());
     assert_eq!((state, said.len()), (json!({"affinity": 61, "left": 39, "half": 20, "stage": "beloved"}), 0));
-    let (state, _) = after(json!({"affinity": 5}), add);
+    let (state, _) = fold_stages(json!({"affinity": 5}), add);
     assert_eq!(
         state,
         json!({"affinity": 8, "left": 50, "half": 25, "stage": "stranger"}),
         "in its range, without a word"
     );
-    let (state, _) = after(json!({"affinity": 30, "stage": "nonsense"}), json!([]));
+    let (state, _) = fold_stages(json!({"affinity": 30, "stage": "nonsense"}), json!([]));
     assert_eq!(state["stage"], json!("friend"), "also where nothing happens");
-    let (state, said) = after(json!({}), json!([{"op": "set", "path": "/g", "value": {"affinity": 20, "stage": 7}}]));
+    let (state, said) =
+        fold_stages(json!({}), json!([{"op": "set", "path": "/g", "value": {"affinity": 20, "stage": 7}}]));
     assert_eq!((&state["stage"], said.len()), (&json!("friend"), 0), "what is put for it is not looked at");
-    let (state, _) = after(json!({"affinity": 30}), json!([{"op": "remove", "path": "/g/affinity"}]));
+    let (state, _) = fold_stages(json!({"affinity": 30}), json!([{"op": "remove", "path": "/g/affinity"}]));
     assert_eq!(state, json!({"stage": "stranger"}), "a sum without its numbers is gone");
 }
 
@@ -53,7 +54,7 @@ fn fold_write_to_computed_value_is_refused() {
         json!({"op": "move", "path": "/g/stage", "from": "/word"}),
         json!({"op": "move", "path": "/word", "from": "/g/stage"}),
     ] {
-        let (state, said) = after(json!({"affinity": 5}), json!([operation]));
+        let (state, said) = fold_stages(json!({"affinity": 5}), json!([operation]));
         assert_eq!(
             said,
             ["Refused /g/stage stage: it is computed: change the values that it is computed from"],
@@ -67,7 +68,7 @@ fn fold_write_to_computed_value_is_refused() {
 #[test]
 fn fold_new_map_entry_gets_prototype() {
     let people = |before: Value, operation: Value| {
-        let (state, said) = after(json!({"affinity": 12, "people": before}), json!([operation]));
+        let (state, said) = fold_stages(json!({"affinity": 12, "people": before}), json!([operation]));
         assert_eq!(said, Vec::<String>::new());
         state["people"].clone()
     };
@@ -102,7 +103,7 @@ fn fold_new_map_entry_gets_prototype() {
         people(json!({}), json!({"op": "set", "path": "/g/people", "value": {"a": {}, "b": {"love": 1}}})),
         json!({"a": rin(10, false), "b": rin(1, false)})
     );
-    let (state, said) = after(json!({}), json!([{"op": "add", "path": format!("{at}/love"), "value": 50}]));
+    let (state, said) = fold_stages(json!({}), json!([{"op": "add", "path": format!("{at}/love"), "value": 50}]));
     assert_eq!((&state["people"]["rin"]["love"], said.len()), (&json!(20), 1), "made with the map, and clamped");
 }
 
@@ -110,27 +111,27 @@ fn fold_new_map_entry_gets_prototype() {
 #[test]
 fn fold_computed_map_entries_update_separately() {
     let before = json!({"affinity": 12, "people": {"rin": {"love": 15}, "tom": {"love": 3}}});
-    let (state, _) = after(before.clone(), json!([{"op": "add", "path": "/g/people/tom/love", "value": 10}]));
+    let (state, _) = fold_stages(before.clone(), json!([{"op": "add", "path": "/g/people/tom/love", "value": 10}]));
     assert_eq!((&state["people"]["tom"]["close"], &state["people"]["rin"]["close"]), (&json!(true), &json!(true)));
-    let (state, _) = after(before, json!([{"op": "add", "path": "/g/affinity", "value": 10}]));
+    let (state, _) = fold_stages(before, json!([{"op": "add", "path": "/g/affinity", "value": 10}]));
     assert_eq!((state["people"]["rin"].get("close"), &state["stage"]), (None, &json!("friend")));
 }
 
 #[test]
 fn fold_computed_in_parts_equals_fold_at_once() {
-    let rules = rules("/g", stages());
+    let rules = schema_set("/g", stages_schema());
     let operations = [
         json!({"op": "add", "path": "/g/affinity", "value": 30}),
         json!({"op": "add", "path": "/g/people/rin/love", "value": 3}),
         json!({"op": "move", "path": "/g/people/tom", "from": "/g/people/rin"}),
         json!({"op": "add", "path": "/g/affinity", "value": -25}),
     ];
-    let mut whole = world(json!({}));
-    run(&mut whole, &json!(operations), &rules);
-    let mut parts = world(json!({}));
+    let mut whole = world_with_vars(json!({}));
+    apply_operations(&mut whole, &json!(operations), &rules);
+    let mut parts = world_with_vars(json!({}));
     for one in operations {
-        run(&mut parts, &json!([one]), &rules);
-        run(&mut parts, &json!([]), &rules);
+        apply_operations(&mut parts, &json!([one]), &rules);
+        apply_operations(&mut parts, &json!([]), &rules);
     }
     assert_eq!((whole.hash(), &whole.vars["g"]["people"]["tom"]["close"]), (parts.hash(), &json!(true)));
 }

@@ -13,15 +13,15 @@ use serde_json::{Value, json};
 use super::*;
 use crate::world::Schema;
 
-fn rules(root: &str, schema: Value) -> SchemaSet {
+fn schema_set(root: &str, schema: Value) -> SchemaSet {
     SchemaSet::new(vec![(root.parse().unwrap(), Arc::new(Schema::parse(schema).unwrap()))]).unwrap()
 }
 
-fn world(vars: Value) -> World {
+fn world_with_vars(vars: Value) -> World {
     World::from_json(json!({"vars": vars})).unwrap()
 }
 
-fn run(world: &mut World, operations: &Value, rules: &SchemaSet) -> Vec<String> {
+fn apply_operations(world: &mut World, operations: &Value, rules: &SchemaSet) -> Vec<String> {
     let operations: Vec<StateOperation> =
         operations.as_array().unwrap().iter().map(|wire| StateOperation::from_json(wire).unwrap()).collect();
     let problems = fold(world, &operations, rules);
@@ -29,23 +29,23 @@ fn run(world: &mut World, operations: &Value, rules: &SchemaSet) -> Vec<String> 
 }
 
 fn check(rules: &SchemaSet, before: Value, operation: Value, after: Value, problems: &[&str]) {
-    let mut world = world(before.clone());
-    let said = run(&mut world, &json!([operation]), rules);
+    let mut world = world_with_vars(before.clone());
+    let said = apply_operations(&mut world, &json!([operation]), rules);
     assert_eq!(said, problems, "{operation} on {before}");
     assert_eq!(Value::Object(world.vars).to_string(), after.to_string(), "{operation} on {before}");
 }
 
 /// Applies an operation without a schema.
-fn free(before: Value, operation: Value, after: Value, problems: &[&str]) {
+fn check_without_schema(before: Value, operation: Value, after: Value, problems: &[&str]) {
     check(&SchemaSet::default(), before, operation, after, problems);
 }
 
 /// Applies an operation under a schema for `/g`, to a world that has only `/g`.
-fn ruled(schema: &Value, before: Value, operation: Value, after: Value, problems: &[&str]) {
+fn check_with_schema(schema: &Value, before: Value, operation: Value, after: Value, problems: &[&str]) {
     let whole = |inner: Value| if inner.is_null() { json!({}) } else { json!({"g": inner}) };
-    check(&rules("/g", schema.clone()), whole(before), operation, whole(after), problems);
+    check(&schema_set("/g", schema.clone()), whole(before), operation, whole(after), problems);
 }
 
-fn refused(schema: &Value, before: Value, operation: Value, problem: &str) {
-    ruled(schema, before.clone(), operation, before, &[problem]);
+fn check_refused(schema: &Value, before: Value, operation: Value, problem: &str) {
+    check_with_schema(schema, before.clone(), operation, before, &[problem]);
 }

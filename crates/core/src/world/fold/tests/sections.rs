@@ -8,7 +8,7 @@ use crate::world::ProblemKind;
 /// A schema governs its root even if an operation creates the path to it, and no operation above replaces the root.
 #[test]
 fn fold_schema_root_created_by_parent_is_checked() {
-    let combat = rules(
+    let combat = schema_set(
         "/p/combat",
         json!({"type": "object", "required": ["hp"], "properties": {"hp": {"type": "integer", "maximum": 9}}}),
     );
@@ -53,8 +53,10 @@ fn fold_schema_root_created_by_parent_is_checked() {
         check(&combat, before.clone(), operation, before.clone(), &[holds]);
     }
     check(&combat, json!({}), json!({"op": "append", "path": "/p", "value": 1}), json!({}), &[holds]);
-    let whole =
-        rules("", json!({"required": ["a"], "additionalProperties": false, "properties": {"a": {"type": "integer"}}}));
+    let whole = schema_set(
+        "",
+        json!({"required": ["a"], "additionalProperties": false, "properties": {"a": {"type": "integer"}}}),
+    );
     check(
         &whole,
         json!({"a": 1}),
@@ -74,7 +76,7 @@ fn fold_schema_root_created_by_parent_is_checked() {
 /// A refused operation does not stop the others, and its problem names its index.
 #[test]
 fn fold_refused_operation_does_not_stop_others() {
-    let mut world = world(json!({"hp": 10}));
+    let mut world = world_with_vars(json!({"hp": 10}));
     let operations = [
         StateOperation::new("/hp".parse().unwrap(), StateChange::Add(1.into()), "", ""),
         StateOperation::new("/hp/x".parse().unwrap(), StateChange::Set(json!(1)), "", ""),
@@ -91,7 +93,7 @@ fn fold_refused_operation_does_not_stop_others() {
 #[test]
 fn fold_server_sections_accept_their_operations() {
     let mut world = World::default();
-    let said = run(
+    let said = apply_operations(
         &mut world,
         &json!([
             {"in": "summary", "op": "set", "path": "", "value": "so far"},
@@ -103,7 +105,7 @@ fn fold_server_sections_accept_their_operations() {
             {"in": "lore", "op": "set", "path": "/x", "value": 1},
             {"in": "lore", "op": "remove", "path": "/x"},
         ]),
-        &rules("", json!({"additionalProperties": false})),
+        &schema_set("", json!({"additionalProperties": false})),
     );
     assert_eq!(said, Vec::<String>::new(), "schemas govern vars only");
     let expected = json!({
@@ -111,7 +113,7 @@ fn fold_server_sections_accept_their_operations() {
         "summary": "so far", "events": [{"text": "left", "tags": []}],
     });
     assert_eq!(world.to_json(), expected);
-    let said = run(
+    let said = apply_operations(
         &mut world,
         &json!([
             {"in": "summary", "op": "set", "path": "", "value": 1},
@@ -137,8 +139,9 @@ fn fold_server_sections_accept_their_operations() {
 #[test]
 fn fold_oversized_value_is_refused() {
     let deep = |levels: usize| (0..levels).fold(json!(1), |inner, _| json!([inner]));
-    let refusals =
-        |operation: Value| run(&mut world(json!({"here": deep(31)})), &json!([operation]), &SchemaSet::default());
+    let refusals = |operation: Value| {
+        apply_operations(&mut world_with_vars(json!({"here": deep(31)})), &json!([operation]), &SchemaSet::default())
+    };
     assert_eq!(refusals(json!({"op": "set", "path": "/a", "value": deep(31)})), Vec::<String>::new());
     let too_deep = ["Refused /a a: the state may have at most 32 levels"];
     assert_eq!(refusals(json!({"op": "set", "path": "/a", "value": deep(32)})), too_deep);
@@ -173,8 +176,8 @@ fn fold_reserved_key_is_refused() {
             json!({"op": "move", "path": format!("/b/{key}"), "from": "/a"}),
             json!({"op": "append", "path": format!("/{key}"), "value": 1}),
         ] {
-            let mut world = world(json!({"a": {}}));
-            let said = run(&mut world, &json!([operation]), &SchemaSet::default());
+            let mut world = world_with_vars(json!({"a": {}}));
+            let said = apply_operations(&mut world, &json!([operation]), &SchemaSet::default());
             assert!(said[0].starts_with("Refused") && said[0].contains("a key cannot begin with"), "{said:?}");
         }
         let inside: serde_json::Map<String, Value> = [(key.to_owned(), json!("x"))].into_iter().collect();
@@ -186,10 +189,10 @@ fn fold_reserved_key_is_refused() {
 /// C20: an operation keeps its intent on another base: 40 - 12 = 28 here, 13 after a graft onto 25.
 #[test]
 fn fold_operation_on_other_base_keeps_intent() {
-    let combat = rules("/combat", json!({"properties": {"hp": {"type": "integer", "minimum": 0}}}));
+    let combat = schema_set("/combat", json!({"properties": {"hp": {"type": "integer", "minimum": 0}}}));
     for (base, expected) in [(40, 28), (25, 13), (5, 0)] {
-        let mut world = world(json!({"combat": {"hp": base}}));
-        run(&mut world, &json!([{"op": "add", "path": "/combat/hp", "value": -12}]), &combat);
+        let mut world = world_with_vars(json!({"combat": {"hp": base}}));
+        apply_operations(&mut world, &json!([{"op": "add", "path": "/combat/hp", "value": -12}]), &combat);
         assert_eq!(world.vars["combat"]["hp"], json!(expected));
     }
 }
@@ -210,14 +213,14 @@ fn fold_muted_delta_equals_fold_without_it() {
 fn fold_large_world_is_not_copied() {
     let things: serde_json::Map<String, Value> =
         (0..5000).map(|i| (format!("thing{i}"), json!({"n": i, "text": "x".repeat(200)}))).collect();
-    let mut world = world(json!({"things": things}));
+    let mut world = world_with_vars(json!({"things": things}));
     let address = |world: &World| world.vars["things"]["thing77"]["text"].as_str().unwrap().as_ptr();
     let before = address(&world);
     let operation =
         json!({"op": "add", "path": "/things/thing4999/n", "value": -12, "why": "took 12 damage", "by": "combat"});
     assert!(operation.to_string().len() < 300);
-    let schema = rules("/things", json!({"additionalProperties": {"properties": {"n": {"type": "integer"}}}}));
-    let said = run(
+    let schema = schema_set("/things", json!({"additionalProperties": {"properties": {"n": {"type": "integer"}}}}));
+    let said = apply_operations(
         &mut world,
         &json!([
             operation,
@@ -237,12 +240,18 @@ fn fold_large_world_is_not_copied() {
 fn fold_invalid_sibling_does_not_block_operation() {
     let schema =
         json!({"additionalProperties": false, "required": ["gone"], "properties": {"hp": {"type": "integer"}}});
-    ruled(
+    check_with_schema(
         &schema,
         json!({"old": 1, "hp": 1}),
         json!({"op": "add", "path": "/g/hp", "value": 1}),
         json!({"old": 1, "hp": 2}),
         &[],
     );
-    ruled(&schema, json!({"old": 1, "hp": 1}), json!({"op": "remove", "path": "/g/old"}), json!({"hp": 1}), &[]);
+    check_with_schema(
+        &schema,
+        json!({"old": 1, "hp": 1}),
+        json!({"op": "remove", "path": "/g/old"}),
+        json!({"hp": 1}),
+        &[],
+    );
 }
