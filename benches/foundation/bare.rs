@@ -15,7 +15,7 @@ use libsqlite3_sys as ffi;
 
 const SCHEMA: &str = include_str!("../../migrations/sqlite/2026-11-21-000001_foundation/up.sql");
 
-pub struct Bare {
+pub struct BareStore {
     pub conn: SqliteConnection,
     last_n: i64,
     /// The last node and operation of each session.
@@ -39,7 +39,7 @@ diesel::table! { operations (n) { n -> BigInt, session_n -> BigInt, op -> BigInt
 at -> BigInt, effects -> Text, } }
 diesel::table! { sessions (n) { n -> BigInt, head_n -> BigInt, op -> BigInt, head_op -> BigInt, edits -> BigInt, updated -> BigInt, } }
 
-impl Bare {
+impl BareStore {
     pub fn open(folder: &Path, sessions: usize) -> Self {
         let mut conn = SqliteConnection::establish(folder.join("bare.db").to_str().unwrap()).unwrap();
         conn.batch_execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;").unwrap();
@@ -105,7 +105,7 @@ impl Bare {
             let row = (keyframes::node_n.eq(n), keyframes::edits.eq(0_i64), keyframes::body.eq(&self.keyframe_body));
             diesel::insert_into(keyframes::table).values(row).execute(&mut self.conn).unwrap();
         }
-        let seen = Kept(vec![("UPDATE nodes SET remembered_n = ", n), (" WHERE n = ", parent)]);
+        let seen = UpdateStatement(vec![("UPDATE nodes SET remembered_n = ", n), (" WHERE n = ", parent)]);
         seen.execute(&mut self.conn).unwrap();
         let row = (
             (operations::n.eq(n), operations::session_n.eq(session_n), operations::op.eq(op), operations::step.eq(op)),
@@ -114,7 +114,7 @@ impl Bare {
         diesel::insert_into(operations::table).values(row).execute(&mut self.conn).unwrap();
         let set = [("UPDATE sessions SET head_n = ", n), (", op = ", op), (", head_op = ", op), (", updated = ", n)];
         let own = [(" WHERE n = ", session_n), (" AND op = ", op - 1)];
-        Kept(set.into_iter().chain(own).collect()).execute(&mut self.conn).unwrap();
+        UpdateStatement(set.into_iter().chain(own).collect()).execute(&mut self.conn).unwrap();
     }
 
     /// Runs the recursive query of a projection alone.
@@ -155,20 +155,20 @@ const OUTLINE: &str = "SELECT nodes.n, parent_n, depth, id, role, kind, status, 
      FROM nodes JOIN texts ON texts.n = nodes.n WHERE session_n = ?1 AND NOT is_hidden";
 
 /// One query through SQLite's C interface, without diesel. Each value is copied and kept.
-pub struct Plain {
+pub struct RawQuery {
     db: *mut ffi::sqlite3,
     statement: *mut ffi::sqlite3_stmt,
 }
 
 /// A value copied from a row.
-pub enum Taken {
+pub enum SqlValue {
     Null,
     Integer(i64),
     Bytes([u8; 16]),
     Text(String),
 }
 
-impl Taken {
+impl SqlValue {
     /// Returns the length in bytes.
     pub fn len(&self) -> usize {
         match self {
@@ -181,7 +181,7 @@ impl Taken {
 }
 
 #[allow(unsafe_code, reason = "the limit is what the C library itself takes")]
-impl Plain {
+impl RawQuery {
     /// Prepares the query of a page.
     pub fn prepare_page(path: &Path) -> Self {
         Self::open(path, PAGE)
@@ -209,7 +209,7 @@ impl Plain {
     }
 
     /// Returns the rows for the bound values, each with `COLUMNS` columns.
-    pub fn query_rows<const COLUMNS: usize>(&mut self, bound: &[i64]) -> Vec<[Taken; COLUMNS]> {
+    pub fn query_rows<const COLUMNS: usize>(&mut self, bound: &[i64]) -> Vec<[SqlValue; COLUMNS]> {
         let mut rows = Vec::new();
         // SAFETY: the statement is prepared, and a column is read before the next step.
         unsafe {
@@ -225,28 +225,28 @@ impl Plain {
         rows
     }
 
-    fn copy_column(&self, column: c_int) -> Taken {
+    fn copy_column(&self, column: c_int) -> SqlValue {
         // SAFETY: this is the current row, and the memory behind the pointer is copied at once.
         unsafe {
             match ffi::sqlite3_column_type(self.statement, column) {
-                ffi::SQLITE_INTEGER => Taken::Integer(ffi::sqlite3_column_int64(self.statement, column)),
+                ffi::SQLITE_INTEGER => SqlValue::Integer(ffi::sqlite3_column_int64(self.statement, column)),
                 ffi::SQLITE_TEXT => {
                     let text = ffi::sqlite3_column_text(self.statement, column);
                     let bytes = ffi::sqlite3_column_bytes(self.statement, column);
                     let text = std::slice::from_raw_parts(text, usize::try_from(bytes).unwrap());
-                    Taken::Text(std::str::from_utf8(text).unwrap().to_owned())
+                    SqlValue::Text(std::str::from_utf8(text).unwrap().to_owned())
                 }
                 ffi::SQLITE_BLOB => {
                     let bytes = ffi::sqlite3_column_blob(self.statement, column).cast::<[u8; 16]>();
-                    Taken::Bytes(*bytes)
+                    SqlValue::Bytes(*bytes)
                 }
-                _ => Taken::Null,
+                _ => SqlValue::Null,
             }
         }
     }
 }
 
-impl Drop for Plain {
+impl Drop for RawQuery {
     #[allow(unsafe_code, reason = "what was opened in C is closed in C")]
     fn drop(&mut self) {
         // SAFETY: nothing uses either pointer any more.
@@ -280,9 +280,9 @@ fn node_id_bytes(n: i64) -> Vec<u8> {
 }
 
 /// Alternating text and numbers: a statement that diesel caches, unlike its own `UPDATE`.
-struct Kept(Vec<(&'static str, i64)>);
+struct UpdateStatement(Vec<(&'static str, i64)>);
 
-impl QueryFragment<Sqlite> for Kept {
+impl QueryFragment<Sqlite> for UpdateStatement {
     fn walk_ast<'b>(&'b self, mut pass: AstPass<'_, 'b, Sqlite>) -> QueryResult<()> {
         for (text, number) in &self.0 {
             pass.push_sql(text);
@@ -292,9 +292,9 @@ impl QueryFragment<Sqlite> for Kept {
     }
 }
 
-impl QueryId for Kept {
+impl QueryId for UpdateStatement {
     type QueryId = ();
     const HAS_STATIC_QUERY_ID: bool = false;
 }
 
-impl RunQueryDsl<SqliteConnection> for Kept {}
+impl RunQueryDsl<SqliteConnection> for UpdateStatement {}

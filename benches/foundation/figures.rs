@@ -11,7 +11,7 @@ use clotho_store::{PathFilter, StoreError, StoreReader, StoredNode};
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 
-use super::bare::{Bare, Plain, READING, Taken};
+use super::bare::{BareStore, READING, RawQuery, SqlValue};
 use super::session::{Bench, TEXT, open};
 use super::table::{
     format_kilobytes, format_micros, format_ratio, measure_time, median, print_header, print_row, process_usage,
@@ -69,7 +69,7 @@ pub fn measure_writers() {
         let (mut ours, mut limit) = (Vec::new(), Vec::new());
         let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let bench = Arc::new(open(folder.path()));
-        let mut bare = Bare::open(other.path(), writers);
+        let mut bare = BareStore::open(other.path(), writers);
         let mut sessions: Vec<_> = (0..writers).map(|_| bench.create_session(0)).collect();
         let each = 1_280 / writers;
         let commits = bench.store.commits();
@@ -148,11 +148,11 @@ pub fn measure_projection() {
         let path = folder.path().join("clotho.db");
         let mut conn = SqliteConnection::establish(path.to_str().unwrap()).unwrap();
         conn.batch_execute(READING).unwrap();
-        let mut plain = Plain::prepare_page(&path);
+        let mut plain = RawQuery::prepare_page(&path);
         let (mut ours, mut limit, mut walk, mut handed) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let leaf_n = i64::try_from(depth).unwrap() + 1;
         let mut query = || plain.query_rows::<NODE>(&[leaf_n, 201]);
-        assert!(query().iter().flatten().map(Taken::len).sum::<usize>() > 201 * TEXT);
+        assert!(query().iter().flatten().map(SqlValue::len).sum::<usize>() > 201 * TEXT);
         // The four reads, in alternating rounds.
         for _ in 0..400 {
             let user: UserId = bench.user;
@@ -164,7 +164,7 @@ pub fn measure_projection() {
             ours.push(measure_time(|| whole(bench.runtime.block_on(bench.store.read_inline(read)))));
             handed.push(measure_time(|| whole(bench.runtime.block_on(bench.store.read(read)))));
             limit.push(measure_time(|| assert_eq!(query().len(), 201)));
-            walk.push(measure_time(|| assert_eq!(Bare::query_projection(&mut conn, leaf_n, 200), 200 * TEXT)));
+            walk.push(measure_time(|| assert_eq!(BareStore::query_projection(&mut conn, leaf_n, 200), 200 * TEXT)));
         }
         // Print the row.
         let (ours, limit) = (median(&mut ours), median(&mut limit));
@@ -205,7 +205,7 @@ pub fn measure_outline() {
         let bench = open(folder.path());
         let (session, root) = bench.create_session(10);
         bench.append_nodes(session, root, nodes);
-        let mut plain = Plain::prepare_outline(&folder.path().join("clotho.db"));
+        let mut plain = RawQuery::prepare_outline(&folder.path().join("clotho.db"));
         let (mut limit, mut ours, mut answered) = (Vec::new(), Vec::new(), Vec::new());
         let mut bytes = 0;
         // The bare query, the store's rows, and the rows as JSON, in alternating rounds.

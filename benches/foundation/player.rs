@@ -144,7 +144,7 @@ pub struct Player {
 
 /// The times of events since the message was sent.
 #[derive(Clone, Copy)]
-pub struct Moments {
+pub struct TurnTimes {
     pub accept_time: Duration,
     pub first_token_time: Duration,
     pub completion_time: Duration,
@@ -199,14 +199,14 @@ impl Player {
     }
 
     /// Plays one turn, from the message to the end of its reply.
-    pub async fn run_turn(&mut self) -> Moments {
+    pub async fn run_turn(&mut self) -> TurnTimes {
         let sent = self.send_message().await;
         self.read_accepted_reply().await;
         let accepted = sent.elapsed();
         self.wait_for_frame("\"node.content.updated\"").await;
         let first = sent.elapsed();
         self.wait_for_reply().await;
-        Moments { accept_time: accepted, first_token_time: first, completion_time: sent.elapsed() }
+        TurnTimes { accept_time: accepted, first_token_time: first, completion_time: sent.elapsed() }
     }
 }
 

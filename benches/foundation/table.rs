@@ -64,13 +64,13 @@ pub fn format_kilobytes(total: u64, count: usize) -> String {
 
 /// The peak of the program's private memory, sampled. Pages of mapped files, which the system can reclaim, do not
 /// count.
-pub struct Peak {
+pub struct MemoryPeak {
     /// In kilobytes.
     start_kb: u64,
     peak_kb: AtomicU64,
 }
 
-impl Peak {
+impl MemoryPeak {
     pub fn start() -> Self {
         Self { start_kb: anonymous_memory_kb(), peak_kb: AtomicU64::new(0) }
     }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::mock_model::{Gate, MockModel, Reply};
-use super::player::{Moments, Player, Program, Wire};
+use super::player::{Player, Program, TurnTimes, Wire};
 use super::table::{
     format_kilobytes, format_micros, median, print_header, print_row, process_usage, quantile, server_cpu,
 };
@@ -130,7 +130,7 @@ pub fn measure_turns() {
     }
 }
 
-async fn play_sessions(stories: Vec<Player>) -> Vec<Moments> {
+async fn play_sessions(stories: Vec<Player>) -> Vec<TurnTimes> {
     let mut all = Vec::new();
     for mut player in stories {
         for _ in 0..STORY {

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::house::House;
+use super::data_folder::DataFolder;
 use super::import_folder;
 use super::session::open;
 use super::table::{format_ratio, measure_time, print_header, print_row, quantile};
@@ -12,7 +12,7 @@ use super::table::{format_ratio, measure_time, print_header, print_row, quantile
 const TURNS: usize = 300;
 
 pub fn measure(files: usize) {
-    let house = House::generate_files(files.min(90));
+    let data_folder = DataFolder::generate_files(files.min(90));
     let home = tempfile::tempdir().unwrap();
     let bench = open(home.path());
     let (session, root) = bench.create_session(10);
@@ -23,14 +23,14 @@ pub fn measure(files: usize) {
     let mut beside = Vec::new();
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            import_folder(&bench, house.path(), || ());
+            import_folder(&bench, data_folder.path(), || ());
             is_over.store(true, Ordering::Release);
         });
         while !is_over.load(Ordering::Acquire) {
             beside.push(turn());
         }
     });
-    let title = format!("A turn's two commits, alone and while {:.0} MB come in", house.chat_bytes as f64 / 1e6);
+    let title = format!("A turn's two commits, alone and while {:.0} MB come in", data_folder.chat_bytes as f64 / 1e6);
     print_header(&title, &["", "turns", "p50", "p99", "p50 beside alone"]);
     let (mut alone, mut beside) = (alone, beside);
     let base = quantile(&mut alone, 50);

@@ -19,7 +19,7 @@
 )]
 
 mod beside;
-mod house;
+mod data_folder;
 #[path = "../foundation/session.rs"]
 #[allow(dead_code, reason = "the other bench needs more of it")]
 mod session;
@@ -35,9 +35,9 @@ use std::time::Duration;
 use clotho_core::clock::Time;
 use clotho_engine::transfer::sillytavern::{self, ForeignImportResult, ImportOptions, ImportSource};
 use clotho_store::archive::ArchiveLimits;
-use house::House;
+use data_folder::DataFolder;
 use session::{Bench, open};
-use table::{Peak, format_ratio, measure_time, print_header, print_row};
+use table::{MemoryPeak, format_ratio, measure_time, print_header, print_row};
 
 /// Files of the folder, unless a number is given.
 const FILES: usize = 900;
@@ -60,30 +60,30 @@ fn main() {
 }
 
 fn measure_folder(files: usize) {
-    measure_import("A folder of many chats", &House::generate_files(files));
+    measure_import("A folder of many chats", &DataFolder::generate_files(files));
 }
 
 fn measure_long_chat(_: usize) {
-    measure_import("One chat", &House::generate_one_chat(LONG));
+    measure_import("One chat", &DataFolder::generate_one_chat(LONG));
 }
 
 /// Imports a folder twice, compared with reading it.
-fn measure_import(title: &str, house: &House) {
-    let read = measure_time(|| house.chat_paths().for_each(|create_chat_file| parse_chat(&create_chat_file)));
+fn measure_import(title: &str, data_folder: &DataFolder) {
+    let read = measure_time(|| data_folder.chat_paths().for_each(|chat| parse_chat(&chat)));
     let home = tempfile::tempdir().unwrap();
     let bench = open(home.path());
     let columns = ["", "chats", "messages", "time", "rate", "beside parsing once", "memory", "database"];
-    print_header(&format!("{title}: {:.0} MB", house.chat_bytes as f64 / 1e6), &columns);
+    print_header(&format!("{title}: {:.0} MB", data_folder.chat_bytes as f64 / 1e6), &columns);
     for name in ["taken in", "once more"] {
-        let peak = Peak::start();
+        let peak = MemoryPeak::start();
         let mut arrived = ForeignImportResult::default();
-        let time = measure_time(|| arrived = import_folder(&bench, house.path(), || peak.sample()));
+        let time = measure_time(|| arrived = import_folder(&bench, data_folder.path(), || peak.sample()));
         print_row(&[
             name.to_owned(),
             arrived.totals.chats.to_string(),
             arrived.totals.messages.to_string(),
             format!("{:.1} s", time.as_secs_f64()),
-            format_rate(house.chat_bytes, time),
+            format_rate(data_folder.chat_bytes, time),
             format_ratio(time, read),
             peak.format_growth(),
             format!("{:.0} MB", folder_size(home.path()) as f64 / 1e6),

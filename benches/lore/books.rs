@@ -65,9 +65,9 @@ pub fn scan_messages(messages: usize) -> Vec<ScanMessage> {
 }
 
 /// A [`LoreHost`] without the rest of a prompt.
-pub struct House;
+pub struct BenchLoreHost;
 
-impl LoreHost for House {
+impl LoreHost for BenchLoreHost {
     fn fill(&mut self, text: &str) -> String {
         text.to_owned()
     }

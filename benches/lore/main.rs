@@ -29,7 +29,7 @@ use clotho_compat::prompt::lore::{
 };
 use clotho_compat::prompt::recall::RecallQuery;
 
-use books::{House, Lore, scan_messages};
+use books::{BenchLoreHost, Lore, scan_messages};
 use table::{format_ratio, measure_time, median, print_header, print_row};
 
 const ROUNDS: usize = 21;
@@ -77,7 +77,7 @@ fn measure_scan(title: &str, bytes: usize, messages: usize) {
     let (mut scans, mut reads, mut active) = (Vec::new(), Vec::new(), 0);
     for _ in 0..ROUNDS {
         scans.push(measure_time(|| {
-            let outcome = scan(&bound, &settings, &scanned, &LoreTimers::default(), &mut House);
+            let outcome = scan(&bound, &settings, &scanned, &LoreTimers::default(), &mut BenchLoreHost);
             active = black_box(outcome).active.len();
         }));
         reads.push(measure_time(|| _ = black_box(lore.sum_bytes())));

@@ -67,7 +67,7 @@ fn main() {
 }
 
 /// A branch of messages, and the program that serves it.
-struct Deep {
+struct DeepBranch {
     app: App,
     session: SessionId,
     end: NodeId,
@@ -75,7 +75,7 @@ struct Deep {
     _folder: tempfile::TempDir,
 }
 
-impl Deep {
+impl DeepBranch {
     fn new(depth: usize) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let bench = session::open(folder.path());
@@ -129,7 +129,7 @@ fn measure_by_depth(most: usize) {
     );
     let mut shortest: Option<Duration> = None;
     for depth in DEPTHS.into_iter().filter(|depth| *depth <= most.max(DEPTHS[0])) {
-        let deep = Deep::new(depth);
+        let deep = DeepBranch::new(depth);
         let (count, bytes) = deep.build_prompt();
         let (mut made, mut read) = (Vec::new(), Vec::new());
         for _ in 0..ROUNDS {

@@ -11,16 +11,16 @@ use tantivy::snippet::SnippetGenerator;
 use tantivy::tokenizer::{LowerCaser, SimpleTokenizer, TextAnalyzer};
 use tantivy::{IndexReader, TantivyDocument, Term};
 
-use super::Asked;
+use super::SearchCase;
 use super::corpus::Corpus;
 
-pub struct Bare {
+pub struct TantivyIndex {
     reader: IndexReader,
     text_field: Field,
     stem_field: Field,
 }
 
-impl Bare {
+impl TantivyIndex {
     pub fn open(folder: &Path) -> Self {
         let index = tantivy::Index::open_in_dir(folder).unwrap();
         let schema = index.schema();
@@ -28,20 +28,20 @@ impl Bare {
         Self { reader: index.reader().unwrap(), text_field: field("text"), stem_field: field("stems") }
     }
 
-    pub fn build_query(&self, asked: Asked, corpus: &Corpus) -> Box<dyn Query> {
+    pub fn build_query(&self, asked: SearchCase, corpus: &Corpus) -> Box<dyn Query> {
         let word = |rank: usize| self.word_query(corpus.word(rank));
         let both = |occur: Occur, one: usize, other: usize| -> Box<dyn Query> {
             Box::new(BooleanQuery::new(vec![(occur, word(one)), (occur, word(other))]))
         };
         match asked {
-            Asked::Word(one) => word(one),
-            Asked::Both(one, other) => both(Occur::Must, one, other),
-            Asked::Either(one, other) => both(Occur::Should, one, other),
-            Asked::Phrase(one, other) => {
+            SearchCase::Word(one) => word(one),
+            SearchCase::SnippetTimes(one, other) => both(Occur::Must, one, other),
+            SearchCase::Either(one, other) => both(Occur::Should, one, other),
+            SearchCase::Phrase(one, other) => {
                 let term = |rank: usize| Term::from_field_text(self.text_field, corpus.word(rank));
                 Box::new(PhraseQuery::new(vec![term(one), term(other)]))
             }
-            Asked::Begun(one) => {
+            SearchCase::Begun(one) => {
                 let begun: String = corpus.word(one).chars().take(4).collect();
                 let term = |text: &str| Term::from_field_text(self.text_field, text);
                 let from = Bound::Included(term(&begun));
@@ -70,7 +70,7 @@ impl Bare {
     }
 
     /// Runs one search, with snippets if `shown` is given.
-    pub fn run_search(&self, query: &dyn Query, shown: Option<(Asked, &Corpus)>, hits: usize) -> usize {
+    pub fn run_search(&self, query: &dyn Query, shown: Option<(SearchCase, &Corpus)>, hits: usize) -> usize {
         match shown {
             Some((asked, corpus)) => self.search_with_snippets(query, asked, corpus, hits),
             None => self.search(query, hits),
@@ -78,10 +78,12 @@ impl Bare {
     }
 
     /// Runs one search with snippets cut by tantivy itself.
-    fn search_with_snippets(&self, query: &dyn Query, asked: Asked, corpus: &Corpus, hits: usize) -> usize {
+    fn search_with_snippets(&self, query: &dyn Query, asked: SearchCase, corpus: &Corpus, hits: usize) -> usize {
         let ranks = match asked {
-            Asked::Word(one) | Asked::Begun(one) => vec![one],
-            Asked::Both(one, other) | Asked::Either(one, other) | Asked::Phrase(one, other) => vec![one, other],
+            SearchCase::Word(one) | SearchCase::Begun(one) => vec![one],
+            SearchCase::SnippetTimes(one, other) | SearchCase::Either(one, other) | SearchCase::Phrase(one, other) => {
+                vec![one, other]
+            }
         };
         let terms = ranks.into_iter().map(|rank| (corpus.word(rank).to_owned(), 1.0)).collect();
         let words = TextAnalyzer::builder(SimpleTokenizer::default()).filter(LowerCaser).build();

@@ -7,7 +7,7 @@ use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text};
 
-use super::Asked;
+use super::SearchCase;
 use super::corpus::Corpus;
 
 pub struct Fts {
@@ -15,13 +15,13 @@ pub struct Fts {
 }
 
 #[derive(QueryableByName)]
-struct Hit {
+struct SnippetRow {
     #[diesel(sql_type = Text)]
     snippet: String,
 }
 
 #[derive(QueryableByName)]
-struct Total {
+struct CountRow {
     #[diesel(sql_type = BigInt)]
     total: i64,
 }
@@ -48,24 +48,24 @@ impl Fts {
     }
 
     /// Loads the best hits with snippets, and the total number of hits.
-    pub fn search(&self, asked: Asked, corpus: &Corpus, hits: usize) {
+    pub fn search(&self, asked: SearchCase, corpus: &Corpus, hits: usize) {
         let word = |rank: usize| corpus.word(rank);
         let text = match asked {
-            Asked::Word(one) => word(one).to_owned(),
-            Asked::Both(one, other) => format!("{} AND {}", word(one), word(other)),
-            Asked::Either(one, other) => format!("{} OR {}", word(one), word(other)),
-            Asked::Phrase(one, other) => format!("\"{} {}\"", word(one), word(other)),
-            Asked::Begun(one) => format!("{}*", word(one).chars().take(4).collect::<String>()),
+            SearchCase::Word(one) => word(one).to_owned(),
+            SearchCase::SnippetTimes(one, other) => format!("{} AND {}", word(one), word(other)),
+            SearchCase::Either(one, other) => format!("{} OR {}", word(one), word(other)),
+            SearchCase::Phrase(one, other) => format!("\"{} {}\"", word(one), word(other)),
+            SearchCase::Begun(one) => format!("{}*", word(one).chars().take(4).collect::<String>()),
         };
         let conn = &mut *self.conn.borrow_mut();
-        let found: Vec<Hit> = diesel::sql_query(
+        let found: Vec<SnippetRow> = diesel::sql_query(
             "SELECT snippet(said, 0, '[', ']', '…', 30) AS snippet FROM said WHERE said MATCH $1 ORDER BY rank LIMIT $2",
         )
         .bind::<Text, _>(&text)
         .bind::<BigInt, _>(i64::try_from(hits).unwrap())
         .load(conn)
         .unwrap();
-        let total: Total = diesel::sql_query("SELECT count(*) AS total FROM said WHERE said MATCH $1")
+        let total: CountRow = diesel::sql_query("SELECT count(*) AS total FROM said WHERE said MATCH $1")
             .bind::<Text, _>(&text)
             .get_result(conn)
             .unwrap();

@@ -32,7 +32,7 @@ use clotho_core::clock::Time;
 use clotho_search::{Index, IndexSource, LocalNow, ParsedQuery, SearchRequest};
 use uuid::Uuid;
 
-use bare::Bare;
+use bare::TantivyIndex;
 use corpus::Corpus;
 use fts::Fts;
 use table::{format_ratio, measure_time, print_header, print_row, quantile};
@@ -49,32 +49,32 @@ const BATCH: usize = 1_000;
 const HITS: usize = 10;
 
 /// The searches: a name, and the query for each of the three.
-const SEARCHES: [(&str, Asked); 6] = [
-    ("a rare word", Asked::Word(corpus::RARE)),
-    ("a common word", Asked::Word(corpus::COMMON)),
-    ("two words", Asked::Both(corpus::COMMON, corpus::SOME)),
-    ("either of two words", Asked::Either(corpus::SOME, corpus::OTHER)),
-    ("a phrase", Asked::Phrase(corpus::COMMON, corpus::SOME)),
-    ("a word that only begins so", Asked::Begun(corpus::SOME)),
+const SEARCHES: [(&str, SearchCase); 6] = [
+    ("a rare word", SearchCase::Word(corpus::RARE)),
+    ("a common word", SearchCase::Word(corpus::COMMON)),
+    ("two words", SearchCase::SnippetTimes(corpus::COMMON, corpus::SOME)),
+    ("either of two words", SearchCase::Either(corpus::SOME, corpus::OTHER)),
+    ("a phrase", SearchCase::Phrase(corpus::COMMON, corpus::SOME)),
+    ("a word that only begins so", SearchCase::Begun(corpus::SOME)),
 ];
 
 /// A search, by the ranks of its words.
 #[derive(Clone, Copy)]
-pub enum Asked {
+pub enum SearchCase {
     Word(usize),
-    Both(usize, usize),
+    SnippetTimes(usize, usize),
     Either(usize, usize),
     Phrase(usize, usize),
     Begun(usize),
 }
 
-impl Asked {
+impl SearchCase {
     /// Returns the query as a person types it.
     fn query_text(self, corpus: &Corpus) -> String {
         let word = |rank: usize| corpus.word(rank);
         match self {
             Self::Word(one) => word(one).to_owned(),
-            Self::Both(one, other) => format!("{} {}", word(one), word(other)),
+            Self::SnippetTimes(one, other) => format!("{} {}", word(one), word(other)),
             Self::Either(one, other) => format!("{} OR {}", word(one), word(other)),
             Self::Phrase(one, other) => format!("\"{} {}\"", word(one), word(other)),
             Self::Begun(one) => format!("{}*", word(one).chars().take(4).collect::<String>()),
@@ -88,21 +88,21 @@ fn main() {
     let corpus = Corpus::generate(wanted);
     let index = build_index(&corpus, &folder.path().join("index"));
     let fts = Fts::build(&corpus, folder.path());
-    let bare = Bare::open(&folder.path().join("index"));
+    let bare = TantivyIndex::open(&folder.path().join("index"));
     println!("\n{wanted} messages, {HITS} hits of each search, {ROUNDS} rounds");
-    let both: Vec<Both> =
+    let both: Vec<SnippetTimes> =
         SEARCHES.iter().map(|(_, asked)| measure_search(*asked, &corpus, &index, &bare, &fts)).collect();
     let columns =
         ["", "hits", "Clotho p50", "bare tantivy p50", "Clotho / it", "Clotho p99", "bare tantivy p99", "Clotho / it"];
     print_header("Hits with their texts", &columns);
     for ((name, asked), both) in SEARCHES.iter().zip(&both) {
-        let Both { total_hits: total, without_snippets: alone, .. } = both;
+        let SnippetTimes { total_hits: total, without_snippets: alone, .. } = both;
         print_row(
             &[&[format!("{name} (`{}`)", asked.query_text(&corpus)), total.to_string()], &alone.cells()[..]].concat(),
         );
     }
     print_header("With the pieces that show why", &[&columns[..], &["FTS5 p99", "Clotho / it"]].concat());
-    for ((name, asked), Both { total_hits: total, with_snippets: shown, fts_time: sql, .. }) in
+    for ((name, asked), SnippetTimes { total_hits: total, with_snippets: shown, fts_time: sql, .. }) in
         SEARCHES.iter().zip(&both)
     {
         let sql = [table::format_micros(*sql), format!("**{}**", format_ratio(shown.p99, *sql))];
@@ -151,14 +151,14 @@ fn search_index(index: &Index, corpus: &Corpus, text: &str, is_shown: bool) -> u
 }
 
 /// Times of one kind of search, for the program and for bare tantivy.
-struct Beside {
+struct SearchTimes {
     p50: Duration,
     p99: Duration,
     bare_p50: Duration,
     bare_p99: Duration,
 }
 
-impl Beside {
+impl SearchTimes {
     fn from_times(own: &mut [Duration], bare: &mut [Duration]) -> Self {
         let both = |times: &mut [Duration]| (quantile(times, 50), quantile(times, 99));
         let ((half, most), (bare_half, bare_most)) = (both(own), both(bare));
@@ -174,14 +174,14 @@ impl Beside {
 }
 
 /// A search without and with snippets, and the time of FTS5 with snippets.
-struct Both {
+struct SnippetTimes {
     total_hits: u64,
-    without_snippets: Beside,
-    with_snippets: Beside,
+    without_snippets: SearchTimes,
+    with_snippets: SearchTimes,
     fts_time: Duration,
 }
 
-fn measure_search(asked: Asked, corpus: &Corpus, index: &Index, bare: &Bare, fts: &Fts) -> Both {
+fn measure_search(asked: SearchCase, corpus: &Corpus, index: &Index, bare: &TantivyIndex, fts: &Fts) -> SnippetTimes {
     let text = asked.query_text(corpus);
     let query = bare.build_query(asked, corpus);
     let total = search_index(index, corpus, &text, true);
@@ -209,6 +209,6 @@ fn measure_search(asked: Asked, corpus: &Corpus, index: &Index, bare: &Bare, fts
         sql.push(measure_time(|| fts.search(asked, corpus, HITS)));
     }
     let (alone, shown) =
-        (Beside::from_times(&mut alone.0, &mut alone.1), Beside::from_times(&mut shown.0, &mut shown.1));
-    Both { total_hits: total, without_snippets: alone, with_snippets: shown, fts_time: quantile(&mut sql, 99) }
+        (SearchTimes::from_times(&mut alone.0, &mut alone.1), SearchTimes::from_times(&mut shown.0, &mut shown.1));
+    SnippetTimes { total_hits: total, without_snippets: alone, with_snippets: shown, fts_time: quantile(&mut sql, 99) }
 }

@@ -9,7 +9,7 @@ use clotho_store::DatabaseSnapshot;
 use clotho_store::archive::ArchiveLimits;
 
 use super::session::open;
-use super::table::{Peak, measure_time, print_header, print_row};
+use super::table::{MemoryPeak, measure_time, print_header, print_row};
 
 const SIZES: [usize; 2] = [10_000, 100_000];
 
@@ -28,7 +28,7 @@ pub fn measure(most: usize) {
         // Export it.
         let mut snapshot = DatabaseSnapshot::open(&from.path().join("clotho.db")).unwrap();
         let held = snapshot.session(None, id).unwrap().unwrap();
-        let out_peak = Peak::start();
+        let out_peak = MemoryPeak::start();
         let out = measure_time(|| {
             let file = BufWriter::new(File::create(&path).unwrap());
             let exported = transfer::export(&mut snapshot, &held, file, Time(0), |_| out_peak.sample());
@@ -39,7 +39,7 @@ pub fn measure(most: usize) {
         let bench = open(&to.path().join("data"));
         let mut file = File::open(&path).unwrap();
         let bytes = file.metadata().unwrap().len();
-        let in_peak = Peak::start();
+        let in_peak = MemoryPeak::start();
         let taken = measure_time(|| {
             let arrival = SessionImportOptions { owner: bench.user, job: None, title: None };
             let limits = ArchiveLimits::for_archive(1 << 40);

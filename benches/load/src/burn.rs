@@ -9,7 +9,7 @@ use super::Size;
 use super::growth::CONTEXT;
 use super::mock::Mock;
 use super::player::Player;
-use super::program::{House, Program};
+use super::program::{Program, ServerFolder};
 use super::search::{create_players, play_for};
 use super::table::{format_micros, format_ratio, median, print_header, print_row, quantile};
 
@@ -49,9 +49,9 @@ pub fn measure(size: Size) {
     ];
     super::block_on(async {
         let mock = Mock::start_immediate();
-        let house = House::new(&mock, CONTEXT, "[plugins]\ndir = \"plugins\"");
-        SCRIPTS.iter().for_each(|(id, script)| write_plugin(&house, id, script));
-        let program = house.start().await;
+        let server_folder = ServerFolder::new(&mock, CONTEXT, "[plugins]\ndir = \"plugins\"");
+        SCRIPTS.iter().for_each(|(id, script)| write_plugin(&server_folder, id, script));
+        let program = server_folder.start().await;
         for _ in 0..ROUNDS {
             for line in &mut lines {
                 play_round(line, &program, each).await;
@@ -62,8 +62,8 @@ pub fn measure(size: Size) {
 }
 
 /// Writes a plugin into the plugin folder.
-fn write_plugin(house: &House, id: &str, script: &str) {
-    let folder = house.path().join("plugins").join(id);
+fn write_plugin(server_folder: &ServerFolder, id: &str, script: &str) {
+    let folder = server_folder.path().join("plugins").join(id);
     fs::create_dir_all(&folder).unwrap();
     let manifest =
         format!("id = \"{id}\"\ntitle = \"Burns\"\nversion = \"1.0.0\"\napi = \"1\"\n[state]\nroot = \"{id}\"\n");

@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::Size;
 use super::mock::{Mock, Plan, stream_text};
 use super::player::{Player, Socket};
-use super::program::House;
-use super::streams::{Heard, stream_request_text};
+use super::program::ServerFolder;
+use super::streams::{StreamRecord, stream_request_text};
 use super::table::{format_micros, median, print_header, print_row, quantile};
 
 const WATCHERS: usize = 50;
@@ -18,9 +18,9 @@ const PACE: u32 = 100;
 
 /// What one watcher received: the time of each operation, and the contents of each stream.
 #[derive(Default)]
-struct Seen {
+struct WatcherRecord {
     operation_times: BTreeMap<(i64, String), Instant>,
-    streams: Vec<Heard>,
+    streams: Vec<StreamRecord>,
 }
 
 pub fn measure(size: Size) {
@@ -28,8 +28,8 @@ pub fn measure(size: Size) {
     super::block_on(async {
         let mock = Mock::start(Plan { stream_count: turns, word_count: words, pause: Duration::from_secs(1) / PACE });
         mock.open_gate();
-        let house = House::new(&mock, "", "");
-        let program = house.start().await;
+        let server_folder = ServerFolder::new(&mock, "", "");
+        let program = server_folder.start().await;
         let mut player = Player::create(program.address, 4).await;
         let mut watchers = Vec::new();
         for _ in 0..WATCHERS {
@@ -49,10 +49,10 @@ pub fn measure(size: Size) {
 }
 
 /// Watches until the last reply has ended.
-async fn watch(mut socket: Socket, mock: Mock, turns: usize, words: usize) -> Seen {
-    let mut seen = Seen::default();
+async fn watch(mut socket: Socket, mock: Mock, turns: usize, words: usize) -> WatcherRecord {
+    let mut seen = WatcherRecord::default();
     for turn in 0..turns {
-        let mut heard = Heard::default();
+        let mut heard = StreamRecord::default();
         loop {
             let frame = socket.next_frame().await;
             let now = Instant::now();
@@ -70,7 +70,7 @@ async fn watch(mut socket: Socket, mock: Mock, turns: usize, words: usize) -> Se
     seen
 }
 
-fn report(all: &[Seen], turns: usize, words: usize) {
+fn report(all: &[WatcherRecord], turns: usize, words: usize) {
     let columns =
         ["watchers", "turns", "operations", "heard by all", "texts whole", "last behind first: p50", "p99", "longest"];
     print_header(&format!("One session with {WATCHERS} watchers, replies of {PACE} words a second"), &columns);
@@ -81,7 +81,7 @@ fn report(all: &[Seen], turns: usize, words: usize) {
     let by_all = events.values().filter(|moments| moments.len() == all.len()).count();
     let behind = |moments: &Vec<Instant>| *moments.iter().max().unwrap() - *moments.iter().min().unwrap();
     let mut behind: Vec<Duration> = events.values().map(behind).collect();
-    let is_whole = |(turn, heard): &(usize, &Heard)| {
+    let is_whole = |(turn, heard): &(usize, &StreamRecord)| {
         heard.text == stream_text(*turn, words) && heard.gap_count == 0 && heard.is_complete
     };
     let texts: usize = all.iter().map(|seen| seen.streams.iter().enumerate().filter(is_whole).count()).sum();

@@ -7,7 +7,7 @@ use super::chats::{import_chat, wait_until_indexed};
 use super::mock::Mock;
 use super::player::Player;
 use super::process::Usage;
-use super::program::{House, Program};
+use super::program::{Program, ServerFolder};
 use super::table::{format_kilobytes, format_micros, format_ratio, median, print_header, print_row, quantile};
 
 /// The prompt is full in all sessions, so that only the length of the session differs.
@@ -28,8 +28,8 @@ pub fn measure(size: Size) {
     let (sizes, blocks): (&[usize], usize) = size.pick((&[10, 1_000, 10_000, 100_000], 10), (&[10, 1_000], 2));
     super::block_on(async {
         let mock = Mock::start_immediate();
-        let house = House::new(&mock, CONTEXT, "");
-        let program = house.start().await;
+        let server_folder = ServerFolder::new(&mock, CONTEXT, "");
+        let program = server_folder.start().await;
         let mut lines = Vec::new();
         for (number, &messages) in sizes.iter().enumerate() {
             let session = import_chat(&program, number, messages).await;

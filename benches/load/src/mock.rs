@@ -40,7 +40,7 @@ pub struct Plan {
     pub pause: Duration,
 }
 
-struct Shared {
+struct MockState {
     started_at: Instant,
     plan: Plan,
     /// Per stream, the time of each word in microseconds since `started_at`.
@@ -56,7 +56,7 @@ struct Shared {
 #[derive(Clone)]
 pub struct Mock {
     pub address: SocketAddr,
-    shared: Arc<Shared>,
+    shared: Arc<MockState>,
     _stop_sender: Arc<oneshot::Sender<()>>,
 }
 
@@ -68,7 +68,7 @@ impl Mock {
 
     pub fn start(plan: Plan) -> Self {
         let times = |_| (0..plan.word_count).map(|_| AtomicU64::new(0)).collect();
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(MockState {
             started_at: Instant::now(),
             sent_micros: (0..plan.stream_count).map(times).collect(),
             plan,
@@ -136,7 +136,7 @@ impl Mock {
     }
 }
 
-async fn accept_connections(listener: TcpListener, shared: Arc<Shared>) {
+async fn accept_connections(listener: TcpListener, shared: Arc<MockState>) {
     while let Ok((stream, _)) = listener.accept().await {
         let shared = Arc::clone(&shared);
         // A client that disconnects in the middle is not an error.
@@ -144,7 +144,7 @@ async fn accept_connections(listener: TcpListener, shared: Arc<Shared>) {
     }
 }
 
-async fn serve_connection(mut stream: TcpStream, shared: &Shared) -> std::io::Result<()> {
+async fn serve_connection(mut stream: TcpStream, shared: &MockState) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
     let mut unread = Vec::new();
     while let Some((line, body)) = read_request(&mut stream, &mut unread).await? {
@@ -231,7 +231,7 @@ fn immediate_response() -> String {
     HEAD.to_owned() + &(0..words).map(|place| encode_piece(word(0, place))).collect::<String>() + &encode_end(words)
 }
 
-async fn send_paced_reply(stream: &mut TcpStream, number: usize, shared: &Shared) -> std::io::Result<()> {
+async fn send_paced_reply(stream: &mut TcpStream, number: usize, shared: &MockState) -> std::io::Result<()> {
     stream.write_all(HEAD.as_bytes()).await?;
     shared.running_count.fetch_add(1, Ordering::Relaxed);
     let sent = stream_words(stream, number, shared).await;
@@ -240,7 +240,7 @@ async fn send_paced_reply(stream: &mut TcpStream, number: usize, shared: &Shared
 }
 
 /// Streams the words. A late stream sends without pauses until it has caught up.
-async fn stream_words(stream: &mut TcpStream, number: usize, shared: &Shared) -> std::io::Result<()> {
+async fn stream_words(stream: &mut TcpStream, number: usize, shared: &MockState) -> std::io::Result<()> {
     let Plan { stream_count: streams, word_count: words, pause } = shared.plan;
     _ = shared.gate.subscribe().wait_for(|is_open| *is_open).await;
     // The starts are spread over one pause: real models do not send at the same moment.

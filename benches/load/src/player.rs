@@ -55,7 +55,7 @@ pub struct Player {
 
 /// The times of events since the message was sent.
 #[derive(Clone, Copy)]
-pub struct Moments {
+pub struct TurnTimes {
     pub first_token_time: Duration,
     pub completion_time: Duration,
 }
@@ -112,7 +112,7 @@ impl Player {
     }
 
     /// Plays one turn, from the message to the end of its reply.
-    pub async fn run_turn(&mut self) -> Moments {
+    pub async fn run_turn(&mut self) -> TurnTimes {
         let sent = Instant::now();
         self.send_message("I look around the room.").await;
         let mut first = None;
@@ -125,11 +125,11 @@ impl Player {
         })
         .await;
         let completed = sent.elapsed();
-        Moments { first_token_time: first.unwrap_or(completed), completion_time: completed }
+        TurnTimes { first_token_time: first.unwrap_or(completed), completion_time: completed }
     }
 
     /// Plays several turns.
-    pub async fn run_turns(&mut self, count: usize) -> Vec<Moments> {
+    pub async fn run_turns(&mut self, count: usize) -> Vec<TurnTimes> {
         let mut all = Vec::new();
         for _ in 0..count {
             all.push(self.run_turn().await);

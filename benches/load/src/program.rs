@@ -18,12 +18,12 @@ const START: Duration = Duration::from_secs(60);
 const STOP: Duration = Duration::from_secs(20);
 
 /// The folder of a server: configuration, data and log. It is deleted when dropped.
-pub struct House {
+pub struct ServerFolder {
     folder: TempDir,
     address: SocketAddr,
 }
 
-impl House {
+impl ServerFolder {
     /// Creates a folder with settings of `[generation]` and further sections. The limits of replies and sockets are
     /// high enough for every scenario.
     pub fn new(mock: &Mock, generation: &str, sections: &str) -> Self {
@@ -86,7 +86,7 @@ fn binary_path() -> PathBuf {
 
 /// The running program. Its warnings are printed when it ends.
 pub struct Program<'a> {
-    server_folder: &'a House,
+    server_folder: &'a ServerFolder,
     child: Child,
     pub address: SocketAddr,
     pub started_at: Instant,

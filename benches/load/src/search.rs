@@ -7,7 +7,7 @@ use super::chats::{import_chat, wait_until_indexed};
 use super::growth::CONTEXT;
 use super::mock::Mock;
 use super::player::Player;
-use super::program::{House, Program};
+use super::program::{Program, ServerFolder};
 use super::table::{format_micros, format_ratio, median, print_header, print_row, quantile};
 use super::wire::Wire;
 
@@ -22,8 +22,8 @@ pub fn measure(size: Size) {
     let (messages, each) = (size.pick(50_000, 1_000), Duration::from_secs(size.pick(15, 3)) / ROUNDS);
     super::block_on(async {
         let mock = Mock::start_immediate();
-        let house = House::new(&mock, CONTEXT, "");
-        let program = house.start().await;
+        let server_folder = ServerFolder::new(&mock, CONTEXT, "");
+        let program = server_folder.start().await;
         import_chat(&program, 0, messages).await;
         wait_until_indexed(&program).await;
         let mut wire = Wire::open(program.address).await;

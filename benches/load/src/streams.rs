@@ -9,7 +9,7 @@ use super::Size;
 use super::mock::{Mock, Plan, WORD, stream_text};
 use super::player::{Player, Socket, create_session};
 use super::process::{Usage, format_megabytes, read_usage};
-use super::program::{House, Program};
+use super::program::{Program, ServerFolder};
 use super::table::{format_micros, median, print_header, print_row, quantile};
 use super::wire::{Wire, with_timeout};
 use super::writers::{first_piece_cells, time_direct_request};
@@ -21,7 +21,7 @@ const HANDS: usize = 16;
 
 /// The received data of one stream.
 #[derive(Default)]
-pub struct Heard {
+pub struct StreamRecord {
     /// The delay of each word.
     pub delays: Vec<Duration>,
     pub text: String,
@@ -33,7 +33,7 @@ pub struct Heard {
     pub is_complete: bool,
 }
 
-impl Heard {
+impl StreamRecord {
     /// Adds a piece with words of a stream of the mock.
     pub fn add_piece(&mut self, words: &str, mock: &Mock, stream: usize) {
         let from = self.text.len() / WORD;
@@ -101,8 +101,8 @@ async fn measure_direct_reads(plan: Plan) {
 
 async fn measure_proxied_reads(plan: Plan) -> String {
     let mock = Mock::start(plan);
-    let house = House::new(&mock, "", "");
-    let program = house.start().await;
+    let server_folder = ServerFolder::new(&mock, "", "");
+    let program = server_folder.start().await;
     let idle = format_megabytes(program.memory().resident_kb);
     let (sessions, watchers) = create_watched_sessions(&program, &mock).await;
     let streams = sessions.len();
@@ -132,11 +132,11 @@ fn busy_cores(used: Usage, time: Duration) -> f64 {
     used.cpu_time.as_secs_f64() / time.as_secs_f64()
 }
 
-fn report(name: &str, heard: &[Heard], mock: &Mock, cores: f64, memory: &str, limit: &str) {
+fn report(name: &str, heard: &[StreamRecord], mock: &Mock, cores: f64, memory: &str, limit: &str) {
     let plan = mock.plan();
     let expected = plan.stream_count * plan.word_count;
     let mut delays: Vec<Duration> = heard.iter().flat_map(|one| one.delays.iter().copied()).collect();
-    let is_whole = |(stream, one): &(usize, &Heard)| {
+    let is_whole = |(stream, one): &(usize, &StreamRecord)| {
         one.text == stream_text(*stream, plan.word_count) && one.gap_count == 0 && one.is_complete
     };
     let pieces: usize = heard.iter().map(|one| one.piece_count).sum();
@@ -164,7 +164,7 @@ pub fn stream_request_text(stream: usize) -> String {
 }
 
 /// Reads all streams directly from the model server.
-async fn read_directly(mock: &Mock, streams: usize) -> Vec<Heard> {
+async fn read_directly(mock: &Mock, streams: usize) -> Vec<StreamRecord> {
     let mut wires = Vec::new();
     for stream in 0..streams {
         let mut wire = Wire::open(mock.address).await;
@@ -178,8 +178,8 @@ async fn read_directly(mock: &Mock, streams: usize) -> Vec<Heard> {
     with_timeout("the end of all streams", futures_util::future::join_all(read)).await
 }
 
-async fn read_stream(stream: usize, mut wire: Wire, mock: &Mock) -> Heard {
-    let (mark, mut heard) = ("\"content\":\"", Heard::default());
+async fn read_stream(stream: usize, mut wire: Wire, mock: &Mock) -> StreamRecord {
+    let (mark, mut heard) = ("\"content\":\"", StreamRecord::default());
     loop {
         let end = wire.read_until(b"\n\n\r\n").await;
         let event = wire.take_bytes(end);
@@ -195,7 +195,7 @@ async fn read_stream(stream: usize, mut wire: Wire, mock: &Mock) -> Heard {
 }
 
 /// Creates sessions, each with a watcher before anything happens.
-async fn create_watched_sessions(program: &Program<'_>, mock: &Mock) -> (Vec<String>, Vec<JoinHandle<Heard>>) {
+async fn create_watched_sessions(program: &Program<'_>, mock: &Mock) -> (Vec<String>, Vec<JoinHandle<StreamRecord>>) {
     let (plan, mut sessions, mut watchers) = (mock.plan(), Vec::new(), Vec::new());
     let mut wire = Wire::open(program.address).await;
     for stream in 0..plan.stream_count {
@@ -203,7 +203,7 @@ async fn create_watched_sessions(program: &Program<'_>, mock: &Mock) -> (Vec<Str
         let mut socket = Socket::open(program.address, &session).await;
         let (mock, words) = (mock.clone(), plan.word_count);
         watchers.push(tokio::spawn(async move {
-            let mut heard = Heard::default();
+            let mut heard = StreamRecord::default();
             while !heard.add_frame(&socket.next_frame().await, &mock, stream, words) {}
             heard
         }));
@@ -242,8 +242,8 @@ fn measure_beside_streams(size: Size) {
     );
     super::block_on(async {
         let mock = Mock::start(plan);
-        let house = House::new(&mock, "", "");
-        let program = house.start().await;
+        let server_folder = ServerFolder::new(&mock, "", "");
+        let program = server_folder.start().await;
         let mut player = Player::create(program.address, 4).await;
         player.run_turn().await;
         let (sessions, watchers) = create_watched_sessions(&program, &mock).await;

@@ -9,7 +9,7 @@ use super::Size;
 use super::mock::Mock;
 use super::player::{Socket, create_session};
 use super::process::format_megabytes;
-use super::program::{House, Program};
+use super::program::{Program, ServerFolder};
 use super::table::{format_micros, median, print_header, print_row, quantile};
 use super::wire::{Wire, json_string};
 
@@ -19,8 +19,8 @@ const OPERATIONS: usize = 10;
 pub fn measure(size: Size) {
     super::block_on(async {
         let mock = Mock::start_immediate();
-        let house = House::new(&mock, "", "");
-        let program = house.start().await;
+        let server_folder = ServerFolder::new(&mock, "", "");
+        let program = server_folder.start().await;
         let count = size.pick(1_000, 50);
         // In half a minute each watcher receives one keep-alive.
         let rest = Duration::from_secs(size.pick(30, 3));

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use super::Size;
 use super::mock::Mock;
-use super::player::{Moments, Player};
+use super::player::{Player, TurnTimes};
 use super::process::format_megabytes;
-use super::program::{House, Program};
+use super::program::{Program, ServerFolder};
 use super::table::{format_kilobytes, format_micros, median, print_header, print_row, quantile};
 use super::wire::Wire;
 
@@ -44,8 +44,8 @@ pub fn measure(size: Size) {
 /// Prints the row of this number of writers. Returns the cells of the other table.
 async fn measure_writers(writers: usize, size: Size) -> Vec<String> {
     let mock = Mock::start_immediate();
-    let house = House::new(&mock, "", "");
-    let program = house.start().await;
+    let server_folder = ServerFolder::new(&mock, "", "");
+    let program = server_folder.start().await;
     let stories = size.pick(6_400 / writers / STORY, 1);
     let all = create_sessions(writers, stories, &program).await;
     program.reset_peak();
@@ -115,7 +115,7 @@ async fn create_sessions(writers: usize, stories: usize, program: &Program<'_>) 
     all
 }
 
-async fn play_sessions(all: Vec<Vec<Player>>) -> Vec<Moments> {
+async fn play_sessions(all: Vec<Vec<Player>>) -> Vec<TurnTimes> {
     let play = |stories: Vec<Player>| async {
         let mut moments = Vec::new();
         for mut player in stories {

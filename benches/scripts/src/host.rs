@@ -12,7 +12,7 @@ use regex::Regex;
 use serde_json::{Number, Value};
 
 /// The named groups of a match.
-pub type Match = Vec<(String, String)>;
+pub type NamedGroups = Vec<(String, String)>;
 
 thread_local! {
     /// Patterns are compiled once, as in the program.
@@ -30,7 +30,7 @@ pub struct Host {
 }
 
 /// The host, shared by the functions that a script sees.
-pub type Shared = Rc<RefCell<Host>>;
+pub type SharedHost = Rc<RefCell<Host>>;
 
 impl Host {
     pub fn new(world: Arc<World>, rules: &Arc<SchemaSet>, text: &Arc<str>) -> Self {
@@ -44,7 +44,7 @@ impl Host {
         }
     }
 
-    pub fn find_all(&self, pattern: &str) -> Vec<Match> {
+    pub fn find_all(&self, pattern: &str) -> Vec<NamedGroups> {
         let regex = PATTERNS.with_borrow_mut(|known| match known.get(pattern) {
             Some(regex) => Rc::clone(regex),
             None => known.entry(pattern.to_owned()).or_insert_with(|| Rc::new(Regex::new(pattern).unwrap())).clone(),

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use rquickjs::{Array, Context, Ctx, Function, Object, Persistent, Runtime};
 
-use crate::host::{Host, Match, Shared};
+use crate::host::{Host, NamedGroups, SharedHost};
 
 const SOURCE: &str = include_str!("../rule/main.js");
 
@@ -16,7 +16,7 @@ pub struct Script {
     hook: Persistent<Function<'static>>,
     context: Context,
     _runtime: Runtime,
-    host: Rc<RefCell<Option<Shared>>>,
+    host: Rc<RefCell<Option<SharedHost>>>,
     deadline: Rc<Cell<Option<Instant>>>,
 }
 
@@ -28,7 +28,7 @@ impl Script {
         let late = Rc::clone(&end);
         runtime.set_interrupt_handler(Some(Box::new(move || late.get().is_some_and(|end| Instant::now() >= end))));
         let context = Context::full(&runtime).unwrap();
-        let host: Rc<RefCell<Option<Shared>>> = Rc::default();
+        let host: Rc<RefCell<Option<SharedHost>>> = Rc::default();
         let hook = context.with(|ctx| {
             register(&ctx, &host);
             ctx.eval::<(), _>(SOURCE).unwrap();
@@ -47,7 +47,7 @@ impl Script {
     }
 }
 
-fn register(ctx: &Ctx<'_>, host: &Rc<RefCell<Option<Shared>>>) {
+fn register(ctx: &Ctx<'_>, host: &Rc<RefCell<Option<SharedHost>>>) {
     let (globals, of) = (ctx.globals(), || {
         let host = Rc::clone(host);
         move || Rc::clone(host.borrow().as_ref().unwrap())
@@ -71,9 +71,11 @@ fn register(ctx: &Ctx<'_>, host: &Rc<RefCell<Option<Shared>>>) {
     globals.set("note", Function::new(ctx.clone(), note).unwrap()).unwrap();
 }
 
-fn find_all_function(host: impl Fn() -> Shared) -> impl for<'js> Fn(Ctx<'js>, String) -> rquickjs::Result<Array<'js>> {
+fn find_all_function(
+    host: impl Fn() -> SharedHost,
+) -> impl for<'js> Fn(Ctx<'js>, String) -> rquickjs::Result<Array<'js>> {
     move |ctx, pattern| {
-        let found: Vec<Match> = host().borrow().find_all(&pattern);
+        let found: Vec<NamedGroups> = host().borrow().find_all(&pattern);
         let all = Array::new(ctx.clone())?;
         for (n, groups) in found.into_iter().enumerate() {
             let map = Object::new(ctx.clone())?;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use mlua::{Function, HookTriggers, Lua, LuaOptions, StdLib, VmState};
 
-use crate::host::{Host, Shared};
+use crate::host::{Host, SharedHost};
 
 const SOURCE: &str = include_str!("../rule/main.lua");
 
@@ -14,14 +14,14 @@ const SOURCE: &str = include_str!("../rule/main.lua");
 pub struct Script {
     lua: Lua,
     hook: Function,
-    host: Rc<RefCell<Option<Shared>>>,
+    host: Rc<RefCell<Option<SharedHost>>>,
 }
 
 impl Script {
     pub fn new() -> Self {
         let lua = Lua::new_with(StdLib::STRING | StdLib::TABLE | StdLib::MATH, LuaOptions::default()).unwrap();
         lua.set_memory_limit(16 << 20).unwrap();
-        let host: Rc<RefCell<Option<Shared>>> = Rc::default();
+        let host: Rc<RefCell<Option<SharedHost>>> = Rc::default();
         register(&lua, &host);
         lua.load(SOURCE).exec().unwrap();
         let hook = lua.globals().get("on_reply").unwrap();
@@ -43,7 +43,7 @@ impl Script {
     }
 }
 
-fn register(lua: &Lua, host: &Rc<RefCell<Option<Shared>>>) {
+fn register(lua: &Lua, host: &Rc<RefCell<Option<SharedHost>>>) {
     let (globals, of) = (lua.globals(), || {
         let host = Rc::clone(host);
         move || Rc::clone(host.borrow().as_ref().unwrap())

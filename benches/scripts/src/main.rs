@@ -39,7 +39,7 @@ use futures_util::future::join_all;
 use serde_json::{Map, Value, json};
 
 use host::Host;
-use rows::nested;
+use rows::nest_in_blocks;
 use table::{format_micros, format_ratio, measure_time, median, print_header, print_row};
 
 /// The most that a hook may take, whatever the size of the world.
@@ -111,7 +111,7 @@ fn measure_hook() {
         let expected = expect_operations(ours(copy()));
         assert_eq!(lua.call(host(copy())).take_operations(), expected);
         assert_eq!(js.call(host(copy())).take_operations(), expected);
-        let mut ways: [(&str, &str, Way<'_>, Vec<Duration>); 6] = [
+        let mut ways: [(&str, &str, RuleFunction<'_>, Vec<Duration>); 6] = [
             ("Rhai", "of this call", &|own| ours(own).world.unwrap(), Vec::new()),
             ("Lua 5.4", "of this call", &|own| lua::Script::new().call(host(own)).world, Vec::new()),
             ("QuickJS", "of this call", &|own| js::Script::new().call(host(own)).world, Vec::new()),
@@ -148,7 +148,7 @@ fn measure_hook() {
 }
 
 /// Runs the rule on its own world and returns that world.
-type Way<'a> = &'a dyn Fn(Arc<World>) -> Arc<World>;
+type RuleFunction<'a> = &'a dyn Fn(Arc<World>) -> Arc<World>;
 
 fn expect_operations(outcome: HookOutcome) -> Vec<StateOperation> {
     assert_eq!(outcome.error, None);

@@ -377,8 +377,8 @@ async fn quest_tool_state_is_separate_per_branch() {
     script("give up", "it was sold");
     let failed = play.reroll_and_wait(&done).await;
     assert_eq!(book(&opened).await["open"]["The Ring!"], json!({"step": "ask the smith", "stage": 1, "events": []}));
-    for (node_id, outcome, how) in [(done, "done", "it lay in the mill"), (failed, "failed", "it was sold")] {
-        let book = book(&node_id).await;
+    for (node, outcome, how) in [(done, "done", "it lay in the mill"), (failed, "failed", "it was sold")] {
+        let book = book(&node).await;
         let closed = json!({"outcome": outcome, "how": how, "turn": 2});
         assert_eq!((&book["open"], &book["closed"]), (&json!({}), &json!({"The Ring!": closed})));
     }

@@ -62,8 +62,8 @@ trait WithScript {
 }
 
 impl WithScript for Setup {
-    fn with_script(self, id: &str, with_script: &str) -> Self {
-        self.with_manifest_and_script(id, "", with_script)
+    fn with_script(self, id: &str, script: &str) -> Self {
+        self.with_manifest_and_script(id, "", script)
     }
 
     fn with_manifest_and_script(self, id: &str, more: &str, script: &str) -> Self {

@@ -192,9 +192,9 @@ mod tests {
     use crate::interop::chat::ChatFileSwipe;
 
     /// A compact chat file: for each message whether the user speaks, its texts, and the selected one.
-    type Plain = Vec<(bool, Vec<u8>, usize)>;
+    type ChatFileSketch = Vec<(bool, Vec<u8>, usize)>;
 
-    fn file_rows(file: &Plain) -> Vec<ChatFileMessage> {
+    fn file_rows(file: &ChatFileSketch) -> Vec<ChatFileMessage> {
         let row = |(is_user, texts, chosen): &(bool, Vec<u8>, usize)| ChatFileMessage {
             name: if *is_user { "Wren" } else { "Rin" }.into(),
             is_user: *is_user,
@@ -209,11 +209,11 @@ mod tests {
     }
 
     /// A position in the reference model: every text on the path, with its rank among equal texts.
-    type Way = Vec<(bool, String, usize)>;
+    type RankedPath = Vec<(bool, String, usize)>;
 
     /// Returns all positions of a file, found by comparing texts.
-    fn message_paths(file: &Plain) -> BTreeSet<Way> {
-        let (mut found, mut here) = (BTreeSet::new(), Way::new());
+    fn message_paths(file: &ChatFileSketch) -> BTreeSet<RankedPath> {
+        let (mut found, mut here) = (BTreeSet::new(), RankedPath::new());
         for row in file_rows(file) {
             let each = row.swipes.iter().enumerate().map(|(n, one)| {
                 let before = row.swipes.iter().take(n).filter(|other| other.text == one.text).count();
@@ -221,15 +221,15 @@ mod tests {
                 way.push((row.is_user, one.text.clone(), before));
                 way
             });
-            let each: Vec<Way> = each.collect();
+            let each: Vec<RankedPath> = each.collect();
             found.extend(each.iter().cloned());
             here = each[row.selected].clone();
         }
         found
     }
 
-    fn path_to_first_user(file: &Plain) -> Option<Way> {
-        let mut here = Way::new();
+    fn path_to_first_user(file: &ChatFileSketch) -> Option<RankedPath> {
+        let mut here = RankedPath::new();
         for row in file_rows(file) {
             let shown = &row.swipes[row.selected];
             let before = row.swipes.iter().take(row.selected).filter(|other| other.text == shown.text).count();
@@ -241,7 +241,11 @@ mod tests {
         None
     }
 
-    fn build_outline(name: usize, file: &Plain, links: &[usize]) -> (ChatOutline, BTreeSet<(PathHash, PathHash)>) {
+    fn build_outline(
+        name: usize,
+        file: &ChatFileSketch,
+        links: &[usize],
+    ) -> (ChatOutline, BTreeSet<(PathHash, PathHash)>) {
         let mut outline = ChatOutline { name: name.to_string(), ..ChatOutline::default() };
         outline.links = links.iter().map(usize::to_string).collect();
         let (mut at, mut edges) = (PathHash::ROOT, BTreeSet::new());
@@ -253,7 +257,7 @@ mod tests {
         (outline, edges)
     }
 
-    fn any_files() -> impl Strategy<Value = Vec<(Plain, Vec<usize>)>> {
+    fn any_files() -> impl Strategy<Value = Vec<(ChatFileSketch, Vec<usize>)>> {
         let row = (any::<bool>(), prop::collection::vec(0..3_u8, 1..4), 0..3_usize);
         let file = (prop::collection::vec(row, 0..6), prop::collection::vec(0..8_usize, 0..2));
         // Few distinct texts, so that files often share a beginning.
@@ -288,7 +292,7 @@ mod tests {
             prop_assert_eq!(&found_sets, &model.into_values().collect::<BTreeSet<_>>());
             for tree in found {
                 let edges: BTreeSet<_> = tree.iter().flat_map(|n| all[*n].1.clone()).collect();
-                let ways: BTreeSet<Way> = tree.iter().flat_map(|n| message_paths(&files[*n].0)).collect();
+                let ways: BTreeSet<RankedPath> = tree.iter().flat_map(|n| message_paths(&files[*n].0)).collect();
                 prop_assert_eq!(edges.len(), ways.len());
                 let children: BTreeSet<PathHash> = edges.iter().map(|(_, child)| *child).collect();
                 prop_assert_eq!(children.len(), edges.len(), "each place has one parent");

@@ -32,21 +32,21 @@ const WORDS: [&str; 16] = [
 ];
 
 /// The generated folder, deleted when dropped.
-pub struct House {
+pub struct DataFolder {
     folder: TempDir,
     /// Total size of its chats.
     pub chat_bytes: u64,
 }
 
-impl House {
+impl DataFolder {
     pub fn generate_files(files: usize) -> Self {
-        let mut house = Self::empty();
+        let mut data_folder = Self::empty();
         let mut random = SplitMix64::new(4);
         let mut before = Vec::new();
         for n in 0..files {
             let (card, chat) = (n / CHATS, n % CHATS);
             if chat == 0 {
-                house.write_card(card);
+                data_folder.write_card(card);
             }
             let mut rows: Vec<String> = Vec::new();
             if chat % 3 == 2 {
@@ -61,33 +61,33 @@ impl House {
                 rows.push(random_row(&mut random, rows.len()).to_string());
                 size += rows.last().unwrap().len() as u64;
             }
-            let mut file = house.create_chat_file(card, chat);
+            let mut file = data_folder.create_chat_file(card, chat);
             for row in &rows {
                 writeln!(file, "{row}").unwrap();
             }
             file.flush().unwrap();
-            house.chat_bytes += size;
+            data_folder.chat_bytes += size;
             before = rows;
         }
-        house
+        data_folder
     }
 
     pub fn generate_one_chat(bytes: u64) -> Self {
-        let mut house = Self::empty();
-        house.write_card(0);
-        let mut file = house.create_chat_file(0, 0);
+        let mut data_folder = Self::empty();
+        data_folder.write_card(0);
+        let mut file = data_folder.create_chat_file(0, 0);
         let mut random = SplitMix64::new(5);
         writeln!(file, "{}", header_row(json!({}))).unwrap();
         for n in 1.. {
             let row = random_row(&mut random, n).to_string();
-            house.chat_bytes += row.len() as u64;
+            data_folder.chat_bytes += row.len() as u64;
             writeln!(file, "{row}").unwrap();
-            if house.chat_bytes > bytes {
+            if data_folder.chat_bytes > bytes {
                 break;
             }
         }
         file.flush().unwrap();
-        house
+        data_folder
     }
 
     pub fn path(&self) -> &Path {
