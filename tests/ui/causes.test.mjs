@@ -55,8 +55,17 @@ fn on_reply(ctx) { if ctx.text.contains("smile") { ctx.add("affinity", 1, "she s
   }),
 };
 
-/** Opens a session in which a model gave a gift and another gift was refused. @param {Parameters<typeof openPage>[1]} [options] */
-async function openGiftSession(options) {
+/** The calls of a model that gives a gift, and another that is refused. */
+const GIFTS = [
+  { call: { name: "give_gift", arguments: { item: "ring" } } },
+  { call: { name: "give_gift", arguments: { item: "stone" } } },
+];
+
+/**
+ * Opens a session in which a model called tools.
+ * @param {Parameters<typeof openPage>[1]} [options]
+ */
+async function openGiftSession(options, calls = GIFTS) {
   const story = await createPurseSession(model, {
     replies: ["Hm."],
     plugins: [{ id: "gifts" }],
@@ -67,10 +76,7 @@ async function openGiftSession(options) {
   const { page, close } = await openPage(browser, options);
   await page.goto(story.server.base + story.path);
   await page.locator(".message.last.complete").waitFor();
-  model.queueReply([
-    { call: { name: "give_gift", arguments: { item: "ring" } } },
-    { call: { name: "give_gift", arguments: { item: "stone" } } },
-  ]);
+  model.queueReply(calls);
   model.queueReply(["A smile."]);
   await page.locator("main textarea").first().fill("For you.");
   await page.keyboard.press("Enter");
@@ -136,6 +142,18 @@ describe("causes of values", () => {
     await why.getByText("The model had give_gift and made 2 calls.").waitFor();
     await why.getByText("computed from Affinity").waitFor();
     await checkAccessibility(page, "why a reply did so");
+    await close();
+  });
+
+  test("S3-12: the trace says in the user's language why a tool call was refused", async () => {
+    const unknown = { call: { name: "take_gift", arguments: { item: "ring" } } };
+    const { page, close } = await openGiftSession({ locale: "zh-CN" }, [...GIFTS, unknown]);
+    await clickMessageButton(lastMessage(page), "提示词查看器");
+    const why = page.getByRole("dialog", { name: "提示词查看器" });
+    await why.getByText("没有名为“take_gift”的工具。可用的工具：give_gift").waitFor();
+    // What the author of the tool wrote stays as it is.
+    await why.getByText("She has no use for stones.").first().waitFor();
+    await checkAccessibility(page, "why a tool call was refused");
     await close();
   });
 

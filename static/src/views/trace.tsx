@@ -7,22 +7,20 @@ import { addEnglish, clock, t, optionalText } from "../lib/i18n.ts";
 import { causesOf, inputsOf } from "../lib/causes.ts";
 import { changesOf } from "../lib/schema.ts";
 import { modelFailureText } from "../lib/model-failure.ts";
-import { scriptErrorText } from "../lib/script-error-text.ts";
 import words from "../lib/strings/en-preset-edit.ts";
 import { compactJson, escapeStep, labelFromKey, sentence } from "../lib/text.ts";
-import { isTextVisible, visibleDataOf, visibleProblems } from "../model/secrets.ts";
+import { isTextVisible, visibleProblems } from "../model/secrets.ts";
 import { nodeOf, session } from "../model/session-store.ts";
 import { isWithheld, pathLabel, rows, visibleDelta } from "../model/world.ts";
 import { ApiError } from "../net/api.ts";
 import { answeredMessage, changeNodesAfter } from "../tree/shown-branch.ts";
-import { callPurpose, isTool } from "./causes.tsx";
 import { RollChip, changeNodeTitle, differenceOf, isManualChange, toneOf } from "./changes.tsx";
 import { Modal, ProblemLine, LoadingRows } from "./common.tsx";
+import { PluginRuns } from "./trace-runs.tsx";
 import { QueryError, useLatestResult, useQuery } from "./use-query.tsx";
 import { HiddenNote, secretMark } from "./secret.tsx";
 import { slotName, sourceName } from "./prompt-part-names.ts";
 import type {
-  Failure,
   Block,
   ChatNode,
   Delta,
@@ -32,7 +30,6 @@ import type {
   LoreVerdict,
   Operation,
   PresetPart,
-  RuleRun,
   ScriptRun,
   Trace,
 } from "../lib/wire.d.ts";
@@ -84,12 +81,12 @@ function Contents({ nid, trace, delta: all, others, changeNodes }: ContentsProps
         <h3>{title}</h3>
         <Changes delta={delta} />
       </section>
-      <Rules rules={[...(trace.plan ?? []), ...(trace.rules?.length ? trace.rules : (delta.rules ?? []))]} />
+      <PluginRuns rules={[...(trace.plan ?? []), ...(trace.rules?.length ? trace.rules : (delta.rules ?? []))]} />
       {asked && !isNothing(asked) && (
         <section>
           <h3>{t("why.asked")}</h3>
           <Changes delta={asked} />
-          <Rules rules={asked.rules ?? []} />
+          <PluginRuns rules={asked.rules ?? []} />
         </section>
       )}
       {changeNodes.map(
@@ -270,121 +267,6 @@ const Summarised = ({ text }: { text: string }) =>
   ) : (
     <p>{t("why.unsummarised")}</p>
   );
-
-function Rules({ rules }: { rules: RuleRun[] }) {
-  if (rules.length === 0) return null;
-  return (
-    <section>
-      <h3>{t("why.rules")}</h3>
-      <table>
-        <thead>
-          <tr>
-            <th>{t("why.rule")}</th>
-            <th>{t("why.operations")}</th>
-            <th>{t("why.time")}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rules.map((rule, i) => (
-            <tr key={i}>
-              <td>
-                {rule.plugin === "server" ? t("why.server") : rule.plugin} ·{" "}
-                {isTool(rule) ? (
-                  ""
-                ) : (
-                  <>
-                    <code>{rule.hook}</code>{" "}
-                  </>
-                )}
-                <small>{callPurpose(isTextVisible(rule.because ?? "") ? rule : { ...rule, because: "" })}</small>
-                <ModelCall call={rule} />
-                {rule.error && (
-                  <p class="aside bad">
-                    {isTextVisible(rule.error.message) ? scriptErrorText(rule.error) : ""} {placeOf(rule.error)}
-                  </p>
-                )}
-                {rule.warnings
-                  ?.map(compactJson)
-                  .filter(isTextVisible)
-                  .map((warning, j) => (
-                    <p key={j} class="aside">
-                      {warning}
-                    </p>
-                  ))}
-              </td>
-              <td>{count(rule.ops)}</td>
-              <td>{rule.micros === undefined ? "–" : `${(rule.micros / 1000).toFixed(1)} ms`}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
-  );
-}
-
-/** Shows what a call asked a model, what a model answered, or the arguments and the result of a tool. */
-function ModelCall({
-  call: { plugin, hook, arguments: args, answer, refused, refusal, asks = [] },
-}: {
-  call: RuleRun;
-}) {
-  if (asks.length > 0)
-    return (
-      <dl class="called">
-        <div>
-          <dt>{t("why.asks")}</dt>
-          <dd>{asks.map(({ name }) => name).join(", ")}</dd>
-        </div>
-      </dl>
-    );
-  if (hook === "on_answer" && answer !== null && typeof answer === "object" && !Array.isArray(answer)) {
-    const { name, text, error } = answer;
-    const failure = (answer.failure ?? undefined) as unknown as Failure | undefined;
-    return (
-      <dl class="called">
-        <div>
-          <dt>{t(error ? "why.noAnswer" : "why.heard", { name: compactJson(name) })}</dt>
-          <dd>
-            {error ? modelFailureText(failure ?? compactJson(error)) : compactJson(visibleDataOf(plugin, text ?? ""))}
-          </dd>
-        </div>
-      </dl>
-    );
-  }
-  if (args === undefined) return null;
-  return (
-    <dl class="called">
-      <div>
-        <dt>{t("why.calledWith")}</dt>
-        <dd>
-          <code>{JSON.stringify(visibleDataOf(plugin, args))}</code>
-        </dd>
-      </div>
-      <div>
-        <dt>{t(refused === undefined ? "why.answered" : "why.refusedIt")}</dt>
-        <dd>
-          {refused === undefined ? (
-            <code>{JSON.stringify(visibleDataOf(plugin, answer ?? null))}</code>
-          ) : isTextVisible(refused) ? (
-            messageText("why.toolRefusal", refusal ?? { message: refused })
-          ) : (
-            "…"
-          )}
-        </dd>
-      </div>
-    </dl>
-  );
-}
-
-/** Formats a place as "main.rhai:4". */
-const placeOf = ({ file, line }: NonNullable<RuleRun["error"]>) =>
-  file ? <code>{line ? `${file}:${line}` : file}</code> : "";
-
-/**
- * Returns the number of operations.
- * @param ops a list, or a number
- */
-const count = (ops: unknown) => (Array.isArray(ops) ? ops.length : typeof ops === "number" ? ops : "–");
 
 /** Renders a path that can wrap only between its steps. */
 const stepwise = (path: string) =>
