@@ -40,6 +40,14 @@ impl ApiSession {
         Self { server: self.server.restart().await, ..self }
     }
 
+    /// Makes replies long, and returns the id of a preset in which little history fits.
+    pub async fn set_up_short_context(&self, main_prompt: &str) -> String {
+        let long = "Night falls over the empty road and nobody speaks for a long while.";
+        self.server.mock().set_default_reply(Reply::ok([long]));
+        let preset = json!({"kind": "openai", "name": "Narrow", "body": short_context_preset(main_prompt)});
+        id_of(&self.server.post("/api/presets", &preset).await)
+    }
+
     /// Returns a path below `/api/chat` of the session.
     pub fn chat_path(&self, rest: &str) -> String {
         format!("/api/chat/{}/{rest}", self.sid)
@@ -130,4 +138,14 @@ pub fn path_to_node(nodes: &serde_json::Map<String, Value>, leaf: &str) -> Vec<S
     path.pop();
     path.reverse();
     path
+}
+
+/// Returns a preset with a context so short that little history fits.
+pub fn short_context_preset(main_prompt: &str) -> Value {
+    let on = |id: &str| json!({"identifier": id, "enabled": true});
+    json!({
+        "openai_max_context": 700, "openai_max_tokens": 60, "new_chat_prompt": "", "new_example_chat_prompt": "",
+        "prompts": [{"identifier": "main", "role": "system", "content": main_prompt}],
+        "prompt_order": [{"character_id": 100_001, "order": [on("main"), on("chatHistory")]}],
+    })
 }

@@ -6,31 +6,15 @@ use clotho_core::clock::{TestClock, Time};
 use clotho_core::ids::DocumentId;
 use clotho_store::StoredDocument;
 
-use super::api_session::ApiSession;
+use super::api_session::{ApiSession, short_context_preset};
 use super::*;
-
-/// Returns a preset with a context so short that little history fits.
-fn short_context_preset() -> Value {
-    let on = |id: &str| json!({"identifier": id, "enabled": true});
-    json!({
-        "openai_max_context": 700, "openai_max_tokens": 60, "new_chat_prompt": "", "new_example_chat_prompt": "",
-        "prompts": [{"identifier": "main", "role": "system", "content": "Tell it."}],
-        "prompt_order": [{"character_id": 100_001, "order": [on("main"), on("chatHistory")]}],
-    })
-}
 
 /// Starts a session with recall and a short context.
 async fn start_with_recall(setup: Setup, collections: &[&str]) -> ApiSession {
     let play = ApiSession::start_with(setup.set("recall.share", "30"), json!({})).await;
-    play.server
-        .mock()
-        .set_default_reply(Reply::ok(["Night falls over the empty road and nobody speaks for a long while."]));
-    let made = play
-        .server
-        .post("/api/presets", &json!({"kind": "openai", "name": "Narrow", "body": short_context_preset()}))
-        .await;
+    let preset = play.set_up_short_context("Tell it.").await;
     let recall = json!({"enabled": true, "collections": collections});
-    let session = play.patch_session(json!({"presetId": made["id"], "recall": recall})).await;
+    let session = play.patch_session(json!({"presetId": preset, "recall": recall})).await;
     assert_eq!(session["recall"], recall);
     play
 }
@@ -112,8 +96,7 @@ async fn recall_with_nearly_full_prompt_still_completes_reply() {
     play.server.post("/api/documents", &json!({"collection": "Maps", "content": "The harbour lies north."})).await;
     play.run_turn("Where is the harbour?").await;
     assert!(play.recall_block().contains("north"));
-    let mut wide = short_context_preset();
-    wide["prompts"][0]["content"] = json!("Tell it all. ".repeat(178));
+    let wide = short_context_preset(&"Tell it all. ".repeat(178));
     let wide = play.server.post("/api/presets", &json!({"kind": "openai", "name": "Wide", "body": wide})).await;
     play.patch_session(json!({"presetId": wide["id"]})).await;
     let said = play.run_turn("Where is the harbour, I ask?").await;

@@ -2,7 +2,7 @@
 
 use super::api_session::{ApiSession, TurnIds};
 use super::purges::{files_containing, wait_until_gone};
-use super::summaries::{short_context_preset, summary_block};
+use super::summaries::{SUMMARY_PROMPT, summary_block};
 use super::*;
 use crate::support::wait::wait_for_some;
 
@@ -31,15 +31,9 @@ async fn start_with_plugin(script: &str) -> ApiSession {
         .set("summaries.share", "30")
         .with_plugin("scribe", &[("plugin.toml", MANIFEST), ("main.rhai", script)]);
     let play = ApiSession::start_with(setup, json!({"plugins": [{"id": "scribe"}]})).await;
-    play.server
-        .mock()
-        .set_default_reply(Reply::ok(["Night falls over the empty road and nobody speaks for a long while."]));
-    let made = play
-        .server
-        .post("/api/presets", &json!({"kind": "openai", "name": "Narrow", "body": short_context_preset()}))
-        .await;
+    let preset = play.set_up_short_context(SUMMARY_PROMPT).await;
     let path = format!("/api/sessions/{}", play.sid);
-    play.server.request("PATCH", &path).json(&json!({"presetId": made["id"]})).send().await.expect(200);
+    play.server.request("PATCH", &path).json(&json!({"presetId": preset})).send().await.expect(200);
     play
 }
 

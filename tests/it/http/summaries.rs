@@ -10,15 +10,8 @@ use crate::support::wait::wait_until;
 /// The first words of the summary block.
 const HEAD: &str = "What happened before the messages that follow";
 
-/// Returns a preset with a context so short that little history fits.
-pub(super) fn short_context_preset() -> Value {
-    let on = |id: &str| json!({"identifier": id, "enabled": true});
-    json!({
-        "openai_max_context": 700, "openai_max_tokens": 60, "new_chat_prompt": "", "new_example_chat_prompt": "",
-        "prompts": [{"identifier": "main", "role": "system", "content": "Tell it. {{summary}}"}],
-        "prompt_order": [{"character_id": 100_001, "order": [on("main"), on("chatHistory")]}],
-    })
-}
+/// The main prompt of a preset that shows summaries.
+pub(super) const SUMMARY_PROMPT: &str = "Tell it. {{summary}}";
 
 /// A session with a short context, and the model that summarises it.
 struct SummarySession {
@@ -44,16 +37,10 @@ impl SummarySession {
             .set("summaries.every", "100")
             .set("summaries.chapter", "2");
         let play = ApiSession::start_with(setup, json!({})).await;
-        play.server
-            .mock()
-            .set_default_reply(Reply::ok(["Night falls over the empty road and nobody speaks for a long while."]));
         teller.set_default_reply(Reply::ok(["ALPHA: they walked on."]).usage(500, 20));
-        let made = play
-            .server
-            .post("/api/presets", &json!({"kind": "openai", "name": "Narrow", "body": short_context_preset()}))
-            .await;
+        let preset = play.set_up_short_context(SUMMARY_PROMPT).await;
         let telling = Self { session: play, summary_model: teller };
-        telling.patch_session(json!({"presetId": made["id"]})).await;
+        telling.patch_session(json!({"presetId": preset})).await;
         telling
     }
 
