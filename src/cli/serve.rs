@@ -25,6 +25,7 @@ pub fn serve(mut config: Config, lan: Option<Option<IpAddr>>) -> CliResult {
     let address = config.server.listen;
     let listener = TcpListener::bind(address).with_context(|| port_in_use(address))?;
     let local = listener.local_addr()?;
+    clotho_plugin::heap::spawn_memory_purger().context("no thread can be started")?;
     let ids = Arc::new(IdGenerator::from_entropy().context("the system provides no randomness")?);
     let app = Arc::new(App::build(config, Arc::new(SystemClock), ids)?);
     terminal::print_line(&format!("Clotho listens on http://{}", local_address(local)));

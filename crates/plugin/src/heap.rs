@@ -5,6 +5,8 @@
 use std::alloc::{GlobalAlloc, Layout};
 use std::cell::Cell;
 use std::ffi::{c_int, c_long};
+use std::time::Duration;
+use std::{io, thread};
 
 use mimalloc::MiMalloc;
 
@@ -12,6 +14,9 @@ use mimalloc::MiMalloc;
 const PURGE_DELAY: c_int = 15;
 /// How long mimalloc keeps freed memory before it returns it to the system. Its default is a second.
 const PURGE_DELAY_MS: c_long = 100;
+
+/// How often freed memory is returned while the program allocates nothing.
+const PURGE_INTERVAL: Duration = Duration::from_millis(500);
 
 thread_local! {
     static LIVE: Cell<i64> = const { Cell::new(0) };
@@ -63,6 +68,26 @@ fn signed_size(size: usize) -> i64 {
 pub fn return_freed_memory_soon() {
     // SAFETY: the function stores a number for an option that exists. Any thread may call it at any time.
     unsafe { libmimalloc_sys::mi_option_set(PURGE_DELAY, PURGE_DELAY_MS) }
+}
+
+/// Starts a thread that returns freed memory while nothing allocates: mimalloc itself does it only when the program
+/// allocates or frees again. A server that waits for a model would keep what its last reply needed. Servers call this
+/// once when they start.
+///
+/// # Errors
+/// Returns an error if the system starts no thread.
+pub fn spawn_memory_purger() -> io::Result<()> {
+    let purge = || loop {
+        thread::sleep(PURGE_INTERVAL);
+        purge_freed_memory();
+    };
+    thread::Builder::new().name("memory".to_owned()).spawn(purge).map(drop)
+}
+
+#[expect(unsafe_code, reason = "a function of a C library; there is no safe one for it")]
+fn purge_freed_memory() {
+    // SAFETY: any thread may call it at any time; it only returns pages that no allocation uses.
+    unsafe { libmimalloc_sys::mi_collect(false) }
 }
 
 /// mimalloc with a count per thread. Every program that links this crate uses it. On Unix, SQLite uses mimalloc
@@ -121,5 +146,37 @@ mod tests {
         assert!(live_bytes() - before < 1 << 16, "another thread's memory is not ours");
         let kept = uncounted(|| vec![7_u8; 1 << 20]);
         assert!(peak_bytes() - before < 1 << 16, "{} bytes aside count for nobody", kept.len());
+    }
+
+    /// Memory is returned although nothing allocates any more. Without the thread it stays.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn heap_freed_memory_is_returned_while_idle() {
+        fn own_memory_kb() -> u64 {
+            let status = std::fs::read_to_string("/proc/self/status").unwrap();
+            let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
+            line.trim().trim_end_matches(" kB").parse().unwrap()
+        }
+        #[expect(unsafe_code, reason = "an option of a C library")]
+        // SAFETY: the function reads a number.
+        let default = unsafe { libmimalloc_sys::mi_option_get(PURGE_DELAY) };
+        assert_eq!(default, 1_000, "the number still is that of the delay");
+        return_freed_memory_soon();
+        // A thread that waits keeps what it freed.
+        let (freed, is_freed) = std::sync::mpsc::channel();
+        let (_end, wait) = std::sync::mpsc::channel::<()>();
+        thread::spawn(move || {
+            drop((0..64).map(|_| vec![7_u8; 512 << 10]).collect::<Vec<_>>());
+            freed.send(own_memory_kb()).unwrap();
+            wait.recv().unwrap_err();
+        });
+        let before = is_freed.recv().unwrap();
+        assert!(before > 30 << 10, "{before} kB are kept at first");
+        spawn_memory_purger().unwrap();
+        let began = std::time::Instant::now();
+        while own_memory_kb() > before / 2 {
+            assert!(began.elapsed() < Duration::from_secs(20), "{} of {before} kB are kept", own_memory_kb());
+            thread::sleep(Duration::from_millis(20));
+        }
     }
 }

@@ -98,18 +98,20 @@ impl ServerProcess {
         }
     }
 
-    /// Waits until the program has released the files opened since `before`, and asserts that threads and memory are
-    /// released too. The limits leave room for shared threads and database connections, and for memory that the
+    /// Waits until the program has released the files and the memory of the work since `before`, and asserts that
+    /// threads are released too. The limits leave room for shared threads and database connections, and for memory that the
     /// allocator keeps.
     pub fn assert_resources_released(&self, before: &ProcessResources) {
-        let began = Instant::now();
-        while self.resources().open_file_count > before.open_file_count + 8 {
-            assert!(began.elapsed() < Duration::from_secs(150), "{:?}, {before:?} before", self.resources());
+        let is_released = |now: &ProcessResources| {
+            now.open_file_count <= before.open_file_count + 8 && now.memory_kb < before.memory_kb + (16 << 10)
+        };
+        let (began, mut now) = (Instant::now(), self.resources());
+        while !is_released(&now) {
+            assert!(began.elapsed() < Duration::from_secs(150), "{now:?}, {before:?} before");
             std::thread::sleep(Duration::from_millis(20));
+            now = self.resources();
         }
-        let now = self.resources();
         assert!(now.thread_count <= before.thread_count + 4, "{now:?}, {before:?} before");
-        assert!(now.memory_kb < before.memory_kb + (16 << 10), "{now:?}, {before:?} before");
     }
 }
 
