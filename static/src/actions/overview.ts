@@ -15,7 +15,15 @@ import { attempt } from "./error-text.ts";
 import { onFrame, sid, moveHead } from "./session-sync.ts";
 import { openMergeDialog } from "./merge.ts";
 import { cancelMove, movedMessageId, placeBelow, moveToStash } from "./move.ts";
+import { addEnglish } from "../lib/i18n.ts";
+import storyTexts from "../lib/strings/en-story.ts";
+import editsTexts from "../lib/strings/en-edit.ts";
+import overviewTexts from "../lib/strings/en-overview.ts";
 import type { ChatNode, Frame, Id } from "../lib/wire.d.ts";
+
+addEnglish(storyTexts);
+addEnglish(editsTexts);
+addEnglish(overviewTexts);
 
 /** Whether a read of the outline is running. Its result may be older than frames that arrive meanwhile. */
 let isReading = false;

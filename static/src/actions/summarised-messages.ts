@@ -1,5 +1,7 @@
 // Going back to a message that a summary covers leaves the summary behind. The model then reads neither of them.
-import { t } from "../lib/i18n.ts";
+import { addEnglish, t } from "../lib/i18n.ts";
+import storyTexts from "../lib/strings/en-story.ts";
+import editsTexts from "../lib/strings/en-edit.ts";
 import { notify } from "../model/page.ts";
 import * as store from "../model/session-store.ts";
 import { recordStep } from "../model/head-moves.ts";
@@ -8,6 +10,9 @@ import { attempt } from "./error-text.ts";
 import { refresh, sid } from "./session-sync.ts";
 import { notifyEdit } from "./stash.ts";
 import type { Id } from "../lib/wire.d.ts";
+
+addEnglish(storyTexts);
+addEnglish(editsTexts);
 
 /**
  * Offers to enable the messages again.

@@ -1,5 +1,6 @@
 // Reads the state at the node on screen, and changes it by hand.
-import { t } from "../lib/i18n.ts";
+import { addEnglish, t } from "../lib/i18n.ts";
+import storyTexts from "../lib/strings/en-story.ts";
 import { sentence } from "../lib/text.ts";
 import { codedMessageText } from "../lib/coded-message.ts";
 import { offerHint } from "../model/page.ts";
@@ -12,6 +13,8 @@ import { ApiError } from "../net/api.ts";
 import { attempt } from "./error-text.ts";
 import { refresh, sid } from "./session-sync.ts";
 import type { Id, Json } from "../lib/wire.d.ts";
+
+addEnglish(storyTexts);
 
 /** Maximum number of nodes per request. */
 const MAX = 500;

@@ -1,6 +1,7 @@
 // What caused an operation on a value, in words: the user, the server, or a plugin with its hook, rule or tool.
 import { Fragment, h } from "../../vendor/preact.js";
 import { addEnglish, t, optionalText } from "../lib/i18n.ts";
+import history from "../lib/strings/en-history.ts";
 import words from "../lib/strings/en-trace.ts";
 import { groups } from "../model/world.ts";
 import { operationText } from "./operations.tsx";
@@ -8,6 +9,7 @@ import type { Cause } from "../lib/causes.ts";
 import type { RuleRun } from "../lib/wire.d.ts";
 
 addEnglish(words);
+addEnglish(history);
 
 /** Prefix of the hook name of a tool call. */
 const TOOL = "tool_";

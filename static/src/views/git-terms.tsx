@@ -11,9 +11,12 @@ import "../actions/export.ts";
 import "../actions/transfers.ts";
 import "../actions/turn.ts";
 import { GIT_TERMS } from "../lib/git-terms.ts";
-import { t } from "../lib/i18n.ts";
+import { addEnglish, t } from "../lib/i18n.ts";
+import cardsTexts from "../lib/strings/en-cards.ts";
 import { shortcutText } from "../lib/shortcuts.ts";
 import { Modal, icon } from "./common.tsx";
+
+addEnglish(cardsTexts);
 
 export const GitTerms = () => (
   <Modal title={t("command.git")} class="wide">

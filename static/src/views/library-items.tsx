@@ -5,6 +5,7 @@ import { removeCharacter } from "../actions/library.ts";
 import { openExportDialog, exportSession } from "../actions/export.ts";
 import { copySession } from "../actions/transfers.ts";
 import { addEnglish, t } from "../lib/i18n.ts";
+import storyTexts from "../lib/strings/en-story.ts";
 import words from "../lib/strings/en-cards.ts";
 import edits from "../lib/strings/en-edit.ts";
 import { openDialog } from "../model/page.ts";
@@ -13,6 +14,7 @@ import type { Character, Session } from "../lib/wire.d.ts";
 
 addEnglish(words);
 addEnglish(edits);
+addEnglish(storyTexts);
 
 const FORMATS = ["png", "json", "charx"] as const;
 

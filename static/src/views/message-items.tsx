@@ -8,10 +8,15 @@ import "../actions/purge.ts";
 import "../actions/replies.ts";
 import "../actions/summarise.ts";
 import "../actions/export.ts";
-import { t } from "../lib/i18n.ts";
+import { addEnglish, t } from "../lib/i18n.ts";
+import loreTexts from "../lib/strings/en-lore.ts";
+import cardsTexts from "../lib/strings/en-cards.ts";
 import { MAX_STARS } from "./message-menu.tsx";
 import { CommandButton, icon } from "./common.tsx";
 import type { ChatNode } from "../lib/wire.d.ts";
+
+addEnglish(loreTexts);
+addEnglish(cardsTexts);
 
 const ITEMS = [
   "message.goOn",

@@ -1,7 +1,8 @@
 // The author's note: a text in the prompts of the open story that is no message. Loaded when first opened.
 import { h, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { changeNote } from "../actions/note.ts";
-import { t } from "../lib/i18n.ts";
+import { addEnglish, t } from "../lib/i18n.ts";
+import noteTexts from "../lib/strings/en-note.ts";
 import { saveFormDraft } from "../model/form-drafts.ts";
 import { openDialog } from "../model/page.ts";
 import { session } from "../model/session-store.ts";
@@ -9,6 +10,8 @@ import { formValues, fillForm, useFormDraft } from "./form-drafts.ts";
 import { Modal } from "./common.tsx";
 import type { AuthorsNote } from "../lib/wire.d.ts";
 import type { Key } from "../lib/strings/keys.d.ts";
+
+addEnglish(noteTexts);
 
 const NEW: AuthorsNote = { text: "", place: "inChat", depth: 4, role: "system", every: 1, lore: false };
 const PLACES = ["inChat", "afterMain", "beforeMain"] as const;

@@ -1,10 +1,13 @@
 // The operations that plugins proposed, as they are stored, and the differences of two states. For plugin authors.
 import { Fragment, h } from "../../vendor/preact.js";
-import { t } from "../lib/i18n.ts";
+import { addEnglish, t } from "../lib/i18n.ts";
+import words from "../lib/strings/en-trace.ts";
 import { compactJson, escapeStep } from "../lib/text.ts";
 import { pathLabel } from "../model/world.ts";
 import { secretMark } from "./secret.tsx";
 import type { Change, Json, Operation } from "../lib/wire.d.ts";
+
+addEnglish(words);
 
 /** Returns an operation on one line, such as "add /purse/gold 5". */
 export const operationText = ({ op, path, key, from, value }: Operation) =>
@@ -19,7 +22,7 @@ const valueJson = (value: Json) =>
 
 export const OperationList = ({ operations }: { operations: Operation[] }) =>
   operations.length === 0 ? (
-    <p class="aside">{t("workshop.nothingProposed")}</p>
+    <p class="aside">{t("operations.none")}</p>
   ) : (
     <ul class="deeds">
       {operations.map((one, i) => (

@@ -2,7 +2,8 @@
 import { h, useEffect, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { saveLoreEntry, lastBook, readPassage } from "../actions/save-lore-entry.ts";
 import { readBooks } from "../actions/lore.ts";
-import { t } from "../lib/i18n.ts";
+import { addEnglish, t } from "../lib/i18n.ts";
+import cardsTexts from "../lib/strings/en-cards.ts";
 import { keywordsOf } from "../lib/keywords.ts";
 import { idempotencyKeys } from "../lib/idempotency-keys.ts";
 import { bookById, books, readPassageDraft, savePassageDraft } from "../model/lore.ts";
@@ -11,6 +12,8 @@ import { session } from "../model/session-store.ts";
 import { EntryFields, newEntryFromForm } from "./lore-entry-fields.tsx";
 import { Modal, LoadingRows } from "./common.tsx";
 import type { Passage } from "../model/dialog.d.ts";
+
+addEnglish(cardsTexts);
 
 interface LoadedPassage {
   text: string;

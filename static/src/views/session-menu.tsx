@@ -12,6 +12,8 @@ import "../actions/export.ts";
 import "../actions/transfers.ts";
 import "../actions/workshop.ts";
 import { addEnglish, t } from "../lib/i18n.ts";
+import storyTexts from "../lib/strings/en-story.ts";
+import editsTexts from "../lib/strings/en-edit.ts";
 import files from "../lib/strings/en-cards.ts";
 import lore from "../lib/strings/en-lore.ts";
 import note from "../lib/strings/en-note.ts";
@@ -29,6 +31,8 @@ addEnglish(presets);
 addEnglish(recall);
 addEnglish(rules);
 addEnglish(workshop);
+addEnglish(storyTexts);
+addEnglish(editsTexts);
 
 const ITEMS = [
   "session.undo",

@@ -11,6 +11,7 @@ import { importDropped, resumeJobs } from "../actions/transfers.ts";
 import "../actions/workshop.ts";
 import { addEnglish, t } from "../lib/i18n.ts";
 import { bytes, rate, span } from "../lib/units.ts";
+import storyTexts from "../lib/strings/en-story.ts";
 import cards from "../lib/strings/en-cards.ts";
 import words from "../lib/strings/en-edit.ts";
 import lore from "../lib/strings/en-lore.ts";
@@ -28,6 +29,7 @@ addEnglish(cards);
 addEnglish(lore);
 addEnglish(presets);
 addEnglish(workshop);
+addEnglish(storyTexts);
 
 /** Commands for the other stored things, for imports and for exports. */
 const LIBRARY_COMMANDS: [Key, string[]][] = [

@@ -126,6 +126,6 @@ function Case({ one, jump }: { one: PluginTestCase; jump: Jump }) {
 const TestOutput = ({ name, text }: { name: string; text: string }) => (
   <div>
     <p class="aside">{name}</p>
-    <pre tabindex={0}>{text || t("workshop.nothingProposed")}</pre>
+    <pre tabindex={0}>{text || t("operations.none")}</pre>
   </div>
 );

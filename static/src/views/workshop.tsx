@@ -4,6 +4,7 @@ import { Fragment, h, useEffect, useLayoutEffect, useRef, useSignal } from "../.
 import { clearDialogErrors } from "../actions/dialog-errors.ts";
 import { checkPlugin, readFile, readPlugin, readPlugins, readReference, saveFile } from "../actions/workshop.ts";
 import { addEnglish, t } from "../lib/i18n.ts";
+import presetsTexts from "../lib/strings/en-presets.ts";
 import words from "../lib/strings/en-workshop.ts";
 import { scriptErrorText } from "../lib/script-error-text.ts";
 import { readFormDraft, saveFormDraft } from "../model/form-drafts.ts";
@@ -23,6 +24,7 @@ import type { Place } from "./code.tsx";
 import type { ComponentChildren } from "../../vendor/preact.js";
 
 addEnglish(words);
+addEnglish(presetsTexts);
 
 /** Delay after the last input before the text is checked, in milliseconds. */
 const PAUSE = 700;

@@ -24,7 +24,6 @@ export default {
   "tree.short": "Tree",
   "command.compare": "Compare",
   "command.linear": "Show one branch only",
-  "command.tree": "Show all branches",
   "command.creator": "Show hidden state",
 
   "start.model": "Model",
@@ -136,7 +135,6 @@ export default {
   "branches.current": "current",
   "branches.generating": "being written",
   "branches.error": "failed",
-  "branches.go": "Go to branch",
   "branches.pick": "Compare “{name}”",
   "branches.alike": "{name} ({n})",
   "branches.parted": "Branched off after “{text}”",
@@ -340,17 +338,12 @@ export default {
   "search.bad.misplaced": '"{what}:" must stand alone. It does not work with OR or inside -( ).',
 
   "peek.text": "You are viewing another branch. The story itself has not moved.",
-  "peek.back": "Back to the story",
-  "peek.settle": "Switch to this branch",
 
   "unread.text": "A reply was finished on another branch.|{n} replies were finished on other branches.",
   "unread.later": "Later",
   "unread.new": "new",
 
-  "hint.goBack": "That was a bad roll. Rewind to undo this turn, or regenerate for new dice. Both branches are kept.",
   "hint.goBack.back": "Rewind",
-  "hint.again": "You are back before this turn. Try something else, or follow the old branch again.",
-  "hint.timelines": "Both branches are kept. Use the arrows ‹ 1/2 › below a message to switch.",
 
   "why.origin": "Origin",
   "why.fromFile": "Imported from the file “{file}”.",
@@ -465,14 +458,10 @@ export default {
   "notice.wordsKeptHint": "Edit that message again to see your text.",
   "notice.wordsGone": "The message that you were editing was deleted permanently. Your text is no longer kept.",
   "notice.wordsGoneHint": "Put your text into the field to keep it. It is lost when you close this notice.",
-  "typed.text": "Your text is not saved.",
-  "typed.drop": "Discard",
-  "typed.keep": "Keep editing",
   "notice.toField": "Put it into the field",
   "notice.originalGone": "The original was deleted permanently.",
   "notice.goneOn": "The story has changed since. Undo above takes back the newest step.",
   "notice.retraced.undo": "Back to where you were. Nothing else was undone.",
   "notice.retraced.redo": "Moved there again.",
-  "notice.oneLine": "This story shows one branch only. Show all branches to do that.",
   "notice.builtUpon": "This cannot be undone now. A later step depends on it.",
 };

@@ -30,4 +30,5 @@ export default {
   "why.tools": "Tools",
   "why.toolsUsed": "The model had {names} and made one call.|The model had {names} and made {n} calls.",
   "why.toolsUnused": "The model had {names} and made no call.",
+  "operations.none": "none",
 };

@@ -96,7 +96,6 @@ export default {
   "workshop.came": "Result of {hook}",
   "workshop.old": "The file has changed. This result is from the old version.",
   "workshop.proposed": "Proposals",
-  "workshop.nothingProposed": "none",
   "workshop.world": "State changes",
   "workshop.sameWorld": "none",
   "workshop.problems": "Rejected",

@@ -113,4 +113,16 @@ export default {
   "error.offlineHint": "Check that Clotho is running. Your text is kept.",
   "error.unknown": "That did not work ({status}).",
   "error.incident": "Log entry: {id}.",
+
+  "notice.oneLine": "This story shows one branch only. Show all branches to do that.",
+  "command.tree": "Show all branches",
+  "hint.goBack": "That was a bad roll. Rewind to undo this turn, or regenerate for new dice. Both branches are kept.",
+  "hint.again": "You are back before this turn. Try something else, or follow the old branch again.",
+  "hint.timelines": "Both branches are kept. Use the arrows ‹ 1/2 › below a message to switch.",
+  "peek.back": "Back to the story",
+  "peek.settle": "Switch to this branch",
+  "typed.text": "Your text is not saved.",
+  "typed.drop": "Discard",
+  "typed.keep": "Keep editing",
+  "branches.go": "Go to branch",
 };

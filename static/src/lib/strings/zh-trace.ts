@@ -30,4 +30,5 @@ export default {
   "why.tools": "工具",
   "why.toolsUsed": "模型可以调用 {names}，调用了 {n} 次。",
   "why.toolsUnused": "模型可以调用 {names}，没有调用。",
+  "operations.none": "无",
 } satisfies Record<keyof typeof import("./en-trace.ts").default, string>;

@@ -92,7 +92,6 @@ export default {
   "workshop.came": "{hook} 的结果",
   "workshop.old": "文件后来改了，这是旧版本的结果。",
   "workshop.proposed": "提议",
-  "workshop.nothingProposed": "无",
   "workshop.world": "状态变化",
   "workshop.sameWorld": "无",
   "workshop.problems": "被拒绝的",

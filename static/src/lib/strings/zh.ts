@@ -155,6 +155,18 @@ export default {
   "error.offlineHint": "请检查 Clotho 是否在运行。你写的内容已保留。",
   "error.unknown": "没有成功（{status}）。",
   "error.incident": "日志编号：{id}。",
+
+  "notice.oneLine": "这个故事现在只显示一条分支。显示所有分支后才能这样做。",
+  "command.tree": "显示所有分支",
+  "hint.goBack": "这次掷得不好。回退可以撤销这一回合，重新生成会换新的骰子。两条分支都会保留。",
+  "hint.again": "你回到了这一回合之前。可以换个做法，也可以再次跟随原来的分支。",
+  "hint.timelines": "两条分支都在。用消息下方的箭头 ‹ 1/2 › 切换。",
+  "peek.back": "回到故事",
+  "peek.settle": "切换到这条分支",
+  "typed.text": "你写的内容还没有保存。",
+  "typed.drop": "丢弃",
+  "typed.keep": "继续编辑",
+  "branches.go": "跳到这条分支",
 } satisfies Record<Key, string>;
 
 /** 服务器只说英文：按代码换成中文。没有列出的，照服务器的原话。 */
