@@ -181,7 +181,7 @@ impl DescribeOutput for Result<ArchiveDownload, ApiError> {
     }
 }
 
-macro_rules! silent_inputs {
+macro_rules! undescribed_inputs {
     ($($input:ty),*) => {$(
         impl DescribeInput for $input {
             fn describe(_: &mut RouteDescription) {}
@@ -196,9 +196,9 @@ impl DescribeInput for web::Payload {
     }
 }
 
-silent_inputs!(Caller, ClientIdentity, HttpRequest, web::Data<App>, web::Data<super::server_state::ServerState>);
+undescribed_inputs!(Caller, ClientIdentity, HttpRequest, web::Data<App>, web::Data<super::server_state::ServerState>);
 
-macro_rules! tuples {
+macro_rules! describe_tuples {
     ($(($($name:ident)*))*) => {$(
         impl<$($name: DescribeInput),*> DescribeInput for ($($name,)*) {
             fn describe(sketch: &mut RouteDescription) {
@@ -209,7 +209,7 @@ macro_rules! tuples {
     )*};
 }
 
-tuples! { () (A) (A B) (A B C) (A B C D) (A B C D E) (A B C D E F) (A B C D E F G) }
+describe_tuples! { () (A) (A B) (A B C) (A B C D) (A B C D E) (A B C D E F) (A B C D E F G) }
 
 impl<T: ToSchema> DescribeOutput for Result<ApiResponse<T>, ApiError> {
     fn describe(sketch: &mut RouteDescription) {

@@ -21,7 +21,7 @@ use clotho_provider::ProviderFailure;
 use clotho_queries::error::ReadError;
 use clotho_store::{StoreError, WriteError};
 
-macro_rules! codes {
+macro_rules! error_codes {
     ($($variant:ident = $word:literal $status:literal $hint:literal;)*) => {
         /// All error codes. Their names on the wire are stable.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -52,7 +52,7 @@ macro_rules! codes {
     };
 }
 
-codes! {
+error_codes! {
     Malformed = "malformed" 400 "send well-formed JSON in UTF-8, and a well-formed query";
     Invalid = "invalid" 422 "compare the request with the documentation at /api/docs";
     Unauthenticated = "unauthenticated" 401 "log in first";

@@ -108,7 +108,7 @@ impl<'a> IntoDeserializer<'a, QueryValueError> for QueryValue<'a> {
     }
 }
 
-macro_rules! numbers {
+macro_rules! number_methods {
     ($($method:ident $visit:ident,)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, QueryValueError> {
             let text = self.single()?;
@@ -161,7 +161,7 @@ impl<'de> Deserializer<'de> for QueryValue<'de> {
         visitor.visit_enum(IntoDeserializer::<QueryValueError>::into_deserializer(self.single()?))
     }
 
-    numbers! {
+    number_methods! {
         deserialize_u8 visit_u8,
         deserialize_u16 visit_u16,
         deserialize_u32 visit_u32,

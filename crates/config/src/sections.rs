@@ -413,7 +413,7 @@ impl SearchConfig {
     }
 }
 
-macro_rules! defaults {
+macro_rules! impl_defaults {
     ($($name:ty),*) => {$(
         impl Default for $name {
             fn default() -> Self {
@@ -423,7 +423,7 @@ macro_rules! defaults {
     )*};
 }
 
-defaults!(
+impl_defaults!(
     ServerConfig,
     StorageConfig,
     PluginsConfig,

@@ -38,7 +38,7 @@ fn bounded() -> Module {
     module
 }
 
-macro_rules! put {
+macro_rules! register {
     ($module:expr, $name:expr, $function:expr) => {
         FuncRegistration::new($name).in_global_namespace().set_into_module($module, $function);
     };
@@ -46,9 +46,9 @@ macro_rules! put {
 
 fn disable_sleep(module: &mut Module) {
     let cannot_wait = || throw(ScriptErrorKind::Runtime, "sleep: a script cannot wait");
-    put!(module, "sleep", move |_: i64| -> Result<(), RhaiThrow> { Err(cannot_wait()) });
-    put!(module, "sleep", move |_: f64| -> Result<(), RhaiThrow> { Err(cannot_wait()) });
-    put!(module, "timestamp", || -> Result<Dynamic, RhaiThrow> {
+    register!(module, "sleep", move |_: i64| -> Result<(), RhaiThrow> { Err(cannot_wait()) });
+    register!(module, "sleep", move |_: f64| -> Result<(), RhaiThrow> { Err(cannot_wait()) });
+    register!(module, "timestamp", || -> Result<Dynamic, RhaiThrow> {
         Err(throw(
             ScriptErrorKind::Runtime,
             "timestamp: a script has no clock; use ctx.node.time, the stored time of the node",
@@ -57,19 +57,19 @@ fn disable_sleep(module: &mut Module) {
 }
 
 fn texts(module: &mut Module) {
-    put!(module, "pad", |ctx: NativeCallContext, text: &mut ImmutableString, length: i64, with: char| {
+    register!(module, "pad", |ctx: NativeCallContext, text: &mut ImmutableString, length: i64, with: char| {
         pad(&ctx, text, length, &with.to_string())
     });
-    put!(module, "pad", |ctx: NativeCallContext, text: &mut ImmutableString, length: i64, with: &str| {
+    register!(module, "pad", |ctx: NativeCallContext, text: &mut ImmutableString, length: i64, with: &str| {
         pad(&ctx, text, length, with)
     });
-    put!(module, "replace", |ctx: NativeCallContext, text: &mut ImmutableString, find: &str, with: &str| {
+    register!(module, "replace", |ctx: NativeCallContext, text: &mut ImmutableString, find: &str, with: &str| {
         replace(&ctx, text, find, with)
     });
-    put!(module, "replace", |ctx: NativeCallContext, text: &mut ImmutableString, find: char, with: &str| {
+    register!(module, "replace", |ctx: NativeCallContext, text: &mut ImmutableString, find: char, with: &str| {
         replace(&ctx, text, &find.to_string(), with)
     });
-    put!(module, "replace", |ctx: NativeCallContext, text: &mut ImmutableString, find: &str, with: char| {
+    register!(module, "replace", |ctx: NativeCallContext, text: &mut ImmutableString, find: &str, with: char| {
         replace(&ctx, text, find, &with.to_string())
     });
 }
@@ -116,22 +116,22 @@ fn too_large(what: &str) -> RhaiThrow {
 
 fn containers(module: &mut Module) {
     for name in ["print", "to_string", "debug", "to_debug"] {
-        put!(module, name, |ctx: NativeCallContext, map: &mut Map| print_value(&ctx, &map.clone().into()));
-        put!(module, name, |ctx: NativeCallContext, list: &mut Array| print_value(&ctx, &list.clone().into()));
+        register!(module, name, |ctx: NativeCallContext, map: &mut Map| print_value(&ctx, &map.clone().into()));
+        register!(module, name, |ctx: NativeCallContext, list: &mut Array| print_value(&ctx, &list.clone().into()));
     }
-    put!(module, FUNCTION, |ctx: NativeCallContext, value: Dynamic| print_value(&ctx, &value));
+    register!(module, FUNCTION, |ctx: NativeCallContext, value: Dynamic| print_value(&ctx, &value));
     for name in ["+", "+=", "append"] {
-        put!(module, name, |ctx: NativeCallContext, text: &mut ImmutableString, map: Map| {
+        register!(module, name, |ctx: NativeCallContext, text: &mut ImmutableString, map: Map| {
             append_value(&ctx, name, text, &map.into())
         });
-        put!(module, name, |ctx: NativeCallContext, text: &mut ImmutableString, list: Array| {
+        register!(module, name, |ctx: NativeCallContext, text: &mut ImmutableString, list: Array| {
             append_value(&ctx, name, text, &list.into())
         });
     }
-    put!(module, "+", |ctx: NativeCallContext, map: Map, text: &str| prepend_value(&ctx, &map.into(), text));
-    put!(module, "+", |ctx: NativeCallContext, list: Array, text: &str| prepend_value(&ctx, &list.into(), text));
-    put!(module, "==", |ctx: NativeCallContext, a: &mut Map, b: Map| equal_maps(&ctx, a, &b));
-    put!(module, "!=", |ctx: NativeCallContext, a: &mut Map, b: Map| equal_maps(&ctx, a, &b).map(|equal| !equal));
+    register!(module, "+", |ctx: NativeCallContext, map: Map, text: &str| prepend_value(&ctx, &map.into(), text));
+    register!(module, "+", |ctx: NativeCallContext, list: Array, text: &str| prepend_value(&ctx, &list.into(), text));
+    register!(module, "==", |ctx: NativeCallContext, a: &mut Map, b: Map| equal_maps(&ctx, a, &b));
+    register!(module, "!=", |ctx: NativeCallContext, a: &mut Map, b: Map| equal_maps(&ctx, a, &b).map(|equal| !equal));
 }
 
 /// Converts a value to text, never with Rhai's own unbounded printing of containers.
@@ -287,18 +287,18 @@ impl Write for BoundedPrinter {
 }
 
 fn json(module: &mut Module) {
-    put!(module, "to_json", |ctx: NativeCallContext, map: &mut Map| to_json(&ctx, map.clone().into()));
-    put!(module, "to_json", |ctx: NativeCallContext, list: &mut Array| to_json(&ctx, list.clone().into()));
-    put!(module, "parse_json", |_: NativeCallContext, text: &str| parse_json(text));
+    register!(module, "to_json", |ctx: NativeCallContext, map: &mut Map| to_json(&ctx, map.clone().into()));
+    register!(module, "to_json", |ctx: NativeCallContext, list: &mut Array| to_json(&ctx, list.clone().into()));
+    register!(module, "parse_json", |_: NativeCallContext, text: &str| parse_json(text));
     module.set_custom_type::<convert::Exact>("number");
     for name in ["print", "to_string", "debug", "to_debug"] {
-        put!(module, name, |exact: &mut convert::Exact| ImmutableString::from(exact.0.as_str()));
+        register!(module, name, |exact: &mut convert::Exact| ImmutableString::from(exact.0.as_str()));
     }
-    put!(module, "==", |a: &mut convert::Exact, b: convert::Exact| *a == b);
-    put!(module, "!=", |a: &mut convert::Exact, b: convert::Exact| *a != b);
+    register!(module, "==", |a: &mut convert::Exact, b: convert::Exact| *a == b);
+    register!(module, "!=", |a: &mut convert::Exact, b: convert::Exact| *a != b);
     module.set_custom_type::<HostFault>("Refusal");
     for name in ["print", "to_string", "debug", "to_debug"] {
-        put!(module, name, |fault: &mut HostFault| ImmutableString::from(fault.message.as_str()));
+        register!(module, name, |fault: &mut HostFault| ImmutableString::from(fault.message.as_str()));
     }
 }
 

@@ -30,7 +30,7 @@ pub struct StoredDocument {
 type DocumentColumns = (i64, Vec<u8>, String, String, String, i64);
 
 /// Query for the caller's documents.
-macro_rules! own {
+macro_rules! documents_of {
     ($caller:expr) => {
         documents::table
             .inner_join(users::table.on(users::n.eq(documents::owner_n)))
@@ -39,7 +39,7 @@ macro_rules! own {
 }
 
 /// The columns of a document.
-macro_rules! columns {
+macro_rules! document_columns {
     () => {
         (
             documents::n,
@@ -65,7 +65,7 @@ impl StoreReader<'_> {
         skip: i64,
         limit: i64,
     ) -> Result<Vec<StoredDocument>, StoreError> {
-        let mut some = own!(caller).select(columns!()).into_boxed();
+        let mut some = documents_of!(caller).select(document_columns!()).into_boxed();
         if let Some(collection) = collection {
             some = some.filter(documents::collection.eq(collection));
         }
@@ -78,7 +78,7 @@ impl StoreReader<'_> {
     /// # Errors
     /// Returns an error if the database fails or the row is damaged.
     pub fn document_by_row(&mut self, caller: UserId, n: i64) -> Result<Option<StoredDocument>, StoreError> {
-        let one = own!(caller).filter(documents::n.eq(n)).select(columns!());
+        let one = documents_of!(caller).filter(documents::n.eq(n)).select(document_columns!());
         let row: Option<DocumentColumns> = one.get_result(self.conn).optional()?;
         row.map(document).transpose()
     }
@@ -88,7 +88,7 @@ impl StoreReader<'_> {
     /// # Errors
     /// Returns an error if the database fails or the row is damaged.
     pub fn document(&mut self, caller: UserId, id: DocumentId) -> Result<Option<StoredDocument>, StoreError> {
-        let one = own!(caller).filter(documents::id.eq(id.as_bytes().to_vec())).select(columns!());
+        let one = documents_of!(caller).filter(documents::id.eq(id.as_bytes().to_vec())).select(document_columns!());
         let row: Option<DocumentColumns> = one.get_result(self.conn).optional()?;
         row.map(document).transpose()
     }
@@ -98,7 +98,7 @@ impl StoreReader<'_> {
     /// # Errors
     /// Returns an error if the database fails.
     pub fn collections(&mut self, caller: UserId) -> Result<Vec<(String, i64)>, StoreError> {
-        let all = own!(caller).group_by(documents::collection).order(documents::collection);
+        let all = documents_of!(caller).group_by(documents::collection).order(documents::collection);
         Ok(all.select((documents::collection, diesel::dsl::count_star())).load(self.conn)?)
     }
 
@@ -114,7 +114,7 @@ impl StoreReader<'_> {
         before: i64,
         limit: i64,
     ) -> Result<Vec<EmbeddableText>, StoreError> {
-        let some = own!(caller)
+        let some = documents_of!(caller)
             .filter(documents::collection.eq_any(collections))
             .filter(documents::n.lt(before))
             .order(documents::n.desc())

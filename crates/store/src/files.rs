@@ -109,7 +109,7 @@ impl StoreReader<'_> {
 
 /// Returns whether a character or persona belongs to the caller and is not in the trash.
 fn is_own(conn: &mut Conn, caller: UserId, card: Uuid) -> Result<bool, StoreError> {
-    macro_rules! look {
+    macro_rules! owned_row {
         ($table:ident) => {
             $table::table
                 .inner_join(users::table.on(users::n.eq($table::owner_n)))
@@ -121,7 +121,7 @@ fn is_own(conn: &mut Conn, caller: UserId, card: Uuid) -> Result<bool, StoreErro
                 .optional()?
         };
     }
-    Ok(look!(characters).is_some() || look!(personas).is_some())
+    Ok(owned_row!(characters).is_some() || owned_row!(personas).is_some())
 }
 
 impl Tx<'_> {

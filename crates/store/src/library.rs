@@ -70,7 +70,7 @@ impl SavedResponse {
     pub const LOST: u16 = 0;
 }
 
-macro_rules! cards {
+macro_rules! card_methods {
     ($table:ident.$column:ident, $id:ty, $card:ty, $what:literal, $list:ident, $get:ident, $put:ident, $update:ident, $trash:ident) => {
         impl StoreReader<'_> {
             #[doc = concat!("The caller's ", $what, "s, oldest first, after `skip` of them.")]
@@ -167,7 +167,7 @@ macro_rules! cards {
     };
 }
 
-cards!(
+card_methods!(
     characters.card,
     CharacterId,
     CharacterCard,
@@ -178,8 +178,18 @@ cards!(
     update_character,
     trash_character
 );
-cards!(personas.card, PersonaId, PersonaCard, "persona", personas, persona, put_persona, update_persona, trash_persona);
-cards!(
+card_methods!(
+    personas.card,
+    PersonaId,
+    PersonaCard,
+    "persona",
+    personas,
+    persona,
+    put_persona,
+    update_persona,
+    trash_persona
+);
+card_methods!(
     lorebooks.book,
     LorebookId,
     Lorebook,

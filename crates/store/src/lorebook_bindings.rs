@@ -78,7 +78,7 @@ pub struct LorebookVersion {
 }
 
 /// The ids of one table that belong to the owner and are not in the trash, in the order of their creation.
-macro_rules! living {
+macro_rules! existing_ids {
     ($conn:expr, $table:ident, $owner:expr, $ids:expr) => {
         $table::table
             .filter($table::owner_n.eq($owner))
@@ -94,11 +94,11 @@ macro_rules! living {
 fn existing_targets(conn: &mut Conn, owner_n: i64, wanted: &BindingSet) -> Result<BindingSet, StoreError> {
     let bytes = |ids: Vec<&[u8; 16]>| ids.into_iter().map(|id| id.to_vec()).collect::<Vec<_>>();
     let ids = bytes(wanted.sessions.iter().map(SessionId::as_bytes).collect());
-    let sessions = living!(conn, sessions, owner_n, ids)?;
+    let sessions = existing_ids!(conn, sessions, owner_n, ids)?;
     let ids = bytes(wanted.personas.iter().map(PersonaId::as_bytes).collect());
-    let personas = living!(conn, personas, owner_n, ids)?;
+    let personas = existing_ids!(conn, personas, owner_n, ids)?;
     let ids = bytes(wanted.characters.iter().map(CharacterId::as_bytes).collect());
-    let characters = living!(conn, characters, owner_n, ids)?;
+    let characters = existing_ids!(conn, characters, owner_n, ids)?;
     Ok(BindingSet {
         everything: wanted.everything,
         sessions: sessions.iter().filter_map(|id| SessionId::from_slice(id)).collect(),

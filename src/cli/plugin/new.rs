@@ -24,7 +24,7 @@ pub enum PluginTemplate {
     Affinity,
 }
 
-macro_rules! files {
+macro_rules! template_files {
     ($folder:literal: $($path:literal),+ $(,)?) => {
         &[$(($path, include_str!(concat!("templates/", $folder, "/", $path)))),+]
     };
@@ -33,12 +33,12 @@ macro_rules! files {
 impl PluginTemplate {
     fn files(self) -> &'static [(&'static str, &'static str)] {
         match self {
-            Self::Counter => files!("counter": "plugin.toml", "main.rhai", "state.schema.json", "README.md",
+            Self::Counter => template_files!("counter": "plugin.toml", "main.rhai", "state.schema.json", "README.md",
                 "tests/begin.toml", "tests/empty.toml", "tests/market.toml"),
-            Self::Combat => files!("combat": "plugin.toml", "main.rhai", "state.schema.json", "README.md",
+            Self::Combat => template_files!("combat": "plugin.toml", "main.rhai", "state.schema.json", "README.md",
                 "tests/drink.toml", "tests/felled.toml", "tests/goblin.toml", "tests/none_left.toml",
                 "tests/ogre.toml"),
-            Self::Affinity => files!("affinity": "plugin.toml", "main.rhai", "state.schema.json", "README.md",
+            Self::Affinity => template_files!("affinity": "plugin.toml", "main.rhai", "state.schema.json", "README.md",
                 "tests/excited.toml", "tests/friend.toml", "tests/smile.toml"),
         }
     }

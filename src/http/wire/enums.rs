@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 use clotho_core::tree;
 use clotho_engine::turn;
 
-macro_rules! words {
+macro_rules! wire_enums {
     ($($(#[$doc:meta])* $name:ident = $domain:path { $($variant:ident,)* })*) => {$(
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -32,7 +32,7 @@ macro_rules! words {
     )*};
 }
 
-words! {
+wire_enums! {
     /// Role of a message.
     Role = tree::Role { System, User, Assistant, }
     /// Kind of a node.

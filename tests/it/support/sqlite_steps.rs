@@ -33,17 +33,17 @@ pub fn count_vm_steps(database: &Path, sql: &str, binds: &[i64]) -> i32 {
     }
 }
 
-/// Calls of the progress handler per thread, over all connections opened since [`watch`].
-static ROUNDS: Mutex<Option<HashMap<ThreadId, &'static Mutex<u64>>>> = Mutex::new(None);
+/// Calls of the progress handler per thread, over all connections opened since [`start_counting`].
+static PROGRESS_CALLS: Mutex<Option<HashMap<ThreadId, &'static Mutex<u64>>>> = Mutex::new(None);
 
 thread_local! {
-    static OWN: Cell<Option<&'static Mutex<u64>>> = const { Cell::new(None) };
+    static THREAD_COUNTER: Cell<Option<&'static Mutex<u64>>> = const { Cell::new(None) };
 }
 
 /// Starts counting for new connections. Call it before opening a store.
 pub fn start_counting() {
     // SAFETY: the entry point has the signature that the database calls it with, and lives as long as the program.
-    let result = unsafe { ffi::sqlite3_auto_extension(Some(opened)) };
+    let result = unsafe { ffi::sqlite3_auto_extension(Some(install_progress_handler)) };
     assert_eq!(result, ffi::SQLITE_OK);
 }
 
@@ -51,7 +51,7 @@ pub fn start_counting() {
 /// statements.
 pub fn count_progress_calls(thread: ThreadId, work: impl FnOnce()) -> u64 {
     let so_far = || {
-        let all = ROUNDS.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = PROGRESS_CALLS.lock().unwrap_or_else(PoisonError::into_inner);
         let own = all.as_ref().and_then(|all| all.get(&thread)).copied();
         own.map_or(0, |own| *own.lock().unwrap_or_else(PoisonError::into_inner))
     };
@@ -60,17 +60,21 @@ pub fn count_progress_calls(thread: ThreadId, work: impl FnOnce()) -> u64 {
     so_far() - before
 }
 
-unsafe extern "C" fn opened(db: *mut ffi::sqlite3, _: *mut *mut c_char, _: *const ffi::sqlite3_api_routines) -> c_int {
+unsafe extern "C" fn install_progress_handler(
+    db: *mut ffi::sqlite3,
+    _: *mut *mut c_char,
+    _: *const ffi::sqlite3_api_routines,
+) -> c_int {
     // SAFETY: SQLite passes an open connection, and the handler needs no data.
-    unsafe { ffi::sqlite3_progress_handler(db, 1, Some(round), ptr::null_mut()) };
+    unsafe { ffi::sqlite3_progress_handler(db, 1, Some(count_progress_call), ptr::null_mut()) };
     ffi::SQLITE_OK
 }
 
-unsafe extern "C" fn round(_: *mut c_void) -> c_int {
-    let own = OWN.with(|own| {
+unsafe extern "C" fn count_progress_call(_: *mut c_void) -> c_int {
+    let own = THREAD_COUNTER.with(|own| {
         own.get().unwrap_or_else(|| {
             let counter: &'static Mutex<u64> = Box::leak(Box::new(Mutex::new(0)));
-            let mut all = ROUNDS.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut all = PROGRESS_CALLS.lock().unwrap_or_else(PoisonError::into_inner);
             all.get_or_insert_default().insert(thread::current().id(), counter);
             own.set(Some(counter));
             counter

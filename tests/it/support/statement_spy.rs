@@ -27,10 +27,10 @@ struct StatementLog {
     prepared_statements: Vec<(ThreadId, usize, String)>,
 }
 
-static SEEN: Mutex<Option<StatementLog>> = Mutex::new(None);
+static LOG: Mutex<Option<StatementLog>> = Mutex::new(None);
 
 fn lock_log() -> MutexGuard<'static, Option<StatementLog>> {
-    SEEN.lock().unwrap_or_else(PoisonError::into_inner)
+    LOG.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Instruments a connection that is being opened.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-macro_rules! reasons {
+macro_rules! finding_reasons {
     ($($(#[$about:meta])* $variant:ident $word:literal $description:literal,)*) => {
         /// Why a file or a part of it was not imported.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +32,7 @@ macro_rules! reasons {
     };
 }
 
-reasons! {
+finding_reasons! {
     /// A link in an archive.
     Link "link" "it is a link, and links are not followed",
     /// A link in a folder.

@@ -280,7 +280,7 @@ impl Tx<'_> {
     /// Returns the kind and the row of an item of the caller's trash.
     fn find_trash_row(&mut self, owner: UserId, id: TrashId) -> Result<(TrashEntryKind, i64), WriteError> {
         let (id, owner) = (id.as_bytes().to_vec(), owner.as_bytes().to_vec());
-        macro_rules! look {
+        macro_rules! trashed_row {
             ($table:ident) => {
                 self.run(|conn| {
                     let own = $table::table
@@ -292,19 +292,19 @@ impl Tx<'_> {
                 })?
             };
         }
-        if let Some(n) = look!(sessions) {
+        if let Some(n) = trashed_row!(sessions) {
             return Ok((TrashEntryKind::Session, n));
         }
-        if let Some(n) = look!(characters) {
+        if let Some(n) = trashed_row!(characters) {
             return Ok((TrashEntryKind::Character, n));
         }
-        if let Some(n) = look!(personas) {
+        if let Some(n) = trashed_row!(personas) {
             return Ok((TrashEntryKind::Persona, n));
         }
-        if let Some(n) = look!(lorebooks) {
+        if let Some(n) = trashed_row!(lorebooks) {
             return Ok((TrashEntryKind::Lorebook, n));
         }
-        let n = look!(presets).ok_or(TreeError::NotFound("the item in the trash"))?;
+        let n = trashed_row!(presets).ok_or(TreeError::NotFound("the item in the trash"))?;
         Ok((TrashEntryKind::Preset, n))
     }
 

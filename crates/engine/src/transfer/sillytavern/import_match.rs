@@ -23,7 +23,7 @@ pub trait ImportableId: Copy + std::fmt::Display + Send + 'static {
     fn held(self, reader: &mut StoreReader<'_>, owner: UserId) -> Result<Option<LibraryItem<Self>>, StoreError>;
 }
 
-macro_rules! things {
+macro_rules! importable_ids {
     ($($id:ident $kind:literal $get:ident;)*) => {$(
         impl ImportableId for $id {
             const KIND: &'static str = $kind;
@@ -39,7 +39,7 @@ macro_rules! things {
     )*};
 }
 
-things! {
+importable_ids! {
     CharacterId "character" character;
     PersonaId "persona" persona;
     LorebookId "lorebook" lorebook;
