@@ -11,7 +11,7 @@ use clotho_compat::interop::{FindingDetail, FindingReason};
 use clotho_compat::prompt::lore::LoreNote;
 use clotho_compat::prompt::scripts::ScriptSkipReason;
 use clotho_core::coded_message::MessageSignature;
-use clotho_core::world::ProblemDetail;
+use clotho_core::world::{ConditionError, ProblemDetail};
 use clotho_engine::turn::machine::ReplyFailure;
 use clotho_engine::turn::{ModelCallProblem, ProviderProblemDetail, ToolRefusal, TurnProblem};
 use clotho_plugin::ScriptErrorDetail;
@@ -49,7 +49,7 @@ fn merge_codes(lists: &[&[MessageSignature]], more: &[&'static str]) -> CodeArgu
     all
 }
 
-fn code_families() -> [(&'static str, CodeArguments); 10] {
+fn code_families() -> [(&'static str, CodeArguments); 11] {
     let problems = [ProblemDetail::CODES, TurnProblem::CODES, RuleProblem::CODES];
     let failures = [ProviderFailure::CODES, ReplyFailure::CODES, ModelCallProblem::CODES];
     [
@@ -60,6 +60,7 @@ fn code_families() -> [(&'static str, CodeArguments); 10] {
         ("provider", merge_codes(&[ProviderProblemDetail::CODES], &[])),
         ("why.template", merge_codes(&[TemplateProblem::CODES], &[])),
         ("why.loreNote", merge_codes(&[LoreNote::CODES], &[])),
+        ("why.condition", merge_codes(&[ConditionError::CODES], &[])),
         ("why.toolRefusal", merge_codes(&[ToolRefusal::CODES], &[])),
         ("why.script", merge_codes(&[ScriptSkipReason::CODES], &[])),
         ("fault", merge_codes(&[ScriptErrorDetail::CODES], &["instead"])),

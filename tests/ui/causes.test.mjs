@@ -157,6 +157,28 @@ describe("causes of values", () => {
     await close();
   });
 
+  test("the trace says in the user's language what is wrong with a lorebook entry and what was not scanned", async () => {
+    const { page, close, server } = await openGiftSession({ locale: "zh-CN" });
+    const { id } = await server.api("POST", "/api/lorebooks", {
+      name: "Tides",
+      entries: [
+        { comment: "Ebb", constant: true, content: "It turns at six.", when: "affinity >=" },
+        { comment: "Names", key: Array.from({ length: 10_001 }, (_, i) => `name ${i}`), content: "Known." },
+      ],
+    });
+    await server.api("PUT", `/api/lorebooks/${id}/holds`, { everything: true });
+    model.queueReply(["The tide turns."]);
+    await page.locator("main textarea").first().fill("The tide?");
+    await page.keyboard.press("Enter");
+    await page.locator(".message.last.complete").getByText("The tide turns.").waitFor();
+    await clickMessageButton(lastMessage(page), "提示词查看器");
+    const why = page.getByRole("dialog", { name: "提示词查看器" });
+    await why.getByText("条件由 affinity >= 20 这样的部分组成").waitFor();
+    await why.getByText("只使用条目 1 的前 10000 个关键词").waitFor();
+    await checkAccessibility(page, "what is wrong with a lorebook");
+    await close();
+  });
+
   test("model calls of plugins and their results are shown in the trace", async () => {
     const files = {
       "plugin.toml":

@@ -18,6 +18,7 @@ use crate::http::wire::sessions::{
     SetPluginsResponse, UpdateSessionRequest, UsageTotalsResponse, check_plugins,
 };
 use crate::http::wire::{PageQuery, PageResponse};
+use clotho_core::coded_message::RenderedMessage;
 use clotho_core::ids::{PersonaId, PresetId};
 use clotho_core::tree;
 use clotho_engine::turn;
@@ -93,7 +94,8 @@ pub async fn update(
         }
     }
     let named = [body.0.model.clone().flatten(), body.0.values_model.clone().flatten()];
-    let warnings = named.into_iter().flatten().filter_map(|model| app.models.missing_model_hint(&model)).collect();
+    let unlisted = named.into_iter().flatten().filter_map(|model| app.models.missing_model_hint(&model));
+    let problems: Vec<RenderedMessage> = unlisted.map(|problem| RenderedMessage::new(&problem)).collect();
     let summaries = body.0.summaries.clone();
     if let Some(model) = summaries.as_ref().and_then(|summaries| summaries.model.as_ref()) {
         app.models.find(model).map_err(|error| ApiError::invalid("summaries.model", error.to_string()))?;
@@ -127,7 +129,7 @@ pub async fn update(
     if summaries.is_some_and(|summaries| summaries.enabled) {
         app.turns.summaries.schedule(sid.0, session.active_leaf_id.0);
     }
-    ApiResponse::ok(&SessionResponse { warnings, ..session })
+    ApiResponse::ok(&session.with_problems(problems))
 }
 
 /// Returns the settings by their names in the operation log.

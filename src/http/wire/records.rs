@@ -334,6 +334,9 @@ pub struct LoreVerdictSchema {
     /// Why a condition cannot be read.
     #[schema(nullable = false)]
     pub problem: Option<String>,
+    /// The same with code and arguments. Older records have only the sentence.
+    #[schema(nullable = false)]
+    pub failure: Option<CodedMessageSchema>,
     /// How well the entry matches.
     #[schema(nullable = false)]
     pub score: Option<f64>,

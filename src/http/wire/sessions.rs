@@ -90,6 +90,18 @@ pub struct SessionResponse {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
     pub warnings: Vec<String>,
+    /// The same mistakes as code, arguments and sentence.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false, value_type = Vec<CodedMessageSchema>)]
+    pub problems: Vec<RenderedMessage>,
+}
+
+impl SessionResponse {
+    /// Adds probable mistakes in the new settings.
+    pub fn with_problems(self, problems: Vec<RenderedMessage>) -> Self {
+        let warnings = problems.iter().map(|problem| problem.message.clone()).collect();
+        Self { warnings, problems, ..self }
+    }
 }
 
 /// Whether regex scripts of cards and presets may run in a session. The caller's own scripts always do.
@@ -437,6 +449,7 @@ impl From<SessionView> for SessionResponse {
             created_at: session.created.to_string(),
             updated_at: session.updated.to_string(),
             warnings: Vec::new(),
+            problems: Vec::new(),
         }
     }
 }

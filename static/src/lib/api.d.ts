@@ -1321,6 +1321,8 @@ export interface components {
         LoreVerdict: components["schemas"]["OtherFields"] & {
             /** @description Id of the lorebook. */
             book: string;
+            /** @description The same with code and arguments. Older records have only the sentence. */
+            failure?: components["schemas"]["CodedMessage"];
             /** @description The key that matched. */
             key?: string;
             /** @description The plugin that activates it or keeps it out. */
@@ -2807,6 +2809,8 @@ export interface components {
             presetId: components["schemas"]["Id"] | null;
             /** @description Start of the newest message, as displayed; only in lists. */
             preview?: string;
+            /** @description The same mistakes as code, arguments and sentence. */
+            problems?: components["schemas"]["CodedMessage"][];
             /** @description Recall of messages and documents that are not in the prompt. */
             recall: components["schemas"]["RecallSettingsFields"];
             /** @description Whether regex scripts of cards and of the preset run. */

@@ -316,8 +316,10 @@ const Operations = ({ operations }: { operations: Operation[] }) => (
 /** Lists the lorebook entries that were activated or stopped, with the reasons. */
 function Lore({ lore: { books, fired, stopped, silent, overflowed, similar, notes, problems } }: { lore: LoreTrace }) {
   const bookOf = ({ book }: LoreVerdict) => books.find(({ id }) => id === book)?.name ?? "";
-  const reasonOf = ({ why, key, problem, score, plugin }: LoreVerdict) =>
-    [optionalText(`why.lore.${why}`) || why, key, problem, score, plugin].filter(Boolean).join(": ");
+  const reasonOf = ({ why, key, problem, failure, score, plugin }: LoreVerdict) => {
+    const error = failure ? messageText("why.condition", failure) : problem;
+    return [optionalText(`why.lore.${why}`) || why, key, error, score, plugin].filter(Boolean).join(": ");
+  };
   const row = (one: LoreVerdict, isIn: boolean) => (
     <li key={`${one.book}.${one.uid}`} class={isIn ? "" : "dropped"}>
       <b>{one.title || t("lore.nameless", { uid: one.uid })}</b>{" "}

@@ -199,9 +199,10 @@ async fn lore_condition_reads_state_of_own_branch() {
     let (play, _) = start_with_entries(entries).await;
     let cold = play.run_turn("Hi.").await;
     assert!(!last_request_contains(&play, "She smiles."));
-    let why: Vec<Value> =
-        lore_trace(&play, &cold).await["stopped"].as_array().unwrap().iter().map(|one| one["why"].clone()).collect();
+    let stopped = lore_trace(&play, &cold).await["stopped"].clone();
+    let why: Vec<&Value> = stopped.as_array().unwrap().iter().map(|one| &one["why"]).collect();
     assert_eq!(why, ["condition", "unreadable"]);
+    assert_eq!(stopped[1]["failure"]["code"], "condition_no_comparison", "{stopped}");
     let warmer = json!({"operations": [{"op": "set", "path": "/affinity", "value": 25}]});
     let changed = play.post(&format!("node/{}/world", cold.reply), warmer).await;
     play.run_turn_at(&id_of(&changed["node"]), "Hello again.").await;

@@ -230,4 +230,6 @@ async fn values_model_not_offered_by_provider_gives_warning() {
     let told = set(json!({"valuesModel": "mock/nobody-has-it"})).await;
     assert_eq!((&told["valuesModel"], told["warnings"].as_array().unwrap().len()), (&json!("mock/nobody-has-it"), 1));
     assert!(told["warnings"][0].as_str().unwrap().contains("does not list a model \"nobody-has-it\""), "{told}");
+    assert_eq!(told["problems"][0]["code"], "unlisted_model");
+    assert_eq!(told["problems"][0]["args"], json!({"provider": "mock", "model": "nobody-has-it"}));
 }

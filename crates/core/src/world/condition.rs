@@ -4,8 +4,40 @@
 
 use serde_json::Value;
 
+use crate::coded_messages;
+
 /// The maximum length of a condition, in bytes.
 const MAX_CONDITION_BYTES: usize = 1_000;
+
+coded_messages! {
+    /// Why a text is not a condition.
+    pub enum ConditionError {
+        /// The text is too long. `limit`: in bytes.
+        #[error("a condition has at most {limit} bytes")]
+        TooLong { limit: usize } = "condition_too_long",
+        /// A quotation mark has no partner. `rest`: the text from there.
+        #[error("a string is not closed: {rest}")]
+        OpenString { rest: String } = "condition_open_string",
+        /// A character means nothing here. `rest`: the text from there.
+        #[error("this part cannot be read: {rest}")]
+        UnknownPart { rest: String } = "condition_unknown_part",
+        /// It has parentheses.
+        #[error("a condition has no brackets: `and` binds before `or`, and `not` comes before one part")]
+        Brackets {} = "condition_brackets",
+        /// A part is neither a name nor a comparison.
+        #[error("a condition has parts like `affinity >= 20`, joined by `and` and `or`")]
+        NoComparison {} = "condition_no_comparison",
+        /// A part of a name is empty.
+        #[error("`{name}` is not a valid variable name")]
+        InvalidName { name: String } = "condition_invalid_name",
+        /// Two operators follow each other.
+        #[error("two operators follow each other")]
+        TwoOperators {} = "condition_two_operators",
+        /// The JSON value is not a string.
+        #[error("a condition must be a string like `affinity >= 20`")]
+        NotText {} = "condition_not_text",
+    }
+}
 
 /// A condition: a disjunction of conjunctions of terms.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,16 +95,16 @@ impl Condition {
     /// Parses a condition.
     ///
     /// # Errors
-    /// Returns a message that says where parsing failed.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    /// Returns an error if the text is too long or has a syntax error.
+    pub fn parse(text: &str) -> Result<Self, ConditionError> {
         if text.len() > MAX_CONDITION_BYTES {
-            return Err(format!("a condition has at most {MAX_CONDITION_BYTES} bytes"));
+            return Err(ConditionError::TooLong { limit: MAX_CONDITION_BYTES });
         }
         let words = tokenize(text)?;
         let mut any = Vec::new();
         for group in words.split(|word| token_is(word, "or")) {
             let parts = group.split(|word| token_is(word, "and")).map(parse_term);
-            any.push(parts.collect::<Result<Vec<ConditionTerm>, String>>()?);
+            any.push(parts.collect::<Result<Vec<ConditionTerm>, ConditionError>>()?);
         }
         Ok(Self(any))
     }
@@ -162,7 +194,7 @@ fn token_is(word: &ConditionLexeme, wanted: &str) -> bool {
     matches!(word, ConditionLexeme::Bare(word) if word.eq_ignore_ascii_case(wanted))
 }
 
-fn tokenize(text: &str) -> Result<Vec<ConditionLexeme>, String> {
+fn tokenize(text: &str) -> Result<Vec<ConditionLexeme>, ConditionError> {
     let mut found = Vec::new();
     let mut rest = text.trim_start();
     while let Some(first) = rest.chars().next() {
@@ -174,19 +206,17 @@ fn tokenize(text: &str) -> Result<Vec<ConditionLexeme>, String> {
             let (inside, after) = rest
                 .strip_prefix(first)
                 .and_then(|rest| rest.split_once(first))
-                .ok_or_else(|| format!("a string is not closed: {rest}"))?;
+                .ok_or_else(|| ConditionError::OpenString { rest: rest.to_owned() })?;
             found.push(ConditionLexeme::Quoted(inside.to_owned()));
             after
         } else {
             let end = rest.find(|c: char| c.is_whitespace() || "=!<>\"'".contains(c)).unwrap_or(rest.len());
             let (word, after) = rest.split_at(end);
             if word.is_empty() {
-                return Err(format!("this part cannot be read: {rest}"));
+                return Err(ConditionError::UnknownPart { rest: rest.to_owned() });
             }
             if has_stray_parentheses(word) {
-                return Err(
-                    "a condition has no brackets: `and` binds before `or`, and `not` comes before one part".to_owned()
-                );
+                return Err(ConditionError::Brackets {});
             }
             found.push(ConditionLexeme::Bare(word.to_owned()));
             after
@@ -202,15 +232,15 @@ fn has_stray_parentheses(word: &str) -> bool {
     word.starts_with(['(', '（']) || word.starts_with("not(") || count(['(', '（']) != count([')', '）'])
 }
 
-fn parse_term(words: &[ConditionLexeme]) -> Result<ConditionTerm, String> {
+fn parse_term(words: &[ConditionLexeme]) -> Result<ConditionTerm, ConditionError> {
     let negated = words.first().is_some_and(|word| token_is(word, "not"));
     let words = if negated { words.get(1..).unwrap_or_default() } else { words };
     let (name, than) = match words {
         [ConditionLexeme::Bare(name)] => (name, None),
         [ConditionLexeme::Bare(name), ConditionLexeme::Sign(compare), than] => (name, Some((*compare, literal(than)?))),
-        _ => return Err("a condition has parts like `affinity >= 20`, joined by `and` and `or`".to_owned()),
+        _ => return Err(ConditionError::NoComparison {}),
     };
-    let variable = VariablePath::parse(name).ok_or_else(|| format!("`{name}` is not a valid variable name"))?;
+    let variable = VariablePath::parse(name).ok_or_else(|| ConditionError::InvalidName { name: name.clone() })?;
     let is_bare = matches!(words, [_, _, ConditionLexeme::Bare(_)]);
     Ok(ConditionTerm { negated, variable, operand: than, is_bare })
 }
@@ -246,11 +276,11 @@ pub fn to_number(value: Option<&Value>) -> Option<f64> {
     number.is_finite().then_some(number)
 }
 
-fn literal(word: &ConditionLexeme) -> Result<Value, String> {
+fn literal(word: &ConditionLexeme) -> Result<Value, ConditionError> {
     match word {
         ConditionLexeme::Quoted(text) => Ok(text.as_str().into()),
         ConditionLexeme::Bare(word) => Ok(serde_json::from_str(word).unwrap_or_else(|_| word.as_str().into())),
-        ConditionLexeme::Sign(_) => Err("two operators follow each other".to_owned()),
+        ConditionLexeme::Sign(_) => Err(ConditionError::TwoOperators {}),
     }
 }
 
@@ -258,6 +288,8 @@ fn literal(word: &ConditionLexeme) -> Result<Value, String> {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    use crate::coded_message::CodedMessage;
 
     fn holds(text: &str) -> bool {
         let world = json!({"affinity": 20, "combat": {"over": false, "hp": "7"}, "place": "quay", "鍵": [1], "none": null, "pack": {"rope": 2, "oil": 1}, "spent": [], "bare": {}});
@@ -298,10 +330,21 @@ mod tests {
     #[test]
     fn condition_malformed_text_returns_error() {
         let long = "a".repeat(MAX_CONDITION_BYTES + 1);
-        for text in
-            ["", "a >=", ">= 3", "a b", "a == \"x", "a and", "or a", "a !", "a..b > 1", long.as_str(), "a == = 3"]
-        {
-            assert!(Condition::parse(text).is_err(), "{text}");
+        for (text, code) in [
+            ("", "condition_no_comparison"),
+            ("a >=", "condition_no_comparison"),
+            (">= 3", "condition_no_comparison"),
+            ("a b", "condition_no_comparison"),
+            ("a == \"x", "condition_open_string"),
+            ("a and", "condition_no_comparison"),
+            ("or a", "condition_no_comparison"),
+            ("a !", "condition_unknown_part"),
+            ("(a or b) and c", "condition_brackets"),
+            ("a..b > 1", "condition_invalid_name"),
+            (long.as_str(), "condition_too_long"),
+            ("a == =", "condition_two_operators"),
+        ] {
+            assert_eq!(Condition::parse(text).map_err(|error| error.code()), Err(code), "{text}");
         }
     }
 }

@@ -26,7 +26,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 pub use changed_paths::ChangedPaths;
-pub use condition::Condition;
+pub use condition::{Condition, ConditionError};
 pub use diff::{PathChange, diff};
 pub use fold::{fold, fold_incremental};
 pub use name_match::find_equivalent_name;

@@ -146,7 +146,7 @@ fn trigger(
 /// Parses the condition in a key.
 fn condition(text: &Spanned<String>, key: &str) -> Result<(RuleCondition, Range<usize>), RuleFault> {
     let condition = Condition::parse(text.get_ref()).map_err(|why| {
-        let why = why.replace('`', "\"");
+        let why = why.to_string().replace('`', "\"");
         (text.span(), format!("\"{key}\": {why}"))
     })?;
     Ok((RuleCondition { condition, text: text.get_ref().clone() }, text.span()))

@@ -145,6 +145,15 @@ export default {
   "why.template.template_of_server": "the server’s template cannot be used: {error}",
   "why.template.template_file": "“{file}” cannot be used as a template: {error}",
   "why.template.template_failed": "the template “{name}” failed: {error}",
+  "why.condition.condition_too_long": "a condition has at most {limit} byte|a condition has at most {limit} bytes",
+  "why.condition.condition_open_string": "a string is not closed: {rest}",
+  "why.condition.condition_unknown_part": "this part cannot be read: {rest}",
+  "why.condition.condition_brackets":
+    "a condition has no brackets: “and” binds before “or”, and “not” comes before one part",
+  "why.condition.condition_no_comparison": "a condition has parts like affinity >= 20, joined by “and” and “or”",
+  "why.condition.condition_invalid_name": "“{name}” is not a valid variable name",
+  "why.condition.condition_two_operators": "two operators follow each other",
+  "why.condition.condition_not_text": "a condition must be a text like affinity >= 20",
   "why.loreNote.too_many_keys": "the lorebooks have too many keys for a text of this length",
   "why.loreNote.too_many_patterns": "the lorebooks have too many regex keys",
   "why.loreNote.endless_activation": "the entries trigger each other without end",
@@ -162,4 +171,5 @@ export default {
   "provider.key_undecryptable": "The stored key cannot be decrypted: {error}",
   "provider.key_file_unreadable": "The key file of provider {provider} cannot be read: {error}",
   "provider.key_file_invalid": "The key file of provider {provider} must contain one line: the key.",
+  "provider.unlisted_model": "{provider} does not list a model “{model}”.",
 };

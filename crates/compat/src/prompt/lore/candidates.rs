@@ -93,7 +93,7 @@ impl<'a> ScanPasses<'a> {
             return Err(LoreReason::Character);
         }
         match &own.condition {
-            Some(Err(problem)) => return Err(LoreReason::Unreadable { problem: problem.clone() }),
+            Some(Err(error)) => return Err(LoreReason::unreadable(error)),
             Some(Ok(when)) if !when.holds(|path| self.around.variable(path)) => return Err(LoreReason::Condition),
             _ => {}
         }

@@ -6,7 +6,7 @@ use super::keys::LoreKey;
 use super::lenient_values::{count, integer, is_truthy, optional_bool, text, texts, to_number};
 use super::title_labels::TitleLabels;
 use super::verdict::{LoreReason, LoreVerdict};
-use clotho_core::world::Condition;
+use clotho_core::world::{Condition, ConditionError};
 
 /// Largest message count, depth or level.
 const MAX_NUMBER: u32 = 1_000_000;
@@ -140,7 +140,7 @@ pub struct LorebookEntry {
     pub(super) triggers: Vec<String>,
     pub(super) ignores_budget: bool,
     pub(super) filter: CharacterFilter,
-    pub(super) condition: Option<Result<Condition, String>>,
+    pub(super) condition: Option<Result<Condition, ConditionError>>,
     /// It may match by content, without a key.
     pub(super) is_vectorized: bool,
     /// Hash of the entry, to detect changes; empty without sticky and cooldown.
@@ -297,12 +297,12 @@ fn take_decorators(content: &str) -> (Option<bool>, String) {
 }
 
 /// Parses the condition of an entry. A value that is not a string is an error.
-fn condition(when: Option<&Value>) -> Option<Result<Condition, String>> {
+fn condition(when: Option<&Value>) -> Option<Result<Condition, ConditionError>> {
     match when? {
         Value::Null => None,
         Value::String(when) if when.trim().is_empty() => None,
-        Value::String(when) => Some(Condition::parse(when).map_err(|why| format!("`when`: {why}"))),
-        _ => Some(Err("`when` must be a condition like `affinity >= 20`".to_owned())),
+        Value::String(when) => Some(Condition::parse(when)),
+        _ => Some(Err(ConditionError::NotText {})),
     }
 }
 

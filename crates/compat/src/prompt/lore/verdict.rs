@@ -1,5 +1,7 @@
 //! Reasons why an entry is active or not: recorded with each reply and shown when a book is tested.
 
+use clotho_core::coded_message::RenderedMessage;
+use clotho_core::world::ConditionError;
 use serde::{Serialize, Serializer};
 
 /// How an entry lost in its group.
@@ -79,7 +81,10 @@ pub enum LoreReason {
     Condition,
     /// Not active: its condition cannot be parsed.
     Unreadable {
+        /// The error in one sentence.
         problem: String,
+        /// The same with code and arguments.
+        failure: Box<RenderedMessage>,
     },
     /// Not active: the story has too few messages.
     Delay,
@@ -108,6 +113,12 @@ pub enum LoreReason {
 }
 
 impl LoreReason {
+    /// Returns the reason for a condition that cannot be parsed.
+    pub fn unreadable(error: &ConditionError) -> Self {
+        let failure = Box::new(RenderedMessage::new(error));
+        Self::Unreadable { problem: format!("`when`: {}", failure.message), failure }
+    }
+
     /// Returns whether the entry is active for this reason.
     pub const fn is_active(&self) -> bool {
         matches!(

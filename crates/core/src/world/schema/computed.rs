@@ -101,7 +101,7 @@ fn parse_when(map: &Map<String, Value>) -> Result<Option<Condition>, String> {
     match map.get("when") {
         None => Ok(None),
         Some(Value::String(text)) => {
-            Condition::parse(text).map(Some).map_err(|why| format!("\"when\": {}", why.replace('`', "\"")))
+            Condition::parse(text).map(Some).map_err(|why| format!("\"when\": {}", why.to_string().replace('`', "\"")))
         }
         Some(_) => Err("\"when\" must be a condition like \"affinity >= 20\"".to_owned()),
     }

@@ -347,7 +347,7 @@ fn parse_visibility(value: &Value, at: &SchemaPath<'_>) -> Result<ValueVisibilit
         Value::Bool(false) => Ok(ValueVisibility::Never),
         Value::String(text) => match Condition::parse(text) {
             Ok(condition) => Ok(ValueVisibility::When(Arc::new(condition))),
-            Err(why) => at.fail(why.replace('`', "\"")),
+            Err(why) => at.fail(why.to_string().replace('`', "\"")),
         },
         _ => at.fail("expected true, false, or a condition like \"affinity >= 20\""),
     }

@@ -302,13 +302,14 @@ impl ModelRegistry {
 
     /// Returns a warning if the provider exists but does not list the model. It is no error, because the model may be
     /// new.
-    pub fn missing_model_hint(&self, name: &str) -> Option<String> {
+    pub fn missing_model_hint(&self, name: &str) -> Option<ProviderProblemDetail> {
         let (provider, model) =
             name.split_once('/').filter(|_| !self.config.aliases.iter().any(|alias| alias.name == name))?;
         let entry = self.entry(provider)?;
         let is_known = !entry.models.is_empty() || !entry.model_list().models.is_empty();
-        let why = || format!("\"{provider}\" does not list a model \"{model}\"");
-        (is_known && !entry.has_model(model)).then(why)
+        let unlisted =
+            || ProviderProblemDetail::UnlistedModel { provider: provider.to_owned(), model: model.to_owned() };
+        (is_known && !entry.has_model(model)).then(unlisted)
     }
 
     fn entry(&self, provider: &str) -> Option<Arc<ProviderEntry>> {

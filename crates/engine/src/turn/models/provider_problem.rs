@@ -1,4 +1,4 @@
-//! Why a provider cannot be used. To add a reason, add a variant, and texts for its code in both languages of the page. A
+//! Why a provider or one of its models cannot be used. To add a reason, add a variant, and texts for its code in both languages of the page. A
 //! test compares them.
 
 use clotho_config::ApiKeyError;
@@ -6,7 +6,7 @@ use clotho_core::coded_messages;
 use clotho_provider::ProviderKind;
 
 coded_messages! {
-    /// Why a provider cannot be used.
+    /// Why a provider or one of its models cannot, or may not, be used.
     pub enum ProviderProblemDetail {
         /// Its kind is unknown.
         #[error("expected one of {kinds}, got {kind:?}")]
@@ -26,6 +26,9 @@ coded_messages! {
         /// The file with its key has no key, or more than one line.
         #[error("the key file of provider {provider} must contain one line: the key")]
         KeyFileInvalid { provider: String } = "key_file_invalid",
+        /// It does not list a model. The model may be new, so it is used nevertheless.
+        #[error("\"{provider}\" does not list a model \"{model}\"")]
+        UnlistedModel { provider: String, model: String } = "unlisted_model",
     }
 }
 
