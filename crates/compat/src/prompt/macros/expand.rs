@@ -3,6 +3,7 @@
 use super::head::{self, MacroHead, MacroKind};
 use super::pieces::{MacroNode, MacroPiece};
 use super::read::parse;
+use super::source_text::SourceText;
 use super::stored_text::to_stored_text;
 use super::table::{self, MacroAction, MacroCall};
 use super::{MAX_MACROS, MAX_WORK, MacroEngine};
@@ -35,11 +36,11 @@ impl MacroEngine<'_> {
             self.note_problem(TOO_DEEP);
         }
         let mut out = String::with_capacity(text.len());
-        self.expand_pieces(text, &read.pieces, &mut out);
+        self.expand_pieces(&SourceText::new(text), &read.pieces, &mut out);
         finish(out)
     }
 
-    fn expand_pieces(&mut self, text: &str, pieces: &[MacroPiece], out: &mut String) {
+    fn expand_pieces(&mut self, text: &SourceText<'_>, pieces: &[MacroPiece], out: &mut String) {
         for piece in pieces {
             match piece {
                 MacroPiece::Text(range) | MacroPiece::Separator(range) => {
@@ -50,7 +51,7 @@ impl MacroEngine<'_> {
         }
     }
 
-    fn expand_macro(&mut self, text: &str, one: &MacroNode, out: &mut String) {
+    fn expand_macro(&mut self, text: &SourceText<'_>, one: &MacroNode, out: &mut String) {
         self.macros += 1;
         if self.is_out_of_budget() {
             self.note_problem(TOO_MUCH);
@@ -72,7 +73,7 @@ impl MacroEngine<'_> {
         self.macros > MAX_MACROS || self.work + self.local.work + self.global.work > MAX_WORK
     }
 
-    fn expand_named(&mut self, text: &str, one: &MacroNode, out: &mut String) {
+    fn expand_named(&mut self, text: &SourceText<'_>, one: &MacroNode, out: &mut String) {
         let row = table::find(&one.head.name).filter(|_| !one.head.is_closing);
         let Some(row) = row.filter(|row| row.accepts_args(one.count())) else {
             if !one.head.is_closing {
@@ -107,7 +108,7 @@ impl MacroEngine<'_> {
     }
 
     /// Keeps a macro as text, but expands the macros inside it.
-    fn keep_as_text(&mut self, text: &str, one: &MacroNode, out: &mut String) {
+    fn keep_as_text(&mut self, text: &SourceText<'_>, one: &MacroNode, out: &mut String) {
         out.push_str(text.get(one.open.clone()).unwrap_or_default());
         self.expand_pieces(text, &one.body, out);
         out.push_str(text.get(one.close.clone()).unwrap_or_default());
@@ -117,14 +118,14 @@ impl MacroEngine<'_> {
         }
     }
 
-    fn text_of(&mut self, text: &str, pieces: &[MacroPiece]) -> String {
+    fn text_of(&mut self, text: &SourceText<'_>, pieces: &[MacroPiece]) -> String {
         let mut out = String::new();
         self.expand_pieces(text, pieces, &mut out);
         out
     }
 
     /// Evaluates an argument. White space at its ends is formatting if it is literal text.
-    fn arg(&mut self, text: &str, pieces: &[MacroPiece]) -> MacroArg {
+    fn arg(&mut self, text: &SourceText<'_>, pieces: &[MacroPiece]) -> MacroArg {
         let of = |piece: &MacroPiece| match piece {
             MacroPiece::Text(range) | MacroPiece::Separator(range) => text.get(range.clone()),
             MacroPiece::Macro(_) => None,
@@ -138,7 +139,7 @@ impl MacroEngine<'_> {
     }
 
     /// Expands `{{if …}}`; only the chosen branch is evaluated.
-    fn expand_condition(&mut self, text: &str, one: &MacroNode, out: &mut String) {
+    fn expand_condition(&mut self, text: &SourceText<'_>, one: &MacroNode, out: &mut String) {
         let args = one.args();
         let is_true = args.first().is_some_and(|condition| self.is_true(text, condition));
         let both = one.block.as_ref().map(|block| block.pieces.as_slice()).or(args.get(1).copied()).unwrap_or_default();
@@ -155,7 +156,7 @@ impl MacroEngine<'_> {
     }
 
     /// Evaluates a condition: a variable (`.hp`), a macro without arguments (`persona`), or any text; `!` negates it.
-    fn is_true(&mut self, text: &str, pieces: &[MacroPiece]) -> bool {
+    fn is_true(&mut self, text: &SourceText<'_>, pieces: &[MacroPiece]) -> bool {
         let is_plain = pieces.iter().all(|piece| !matches!(piece, MacroPiece::Macro(_)));
         let is_turned = |text: &str| text.trim_start().starts_with('!');
         let turns = pieces.first().is_some_and(|first| match first {
@@ -174,7 +175,7 @@ impl MacroEngine<'_> {
             return Some(self.variables_mut(is_global).text(name));
         }
         match table::find(said).filter(|row| row.accepts_args(0))?.action {
-            MacroAction::Text(does) => does(self, MacroCall { args: Vec::new(), text: said, at: 0 }),
+            MacroAction::Text(does) => does(self, MacroCall { args: Vec::new(), text: &SourceText::new(said), at: 0 }),
             _ => None,
         }
     }
@@ -187,7 +188,7 @@ impl MacroEngine<'_> {
     /// Expands `{{.hp}}`, `{{.hp += 5}}`, `{{$gold ?? none}}`.
     fn expand_variable(
         &mut self,
-        text: &str,
+        text: &SourceText<'_>,
         one: &MacroNode,
         is_global: bool,
         operator: Option<&str>,
@@ -245,7 +246,7 @@ fn is_else(piece: &MacroPiece) -> bool {
 }
 
 /// Writes an evaluated macro as text.
-fn rebuild(text: &str, one: &MacroNode, given: &[MacroArg], block: Option<&str>, out: &mut String) {
+fn rebuild(text: &SourceText<'_>, one: &MacroNode, given: &[MacroArg], block: Option<&str>, out: &mut String) {
     out.push_str(text.get(one.open.clone()).unwrap_or_default());
     for (at, arg) in given.iter().enumerate() {
         if at > 0 {

@@ -22,6 +22,7 @@ mod js_number;
 mod pieces;
 mod random;
 mod read;
+mod source_text;
 mod stored_text;
 mod table;
 mod variables;

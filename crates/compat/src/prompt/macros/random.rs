@@ -52,12 +52,19 @@ pub fn choose(choices: &[String], draw: f64) -> &str {
     choices.get(at).map_or("", String::as_str)
 }
 
+/// Hashes a text for [`pick`] (FNV-1a).
+pub fn hash_text(seed: u64, text: &str) -> u64 {
+    hash_bytes(seed ^ 0x9e37_79b9_7f4a_7c15, text.bytes())
+}
+
+fn hash_bytes(start: u64, bytes: impl Iterator<Item = u8>) -> u64 {
+    bytes.fold(start, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
 /// Chooses by position in the text; the choice stays the same as long as the text does.
-pub fn pick<'a>(choices: &'a [String], seed: u64, text: &str, at: usize) -> &'a str {
-    let mut hash = seed ^ 0x9e37_79b9_7f4a_7c15;
-    for byte in text.bytes().chain(at.to_le_bytes()) {
-        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    }
+/// `hash`: that of the text; `at`: the position in bytes.
+pub fn pick(choices: &[String], hash: u64, at: usize) -> &str {
+    let hash = hash_bytes(hash, at.to_le_bytes().into_iter());
     let mixed = (hash ^ (hash >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
     let top = u32::try_from((mixed ^ (mixed >> 32)) & 0xffff_ffff).unwrap_or(0);
     choose(choices, f64::from(top) / 4_294_967_296.0)
@@ -136,8 +143,10 @@ mod tests {
             [choose(&three, 0.0), choose(&three, 0.5), choose(&three, 1.0), choose(&[], 0.5)],
             ["a", "b", "c", ""]
         );
-        assert_eq!(pick(&three, 7, "text", 4), pick(&three, 7, "text", 4));
-        let seen: std::collections::BTreeSet<&str> = (0..50).map(|at| pick(&three, 7, "text", at)).collect();
+        let hash = hash_text(7, "text");
+        // Prompts are made again: the choices must not change.
+        assert_eq!([0, 4, 8, 12].map(|at| pick(&three, hash, at)), ["b", "c", "a", "a"]);
+        let seen: std::collections::BTreeSet<&str> = (0..50).map(|at| pick(&three, hash, at)).collect();
         assert_eq!(seen.len(), 3, "every choice is taken somewhere");
     }
 }

@@ -16,6 +16,7 @@ use std::ops::RangeInclusive;
 use std::sync::LazyLock;
 
 use super::MacroEngine;
+use super::source_text::SourceText;
 
 /// A row of the table.
 pub struct MacroDefinition {
@@ -43,7 +44,7 @@ pub struct MacroCall<'t> {
     /// Evaluated and trimmed arguments.
     pub args: Vec<String>,
     /// The whole text that contains the call.
-    pub text: &'t str,
+    pub text: &'t SourceText<'t>,
     /// Byte offset of the call in `text`.
     pub at: usize,
 }

@@ -38,7 +38,7 @@ pub const ROWS: &[MacroDefinition] = &[
     }),
     MacroDefinition::with_args(&["pick"], 0..=ANY, |m, call| {
         let choices = random::split_choices(call.args);
-        Some(random::pick(&choices, m.facts.seed, call.text, call.at).to_owned())
+        Some(random::pick(&choices, call.text.hash(m.facts.seed), call.at).to_owned())
     }),
 ];
 

@@ -51,7 +51,8 @@ fn offset(text: &str) -> Option<Offset> {
 
 /// Returns the offset in the name of the legacy macro: `{{time_UTC+2}}`.
 fn offset_in_name<'t>(call: &MacroCall<'t>) -> &'t str {
-    let name = call.text.get(call.at..).unwrap_or_default().trim_start_matches(|c: char| !c.is_ascii_alphabetic());
+    let name =
+        call.text.as_str().get(call.at..).unwrap_or_default().trim_start_matches(|c: char| !c.is_ascii_alphabetic());
     let rest = name.get("time_".len()..).unwrap_or_default();
     rest.get(..rest.find(|c: char| c == '}' || c.is_whitespace()).unwrap_or(rest.len())).unwrap_or_default()
 }
