@@ -1,6 +1,7 @@
 //! Detects picture formats, limits their size and makes thumbnails. Only PNG, JPEG, WebP and GIF are accepted, because
 //! browsers draw them as pictures and nothing else. SVG can contain scripts.
 
+use std::borrow::Cow;
 use std::io::Cursor;
 
 use image::codecs::jpeg::JpegEncoder;
@@ -25,6 +26,9 @@ const MESSAGE_IMAGE_SIDE: u32 = 1_600;
 const QUALITY: u8 = 82;
 /// JPEG quality of thumbnails in lists. They are too small to show a difference, and a list has hundreds.
 const LIST_THUMBNAIL_QUALITY: u8 = 70;
+
+/// The chunks of a PNG that its pixels need.
+const PIXEL_CHUNKS: [&[u8; 4]; 5] = [b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND"];
 
 /// A picture format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -131,7 +135,8 @@ fn decode(bytes: &[u8]) -> Result<DynamicImage, PictureError> {
         return Err(PictureError::TooLong);
     }
     let broken = |error: image::ImageError| PictureError::Broken(error.to_string());
-    let mut reader = ImageReader::with_format(Cursor::new(bytes), kind.format());
+    let plain = without_side_data(kind, bytes)?;
+    let mut reader = ImageReader::with_format(Cursor::new(plain.as_ref()), kind.format());
     reader.no_limits();
     let mut decoder = reader.into_decoder().map_err(broken)?;
     let (width, height) = decoder.dimensions();
@@ -143,6 +148,19 @@ fn decode(bytes: &[u8]) -> Result<DynamicImage, PictureError> {
     limits.max_alloc = Some(MAX_PIXELS * 16);
     decoder.set_limits(limits).map_err(broken)?;
     DynamicImage::from_decoder(decoder).map_err(broken)
+}
+
+/// Returns a picture with nothing but its pixels. The decoder unpacks colour profiles and texts of a PNG before its
+/// limits are set, and a small one can become a thousand times as large. Side data of the other formats are not packed.
+fn without_side_data(kind: PictureFormat, bytes: &[u8]) -> Result<Cow<'_, [u8]>, PictureError> {
+    if kind != PictureFormat::Png {
+        return Ok(Cow::Borrowed(bytes));
+    }
+    let (chunks, _) = png::read_chunks(bytes).map_err(|error| PictureError::Broken(error.to_string()))?;
+    let pixels = chunks.iter().filter(|chunk| PIXEL_CHUNKS.iter().any(|kind| chunk.kind == *kind));
+    Ok(Cow::Owned(
+        std::iter::once(png::SIGNATURE.as_slice()).chain(pixels.map(|chunk| chunk.raw)).collect::<Vec<_>>().concat(),
+    ))
 }
 
 /// Returns the picture as a PNG, or a placeholder if there is none or it cannot be decoded.
@@ -198,6 +216,8 @@ pub fn insert_chunks(png: &[u8], texts: &[u8]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
+
     use super::*;
 
     /// The bytes decide the format, and formats with scripts are rejected.
@@ -226,6 +246,22 @@ mod tests {
         let listed = decode(&list_thumbnail(&copy).unwrap()).unwrap();
         assert_eq!((listed.width(), listed.height()), (64, 96));
         assert!(matches!(thumbnail(&drawn[..200]), Err(PictureError::Broken(_))));
+    }
+
+    /// A colour profile and a text are packed, and neither reaches the decoder. The pixels stay the same.
+    #[test]
+    fn picture_side_data_is_dropped_before_decoding() {
+        let drawn = png_or_placeholder(None);
+        let mut packer = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
+        packer.write_all(&vec![b' '; 1 << 20]).unwrap();
+        let packed = packer.finish().unwrap();
+        assert!(packed.len() < 2_000);
+        let profile = png::encode_chunk(b"iCCP", &[b"profile\0\0".as_slice(), &packed].concat());
+        let text = png::encode_chunk(b"zTXt", &[b"comment\0\0".as_slice(), &packed].concat());
+        let (head, rest) = drawn.split_at(png::SIGNATURE.len() + 25);
+        let heavy = [head, &profile, &text, rest].concat();
+        assert_eq!(without_side_data(PictureFormat::Png, &heavy).unwrap().as_ref(), drawn);
+        assert_eq!(decode(&heavy).unwrap(), decode(&drawn).unwrap());
     }
 
     /// A few bytes can claim a picture of billions of pixels.
