@@ -1,11 +1,16 @@
 //! A chat template: Jinja source that comes with a model and turns messages into one text.
 //!
-//! The source is untrusted. It cannot read files or run other templates. Fuel bounds its work and memory, and its
-//! output size is limited. Some templates reject two user messages in a row or system messages in the middle. They get
+//! The source is untrusted: a model server sends it, or a downloaded file contains it. It cannot read files or run other
+//! templates. Fuel bounds its work and memory, and its output size is limited. The engine follows values by recursion,
+//! and a template can nest them as deeply as its fuel allows. So a template runs on a thread of its own, whose stack is
+//! large enough for that depth, and whose caller waits for a limited time. Some templates reject two user messages in a row or system messages in the middle. They get
 //! the messages with alternating roles instead. If that fails too, the caller uses another template.
 
 use std::io;
 use std::sync::LazyLock;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, Error, ErrorKind, Value, context};
@@ -17,8 +22,16 @@ use super::{Request, RequestMessage, RequestRole, alternation};
 pub const MAX_SOURCE_BYTES: usize = 256 << 10;
 /// Name of the template in the environment.
 const TEMPLATE_NAME: &str = "chat";
-/// Fuel for a template without any text: a few hundred thousand steps of the engine.
-const FUEL: u64 = 500_000;
+/// Fuel for a template without any message: a step of the engine costs one, and so do 64 bytes.
+const FUEL: u64 = 100_000;
+/// Fuel for each message. The templates of large models need a hundred.
+const MESSAGE_FUEL: u64 = 500;
+/// Most fuel, whatever the prompt. It bounds the depth of values, and so the stack.
+const MAX_FUEL: u64 = 1_000_000;
+/// Stack for each fuel. Each level of a value costs one fuel, and the engine needs less than this for a level.
+const STACK_PER_FUEL: usize = 1 << 10;
+/// How long the caller waits for a template. The fuel ends it later.
+const TIMEOUT: Duration = Duration::from_secs(2);
 /// Maximum output in bytes beyond four times the input.
 const MAX_FRAME: usize = 1 << 20;
 /// Marks the end of an open message. Its private-use code points are removed from all messages.
@@ -104,7 +117,7 @@ impl JinjaTemplate {
         // Text completion servers add the begin-of-text marker themselves.
         let context =
             context! { messages => told, add_generation_prompt => !is_open, bos_token => "", eos_token => "" };
-        let text = self.render_bounded(context, size)?;
+        let text = self.render_bounded(context, contents.len(), size)?;
         let text = match text.find(OPEN).filter(|_| is_open) {
             Some(end) => text.get(..end).unwrap_or_default().to_owned(),
             None if is_open => return Err("it cannot leave the last message open".to_owned()),
@@ -119,14 +132,21 @@ impl JinjaTemplate {
         Ok(text)
     }
 
-    fn render_bounded(&self, context: Value, size: usize) -> Result<String, String> {
+    /// Renders on a thread of its own. `count`: of messages; `size`: of their texts in bytes.
+    fn render_bounded(&self, context: Value, count: usize, size: usize) -> Result<String, String> {
+        let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+        let fuel = FUEL + number(count).saturating_mul(MESSAGE_FUEL).saturating_add(number(size / 8));
+        let fuel = fuel.min(MAX_FUEL);
         let mut environment = self.environment.clone();
-        environment.set_fuel(Some(FUEL.saturating_add(u64::try_from(size).unwrap_or(u64::MAX))));
-        let template = environment.get_template(TEMPLATE_NAME).map_err(|error| error.to_string())?;
-        let mut written =
-            BoundedBuffer { bytes: Vec::new(), remaining: size.saturating_mul(4).saturating_add(MAX_FRAME) };
-        template.render_captured_to(context, &mut written).map_err(|error| error.to_string())?;
-        String::from_utf8(written.bytes).map_err(|error| error.to_string())
+        environment.set_fuel(Some(fuel));
+        let remaining = size.saturating_mul(4).saturating_add(MAX_FRAME);
+        let stack = usize::try_from(fuel).unwrap_or(usize::MAX).saturating_mul(STACK_PER_FUEL);
+        on_own_thread(stack, move || {
+            let template = environment.get_template(TEMPLATE_NAME).map_err(|error| error.to_string())?;
+            let mut written = BoundedBuffer { bytes: Vec::new(), remaining };
+            template.render_captured_to(context, &mut written).map_err(|error| error.to_string())?;
+            String::from_utf8(written.bytes).map_err(|error| error.to_string())
+        })
     }
 
     /// Breaks up every marker in a text with a space, so that a message cannot end its turn and speak as somebody else.
@@ -190,6 +210,22 @@ fn fold_system_into_user(in_turns: &[RequestMessage]) -> Vec<RequestMessage> {
         }
         _ => in_turns.to_vec(),
     }
+}
+
+/// Runs `work` on a thread with a stack of this size, and waits for it. Unused stack takes no memory. Everything that
+/// `work` owns is dropped there too.
+fn on_own_thread(
+    stack: usize,
+    work: impl FnOnce() -> Result<String, String> + Send + 'static,
+) -> Result<String, String> {
+    let (send, receive) = mpsc::sync_channel(1);
+    let thread = thread::Builder::new().name("chat-template".to_owned()).stack_size(stack);
+    let run = move || _ = send.send(work());
+    thread.spawn(run).map_err(|error| format!("there is no thread for it: {error}"))?;
+    receive.recv_timeout(TIMEOUT).map_err(|error| match error {
+        RecvTimeoutError::Timeout => format!("it takes longer than {} seconds", TIMEOUT.as_secs()),
+        RecvTimeoutError::Disconnected => "it failed".to_owned(),
+    })?
 }
 
 /// A buffer with a maximum size.
@@ -265,6 +301,21 @@ mod tests {
             assert!(JinjaTemplate::new(source).is_err(), "{source}");
         }
         assert!(JinjaTemplate::new(&" ".repeat(MAX_SOURCE_BYTES + 1)).unwrap_err().contains("the limit is 256"));
+    }
+
+    /// Values of a template are followed by recursion, on a stack that fits its fuel. A harmless depth here.
+    #[test]
+    fn jinja_template_nested_values_are_printed_compared_and_dropped() {
+        let source = "{% set ns = namespace(a=[], b=[]) %}{% for i in range(2000) %}{% set ns.a = [ns.a] %}\
+            {% set ns.b = [ns.b] %}{% endfor %}{% for m in messages %}{{ m.content }}{% endfor %}\
+            {{ (ns.a == ns.b) ~ (ns.a|string|length) }}";
+        assert_eq!(render_template(source, &[(U, "Hi.")]).unwrap(), "Hi.True4002");
+    }
+
+    #[test]
+    fn jinja_template_without_thread_returns_error() {
+        assert_eq!(on_own_thread(1 << 20, || Ok("done".to_owned())), Ok("done".to_owned()));
+        assert!(on_own_thread(1 << 46, || Ok(String::new())).is_err());
     }
 
     #[test]
