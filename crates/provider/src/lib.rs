@@ -40,6 +40,7 @@ mod json_lines;
 mod kinds;
 mod lane;
 mod models;
+mod normalizer_growth;
 mod params;
 mod reply;
 mod request;

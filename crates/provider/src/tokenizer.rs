@@ -9,6 +9,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
+use super::normalizer_growth;
+
 /// Maximum size of a tokenizer file in bytes. Those with the largest vocabularies have half of it.
 const MAX_FILE_BYTES: u64 = 64 << 20;
 /// Self-test: a tokenizer that cannot encode this is rejected when it is loaded.
@@ -141,6 +143,7 @@ fn load_file(path: &Path) -> Result<tokenizers::Tokenizer, String> {
         return Err(format!("it has {} MB, the limit is {}", about.len() >> 20, MAX_FILE_BYTES >> 20));
     }
     let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
+    normalizer_growth::check(&bytes)?;
     let read = catch_unwind(AssertUnwindSafe(|| tokenizers::Tokenizer::from_bytes(&bytes)));
     let mut tokenizer = read.map_err(|_| "reading it failed".to_owned())?.map_err(|error| error.to_string())?;
     // A file's batch settings would truncate or pad the text.
