@@ -17,14 +17,39 @@ use serde_json::Value;
 use serde_json::error::Category;
 use serde_path_to_error::{Path, Segment};
 
+use super::caller::ClientIdentity;
 use super::error::{ApiError, ApiErrorCode};
-use super::json_scan;
 use crate::app::App;
+use clotho_core::json_scan::{self, JsonBounds, JsonScanError, JsonScanFault};
 
-/// Maximum time between two chunks of a body.
-const CHUNK_TIMEOUT: Duration = Duration::from_secs(15);
-/// Maximum time for a whole body.
-const BODY_TIMEOUT: Duration = Duration::from_secs(120);
+/// What a body may be and how long it may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct BodyLimits {
+    /// Maximum size in bytes.
+    bytes: usize,
+    /// Maximum time between two chunks.
+    chunk_timeout: Duration,
+    /// Maximum time for the whole body.
+    timeout: Duration,
+}
+
+impl BodyLimits {
+    /// Largest body of a device that is not paired. It can only send a pairing code.
+    const UNPAIRED_BYTES: usize = 4 << 10;
+
+    /// Returns the limits for a caller, of a route that takes `bytes`.
+    fn for_caller(caller: ClientIdentity, bytes: usize) -> Self {
+        let seconds = Duration::from_secs;
+        match caller {
+            ClientIdentity::Unknown => {
+                Self { bytes: bytes.min(Self::UNPAIRED_BYTES), chunk_timeout: seconds(5), timeout: seconds(10) }
+            }
+            ClientIdentity::LocalMachine | ClientIdentity::Device(_) => {
+                Self { bytes, chunk_timeout: seconds(15), timeout: seconds(120) }
+            }
+        }
+    }
+}
 
 /// A JSON body of type `T`, which is an object. An empty body counts as `{}`.
 pub struct JsonBody<T>(pub T);
@@ -110,16 +135,18 @@ pub fn app(request: &HttpRequest) -> Result<&App, ApiError> {
     app.map(|data| data.get_ref()).ok_or_else(|| ApiError::internal("a route without the program"))
 }
 
-/// Reads a body of at most `limit` bytes.
+/// Reads a body of at most `limit` bytes; of a device that is not paired, of at most 4 kB.
 ///
 /// # Errors
 /// Returns an error if the body is larger or the connection breaks.
 pub async fn read_bytes(request: &HttpRequest, payload: Payload, limit: usize) -> Result<Vec<u8>, ApiError> {
+    let limits = BodyLimits::for_caller(ClientIdentity::from_request_extensions(request), limit);
     let late = |_| ApiError::new(ApiErrorCode::Malformed, "the body did not arrive in time");
-    tokio::time::timeout(BODY_TIMEOUT, read_chunks(request, payload, limit)).await.map_err(late)?
+    tokio::time::timeout(limits.timeout, read_chunks(request, payload, limits)).await.map_err(late)?
 }
 
-async fn read_chunks(request: &HttpRequest, mut payload: Payload, limit: usize) -> Result<Vec<u8>, ApiError> {
+async fn read_chunks(request: &HttpRequest, mut payload: Payload, limits: BodyLimits) -> Result<Vec<u8>, ApiError> {
+    let limit = limits.bytes;
     let too_large = || {
         let message = format!("the body is larger than {limit} bytes");
         ApiError::new(ApiErrorCode::TooLarge, message).detail("limit", limit)
@@ -130,7 +157,7 @@ async fn read_chunks(request: &HttpRequest, mut payload: Payload, limit: usize) 
     }
     let late = |_| ApiError::new(ApiErrorCode::Malformed, "the body did not arrive in time");
     let mut bytes = Vec::new();
-    while let Some(piece) = tokio::time::timeout(CHUNK_TIMEOUT, payload.next()).await.map_err(late)? {
+    while let Some(piece) = tokio::time::timeout(limits.chunk_timeout, payload.next()).await.map_err(late)? {
         let piece = piece
             .map_err(|_| ApiError::new(ApiErrorCode::Malformed, "the body is incomplete or has a wrong encoding"))?;
         if bytes.len() + piece.len() > limit {
@@ -175,7 +202,7 @@ fn parse_any<T: DeserializeOwned>(bytes: &[u8], max_depth: usize) -> Result<T, A
     let text = std::str::from_utf8(bytes).map_err(|error| {
         ApiError::new(ApiErrorCode::Malformed, format!("not UTF-8 at byte {}", error.valid_up_to()))
     })?;
-    json_scan::scan(text, max_depth).map_err(|fault| ApiError::invalid(&fault.field, fault.message))?;
+    json_scan::scan(text, JsonBounds::of_depth(max_depth)).map_err(out_of_bounds)?;
     let mut reader = serde_json::Deserializer::from_str(text);
     let value: T = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         // A syntax error further on makes the whole body malformed, so it takes precedence over a field error.
@@ -184,6 +211,17 @@ fn parse_any<T: DeserializeOwned>(bytes: &[u8], max_depth: usize) -> Result<T, A
     })?;
     reader.end().map_err(|error| from_json_error(".", &error))?;
     Ok(value)
+}
+
+/// Builds the error for JSON that is out of bounds or has a string that no database stores.
+fn out_of_bounds(error: JsonScanError) -> ApiError {
+    match error.fault {
+        JsonScanFault::TooManyValues { limit } => {
+            let field = printable(&error.field);
+            ApiError::new(ApiErrorCode::TooLarge, error.to_string()).detail("limit", limit << 20).detail("field", field)
+        }
+        _ => ApiError::invalid(&error.field, error.to_string()),
+    }
 }
 
 /// Builds the error for valid JSON that does not fit. `serde_json` reports a syntax error in valid JSON for two reasons:

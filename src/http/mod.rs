@@ -17,7 +17,6 @@ pub mod error;
 pub mod file;
 mod finalize;
 mod idempotency;
-pub mod json_scan;
 pub mod json_schema;
 pub mod openapi;
 pub mod query;

@@ -8,6 +8,8 @@ pub mod clock;
 pub mod coded_message;
 pub mod ids;
 pub mod json_facts;
+pub mod json_scan;
 pub mod oplog;
+pub mod printable;
 pub mod tree;
 pub mod world;

@@ -3,9 +3,11 @@
 use super::{
     Endpoint, FrameStream, ModelInfo, ProviderFailure, ProviderKind, Request, TemplatedPrompt,
     http::OutgoingRequest,
+    json,
     reply::{EndpointState, ReplyStream},
 };
 use bytes::Bytes;
+use clotho_core::json_scan::JsonBounds;
 use futures_util::{StreamExt, stream};
 use reqwest::Url;
 use serde_json::{Map, Value};
@@ -100,12 +102,12 @@ impl ProviderClient {
         let mut head = String::new();
         if let Some(url) = urls.next() {
             let body = self.fetch(url).await?;
-            listed.push(serde_json::from_slice(&body).unwrap_or_default());
+            listed.push(json::parse_bytes(&body, JsonBounds::DOCUMENT).unwrap_or_default());
             head = self.shared.http.scrub().text_of_body(&body);
         }
         for url in urls {
             let body = self.fetch(url).await.unwrap_or_default();
-            listed.push(serde_json::from_slice(&body).unwrap_or_default());
+            listed.push(json::parse_bytes(&body, JsonBounds::DOCUMENT).unwrap_or_default());
         }
         let words = || self.shared.http.scrub().clean(&format!("it is not a list of models, it begins with: {head}"));
         let models = dialect.parse_models(&listed).ok_or_else(|| ProviderFailure::Garbled { words: words() })?;
@@ -127,7 +129,7 @@ impl ProviderClient {
             end.ok().map(|()| body)
         };
         let body = tokio::time::timeout(TOKEN_COUNT_TIMEOUT, body).await.ok()??;
-        dialect.parse_token_count(&serde_json::from_slice(&body).ok()?)
+        dialect.parse_token_count(&json::parse_bytes(&body, JsonBounds::DOCUMENT).ok()?)
     }
 
     async fn fetch(&self, url: Url) -> Result<Vec<u8>, ProviderFailure> {

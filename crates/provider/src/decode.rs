@@ -155,7 +155,7 @@ impl ReplyDecoder {
     fn finish_whole(&mut self, body: &[u8], frames: &mut Vec<Frame>) -> Result<(), ProviderFailure> {
         let value = match json::parse(&String::from_utf8_lossy(body)) {
             Ok(value) => value,
-            Err(error) if error.is_eof() => return Err(ProviderFailure::CutOff),
+            Err(json::JsonResponseError::Syntax(error)) if error.is_eof() => return Err(ProviderFailure::CutOff),
             Err(_) => return Err(self.malformed_reply("it is not JSON")),
         };
         // Some gateways wrap the error object in a list.

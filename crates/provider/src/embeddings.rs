@@ -1,12 +1,15 @@
 //! Requests embeddings from a server with OpenAI's `/embeddings` or Ollama's `/api/embed`. Responses are validated: one
 //! vector per text, all of the same length, only numbers, and none of them zero.
 
-use super::{ProviderClient, ProviderFailure, http::OutgoingRequest};
+use super::{ProviderClient, ProviderFailure, http::OutgoingRequest, json};
 use bytes::Bytes;
+use clotho_core::json_scan::JsonBounds;
 use serde_json::{Value, json};
 
 /// Maximum size of a response in bytes: some hundred vectors with some thousand numbers each.
 const MAX_BYTES: usize = 64 << 20;
+/// Bounds of a response. A number needs 80 bytes until it is converted.
+const BOUNDS: JsonBounds = JsonBounds { depth: 8, memory: 256 << 20 };
 /// Maximum length of a vector. The largest models have about eight thousand numbers.
 const MAX_NUMBERS: usize = 16_384;
 
@@ -50,7 +53,7 @@ impl Embedder {
                 format!("{why}; it begins with: {}", http.scrub().text_of_body(body.get(..200).unwrap_or(&body)));
             ProviderFailure::Garbled { words: http.scrub().clean(&words) }
         };
-        let answer: Value = serde_json::from_slice(&body).map_err(|_| garbled("it is not JSON"))?;
+        let answer: Value = json::parse_bytes(&body, BOUNDS).map_err(|_| garbled("it is not JSON"))?;
         vectors(&answer, texts.len()).map_err(|why| garbled(&why))
     }
 }

@@ -4,6 +4,8 @@
 use clotho_config::Secret;
 use serde_json::Value;
 
+use super::json;
+
 /// Maximum number of characters kept of a message.
 const MAX_CHARS: usize = 500;
 
@@ -44,7 +46,7 @@ impl ErrorScrubber {
     /// Returns the message in an error body.
     pub(super) fn text_of_body(&self, body: &[u8]) -> String {
         let text = String::from_utf8_lossy(body);
-        match serde_json::from_str(&text) {
+        match json::parse(&text) {
             Ok(value) => self.clean(&json_error_text(&value)),
             Err(_) if text.trim_start().starts_with('<') => self.clean(&html_error_text(&text)),
             Err(_) => self.clean(&text),

@@ -3,12 +3,35 @@
 //! Fields are looked up one by one instead of derived. Vendors omit, rename, repeat and mistype fields, and an unused
 //! field must not break a reply.
 
+use clotho_core::json_scan::{self, JsonBounds, JsonScanError};
 use serde_json::Value;
 
-/// Parses the JSON of a chunk. Lone surrogate escapes, which some servers produce when they cut a text, and control
+/// Parses the JSON of a chunk or of a whole response. Lone surrogate escapes, which some servers produce when they cut a text, and control
 /// characters become U+FFFD.
-pub(super) fn parse(json: &str) -> Result<Value, serde_json::Error> {
-    serde_json::from_str(json).or_else(|error| serde_json::from_str(&repair_escapes(json)).map_err(|_| error))
+pub(super) fn parse(json: &str) -> Result<Value, JsonResponseError> {
+    parse_within(json, JsonBounds::DOCUMENT)
+}
+
+fn parse_within(json: &str, bounds: JsonBounds) -> Result<Value, JsonResponseError> {
+    json_scan::check_bounds(json, bounds)?;
+    let parsed = serde_json::from_str(json);
+    Ok(parsed.or_else(|error| serde_json::from_str(&repair_escapes(json)).map_err(|_| error))?)
+}
+
+/// Parses the JSON of a whole response.
+pub(super) fn parse_bytes(body: &[u8], bounds: JsonBounds) -> Result<Value, JsonResponseError> {
+    parse_within(&String::from_utf8_lossy(body), bounds)
+}
+
+/// Why a response is not JSON that can be used.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum JsonResponseError {
+    /// It is not JSON.
+    #[error(transparent)]
+    Syntax(#[from] serde_json::Error),
+    /// It is nested too deeply or has too many values.
+    #[error(transparent)]
+    OutOfBounds(#[from] JsonScanError),
 }
 
 fn repair_escapes(json: &str) -> String {

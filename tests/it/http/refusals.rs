@@ -186,6 +186,19 @@ async fn nul_lone_surrogate_and_deep_json_return_invalid() {
     }
 }
 
+/// A body of two megabytes whose values would need more memory than a request may take.
+#[tokio::test]
+async fn json_with_too_many_values_returns_too_large() {
+    let app = TestServer::start().await;
+    let body = format!("{{\"content\": \"x\", \"metadata\": {{\"a\": [{}[]]}}}}", "[],".repeat(700_000));
+    let ask = app.request("POST", "/api/documents").bytes(body.as_bytes(), "application/json");
+    let error = ask.send().await.expect_error("too_large");
+    let (limit, field) = (error["details"]["limit"].clone(), error["details"]["field"].as_str().unwrap().to_owned());
+    assert_eq!(limit, 64 << 20, "{error}");
+    assert!(field.starts_with("metadata.a["), "{error}");
+    assert_eq!(app.get("/api/documents").await["items"], json!([]));
+}
+
 #[tokio::test]
 async fn other_content_types_return_unsupported_media() {
     let house = RouteFixture::new().await;

@@ -154,7 +154,9 @@ fn card_invalid_file_error_names_reason_and_hint() {
     check(b"\x80\x81", "not UTF-8 at byte 0");
     check(b"[1]", "no name");
     check(b"{\"name\": ", "not JSON: EOF");
-    check(("[".repeat(5_000) + &"]".repeat(5_000)).as_bytes(), "recursion limit");
+    check(("[".repeat(5_000) + &"]".repeat(5_000)).as_bytes(), "127 levels");
+    let values = format!("{{\"data\": {{\"name\": \"P\", \"extensions\": [{}[]]}}}}", "[],".repeat(700_000));
+    check(values.as_bytes(), "too many values");
     check(b"just some words", "neither PNG nor");
     check(&vec![b' '; card::MAX_FILE_BYTES + 1], "the file has more than");
 }

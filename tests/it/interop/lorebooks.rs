@@ -108,6 +108,6 @@ fn lorebook_invalid_file_error_names_reason() {
     check(b"{\"entries\": 5}", "no entries");
     check(b"\xff", "not UTF-8");
     check(&clotho_compat::interop::picture::png_or_placeholder(None), "contains no lorebook");
-    check(("{\"entries\":".to_owned() + &"[".repeat(5_000)).as_bytes(), "recursion limit");
+    check(("{\"entries\":".to_owned() + &"[".repeat(5_000)).as_bytes(), "127 levels");
     assert_eq!(lorebook::read(&vec![b' '; lorebook::MAX_FILE_BYTES + 1]), Err(LorebookImportError::TooLong));
 }

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use clotho_core::json_scan::{self, JsonBounds, JsonScanError};
 use serde_json::Value;
 
 /// Why bytes could not be decoded as text.
@@ -32,15 +33,28 @@ pub fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, TextDecodeError> {
     std::str::from_utf8(rest).map(Cow::Borrowed).map_err(|error| TextDecodeError::NotUtf8(mark + error.valid_up_to()))
 }
 
+/// Why a text could not be read as JSON.
+#[derive(Debug, thiserror::Error)]
+pub enum JsonTextError {
+    /// It is not JSON.
+    #[error("{0}")]
+    Syntax(serde_json::Error),
+    /// It is nested too deeply or has too many values.
+    #[error("{0}")]
+    OutOfBounds(JsonScanError),
+}
+
 /// Parses JSON. Replaces lone surrogates such as `\ud800` with U+FFFD, because a Rust string cannot contain them.
 ///
 /// # Errors
-/// Returns an error if the text is not JSON.
-pub fn parse_json_lenient(text: &str) -> serde_json::Result<Value> {
-    serde_json::from_str(text).or_else(|error| match replace_lone_surrogates(text) {
+/// Returns an error if the text is not JSON, or exceeds [`JsonBounds::DOCUMENT`].
+pub fn parse_json_lenient(text: &str) -> Result<Value, JsonTextError> {
+    json_scan::check_bounds(text, JsonBounds::DOCUMENT).map_err(JsonTextError::OutOfBounds)?;
+    let parsed = serde_json::from_str(text).or_else(|error| match replace_lone_surrogates(text) {
         Some(mended) => serde_json::from_str(&mended),
         None => Err(error),
-    })
+    });
+    parsed.map_err(JsonTextError::Syntax)
 }
 
 /// Counts the lone surrogate escapes in a JSON text.

@@ -2,6 +2,7 @@
 
 use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 
+use clotho_core::json_scan::{self, JsonBounds, JsonScanFault};
 use serde::Deserialize;
 
 use super::{ArchiveFooter, ArchiveHeader, ArchiveLine, FORMAT, VERSION};
@@ -11,6 +12,12 @@ const WINDOW_LOG: u32 = 23;
 
 /// The maximum length of a line in bytes. A message with its world is much shorter.
 const MAX_LINE_BYTES: u64 = 32 << 20;
+
+/// How many times its length the values of a line may need in memory, beyond what any document may need.
+const GROWTH: usize = 16;
+
+/// The maximum number of lists and objects inside each other that are counted.
+const MAX_LINE_DEPTH: usize = 10_000;
 
 /// The size limits of a reader.
 #[derive(Debug, Clone, Copy)]
@@ -127,6 +134,7 @@ impl<R: Read> ArchiveReader<R> {
             let message = format!("the file has version {}, and this program reads version {VERSION}", claim.version);
             return Err(self.error_of_kind(ArchiveErrorKind::OtherVersion, message));
         }
+        self.check_bounds()?;
         serde_json::from_slice::<ArchiveHeader>(&self.buffer).map_err(|error| self.json_error(&error))?;
         self.hasher.update(&self.buffer);
         Ok(())
@@ -144,6 +152,7 @@ impl<R: Read> ArchiveReader<R> {
         if !self.read_line()? {
             return Err(self.error_of_kind(ArchiveErrorKind::Truncated, "the last line of the file is missing"));
         }
+        self.check_bounds()?;
         let line: ArchiveLine = serde_json::from_slice(&self.buffer).map_err(|error| self.json_error(&error))?;
         match &line {
             ArchiveLine::End(end) => {
@@ -216,6 +225,18 @@ impl<R: Read> ArchiveReader<R> {
             return Err(self.error_of_kind(ArchiveErrorKind::Truncated, "the line is incomplete"));
         }
         Ok(read > 0)
+    }
+
+    /// Checks that the values of the line do not need too much memory.
+    fn check_bounds(&self) -> Result<(), ArchiveError> {
+        let text = std::str::from_utf8(&self.buffer).map_err(|_| self.error("the line is not UTF-8"))?;
+        // An operation on a long branch, and the node of a merge, name each node. The parser checks the depth.
+        let memory = JsonBounds::DOCUMENT.memory.saturating_add(text.len().saturating_mul(GROWTH));
+        let bounds = JsonBounds { depth: MAX_LINE_DEPTH, memory };
+        json_scan::check_bounds(text, bounds).map_err(|error| match error.fault {
+            JsonScanFault::TooManyValues { .. } => self.error_of_kind(ArchiveErrorKind::TooLarge, error.to_string()),
+            _ => self.error(format!("the line has a wrong format: {error}")),
+        })
     }
 
     fn json_error(&self, error: &serde_json::Error) -> ArchiveError {

@@ -101,7 +101,7 @@ pub fn read(line: &[u8]) -> Result<ChatFileLine, ChatFileError> {
 }
 
 /// Returns an error's cause without its position, because the line number is always 1.
-fn error_without_position(error: &serde_json::Error) -> String {
+fn error_without_position(error: &text::JsonTextError) -> String {
     let text = error.to_string();
     text.split(" at line ").next().unwrap_or_default().to_owned()
 }
@@ -321,7 +321,7 @@ mod tests {
         check(b"{\"mes\":\"cut", "it is not JSON: EOF while parsing a string");
         check(b"{\"mes\":\"\xff\"}", "it is not UTF-8");
         let deep = format!("{{\"mes\":{}1{}}}", "[".repeat(100_000), "]".repeat(100_000));
-        check(deep.as_bytes(), "it is not JSON: recursion limit exceeded");
+        check(deep.as_bytes(), "it is not JSON: the JSON has more than 127 levels");
         assert!(matches!(read(b"{\"user_name\":\"x\"}"), Ok(ChatFileLine::Header(_))));
         assert!(matches!(read(b"{\"user_name\":\"x\",\"mes\":\"y\"}"), Ok(ChatFileLine::Message(_))));
     }

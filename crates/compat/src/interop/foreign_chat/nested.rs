@@ -2,9 +2,13 @@
 //! recursion limit. So replies are cut out and parsed separately, and all messages go into one list. They refer to
 //! their parents by id.
 
+use clotho_core::json_scan::{self, JsonBounds};
 use serde_json::Value;
 
 use super::ForeignChatError;
+
+/// The maximum number of lists and objects inside each other. Each reply adds two.
+const MAX_REPLY_DEPTH: usize = 200_000;
 
 /// The key under which a message contains its replies.
 const REPLIES_KEY: &[u8] = b"\"children\"";
@@ -14,6 +18,8 @@ const REPLIES_KEY: &[u8] = b"\"children\"";
 /// # Errors
 /// Returns an error if the text is not JSON, or is nested too deeply in another way.
 pub fn parse(text: &str) -> Result<Value, ForeignChatError> {
+    let bounds = JsonBounds::of_depth(MAX_REPLY_DEPTH);
+    json_scan::check_bounds(text, bounds).map_err(|error| ForeignChatError::NotJson(error.to_string()))?;
     match serde_json::from_str(text) {
         Err(error) if error.to_string().starts_with("recursion limit") => {}
         read => return read.map_err(|error| ForeignChatError::NotJson(error.to_string())),
