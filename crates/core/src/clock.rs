@@ -17,9 +17,10 @@ impl Time {
         u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0)
     }
 
-    /// Returns whether the year is 0 to 9999, so that every program reads and writes the date alike.
+    /// Returns whether the year is 0 to 9999, so that every program reads and writes the date alike. The last day is
+    /// left out: in some time zones it is in the year 10000 already.
     pub fn has_date(self) -> bool {
-        (-62_167_219_200_000..253_402_300_800_000).contains(&self.0)
+        (-62_167_219_200_000..253_402_207_200_000).contains(&self.0)
     }
 }
 

@@ -98,6 +98,9 @@ macro_rules! json_facts {
         }
 
         impl $name {
+            /// The key of each field.
+            pub const KEYS: &'static [&'static str] = &[$($key),*];
+
             /// Moves the fields of the group out of a JSON object.
             pub fn take_from(object: &mut ::serde_json::Map<String, ::serde_json::Value>) -> Self {
                 Self { $($field: $crate::json_facts::take(object, $key),)* }
@@ -130,6 +133,16 @@ macro_rules! json_object {
         }
 
         impl $name {
+            /// The key of each own field, besides those of the group.
+            pub const KEYS: &'static [&'static str] = &[$($key),*];
+
+            /// Removes known keys whose value has another type. Files of strangers may hold some, and readers need not
+            /// expect them.
+            pub fn drop_mistyped(&mut self) {
+                let known = [<$group_type>::KEYS, Self::KEYS];
+                self.rest.retain(|key, _| !known.iter().any(|keys| keys.contains(&key.as_str())));
+            }
+
             /// Returns the JSON form.
             pub fn to_json(&self) -> ::serde_json::Value {
                 ::serde_json::Value::Object(self.clone().into())

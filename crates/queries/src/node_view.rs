@@ -57,7 +57,8 @@ impl NodeRenderer {
     /// Renders a node without its siblings.
     pub fn node(&self, dressed: NodeDetails) -> NodeView {
         let (children, notes, problems) = (dressed.children, dressed.notes, dressed.problems);
-        let node = dressed.node.node;
+        let mut node = dressed.node.node;
+        node.metadata.drop_shown_keys();
         let display = self.display(node.role.code(), &node.content);
         let mut shown = NodeView { node, children, siblings: None, notes, problems, display, is_unasked: false };
         if shown.node.status == Status::Generating {

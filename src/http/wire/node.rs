@@ -207,7 +207,7 @@ pub struct AlternativesResponse {
 
 /// Returns the metadata of a node, including its rating.
 pub fn merge_rating(metadata: Box<NodeMetadata>, rating: Option<u8>) -> Map<String, Value> {
-    let mut metadata = Map::from(metadata);
+    let mut metadata = Map::from(metadata.for_readers());
     if let Some(stars) = rating {
         metadata.insert("rating".into(), stars.into());
     }

@@ -115,7 +115,7 @@ impl From<BranchSummary> for SummaryResponse {
             is_stale,
             is_edited: summary.is_edited,
             plugin,
-            metadata: summary.metadata.into(),
+            metadata: summary.metadata.for_readers().into(),
             created_at: summary.created.to_string(),
         }
     }

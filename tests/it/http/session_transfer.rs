@@ -6,6 +6,7 @@ use crate::support::archive_file::{compress_text, pack_lines, read_lines, write_
 use crate::support::client::HttpResponse;
 use crate::support::data_root::DataRoot;
 use clotho_core::clock::{TestClock, Time};
+use clotho_core::tree::{NodeMetadata, ReplyFacts};
 use clotho_engine::transfer::sillytavern::{self, ImportOptions, ImportSource};
 use clotho_engine::transfer::{ImportProgress, SessionImportOptions, import};
 use clotho_store::archive::ArchiveLimits;
@@ -266,6 +267,32 @@ async fn session_import_invalid_file_leaves_nothing() {
     let stranger = other.app().add_user("Stranger").await;
     let id = job["id"].as_str().unwrap().parse().unwrap();
     assert!(other.app().import_queue.job(stranger, id).await.unwrap().is_none());
+}
+
+/// A file can hold anything as metadata. What has another type than the API promises is kept and not shown; the test
+/// client compares each response with the OpenAPI document.
+#[tokio::test]
+async fn session_import_metadata_of_other_types_is_not_shown() {
+    let play = ApiSession::start().await;
+    let turn = play.run_turn("Hello.").await;
+    let lines = read_lines(&export_session(&play.server, &play.sid).await.body);
+    let keys = || NodeMetadata::KEYS.iter().chain(ReplyFacts::KEYS).chain(&["rating", "phase", "queuePosition"]);
+    for odd in [json!(5), json!(-1.5), json!("x"), json!(true), json!(null), json!([[5]]), json!({"a": [null]})] {
+        let mut changed = lines.clone();
+        for line in changed.iter_mut().filter(|line| line["node"]["kind"] == "message") {
+            line["node"]["metadata"] = keys().map(|key| ((*key).to_owned(), odd.clone())).collect();
+        }
+        let other = start_unrelated_server().await;
+        let sid = import_session(&other, &pack_lines(&changed)).await;
+        let node = other.get(&format!("/api/chat/{sid}/node/{}?expand=world,delta", turn.reply)).await;
+        assert!(node["content"].as_str().is_some_and(|text| !text.is_empty()), "{node}");
+        for rest in ["tree", "turns", "messages", "branches", "path", "usage"] {
+            other.request("GET", &format!("/api/chat/{sid}/{rest}")).send().await;
+        }
+        let again = read_lines(&export_session(&other, &sid).await.body);
+        let kept = again.iter().filter(|line| line["node"]["metadata"].get("summarizedFrom") == Some(&odd));
+        assert_eq!(kept.count(), 2, "{odd}");
+    }
 }
 
 /// Only files up to the limit are accepted. Sessions of other users are not found.

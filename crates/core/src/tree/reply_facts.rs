@@ -138,6 +138,26 @@ json_object! {
     }
 }
 
+impl NodeMetadata {
+    /// Keys that only the server sets when it shows a node: they are never stored.
+    const SHOWN_KEYS: [&'static str; 3] = ["rating", "phase", "queuePosition"];
+
+    /// Removes what a program that reads metadata cannot expect: known keys whose value has another type.
+    #[must_use]
+    pub fn for_readers(mut self: Box<Self>) -> Box<Self> {
+        self.drop_mistyped();
+        if let Some(values) = &mut self.values {
+            values.drop_mistyped();
+        }
+        self
+    }
+
+    /// Removes stored values of keys that the server sets when it shows a node.
+    pub fn drop_shown_keys(&mut self) {
+        self.rest.retain(|key, _| !Self::SHOWN_KEYS.contains(&key.as_str()));
+    }
+}
+
 /// What a request set instead of the session's settings.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct GenerationOverride {
@@ -208,6 +228,15 @@ json_object! {
     ) {
         /// The plugin that proposed it.
         plugin: Option<String> = "plugin",
+    }
+}
+
+impl SummaryMetadata {
+    /// As [`NodeMetadata::for_readers`].
+    #[must_use]
+    pub fn for_readers(mut self) -> Self {
+        self.drop_mistyped();
+        self
     }
 }
 
@@ -337,6 +366,17 @@ mod tests {
         assert_eq!(read.values.as_ref().and_then(|values| values.error.as_deref()), Some("it was stopped"));
         assert_eq!(read.rest.keys().collect::<Vec<_>>(), ["somebodyElses"]);
         assert_eq!(Map::from(read), stored);
+    }
+
+    #[test]
+    fn node_metadata_for_readers_has_no_value_of_other_type() {
+        let stored = object(json!({
+            "model": 5, "summarizedFrom": 5, "error": {"code": "x", "message": 5}, "values": {"text": [], "odd": 1},
+            "rating": "five", "somebodyElses": 1,
+        }));
+        let mut read = Box::new(NodeMetadata::from(stored));
+        read.drop_shown_keys();
+        assert_eq!(Value::from(Map::from(read.for_readers())), json!({"values": {"odd": 1}, "somebodyElses": 1}));
     }
 
     #[test]
