@@ -8,6 +8,7 @@ use clap::{Args, Subcommand};
 
 use clotho_config::Config;
 use clotho_core::ids::{NodeId, SessionId, UserId};
+use clotho_core::printable::Printable;
 use clotho_engine::transfer::{
     BranchExportFormat, BranchExportOptions, ExportOutcome, ExportTarget, export_all, export_branch,
 };
@@ -96,7 +97,8 @@ fn write_branch(
         export_branch(snapshot, &stored, &options, out)?
             .with_context(|| format!("this session has no message with the id {leaf}"))
     })?;
-    terminal::print_line(&format!("{}  {}  {}", line.session, file.display(), stored.session.title));
+    let title = Printable(&stored.session.title);
+    terminal::print_line(&format!("{}  {}  {title}", line.session, file.display()));
     Ok(())
 }
 

@@ -7,6 +7,7 @@ use anyhow::anyhow;
 use crate::app;
 use clotho_config::Config;
 use clotho_core::clock::{Clock, SystemClock};
+use clotho_core::printable::Printable;
 use clotho_store::doctor::pluralize;
 use clotho_store::statistics::{DatabaseStatistics, SessionStatistic, collect};
 use clotho_store::{Store, StoreError, WriteError};
@@ -81,7 +82,7 @@ fn figures_table(figures: &DatabaseStatistics) -> String {
         lines.push(format!("pending erasures: {}", pluralize(marks, "mark")));
     }
     let most = |what: &str, figure: &Option<SessionStatistic>| {
-        figure.as_ref().map(|one| format!("{what}: {} in \"{}\" ({})", one.number, one.title, one.id))
+        figure.as_ref().map(|one| format!("{what}: {} in \"{}\" ({})", one.number, Printable(&one.title), one.id))
     };
     lines.extend(most("the largest number of nodes", &figures.largest_session));
     lines.extend(most("the deepest branch", &figures.deepest_line));

@@ -13,6 +13,7 @@ use clap::{Args, Subcommand};
 use clotho_config::Config;
 use clotho_core::clock::{Clock, IdGenerator, SystemClock};
 use clotho_core::ids::SessionId;
+use clotho_core::printable::Printable;
 use clotho_engine::transfer;
 use clotho_store::DatabaseSnapshot;
 use clotho_store::archive::ArchiveLimits;
@@ -95,13 +96,13 @@ pub fn export(wanted: &ExportArgs, config: &Config) -> CliResult {
 fn export_session(snapshot: &mut DatabaseSnapshot, session: SessionId, file: &Path) -> Result<(), anyhow::Error> {
     let stored = load_session(snapshot, session)?;
     let bar = progress_bar(u64::try_from(stored.counts.nodes).unwrap_or(0), "{msg} {wide_bar} {pos}/{len} messages");
-    bar.set_message(stored.session.title.clone());
+    bar.set_message(Printable(&stored.session.title).to_string());
     let now = SystemClock.now();
     let written =
         write_new_file(file, |out| Ok(transfer::export(snapshot, &stored, out, now, |nodes| bar.set_position(nodes))?));
     bar.finish_and_clear();
     written?;
-    terminal::print_line(&format!("{session}  {}  {}", file.display(), stored.session.title));
+    terminal::print_line(&format!("{session}  {}  {}", file.display(), Printable(&stored.session.title)));
     Ok(())
 }
 

@@ -6,6 +6,7 @@ use std::fmt;
 use serde::Serialize;
 
 use clotho_compat::interop::{FindingOutcome, ImportFinding};
+use clotho_core::printable::Printable;
 
 /// The report of an import.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -78,14 +79,14 @@ impl fmt::Display for ForeignImportReport {
 impl fmt::Display for ForeignImportItem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { kind, name, file, fate, findings, .. } = self;
-        write!(f, "{:<10}  {kind} {name}", fate.as_str())?;
+        write!(f, "{:<10}  {kind} {}", fate.as_str(), Printable(name))?;
         if let Some(file) = file {
-            write!(f, " ({file})")?;
+            write!(f, " ({})", Printable(file))?;
         }
         writeln!(f)?;
         for ImportFinding { fate, line, message, .. } in findings {
             let at = line.map(|line| format!("line {line}: ")).unwrap_or_default();
-            writeln!(f, "  {:<10}  {at}{message}", fate.as_str())?;
+            writeln!(f, "  {:<10}  {at}{}", fate.as_str(), Printable(message))?;
         }
         Ok(())
     }
