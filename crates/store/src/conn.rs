@@ -14,6 +14,8 @@ use diesel::sqlite::{Sqlite, SqliteValue};
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 
 use super::error::StoreError;
+use super::private_files;
+use clotho_core::printable::Printable;
 
 /// The connection type of the store.
 pub type Conn = SqliteConnection;
@@ -30,6 +32,8 @@ const BUSY_MS: u32 = 5_000;
 /// Returns an error if the file cannot be opened or written, if the disk is full, or if a newer version wrote
 /// it.
 pub fn open_writer(path: &Path, max_pages: Option<u32>) -> Result<Conn, StoreError> {
+    // If the file cannot be created, SQLite says why.
+    let _ = private_files::create_file(path);
     let mut conn = open(path)?;
     check_writable(&mut conn)?;
     // Checked before any pragma, so that a newer database is left unchanged.
@@ -89,7 +93,8 @@ fn check_writable(conn: &mut Conn) -> Result<(), StoreError> {
 fn open(path: &Path) -> Result<Conn, StoreError> {
     let text = path.to_str().ok_or_else(|| StoreError::Open(format!("{} is not UTF-8", path.display())))?;
     let mut conn = Conn::establish(text).map_err(|error| StoreError::Open(format!("{}: {error}", path.display())))?;
-    conn.batch_execute(&format!("PRAGMA busy_timeout = {BUSY_MS};"))?;
+    // A schema from elsewhere may not call functions with side effects.
+    conn.batch_execute(&format!("PRAGMA busy_timeout = {BUSY_MS}; PRAGMA trusted_schema = OFF;"))?;
     Ok(conn)
 }
 
@@ -209,6 +214,25 @@ pub fn is_clotho_database(conn: &mut Conn) -> Result<bool, StoreError> {
     let ours = "SELECT COUNT(*) AS n FROM sqlite_master WHERE type = 'table' \
                 AND name IN ('__diesel_schema_migrations', 'sessions', 'nodes', 'texts', 'operations')";
     Ok(diesel::sql_query(ours).get_result::<CountRow>(conn)?.n == 5)
+}
+
+#[derive(QueryableByName)]
+struct SchemaObjectRow {
+    #[diesel(sql_type = Text)]
+    kind: String,
+    #[diesel(sql_type = Text)]
+    name: String,
+}
+
+/// Returns triggers and views, such as `trigger "t"`. This program makes none: they are of somebody else, and a trigger
+/// runs with each write.
+///
+/// # Errors
+/// Returns an error if the file cannot be read.
+pub fn foreign_schema_objects(conn: &mut Conn) -> Result<Vec<String>, StoreError> {
+    let query = "SELECT type AS kind, name FROM sqlite_master WHERE type IN ('trigger', 'view') ORDER BY name LIMIT 20";
+    let found: Vec<SchemaObjectRow> = diesel::sql_query(query).load(conn)?;
+    Ok(found.into_iter().map(|object| format!("{} \"{}\"", object.kind, Printable(&object.name))).collect())
 }
 
 /// A row with a foreign key to a missing row.

@@ -65,6 +65,7 @@ mod path_worlds;
 mod pending_erasures;
 mod prepared;
 mod presets;
+mod private_files;
 mod read;
 mod reader_pool;
 mod recent_deltas;
@@ -303,7 +304,7 @@ impl DiskProbe {
 
 /// Creates the data directory and takes its lock, which excludes a second server.
 fn lock_folder(folder: &Path) -> Result<File, StoreError> {
-    fs::create_dir_all(folder).map_err(|error| unusable(folder, &error))?;
+    private_files::create_folder(folder).map_err(|error| unusable(folder, &error))?;
     lock_file(&folder.join("lock"))
 }
 

@@ -9,6 +9,9 @@ use clotho_core::tree::Delta;
 use clotho_core::tree::reference_tree::ReferenceTree;
 use clotho_store::backups::{self, BackupError};
 use clotho_store::{Store, StoreError, StoreSettings};
+use diesel::Connection;
+use diesel::connection::SimpleConnection;
+use diesel::sqlite::SqliteConnection;
 use serde_json::json;
 
 use crate::support::app::TestApp;
@@ -139,6 +142,15 @@ fn backup_restore_replaces_database_and_refuses_bad_files() {
     for file in [bad("cut.db", &bytes[..bytes.len() / 2]), bad("holed.db", &holed), bad("letter.db", b"Dear diary.")] {
         assert!(matches!(put_back(&file), Err(BackupError::Damaged { .. } | BackupError::Foreign { .. })), "{file:?}");
     }
+    let triggered = bad("triggered.db", &bytes);
+    let mut conn = SqliteConnection::establish(triggered.to_str().unwrap()).unwrap();
+    conn.batch_execute("CREATE TRIGGER t AFTER INSERT ON nodes BEGIN SELECT 1; END").unwrap();
+    drop(conn);
+    let refused = put_back(&triggered).unwrap_err();
+    assert!(
+        matches!(refused, BackupError::Foreign { .. }) && refused.to_string().contains("trigger \"t\""),
+        "{refused}"
+    );
     assert!(matches!(put_back(&folder.path().join("nothing")), Err(BackupError::Missing(_))));
     store.reopen();
     assert_eq!(store.visible_texts(begun.session), ["Welcome.", "Later."], "nothing was touched");

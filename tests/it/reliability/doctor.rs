@@ -166,6 +166,8 @@ fn doctor_reports_damaged_facts_without_repair() {
     let mut ward = DatabaseCopies::new();
     // Each damage, and the check that must find it.
     for (sql, check) in [
+        ("CREATE TRIGGER t AFTER INSERT ON nodes BEGIN SELECT 1; END".to_owned(), DoctorCheck::Schema),
+        ("CREATE VIEW v AS SELECT title FROM sessions".to_owned(), DoctorCheck::Schema),
         (format!("UPDATE nodes SET parent_n = NULL WHERE n = {DEEP}"), DoctorCheck::Root),
         ("UPDATE nodes SET kind = 1 WHERE parent_n IS NULL".to_owned(), DoctorCheck::Root),
         ("UPDATE sessions SET root_n = head_n".to_owned(), DoctorCheck::Root),

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use crate::conn;
 use crate::error::StoreError;
+use crate::private_files;
 use crate::{StoreSettings, lock_database, lock_folder, unusable};
 use clotho_core::clock::Time;
 
@@ -64,6 +65,7 @@ impl PartialBackup {
             return Err(BackupError::Missing(database.to_owned()));
         }
         remove(&self.0)?;
+        private_files::create_file(&self.0).map_err(|error| unusable(&self.0, &error))?;
         conn::copy_into(&mut conn::open_reader(database)?, &self.0)?;
         check(&self.0)?;
         // SQLite does not sync the copy to disk.
@@ -112,6 +114,9 @@ pub fn check(file: &Path) -> Result<(), BackupError> {
         return Err(foreign("its tables differ".to_owned()));
     }
     conn::refuse_newer(&mut conn).map_err(words)?;
+    if let Some(object) = conn::foreign_schema_objects(&mut conn).map_err(words)?.first() {
+        return Err(foreign(format!("it has the {object}, which this program did not make")));
+    }
     let damaged = |reason: String| BackupError::Damaged { file: file.to_owned(), reason };
     let faults = conn::integrity_errors(&mut conn).map_err(|error| damaged(error.to_string()))?;
     faults.into_iter().next().map_or(Ok(()), |reason| Err(damaged(reason)))
@@ -167,7 +172,7 @@ pub fn daily_backup(database: &Path, folder: &Path, most: usize, now: Time) -> R
     if most == 0 || to.exists() {
         return Ok(None);
     }
-    fs::create_dir_all(folder).map_err(|error| unusable(folder, &error))?;
+    private_files::create_folder(folder).map_err(|error| unusable(folder, &error))?;
     create(database, &to)?;
     let mut copies = daily_backups(folder).map_err(|error| unusable(folder, &error))?;
     copies.sort();

@@ -43,6 +43,8 @@ const BATCH_SIZE: usize = 200;
 pub enum DoctorCheck {
     /// The integrity of the database file itself.
     File,
+    /// There are no triggers or views; this program makes none.
+    Schema,
     /// Every foreign key refers to a row.
     References,
     /// Each session has exactly one root.
@@ -226,6 +228,11 @@ impl Doctor {
         let mut notes = FindingLog { session: None, findings: Vec::new() };
         for fault in conn::integrity_errors(&mut self.conn)? {
             notes.note_unrepairable(DoctorCheck::File, None, fault);
+        }
+        for object in conn::foreign_schema_objects(&mut self.conn)? {
+            let message =
+                format!("the {object} was not made by this program: somebody changed the file, restore a backup");
+            notes.note_unrepairable(DoctorCheck::Schema, None, message);
         }
         for loose in conn::dangling_rows(&mut self.conn)? {
             let repair = (loose.table == "keyframes").then_some(DoctorRepair::DeleteKeyframe { keyframe: loose.n });
