@@ -40,6 +40,7 @@ impl IndexFolder {
                 Ok(OpenIndex { is_suspect: !was_clean, ..open })
             }
             Ok(None) => self.create(),
+            Err(exhausted @ SearchError::Exhausted(_)) => Err(exhausted),
             Err(reason) => {
                 tracing::warn!(folder = %folder.display(), %reason, "the search index is rebuilt");
                 self.create()
@@ -79,8 +80,15 @@ pub fn discard(folder: &Path) -> io::Result<()> {
 }
 
 /// Returns whether the checksums of all files are right.
-pub(super) fn is_intact(index: &tantivy::Index) -> bool {
-    catch_panic(|| Ok(index.validate_checksum()?)).is_ok_and(|damaged| damaged.is_empty())
+///
+/// # Errors
+/// Returns [`SearchError::Exhausted`] if the files cannot be opened now. That is no damage.
+pub(super) fn is_intact(index: &tantivy::Index) -> Result<bool, SearchError> {
+    match catch_panic(|| Ok(index.validate_checksum()?)) {
+        Ok(damaged) => Ok(damaged.is_empty()),
+        Err(exhausted @ SearchError::Exhausted(_)) => Err(exhausted),
+        Err(_) => Ok(false),
+    }
 }
 
 /// Returns the payload of a commit: format, source and cursor.

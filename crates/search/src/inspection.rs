@@ -32,7 +32,7 @@ pub fn read_contents(folder: &Path, upstream: IndexSource) -> Result<Option<Inde
     }
     catch_panic(|| {
         let Some(open) = disk::open_existing(folder, upstream)? else { return Ok(None) };
-        if !disk::is_intact(&open.index) {
+        if !disk::is_intact(&open.index)? {
             return Err(SearchError::Unreadable("the checksum of a file is wrong".to_owned()));
         }
         let searcher = open.reader.searcher();

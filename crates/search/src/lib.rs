@@ -30,6 +30,7 @@ mod decimal_code;
 mod disk;
 mod edit_distance;
 mod exclusion;
+mod exhaustion;
 mod find;
 mod highlight;
 mod index;
@@ -116,6 +117,9 @@ pub enum SearchError {
     /// The index could not be read; it is now checked, and rebuilt if damaged.
     #[error("the search index could not be read: {0}")]
     Unreadable(String),
+    /// The system has no more open files or memory. The files of the index are as they were.
+    #[error("the search index could not be read for now, because the system has no more open files or memory: {0}")]
+    Exhausted(String),
     /// The last commit failed, or the index is closed.
     #[error("the search index cannot be written at the moment")]
     Down,
@@ -123,6 +127,10 @@ pub enum SearchError {
 
 impl From<tantivy::TantivyError> for SearchError {
     fn from(error: tantivy::TantivyError) -> Self {
-        Self::Unreadable(error.to_string())
+        if exhaustion::is_exhausted(&error) {
+            Self::Exhausted(error.to_string())
+        } else {
+            Self::Unreadable(error.to_string())
+        }
     }
 }

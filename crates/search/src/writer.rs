@@ -152,7 +152,7 @@ impl IndexWorker {
 
     /// Checks the files and recreates a damaged index. The feeder then starts from the beginning.
     fn check_files(&mut self) -> Result<(), SearchError> {
-        if disk::is_intact(&self.shared.index()) {
+        if disk::is_intact(&self.shared.index())? {
             self.shared.queue.mark_intact();
             return Ok(());
         }

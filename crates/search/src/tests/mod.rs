@@ -315,6 +315,28 @@ fn index_crash_resumes_at_last_commit() {
     assert_eq!((index.cursor(), index.len()), (10, 10));
 }
 
+/// A server that has no more open files keeps its index: nothing is wrong with it.
+#[cfg(unix)]
+#[test]
+fn search_error_without_open_files_is_no_damage() {
+    use std::{io, sync::Arc};
+
+    use tantivy::directory::error::OpenReadError;
+
+    let check = |code: i32, is_exhausted: bool| {
+        let cause = || io::Error::from_raw_os_error(code);
+        for error in [
+            tantivy::TantivyError::IoError(Arc::new(cause())),
+            OpenReadError::wrap_io_error(cause(), "meta.json".into()).into(),
+        ] {
+            assert_eq!(matches!(SearchError::from(error), SearchError::Exhausted(_)), is_exhausted, "{code}");
+        }
+    };
+    for (code, is_exhausted) in [(23, true), (24, true), (12, true), (5, false), (2, false)] {
+        check(code, is_exhausted);
+    }
+}
+
 /// Whatever happens to a file: after feeding, each document is found once, and foreign files are untouched.
 #[test]
 fn index_damaged_files_are_rebuilt() {
