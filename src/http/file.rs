@@ -16,6 +16,7 @@ use futures_util::{StreamExt, stream};
 use uuid::Uuid;
 
 use super::body::printable;
+use super::content_disposition;
 use super::error::{ApiError, ApiErrorCode};
 use super::response::matches_etag;
 use clotho_compat::interop::picture::{self, PictureFormat};
@@ -176,7 +177,7 @@ impl Responder for FileDownload {
             Ok::<_, io::Error>((!bytes.is_empty()).then_some((bytes, file)))
         });
         let mut answer = HttpResponse::Ok();
-        answer.insert_header((header::CONTENT_DISPOSITION, disposition(&self.name)));
+        answer.insert_header((header::CONTENT_DISPOSITION, content_disposition::attachment(&self.name)));
         answer.insert_header((header::CACHE_CONTROL, "no-store"));
         if is_packed {
             answer.insert_header((header::CONTENT_ENCODING, "identity"));
@@ -232,29 +233,4 @@ fn read_chunk(file: File) -> io::Result<(Bytes, File)> {
     let mut bytes = Vec::with_capacity(CHUNK_BYTES);
     (&file).take(u64::try_from(CHUNK_BYTES).unwrap_or(u64::MAX)).read_to_end(&mut bytes)?;
     Ok((bytes.into(), file))
-}
-
-/// Returns the `Content-Disposition` with the name twice: in ASCII for old clients, and in full.
-fn disposition(name: &str) -> String {
-    let plain = |c: char| if c.is_ascii_alphanumeric() || "-_. ".contains(c) { c } else { '_' };
-    let ascii: String = name.chars().map(plain).collect();
-    let escaped = name.bytes().map(|byte| match byte {
-        b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' => char::from(byte).to_string(),
-        other => format!("%{other:02X}"),
-    });
-    format!("attachment; filename=\"{ascii}\"; filename*=UTF-8''{}", escaped.collect::<String>())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn download_disposition_has_ascii_and_utf8_names() {
-        let header = disposition("狐 \"Kit\"\r\n.clotho");
-        assert_eq!(
-            header,
-            "attachment; filename=\"_ _Kit___.clotho\"; filename*=UTF-8''%E7%8B%90%20%22Kit%22%0D%0A.clotho"
-        );
-    }
 }

@@ -12,6 +12,7 @@
 
 pub mod body;
 pub mod caller;
+mod content_disposition;
 pub mod describe;
 pub mod error;
 pub mod file;
