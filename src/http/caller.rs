@@ -145,11 +145,22 @@ pub fn device_secret(app: &App, headers: &HeaderMap) -> Option<String> {
     pairs.find(|(key, _)| *key == name).map(|(_, secret)| secret.to_owned())
 }
 
-/// Returns the cookie that stores a secret for a year.
-pub fn device_cookie(app: &App, secret: &str) -> String {
+/// Returns the cookie that stores a secret for a year. If the browser asked by HTTPS, it never sends the cookie without.
+pub fn device_cookie(app: &App, headers: &HeaderMap, secret: &str) -> String {
     let name = cookie_name(app);
-    format!("{name}={secret}; Path=/; Max-Age={EXPIRY_S}; HttpOnly; SameSite=Strict")
+    let secure = if is_https(headers) { "; Secure" } else { "" };
+    format!("{name}={secret}; Path=/; Max-Age={EXPIRY_S}; HttpOnly; SameSite=Strict{secure}")
 }
+
+/// Returns whether a browser sent the request by HTTPS. The server itself speaks HTTP, so its page or a proxy says it.
+fn is_https(headers: &HeaderMap) -> bool {
+    let starts = |name: &HeaderName, scheme: &str| {
+        headers.get(name).and_then(|value| value.to_str().ok()).is_some_and(|value| value.starts_with(scheme))
+    };
+    starts(&X_FORWARDED_PROTO, "https") || starts(&header::ORIGIN, "https://") || starts(&header::REFERER, "https://")
+}
+
+const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const CSRF: HeaderName = HeaderName::from_static("x-csrf-token");
@@ -203,9 +214,29 @@ fn mark_device_seen(app: &App, id: DeviceId) {
     }
 }
 
+/// Headers that proxies and their services add, besides those that begin with [`FORWARDED_PREFIX`].
+const PROXY_HEADERS: [&str; 15] = [
+    "forwarded",
+    "forwarded-for",
+    "via",
+    "x-real-ip",
+    "x-client-ip",
+    "x-cluster-client-ip",
+    "x-original-forwarded-for",
+    "x-original-host",
+    "x-envoy-external-address",
+    "x-azure-clientip",
+    "x-appengine-user-ip",
+    "true-client-ip",
+    "cf-connecting-ip",
+    "fastly-client-ip",
+    "fly-client-ip",
+];
+const FORWARDED_PREFIX: &str = "x-forwarded";
+
 /// Returns whether no header shows that a proxy forwarded the request.
 fn is_direct(headers: &HeaderMap) -> bool {
-    !["forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip"].iter().any(|name| headers.contains_key(*name))
+    !headers.keys().any(|name| PROXY_HEADERS.contains(&name.as_str()) || name.as_str().starts_with(FORWARDED_PREFIX))
 }
 
 /// Returns whether a request comes from this machine to a loopback name. A local proxy that forwards requests uses

@@ -28,5 +28,5 @@ pub async fn me(app: AppData, caller: Caller, via: ClientIdentity, request: Http
         device_id: device.map(WireId),
     };
     let secret = device.and_then(|_| caller::device_secret(&app, request.headers()));
-    Ok(ApiResponse::ok(&me)?.with_cookie(secret.map(|secret| caller::device_cookie(&app, &secret))))
+    Ok(ApiResponse::ok(&me)?.with_cookie(secret.map(|secret| caller::device_cookie(&app, request.headers(), &secret))))
 }

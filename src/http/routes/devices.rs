@@ -117,7 +117,11 @@ pub async fn claim(
     app.store.write(move |tx| tx.put_device(owner, &new)).await?;
     app.devices.add(device.clone());
     tracing::info!(device = %id, name = device.name, "a device was paired");
-    Ok(ApiResponse::created(&DeviceResponse::new(device, Some(id)))?.with_cookie(Some(device_cookie(&app, &shown))))
+    Ok(ApiResponse::created(&DeviceResponse::new(device, Some(id)))?.with_cookie(Some(device_cookie(
+        &app,
+        request.headers(),
+        &shown,
+    ))))
 }
 
 /// Renames a device.

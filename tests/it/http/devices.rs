@@ -88,11 +88,28 @@ async fn unpaired_device_gets_401_on_every_route() {
     // The owner at the machine needs no pairing.
     app.request("GET", "/api/sessions").send().await.expect(200);
     // A request forwarded by a proxy does not count as the machine itself.
-    app.request("GET", "/api/sessions")
-        .header("x-forwarded-for", "192.0.2.1")
-        .send()
-        .await
-        .expect_error("unauthenticated");
+    for (header, value) in [
+        ("x-forwarded-for", "192.0.2.1"),
+        ("x-forwarded-proto", "https"),
+        ("via", "1.1 proxy"),
+        ("cf-connecting-ip", "192.0.2.1"),
+        ("x-client-ip", "192.0.2.1"),
+    ] {
+        let ask = app.request("GET", "/api/sessions").header(header, value);
+        ask.send().await.expect_error("unauthenticated");
+    }
+}
+
+/// A cookie that was set by HTTPS is never sent without it.
+#[tokio::test]
+async fn device_cookie_behind_tls_is_secure() {
+    let app = start_lan_server().await;
+    for (proto, is_secure) in [("https", true), ("http", false)] {
+        let code = pairing_code(&app).await;
+        let ask = phone_request(&app, "POST", "/api/devices/claim").header("x-forwarded-proto", proto);
+        let heard = ask.json(&json!({"code": code})).send().await;
+        assert_eq!(heard.header("set-cookie").unwrap().ends_with("; Secure"), is_secure, "{proto}");
+    }
 }
 
 /// Pairing grants access, and paired devices survive a restart.
@@ -149,7 +166,7 @@ async fn pairing_code_works_once_and_guesses_are_limited() {
     let good = pairing_code(&app).await;
     claim_code(&app, &good).await.expect(201);
     let mut told = Vec::new();
-    for bad in [good.as_str(), "", "x", &"0".repeat(32), &"x".repeat(100_000)] {
+    for bad in [good.as_str(), "", "x", &"0".repeat(32), &"x".repeat(3_000)] {
         told.push(claim_code(&app, bad).await.expect_error("forbidden"));
     }
     assert!(told.iter().all(|one| *one == told[0]), "{told:#?}");
@@ -164,6 +181,20 @@ async fn pairing_code_works_once_and_guesses_are_limited() {
     last.expect_error("rate_limited");
     assert!(last.header("retry-after").unwrap().parse::<u64>().unwrap() <= 60);
     assert_eq!(app.get("/api/devices").await.as_array().unwrap().len(), 1);
+}
+
+/// A device that is not paired can send a pairing code and nothing larger, so that strangers fill no memory.
+#[tokio::test]
+async fn unpaired_device_sends_4_kb_at_most() {
+    let app = start_lan_server().await;
+    let refused = claim_code(&app, &"x".repeat(5_000)).await;
+    let error = refused.expect_error("too_large");
+    assert_eq!(error["details"]["limit"], 4_096, "{error}");
+    let (_, cookie) = pair_device(&app).await;
+    let note = json!({"collection": "notes", "content": "x".repeat(5_000)});
+    let csrf = phone_request(&app, "GET", "/api/auth/me").header("cookie", &cookie).send().await.expect(200);
+    let ask = phone_request(&app, "POST", "/api/documents").header("cookie", &cookie).json(&note);
+    ask.header("x-csrf-token", csrf["csrf"].as_str().unwrap()).send().await.expect(201);
 }
 
 /// The short code pairs like the long one in any typed variant, and then neither works again.
