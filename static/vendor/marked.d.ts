@@ -1,2 +1,2 @@
-export { Marked } from "marked";
-export type { Token, TokenizerAndRendererExtension, Tokens, TokensList } from "marked";
+export { Lexer, Marked } from "marked";
+export type { MarkedOptions, Token, TokenizerAndRendererExtension, Tokens, TokensList } from "marked";

@@ -172,7 +172,8 @@ describe("S0-57: hostile text stays text", () => {
       await route.fulfill({ response: answer, json });
     });
     await page.goto(clotho.base + path);
-    await lastMessage(page).getByText("shown", { exact: true }).first().waitFor();
+    // A text that is nested too deeply is shown as it is, as one paragraph.
+    await lastMessage(page).getByText("shown").first().waitFor();
     assert.equal(seen.size, ATTACKS.length);
     await isSafe("shown otherwise");
   });

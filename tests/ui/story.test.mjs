@@ -24,8 +24,7 @@ import {
   messageTexts,
   clickMessageButton,
 } from "./support/setup.mjs";
-import { ATTACKS, MARKDOWN } from "./support/texts.mjs";
-import { pageOfModules } from "./support/typescript.mjs";
+import { ATTACKS } from "./support/texts.mjs";
 
 describe("the adventure", () => {
   test("S0-24 S1-19 S2-13 S0-50 S3-02: hit points are lost and restored by going back; a reroll has other dice; both branches stay", async () => {
@@ -656,30 +655,6 @@ describe("Markdown", () => {
     await page.reload();
     await waitForReply(page);
     assert.equal(await isTinted(), false);
-    await close();
-  });
-
-  test("a text rendered piece by piece equals the same text rendered at once", async () => {
-    const { page, close } = await openPage(browser, { expected: POLICY_ERROR });
-    // The modules are bundled in the program. This server serves them one by one.
-    const server = await startClotho(`[server]\nstatic_dir = ${JSON.stringify(pageOfModules())}\n`);
-    extraServers.push(server);
-    await page.goto(server.base);
-    const different = await page.evaluate(async (text) => {
-      const main = /** @type {HTMLScriptElement} */ (document.querySelector("script[type=module]")).src;
-      const { LiveMarkdown, renderMarkdown } = await import(new URL("lib/markdown.js", main).href);
-      const [live, whole] = [document.createElement("div"), document.createElement("div")];
-      for (const size of [1, 4, 37]) {
-        live.replaceChildren();
-        const writer = new LiveMarkdown(live);
-        for (let end = size; end < text.length + size; end += size) writer.show(text.slice(0, end));
-        whole.replaceChildren(renderMarkdown(text));
-        if (live.innerHTML.replace(/\s+/g, " ") !== whole.innerHTML.replace(/\s+/g, " "))
-          return [size, live.innerHTML, whole.innerHTML];
-      }
-      return null;
-    }, MARKDOWN);
-    assert.equal(different, null);
     await close();
   });
 });

@@ -4,6 +4,7 @@ import { Marked } from "../../vendor/marked.js";
 import DOMPurify from "../../vendor/purify.js";
 import { t } from "./i18n.ts";
 import { applyStyle, parseStyle } from "./inline-style.ts";
+import { lexWithinBudget } from "./markdown-budget.ts";
 import type { TokenizerAndRendererExtension, Token, Tokens } from "../../vendor/marked.js";
 import type { InlineStyle } from "./inline-style.ts";
 
@@ -46,11 +47,12 @@ const speech: TokenizerAndRendererExtension = {
   },
 };
 
-const marked = new Marked({ gfm: true, breaks: true, async: false, extensions: [speech] });
+const hooks = { provideLexer: () => lexWithinBudget };
+const marked = new Marked({ gfm: true, breaks: true, async: false, extensions: [speech], hooks });
 marked.use({ renderer: { image: ({ href, text }) => `<img src="${escaped(href)}" alt="${escaped(text)}">` } });
 
 // For texts that the user typed: Markdown, but HTML tags stay visible as text, so nothing disappears.
-const literal = new Marked({ gfm: true, breaks: true, async: false, extensions: [speech] });
+const literal = new Marked({ gfm: true, breaks: true, async: false, extensions: [speech], hooks });
 literal.use({
   tokenizer: { html: () => undefined, tag: () => undefined, def: () => undefined },
   renderer: {
@@ -169,9 +171,18 @@ export const renderMarkdown = (text: string): DocumentFragment => renderCached(m
  */
 export const renderTyped = (text: string): DocumentFragment => renderCached(literal, "own", text);
 
+/** Renders a text as HTML that is not sanitised yet. A text that cannot be rendered is shown as it is, which it says. */
+function htmlOf(by: Marked, text: string): string {
+  try {
+    return by.parse(text) as string;
+  } catch {
+    return `<p>${escaped(text).replaceAll("\n", "<br>")}</p><p><small>${escaped(t("message.plain"))}</small></p>`;
+  }
+}
+
 function renderCached(by: Marked, kind: string, text: string) {
   const key = `${kind} ${text}`;
-  const known = cache.get(key) ?? sanitise(by.parse(text) as string);
+  const known = cache.get(key) ?? sanitise(htmlOf(by, text));
   cache.delete(key);
   cache.set(key, known);
   if (cache.size > MAX_CACHED) cache.delete(cache.keys().next().value as string);
@@ -215,6 +226,15 @@ function openElementsAfter(block: Token, open: string[]) {
   return open;
 }
 
+/** Returns the blocks of a text; none if it cannot be split. */
+function blocksOf(text: string): Token[] {
+  try {
+    return lexWithinBudget(text, marked.defaults);
+  } catch {
+    return [];
+  }
+}
+
 /**
  * Returns how many characters can no longer change: all blocks but the last two, up to the last place without open
  * elements.
@@ -250,7 +270,7 @@ export class LiveMarkdown {
   show(text: string) {
     const source = text.replaceAll("\r", "");
     if (!source.startsWith(this.settled)) this.#forget();
-    const settled = finishedLength(marked.lexer(source.slice(this.frozen)));
+    const settled = finishedLength(blocksOf(source.slice(this.frozen)));
     const open = openDetails(this.host);
     for (const node of this.tail) node.remove();
     if (settled > 0) {
@@ -270,6 +290,6 @@ export class LiveMarkdown {
   }
 
   #render(part: string): DocumentFragment {
-    return elementsOf(sanitise(marked.parse(part) as string));
+    return elementsOf(sanitise(htmlOf(marked, part)));
   }
 }

@@ -1,1 +1,1 @@
-export { Marked } from "marked";
+export { Lexer, Marked } from "marked";

@@ -125,4 +125,5 @@ export default {
   "typed.drop": "Discard",
   "typed.keep": "Keep editing",
   "branches.go": "Go to branch",
+  "message.plain": "Too complex to format. This is the plain text.",
 };

@@ -167,6 +167,7 @@ export default {
   "typed.drop": "丢弃",
   "typed.keep": "继续编辑",
   "branches.go": "跳到这条分支",
+  "message.plain": "内容太复杂，无法排版，以上是原文。",
 } satisfies Record<Key, string>;
 
 /** 服务器只说英文：按代码换成中文。没有列出的，照服务器的原话。 */
