@@ -7,20 +7,27 @@ use std::time::Duration;
 #[derive(Clone, Copy)]
 pub struct Usage {
     pub cpu_time: Duration,
+    /// The part of `cpu_time` that the system took for the process.
+    pub system_time: Duration,
     /// Bytes written to the disk.
     pub written_bytes: u64,
 }
 
 impl Usage {
-    pub const NONE: Self = Self { cpu_time: Duration::ZERO, written_bytes: 0 };
+    pub const NONE: Self = Self { cpu_time: Duration::ZERO, system_time: Duration::ZERO, written_bytes: 0 };
 
     pub fn plus(self, more: Self) -> Self {
-        Self { cpu_time: self.cpu_time + more.cpu_time, written_bytes: self.written_bytes + more.written_bytes }
+        Self {
+            cpu_time: self.cpu_time + more.cpu_time,
+            system_time: self.system_time + more.system_time,
+            written_bytes: self.written_bytes + more.written_bytes,
+        }
     }
 
     pub fn since(self, before: Self) -> Self {
         Self {
             cpu_time: self.cpu_time.saturating_sub(before.cpu_time),
+            system_time: self.system_time.saturating_sub(before.system_time),
             written_bytes: self.written_bytes.saturating_sub(before.written_bytes),
         }
     }
@@ -41,10 +48,15 @@ pub fn read_usage(pid: u32) -> Usage {
     let stat = read_proc_file(pid, "stat");
     // The program's name may contain spaces: the counted fields come after its closing bracket.
     let fields: Vec<&str> = stat.rsplit(") ").next().unwrap_or_default().split(' ').collect();
-    let ticks: u64 = [11, 12].iter().filter_map(|at| fields.get(*at)?.parse::<u64>().ok()).sum();
+    let ticks = |at: usize| fields.get(at).and_then(|ticks| ticks.parse::<u64>().ok()).unwrap_or(0);
+    let (user, system) = (ticks(11), ticks(12));
     let io = read_proc_file(pid, "io");
     let written = io.lines().find_map(|line| line.strip_prefix("write_bytes: ")?.parse().ok());
-    Usage { cpu_time: Duration::from_millis(ticks * 10), written_bytes: written.unwrap_or(0) }
+    Usage {
+        cpu_time: Duration::from_millis((user + system) * 10),
+        system_time: Duration::from_millis(system * 10),
+        written_bytes: written.unwrap_or(0),
+    }
 }
 
 pub fn read_memory(pid: u32) -> Memory {

@@ -28,6 +28,7 @@ pub fn measure(size: Size) {
         "longest",
         "limit",
         "CPU a turn",
+        "of it system",
         "to disk a turn",
         "memory at most",
     ];
@@ -75,6 +76,7 @@ async fn measure_writers(writers: usize, size: Size) -> Vec<String> {
         format_micros(quantile(&mut turns, 100)),
         limit.to_owned(),
         format_micros(used.cpu_time / u32::try_from(count).unwrap()),
+        format_micros(used.system_time / u32::try_from(count).unwrap()),
         format_kilobytes(used.written_bytes, count),
         format_megabytes(program.memory().peak_kb),
     ]);
