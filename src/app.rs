@@ -130,7 +130,7 @@ impl App {
         };
         let turns = TurnEngine::new(dependencies, runtime.handle().clone());
         let owner = recover_owner(&config, &runtime, &store, &turns, &clock, &ids)?;
-        turns.tasks.keep();
+        turns.tasks.spawn_background_tasks();
         // The search index, fed from the operation log.
         let newest = runtime.block_on(store.read(|reader| reader.newest_cursor()));
         let newest = newest.map_err(|error| explain_store_error(&config, &error))?;

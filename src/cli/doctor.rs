@@ -41,7 +41,7 @@ pub fn doctor(config: &Config, repair: bool, json: bool) -> CliResult {
     if repair && !is_alone {
         return Err(anyhow!("a server uses {}: stop it before a repair", settings.data_dir.display()));
     }
-    let surgeon = match repair {
+    let repair_store = match repair {
         true => Some(Store::open(&settings).map_err(explain)?.0),
         false => None,
     };
@@ -49,7 +49,7 @@ pub fn doctor(config: &Config, repair: bool, json: bool) -> CliResult {
     let mut examination = DoctorRun { doctor, is_alone, found: Vec::new(), report: DoctorReport::default() };
     examination.check_all(config).map_err(explain)?;
     let DoctorRun { found, mut report, .. } = examination;
-    if let Some(store) = surgeon {
+    if let Some(store) = repair_store {
         report.repaired = repair_findings(config, &store, &found)?;
     }
     report.findings = found.into_iter().map(|found| found.finding).collect();
@@ -70,16 +70,16 @@ impl DoctorRun {
     fn check_all(&mut self, config: &Config) -> Result<(), clotho_store::StoreError> {
         let progress = DoctorProgress::new();
         progress.show("the database file");
-        self.found.extend(self.doctor.file()?);
+        self.found.extend(self.doctor.check_file()?);
         let sessions = self.doctor.sessions()?;
         self.report.sessions = sessions.len();
         for (at, session) in sessions.iter().enumerate() {
             progress.show(&format!("session {} of {}", at + 1, sessions.len()));
-            self.found.extend(self.doctor.session(*session)?);
+            self.found.extend(self.doctor.check_session(*session)?);
         }
         self.check_interrupted()?;
         progress.show("prompts and cards");
-        self.found.extend(self.doctor.contents()?);
+        self.found.extend(self.doctor.check_contents()?);
         if self.doctor.read(|reader| reader.pending_erasure())?.is_some() {
             self.report.remarks.push(pending_erasure_notice(self.is_alone).into());
         }
@@ -95,7 +95,7 @@ impl DoctorRun {
         if !self.is_alone {
             return Ok(());
         }
-        let replies = match self.doctor.generating()? {
+        let replies = match self.doctor.count_generating()? {
             0 => return Ok(()),
             1 => "a reply was interrupted; the next start ends it".to_owned(),
             many => format!("{many} replies were interrupted; the next start ends them"),
@@ -110,10 +110,10 @@ impl DoctorRun {
         let upstream = self.doctor.read(|reader| log_follower::upstream(reader, &hide_tags))?;
         let Some(upstream) = upstream else { return Ok(()) };
         // Read the index; one that is behind the log is only a remark.
-        let mut look = match search::read_contents(&config.storage.search_path(), upstream) {
-            Ok(Some(look)) if look.cursor == upstream.newest => look,
-            Ok(look) => {
-                self.report.remarks.push(index_lag_remark(look.is_some()).into());
+        let mut contents = match search::read_contents(&config.storage.search_path(), upstream) {
+            Ok(Some(contents)) if contents.cursor == upstream.newest => contents,
+            Ok(contents) => {
+                self.report.remarks.push(index_lag_remark(contents.is_some()).into());
                 return Ok(());
             }
             Err(error) => {
@@ -121,7 +121,7 @@ impl DoctorRun {
                 return Ok(());
             }
         };
-        if look.count > look.documents.len() {
+        if contents.count > contents.documents.len() {
             self.found.push(RepairableFinding::index_finding("it has a message twice".to_owned(), None));
         }
         // Every message must be in the index, with the right content.
@@ -129,7 +129,7 @@ impl DoctorRun {
             let documents = self.doctor.read(|reader| log_follower::session_documents(reader, *session, &hide_tags))?;
             for document in documents {
                 let node = Some(document.node);
-                match look.documents.remove(&document.node) {
+                match contents.documents.remove(&document.node) {
                     None => {
                         self.found.push(RepairableFinding::index_finding("a message is missing in it".to_owned(), node))
                     }
@@ -142,7 +142,7 @@ impl DoctorRun {
             }
         }
         // What remains must not be in the index.
-        for node in look.documents.into_keys() {
+        for node in contents.documents.into_keys() {
             self.found.push(RepairableFinding::index_finding(
                 "it has a message that it must not have".to_owned(),
                 Some(node),

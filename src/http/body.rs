@@ -96,7 +96,7 @@ fn read_json(
         let limits = &app(&request)?.config.limits;
         let bytes = read_bytes(&request, payload, limits.body_bytes).await?;
         if !bytes.is_empty() {
-            is_json(&request)?;
+            check_json_content_type(&request)?;
         }
         Ok((bytes, limits.json_depth))
     }
@@ -168,7 +168,7 @@ async fn read_chunks(request: &HttpRequest, mut payload: Payload, limits: BodyLi
     Ok(bytes)
 }
 
-fn is_json(request: &HttpRequest) -> Result<(), ApiError> {
+fn check_json_content_type(request: &HttpRequest) -> Result<(), ApiError> {
     let encoded = request.headers().get(header::CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity");
     if encoded {
         return Err(ApiError::new(ApiErrorCode::UnsupportedMedia, "compressed bodies are not supported"));

@@ -42,7 +42,7 @@ impl RouteAccess {
     /// Returns the description used in the API document.
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Unpaired => "door",
+            Self::Unpaired => "unpaired",
             Self::Public => "public",
             Self::Operator => "operator",
             Self::User => "user",

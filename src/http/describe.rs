@@ -66,40 +66,40 @@ impl RouteDescription {
 /// Something that a handler takes: an extractor.
 pub trait DescribeInput {
     /// Adds it to the description.
-    fn describe(sketch: &mut RouteDescription);
+    fn describe(description: &mut RouteDescription);
 }
 
 /// Something that a handler returns: a responder.
 pub trait DescribeOutput {
     /// Adds it to the description.
-    fn describe(sketch: &mut RouteDescription);
+    fn describe(description: &mut RouteDescription);
 }
 
 impl<T: ToSchema> DescribeInput for JsonBody<T> {
-    fn describe(sketch: &mut RouteDescription) {
+    fn describe(description: &mut RouteDescription) {
         // An empty body is read as an object without fields.
         let must_be = matches!(T::schema(), RefOr::T(Schema::Object(object)) if !object.required.is_empty());
-        sketch.body = Some((sketch.add_schema::<T>(), must_be));
+        description.body = Some((description.add_schema::<T>(), must_be));
     }
 }
 
 impl<T: ToSchema> DescribeInput for JsonListBody<T> {
-    fn describe(sketch: &mut RouteDescription) {
-        sketch.body = Some((sketch.add_schema::<ListResponse<T>>(), true));
+    fn describe(description: &mut RouteDescription) {
+        description.body = Some((description.add_schema::<ListResponse<T>>(), true));
     }
 }
 
 impl<T: IntoParams> DescribeInput for QueryParams<T> {
-    fn describe(sketch: &mut RouteDescription) {
-        sketch.parameters.extend(T::into_params(|| Some(ParameterIn::Query)));
+    fn describe(description: &mut RouteDescription) {
+        description.parameters.extend(T::into_params(|| Some(ParameterIn::Query)));
     }
 }
 
 macro_rules! path_inputs {
     ($($id:ty),*) => {$(
         impl DescribeInput for $id {
-            fn describe(sketch: &mut RouteDescription) {
-                sketch.add_path_parameter(Self::KEY, Self::WHAT);
+            fn describe(description: &mut RouteDescription) {
+                description.add_path_parameter(Self::KEY, Self::WHAT);
             }
         }
     )*};
@@ -122,62 +122,62 @@ path_inputs!(
 );
 
 impl DescribeInput for PluginIdPath {
-    fn describe(sketch: &mut RouteDescription) {
-        sketch.add_path_parameter("plugin", "the plugin");
+    fn describe(description: &mut RouteDescription) {
+        description.add_path_parameter("plugin", "the plugin");
     }
 }
 
 impl DescribeInput for ProviderIdPath {
-    fn describe(sketch: &mut RouteDescription) {
-        sketch.add_path_parameter("provider", "the provider");
+    fn describe(description: &mut RouteDescription) {
+        description.add_path_parameter("provider", "the provider");
     }
 }
 
 impl DescribeInput for PluginFilePath {
-    fn describe(sketch: &mut RouteDescription) {
-        sketch.add_path_parameter("path", "the file");
+    fn describe(description: &mut RouteDescription) {
+        description.add_path_parameter("path", "the file");
     }
 }
 
 impl DescribeInput for LoreEntryUidPath {
-    fn describe(sketch: &mut RouteDescription) {
-        sketch.add_path_parameter("uid", "the entry");
+    fn describe(description: &mut RouteDescription) {
+        description.add_path_parameter("uid", "the entry");
     }
 }
 
 impl DescribeInput for FileUpload {
-    fn describe(sketch: &mut RouteDescription) {
-        sketch.request_file_types = &[SESSION_MEDIA_TYPE];
+    fn describe(description: &mut RouteDescription) {
+        description.request_file_types = &[SESSION_MEDIA_TYPE];
     }
 }
 
 impl DescribeInput for UploadForm {
-    fn describe(sketch: &mut RouteDescription) {
-        sketch.accepts_upload_form = true;
+    fn describe(description: &mut RouteDescription) {
+        description.accepts_upload_form = true;
     }
 }
 
 impl DescribeOutput for Result<ImageResponse, ApiError> {
-    fn describe(sketch: &mut RouteDescription) {
-        sketch.response_file_types = &["image/*"];
+    fn describe(description: &mut RouteDescription) {
+        description.response_file_types = &["image/*"];
     }
 }
 
 impl DescribeInput for ArchiveUpload {
-    fn describe(sketch: &mut RouteDescription) {
-        sketch.request_file_types = &Self::ACCEPTED_MEDIA_TYPES;
+    fn describe(description: &mut RouteDescription) {
+        description.request_file_types = &Self::ACCEPTED_MEDIA_TYPES;
     }
 }
 
 impl DescribeOutput for Result<FileDownload, ApiError> {
-    fn describe(sketch: &mut RouteDescription) {
-        sketch.response_file_types = &[SESSION_MEDIA_TYPE, "application/jsonl", "text/markdown", "text/html"];
+    fn describe(description: &mut RouteDescription) {
+        description.response_file_types = &[SESSION_MEDIA_TYPE, "application/jsonl", "text/markdown", "text/html"];
     }
 }
 
 impl DescribeOutput for Result<ArchiveDownload, ApiError> {
-    fn describe(sketch: &mut RouteDescription) {
-        sketch.response_file_types = &[ArchiveUpload::MEDIA_TYPE];
+    fn describe(description: &mut RouteDescription) {
+        description.response_file_types = &[ArchiveUpload::MEDIA_TYPE];
     }
 }
 
@@ -191,8 +191,8 @@ macro_rules! undescribed_inputs {
 
 /// A raw payload is only used for WebSockets.
 impl DescribeInput for web::Payload {
-    fn describe(sketch: &mut RouteDescription) {
-        sketch.frames = Some([sketch.add_schema::<Event>(), sketch.add_schema::<ClientFrame>()]);
+    fn describe(description: &mut RouteDescription) {
+        description.frames = Some([description.add_schema::<Event>(), description.add_schema::<ClientFrame>()]);
     }
 }
 
@@ -201,9 +201,9 @@ undescribed_inputs!(Caller, ClientIdentity, HttpRequest, web::Data<App>, web::Da
 macro_rules! describe_tuples {
     ($(($($name:ident)*))*) => {$(
         impl<$($name: DescribeInput),*> DescribeInput for ($($name,)*) {
-            fn describe(sketch: &mut RouteDescription) {
-                $($name::describe(sketch);)*
-                let _ = sketch;
+            fn describe(description: &mut RouteDescription) {
+                $($name::describe(description);)*
+                let _ = description;
             }
         }
     )*};
@@ -212,8 +212,8 @@ macro_rules! describe_tuples {
 describe_tuples! { () (A) (A B) (A B C) (A B C D) (A B C D E) (A B C D E F) (A B C D E F G) }
 
 impl<T: ToSchema> DescribeOutput for Result<ApiResponse<T>, ApiError> {
-    fn describe(sketch: &mut RouteDescription) {
-        sketch.response = Some(sketch.add_schema::<T>());
+    fn describe(description: &mut RouteDescription) {
+        description.response = Some(description.add_schema::<T>());
     }
 }
 

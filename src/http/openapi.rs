@@ -24,11 +24,11 @@ pub fn build(entries: &[RouteEntry]) -> OpenApi {
     let mut components = ComponentsBuilder::new();
     let mut paths: Vec<(String, PathItem)> = Vec::new();
     for entry in entries.iter().filter(|entry| entry.path.starts_with("/api") || entry.is_operational()) {
-        let mut sketch = RouteDescription::default();
-        (entry.describe)(&mut sketch);
-        let schemas = std::mem::take(&mut sketch.schemas);
+        let mut description = RouteDescription::default();
+        (entry.describe)(&mut description);
+        let schemas = std::mem::take(&mut description.schemas);
         components = schemas.into_iter().fold(components, |all, (name, schema)| all.schema(name, schema));
-        let operation = operation(entry, sketch);
+        let operation = operation(entry, description);
         let path = entry.openapi_path();
         match paths.iter_mut().find(|(other, _)| *other == path) {
             Some((_, item)) => item.merge_operations(PathItem::new(method(entry), operation)),
@@ -56,29 +56,31 @@ fn method(entry: &RouteEntry) -> HttpMethod {
     }
 }
 
-fn operation(entry: &RouteEntry, mut sketch: RouteDescription) -> Operation {
+fn operation(entry: &RouteEntry, mut description: RouteDescription) -> Operation {
     let json = |schema: RefOr<Schema>| Content::new(Some(schema));
     // Identity and parameters.
-    sketch.parameters.extend(request_headers(entry));
+    description.parameters.extend(request_headers(entry));
     let mut operation = OperationBuilder::new()
         .tag(entry.group)
         .summary(Some(entry.summary))
         .description(Some(format!("For: {}.", entry.access.name())))
         .operation_id(Some(format!("{} {}", entry.method, entry.openapi_path())))
-        .parameters(Some(sketch.parameters));
+        .parameters(Some(description.parameters));
     // The request body: JSON, a file, or a form with a file.
-    if let Some((schema, must_be)) = sketch.body {
+    if let Some((schema, must_be)) = description.body {
         let required = if must_be { Required::True } else { Required::False };
         let body = RequestBodyBuilder::new().content("application/json", json(schema)).required(Some(required));
         operation = operation.request_body(Some(body.build()));
     }
-    if !sketch.request_file_types.is_empty() {
+    if !description.request_file_types.is_empty() {
         let body = RequestBodyBuilder::new().required(Some(Required::True));
-        let body =
-            sketch.request_file_types.iter().fold(body, |body, kind| body.content(*kind, file_content_of_kind(kind)));
+        let body = description
+            .request_file_types
+            .iter()
+            .fold(body, |body, kind| body.content(*kind, file_content_of_kind(kind)));
         operation = operation.request_body(Some(body.build()));
     }
-    if sketch.accepts_upload_form {
+    if description.accepts_upload_form {
         let body = RequestBodyBuilder::new()
             .content("multipart/form-data", form_content())
             .content("application/octet-stream", file_content())
@@ -86,17 +88,17 @@ fn operation(entry: &RouteEntry, mut sketch: RouteDescription) -> Operation {
         operation = operation.request_body(Some(body.build()));
     }
     // WebSocket frames.
-    if let Some([sends, takes]) = sketch.frames {
+    if let Some([sends, takes]) = description.frames {
         let frames = serde_json::json!({"sends": sends, "takes": takes});
         operation = operation.extensions(Some(ExtensionsBuilder::new().add("x-websocket", frames).build()));
     }
     // The answers.
     for status in entry.statuses {
         let mut answer = ResponseBuilder::new().description(status_description(*status));
-        if let (Some(schema), 200..=203) = (&sketch.response, status) {
+        if let (Some(schema), 200..=203) = (&description.response, status) {
             answer = answer.content("application/json", json(schema.clone()));
         }
-        for kind in sketch.response_file_types.iter().filter(|_| *status == 200) {
+        for kind in description.response_file_types.iter().filter(|_| *status == 200) {
             answer = answer.content(*kind, file_content());
         }
         if entry.supports_etag() && matches!(status, 200 | 304) {

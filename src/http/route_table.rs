@@ -82,9 +82,9 @@ where
         let guarded = from_fn(move |request: ServiceRequest, next: Next<BoxBody>| dispatch(access, request, next));
         route.to(handler.clone()).wrap(guarded)
     };
-    let describe = |sketch: &mut RouteDescription| {
-        Args::describe(sketch);
-        F::Output::describe(sketch);
+    let describe = |description: &mut RouteDescription| {
+        Args::describe(description);
+        F::Output::describe(description);
     };
     RouteEntry { method, path, access, summary, group: "", statuses: &[200], describe, build_route: Box::new(make) }
 }

@@ -6,9 +6,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-/// A field that JSON may leave out, or that is explicitly `null` because nobody told it.
+/// A JSON field that is absent, `null` (it applies, but its value is unknown) or a value.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Fact<T> {
+pub enum NullableField<T> {
     /// The key is not there.
     #[default]
     Absent,
@@ -18,7 +18,7 @@ pub enum Fact<T> {
     Known(T),
 }
 
-impl<T> Fact<T> {
+impl<T> NullableField<T> {
     /// Returns the value, if it is known.
     pub fn get(&self) -> Option<&T> {
         match self {
@@ -33,8 +33,8 @@ impl<T> Fact<T> {
     }
 }
 
-impl<T> From<Option<T>> for Fact<T> {
-    /// `None` becomes [`Fact::Unknown`].
+impl<T> From<Option<T>> for NullableField<T> {
+    /// `None` becomes [`NullableField::Unknown`].
     fn from(value: Option<T>) -> Self {
         value.map_or(Self::Unknown, Self::Known)
     }
@@ -59,7 +59,7 @@ impl<T: Serialize + DeserializeOwned> JsonField for Option<T> {
     }
 }
 
-impl<T: Serialize + DeserializeOwned> JsonField for Fact<T> {
+impl<T: Serialize + DeserializeOwned> JsonField for NullableField<T> {
     fn from_json(value: &Value) -> Option<Self> {
         if value.is_null() { Some(Self::Unknown) } else { T::deserialize(value).ok().map(Self::Known) }
     }
@@ -87,7 +87,7 @@ pub fn put<T: JsonField>(object: &mut Map<String, Value>, key: &str, field: &T) 
     }
 }
 
-/// Declares a group of JSON fields, each an [`Option`] or a [`Fact`] with its key. Other structs contain the group.
+/// Declares a group of JSON fields, each an [`Option`] or a [`NullableField`] with its key. Other structs contain the group.
 #[macro_export]
 macro_rules! json_facts {
     ($(#[$about:meta])* $name:ident { $($(#[$field_about:meta])* $field:ident: $type:ty = $key:literal,)* }) => {

@@ -27,13 +27,13 @@ use clotho_store::{EmbeddingBatch, Store, StoreError, StoreReader, WriteError};
 /// Operations read from the log at once.
 const BATCH: i64 = 256;
 /// How long it waits before it checks again without a notification.
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// The pause after the first failure; it doubles with each further one.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 /// The longest pause after a failure.
 const LONGEST_PAUSE: Duration = Duration::from_secs(300);
 /// How many entries of one lorebook get vectors: the first ones.
-const MOST_ENTRIES: usize = 5_000;
+const MAX_ENTRIES: usize = 5_000;
 /// A text that any model can embed. If it fails too, the texts are not the cause.
 const PROBE: &str = "a lamp";
 
@@ -162,7 +162,7 @@ async fn run(own: Arc<BackgroundEmbedder>, store: Weak<Store>) {
             Ok(is_more) => {
                 (pause, _) = (FIRST_PAUSE, own.set_problem(None));
                 if !is_more {
-                    let _ = tokio::time::timeout(LOOK_AGAIN, own.wake.notified()).await;
+                    let _ = tokio::time::timeout(POLL_INTERVAL, own.wake.notified()).await;
                 }
             }
             Err(error) => {
@@ -265,7 +265,7 @@ async fn next_lorebook(own: &BackgroundEmbedder, store: &Arc<Store>) -> Result<O
         .into_iter()
         .map(|entry| lore::LorebookEntry::read(String::new(), entry))
         .filter(|entry| entry.may_match_content(rules.all))
-        .take(if rules.entries == 0 { 0 } else { MOST_ENTRIES })
+        .take(if rules.entries == 0 { 0 } else { MAX_ENTRIES })
         .map(|entry| (recall::embed_hash(&entry.content, chars), entry.content))
         .map(|(hash, text)| (hash, EmbedText { hash, text, node: None }))
         .collect();
@@ -454,7 +454,7 @@ const fn is_text_failure(failure: &ProviderFailure) -> bool {
         failure,
         ProviderFailure::Refused { .. }
             | ProviderFailure::Failed { .. }
-            | ProviderFailure::Garbled { .. }
+            | ProviderFailure::InvalidResponse { .. }
             | ProviderFailure::TooLarge { .. }
     )
 }

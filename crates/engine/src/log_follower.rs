@@ -106,7 +106,7 @@ pub fn follow(
     runtime.spawn(async move {
         while let Some(event) = published.recv().await {
             live.publish(event.session, &event.operation);
-            if is_trashed(&event.operation) == Some(true) {
+            if trash_change(&event.operation) == Some(true) {
                 // Nobody will read the replies that are still running there.
                 live.all_running_replies()
                     .iter()
@@ -134,7 +134,7 @@ pub fn follow(
 }
 
 /// Returns whether an operation moves its session to the trash (`true`) or restores it (`false`).
-fn is_trashed(operation: &Operation) -> Option<bool> {
+fn trash_change(operation: &Operation) -> Option<bool> {
     operation.effects.iter().find_map(|effect| match effect {
         Effect::Setting { name, to, .. } if name == "trashed" => to.as_bool(),
         _ => None,
@@ -184,7 +184,7 @@ fn read_batch(
         for node in operation.effects.iter().filter_map(moved_world_root) {
             moved.entry(*session).or_default().insert(node);
         }
-        if is_trashed(operation) == Some(false)
+        if trash_change(operation) == Some(false)
             && let Some(stored) = reader.any_session(*session)?
         {
             touched.extend(reader.node_ids(&stored)?);

@@ -138,7 +138,7 @@ pub struct ToolInvocation {
     /// The arguments, as the tool's schema describes them.
     pub arguments: Value,
     /// Number of earlier calls in the same reply. Each call has its own dice.
-    pub before: u32,
+    pub earlier_calls: u32,
 }
 
 /// One message before the node, as `ctx.recent(n)` shows it.
@@ -177,7 +177,7 @@ pub struct HookCall {
     /// as for a small one.
     pub world: Arc<World>,
     /// The parent's state, for `ctx.before`.
-    pub before: Arc<World>,
+    pub world_before: Arc<World>,
     /// The active schemas.
     pub rules: Arc<SchemaSet>,
     /// The plugin's settings in this session, defaults filled in ([`super::Manifest::check_settings`]).
@@ -204,9 +204,9 @@ pub struct HookCall {
     /// Rolls of an earlier run of the same node. They are reused by (plugin, hook, n, spec).
     pub recorded_rolls: Arc<[Roll]>,
     /// `init`: the initial values that lorebooks state.
-    pub starts: Arc<[InitVarText]>,
+    pub initial_values: Arc<[InitVarText]>,
     /// `migrate`: the version of the stored values.
-    pub from: u32,
+    pub from_version: u32,
     /// The reader's language as a tag, for example `en` or `zh-CN`.
     pub language: String,
 }
@@ -218,7 +218,7 @@ impl HookCall {
             hook,
             tool: None,
             answer: None,
-            before: Arc::clone(&world),
+            world_before: Arc::clone(&world),
             world,
             rules,
             config: Arc::default(),
@@ -233,8 +233,8 @@ impl HookCall {
             recent: Arc::from([]),
             seeds: DiceSeeds::default(),
             recorded_rolls: Arc::from([]),
-            starts: Arc::from([]),
-            from: 1,
+            initial_values: Arc::from([]),
+            from_version: 1,
             language: "en".to_owned(),
         }
     }
@@ -252,8 +252,8 @@ impl HookCall {
     /// Returns the name under which the call's rolls are seeded and recorded.
     pub fn roll_name(&self) -> Cow<'static, str> {
         match &self.tool {
-            Some(tool) if tool.before > 0 => {
-                format!("{TOOL_PREFIX}{} {}", tool.name, u64::from(tool.before) + 1).into()
+            Some(tool) if tool.earlier_calls > 0 => {
+                format!("{TOOL_PREFIX}{} {}", tool.name, u64::from(tool.earlier_calls) + 1).into()
             }
             Some(_) => self.function(),
             None => self.hook.roll_name().into(),

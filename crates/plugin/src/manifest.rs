@@ -61,7 +61,7 @@ pub struct Manifest {
     pub tools: Vec<PluginTool>,
     /// Slash commands offered to the user.
     pub commands: Vec<PluginCommand>,
-    /// Rules without code, in file order.
+    /// Declarative rules, in file order.
     pub rules: Vec<ManifestRule>,
     /// The languages it writes, default first; empty if it does not depend on the language.
     pub languages: Vec<String>,

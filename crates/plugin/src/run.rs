@@ -101,7 +101,7 @@ fn second_argument(running: &RunningCall) -> Result<Dynamic, RhaiThrow> {
     match &running.call.tool {
         Some(tool) => to_script(&tool.arguments, running.limits())
             .map_err(|_| throw(ScriptErrorKind::Limit, "the arguments are too large".to_owned())),
-        None => Ok(INT::from(running.call.from).into()),
+        None => Ok(INT::from(running.call.from_version).into()),
     }
 }
 

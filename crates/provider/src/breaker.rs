@@ -37,7 +37,7 @@ impl CircuitBreaker {
     /// Asks for permission to send a request.
     ///
     /// # Errors
-    /// Returns [`ProviderFailure::Resting`] while the breaker is open.
+    /// Returns [`ProviderFailure::CircuitOpen`] while the breaker is open.
     pub(super) fn try_acquire(&self, now: Instant) -> Result<(), ProviderFailure> {
         let mut state = self.state();
         let Some(until) = state.open_until else { return Ok(()) };
@@ -48,7 +48,7 @@ impl CircuitBreaker {
         }
         let retry_after = left.max(Duration::from_secs(1));
         let last = Box::new(state.last_failure.clone().unwrap_or(ProviderFailure::CutOff));
-        Err(ProviderFailure::Resting { failures: state.failures, last, retry_after })
+        Err(ProviderFailure::CircuitOpen { failures: state.failures, last, retry_after })
     }
 
     /// Records that a reply has begun.

@@ -74,7 +74,7 @@ impl ProviderClient {
         self.kind().dialect().is_text_completion().then(|| self.endpoint().template.render(&request.messages))
     }
 
-    /// Requests a reply. The request is sent when the stream is first polled and the endpoint's lane has room. Dropping
+    /// Requests a reply. The request is sent when the stream is first polled and the concurrency limit of its endpoint allows it. Dropping
     /// the stream ends the request at once. Needs a tokio runtime.
     pub fn stream(&self, request: &Request) -> FrameStream {
         self.stream_with(request, false)
@@ -94,7 +94,7 @@ impl ProviderClient {
     /// Returns the models of the server, in its order.
     ///
     /// # Errors
-    /// Returns an error as for a reply, or [`ProviderFailure::Garbled`] if the response contains no list.
+    /// Returns an error as for a reply, or [`ProviderFailure::InvalidResponse`] if the response contains no list.
     pub async fn models(&self) -> Result<Vec<ModelInfo>, ProviderFailure> {
         let dialect = self.kind().dialect();
         let mut urls = dialect.model_list_urls(self.endpoint())?.into_iter();
@@ -110,7 +110,8 @@ impl ProviderClient {
             listed.push(json::parse_bytes(&body, JsonBounds::DOCUMENT).unwrap_or_default());
         }
         let words = || self.shared.http.scrub().clean(&format!("it is not a list of models, it begins with: {head}"));
-        let models = dialect.parse_models(&listed).ok_or_else(|| ProviderFailure::Garbled { words: words() })?;
+        let models =
+            dialect.parse_models(&listed).ok_or_else(|| ProviderFailure::InvalidResponse { words: words() })?;
         if let Some(template) = models.iter().find_map(|model| model.template.as_deref()) {
             self.endpoint().template.set_server_template(template);
         }

@@ -175,7 +175,7 @@ impl ReplyDecoder {
             }
             data => match json::parse(data) {
                 Ok(value) if value.is_object() => self.decode_chunk(&value, frames),
-                _ => Err(ProviderFailure::Garbled {
+                _ => Err(ProviderFailure::InvalidResponse {
                     words: self.scrub.clean(&format!("a piece of the stream is not a JSON object: {data}")),
                 }),
             },
@@ -216,7 +216,7 @@ impl ReplyDecoder {
 
     fn malformed_reply(&self, what: &str) -> ProviderFailure {
         let head = self.scrub.text_of_body(&self.head);
-        ProviderFailure::Garbled { words: self.scrub.clean(&format!("{what}, it begins with: {head}")) }
+        ProviderFailure::InvalidResponse { words: self.scrub.clean(&format!("{what}, it begins with: {head}")) }
     }
 }
 

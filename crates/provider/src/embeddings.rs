@@ -40,7 +40,7 @@ impl Embedder {
     /// caller decides how long to wait.
     ///
     /// # Errors
-    /// Returns an error as for a reply, or [`ProviderFailure::Garbled`] if the response contains no usable vectors.
+    /// Returns an error as for a reply, or [`ProviderFailure::InvalidResponse`] if the response contains no usable vectors.
     pub async fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, ProviderFailure> {
         let http = &self.client.shared.http;
         let url = http.kind.dialect().embeddings_url(&http.endpoint)?;
@@ -51,7 +51,7 @@ impl Embedder {
         let garbled = |why: &str| {
             let words =
                 format!("{why}; it begins with: {}", http.scrub().text_of_body(body.get(..200).unwrap_or(&body)));
-            ProviderFailure::Garbled { words: http.scrub().clean(&words) }
+            ProviderFailure::InvalidResponse { words: http.scrub().clean(&words) }
         };
         let answer: Value = json::parse_bytes(&body, BOUNDS).map_err(|_| garbled("it is not JSON"))?;
         vectors(&answer, texts.len()).map_err(|why| garbled(&why))

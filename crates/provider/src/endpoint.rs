@@ -1,6 +1,6 @@
 //! The configuration of one server.
 
-use super::{ChatTemplate, Lane, ProviderFailure, RetryPolicy};
+use super::{ChatTemplate, ConcurrencyLimit, ProviderFailure, RetryPolicy};
 use clotho_config::Secret;
 use reqwest::Url;
 use serde_json::{Map, Value};
@@ -23,7 +23,7 @@ pub struct Endpoint {
     pub max_reply_bytes: usize,
     pub retries: RetryPolicy,
     /// Limits the parallel replies of its key.
-    pub lane: Lane,
+    pub concurrency_limit: ConcurrencyLimit,
     /// Turns messages into one text, for servers that only complete text.
     pub template: ChatTemplate,
 }
@@ -65,7 +65,7 @@ impl Endpoint {
             timeouts: Timeouts::default(),
             max_reply_bytes: 1 << 20,
             retries: RetryPolicy::default(),
-            lane: Lane::default(),
+            concurrency_limit: ConcurrencyLimit::default(),
             template: ChatTemplate::default(),
         }
     }

@@ -50,7 +50,7 @@ pub enum ProviderFailure {
     },
     /// The circuit breaker is open after several failures in a row. Nothing was sent.
     #[error("the model server failed {failures} times in a row, requests are paused for {} s; the last error: {last}", retry_after.as_secs())]
-    Resting {
+    CircuitOpen {
         /// Number of failures in a row.
         failures: u32,
         /// The last failure.
@@ -60,7 +60,7 @@ pub enum ProviderFailure {
     },
     /// The response is not what a server of this kind sends.
     #[error("the model server's answer is unreadable: {words}")]
-    Garbled {
+    InvalidResponse {
         /// What is wrong with it, and its beginning.
         words: String,
     },
@@ -161,8 +161,8 @@ impl ProviderFailure {
             Self::Refused { .. } => "provider_refused",
             Self::RateLimited { .. } => "provider_rate_limited",
             Self::Failed { .. } => "provider_failed",
-            Self::Resting { .. } => "provider_resting",
-            Self::Garbled { .. } => "provider_garbled",
+            Self::CircuitOpen { .. } => "provider_resting",
+            Self::InvalidResponse { .. } => "provider_garbled",
             Self::CutOff => "cut_off",
             Self::TooLarge { .. } => "too_large",
         }
@@ -179,7 +179,7 @@ impl ProviderFailure {
                 .collect()
         };
         match self {
-            Self::Misconfigured { words } | Self::RateLimited { words, .. } | Self::Garbled { words } => {
+            Self::Misconfigured { words } | Self::RateLimited { words, .. } | Self::InvalidResponse { words } => {
                 named(&[("words", words.as_str().into())])
             }
             Self::Unreachable { words, cause } => {
@@ -192,7 +192,7 @@ impl ProviderFailure {
             Self::Failed { status, words, .. } => {
                 named(&[("status", (*status).into()), ("words", words.as_str().into())])
             }
-            Self::Resting { failures, last, retry_after } => {
+            Self::CircuitOpen { failures, last, retry_after } => {
                 let mut args = last.args();
                 args.extend(named(&[
                     ("failures", (*failures).into()),
@@ -236,8 +236,8 @@ impl ProviderFailure {
             Self::Refused { .. } => "change the request as the model server asks",
             Self::RateLimited { .. } => "wait a little and try again",
             Self::Failed { .. } => "try again, or choose another model",
-            Self::Resting { .. } => "wait a little and try again, or choose another model",
-            Self::Garbled { .. } => "check that `kind` and `base_url` are correct for this model server",
+            Self::CircuitOpen { .. } => "wait a little and try again, or choose another model",
+            Self::InvalidResponse { .. } => "check that `kind` and `base_url` are correct for this model server",
             Self::CutOff => "try again, or continue the text so far",
             Self::TooLarge { .. } => "lower `max_tokens`, or raise the size limit of replies",
         }
@@ -283,7 +283,7 @@ impl ProviderFailure {
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::RateLimited { retry_after, .. } | Self::Failed { retry_after, .. } => *retry_after,
-            Self::Resting { retry_after, .. } => Some(*retry_after),
+            Self::CircuitOpen { retry_after, .. } => Some(*retry_after),
             _ => None,
         }
     }
@@ -313,8 +313,8 @@ mod tests {
             ProviderFailure::Refused { status: 401, words: words() },
             ProviderFailure::RateLimited { words: words(), retry_after: None },
             ProviderFailure::Failed { status: Some(500), words: words(), retry_after: None },
-            ProviderFailure::Resting { failures: 3, last: Box::new(ProviderFailure::CutOff), retry_after: limit },
-            ProviderFailure::Garbled { words: words() },
+            ProviderFailure::CircuitOpen { failures: 3, last: Box::new(ProviderFailure::CutOff), retry_after: limit },
+            ProviderFailure::InvalidResponse { words: words() },
             ProviderFailure::CutOff,
             ProviderFailure::TooLarge { limit: 9 },
         ];
@@ -330,7 +330,7 @@ mod tests {
         let unknown: Box<dyn Error> = "dns error".into();
         assert_eq!(UnreachableCause::from_error(unknown.as_ref()), UnreachableCause::UnknownHost);
         let last = Box::new(ProviderFailure::Unreachable { words: words(), cause });
-        let args = ProviderFailure::Resting { failures: 3, last, retry_after: limit }.args();
+        let args = ProviderFailure::CircuitOpen { failures: 3, last, retry_after: limit }.args();
         assert_eq!((&args["last"], &args["cause"]), (&"provider_unreachable".into(), &"connection_refused".into()));
     }
 

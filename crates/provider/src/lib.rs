@@ -6,7 +6,7 @@
 //! How a reply is made:
 //!
 //! - a kind of server (`kinds/`, a trait in `dialect`) builds the body and the URL
-//! - `reply` waits for the `lane` of its key and for the circuit `breaker`, sends over `http` and enforces the timeouts
+//! - `reply` waits for the `concurrency_limit` of its key and for the circuit `breaker`, sends over `http` and enforces the timeouts
 //! - `decode` splits the bytes into chunks: with `sse` or `json_lines` for a stream, otherwise the whole body
 //! - the kind's reader converts each chunk to frames
 //!
@@ -24,6 +24,7 @@
 mod alternation;
 mod breaker;
 mod client;
+mod concurrency_limit;
 mod cost;
 mod decode;
 mod dialect;
@@ -38,7 +39,6 @@ mod jinja;
 mod json;
 mod json_lines;
 mod kinds;
-mod lane;
 mod models;
 mod normalizer_growth;
 mod params;
@@ -53,13 +53,13 @@ pub mod tls;
 mod tokenizer;
 
 pub use client::ProviderClient;
+pub use concurrency_limit::ConcurrencyLimit;
 pub use cost::{cache_savings, cost};
 pub use embeddings::Embedder;
 pub use endpoint::{Endpoint, Timeouts};
 pub use failure::{ProviderFailure, TimeoutPhase, UnreachableCause};
 pub use frame::{FinishReason, Frame, FrameStream, ToolCall, Usage};
 pub use kinds::ProviderKind;
-pub use lane::Lane;
 pub use models::ModelInfo;
 pub use request::{Request, RequestMessage, RequestRole, ToolRound};
 pub use retry::RetryPolicy;

@@ -1,4 +1,4 @@
-//! One reply in progress: waits for its lane, sends the request and reads the response frame by frame.
+//! One reply in progress: waits for its concurrency limit, sends the request and reads the response frame by frame.
 
 use super::{
     Endpoint, Frame, ProviderFailure, ProviderKind, Request, TimeoutPhase, Timeouts, alternation,
@@ -57,7 +57,7 @@ pub(super) struct ReplyStream {
     awaits_breaker: bool,
     /// Its failures do not count for the circuit breaker.
     is_side_call: bool,
-    lane_permit: Option<OwnedSemaphorePermit>,
+    permit: Option<OwnedSemaphorePermit>,
 }
 
 enum ReplyPhase {
@@ -81,7 +81,7 @@ impl ReplyStream {
             has_content: false,
             awaits_breaker: false,
             is_side_call,
-            lane_permit: None,
+            permit: None,
         }
     }
 
@@ -96,7 +96,7 @@ impl ReplyStream {
                 return Some(Err(failure));
             }
             match &mut self.phase {
-                ReplyPhase::Queue => self.wait_for_lane().await,
+                ReplyPhase::Queue => self.wait_for_permit().await,
                 ReplyPhase::Send => self.send().await,
                 ReplyPhase::Read(response) => {
                     let (wait, limit) =
@@ -109,8 +109,8 @@ impl ReplyStream {
         }
     }
 
-    async fn wait_for_lane(&mut self) {
-        self.lane_permit = self.shared.http.endpoint.lane.acquire().await;
+    async fn wait_for_permit(&mut self) {
+        self.permit = self.shared.http.endpoint.concurrency_limit.acquire().await;
         match self.shared.breaker.try_acquire(Instant::now()) {
             Ok(()) => (self.awaits_breaker, self.phase) = (true, ReplyPhase::Send),
             Err(failure) => self.failure = Some(failure),
@@ -184,16 +184,16 @@ impl ReplyStream {
         self.decoder.finish(frames)
     }
 
-    /// Ends reading and frees the lane for the next reply.
+    /// Ends reading and frees its place for the next reply.
     fn release(&mut self) {
         self.phase = ReplyPhase::Done;
-        self.lane_permit = None;
+        self.permit = None;
     }
 
-    /// Reads the rest of the body in the background, because only then can the connection be reused. The lane is freed
+    /// Reads the rest of the body in the background, because only then can the connection be reused. The place is freed
     /// at once, because the reply is complete.
     fn drain_connection(&mut self) {
-        self.lane_permit = None;
+        self.permit = None;
         if let ReplyPhase::Read(mut response) = std::mem::replace(&mut self.phase, ReplyPhase::Done) {
             let limit = self.shared.http.endpoint.timeouts.after_finish;
             tokio::spawn(tokio::time::timeout(limit, async move { while let Ok(Some(_)) = response.chunk().await {} }));

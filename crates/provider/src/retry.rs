@@ -87,7 +87,7 @@ mod tests {
         for failure in [
             ProviderFailure::CutOff,
             ProviderFailure::TooLarge { limit: 1 },
-            ProviderFailure::Garbled { words: String::new() },
+            ProviderFailure::InvalidResponse { words: String::new() },
         ] {
             assert_eq!(RETRIES.delay(0, &failure), None);
         }

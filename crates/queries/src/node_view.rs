@@ -24,8 +24,8 @@ pub struct NodeView {
     pub problems: Vec<NodeProblem>,
     /// The displayed text, if it differs from the content.
     pub display: Option<String>,
-    /// Whether plugins may render this node but have not been called yet ([`NodeRenderer::ask`]).
-    pub is_unasked: bool,
+    /// Whether plugins may render this node but have not been called yet ([`NodeRenderer::apply_plugin_display`]).
+    pub needs_plugin_display: bool,
 }
 
 impl NodeView {
@@ -60,7 +60,8 @@ impl NodeRenderer {
         let mut node = dressed.node.node;
         node.metadata.drop_shown_keys();
         let display = self.display(node.role.code(), &node.content);
-        let mut shown = NodeView { node, children, siblings: None, notes, problems, display, is_unasked: false };
+        let mut shown =
+            NodeView { node, children, siblings: None, notes, problems, display, needs_plugin_display: false };
         if shown.node.status == Status::Generating {
             self.fill_running_text(&mut shown.node);
         }
@@ -68,7 +69,7 @@ impl NodeRenderer {
     }
 
     /// Renders nodes with their siblings. Rendering by plugins follows after the snapshot is closed, with
-    /// [`NodeRenderer::ask`].
+    /// [`NodeRenderer::apply_plugin_display`].
     ///
     /// # Errors
     /// Returns an error if the database fails.
@@ -79,13 +80,13 @@ impl NodeRenderer {
     ) -> Result<Vec<NodeView>, ReadError> {
         let display = self.turns.as_ref().and_then(TurnViews::display);
         let one = |dressed: NodeDetails| {
-            let is_unasked = match &display {
+            let needs_plugin_display = match &display {
                 Some(display) => display.has_display_hook(reader, &dressed.node)?,
                 None => false,
             };
             let siblings = Some(dressed.siblings.clone());
-            let mut node = NodeView { siblings, is_unasked, ..self.node(dressed) };
-            if !is_unasked {
+            let mut node = NodeView { siblings, needs_plugin_display, ..self.node(dressed) };
+            if !needs_plugin_display {
                 node.remove_panel_placeholders();
             }
             Ok(node)
@@ -112,13 +113,13 @@ impl NodeRenderer {
     ///
     /// # Errors
     /// Returns an error if the database fails.
-    pub async fn ask<'n>(
+    pub async fn apply_plugin_display<'n>(
         &self,
         caller: UserId,
         session: SessionId,
         nodes: impl IntoIterator<Item = &'n mut NodeView>,
     ) -> Result<(), ReadError> {
-        let mut nodes: Vec<&mut NodeView> = nodes.into_iter().filter(|node| node.is_unasked).collect();
+        let mut nodes: Vec<&mut NodeView> = nodes.into_iter().filter(|node| node.needs_plugin_display).collect();
         let display = self.turns.as_ref().filter(|_| !nodes.is_empty()).and_then(TurnViews::display);
         let texts: Vec<(NodeId, String)> =
             nodes.iter().map(|node| (node.node.id, node.shown_text().to_owned())).collect();
@@ -133,7 +134,7 @@ impl NodeRenderer {
             node.problems.extend(news);
         }
         for node in nodes {
-            node.is_unasked = false;
+            node.needs_plugin_display = false;
             node.remove_panel_placeholders();
         }
         Ok(())

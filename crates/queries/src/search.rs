@@ -72,7 +72,7 @@ pub struct MessageMatch {
     pub position: NodePosition,
     pub session_title: String,
     /// Whether the node is on the path to HEAD.
-    pub is_on_trunk: bool,
+    pub is_on_current_branch: bool,
     /// Nearest label below the node; without one, the nearest above it.
     pub branch: Option<String>,
 }
@@ -212,8 +212,8 @@ pub async fn search_messages(
     let request = wanted.request(user, resolve_query(index, user, typed).await?);
     let notes = request.query.notes().to_vec();
     // The hits, with their places in the tree.
-    let (here, progress) = (Arc::clone(index), index.progress());
-    let found = Arc::new(tokio::task::spawn_blocking(move || here.find(&request)).await?);
+    let (index_to_search, progress) = (Arc::clone(index), index.progress());
+    let found = Arc::new(tokio::task::spawn_blocking(move || index_to_search.find(&request)).await?);
     let newest = store.read(|reader| reader.newest_cursor()).await?;
     let is_stale = progress.visible < newest;
     let GatheredHits { hits, total, is_exact } =
@@ -362,5 +362,5 @@ fn place_hits(
 fn match_of(found: &SearchResults, seen: SearchHitWithPlace, branches: &HashMap<NodeId, String>) -> MessageMatch {
     let SearchHitWithPlace { hit, place: SearchHitPlace { spot, session_title, on_trunk, on_labels: _ } } = seen;
     let (snippet, branch) = (found.snippet(&hit), branches.get(&spot.id).cloned());
-    MessageMatch { hit, snippet, position: spot, session_title, is_on_trunk: on_trunk, branch }
+    MessageMatch { hit, snippet, position: spot, session_title, is_on_current_branch: on_trunk, branch }
 }

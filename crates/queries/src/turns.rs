@@ -48,14 +48,14 @@ pub struct TurnReply {
 #[derive(Debug)]
 pub struct ContextPath {
     /// The context nodes, oldest first.
-    pub stops: Vec<ContextStop>,
+    pub nodes: Vec<ContextPathNode>,
     /// `before` of the page of older ones; `None` at the root.
     pub next: Option<NodeId>,
 }
 
 /// One context node of a branch.
 #[derive(Debug)]
-pub struct ContextStop {
+pub struct ContextPathNode {
     pub context: StoredNode,
     /// The previous context node; `None` for the root.
     pub parent: Option<NodeId>,
@@ -108,13 +108,13 @@ pub fn context_path(
     let (_, page) = context_page(reader, stored, selection)?;
     let mut parent = parent_context(reader, stored, &page)?;
     let last = page.nodes.last().map(|placed| placed.node.id).filter(|_| selection.before.is_none());
-    let mut stops = Vec::new();
+    let mut nodes = Vec::new();
     for context in page.nodes {
         let id = context.node.id;
-        stops.push(ContextStop { context, parent, is_current: Some(id) == last });
+        nodes.push(ContextPathNode { context, parent, is_current: Some(id) == last });
         parent = Some(id);
     }
-    Ok(ContextPath { stops, next: page.next })
+    Ok(ContextPath { nodes, next: page.next })
 }
 
 fn context_page(

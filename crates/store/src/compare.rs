@@ -41,7 +41,7 @@ impl StoreReader<'_> {
         from: &StoredNode,
         to: &StoredNode,
     ) -> Result<StoredNode, StoreError> {
-        let mut rung = |placed: &StoredNode| {
+        let mut ancestor_row = |placed: &StoredNode| {
             let row = node_row(self.conn, stored.n, placed.node.id)?;
             row.as_ref().map(AncestorRow::from_row).ok_or(StoreError::Inconsistent {
                 table: "nodes",
@@ -49,9 +49,10 @@ impl StoreReader<'_> {
                 row: placed.n,
             })
         };
-        let (from, to) = (rung(from)?, rung(to)?);
-        let meeting = path_from_common_ancestor(self.conn, from, to)?.last().map_or(to.n, |rung| rung.n);
-        let found = load_nodes(self.conn, stored.session.id, &[meeting])?.pop();
+        let (from, to) = (ancestor_row(from)?, ancestor_row(to)?);
+        let common_ancestor =
+            path_from_common_ancestor(self.conn, from, to)?.last().map_or(to.n, |ancestor_row| ancestor_row.n);
+        let found = load_nodes(self.conn, stored.session.id, &[common_ancestor])?.pop();
         found.ok_or(StoreError::Inconsistent { table: "nodes", column: "parent_n", row: to.n })
     }
 
@@ -101,17 +102,17 @@ impl StoreReader<'_> {
         );
         let query = query.bind::<BigInt, _>(leaf.n).bind::<Integer, _>(above.node.depth);
         let mut depth = i32::MAX;
-        for deed in prepared(query).load_iter::<NodeOperationsRow, DefaultLoadingMode>(self.conn)? {
-            let deed = deed?;
+        for row in prepared(query).load_iter::<NodeOperationsRow, DefaultLoadingMode>(self.conn)? {
+            let row = row?;
             // An ORDER BY would read the whole path first, so the join relies on the order of the recursion and
             // this checks it.
-            if deed.depth >= depth {
+            if row.depth >= depth {
                 return Err(StoreError::Database(format!("the path to {} has a wrong order", leaf.n)));
             }
-            depth = deed.depth;
-            let bad = StoreError::Inconsistent { table: "nodes", column: "id", row: deed.n };
-            let id = NodeId::from_slice(&deed.id).ok_or(bad)?;
-            if !each(id, read_delta(deed.n, Some(&deed.body))?.operations) {
+            depth = row.depth;
+            let bad = StoreError::Inconsistent { table: "nodes", column: "id", row: row.n };
+            let id = NodeId::from_slice(&row.id).ok_or(bad)?;
+            if !each(id, read_delta(row.n, Some(&row.body))?.operations) {
                 break;
             }
         }

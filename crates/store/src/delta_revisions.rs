@@ -60,11 +60,11 @@ impl Tx<'_> {
         if effects.is_empty() {
             return Ok(ArrangeResult { op: stored.session.op, worlds: Vec::new(), report: ArrangeReport::default() });
         }
-        let witness = self.world_baseline(&stored, true)?;
+        let baseline = self.world_baseline(&stored, true)?;
         let entry =
             OperationDraft { kind: OperationKind::Replay, actor: Some(actor.user), at: actor.at, step: None, effects };
         let op = self.log_operation(&mut stored, entry)?;
-        Ok(ArrangeResult { op, worlds: self.world_diffs(&stored, witness)?, report: ArrangeReport::default() })
+        Ok(ArrangeResult { op, worlds: self.world_diffs(&stored, baseline)?, report: ArrangeReport::default() })
     }
 
     fn next_revision(&mut self, node_n: i64) -> Result<i32, WriteError> {

@@ -16,7 +16,7 @@ const BATCH_SIZE: usize = 512;
 
 /// Deletes nodes with everything that belongs to them; returns the number of deleted rows. No remaining node may
 /// be below one of them.
-pub fn nodes(conn: &mut Conn, rows: &[i64]) -> QueryResult<usize> {
+pub fn delete_nodes(conn: &mut Conn, rows: &[i64]) -> QueryResult<usize> {
     row_numbers::save_highest(conn, PermanentTable::Nodes)?;
     pending_erasures::mark_erasure(conn)?;
     let mut gone = 0;
@@ -36,7 +36,7 @@ pub fn nodes(conn: &mut Conn, rows: &[i64]) -> QueryResult<usize> {
 }
 
 /// Deletes log entries of a session that nobody owns any more; returns their number.
-pub fn operations(conn: &mut Conn, rows: &[i64]) -> QueryResult<usize> {
+pub fn delete_operations(conn: &mut Conn, rows: &[i64]) -> QueryResult<usize> {
     row_numbers::save_highest(conn, PermanentTable::Operations)?;
     pending_erasures::mark_erasure(conn)?;
     diesel::delete(operations::table.filter(operations::n.eq_any(rows))).execute(conn)

@@ -114,7 +114,7 @@ pub use files::CardFile;
 pub use jobs::JobRecord;
 pub use library::{CharacterCard, LibraryItem, Lorebook, PersonaCard, SavedResponse, UserAccount};
 pub use lore::PendingLorebook;
-pub use lorebook_bindings::{BindingSet, BindingTarget, LorebookVersion as HeldBook};
+pub use lorebook_bindings::{BindingSet, BindingTarget, LorebookVersion};
 pub use node_import::{ImportedNode, NodeImportCounts, NodeImportEnd};
 pub use node_views::{NodeDetails, NodePosition, TreeOutlineNode};
 pub use overlay::NodeStateUpdate;

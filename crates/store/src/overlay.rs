@@ -80,11 +80,11 @@ impl Tx<'_> {
             return Ok(ArrangeResult { op: stored.session.op, worlds: Vec::new(), report: ArrangeReport::default() });
         }
         let mutes = effects.iter().any(|effect| matches!(effect, Effect::Muted { .. }));
-        let witness = self.world_baseline(&stored, mutes)?;
+        let baseline = self.world_baseline(&stored, mutes)?;
         let entry =
             OperationDraft { kind: OperationKind::State, actor: Some(actor.user), at: actor.at, step: None, effects };
         let op = self.log_operation(&mut stored, entry)?;
-        Ok(ArrangeResult { op, worlds: self.world_diffs(&stored, witness)?, report: ArrangeReport::default() })
+        Ok(ArrangeResult { op, worlds: self.world_diffs(&stored, baseline)?, report: ArrangeReport::default() })
     }
 
     fn overlay(&mut self, stored: &StoredSession, node: NodeId) -> Result<NodeOverlay, WriteError> {

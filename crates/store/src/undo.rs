@@ -102,13 +102,13 @@ impl Tx<'_> {
         let step = self.step(&stored, number)?;
         self.check_no_later_change(&stored, actor.user, &step)?;
         // Apply the inverse effects, newest first.
-        let mut witness = self.world_baseline(&stored, true)?;
+        let mut baseline = self.world_baseline(&stored, true)?;
         let mut effects = Vec::new();
         for effect in step.current_effects.iter().rev().filter_map(plain_inverse) {
             let Some(effect) = self.adjust_label_effect(&stored, effect)? else { continue };
             self.check_effect(&stored, &step, &effect)?;
             let plan = self.with_remembered_children(&stored, effect)?;
-            self.add_moved_to_baseline(&stored, &mut witness, &plan)?;
+            self.add_moved_to_baseline(&stored, &mut baseline, &plan)?;
             self.apply_effects(&mut stored, &plan)?;
             effects.extend(plan);
         }
@@ -118,7 +118,7 @@ impl Tx<'_> {
         effects.extend(plan);
         let entry = OperationDraft { kind: act, actor: Some(actor.user), at: actor.at, step: Some(number), effects };
         let op = self.append_operation(&mut stored, entry)?;
-        let worlds = self.world_diffs(&stored, witness)?;
+        let worlds = self.world_diffs(&stored, baseline)?;
         Ok(UndoResult { op, step: number, kind: step.kind, head: stored.session.head, worlds })
     }
 

@@ -110,7 +110,7 @@ impl StoreWriter {
         published: tokio::sync::mpsc::UnboundedSender<PublishedOperation>,
     ) -> Result<Self, StoreError> {
         let (jobs, queue) = mpsc::channel();
-        let mut group = CommitGroup { conn, context, memory: WriterCache::default(), published, group_max, disk };
+        let mut group = WriterThread { conn, context, memory: WriterCache::default(), published, group_max, disk };
         let thread = thread::Builder::new()
             .name("store-writer".into())
             .spawn(move || group.serve(&queue))
@@ -155,7 +155,7 @@ impl Drop for StoreWriter {
     }
 }
 
-struct CommitGroup {
+struct WriterThread {
     conn: Conn,
     context: TxContext,
     memory: WriterCache,
@@ -199,7 +199,7 @@ impl GroupQueue<'_> {
     }
 }
 
-impl CommitGroup {
+impl WriterThread {
     fn serve(&mut self, queue: &mpsc::Receiver<Box<dyn WriteJob>>) {
         let mut expected = 1;
         while let Ok(first) = queue.recv() {
@@ -254,7 +254,7 @@ impl CommitGroup {
     ) -> Result<Option<Vec<PublishedOperation>>, GroupFailure> {
         let begun = conn::begin_write(&mut self.conn);
         let is_begun = begun.is_ok();
-        let run = begun.and_then(|()| self.requests(jobs, more, guard));
+        let run = begun.and_then(|()| self.run_jobs(jobs, more, guard));
         let result = run.and_then(|published| {
             if published.is_some() {
                 conn::commit(&mut self.conn)?;
@@ -272,7 +272,7 @@ impl CommitGroup {
         result.map_err(|error| GroupFailure { error, is_begun })
     }
 
-    fn requests(
+    fn run_jobs(
         &mut self,
         jobs: &mut Vec<Box<dyn WriteJob>>,
         mut more: Option<&mut GroupQueue<'_>>,
@@ -288,7 +288,7 @@ impl CommitGroup {
                 }
                 continue;
             };
-            if !self.request(job.as_mut(), guard, &mut published)? {
+            if !self.run_job(job.as_mut(), guard, &mut published)? {
                 return Ok(None);
             }
             at += 1;
@@ -296,7 +296,7 @@ impl CommitGroup {
     }
 
     /// Runs one job; `false` if it was refused and there was no savepoint.
-    fn request(
+    fn run_job(
         &mut self,
         job: &mut dyn WriteJob,
         guard: SavepointMode,

@@ -25,9 +25,10 @@ pub async fn list(
 ) -> ApiResult<PageResponse<BranchResponse>> {
     let limit = check_limit(query.0.limit, 50)?;
     let before = query.0.cursor.as_deref().map_or(Ok(i64::MAX), decode_cursor)?;
-    let look = node_renderer(&app);
-    let read =
-        move |reader: &mut StoreReader<'_>, stored: &StoredSession| list_branches(reader, stored, &look, before, limit);
+    let renderer = node_renderer(&app);
+    let read = move |reader: &mut StoreReader<'_>, stored: &StoredSession| {
+        list_branches(reader, stored, &renderer, before, limit)
+    };
     conditional_read(&app, &request, caller, sid, read).await?.respond_json()
 }
 
@@ -45,14 +46,16 @@ pub async fn compare(
 ) -> ApiResult<DiffResponse> {
     let limit = check_limit(query.0.limit, 200)?;
     let (from, to) = (query.0.from.map(|id| id.0), query.0.to.map(|id| id.0));
-    let look = node_renderer(&app);
-    let here = look.clone();
+    let renderer = node_renderer(&app);
+    let read_renderer = renderer.clone();
     let read = move |reader: &mut StoreReader<'_>, stored: &StoredSession| {
-        compare_branches(reader, stored, &here, from, to, limit)
+        compare_branches(reader, stored, &read_renderer, from, to, limit)
     };
-    let mut sight = conditional_read(&app, &request, caller, sid, read).await?;
-    sight.apply_plugin_display(&look, caller, sid, |diff| diff.from.nodes.iter_mut().chain(&mut diff.to.nodes)).await?;
-    sight.respond_json()
+    let mut conditional = conditional_read(&app, &request, caller, sid, read).await?;
+    conditional
+        .apply_plugin_display(&renderer, caller, sid, |diff| diff.from.nodes.iter_mut().chain(&mut diff.to.nodes))
+        .await?;
+    conditional.respond_json()
 }
 
 /// Returns the history of values along branches: the value at each path after each node.
@@ -69,6 +72,6 @@ pub async fn variables(
     let selection = query.0.read()?;
     let end = selection.depths.end;
     let read = move |reader: &mut StoreReader<'_>, stored: &StoredSession| value_history(reader, stored, &selection);
-    let sight = conditional_read(&app, &request, caller, sid, read).await?;
-    sight.respond(|history| ApiResponse::ok(&VariablesResponse::new(history, end)))
+    let conditional = conditional_read(&app, &request, caller, sid, read).await?;
+    conditional.respond(|history| ApiResponse::ok(&VariablesResponse::new(history, end)))
 }

@@ -84,12 +84,12 @@ async fn check_nodes_exist(
     sid: SessionIdPath,
     named: Vec<(String, NodeId)>,
 ) -> Result<(), ApiError> {
-    let look = move |reader: &mut StoreReader<'_>| {
+    let read = move |reader: &mut StoreReader<'_>| {
         let stored = load_session(reader, caller.0, sid.0)?;
         for (field, node) in named {
             load_node(reader, &stored, node).map_err(|error| ApiError::from(error).detail("field", field))?;
         }
         Ok(())
     };
-    app.store.read::<_, ApiError, _>(look).await
+    app.store.read::<_, ApiError, _>(read).await
 }

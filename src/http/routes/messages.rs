@@ -30,7 +30,7 @@ pub async fn create(
     let persona = body.0.persona_id;
     let new = body.0.read(app.config.limits.message_bytes)?;
     check_persona_owner(&app, caller, persona).await?;
-    let started = app.turns.replies.message(caller.0, sid.0, new).await?;
+    let started = app.turns.replies.send_message(caller.0, sid.0, new).await?;
     start_response(&app, caller, sid, started).await
 }
 
@@ -45,7 +45,7 @@ pub async fn reroll(
     nid: NodeIdPath,
     body: JsonBody<RerollRequest>,
 ) -> ApiResult<TurnStartResponse> {
-    let started = app.turns.replies.reroll(caller.0, sid.0, body.0.read(nid.0)?).await?;
+    let started = app.turns.replies.regenerate(caller.0, sid.0, body.0.read(nid.0)?).await?;
     start_response(&app, caller, sid, started).await
 }
 
@@ -107,17 +107,17 @@ pub async fn start_response(
     sid: SessionIdPath,
     started: turn::TurnReceipt,
 ) -> ApiResult<TurnStartResponse> {
-    let look = node_renderer(app);
-    let here = look.clone();
+    let renderer = node_renderer(app);
+    let read_renderer = renderer.clone();
     let turn::TurnReceipt { node, generations, op } = started;
     let is_running = !generations.is_empty();
     let read = move |reader: &mut StoreReader<'_>| {
         let stored = load_session(reader, caller.0, sid.0)?;
         let ids: Vec<NodeId> = node.into_iter().chain(generations).collect();
-        here.nodes(reader, &stored, &ids)
+        read_renderer.nodes(reader, &stored, &ids)
     };
     let mut views = app.store.read_inline(read).await?;
-    look.ask(caller.0, sid.0, &mut views).await?;
+    renderer.apply_plugin_display(caller.0, sid.0, &mut views).await?;
     let (own, generations): (Vec<_>, Vec<_>) = views.into_iter().partition(|one| Some(one.node.id) == node);
     let node = own.into_iter().next_back().map(Into::into);
     let body = TurnStartResponse { node, generations: wire_nodes(generations), op };

@@ -150,7 +150,7 @@ impl<R> ConditionalRead<R> {
     /// Returns an error if the database fails.
     pub async fn apply_plugin_display<'s, N>(
         &'s mut self,
-        look: &NodeRenderer,
+        renderer: &NodeRenderer,
         caller: Caller,
         sid: SessionIdPath,
         nodes: impl FnOnce(&'s mut R) -> N,
@@ -159,7 +159,7 @@ impl<R> ConditionalRead<R> {
         N: IntoIterator<Item = &'s mut NodeView>,
     {
         match &mut self.value {
-            Some(seen) => Ok(look.ask(caller.0, sid.0, nodes(seen)).await?),
+            Some(seen) => Ok(renderer.apply_plugin_display(caller.0, sid.0, nodes(seen)).await?),
             None => Ok(()),
         }
     }

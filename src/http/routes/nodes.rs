@@ -27,14 +27,14 @@ pub async fn read(
     query: QueryParams<NodeQuery>,
 ) -> ApiResult<NodeResponse> {
     let expansion = query.0.read()?;
-    let (look, catalogue) = (node_renderer(&app), app.catalogue.current());
-    let here = look.clone();
+    let (renderer, catalogue) = (node_renderer(&app), app.catalogue.current());
+    let read_renderer = renderer.clone();
     let read = move |reader: &mut StoreReader<'_>, stored: &StoredSession| {
-        read_node(reader, stored, &here, &catalogue, nid.0, expansion)
+        read_node(reader, stored, &read_renderer, &catalogue, nid.0, expansion)
     };
-    let mut sight = conditional_read(&app, &request, caller, sid, read).await?;
-    sight.apply_plugin_display(&look, caller, sid, |facts| [&mut facts.node]).await?;
-    sight.respond(|facts| ApiResponse::ok(&NodeResponse::new(facts)))
+    let mut conditional = conditional_read(&app, &request, caller, sid, read).await?;
+    conditional.apply_plugin_display(&renderer, caller, sid, |facts| [&mut facts.node]).await?;
+    conditional.respond(|facts| ApiResponse::ok(&NodeResponse::new(facts)))
 }
 
 /// Returns the alternatives of a node, and its replies if it is a context node.
@@ -48,13 +48,16 @@ pub async fn alternatives(
     sid: SessionIdPath,
     nid: NodeIdPath,
 ) -> ApiResult<AlternativesResponse> {
-    let look = node_renderer(&app);
-    let here = look.clone();
-    let read =
-        move |reader: &mut StoreReader<'_>, stored: &StoredSession| node_alternatives(reader, stored, &here, nid.0);
-    let mut sight = conditional_read(&app, &request, caller, sid, read).await?;
-    sight.apply_plugin_display(&look, caller, sid, |found| found.siblings.iter_mut().chain(&mut found.replies)).await?;
-    sight.respond(|found| ApiResponse::ok(&AlternativesResponse::new(nid.0, found)))
+    let renderer = node_renderer(&app);
+    let read_renderer = renderer.clone();
+    let read = move |reader: &mut StoreReader<'_>, stored: &StoredSession| {
+        node_alternatives(reader, stored, &read_renderer, nid.0)
+    };
+    let mut conditional = conditional_read(&app, &request, caller, sid, read).await?;
+    conditional
+        .apply_plugin_display(&renderer, caller, sid, |found| found.siblings.iter_mut().chain(&mut found.replies))
+        .await?;
+    conditional.respond(|found| ApiResponse::ok(&AlternativesResponse::new(nid.0, found)))
 }
 
 /// Returns the delta of a node.

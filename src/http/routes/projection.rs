@@ -30,18 +30,18 @@ pub async fn projection(
     query: QueryParams<BranchQuery>,
 ) -> ApiResult<ProjectionResponse> {
     let selection = query.0.read(50)?;
-    let (look, turns) = (node_renderer(&app), app.turns.views.clone());
-    let here = look.clone();
+    let (renderer, turns) = (node_renderer(&app), app.turns.views.clone());
+    let read_renderer = renderer.clone();
     let read = move |reader: &mut StoreReader<'_>, stored: &StoredSession| {
-        read_projection(reader, stored, &here, &turns, &selection)
+        read_projection(reader, stored, &read_renderer, &turns, &selection)
     };
-    let mut sight = conditional_read_inline(&app, &request, caller, sid, read).await?;
-    sight.apply_plugin_display(&look, caller, sid, |page| &mut page.nodes).await?;
-    let offered = match sight.value.as_mut().and_then(|page| page.tip.take()) {
-        Some(tip) => app.turns.views.offered(tip).await,
+    let mut conditional = conditional_read_inline(&app, &request, caller, sid, read).await?;
+    conditional.apply_plugin_display(&renderer, caller, sid, |page| &mut page.nodes).await?;
+    let offered = match conditional.value.as_mut().and_then(|page| page.tip.take()) {
+        Some(tip) => app.turns.views.suggest_replies(tip).await,
         None => ReplySuggestions::default(),
     };
-    sight.respond(|page| ApiResponse::ok(&ProjectionResponse::new(page, offered)))
+    conditional.respond(|page| ApiResponse::ok(&ProjectionResponse::new(page, offered)))
 }
 
 /// Moves HEAD: to the leaf last visited below a node, or to exactly that node.

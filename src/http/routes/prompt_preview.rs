@@ -29,11 +29,11 @@ pub async fn preview(
     if let Some(id) = asked.preset {
         check_preset_usable(&app, caller, id).await.map_err(|error| error.detail("field", "presetId"))?;
     }
-    let look = move |reader: &mut StoreReader<'_>| {
+    let read = move |reader: &mut StoreReader<'_>| {
         let stored = load_session(reader, caller.0, sid.0)?;
         load_node(reader, &stored, parent).map(drop).map_err(|error| ApiError::from(error).detail("field", "parentId"))
     };
-    app.store.read::<_, ApiError, _>(look).await?;
+    app.store.read::<_, ApiError, _>(read).await?;
     let rebuilt = app.turns.prompts.preview(caller.0, sid.0, asked).await?;
     ApiResponse::ok(&TraceResponse::new(rebuilt, &Delta::default()))
 }

@@ -36,8 +36,8 @@ pub async fn list(
     query: QueryParams<PageQuery>,
 ) -> ApiResult<PageResponse<SessionResponse>> {
     let (limit, skip) = query.0.limit_and_offset()?;
-    let look = node_renderer(&app);
-    let read = move |reader: &mut StoreReader<'_>| list_sessions(reader, caller.0, &look, skip, limit + 1);
+    let renderer = node_renderer(&app);
+    let read = move |reader: &mut StoreReader<'_>| list_sessions(reader, caller.0, &renderer, skip, limit + 1);
     let sessions = app.store.read(read).await?.into_iter().map(SessionResponse::from).collect();
     ApiResponse::ok(&PageQuery::page(sessions, limit, skip))
 }
@@ -166,7 +166,7 @@ fn setting_changes(change: UpdateSessionRequest) -> Vec<(String, Value)> {
 pub(super) async fn check_preset_usable(app: &App, caller: Caller, id: PresetId) -> Result<(), ApiError> {
     let found = app.store.read::<_, ApiError, _>(move |reader| Ok(reader.preset(caller.0, id)?)).await?;
     let preset = found.ok_or_else(|| ApiError::not_found(PresetIdPath::WHAT))?;
-    let readable = turn::preset(&preset).ok_or_else(|| {
+    let readable = turn::parse_preset(&preset).ok_or_else(|| {
         ApiError::invalid("presetId", "expected a preset of the kind \"openai\": others have no prompts")
     })?;
     readable.map(|_| ()).map_err(|error| ApiError::invalid("presetId", error.to_string()))
@@ -221,7 +221,7 @@ pub async fn scripts(app: AppData, caller: Caller, sid: SessionIdPath) -> ApiRes
     let models = Arc::clone(&app.models);
     let read = move |reader: &mut StoreReader<'_>| {
         let session = load_session(reader, caller.0, sid.0)?.session;
-        let found = turn::scripts(reader, &session, &models.names_of(session.model.as_deref()))?;
+        let found = turn::session_scripts(reader, &session, &models.names_of(session.model.as_deref()))?;
         let items = found.into_iter().map(|found| SessionScriptResponse::new(found, &session)).collect();
         Ok::<_, ApiError>(SessionScriptsResponse { items })
     };
@@ -237,7 +237,7 @@ pub async fn display_scripts(app: AppData, caller: Caller, sid: SessionIdPath) -
     let models = Arc::clone(&app.models);
     let read = move |reader: &mut StoreReader<'_>| {
         let session = load_session(reader, caller.0, sid.0)?.session;
-        let shown = turn::shown_scripts(reader, &session, &models.names_of(session.model.as_deref()))?;
+        let shown = turn::display_scripts(reader, &session, &models.names_of(session.model.as_deref()))?;
         Ok::<_, ApiError>(DisplayScriptsResponse::from(shown))
     };
     ApiResponse::ok(&app.store.read(read).await?)

@@ -7,7 +7,7 @@ use crate::http::error::ApiError;
 use crate::http::query::{QueryParams, SessionIdPath, SummaryIdPath};
 use crate::http::response::{ApiResponse, ApiResult, NoContent};
 use crate::http::wire::summaries::{SummariesQuery, SummariesResponse, SummaryResponse, UpdateSummaryRequest};
-use clotho_engine::turn::{branch_summaries, branch_summary};
+use clotho_engine::turn::{branch_summaries, find_branch_summary};
 use clotho_queries::error::ReadError;
 use clotho_queries::lookup::{BranchEnd, branch_leaf, load_session};
 use clotho_store::StoreReader;
@@ -49,7 +49,7 @@ pub async fn update(
     app.store.write(move |tx| tx.edit_summary(caller.0, sid.0, id.0, &content)).await?;
     let read = move |reader: &mut StoreReader<'_>| {
         let stored = load_session(reader, caller.0, sid.0)?;
-        Ok::<_, ReadError>((branch_summary(reader, &stored, id.0)?, stored.session.head))
+        Ok::<_, ReadError>((find_branch_summary(reader, &stored, id.0)?, stored.session.head))
     };
     let (found, head) = app.store.read(read).await?;
     app.turns.summaries.schedule(sid.0, head);

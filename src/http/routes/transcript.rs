@@ -33,22 +33,27 @@ pub async fn transcript(
     let TranscriptQuery { leaf, label, format, all } = query.0;
     let (format, end) = (format.unwrap_or_default(), BranchEnd { leaf: leaf.map(|id| id.0), label });
     let read = move |reader: &mut StoreReader<'_>, stored: &StoredSession| Transcript::read(reader, stored, &end, all);
-    let sight = conditional_read(&app, &request, caller, sid, read).await?;
-    let look = NodeRenderer { live: None, ..node_renderer(&app) };
-    sight.respond(|branch| {
+    let conditional = conditional_read(&app, &request, caller, sid, read).await?;
+    let renderer = NodeRenderer { live: None, ..node_renderer(&app) };
+    conditional.respond(|branch| {
         let head = format.file_head(&branch.stored.session.title);
-        Ok(ApiResponse::file(head, transcript_chunks(app.clone(), look, format, branch)))
+        Ok(ApiResponse::file(head, transcript_chunks(app.clone(), renderer, format, branch)))
     })
 }
 
-fn transcript_chunks(app: AppData, look: NodeRenderer, format: TranscriptFormat, branch: Transcript) -> ResponseChunks {
+fn transcript_chunks(
+    app: AppData,
+    renderer: NodeRenderer,
+    format: TranscriptFormat,
+    branch: Transcript,
+) -> ResponseChunks {
     let beginning = format.header(&branch.stored.session, branch.leaf);
     let parts = branch.chunks();
     let stored = Arc::new(branch.stored);
     let written = stream::iter(parts.into_iter().enumerate()).then(move |(part, rows)| {
-        let (app, look, stored) = (app.clone(), look.clone(), Arc::clone(&stored));
+        let (app, renderer, stored) = (app.clone(), renderer.clone(), Arc::clone(&stored));
         let write = move |reader: &mut StoreReader<'_>| {
-            let messages = read_messages(reader, &stored, &look, &rows)?.into_iter().enumerate();
+            let messages = read_messages(reader, &stored, &renderer, &rows)?.into_iter().enumerate();
             let texts = messages.map(|(position, one)| format.message(one, part == 0 && position == 0));
             Ok::<String, ReadError>(texts.collect())
         };

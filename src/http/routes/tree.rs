@@ -26,7 +26,7 @@ pub async fn tree(
     sid: SessionIdPath,
     query: QueryParams<TreeQuery>,
 ) -> ApiResult<TreeResponse> {
-    let look = NodeRenderer { live: None, ..node_renderer(&app) };
+    let renderer = NodeRenderer { live: None, ..node_renderer(&app) };
     let limit = check_limit(query.0.limit, MAX_PAGE_SIZE)?;
     let after = match query.0.cursor.as_deref() {
         Some("") => Some(0),
@@ -37,13 +37,13 @@ pub async fn tree(
     // A whole tree is large: its JSON is written where it is read.
     let read = move |reader: &mut StoreReader<'_>, stored: &StoredSession| match (shape, after) {
         (TreeShapeParam::Skeleton, _) => {
-            to_json(&TreeSkeleton::new(&stored.session, tree_outline(reader, stored, &look)?))
+            to_json(&TreeSkeleton::new(&stored.session, tree_outline(reader, stored, &renderer)?))
         }
         (TreeShapeParam::Full, Some(after)) => {
-            to_json(&ChatHistoryTree::new(&stored.session, tree_page(reader, stored, &look, after, limit)?))
+            to_json(&ChatHistoryTree::new(&stored.session, tree_page(reader, stored, &renderer, after, limit)?))
         }
         (TreeShapeParam::Full, None) => {
-            to_json(&ChatHistoryTree::new(&stored.session, whole_tree(reader, stored, &look)?))
+            to_json(&ChatHistoryTree::new(&stored.session, whole_tree(reader, stored, &renderer)?))
         }
     };
     conditional_read(&app, &request, caller, sid, read).await?.respond(|json| Ok(ApiResponse::from_json(json)))

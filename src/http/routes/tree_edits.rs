@@ -158,11 +158,11 @@ pub async fn fragment(
     fid: FragmentIdPath,
     query: QueryParams<TreePageQuery>,
 ) -> ApiResult<FragmentTreeResponse> {
-    let look = NodeRenderer { live: None, ..node_renderer(&app) };
+    let renderer = NodeRenderer { live: None, ..node_renderer(&app) };
     let limit = check_limit(query.0.limit, MAX_PAGE_SIZE)?;
     let after = query.0.cursor.as_deref().filter(|cursor| !cursor.is_empty()).map(decode_cursor).transpose()?;
     let read = move |reader: &mut StoreReader<'_>, stored: &StoredSession| {
-        let (nodes, next) = fragment_page(reader, stored, &look, fid.0, after.unwrap_or(0), limit)?;
+        let (nodes, next) = fragment_page(reader, stored, &renderer, fid.0, after.unwrap_or(0), limit)?;
         let (session_id, fragment_id) = (WireId(stored.session.id), WireId(fid.0));
         let (items, next) = (wire_nodes(nodes), next.map(encode_cursor));
         Ok::<_, ReadError>(FragmentTreeResponse { session_id, fragment_id, items, next, op: stored.session.op })

@@ -27,8 +27,8 @@ pub async fn list(
 ) -> ApiResult<ListResponse<TurnResponse>> {
     let selection = query.0.read(MAX_PAGE_SIZE)?;
     let read = move |reader: &mut StoreReader<'_>, stored: &StoredSession| list_turns(reader, stored, &selection);
-    let sight = conditional_read(&app, &request, caller, sid, read).await?;
-    sight.respond(|page| {
+    let conditional = conditional_read(&app, &request, caller, sid, read).await?;
+    conditional.respond(|page| {
         let turns = page.turns.into_iter().map(TurnResponse::from).collect();
         Ok(ApiResponse::ok(&ListResponse(turns))?.with_next_page(next_address(&request, page.next)))
     })
@@ -48,10 +48,10 @@ pub async fn context_path(
     let selection = query.0.read(MAX_PAGE_SIZE)?;
     let read =
         move |reader: &mut StoreReader<'_>, stored: &StoredSession| turns::context_path(reader, stored, &selection);
-    let sight = conditional_read(&app, &request, caller, sid, read).await?;
-    sight.respond(|path| {
-        let stops = path.stops.iter().map(ContextPathStop::from).collect();
-        Ok(ApiResponse::ok(&ListResponse(stops))?.with_next_page(next_address(&request, path.next)))
+    let conditional = conditional_read(&app, &request, caller, sid, read).await?;
+    conditional.respond(|path| {
+        let nodes = path.nodes.iter().map(ContextPathStop::from).collect();
+        Ok(ApiResponse::ok(&ListResponse(nodes))?.with_next_page(next_address(&request, path.next)))
     })
 }
 

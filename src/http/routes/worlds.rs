@@ -38,8 +38,8 @@ pub async fn world(
         let at = load_node(reader, stored, nid.0)?;
         Ok::<_, ReadError>(world_at(reader, stored, &at, &catalogue)?)
     };
-    let sight = conditional_read_inline(&app, &request, caller, sid, read).await?;
-    sight.respond(|view| ApiResponse::ok(&WorldResponse::new(nid.0, view)))
+    let conditional = conditional_read_inline(&app, &request, caller, sid, read).await?;
+    conditional.respond(|view| ApiResponse::ok(&WorldResponse::new(nid.0, view)))
 }
 
 /// Returns the non-empty deltas of one page of a branch, oldest first. One request replaces one per message.

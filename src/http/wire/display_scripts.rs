@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use super::ids::{WireCharacterId, WireId};
 use super::string_enums::{ScriptMacrosEnum, ScriptScopeEnum};
 use crate::http::json_schema::JsonMap;
-use clotho_engine::turn::{KnownScript, ShownScripts};
+use clotho_engine::turn::{DisplayScripts, ScopedScript};
 
 /// All that a client needs to apply the regex scripts of a session to displayed messages.
 #[derive(Debug, Serialize, ToSchema)]
@@ -75,8 +75,8 @@ pub struct DisplayScriptMacros {
     pub values: BTreeMap<&'static str, String>,
 }
 
-impl From<ShownScripts> for DisplayScriptsResponse {
-    fn from(shown: ShownScripts) -> Self {
+impl From<DisplayScripts> for DisplayScriptsResponse {
+    fn from(shown: DisplayScripts) -> Self {
         let cast = |(id, values): (Option<_>, _)| DisplayScriptMacros { character_id: id.map(WireId), values };
         Self {
             items: shown.scripts.into_iter().map(DisplayScriptResponse::from).collect(),
@@ -86,9 +86,9 @@ impl From<ShownScripts> for DisplayScriptsResponse {
     }
 }
 
-impl From<KnownScript> for DisplayScriptResponse {
-    fn from(found: KnownScript) -> Self {
-        let KnownScript { scope, character, script, .. } = found;
+impl From<ScopedScript> for DisplayScriptResponse {
+    fn from(found: ScopedScript) -> Self {
+        let ScopedScript { scope, character, script, .. } = found;
         Self {
             scope: scope.as_str(),
             character_id: character.map(WireId),

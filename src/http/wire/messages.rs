@@ -326,10 +326,10 @@ impl RerollRequest {
     ///
     /// # Errors
     /// Returns an error that names the invalid field.
-    pub fn read(self, node: NodeId) -> Result<turn::RerollSpec, ApiError> {
+    pub fn read(self, node: NodeId) -> Result<turn::RegenerateSpec, ApiError> {
         let generate =
             GenerateRequest { n: self.n, model: self.model, params: self.params, character_id: self.character_id };
-        Ok(turn::RerollSpec {
+        Ok(turn::RegenerateSpec {
             node,
             generate: generate.read("")?,
             move_head: self.move_head.unwrap_or(true),

@@ -216,7 +216,7 @@ pub fn merge_rating(metadata: Box<NodeMetadata>, rating: Option<u8>) -> Map<Stri
 
 impl From<NodeView> for ChatMessageNode {
     fn from(view: NodeView) -> Self {
-        let NodeView { node, children, siblings, notes, problems, display, is_unasked: _ } = view;
+        let NodeView { node, children, siblings, notes, problems, display, needs_plugin_display: _ } = view;
         Self {
             id: WireId(node.id),
             parent_id: node.parent.map(WireId),

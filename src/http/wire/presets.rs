@@ -324,7 +324,7 @@ const REGEX_KIND: &str = "regex";
 
 impl From<store::StoredPreset> for PresetResponse {
     fn from(mut preset: store::StoredPreset) -> Self {
-        let effective = turn::preset(&preset).and_then(Result::ok).map(|preset| preset.to_json());
+        let effective = turn::parse_preset(&preset).and_then(Result::ok).map(|preset| preset.to_json());
         let text = |value: Option<Value>| value.as_ref().and_then(Value::as_str).map(str::to_owned);
         let kind = text(preset.card.shift_remove("kind")).unwrap_or_default();
         let body = preset.card.shift_remove("body");

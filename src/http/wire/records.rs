@@ -197,7 +197,7 @@ pub struct ExcerptLineSchema {
     pub text: String,
 }
 
-/// One call of a plugin, or one rule without code that fired.
+/// One call of a plugin, or one declarative rule that fired.
 #[derive(Debug, ToSchema)]
 #[schema(as = HookRun)]
 pub struct HookRunSchema {
@@ -206,9 +206,9 @@ pub struct HookRunSchema {
     /// Version of the plugin.
     #[schema(nullable = false)]
     pub version: Option<String>,
-    /// Name of the hook; `rule:<name>` for a rule without code, `tool_<name>` for a tool.
+    /// Name of the hook; `rule:<name>` for a declarative rule, `tool_<name>` for a tool.
     pub hook: String,
-    /// The reason why a rule without code fired.
+    /// The reason why a declarative rule fired.
     #[schema(nullable = false)]
     pub because: Option<String>,
     /// Number of its operations.

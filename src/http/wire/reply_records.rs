@@ -123,8 +123,8 @@ pub struct TraceHeadSchema {
     #[schema(nullable = false)]
     pub alias: Option<String>,
     /// The models of the alias that failed before one answered.
-    #[schema(nullable = false)]
-    pub passed_over: Option<Vec<SkippedModelSchema>>,
+    #[schema(nullable = false, rename = "passedOver")]
+    pub skipped_models: Option<Vec<SkippedModelSchema>>,
     /// The parameters as sent.
     #[schema(value_type = JsonMap, required = false)]
     pub params: Option<JsonMap>,

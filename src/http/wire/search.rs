@@ -288,7 +288,7 @@ impl SearchResponse {
 
 impl From<MessageMatch> for SearchHitResponse {
     fn from(found: MessageMatch) -> Self {
-        let MessageMatch { hit, snippet, position, session_title, is_on_trunk, branch } = found;
+        let MessageMatch { hit, snippet, position, session_title, is_on_current_branch, branch } = found;
         Self {
             session_id: WireId(hit.session),
             session_title,
@@ -300,7 +300,7 @@ impl From<MessageMatch> for SearchHitResponse {
                 marks: snippet.marks.iter().map(|(a, b)| [*a, *b]).collect(),
             },
             depth: position.depth,
-            on_trunk: is_on_trunk,
+            on_trunk: is_on_current_branch,
             branch,
             stashed: position.fragment.is_some(),
             fragment_id: position.fragment.map(WireId),

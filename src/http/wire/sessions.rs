@@ -17,7 +17,7 @@ use crate::http::json_schema::JsonMap;
 use clotho_core::coded_message::RenderedMessage;
 use clotho_core::tree;
 use clotho_core::tree::limits::{self, MAX_CHARACTERS};
-use clotho_engine::turn::{KnownScript, PluginChoice};
+use clotho_engine::turn::{PluginChoice, ScopedScript};
 use clotho_queries::sessions::SessionView;
 use clotho_store as store;
 
@@ -148,9 +148,9 @@ pub struct SessionScriptResponse {
 
 impl SessionScriptResponse {
     /// Describes a script of a session.
-    pub fn new(found: KnownScript, session: &tree::Session) -> Self {
+    pub fn new(found: ScopedScript, session: &tree::Session) -> Self {
         let is_allowed = found.is_allowed(session);
-        let KnownScript { scope, source_name: whose, script, .. } = found;
+        let ScopedScript { scope, source_name: whose, script, .. } = found;
         let cut = |text: String| text.chars().take(MAX_SCRIPT_TEXT).collect();
         Self {
             scope: scope.as_str(),
@@ -351,7 +351,8 @@ pub struct UsageTotalsResponse {
     /// Number of background summaries; their tokens, time and cost are included.
     pub summaries: u64,
     /// Number of other background calls, for plugins and values; their tokens, time and cost are included.
-    pub asides: u64,
+    #[serde(rename = "asides")]
+    pub side_calls: u64,
     /// Tokens as counted by the model servers.
     pub token_count: TokenTotalsResponse,
     /// Prompt tokens that model servers read from their cache.
@@ -365,9 +366,11 @@ pub struct UsageTotalsResponse {
     #[schema(required, value_type = Option<f64>)]
     pub saved: Option<Number>,
     /// Number of replies without a price, which `cost` excludes.
-    pub without_cost: u64,
+    #[serde(rename = "withoutCost")]
+    pub replies_without_price: u64,
     /// Number of replies with a price too large to add, which `cost` excludes.
-    pub beyond_cost: u64,
+    #[serde(rename = "beyondCost")]
+    pub replies_with_price_overflow: u64,
     /// Number of the newest operation of the session.
     pub op: i64,
 }
@@ -385,34 +388,27 @@ impl UsageTotalsResponse {
     /// Builds the response from the totals as of an operation.
     pub fn new(spent: store::SessionUsageTotals, op: i64) -> Self {
         let store::SessionUsageTotals {
-            replies,
-            summaries,
-            side_calls: asides,
-            prompt,
-            cached,
-            completion,
-            latency_ms,
-            ..
+            replies, summaries, side_calls, prompt, cached, completion, latency_ms, ..
         } = spent;
         let store::SessionUsageTotals {
             cost,
             cache_savings: saved,
-            replies_without_price: without_cost,
-            replies_with_price_overflow: beyond_cost,
+            replies_without_price,
+            replies_with_price_overflow,
             ..
         } = spent;
         let token_count = TokenTotalsResponse { prompt, completion };
         Self {
             replies,
             summaries,
-            asides,
+            side_calls,
             token_count,
             cached_tokens: cached,
             latency_ms,
             cost,
             saved,
-            without_cost,
-            beyond_cost,
+            replies_without_price,
+            replies_with_price_overflow,
             op,
         }
     }

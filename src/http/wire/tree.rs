@@ -199,16 +199,16 @@ impl TreeSkeleton {
             created_at: session.created.to_string(),
             updated_at: session.updated.to_string(),
         };
-        for sketch in outline.nodes {
-            skeleton.ids.push(WireId(sketch.id));
-            skeleton.parents.push(sketch.parent.and_then(|parent| i64::try_from(parent).ok()).unwrap_or(-1));
-            skeleton.roles.push(sketch.role);
-            skeleton.kinds.push(sketch.kind);
-            skeleton.statuses.push(sketch.status);
+        for description in outline.nodes {
+            skeleton.ids.push(WireId(description.id));
+            skeleton.parents.push(description.parent.and_then(|parent| i64::try_from(parent).ok()).unwrap_or(-1));
+            skeleton.roles.push(description.role);
+            skeleton.kinds.push(description.kind);
+            skeleton.statuses.push(description.status);
             let flag = |is: bool, flag: u8| if is { flag } else { 0 };
-            let flags = flag(!sketch.is_enabled, DISABLED) | flag(sketch.is_muted, MUTED);
-            skeleton.flags.push(flags | flag(sketch.is_keyframe, KEYFRAME) | flag(sketch.is_unread, UNREAD));
-            skeleton.previews.push(sketch.excerpt);
+            let flags = flag(!description.is_enabled, DISABLED) | flag(description.is_muted, MUTED);
+            skeleton.flags.push(flags | flag(description.is_keyframe, KEYFRAME) | flag(description.is_unread, UNREAD));
+            skeleton.previews.push(description.excerpt);
         }
         skeleton
     }

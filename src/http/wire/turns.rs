@@ -8,7 +8,7 @@ use super::ids::{WireId, WireNodeId};
 use super::node::merge_rating;
 use crate::http::json_schema::JsonMap;
 use clotho_core::ids::NodeId;
-use clotho_queries::turns::{ContextStop, TurnReply, TurnView};
+use clotho_queries::turns::{ContextPathNode, TurnReply, TurnView};
 
 /// One turn: a context node, with the state just before the model speaks, and its possible replies.
 #[derive(Debug, Serialize, ToSchema)]
@@ -140,8 +140,8 @@ impl TurnRecordResponse {
     }
 }
 
-impl From<&ContextStop> for ContextPathStop {
-    fn from(stop: &ContextStop) -> Self {
+impl From<&ContextPathNode> for ContextPathStop {
+    fn from(stop: &ContextPathNode) -> Self {
         let node = &stop.context.node;
         Self {
             id: WireId(node.id),

@@ -113,7 +113,7 @@ impl SocketLogPosition {
         &mut self,
         reader: &mut StoreReader<'_>,
         stored: &StoredSession,
-        look: &NodeRenderer,
+        renderer: &NodeRenderer,
         batch: i64,
         operations: &[Arc<Operation>],
     ) -> Result<Vec<OperationEvent>, ReadError> {
@@ -125,7 +125,7 @@ impl SocketLogPosition {
         self.look_ahead(reader, stored, &next)?;
         let mut events = Vec::new();
         for operation in next {
-            events.append(&mut self.operation_events(reader, stored, look, &operation)?);
+            events.append(&mut self.operation_events(reader, stored, renderer, &operation)?);
             self.op = operation.op;
         }
         Ok(events)
@@ -165,7 +165,7 @@ impl SocketLogPosition {
         &mut self,
         reader: &mut StoreReader<'_>,
         stored: &StoredSession,
-        look: &NodeRenderer,
+        renderer: &NodeRenderer,
         operation: &Operation,
     ) -> Result<Vec<OperationEvent>, ReadError> {
         let op = operation.op;
@@ -181,12 +181,12 @@ impl SocketLogPosition {
                     if added.role != Role::Assistant && added.kind != Kind::Change {
                         spoken = Some(*node);
                     }
-                    events.push(self.created_event(reader, look, op, dressed)?);
+                    events.push(self.created_event(reader, renderer, op, dressed)?);
                 }
                 Effect::Completed { node } => {
                     self.completed_later.remove(node);
                     let Some(dressed) = nodes.remove(node) else { continue };
-                    events.extend(self.completed_events(reader, stored, look, op, dressed)?);
+                    events.extend(self.completed_events(reader, stored, renderer, op, dressed)?);
                 }
                 _ => {}
             }
@@ -221,12 +221,12 @@ impl SocketLogPosition {
     fn created_event(
         &mut self,
         reader: &mut StoreReader<'_>,
-        look: &NodeRenderer,
+        renderer: &NodeRenderer,
         op: i64,
         dressed: NodeDetails,
     ) -> Result<OperationEvent, ReadError> {
         let node = dressed.node.node.id;
-        let mut shown = node_view(reader, look, dressed)?;
+        let mut shown = node_view(reader, renderer, dressed)?;
         if self.completed_later.contains(&node) {
             shown = as_placeholder(shown);
         }
@@ -241,13 +241,13 @@ impl SocketLogPosition {
         &mut self,
         reader: &mut StoreReader<'_>,
         stored: &StoredSession,
-        look: &NodeRenderer,
+        renderer: &NodeRenderer,
         op: i64,
         dressed: NodeDetails,
     ) -> Result<Vec<OperationEvent>, ReadError> {
         let id = dressed.node.node.id;
         let delta = node_delta(reader, stored, &dressed.node)?;
-        let shown = node_view(reader, look, dressed)?;
+        let shown = node_view(reader, renderer, dressed)?;
         let Node { content, reasoning, .. } = &shown.node;
         let last = self.streams.close(id, content, reasoning.as_deref().unwrap_or_default());
         let completed = OperationEvent::Completed { op, node: Box::new(shown), delta };
@@ -259,8 +259,12 @@ fn tree_changed(operation: &Operation) -> OperationEvent {
     OperationEvent::Plain(Event::TreeChanged { op: operation.op, operation: OperationResponse::from(operation) })
 }
 
-fn node_view(reader: &mut StoreReader<'_>, look: &NodeRenderer, dressed: NodeDetails) -> Result<NodeView, ReadError> {
-    look.line(reader, [dressed])?.pop().ok_or(ReadError::NotFound(NODE))
+fn node_view(
+    reader: &mut StoreReader<'_>,
+    renderer: &NodeRenderer,
+    dressed: NodeDetails,
+) -> Result<NodeView, ReadError> {
+    renderer.line(reader, [dressed])?.pop().ok_or(ReadError::NotFound(NODE))
 }
 
 /// Returns the nodes that an operation created or completed and that are in the tree.
@@ -292,7 +296,7 @@ fn as_placeholder(view: NodeView) -> NodeView {
     let (children, notes, problems) = (Vec::new(), Vec::new(), Vec::new());
     let (content, status) = (String::new(), Status::Generating);
     let node = Node { content, reasoning: None, rating: None, status, is_unread: false, ..node };
-    NodeView { node, children, siblings: view.siblings, notes, problems, display: None, is_unasked: false }
+    NodeView { node, children, siblings: view.siblings, notes, problems, display: None, needs_plugin_display: false }
 }
 
 /// Returns one frame for the nodes whose state an operation changed.

@@ -92,7 +92,7 @@ pub async fn open(
     let socket = EventSocket {
         store: Arc::clone(&app.store),
         live: Arc::clone(&app.live),
-        look: NodeRenderer { live: None, ..node_renderer(&app) },
+        renderer: NodeRenderer { live: None, ..node_renderer(&app) },
         json_depth: limits.json_depth,
         batch: i64::try_from(limits.ws_queue).unwrap_or(i64::MAX),
         shared: shared.into_inner(),
@@ -111,7 +111,7 @@ pub async fn open(
 struct EventSocket {
     store: Arc<Store>,
     live: Arc<LiveSessions>,
-    look: NodeRenderer,
+    renderer: NodeRenderer,
     json_depth: usize,
     batch: i64,
     shared: Arc<ServerState>,
@@ -244,16 +244,16 @@ impl EventSocket {
         let operations: Arc<[Arc<Operation>]> = operations.into();
         loop {
             let operations = Arc::clone(&operations);
-            let (caller, sid, look, batch) = (self.caller, self.sid, self.look.clone(), self.batch);
+            let (caller, sid, renderer, batch) = (self.caller, self.sid, self.renderer.clone(), self.batch);
             let read = move |reader: &mut StoreReader<'_>| {
                 let stored = load_session(reader, caller.0, sid.0)?;
-                let events = position.advance(reader, &stored, &look, batch, &operations)?;
+                let events = position.advance(reader, &stored, &renderer, batch, &operations)?;
                 Ok::<_, ReadError>((position, events, stored.session.op))
             };
             let (moved, mut events, newest) = self.store.read_inline(read).await.map_err(ApiError::from)?;
             position = moved;
             let nodes = events.iter_mut().filter_map(OperationEvent::node);
-            self.look.ask(caller.0, sid.0, nodes).await.map_err(ApiError::from)?;
+            self.renderer.apply_plugin_display(caller.0, sid.0, nodes).await.map_err(ApiError::from)?;
             for event in events {
                 self.send(&event.into()).await?;
             }

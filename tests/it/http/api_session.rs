@@ -92,7 +92,7 @@ impl ApiSession {
     }
 
     /// Asks for another reply and waits for it.
-    pub async fn reroll_and_wait(&self, node: &str) -> String {
+    pub async fn regenerate_and_wait(&self, node: &str) -> String {
         let started = self.post(&format!("node/{node}/reroll"), json!({})).await;
         let reply = id_of(&started["generations"][0]);
         self.wait_for_reply(&reply).await;

@@ -193,7 +193,7 @@ async fn branches_list_newest_first_with_parting_node() {
     let play = ApiSession::start().await;
     let first = play.run_turn("One.").await;
     play.server.mock().queue_reply(Reply::ok(["<think>No.</think>Another\nday."]));
-    let other = play.reroll_and_wait(&first.reply).await;
+    let other = play.regenerate_and_wait(&first.reply).await;
     let deeper = write_long_branch(&play, &first.reply, 100).await;
     let beside = write_long_branch(&play, &deeper[79], 1).await;
     let listed = play.get("branches").await;

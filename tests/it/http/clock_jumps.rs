@@ -30,8 +30,8 @@ async fn clock_jumps_keep_message_and_undo_order() {
 
     let first = &said[2];
     clock.advance(-2 * 365 * DAY);
-    let second = play.reroll_and_wait(&first.reply).await;
-    let third = play.reroll_and_wait(&first.reply).await;
+    let second = play.regenerate_and_wait(&first.reply).await;
+    let third = play.regenerate_and_wait(&first.reply).await;
     let node = play.get(&format!("node/{}", first.user_node)).await;
     let versions: Vec<&Value> = node["childrenIds"].as_array().unwrap().iter().collect();
     assert_eq!(versions, [&json!(first.reply), &json!(second), &json!(third)]);

@@ -79,7 +79,7 @@ async fn get_routes_match_openapi_and_write_nothing() {
         other => other.to_owned(),
     };
     // Prune a reply, so that the stash has a fragment.
-    let cut = play.reroll_and_wait(&said.reply).await;
+    let cut = play.regenerate_and_wait(&said.reply).await;
     let cut = json!({"operations": [{"op": "prune", "nodeId": cut}]});
     let fragment =
         play.server.put(&play.chat_path("tree/edit"), &cut).await["fragmentIds"][0].as_str().unwrap().to_owned();

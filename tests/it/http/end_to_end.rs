@@ -29,7 +29,7 @@ async fn end_to_end_story_with_edits_and_search() {
 
     // A reroll without the damage.
     play.server.mock().queue_reply(Reply::ok(["It misses."]));
-    let second = play.reroll_and_wait(&first.reply).await;
+    let second = play.regenerate_and_wait(&first.reply).await;
     assert_eq!((play.head().await, hp(&play, &second).await), (second.clone(), json!(40)));
     let shown = play.get("projection").await["items"][2].clone();
     assert_eq!((&shown["siblings"]["index"], &shown["siblings"]["count"]), (&json!(1), &json!(2)));

@@ -20,7 +20,7 @@ async fn create_sample_session() -> (ApiSession, String) {
     let play = ApiSession::start_with(TestApp::setup(), json!({"title": "Lamp & <Key> / 灯"})).await;
     play.server.mock().queue_reply(Reply::ok(["<think>Hm.</think>*waves* <b>no</b>"]).usage(5, 7));
     let first = play.run_turn("I look\naround.").await;
-    play.reroll_and_wait(&first.reply).await;
+    play.regenerate_and_wait(&first.reply).await;
     play.checkout(&first.reply, true).await;
     let second = play.run_turn("A mistake.").await;
     play.server.put(&play.chat_path(&format!("node/{}/state", second.user_node)), &json!({"isEnabled": false})).await;

@@ -54,7 +54,7 @@ async fn macro_setvar_persists_declared_values_only() {
     assert_eq!(delta["operations"], json!([operation]));
     assert_eq!((hp(&play, &said.user_node).await, hp(&play, &said.reply).await), (json!(40), json!(35)));
     assert_eq!(play.get(&format!("node/{}/world", said.reply)).await["world"]["vars"]["mood"], json!(null));
-    let sibling = play.reroll_and_wait(&said.reply).await;
+    let sibling = play.regenerate_and_wait(&said.reply).await;
     assert!(last_request_messages(&play)[0].1.contains("has 35"), "a sibling does not see it");
     assert_eq!(hp(&play, &sibling).await, 35);
     let edited = play.post(&format!("node/{}/edit", said.reply), json!({"content": "Other words."})).await;
@@ -75,7 +75,7 @@ async fn prompt_preview_with_macros_matches_sent_prompt() {
     let said = play.run_turn("I wait. {{lastMessage}}").await;
     assert_eq!(last_request_messages(&play), role_text_pairs(&preview["messages"]));
     let waiting = play.post("prompt", json!({"parentId": said.user_node})).await;
-    let another = play.reroll_and_wait(&said.reply).await;
+    let another = play.regenerate_and_wait(&said.reply).await;
     assert_eq!(last_request_messages(&play), role_text_pairs(&waiting["messages"]));
     assert_ne!(waiting["messages"], preview["messages"], "another reply has other chance");
     let slots = |trace: &Value| {

@@ -52,7 +52,7 @@ async fn mvu_values_are_separate_per_branch() {
     assert!(!told.contains("extensible") && !told.contains("StatusPlaceHolder"), "{told}");
 
     play.server.mock().queue_reply(Reply::ok([COLD]));
-    let other = play.reroll_and_wait(&said.reply).await;
+    let other = play.regenerate_and_wait(&said.reply).await;
     assert!(last_request_text(&play).contains("Trust is 10."), "a sibling begins where the first did");
     let (glad, cold) = (stat_data(&play, &said.reply).await, stat_data(&play, &other).await);
     assert_eq!((&glad["Ilse"]["trust"], &glad["Ilse"]["mood"][0]), (&json!(13), &json!("glad")));

@@ -74,7 +74,7 @@ async fn trunk_is_same_branch_in_every_view() {
     let play = ApiSession::start().await;
     let first = play.run_turn("A lantern stands here.").await;
     let side = play.run_turn_at(&first.reply, "A lantern to the left.").await;
-    play.reroll_and_wait(&side.reply).await;
+    play.regenerate_and_wait(&side.reply).await;
     let main = play.run_turn_at(&first.reply, "A lantern to the right.").await;
     for head in [&main.reply, &side.reply] {
         play.checkout(head, true).await;

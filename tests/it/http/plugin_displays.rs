@@ -106,7 +106,7 @@ async fn plugin_display_switched_off_changes_etag() {
     let mut bad = Vec::new();
     for _ in 0..4 {
         play.server.mock().queue_reply(Reply::ok(["LOOP"]));
-        bad.push(play.reroll_and_wait(&fine).await);
+        bad.push(play.regenerate_and_wait(&fine).await);
     }
     let ask = |tag: &str| {
         play.server.request("GET", &play.chat_path(&format!("node/{fine}"))).header("if-none-match", tag).send()
@@ -126,7 +126,7 @@ async fn plugin_display_switched_off_changes_etag() {
     }
     assert_eq!(ask(&tag).await.status, 304);
     play.server.mock().queue_reply(Reply::ok(["LOOP"]));
-    let fifth = play.reroll_and_wait(&fine).await;
+    let fifth = play.regenerate_and_wait(&fine).await;
     assert!(is_off(&play.get(&format!("node/{fifth}")).await));
     let now = ask(&tag).await;
     assert_eq!(now.status, 200);

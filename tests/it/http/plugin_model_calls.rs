@@ -89,7 +89,7 @@ async fn plugin_model_call_answer_becomes_node_and_head() {
     assert_eq!(plugin_values(&play, &id_of(&reply)).await["mood"], "glad");
 
     // A sibling of the reply does not have the answer. Coming back to the answer asks no model again.
-    let other = play.reroll_and_wait(&said.reply).await;
+    let other = play.regenerate_and_wait(&said.reply).await;
     assert_eq!(plugin_values(&play, &other).await, json!({"turns": 1}));
     let calls = play.server.mock().requests().len();
     assert_eq!(play.checkout(&answer, true).await, answer);

@@ -79,7 +79,7 @@ async fn plugin_summary_is_used_only_on_its_branch() {
     assert_eq!(run, json!({"text": "OMEGA: they found the gate.", "turns": 2, "upto": 2}));
 
     // A sibling of the reply does not have the summary.
-    let other = play.reroll_and_wait(&second.reply).await;
+    let other = play.regenerate_and_wait(&second.reply).await;
     assert_eq!(summaries_at(&play, &other).await, [] as [Value; 0]);
     let said = play.run_turn_at(&other, "On.").await;
     assert!(!add_filler_turns(&play).await.to_string().contains("OMEGA"), "{}", said.reply);

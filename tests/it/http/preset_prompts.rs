@@ -301,6 +301,6 @@ async fn preset_prompt_trigger_swipe_applies_on_reroll() {
     let said = play.run_turn("Where am I?").await;
     let has = || play.server.mock().requests().pop().unwrap().to_string().contains("Short lines.");
     assert!(!has());
-    play.reroll_and_wait(&said.reply).await;
+    play.regenerate_and_wait(&said.reply).await;
     assert!(has());
 }

@@ -221,7 +221,7 @@ async fn edited_reply_runs_on_edit_with_same_dice() {
     }
     let trace = play.get(&format!("node/{node}/trace")).await;
     assert_eq!((&trace["rules"][0]["hook"], &trace["rolls"][0]["hook"]), (&json!("on_edit"), &json!("on_reply")));
-    let other = play.reroll_and_wait(&said.reply).await;
+    let other = play.regenerate_and_wait(&said.reply).await;
     let other = world(&other).await;
     assert!(other["by"] == "reply" && other["luck"] != first["luck"], "a reroll is another reply");
     let written =

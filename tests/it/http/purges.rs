@@ -39,7 +39,7 @@ impl ApiSession {
 #[tokio::test]
 async fn purge_requires_confirmation_and_cannot_be_undone() {
     let (play, said) = start_combat_session().await;
-    let side = play.reroll_and_wait(&said[1].reply).await;
+    let side = play.regenerate_and_wait(&said[1].reply).await;
     play.checkout(&said[2].reply, true).await;
     play.edit_tree(json!([{"op": "label", "nodeId": said[2].user_node, "name": "the fight"}])).await;
     let before = play.get("tree").await;
@@ -129,7 +129,7 @@ async fn purge_removes_undone_nodes_and_redo() {
     let first = play.run_turn("One.").await;
     let second = play.run_turn("Two, the secret.").await;
     play.post("undo", json!({})).await;
-    let roll = play.reroll_and_wait(&first.reply).await;
+    let roll = play.regenerate_and_wait(&first.reply).await;
     play.post("undo", json!({})).await;
     let before = (play.get("tree").await["nodes"].clone(), play.session().await["counts"].clone());
     let asked = json!({"operations": [{"op": "purge", "nodeId": second.user_node}]});

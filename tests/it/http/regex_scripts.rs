@@ -325,9 +325,9 @@ async fn swipe_number_macro_matches_reroll_and_preview() {
     let said = play.run_turn("[{{currentSwipeId}}/{{lastSwipeId}}]").await;
     assert_eq!(last_request_texts(&play).last().unwrap(), "[/]");
     let preview = play.post("prompt", json!({"parentId": said.user_node})).await;
-    play.reroll_and_wait(&said.reply).await;
+    play.regenerate_and_wait(&said.reply).await;
     assert_eq!(last_request_texts(&play).last().unwrap(), "[2/1]");
     assert_eq!(preview["messages"], play.server.mock().requests().pop().unwrap()["messages"]);
-    play.reroll_and_wait(&said.reply).await;
+    play.regenerate_and_wait(&said.reply).await;
     assert_eq!(last_request_texts(&play).last().unwrap(), "[3/2]");
 }

@@ -160,6 +160,6 @@ async fn reply_queue_on_restart_marks_replies_interrupted() {
         assert_eq!((&node["status"], &node["metadata"]["error"]["code"]), (&json!("error"), &json!("interrupted")));
     }
     gate.open();
-    let again = play.reroll_and_wait(&waiting).await;
+    let again = play.regenerate_and_wait(&waiting).await;
     assert_eq!(play.get(&format!("node/{again}")).await["content"], "Half a loaf.");
 }

@@ -84,7 +84,7 @@ async fn create_sample_session() -> ApiSession {
     play.server.mock().queue_reply(Reply::ok(["It bites. [HP -7] [GET rusty key]"]).usage(5, 7));
     let first = play.run_turn("/roll 2d6").await;
     let second = play.run_turn("I run.").await;
-    play.reroll_and_wait(&second.reply).await;
+    play.regenerate_and_wait(&second.reply).await;
     play.post(&format!("node/{}/edit", first.user_node), json!({"content": "I wait. 我等。", "carry": true})).await;
     let hand = json!({"operations": [{"op": "set", "path": "/seen", "value": {"node": second.user_node}}]});
     play.post(&format!("node/{}/world", second.reply), hand).await;

@@ -375,7 +375,7 @@ async fn quest_tool_state_is_separate_per_branch() {
     script("completed", "it lay in the mill");
     let done = play.run_turn("I search the mill.").await.reply;
     script("give up", "it was sold");
-    let failed = play.reroll_and_wait(&done).await;
+    let failed = play.regenerate_and_wait(&done).await;
     assert_eq!(book(&opened).await["open"]["The Ring!"], json!({"step": "ask the smith", "stage": 1, "events": []}));
     for (node, outcome, how) in [(done, "done", "it lay in the mill"), (failed, "failed", "it was sold")] {
         let book = book(&node).await;

@@ -18,7 +18,7 @@ async fn transcript_has_enabled_texts_of_one_branch() {
     let play = ApiSession::start_with(TestApp::setup(), json!({"title": "The \"Lantern\" / 灯塔"})).await;
     play.server.mock().queue_reply(Reply::ok(["<think>Hm.</think>A door."]));
     let first = play.run_turn("I look\naround.").await;
-    play.reroll_and_wait(&first.reply).await;
+    play.regenerate_and_wait(&first.reply).await;
     play.checkout(&first.reply, true).await;
     let second = play.run_turn("A mistake.").await;
     play.server.mock().queue_reply(Reply::ok(["It opens."]));

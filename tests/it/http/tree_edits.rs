@@ -160,7 +160,7 @@ async fn labels_fixed_stay_and_following_move_with_replies() {
     assert_eq!(play.get("tree").await["labels"], labels, "they stand in the whole tree as well");
     let at = |labels: &Value| labels.as_array().unwrap().iter().map(|one| one["nodeId"].clone()).collect::<Vec<_>>();
     assert_eq!(at(&labels), [json!(said[2].reply), json!(more.reply)]);
-    play.reroll_and_wait(&more.reply).await;
+    play.regenerate_and_wait(&more.reply).await;
     assert_eq!(play.get("tree").await["labels"], labels, "another version is another branch");
     play.post("undo", json!({})).await;
     assert_eq!(play.post("undo", json!({})).await["kind"], "message");
@@ -252,7 +252,7 @@ async fn muted_effects_recompute_state_but_disabling_does_not() {
 async fn linear_mode_follows_the_newest_leaf() {
     let play = ApiSession::start().await;
     let first = play.run_turn("One.").await;
-    let second = play.reroll_and_wait(&first.reply).await;
+    let second = play.regenerate_and_wait(&first.reply).await;
     let off = json!({"isEnabled": false});
     play.server
         .request("PUT", &play.chat_path(&format!("node/{}/state", first.user_node)))
@@ -323,7 +323,7 @@ async fn disabled_flag_does_not_affect_other_branches() {
     let left = play.run_turn_at(&shared.reply, "To the left.").await;
     let right = play.run_turn_at(&shared.reply, "To the right.").await;
     let asked_at = async |reply: &str| {
-        play.reroll_and_wait(reply).await;
+        play.regenerate_and_wait(reply).await;
         play.server.mock().requests().pop().unwrap()["messages"].clone()
     };
     let switch = async |node: &str| {

@@ -10,7 +10,7 @@ use super::*;
 async fn tree_edits_disabled_refuses_rearranging_but_allows_chat() {
     let (play, said) = start_combat_session_with(TestApp::setup().set("tree.edits", "false")).await;
     assert_eq!(play.server.get("/api/auth/me").await["mayRearrange"], json!(false));
-    let other = play.reroll_and_wait(&said[2].reply).await;
+    let other = play.regenerate_and_wait(&said[2].reply).await;
     let last = play.get("projection").await["items"].as_array().unwrap().last().unwrap().clone();
     assert_eq!((id_of(&last), &last["siblings"]["ids"]), (other.clone(), &json!([said[2].reply, other])));
     assert_eq!(play.checkout(&said[2].reply, false).await, said[2].reply);

@@ -32,7 +32,7 @@ fn effect_kinds(operations: &Value) -> Vec<&str> {
 async fn tree_has_all_branches_projection_has_one() {
     let play = ApiSession::start().await;
     let first = play.run_turn("One.").await;
-    let second = play.reroll_and_wait(&first.reply).await;
+    let second = play.regenerate_and_wait(&first.reply).await;
     let below = play.run_turn_at(&first.reply, "Two.").await;
     let edited = play.post(&format!("node/{}/edit", below.user_node), json!({"content": "Three."})).await;
     let third = id_of(&edited["generations"][0]);
@@ -61,8 +61,8 @@ async fn remembered_child_survives_restart() {
     let play = ApiSession::start().await;
     let greeting = play.head().await;
     let said = play.run_turn("Hi.").await;
-    let second = play.reroll_and_wait(&said.reply).await;
-    let third = play.reroll_and_wait(&said.reply).await;
+    let second = play.regenerate_and_wait(&said.reply).await;
+    let third = play.regenerate_and_wait(&said.reply).await;
     assert_eq!(play.checkout(&second, false).await, second);
     assert_eq!(play.checkout(&greeting, true).await, greeting);
     let play = play.restart().await;
@@ -212,7 +212,7 @@ async fn turn_view_groups_input_with_its_replies() {
     let said = play.run_turn("Hi.").await;
     let warm = play.post(&format!("node/{}/reroll", said.reply), json!({"params": {"temperature": 1.5}})).await;
     play.wait_for_reply(&id_of(&warm["generations"][0])).await;
-    play.reroll_and_wait(&said.reply).await;
+    play.regenerate_and_wait(&said.reply).await;
     let turns = play.get("turns").await;
     assert_eq!(turns.as_array().unwrap().len(), 2, "rerolls add no turn");
     assert_eq!(turns[1]["userContent"], "Hi.");
@@ -233,7 +233,7 @@ async fn four_rerolls_list_five_replies_one_selected() {
     let first = play.run_turn("Hi.").await;
     let mut replies = vec![first.reply.clone()];
     for _ in 0..4 {
-        replies.push(play.reroll_and_wait(&first.reply).await);
+        replies.push(play.regenerate_and_wait(&first.reply).await);
     }
     play.checkout(&replies[2], true).await;
     let other = play.run_turn("And on.").await;
@@ -256,8 +256,8 @@ async fn turn_view_includes_replies_below_change_node() {
     play.checkout(&first.user_node, true).await;
     let operations = json!({"operations": [{"op": "set", "path": "/a", "value": 1}]});
     let change = id_of(&play.post(&format!("node/{}/world", first.user_node), operations).await["node"]);
-    let second = play.reroll_and_wait(&change).await;
-    let third = play.reroll_and_wait(&first.reply).await;
+    let second = play.regenerate_and_wait(&change).await;
+    let third = play.regenerate_and_wait(&first.reply).await;
     play.checkout(&second, true).await;
     let turns = play.get("turns").await;
     assert_eq!(turns.as_array().unwrap().len(), 2);
@@ -294,7 +294,7 @@ async fn reply_machine_blocks_are_hidden_but_stored() {
 async fn reply_is_candidate_until_something_follows() {
     let play = ApiSession::start().await;
     let said = play.run_turn("Hi.").await;
-    let second = play.reroll_and_wait(&said.reply).await;
+    let second = play.regenerate_and_wait(&said.reply).await;
     let candidates = |turns: &Value| -> Vec<bool> {
         turns[1]["records"].as_array().unwrap().iter().map(|record| record["candidate"].as_bool().unwrap()).collect()
     };
@@ -337,8 +337,8 @@ async fn context_node_fields_default_to_newest_reply() {
 async fn sibling_counts_agree_in_all_views() {
     let play = ApiSession::start().await;
     let said = play.run_turn("Hi.").await;
-    let second = play.reroll_and_wait(&said.reply).await;
-    play.reroll_and_wait(&said.reply).await;
+    let second = play.regenerate_and_wait(&said.reply).await;
+    play.regenerate_and_wait(&said.reply).await;
     let edited = play.post(&format!("node/{}/edit", said.user_node), json!({"content": "Ho."})).await;
     play.wait_for_reply(&id_of(&edited["generations"][0])).await;
     play.run_turn_at(&second, "More.").await;
@@ -397,7 +397,7 @@ async fn operation_log_of_chat_has_only_node_effects() {
     let play = ApiSession::start().await;
     let first = play.run_turn("One.").await;
     play.run_turn("Two.").await;
-    play.reroll_and_wait(&first.reply).await;
+    play.regenerate_and_wait(&first.reply).await;
     let edited = play.post(&format!("node/{}/edit", first.user_node), json!({"content": "Uno."})).await;
     play.wait_for_reply(&id_of(&edited["generations"][0])).await;
     play.checkout(&first.reply, false).await;
@@ -423,7 +423,7 @@ async fn session_views_survive_restart_during_reply() {
         ApiSession::start_with(TestApp::setup(), json!({"plugins": [{"id": "combat"}], "title": "A title"})).await;
     play.server.mock().queue_reply(Reply::ok(["It bites. [HP -7]"]));
     let first = play.run_turn("One.").await;
-    play.reroll_and_wait(&first.reply).await;
+    play.regenerate_and_wait(&first.reply).await;
     play.checkout(&first.reply, true).await;
     play.server.mock().queue_reply(Reply::ok(["It bites again. [HP -7]"]).then_stall());
     let started = play.post("message", json!({"parentId": first.reply, "content": "And now?", "generate": true})).await;
@@ -468,7 +468,7 @@ async fn session_views_survive_restart_during_reply() {
     }
     // The story goes on.
     play.server.mock().queue_reply(Reply::ok(["It bites again. [HP -7]"]));
-    let again = play.reroll_and_wait(&stopped).await;
+    let again = play.regenerate_and_wait(&stopped).await;
     assert_eq!((play.head().await, play.projection_ids(&again).await.len()), (again.clone(), 5));
     assert_eq!(play.get(&format!("node/{again}/world")).await["world"]["vars"]["combat"]["hp"], 26);
 }
@@ -478,7 +478,7 @@ async fn session_views_survive_restart_during_reply() {
 async fn tree_view_is_complete_and_connected() {
     let play = ApiSession::start().await;
     let said = play.run_turn("One.").await;
-    play.reroll_and_wait(&said.reply).await;
+    play.regenerate_and_wait(&said.reply).await;
     let head = play.run_turn_at(&said.reply, "Two.").await.reply;
     let tree = play.get("tree").await;
     let session = play.session().await;

@@ -1,18 +1,18 @@
-//! The lane (concurrency limit) and the circuit breaker of an endpoint.
+//! The concurrency limit and the circuit breaker of an endpoint.
 
 use super::*;
 
-/// Ranked idea 9: a key has a limited number of parallel replies. A request that waits for the lane neither times out
+/// Ranked idea 9: a key has a limited number of parallel replies. A request that waits for its turn neither times out
 /// nor gets lost.
 #[tokio::test]
-async fn lane_limits_concurrent_replies_per_key() {
+async fn concurrency_limit_holds_concurrent_replies_per_key() {
     let mock = MockModel::start().await;
     let gate = Gate::new();
     (0..4).for_each(|n| mock.queue_reply(Reply::ok([n.to_string()]).gate(&gate)));
-    let lane = Lane::new(2);
+    let limit = ConcurrencyLimit::new(2);
     let timeouts = Timeouts { connect: LONG, first_token: LONG, idle: LONG, after_finish: LONG };
     let client = |kind: &str, base_url: String| {
-        let endpoint = Endpoint { lane: lane.clone(), timeouts, ..endpoint(&base_url) };
+        let endpoint = Endpoint { concurrency_limit: limit.clone(), timeouts, ..endpoint(&base_url) };
         ProviderClient::new(ProviderKind::from_name(kind).unwrap(), endpoint)
     };
     let (one, two) = (client("openai", mock.base_url()), client("anthropic", mock.root_url()));
@@ -31,10 +31,10 @@ async fn lane_limits_concurrent_replies_per_key() {
 
 /// Dropping a reply in the middle frees its slot.
 #[tokio::test]
-async fn lane_slot_is_freed_when_reply_is_dropped() {
+async fn concurrency_limit_slot_is_freed_when_reply_is_dropped() {
     let gate = Gate::new();
     let (mock, _) = start_with_replies([Reply::ok(["a", "b"]).gate(&gate), Reply::ok(["c"])]).await;
-    let client = openai_client(Endpoint { lane: Lane::new(1), ..endpoint(&mock.base_url()) });
+    let client = openai_client(Endpoint { concurrency_limit: ConcurrencyLimit::new(1), ..endpoint(&mock.base_url()) });
     let mut left = client.stream(&request(json!({})));
     gate.release(1);
     assert!(matches!(next_frame(&mut left).await, Some(Ok(Frame::Text(_)))));

@@ -3,7 +3,7 @@
 //! - `replies`, `failures`: success and every kind of failure, with OpenAI's chat completions
 //! - `machine`: the environment of the client
 //! - `kinds`, `transcripts`: what every kind of server shares, and recorded transcripts of each
-//! - `concurrency_and_breaker`: the lane and the breaker
+//! - `concurrency_and_breaker`: the concurrency limit and the breaker
 //!
 //! To test a new server behaviour, add a method to the mock's `Reply`, then a test here.
 
@@ -17,8 +17,8 @@ mod transcripts;
 use crate::support::mock_model::{Gate, MockModel, ReasoningField, Reply, WORDS};
 use clotho_config::Secret;
 use clotho_provider::{
-    Endpoint, FinishReason, Frame, FrameStream, Lane, ModelInfo, ProviderClient, ProviderFailure, ProviderKind,
-    Request, RequestMessage, RequestRole, RetryPolicy, TimeoutPhase, Timeouts, ToolCall, Usage,
+    ConcurrencyLimit, Endpoint, FinishReason, Frame, FrameStream, ModelInfo, ProviderClient, ProviderFailure,
+    ProviderKind, Request, RequestMessage, RequestRole, RetryPolicy, TimeoutPhase, Timeouts, ToolCall, Usage,
 };
 use futures_util::StreamExt;
 use serde_json::{Value, json};

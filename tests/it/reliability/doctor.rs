@@ -259,8 +259,8 @@ fn doctor_counts_generating_reply_without_finding() {
     let mut ward = DatabaseCopies::new();
     let file = ward.create_damaged_copy(&format!("UPDATE nodes SET status = 0 WHERE n = {DEEP}"));
     let mut doctor = Doctor::open(&file).unwrap();
-    assert_eq!(doctor.generating().unwrap(), 1);
-    let found = doctor.sessions().unwrap().into_iter().flat_map(|session| doctor.session(session).unwrap());
+    assert_eq!(doctor.count_generating().unwrap(), 1);
+    let found = doctor.sessions().unwrap().into_iter().flat_map(|session| doctor.check_session(session).unwrap());
     assert!(found.count() == 0);
 }
 
@@ -280,7 +280,7 @@ fn doctor_reports_damaged_database_file() {
     bytes[at] = bytes[at].wrapping_add(1);
     std::fs::write(&file, bytes).unwrap();
     let mut doctor = Doctor::open(&file).unwrap();
-    let found = doctor.file().unwrap();
+    let found = doctor.check_file().unwrap();
     assert_eq!(checks(&found), BTreeSet::from(["File".to_owned()]), "{:#?}", findings(&found));
 }
 

@@ -104,7 +104,7 @@ async fn imported_session_can_be_continued_and_swiped() {
     let sent = play.server.mock().requests().pop().unwrap().to_string();
     assert!(sent.contains("It burns.") && sent.contains("Keeps the lamps.") && !sent.contains("It is dark."), "{sent}");
     play.server.mock().queue_reply(Reply::ok(["It flickers."]));
-    let other = play.reroll_and_wait(&burning).await;
+    let other = play.regenerate_and_wait(&burning).await;
     assert_eq!(play.get(&format!("node/{other}")).await["content"], "It flickers.");
     let siblings = play.get(&format!("node/{other}?expand=world")).await;
     assert_eq!(siblings["world"]["vars"]["stat_data"]["oil"], 10, "before it was answered: {siblings}");

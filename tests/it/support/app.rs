@@ -1,10 +1,10 @@
 //! Runs the whole program in its own folder, with the mock as its model server.
 //!
 //! ```ignore
-//! let setup = TestApp::with().plugin("hurt", &[("plugin.toml", …), ("main.rhai", …)]);
+//! let setup = TestApp::setup().with_plugin("hurt", &[("plugin.toml", …), ("main.rhai", …)]);
 //! let app = setup.set("limits.generations", "2").start().await;
-//! app.mock.script(Reply::ok(["Hello"]));
-//! app.turns.replies.message(app.owner, …).await
+//! app.mock.queue_reply(Reply::ok(["Hello"]));
+//! app.turns.replies.send_message(app.owner, …).await
 //! let app = app.restart().await;      // the same folder, another program
 //! ```
 //!

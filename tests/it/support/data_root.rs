@@ -71,7 +71,7 @@ impl DataRoot {
     }
 
     /// Adds a lorebook with a persona that uses it, a tag, a preset, a group and a regex script for each card of
-    /// [`Self::of_size`].
+    /// [`Self::generate`].
     pub fn with_library_data(self, cards: usize) -> Self {
         let (mut personas, mut about, mut tags, mut scripts) = (json!({}), json!({}), json!([]), json!([]));
         let mut given = json!({});

@@ -10,7 +10,7 @@ use clotho_core::tree::{Delta, Node, Role, Session, Status};
 use clotho_core::world::{Pointer, World};
 use clotho_engine::live::{PartialText, RunningReply};
 use clotho_engine::turn::{
-    EditSpec, GenerationSpec, MessageSpec, PluginChoice, RebuiltPrompt, ReplySuggestions, RerollSpec, SessionSpec,
+    EditSpec, GenerationSpec, MessageSpec, PluginChoice, RebuiltPrompt, RegenerateSpec, ReplySuggestions, SessionSpec,
     StaleHeadPolicy, TurnError, TurnReceipt, read_trace,
 };
 use clotho_store::{Actor, NodePage, NodeStateUpdate, PathFilter, StoreError, StoreReader};
@@ -228,12 +228,12 @@ impl<'a> TestSession<'a> {
     pub async fn quick_replies(&self, node: NodeId) -> ReplySuggestions {
         let (user, session, turns) = (self.user, self.id, self.app.turns.clone());
         let tip = self.app.store.read(move |reader| turns.views.read_leaf(reader, user, session, node)).await.unwrap();
-        self.app.turns.views.offered(tip).await
+        self.app.turns.views.suggest_replies(tip).await
     }
 
     /// Sends a message.
     pub async fn send(&self, new: MessageSpec) -> Result<TurnReceipt, TurnError> {
-        self.app.turns.replies.message(self.user, self.id, new).await
+        self.app.turns.replies.send_message(self.user, self.id, new).await
     }
 
     /// Sends a text at HEAD and asks for one reply.
@@ -258,18 +258,18 @@ impl<'a> TestSession<'a> {
     }
 
     /// Asks for other replies.
-    pub async fn reroll(&self, node: NodeId, generate: GenerationSpec) -> Result<TurnReceipt, TurnError> {
-        self.reroll_with_spec(RerollSpec { node, generate, move_head: true, expected_leaf: None }).await
+    pub async fn regenerate(&self, node: NodeId, generate: GenerationSpec) -> Result<TurnReceipt, TurnError> {
+        self.reroll_with_spec(RegenerateSpec { node, generate, move_head: true, expected_leaf: None }).await
     }
 
     /// Asks for other replies with all options given.
-    pub async fn reroll_with_spec(&self, asked: RerollSpec) -> Result<TurnReceipt, TurnError> {
-        self.app.turns.replies.reroll(self.user, self.id, asked).await
+    pub async fn reroll_with_spec(&self, asked: RegenerateSpec) -> Result<TurnReceipt, TurnError> {
+        self.app.turns.replies.regenerate(self.user, self.id, asked).await
     }
 
     /// Asks for another reply and waits for it.
-    pub async fn reroll_and_wait(&self, node: NodeId) -> Node {
-        let started = self.reroll(node, GenerationSpec::default()).await.unwrap();
+    pub async fn regenerate_and_wait(&self, node: NodeId) -> Node {
+        let started = self.regenerate(node, GenerationSpec::default()).await.unwrap();
         self.wait_for_reply(started.generations[0]).await
     }
 

@@ -1,5 +1,5 @@
 //! A store in a temporary folder with a fixed clock and fixed ids, and short methods for tests. The methods use the
-//! store's public API; only [`TestStore::sql`] and its callers access the database file directly.
+//! store's public API; only [`TestStore::execute_sql`] and its callers access the database file directly.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -327,7 +327,7 @@ impl TestStore {
     }
 }
 
-/// The result of [`TestStore::begin`].
+/// The result of [`TestStore::create_session`].
 #[derive(Debug, Clone)]
 pub struct SessionIds {
     pub session: SessionId,
@@ -400,12 +400,12 @@ pub fn hp_rules(id: &str, most: i64) -> ActiveRules {
 /// written: no server runs, and none was cut off in a reply.
 pub fn doctor_findings(database: &Path, is_alone: bool) -> Vec<RepairableFinding> {
     let mut doctor = Doctor::open(database).unwrap();
-    assert!(!is_alone || doctor.generating().unwrap() == 0, "a reply is still being written");
-    let mut found = doctor.file().unwrap();
+    assert!(!is_alone || doctor.count_generating().unwrap() == 0, "a reply is still being written");
+    let mut found = doctor.check_file().unwrap();
     for session in doctor.sessions().unwrap() {
-        found.extend(doctor.session(session).unwrap());
+        found.extend(doctor.check_session(session).unwrap());
     }
-    found.extend(doctor.contents().unwrap());
+    found.extend(doctor.check_contents().unwrap());
     found
 }
 

@@ -33,7 +33,7 @@ async fn plugin_enabled_mid_session_starts_with_change_node() {
     assert_eq!(counter_value(&story, after.reply.id).await, json!(1));
     assert_eq!(counter_value(&story, story.run_turn("More.").await.reply.id).await, json!(2), "init ran once");
 
-    let old = story.reroll_and_wait(before.reply.id).await;
+    let old = story.regenerate_and_wait(before.reply.id).await;
     assert_eq!(
         (story.active_plugin_ids(old.id).await.len(), counter_value(&story, old.id).await),
         (0, json!(null)),
@@ -161,7 +161,7 @@ async fn plugin_new_settings_add_record_without_init() {
     let two = story.run_turn("Two.").await.reply;
     assert_eq!((counter_value(&story, one.id).await, counter_value(&story, two.id).await), (json!(1), json!(11)));
     assert_eq!(
-        counter_value(&story, story.reroll_and_wait(one.id).await.id).await,
+        counter_value(&story, story.regenerate_and_wait(one.id).await.id).await,
         json!(1),
         "a reroll of the past has the old settings"
     );
@@ -365,7 +365,7 @@ async fn edited_message_reply_uses_new_rules() {
         (0, vec!["counter".into()])
     );
     assert_eq!((story.head().await, counter_value(&story, reply.id).await), (reply.id, json!(1)));
-    assert_eq!(counter_value(&story, story.reroll_and_wait(reply.id).await.id).await, json!(1));
+    assert_eq!(counter_value(&story, story.regenerate_and_wait(reply.id).await.id).await, json!(1));
     let next = story.run_turn_at(reply.id, "Two.").await;
     assert_eq!(
         (story.node(next.user_node).await.parent, counter_value(&story, next.reply.id).await),
@@ -395,7 +395,7 @@ async fn plugin_update_adds_record_before_next_turn() {
     let three = story.run_turn("Three.").await;
     assert_eq!(story.node(three.user_node).await.parent, Some(two.reply.id), "once recorded, nothing more to record");
     assert!(story.delta(three.reply.id).await.problems.is_empty());
-    let again = story.reroll_and_wait(one.id).await;
+    let again = story.regenerate_and_wait(one.id).await;
     let problems = story.delta(again.id).await.problems;
     assert_eq!((problems.len(), problems[0].code.as_str()), (1, "plugin_changed"), "other code than the path records");
     assert_eq!(problems[0].plugin.as_deref(), Some("counter"));

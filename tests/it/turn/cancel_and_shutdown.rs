@@ -76,7 +76,7 @@ async fn cancel_while_scripts_run_is_all_or_nothing() {
     let user = story.write_message(story.head().await, "Go.").await;
     let mut in_time = 0;
     for n in 0..60_u32 {
-        let reply = story.reroll(user, GenerationSpec::default()).await.unwrap().generations[0];
+        let reply = story.regenerate(user, GenerationSpec::default()).await.unwrap().generations[0];
         // From an immediate cancel to one in the middle of the script.
         for _ in 0..n {
             tokio::task::yield_now().await;
@@ -168,7 +168,7 @@ async fn panic_in_reply_task_becomes_node_error() {
     );
     assert!(trace.is_exact && trace.messages.iter().any(|sent| sent.text == "Hi."), "{trace:?}");
     assert_eq!(trace.head.to_json()["params"], done.metadata.to_json()["params"]);
-    assert_eq!(story.reroll_and_wait(done.id).await.status, Status::Complete);
+    assert_eq!(story.regenerate_and_wait(done.id).await.status, Status::Complete);
     with_timeout(app.live.watch_count().wait_for(|count| *count == 0)).await.unwrap();
 }
 
@@ -209,7 +209,7 @@ async fn reply_limit_exceeded_is_refused_before_write() {
     story.wait_for_text(begun[0], "Half").await;
     story.cancel(begun[0]).await.unwrap();
     with_timeout(app.live.watch_count().wait_for(|count| *count == 2)).await.unwrap();
-    let next = story.reroll(begun[0], GenerationSpec::default()).await.unwrap();
+    let next = story.regenerate(begun[0], GenerationSpec::default()).await.unwrap();
     assert_eq!(next.generations.len(), 1, "there is room again");
 }
 
@@ -236,7 +236,7 @@ async fn shutdown_commits_partial_replies() {
     assert_eq!(story.node(reply).await, done);
     assert_eq!(story.var(reply, "/hurt/hp").await, json!(100));
     assert_eq!(story.head().await, started.node.unwrap());
-    let retried = story.reroll_and_wait(reply).await;
+    let retried = story.regenerate_and_wait(reply).await;
     assert_eq!((retried.status, story.head().await), (Status::Complete, retried.id));
 }
 
@@ -263,7 +263,7 @@ async fn sweeper_ends_only_orphaned_replies() {
     let held = story.start_turn("Hi.").await.generations[0];
     story.wait_for_text(held, "Half").await;
     app.mock.queue_reply(Reply::ok(["Lost"]).then_stall());
-    let lost = story.reroll(held, GenerationSpec::default()).await.unwrap().generations[0];
+    let lost = story.regenerate(held, GenerationSpec::default()).await.unwrap().generations[0];
     story.wait_for_text(lost, "Lost").await;
     app.live.end(lost);
     assert_eq!(app.turns.tasks.end_interrupted_replies().await.unwrap(), 1);
@@ -287,7 +287,7 @@ async fn partial_text_saved_and_swept_on_timer() {
     let held = story.start_turn("Hi.").await.generations[0];
     story.wait_for_text(held, "Half").await;
     app.mock.queue_reply(Reply::ok(["Lost"]).then_stall());
-    let lost = story.reroll(held, GenerationSpec::default()).await.unwrap().generations[0];
+    let lost = story.regenerate(held, GenerationSpec::default()).await.unwrap().generations[0];
     story.wait_for_text(lost, "Lost").await;
     let step = std::time::Duration::from_millis(1);
     let needs = TurnDeps {
@@ -302,7 +302,7 @@ async fn partial_text_saved_and_swept_on_timer() {
         ids: Arc::clone(&app.ids),
         save_intervals: SaveIntervals { save: step, request: step, orphan_check_every: 2 },
     };
-    TurnEngine::new(needs, tokio::runtime::Handle::current()).tasks.keep();
+    TurnEngine::new(needs, tokio::runtime::Handle::current()).tasks.spawn_background_tasks();
     let saved = async || app.store.write(|tx| tx.generating_replies()).await.unwrap();
     with_timeout(async { while !saved().await.iter().any(|one| one.node == held && one.content == "Half") {} }).await;
     assert_eq!(story.node(lost).await.status, Status::Generating, "somebody holds it");
@@ -346,5 +346,5 @@ async fn reply_commit_failure_releases_it_for_sweeper() {
     assert_eq!((ended.status, &ended.metadata.to_json()["error"]["code"]), (Status::Error, &json!("interrupted")));
     assert!("Half. [HP -10]".starts_with(&ended.content), "{}", ended.content);
     assert_eq!(story.var(reply, "/hurt/hp").await, json!(100));
-    assert_eq!(story.reroll_and_wait(reply).await.status, Status::Complete);
+    assert_eq!(story.regenerate_and_wait(reply).await.status, Status::Complete);
 }

@@ -59,7 +59,7 @@ async fn kill_during_stream_keeps_partial_text_as_error() {
     assert!(story.delta(reply).await.is_empty());
 
     app.mock.queue_reply(Reply::ok(["The ogre hits. [HP -10]"]));
-    let retried = story.reroll_and_wait(reply).await;
+    let retried = story.regenerate_and_wait(reply).await;
     assert_eq!((retried.status, story.head().await), (Status::Complete, retried.id));
     assert_eq!(story.var(retried.id, "/hurt/hp").await, json!(90));
     clotho_core::tree::reference_tree::ReferenceTree::replay(&story.log().await).unwrap();

@@ -45,7 +45,7 @@ async fn head_moves_to_reroll_sibling() {
     let story = TestSession::create(&app, &[]).await;
     let turn = story.run_turn("Hi.").await;
     for n in 2..=5 {
-        let reply = story.reroll_and_wait(turn.reply.id).await;
+        let reply = story.regenerate_and_wait(turn.reply.id).await;
         assert_eq!((reply.parent, reply.turn, reply.depth), (Some(turn.user_node), 1, turn.reply.depth));
         assert_eq!(story.head().await, reply.id);
         assert_eq!(story.children(turn.user_node).await.len(), n);
@@ -68,7 +68,7 @@ async fn head_goes_to_first_of_several_replies() {
     }
     cancel_and_wait(&story, started.generations[0]).await;
     assert_eq!(story.head().await, started.generations[0]);
-    let again = wait_for_first_text(&story, story.reroll(started.generations[1], several).await).await;
+    let again = wait_for_first_text(&story, story.regenerate(started.generations[1], several).await).await;
     cancel_and_wait(&story, again.generations[2]).await;
     assert_eq!(story.head().await, started.generations[0]);
     cancel_and_wait(&story, again.generations[0]).await;
@@ -91,7 +91,7 @@ async fn head_moved_elsewhere_is_not_pulled_back() {
     assert_eq!(story.head().await, greeting);
 
     story.checkout(user).await;
-    let again = wait_for_first_text(&story, story.reroll(user, GenerationSpec::default()).await).await;
+    let again = wait_for_first_text(&story, story.regenerate(user, GenerationSpec::default()).await).await;
     story.checkout(greeting).await;
     story.checkout(user).await;
     let reply = cancel_and_wait(&story, again.generations[0]).await;
@@ -111,12 +111,12 @@ async fn head_elsewhere_at_request_stays_there() {
     story.wait_for_reply(started.generations[0]).await;
     assert_eq!(story.head().await, turn.reply.id);
 
-    let elsewhere = story.reroll(started.generations[0], GenerationSpec::default()).await.unwrap();
+    let elsewhere = story.regenerate(started.generations[0], GenerationSpec::default()).await.unwrap();
     story.wait_for_reply(elsewhere.generations[0]).await;
     assert_eq!(story.head().await, turn.reply.id, "HEAD was not at its context when it was asked for");
 
     let (node, generate) = (turn.reply.id, GenerationSpec::default());
-    let again = RerollSpec { node, generate, move_head: false, expected_leaf: None };
+    let again = RegenerateSpec { node, generate, move_head: false, expected_leaf: None };
     let reroll = story.reroll_with_spec(again).await.unwrap();
     assert_eq!(story.wait_for_reply(reroll.generations[0]).await.status, Status::Complete);
     assert_eq!(story.head().await, turn.reply.id, "it was not to follow");
@@ -129,8 +129,10 @@ async fn head_goes_to_first_finished_of_two_rerolls() {
     let story = TestSession::create(&app, &[]).await;
     let first = wait_for_first_text(&story, Ok(story.start_turn("Hi.").await)).await;
     cancel_and_wait(&story, first.generations[0]).await;
-    let one = wait_for_first_text(&story, story.reroll(first.generations[0], GenerationSpec::default()).await).await;
-    let two = wait_for_first_text(&story, story.reroll(first.generations[0], GenerationSpec::default()).await).await;
+    let one =
+        wait_for_first_text(&story, story.regenerate(first.generations[0], GenerationSpec::default()).await).await;
+    let two =
+        wait_for_first_text(&story, story.regenerate(first.generations[0], GenerationSpec::default()).await).await;
     cancel_and_wait(&story, two.generations[0]).await;
     assert_eq!(story.head().await, two.generations[0]);
     cancel_and_wait(&story, one.generations[0]).await;
@@ -175,7 +177,8 @@ async fn stale_head_write_is_refused_appended_or_branched() {
     assert_eq!(story.node(branched).await.parent, Some(seen));
     assert_eq!(story.head().await, branched);
     let expected_leaf = Some(ExpectedVersion::Leaf(seen));
-    let again = RerollSpec { node: turn.reply.id, generate: GenerationSpec::default(), move_head: true, expected_leaf };
+    let again =
+        RegenerateSpec { node: turn.reply.id, generate: GenerationSpec::default(), move_head: true, expected_leaf };
     let reroll = story.reroll_with_spec(again).await;
     assert!(matches!(reroll, Err(TurnError::Refused(TreeError::HeadMoved { .. }))));
     let edited = story

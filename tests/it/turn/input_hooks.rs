@@ -77,7 +77,7 @@ async fn on_input_answer_replaces_model_reply() {
     assert_eq!(story.trace(reply.id).await.head.to_json()["model"], "plugin:commands");
     assert_eq!((story.head().await, story.var(reply.id, "/hurt/hp").await), (reply.id, json!(90)));
     assert!(app.mock.requests().is_empty());
-    let again = story.reroll_and_wait(reply.id).await;
+    let again = story.regenerate_and_wait(reply.id).await;
     assert_eq!(
         (app.mock.requests().len(), &again.metadata.to_json()["model"]),
         (1, &json!("mock/mock")),

@@ -39,7 +39,7 @@ async fn manifest_rules_fire_along_path_and_rewind() {
     let four = story.run_turn("Four.").await.reply;
     assert_eq!(fired_rules(&story, four.id).await, ["wages"], "friends but once");
 
-    let again = story.reroll_and_wait(three.id).await;
+    let again = story.regenerate_and_wait(three.id).await;
     assert_eq!(
         (fired_rules(&story, again.id).await, plugin_values(&story, again.id).await),
         (vec!["friend".to_owned()], plugin_values(&story, three.id).await)

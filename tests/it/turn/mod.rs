@@ -3,7 +3,7 @@
 //!
 //! - `turn_flow`: the order of the steps
 //! - `head`: which replies take HEAD
-//! - `rerolls_and_edits`: rerolls, continuing from old messages, edits
+//! - `regenerations_and_edits`: rerolls, continuing from old messages, edits
 //! - `state`: the world of each node
 //! - `active_rules`: which rules are in force
 //! - `plugin_migration`: values of older plugin versions
@@ -14,7 +14,7 @@
 //! - `watchers`, `search_index`: live events and the index
 //!
 //! To add a test, use a [`TestSession`], script the mock, and check the story afterwards. Nothing sleeps: hold the mock with
-//! a gate, and wait with [`TestSession::done`] or [`TestSession::arrived`].
+//! a gate, and wait with [`TestSession::wait_for_reply`] or [`TestSession::wait_for_partial_text`].
 
 mod active_rules;
 mod cancel_and_shutdown;
@@ -27,7 +27,7 @@ mod narrator;
 mod plugin_failures;
 mod plugin_migration;
 mod prompt;
-mod rerolls_and_edits;
+mod regenerations_and_edits;
 mod search_index;
 mod speakers;
 mod state;
@@ -37,7 +37,9 @@ mod watchers;
 
 use clotho_core::ids::NodeId;
 use clotho_core::tree::{Node, Role, Status};
-use clotho_engine::turn::{GenerationSpec, MessageSpec, ReplaySpec, RerollSpec, SessionSpec, TurnError, TurnReceipt};
+use clotho_engine::turn::{
+    GenerationSpec, MessageSpec, RegenerateSpec, ReplaySpec, SessionSpec, TurnError, TurnReceipt,
+};
 use serde_json::{Value, json};
 
 use crate::support::app::{Setup, TestApp};

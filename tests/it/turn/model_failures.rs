@@ -105,7 +105,7 @@ async fn check_failures(setup: Setup, faults: Vec<ModelFailure>) {
 
         app.mock.set_default_reply(Reply::ok(["Well again. [HP -10]"]));
         let asked = app.mock.requests().len();
-        let retried = story.reroll_and_wait(turn.reply.id).await;
+        let retried = story.regenerate_and_wait(turn.reply.id).await;
         assert_eq!((retried.status, story.head().await), (Status::Complete, retried.id), "{code}");
         assert_eq!(story.var(retried.id, "/hurt/hp").await, json!(90));
         story.run_turn_at(turn.reply.id, "Below the error.").await;
@@ -126,7 +126,7 @@ async fn model_server_down_gives_error_node() {
     let turn = story.run_turn("Hi.").await;
     check_failed_reply(&story, turn.user_node, &turn.reply, "provider_unreachable", "cannot be reached", "").await;
     story.set_setting("model", json!("mock/mock")).await;
-    assert_eq!(story.reroll_and_wait(turn.reply.id).await.status, Status::Complete);
+    assert_eq!(story.regenerate_and_wait(turn.reply.id).await.status, Status::Complete);
 }
 
 /// An endless reply is cut at the size limit, and what fits is kept.

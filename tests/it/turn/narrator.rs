@@ -51,7 +51,7 @@ async fn narrator_dice_are_recorded_and_reproducible_by_seed() {
     let story = create_narrated_session(&app).await;
     let first = story.run_turn("roll").await.reply;
     let mut totals = Vec::new();
-    for node in [first.clone(), story.reroll_and_wait(first.id).await, story.reroll_and_wait(first.id).await] {
+    for node in [first.clone(), story.regenerate_and_wait(first.id).await, story.regenerate_and_wait(first.id).await] {
         let roll = &story.delta(node.id).await.rolls[0];
         let total = roll["total"].as_i64().unwrap();
         assert!(node.content.ends_with(&format!("You rolled {total}.")));
@@ -110,7 +110,7 @@ async fn narrator_missing_gives_error_node() {
     assert_eq!((&head["model"], &head["error"]["code"]), (&json!("plugin:teller"), &json!("provider_misconfigured")));
     assert!(said(&turn.reply).contains("there is no plugin \"teller\" that writes replies"), "{}", said(&turn.reply));
     story.set_setting("model", json!("mock/mock")).await;
-    assert_eq!(story.reroll_and_wait(turn.reply.id).await.status, Status::Complete);
+    assert_eq!(story.regenerate_and_wait(turn.reply.id).await.status, Status::Complete);
 }
 
 /// A narrator as the default model serves every session that names no other model.
@@ -173,7 +173,7 @@ async fn adventure_typo_edit_keeps_hit_points() {
     while story.var(hurt.id, "/keep/hp").await == json!(20) {
         tries += 1;
         assert!(tries < 50, "the water never hurts");
-        hurt = story.reroll_and_wait(hurt.id).await;
+        hurt = story.regenerate_and_wait(hurt.id).await;
     }
     let hp = story.var(hurt.id, "/keep/hp").await;
     let next = story.run_turn("look").await.reply;
@@ -208,7 +208,7 @@ async fn hooks_receive_role_of_text() {
         clotho_core::world::StateOperation::from_json(&json!({"op": "set", "path": "/free", "value": 1})).unwrap();
     let change =
         app.turns.sessions.change_world(story.user, story.id, reply.parent.unwrap(), vec![free], None).await.unwrap();
-    let again = story.reroll_and_wait(change.node.unwrap()).await;
+    let again = story.regenerate_and_wait(change.node.unwrap()).await;
     assert_eq!(story.var(again.id, "/teller/narrate").await, "user", "a change node says nothing");
     let offered = story.quick_replies(reply.id).await;
     assert_eq!(offered.replies[0].label, "assistant");
@@ -254,7 +254,7 @@ async fn message_too_long_for_narrator_is_refused() {
     assert_eq!(turn.reply.status, Status::Complete, "{:?}", turn.reply.metadata);
     assert!(matches!(story.edit(turn.user_node, edit_spec(&too_long)).await, Err(TurnError::TooLong { .. })));
     let kept = story.write_message(story.head().await, &too_long).await;
-    assert!(matches!(story.reroll(kept, GenerationSpec::default()).await, Err(TurnError::TooLong { .. })));
+    assert!(matches!(story.regenerate(kept, GenerationSpec::default()).await, Err(TurnError::TooLong { .. })));
     let generate = Some(GenerationSpec { model: Some("mock/mock".into()), ..GenerationSpec::default() });
     let started = story.send(MessageSpec { generate, ..message_spec(kept, &too_long) }).await.unwrap();
     assert_eq!(story.wait_for_reply(started.generations[0]).await.status, Status::Complete, "a model reads it");

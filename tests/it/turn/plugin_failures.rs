@@ -79,11 +79,11 @@ async fn plugin_after_five_limit_violations_is_off() {
     let first = story.run_turn("Hi.").await.reply;
     assert_eq!(problem(first.id).await.as_deref(), Some("plugin_limit"));
     for _ in 0..4 {
-        let again = story.reroll_and_wait(first.id).await;
+        let again = story.regenerate_and_wait(first.id).await;
         assert_eq!(problem(again.id).await.as_deref(), Some("plugin_limit"));
     }
     app.mock.queue_reply(Reply::ok(["fine"]));
-    let out = story.reroll_and_wait(first.id).await;
+    let out = story.regenerate_and_wait(first.id).await;
     assert_eq!(problem(out.id).await.as_deref(), Some("plugin_off"));
     assert_eq!(story.var(out.id, "/endless/n").await, json!(null));
     app.mock.queue_reply(Reply::ok(["fine"]));
@@ -91,7 +91,7 @@ async fn plugin_after_five_limit_violations_is_off() {
     assert_eq!(other.var(elsewhere.id, "/endless/n").await, json!(1), "only in that session");
     story.set_plugins(&["endless"]).await.unwrap();
     app.mock.queue_reply(Reply::ok(["fine"]));
-    let forgiven = story.reroll_and_wait(first.id).await;
+    let forgiven = story.regenerate_and_wait(first.id).await;
     assert_eq!(story.var(forgiven.id, "/endless/n").await, json!(1));
 }
 
@@ -106,7 +106,7 @@ async fn plugin_limit_violations_survive_restart() {
     let story = TestSession { app: &app, user, id };
     let first = story.run_turn("Hi.").await.reply.id;
     for _ in 0..4 {
-        story.reroll_and_wait(first).await;
+        story.regenerate_and_wait(first).await;
     }
     let told = log_capture::lines_with(&["a plugin was turned off", &id.to_string(), "endless", "plugin_off"]);
     assert_eq!(told.len(), 1, "{told:?}");
@@ -114,16 +114,16 @@ async fn plugin_limit_violations_survive_restart() {
     let app = app.restart().await;
     let story = TestSession { app: &app, user, id };
     app.mock.queue_reply(Reply::ok(["fine"]));
-    let out = story.reroll_and_wait(first).await;
+    let out = story.regenerate_and_wait(first).await;
     assert_eq!(story.delta(out.id).await.problems[0].code, "plugin_off");
     story.set_plugins(&["endless"]).await.unwrap();
     app.mock.queue_reply(Reply::ok(["fine"]));
-    story.reroll_and_wait(first).await;
+    story.regenerate_and_wait(first).await;
 
     let app = app.restart().await;
     let story = TestSession { app: &app, user, id };
     app.mock.queue_reply(Reply::ok(["fine"]));
-    let forgiven = story.reroll_and_wait(first).await;
+    let forgiven = story.regenerate_and_wait(first).await;
     assert_eq!(story.var(forgiven.id, "/endless/n").await, json!(1));
 }
 

@@ -109,7 +109,7 @@ async fn prompt_card_over_context_fails_with_hint() {
     let (user, id) = (story.user, story.id);
     let app = app.stop().await.set("generation.context_tokens", "2000").start().await;
     let story = TestSession { app: &app, user, id };
-    assert_eq!(story.reroll_and_wait(turn.reply.id).await.status, Status::Complete);
+    assert_eq!(story.regenerate_and_wait(turn.reply.id).await.status, Status::Complete);
 }
 
 /// `reply_tokens` reserves room and is sent as `max_tokens`, unless the session sets its own value.
@@ -202,14 +202,14 @@ async fn prompt_budget_uses_context_length_of_provider() {
     for n in 0..6 {
         story.write_message(story.head().await, &long_text(n)).await;
     }
-    story.reroll_and_wait(story.head().await).await;
+    story.regenerate_and_wait(story.head().await).await;
     let tokens: usize = request_messages(&app.mock.requests()[0])
         .iter()
         .map(|(_, text)| clotho_compat::prompt::estimate_message(text))
         .sum();
     assert!(tokens <= 200, "half of 400 is kept for the reply: {tokens}");
     story.set_setting("model", json!("second/told")).await;
-    story.reroll_and_wait(story.head().await).await;
+    story.regenerate_and_wait(story.head().await).await;
     assert_eq!(request_messages(&app.mock.requests()[1]).len(), 3, "all six messages in one");
 }
 
@@ -313,7 +313,7 @@ async fn prompt_leaves_out_disabled_messages() {
     assert_eq!(on[2..5], ["One.".to_owned(), first.reply.content.clone(), "Two.".to_owned()]);
     story.set_enabled(first.user_node, false).await;
     story.set_enabled(story.node(first.user_node).await.parent.unwrap(), false).await;
-    let all_off = story.reroll_and_wait(first.reply.id).await;
+    let all_off = story.regenerate_and_wait(first.reply.id).await;
     assert_eq!(
         request_messages(&app.mock.requests()[4]),
         [("system", "Be Rin."), ("user", "[Go on]")],
@@ -364,7 +364,7 @@ async fn prompt_with_random_disabled_messages_is_valid() {
                 story.set_enabled(node.id, to).await;
             }
         }
-        let reply = story.reroll_and_wait(last.reply.id).await;
+        let reply = story.regenerate_and_wait(last.reply.id).await;
         let texts: Vec<_> =
             line.iter().zip(&flags).map(|(node, on)| (node.role.as_str(), node.content.clone(), *on)).collect();
         let body = app.mock.requests().pop().unwrap();

@@ -30,7 +30,7 @@ async fn search_index_has_complete_nodes_of_all_branches() {
     app.mock.queue_reply(Reply::ok(["A brass lantern."]));
     let turn = story.run_turn("What lantern?").await;
     app.mock.queue_reply(Reply::ok(["A paper lantern 灯笼."]));
-    story.reroll_and_wait(turn.reply.id).await;
+    story.regenerate_and_wait(turn.reply.id).await;
     story.write_message(greeting, "No lantern here.").await;
     let (reply, gate) = gated_reply(&["A lantern on its way"]);
     app.mock.queue_reply(reply);

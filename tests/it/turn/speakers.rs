@@ -39,7 +39,7 @@ async fn speaker_is_recorded_on_every_node() {
 
     // A reply of the other character.
     let other = GenerationSpec { character: Some(second), ..GenerationSpec::default() };
-    let started = story.reroll(turn.reply.id, other).await.unwrap();
+    let started = story.regenerate(turn.reply.id, other).await.unwrap();
     let moss = story.wait_for_reply(started.generations[0]).await;
     assert_eq!((speaker_fields(&moss), moss.character), ((true, false, true, Some("Moss")), Some(second)));
 

@@ -28,7 +28,7 @@ async fn state_is_separate_for_each_reply() {
         json!({"op": "add", "path": "/hurt/hp", "value": -10, "why": "the reply says so", "by": "hurt"})
     );
     app.mock.queue_reply(Reply::ok(["The ogre misses."]));
-    let unhurt = story.reroll_and_wait(hurt).await.id;
+    let unhurt = story.regenerate_and_wait(hurt).await.id;
     for (node, expected) in [(greeting, 100), (turn.user_node, 100), (hurt, 90), (unhurt, 100)] {
         assert_eq!(hp(&story, node).await, json!(expected));
     }
@@ -51,7 +51,7 @@ async fn reroll_rules_see_state_before_reply() {
     let turn = story.run_turn("I swing.").await;
     let mut luck = vec![story.var(turn.reply.id, "/hurt/luck").await];
     for _ in 0..3 {
-        let again = story.reroll_and_wait(turn.reply.id).await.id;
+        let again = story.regenerate_and_wait(turn.reply.id).await.id;
         assert_eq!((story.var(again, "/hurt/seen").await, hp(&story, again).await), (json!(100), json!(90)));
         luck.push(story.var(again, "/hurt/luck").await);
     }
@@ -194,8 +194,8 @@ async fn state_of_parallel_sessions_stays_separate() {
     let gate = Gate::new();
     app.mock.set_default_reply(Reply::ok(["Ow. [HP -10]", "", " [HP -5]"]).gate(&gate));
     let (a, b, c) = tokio::join!(
-        mine.reroll(left, GenerationSpec::default()),
-        mine.reroll(right, GenerationSpec::default()),
+        mine.regenerate(left, GenerationSpec::default()),
+        mine.regenerate(right, GenerationSpec::default()),
         theirs.send(message_spec(theirs.head().await, "Bob's words."))
     );
     let (a, b, c) = (a.unwrap().generations[0], b.unwrap().generations[0], c.unwrap().generations[0]);
@@ -212,7 +212,7 @@ async fn state_of_parallel_sessions_stays_separate() {
         assert_eq!(["Left.", "Right.", "Bob's words."].iter().filter(|words| text.contains(**words)).count(), 1);
     }
     assert_eq!(hp(&mine, greeting).await, json!(100));
-    let foreign = app.turns.replies.message(app.owner, theirs.id, message_spec(greeting, "x")).await;
+    let foreign = app.turns.replies.send_message(app.owner, theirs.id, message_spec(greeting, "x")).await;
     assert!(matches!(foreign, Err(TurnError::Refused(clotho_core::tree::edit::TreeError::NotFound(_)))));
     let foreign = theirs.send(message_spec(greeting, "x")).await;
     assert!(

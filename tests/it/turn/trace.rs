@@ -28,7 +28,7 @@ async fn trace_rebuilds_prompt_byte_for_byte_after_edits() {
         replies.push(turn.reply.id);
         turns.push(turn);
     }
-    replies.push(story.reroll_and_wait(replies[2]).await.id);
+    replies.push(story.regenerate_and_wait(replies[2]).await.id);
     replies.push(story.run_turn("On the branch.").await.reply.id);
     story.checkout(turns[5].reply.id).await;
     let bodies = app.mock.requests();

@@ -163,7 +163,7 @@ async fn prompt_is_plain_list_without_tree_data() {
     let greeting = story.head().await;
     let first = story.run_turn("Question one?").await;
     app.mock.queue_reply(Reply::ok(["SIBLING-A"]));
-    let sibling = story.reroll_and_wait(first.reply.id).await;
+    let sibling = story.regenerate_and_wait(first.reply.id).await;
     app.mock.queue_reply(Reply::ok(["OTHER-BRANCH reply"]));
     let other = story.run_turn_at(greeting, "OTHER-BRANCH question?").await;
     story.checkout(first.reply.id).await;

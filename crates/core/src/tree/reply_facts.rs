@@ -6,7 +6,7 @@ use serde_json::{Map, Number, Value};
 
 use crate::coded_message::{MessageArgs, RenderedMessage};
 use crate::ids::{NodeId, SessionId};
-use crate::json_facts::Fact;
+use crate::json_facts::NullableField;
 use crate::{json_facts, json_object};
 
 json_facts! {
@@ -17,7 +17,7 @@ json_facts! {
         /// The requested name, if it stands for a list of models.
         alias: Option<String> = "alias",
         /// The models of the list that failed before one answered.
-        passed_over: Option<Vec<SkippedModelRecord>> = "passedOver",
+        skipped_models: Option<Vec<SkippedModelRecord>> = "passedOver",
         /// The parameters as sent.
         params: Option<Map<String, Value>> = "params",
         /// The time in the queue, in milliseconds.
@@ -25,21 +25,21 @@ json_facts! {
         /// The time from request to end, in milliseconds.
         latency_ms: Option<u64> = "latencyMs",
         /// The time from request to the first text, in milliseconds.
-        first_token_ms: Fact<u64> = "firstTokenMs",
+        first_token_ms: NullableField<u64> = "firstTokenMs",
         /// The tokens, as the provider counted them.
         token_count: Option<TokenCount> = "tokenCount",
         /// The prompt tokens that came from the provider's cache.
-        cached_tokens: Fact<u64> = "cachedTokens",
+        cached_tokens: NullableField<u64> = "cachedTokens",
         /// The cost in the provider's currency.
-        cost: Fact<Number> = "cost",
-        /// Who told the cost: `provider`, or the price list.
-        cost_from: Fact<String> = "costFrom",
+        cost: NullableField<Number> = "cost",
+        /// The source of the cost: `provider`, or the price list.
+        cost_source: NullableField<String> = "costFrom",
         /// What prompt caching saved, in the same currency.
         saved: Option<Number> = "saved",
         /// The tools that the model called.
         tool_calls: Option<Vec<ToolCallRecord>> = "toolCalls",
         /// Why the model stopped; `cancelled` if a user stopped it.
-        finish_reason: Fact<String> = "finishReason",
+        finish_reason: NullableField<String> = "finishReason",
         /// Why the reply failed.
         error: Option<ReplyErrorRecord> = "error",
         /// The model as the provider calls it.
@@ -112,7 +112,7 @@ json_object! {
         reply: ReplyFacts
     ) {
         /// The seed as sent.
-        seed: Fact<Value> = "seed",
+        seed: NullableField<Value> = "seed",
         /// What the request set instead of the session's settings.
         overridden: Option<GenerationOverride> = "override",
         /// What the values model said.
@@ -257,7 +257,7 @@ json_object! {
         /// The tokens of the prompt, with who counted them.
         tokens: Option<PromptTokens> = "tokens",
         /// The newest message that was left out, and why.
-        history_cut: Fact<HistoryCutoff> = "historyCut",
+        history_cut: NullableField<HistoryCutoff> = "historyCut",
         /// The tags whose contents are hidden from models.
         hide_tags: Option<Vec<String>> = "hideTags",
         /// What macros put into the prompt.

@@ -9,7 +9,7 @@ use clotho_core::clock::{IdGenerator, Time};
 use clotho_core::ids::{CharacterId, LorebookId, UserId};
 use clotho_core::tree::card::{TrimmedList, ValidationError, trim_to_limits, validate_card};
 use clotho_core::tree::lorebook::{EXTRA_FIELD as EXTRA_LOREBOOKS, PRIMARY_FIELD as LOREBOOK};
-use clotho_plugin::{embedded_plugin, unread_starts};
+use clotho_plugin::{embedded_plugin, unreadable_initial_values};
 use clotho_store::{CardFile, CharacterCard, Lorebook, Tx, WriteError};
 
 use super::lorebooks::{
@@ -100,7 +100,7 @@ pub fn read_card(
     findings.extend(trim_to_limits(&mut fields).into_iter().map(trimmed_list_finding));
     files.extend(extract_scripts(&mut fields, &mut findings));
     findings.extend(embedded_plugin_finding(&fields));
-    let greetings = greetings(&fields).flat_map(|text| unread_starts(&[], &without_macros(text)));
+    let greetings = greetings(&fields).flat_map(|text| unreadable_initial_values(&[], &without_macros(text)));
     findings.extend(unreadable_values_finding(greetings.map(|_| "<initvar>".to_owned()).collect()));
     validate_card(&fields)?;
     let mut items = vec![ForeignImportItem::new("character", title, id).with_findings(findings)];

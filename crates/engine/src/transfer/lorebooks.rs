@@ -11,7 +11,7 @@ use clotho_core::clock::{IdGenerator, Time};
 use clotho_core::ids::LorebookId;
 use clotho_core::tree::card::ValidationError;
 use clotho_core::tree::lorebook::validate_lorebook;
-use clotho_plugin::{InitVarText, unread_starts};
+use clotho_plugin::{InitVarText, unreadable_initial_values};
 use clotho_store::Lorebook;
 
 use super::report::ForeignImportItem;
@@ -76,8 +76,9 @@ pub fn new_lorebook(
     let n = lorebook::entries(&book).len();
     let mut findings =
         if n == 0 { Vec::new() } else { vec![ImportFinding::works(&FindingDetail::LoreEntries { count: n })] };
-    let starts =
-        initial_values(&book).into_iter().filter(|start| !unread_starts(std::slice::from_ref(start), "").is_empty());
+    let starts = initial_values(&book)
+        .into_iter()
+        .filter(|start| !unreadable_initial_values(std::slice::from_ref(start), "").is_empty());
     findings.extend(unreadable_values_finding(starts.map(|start| start.name).collect()));
     let item = ForeignImportItem::new("lorebook", called, id).with_findings(findings);
     Ok((Lorebook { id, card: book, created: now, updated: now }, item))

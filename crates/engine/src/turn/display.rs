@@ -19,7 +19,7 @@ use clotho_store::{ActiveRules, StoreReader, StoredNode, StoredSession};
 use crate::turn::cast::{self, UserPersona};
 use crate::turn::display_cache::{DisplayKey, DisplayResult};
 use crate::turn::rules::RuleServices;
-use crate::turn::rules::hooks::{self, HookContext, in_order};
+use crate::turn::rules::hooks::{self, HookContext, sort_by_dependency};
 use crate::turn::storage::TreeStorage;
 use crate::turn::{TurnError, rules::rules_in_force, rules::violations};
 
@@ -160,7 +160,7 @@ impl ReplyDisplay {
         for plugin in &rules.plugins {
             let shows = self.catalogue.get(&plugin.id).filter(|plugin| plugin.has_hook(Hook::OnDisplay));
             if let Some(plugin) = shows
-                && self.rule_services.hooks.is_disabled_here(reader, session, plugin)?
+                && self.rule_services.hooks.is_disabled_with_reader(reader, session, plugin)?
             {
                 return Ok(true);
             }
@@ -215,7 +215,7 @@ impl ReplyDisplay {
     ) -> DisplayResult {
         let mut shown = DisplayResult::default();
         let mut is_theirs = true;
-        for active in in_order(&context.plugins) {
+        for active in sort_by_dependency(&context.plugins) {
             let id = active.plugin.id();
             match self.rule_services.hooks.run_read_only(Hook::OnDisplay, &context, &active, &world).await {
                 None => {

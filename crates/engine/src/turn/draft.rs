@@ -15,19 +15,21 @@ use clotho_core::tree::message_run::{self, RunNode};
 use clotho_core::tree::{Kind, Node, Session};
 use clotho_store::{StoreReader, StoredSession};
 
-use crate::turn::ask;
-use crate::turn::ask::PromptServices;
-use crate::turn::ask::macro_context::{GenerationTask, PromptPurpose};
-use crate::turn::ask::prompt_bounds::PromptBounds;
-use crate::turn::ask::trace::{self, BuiltPrompt};
 use crate::turn::machine::{PromptTexts, ReplyEvent, ReplyFailure, ReplyFault, ReplyMachine};
 use crate::turn::models::{ModelSelection, ReplyWriter};
+use crate::turn::prompts;
+use crate::turn::prompts::PromptServices;
+use crate::turn::prompts::macro_context::{GenerationTask, PromptPurpose};
+use crate::turn::prompts::prompt_bounds::PromptBounds;
+use crate::turn::prompts::trace::{self, BuiltPrompt};
 use crate::turn::reply::fallback::{self, FallbackRequest};
 use crate::turn::rules::RuleServices;
 use crate::turn::services::TurnServices;
 use crate::turn::snapshot::{self, SnapshotQuery};
 use crate::turn::storage::TreeStorage;
-use crate::turn::{GenerationSpec, ImpersonateSpec, SummarySpec, TurnError, ask::prompt_bounds, reply::runner, start};
+use crate::turn::{
+    GenerationSpec, ImpersonateSpec, SummarySpec, TurnError, prompts::prompt_bounds, reply::runner, start,
+};
 
 /// Starts a draft of the user's message.
 pub async fn impersonate(
@@ -239,7 +241,7 @@ fn build_prompt(
         DraftTask::Impersonate { leaf } => {
             let mut snapshot = snapshot::read(reader, &query(leaf))?;
             let purpose = PromptPurpose { generation_task: GenerationTask::Impersonate, number: 0 };
-            Ok(ask::build_prompt(rule_services, reader, &mut snapshot, bounds, &purpose)?)
+            Ok(prompts::build_prompt(rule_services, reader, &mut snapshot, bounds, &purpose)?)
         }
         DraftTask::Summarise { run } => {
             let read = run.iter().filter(|node| node.is_in_prompt());

@@ -14,21 +14,21 @@ use clotho_core::tree::Session;
 use clotho_core::tree::edit::{self, TreeError};
 use clotho_store::StoreReader;
 
-use crate::turn::ask::PromptServices;
-use crate::turn::ask::history;
-use crate::turn::ask::lore::{ActiveLorebooks, LoreScanContext, LoreScanReport, PromptScanHost, verdict_trace};
-use crate::turn::ask::macro_context::{self, PromptPurpose};
-use crate::turn::ask::note;
-use crate::turn::ask::preset_selection::select_preset;
-use crate::turn::ask::prompt_bounds::PromptBounds;
-use crate::turn::ask::recall::PromptRecallQuery;
-use crate::turn::ask::regex_scripts::PromptScripts;
-use crate::turn::ask::similar::SimilarEntries;
+use crate::turn::prompts::PromptServices;
+use crate::turn::prompts::history;
+use crate::turn::prompts::lore::{ActiveLorebooks, LoreScanContext, LoreScanReport, PromptScanHost, verdict_trace};
+use crate::turn::prompts::macro_context::{self, PromptPurpose};
+use crate::turn::prompts::note;
+use crate::turn::prompts::preset_selection::select_preset;
+use crate::turn::prompts::prompt_bounds::PromptBounds;
+use crate::turn::prompts::recall::PromptRecallQuery;
+use crate::turn::prompts::regex_scripts::PromptScripts;
+use crate::turn::prompts::similar::SimilarEntries;
 use crate::turn::requests::LoreTestSpec;
 use crate::turn::services::TurnServices;
 use crate::turn::snapshot::{self, SnapshotQuery};
 use crate::turn::storage::TreeStorage;
-use crate::turn::{GenerationSpec, TurnError, ask::plan, ask::prompt_bounds, draft, preview, start};
+use crate::turn::{GenerationSpec, TurnError, draft, preview, prompts::plan, prompts::prompt_bounds, start};
 
 /// The maximum number of entries in each list.
 const MAX_LISTED: usize = 1_000;
@@ -223,7 +223,7 @@ fn to_outcome(
         silent.extend(others.take(left).map(|entry| entry.silent_verdict(&book.id)));
     }
     let fired = outcome.active.iter().take(MAX_LISTED).map(|fired| {
-        let mut report = crate::turn::ask::lore::entry_trace(fired, measure);
+        let mut report = crate::turn::prompts::lore::entry_trace(fired, measure);
         report.insert("text".to_owned(), fired.text.as_str().into());
         Value::Object(report)
     });

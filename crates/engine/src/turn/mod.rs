@@ -17,7 +17,6 @@
 //! To add a step to the turn, call it in `start/` or `reply/runner.rs` and put its facts in the trace. To add a hook,
 //! see [`clotho_plugin`], then call it in `rules/`.
 
-mod ask;
 mod cast;
 mod display;
 mod display_cache;
@@ -30,6 +29,7 @@ pub mod machine;
 mod models;
 mod preview;
 mod problem;
+mod prompts;
 mod reply;
 mod requests;
 mod rules;
@@ -42,15 +42,6 @@ mod storage;
 mod summarizer;
 mod tools;
 
-pub use ask::lore::world_info_settings as lore_settings;
-pub use ask::preset_selection::parse_preset as preset;
-pub use ask::recall::{RankedDocument, RankedDocuments};
-pub use ask::regex_scripts::{
-    DisplayScripts as ShownScripts, ScopedScript as KnownScript, display_scripts as shown_scripts,
-    session_scripts as scripts,
-};
-pub use ask::summary_block::{BranchSummary, find_summary as branch_summary, of_branch as branch_summaries};
-pub use ask::trace::{RebuiltPrompt, read_trace};
 pub use display::ReplyDisplay;
 pub use display_cache::DisplayResult;
 pub use engine::{
@@ -67,9 +58,15 @@ pub use models::providers::ReplyCost;
 pub use models::token_counters::unusable_files;
 pub use models::{ModelCandidate, ModelRegistry, ModelSelection, ReplyWriter, SkippedModel, UnknownModelError};
 pub use problem::{ModelCallProblem, ToolRefusal, TurnProblem};
+pub use prompts::lore::lore_settings;
+pub use prompts::preset_selection::parse_preset;
+pub use prompts::recall::{RankedDocument, RankedDocuments};
+pub use prompts::regex_scripts::{DisplayScripts, ScopedScript, display_scripts, session_scripts};
+pub use prompts::summary_block::{BranchSummary, branch_summaries, find_branch_summary};
+pub use prompts::trace::{RebuiltPrompt, read_trace};
 pub use requests::{
     ContinueSpec, EditSpec, GenerationSpec, ImpersonateSpec, LoreTestSpec, MessageSpec, PluginChoice, PreviewSpec,
-    RerollSpec, SessionSpec, StaleHeadPolicy, SummarySpec, TurnReceipt,
+    RegenerateSpec, SessionSpec, StaleHeadPolicy, SummarySpec, TurnReceipt,
 };
 pub use rules::metrics::HookMetric;
 pub use running::SaveIntervals;

@@ -9,14 +9,14 @@ use clotho_core::tree::edit::{self, TreeError};
 use clotho_core::tree::{Kind, Role, Status};
 use clotho_store::{StoreReader, StoredNode, StoredSession};
 
-use crate::turn::ask;
-use crate::turn::ask::macro_context::{GenerationTask, PromptPurpose};
-use crate::turn::ask::prompt_bounds::PromptBounds;
-use crate::turn::ask::trace::{BuiltPrompt, RebuiltPrompt};
 use crate::turn::cast::{self, UserPersona};
+use crate::turn::prompts;
+use crate::turn::prompts::macro_context::{GenerationTask, PromptPurpose};
+use crate::turn::prompts::prompt_bounds::PromptBounds;
+use crate::turn::prompts::trace::{BuiltPrompt, RebuiltPrompt};
 use crate::turn::services::TurnServices;
 use crate::turn::snapshot::{self, SnapshotQuery, TurnSnapshot};
-use crate::turn::{GenerationSpec, PreviewSpec, TurnError, ask::prompt_bounds, draft, reply::runner, start};
+use crate::turn::{GenerationSpec, PreviewSpec, TurnError, draft, prompts::prompt_bounds, reply::runner, start};
 
 /// Builds the prompt that sending would use.
 pub async fn preview(
@@ -53,7 +53,7 @@ pub async fn preview(
                 None => pending_replies(reader, &snapshot.stored, &snapshot.at)?,
             };
             let purpose = PromptPurpose { generation_task: GenerationTask::Reply, number };
-            let prompt = ask::build_prompt(&rules, reader, &mut snapshot, bounds, &purpose)?;
+            let prompt = prompts::build_prompt(&rules, reader, &mut snapshot, bounds, &purpose)?;
             to_rebuilt(reader, &snapshot.stored, prompt)
         })
         .await

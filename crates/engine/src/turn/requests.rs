@@ -182,7 +182,7 @@ pub struct LoreTestSpec {
 
 /// Other replies to the same context node.
 #[derive(Debug, Clone)]
-pub struct RerollSpec {
+pub struct RegenerateSpec {
     /// A reply, or the node that a model answers.
     pub node: NodeId,
     pub generate: GenerationSpec,

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::turn::ask::PromptServices;
+use crate::turn::prompts::PromptServices;
 use crate::turn::rules::RuleServices;
 use crate::turn::running::RunningWork;
 use crate::turn::storage::TreeStorage;

@@ -19,13 +19,13 @@ use clotho_core::ids::{NodeId, SessionId, SummaryId};
 use clotho_core::tree::{Session, SummaryMetadata};
 use clotho_store::{NewSummary, PathFilter, StoreError, StoreReader, StoredNode, StoredSession};
 
-use crate::turn::ask::PromptServices;
-use crate::turn::ask::prompt_bounds::{LastPrompt, PromptBounds};
-use crate::turn::ask::summary_block::BranchSummaries;
-use crate::turn::ask::trace::BuiltPrompt;
 use crate::turn::models::ModelSelection;
+use crate::turn::prompts::PromptServices;
+use crate::turn::prompts::prompt_bounds::{LastPrompt, PromptBounds};
+use crate::turn::prompts::summary_block::BranchSummaries;
+use crate::turn::prompts::trace::BuiltPrompt;
 use crate::turn::services::TurnServices;
-use crate::turn::{GenerationSpec, ask::prompt_bounds, ask::trace, draft, side_calls, start};
+use crate::turn::{GenerationSpec, draft, prompts::prompt_bounds, prompts::trace, side_calls, start};
 
 /// The number of summaries made after one turn; the rest waits for the next turn.
 const AT_A_TIME: usize = 32;

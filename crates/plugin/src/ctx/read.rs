@@ -184,7 +184,7 @@ impl RunningCall {
 
     fn before(&self, path: &str) -> Result<Option<Dynamic>, RhaiThrow> {
         let place = self.readable_pointer("before", path)?;
-        view_at(&self.call.before, &place).map(|value| script_value(self, path, &value.to_value())).transpose()
+        view_at(&self.call.world_before, &place).map(|value| script_value(self, path, &value.to_value())).transpose()
     }
 
     fn keys(&self, path: &str) -> Result<Array, RhaiThrow> {

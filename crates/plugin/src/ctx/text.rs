@@ -233,7 +233,7 @@ impl RunningCall {
         }
         let there = self.effects().world.get(&self.runtime.manifest.state.root).cloned();
         let mut places = Vec::new();
-        mvu::join_places(there.as_ref(), "", Value::Object(values), &mut places);
+        mvu::leaf_values(there.as_ref(), "", Value::Object(values), &mut places);
         for (path, value) in places {
             self.propose("mvu_begin", &path, why, StateChange::Set(value))?;
         }
@@ -242,7 +242,7 @@ impl RunningCall {
 
     fn start_values(&self, function: &str) -> Result<serde_json::Map<String, Value>, RhaiThrow> {
         let text = self.check_length(function, &self.call.text)?;
-        let (values, unread) = mvu::start_values(&self.call.starts, text);
+        let (values, unread) = mvu::initial_values(&self.call.initial_values, text);
         let mut done = self.effects();
         let room = (self.limits().warnings / 2).saturating_sub(done.warnings.len());
         done.warnings.extend(unread.into_iter().take(room));

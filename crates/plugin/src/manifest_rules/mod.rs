@@ -1,4 +1,4 @@
-//! Rules without code: the `[[rule]]` tables of a manifest (`docs/modders.md`). Each has a trigger, changes values
+//! Declarative rules: the `[[rule]]` tables of a manifest (`docs/modders.md`). Each has a trigger, changes values
 //! below the plugin's root and shows a line. They run after `on_input` and `on_reply` of their plugin.
 //!
 //! - `raw.rs` parses and checks them, `check.rs` checks them against the schema, `text.rs` fills values into their

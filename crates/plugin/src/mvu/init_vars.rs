@@ -44,7 +44,7 @@ pub(crate) fn initial_values(starts: &[InitVarText], greeting: &str) -> (Map<Str
 
 /// Returns a message for each text that cannot be parsed, including the greeting's block. It is pure, so that users can
 /// be told before a story begins.
-pub fn unreadable_texts(starts: &[InitVarText], greeting: &str) -> Vec<String> {
+pub fn unreadable_initial_values(starts: &[InitVarText], greeting: &str) -> Vec<String> {
     initial_values(starts, greeting).1
 }
 

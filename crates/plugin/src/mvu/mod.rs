@@ -23,8 +23,8 @@ use serde_json::{Map, Value};
 
 use clotho_core::world::Pointer;
 
-pub use init_vars::{InitVarText, unreadable_texts as unread_starts};
-pub(super) use init_vars::{initial_values as start_values, leaf_values as join_places};
+pub use init_vars::{InitVarText, unreadable_initial_values};
+pub(super) use init_vars::{initial_values, leaf_values};
 pub(super) use path_repair::repair_paths;
 pub use replay::{MvuReplay, replay};
 pub use value_updates::{MvuChanges, MvuTarget, apply_commands, count_commands};

@@ -244,8 +244,8 @@ impl PluginTestCase {
             node: HookNodeInfo { id: raw.node.id.clone(), depth: raw.node.depth, turn, time: raw.node.time.map(Time) },
             recent: recent.collect(),
             seeds: DiceSeeds { session: raw.seed, node: raw.seed },
-            starts: raw.initvar.iter().map(start).collect(),
-            from: raw.from,
+            initial_values: raw.initvar.iter().map(start).collect(),
+            from_version: raw.from,
             language: raw.language.clone(),
             tool: self.tool.clone(),
             answer: raw.answer.as_ref().map(|answer| ModelCallAnswer {
@@ -300,7 +300,7 @@ fn tool(
     };
     let mut arguments = Value::Object(object(&raw.args));
     let unfit = tool.parameters.coerce(&mut arguments).err().map(|why| format!("the arguments do not fit: {why}"));
-    Ok((Some(ToolInvocation { name: tool.name.clone(), arguments, before: 0 }), unfit))
+    Ok((Some(ToolInvocation { name: tool.name.clone(), arguments, earlier_calls: 0 }), unfit))
 }
 
 /// Returns the hook of a case. The plugin must define it: a missing hook does nothing and would pass every test.

@@ -259,7 +259,7 @@ impl<'a> CaseRunner<'a> {
         let mut world = (**base).clone();
         put(&mut world, &self.plugin.manifest().state.root, Value::Object(before));
         fold(&mut world, &[], &self.rules);
-        HookCall { before: Arc::new(world), ..call }
+        HookCall { world_before: Arc::new(world), ..call }
     }
 }
 

@@ -46,7 +46,7 @@ impl CaseRunner<'_> {
             plugin: &manifest.id,
             root: &manifest.state.root,
             rules: &manifest.rules,
-            before: &call.before,
+            before: &call.world_before,
             is_reply: hook != Hook::OnInput,
             is_side_call: hook == Hook::OnInput && is_own_command(&call.text, manifest, &outcome.answer),
             turn: call.node.turn,

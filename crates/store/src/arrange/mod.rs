@@ -66,7 +66,7 @@ pub struct ArrangeReport {
     pub refusals: Vec<CopyRefusal>,
     /// Nodes to prune in other sessions because they moved to this one: edit index, session, node, and the new
     /// fragment.
-    pending_cuts: Vec<(usize, SessionId, NodeId, FragmentId)>,
+    pending_prunes: Vec<(usize, SessionId, NodeId, FragmentId)>,
 }
 
 impl Tx<'_> {
@@ -93,12 +93,12 @@ impl Tx<'_> {
         let mut stored = self.session(actor.user, session)?;
         check_expected_version(&stored, actor.expected_leaf)?;
         // Remember the state before the edits, then plan and apply them one by one.
-        let mut witness = self.world_baseline(&stored, edits.iter().any(TreeEdit::affects_world))?;
+        let mut baseline = self.world_baseline(&stored, edits.iter().any(TreeEdit::affects_world))?;
         let (mut effects, mut report) = (Vec::new(), ArrangeReport::default());
         for (index, edit) in edits.iter().enumerate() {
             let plan = self.plan(actor, &stored, index, edit, &mut report);
             let plan = plan.map_err(|error| with_edit_index(index, error))?;
-            self.add_moved_to_baseline(&stored, &mut witness, &plan)?;
+            self.add_moved_to_baseline(&stored, &mut baseline, &plan)?;
             self.apply_effects(&mut stored, &plan)?;
             effects.extend(plan);
             check_copy_limit(&effects).map_err(|refusal| with_edit_index(index, refusal.into()))?;
@@ -117,14 +117,14 @@ impl Tx<'_> {
             self.append_operation(&mut stored, entry)?
         };
         // Prune in the source sessions what moved here.
-        for (index, source, node, fragment) in std::mem::take(&mut report.pending_cuts) {
-            self.cut_off(actor, source, node, fragment).map_err(|error| with_edit_index(index, error))?;
+        for (index, source, node, fragment) in std::mem::take(&mut report.pending_prunes) {
+            self.prune_in_source(actor, source, node, fragment).map_err(|error| with_edit_index(index, error))?;
         }
-        Ok(ArrangeResult { op, worlds: self.world_diffs(&stored, witness)?, report })
+        Ok(ArrangeResult { op, worlds: self.world_diffs(&stored, baseline)?, report })
     }
 
     /// Completes a move between sessions: prunes the copied node in its source session, as an operation there.
-    fn cut_off(
+    fn prune_in_source(
         &mut self,
         actor: &Actor,
         session: SessionId,
@@ -151,17 +151,17 @@ impl Tx<'_> {
         match edit {
             TreeEdit::Prune { node, fragment, name } => self.prune(stored, *node, *fragment, name.as_deref(), actor.at),
             TreeEdit::Graft { source: piece, target } => self.graft(stored, *piece, *target),
-            TreeEdit::Copy { source: piece, target, from, source_fragment: leaves, seed } => {
+            TreeEdit::Copy { source: piece, target, from, source_fragment, seed } => {
                 let source = match from.filter(|id| *id != stored.session.id) {
                     Some(id) => self.source_session(actor, id)?,
-                    None if leaves.is_some() => return self.graft(stored, *piece, Some(*target)),
+                    None if source_fragment.is_some() => return self.graft(stored, *piece, Some(*target)),
                     None => stored.clone(),
                 };
                 let wanted = CopySpec { source: &source, piece: *piece, target: *target };
                 let effects = self.copy(stored, &wanted, &IdGenerator::new(*seed), actor.at, report)?;
                 // A fragment is already outside the tree.
-                if let (Some(fragment), EditTarget::Node(node)) = (leaves, piece) {
-                    report.pending_cuts.push((index, source.session.id, *node, *fragment));
+                if let (Some(fragment), EditTarget::Node(node)) = (source_fragment, piece) {
+                    report.pending_prunes.push((index, source.session.id, *node, *fragment));
                 }
                 Ok(effects)
             }

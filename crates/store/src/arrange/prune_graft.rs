@@ -105,7 +105,7 @@ impl Tx<'_> {
                     None => self.fragment_origin(&row)?,
                 };
                 let mut effects = self.reparent_effects(stored, &row, &to)?;
-                effects.push(Effect::Attached { node: row_id(&row)?, fragment: fragment.cut(id) });
+                effects.push(Effect::Attached { node: row_id(&row)?, fragment: fragment.to_info(id) });
                 Ok(effects)
             }
         }

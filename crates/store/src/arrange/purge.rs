@@ -173,7 +173,7 @@ impl Tx<'_> {
             traces::detach_histories(conn, session_n, &subtree.rows)?;
             let going = subtree.numbers();
             traces::keep_hashes(conn, &going)?;
-            Ok(destroy::nodes(conn, &going)?)
+            Ok(destroy::delete_nodes(conn, &going)?)
         })?;
         if top.is_hidden {
             return Ok(());

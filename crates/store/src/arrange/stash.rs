@@ -47,7 +47,7 @@ pub struct FragmentRow {
 
 impl FragmentRow {
     /// Returns the fragment as the log stores it.
-    pub fn cut(&self, fragment: FragmentId) -> FragmentInfo {
+    pub fn to_info(&self, fragment: FragmentId) -> FragmentInfo {
         FragmentInfo { fragment, name: self.name.clone(), since: Time(self.created) }
     }
 }

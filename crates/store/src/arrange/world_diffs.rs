@@ -36,27 +36,27 @@ impl Tx<'_> {
         stored: &StoredSession,
         looks: bool,
     ) -> Result<WorldBaseline, StoreError> {
-        let mut witness = WorldBaseline { worlds: Vec::new(), head: None };
+        let mut baseline = WorldBaseline { worlds: Vec::new(), head: None };
         if looks {
-            witness.head = Some((stored.head_n, self.world_now(stored, stored.head_n)?));
+            baseline.head = Some((stored.head_n, self.world_now(stored, stored.head_n)?));
             for label in self.label_rows(stored)?.into_iter().take(MAX_LABELS) {
-                self.add_to_baseline(stored, &mut witness, label.node_n)?;
+                self.add_to_baseline(stored, &mut baseline, label.node_n)?;
             }
         }
-        Ok(witness)
+        Ok(baseline)
     }
 
     /// Remembers the worlds at the tops of parts that are about to move.
     pub(in super::super) fn add_moved_to_baseline(
         &mut self,
         stored: &StoredSession,
-        witness: &mut WorldBaseline,
+        baseline: &mut WorldBaseline,
         plan: &[Effect],
     ) -> Result<(), StoreError> {
         for effect in plan {
             if let Effect::Moved { node, .. } | Effect::Attached { node, .. } = effect {
                 let n = self.node_number(stored, *node)?;
-                self.add_to_baseline(stored, witness, n)?;
+                self.add_to_baseline(stored, baseline, n)?;
             }
         }
         Ok(())
@@ -65,11 +65,11 @@ impl Tx<'_> {
     fn add_to_baseline(
         &mut self,
         stored: &StoredSession,
-        witness: &mut WorldBaseline,
+        baseline: &mut WorldBaseline,
         n: i64,
     ) -> Result<(), StoreError> {
-        if !witness.worlds.iter().any(|(seen, _)| *seen == n) {
-            witness.worlds.push((n, self.world_now(stored, n)?));
+        if !baseline.worlds.iter().any(|(seen, _)| *seen == n) {
+            baseline.worlds.push((n, self.world_now(stored, n)?));
         }
         Ok(())
     }
@@ -78,11 +78,11 @@ impl Tx<'_> {
     pub(in super::super) fn world_diffs(
         &mut self,
         stored: &StoredSession,
-        witness: WorldBaseline,
+        baseline: WorldBaseline,
     ) -> Result<Vec<NodeWorldDiff>, StoreError> {
         let head_n = stored.head_n;
-        let head = witness.head.map(|(_, before)| (head_n, before));
-        let others = witness.worlds.into_iter().filter(|(n, _)| *n != head_n);
+        let head = baseline.head.map(|(_, before)| (head_n, before));
+        let others = baseline.worlds.into_iter().filter(|(n, _)| *n != head_n);
         let mut changed = Vec::new();
         for (n, before) in head.into_iter().chain(others) {
             let Some(row) = self.find_row_by_number(n)?.filter(|row| !row.is_hidden) else { continue };

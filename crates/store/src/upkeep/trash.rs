@@ -343,12 +343,12 @@ impl Tx<'_> {
             let own = nodes::table.filter(nodes::session_n.eq(session_n)).order(nodes::n);
             let some: Vec<i64> = own.limit(BATCH_SIZE).select(nodes::n).load(conn)?;
             if !some.is_empty() {
-                return Ok(destroy::nodes(conn, &some)?);
+                return Ok(destroy::delete_nodes(conn, &some)?);
             }
             let own = operations::table.filter(operations::session_n.eq(session_n)).order(operations::op);
             let some: Vec<i64> = own.limit(BATCH_SIZE).select(operations::n).load(conn)?;
             if !some.is_empty() {
-                return Ok(destroy::operations(conn, &some)?);
+                return Ok(destroy::delete_operations(conn, &some)?);
             }
             diesel::delete(edits::table.filter(edits::session_n.eq(session_n))).execute(conn)?;
             summaries::delete_for_session(conn, session_n)?;

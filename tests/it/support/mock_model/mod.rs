@@ -3,17 +3,17 @@
 //!
 //! ```ignore
 //! let mock = MockModel::start().await;
-//! mock.script(Reply::ok(["Hel", "lo"]).usage(12, 2));   // the next request
-//! mock.script(Reply::error(500, "out of order"));       // the one after it
+//! mock.queue_reply(Reply::ok(["Hel", "lo"]).usage(12, 2));   // the next request
+//! mock.queue_reply(Reply::error(500, "out of order"));       // the one after it
 //! … talk to mock.base_url() …
 //! assert_eq!(mock.requests()[0]["messages"][0]["content"], "hi");
 //! ```
 //!
 //! Requests take the scripted replies in order. When none is left, they get [`Reply::default`] or what
-//! [`MockModel::always`] set. The default behaves like a model: it obeys `max_tokens` (a word is a token) and `stop`.
+//! [`MockModel::set_default_reply`] set. The default behaves like a model: it obeys `max_tokens` (a word is a token) and `stop`.
 //!
 //! Nothing depends on timing. A test that must see the middle of a reply holds it with a [`Gate`] and releases the
-//! pieces. A test that waits for the server's side uses `until_requests` or `until_aborted`.
+//! pieces. A test that waits for the server's side uses `wait_for_requests` or `wait_for_aborted_replies`.
 //!
 //! The mock has its own thread and runtime, so it answers while a test blocks. It stops when dropped. To add a
 //! behaviour, add a method of [`Reply`] that sets a field, and handle the field in `Reply::steps`. To add a kind of

@@ -52,7 +52,7 @@ impl<'a> ScanPasses<'a> {
     fn evaluate(&mut self, at: usize, own: &'a LorebookEntry, phase: ScanPhase) -> Result<LoreReason, LoreReason> {
         match self.overrides.get(&at) {
             Some(why) if !why.is_active() => return Err(why.clone()),
-            Some(why) if !own.disabled && own.labels.is_for(self.scanned.audience) => return Ok(why.clone()),
+            Some(why) if !own.disabled && own.labels.is_for(self.request.audience) => return Ok(why.clone()),
             _ => self.check_conditions(at, own, phase)?,
         }
         match own.forced_activation {
@@ -83,21 +83,21 @@ impl<'a> ScanPasses<'a> {
         if own.disabled {
             return Err(LoreReason::Disabled);
         }
-        if !own.labels.is_for(self.scanned.audience) {
+        if !own.labels.is_for(self.request.audience) {
             return Err(LoreReason::Trigger);
         }
-        if !own.triggers.is_empty() && !own.triggers.contains(&self.scanned.trigger) {
+        if !own.triggers.is_empty() && !own.triggers.contains(&self.request.trigger) {
             return Err(LoreReason::Trigger);
         }
-        if !own.filter.allows(&self.scanned.character.file, &self.scanned.character.tags) {
+        if !own.filter.allows(&self.request.character.file, &self.request.character.tags) {
             return Err(LoreReason::Character);
         }
         match &own.condition {
             Some(Err(error)) => return Err(LoreReason::unreadable(error)),
-            Some(Ok(when)) if !when.holds(|path| self.around.variable(path)) => return Err(LoreReason::Condition),
+            Some(Ok(when)) if !when.holds(|path| self.host.variable(path)) => return Err(LoreReason::Condition),
             _ => {}
         }
-        if self.scanned.count < own.delay {
+        if self.request.count < own.delay {
             return Err(LoreReason::Delay);
         }
         if self.running.sticky.contains(&at) {
@@ -123,8 +123,8 @@ impl<'a> ScanPasses<'a> {
             },
             sights: self.key_hits.get(book).map(Vec::as_slice).unwrap_or_default(),
             texts: &mut self.texts,
-            effort: &mut self.effort,
-            around: &mut *self.around,
+            effort: &mut self.scan_budget,
+            around: &mut *self.host,
         }
     }
 
@@ -139,7 +139,7 @@ impl<'a> ScanPasses<'a> {
             let own = entry(books, &list, at);
             own.map_or(0, |own| chance.borrow_mut().search(at, own, phase).score())
         };
-        let (kept, lost) = contest.resolve(&running, &active, score, || chance.borrow_mut().around.random());
+        let (kept, lost) = contest.resolve(&running, &active, score, || chance.borrow_mut().host.random());
         self.running = running;
         self.active = active;
         self.list = list;

@@ -71,7 +71,7 @@ impl<'a, F: Fn(usize) -> Option<&'a LorebookEntry>> GroupContest<'a, F> {
             if stays {
                 members.iter().filter(|at| !sticky.contains(at)).for_each(|at| self.remove(*at, GroupLoss::Sticky));
             }
-            members.iter().filter(|at| cooldown.contains(at)).for_each(|at| self.remove(*at, GroupLoss::Resting));
+            members.iter().filter(|at| cooldown.contains(at)).for_each(|at| self.remove(*at, GroupLoss::Cooldown));
             settled.push(stays);
         }
         settled
@@ -151,7 +151,7 @@ impl<'a, F: Fn(usize) -> Option<&'a LorebookEntry>> GroupContest<'a, F> {
             self.lost.push((at, how));
         } else if self.settings.removes_twice {
             let last = self.remaining.iter_mut().rev().find(|place| place.is_some());
-            self.lost.extend(last.and_then(Option::take).map(|at| (at, GroupLoss::Mistaken)));
+            self.lost.extend(last.and_then(Option::take).map(|at| (at, GroupLoss::RemovedTwice)));
         }
     }
 }

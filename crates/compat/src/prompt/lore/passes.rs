@@ -35,9 +35,9 @@ pub struct ScanPasses<'a> {
     /// For each book, the list indices of its entries.
     places: Vec<Vec<Option<usize>>>,
     pub(super) settings: &'a WorldInfoSettings,
-    pub(super) scanned: &'a ScanRequest,
-    pub(super) around: &'a mut dyn LoreHost,
-    pub(super) effort: ScanBudget,
+    pub(super) request: &'a ScanRequest,
+    pub(super) host: &'a mut dyn LoreHost,
+    pub(super) scan_budget: ScanBudget,
     pub(super) texts: ScanTexts,
     /// For each book, the hits of its keys.
     pub(super) key_hits: Vec<Vec<KeyHits>>,
@@ -61,7 +61,7 @@ pub struct ScanPasses<'a> {
     levels: Vec<i64>,
     pub(super) level: i64,
     deeper: i64,
-    called: TokenBuffer,
+    recursion_tokens: TokenBuffer,
     budget: usize,
     overflowed: bool,
     passes: usize,
@@ -71,11 +71,11 @@ pub struct ScanPasses<'a> {
 pub fn scan(
     books: &[ScopedBook<'_>],
     settings: &WorldInfoSettings,
-    scanned: &ScanRequest,
+    request: &ScanRequest,
     timers: &LoreTimers,
     around: &mut dyn LoreHost,
 ) -> ScanOutcome {
-    ScanPasses::new(books, settings, scanned, timers.clone(), around).run()
+    ScanPasses::new(books, settings, request, timers.clone(), around).run()
 }
 
 impl<'a> ScanPasses<'a> {
@@ -105,9 +105,9 @@ impl<'a> ScanPasses<'a> {
             books,
             places,
             settings,
-            scanned,
-            around,
-            effort,
+            request: scanned,
+            host: around,
+            scan_budget: effort,
             key_hits: books.iter().map(|bound| bound.book.finder.empty_hits()).collect(),
             texts,
             messages_scanned: 0,
@@ -125,7 +125,7 @@ impl<'a> ScanPasses<'a> {
             levels: Vec::new(),
             level: 0,
             deeper: 0,
-            called: TokenBuffer::default(),
+            recursion_tokens: TokenBuffer::default(),
             budget: settings.budget_tokens(scanned.prompt).min(scanned.max_tokens.unwrap_or(usize::MAX)),
             overflowed: false,
             passes: 0,
@@ -144,18 +144,22 @@ impl<'a> ScanPasses<'a> {
         levels.dedup();
         self.level = levels.pop().unwrap_or(0);
         self.levels = levels;
-        if !self.scanned.ignores_timers {
+        if !self.request.ignores_timers {
             self.run_timers();
         }
         // Entries that match by content, and entries that plugins override.
-        for near in &self.scanned.similar {
+        for near in &self.request.similar {
             let place = self.places.get(near.book).and_then(|places| places.get(near.entry)).copied().flatten();
             self.similar.extend(place.map(|at| (at, near.reason.clone())));
         }
-        for forced in &self.scanned.overrides {
+        for forced in &self.request.overrides {
             let place = self.places.get(forced.book).and_then(|places| places.get(forced.entry)).copied().flatten();
             let plugin = forced.plugin.clone();
-            let why = if forced.is_activated { LoreReason::Called { plugin } } else { LoreReason::KeptOut { plugin } };
+            let why = if forced.is_activated {
+                LoreReason::ActivatedByPlugin { plugin }
+            } else {
+                LoreReason::SuppressedByPlugin { plugin }
+            };
             self.overrides.extend(place.map(|at| (at, why)));
         }
         // Entries that must be checked whatever the text says.
@@ -176,7 +180,7 @@ impl<'a> ScanPasses<'a> {
             self.texts.fixed_parts().map(|(part, text)| (part, text.to_owned())).collect();
         fixed.iter().for_each(|(part, text)| self.scan_part(*part, text));
         let notes = self.books.iter().flat_map(|bound| &bound.book.notes);
-        self.effort.notes.extend(notes.take(MAX_NOTES).cloned());
+        self.scan_budget.notes.extend(notes.take(MAX_NOTES).cloned());
     }
 
     fn run_timers(&mut self) {
@@ -191,7 +195,7 @@ impl<'a> ScanPasses<'a> {
         }
         let find = |key: &str| places.get(key).copied().filter(|at| *at != usize::MAX);
         let times = |at: usize| entry(self.books, &self.list, at).map(TimerDurations::from_entry);
-        self.running = self.timers.update(self.scanned.count, find, times);
+        self.running = self.timers.update(self.request.count, find, times);
     }
 
     /// Returns the key of an entry in the timers: `book.uid`.
@@ -257,7 +261,7 @@ impl<'a> ScanPasses<'a> {
         let mut phase = ScanPhase::First;
         loop {
             let is_full = self.settings.max_passes > 0 && self.passes >= self.settings.max_passes;
-            if is_full || !self.effort.spend_pass() {
+            if is_full || !self.scan_budget.spend_pass() {
                 break;
             }
             self.passes += 1;
@@ -277,7 +281,7 @@ impl<'a> ScanPasses<'a> {
     fn activate(&mut self, kept: &[usize]) -> Vec<usize> {
         let mut passed = Vec::with_capacity(kept.len());
         let mut new = TokenBuffer::default();
-        let before = self.called.tokens(self.around);
+        let before = self.recursion_tokens.tokens(self.host);
         for at in kept.iter().copied() {
             let Some(own) = self.entry(at) else { continue };
             if self.overflowed && !own.ignores_budget {
@@ -292,10 +296,10 @@ impl<'a> ScanPasses<'a> {
             }
             passed.push(at);
             // Expand macros even if the budget may be exceeded: later texts see the variables they write.
-            let text = self.around.fill(&own.content);
-            new.push(&text, self.around);
+            let text = self.host.fill(&own.content);
+            new.push(&text, self.host);
             self.contents.insert(at, text);
-            if !own.ignores_budget && before + new.tokens(self.around) >= self.budget {
+            if !own.ignores_budget && before + new.tokens(self.host) >= self.budget {
                 self.overflowed = true;
                 self.reasons.insert(at, LoreReason::Budget);
             } else {
@@ -315,7 +319,7 @@ impl<'a> ScanPasses<'a> {
             return true;
         }
         match own.probability {
-            Some(share) if share != 100.0 => self.running.sticky.contains(&at) || self.around.random() * 100.0 <= share,
+            Some(share) if share != 100.0 => self.running.sticky.contains(&at) || self.host.random() * 100.0 <= share,
             _ => true,
         }
     }
@@ -358,14 +362,14 @@ impl<'a> ScanPasses<'a> {
         if text.is_empty() {
             return;
         }
-        let seen = self.texts.add_recursion(&text, &mut self.effort).map(str::to_owned);
-        self.called.push(&text, self.around);
+        let seen = self.texts.add_recursion(&text, &mut self.scan_budget).map(str::to_owned);
+        self.recursion_tokens.push(&text, self.host);
         seen.iter().for_each(|seen| self.scan_part(ScanPart::Recursion, seen));
     }
 
     /// Starts timers, applies scripts and puts the texts in their places.
     fn finish(mut self) -> ScanOutcome {
-        if !self.scanned.ignores_timers {
+        if !self.request.ignores_timers {
             self.begin_timers();
         }
         let active = std::mem::take(&mut self.active);
@@ -373,7 +377,7 @@ impl<'a> ScanPasses<'a> {
         for at in active.iter().copied() {
             if let Some(own) = self.entry(at) {
                 let text = self.contents.remove(&at).unwrap_or_default();
-                let text = if text.is_empty() { text } else { self.around.apply_scripts(text, script_depth(own)) };
+                let text = if text.is_empty() { text } else { self.host.apply_scripts(text, script_depth(own)) };
                 texts.insert(at, text);
             }
         }
@@ -386,7 +390,7 @@ impl<'a> ScanPasses<'a> {
             active.iter().filter_map(|at| Some((self.entry(*at)?, texts.remove(at)?))).collect();
         sorted.sort_by(|(a, _), (b, _)| b.order.total_cmp(&a.order));
         let is_told = |(entry, _): &(&LorebookEntry, String)| {
-            !self.scanned.has_values_call || entry.labels.is_for(LoreAudience::Story)
+            !self.request.has_values_call || entry.labels.is_for(LoreAudience::Story)
         };
         let (told, values): (Vec<_>, Vec<_>) = sorted.into_iter().partition(is_told);
         let stopped = self.stopped();
@@ -397,11 +401,11 @@ impl<'a> ScanPasses<'a> {
             active: fired,
             timers: self.timers,
             budget: self.budget,
-            count: self.scanned.count,
+            count: self.request.count,
             overflowed: self.overflowed,
             passes: self.passes,
             stopped,
-            notes: self.effort.notes,
+            notes: self.scan_budget.notes,
         }
     }
 
@@ -409,7 +413,7 @@ impl<'a> ScanPasses<'a> {
         for at in self.active.clone() {
             if let Some(own) = self.entry(at).filter(|own| own.sticky > 0 || own.cooldown > 0) {
                 let key = self.entry_key(at);
-                self.timers.start(&key, &TimerDurations::from_entry(own), self.scanned.count);
+                self.timers.start(&key, &TimerDurations::from_entry(own), self.request.count);
             }
         }
     }

@@ -13,7 +13,8 @@ pub enum GroupLoss {
     /// Another entry of the group is sticky.
     Sticky,
     /// It is in cooldown, which in a group overrides sticky.
-    Resting,
+    #[serde(rename = "resting")]
+    Cooldown,
     /// Another entry has more matching keys.
     Score,
     /// Another entry has priority.
@@ -21,7 +22,8 @@ pub enum GroupLoss {
     /// Another entry was drawn.
     Drawn,
     /// It was removed because another entry lost twice (SillyTavern's behaviour, off by default).
-    Mistaken,
+    #[serde(rename = "mistaken")]
+    RemovedTwice,
 }
 
 /// A similarity score, in hundredths.
@@ -52,7 +54,8 @@ pub enum LoreReason {
     /// Active: a decorator forces it.
     Forced,
     /// Active: a plugin activates it.
-    Called {
+    #[serde(rename = "called")]
+    ActivatedByPlugin {
         plugin: String,
     },
     /// Active: its sticky timer runs.
@@ -95,7 +98,8 @@ pub enum LoreReason {
     /// Not active: a decorator suppresses it.
     Suppressed,
     /// Not active: a plugin suppresses it.
-    KeptOut {
+    #[serde(rename = "keptOut")]
+    SuppressedByPlugin {
         plugin: String,
     },
     /// Not active: no key matched.
@@ -125,7 +129,7 @@ impl LoreReason {
             self,
             Self::Constant
                 | Self::Forced
-                | Self::Called { .. }
+                | Self::ActivatedByPlugin { .. }
                 | Self::Sticky
                 | Self::Key { .. }
                 | Self::Words { .. }

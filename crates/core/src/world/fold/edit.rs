@@ -46,8 +46,8 @@ impl<'w, 'r> SectionEdit<'w, 'r> {
     fn add(&mut self, path: &Pointer, amount: &Number) -> Result<(), ValueProblem> {
         bounds::check(&Value::Number(amount.clone()), path)?;
         let zero = Number::from(0);
-        let sight = look_up(self.section, self.rules, path);
-        let base = match &sight.found {
+        let lookup = look_up(self.section, self.rules, path);
+        let base = match &lookup.found {
             LookupResult::Value(Value::Number(base)) => base,
             LookupResult::Value(other) => {
                 return refuse(path, ProblemDetail::CannotAdd { kind: ValueKind::from_json(other) });
@@ -60,7 +60,7 @@ impl<'w, 'r> SectionEdit<'w, 'r> {
         };
         let sum = number::add(base, amount)
             .map_err(|number::NumberTooLarge| ValueProblem::new(path, ProblemDetail::SumTooLarge {}))?;
-        let before = matches!(sight.found, LookupResult::Value(_)).then(|| Value::Number(base.clone()));
+        let before = matches!(lookup.found, LookupResult::Value(_)).then(|| Value::Number(base.clone()));
         let told = self.notes.len();
         self.put(path, Value::Number(sum))?;
         // Drop the note if the number was already at its bound: repeating it with every message tells nothing new.
@@ -71,12 +71,12 @@ impl<'w, 'r> SectionEdit<'w, 'r> {
     }
 
     fn remove(&mut self, path: &Pointer) -> Result<(), ValueProblem> {
-        let sight = look_up(self.section, self.rules, path);
-        if !matches!(sight.found, LookupResult::Value(_)) {
+        let lookup = look_up(self.section, self.rules, path);
+        if !matches!(lookup.found, LookupResult::Value(_)) {
             self.notes.push(ValueProblem::new(path, ProblemDetail::NothingToRemove {}));
             return Ok(());
         }
-        self.check_removable(path, &sight)?;
+        self.check_removable(path, &lookup)?;
         self.detach(path);
         Ok(())
     }
@@ -94,14 +94,14 @@ impl<'w, 'r> SectionEdit<'w, 'r> {
 
     fn append(&mut self, path: &Pointer, value: &Value) -> Result<(), ValueProblem> {
         self.check_holds_no_root(path)?;
-        let sight = look_up(self.section, self.rules, path);
-        let list = match &sight.found {
+        let lookup = look_up(self.section, self.rules, path);
+        let list = match &lookup.found {
             LookupResult::Value(Value::Array(list)) => list,
             LookupResult::Value(other) => {
                 return refuse(path, ProblemDetail::CannotAppend { kind: ValueKind::from_json(other) });
             }
             LookupResult::Missing(_) | LookupResult::Blocked(_) => {
-                let begins = match &sight.found {
+                let begins = match &lookup.found {
                     LookupResult::Missing(depth) => {
                         prototypes::prototype_at(self.rules, path, *depth).and_then(Value::as_array)
                     }
@@ -115,14 +115,14 @@ impl<'w, 'r> SectionEdit<'w, 'r> {
         };
         let place = path.child(list.len().to_string());
         bounds::check(value, &place)?;
-        sight.check_writable(path)?;
-        if let Some(most) = sight.rule.node().and_then(|node| node.max_items()).filter(|most| list.len() >= *most) {
+        lookup.check_writable(path)?;
+        if let Some(most) = lookup.rule.node().and_then(|node| node.max_items()).filter(|most| list.len() >= *most) {
             return refuse(path, ProblemDetail::ListFull { most: LengthPhrase { count: most, of: "value" } });
         }
         let mut value = value.clone();
         let notes = &mut self.notes;
-        ValueConformer::new(place.keys(), notes).conform_rule(sight.rule.step("", true), &mut value)?;
-        if sight.rule.node().is_some_and(|node| node.is_unique())
+        ValueConformer::new(place.keys(), notes).conform_rule(lookup.rule.step("", true), &mut value)?;
+        if lookup.rule.node().is_some_and(|node| node.is_unique())
             && list.iter().any(|there| values_equal(there, &value))
         {
             return refuse(path, ProblemDetail::ValueInList {});
@@ -134,8 +134,8 @@ impl<'w, 'r> SectionEdit<'w, 'r> {
     }
 
     fn take(&mut self, path: &Pointer, value: &Value) -> Result<(), ValueProblem> {
-        let sight = look_up(self.section, self.rules, path);
-        let position = match &sight.found {
+        let lookup = look_up(self.section, self.rules, path);
+        let position = match &lookup.found {
             LookupResult::Value(Value::Array(list)) => list.iter().position(|there| values_equal(there, value)),
             LookupResult::Value(other) => {
                 return refuse(path, ProblemDetail::CannotTake { kind: ValueKind::from_json(other) });
@@ -155,8 +155,8 @@ impl<'w, 'r> SectionEdit<'w, 'r> {
     }
 
     fn move_value(&mut self, from: &Pointer, path: &Pointer) -> Result<(), ValueProblem> {
-        let sight = look_up(self.section, self.rules, from);
-        let LookupResult::Value(value) = sight.found else { return refuse(from, ProblemDetail::NothingToMove {}) };
+        let lookup = look_up(self.section, self.rules, from);
+        let LookupResult::Value(value) = lookup.found else { return refuse(from, ProblemDetail::NothingToMove {}) };
         if path == from {
             return Ok(());
         }
@@ -164,7 +164,7 @@ impl<'w, 'r> SectionEdit<'w, 'r> {
             return refuse(path, ProblemDetail::MoveIntoItself {});
         }
         bounds::check_depth(value, path)?;
-        self.check_removable(from, &sight)?;
+        self.check_removable(from, &lookup)?;
         let Some((position, value)) = self.detach(from) else { return Ok(()) };
         self.put(path, value.clone()).inspect_err(|_| self.reattach(from, position, value))
     }
@@ -173,27 +173,27 @@ impl<'w, 'r> SectionEdit<'w, 'r> {
     fn put(&mut self, path: &Pointer, mut value: Value) -> Result<(), ValueProblem> {
         self.check_holds_no_root(path)?;
         let keys = path.keys();
-        let sight = look_up(self.section, self.rules, path);
-        sight.check_writable(path)?;
-        match sight.found {
+        let lookup = look_up(self.section, self.rules, path);
+        lookup.check_writable(path)?;
+        match lookup.found {
             LookupResult::Blocked(depth) => Err(blocked_problem(path, depth)),
             LookupResult::Value(old) => {
-                prototypes::fill_prototypes(sight.container, keys.last(), sight.rule, &mut value);
-                ValueConformer::new(keys, &mut self.notes).conform_rule(sight.rule, &mut value)?;
-                if sight.rule.node().is_some_and(|node| !preserves_read_only(node, old, &value)) {
+                prototypes::fill_prototypes(lookup.container, keys.last(), lookup.rule, &mut value);
+                ValueConformer::new(keys, &mut self.notes).conform_rule(lookup.rule, &mut value)?;
+                if lookup.rule.node().is_some_and(|node| !preserves_read_only(node, old, &value)) {
                     return refuse(path, ProblemDetail::ReadOnlyPart {});
                 }
-                check_unique(path, &sight, &value)?;
+                check_unique(path, &lookup, &value)?;
                 if let Some(place) = self.value_mut(keys) {
                     *place = value;
                 }
                 Ok(())
             }
             LookupResult::Missing(depth) => {
-                let (above, below) = keys.split_at_checked(sight.rule_depth).unwrap_or((keys, &[]));
+                let (above, below) = keys.split_at_checked(lookup.rule_depth).unwrap_or((keys, &[]));
                 let mut wrapped = wrap_in_maps(value, below);
-                prototypes::fill_prototypes(sight.container, above.last(), sight.rule, &mut wrapped);
-                ValueConformer::new(above, &mut self.notes).conform_rule(sight.rule, &mut wrapped)?;
+                prototypes::fill_prototypes(lookup.container, above.last(), lookup.rule, &mut wrapped);
+                ValueConformer::new(above, &mut self.notes).conform_rule(lookup.rule, &mut wrapped)?;
                 let (base, missing) = above.split_at_checked(depth).unwrap_or((above, &[]));
                 if let (Some((key, rest)), Some(map)) = (missing.split_first(), self.map_mut(base)) {
                     map.insert(key.clone(), wrap_in_maps(wrapped, rest));
@@ -217,11 +217,11 @@ impl<'w, 'r> SectionEdit<'w, 'r> {
     }
 
     /// Refuses to remove required or read-only values.
-    fn check_removable(&self, path: &Pointer, sight: &PathLookup<'_, '_>) -> Result<(), ValueProblem> {
+    fn check_removable(&self, path: &Pointer, lookup: &PathLookup<'_, '_>) -> Result<(), ValueProblem> {
         self.check_holds_no_root(path)?;
-        sight.check_writable(path)?;
-        let Some(container) = sight.container else { return Ok(()) };
-        match (sight.list, path.keys().last()) {
+        lookup.check_writable(path)?;
+        let Some(container) = lookup.container else { return Ok(()) };
+        match (lookup.list, path.keys().last()) {
             (Some((list, _)), _) if list.len() <= container.min_items() => refuse(
                 path,
                 ProblemDetail::ListAtMinimum { least: LengthPhrase { count: container.min_items(), of: "value" } },
@@ -272,8 +272,8 @@ impl<'w, 'r> SectionEdit<'w, 'r> {
 }
 
 /// Refuses a duplicate in a list of unique values.
-fn check_unique(path: &Pointer, sight: &PathLookup<'_, '_>, value: &Value) -> Result<(), ValueProblem> {
-    let Some((list, own)) = sight.list.filter(|_| sight.container.is_some_and(|node| node.is_unique())) else {
+fn check_unique(path: &Pointer, lookup: &PathLookup<'_, '_>, value: &Value) -> Result<(), ValueProblem> {
+    let Some((list, own)) = lookup.list.filter(|_| lookup.container.is_some_and(|node| node.is_unique())) else {
         return Ok(());
     };
     let twice = list.iter().enumerate().any(|(position, there)| position != own && values_equal(there, value));

@@ -45,7 +45,7 @@ pub(super) fn look_up<'w, 'r>(
     let keys = path.keys();
     let mut spot = start(0, SchemaRule::Unrestricted);
     let mut here: Option<&'w Value> = None;
-    let mut sight = PathLookup {
+    let mut lookup = PathLookup {
         found: LookupResult::Missing(0),
         rule: spot,
         rule_depth: 0,
@@ -55,21 +55,21 @@ pub(super) fn look_up<'w, 'r>(
     };
     for (depth, key) in keys.iter().enumerate() {
         let in_list = here.is_some_and(Value::is_array);
-        sight.container = spot.node();
+        lookup.container = spot.node();
         spot = start(depth.saturating_add(1), spot.step(key, in_list));
         let next = here.map_or_else(|| section.get(key), |value| step(value, key));
         let Some(value) = next else {
             let is_map = here.is_none_or(Value::is_object);
-            sight.found = if is_map { LookupResult::Missing(depth) } else { LookupResult::Blocked(depth) };
-            (sight.rule, sight.rule_depth) = missing_rule(spot, depth.saturating_add(1), governing);
-            return sight;
+            lookup.found = if is_map { LookupResult::Missing(depth) } else { LookupResult::Blocked(depth) };
+            (lookup.rule, lookup.rule_depth) = missing_rule(spot, depth.saturating_add(1), governing);
+            return lookup;
         };
-        sight.list = here.and_then(Value::as_array).map(Vec::as_slice).zip(index(key));
-        sight.is_read_only |= spot.node().is_some_and(SchemaNode::is_read_only);
-        sight.found = LookupResult::Value(value);
+        lookup.list = here.and_then(Value::as_array).map(Vec::as_slice).zip(index(key));
+        lookup.is_read_only |= spot.node().is_some_and(SchemaNode::is_read_only);
+        lookup.found = LookupResult::Value(value);
         here = Some(value);
     }
-    PathLookup { rule: spot, rule_depth: keys.len(), ..sight }
+    PathLookup { rule: spot, rule_depth: keys.len(), ..lookup }
 }
 
 /// Returns the rule to check when everything from a missing place on is created, and its depth. If the root of the

@@ -6,7 +6,7 @@ use clotho_core::ids::{DraftId, NodeId, SessionId, UserId};
 
 use crate::turn::error::TurnError;
 use crate::turn::requests::{
-    ContinueSpec, EditSpec, ImpersonateSpec, MessageSpec, RerollSpec, SummarySpec, TurnReceipt,
+    ContinueSpec, EditSpec, ImpersonateSpec, MessageSpec, RegenerateSpec, SummarySpec, TurnReceipt,
 };
 use crate::turn::services::TurnServices;
 use crate::turn::{draft, side_calls, start};
@@ -22,7 +22,7 @@ impl ReplyTurns {
     ///
     /// # Errors
     /// See [`TurnError`]; nothing was written then.
-    pub async fn message(
+    pub async fn send_message(
         &self,
         caller: UserId,
         session: SessionId,
@@ -36,17 +36,17 @@ impl ReplyTurns {
     ///
     /// # Errors
     /// See [`TurnError`]; nothing was written then.
-    pub async fn reroll(
+    pub async fn regenerate(
         &self,
         caller: UserId,
         session: SessionId,
-        asked: RerollSpec,
+        asked: RegenerateSpec,
     ) -> Result<TurnReceipt, TurnError> {
         let parts = Arc::clone(&self.services);
         let work = async move {
             let expected_leaf =
                 side_calls::advance_expected(&parts.storage, caller, session, asked.expected_leaf).await?;
-            start::reroll::reroll(&parts, caller, session, RerollSpec { expected_leaf, ..asked }).await
+            start::regenerate::regenerate(&parts, caller, session, RegenerateSpec { expected_leaf, ..asked }).await
         };
         self.services.work.run_once(work).await
     }
@@ -66,7 +66,7 @@ impl ReplyTurns {
         let work = async move {
             let expected_leaf =
                 side_calls::advance_expected(&parts.storage, caller, session, asked.expected_leaf).await?;
-            start::reroll::continue_reply(&parts, caller, session, ContinueSpec { expected_leaf, ..asked }).await
+            start::regenerate::continue_reply(&parts, caller, session, ContinueSpec { expected_leaf, ..asked }).await
         };
         self.services.work.run_once(work).await
     }

@@ -37,7 +37,7 @@ impl TurnTasks {
     }
 
     /// Starts the background tasks: the autosave of partial texts with its cleanup, and the summarizer.
-    pub fn keep(&self) {
+    pub fn spawn_background_tasks(&self) {
         let parts = Arc::clone(&self.services);
         let runtime = &self.services.work.runtime;
         runtime.spawn(async move { autosave::run_autosave(&parts.storage, &parts.work).await });

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use clotho_core::ids::{SessionId, UserId};
 use clotho_store::ArrangeResult;
 
-use crate::turn::ask::trace::RebuiltPrompt;
 use crate::turn::error::TurnError;
 use crate::turn::hook_trial::replay::{ReplayOutcome, ReplaySpec};
 use crate::turn::hook_trial::{self, HookTrialOutcome, HookTrialSpec};
 use crate::turn::lore_test::{self, LoreTestOutcome};
 use crate::turn::preview;
+use crate::turn::prompts::trace::RebuiltPrompt;
 use crate::turn::requests::{LoreTestSpec, PreviewSpec};
 use crate::turn::rules::RuleServices;
 use crate::turn::rules::metrics::HookMetric;

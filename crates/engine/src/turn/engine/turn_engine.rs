@@ -17,17 +17,17 @@ use super::sessions::SessionTurns;
 use super::tasks::{SummaryTurns, TurnTasks};
 use super::trials::{PromptTrials, RuleTrials};
 use super::views::{DocumentRecall, TurnViews};
-use crate::turn::ask::PromptServices;
-use crate::turn::ask::recall::QueryEmbedder;
 use crate::turn::display_cache::DisplayCache;
 use crate::turn::models::ModelRegistry;
+use crate::turn::prompts::PromptServices;
+use crate::turn::prompts::recall::QueryEmbedder;
 use crate::turn::rules::RuleServices;
 use crate::turn::rules::hooks::HookRunner;
 use crate::turn::running::{PluginModelCalls, RunningRequests, RunningWork, SaveIntervals, SummaryQueue};
 use crate::turn::services::TurnServices;
 use crate::turn::storage::TreeStorage;
 
-/// Everything that a turn does, by who calls. Each part sees only the services that it needs.
+/// The services of turns, one for each group of callers. Each part sees only the services that it needs.
 #[derive(Clone)]
 pub struct TurnEngine {
     pub sessions: SessionTurns,

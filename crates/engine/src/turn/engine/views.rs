@@ -5,10 +5,10 @@ use std::sync::Arc;
 use clotho_core::ids::{NodeId, SessionId, UserId};
 use clotho_store::{StoreError, StoreReader};
 
-use crate::turn::ask::PromptServices;
-use crate::turn::ask::recall::RankedDocuments;
 use crate::turn::display::ReplyDisplay;
 use crate::turn::error::TurnError;
+use crate::turn::prompts::PromptServices;
+use crate::turn::prompts::recall::RankedDocuments;
 use crate::turn::rules::RuleServices;
 use crate::turn::snapshot::{self, LeafSnapshot, ReplySuggestions};
 use crate::turn::storage::TreeStorage;
@@ -26,7 +26,7 @@ impl TurnViews {
         ReplyDisplay::new(&self.storage, &self.rules)
     }
 
-    /// Reads a leaf for [`TurnViews::offered`], in the snapshot of an existing reader.
+    /// Reads a leaf for [`TurnViews::suggest_replies`], in the snapshot of an existing reader.
     ///
     /// # Errors
     /// Returns an error if the session or node does not exist, or the database fails.
@@ -41,7 +41,7 @@ impl TurnViews {
     }
 
     /// Asks the plugins for suggested replies at a leaf.
-    pub async fn offered(&self, tip: LeafSnapshot) -> ReplySuggestions {
+    pub async fn suggest_replies(&self, tip: LeafSnapshot) -> ReplySuggestions {
         snapshot::suggest_replies(&self.rules, tip).await
     }
 

@@ -104,7 +104,7 @@ async fn call_tool(
     match tools::repair_arguments(tool, &mut arguments) {
         Ok(mended) => {
             lines.extend(tools::repair_lines(&mended));
-            let called = ToolInvocation { name: tool.name.clone(), arguments, before: 0 };
+            let called = ToolInvocation { name: tool.name.clone(), arguments, earlier_calls: 0 };
             outcome = rule_services.hooks.try_tool(called, &set.context, &set.plugin, Arc::clone(world)).await;
         }
         Err(refusal) => outcome.answer = HookAnswer::Refused(refusal.to_string()),

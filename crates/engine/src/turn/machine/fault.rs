@@ -29,7 +29,7 @@ coded_messages! {
         EmptyNarration { plugin: String } = "empty_reply",
         /// The model server held it back.
         #[error("the model server blocked the reply: {words}")]
-        HeldBack { words: String } = "provider_refused",
+        ContentFiltered { words: String } = "provider_refused",
         /// The model server refuses tools, also in the prompt text.
         #[error("{words}")]
         ToolsRefused { words: String } = "provider_refused",

@@ -198,7 +198,7 @@ impl ReplyMachine {
         match &self.finish {
             Some(FinishReason::ContentFilter(words)) => {
                 let hint = "rephrase the message, or choose another model";
-                ReplyFault::new(&ReplyFailure::HeldBack { words: words.to_string() }, hint)
+                ReplyFault::new(&ReplyFailure::ContentFiltered { words: words.to_string() }, hint)
             }
             _ if self.prefix_len > 0 => {
                 let hint =
@@ -347,7 +347,7 @@ impl ReplyMachine {
             facts.token_count = Some(TokenCount { prompt, completion, ..TokenCount::default() });
             facts.cached_tokens = usage.cached.into();
             facts.cost = usage.cost.and_then(Number::from_f64).into();
-            facts.cost_from = usage.cost.map(|_| "provider".to_owned()).into();
+            facts.cost_source = usage.cost.map(|_| "provider".to_owned()).into();
         }
         let calls: Vec<ToolCallRecord> = self.calls.iter().chain(&self.pending_calls).map(tool_call_record).collect();
         if !calls.is_empty() {

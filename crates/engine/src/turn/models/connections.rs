@@ -194,7 +194,7 @@ impl ProviderConnections {
         let stored = match change.key {
             Some(key) => self.to_stored(new, key.as_ref(), Some(before.created))?,
             None => {
-                is_same_origin(&before, &new)?;
+                check_same_origin(&before, &new)?;
                 let stored = self.to_stored(new, None, Some(before.created))?;
                 ConnectedProvider { sealed_key: before.sealed_key, ..stored }
             }
@@ -319,7 +319,7 @@ impl ProviderConnections {
     /// Returns the stored key of an id, if it belongs to the same address.
     async fn stored_key(&self, new: &ProviderConnection) -> Result<Option<Secret>, ConnectError> {
         let Some(before) = self.list().await?.into_iter().find(|one| one.id == new.id) else { return Ok(None) };
-        is_same_origin(&before, new)?;
+        check_same_origin(&before, new)?;
         let sealed = before.sealed_key.as_deref();
         Ok(sealed.map(|sealed| self.keyring.open(sealed, &key_context(new))).transpose()?)
     }
@@ -347,7 +347,7 @@ async fn reload(store: &Store, models: &ModelRegistry, keyring: &Keyring) -> Res
     Ok(())
 }
 
-fn is_same_origin(before: &ConnectedProvider, new: &ProviderConnection) -> Result<(), ConnectError> {
+fn check_same_origin(before: &ConnectedProvider, new: &ProviderConnection) -> Result<(), ConnectError> {
     let origin = connection(before).origin();
     if before.sealed_key.is_none() || origin == new.origin() {
         return Ok(());
@@ -382,5 +382,5 @@ async fn stream_test_reply(
     }
     let reply =
         reply.map(|reply| ConnectionTestReply { text: reply.text.chars().take(MAX_SHOWN_CHARS).collect(), ..reply });
-    reply.ok_or_else(|| ProviderFailure::Garbled { words: "the reply is empty".to_owned() })
+    reply.ok_or_else(|| ProviderFailure::InvalidResponse { words: "the reply is empty".to_owned() })
 }

@@ -1,4 +1,4 @@
-//! Creates the clients of the configured providers: API kind, key, and the lane of that key.
+//! Creates the clients of the configured providers: API kind, key, and the concurrency limit of that key.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,7 +9,8 @@ use crate::keyring::{Keyring, KeyringError};
 use clotho_config::{ApiKey, Config, ConfigError, ModelPrices, ProviderConfig, ProviderConnection, Secret, ToolMode};
 use clotho_core::clock::Time;
 use clotho_provider::{
-    self as provider, ChatTemplate, Endpoint, Lane, ModelInfo, ProviderClient, ProviderKind, Timeouts, Usage,
+    self as provider, ChatTemplate, ConcurrencyLimit, Endpoint, ModelInfo, ProviderClient, ProviderKind, Timeouts,
+    Usage,
 };
 use clotho_store::ConnectedProvider;
 
@@ -110,10 +111,12 @@ fn per_token(million: f64) -> f64 {
 pub(in crate::turn) fn provider_entries(config: &Config) -> Vec<ProviderEntry> {
     let keys: Vec<_> = config.providers.iter().map(ProviderConfig::key).collect();
     let of = |key: &Result<Option<Secret>, _>| key.as_ref().ok().cloned().flatten();
-    let lanes = lanes(&config.providers, &keys.iter().map(of).collect::<Vec<_>>());
-    let parts = config.providers.iter().zip(keys).zip(lanes);
+    let limits = concurrency_limits(&config.providers, &keys.iter().map(of).collect::<Vec<_>>());
+    let parts = config.providers.iter().zip(keys).zip(limits);
     parts
-        .map(|((provider, key), lane)| provider_entry(provider, config, key.map_err(ProviderProblemDetail::from), lane))
+        .map(|((provider, key), limit)| {
+            provider_entry(provider, config, key.map_err(ProviderProblemDetail::from), limit)
+        })
         .collect()
 }
 
@@ -121,7 +124,7 @@ fn provider_entry(
     provider: &ProviderConfig,
     config: &Config,
     key: Result<Option<Secret>, ProviderProblemDetail>,
-    lane: Lane,
+    concurrency_limit: ConcurrencyLimit,
 ) -> ProviderEntry {
     let kind =
         ProviderKind::from_name(&provider.kind).ok_or_else(|| ProviderProblemDetail::unknown_kind(&provider.kind));
@@ -144,7 +147,7 @@ fn provider_entry(
             ..Timeouts::default()
         },
         max_reply_bytes: config.limits.reply_bytes,
-        lane,
+        concurrency_limit,
         template,
         ..Endpoint::new(&provider.id, &provider.base_url)
     };
@@ -161,7 +164,7 @@ fn provider_entry(
     }
 }
 
-/// Creates a provider that was added at run time. It shares the lane of another provider with the same key.
+/// Creates a provider that was added at run time. It shares the concurrency limit of another provider with the same key.
 pub(in crate::turn) fn connected_entry<'a>(
     one: &ConnectedProvider,
     config: &Config,
@@ -177,8 +180,8 @@ pub(in crate::turn) fn connected_entry<'a>(
         let endpoint = other.client.endpoint();
         endpoint.key == own && (own.is_some() || endpoint.base_url == provider.base_url)
     };
-    let lane = others.find(is_same).map(|other| other.client.endpoint().lane.clone()).unwrap_or_default();
-    provider_entry(&provider, config, key.map_err(ProviderProblemDetail::from), lane)
+    let limit = others.find(is_same).map(|other| other.client.endpoint().concurrency_limit.clone()).unwrap_or_default();
+    provider_entry(&provider, config, key.map_err(ProviderProblemDetail::from), limit)
 }
 
 /// Returns the context to which a sealed key is bound: the provider's id and its origin.
@@ -205,9 +208,9 @@ pub(in crate::turn) fn connection(one: &ConnectedProvider) -> ProviderConnection
     }
 }
 
-/// Creates a lane per provider. Providers with the same key (or without keys the same address) share the smallest
+/// Creates a concurrency limit per provider. Providers with the same key (or without keys the same address) share the smallest
 /// limit.
-fn lanes(providers: &[ProviderConfig], keys: &[Option<Secret>]) -> Vec<Lane> {
+fn concurrency_limits(providers: &[ProviderConfig], keys: &[Option<Secret>]) -> Vec<ConcurrencyLimit> {
     let name = |provider: &ProviderConfig, key: &Option<Secret>| match key {
         Some(key) => format!("key {}", key.expose()),
         None => format!("address {}", provider.base_url),
@@ -217,9 +220,10 @@ fn lanes(providers: &[ProviderConfig], keys: &[Option<Secret>]) -> Vec<Lane> {
         let least = most.entry(name(provider, key)).or_insert(provider.concurrent);
         *least = provider.concurrent.min(*least);
     }
-    let lanes: HashMap<String, Lane> = most.into_iter().map(|(name, most)| (name, Lane::new(most))).collect();
-    let lane = |(provider, key)| lanes.get(&name(provider, key)).cloned().unwrap_or_default();
-    providers.iter().zip(keys).map(lane).collect()
+    let limits: HashMap<String, ConcurrencyLimit> =
+        most.into_iter().map(|(name, most)| (name, ConcurrencyLimit::new(most))).collect();
+    let limit = |(provider, key)| limits.get(&name(provider, key)).cloned().unwrap_or_default();
+    providers.iter().zip(keys).map(limit).collect()
 }
 
 /// Returns an error for each unknown provider kind in the settings, with its position.
@@ -231,7 +235,7 @@ pub(in crate::turn) fn unknown_kinds(config: &Config) -> impl Iterator<Item = Co
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clotho_provider::Lane;
+    use clotho_provider::ConcurrencyLimit;
 
     fn parse_config(text: &str) -> Config {
         Config::load(None, Some(text.to_owned()), std::iter::empty()).unwrap()
@@ -267,11 +271,11 @@ mod tests {
              [[providers]]\nid = \"c\"\nbase_url = \"http://c\"\n\
              [[providers]]\nid = \"d\"\nbase_url = \"http://c\"\nconcurrent = 2\n",
         );
-        let shown = |entry: &ProviderEntry| format!("{:?}", entry.client.endpoint().lane);
+        let shown = |entry: &ProviderEntry| format!("{:?}", entry.client.endpoint().concurrency_limit);
         let shown: Vec<String> = provider_entries(&config).iter().map(shown).collect();
         assert!(shown[0].contains("permits: 1") && shown[1] == shown[0], "{shown:?}");
         assert!(shown[2].contains("permits: 2") && shown[3] == shown[2], "{shown:?}");
-        assert_ne!(shown[0], format!("{:?}", Lane::default()));
+        assert_ne!(shown[0], format!("{:?}", ConcurrencyLimit::default()));
     }
 
     #[test]

@@ -11,14 +11,14 @@ use crate::live::{StopReason, TextGeneration};
 use clotho_provider::{FrameStream, ProviderFailure, Request, TemplatedPrompt, ToolRound};
 
 use super::endings;
-use crate::turn::ask::trace::BuiltPrompt;
 use crate::turn::machine::{ReplyAction, ReplyEvent, ReplyFailure, ReplyFault, ReplyMachine};
 use crate::turn::models::{ModelCandidate, ModelSelection, SkippedModel};
+use crate::turn::prompts::trace::BuiltPrompt;
 use crate::turn::running::RunningWork;
 use crate::turn::services::TurnServices;
 use crate::turn::storage::TreeStorage;
 use crate::turn::tools::ToolRunner;
-use crate::turn::{ask, tools, tools::text_tools};
+use crate::turn::{prompts, tools, tools::text_tools};
 use clotho_core::coded_message::RenderedMessage;
 use clotho_core::tree::reply_facts::SkippedModelRecord;
 
@@ -165,7 +165,7 @@ fn template_trace(written: &TemplatedPrompt) -> Value {
 
 fn build_request(request: &FallbackRequest<'_>, candidate: &ModelCandidate) -> Request {
     let endpoint = candidate.client.endpoint();
-    ask::build_request(request.params, request.dice_seed, candidate.model.clone(), request.prompt, endpoint)
+    prompts::build_request(request.params, request.dice_seed, candidate.model.clone(), request.prompt, endpoint)
 }
 
 /// Feeds the machine until the text is over or tools are to be called, and publishes the pieces. If `may` allows

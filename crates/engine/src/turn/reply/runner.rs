@@ -19,14 +19,14 @@ use clotho_store::{NodeDraft, ReplyCompletion, StoreReader, Trace};
 
 use super::endings;
 use super::fallback::{self, FallbackRequest, ModelAttempt, ToolsRefusal};
-use crate::turn::ask::PromptServices;
-use crate::turn::ask::macro_context::{GenerationTask, PromptPurpose};
-use crate::turn::ask::prompt_bounds::{self, PromptBounds};
-use crate::turn::ask::recount;
-use crate::turn::ask::trace::BuiltPrompt;
 use crate::turn::machine::{self, PromptTexts, ReplyEvent, ReplyFailure, ReplyFault, ReplyMachine};
 use crate::turn::models::{ModelSelection, ReplyWriter};
 use crate::turn::problem::ModelCallProblem;
+use crate::turn::prompts::PromptServices;
+use crate::turn::prompts::macro_context::{GenerationTask, PromptPurpose};
+use crate::turn::prompts::prompt_bounds::{self, PromptBounds};
+use crate::turn::prompts::recount;
+use crate::turn::prompts::trace::BuiltPrompt;
 use crate::turn::rules::RuleServices;
 use crate::turn::rules::hooks::HookProposal;
 use crate::turn::running::RunningRequest;
@@ -36,7 +36,7 @@ use crate::turn::snapshot::{self, SnapshotQuery, TurnSnapshot};
 use crate::turn::storage::TreeStorage;
 use crate::turn::tools::ToolRunner;
 use crate::turn::{TurnError, rules::rules_in_force};
-use crate::turn::{ask, models::token_counters, rules::summary_proposals, side_calls, tools};
+use crate::turn::{models::token_counters, prompts, rules::summary_proposals, side_calls, tools};
 
 /// The source of a reply, as requested.
 #[derive(Debug, Clone)]
@@ -190,12 +190,12 @@ async fn compose_text(
     let mut refused: Option<ToolsRefusal> = None;
     loop {
         let source = reply_source(&parts.prompts, &job.source);
-        let (snapshot, prompt) = read_to_fit(parts, job, &source).await?;
+        let (snapshot, prompt) = build_fitting_prompt(parts, job, &source).await?;
         let written = prompt.as_ref().map(|prompt| prompt.macro_result.operations.clone()).unwrap_or_default();
         let mut record = ReplyRecord::new(job, &snapshot);
         record.metadata.reply.queued_ms = waited.or(record.metadata.reply.queued_ms);
         record.proposal.apply_first(written, &snapshot.rules.rules);
-        match open_text(&parts.rules, &parts.work, job, &snapshot, source, prompt, &mut record).await {
+        match prepare_text(&parts.rules, &parts.work, job, &snapshot, source, prompt, &mut record).await {
             Ok(ReplyText::Whole(pieces)) => feed_whole_text(&parts.storage, &parts.work, job, machine, pieces),
             Ok(ReplyText::FromModels { choice, prompt }) => {
                 record.trace.head.tools_in_text = refused.as_ref().map(refusal_trace);
@@ -254,7 +254,7 @@ async fn end_queued(
 
 /// Reads the snapshot and builds the prompt; once more if the server counts it as too large, with the corrected
 /// estimate.
-async fn read_to_fit(
+async fn build_fitting_prompt(
     parts: &Arc<TurnServices>,
     job: &ReplyJob,
     source: &ReplySource,
@@ -305,15 +305,16 @@ async fn read_snapshot(
             let context = placeholder.node.parent.ok_or(TreeError::NotFound("the message"))?;
             let mut snapshot = snapshot::read_in(reader, stored, &SnapshotQuery { node: context, ..query })?;
             let purpose = PromptPurpose { generation_task: wanted, number: reader.siblings(&placeholder)?.index };
-            let prompt =
-                bounds.map(|bounds| ask::build_prompt(&rules, reader, &mut snapshot, bounds, &purpose)).transpose()?;
+            let prompt = bounds
+                .map(|bounds| prompts::build_prompt(&rules, reader, &mut snapshot, bounds, &purpose))
+                .transpose()?;
             Ok((snapshot, prompt))
         })
         .await
 }
 
 /// Prepares the text: from models, from a narrator plugin, or already written.
-async fn open_text(
+async fn prepare_text(
     rule_services: &RuleServices,
     work: &RunningWork,
     job: &ReplyJob,
@@ -372,9 +373,9 @@ async fn stream_reply(
     let mut proposal = std::mem::take(&mut record.proposal);
     let facts = snapshot.next_node_facts(job.draft.id, job.draft.created, false);
     let context = snapshot.hook_context(&snapshot.rules, facts, job.draft.dice_seed);
-    let mut at_work = ToolRunner::new(&parts.rules, &prompt.tools, context, &mut proposal);
-    let at_work = (!prompt.tools.is_empty()).then_some(&mut at_work);
-    if at_work.is_some() {
+    let mut tool_runner = ToolRunner::new(&parts.rules, &prompt.tools, context, &mut proposal);
+    let tool_runner = (!prompt.tools.is_empty()).then_some(&mut tool_runner);
+    if tool_runner.is_some() {
         machine.allow_tools(tools::MAX_ROUNDS, prompt.tools.are_in_text);
     }
     let note = |attempt: &ModelAttempt<'_>| {
@@ -383,7 +384,7 @@ async fn stream_reply(
         if is_many {
             facts.model = Some(candidate.name.clone());
         }
-        facts.passed_over = attempt.skipped_models().or(facts.passed_over.take());
+        facts.skipped_models = attempt.skipped_models().or(facts.skipped_models.take());
         facts.params = Some(attempt.params.clone());
         head.reply.params = Some(attempt.params.clone());
         head.template = attempt.template.clone().or(head.template.take());
@@ -391,7 +392,7 @@ async fn stream_reply(
         record.asked_model = Some((candidate.client.endpoint().id.clone(), candidate.model.clone()));
         record.save_request(&parts.work, job);
     };
-    let refused = fallback::stream_with_fallback(parts, &job.running, machine, &request, at_work, note).await;
+    let refused = fallback::stream_with_fallback(parts, &job.running, machine, &request, tool_runner, note).await;
     record.proposal = proposal;
     refused
 }

@@ -160,7 +160,7 @@ impl HookRunner {
     /// Runs `hook` of every plugin of the context, on top of `so_far`.
     pub async fn run(&self, hook: Hook, context: &HookContext, so_far: HookProposal) -> HookProposal {
         let mut proposal = so_far;
-        for active in in_order(&context.plugins) {
+        for active in sort_by_dependency(&context.plugins) {
             self.run_plugin(hook, context, &active, &mut proposal).await;
             self.run_manifest_rules(hook, context, &active, &mut proposal).await;
         }
@@ -214,7 +214,7 @@ impl HookRunner {
     ///
     /// # Errors
     /// Returns an error if the database fails.
-    pub fn run_read_only_here(
+    pub fn run_read_only_blocking(
         &self,
         reader: &mut StoreReader<'_>,
         hook: Hook,
@@ -222,7 +222,7 @@ impl HookRunner {
         active: &ActivePlugin,
         world: &Arc<World>,
     ) -> Result<Option<HookOutcome>, StoreError> {
-        if self.violations.is_disabled_here(reader, context.session, &active.plugin)? {
+        if self.violations.is_disabled_with_reader(reader, context.session, &active.plugin)? {
             return Ok(None);
         }
         let call = hook_call(hook, context, active, Arc::clone(world));
@@ -255,7 +255,7 @@ impl HookRunner {
         self.host.call(Arc::clone(&active.plugin), call).await
     }
 
-    /// Calls a tool of one plugin for a trial, as [`HookRunner::aside`] does.
+    /// Calls a tool of one plugin for a trial, as [`HookRunner::try_hook`] does.
     pub async fn try_tool(
         &self,
         tool: ToolInvocation,
@@ -268,7 +268,7 @@ impl HookRunner {
     }
 
     /// Runs `hook` of one plugin and its manifest rules for a replay, as a turn would, but counts and logs nothing, as
-    /// [`HookRunner::aside`].
+    /// [`HookRunner::try_hook`].
     pub async fn replay_hook(
         &self,
         hook: Hook,
@@ -341,13 +341,13 @@ impl HookRunner {
     ///
     /// # Errors
     /// Returns an error if the database fails.
-    pub fn is_disabled_here(
+    pub fn is_disabled_with_reader(
         &self,
         reader: &mut StoreReader<'_>,
         session: SessionId,
         plugin: &LoadedPlugin,
     ) -> Result<bool, StoreError> {
-        self.violations.is_disabled_here(reader, session, plugin)
+        self.violations.is_disabled_with_reader(reader, session, plugin)
     }
 
     /// Returns the plugins known to be turned off in a session.
@@ -374,7 +374,7 @@ impl HookRunner {
 }
 
 /// Returns the plugins in run order: each after those that its manifest names, else by id.
-pub fn in_order(active_plugins: &[ActivePlugin]) -> Vec<ActivePlugin> {
+pub fn sort_by_dependency(active_plugins: &[ActivePlugin]) -> Vec<ActivePlugin> {
     let plugins: Vec<Arc<LoadedPlugin>> = active_plugins.iter().map(|active| Arc::clone(&active.plugin)).collect();
     let find =
         |plugin: Arc<LoadedPlugin>| active_plugins.iter().find(|active| active.plugin.id() == plugin.id()).cloned();
@@ -389,7 +389,7 @@ fn hook_call(hook: Hook, context: &HookContext, active: &ActivePlugin, world: Ar
     let command_of = (hook == Hook::OnInput).then(|| command_of(context, active)).flatten();
     HookCall {
         command_plugin: command_of,
-        before: Arc::clone(&context.world),
+        world_before: Arc::clone(&context.world),
         foreign_roots: others.map(|other| other.plugin.manifest().state.root.clone()).collect(),
         config: Arc::new(config.clone()),
         grants: grants.into(),
@@ -402,8 +402,8 @@ fn hook_call(hook: Hook, context: &HookContext, active: &ActivePlugin, world: Ar
         seeds: context.seeds,
         recorded_rolls: Arc::clone(&context.recorded),
         answer: context.answer.clone(),
-        starts: Arc::clone(&context.initial_values),
-        from: active.from_version,
+        initial_values: Arc::clone(&context.initial_values),
+        from_version: active.from_version,
         language,
         ..HookCall::new(hook, world, Arc::clone(&context.rules))
     }
@@ -417,7 +417,7 @@ fn command_of(context: &HookContext, active: &ActivePlugin) -> Option<String> {
     };
     let others = context.plugins.iter().filter(|other| other.plugin.id() != active.plugin.id());
     let having: Vec<ActivePlugin> = std::iter::once(active).chain(others).filter(has).cloned().collect();
-    let first = in_order(&having).first()?.plugin.id().to_owned();
+    let first = sort_by_dependency(&having).first()?.plugin.id().to_owned();
     (has(&active) && first != active.plugin.id()).then_some(first)
 }
 

@@ -79,7 +79,7 @@ impl ViolationCounter {
     ///
     /// # Errors
     /// Returns an error if the database fails.
-    pub fn is_disabled_here(
+    pub fn is_disabled_with_reader(
         &self,
         reader: &mut StoreReader<'_>,
         session: SessionId,

@@ -11,7 +11,7 @@ use clotho_core::ids::{NodeId, SessionId};
 /// The number of concurrent calls of all sessions together.
 const MAX_CONCURRENT: usize = 2;
 /// The number of leaves that wait per session. The oldest is dropped; its next turn schedules it again.
-const LINES: usize = 8;
+const MAX_LEAVES_PER_SESSION: usize = 8;
 
 /// The queue of the summarizer.
 #[derive(Debug)]
@@ -63,7 +63,7 @@ impl SummaryQueue {
         let lines = waiting.entry(session).or_default();
         lines.retain(|line| *line != leaf);
         lines.push_back(leaf);
-        let surplus = lines.len().saturating_sub(LINES);
+        let surplus = lines.len().saturating_sub(MAX_LEAVES_PER_SESSION);
         lines.drain(..surplus);
         if is_new {
             self.new.lock().unwrap_or_else(PoisonError::into_inner).push(session);

@@ -16,12 +16,12 @@ use clotho_plugin::{Hook, ModelCallAnswer, PluginModelCall};
 use clotho_store::{Actor, ExpectedVersion, NodeDraft, StoreError, StoreReader, StoredNode, WriteError};
 
 use super::call;
-use crate::turn::ask::PromptServices;
-use crate::turn::ask::prompt_bounds::{self, REPLY_LIMIT_KEYS};
-use crate::turn::ask::trace::BuiltPrompt;
 use crate::turn::machine::ReplyFailure;
 use crate::turn::models::{ModelSelection, ReplyWriter};
 use crate::turn::problem::ModelCallProblem;
+use crate::turn::prompts::PromptServices;
+use crate::turn::prompts::prompt_bounds::{self, REPLY_LIMIT_KEYS};
+use crate::turn::prompts::trace::BuiltPrompt;
 use crate::turn::rules::hooks::HookProposal;
 use crate::turn::running::MAX_PER_SESSION;
 use crate::turn::services::TurnServices;

@@ -4,15 +4,15 @@ use futures_util::StreamExt;
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 
-use crate::turn::ask::PromptServices;
-use crate::turn::ask::trace::BuiltPrompt;
 use crate::turn::machine::{ReplyEvent, ReplyFailure, ReplyFault, ReplyMachine};
 use crate::turn::models::providers::ReplyCost;
 use crate::turn::models::{ModelCandidate, ModelSelection};
 use crate::turn::problem::ModelCallProblem;
+use crate::turn::prompts::PromptServices;
+use crate::turn::prompts::trace::BuiltPrompt;
 use crate::turn::storage::TreeStorage;
 use clotho_core::coded_message::RenderedMessage;
-use clotho_core::json_facts::Fact;
+use clotho_core::json_facts::NullableField;
 use clotho_core::tree::ReplyFacts;
 use clotho_provider::Usage;
 use std::time::Duration;
@@ -55,7 +55,7 @@ async fn collect_answer(
 ) -> ReplyMachine {
     let endpoint = candidate.client.endpoint();
     let request =
-        crate::turn::ask::build_request(params, storage.ids.next_seed(), candidate.model.clone(), prompt, endpoint);
+        crate::turn::prompts::build_request(params, storage.ids.next_seed(), candidate.model.clone(), prompt, endpoint);
     let mut machine = ReplyMachine::new(storage.clock.now());
     let mut frames = candidate.client.stream_side_call(&request);
     while !machine.is_finished() {
@@ -81,7 +81,7 @@ pub fn add_cost(prompt_services: &PromptServices, facts: &mut ReplyFacts, provid
     else {
         return;
     };
-    facts.cost = Fact::Known(cost);
-    facts.cost_from = Fact::Known(from.to_owned());
+    facts.cost = NullableField::Known(cost);
+    facts.cost_source = NullableField::Known(from.to_owned());
     facts.saved = saved.or(facts.saved.take());
 }

@@ -13,12 +13,12 @@ use clotho_core::world::World;
 use clotho_plugin::mvu;
 
 use super::call;
-use crate::turn::ask::PromptServices;
-use crate::turn::ask::prompt_bounds;
-use crate::turn::ask::trace::BuiltPrompt;
 use crate::turn::machine::ReplyFailure;
 use crate::turn::models::ReplyWriter;
 use crate::turn::problem::{ModelCallProblem, TurnProblem};
+use crate::turn::prompts::PromptServices;
+use crate::turn::prompts::prompt_bounds;
+use crate::turn::prompts::trace::BuiltPrompt;
 use crate::turn::rules::rules_in_force;
 use crate::turn::snapshot::TurnSnapshot;
 use crate::turn::storage::TreeStorage;

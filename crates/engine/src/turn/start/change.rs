@@ -17,14 +17,14 @@ use clotho_plugin::{Hook, InitVarText};
 use clotho_store::{ActiveRules, Actor, ExpectedVersion, IdempotencyClaim, NodeDraft, RulesStart, StoreReader, Tx};
 
 use super::initial_values::{self, InitialValueScope};
-use crate::turn::ask::PromptServices;
+use crate::turn::prompts::PromptServices;
 use crate::turn::rules::RuleServices;
 use crate::turn::rules::hooks::{ActivePlugin, HookProposal};
 use crate::turn::rules::rules_in_force::{self, WantedRules};
 use crate::turn::services::TurnServices;
 use crate::turn::snapshot::{self, SnapshotQuery, TurnSnapshot};
 use crate::turn::storage::TreeStorage;
-use crate::turn::{PluginChoice, TurnError, TurnReceipt, ask::macro_context, cast, rules::commands};
+use crate::turn::{PluginChoice, TurnError, TurnReceipt, cast, prompts::macro_context, rules::commands};
 
 /// Writes a manual change of the world.
 pub async fn change_world(

@@ -6,12 +6,12 @@ use serde_json::{Map, Value};
 use clotho_compat::prompt::lore::LorebookScope;
 use clotho_core::ids::{CharacterId, PersonaId, SessionId, UserId};
 use clotho_core::tree::{NodeProblem, lorebook};
-use clotho_plugin::{InitVarText, unread_starts};
-use clotho_store::{BindingTarget, HeldBook, StoreError, StoreReader};
+use clotho_plugin::{InitVarText, unreadable_initial_values};
+use clotho_store::{BindingTarget, LorebookVersion, StoreError, StoreReader};
 
-use crate::turn::ask::lore::ActiveLorebooks;
-use crate::turn::ask::lorebook_cache::LorebookCache;
 use crate::turn::problem::TurnProblem;
+use crate::turn::prompts::lore::ActiveLorebooks;
+use crate::turn::prompts::lorebook_cache::LorebookCache;
 use crate::turn::rules::hooks::ActivePlugin;
 
 /// The maximum number of entries read.
@@ -40,8 +40,8 @@ pub fn read_initial_values(
     whose: &InitialValueScope<'_>,
     lorebooks: &LorebookCache,
 ) -> Result<Vec<InitVarText>, StoreError> {
-    let mut found: Vec<(LorebookScope, HeldBook)> = Vec::new();
-    let mut take = |book: HeldBook| {
+    let mut found: Vec<(LorebookScope, LorebookVersion)> = Vec::new();
+    let mut take = |book: LorebookVersion| {
         if !found.iter().any(|(_, other)| other.id == book.id) {
             found.push((LorebookScope::Character, book));
         }
@@ -72,5 +72,5 @@ pub fn read_initial_values(
 pub fn unreadable_values(active_plugins: &[ActivePlugin], starts: &[InitVarText], greeting: &str) -> Vec<NodeProblem> {
     let Some(active) = active_plugins.iter().find(|active| active.plugin.reads_init_vars()) else { return Vec::new() };
     let trouble = |error| TurnProblem::StartUnread { error }.for_plugin(active.plugin.id());
-    unread_starts(starts, greeting).into_iter().map(trouble).collect()
+    unreadable_initial_values(starts, greeting).into_iter().map(trouble).collect()
 }

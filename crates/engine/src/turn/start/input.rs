@@ -9,7 +9,7 @@ use clotho_plugin::{Hook, HookAnswer, LoadedPlugin, PluginModelCall, Roll, Slash
 use clotho_store::NodeDraft;
 
 use crate::turn::rules::RuleServices;
-use crate::turn::rules::hooks::{self, ActivePlugin, HookContext, HookProposal, in_order};
+use crate::turn::rules::hooks::{self, ActivePlugin, HookContext, HookProposal, sort_by_dependency};
 use crate::turn::snapshot::TurnSnapshot;
 use crate::turn::{TurnError, side_calls};
 
@@ -116,7 +116,7 @@ async fn run_input_hooks(
         command_plugins: Vec::new(),
     };
     let InputHookRun { text, input, proposal, command_plugins: aside } = &mut heard;
-    for active in in_order(&context.plugins) {
+    for active in sort_by_dependency(&context.plugins) {
         check_length(&active.plugin, text)?;
         context.text = Arc::from(text.as_str());
         rule_services.hooks.run_plugin(Hook::OnInput, context, &active, proposal).await;
@@ -173,7 +173,7 @@ async fn run_on_reply(
     let mut proposal =
         hooks::streamed_proposal(before.unwrap_or(&Delta::default()), Arc::clone(&snapshot.world), &context.rules);
     side_calls::apply_commands(&context, &draft.metadata, &mut proposal);
-    for active in in_order(&context.plugins) {
+    for active in sort_by_dependency(&context.plugins) {
         let hook = if before.is_some() && active.plugin.has_hook(Hook::OnEdit) { Hook::OnEdit } else { Hook::OnReply };
         rule_services.hooks.run_plugin(hook, &context, &active, &mut proposal).await;
         rule_services.hooks.run_manifest_rules(Hook::OnReply, &context, &active, &mut proposal).await;

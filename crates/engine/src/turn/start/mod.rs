@@ -11,8 +11,8 @@ pub(super) mod edit;
 pub(super) mod initial_values;
 pub(super) mod input;
 pub(super) mod new_session;
+pub(super) mod regenerate;
 mod replies;
-pub(super) mod reroll;
 mod send;
 
 pub use replies::{merged_params, model};

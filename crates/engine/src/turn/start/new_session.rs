@@ -16,12 +16,12 @@ use clotho_plugin::{Catalogue, DiceSeeds, Hook, HookNodeInfo, InitVarText};
 use clotho_store::{ActiveRules, CharacterCard, IdempotencyClaim, NodeDraft, PersonaCard};
 
 use super::initial_values::{self, InitialValueScope};
-use crate::turn::ask::PromptServices;
+use crate::turn::prompts::PromptServices;
 use crate::turn::rules::RuleServices;
 use crate::turn::rules::hooks::{HookContext, HookProposal};
 use crate::turn::services::TurnServices;
 use crate::turn::storage::TreeStorage;
-use crate::turn::{PluginChoice, SessionSpec, TurnError, ask::macro_context, cast, rules::rules_in_force};
+use crate::turn::{PluginChoice, SessionSpec, TurnError, cast, prompts::macro_context, rules::rules_in_force};
 
 /// The plugin that keeps values in the MVU format.
 const MVU_PLUGIN: &str = "mvu";

@@ -17,8 +17,8 @@ use clotho_store::{Actor, ExpectedVersion, IdempotencyClaim, MessageWrite, NodeD
 
 use super::input::PluginReply;
 use super::new_session;
-use crate::turn::ask::PromptServices;
 use crate::turn::models::ReplyWriter;
+use crate::turn::prompts::PromptServices;
 use crate::turn::reply::runner::{ReplyJob, ReplyJobSource};
 use crate::turn::running::RunningWork;
 use crate::turn::services::TurnServices;

@@ -21,7 +21,7 @@ use clotho_provider::{ToolCall, ToolRound};
 
 use crate::turn::problem::ToolRefusal;
 use crate::turn::rules::RuleServices;
-use crate::turn::rules::hooks::{ActivePlugin, HookContext, HookProposal, SERVER, in_order};
+use crate::turn::rules::hooks::{ActivePlugin, HookContext, HookProposal, SERVER, sort_by_dependency};
 
 /// The number of times a model is asked again with the results of its tools.
 pub const MAX_ROUNDS: usize = 4;
@@ -52,7 +52,9 @@ impl ToolOffers {
     /// Collects the tools of the plugins that have the permission.
     pub fn for_plugins(active_plugins: &[ActivePlugin]) -> Self {
         let mut offers = Self::default();
-        for active in in_order(active_plugins).into_iter().filter(|active| active.has_permission(&Permission::Tools)) {
+        for active in
+            sort_by_dependency(active_plugins).into_iter().filter(|active| active.has_permission(&Permission::Tools))
+        {
             for tool in active.plugin.manifest().tools.clone() {
                 let plain = tool.name.clone();
                 let name = match offers.find(&plain) {
@@ -165,7 +167,7 @@ impl<'a> ToolRunner<'a> {
             }
         };
         let before = self.used.entry(offer.name.clone()).or_default();
-        let tool = ToolInvocation { name: offer.tool.name.clone(), arguments, before: *before };
+        let tool = ToolInvocation { name: offer.tool.name.clone(), arguments, earlier_calls: *before };
         *before += 1;
         let runs = self.proposal.delta.runs.len();
         let answer = self.rule_services.hooks.call_tool(&self.context, &offer.plugin, tool, self.proposal).await;

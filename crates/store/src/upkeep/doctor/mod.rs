@@ -224,7 +224,7 @@ impl Doctor {
     ///
     /// # Errors
     /// Returns an error if the file cannot be read.
-    pub fn file(&mut self) -> Result<Vec<RepairableFinding>, StoreError> {
+    pub fn check_file(&mut self) -> Result<Vec<RepairableFinding>, StoreError> {
         let mut notes = FindingLog { session: None, findings: Vec::new() };
         for fault in conn::integrity_errors(&mut self.conn)? {
             notes.note_unrepairable(DoctorCheck::File, None, fault);
@@ -258,7 +258,7 @@ impl Doctor {
     ///
     /// # Errors
     /// Returns an error if the database cannot be read.
-    pub fn generating(&mut self) -> Result<i64, StoreError> {
+    pub fn count_generating(&mut self) -> Result<i64, StoreError> {
         Ok(nodes::table.filter(is_generating()).count().get_result(&mut self.conn)?)
     }
 
@@ -266,14 +266,14 @@ impl Doctor {
     ///
     /// # Errors
     /// Returns an error if the database cannot be read.
-    pub fn session(&mut self, n: i64) -> Result<Vec<RepairableFinding>, StoreError> {
+    pub fn check_session(&mut self, n: i64) -> Result<Vec<RepairableFinding>, StoreError> {
         conn::begin_read(&mut self.conn)?;
-        let found = self.check_session(n);
+        let found = self.check_session_rows(n);
         conn::end_read(&mut self.conn);
         found
     }
 
-    fn check_session(&mut self, n: i64) -> Result<Vec<RepairableFinding>, StoreError> {
+    fn check_session_rows(&mut self, n: i64) -> Result<Vec<RepairableFinding>, StoreError> {
         type SessionCheckColumns = (Vec<u8>, i64, i64, i64, i64, i64, i64);
         let row: Option<SessionCheckColumns> = sessions::table
             .find(n)
@@ -311,7 +311,7 @@ impl Doctor {
     ///
     /// # Errors
     /// Returns an error if the database cannot be read.
-    pub fn contents(&mut self) -> Result<Vec<RepairableFinding>, StoreError> {
+    pub fn check_contents(&mut self) -> Result<Vec<RepairableFinding>, StoreError> {
         let mut notes = FindingLog { session: None, findings: Vec::new() };
         let hashes: HashSet<u64> = contents::check_blobs(&mut self.conn, &mut notes)?;
         contents::check_traces(&mut self.conn, &hashes, &mut notes)?;

@@ -11,12 +11,12 @@ use super::{DerivedColumns, DoctorCheck, DoctorRepair, ExaminedSession, FindingL
 
 /// Checks the shape of a tree.
 pub fn check(examined: &ExaminedSession, notes: &mut FindingLog) {
-    roots(examined, notes);
-    parents(&examined.nodes, notes);
-    derived(&examined.nodes, notes);
-    head(examined, notes);
-    counts(examined, notes);
-    fragments(examined, notes);
+    check_roots(examined, notes);
+    check_parents(&examined.nodes, notes);
+    check_derived_columns(&examined.nodes, notes);
+    check_head(examined, notes);
+    check_counts(examined, notes);
+    check_fragments(examined, notes);
     for (name, node_n, _) in &examined.labels {
         if examined.nodes.find(*node_n).is_none() {
             notes.note_unrepairable(
@@ -38,7 +38,7 @@ pub fn id(row: &NodeRow) -> Option<NodeId> {
     NodeId::from_slice(row.id.bytes())
 }
 
-fn roots(examined: &ExaminedSession, notes: &mut FindingLog) {
+fn check_roots(examined: &ExaminedSession, notes: &mut FindingLog) {
     let tops: Vec<&NodeRow> = examined.nodes.rows.iter().filter(|row| row.parent_n.is_none()).collect();
     if !tops.iter().any(|row| row.n == examined.root_n) {
         notes.note_unrepairable(DoctorCheck::Root, None, "its root is missing, or has a parent");
@@ -54,7 +54,7 @@ fn roots(examined: &ExaminedSession, notes: &mut FindingLog) {
 
 /// Checks that parents exist and that there are no cycles. Nodes below a fault are not reported, because their
 /// own parent exists.
-fn parents(forest: &SessionNodes, notes: &mut FindingLog) {
+fn check_parents(forest: &SessionNodes, notes: &mut FindingLog) {
     let mut rows: HashSet<i64> = forest.order.iter().filter_map(|at| forest.rows.get(*at)).map(|row| row.n).collect();
     for row in forest.rows.iter().filter(|row| row.parent_n.is_some_and(|n| forest.find(n).is_none())) {
         notes.note_unrepairable(DoctorCheck::Parent, id(row), "its parent is not in its session");
@@ -74,7 +74,7 @@ fn parents(forest: &SessionNodes, notes: &mut FindingLog) {
 
 /// Checks derived columns. The expected values are computed from the root and not from the stored parent, so
 /// that one wrong row is one finding.
-fn derived(forest: &SessionNodes, notes: &mut FindingLog) {
+fn check_derived_columns(forest: &SessionNodes, notes: &mut FindingLog) {
     let none = DerivedColumns { depth: -1, turn: 0, since_keyframe: 0, rules_n: None };
     let mut all = vec![none; forest.rows.len()];
     for (at, row, parent) in forest.walk() {
@@ -120,7 +120,7 @@ fn describe_derived(is: &DerivedColumns, must: &DerivedColumns) -> [(&'static st
     ]
 }
 
-fn head(examined: &ExaminedSession, notes: &mut FindingLog) {
+fn check_head(examined: &ExaminedSession, notes: &mut FindingLog) {
     match examined.nodes.find(examined.head_n) {
         None => notes.note_unrepairable(DoctorCheck::Head, None, "HEAD is not in its session"),
         Some((_, row)) if row.is_hidden => {
@@ -134,7 +134,7 @@ fn head(examined: &ExaminedSession, notes: &mut FindingLog) {
 }
 
 /// Checks that each fragment has its top, and that its nodes are below it and outside the tree.
-fn fragments(examined: &ExaminedSession, notes: &mut FindingLog) {
+fn check_fragments(examined: &ExaminedSession, notes: &mut FindingLog) {
     let tops: HashMap<i64, i64> = examined.fragments.iter().map(|fragment| (fragment.n, fragment.top_n)).collect();
     for fragment in &examined.fragments {
         if examined.nodes.find(fragment.top_n).is_none_or(|(_, row)| row.fragment_n != Some(fragment.n)) {
@@ -161,7 +161,7 @@ fn fragments(examined: &ExaminedSession, notes: &mut FindingLog) {
     }
 }
 
-fn counts(examined: &ExaminedSession, notes: &mut FindingLog) {
+fn check_counts(examined: &ExaminedSession, notes: &mut FindingLog) {
     let shown = || examined.nodes.rows.iter().filter(|row| !row.is_hidden);
     let above: HashSet<i64> = shown().filter_map(|row| row.parent_n).collect();
     let count = |rows: usize| i64::try_from(rows).unwrap_or(i64::MAX);

@@ -10,12 +10,12 @@ use clotho_core::tree::{Kind, Node, Role, Session, Status};
 use clotho_store::{ExpectedVersion, MessageWrite, StoreReader, StoredSession};
 
 use super::replies::{self, ContinuedReply, GenerateOptions};
-use crate::turn::ask::PromptServices;
 use crate::turn::cast::{self, UserPersona};
 use crate::turn::models::ReplyWriter;
+use crate::turn::prompts::PromptServices;
 use crate::turn::services::TurnServices;
 use crate::turn::storage::TreeStorage;
-use crate::turn::{ContinueSpec, GenerationSpec, RerollSpec, TurnError, TurnReceipt};
+use crate::turn::{ContinueSpec, GenerationSpec, RegenerateSpec, TurnError, TurnReceipt};
 
 /// The place of new replies, and their options.
 struct RerollTarget {
@@ -30,11 +30,11 @@ struct RerollTarget {
 }
 
 /// Starts other replies beside an assistant node, or below a context node.
-pub async fn reroll(
+pub async fn regenerate(
     parts: &Arc<TurnServices>,
     caller: UserId,
     session: SessionId,
-    asked: RerollSpec,
+    asked: RegenerateSpec,
 ) -> Result<TurnReceipt, TurnError> {
     let place = find_target(&parts.storage, &parts.prompts, caller, session, asked.node, asked.generate).await?;
     let options = GenerateOptions {

@@ -214,7 +214,7 @@ pub struct BranchSummary {
 ///
 /// # Errors
 /// Returns an error if the database fails.
-pub fn of_branch(
+pub fn branch_summaries(
     reader: &mut StoreReader<'_>,
     held: &StoredSession,
     at: &StoredNode,
@@ -239,7 +239,7 @@ pub fn of_branch(
 ///
 /// # Errors
 /// Returns an error if the database fails.
-pub fn find_summary(
+pub fn find_branch_summary(
     reader: &mut StoreReader<'_>,
     held: &StoredSession,
     id: SummaryId,

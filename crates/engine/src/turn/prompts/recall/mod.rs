@@ -2,7 +2,7 @@
 //! branch before the history was cut; the documents are those of the session's collections.
 //!
 //! Words are always compared; vectors if an embedding model is configured and has made some. The vector of the last
-//! message is made before the prompt ([`QueryEmbedder::ask`]), because the prompt is built in one read transaction. A
+//! message is made before the prompt ([`QueryEmbedder::prompt_query`]), because the prompt is built in one read transaction. A
 //! model that is too slow only costs the vectors of this prompt, and the trace says so.
 use serde_json::{Value, json};
 

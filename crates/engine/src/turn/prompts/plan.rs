@@ -10,7 +10,7 @@ use clotho_plugin::{Hook, HookNodeInfo, HookOutcome, LoreSelection};
 use clotho_store::{StoreError, StoreReader};
 
 use crate::turn::rules::RuleServices;
-use crate::turn::rules::hooks::{self, ActivePlugin, in_order};
+use crate::turn::rules::hooks::{self, ActivePlugin, sort_by_dependency};
 use crate::turn::rules::violations;
 use crate::turn::snapshot::TurnSnapshot;
 
@@ -47,8 +47,8 @@ pub fn plan(
     let facts =
         HookNodeInfo { id: String::new(), depth: count(at.depth) + 1, turn: count(at.turn), time: Some(at.created) };
     let stage = snapshot.hook_context(&snapshot.rules, facts, 0);
-    for player in in_order(&stage.plugins).into_iter().filter(|player| player.plugin.has_hook(Hook::Plan)) {
-        match rule_services.hooks.run_read_only_here(reader, Hook::Plan, &stage, &player, &snapshot.world)? {
+    for player in sort_by_dependency(&stage.plugins).into_iter().filter(|player| player.plugin.has_hook(Hook::Plan)) {
+        match rule_services.hooks.run_read_only_blocking(reader, Hook::Plan, &stage, &player, &snapshot.world)? {
             Some(outcome) => planned.add_outcome(&player, outcome),
             None => planned.problems.push(violations::disabled_problem(player.plugin.id())),
         }

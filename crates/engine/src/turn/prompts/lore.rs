@@ -20,7 +20,7 @@ use clotho_core::ids::{LorebookId, NodeId, UserId};
 use clotho_core::tree::{Role, lorebook};
 use clotho_core::world::{Pointer, StateChange, StateOperation, WorldSection};
 use clotho_plugin::LoreSelection;
-use clotho_store::{BindingTarget, HeldBook, PathFilter, StoreError, StoreReader};
+use clotho_store::{BindingTarget, LorebookVersion, PathFilter, StoreError, StoreReader};
 
 use super::lorebook_cache::LorebookCache;
 use super::macro_context::{self, GenerationTask, PromptPurpose};
@@ -41,17 +41,17 @@ const MAX_TITLE_CHARS: usize = 200;
 /// The maximum number of lines whose token counts are cached.
 const MAX_CACHED_LINES: usize = 4_096;
 /// The lower limit of how far back messages are counted.
-const NEAREST: i64 = 1_000;
+const MIN_COUNT_DEPTH: i64 = 1_000;
 /// The upper limit of how far back messages are counted.
-const FARTHEST: i64 = 100_000;
+const MAX_COUNT_DEPTH: i64 = 100_000;
 /// The key in the world's `lore` under which the message count is stored.
 const COUNT_KEY: &str = "counted";
 /// The default depth of an entry in the chat.
 const DEPTH: i64 = 4;
 /// The reason given in operations of lore.
-const WHY: &str = "lore";
+const LORE_REASON: &str = "lore";
 /// The folder of imported character files.
-const FILES: &str = "characters/";
+const CHARACTER_FILES: &str = "characters/";
 
 /// The lorebooks that apply at one place.
 #[derive(Debug, Default)]
@@ -117,7 +117,7 @@ impl ActiveLorebooks {
     ) -> Result<Self, StoreError> {
         let session = snapshot.session();
         let card = answering_card(reader, snapshot)?;
-        let mut held: Vec<(LorebookScope, HeldBook)> = Vec::new();
+        let mut held: Vec<(LorebookScope, LorebookVersion)> = Vec::new();
         for id in lorebook::card_lorebooks(&card) {
             held.extend(reader.lorebook_version(session.owner, id)?.map(|book| (LorebookScope::Character, book)));
         }
@@ -148,7 +148,7 @@ impl ActiveLorebooks {
         reader: &mut StoreReader<'_>,
         owner: UserId,
         cache: &LorebookCache,
-        held: impl IntoIterator<Item = (LorebookScope, HeldBook)>,
+        held: impl IntoIterator<Item = (LorebookScope, LorebookVersion)>,
     ) -> Result<(), StoreError> {
         for (scope, held) in held {
             let book = match cache.get(held.id, held.updated) {
@@ -156,7 +156,7 @@ impl ActiveLorebooks {
                 None => read_lorebook(reader, owner, held.id)?.inspect(|book| cache.put(held.id, held.updated, book)),
             };
             if book.is_some() && self.books.is_empty() {
-                self.settings = world_info_settings(reader, owner)?;
+                self.settings = lore_settings(reader, owner)?;
             }
             self.books.extend(book.map(|book| (scope, book)));
         }
@@ -194,18 +194,18 @@ impl ActiveLorebooks {
         &self,
         reader: &mut StoreReader<'_>,
         snapshot: &TurnSnapshot,
-        heard: &LoreScanContext<'_>,
+        context: &LoreScanContext<'_>,
         scripted: &mut PromptScripts<'_, '_>,
     ) -> Result<LorePromptEffects, StoreError> {
         if self.books.is_empty() && snapshot.world.lore.is_empty() {
             return Ok(LorePromptEffects::default());
         }
-        let LoreScanReport { outcome, similar } = self.scan_snapshot(reader, snapshot, heard, scripted)?;
+        let LoreScanReport { outcome, similar } = self.scan_snapshot(reader, snapshot, context, scripted)?;
         let outlets = outcome.placement.outlets.iter().map(|(name, texts)| (name.clone(), texts.join("\n")));
         Ok(LorePromptEffects {
             outlets: outlets.collect(),
-            operations: state_operations(snapshot, heard.purpose, &outcome),
-            trace: (!self.books.is_empty()).then(|| self.to_trace(&outcome, similar, heard.measure)),
+            operations: state_operations(snapshot, context.purpose, &outcome),
+            trace: (!self.books.is_empty()).then(|| self.to_trace(&outcome, similar, context.measure)),
             values_prompt: outcome.values,
             lore: prompt_lore(outcome.placement),
         })
@@ -219,7 +219,7 @@ impl ActiveLorebooks {
         &self,
         reader: &mut StoreReader<'_>,
         snapshot: &TurnSnapshot,
-        heard: &LoreScanContext<'_>,
+        context: &LoreScanContext<'_>,
         scripted: &mut PromptScripts<'_, '_>,
     ) -> Result<LoreScanReport, StoreError> {
         let timers = snapshot.world.lore.get("timers").cloned().and_then(|timers| serde_json::from_value(timers).ok());
@@ -230,28 +230,28 @@ impl ActiveLorebooks {
             is_running: timers != LoreTimers::default(),
             delay: i64::try_from(delay).unwrap_or(i64::MAX),
         };
-        let newest_first = heard.messages.iter().rev().take(MAX_MESSAGES);
+        let newest_first = context.messages.iter().rev().take(MAX_MESSAGES);
         let texts: Vec<&str> = newest_first.clone().map(|message| message.text.as_str()).collect();
-        let SimilarEntries { near, trace: similar } = self.similar_entries(reader, &texts, heard.recall_query)?;
+        let SimilarEntries { near, trace: similar } = self.similar_entries(reader, &texts, context.recall_query)?;
         let scanned = ScanRequest {
             messages: newest_first
                 .map(|message| ScanMessage { name: message.name.clone(), text: message.text.clone() })
                 .collect(),
-            count: if counts { count_messages(reader, snapshot, heard, reach)? } else { 0 },
+            count: if counts { count_messages(reader, snapshot, context, reach)? } else { 0 },
             card: card_texts(&snapshot.cast),
-            injects: heard.extra_texts.to_vec(),
-            trigger: heard.purpose.name().to_owned(),
-            audience: heard.purpose.values_call(),
+            injects: context.extra_texts.to_vec(),
+            trigger: context.purpose.name().to_owned(),
+            audience: context.purpose.values_call(),
             has_values_call: snapshot.values_model().is_some(),
             character: self.who.clone(),
-            prompt: heard.prompt_tokens,
+            prompt: context.prompt_tokens,
             similar: near,
-            overrides: heard.requests.to_vec(),
-            max_tokens: Some(heard.lore_limit),
+            overrides: context.requests.to_vec(),
+            max_tokens: Some(context.lore_limit),
             ..ScanRequest::default()
         };
-        let mut draw = macro_context::seeded_random_for(snapshot, heard.purpose, WHY);
-        let outcome = self.scan(&scanned, &timers, &mut PromptScanHost::new(scripted, &mut draw, heard.measure));
+        let mut draw = macro_context::seeded_random_for(snapshot, context.purpose, LORE_REASON);
+        let outcome = self.scan(&scanned, &timers, &mut PromptScanHost::new(scripted, &mut draw, context.measure));
         Ok(LoreScanReport { outcome, similar })
     }
 
@@ -369,7 +369,7 @@ fn scan_character(
         Some(id) => reader.sources_of(snapshot.session().owner, id.as_bytes())?,
         None => Vec::new(),
     };
-    let file = sources.iter().find_map(|source| source.name.strip_prefix(FILES));
+    let file = sources.iter().find_map(|source| source.name.strip_prefix(CHARACTER_FILES));
     let file = file.unwrap_or(&snapshot.cast.character).to_owned();
     let tags = card.get("tags").and_then(Value::as_array).into_iter().flatten();
     Ok(ScanCharacter { file, tags: tags.filter_map(Value::as_str).map(str::to_owned).collect() })
@@ -380,7 +380,7 @@ fn scan_character(
 fn count_messages(
     reader: &mut StoreReader<'_>,
     snapshot: &TurnSnapshot,
-    heard: &LoreScanContext<'_>,
+    context: &LoreScanContext<'_>,
     reach: MessageCountRange,
 ) -> Result<u64, StoreError> {
     // A message that a preview only pretends to write has no row.
@@ -388,7 +388,7 @@ fn count_messages(
         0 => (snapshot.at.node.parent.map(|parent| reader.node(&snapshot.stored, parent)).transpose()?.flatten(), 1),
         _ => (Some(snapshot.at.clone()), 0),
     };
-    let continued = u64::from(matches!(heard.purpose.generation_task, GenerationTask::Continue(_)));
+    let continued = u64::from(matches!(context.purpose.generation_task, GenerationTask::Continue(_)));
     let Some(at) = at else { return Ok(unwritten + continued) };
     let last: Option<MessageCountMark> =
         snapshot.world.lore.get(COUNT_KEY).cloned().and_then(|tally| serde_json::from_value(tally).ok());
@@ -397,7 +397,7 @@ fn count_messages(
         Some(tally) => reader.node(&snapshot.stored, tally.node)?.map(|placed| placed.n),
         None => None,
     };
-    let most = if reach.is_running { FARTHEST } else { reach.delay.clamp(NEAREST, FARTHEST) };
+    let most = if reach.is_running { MAX_COUNT_DEPTH } else { reach.delay.clamp(MIN_COUNT_DEPTH, MAX_COUNT_DEPTH) };
     let (seen, is_met) = reader.count_ancestors(&at, until, PathFilter::Enabled, most)?;
     let before = last.filter(|_| is_met).map_or(0, |tally| tally.messages);
     Ok(seen + before + unwritten + continued)
@@ -431,7 +431,7 @@ fn card_texts(cast: &PromptCast) -> [String; 6] {
 ///
 /// # Errors
 /// Returns an error if the database fails.
-pub fn world_info_settings(reader: &mut StoreReader<'_>, owner: UserId) -> Result<WorldInfoSettings, StoreError> {
+pub fn lore_settings(reader: &mut StoreReader<'_>, owner: UserId) -> Result<WorldInfoSettings, StoreError> {
     Ok(WorldInfoSettings::from_stored(reader.lore_settings(owner)?))
 }
 
@@ -559,7 +559,7 @@ fn state_operations(snapshot: &TurnSnapshot, purpose: &PromptPurpose, outcome: &
         let change = StateChange::Set(value.clone());
         (before != value).then(|| StateOperation {
             section: WorldSection::Lore,
-            ..StateOperation::new(Pointer::from_keys([key]), change, WHY, SERVER)
+            ..StateOperation::new(Pointer::from_keys([key]), change, LORE_REASON, SERVER)
         })
     };
     let mut operations: Vec<StateOperation> =

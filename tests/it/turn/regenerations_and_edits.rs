@@ -20,10 +20,10 @@ async fn reroll_sends_same_request_with_new_seed() {
     let story = TestSession::create(&app, &["hurt"]).await;
     app.mock.queue_reply(Reply::ok(["FIRST. [HP -10]"]));
     let turn = story.run_turn("I swing.").await;
-    story.reroll_and_wait(turn.reply.id).await;
+    story.regenerate_and_wait(turn.reply.id).await;
     story.checkout(turn.reply.id).await;
     story.run_turn("On.").await;
-    story.reroll_and_wait(turn.user_node).await;
+    story.regenerate_and_wait(turn.user_node).await;
     let bodies = app.mock.requests();
     for again in [1, 3] {
         assert_eq!(without_seed(&bodies[0]), without_seed(&bodies[again]));
@@ -52,7 +52,7 @@ async fn retry_keeps_parameters_of_original_request() {
     let failed = story.wait_for_reply(started.generations[0]).await;
     assert_eq!((failed.status, failed.name.as_deref()), (Status::Error, Some("Moss")));
     story.set_setting("params", json!({"top_p": 0.5})).await;
-    let retried = story.reroll_and_wait(failed.id).await;
+    let retried = story.regenerate_and_wait(failed.id).await;
     assert_eq!(
         (retried.character, retried.name.as_deref(), retried.content.is_empty()),
         (Some(two), Some("Moss"), false)
@@ -64,7 +64,7 @@ async fn retry_keeps_parameters_of_original_request() {
     assert_eq!(told(&bodies[1]), (json!("other"), json!(0.1), json!(0.5)));
     assert_eq!(request_messages(&bodies[1])[0], ("system", "Be Moss."));
     let other = GenerationSpec { model: Some("mock/mock".into()), character: Some(one), ..GenerationSpec::default() };
-    let started = story.reroll(retried.id, other).await.unwrap();
+    let started = story.regenerate(retried.id, other).await.unwrap();
     story.wait_for_reply(started.generations[0]).await;
     let body = app.mock.requests().pop().unwrap();
     assert_eq!((body["model"].clone(), request_messages(&body)[0].1), (json!("mock"), "Be Rin."));
@@ -79,7 +79,7 @@ async fn continuing_from_old_reply_leaves_other_branches_unchanged() {
     app.mock.queue_reply(Reply::ok(["RECORD-1"]));
     let turn = story.run_turn("Hi.").await;
     app.mock.queue_reply(Reply::ok(["RECORD-2"]));
-    let second = story.reroll_and_wait(turn.reply.id).await;
+    let second = story.regenerate_and_wait(turn.reply.id).await;
     let below_second = story.run_turn("From two.").await;
     let line: Vec<NodeId> = story.path(below_second.reply.id).await.iter().map(|node| node.id).collect();
     assert!(app.mock.requests()[2].to_string().contains("RECORD-2"));
@@ -103,7 +103,7 @@ async fn reroll_without_message_to_answer_is_refused() {
     let greeting = story.head().await;
     let op = story.session().await.op;
     for node in [greeting, root] {
-        let refused = story.reroll(node, GenerationSpec::default()).await;
+        let refused = story.regenerate(node, GenerationSpec::default()).await;
         assert!(matches!(refused, Err(TurnError::Refused(TreeError::Conflict(_)))), "{refused:?}");
     }
     assert_eq!(story.session().await.op, op);
@@ -111,7 +111,7 @@ async fn reroll_without_message_to_answer_is_refused() {
     let operations = vec![clotho_core::world::StateOperation::from_json(&heal).unwrap()];
     let change =
         app.turns.sessions.change_world(story.user, story.id, greeting, operations.clone(), None).await.unwrap();
-    let refused = story.reroll(change.node.unwrap(), GenerationSpec::default()).await;
+    let refused = story.regenerate(change.node.unwrap(), GenerationSpec::default()).await;
     assert!(matches!(refused, Err(TurnError::Refused(TreeError::Conflict(_)))), "{refused:?}");
 
     app.mock.queue_reply(Reply::error(401, "no"));
@@ -120,7 +120,7 @@ async fn reroll_without_message_to_answer_is_refused() {
         app.turns.sessions.change_world(story.user, story.id, failed.user_node, operations, None).await.unwrap();
     let change = change.node.unwrap();
     assert_eq!(story.head().await, change);
-    let reply = story.reroll_and_wait(change).await;
+    let reply = story.regenerate_and_wait(change).await;
     assert_eq!(
         (reply.parent, story.head().await),
         (Some(change), reply.id),
@@ -241,7 +241,10 @@ async fn edit_of_root_change_or_generating_is_refused() {
     let carry = EditSpec { move_children: true, ..edit_spec("x") };
     assert!(matches!(story.edit(user, carry).await, Err(TurnError::Refused(TreeError::Generating))));
     assert!(matches!(story.send(message_spec(reply, "x")).await, Err(TurnError::Refused(TreeError::Generating))));
-    assert!(matches!(story.reroll(change.node.unwrap(), GenerationSpec::default()).await, Err(TurnError::Refused(_))));
+    assert!(matches!(
+        story.regenerate(change.node.unwrap(), GenerationSpec::default()).await,
+        Err(TurnError::Refused(_))
+    ));
     assert_eq!(story.session().await.op, op);
     gate.open();
     assert_eq!(story.wait_for_reply(reply).await.content, "Slow.");
@@ -273,7 +276,7 @@ async fn two_hundred_rerolls_add_siblings_not_depth() {
     let mut asked = vec![first.reply.id];
     for _ in 0..25 {
         let eight = GenerationSpec { n: 8, ..GenerationSpec::default() };
-        let wish = RerollSpec { node: first.reply.id, generate: eight, move_head: false, expected_leaf: None };
+        let wish = RegenerateSpec { node: first.reply.id, generate: eight, move_head: false, expected_leaf: None };
         let started = story.reroll_with_spec(wish).await.unwrap();
         asked.extend(&started.generations);
         for reply in started.generations {
