@@ -399,7 +399,7 @@ describe("the stash", () => {
 describe("labels", () => {
   test("S4-09: a label is set, fixed or following, and removed again", async () => {
     const { ids, page, close } = await openSeededBranch();
-    await chooseFromMessageMenu(page, messageById(page, ids[1]), "Bookmark");
+    await chooseFromMessageMenu(page, messageById(page, ids[1]), "Bookmark (checkpoint)");
     await page.getByRole("textbox", { name: "Name" }).fill("Before the snow");
     assert.ok(
       await page.getByRole("radio", { name: /Bookmark/ }).isChecked(),
@@ -416,7 +416,7 @@ describe("labels", () => {
     await page.keyboard.press("Enter");
     assert.equal(
       (await page.getByRole("alert").innerText()).replace(/\s+/g, " "),
-      "Another message already has the name “Before the snow”. Choose another name, or remove it there first. Go to branch",
+      "Another message already has the name “Before the snow”. Choose another name, or remove it there first. Go to message",
     );
     await checkAccessibility(page, "a name that is taken");
     await page.getByRole("textbox", { name: "Name" }).fill("The sea");

@@ -56,7 +56,10 @@ describe("branches", () => {
     await page.getByRole("button", { name: "Rename “The harbour”" }).waitFor();
     await page.keyboard.press("Escape");
     await chooseFromPageMenu(page, "Branches");
-    await dialog.getByRole("article", { name: "The harbour" }).getByRole("button", { name: "Go to branch" }).click();
+    await dialog
+      .getByRole("article", { name: "The harbour" })
+      .getByRole("button", { name: "Switch to this branch" })
+      .click();
     await waitUntil(async () => (await readSession(path)).activeLeafId === ids[3], "HEAD is there");
     await waitUntil(async () => (await messageTexts(page)).at(-1) === "Masts in the dusk.", "and the page shows it");
     await messageById(page, ids[3]).getByRole("button", { name: "The harbour" }).waitFor();
@@ -136,7 +139,7 @@ describe("branches", () => {
     assert.deepEqual(await side(2).locator(".contents p").allInnerTexts(), ["To the harbour.", "Masts in the dusk."]);
     await page.getByText("The states are the same.").waitFor();
     await checkAccessibility(page, "a comparison");
-    await side(2).getByRole("button", { name: "Go to branch" }).click();
+    await side(2).getByRole("button", { name: "Switch to this branch" }).click();
     await waitUntil(async () => (await readSession(path)).activeLeafId === ids[3], "HEAD is there");
     await close();
   });
@@ -205,7 +208,7 @@ describe("Git terms", () => {
     };
     await finds("checkout", ids[1], "Rewind to here");
     await finds("checkout", ids[3], "Branches");
-    await finds("branch", ids[3], "Bookmark");
+    await finds("branch", ids[3], "Bookmark (checkpoint)");
     await finds("cherry-pick", ids[3], "Move, with everything after it");
     await finds("cherry-pick", ids[3], "Copy, with everything after it");
     await finds("squash", ids[3], "Summarise up to here");

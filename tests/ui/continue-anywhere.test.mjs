@@ -171,7 +171,7 @@ describe("a server without rearranging", () => {
     await page.keyboard.press("Delete");
     await messageButton(message, "More").click();
     const menu = page.locator(".menu:popover-open");
-    await menu.getByRole("button", { name: "Bookmark", exact: true }).waitFor();
+    await menu.getByRole("button", { name: "Bookmark (checkpoint)", exact: true }).waitFor();
     const offered = await menu.getByRole("button").allInnerTexts();
     assert.ok(
       offered.length > 0 && offered.every((words) => !/delete|everything after|summar|merge/i.test(words)),

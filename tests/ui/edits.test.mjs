@@ -43,7 +43,7 @@ describe("copies", () => {
     await checkAccessibility(page, "a place for a copy");
     await messageById(page, ids[0]).getByRole("button", { name: "Place below this message" }).click();
     await page.getByText("Copied, with everything after it.").waitFor();
-    await page.locator(".notice").getByRole("button", { name: "Go to branch" }).click();
+    await page.locator(".notice").getByRole("button", { name: "Go to message" }).click();
     await waitUntil(
       async () => (await messageTexts(page)).join("|").endsWith("To the north.|To the harbour.|Masts in the dusk."),
       "the copy is read",
@@ -83,7 +83,7 @@ describe("copies", () => {
     await page.locator(".message.last article").focus();
     await page.keyboard.press("p");
     await page.getByText("Copied, with everything after it.").waitFor();
-    await page.locator(".notice").getByRole("button", { name: "Go to branch" }).click();
+    await page.locator(".notice").getByRole("button", { name: "Go to message" }).click();
     await waitUntil(
       async () =>
         (await messageTexts(page)).join("|") === "The map is not finished.|To the harbour.|Masts in the dusk.",

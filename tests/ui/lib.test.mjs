@@ -36,13 +36,13 @@ describe("coalesced work", () => {
 
   test("S0-51: each request gets a round that begins after it, at whichever step of another round it is made", async () => {
     for (let late = 0; late < 12; late += 1) {
-      const { ask, begun } = held();
-      void ask();
+      const { request, begun } = held();
+      void request();
       await waitForPromises();
       begun[0]();
       await steps(late);
       let isServed = false;
-      void ask().then(() => (isServed = true));
+      void request().then(() => (isServed = true));
       await waitForPromises();
       assert.equal(begun.length, 2, `asked ${late} steps after the end`);
       assert.equal(isServed, false);
@@ -53,12 +53,12 @@ describe("coalesced work", () => {
   });
 
   test("all requests before a round share it, and whoever waits for the end waits for that round", async () => {
-    const { ask, ends, begun } = held();
-    void ask();
+    const { request, whenDone, begun } = held();
+    void request();
     await waitForPromises();
-    assert.equal(ask(), ask());
+    assert.equal(request(), request());
     let isOver = false;
-    void ends().then(() => (isOver = true));
+    void whenDone().then(() => (isOver = true));
     begun[0]();
     await waitForPromises();
     assert.deepEqual([begun.length, isOver], [2, false]);
@@ -69,11 +69,11 @@ describe("coalesced work", () => {
 
   test("a round that fails does not keep the next one from beginning", async () => {
     let begun = 0;
-    const { ask } = coalesce(async () => {
+    const { request } = coalesce(async () => {
       if (++begun === 1) throw new Error("the first");
     });
-    await assert.rejects(ask());
-    await ask();
+    await assert.rejects(request());
+    await request();
     assert.equal(begun, 2);
   });
 });

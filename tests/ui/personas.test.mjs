@@ -128,10 +128,10 @@ describe("personas", () => {
       isMobile: true,
     });
     await chinese.page.getByRole("button", { name: "菜单", exact: true }).tap();
-    await chinese.page.locator(".menu:popover-open").getByRole("button", { name: "用户角色" }).tap();
+    await chinese.page.locator(".menu:popover-open").getByRole("button", { name: "用户设定" }).tap();
     await chinese.page.getByRole("dialog").getByRole("article", { name: "Mara" }).getByText("这个故事里").waitFor();
     await checkAccessibility(chinese.page, "the personas on a phone");
-    await chinese.page.getByRole("button", { name: "不用角色" }).tap();
+    await chinese.page.getByRole("button", { name: "不使用用户设定" }).tap();
     await waitUntil(async () => (await readSession(path)).personaId === null, "nobody is played any more");
     await chinese.close();
   });

@@ -221,7 +221,7 @@ describe("S0-57: hostile text stays text", () => {
     await isSafe("names and greetings");
 
     for (const name of [short[0], short[5]]) {
-      await chooseFromMessageMenu(page, lastMessage(page), "Bookmark");
+      await chooseFromMessageMenu(page, lastMessage(page), "Bookmark (checkpoint)");
       await page.getByRole("dialog").getByRole("textbox").fill(name);
       await page.getByRole("dialog").getByRole("button", { name: "Save", exact: true }).click();
       await page.getByRole("dialog").waitFor({ state: "hidden" });

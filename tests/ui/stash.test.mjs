@@ -27,7 +27,7 @@ describe("restoring from the stash", () => {
     await page.getByRole("button", { name: "Put back in place" }).click();
     await page.getByText("Put back in place.").waitFor();
     assert.equal((await messageTexts(page)).at(-1), "To the hills.", "the story stays where it is");
-    await page.locator(".notice").getByRole("button", { name: "Go to branch" }).click();
+    await page.locator(".notice").getByRole("button", { name: "Go to message" }).click();
     await waitUntil(
       async () => (await messageTexts(page)).at(-1) === "Masts in the dusk.",
       "the line is the one that came back",
@@ -36,7 +36,7 @@ describe("restoring from the stash", () => {
     await chooseFromMessageMenu(page, messageById(page, ids[3]), "Move, with everything after it");
     await messageById(page, ids[0]).getByRole("button", { name: "Place below this message" }).click();
     await page.getByText("Moved, with everything after it.").waitFor();
-    await page.locator(".notice").getByRole("button", { name: "Go to branch" }).click();
+    await page.locator(".notice").getByRole("button", { name: "Go to message" }).click();
     await waitUntil(
       async () => (await messageTexts(page)).slice(1).join("|") === "To the north.|Masts in the dusk.",
       "it is on screen",

@@ -41,7 +41,7 @@ describe("the adventure", () => {
     await waitUntil(async () => (await barValue(page, HP)) === 20, "the hit points are back");
     assert.equal(await page.locator(".message").count(), 1);
 
-    await page.getByRole("button", { name: "Follow this branch" }).click();
+    await page.getByRole("button", { name: "Go to the end of this branch" }).click();
     await waitUntil(async () => (await barValue(page, HP)) === hurt, "the wound is back with its timeline");
     const path = new URL(page.url()).pathname;
     assert.deepEqual(
@@ -100,7 +100,7 @@ describe("the adventure", () => {
     const hint = page.getByRole("note");
     await hint.getByRole("button", { name: "Rewind" }).click();
     await hint.filter({ hasText: "You are back before this turn." }).waitFor();
-    await page.getByRole("button", { name: "Follow this branch" }).click();
+    await page.getByRole("button", { name: "Go to the end of this branch" }).click();
     await hint.waitFor({ state: "detached" });
     const count = (await messageTexts(page)).length;
     await page.locator(".replies button").first().click();
@@ -181,7 +181,7 @@ describe("the adventure", () => {
     await page.getByRole("button", { name: "Menu" }).click();
     await page.getByRole("button", { name: "中文" }).click();
     await page
-      .getByRole("list", { name: "指令" })
+      .getByRole("list", { name: "命令" })
       .getByRole("button", { name: /\/看.*看看四周/ })
       .waitFor();
     await close();
@@ -215,7 +215,7 @@ describe("the adventure", () => {
     await clickMessageButton(page.locator(".message").first(), "Rewind to here");
     await waitUntil(async () => (await barValue(other, HP)) === 20, "the hit points are back in the second tab");
     assert.deepEqual(await messageTexts(other), whole.slice(0, 1));
-    await page.getByRole("button", { name: "Follow this branch" }).click();
+    await page.getByRole("button", { name: "Go to the end of this branch" }).click();
     await waitUntil(async () => (await barValue(other, HP)) === hurt, "the wound is there again");
     await waitUntil(async () => (await messageTexts(other)).length === whole.length, "and the line that led to it");
     await close();

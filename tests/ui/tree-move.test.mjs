@@ -142,7 +142,7 @@ describe("the menu of a message on the tree", () => {
     await choose(side[1], "Compare with current branch");
     await page.getByRole("region", { name: "Compare" }).getByText("A path through thorns.").waitFor();
     await page.keyboard.press("Escape");
-    await choose(side[1], "Make this the current branch");
+    await choose(side[1], "Switch to this branch");
     await waitUntil(async () => (await readSession(path)).activeLeafId === side[1], "the story is on that line");
     assert.ok(page.url().endsWith("/tree"), "the tree is still there");
     await choose(ids[2], "Branch from here");

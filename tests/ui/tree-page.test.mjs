@@ -83,7 +83,7 @@ describe("the tree of a session", () => {
     const first = await waitUntilStill(page, ids[0]);
     await page.mouse.click(first.x, first.y);
     await waitForOpenMessage(page, "To the north.");
-    await page.getByRole("button", { name: "Go to branch" }).click();
+    await page.getByRole("button", { name: "Go to message" }).click();
     await waitUntil(async () => (await readSession(path)).activeLeafId === ids[0], "and by its button");
     await close();
   });
@@ -134,7 +134,7 @@ describe("the tree of a session", () => {
     await page.keyboard.press("Escape");
     await waitUntil(() => treeElement(page).evaluate((box) => box === document.activeElement), "the tree has it again");
     await page.keyboard.press("Shift+F10");
-    await page.locator(".menu:popover-open").getByRole("button", { name: "Bookmark" }).click();
+    await page.locator(".menu:popover-open").getByRole("button", { name: "Bookmark (checkpoint)" }).click();
     await page.getByRole("dialog").getByRole("textbox").first().fill("Hills");
     await page.keyboard.press("Enter");
     await waitForCursor(page, "You: To the hills., Hills");

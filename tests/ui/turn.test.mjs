@@ -317,7 +317,7 @@ describe("focus", () => {
     await page.keyboard.press("b");
     await page.locator(".message.last.user").waitFor();
     await has(await newest(), "the step back ends at the message");
-    await page.getByRole("button", { name: "Follow this branch" }).focus();
+    await page.getByRole("button", { name: "Go to the end of this branch" }).focus();
     await page.keyboard.press("Enter");
     await page.locator(".message.last.assistant").waitFor();
     await has(await page.locator(".message.user article").getAttribute("data-node"), "the way on began at the message");

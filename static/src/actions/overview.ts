@@ -53,7 +53,7 @@ const outlineReads = coalesce(async () => {
 });
 
 /** Reads the outline. Calls during a read cause one more. */
-export const readOutline = outlineReads.ask;
+export const readOutline = outlineReads.request;
 
 /** Frames that change the tree or the state of its messages. */
 const TREE_FRAMES: Set<Frame["type"]> = new Set([
@@ -268,7 +268,7 @@ register({
 
 register({
   id: "message.makeCurrent",
-  label: "command.setCurrent",
+  label: "peek.settle",
   icon: "here",
   scope: "message",
   enabled: ({ node }) => isOnOtherBranch(node),

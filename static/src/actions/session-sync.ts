@@ -144,19 +144,19 @@ function handleFrame(frame: Frame) {
   if (effects.resume) requestMissingText(effects.resume);
   const session = store.session.peek();
   if (frame.type === "session.updated" && session) library.updateSession(session);
-  const doubt = frame.type === "tree.changed" || (frame.type === "node.state.updated" && frame.effects);
+  const mayChangeState = frame.type === "tree.changed" || (frame.type === "node.state.updated" && frame.effects);
   // The display of replies depends on the state and the persona. No frame reports this for older replies.
-  if ((doubt || frame.type === "session.updated") && store.hasDisplayedTexts()) {
+  if ((mayChangeState || frame.type === "session.updated") && store.hasDisplayedTexts()) {
     requestFullRead();
     effects.refresh = true;
   }
-  if (doubt && !effects.refresh) invalidateDeltas();
-  if (effects.refresh) void refresh().then(() => afterRefresh(effects.finished, doubt));
+  if (mayChangeState && !effects.refresh) invalidateDeltas();
+  if (effects.refresh) void refresh().then(() => afterRefresh(effects.finished, mayChangeState));
 }
 
 /** Handles what must wait until the branch is read again, because old messages may be gone. */
-function afterRefresh(finished: ChatNode | undefined, doubt: boolean | string | undefined) {
-  if (doubt) invalidateDeltas();
+function afterRefresh(finished: ChatNode | undefined, mayChangeState: boolean | string | undefined) {
+  if (mayChangeState) invalidateDeltas();
   if (finished) announceReply(finished);
 }
 
@@ -181,10 +181,10 @@ export async function refreshDisplay() {
 const branchReads = coalesce(readBranch);
 
 /** Reads the branch again. Several calls during a read cause only one more read. */
-export const refresh = branchReads.ask;
+export const refresh = branchReads.request;
 
 /** Waits for all requested reads of the branch. */
-export const branchReadsDone = branchReads.ends;
+export const branchReadsDone = branchReads.whenDone;
 
 /** Maximum number of times that an answer may be older than what the page already knows. */
 const MAX_STALE_ANSWERS = 5;
@@ -194,16 +194,16 @@ async function readBranch() {
     const id = openSid;
     if (id === null) return;
     const leaf = store.viewedLeaf.peek();
-    const wasFar = isFullReadDue;
+    const wasFullRead = isFullReadDue;
     isFullReadDue = false;
     const page = await attempt(() => api.projection(id, { limit: PAGE_SIZE, ...(leaf ? { leaf } : {}) }));
     const isOurs = openSid === id && leaf === store.viewedLeaf.peek();
     if (page && isOurs && store.applyProjection(page)) {
       // Parts that were not read are still to be read.
-      if (wasFar && !(await readOlderPages(id, page))) isFullReadDue = true;
+      if (wasFullRead && !(await readOlderPages(id, page))) isFullReadDue = true;
       return;
     }
-    isFullReadDue ||= wasFar;
+    isFullReadDue ||= wasFullRead;
     // If the user opened another session or views another branch meanwhile, that branch has already been read.
     if (!page || !isOurs) return;
   }

@@ -1032,7 +1032,7 @@ export interface components {
             /** @description The error in one sentence. */
             message: string;
         };
-        /** @description One call of a plugin, or one rule without code that fired. */
+        /** @description One call of a plugin, or one declarative rule that fired. */
         HookRun: components["schemas"]["OtherFields"] & {
             /** @description For a tool: its answer; for `on_answer`: the answer of the model. */
             answer?: components["schemas"]["Json"];
@@ -1040,10 +1040,10 @@ export interface components {
             arguments?: components["schemas"]["Json"];
             /** @description The model calls that it requests. */
             asks?: components["schemas"]["ModelCall"][];
-            /** @description The reason why a rule without code fired. */
+            /** @description The reason why a declarative rule fired. */
             because?: string;
             error?: components["schemas"]["HookError"] | null;
-            /** @description Name of the hook; `rule:<name>` for a rule without code, `tool_<name>` for a tool. */
+            /** @description Name of the hook; `rule:<name>` for a declarative rule, `tool_<name>` for a tool. */
             hook: string;
             /**
              * Format: int64

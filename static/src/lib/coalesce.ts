@@ -14,8 +14,8 @@ export function coalesce(work: () => Promise<void>) {
     return (started = work());
   };
   return {
-    ask: () => (next ??= started.then(begin, begin)),
+    request: () => (next ??= started.then(begin, begin)),
     /** Waits until all requested work is done. */
-    ends: () => next ?? started,
+    whenDone: () => next ?? started,
   };
 }

@@ -1,4 +1,4 @@
-// Reads the rules without code of a manifest, enough to list them. The server reports what is wrong with them. Pure.
+// Reads the declarative rules of a manifest, enough to list them. The server reports what is wrong with them. Pure.
 
 interface ManifestRule {
   name: string;

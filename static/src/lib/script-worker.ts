@@ -1,4 +1,4 @@
-// The worker of regex scripts. `apart.ts` starts it, and ends it if it takes too long.
+// The worker of regex scripts. `script-supervisor.ts` starts it, and ends it if it takes too long.
 import { displayedText } from "./regex-scripts.ts";
 import type { ScriptSetup } from "./regex-scripts.ts";
 import type { ScriptJob } from "./script-supervisor.ts";

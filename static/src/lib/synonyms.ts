@@ -16,8 +16,8 @@ export const SYNONYMS: Readonly<Record<string, string>> = {
   "message.versions": "show all swipes, versions, alternatives, 显示所有备选回复, 滑动, 所有版本",
   "versions.close": "close the swipes, versions, 收起备选回复",
   "turn.stop": "stop generating, abort, cancel, 停止生成, 中止, 终止",
-  "turn.draft": "impersonate, impersonation, write for me, 代我发言, ai 帮答, ai帮答, 扮演用户, 替我写, 代入",
-  "turn.stopDraft": "stop impersonating, impersonation, abort, 停止代我发言, 停止帮答",
+  "turn.draft": "impersonate, impersonation, write for me, ai 帮答, ai帮答, 代我发言, 扮演用户, 替我写, 代入",
+  "turn.stopDraft": "stop impersonating, impersonation, abort, 停止 ai 帮答, 停止帮答, 停止代我发言",
 
   // A message
   "message.edit": "edit, change, modify, commit --amend, 编辑, 修改, 修订, edit message, 编辑消息",
@@ -55,9 +55,10 @@ export const SYNONYMS: Readonly<Record<string, string>> = {
   // Branches
   "message.goBack":
     "rewind to here, go back, roll back, reset, checkout, switch, restore, load, 回退到这里, 回到这里, 回滚, 重置, 检出, 恢复, 读档",
-  "message.follow": "follow this branch, 跟随这条分支",
+  "message.follow": "go to the end of this branch, follow this branch, 跳到这条分支的末尾, 跟随这条分支",
   "message.setCurrent": "make this the current branch, checkout, switch, head, 设为当前分支, 检出, 切换分支",
-  "message.makeCurrent": "make this the current branch, checkout, switch, head, 设为当前分支, 检出, 切换分支",
+  "message.makeCurrent":
+    "switch to this branch, make this the current branch, checkout, head, 切换到这条分支, 设为当前分支, 检出, 切换分支",
   "message.branchHere": "branch from here, create branch, fork, checkout -b, 从这里新建分支, 创建分支, 分叉",
   "message.compare": "compare, diff, difference, 比较, 对比, 差异, diff branches",
   "message.compareHere": "compare with current branch, diff, difference, 和当前分支比较, 对比, 差异",
@@ -103,9 +104,9 @@ export const SYNONYMS: Readonly<Record<string, string>> = {
     "presets, samplers, sampling, temperature, top p, top k, min p, repetition penalty, max tokens, response " +
     "length, context size, system prompt, main prompt, jailbreak, post-history instructions, prompt manager, " +
     "prompt template, chat completion, regex, regular expressions, macros, 预设, 采样器, 温度, 重复惩罚, 最大 token, 回复长度, " +
-    "上下文长度, 系统提示词, 主提示词, 越狱, 破限, 破甲, 历史后置指令, 提示词管理器, 提示词模板, 对话补全, 聊天补全, 正则, 正则表达式, 宏, chat completion preset, generation settings, regex scripts, quick reply sets, 聊天补全预设, 正则脚本, 生成设置",
+    "上下文长度, 系统提示词, 主提示词, 越狱, 破限, 破甲, 历史后置指令, 后历史指令, 提示词管理器, 提示词模板, 对话补全, 聊天补全, 正则, 正则表达式, 宏, chat completion preset, generation settings, regex scripts, quick reply sets, 聊天补全预设, 正则脚本, 生成设置",
   "page.personas":
-    "personas, persona management, user description, player character, actor, 用户角色, 用户角色管理, 用户设定, 人设, 玩家角色",
+    "personas, persona management, user description, player character, actor, 用户设定, 用户设定管理, 用户角色, 用户角色管理, 人设, 玩家角色",
   "page.lore":
     "lorebooks, lore, world info, wi, compendium, journal, codex, knowledge, keywords, 世界书, 世界信息, 知识书, 设定集, 合集包, " +
     "日志, 关键词, 关键字, scan depth, insertion depth, recursion, 扫描深度, 插入深度, 递归",
@@ -135,7 +136,7 @@ export const SYNONYMS: Readonly<Record<string, string>> = {
   "page.library":
     "stories, library, home, chats, chat history, manage chat files, conversations, new chat, new conversation, " +
     "new story, characters, actors, scenes, worlds, campaign, 故事集, 首页, 聊天, 聊天记录, 管理聊天文件, 对话, 会话, 新聊天, 新对话, 新故事, " +
-    "角色, 场景, start new chat, edit character, character editor, alternate greetings, greetings, first message, export card, export character, tags, favourites, favorites, 编辑角色, 备选开场白, 开场白, 首条消息, 导出角色卡, 标签, 收藏",
+    "角色, 场景, start new chat, edit character, character editor, alternate greetings, greetings, first message, export card, export character, tags, favourites, favorites, 编辑角色, 其他开场白, 备选开场白, 开场白, 首条消息, 导出角色卡, 标签, 收藏",
   "page.search":
     "search all stories, find, search chats, search conversations, grep, 搜索所有故事, 查找, 搜索聊天, 搜索对话",
   "page.trash": "trash, deleted stories, recycle bin, restore, 回收站, 已删除, 恢复",
@@ -149,7 +150,7 @@ export const SYNONYMS: Readonly<Record<string, string>> = {
   "page.importCard": "import character card, tavern card, actor, png, charx, json, 导入角色卡, 导入角色, 酒馆卡",
   "page.importForeign":
     "import chats and archives, import conversations, import lorebook, import world info, import preset, import " +
-    "persona, jsonl, zip, 导入聊天和压缩包, 导入对话, 导入世界书, 导入预设, 导入用户角色",
+    "persona, jsonl, zip, 导入聊天和压缩包, 导入对话, 导入世界书, 导入预设, 导入用户设定, 导入用户角色",
   "page.importFolder": "import sillytavern folder, migrate, tavern data, 导入 sillytavern 文件夹, 导入酒馆数据, 迁移",
   "session.export":
     "export story, export chat, export conversation, save, backup, download, bundle, clone, 导出故事, 导出聊天, 导出对话, 保存, " +

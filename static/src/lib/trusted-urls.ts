@@ -1,4 +1,4 @@
-// The addresses of the page's own workers. The page's Trusted Types policy (`src/http/seal.rs`) takes script addresses
+// The addresses of the page's own workers. The page's Trusted Types policy (`src/http/finalize.rs`) takes script addresses
 // only from here. To add one, add a line below.
 
 /** The worker of regex scripts, and the service worker that keeps the page for times without a server. */

@@ -299,7 +299,7 @@ function NoticeBox({ notice: { id, tone, stays, text, hint, action, show } }: { 
       </div>
       {show && (
         <button type="button" onClick={() => (dismiss(id), show())}>
-          {t("branches.go")}
+          {t("message.go")}
         </button>
       )}
       {action && (

@@ -471,7 +471,7 @@ function OpenMessage({ tree, back }: { tree: DrawnTree; back: () => void }) {
         {n !== tree.head && node.status === "complete" && (
           <button type="button" class="primary" onClick={() => moveHeadToCard(n)}>
             {icon("right")}
-            <span>{t("branches.go")}</span>
+            <span>{t("message.go")}</span>
           </button>
         )}
         {tree.cards.foldable[card] === 1 && (

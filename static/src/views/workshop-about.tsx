@@ -8,7 +8,7 @@ import { JsonParts } from "./json.tsx";
 import { useQuery } from "./use-query.tsx";
 import type { ConfigField, PluginDetail, FileTexts } from "../lib/wire.d.ts";
 
-/** The file with the rules without code. */
+/** The file with the declarative rules. */
 const MANIFEST = "plugin.toml";
 
 export function About({ plugin, texts }: { plugin: PluginDetail; texts: FileTexts }) {

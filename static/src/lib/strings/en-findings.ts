@@ -42,8 +42,8 @@ export default {
     "One text with initial variables cannot be read and is ignored.|{count} texts with initial variables " +
     "cannot be read and are ignored.",
   "finding.mvu":
-    "MVU variables in one place. The mvu plugin handles them.|MVU variables in {count} places. The mvu plugin " +
-    "handles them.",
+    "MVU variables in one place. The plugin “MVU variables” handles them.|MVU variables in {count} places. The " +
+    "plugin “MVU variables” handles them.",
   "finding.extensions_beside":
     "Its extensions ({bytes} bytes) are too large for the character. They are stored separately and exported " +
     "with it.",

@@ -114,7 +114,7 @@ export default {
   "served.not_a_model": "“{name}” is a plugin that only writes replies. Choose a model",
   "served.no_values": "No plugin here has values that the model could update",
   "served.no_command": "The answer contains no command: {words}",
-  "served.vectors_resized": "The vectors of {name} have a new size",
+  "served.vectors_resized": "The vectors of {name} have another dimension",
   "served.no_vector": "The model sent no vector",
   "served.vectors_late": "{name} sent no vector within {milliseconds} ms",
   "served.cause.connection_refused": "connection refused",

@@ -2,11 +2,11 @@
 
 export default {
   "command.recall": "Memory",
-  "recall.text": "The context holds only part of a long story. Memory adds older messages that match the latest ones.",
+  "recall.text": "The context holds only part of a long story. Recall adds older messages that match the latest ones.",
   "recall.on": "Recall older messages",
   "recall.onHint": "Only messages of this branch. They take up to a tenth of the context.",
   "recall.documents": "Documents (Data Bank)",
-  "recall.documentsHint": "Your own texts, in collections. Memory searches the ticked collections for this story.",
+  "recall.documentsHint": "Your own texts, in collections. Recall searches the ticked collections for this story.",
   "recall.count": "{n} document|{n} documents",
   "recall.look": "Show documents",
   "recall.remove": "Delete this document permanently",

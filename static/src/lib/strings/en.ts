@@ -47,7 +47,7 @@ export default {
   "command.previous": "Previous swipe",
   "command.next": "Next swipe",
   "command.goBack": "Rewind to here",
-  "command.follow": "Follow this branch",
+  "command.follow": "Go to the end of this branch",
   "command.reroll": "Regenerate",
   "command.answer": "Generate a reply",
   "command.edit": "Edit",
@@ -83,8 +83,8 @@ export default {
   "models.none": "No model is connected yet. The adventure needs none. Characters need one.",
   "models.connect": "Connect a model",
   "models.howSmall":
-    "No model? The script scripts/local-model.sh in Clotho’s folder downloads a very small one (150 MB) and runs " +
-    "it on this machine.",
+    "No model? The script scripts/local-model.sh in Clotho’s folder downloads a very small one (150 MB, " +
+    "English only) and runs it on this machine.",
   "models.problem": "The models cannot be listed:",
   "models.tools.words": "text tool calls",
   "models.tools.none": "no tool calls",
@@ -117,13 +117,13 @@ export default {
   "notice.oneLine": "This story shows one branch only. Show all branches to do that.",
   "command.tree": "Show all branches",
   "hint.goBack": "That was a bad roll. Rewind to undo this turn, or regenerate for new dice. Both branches are kept.",
-  "hint.again": "You are back before this turn. Try something else, or follow the old branch again.",
+  "hint.again": "You are back before this turn. Try something else, or go to the end of the old branch.",
   "hint.timelines": "Both branches are kept. Use the arrows ‹ 1/2 › below a message to switch.",
   "peek.back": "Back to the story",
   "peek.settle": "Switch to this branch",
   "typed.text": "Your text is not saved.",
   "typed.drop": "Discard",
   "typed.keep": "Keep editing",
-  "branches.go": "Go to branch",
+  "message.go": "Go to message",
   "message.plain": "Too complex to format. This is the plain text.",
 };

@@ -10,7 +10,7 @@ export default {
   "rules.budget": "上下文百分比",
   "rules.budgetHint": "世界书最多占上下文的比例。",
   "rules.cap": "预算上限",
-  "rules.capHint": "以词元计。0：无上限。",
+  "rules.capHint": "以 Token 计。0：无上限。",
   "rules.least": "最小激活数",
   "rules.leastHint": "激活的条目不够时，继续扫描更早的消息。0：关闭。",
   "rules.leastDepth": "最小激活的最大深度",

@@ -10,7 +10,7 @@ export default {
   "note.place.beforeMain": "主提示词之前",
   "note.depth": "深度",
   "note.depthHint": "它后面的消息数。0 为提示词末尾。",
-  "note.role": "角色（Role）",
+  "note.role": "身份",
   "note.role.system": "系统",
   "note.role.user": "用户",
   "note.role.assistant": "助手",

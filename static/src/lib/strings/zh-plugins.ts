@@ -19,7 +19,7 @@ export default {
   "storyRules.teller": "这个故事由它来写。",
   "storyRules.valuesBy": "更新状态的模型",
   "storyRules.valuesByTeller": "与故事相同的模型",
-  "storyRules.valuesByHint": "另一个模型会读每条回复并更新状态，这会消耗额外的词元。失败时回复不受影响。立即生效。",
+  "storyRules.valuesByHint": "另一个模型会读每条回复并更新状态，这会消耗额外的 Token。失败时回复不受影响。立即生效。",
   "storyRules.kept": "已保存。插件从下一条消息起生效。",
   "storyRules.changed": "这个故事的插件在别处被改过了。",
   "storyRules.again": "重新加载",

@@ -2,11 +2,11 @@
 
 export default {
   "command.recall": "记忆",
-  "recall.text": "上下文只装得下长故事的一部分。记忆会加入与最新消息有关的旧消息。",
+  "recall.text": "上下文只装得下长故事的一部分。回忆会加入与最新消息有关的旧消息。",
   "recall.on": "回忆旧消息",
   "recall.onHint": "只用这条分支的消息，最多占上下文的十分之一。",
   "recall.documents": "文档（数据库）",
-  "recall.documentsHint": "你自己的文字，放在合集里。记忆会为这个故事搜索勾选的合集。",
+  "recall.documentsHint": "你自己的文字，放在合集里。回忆时会为这个故事搜索勾选的合集。",
   "recall.count": "{n} 篇文档",
   "recall.look": "查看文档",
   "recall.remove": "永久删除这篇文档",
@@ -20,7 +20,7 @@ export default {
   "recall.blank": "请填写合集和文字。",
   "recall.unread": "无法加载文档。",
   "summaries.on": "自动总结",
-  "summaries.onHint": "模型会总结放不下的消息，总结加入提示词。这会另外耗费词元。",
+  "summaries.onHint": "模型会总结放不下的消息，总结加入提示词。这会另外耗费 Token。",
   "summaries.title": "这条分支的总结",
   "summaries.working": "正在总结…",
   "summaries.problem": "上一次总结失败，稍后会自动重试。{why}",

@@ -3,9 +3,9 @@
 export default {
   "spent.replies": "回复",
   "spent.summaries": "总结",
-  "spent.prompt": "提示词词元",
+  "spent.prompt": "提示词 Token",
   "spent.cached": "缓存命中",
-  "spent.completion": "回复词元",
+  "spent.completion": "回复 Token",
   "spent.time": "用时",
   "spent.seconds": "{n} 秒",
   "spent.cost": "费用",
