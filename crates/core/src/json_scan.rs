@@ -7,8 +7,6 @@
 
 use std::fmt::Write as _;
 
-use crate::coded_messages;
-
 /// What a JSON document may become.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JsonBounds {
@@ -38,22 +36,21 @@ const ELEMENT_BYTES: usize = VALUE_BYTES + VALUE_BYTES / 2;
 const FIELD_BYTES: usize = VALUE_BYTES + 64;
 const VALUE_BYTES: usize = size_of::<serde_json::Value>();
 
-coded_messages! {
-    /// Why a JSON document is out of bounds.
-    pub enum JsonScanFault {
-        /// Lists and objects are nested too deeply.
-        #[error("the JSON has more than {limit} levels")]
-        TooDeep { limit: usize } = "json_too_deep",
-        /// The tree of its values would be too large. `limit`: in megabytes.
-        #[error("the JSON has too many values: they would need more than {limit} MB of memory")]
-        TooManyValues { limit: usize } = "json_too_many_values",
-        /// A string has U+0000.
-        #[error("a string cannot contain U+0000")]
-        Nul {} = "json_nul",
-        /// A string has half of a surrogate pair.
-        #[error("a string cannot contain half of a surrogate pair")]
-        LoneSurrogate {} = "json_lone_surrogate",
-    }
+/// Why a JSON document is out of bounds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum JsonScanFault {
+    /// Lists and objects are nested too deeply.
+    #[error("the JSON has more than {limit} levels")]
+    TooDeep { limit: usize },
+    /// The tree of its values would be too large. `limit`: in megabytes.
+    #[error("the JSON has too many values: they would need more than {limit} MB of memory")]
+    TooManyValues { limit: usize },
+    /// A string has U+0000.
+    #[error("a string cannot contain U+0000")]
+    Nul,
+    /// A string has half of a surrogate pair.
+    #[error("a string cannot contain half of a surrogate pair")]
+    LoneSurrogate,
 }
 
 /// The first fault and its path as the parser spells it, such as `a.b[0]`.
@@ -187,24 +184,24 @@ fn find_string_fault(inside: &str) -> Option<JsonScanFault> {
     let mut expects_low = false;
     while let Some(slash) = rest.find('\\') {
         if expects_low && slash != 0 {
-            return Some(JsonScanFault::LoneSurrogate {});
+            return Some(JsonScanFault::LoneSurrogate);
         }
         let escape = rest.get(slash + 1..).unwrap_or_default();
         let unit = escape.strip_prefix('u').and_then(|hex| u16::from_str_radix(hex.get(..4)?, 16).ok());
         match unit {
-            Some(0) => return Some(JsonScanFault::Nul {}),
-            Some(0xdc00..=0xdfff) if !expects_low => return Some(JsonScanFault::LoneSurrogate {}),
+            Some(0) => return Some(JsonScanFault::Nul),
+            Some(0xdc00..=0xdfff) if !expects_low => return Some(JsonScanFault::LoneSurrogate),
             Some(unit) if expects_low && !(0xdc00..=0xdfff).contains(&unit) => {
-                return Some(JsonScanFault::LoneSurrogate {});
+                return Some(JsonScanFault::LoneSurrogate);
             }
-            None if expects_low => return Some(JsonScanFault::LoneSurrogate {}),
+            None if expects_low => return Some(JsonScanFault::LoneSurrogate),
             _ => {}
         }
         expects_low = !expects_low && unit.is_some_and(|unit| (0xd800..=0xdbff).contains(&unit));
         let length = if unit.is_some() { 5 } else { 1 };
         rest = escape.get(length..).unwrap_or_default();
     }
-    expects_low.then_some(JsonScanFault::LoneSurrogate {})
+    expects_low.then_some(JsonScanFault::LoneSurrogate)
 }
 
 fn current_path(stack: &[JsonScanFrame<'_>]) -> String {

@@ -74,7 +74,8 @@ impl ProviderClient {
         self.kind().dialect().is_text_completion().then(|| self.endpoint().template.render(&request.messages))
     }
 
-    /// Requests a reply. The request is sent when the stream is first polled and the concurrency limit of its endpoint allows it. Dropping
+    /// Requests a reply. The request is sent when the stream is first polled and the concurrency limit of its endpoint
+    /// allows it. Dropping
     /// the stream ends the request at once. Needs a tokio runtime.
     pub fn stream(&self, request: &Request) -> FrameStream {
         self.stream_with(request, false)

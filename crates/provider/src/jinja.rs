@@ -3,8 +3,10 @@
 //! The source is untrusted: a model server sends it, or a downloaded file contains it. It cannot read files or run other
 //! templates. Fuel bounds its work and memory, and its output size is limited. The engine follows values by recursion,
 //! and a template can nest them as deeply as its fuel allows. So a template runs on a thread of its own, whose stack is
-//! large enough for that depth, and whose caller waits for a limited time. Some templates reject two user messages in a row or system messages in the middle. They get
-//! the messages with alternating roles instead. If that fails too, the caller uses another template.
+//! large enough for that depth, and whose caller waits for a limited time.
+//!
+//! Some templates reject two user messages in a row or system messages in the middle. They get the messages with
+//! alternating roles instead. If that fails too, the caller uses another template.
 
 use std::io;
 use std::sync::LazyLock;

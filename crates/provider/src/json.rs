@@ -6,7 +6,8 @@
 use clotho_core::json_scan::{self, JsonBounds, JsonScanError};
 use serde_json::Value;
 
-/// Parses the JSON of a chunk or of a whole response. Lone surrogate escapes, which some servers produce when they cut a text, and control
+/// Parses the JSON of a chunk or of a whole response. Lone surrogate escapes, which some servers produce when they cut a
+/// text, and control
 /// characters become U+FFFD.
 pub(super) fn parse(json: &str) -> Result<Value, JsonResponseError> {
     parse_within(json, JsonBounds::DOCUMENT)

@@ -6,7 +6,8 @@
 //! How a reply is made:
 //!
 //! - a kind of server (`kinds/`, a trait in `dialect`) builds the body and the URL
-//! - `reply` waits for the `concurrency_limit` of its key and for the circuit `breaker`, sends over `http` and enforces the timeouts
+//! - `reply` waits for the `concurrency_limit` of its key and for the circuit `breaker`, sends over `http` and enforces
+//!   the timeouts
 //! - `decode` splits the bytes into chunks: with `sse` or `json_lines` for a stream, otherwise the whole body
 //! - the kind's reader converts each chunk to frames
 //!

@@ -208,8 +208,10 @@ pub struct AlternativesResponse {
 /// Returns the metadata of a node, including its rating.
 pub fn merge_rating(metadata: Box<NodeMetadata>, rating: Option<u8>) -> Map<String, Value> {
     let mut metadata = Map::from(metadata.for_readers());
-    if let Some(stars) = rating {
-        metadata.insert("rating".into(), stars.into());
+    // A file of a stranger may hold a rating as metadata too.
+    match rating {
+        Some(stars) => _ = metadata.insert("rating".into(), stars.into()),
+        None => _ = metadata.shift_remove("rating"),
     }
     metadata
 }

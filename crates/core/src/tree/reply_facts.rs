@@ -140,7 +140,7 @@ json_object! {
 
 impl NodeMetadata {
     /// Keys that only the server sets when it shows a node: they are never stored.
-    const SHOWN_KEYS: [&'static str; 3] = ["rating", "phase", "queuePosition"];
+    const SHOWN_KEYS: [&'static str; 2] = ["phase", "queuePosition"];
 
     /// Removes what a program that reads metadata cannot expect: known keys whose value has another type.
     #[must_use]
@@ -372,7 +372,7 @@ mod tests {
     fn node_metadata_for_readers_has_no_value_of_other_type() {
         let stored = object(json!({
             "model": 5, "summarizedFrom": 5, "error": {"code": "x", "message": 5}, "values": {"text": [], "odd": 1},
-            "rating": "five", "somebodyElses": 1,
+            "phase": 5, "somebodyElses": 1,
         }));
         let mut read = Box::new(NodeMetadata::from(stored));
         read.drop_shown_keys();

@@ -1,5 +1,5 @@
-//! Why a provider or one of its models cannot be used. To add a reason, add a variant, and texts for its code in both languages of the page. A
-//! test compares them.
+//! Why a provider or one of its models cannot be used. To add a reason, add a variant, and texts for its code in both
+//! languages of the page. A test compares them.
 
 use clotho_config::ApiKeyError;
 use clotho_core::coded_messages;

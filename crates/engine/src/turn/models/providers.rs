@@ -208,8 +208,8 @@ pub(in crate::turn) fn connection(one: &ConnectedProvider) -> ProviderConnection
     }
 }
 
-/// Creates a concurrency limit per provider. Providers with the same key (or without keys the same address) share the smallest
-/// limit.
+/// Creates a concurrency limit per provider. Providers with the same key (or without keys the same address) share the
+/// smallest limit.
 fn concurrency_limits(providers: &[ProviderConfig], keys: &[Option<Secret>]) -> Vec<ConcurrencyLimit> {
     let name = |provider: &ProviderConfig, key: &Option<Secret>| match key {
         Some(key) => format!("key {}", key.expose()),
