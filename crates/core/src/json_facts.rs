@@ -2,8 +2,12 @@
 //! else kept as it is. A known key whose value has another type (a foreign file may hold one) counts as absent, but stays
 //! in the object.
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::{DeserializeOwned, MapAccess, Visitor};
+use serde::ser::SerializeMap;
+use serde::{Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 /// A JSON field that is absent, `null` (it applies, but its value is unknown) or a value.
@@ -42,48 +46,142 @@ impl<T> From<Option<T>> for NullableField<T> {
 
 /// A field of a struct made by [`json_facts!`](crate::json_facts!).
 pub trait JsonField: Default {
+    /// The type of the value.
+    type Value: Serialize;
+
     /// Parses the value of a key; `None` if it has another type.
     fn from_json(value: &Value) -> Option<Self>;
 
-    /// Returns the value to write; `None` if the key is left out.
-    fn to_json(&self) -> Option<Value>;
+    /// Returns what is written: `None` if the key is left out, `Some(None)` for `null`.
+    fn to_write(&self) -> Option<Option<&Self::Value>>;
 }
 
 impl<T: Serialize + DeserializeOwned> JsonField for Option<T> {
+    type Value = T;
+
     fn from_json(value: &Value) -> Option<Self> {
         if value.is_null() { None } else { T::deserialize(value).ok().map(Some) }
     }
 
-    fn to_json(&self) -> Option<Value> {
-        self.as_ref().and_then(|value| serde_json::to_value(value).ok())
+    fn to_write(&self) -> Option<Option<&T>> {
+        self.as_ref().map(Some)
     }
 }
 
 impl<T: Serialize + DeserializeOwned> JsonField for NullableField<T> {
+    type Value = T;
+
     fn from_json(value: &Value) -> Option<Self> {
         if value.is_null() { Some(Self::Unknown) } else { T::deserialize(value).ok().map(Self::Known) }
     }
 
-    fn to_json(&self) -> Option<Value> {
+    fn to_write(&self) -> Option<Option<&T>> {
         match self {
             Self::Absent => None,
-            Self::Unknown => Some(Value::Null),
-            Self::Known(value) => serde_json::to_value(value).ok(),
+            Self::Unknown => Some(None),
+            Self::Known(value) => Some(Some(value)),
         }
     }
 }
 
-/// Moves a field out of an object. If the value has another type, it stays there.
-pub fn take<T: JsonField>(object: &mut Map<String, Value>, key: &str) -> T {
-    let Some(field) = object.get(key).and_then(T::from_json) else { return T::default() };
-    object.shift_remove(key);
-    field
+/// A struct of JSON fields, made by [`json_facts!`](crate::json_facts!) or [`json_object!`](crate::json_object!).
+pub trait JsonFields: Default {
+    /// Sets the field of a key. Returns the value if no field has this key, or if its value has another type.
+    fn set(&mut self, key: &str, value: Value) -> Option<Value>;
+
+    /// Writes each field, except those with a key in `besides`.
+    ///
+    /// # Errors
+    /// Returns the error of the serializer.
+    fn write<M: SerializeMap>(&self, map: &mut M, besides: &Map<String, Value>) -> Result<(), M::Error>;
 }
 
-/// Writes a field into an object, unless it is left out.
-pub fn put<T: JsonField>(object: &mut Map<String, Value>, key: &str, field: &T) {
-    if let Some(value) = field.to_json() {
-        object.insert(key.to_owned(), value);
+/// A struct for a whole JSON object: known fields, and every other key as it was.
+pub trait ExtensibleObject: JsonFields {
+    /// The other keys.
+    fn rest(&self) -> &Map<String, Value>;
+
+    /// The other keys.
+    fn rest_mut(&mut self) -> &mut Map<String, Value>;
+
+    /// Sets the field of a key, or keeps the value among the other keys. Of two values of a key the last one counts.
+    fn insert(&mut self, key: String, value: Value) {
+        if let Some(value) = self.set(&key, value) {
+            self.rest_mut().insert(key, value);
+        } else if !self.rest().is_empty() {
+            self.rest_mut().shift_remove(&key);
+        }
+    }
+}
+
+/// Sets a field. Clears it and returns the value if that has another type.
+pub fn set_field<T: JsonField>(field: &mut T, value: Value) -> Option<Value> {
+    let parsed = T::from_json(&value);
+    let other = if parsed.is_some() { None } else { Some(value) };
+    *field = parsed.unwrap_or_default();
+    other
+}
+
+/// Writes a field, unless it is left out or its key is in `besides`.
+///
+/// # Errors
+/// Returns the error of the serializer.
+pub fn write_field<T: JsonField, M: SerializeMap>(
+    field: &T,
+    key: &str,
+    map: &mut M,
+    besides: &Map<String, Value>,
+) -> Result<(), M::Error> {
+    match field.to_write() {
+        Some(value) if besides.is_empty() || !besides.contains_key(key) => map.serialize_entry(key, &value),
+        _ => Ok(()),
+    }
+}
+
+/// Serializes an object: its fields, then the other keys.
+///
+/// # Errors
+/// Returns the error of the serializer.
+pub fn serialize_object<T: ExtensibleObject, S: Serializer>(object: &T, serializer: S) -> Result<S::Ok, S::Error> {
+    let mut map = serializer.serialize_map(None)?;
+    object.write(&mut map, object.rest())?;
+    for (key, value) in object.rest() {
+        map.serialize_entry(key, value)?;
+    }
+    map.end()
+}
+
+/// Returns an object as a map of JSON values.
+pub fn to_object<T: Serialize>(object: &T) -> Map<String, Value> {
+    match serde_json::to_value(object) {
+        Ok(Value::Object(map)) => map,
+        _ => Map::new(),
+    }
+}
+
+/// Deserializes an object without a map in between: a page of a session has the metadata of many nodes.
+///
+/// # Errors
+/// Returns the error of the deserializer.
+pub fn deserialize_object<'de, T: ExtensibleObject, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+    deserializer.deserialize_map(ObjectVisitor(PhantomData))
+}
+
+struct ObjectVisitor<T>(PhantomData<T>);
+
+impl<'de, T: ExtensibleObject> Visitor<'de> for ObjectVisitor<T> {
+    type Value = T;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<T, A::Error> {
+        let mut object = T::default();
+        while let Some((key, value)) = entries.next_entry::<String, Value>()? {
+            object.insert(key, value);
+        }
+        Ok(object)
     }
 }
 
@@ -100,15 +198,23 @@ macro_rules! json_facts {
         impl $name {
             /// The key of each field.
             pub const KEYS: &'static [&'static str] = &[$($key),*];
+        }
 
-            /// Moves the fields of the group out of a JSON object.
-            pub fn take_from(object: &mut ::serde_json::Map<String, ::serde_json::Value>) -> Self {
-                Self { $($field: $crate::json_facts::take(object, $key),)* }
+        impl $crate::json_facts::JsonFields for $name {
+            fn set(&mut self, key: &str, value: ::serde_json::Value) -> Option<::serde_json::Value> {
+                match key {
+                    $($key => $crate::json_facts::set_field(&mut self.$field, value),)*
+                    _ => Some(value),
+                }
             }
 
-            /// Writes the fields of the group into a JSON object.
-            pub fn write_to(&self, object: &mut ::serde_json::Map<String, ::serde_json::Value>) {
-                $($crate::json_facts::put(object, $key, &self.$field);)*
+            fn write<M: ::serde::ser::SerializeMap>(
+                &self,
+                map: &mut M,
+                besides: &::serde_json::Map<String, ::serde_json::Value>,
+            ) -> Result<(), M::Error> {
+                $($crate::json_facts::write_field(&self.$field, $key, map, besides)?;)*
+                Ok(())
             }
         }
     };
@@ -121,9 +227,7 @@ macro_rules! json_object {
         $($(#[$field_about:meta])* $field:ident: $type:ty = $key:literal,)*
     }) => {
         $(#[$about])*
-        #[derive(Debug, Clone, Default, PartialEq, ::serde::Serialize, ::serde::Deserialize)]
-        #[serde(from = "::serde_json::Map<String, ::serde_json::Value>")]
-        #[serde(into = "::serde_json::Map<String, ::serde_json::Value>")]
+        #[derive(Debug, Clone, Default, PartialEq)]
         pub struct $name {
             $(#[$group_about])*
             pub $group: $group_type,
@@ -145,15 +249,56 @@ macro_rules! json_object {
 
             /// Returns the JSON form.
             pub fn to_json(&self) -> ::serde_json::Value {
-                ::serde_json::Value::Object(self.clone().into())
+                ::serde_json::Value::Object($crate::json_facts::to_object(self))
+            }
+        }
+
+        impl $crate::json_facts::JsonFields for $name {
+            fn set(&mut self, key: &str, value: ::serde_json::Value) -> Option<::serde_json::Value> {
+                match key {
+                    $($key => $crate::json_facts::set_field(&mut self.$field, value),)*
+                    _ => self.$group.set(key, value),
+                }
+            }
+
+            fn write<M: ::serde::ser::SerializeMap>(
+                &self,
+                map: &mut M,
+                besides: &::serde_json::Map<String, ::serde_json::Value>,
+            ) -> Result<(), M::Error> {
+                self.$group.write(map, besides)?;
+                $($crate::json_facts::write_field(&self.$field, $key, map, besides)?;)*
+                Ok(())
+            }
+        }
+
+        impl $crate::json_facts::ExtensibleObject for $name {
+            fn rest(&self) -> &::serde_json::Map<String, ::serde_json::Value> {
+                &self.rest
+            }
+
+            fn rest_mut(&mut self) -> &mut ::serde_json::Map<String, ::serde_json::Value> {
+                &mut self.rest
+            }
+        }
+
+        impl ::serde::Serialize for $name {
+            fn serialize<S: ::serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                $crate::json_facts::serialize_object(self, serializer)
+            }
+        }
+
+        impl<'de> ::serde::Deserialize<'de> for $name {
+            fn deserialize<D: ::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                $crate::json_facts::deserialize_object(deserializer)
             }
         }
 
         impl From<::serde_json::Map<String, ::serde_json::Value>> for $name {
-            fn from(mut object: ::serde_json::Map<String, ::serde_json::Value>) -> Self {
-                $(let $field = $crate::json_facts::take(&mut object, $key);)*
-                let $group = <$group_type>::take_from(&mut object);
-                Self { $group, $($field,)* rest: object }
+            fn from(object: ::serde_json::Map<String, ::serde_json::Value>) -> Self {
+                let mut this = Self::default();
+                object.into_iter().for_each(|(key, value)| $crate::json_facts::ExtensibleObject::insert(&mut this, key, value));
+                this
             }
         }
 
@@ -171,11 +316,7 @@ macro_rules! json_object {
 
         impl From<$name> for ::serde_json::Map<String, ::serde_json::Value> {
             fn from(from: $name) -> Self {
-                let mut object = Self::new();
-                from.$group.write_to(&mut object);
-                $($crate::json_facts::put(&mut object, $key, &from.$field);)*
-                object.extend(from.rest);
-                object
+                $crate::json_facts::to_object(&from)
             }
         }
     };

@@ -153,7 +153,7 @@ impl Tx<'_> {
             texts::content.eq(replace_nul(&ending.content)),
             texts::reasoning.eq(ending.reasoning.as_deref().map(replace_nul)),
             texts::name.eq(ending.name.as_deref().map(replace_nul)),
-            texts::metadata.eq(metadata_to_text(ending.metadata.clone())),
+            texts::metadata.eq(metadata_to_text(&ending.metadata)),
         );
         self.update_row(|conn| update(texts::table, text, texts::n.eq(row.n)).execute(conn))?;
         self.write_delta(row.n, row.revision, &ending.delta)?;
@@ -205,7 +205,7 @@ impl Tx<'_> {
         self.run_with_cache(|conn, memory| {
             let Some(node_n) = generating_row(conn, node)? else { return Ok(()) };
             append_segment(conn, memory, node_n, "", "")?;
-            let same_metadata = texts::metadata.eq(metadata_to_text(metadata.clone()));
+            let same_metadata = texts::metadata.eq(metadata_to_text(metadata));
             update(texts::table, same_metadata, texts::n.eq(node_n)).execute(conn)?;
             traces::delete(conn, node_n)?;
             traces::put(conn, node_n, trace)

@@ -2,6 +2,8 @@
 //! row; values are never guessed.
 
 use diesel::prelude::*;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use clotho_core::clock::Time;
@@ -351,13 +353,13 @@ pub fn object_from_text(text: &str) -> Option<Map<String, Value>> {
 }
 
 /// Returns the text form of a node's or a summary's metadata.
-pub fn metadata_to_text(metadata: impl Into<Map<String, Value>>) -> String {
-    object_to_text(&metadata.into())
+pub fn metadata_to_text(metadata: &impl Serialize) -> String {
+    serde_json::to_string(metadata).unwrap_or_else(|_| "{}".to_owned())
 }
 
 /// Parses the metadata of a node or a summary. Returns `None` if the text is not a JSON object.
-pub fn metadata_from_text<T: From<Map<String, Value>>>(text: &str) -> Option<T> {
-    object_from_text(text).map(T::from)
+pub fn metadata_from_text<T: DeserializeOwned>(text: &str) -> Option<T> {
+    serde_json::from_str(text).ok()
 }
 
 /// Returns the text form of card references: `[[id, hash], …]`.

@@ -212,7 +212,7 @@ impl Tx<'_> {
                 summaries::hash.eq(hash_of_rows(&new.rows).as_bytes().to_vec()),
                 summaries::content.eq(if is_whole { new.content.as_str() } else { "" }),
                 summaries::is_edited.eq(false),
-                summaries::metadata.eq(metadata_to_text(new.metadata.clone())),
+                summaries::metadata.eq(metadata_to_text(&new.metadata)),
                 summaries::created.eq(new.created.0),
             );
             diesel::insert_into(summaries::table).values(row).execute(conn)?;

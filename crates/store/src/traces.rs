@@ -9,8 +9,8 @@
 use std::collections::{HashMap, HashSet};
 
 use diesel::prelude::*;
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::blobs;
@@ -71,10 +71,21 @@ pub struct TraceOutline {
 pub fn put(conn: &mut Conn, node_n: i64, trace: &Trace) -> Result<(), StoreError> {
     let mut blocks = Vec::new();
     for (about, text) in &trace.blocks {
-        blocks.push(json!([about, blobs::put(conn, text.as_bytes())?.1]));
+        blocks.push((about, blobs::put(conn, text.as_bytes())?.1));
     }
     let history = difference(conn, node_n, &trace.history)?;
-    save(conn, node_n, &json!({"head": trace.head, "blocks": blocks, "history": history}))
+    let base = history.get("base").and_then(Value::as_i64);
+    let stored = NewStoredTrace { head: &trace.head, blocks, history };
+    let text = serde_json::to_vec(&stored).map_err(|_| damaged(node_n))?;
+    save_text(conn, node_n, base, &text)
+}
+
+/// The stored form of a new trace.
+#[derive(Serialize)]
+struct NewStoredTrace<'a> {
+    head: &'a TraceHead,
+    blocks: Vec<(&'a Value, String)>,
+    history: Value,
 }
 
 /// Copies the trace of a node to its copy; `copies` maps rows of originals to rows of copies. References to
@@ -348,7 +359,11 @@ pub fn put_raw(conn: &mut Conn, node_n: i64, trace: &RawTrace) -> Result<(), Sto
 
 fn save(conn: &mut Conn, node_n: i64, body: &Value) -> Result<(), StoreError> {
     let base = body.pointer("/history/base").and_then(Value::as_i64);
-    let packed = compression::pack(body.to_string().as_bytes());
+    save_text(conn, node_n, base, body.to_string().as_bytes())
+}
+
+fn save_text(conn: &mut Conn, node_n: i64, base: Option<i64>, text: &[u8]) -> Result<(), StoreError> {
+    let packed = compression::pack(text);
     let row = (traces::node_n.eq(node_n), traces::body.eq(packed), traces::base_n.eq(Some(base.unwrap_or(NO_BASE))));
     diesel::insert_into(traces::table).values(row).execute(conn)?;
     Ok(())

@@ -262,7 +262,7 @@ impl<'a> Tx<'a> {
             name: draft.name.as_deref(),
             content: &draft.content,
             reasoning: draft.reasoning.as_deref(),
-            metadata: metadata_to_text(draft.metadata.clone()),
+            metadata: metadata_to_text(&draft.metadata),
         };
         self.write_node(&row, &text)?;
         self.writer_cache.keep_new_node(&row);

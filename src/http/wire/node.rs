@@ -1,7 +1,7 @@
 //! A node as clients see it.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
 use super::enums::{Effects, Kind, Role, Status};
@@ -75,7 +75,7 @@ pub struct ChatMessageNode {
     /// Everything else: `model, params, seed, phase, queuePosition, finishReason, isTruncated, error, latencyMs,
     /// firstTokenMs, tokenCount, cost, costFrom, rating, editedFrom, …`.
     #[schema(value_type = NodeMetadataSchema)]
-    pub metadata: Map<String, Value>,
+    pub metadata: Box<NodeMetadata>,
     /// Position among the siblings; only in views of one branch.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -206,12 +206,12 @@ pub struct AlternativesResponse {
 }
 
 /// Returns the metadata of a node, including its rating.
-pub fn merge_rating(metadata: Box<NodeMetadata>, rating: Option<u8>) -> Map<String, Value> {
-    let mut metadata = Map::from(metadata.for_readers());
+pub fn merge_rating(metadata: Box<NodeMetadata>, rating: Option<u8>) -> Box<NodeMetadata> {
+    let mut metadata = metadata.for_readers();
     // A file of a stranger may hold a rating as metadata too.
     match rating {
-        Some(stars) => _ = metadata.insert("rating".into(), stars.into()),
-        None => _ = metadata.shift_remove("rating"),
+        Some(stars) => _ = metadata.rest.insert("rating".into(), stars.into()),
+        None => _ = metadata.rest.shift_remove("rating"),
     }
     metadata
 }

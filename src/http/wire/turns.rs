@@ -1,13 +1,14 @@
 //! The turn-based view: context nodes and their possible replies.
 
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::ids::{WireId, WireNodeId};
 use super::node::merge_rating;
 use crate::http::json_schema::JsonMap;
 use clotho_core::ids::NodeId;
+use clotho_core::tree::NodeMetadata;
 use clotho_queries::turns::{ContextPathNode, TurnReply, TurnView};
 
 /// One turn: a context node, with the state just before the model speaks, and its possible replies.
@@ -65,7 +66,7 @@ pub struct TurnRecordResponse {
     pub reasoning: Option<String>,
     /// Everything else, such as model, tokens and cost.
     #[schema(value_type = JsonMap)]
-    pub metadata: Map<String, Value>,
+    pub metadata: Box<NodeMetadata>,
     /// `generating`, `complete` or `error`.
     pub status: &'static str,
     /// Creation time, ISO 8601 UTC.

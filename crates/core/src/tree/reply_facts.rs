@@ -388,4 +388,22 @@ mod tests {
         assert_eq!(read.reply, ReplyFacts::default());
         assert_eq!(Map::from(read), stored);
     }
+
+    #[test]
+    fn node_metadata_text_and_map_are_the_same_object() {
+        let stored = r#"{"model":"m","latencyMs":12,"cost":0.00123456789012345678900,"seed":null,"somebodyElses":[1]}"#;
+        let read: NodeMetadata = serde_json::from_str(stored).unwrap();
+        assert_eq!(read, NodeMetadata::from(object(serde_json::from_str(stored).unwrap())));
+        assert_eq!(serde_json::to_string(&read).unwrap(), stored);
+        assert_eq!(serde_json::to_string(&Map::from(read)).unwrap(), stored);
+    }
+
+    #[test]
+    fn node_metadata_key_twice_has_its_last_value() {
+        let last = |text: &str| Value::Object(serde_json::from_str::<NodeMetadata>(text).unwrap().into());
+        assert_eq!(last(r#"{"model": "a", "model": "b"}"#), json!({"model": "b"}));
+        assert_eq!(last(r#"{"model": 5, "model": "b"}"#), json!({"model": "b"}));
+        assert_eq!(last(r#"{"model": "a", "model": 5}"#), json!({"model": 5}));
+        assert!(serde_json::from_str::<NodeMetadata>("[]").is_err());
+    }
 }

@@ -382,6 +382,7 @@ fn empty_fault(reason: EmptyReplyReason, hint: &str) -> ReplyFault {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clotho_core::tree::NodeMetadata;
     use clotho_provider::ProviderFailure;
     use proptest::prelude::*;
     use serde_json::{Map, Value, json};
@@ -392,10 +393,9 @@ mod tests {
 
     /// The facts of a machine in their stored form.
     fn stored_facts(machine: &ReplyMachine) -> Map<String, Value> {
-        let (mut facts, mut stored) = (ReplyFacts::default(), Map::new());
+        let mut facts = ReplyFacts::default();
         machine.record_ending(&mut facts);
-        facts.write_to(&mut stored);
-        stored
+        NodeMetadata { reply: facts, ..NodeMetadata::default() }.into()
     }
 
     fn run_events(events: Vec<ReplyEvent>) -> (ReplyMachine, Vec<ReplyAction>) {
