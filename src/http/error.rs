@@ -286,7 +286,9 @@ impl From<StoreError> for ApiError {
                 )
             }
             StoreError::Locked => Self::new(ApiErrorCode::Unavailable, "another program uses the server's data"),
-            StoreError::Closed => Self::new(ApiErrorCode::Unavailable, "the server is shutting down"),
+            StoreError::Abandoned | StoreError::Closed => {
+                Self::new(ApiErrorCode::Unavailable, "the server is shutting down")
+            }
             _ => return Self::internal(cause),
         };
         refusal.cause = Some(cause);
@@ -321,6 +323,9 @@ impl From<TurnError> for ApiError {
                 error
             }
             TurnError::Invalid { field, .. } => Self::invalid(field, message),
+            TurnError::PromptTooSlow { seconds } => Self::new(ApiErrorCode::TooLarge, message)
+                .hint("turn off some lorebooks, scripts or plugins, or shorten the texts of the character")
+                .detail("seconds", seconds),
             TurnError::Stopped => Self::new(ApiErrorCode::Unavailable, message),
         }
     }

@@ -52,6 +52,30 @@ fn write_in_one_group(store: &TestStore, writes: Vec<MessageWrite>) -> Vec<Resul
     })
 }
 
+/// A request that was cancelled does not keep a reader busy, whether its read runs or waits.
+#[test]
+fn read_whose_caller_is_gone_ends_at_next_check() {
+    let store = TestStore::new();
+    let (started, has_started) = mpsc::channel();
+    let (open, gate) = mpsc::channel::<()>();
+    let (ended, end) = mpsc::channel();
+    let mut running = Box::pin(store.store().read(move |reader| {
+        reader.check_wanted()?;
+        let _ = (started.send(()), gate.recv());
+        let checked = reader.check_wanted();
+        let _ = ended.send(checked.clone());
+        checked
+    }));
+    store.block_on(async { assert!(poll!(&mut running).is_pending()) });
+    has_started.recv().unwrap();
+    drop(running);
+    drop(open);
+    assert!(matches!(end.recv().unwrap(), Err(StoreError::Abandoned)));
+    // The threads are free again, and a read whose future was dropped in the queue has not run.
+    let begun = create_session(&store);
+    assert_eq!(store.stored_node(begun.session, begun.greetings[0]).node.content, "Welcome.");
+}
+
 fn child_texts(store: &TestStore, begun: &SessionIds) -> Vec<String> {
     let (held, parent) = (store.stored_session(begun.session), begun.greetings[0]);
     store.read(move |reader| reader.children(&held, parent)).into_iter().map(|one| one.node.content).collect()

@@ -33,6 +33,9 @@ pub enum StoreError {
     /// This version cannot open the database.
     #[error("cannot open the database: {0}")]
     Open(String),
+    /// Nobody waits for the result of a read any more.
+    #[error("nobody waits for this read any more")]
+    Abandoned,
     /// The store has been closed.
     #[error("the store is closed")]
     Closed,

@@ -51,21 +51,39 @@ macro_rules! full_nodes {
 pub struct StoreReader<'a> {
     pub(super) conn: &'a mut Conn,
     pub(super) caches: &'a Arc<Caches>,
+    is_wanted: &'a dyn Fn() -> bool,
 }
 
 impl<'a> StoreReader<'a> {
     pub(super) fn new(conn: &'a mut Conn, caches: &'a Arc<Caches>) -> Self {
-        Self { conn, caches }
+        Self { conn, caches, is_wanted: &|| true }
     }
 
     pub(super) fn snapshot<T, E: From<StoreError>>(
         &mut self,
         closure: impl FnOnce(&mut StoreReader<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
+        self.snapshot_while(self.is_wanted, closure)
+    }
+
+    /// As [`StoreReader::snapshot`]; `is_wanted` says whether somebody still waits for the result.
+    pub(super) fn snapshot_while<T, E: From<StoreError>>(
+        &mut self,
+        is_wanted: &dyn Fn() -> bool,
+        closure: impl FnOnce(&mut StoreReader<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
         conn::begin_read(self.conn)?;
-        let result = closure(&mut StoreReader { conn: self.conn, caches: self.caches });
+        let result = closure(&mut StoreReader { conn: self.conn, caches: self.caches, is_wanted });
         conn::end_read(self.conn);
         result
+    }
+
+    /// Checks whether somebody still waits for the result of this read. Long reads call it between their steps.
+    ///
+    /// # Errors
+    /// Returns [`StoreError::Abandoned`] if nobody does: the request was cancelled, or its time is over.
+    pub fn check_wanted(&self) -> Result<(), StoreError> {
+        if (self.is_wanted)() { Ok(()) } else { Err(StoreError::Abandoned) }
     }
 
     /// Returns a session that the caller may see.

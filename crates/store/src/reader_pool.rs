@@ -131,7 +131,8 @@ impl ReaderPool {
         Ok(readers)
     }
 
-    /// Runs a closure on one snapshot, on a reader thread.
+    /// Runs a closure on one snapshot, on a reader thread. If the future is dropped, a closure that waits does not run,
+    /// and one that runs ends at its next [`StoreReader::check_wanted`].
     ///
     /// # Errors
     /// Returns the closure's error, or an error of the database.
@@ -143,7 +144,10 @@ impl ReaderPool {
     {
         let (reply, result) = oneshot::channel();
         let job: ReadJob = Box::new(move |reader| {
-            let outcome = reader.snapshot(closure);
+            if reply.is_closed() {
+                return;
+            }
+            let outcome = reader.snapshot_while(&|| !reply.is_closed(), closure);
             let _ = reply.send(outcome);
         });
         self.queue.submit(job);

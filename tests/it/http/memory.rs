@@ -235,6 +235,25 @@ async fn recall_bad_embeddings_fall_back_to_words() {
     assert_eq!(play.trace(&said.reply).await["recall"]["by"], json!(["words", "vectors"]));
 }
 
+/// A reply can be stopped while its prompt is built: here an embedding server never answers.
+#[tokio::test]
+async fn cancel_while_prompt_is_built_ends_reply() {
+    let play = start_with_recall(embeddings_setup().set("recall.wait_ms", "60000"), &[]).await;
+    let said = play.run_turn("The silver key lies under the third willow.").await;
+    play.server.mock().set_embeddings_reply(Some(Reply::silent()));
+    let asked = play.server.mock().requests().len();
+    let sent = play.post("message", json!({"parentId": said.reply, "content": "Where is it?", "generate": true})).await;
+    let reply = id_of(&sent["generations"][0]);
+    play.post(&format!("node/{reply}/cancel"), json!({})).await;
+    let node = wait_for_some("the end of the reply", async || {
+        let node = play.get(&format!("node/{reply}")).await;
+        (node["status"] != "generating").then_some(node)
+    });
+    let node = node.await;
+    assert_eq!((&node["status"], &node["metadata"]["error"]["code"]), (&json!("error"), &json!("cancelled")), "{node}");
+    assert_eq!(play.server.mock().requests().len(), asked, "no model was asked");
+}
+
 /// With an unreachable endpoint the turn goes on, the operator is told, and the server is still ready.
 #[tokio::test]
 async fn recall_unreachable_embedder_is_reported_and_server_ready() {

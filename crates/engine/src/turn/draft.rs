@@ -15,10 +15,11 @@ use clotho_core::tree::message_run::{self, RunNode};
 use clotho_core::tree::{Kind, Node, Session};
 use clotho_store::{StoreReader, StoredSession};
 
-use crate::turn::machine::{PromptTexts, ReplyEvent, ReplyFailure, ReplyFault, ReplyMachine};
+use crate::turn::machine::{self, PromptTexts, ReplyEvent, ReplyFailure, ReplyFault, ReplyMachine};
 use crate::turn::models::{ModelSelection, ReplyWriter};
 use crate::turn::prompts;
 use crate::turn::prompts::PromptServices;
+use crate::turn::prompts::deadline;
 use crate::turn::prompts::macro_context::{GenerationTask, PromptPurpose};
 use crate::turn::prompts::prompt_bounds::PromptBounds;
 use crate::turn::prompts::trace::{self, BuiltPrompt};
@@ -203,7 +204,23 @@ async fn stream(parts: &Arc<TurnServices>, job: DraftJob) -> Result<ReplyMachine
     let rules = Arc::clone(&parts.rules);
     let query =
         move |node| SnapshotQuery { caller, session, node, speaker: None, user_persona: None, hide_tags, catalogue };
-    let prompt = parts.storage.store.read(move |reader| build_prompt(&rules, reader, query, task, bounds)).await?;
+    let prompt =
+        deadline::read_in_time(&parts.storage.store, move |reader| build_prompt(&rules, reader, query, task, bounds));
+    let prompt = tokio::select! {
+        biased;
+        stop = writing.wait_for_stop() => {
+            machine.handle_event(fallback::stop_event(stop), parts.storage.clock.now());
+            return Ok(machine);
+        }
+        prompt = prompt => prompt,
+    };
+    let prompt = match prompt {
+        Err(TurnError::PromptTooSlow { seconds }) => {
+            machine.handle_event(ReplyEvent::Failed(machine::prompt_too_slow(seconds)), parts.storage.clock.now());
+            return Ok(machine);
+        }
+        prompt => prompt?,
+    };
     if let Some(too_large) = prompt.too_large {
         machine.handle_event(ReplyEvent::Failed(too_long(kind, too_large, prompt.has_preset())), now);
         return Ok(machine);

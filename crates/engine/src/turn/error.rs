@@ -23,6 +23,12 @@ pub enum TurnError {
     },
     #[error("too many replies are being generated")]
     TooMany,
+    /// Building the prompt took too long.
+    #[error("building the prompt took longer than {seconds} s")]
+    PromptTooSlow {
+        /// The limit.
+        seconds: u64,
+    },
     /// A model, plugin or setting is unknown or invalid.
     #[error("{message}")]
     Invalid {

@@ -11,6 +11,7 @@ use clotho_store::{StoreReader, StoredNode, StoredSession};
 
 use crate::turn::cast::{self, UserPersona};
 use crate::turn::prompts;
+use crate::turn::prompts::deadline;
 use crate::turn::prompts::macro_context::{GenerationTask, PromptPurpose};
 use crate::turn::prompts::prompt_bounds::PromptBounds;
 use crate::turn::prompts::trace::{BuiltPrompt, RebuiltPrompt};
@@ -38,25 +39,22 @@ pub async fn preview(
     let query = SnapshotQuery::at_node(&parts.rules, caller, session, asked.parent);
     let (id, content) = (NodeId::new(parts.storage.ids.next_id(now)), asked.content);
     let rules = Arc::clone(&parts.rules);
-    parts
-        .storage
-        .store
-        .read(move |reader| {
-            let mut snapshot = snapshot::read(reader, &query)?;
-            snapshot.stored.session.preset = asked.preset.or(snapshot.stored.session.preset);
-            edit::check_parent(&snapshot.at.node)?;
-            let number = match content {
-                Some(content) => {
-                    append_virtual_message(reader, &mut snapshot, id, content, now, &query.hide_tags)?;
-                    0
-                }
-                None => pending_replies(reader, &snapshot.stored, &snapshot.at)?,
-            };
-            let purpose = PromptPurpose { generation_task: GenerationTask::Reply, number };
-            let prompt = prompts::build_prompt(&rules, reader, &mut snapshot, bounds, &purpose)?;
-            to_rebuilt(reader, &snapshot.stored, prompt)
-        })
-        .await
+    deadline::read_in_time(&parts.storage.store, move |reader| {
+        let mut snapshot = snapshot::read(reader, &query)?;
+        snapshot.stored.session.preset = asked.preset.or(snapshot.stored.session.preset);
+        edit::check_parent(&snapshot.at.node)?;
+        let number = match content {
+            Some(content) => {
+                append_virtual_message(reader, &mut snapshot, id, content, now, &query.hide_tags)?;
+                0
+            }
+            None => pending_replies(reader, &snapshot.stored, &snapshot.at)?,
+        };
+        let purpose = PromptPurpose { generation_task: GenerationTask::Reply, number };
+        let prompt = prompts::build_prompt(&rules, reader, &mut snapshot, bounds, &purpose)?;
+        to_rebuilt(reader, &snapshot.stored, prompt)
+    })
+    .await
 }
 
 /// Returns the number of replies of a message that waits for another one.

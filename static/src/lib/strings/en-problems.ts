@@ -105,6 +105,8 @@ export default {
   "served.plugin_refused": "{plugin}: {words}",
   "served.plugin_failed": "{plugin} failed: {words}",
   "served.prompt_too_large": "The prompt needs about {needed} tokens, and the model has room for {budget}",
+  "served.prompt_too_slow":
+    "Building the prompt took longer than {seconds} second|Building the prompt took longer than {seconds} seconds",
   "served.no_model": "No model can be asked",
   "served.call_stopped": "The model call was stopped",
   "served.too_many_calls": "This story already has {most} waiting call|This story already has {most} waiting calls",

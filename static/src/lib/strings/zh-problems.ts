@@ -93,6 +93,7 @@ export default {
   "served.too_large": "回复大于 {limit} 字节",
   "served.cancelled": "还没写出第一个字就停止了",
   "served.interrupted": "写这条回复时服务器停止了",
+  "served.prompt_too_slow": "生成提示词超过了 {seconds} 秒",
   "served.internal": "服务器出错了",
   "served.empty_reply": "模型的回复是空的",
   "served.narrator_inactive": "{plugin} 在这个故事里没有启用",

@@ -51,6 +51,9 @@ coded_messages! {
         /// The texts that a prompt must contain exceed the budget.
         #[error("{texts} need about {needed} tokens, and the model has room for {budget} in the prompt")]
         PromptTooLarge { texts: PromptTexts, needed: usize, budget: usize } = "prompt_too_large",
+        /// Building the prompt took too long.
+        #[error("building the prompt took longer than {seconds} s")]
+        PromptTooSlow { seconds: u64 } = "prompt_too_slow",
     }
 }
 
@@ -149,6 +152,12 @@ impl From<&ProviderFailure> for ReplyFault {
 /// Renders the failure of a model server.
 pub fn provider_message(failure: &ProviderFailure) -> RenderedMessage {
     RenderedMessage { code: failure.code().to_owned(), args: failure.args(), message: failure.to_string() }
+}
+
+/// Returns the fault of a reply whose prompt took too long to build.
+pub fn prompt_too_slow(seconds: u64) -> ReplyFault {
+    let hint = "turn off some lorebooks, scripts or plugins, or shorten the texts of the character";
+    ReplyFault::new(&ReplyFailure::PromptTooSlow { seconds }, hint)
 }
 
 /// Returns the fault of a reply that was cancelled before it had any text.

@@ -20,7 +20,9 @@ use clotho_provider::{FinishReason, Frame, ToolCall, Usage};
 
 use prefix_filter::PrefixFilter;
 
-pub use fault::{EmptyReplyReason, PromptTexts, ReplyFailure, ReplyFault, cancelled_before_text, provider_message};
+pub use fault::{
+    EmptyReplyReason, PromptTexts, ReplyFailure, ReplyFault, cancelled_before_text, prompt_too_slow, provider_message,
+};
 
 /// An input of the machine.
 #[derive(Debug, Clone)]

@@ -67,6 +67,7 @@ impl<'m, 'a> PromptMaterial<'m, 'a> {
         let books = ActiveLorebooks::read(reader, snapshot, &bounds.lorebook_cache)?;
         let requests = books.plugin_requests(&mut plan);
         let mut scripts = PromptScripts::read(reader, snapshot, &preset, macros)?;
+        reader.check_wanted()?;
         let extent = HistoryExtent { tokens: limits.context, messages: books.scan_depth() };
         let mut history = PromptHistory::read(reader, snapshot, &bounds, extent, &mut scripts)?;
         history.name_speakers(&mut preset.settings.naming);
@@ -85,6 +86,7 @@ impl<'m, 'a> PromptMaterial<'m, 'a> {
             recall_query: &bounds.recall,
             requests: &requests,
         };
+        reader.check_wanted()?;
         let mut lore = books.activate(reader, snapshot, &scan, &mut scripts)?;
         scripts.macros.outlets = Some(std::mem::take(&mut lore.outlets));
         let note = note::placed_note(&note, snapshot, &lore.lore);

@@ -17,6 +17,7 @@
 //! put its facts in the trace.
 
 mod card;
+pub(super) mod deadline;
 pub(super) mod history;
 pub(super) mod lore;
 pub(super) mod lorebook_cache;
@@ -74,6 +75,7 @@ pub fn build_prompt(
 ) -> Result<BuiltPrompt, StoreError> {
     // Gather every text that may stand in the prompt. Plugins and tools come first: tools take tokens of all others.
     let mut planned = plan::plan(rule_services, reader, snapshot)?;
+    reader.check_wanted()?;
     let tools = tool_offers(snapshot, &bounds, purpose, &mut planned);
     let budget = bounds.budget.saturating_sub(tools.tokens(&bounds.measure));
     let bounds = PromptBounds { budget, ..bounds };
@@ -85,6 +87,7 @@ pub fn build_prompt(
     let mut material = PromptMaterial::gather(reader, snapshot, bounds, purpose, planned, &mut macros)?;
     // Allocate the budget to the texts and the history. Then fill the reserve: the texts in it stand for the messages
     // that were cut, so they are gathered only now.
+    reader.check_wanted()?;
     let mut prompt = match material.allocate(snapshot, purpose) {
         Ok(assembled) => {
             let substitutes = material.fill_reserve(reader, snapshot, &assembled)?;

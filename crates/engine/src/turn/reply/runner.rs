@@ -23,6 +23,7 @@ use crate::turn::machine::{self, PromptTexts, ReplyEvent, ReplyFailure, ReplyFau
 use crate::turn::models::{ModelSelection, ReplyWriter};
 use crate::turn::problem::ModelCallProblem;
 use crate::turn::prompts::PromptServices;
+use crate::turn::prompts::deadline;
 use crate::turn::prompts::macro_context::{GenerationTask, PromptPurpose};
 use crate::turn::prompts::prompt_bounds::{self, PromptBounds};
 use crate::turn::prompts::recount;
@@ -150,11 +151,20 @@ impl ReplyRecord {
 async fn write_reply(parts: &Arc<TurnServices>, job: ReplyJob) -> Result<(), TurnError> {
     let is_queued = job.running.is_queued();
     if let Err(stop) = job.running.wait_for_turn().await {
-        return end_queued(&parts.storage, &parts.work, &job, stop).await;
+        return end_unwritten(&parts.storage, &parts.work, &job, &stop_fault(stop)).await;
     }
     let mut machine = ReplyMachine::new(job.draft.created).continuing_from(&job.prefix);
     let waited = is_queued.then(|| parts.storage.clock.now().millis_since(job.draft.created));
-    let (snapshot, mut record) = compose_text(parts, &job, &mut machine, waited).await?;
+    let (snapshot, mut record) = match compose_text(parts, &job, &mut machine, waited).await {
+        Ok(composed) => composed,
+        Err(PromptFailure::Stopped(stop)) => {
+            return end_unwritten(&parts.storage, &parts.work, &job, &stop_fault(stop)).await;
+        }
+        Err(PromptFailure::Turn(TurnError::PromptTooSlow { seconds })) => {
+            return end_unwritten(&parts.storage, &parts.work, &job, &machine::prompt_too_slow(seconds)).await;
+        }
+        Err(PromptFailure::Turn(error)) => return Err(error),
+    };
     if machine.runs_rules() {
         let text = text_for_rules(parts, &job, &snapshot, &machine, &mut record).await;
         record.proposal = run_rules(&parts.rules, &job, &snapshot, text, record.proposal, &record.metadata).await;
@@ -180,17 +190,34 @@ async fn write_reply(parts: &Arc<TurnServices>, job: ReplyJob) -> Result<(), Tur
     Ok(())
 }
 
+/// Why there is no prompt.
+enum PromptFailure {
+    /// The reply was stopped meanwhile.
+    Stopped(StopReason),
+    Turn(TurnError),
+}
+
+impl From<TurnError> for PromptFailure {
+    fn from(error: TurnError) -> Self {
+        Self::Turn(error)
+    }
+}
+
 /// Reads the snapshot and has the text written. If a server refuses tools, it does so once more with another prompt.
 async fn compose_text(
     parts: &Arc<TurnServices>,
     job: &ReplyJob,
     machine: &mut ReplyMachine,
     waited: Option<u64>,
-) -> Result<(TurnSnapshot, ReplyRecord), TurnError> {
+) -> Result<(TurnSnapshot, ReplyRecord), PromptFailure> {
     let mut refused: Option<ToolsRefusal> = None;
     loop {
         let source = reply_source(&parts.prompts, &job.source);
-        let (snapshot, prompt) = build_fitting_prompt(parts, job, &source).await?;
+        let (snapshot, prompt) = tokio::select! {
+            biased;
+            stop = job.running.wait_for_stop() => return Err(PromptFailure::Stopped(stop)),
+            built = build_fitting_prompt(parts, job, &source) => built?,
+        };
         let written = prompt.as_ref().map(|prompt| prompt.macro_result.operations.clone()).unwrap_or_default();
         let mut record = ReplyRecord::new(job, &snapshot);
         record.metadata.reply.queued_ms = waited.or(record.metadata.reply.queued_ms);
@@ -233,19 +260,22 @@ fn refusal_trace(ToolsRefusal { candidate, why }: &ToolsRefusal) -> ToolsRefusal
     ToolsRefusalRecord { model: candidate.name.clone(), why: why.clone(), rest: Map::new() }
 }
 
-/// Ends a reply that was stopped while queued.
-async fn end_queued(
+fn stop_fault(stop: StopReason) -> ReplyFault {
+    match stop {
+        StopReason::Cancelled => machine::cancelled_before_text(),
+        StopReason::Interrupted => endings::interrupted_fault(),
+    }
+}
+
+/// Ends a reply that never had a prompt.
+async fn end_unwritten(
     storage: &TreeStorage,
     work: &RunningWork,
     job: &ReplyJob,
-    stop: StopReason,
+    fault: &ReplyFault,
 ) -> Result<(), TurnError> {
-    let fault = match stop {
-        StopReason::Cancelled => machine::cancelled_before_text(),
-        StopReason::Interrupted => endings::interrupted_fault(),
-    };
     let so_far = job.running.partial_text().content;
-    let ending = endings::failure_ending(job.draft.metadata.clone(), Trace::default(), &fault, so_far, String::new());
+    let ending = endings::failure_ending(job.draft.metadata.clone(), Trace::default(), fault, so_far, String::new());
     let ending = ReplyCompletion { name: job.draft.name.clone(), ..ending };
     log_failure(job, &ending);
     work.live.free_slot(&job.running);
@@ -296,21 +326,17 @@ async fn read_snapshot(
         ..SnapshotQuery::at_node(&parts.rules, job.user, job.session, job.draft.id)
     };
     let rules = Arc::clone(&parts.rules);
-    parts
-        .storage
-        .store
-        .read(move |reader: &mut StoreReader<'_>| {
-            let stored = reader.session(query.caller, query.session)?.ok_or(TreeError::NotFound("the session"))?;
-            let placeholder = reader.node(&stored, query.node)?.ok_or(TreeError::NotFound("the message"))?;
-            let context = placeholder.node.parent.ok_or(TreeError::NotFound("the message"))?;
-            let mut snapshot = snapshot::read_in(reader, stored, &SnapshotQuery { node: context, ..query })?;
-            let purpose = PromptPurpose { generation_task: wanted, number: reader.siblings(&placeholder)?.index };
-            let prompt = bounds
-                .map(|bounds| prompts::build_prompt(&rules, reader, &mut snapshot, bounds, &purpose))
-                .transpose()?;
-            Ok((snapshot, prompt))
-        })
-        .await
+    deadline::read_in_time(&parts.storage.store, move |reader: &mut StoreReader<'_>| {
+        let stored = reader.session(query.caller, query.session)?.ok_or(TreeError::NotFound("the session"))?;
+        let placeholder = reader.node(&stored, query.node)?.ok_or(TreeError::NotFound("the message"))?;
+        let context = placeholder.node.parent.ok_or(TreeError::NotFound("the message"))?;
+        let mut snapshot = snapshot::read_in(reader, stored, &SnapshotQuery { node: context, ..query })?;
+        let purpose = PromptPurpose { generation_task: wanted, number: reader.siblings(&placeholder)?.index };
+        let prompt =
+            bounds.map(|bounds| prompts::build_prompt(&rules, reader, &mut snapshot, bounds, &purpose)).transpose()?;
+        Ok((snapshot, prompt))
+    })
+    .await
 }
 
 /// Prepares the text: from models, from a narrator plugin, or already written.
