@@ -10,6 +10,7 @@ mod common;
 mod doctor;
 mod foreign_import;
 mod log_level;
+mod log_rate;
 mod plugin;
 mod reindex;
 mod serve;

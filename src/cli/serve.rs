@@ -7,13 +7,15 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::app::App;
 use crate::http;
 use clotho_config::{Config, LogConfig, LogFormat, ServerConfig};
 use clotho_core::clock::{IdGenerator, SystemClock};
 
-use super::{CliResult, log_level, terminal};
+use super::{CliResult, log_level, log_rate, terminal};
 
 /// Serves until it is stopped. With `--lan`, paired devices are allowed too, on the given address or on all.
 pub fn serve(mut config: Config, lan: Option<Option<IpAddr>>) -> CliResult {
@@ -80,8 +82,8 @@ fn log_to_stderr(log: &LogConfig) -> Result<(), anyhow::Error> {
         builder = builder.with_ansi(false);
     }
     let started = match log.format {
-        LogFormat::Json => builder.json().try_init(),
-        LogFormat::Text => builder.try_init(),
+        LogFormat::Json => builder.json().finish().with(log_rate::network_lines()).try_init(),
+        LogFormat::Text => builder.finish().with(log_rate::network_lines()).try_init(),
     };
     started.map_err(|error| anyhow::anyhow!("the log cannot be started: {error}"))
 }

@@ -16,6 +16,7 @@ mod content_disposition;
 pub mod describe;
 pub mod error;
 pub mod file;
+mod file_limit;
 mod finalize;
 mod idempotency;
 pub mod json_schema;

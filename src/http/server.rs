@@ -11,6 +11,7 @@ use actix_web::web::Data;
 use actix_web::{App as Site, HttpServer, web};
 use tokio::time::timeout;
 
+use super::file_limit;
 use super::finalize::{finalize, skip_small_bodies};
 use super::route_table::{RouteEntry, configure};
 use super::routes::web_page;
@@ -75,6 +76,9 @@ pub async fn serve_until(app: Arc<App>, listener: TcpListener, stop: impl Future
     .disable_signals();
     if workers > 0 {
         server = server.workers(workers);
+    }
+    if let Some(files) = file_limit::raise_file_limit() {
+        server = server.max_connections(file_limit::max_connections(files, workers));
     }
     let ended = run_until(server.listen(listener)?.run(), stop, &shared).await;
     // Worker threads end by themselves and then release the app.

@@ -1,6 +1,8 @@
 //! Resource leaks: after many failures the program has as many files, threads and as much memory as before. To add a
 //! kind of failure, add it to [`failures`]. Replies that never end by themselves are cancelled.
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,6 +12,7 @@ use serde_json::{Value, json};
 use super::kill_recovery::{ServerProcess, send_request};
 use crate::support::mock_model::{MockModel, Reply};
 use crate::support::test_store::doctor_findings;
+use crate::support::wait::wait_until;
 
 /// Rounds before the first measurement: they create the shared threads and connections.
 const BEFORE: usize = 3;
@@ -35,6 +38,56 @@ fn failures() -> Vec<(Reply, bool)> {
     ];
     let never = [Reply::silent(), partial().then_stall(), Reply::endless("on and on ")];
     ends.map(|reply| (reply, false)).into_iter().chain(never.map(|reply| (reply, true))).collect()
+}
+
+/// Clients that hold connections open never take the files that the server needs: a client that is connected still plays,
+/// and everybody else waits until they are gone.
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread")]
+async fn idle_connections_leave_files_for_the_server() {
+    let (home, mock) = (tempfile::tempdir().unwrap(), MockModel::start().await);
+    let mut command = Command::new("sh");
+    let start = "ulimit -n 200 && exec \"$0\"";
+    command.args(["-c", start, env!("CARGO_BIN_EXE_clotho")]).current_dir(home.path());
+    let program = ServerProcess::spawn(ServerProcess::configure_command(&mut command, &mock.base_url()));
+    let player = ChatClient::with_new_session(program, Arc::new(mock));
+    let at = player.program.address;
+    let mut connected = TcpStream::connect(at).unwrap();
+    let before = player.program.resources().open_file_count;
+    let idle: Vec<TcpStream> = (0..150).map(|_| TcpStream::connect(at).unwrap()).collect();
+    wait_until("most are accepted", async || player.program.resources().open_file_count >= before + 45).await;
+    let character = json!({"name": "Kay"}).to_string();
+    let head = "Content-Type: application/json\r\nConnection: close\r\nContent-Length";
+    write!(connected, "POST /api/characters HTTP/1.1\r\nHost: {at}\r\n{head}: {}\r\n\r\n{character}", character.len())
+        .unwrap();
+    let mut answer = String::new();
+    connected.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 201"), "{answer}");
+    let files = player.program.resources().open_file_count;
+    assert!(files <= before + 60, "{files} files, {before} before");
+    drop(idle);
+    let reply = player.start_reply(Reply::ok(["Well."]));
+    assert_eq!(player.wait_for_reply(&reply)["content"], "Well.");
+}
+
+/// Malformed requests cannot fill the log: anybody on the network can send them.
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread")]
+async fn malformed_requests_write_few_log_lines() {
+    let (home, mock) = (tempfile::tempdir().unwrap(), MockModel::start().await);
+    let mut command = Command::new("sh");
+    command.args(["-c", "exec \"$0\" 2>log", env!("CARGO_BIN_EXE_clotho")]).current_dir(home.path());
+    let program = ServerProcess::spawn(ServerProcess::configure_command(&mut command, &mock.base_url()));
+    for _ in 0..40 {
+        let mut stream = TcpStream::connect(program.address).unwrap();
+        stream.write_all(b"NOT HTTP\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 400"), "{answer}");
+    }
+    let log = std::fs::read_to_string(home.path().join("log")).unwrap();
+    let lines = log.lines().filter(|line| line.contains("actix_http")).count();
+    assert!((1..=10).contains(&lines), "{log}");
 }
 
 /// A player whose replies all fail.
