@@ -71,6 +71,8 @@ worker.addEventListener("fetch", (event) => {
 // The page that installs this worker was loaded without it, and sends the addresses it loaded.
 worker.addEventListener("message", (event) => {
   const urls = event.data?.had ?? [];
+  // A page that was being loaded while the worker became active is missed by the claim at that moment.
+  event.waitUntil(worker.clients.claim());
   event.waitUntil(Promise.all(["/", ...urls].map(storeFunctionFor)));
 });
 

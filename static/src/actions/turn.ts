@@ -101,11 +101,9 @@ export async function reroll(node: ChatNode, ask: () => Promise<TurnStart> = () 
   // Only one at a time, because a second click before the first reply appears would request the same again.
   if (store.isRequestingReply.peek()) return;
   store.setRequestingReply(true);
-  try {
-    if (await requestReply(node, ask)) await refresh();
-  } finally {
-    store.setRequestingReply(false);
-  }
+  const isStarted = await requestReply(node, ask).finally(() => store.setRequestingReply(false));
+  // The reply is on screen now and may even be complete. A key for the next one must not wait for this read.
+  if (isStarted) await refresh();
 }
 
 async function requestReply(node: ChatNode, ask: () => Promise<TurnStart>) {

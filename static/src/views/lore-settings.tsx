@@ -44,36 +44,51 @@ const STRATEGIES: { value: WorldInfoSettings["strategy"]; label: Key }[] = [
 ];
 
 export function LoreSettings() {
-  const rules = useSignal<WorldInfoSettings | null>(null);
+  /** The settings that the fields begin with; `version` counts how often the fields were made anew. */
+  const shown = useSignal<{ rules: WorldInfoSettings; version: number } | null>(null);
+  /** What the server has, as far as the page knows. */
+  const saved = useRef<WorldInfoSettings | null>(null);
   const isKept = useSignal(false);
-  const busy = useRef(false);
+  /** Whether a field was changed since the last save began. An answer does not overwrite such fields. */
+  const isEdited = useRef(false);
+  const saves = useRef(Promise.resolve());
+  const show = (rules: WorldInfoSettings) => {
+    saved.current = rules;
+    if (!isEdited.current) shown.value = { rules, version: (shown.peek()?.version ?? 0) + 1 };
+  };
   const open = (event: Event) => {
     const isOpen = (event.currentTarget as HTMLDetailsElement).open;
-    if (isOpen && rules.peek() === null) void readLoreSettings().then((result) => (rules.value = result ?? null));
+    if (isOpen && shown.peek() === null) void readLoreSettings().then((result) => result && show(result));
   };
   /** A conflict: the settings that were saved elsewhere meanwhile, and the ones to be saved here. */
   const other = useSignal<{ theirs: WorldInfoSettings; mine: Partial<WorldInfoSettings> } | null>(null);
   /** Saves the settings. A missing field gets its default. `isSure`: also if they were changed elsewhere. */
-  const keep = async (wanted: Partial<WorldInfoSettings>, isSure: boolean = false) => {
-    if (busy.current) return;
-    busy.current = true;
-    const result = await setLoreSettings(wanted, isSure ? null : rules.peek());
+  const save = async (wanted: Partial<WorldInfoSettings>, isSure: boolean) => {
+    const result = await setLoreSettings(wanted, isSure ? null : saved.current);
     other.value = result && "theirs" in result ? { theirs: result.theirs, mine: wanted } : null;
-    if (result && "kept" in result) rules.value = result.kept;
-    isKept.value = result !== undefined && "kept" in result;
-    busy.current = false;
+    isKept.value = result !== undefined && "kept" in result && !isEdited.current;
+    if (result && "kept" in result) show(result.kept);
+  };
+  /** Saves after the saves that still run. */
+  const keep = (wanted: Partial<WorldInfoSettings>, isSure: boolean = false) => {
+    isEdited.current = false;
+    saves.current = saves.current.then(() => save(wanted, isSure));
   };
   const look = () => {
-    if (other.peek()) rules.value = other.peek()?.theirs ?? null;
+    isEdited.current = false;
+    const theirs = other.peek()?.theirs;
+    if (theirs) show(theirs);
     other.value = null;
+  };
+  const edit = () => {
+    isEdited.current = true;
+    isKept.value = false;
   };
   return (
     <details class="holds lore-rules" onToggle={open}>
       <summary>{t("rules.title")}</summary>
       <p class="aside">{t("rules.text")}</p>
-      {rules.value && (
-        <Form rules={rules.value} keep={keep} isKept={isKept.value} heard={() => (isKept.value = false)} />
-      )}
+      {shown.value && <Form {...shown.value} keep={keep} isKept={isKept.value} edit={edit} />}
       {other.value && (
         <div class="theirs" role="alert">
           <p>{t("rules.changed")}</p>
@@ -113,20 +128,21 @@ function settingsFromForm(form: FormData): Partial<WorldInfoSettings> {
 
 interface FormProps {
   rules: WorldInfoSettings;
+  version: number;
   keep: (rules: Partial<WorldInfoSettings>) => void;
   isKept: boolean;
-  heard: () => void;
+  edit: () => void;
 }
 
-function Form({ rules, keep, isKept, heard }: FormProps) {
+function Form({ rules, version, keep, isKept, edit }: FormProps) {
   const save = (event: Event) => {
     event.preventDefault();
     keep(settingsFromForm(new FormData(event.target as HTMLFormElement)));
   };
   // The key creates the fields again with the saved values. The status line is outside, so that it stays in view.
   return (
-    <form onSubmit={save} onInput={heard}>
-      <div class="rules-fields" key={JSON.stringify(rules)}>
+    <form onSubmit={save} onInput={edit}>
+      <div class="rules-fields" key={version}>
         {NUMBERS.map(({ field, least = 0, most, label, hint }) => (
           <label key={field}>
             {t(label)}

@@ -19,6 +19,9 @@ const EDGE = { near: 44, step: 9 };
  */
 type PressState = "press" | "held" | "pan" | "carry" | "box" | "spent";
 
+/** Returns what decides which card is at a point: where the tree is, and what it shows. */
+const viewOf = ({ camera, scene }: TreeCanvas): readonly unknown[] => [camera.x, camera.y, camera.zoom, scene];
+
 export class Pointers {
   canvas: TreeCanvas;
 
@@ -32,6 +35,8 @@ export class Pointers {
   #marks = false;
   /** Whether the drag is outside the tree. */
   #isOff = false;
+  /** What the target of the drag was last looked for in. */
+  #view: readonly unknown[] = [];
 
   constructor(canvas: TreeCanvas) {
     this.canvas = canvas;
@@ -140,6 +145,7 @@ export class Pointers {
     const under = canvas.under(now);
     this.#isOff = !canvas.contains(under);
     const found = this.#isOff ? null : canvas.found(now);
+    this.#view = viewOf(canvas);
     canvas.hooks?.stash(under?.closest("[data-takes=stash]") != null);
     canvas.hooks?.over(found ? (canvas.scene?.cards.node[found.card] ?? null) : null);
     canvas.redraw();
@@ -151,7 +157,10 @@ export class Pointers {
     this.canvas.redraw();
   }
 
-  /** Scrolls the tree in each frame while the drag is near an edge. */
+  /**
+   * Scrolls the tree in each frame while the drag is near an edge. Looks for the target again when the tree has moved
+   * below a resting pointer, by this or by itself.
+   */
   follow() {
     const { canvas } = this;
     const at = canvas.carried;
@@ -159,10 +168,9 @@ export class Pointers {
     const by = (place: number, size: number) =>
       place < EDGE.near ? EDGE.step : place > size - EDGE.near ? -EDGE.step : 0;
     const [dx, dy] = [by(at.x, canvas.wide), by(at.y, canvas.tall)];
-    if (dx === 0 && dy === 0) return;
-    const { x, y } = canvas.camera;
-    canvas.pan(dx, dy);
-    if (canvas.camera.x !== x || canvas.camera.y !== y) this.#carry(at);
+    if (dx !== 0 || dy !== 0) canvas.pan(dx, dy);
+    const view = viewOf(canvas);
+    if (view.some((part, n) => part !== this.#view[n])) this.#carry(at);
   }
 
   #lift(event: PointerEvent) {
