@@ -151,7 +151,7 @@ pub fn serialize_object<T: ExtensibleObject, S: Serializer>(object: &T, serializ
     map.end()
 }
 
-/// Returns an object as a map of JSON values.
+/// Returns an object as a map of JSON values. All keys are strings, so this cannot fail.
 pub fn to_object<T: Serialize>(object: &T) -> Map<String, Value> {
     match serde_json::to_value(object) {
         Ok(Value::Object(map)) => map,

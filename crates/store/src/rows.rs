@@ -354,6 +354,7 @@ pub fn object_from_text(text: &str) -> Option<Map<String, Value>> {
 
 /// Returns the text form of a node's or a summary's metadata.
 pub fn metadata_to_text(metadata: &impl Serialize) -> String {
+    // All keys are strings, so this cannot fail.
     serde_json::to_string(metadata).unwrap_or_else(|_| "{}".to_owned())
 }
 

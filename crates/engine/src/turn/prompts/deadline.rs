@@ -7,7 +7,8 @@ use clotho_store::{Store, StoreReader};
 
 use crate::turn::TurnError;
 
-/// The longest time from the request of a prompt to its end. The slowest prompts of the tests take a tenth of it.
+/// The longest time from the request of a prompt to its end. The limit of `docs/performance.md` for a long prompt is
+/// 10 ms, so only a prompt that is made to be slow reaches it.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Reads a prompt on a reader thread. If the future is dropped, or takes longer than the limit, the closure ends at its
