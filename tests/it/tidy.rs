@@ -8,6 +8,8 @@
 //! - `crate_layers.rs`: which crate may depend on which, who may name the heavy libraries, what stays pure
 //! - `file_rules.rs`: sizes of files and functions, heads of folders, reasons of silenced lints, forbidden leftovers
 //! - `type_names.rs`: names of types
+//! - `page_history.rs`: the page builds no history of its own
+//! - `flows.rs`: the tests of the four flows of a story exist and run
 //! - `documents.rs`: documents, settings, migrations
 //! - `licences.rs`: licences of all dependencies, checked against `deny.toml`
 //!
@@ -18,8 +20,10 @@ mod crate_layers;
 mod documents;
 mod examples;
 mod file_rules;
+mod flows;
 mod licences;
 mod module_cycles;
+mod page_history;
 mod source_files;
 mod sql_dialect;
 mod type_names;

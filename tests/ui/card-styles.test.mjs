@@ -104,7 +104,7 @@ const LOOKS = {
   "on a phone": { colorScheme: "light", viewport: { width: 390, height: 844 } },
 };
 
-describe("S0-57: the styles of a card", () => {
+describe("the styles of a card", () => {
   for (const [when, options] of Object.entries(LOOKS)) {
     test(`styles of a card are kept, readable and inside the message, ${when}`, async () => {
       const { page, close, held } = await openStyledReply(options);

@@ -91,7 +91,7 @@ describe("usage", () => {
 });
 
 describe("sessions in the library", () => {
-  test("S1-29: a copy has the whole tree and its own name, and changes independently", async () => {
+  test("a copy has the whole tree and its own name, and changes independently", async () => {
     const server = await startClotho(`[[providers]]\nid = "mock"\nbase_url = "${model.url}"\nmodels = ["m"]\n`);
     extraServers.push(server);
     const { page, close } = await openPage(browser);

@@ -179,7 +179,7 @@ describe("lorebooks", () => {
     return opened;
   }
 
-  test("S4-61: a lorebook is created, renamed, exported, deleted and restored", async () => {
+  test("a lorebook is created, renamed, exported, deleted and restored", async () => {
     const { page, close } = await atShelf();
     await shelf(page).getByRole("button", { name: "New lorebook" }).click();
     await shelf(page).getByRole("textbox", { name: "Name" }).fill("Harbours");
@@ -225,7 +225,7 @@ describe("lorebooks", () => {
     await close();
   });
 
-  test("S4-61: an entry is found among a thousand, edited, disabled, deleted and restored; its other fields stay", async () => {
+  test("an entry is found among a thousand, edited, disabled, deleted and restored; its other fields stay", async () => {
     const many = Array.from({ length: 1000 }, (_, n) => ({
       uid: n,
       comment: `Place ${n}`,
@@ -295,7 +295,7 @@ describe("lorebooks", () => {
     await close();
   });
 
-  test("S4-61: entries changed or deleted elsewhere are not overwritten without a question; lists are read again when the user returns", async () => {
+  test("entries changed or deleted elsewhere are not overwritten without a question; lists are read again when the user returns", async () => {
     const { id } = await book("Two hands", [
       { uid: 1, comment: "Harbour", key: ["harbour"], content: "Quiet.", order: 7 },
       { uid: 2, comment: "Wall", content: "Old." },
@@ -349,7 +349,7 @@ describe("lorebooks", () => {
     await close();
   });
 
-  test("S4-61: of two tabs that save or delete the same entry, the second sees the change of the first before it overwrites", async () => {
+  test("of two tabs that save or delete the same entry, the second sees the change of the first before it overwrites", async () => {
     const { id } = await book("Two tabs", [{ uid: 1, comment: "Ferry", key: ["ferry"], content: "Slow.", order: 7 }]);
     const now = async () => (await clotho.api("GET", `/api/lorebooks/${id}`)).entries.map(({ content }) => content);
     const one = await atShelf();
@@ -392,7 +392,7 @@ describe("lorebooks", () => {
     await other.close();
   });
 
-  test("S4-61: an unsaved edit of an entry survives a reload, and is removed when it is cancelled", async () => {
+  test("an unsaved edit of an entry survives a reload, and is removed when it is cancelled", async () => {
     await book("Drafts", [{ uid: 1, comment: "Gull", key: ["gull"], content: "White." }]);
     const { page, close } = await atShelf();
     const row = shelf(page).getByRole("article", { name: "Drafts" });
@@ -427,7 +427,7 @@ describe("lorebooks", () => {
     await close();
   });
 
-  test("S4-61: lorebooks of other programs are imported by a button and by dropping, with a report; other files are refused", async () => {
+  test("lorebooks of other programs are imported by a button and by dropping, with a report; other files are refused", async () => {
     const { page, close } = await atShelf({ expected: LOAD_ERROR });
     const bring = (file) => chooseFiles(page, shelf(page).getByRole("button", { name: "Import lorebook" }), [file]);
     await bring({ name: "Old tales.lorebook", buffer: await golden("novel.json") });
@@ -481,7 +481,7 @@ describe("lorebooks", () => {
     await close();
   });
 
-  test("S4-61: lorebooks work on a phone, by touch, in Chinese and in dark mode", async () => {
+  test("lorebooks work on a phone, by touch, in Chinese and in dark mode", async () => {
     const endless = "0123456789".repeat(60);
     await book("潮汐", [
       { comment: "灯塔", key: ["灯塔", "灯"], content: "灯塔在最北边的岬角上。".repeat(40), constant: true },

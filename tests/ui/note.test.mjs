@@ -5,7 +5,7 @@ import { test, waitUntil } from "./support/browser.mjs";
 import { checkAccessibility, chooseFromPageMenu, createSession, openSession, readSession } from "./support/setup.mjs";
 
 describe("author's note", () => {
-  test("S1-17: the author's note is written, placed in the prompt, and emptied", async () => {
+  test("the author's note is written, placed in the prompt, and emptied", async () => {
     const path = await createSession();
     const { page, close } = await openSession(path);
     await chooseFromPageMenu(page, "Author's note");
@@ -33,7 +33,7 @@ describe("author's note", () => {
     await close();
   });
 
-  test("S1-17: an unsaved note survives a reload and the back button, and nothing else", async () => {
+  test("an unsaved note survives a reload and the back button, and nothing else", async () => {
     const path = await createSession();
     const { page, close } = await openSession(path);
     const dialog = page.getByRole("dialog", { name: "Author's note", exact: true });

@@ -101,7 +101,7 @@ describe("texts for users", () => {
     await close();
   });
 
-  test("S4-28: a search of exclusions only says what is missing, in both languages, and its field covers nothing", async () => {
+  test("a search of exclusions only says what is missing, in both languages, and its field covers nothing", async () => {
     const { page, close } = await openPage(browser, { expected: LOAD_ERROR });
     await page.goto(clotho.base);
     await page.keyboard.press("Control+k");

@@ -58,7 +58,7 @@ describe("presets", () => {
     "a window": {},
     "a phone": { viewport: { width: 390, height: 780 } },
   })) {
-    test(`S4-61: in ${where}, notices of a long list are in view at any scroll position and cover nothing of it`, async () => {
+    test(`in ${where}, notices of a long list are in view at any scroll position and cover nothing of it`, async () => {
       for (let n = 0; n < 15; n += 1) await createPreset("sysprompt", `Long ${where} ${n}`, {});
       const { page, close } = await openPresets(options);
       await row(page, `Long ${where} 0`).getByRole("button", { name: "Delete" }).click();
@@ -84,7 +84,7 @@ describe("presets", () => {
     });
   }
 
-  test("S4-61: presets are listed by kind, searched, viewed, renamed, exported, deleted and restored", async () => {
+  test("presets are listed by kind, searched, viewed, renamed, exported, deleted and restored", async () => {
     const prompts = [
       { identifier: "main", name: "Main prompt", content: "Write as {{char}}.\nNever as {{user}}." },
       { identifier: "nsfw", name: "Aside", content: "" },
@@ -154,7 +154,7 @@ describe("presets", () => {
     await close();
   });
 
-  test("S4-61: presets are imported by the button and by dropping, unchanged and once; an unknown type is asked, other files are refused", async () => {
+  test("presets are imported by the button and by dropping, unchanged and once; an unknown type is asked, other files are refused", async () => {
     const { page, close } = await openPresets({ expected: LOAD_ERROR });
     const bring = (...files) =>
       chooseFiles(page, presetDialog(page).getByRole("button", { name: "Import presets" }), files);
@@ -211,7 +211,7 @@ describe("presets", () => {
     await other.close();
   });
 
-  test("S4-34: a chat-completion preset makes the prompts of a session from the next message on, until it is unset", async () => {
+  test("a chat-completion preset makes the prompts of a session from the next message on, until it is unset", async () => {
     const preset = await createPreset("openai", "Own order", {
       prompts: [{ identifier: "main", content: "Tell it in my order." }],
       prompt_order: [],
@@ -303,7 +303,7 @@ describe("presets", () => {
     await close();
   });
 
-  test("S4-61: an empty list says how presets are imported, and a failed read can be repeated", async () => {
+  test("an empty list says how presets are imported, and a failed read can be repeated", async () => {
     const server = await startClotho();
     extraServers.push(server);
     const { page, close } = await openPage(browser, { expected: LOAD_ERROR });
@@ -319,7 +319,7 @@ describe("presets", () => {
     await close();
   });
 
-  test("S4-61: presets work on a phone, by touch, in Chinese and in dark mode; long names and a thousand parts fit", async () => {
+  test("presets work on a phone, by touch, in Chinese and in dark mode; long names and a thousand parts fit", async () => {
     const endless = "0123456789".repeat(19);
     await createPreset("context", endless, {
       [endless]: endless.repeat(5),

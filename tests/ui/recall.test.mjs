@@ -68,7 +68,7 @@ models = ["m"]
 }
 
 describe("memory", () => {
-  test("S1-17: recall is switched on for a session; documents are added, viewed, selected and deleted", async () => {
+  test("recall is switched on for a session; documents are added, viewed, selected and deleted", async () => {
     const path = await createSession();
     const { page, close } = await openSession(path);
     await chooseFromPageMenu(page, "Memory");

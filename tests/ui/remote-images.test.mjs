@@ -261,7 +261,7 @@ describe("remote pictures", () => {
     await close();
   });
 
-  test("S0-57: hostile addresses reach nothing on the local network, and the browser requests nothing elsewhere", async () => {
+  test("hostile addresses reach nothing on the local network, and the browser requests nothing elsewhere", async () => {
     const there = await startPictureServer();
     const inside = [
       `${there.at}/inside.png`,

@@ -23,7 +23,7 @@ async function openSearch(path, options = {}) {
 }
 
 describe("the query language", () => {
-  test("S4-28 domain 8: words are combined, completed and matched with typos; matches are marked, and an invalid query says where", async () => {
+  test("domain 8: words are combined, completed and matched with typos; matches are marked, and an invalid query says where", async () => {
     const { path, ids } = await seedBranch("Ochre lanterns.");
     await clotho.api("POST", `${chatPath(path)}/message`, { parentId: ids[3], content: "Ochre masts." });
     await indexed("ochre", 2);
@@ -57,7 +57,7 @@ describe("the query language", () => {
     await close();
   });
 
-  test("S4-28: filters limit the search to a role and to recent days, and the order can be chosen", async () => {
+  test("filters limit the search to a role and to recent days, and the order can be chosen", async () => {
     const { path, ids } = await seedBranch("Umber masts.");
     await clotho.api("POST", `${chatPath(path)}/message`, { parentId: ids[3], content: "Umber umber umber." });
     await indexed("umber", 2);

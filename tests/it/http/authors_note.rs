@@ -34,7 +34,7 @@ fn depth_of_text(play: &ApiSession, text: &str) -> Option<usize> {
     messages_newest_first(play).iter().position(|(_, sent)| sent.contains(text))
 }
 
-/// S1-17, S4-51: a note is at its position with its macros filled in. Preview and trace have it, and no node does.
+/// S4-51: a note is at its position with its macros filled in. Preview and trace have it, and no node does.
 #[tokio::test]
 async fn authors_note_is_inserted_at_its_position() {
     let play = start_with_note(rin_card(), json!({"text": "{{char}} is afraid.", "depth": 1})).await;

@@ -164,7 +164,7 @@ async fn import_archive(app: &TestServer, archive: &[u8]) -> Value {
     job["result"]["report"]["totals"].clone()
 }
 
-/// S4-61: presets of the same name get different file names, also if the names differ only in case.
+/// Presets of the same name get different file names, also if the names differ only in case.
 #[tokio::test]
 async fn export_presets_with_same_name_get_numbered_files() {
     let app = TestServer::start().await;

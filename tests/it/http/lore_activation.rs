@@ -388,7 +388,7 @@ async fn lore_thousands_of_entries_do_not_fail_turn() {
     assert!(told["stoppedInAll"].as_u64().unwrap() > 200);
 }
 
-/// S4-61: the lorebook of a card applies to its character right after the import.
+/// The lorebook of a card applies to its character right after the import.
 #[tokio::test]
 async fn card_lorebook_fires_after_import() {
     let app = TestServer::start().await;

@@ -52,7 +52,7 @@ async fn lorebook_create_edit_page_trash_and_restore() {
     assert_eq!(app.get("/api/trash").await["items"], json!([]));
 }
 
-/// S4-61: an entry is added, changed and removed separately. Other entries stay unchanged, with concurrent edits too.
+/// An entry is added, changed and removed separately. Other entries stay unchanged, with concurrent edits too.
 #[tokio::test]
 async fn lorebook_entry_edit_leaves_other_entries_unchanged() {
     let app = TestServer::start().await;
@@ -92,7 +92,7 @@ async fn lorebook_entry_edit_leaves_other_entries_unchanged() {
     assert_eq!((keys.first(), keys.last()), (Some(&&json!("a/b")), Some(&&json!(7))));
 }
 
-/// S4-61: a write that names the values it saw overwrites nobody. On a conflict it gets the current entry and can be
+/// A write that names the values it saw overwrites nobody. On a conflict it gets the current entry and can be
 /// repeated with that. A write that names none is accepted as before.
 #[tokio::test]
 async fn lorebook_entry_stale_write_is_conflict() {
@@ -131,7 +131,7 @@ async fn lorebook_entry_stale_write_is_conflict() {
     write("DELETE", json!({})).await.expect_error("not_found");
 }
 
-/// S4-61: of simultaneous writes that saw the same entry one is accepted, and the others get a conflict.
+/// Of simultaneous writes that saw the same entry one is accepted, and the others get a conflict.
 #[tokio::test]
 async fn lorebook_entry_concurrent_writes_accept_one() {
     let app = TestServer::start().await;
@@ -167,7 +167,7 @@ async fn lorebook_entry_without_uid_uses_its_map_key() {
     assert_eq!((&items[1]["uid"], &items[1]["key"]), (&json!(5), &json!(["well"])));
 }
 
-/// S4-61: recorded books are exported as they were imported, with all unknown fields.
+/// Recorded books are exported as they were imported, with all unknown fields.
 #[tokio::test]
 async fn lorebook_import_then_export_keeps_recorded_files() {
     let app = TestServer::start().await;

@@ -19,7 +19,7 @@ async fn create_preset(app: &TestServer) -> String {
     format!("/api/presets/{}", id_of(&made))
 }
 
-/// S4-34: an edit changes only what it names. Everything else stays byte for byte and in its place.
+/// An edit changes only what it names. Everything else stays byte for byte and in its place.
 #[tokio::test]
 async fn preset_edit_changes_only_named_fields() {
     let app = TestServer::start().await;
@@ -68,7 +68,7 @@ async fn preset_edit_changes_only_named_fields() {
     assert!(out.text().contains("12345678901234567890"), "{}", out.text());
 }
 
-/// S4-34: an invalid edit reports its field and a hint, and nothing changes.
+/// An invalid edit reports its field and a hint, and nothing changes.
 #[tokio::test]
 async fn preset_edit_invalid_reports_place_and_changes_nothing() {
     let app = TestServer::start().await;
@@ -137,7 +137,7 @@ async fn preset_edit_invalid_reports_place_and_changes_nothing() {
     assert_eq!(error["details"]["field"], "change");
 }
 
-/// S4-34: a write names the values it saw. If one of them changed meanwhile, it gets a conflict. Changes of other
+/// A write names the values it saw. If one of them changed meanwhile, it gets a conflict. Changes of other
 /// fields stay, and repeating a write is no conflict.
 #[tokio::test]
 async fn preset_edit_on_stale_value_returns_conflict() {
@@ -188,7 +188,7 @@ async fn preset_edits_in_parallel_lose_nothing() {
     assert_eq!(body["prompt_order"][1]["order"].as_array().unwrap().len(), 16);
 }
 
-/// S4-34: a new preset can start from the server's own, which makes the same prompts, or from another one. A preview
+/// A new preset can start from the server's own, which makes the same prompts, or from another one. A preview
 /// can use a preset that the session has not chosen.
 #[tokio::test]
 async fn preset_created_from_base_yields_same_prompt() {

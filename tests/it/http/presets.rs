@@ -28,7 +28,7 @@ async fn preset_script_unable_to_run_reports_reason() {
     assert!(listed["items"].as_array().unwrap().iter().all(|one| one.get("problem").is_none()), "{listed}");
 }
 
-/// S4-61: a preset is exported byte for byte. Lists have no bodies and can be filtered by kind.
+/// A preset is exported byte for byte. Lists have no bodies and can be filtered by kind.
 #[tokio::test]
 async fn preset_roundtrip_returns_body_byte_for_byte() {
     let app = TestServer::start().await;
@@ -70,7 +70,7 @@ async fn preset_roundtrip_returns_body_byte_for_byte() {
     assert_eq!(app.get("/api/trash").await["items"], json!([]));
 }
 
-/// S4-61: a preset file of another program is imported unchanged, with its kind detected from its keys. A duplicate is
+/// A preset file of another program is imported unchanged, with its kind detected from its keys. A duplicate is
 /// skipped, and an undetected kind can be given.
 #[tokio::test]
 async fn preset_import_detects_kind_and_skips_duplicates() {

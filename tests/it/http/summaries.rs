@@ -14,14 +14,14 @@ const HEAD: &str = "What happened before the messages that follow";
 pub(super) const SUMMARY_PROMPT: &str = "Tell it. {{summary}}";
 
 /// A session with a short context, and the model that summarises it.
-struct SummarySession {
-    session: ApiSession,
-    summary_model: MockModel,
+pub(super) struct SummarySession {
+    pub(super) session: ApiSession,
+    pub(super) summary_model: MockModel,
 }
 
 impl SummarySession {
     /// Starts a session with automatic summaries.
-    async fn start() -> Self {
+    pub(super) async fn start() -> Self {
         let telling = Self::start_without_summaries(TestApp::setup()).await;
         telling.set_summaries_enabled(true).await;
         telling
@@ -66,7 +66,7 @@ impl SummarySession {
     }
 
     /// Waits until the summariser is idle.
-    async fn wait_until_idle(&self) {
+    pub(super) async fn wait_until_idle(&self) {
         wait_until("rest", async || self.get_summaries("").await["isWorking"] == false).await;
     }
 

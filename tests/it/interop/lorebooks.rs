@@ -17,7 +17,7 @@ fn lost_paths(expected: &Value, got: &Map<String, Value>) -> Vec<String> {
     lost
 }
 
-/// S4-61: every recorded lorebook is read into the same entries, and is embedded in a card as recorded.
+/// Every recorded lorebook is read into the same entries, and is embedded in a card as recorded.
 #[test]
 fn lorebooks_recorded_files_match_expected_entries() {
     for case in case_files("books") {

@@ -275,7 +275,7 @@ fn corrupt_blob(store: &TestStore, hash: &str) {
     store.execute_sql(&format!("UPDATE blobs SET bytes = x'7b' WHERE hash = x'{hash}'"));
 }
 
-/// S4-34: the preset of a session is exported with it. Another store uses that preset as imported there, and the same
+/// The preset of a session is exported with it. Another store uses that preset as imported there, and the same
 /// store keeps it. If the preset's file is missing, the session has no preset.
 #[test]
 fn session_preset_is_exported_and_relinked() {

@@ -33,7 +33,7 @@ fn finding_codes(arrived: &ForeignImportResult, name: &str) -> Vec<&'static str>
     of_name.flat_map(|item| &item.findings).map(|finding| finding.code).collect()
 }
 
-/// S4-61: lorebooks of a folder are imported completely, once. One that grew there is updated, one that was edited
+/// Lorebooks of a folder are imported completely, once. One that grew there is updated, one that was edited
 /// here stays, and one that was deleted here is not imported again.
 #[test]
 fn lorebooks_import_once_and_update_when_grown() {
@@ -81,7 +81,7 @@ fn lorebooks_import_once_and_update_when_grown() {
     store.assert_healthy();
 }
 
-/// S4-61, formats 2b: the lore scan settings are imported, used, and exported unchanged. A setting that was changed
+/// formats 2b: the lore scan settings are imported, used, and exported unchanged. A setting that was changed
 /// here is not overwritten.
 #[test]
 fn lore_scan_settings_import_and_keep_local_changes() {
@@ -135,7 +135,7 @@ fn lore_scan_settings_import_and_keep_local_changes() {
     assert_eq!((kept.out_of_bounds(), kept.depth, kept.budget), (None, 1_000, 25.0));
 }
 
-/// S4-61: a card gets the lorebook that it names there. The copy inside the card is no second book, unless its content
+/// A card gets the lorebook that it names there. The copy inside the card is no second book, unless its content
 /// differs.
 #[test]
 fn card_import_links_named_lorebook() {
@@ -179,7 +179,7 @@ fn card_import_links_named_lorebook() {
     store.assert_healthy();
 }
 
-/// S4-53, S4-61: settings of a card and of all chats are imported: additional lorebooks, a note, global variables.
+/// S4-53: settings of a card and of all chats are imported: additional lorebooks, a note, global variables.
 /// Each is imported once, and again if it changed there.
 #[test]
 fn card_settings_import_lorebooks_note_and_variables() {
@@ -286,7 +286,7 @@ fn tags_and_favourites_are_imported() {
     assert_eq!(find_character(&store, "Ivo").card["tags"], json!(["Lamp", "night", "Quiet", "Late"]));
 }
 
-/// S4-61: presets, regular expressions and groups are imported completely and once. What has no effect here is
+/// Presets, regular expressions and groups are imported completely and once. What has no effect here is
 /// reported, and what is skipped is counted.
 #[test]
 fn presets_regex_and_groups_import_unchanged_once() {

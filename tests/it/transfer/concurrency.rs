@@ -18,7 +18,7 @@ fn append_and_read_back(store: &TestStore, own: &SessionIds, parent: NodeId) -> 
     id
 }
 
-/// S4-04, S4-61: an import does not block the writer: between any two chunks others write and read, and their writes
+/// S4-04: an import does not block the writer: between any two chunks others write and read, and their writes
 /// are done before the next chunk. A chunk is small. Nobody sees the session before it is complete.
 #[test]
 fn import_lets_other_writes_run_between_chunks() {

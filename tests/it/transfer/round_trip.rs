@@ -213,7 +213,7 @@ fn import_is_atomic_and_cleans_up_after_abort() {
     assert!(export_session(&other, begun.session) == file);
 }
 
-/// S4-34: the preset of a session is exported with its file, without secrets. If it already exists at the target, or
+/// The preset of a session is exported with its file, without secrets. If it already exists at the target, or
 /// is in the trash there, it is not changed.
 #[test]
 fn session_preset_is_exported_without_secrets() {
