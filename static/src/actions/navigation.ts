@@ -119,9 +119,10 @@ export async function goToSibling(node: ChatNode, which: "previous" | "next") {
   if (id) await goToVersion(node, id);
 }
 
-/** Whether the next swipe of this message is a new one: it is the last swipe of the last message, a reply. */
+/** Whether the next swipe of this message is a new one: it is the last swipe of the last message, a reply to a user. */
 export const isNextNew = (node: ChatNode | null) =>
   node !== null &&
+  node.kind !== "greeting" &&
   !inTree.value &&
   isTail(node.id) &&
   placeAmongSiblings(node).next === null &&

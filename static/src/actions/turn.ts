@@ -134,7 +134,8 @@ export const mayReroll = (node: ChatNode | null) => !isLinear.value || tail.valu
 /** Returns whether another reply was requested and is not on screen yet. */
 const isReplyRequested = () => store.isRequestingReply.value && !writtenReply.value;
 
-export const isReply = (node: ChatNode | null) => node?.role === "assistant" && node.kind !== "greeting";
+/** Greetings count: the model writes another beginning, or continues one. */
+export const isReply = (node: ChatNode | null) => node?.role === "assistant";
 
 register({
   id: "message.reroll",

@@ -156,3 +156,25 @@ async fn continue_without_new_text_gives_empty_reply_error() {
     assert_eq!(node["content"], "She lights the lamp.");
     assert_eq!(play.head().await, said.reply);
 }
+
+/// A greeting can be written anew by the model, below the root, and continued, as in SillyTavern.
+#[tokio::test]
+async fn greeting_is_regenerated_and_continued() {
+    let play = ApiSession::start().await;
+    let greeting = play.head().await;
+    let root = play.session().await["rootNodeId"].clone();
+    play.server.mock().queue_reply(Reply::ok(["Good evening."]));
+    let other = play.regenerate_and_wait(&greeting).await;
+    let node = play.get(&format!("node/{other}")).await;
+    assert_eq!((&node["content"], &node["parentId"]), (&json!("Good evening."), &root));
+    let request = play.server.mock().requests().pop().unwrap();
+    assert!(!request.to_string().contains("Hello."), "{request}");
+    play.server.mock().queue_reply(Reply::ok([" Who are you?"]));
+    let longer = id_of(&continue_reply(&play, &greeting, json!({})).await);
+    let node = play.wait_for_reply(&longer).await;
+    assert_eq!((&node["content"], &node["parentId"]), (&json!("Hello. Who are you?"), &root));
+    // The story goes on below either.
+    let said = play.run_turn_at(&other, "I sit down.").await;
+    assert!(play.projection_ids(&said.reply).await.contains(&other));
+    play.expect_error("POST", &format!("node/{}/reroll", root.as_str().unwrap()), json!({}), "conflict").await;
+}

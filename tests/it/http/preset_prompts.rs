@@ -35,7 +35,7 @@ async fn start_with_preset(preset: &Value) -> ApiSession {
     ApiSession { server: app, sid }
 }
 
-/// S4-34: the prompt follows the preset's order and samplers, and the trace rebuilds it byte for byte.
+/// The prompt follows the preset's order and samplers, and the trace rebuilds it byte for byte.
 #[tokio::test]
 async fn preset_sets_prompt_order_and_samplers() {
     let play = start_with_preset(&preset()).await;
@@ -196,7 +196,7 @@ async fn create_model_preset(app: &TestServer, name: &str, models: &[&str]) -> S
     id_of(&app.post("/api/presets", &json!({"kind": "openai", "name": name, "body": body})).await)
 }
 
-/// S4-34: without a chosen preset, the one bound to the session's model applies. The closest match wins, then the
+/// Without a chosen preset, the one bound to the session's model applies. The closest match wins, then the
 /// oldest. A session's own choice goes first, and presets in the trash are ignored.
 #[tokio::test]
 async fn preset_bound_to_model_applies_without_session_choice() {
@@ -247,7 +247,7 @@ async fn preset_bound_to_model_applies_without_session_choice() {
     asked("").await;
 }
 
-/// S4-34: the shares of a preset limit examples and lore, and what stays out gives the budget as the reason.
+/// The shares of a preset limit examples and lore, and what stays out gives the budget as the reason.
 #[tokio::test]
 async fn preset_budget_shares_limit_examples_and_lore() {
     let app = TestServer::start().await;
@@ -303,4 +303,28 @@ async fn preset_prompt_trigger_swipe_applies_on_reroll() {
     assert!(!has());
     play.regenerate_and_wait(&said.reply).await;
     assert!(has());
+}
+
+/// Macros for the sizes of a prompt know what the preset sets: in the card, the preset, the lore and messages.
+#[tokio::test]
+async fn size_macros_know_limits_of_preset() {
+    let sizes = "{{maxPrompt}}|{{maxContext}}|{{maxResponse}}";
+    let app = TestServer::start().await;
+    let card = json!({"name": "Rin", "description": format!("CARD {sizes}"), "firstMessage": "Hello."});
+    let sid = id_of(&app.post("/api/sessions", &json!({"characterIds": [app.create_character(&card).await]})).await);
+    let play = ApiSession { server: app, sid };
+    let main = json!({"identifier": "main", "role": "system", "content": format!("MAIN {sizes}")});
+    let mark = |name: &str| json!({"identifier": name, "marker": true});
+    let body = json!({
+        "openai_max_context": 3000, "openai_max_tokens": 200,
+        "prompts": [main, mark("charDescription"), mark("chatHistory")],
+    });
+    let preset = play.server.post("/api/presets", &json!({"kind": "openai", "name": "Small", "body": body})).await;
+    let path = format!("/api/sessions/{}", play.sid);
+    play.server.request("PATCH", &path).json(&json!({"presetId": preset["id"]})).send().await.expect(200);
+    play.run_turn(&format!("SAID {sizes}")).await;
+    let request = play.server.mock().requests().pop().unwrap().to_string();
+    for place in ["CARD", "MAIN", "SAID"] {
+        assert!(request.contains(&format!("{place} 2800|3000|200")), "{place}: {request}");
+    }
 }

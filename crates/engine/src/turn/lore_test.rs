@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use clotho_compat::prompt::TokenMeasure;
 use clotho_compat::prompt::lore::{LoreTimers, LorebookScope, ScanMessage, ScanRequest};
 use clotho_compat::prompt::macros::{MacroContext, MacroEngine};
-use clotho_compat::prompt::{PromptTokenLimits, TokenMeasure};
 use clotho_core::coded_message::RenderedMessage;
 use clotho_core::ids::{LorebookId, NodeId, UserId};
 use clotho_core::tree::Session;
@@ -89,7 +89,8 @@ pub async fn test_lore(
             let wishes = books.plugin_requests(&mut planned);
             // Set up macros and scripts as for a reply.
             let purpose = &PromptPurpose::FIRST;
-            let sizes = PromptTokenLimits { context: bounds.context_tokens, reply: bounds.reply_tokens };
+            let preset = select_preset(reader, snapshot.session(), &bounds.names)?.preset;
+            let sizes = bounds.token_limits(&preset);
             let facts = macro_context::macro_facts(&snapshot, sizes, &bounds.model, purpose);
             let mut draw = macro_context::seeded_random(&snapshot, purpose);
             let mut macros = MacroEngine::new(
@@ -98,12 +99,11 @@ pub async fn test_lore(
                 macro_context::globals(reader, caller)?,
                 &mut draw,
             );
-            let preset = select_preset(reader, snapshot.session(), &bounds.names)?.preset;
             let mut scripted = PromptScripts::read(reader, &snapshot, &preset, &mut macros)?;
             // Gather the messages to scan.
             let least = books.scan_depth();
             let messages = history::messages_before(reader, &mut snapshot, &bounds, least, &mut scripted)?;
-            let prompt = bounds.token_limits(&preset).prompt();
+            let prompt = sizes.prompt();
             let open = note::scannable_texts(
                 &note::merged_note(snapshot.session(), &snapshot.cast),
                 &snapshot,

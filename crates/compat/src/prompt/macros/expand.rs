@@ -288,10 +288,10 @@ fn dedent(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n").trim().to_owned()
 }
 
-/// Returns whether a text counts as true.
+/// Returns whether a text counts as true. SillyTavern's false texts are empty, `off`, `false` and `0`; `no` is true.
 pub fn is_truthy(text: &str) -> bool {
     let lower = text.trim().to_ascii_lowercase();
-    !["", "false", "0", "off", "no"].contains(&lower.as_str())
+    !["", "false", "0", "off"].contains(&lower.as_str())
 }
 
 fn is_whole(arg: &str) -> bool {

@@ -32,6 +32,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
+use super::PromptTokenLimits;
+
 pub use context::{CardTexts, MacroContext, MacroHistory, MacroTime};
 pub use pieces::MAX_NESTING;
 pub use table::names;
@@ -101,6 +103,11 @@ impl<'a> MacroEngine<'a> {
             macros: 0,
             work: 0,
         }
+    }
+
+    /// Returns the limits of the prompt, as the size macros say them.
+    pub fn token_limits(&self) -> PromptTokenLimits {
+        self.facts.token_limits
     }
 
     /// Expands the macros of a text. A text without braces and `<` is returned unchanged.

@@ -50,7 +50,6 @@ impl MacroParser<'_> {
         while let Some(byte) = bytes.get(at) {
             let next = bytes.get(at + 1).copied().unwrap_or_default();
             at = match (byte, next) {
-                (b'\\', b'{' | b'}') => at + 2,
                 (b'{', b'{') => self.open(at),
                 (b'}', b'}') if !self.frames.is_empty() => self.close(at),
                 (b':', b':') if self.is_list() => self.separator(at),

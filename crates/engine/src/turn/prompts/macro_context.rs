@@ -136,7 +136,7 @@ pub fn seeded_random_for(snapshot: &TurnSnapshot, purpose: &PromptPurpose, who: 
 
 /// Fills in the macros of a recalled message. Its random numbers depend only on the session and the message, and
 /// variables that it writes are dropped.
-pub fn fill_recalled(snapshot: &TurnSnapshot, node: &Node, text: &str) -> String {
+pub fn fill_recalled(snapshot: &TurnSnapshot, node: &Node, text: &str, sizes: PromptTokenLimits) -> String {
     if !text.contains(['{', '}', '<']) {
         return text.to_owned();
     }
@@ -146,6 +146,7 @@ pub fn fill_recalled(snapshot: &TurnSnapshot, node: &Node, text: &str) -> String
     let time = MacroTime { ms: snapshot.at.node.created.0, ..MacroTime::default() };
     let facts = MacroContext {
         time,
+        token_limits: sizes,
         seed: snapshot.session().seed,
         generation_type: "normal".into(),
         ..snapshot.cast.macro_context()

@@ -15,7 +15,7 @@ use super::lore::{ActiveLorebooks, LorePromptEffects, LoreScanContext};
 use super::macro_context::{GenerationTask, PromptPurpose};
 use super::note;
 use super::plan::PromptPlan;
-use super::preset_selection::{PresetReason, PresetSelection, select_preset};
+use super::preset_selection::{PresetReason, PresetSelection};
 use super::prompt_bounds::PromptBounds;
 use super::recall::{self, RecallRequest};
 use super::regex_scripts::PromptScripts;
@@ -53,13 +53,13 @@ impl<'m, 'a> PromptMaterial<'m, 'a> {
         reader: &mut StoreReader<'_>,
         snapshot: &mut TurnSnapshot,
         bounds: PromptBounds,
+        selection: PresetSelection,
         purpose: &PromptPurpose,
         mut plan: PromptPlan,
         macros: &'m mut MacroEngine<'a>,
     ) -> Result<Self, StoreError> {
-        // The preset, and the shares of its prompt.
-        let PresetSelection { mut preset, reason: preset_reason } =
-            select_preset(reader, snapshot.session(), &bounds.names)?;
+        // The shares of the preset's prompt.
+        let PresetSelection { mut preset, reason: preset_reason } = selection;
         let limits = bounds.token_limits(&preset);
         let summaries = BranchSummaries::for_snapshot(reader, snapshot, &bounds.measure)?;
         let substitutes = substitute_budget(snapshot, &bounds, &preset, summaries.as_ref(), limits.prompt());

@@ -41,9 +41,9 @@ pub(crate) use services::PromptServices;
 
 use serde_json::{Map, Value};
 
+use clotho_compat::prompt::OutgoingMessage;
 use clotho_compat::prompt::macros::MacroEngine;
 use clotho_compat::prompt::preset::PromptInsert;
-use clotho_compat::prompt::{OutgoingMessage, PromptTokenLimits};
 use clotho_config::ToolMode;
 use clotho_core::tree::Role;
 use clotho_provider::{self as provider, Endpoint, Request};
@@ -56,6 +56,7 @@ use crate::turn::{rules::rules_in_force, tools::text_tools};
 use macro_context::{GenerationTask, PromptPurpose};
 use material::PromptMaterial;
 use plan::PromptPlan;
+use preset_selection::select_preset;
 use prompt_bounds::{PromptBounds, REPLY_LIMIT_KEYS};
 use trace::BuiltPrompt;
 
@@ -79,12 +80,14 @@ pub fn build_prompt(
     let tools = tool_offers(snapshot, &bounds, purpose, &mut planned);
     let budget = bounds.budget.saturating_sub(tools.tokens(&bounds.measure));
     let bounds = PromptBounds { budget, ..bounds };
-    let sizes = PromptTokenLimits { context: bounds.budget + bounds.reply_tokens, reply: bounds.reply_tokens };
+    // Macros know the sizes that the preset sets.
+    let selection = select_preset(reader, snapshot.session(), &bounds.names)?;
+    let sizes = bounds.token_limits(&selection.preset);
     let facts = macro_context::macro_facts(snapshot, sizes, &bounds.model, purpose);
     let mut draw = macro_context::seeded_random(snapshot, purpose);
     let globals = macro_context::globals(reader, snapshot.session().owner)?;
     let mut macros = MacroEngine::new(&facts, snapshot.world.vars.clone(), globals, &mut draw);
-    let mut material = PromptMaterial::gather(reader, snapshot, bounds, purpose, planned, &mut macros)?;
+    let mut material = PromptMaterial::gather(reader, snapshot, bounds, selection, purpose, planned, &mut macros)?;
     // Allocate the budget to the texts and the history. Then fill the reserve: the texts in it stand for the messages
     // that were cut, so they are gathered only now.
     reader.check_wanted()?;

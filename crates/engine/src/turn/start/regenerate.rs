@@ -137,7 +137,7 @@ async fn begin_replies(
 }
 
 /// Returns the context node of a new reply: the parent if `at` is a reply, else `at` itself. A change node counts if
-/// the message above it waits for an answer.
+/// the message above it waits for an answer. Another greeting is written below the root, as in SillyTavern.
 fn context_node(reader: &mut StoreReader<'_>, stored: &StoredSession, at: &Node) -> Result<Node, TurnError> {
     let nothing = |message: &str| TurnError::from(TreeError::Conflict(message.to_owned()));
     let above = |reader: &mut StoreReader<'_>, node: &Node| {
@@ -150,8 +150,8 @@ fn context_node(reader: &mut StoreReader<'_>, stored: &StoredSession, at: &Node)
     while at.role != Role::Assistant && answered.kind == Kind::Change {
         answered = above(reader, &answered)?;
     }
-    if answered.kind == Kind::Root {
-        return Err(nothing("a greeting answers no message: write a message, or choose another greeting"));
+    if answered.kind == Kind::Root && at.role != Role::Assistant {
+        return Err(nothing("there is no message to answer: write one"));
     }
     if at.role != Role::Assistant && answered.role == Role::Assistant {
         return Err(nothing("the last message is a reply: write a message, or regenerate the reply itself"));

@@ -24,10 +24,10 @@ pub const ROWS: &[MacroDefinition] = &[
     MacroDefinition::with_args(&["hasglobalvar", "globalvarexists"], 1..=1, has::<GLOBAL>),
     MacroDefinition::with_args(&["deletevar", "flushvar"], 1..=1, delete::<LOCAL>),
     MacroDefinition::with_args(&["deleteglobalvar", "flushglobalvar"], 1..=1, delete::<GLOBAL>),
-    MacroDefinition::with_args(&["getvarkey"], 2..=2, inside::<LOCAL>),
-    MacroDefinition::with_args(&["getglobalvarkey"], 2..=2, inside::<GLOBAL>),
-    MacroDefinition::with_args(&["setvarkey"], 3..=3, set_inside::<LOCAL>),
-    MacroDefinition::with_args(&["setglobalvarkey"], 3..=3, set_inside::<GLOBAL>),
+    MacroDefinition::with_args(&["getvarkey", "getvarindex"], 2..=2, inside::<LOCAL>),
+    MacroDefinition::with_args(&["getglobalvarkey", "getglobalvarindex"], 2..=2, inside::<GLOBAL>),
+    MacroDefinition::with_args(&["setvarkey", "setvarindex"], 3..=3, set_inside::<LOCAL>),
+    MacroDefinition::with_args(&["setglobalvarkey", "setglobalvarindex"], 3..=3, set_inside::<GLOBAL>),
 ];
 
 fn get<const KIND: bool>(m: &mut MacroEngine<'_>, call: MacroCall<'_>) -> Option<String> {

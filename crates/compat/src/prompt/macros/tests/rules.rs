@@ -61,7 +61,8 @@ fn macros_if_else_selects_branch() {
     check("{{if !.off}}a{{/if}}{{if !{{.hp}}}}b{{/if}}{{if !personality}}c{{/if}}", "ac");
     check("{{if $gold}}a{{else}}b{{/if}}{{if}}x{{/if}}", "b{{if}}x{{/if}}");
     check("{{if::1::a{{else}}b}}{{if::::a{{else}}b}}", "ab");
-    check("{{if no}}a{{else}}{{if on}}b{{/if}}{{/if}}", "b");
+    check("{{if off}}a{{else}}{{if on}}b{{/if}}{{/if}}", "b");
+    check("{{if no}}a{{else}}b{{/if}}{{if OFF}}c{{/if}}{{if !No}}d{{/if}}", "a");
     check("{{if 1}}a{{else}}{{.hp = 0}}{{/if}}{{.hp}}{{// {{.hp = 0}} }}{{.hp}}", "a1212");
     check("{{.name || {{.hp++}}}}{{.hp}}{{.none ?? {{.hp++}}}}{{.hp}}", "Ash121313");
 }
@@ -76,6 +77,10 @@ fn macros_variable_operators_change_values() {
     check("{{.name += {{noop}} | b}}{{.name}}", "Ash | b");
     check("{{addvar::fresh::a}}{{addvar::fresh::b}}{{.fresh}}", "ab");
     check("{{addvar::list::x}}{{getvar::list}}{{getvarkey::list::2}}", "[1,2,\"x\"]x");
+    check(
+        "{{setvarindex::list::0::9}}{{getvarindex::list::0}}{{setglobalvarindex::g::a::1}}{{getglobalvarindex::g::a}}",
+        "91",
+    );
     check("{{setvar::n::007}}{{getvar::n}}{{setvar::j::{\"a\":{\"b\":1}} }}", "7 }}");
     check("{{getvarkey::name::0}}{{getvarkey::hp::0}}{{getvarkey::none::0}}", "Ash");
     let (told, after) = fill_texts(&json!({"combat": {"hp": 20}}), &["{{getvar::combat.hp}}{{addvar::combat.hp::-5}}"]);
@@ -95,6 +100,8 @@ fn macros_variables_are_shared_between_texts() {
 fn macros_trim_and_escapes_are_applied_last() {
     check("a\r\n\r\n{{trim}}\n{{trim}}\n\nb", "ab");
     check("\\{\\{trim\\}\\} \\\\{x\\}", "{{trim}} \\{x}");
+    // A backslash right before a macro is text, and so is a brace.
+    check("\\{{user}} \\{{{user}}\\} {{{user}}}", "\\Ann {Ann} {Ann}");
     check("{{setvar::x::\n{{trim}}\na}}[{{getvar::x}}]", "[a]");
     check("{{space::3}}|{{newline::0}}{{newline}}|{{noop}}", "   |\n|");
 }
