@@ -10,10 +10,16 @@ import {
   browser,
   checkAccessibility,
   chooseFromPageMenu,
+  clotho,
+  createSession,
   lastMessage,
   model,
   extraServers,
   clickMessageButton,
+  openSession,
+  readSession,
+  sendMessage,
+  waitForReply,
 } from "./support/setup.mjs";
 
 const MANIFEST =
@@ -563,7 +569,7 @@ fn on_reply(ctx) {
 };
 
 describe("refused operations", () => {
-  test("S4-57: every kind of refused operation is reported under the reply in the user's language", async () => {
+  test("every kind of refused operation is reported under the reply in the user's language", async () => {
     const { page, close } = await openTownSession(STUBBORN, { locale: "zh-CN" }, ["Hm."]);
     await lastMessage(page).getByText("hp：-20 低于下限，按 0 算。").waitFor();
     await lastMessage(page).getByText("hp：2.5 不是整数，取整为").waitFor();
@@ -581,6 +587,26 @@ describe("refused operations", () => {
     ]) {
       assert.ok(told.includes(words), `${words}\n${told}`);
     }
+    await close();
+  });
+});
+
+describe("events of the story", () => {
+  test("S0-12: what a plugin records stands in the panel, and only on its branch", async () => {
+    const path = await createSession({ plugins: [{ id: "quest-log" }] });
+    const { page, close } = await openSession(path);
+    await sendMessage(page, "/quest The lost ring | ask the smith");
+    await waitForReply(page);
+    const before = await readSession(path);
+    await sendMessage(page, "/drop ring");
+    const events = page.getByRole("complementary").getByRole("list").filter({ hasText: "Quest failed: The lost ring" });
+    await events.waitFor();
+    await page.getByRole("heading", { name: "Events" }).waitFor();
+    await checkAccessibility(page, "events in the panel");
+    // Another branch does not have it.
+    const chat = path.replace("/s/", "/api/chat/");
+    await clotho.api("PUT", `${chat}/active_leaf`, { nodeId: before.activeLeafId, exact: true });
+    await events.waitFor({ state: "detached" });
     await close();
   });
 });

@@ -152,6 +152,7 @@ impl FileCheck<'_> {
         let say = |(name, args, position): &(String, usize, Position)| {
             let (has, permission) = match (name.as_str(), args) {
                 ("note", 1) => (asked.contains(&Permission::Notes), Permission::Notes.to_string()),
+                ("event", 1) => (asked.contains(&Permission::Events), Permission::Events.to_string()),
                 ("ask", 2) => (asked.contains(&Permission::ModelCall), Permission::ModelCall.to_string()),
                 ("propose_summary", 2 | 3) => {
                     (asked.contains(&Permission::TreeSummarise), Permission::TreeSummarise.to_string())

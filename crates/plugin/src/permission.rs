@@ -34,6 +34,8 @@ pub enum Permission {
     ModelCall,
     /// `notes`: shows lines under a node.
     Notes,
+    /// `events`: records events of the story.
+    Events,
 }
 
 /// Error: the text is not a permission.
@@ -41,14 +43,14 @@ pub enum Permission {
 #[error(
     "\"{0}\" is not a permission{hint}; there are state.write:<root>, state.read:*, tree.summarise, \
      prompt.inject:status, prompt.inject:system, prompt.inject:note, lore.select, input.rewrite, input.stop, \
-     display.rewrite, tools, model.call and notes",
+     display.rewrite, tools, model.call, notes and events",
     hint = suggestion(.0)
 )]
 pub struct UnknownPermission(String);
 
 /// Suggests the permission that was probably meant.
 fn suggestion(word: &str) -> String {
-    const KNOWN: [&str; 13] = [
+    const KNOWN: [&str; 14] = [
         "state.write:<root>",
         "state.read:*",
         "tree.summarise",
@@ -62,6 +64,7 @@ fn suggestion(word: &str) -> String {
         "model.call",
         "tools",
         "notes",
+        "events",
     ];
     did_you_mean(word, KNOWN)
 }
@@ -81,6 +84,7 @@ impl FromStr for Permission {
                 "tools" => Self::Tools,
                 "model.call" => Self::ModelCall,
                 "notes" => Self::Notes,
+                "events" => Self::Events,
                 _ => return Err(unknown()),
             },
             Some(("state.read", "*")) => Self::StateRead,
@@ -105,6 +109,7 @@ impl fmt::Display for Permission {
             Self::Tools => "tools",
             Self::ModelCall => "model.call",
             Self::Notes => "notes",
+            Self::Events => "events",
         })
     }
 }
@@ -127,6 +132,7 @@ impl Permission {
             Self::Tools => about("offer tools to the model", "向模型提供工具", ""),
             Self::ModelCall => about("call models for more texts", "让模型另外生成文字", ""),
             Self::Notes => about("show lines under a message", "在消息下方显示说明", ""),
+            Self::Events => about("record events of the story", "记录故事中的事件", ""),
         })
     }
 
@@ -173,6 +179,7 @@ mod tests {
             "tools",
             "model.call",
             "notes",
+            "events",
         ] {
             let permission: Permission = word.parse().unwrap();
             assert_eq!(permission.to_string(), word);

@@ -51,6 +51,21 @@ export const isWorldStale = computed(() => {
 export const groups = computed(() =>
   loadedWorld.value ? groupsOf(loadedWorld.value.at, locale.value, showsHidden.value) : [],
 );
+/** How many events the panel shows. */
+const MOST_EVENTS = 20;
+
+/** The texts of the newest events of the branch, the newest first. */
+export const storyEvents = computed(() => {
+  const events: Json[] = loadedWorld.value?.at.world.events ?? [];
+  return events.slice(-MOST_EVENTS).reverse().map(eventText);
+});
+
+/** Returns the text of an event, whatever its form. */
+function eventText(event: Json) {
+  const text = typeof event === "object" && event !== null && !Array.isArray(event) ? event.text : event;
+  return typeof text === "string" ? text : compactJson(event);
+}
+
 /** Every drawn row by its path. */
 export const rows = computed(() => rowsByPath(groups.value));
 

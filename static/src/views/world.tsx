@@ -8,7 +8,16 @@ import { MVU, changeAt, fullness, isChip, isDanger, isOpen, isUndeclared, placeO
 import { compactJson } from "../lib/text.ts";
 import { openDialog } from "../model/page.ts";
 import { viewedLeaf, session } from "../model/session-store.ts";
-import { worldError, groups, isWorldStale, loadedWorld, valueText, turnRolls, turnChanges } from "../model/world.ts";
+import {
+  worldError,
+  groups,
+  isWorldStale,
+  loadedWorld,
+  storyEvents,
+  valueText,
+  turnRolls,
+  turnChanges,
+} from "../model/world.ts";
 import { writtenReply } from "../tree/shown-branch.ts";
 import { RollChip, differenceOf, toneOf } from "./changes.tsx";
 import { EditValue } from "./edit-value.tsx";
@@ -38,7 +47,7 @@ function Contents() {
       <EmptyState symbol="warning" title={errorText(worldError.value).text} hint={errorText(worldError.value).hint} />
     );
   if (!loadedWorld.value) return <LoadingRows rows={5} />;
-  if (groups.value.length === 0)
+  if (groups.value.length === 0 && storyEvents.value.length === 0)
     return <EmptyState symbol="world" title={t("world.empty")} hint={t("world.emptyHint")} />;
   const all = valuesIn(groups.value);
   const words = queryWords(sought.value);
@@ -70,6 +79,16 @@ function Contents() {
               <RollChip key={i} roll={roll} />
             ))}
           </ul>
+        </section>
+      )}
+      {words.length === 0 && storyEvents.value.length > 0 && (
+        <section class="story-events">
+          <h3>{t("world.events")}</h3>
+          <ol reversed>
+            {storyEvents.value.map((event, i) => (
+              <li key={i}>{event}</li>
+            ))}
+          </ol>
         </section>
       )}
     </>

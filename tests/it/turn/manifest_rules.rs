@@ -87,3 +87,25 @@ async fn manifest_rules_do_not_count_answered_commands() {
     let changed: Vec<_> = rows.iter().filter(|row| row.old != row.new).map(|row| (&row.old, &row.new)).collect();
     assert!(!rows.is_empty() && changed.is_empty(), "{changed:?}");
 }
+
+/// S0-12: rules and scripts record events of the story. They belong to their branch and rewind with it.
+#[tokio::test]
+async fn events_of_rules_and_scripts_belong_to_branch() {
+    let rules = "[[rule]]\nname = \"friend\"\nwhen = \"affinity >= 2\"\nevent = \"Friends at {{affinity}}.\"\n";
+    let script = "fn on_input(ctx) { if ctx.text == \"Wave.\" { ctx.event(\"They met.\"); } }\n\
+                  fn on_reply(ctx) { ctx.add(\"affinity\", 1); }";
+    let app = TestApp::setup().with_manifest_and_script("mine", rules, script).start().await;
+    let story = TestSession::create(&app, &["mine"]).await;
+    let events = async |node: NodeId| story.world(node).await.events.clone();
+    let one = story.run_turn("Wave.").await;
+    assert_eq!(events(one.user_node).await, [json!({"text": "They met."})]);
+    let two = story.run_turn("On.").await;
+    let both = [json!({"text": "They met."}), json!({"text": "Friends at 2."})];
+    assert_eq!(events(two.reply.id).await, both);
+    let operations = story.delta(two.reply.id).await.operations;
+    assert!(operations.iter().any(|one| one.why == "rule friend" && one.by == "mine"), "{operations:?}");
+    let beside = story.run_turn_at(one.reply.id, "Elsewhere.").await;
+    assert_eq!(events(beside.user_node).await, both[..1]);
+    assert_eq!(events(beside.reply.id).await, both);
+    assert_eq!(events(story.session().await.root).await, Vec::<Value>::new());
+}

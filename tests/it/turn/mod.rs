@@ -52,7 +52,7 @@ use crate::support::test_session::{
 /// Returns a manifest with the permissions that tests need, and `more` appended.
 fn manifest(id: &str, more: &str) -> String {
     format!(
-        "id = \"{id}\"\ntitle = \"{id}\"\nversion = \"1.0.0\"\napi = \"1\"\n{more}\n[permissions]\nrequest = [\"notes\", \
+        "id = \"{id}\"\ntitle = \"{id}\"\nversion = \"1.0.0\"\napi = \"1\"\n{more}\n[permissions]\nrequest = [\"notes\", \"events\", \
          \"input.rewrite\", \"input.stop\"]\n"
     )
 }

@@ -8,6 +8,7 @@ use crate::convert::take_text;
 use crate::error::ScriptErrorKind;
 use crate::host_fault::{HostFault, RhaiThrow, throw, throw_limit, throw_stop};
 use crate::limits::{ScriptLimit, ScriptStop};
+use crate::manifest_rules::story_event;
 use crate::permission::Permission;
 
 /// The most characters of a note, a warning or a refusal.
@@ -20,6 +21,12 @@ pub(super) fn register(surface: &mut CtxSurface<'_>) {
         &["ctx: Ctx", "text: string", "()"],
         "Shows a line under the node.",
         |ctx: &mut Ctx, text: &str| ctx.0.note(text),
+    );
+    surface.function(
+        "event",
+        &["ctx: Ctx", "text: string", "()"],
+        "Records an event of the story, which belongs to the branch. Needs the permission events.",
+        |ctx: &mut Ctx, text: &str| ctx.0.event(text),
     );
     surface.function(
         "warn",
@@ -73,6 +80,15 @@ impl RunningCall {
         }
         done.notes.push(line);
         Ok(())
+    }
+
+    fn event(&self, text: &str) -> Result<(), RhaiThrow> {
+        if !self.call.hook.may_write() {
+            return Err(throw(ScriptErrorKind::Permission, "event: this hook is read-only"));
+        }
+        self.require("event", &Permission::Events)?;
+        let line = self.check_line("event", text)?;
+        self.record("event", text, story_event(&line, "", self.runtime.manifest.id.as_str()))
     }
 
     fn warn(&self, text: &str) -> Result<(), RhaiThrow> {

@@ -181,6 +181,11 @@ impl RunningCall {
         let why: String = why.chars().filter(|c| *c != '\0').take(MAX_REASON_CHARS).collect();
         self.take_text(name, path, path)?;
         self.take_text(name, path, &why)?;
+        self.record(name, path, StateOperation::new(place, change, why, self.runtime.manifest.id.as_str()))
+    }
+
+    /// Adds an operation to those of the call and folds it. `path` stands in error messages.
+    pub(super) fn record(&self, name: &str, path: &str, operation: StateOperation) -> Result<(), RhaiThrow> {
         self.check_time()?;
         let mut done = self.effects();
         let at = done.operations.len();
@@ -191,7 +196,6 @@ impl RunningCall {
                 format!("{}: one call may make at most {most} changes", call_label(name, path)),
             ));
         }
-        let operation = StateOperation::new(place, change, why, self.runtime.manifest.id.as_str());
         let problems =
             fold_incremental(Arc::make_mut(&mut done.world), std::slice::from_ref(&operation), &self.call.rules);
         done.problems

@@ -3,9 +3,10 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{ManifestRule, RuleCondition, RuleCounter, RuleTrigger, may_read, may_write, raw, text, variable_pointer};
+use crate::localized_text::LocalizedText;
 use crate::permission::Permission;
 use clotho_core::coded_messages;
 use clotho_core::world::condition::VariablePath;
@@ -184,8 +185,21 @@ impl RuleInput<'_> {
             }
         }
         operations.extend(self.record_firing(rule));
-        let problems = fold(Arc::make_mut(world), &operations, self.schemas);
-        let told = rule.note.as_ref().map(|note| text::fill(note.get(self.language), |one| self.value(one, world)));
+        let mut problems = fold(Arc::make_mut(world), &operations, self.schemas);
+        // Texts show the values after the effects.
+        let fill =
+            |words: &LocalizedText, world: &World| text::fill(words.get(self.language), |one| self.value(one, world));
+        if let Some(event) = rule.event.as_ref().map(|event| fill(event, world)) {
+            if self.grants.contains(&Permission::Events) {
+                let event = story_event(&event, &format!("rule {}", rule.name), self.plugin);
+                let found = fold(Arc::make_mut(world), std::slice::from_ref(&event), self.schemas);
+                problems.extend(found.into_iter().map(|problem| Problem { operation: operations.len(), ..problem }));
+                operations.push(event);
+            } else {
+                warnings.push("the event is not recorded: \"events\" is not granted".to_owned());
+            }
+        }
+        let told = rule.note.as_ref().map(|note| fill(note, world));
         let is_heard = self.grants.contains(&Permission::Notes);
         if told.is_some() && !is_heard {
             warnings.push("the line is not shown: \"notes\" is not granted".to_owned());
@@ -206,6 +220,12 @@ impl RuleInput<'_> {
         };
         once.into_iter().chain(turn).map(set)
     }
+}
+
+/// Returns the operation that records an event of the story: `{text}`.
+pub(crate) fn story_event(text: &str, why: &str, plugin: &str) -> StateOperation {
+    let append = StateChange::Append(json!({"text": text}));
+    StateOperation { section: WorldSection::Events, ..StateOperation::new(Pointer::default(), append, why, plugin) }
 }
 
 fn same(a: Option<&Value>, b: Option<&Value>) -> bool {

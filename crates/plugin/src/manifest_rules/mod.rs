@@ -1,5 +1,5 @@
 //! Declarative rules: the `[[rule]]` tables of a manifest (`docs/modders.md`). Each has a trigger, changes values
-//! below the plugin's root and shows a line. They run after `on_input` and `on_reply` of their plugin.
+//! below the plugin's root, shows a line and records an event. They run after `on_input` and `on_reply` of their plugin.
 //!
 //! - `raw.rs` parses and checks them, `check.rs` checks them against the schema, `text.rs` fills values into their
 //!   lines, and [`fire`] applies them.
@@ -22,6 +22,7 @@ use clotho_core::world::condition::VariablePath;
 use clotho_core::world::{Condition, Pointer, StateOperation};
 
 pub(super) use check::{ambiguous_comparison, rule_warnings, undeclared_path};
+pub(super) use fire::story_event;
 pub use fire::{RuleFiring, RuleInput, RuleProblem, RulesOutcome, fire, firing_pointer};
 pub(super) use raw::{RawRule, RuleOwner, rules};
 
@@ -51,6 +52,8 @@ pub struct ManifestRule {
     pub effects: Vec<StateOperation>,
     /// The line to show under the message.
     pub note: Option<LocalizedText>,
+    /// The event of the story that it records.
+    pub event: Option<LocalizedText>,
     /// Positions in the manifest.
     pub(super) spans: RuleSpans,
 }
@@ -101,6 +104,7 @@ pub(super) struct RuleSpans {
     guard: Range<usize>,
     effects: Vec<Range<usize>>,
     note: Range<usize>,
+    event: Range<usize>,
 }
 
 /// Resolves a variable of a rule: relative to the plugin's root, or absolute with a leading slash.
@@ -155,8 +159,10 @@ impl ManifestRule {
             RuleTrigger::Changes { place, .. } => vec![(place.clone(), self.spans.trigger.clone())],
         };
         reads.extend(self.guard.iter().flat_map(|guard| of(&guard.condition, &self.spans.guard)));
-        let told = self.note.iter().flat_map(text::all_languages).flat_map(text::variables);
-        reads.extend(told.map(|variable| (variable_pointer(root, &variable), self.spans.note.clone())));
+        for (words, at) in [(&self.note, &self.spans.note), (&self.event, &self.spans.event)] {
+            let named = words.iter().flat_map(text::all_languages).flat_map(text::variables);
+            reads.extend(named.map(|variable| (variable_pointer(root, &variable), at.clone())));
+        }
         reads
     }
 

@@ -33,6 +33,7 @@ pub(crate) struct RawRule {
     #[serde(default, rename = "do")]
     effects: Vec<Spanned<toml::Table>>,
     note: Option<Spanned<LocalizedText>>,
+    event: Option<Spanned<LocalizedText>>,
 }
 
 /// A fault and its place in the manifest.
@@ -75,8 +76,9 @@ impl RawRule {
         let name = named(self.name)?;
         let (trigger, trigger_at) = trigger(&at, self.every, self.of, self.when, self.on, owner.root)?;
         let mut places = RuleSpans { trigger: trigger_at, ..RuleSpans::default() };
-        if self.effects.is_empty() && self.note.is_none() {
-            return Err((at, format!("the rule \"{name}\" has no effect: give it a \"do\" or a \"note\"")));
+        if self.effects.is_empty() && self.note.is_none() && self.event.is_none() {
+            let message = format!("the rule \"{name}\" has no effect: give it a \"do\", a \"note\" or an \"event\"");
+            return Err((at, message));
         }
         if self.effects.len() > MAX_EFFECTS {
             return Err((at, format!("a rule has at most {MAX_EFFECTS} effects")));
@@ -90,9 +92,13 @@ impl RawRule {
             places.effects.push(table.span());
             effects.push(effect(table, &name, owner)?);
         }
-        let note = self.note.map(|note| line(note, owner, &mut places)).transpose()?;
+        let note = self.note.map(|note| line(note, "note", &Permission::Notes, owner)).transpose()?;
+        let event = self.event.map(|event| line(event, "event", &Permission::Events, owner)).transpose()?;
+        places.note = note.as_ref().map(Spanned::span).unwrap_or_default();
+        places.event = event.as_ref().map(Spanned::span).unwrap_or_default();
+        let (note, event) = (note.map(Spanned::into_inner), event.map(Spanned::into_inner));
         let cooldown = self.cooldown.map_or(Ok(0), |turns| positive(&turns, "a \"cooldown\""))?;
-        Ok(ManifestRule { name, trigger, guard, once: self.once, cooldown, effects, note, spans: places })
+        Ok(ManifestRule { name, trigger, guard, once: self.once, cooldown, effects, note, event, spans: places })
     }
 }
 
@@ -207,20 +213,21 @@ fn read(path: &str) -> Result<Pointer, String> {
     path.parse().map_err(|error| format!("\"{path}\": {error}"))
 }
 
+/// Checks the text of a `note` or an `event`.
 fn line(
-    note: Spanned<LocalizedText>,
+    words: Spanned<LocalizedText>,
+    key: &str,
+    permission: &Permission,
     owner: &RuleOwner<'_>,
-    places: &mut RuleSpans,
-) -> Result<LocalizedText, RuleFault> {
-    places.note = note.span();
-    let texts = text::all_languages(note.get_ref());
+) -> Result<Spanned<LocalizedText>, RuleFault> {
+    let texts = text::all_languages(words.get_ref());
     let fault = texts.iter().find_map(|one| text::text_problem(one));
     let is_long = texts.iter().any(|one| one.chars().count() > MAX_NOTE_CHARS);
-    if !owner.requested.contains(&Permission::Notes) {
-        return Err((note.span(), "a \"note\" needs \"notes\" in [permissions] request".to_owned()));
+    if !owner.requested.contains(permission) {
+        return Err((words.span(), format!("\"{key}\" needs \"{permission}\" in [permissions] request")));
     }
     if is_long {
-        return Err((note.span(), format!("a \"note\" has at most {MAX_NOTE_CHARS} characters")));
+        return Err((words.span(), format!("\"{key}\" has at most {MAX_NOTE_CHARS} characters")));
     }
-    fault.map_or_else(|| Ok(note.get_ref().clone()), |why| Err((note.span(), why)))
+    fault.map_or_else(|| Ok(words.clone()), |why| Err((words.span(), why)))
 }

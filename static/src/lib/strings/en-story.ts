@@ -265,6 +265,7 @@ export default {
   "world.find": "Find a variable",
   "world.found": "{found} of {n} variable|{found} of {n} variables",
   "world.dice": "Dice of this turn",
+  "world.events": "Events",
   "world.empty": "This story has no variables.",
   "world.emptyHint": "Plugins show hit points, places and items here.",
   "world.nothing": "none",

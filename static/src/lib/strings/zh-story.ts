@@ -260,6 +260,7 @@ export default {
   "world.find": "查找变量",
   "world.found": "{n} 个变量中的 {found} 个",
   "world.dice": "这一回合的骰子",
+  "world.events": "事件",
   "world.empty": "这个故事没有变量。",
   "world.emptyHint": "插件会在这里显示体力、地点和物品。",
   "world.nothing": "无",
