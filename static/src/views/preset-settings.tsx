@@ -66,6 +66,7 @@ function Form({ edit, read, before, label, children }: FormProps) {
   const start = useRef(before).current;
   const form = useRef<HTMLFormElement | null>(null);
   const busy = useRef(false);
+  const isWanted = useRef(false);
   const meanwhile = useSignal<PresetChange | null>(null);
   const isKept = useSignal(false);
   /** The current values of the preset. */
@@ -85,11 +86,9 @@ function Form({ edit, read, before, label, children }: FormProps) {
       for (const of of ["fields", "own"] as const)
         for (const key of Object.keys(sent[of])) start[of][key] = (now.current[of] as Record<string, unknown>)[key];
     };
-    setTimeout(drawn);
+    return new Promise<void>((done) => setTimeout(() => done(drawn())));
   };
-  const save = async (event: Event) => {
-    event.preventDefault();
-    if (busy.current) return;
+  const write = async () => {
     const typed = read(new FormData(form.current as HTMLFormElement));
     const others = (mine: Record<string, unknown>, was: Record<string, unknown>) =>
       Object.fromEntries(
@@ -100,15 +99,25 @@ function Form({ edit, read, before, label, children }: FormProps) {
     const [fields, own] = [others(typed.fields, start.fields), others(typed.own, start.own)];
     const change = { ...(Object.keys(fields).length > 0 && { fields }), ...(Object.keys(own).length > 0 && { own }) };
     if (Object.keys(change).length === 0) {
-      settle({ fields, own });
+      await settle({ fields, own });
       return void (isKept.value = true);
     }
-    busy.current = true;
     const result = await edit.change(() => change);
-    busy.current = false;
     isKept.value = result?.is === "written";
-    if (result?.is === "written") settle({ fields, own });
+    if (result?.is === "written") await settle({ fields, own });
     meanwhile.value = result?.is === "changed" ? result.now : null;
+  };
+  /** Saves. A click while a save runs saves once more afterwards, because the form may have changed. */
+  const save = async (event: Event) => {
+    event.preventDefault();
+    isWanted.current = true;
+    if (busy.current) return;
+    busy.current = true;
+    while (isWanted.current) {
+      isWanted.current = false;
+      await write();
+    }
+    busy.current = false;
   };
   const again = () => ((meanwhile.value = null), form.current?.requestSubmit());
   return (

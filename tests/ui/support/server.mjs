@@ -17,6 +17,7 @@ const STOP_LIMIT = 10_000;
  * @property {string} base
  * @property {string} folder
  * @property {Api} api
+ * @property {() => number} pid the id of its process
  * @property {(signal?: NodeJS.Signals) => Promise<void>} stop
  * @property {() => Promise<void>} start
  * @property {() => Promise<void>} close
@@ -39,7 +40,8 @@ export async function startClotho(config = "") {
   if (!program) throw new Error("CLOTHO_BIN must name the clotho program");
   const folder = await mkdtemp(join(tmpdir(), "clotho-ui-"));
   await writeFile(join(folder, "config.toml"), config);
-  const clotho = { base: "", folder, api: /** @type {Api} */ (async () => {}), stop, start, close, hasOnDisk };
+  const api = /** @type {Api} */ (async () => {});
+  const clotho = { base: "", folder, api, pid: () => child.pid, stop, start, close, hasOnDisk };
   let child = null;
   let listen = "127.0.0.1:0";
 
