@@ -6,7 +6,9 @@ use std::sync::Arc;
 use clotho_core::clock::{IdGenerator, Time};
 use clotho_core::ids::{NodeId, SessionId, UserId};
 use clotho_core::oplog::OperationKind;
-use clotho_core::tree::{AllowedScripts, Delta, Kind, RecallSettings, Role, Session, Status, SummarySettings};
+use clotho_core::tree::{
+    AllowedScripts, Delta, Kind, RecallSettings, RequestedSettings, Role, Session, Status, SummarySettings,
+};
 use clotho_core::world::{Pointer, StateChange, StateOperation};
 use clotho_store::{
     ActiveRules, Actor, MessageWrite, NodeDraft, PluginRecord, ReplyCompletion, Store, StoreSettings, Tx, UserAccount,
@@ -85,6 +87,7 @@ impl Bench {
             summaries: SummarySettings::default(),
             values_model: None,
             plugins: vec![],
+            requested: RequestedSettings::default(),
             seed: 7,
             edits: 0,
             created: Time(1),

@@ -99,6 +99,7 @@ fn import_folder(bench: &Bench, path: &Path, looked: impl Fn() + Sync) -> Foreig
         at: Time(9),
         zone,
         is_dry: false,
+        is_trusted: true,
         limits: ArchiveLimits::for_archive(64 << 20),
     };
     let told = |_| {

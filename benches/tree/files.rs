@@ -41,7 +41,7 @@ pub fn measure(most: usize) {
         let bytes = file.metadata().unwrap().len();
         let in_peak = MemoryPeak::start();
         let taken = measure_time(|| {
-            let arrival = SessionImportOptions { owner: bench.user, job: None, title: None };
+            let arrival = SessionImportOptions { owner: bench.user, job: None, title: None, is_trusted: true };
             let limits = ArchiveLimits::for_archive(1 << 40);
             let import = transfer::import(&bench.store, &mut file, arrival, &bench.ids, Time(9), limits, |_| {
                 in_peak.sample();

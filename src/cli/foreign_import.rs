@@ -50,6 +50,9 @@ pub struct ForeignImportArgs {
     /// UTC offset of old dates without a time zone, in hours: 1, -5 or 5.5
     #[arg(long, value_name = "HOURS", default_value = "0", allow_hyphen_values = true, value_parser = parse_utc_offset)]
     utc_offset: TimeZone,
+    /// Apply all settings of session files: models, parameters, permissions of plugins and scripts
+    #[arg(long)]
+    pub trust: bool,
     /// Print the report as JSON
     #[arg(long)]
     json: bool,
@@ -79,7 +82,8 @@ fn run_import(path: &Path, how: &ForeignImportArgs, config: &Config, is_root: bo
         discard(&store).await?;
         let owner = target_user(&store, how, &clock, &ids).await?;
         let limits = ArchiveLimits::for_archive(config.limits.import_bytes);
-        let options = ImportOptions { owner, at: clock.now(), zone, is_dry: how.dry_run, limits };
+        let options =
+            ImportOptions { owner, at: clock.now(), zone, is_dry: how.dry_run, is_trusted: how.trust, limits };
         let given = ImportSource::Path(path.to_owned());
         let took = match is_root {
             true => sillytavern::import(&store, &ids, given, options, report_progress).await,

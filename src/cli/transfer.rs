@@ -154,7 +154,7 @@ fn import_session(file: &Path, how: &ForeignImportArgs, config: &Config) -> CliR
         let store = std::sync::Arc::new(store);
         let owner = foreign_import::target_user(&store, how, &clock, &ids).await?;
         transfer::discard(&store).await?;
-        let arrival = transfer::SessionImportOptions { owner, job: None, title: None };
+        let arrival = transfer::SessionImportOptions { owner, job: None, title: None, is_trusted: how.trust };
         let took = transfer::import(&store, &mut open, arrival, &ids, clock.now(), limits, report_progress).await;
         bar.finish_and_clear();
         took.with_context(|| format!("{} was not imported, and nothing of it was kept", file.display()))

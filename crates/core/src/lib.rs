@@ -11,5 +11,6 @@ pub mod json_facts;
 pub mod json_scan;
 pub mod oplog;
 pub mod printable;
+pub mod secret_names;
 pub mod tree;
 pub mod world;

@@ -34,6 +34,9 @@ pub struct TurnView {
     pub shown: Option<NodeId>,
     /// Events confirmed so far on this branch.
     pub events: Vec<Value>,
+    /// How many messages of the branch recall and summaries can use at this turn: those up to the context node. `None`
+    /// while both are off.
+    pub memory_position: Option<i64>,
 }
 
 /// One possible reply.
@@ -161,6 +164,9 @@ fn turn_view(
         }
     }
     let events = reader.world(stored, &context)?.events.clone();
+    let has_memory = stored.session.recall.is_on || stored.session.summaries.is_on;
+    let memory_position = has_memory.then_some(i64::from(context.node.depth));
     let reply = |reply: StoredNode| TurnReply { has_children: followed.contains(&reply.node.id), reply };
-    Ok(TurnView { context, parent, replies: replies.into_iter().map(reply).collect(), remembered, shown, events })
+    let replies = replies.into_iter().map(reply).collect();
+    Ok(TurnView { context, parent, replies, remembered, shown, events, memory_position })
 }

@@ -185,6 +185,10 @@ impl Tx<'_> {
                 let summaries = if to.is_null() { None } else { Some(json) };
                 self.update_row(|conn| diesel::update(row).set(sessions::summaries.eq(summaries)).execute(conn))
             }
+            "requested" => {
+                let requested = if to.is_null() { None } else { Some(json) };
+                self.update_row(|conn| diesel::update(row).set(sessions::requested.eq(requested)).execute(conn))
+            }
             "params" => self.update_row(|conn| diesel::update(row).set(sessions::params.eq(json)).execute(conn)),
             "plugins" => self.update_row(|conn| diesel::update(row).set(sessions::plugins.eq(json)).execute(conn)),
             "persona" => {

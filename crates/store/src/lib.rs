@@ -125,7 +125,7 @@ pub use presets::{PresetBodies, PresetHead, StoredPreset};
 pub use read::StoreReader;
 pub use replies::{OrphanReply, ReplyCompletion};
 pub use rules::{ActiveRules, PluginRecord, SharedRules};
-pub use session_import::IncomingSession;
+pub use session_import::{ImportConsent, IncomingSession};
 pub use session_plugins::RulesStart;
 pub use session_settings::{apply_settings, exported_settings};
 pub use sources::{SessionPresence, SourceRecord};

@@ -4,14 +4,14 @@
 use diesel::prelude::*;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use clotho_core::clock::Time;
 use clotho_core::ids::{CharacterId, NodeId, PersonaId, SessionId, UserId};
 use clotho_core::oplog::{Effect, Operation, OperationKind};
 use clotho_core::tree::{
-    AuthorsNote, CardRef, Effects, Kind, Node, PersonaRef, PluginSetting, RecallSettings, Role, Session, Status,
-    SummarySettings,
+    AuthorsNote, CardRef, Effects, Kind, Node, PersonaRef, PluginSetting, RecallSettings, RequestedSettings, Role,
+    Session, Status, SummarySettings,
 };
 
 use super::conn::IdBytes;
@@ -206,7 +206,7 @@ pub fn recall_from_text(text: Option<&str>) -> Option<RecallSettings> {
 }
 
 /// Reads an author's note; `None` if it is invalid.
-fn note_from_text(text: &str) -> Option<AuthorsNote> {
+pub fn note_from_text(text: &str) -> Option<AuthorsNote> {
     AuthorsNote::from_json(&serde_json::from_str(text).ok()?)
 }
 
@@ -219,6 +219,14 @@ pub fn summaries_to_text(summaries: &SummarySettings) -> Option<String> {
 pub fn summaries_from_text(text: Option<&str>) -> Option<SummarySettings> {
     SummarySettings::from_json(&text.map_or(Some(Value::Null), |text| serde_json::from_str(text).ok())?)
 }
+
+/// Reads the text form of requested settings; `None` if it is invalid.
+fn requested_from_text(text: Option<&str>) -> Option<RequestedSettings> {
+    RequestedSettings::from_json(&text.map_or(Some(Value::Null), |text| serde_json::from_str(text).ok())?)
+}
+
+/// A node number that no row has: a session gets its nodes after its own row.
+pub const NO_NODE: i64 = 0;
 
 /// The columns of a session.
 #[derive(Debug, Clone, Queryable, Selectable, Insertable)]
@@ -251,9 +259,44 @@ pub struct SessionRow {
     pub note: Option<String>,
     pub summaries: Option<String>,
     pub values_model: Option<String>,
+    pub requested: Option<String>,
 }
 
 impl SessionRow {
+    /// Creates the row of a session without nodes.
+    pub fn new(n: i64, owner_n: i64, session: &Session) -> Self {
+        Self {
+            n,
+            id: session.id.as_bytes().to_vec(),
+            owner_n,
+            title: session.title.clone(),
+            cards: cards_to_text(&session.cards),
+            persona: session.persona.as_ref().map(persona_to_text),
+            root_n: NO_NODE,
+            head_n: NO_NODE,
+            op: session.op,
+            head_op: session.head_op,
+            mode: session.mode.clone(),
+            model: session.model.clone(),
+            params: object_to_text(&session.params),
+            plugins: plugins_to_text(&session.plugins),
+            seed: session.seed.cast_signed(),
+            edits: session.edits,
+            created: session.created.0,
+            updated: session.updated.0,
+            trashed: None,
+            node_count: 0,
+            leaf_count: 0,
+            preset: session.preset.map(|id| id.to_string()),
+            scripts: json!(session.scripts).to_string(),
+            recall: recall_to_text(&session.recall),
+            note: session.note.as_ref().map(|note| note.to_json().to_string()),
+            summaries: summaries_to_text(&session.summaries),
+            values_model: session.values_model.clone(),
+            requested: (!session.requested.is_empty()).then(|| session.requested.to_json().to_string()),
+        }
+    }
+
     /// Converts to the domain's session; the ids are those of the referenced rows.
     pub fn into_session(self, owner: UserId, root: NodeId, head: NodeId) -> Result<Session, StoreError> {
         let n = self.n;
@@ -278,6 +321,7 @@ impl SessionRow {
             summaries: summaries_from_text(self.summaries.as_deref()).ok_or_else(bad("summaries"))?,
             values_model: self.values_model,
             plugins: plugins_from_text(&self.plugins).ok_or_else(bad("plugins"))?,
+            requested: requested_from_text(self.requested.as_deref()).ok_or_else(bad("requested"))?,
             seed: self.seed.cast_unsigned(),
             edits: self.edits,
             created: Time(self.created),
@@ -394,7 +438,7 @@ pub fn plugins_to_text(plugins: &[PluginSetting]) -> String {
 /// omitted if empty, so that older entries stay equal.
 pub fn plugins_to_json(plugins: &[PluginSetting]) -> Value {
     let list = plugins.iter().map(|plugin| {
-        let mut json = serde_json::json!({
+        let mut json = json!({
             "id": plugin.id, "enabled": plugin.enabled, "config": plugin.config, "grants": plugin.grants,
         });
         if let Some(map) = json.as_object_mut().filter(|_| !plugin.refused.is_empty()) {

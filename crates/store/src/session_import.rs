@@ -13,7 +13,7 @@ use clotho_core::clock::Time;
 use clotho_core::ids::{FragmentId, NodeId, SessionId, UserId};
 use clotho_core::oplog::{FragmentInfo, LabelTarget};
 use clotho_core::tree::edit::TreeError;
-use clotho_core::tree::{CardRef, Delta, Kind, PersonaRef, Role, Status};
+use clotho_core::tree::{CardRef, Delta, Kind, PersonaRef, RequestedSettings, Role, Session, Status};
 
 use super::arrange::{put_fragment, put_label};
 use super::blobs;
@@ -23,7 +23,10 @@ use super::library::LibraryItem;
 use super::prepared::{insert, update};
 use super::read::{StoreReader, any_node_row};
 use super::row_numbers::{self, PermanentTable};
-use super::rows::{NewDeltaRow, NewTextRow, NodeRow, OperationRow, SessionRow, cards_to_text, persona_to_text};
+use super::rows::{
+    NO_NODE, NewDeltaRow, NewTextRow, NodeRow, OperationRow, SessionRow, note_from_text, object_from_text,
+    plugins_from_text, recall_from_text, summaries_from_text,
+};
 use super::session_settings::check_setting;
 use super::stored::NodeCounts;
 use super::tables::{characters, deltas, fragments, nodes, operations, personas, sessions, sources};
@@ -33,8 +36,6 @@ use super::writer_cache::NumberedTable;
 
 /// The number of rows to publish or delete in one transaction.
 const BATCH_SIZE: i64 = 256;
-/// The root of an incomplete session.
-const NO_ROOT: i64 = 0;
 /// The value of `trashed` during an import, which is not a time: the session is not in the trash.
 const IMPORTING: i64 = -1;
 
@@ -42,6 +43,15 @@ const IMPORTING: i64 = -1;
 #[derive(Debug, Clone, Copy)]
 pub struct IncomingSession {
     n: i64,
+}
+
+/// Whether the settings of an imported session come into force that may cost money, grant permissions or run scripts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ImportConsent {
+    /// They do: the owner trusts the file.
+    Given,
+    /// They wait in `Session::requested` for an answer. `has_scripts`: whether the file has regex scripts.
+    Withheld { has_scripts: bool },
 }
 
 impl IncomingSession {
@@ -71,6 +81,39 @@ impl IncomingSession {
     }
 }
 
+/// Returns the session of a checked line, or the name of the setting that cannot be read.
+fn session_from_line(owner: UserId, line: &SessionLine) -> Result<Session, &'static str> {
+    Ok(Session {
+        id: line.id,
+        owner,
+        title: line.title.clone(),
+        cards: line.cards.iter().map(|(id, hash)| CardRef { id: *id, hash: hash.clone() }).collect(),
+        persona: line.persona.as_ref().map(|(id, hash)| PersonaRef { id: *id, hash: hash.clone() }),
+        root: line.root,
+        head: line.head,
+        op: line.op,
+        head_op: line.head_op,
+        mode: line.mode.clone(),
+        model: line.model.clone(),
+        params: object_from_text(line.params.get()).ok_or("params")?,
+        preset: line.preset,
+        scripts: line.scripts,
+        recall: recall_from_text(line.recall.as_deref().map(RawValue::get)).ok_or("recall")?,
+        note: match line.note.as_deref() {
+            Some(note) => Some(note_from_text(note.get()).ok_or("note")?),
+            None => None,
+        },
+        summaries: summaries_from_text(line.summaries.as_deref().map(RawValue::get)).ok_or("summaries")?,
+        values_model: line.values_model.clone(),
+        plugins: plugins_from_text(line.plugins.get()).ok_or("plugins")?,
+        requested: RequestedSettings::default(),
+        seed: line.seed,
+        edits: 0,
+        created: Time(line.created),
+        updated: Time(line.updated),
+    })
+}
+
 impl StoreReader<'_> {
     /// Returns whether any session has this id, or any node one of these ids, for any owner.
     ///
@@ -92,44 +135,23 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// Returns an error if the owner does not exist, or if the database fails.
-    pub fn begin_import(&mut self, owner: UserId, line: &SessionLine) -> Result<IncomingSession, WriteError> {
+    pub fn begin_import(
+        &mut self,
+        owner: UserId,
+        line: &SessionLine,
+        consent: ImportConsent,
+    ) -> Result<IncomingSession, WriteError> {
         let owner_n = self.user_row(owner)?;
         self.import_preset(owner, line)?;
         let last: Option<i64> =
             self.run(|conn| Ok(sessions::table.select(diesel::dsl::max(sessions::n)).get_result(conn)?))?;
         let n = last.unwrap_or(0) + 1;
-        let cards: Vec<CardRef> = line.cards.iter().map(|(id, hash)| CardRef { id: *id, hash: hash.clone() }).collect();
-        let persona =
-            line.persona.as_ref().map(|(id, hash)| persona_to_text(&PersonaRef { id: *id, hash: hash.clone() }));
-        let row = SessionRow {
-            n,
-            id: line.id.as_bytes().to_vec(),
-            owner_n,
-            title: line.title.clone(),
-            cards: cards_to_text(&cards),
-            persona,
-            root_n: NO_ROOT,
-            head_n: NO_ROOT,
-            op: line.op,
-            head_op: line.head_op,
-            mode: line.mode.clone(),
-            model: line.model.clone(),
-            params: line.params.get().to_owned(),
-            plugins: line.plugins.get().to_owned(),
-            seed: line.seed.cast_signed(),
-            edits: 0,
-            created: line.created,
-            updated: line.updated,
-            trashed: Some(IMPORTING),
-            node_count: 0,
-            leaf_count: 0,
-            preset: line.preset.map(|id| id.to_string()),
-            scripts: serde_json::json!(line.scripts).to_string(),
-            recall: line.recall.as_ref().map(|recall| recall.get().to_owned()),
-            note: line.note.as_ref().map(|note| note.get().to_owned()),
-            summaries: line.summaries.as_ref().map(|summaries| summaries.get().to_owned()),
-            values_model: line.values_model.clone(),
-        };
+        let mut session = session_from_line(owner, line)
+            .map_err(|column| WriteError::Failed(StoreError::Inconsistent { table: "sessions", column, row: n }))?;
+        if let ImportConsent::Withheld { has_scripts } = consent {
+            session.requested = RequestedSettings::withhold(&mut session, has_scripts);
+        }
+        let row = SessionRow { trashed: Some(IMPORTING), ..SessionRow::new(n, owner_n, &session) };
         self.run(|conn| Ok(diesel::insert_into(sessions::table).values(&row).execute(conn)?))?;
         Ok(IncomingSession { n })
     }
@@ -444,7 +466,7 @@ impl Tx<'_> {
             let untold = operations::table
                 .inner_join(sessions::table.on(sessions::n.eq(operations::session_n)))
                 .filter(operations::n.lt(0))
-                .filter(sessions::root_n.ne(NO_ROOT))
+                .filter(sessions::root_n.ne(NO_NODE))
                 .order(operations::n.desc())
                 .limit(BATCH_SIZE);
             Ok(untold.select(operations::n).load(conn)?)
@@ -466,7 +488,7 @@ impl Tx<'_> {
     /// # Errors
     /// Returns an error if the database fails.
     pub fn discard_imports(&mut self) -> Result<bool, WriteError> {
-        let broken = sessions::table.filter(sessions::root_n.eq(NO_ROOT)).select(sessions::n);
+        let broken = sessions::table.filter(sessions::root_n.eq(NO_NODE)).select(sessions::n);
         let Some(session_n) = self.run(|conn| Ok(broken.get_result::<i64>(conn).optional()?))? else {
             return Ok(false);
         };

@@ -6,7 +6,9 @@ use serde_json::{Map, Value, json};
 use clotho_core::ids::PresetId;
 use clotho_core::tree::edit::TreeError;
 use clotho_core::tree::limits;
-use clotho_core::tree::{AllowedScripts, AuthorsNote, PersonaRef, RecallSettings, Session, SummarySettings};
+use clotho_core::tree::{
+    AllowedScripts, AuthorsNote, PersonaRef, RecallSettings, RequestedSettings, Session, SummarySettings,
+};
 
 use super::rows::{persona_from_text, persona_to_text, plugins_from_text, plugins_to_json};
 use super::tree_writes::check_storable_text;
@@ -53,6 +55,7 @@ pub fn setting_value(session: &Session, name: &str) -> Value {
         "note" => session.note.as_ref().map_or(Value::Null, AuthorsNote::to_json),
         "summaries" if session.summaries == SummarySettings::default() => Value::Null,
         "summaries" => session.summaries.to_json(),
+        "requested" => session.requested.to_json(),
         "persona" => session.persona.as_ref().map_or(Value::Null, |p: &PersonaRef| json(persona_to_text(p))),
         _ => Value::Null,
     }
@@ -80,6 +83,9 @@ pub fn check_setting(name: &str, to: &Value) -> Result<(), TreeError> {
         "recall" => ("recall", RecallSettings::from_json(to).is_some(), "{enabled, collections} or null"),
         "note" => ("authorsNote", to.is_null() || AuthorsNote::from_json(to).is_some(), "a note or null"),
         "summaries" => ("summaries", SummarySettings::from_json(to).is_some(), "{enabled, every, model} or null"),
+        "requested" => {
+            ("requestedSettings", RequestedSettings::from_json(to).is_some(), "an object of settings or null")
+        }
         "persona" => ("persona", to.is_null() || persona_from_text(&json).is_some(), "[id, hash] or null"),
         other => {
             let message = format!("a session has no setting \"{other}\"");

@@ -58,6 +58,7 @@ diesel::table! {
         note -> Nullable<Text>,
         summaries -> Nullable<Text>,
         values_model -> Nullable<Text>,
+        requested -> Nullable<Text>,
     }
 }
 diesel::table! {

@@ -15,9 +15,7 @@ use clotho_core::tree::{Kind, Node, Role, Session, Status};
 use super::ancestors::{self, AncestorRow};
 use super::error::{StoreError, WriteError};
 use super::prepared::{prepared, update};
-use super::rows::{
-    NodeRow, SessionRow, cards_to_text, persona_to_text, plugins_to_text, recall_to_text, summaries_to_text,
-};
+use super::rows::{NodeRow, SessionRow};
 use super::stored::{NodeCounts, StoredSession};
 use super::tables::{nodes, sessions};
 use super::tx::{NodeDraft, OperationDraft, Tx, row_id};
@@ -151,35 +149,7 @@ impl Tx<'_> {
         let last: Option<i64> =
             self.run(|conn| Ok(sessions::table.select(diesel::dsl::max(sessions::n)).get_result(conn)?))?;
         let n = last.unwrap_or(0) + 1;
-        let row = SessionRow {
-            n,
-            id: session.id.as_bytes().to_vec(),
-            owner_n,
-            title: session.title.clone(),
-            cards: cards_to_text(&session.cards),
-            persona: session.persona.as_ref().map(persona_to_text),
-            root_n: 0,
-            head_n: 0,
-            op: 0,
-            head_op: 0,
-            mode: session.mode.clone(),
-            model: session.model.clone(),
-            params: serde_json::Value::Object(session.params.clone()).to_string(),
-            plugins: plugins_to_text(&session.plugins),
-            seed: session.seed.cast_signed(),
-            edits: 0,
-            created: session.created.0,
-            updated: session.created.0,
-            trashed: None,
-            node_count: 0,
-            leaf_count: 0,
-            preset: session.preset.map(|id| id.to_string()),
-            scripts: serde_json::json!(session.scripts).to_string(),
-            recall: recall_to_text(&session.recall),
-            note: session.note.as_ref().map(|note| note.to_json().to_string()),
-            summaries: summaries_to_text(&session.summaries),
-            values_model: session.values_model.clone(),
-        };
+        let row = SessionRow { updated: session.created.0, ..SessionRow::new(n, owner_n, session) };
         self.run(|conn| Ok(diesel::insert_into(sessions::table).values(&row).execute(conn)?))?;
         let root_row = self.insert(n, 0, None, root)?;
         let places = (sessions::root_n.eq(root_row.n), sessions::head_n.eq(root_row.n));

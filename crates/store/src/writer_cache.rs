@@ -273,7 +273,7 @@ mod tests {
     use crate::conn::IdBytes;
     use crate::stored::NodeCounts;
     use clotho_core::clock::Time;
-    use clotho_core::tree::{AllowedScripts, RecallSettings, Session, SummarySettings};
+    use clotho_core::tree::{AllowedScripts, RecallSettings, RequestedSettings, Session, SummarySettings};
     use serde_json::{Map, json};
     use uuid::Uuid;
 
@@ -304,6 +304,7 @@ mod tests {
             summaries: SummarySettings::default(),
             values_model: None,
             plugins: Vec::new(),
+            requested: RequestedSettings::default(),
             seed: 7,
             edits: 0,
             created: Time(0),

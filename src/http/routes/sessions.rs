@@ -145,6 +145,7 @@ fn setting_changes(change: UpdateSessionRequest) -> Vec<(String, Value)> {
         values_model,
         regex_scripts,
         authors_note,
+        requested_settings,
         persona_id: _,
     } = change;
     let named = [
@@ -158,6 +159,7 @@ fn setting_changes(change: UpdateSessionRequest) -> Vec<(String, Value)> {
         ("recall", recall.map(Value::from)),
         ("note", authors_note.map(|note| note.map_or(Value::Null, |note| tree::AuthorsNote::from(note).to_json()))),
         ("summaries", summaries.map(Value::from)),
+        ("requested", requested_settings.map(|()| Value::Null)),
     ];
     named.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }

@@ -11,17 +11,23 @@ use crate::http::file::{ArchiveUpload, FileUpload, SESSION_MEDIA_TYPE, unlinked_
 use crate::http::query::{JobIdPath, QueryParams, SessionIdPath};
 use crate::http::response::{ApiResponse, ApiResult, NoContent};
 use crate::http::wire::ids::WireId;
-use crate::http::wire::jobs::{ForeignImportQuery, JobResponse, JobStartResponse};
+use crate::http::wire::jobs::{ForeignImportQuery, JobResponse, JobStartResponse, SessionImportQuery};
 use crate::http::wire::sessions::CopySessionRequest;
-use clotho_engine::transfer::{TooManyImports, UploadKind, UploadSlot};
+use clotho_engine::transfer::{SessionUpload, TooManyImports, UploadKind, UploadSlot};
 
 /// Uploads a session file. Answers when the file has arrived; its job reports the result.
 ///
 /// # Errors
 /// Returns an error if the caller has too many uploads, or the body is too large or no file.
-pub async fn import_session(app: AppData, caller: Caller, upload: FileUpload) -> ApiResult<JobStartResponse> {
+pub async fn import_session(
+    app: AppData,
+    caller: Caller,
+    query: QueryParams<SessionImportQuery>,
+    upload: FileUpload,
+) -> ApiResult<JobStartResponse> {
     upload.check_headers(app.config.limits.import_bytes, &[SESSION_MEDIA_TYPE])?;
-    enqueue_upload(app, caller, upload, UploadKind::Session(None)).await
+    let how = SessionUpload { title: None, is_trusted: query.0.trust.unwrap_or(false) };
+    enqueue_upload(app, caller, upload, UploadKind::Session(how)).await
 }
 
 /// Uploads data of another program: an archive of its folder, or a single file, whose type is detected. The job reports
@@ -53,7 +59,7 @@ pub async fn copy_session(
     let CopySessionRequest { title } = body.0.checked()?;
     let place = app.import_queue.reserve_slot(caller.0)?;
     let file = exports::export_archive(&app, caller, sid).await?;
-    start_job(&app, place, file, UploadKind::Session(title)).await
+    start_job(&app, place, file, UploadKind::Session(SessionUpload { title, is_trusted: true })).await
 }
 
 async fn enqueue_upload(

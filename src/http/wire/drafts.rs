@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
+use super::deserialize_params;
 use super::ids::{WireDraftId, WireId, WireNodeId};
 use super::sessions::check_model;
 use super::string_enums::DraftStatusEnum;
@@ -25,6 +26,7 @@ pub struct ImpersonateRequest {
     /// Overrides the session's model.
     pub model: Option<String>,
     /// Overrides single parameters of the session.
+    #[serde(deserialize_with = "deserialize_params")]
     #[schema(value_type = JsonMap)]
     pub params: Map<String, Value>,
 }
@@ -39,7 +41,7 @@ pub struct SummariseRequest {
     #[serde(default)]
     pub model: Option<String>,
     /// Overrides single parameters of the session.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "deserialize_params")]
     #[schema(value_type = JsonMap)]
     pub params: Map<String, Value>,
 }

@@ -31,6 +31,18 @@ pub struct ForeignImportQuery {
     pub dry_run: Option<bool>,
     /// UTC offset of old dates without a time zone, in hours from -25 to 25; default 0.
     pub utc_offset: Option<f64>,
+    /// Apply all settings of exported sessions; default `false` (see `requestedSettings` of a session).
+    pub trust: Option<bool>,
+}
+
+/// How a session file is imported.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+pub struct SessionImportQuery {
+    /// Apply all settings of the file; default `false`. Otherwise its models, parameters, preset, recall, summaries,
+    /// scripts and permissions of plugins wait in `requestedSettings` of the session.
+    pub trust: Option<bool>,
 }
 
 impl ForeignImportQuery {
@@ -42,7 +54,12 @@ impl ForeignImportQuery {
         let zone = zone_ahead(self.utc_offset.unwrap_or(0.0));
         let refusal = || ApiError::invalid("utcOffset", "expected a number of hours between -25 and 25");
         let name = self.name.or(called).unwrap_or_else(|| "chats.zip".into());
-        Ok(ForeignUpload { name, zone: zone.ok_or_else(refusal)?, is_dry: self.dry_run.unwrap_or(false) })
+        Ok(ForeignUpload {
+            name,
+            zone: zone.ok_or_else(refusal)?,
+            is_dry: self.dry_run.unwrap_or(false),
+            is_trusted: self.trust.unwrap_or(false),
+        })
     }
 }
 

@@ -16,7 +16,7 @@ use super::ids::{WireCharacterId, WireNodeId, WirePersonaId};
 use super::node::ChatMessageNode;
 use super::sessions::check_model;
 use super::tree_edits::NodeWorldChangeResponse;
-use super::{deserialize_nullable_option, deserialize_objects};
+use super::{deserialize_nullable_option, deserialize_objects, deserialize_params};
 use crate::http::error::ApiError;
 use crate::http::json_schema::JsonMap;
 use crate::http::response::RedactForReplay;
@@ -49,6 +49,7 @@ pub struct GenerateRequest {
     /// Overrides the session's model.
     pub model: Option<String>,
     /// Overrides single parameters of the session.
+    #[serde(deserialize_with = "deserialize_params")]
     #[schema(value_type = JsonMap)]
     pub params: Map<String, Value>,
     /// The character that speaks; default: the first of the session.
@@ -101,6 +102,7 @@ pub struct RerollRequest {
     /// Overrides the session's model.
     pub model: Option<String>,
     /// Overrides single parameters of the session.
+    #[serde(deserialize_with = "deserialize_params")]
     #[schema(value_type = JsonMap)]
     pub params: Map<String, Value>,
     /// The character that speaks; default: the first of the session.
@@ -120,6 +122,7 @@ pub struct ContinueRequest {
     /// Overrides the model of the original reply.
     pub model: Option<String>,
     /// Overrides single parameters of the original reply.
+    #[serde(deserialize_with = "deserialize_params")]
     #[schema(value_type = JsonMap)]
     pub params: Map<String, Value>,
     /// Whether HEAD moves to the new reply; default true.

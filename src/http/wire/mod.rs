@@ -32,6 +32,7 @@ pub mod prompt_preview;
 pub mod providers;
 pub mod records;
 pub mod reply_records;
+mod requested_settings;
 mod script_errors;
 pub mod search;
 pub mod server_info;
@@ -48,12 +49,14 @@ pub mod world;
 use std::borrow::Cow;
 
 use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, Schema, SchemaType, Type};
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 use super::body::JsonObject;
 use super::error::ApiError;
+use clotho_core::secret_names;
 
 /// One page of a list.
 #[derive(Debug, Serialize)]
@@ -190,6 +193,31 @@ pub fn deserialize_nullable_option<'de, T: Deserialize<'de>, D: Deserializer<'de
 /// Returns an error if the value has the wrong type.
 pub fn deserialize_non_null<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Option<T>, D::Error> {
     T::deserialize(from).map(Some)
+}
+
+/// Deserializes model parameters. Secrets are refused, because parameters are recorded with replies and exported.
+///
+/// # Errors
+/// Returns an error if the value is no object, or names a secret.
+pub fn deserialize_params<'de, D: Deserializer<'de>>(from: D) -> Result<Map<String, Value>, D::Error> {
+    check_params(Map::deserialize(from)?)
+}
+
+/// Deserializes optional model parameters.
+///
+/// # Errors
+/// Like [`deserialize_params`].
+pub fn deserialize_optional_params<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Map<String, Value>>, D::Error> {
+    Option::<Map<String, Value>>::deserialize(from)?.map(check_params).transpose()
+}
+
+fn check_params<E: serde::de::Error>(params: Map<String, Value>) -> Result<Map<String, Value>, E> {
+    match secret_names::first_secret(&params) {
+        None => Ok(params),
+        Some(name) => Err(E::custom(format!(
+            "\"{name}\" looks like a secret, and parameters are recorded: set it as api_key or in extra of the provider"
+        ))),
+    }
 }
 
 /// Deserializes a list of objects.

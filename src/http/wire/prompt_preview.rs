@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::checks::check_content;
+use super::deserialize_params;
 use super::ids::{WireNodeId, WirePresetId};
 use super::sessions::check_model;
 use crate::http::error::ApiError;
@@ -25,7 +26,7 @@ pub struct PromptPreviewRequest {
     #[serde(default)]
     pub model: Option<String>,
     /// Overrides single parameters of the session.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "deserialize_params")]
     #[schema(value_type = JsonMap)]
     pub params: Map<String, Value>,
     /// Overrides the session's preset.

@@ -8,9 +8,11 @@ use super::authors_note::AuthorsNoteFields;
 use super::enums::SessionViewMode;
 use super::ids::{WireCharacterId, WireId, WireNodeId, WirePersonaId, WirePresetId, WireSessionId, WireUserId};
 use super::records::CodedMessageSchema;
+use super::requested_settings::{RequestedSettingsResponse, deserialize_null};
 use super::string_enums::ScriptScopeEnum;
 use super::{
-    deserialize_nullable_object, deserialize_nullable_option, deserialize_optional_object, deserialize_optional_objects,
+    deserialize_nullable_object, deserialize_nullable_option, deserialize_optional_object,
+    deserialize_optional_objects, deserialize_optional_params, deserialize_params,
 };
 use crate::http::error::ApiError;
 use crate::http::json_schema::JsonMap;
@@ -76,6 +78,9 @@ pub struct SessionResponse {
     pub values_model: Option<String>,
     /// Plugins of the session.
     pub plugins: Vec<SessionPluginFields>,
+    /// What the imported file wants and nobody has accepted or declined yet; null = nothing.
+    #[schema(required)]
+    pub requested_settings: Option<RequestedSettingsResponse>,
     /// Size of the session.
     pub counts: SessionCountsResponse,
     /// Start of the newest message, as displayed; only in lists.
@@ -222,7 +227,7 @@ pub struct CreateSessionRequest {
     /// View on the page; default `tree`.
     pub mode: Option<SessionViewMode>,
     /// Model parameters.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "deserialize_params")]
     #[schema(value_type = JsonMap)]
     pub params: Map<String, Value>,
 }
@@ -248,6 +253,7 @@ pub struct UpdateSessionRequest {
     #[schema(value_type = Option<String>)]
     pub model: Option<Option<String>>,
     /// The complete model parameters.
+    #[serde(deserialize_with = "deserialize_optional_params")]
     #[schema(value_type = Option<JsonMap>)]
     pub params: Option<Map<String, Value>>,
     /// Persona of the user; null = none.
@@ -275,6 +281,10 @@ pub struct UpdateSessionRequest {
     #[serde(deserialize_with = "deserialize_nullable_option")]
     #[schema(value_type = Option<String>)]
     pub values_model: Option<Option<String>>,
+    /// Only null: ends the question about what an imported file wants.
+    #[serde(deserialize_with = "deserialize_null")]
+    #[schema(value_type = Option<JsonMap>)]
+    pub requested_settings: Option<()>,
 }
 
 /// Automatic summaries: messages that no longer fit into prompts are summarised in the background.
@@ -440,6 +450,7 @@ impl From<SessionView> for SessionResponse {
             summaries: SummarySettingsFields::from(&session.summaries),
             values_model: session.values_model.clone(),
             plugins: session.plugins.iter().map(SessionPluginFields::from).collect(),
+            requested_settings: RequestedSettingsResponse::new(&session.requested),
             counts,
             preview,
             created_at: session.created.to_string(),

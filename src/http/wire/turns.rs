@@ -35,7 +35,8 @@ pub struct TurnResponse {
     pub records: Vec<TurnRecordResponse>,
     /// Whether the full state is stored at this node.
     pub is_keyframe: bool,
-    /// Always null: this server finds memories by their place in the tree.
+    /// How many messages of the branch recall and summaries can use at this turn: those up to the context
+    /// node. Null while both are off.
     #[schema(required)]
     pub rag_position: Option<i64>,
     /// Events confirmed so far on this branch.
@@ -104,7 +105,7 @@ const PREVIEW_CHARS: usize = 80;
 impl From<TurnView> for TurnResponse {
     fn from(view: TurnView) -> Self {
         let selected = view.selected().map(WireId);
-        let TurnView { context, parent, replies, remembered, shown, events } = view;
+        let TurnView { context, parent, replies, remembered, shown, events, memory_position } = view;
         let node = context.node;
         Self {
             context_node_id: WireId(node.id),
@@ -115,7 +116,7 @@ impl From<TurnView> for TurnResponse {
             shown_record_id: shown.map(WireId),
             records: replies.into_iter().map(|reply| TurnRecordResponse::new(reply, node.id)).collect(),
             is_keyframe: node.is_keyframe,
-            rag_position: None,
+            rag_position: memory_position,
             event_history: events,
             default_generation: remembered.map(WireId),
             turn: node.turn,

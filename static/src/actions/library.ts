@@ -52,8 +52,14 @@ export async function readMoreSessions() {
   if (page) model.addSessions(page.items, page.next);
 }
 
-/** Returns whether a character defines its own session, with a model. */
-export const isReadyToPlay = (character: Character) => Boolean(character.metadata?.clotho?.model);
+/** Returns the narrator plugin that a character names, or null. A card cannot choose a model, because that may cost. */
+const narratorOf = (character: Character) => {
+  const model = character.metadata?.clotho?.model;
+  return model?.startsWith("plugin:") ? model : null;
+};
+
+/** Returns whether a character defines its own session, with a narrator. */
+export const isReadyToPlay = (character: Character) => narratorOf(character) !== null;
 
 /** Returns the language of a ready character, if it names one. */
 const languageOf = (character: Character) =>
@@ -94,9 +100,12 @@ export async function startSession(
   const wanted: NewSession = {
     characterIds: [character.id],
     plugins:
-      choice.plugins ?? (defaults.plugins ?? []).map(hasTranslation(character) ? withoutLanguage : withUserLanguage),
+      choice.plugins ??
+      (defaults.plugins ?? [])
+        .map(hasTranslation(character) ? withoutLanguage : withUserLanguage)
+        .map((plugin) => (narratorOf(character) === `plugin:${plugin.id}` ? plugin : { ...plugin, grants: [] })),
   };
-  const chosen = choice.model || defaults.model;
+  const chosen = choice.model || narratorOf(character);
   if (chosen) wanted.model = chosen;
   if (choice.personaId) wanted.personaId = choice.personaId;
   const session = await attempt(() => api.createSession(wanted));

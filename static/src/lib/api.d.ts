@@ -2495,6 +2495,31 @@ export interface components {
             /** @description The error in one sentence. */
             message: string;
         };
+        /**
+         * @description The settings that an imported file wants and that were not applied, because they may cost money, grant permissions or
+         *     run scripts. To accept them, set them with `PATCH`, together with `"requestedSettings": null`, and the permissions
+         *     with `PUT /api/sessions/{sid}/plugins`. To decline them, send only the null.
+         */
+        RequestedSettingsResponse: {
+            /** @description The permissions that each plugin is to get, by the plugin's id; absent if there are none. */
+            grants?: {
+                [key: string]: string[];
+            };
+            /** @description Model of the session. */
+            model?: string;
+            /** @description Model parameters; absent if there are none. */
+            params?: components["schemas"]["JsonObject"];
+            /** @description Preset for prompts. It came with the file, or is a preset of this server. */
+            presetId?: components["schemas"]["Id"];
+            /** @description `true` if messages and documents are to be recalled; otherwise absent. */
+            recall?: boolean;
+            /** @description Which regex scripts want to run; absent if there are none. */
+            regexScripts?: components["schemas"]["RegexScriptsPermission"];
+            /** @description Automatic summaries; absent if there are to be none. */
+            summaries?: components["schemas"]["SummarySettingsFields"];
+            /** @description Model that writes the changes of values. */
+            valuesModel?: string;
+        };
         /** @description A request for alternative replies. */
         Reroll: {
             characterId?: components["schemas"]["Id"] | null;
@@ -2815,6 +2840,7 @@ export interface components {
             recall: components["schemas"]["RecallSettingsFields"];
             /** @description Whether regex scripts of cards and of the preset run. */
             regexScripts: components["schemas"]["RegexScriptsPermission"];
+            requestedSettings: components["schemas"]["RequestedSettingsResponse"] | null;
             /** @description Root node of the tree. */
             rootNodeId: components["schemas"]["Id"];
             /** @description Automatic summaries of messages that are not in the prompt. */
@@ -3345,7 +3371,8 @@ export interface components {
             parentId: components["schemas"]["Id"] | null;
             /**
              * Format: int64
-             * @description Always null: this server finds memories by their place in the tree.
+             * @description How many messages of the branch recall and summaries can use at this turn: those up to the context
+             *     node. Null while both are off.
              */
             ragPosition: number | null;
             /** @description All replies in creation order. */
@@ -3460,6 +3487,7 @@ export interface components {
             presetId?: string | null;
             recall?: components["schemas"]["RecallSettingsFields"] | null;
             regexScripts?: components["schemas"]["RegexScriptsPermission"] | null;
+            requestedSettings?: components["schemas"]["JsonObject"] | null;
             summaries?: components["schemas"]["SummarySettingsFields"] | null;
             /** @description New title. */
             title?: string | null;

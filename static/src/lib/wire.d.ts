@@ -30,6 +30,7 @@ export type SlashCommand = Schemas["Command"];
 export type Projection = Schemas["Projection"];
 export type TreeSkeleton = Schemas["TreeSkeleton"];
 export type Session = Schemas["Session"];
+export type RequestedSettings = Partial<Schemas["RequestedSettingsResponse"]>;
 export type NewSession = Schemas["NewSession"];
 export type AuthorsNote = Schemas["AuthorsNoteFields"];
 export type Recall = Schemas["RecallSettingsFields"];

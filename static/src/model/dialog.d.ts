@@ -39,6 +39,7 @@ export type Dialog =
   | { kind: "gitTerms" }
   | { kind: "history"; path: string }
   | { kind: "plugins" }
+  | { kind: "requestedSettings" }
   | { kind: "workshop"; pluginId: string | null }
   | { kind: "purge"; nid: Id }
   | { kind: "saveLoreEntry"; passage: Passage }

@@ -71,6 +71,8 @@ export function OpenDialog({ open }: { open: Dialog }) {
       return <ValueHistoryDialog key={open.path} path={open.path} />;
     case "plugins":
       return <SessionPlugins />;
+    case "requestedSettings":
+      return <RequestedSettings />;
     case "workshop":
       return <Workshop pluginId={open.pluginId} />;
     case "purge":
@@ -120,6 +122,10 @@ const PersonaChoice = lazyView(() => personas().then((module) => module.PersonaC
 const ExportDialog = lazyView(() => import("./export.tsx").then((module) => module.ExportDialog), 0);
 const ImportOptionsDialog = lazyView(
   () => import("./import-options.tsx").then((module) => module.ImportOptionsDialog),
+  0,
+);
+const RequestedSettings = lazyView(
+  () => import("./requested-settings.tsx").then((module) => module.RequestedSettings),
   0,
 );
 const EditCharacter = lazyView(() => import("./character.tsx").then((module) => module.EditCharacter));

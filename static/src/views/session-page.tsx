@@ -1,5 +1,6 @@
 // The page of a story: the chat and the state panel beside it. Loaded separately from the first page.
 import { Fragment, h, useEffect } from "../../vendor/preact.js";
+import { askForRequestedSettings } from "../actions/requested-settings.ts";
 import { askForPermissions } from "../actions/session-plugins.ts";
 import { updateDisplayScripts } from "../actions/display-scripts.ts";
 import { addEnglish } from "../lib/i18n.ts";
@@ -35,8 +36,8 @@ export const SessionPage = () =>
   );
 
 /**
- * Asks about new permissions that an updated plugin wants. It does so when the story is opened, and when a permission
- * was denied.
+ * Asks about what an imported file wants; otherwise about new permissions that an updated plugin wants. It does so when
+ * the story is opened, and when a permission was denied.
  */
 function PermissionQuestion() {
   const id = loading.value.state === "ready" ? session.value?.id : null;
@@ -46,7 +47,7 @@ function PermissionQuestion() {
     ? head.value
     : null;
   useEffect(() => {
-    if (id) void askForPermissions();
+    if (id && !askForRequestedSettings()) void askForPermissions();
   }, [id, denied]);
   return null;
 }

@@ -20,7 +20,7 @@
 //! - `authors_note`, `macros`, `regex_scripts`, `prompt_plans`: what else changes a prompt
 //! - `memory`, `summaries`, `plugin_summaries`, `vector_search`: recall and summaries
 //! - `chat_templates`, `token_counts`, `usage_totals`: prompts as one text, their size, and what replies cost
-//! - `transcripts`, `exports`, `session_transfer`: a branch as a file, and whole sessions out and in
+//! - `transcripts`, `exports`, `session_transfer`, `requested_settings`: a branch as a file, whole sessions out and in
 //! - `sockets`, `reply_queue`, `continue_replies`, `drafts`, `unread_replies`, `stale_heads`: live events and replies
 //! - `repeat_requests`, `clock_jumps`, `sql_statements`: repeated requests, clock changes and the cost of a turn
 //! - `models`, `providers`, `values_model`, `tool_calls`: model servers, the values model and tools
@@ -28,6 +28,7 @@
 //! - `plugin_workshop`, `plugin_tests`: files, checks, trials and tests of plugins
 //! - `devices`, `static_files`, `remote_pictures`: pairing, the page and pictures of other servers
 //! - `search_hits`, `search_queries`: search
+//! - `save_points`: messages that are opened later
 //! - `end_to_end`: one story from beginning to end
 //!
 //! [`api_session::ApiSession`] is a session with short methods. The client itself checks every answer against the document.
@@ -80,6 +81,8 @@ mod remote_pictures;
 mod repeat_requests;
 mod reply_queue;
 mod request_guard;
+mod requested_settings;
+mod save_points;
 mod search_hits;
 mod search_queries;
 mod session_transfer;

@@ -287,3 +287,28 @@ async fn config_may_name_connected_provider_after_restart() {
     let smart = told["items"].as_array().unwrap().iter().find(|one| one["id"] == "smart").unwrap();
     assert_eq!((&smart["unusable"], &told["defaultModel"]), (&json!(null), &json!("house/mock")));
 }
+
+/// Secrets of a gateway are sent, and stand in no trace, message or export. Parameters of sessions and requests take
+/// none, because they are recorded.
+#[tokio::test]
+async fn secrets_in_extra_are_sent_but_not_recorded() {
+    let setup = TestApp::setup().set("providers.0.extra", r#"{ gateway_token = "SECRET-1", top_k = 7 }"#);
+    let play = ApiSession::start_with(setup, json!({})).await;
+    let said = play.run_turn("Hello?").await;
+    let request = play.server.mock().requests().pop().unwrap();
+    assert_eq!((&request["gateway_token"], &request["top_k"]), (&json!("SECRET-1"), &json!(7)));
+    let trace = play.get(&format!("node/{}/trace", said.reply)).await;
+    assert_eq!((&trace["params"]["gateway_token"], &trace["params"]["top_k"]), (&json!("***"), &json!(7)));
+    let node = play.get(&format!("node/{}?expand=trace,delta", said.reply)).await;
+    let file = super::session_transfer::export_session(&play.server, &play.sid).await;
+    let lines = crate::support::archive_file::read_lines(&file.body);
+    assert!(!node.to_string().contains("SECRET-1") && !format!("{lines:?}").contains("SECRET-1"));
+
+    let secret = json!({"params": {"extra_body": {"api_key": "SECRET-2"}}});
+    let (session, head) = (format!("/api/sessions/{}", play.sid), play.head().await);
+    let refused = play.server.request("PATCH", &session).json(&secret).send().await.expect_error("invalid");
+    assert!(refused["message"].as_str().unwrap().contains("looks like a secret"), "{refused}");
+    let generate = json!({"parentId": head, "content": "Hi.", "generate": secret});
+    play.expect_error("POST", "message", generate, "invalid").await;
+    play.expect_error("POST", &format!("node/{}/reroll", said.reply), secret, "invalid").await;
+}

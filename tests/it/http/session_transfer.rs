@@ -26,7 +26,7 @@ pub async fn export_session(app: &TestServer, sid: &str) -> HttpResponse {
 
 /// Imports a file and returns its finished job.
 pub async fn run_import_job(app: &TestServer, file: &[u8]) -> Value {
-    let heard = app.request("POST", "/api/sessions/import").bytes(file, "application/zstd").send().await;
+    let heard = app.request("POST", "/api/sessions/import?trust=true").bytes(file, "application/zstd").send().await;
     let job = heard.expect(202)["jobId"].as_str().unwrap().to_owned();
     app.wait_for_job(&job).await
 }
@@ -97,7 +97,7 @@ async fn create_sample_session() -> ApiSession {
     play
 }
 
-/// S4-04, S1-29: a session imported on another server is the same byte for byte, with the same ids and only another
+/// S4-04: a session imported on another server is the same byte for byte, with the same ids and only another
 /// owner. It can be searched and continued, and its cards are in the library.
 #[tokio::test]
 async fn session_import_on_other_server_is_identical() {
@@ -153,7 +153,7 @@ async fn session_import_beside_original_gets_new_ids() {
     assert!(twice != copy && twice != play.sid);
 }
 
-/// S1-29: a session can be duplicated by its id. The copy has the whole tree with new ids and another title and shares
+/// A session can be duplicated by its id. The copy has the whole tree with new ids and another title and shares
 /// nothing with the original. Only the owner can make one.
 #[tokio::test]
 async fn session_duplicate_shares_nothing_with_original() {
@@ -200,7 +200,7 @@ async fn session_import_aborted_frees_its_slot() {
     import_session(&app, &export_session(&play.server, &play.sid).await.body).await;
 }
 
-/// S4-04, S4-61: during a long import a whole turn runs in another session of the same server. The message is written,
+/// S4-04: during a long import a whole turn runs in another session of the same server. The message is written,
 /// the model asked and the reply stored before the import goes on.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn session_import_upload_does_not_block_other_turn() {
@@ -213,8 +213,10 @@ async fn session_import_upload_does_not_block_other_turn() {
     let app = play.server.app().shared_app();
     let import = std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let (arrival, limits) =
-            (SessionImportOptions { owner: app.owner, job: None, title: None }, ArchiveLimits::for_archive(1 << 30));
+        let (arrival, limits) = (
+            SessionImportOptions { owner: app.owner, job: None, title: None, is_trusted: true },
+            ArchiveLimits::for_archive(1 << 30),
+        );
         let mut is_told = false;
         let told = move |progress: ImportProgress| {
             if !is_told && progress.done * 10 > progress.total * 6 {
@@ -339,6 +341,7 @@ async fn session_import_paused_does_not_block_turns() {
         at: inside.clock.now(),
         zone: TimeZone::UTC,
         is_dry: false,
+        is_trusted: true,
         limits: ArchiveLimits::for_archive(64 << 20),
     };
     let (tells, told) = std::sync::mpsc::channel();

@@ -142,7 +142,7 @@ async fn context_node_after_reply_has_all_fields() {
     assert_eq!(turn["eventHistory"], json!([{"text": "met the ogre"}]));
     assert_eq!(turns[1]["eventHistory"], json!([]), "it had not happened yet");
     assert_eq!(turn["defaultGeneration"], json!(second.reply));
-    assert!(turn["ragPosition"].is_null() && turn.as_object().unwrap().contains_key("ragPosition"));
+    assert!(turn["ragPosition"].is_null() && turn.as_object().unwrap().contains_key("ragPosition"), "memory is off");
     assert!(turn["isKeyframe"] == false && turns[0]["isKeyframe"] == true);
     let world = |node: &str| format!("node/{node}/world");
     let (before, after) = (play.get(&world(&first.user_node)).await, play.get(&world(&second.user_node)).await);
@@ -155,6 +155,27 @@ async fn context_node_after_reply_has_all_fields() {
     let beside = play.run_turn_at(&first.reply, "Elsewhere.").await;
     let turns = play.get(&format!("turns?leaf={}", beside.reply)).await;
     assert_eq!(turns[2]["eventHistory"], json!([]));
+}
+
+/// S0-09, S0-11, S0-29: with memory on, each turn says how many messages of its branch memory can use.
+#[tokio::test]
+async fn rag_position_with_memory_counts_messages_of_branch() {
+    let play = ApiSession::start().await;
+    let path = format!("/api/sessions/{}", play.sid);
+    let recall = json!({"recall": {"enabled": true, "collections": []}});
+    play.server.request("PATCH", &path).json(&recall).send().await.expect(200);
+    let first = play.run_turn("One.").await;
+    play.run_turn("Two.").await;
+    let beside = play.run_turn_at(&first.reply, "Elsewhere.").await;
+    let positions = async |query: &str| {
+        let turns = play.get(&format!("turns{query}")).await;
+        turns.as_array().unwrap().iter().map(|turn| turn["ragPosition"].clone()).collect::<Vec<_>>()
+    };
+    // The greeting is the first message, the user's are the second and the fourth.
+    let expected = [json!(0), json!(2), json!(4)];
+    assert_eq!(positions("").await, expected);
+    assert_eq!(positions(&format!("?leaf={}", beside.reply)).await, expected);
+    assert_eq!(positions(&format!("?leaf={}", first.reply)).await, expected[..2]);
 }
 
 /// Writes a message with an event directly to the store, since no route can write events yet.

@@ -49,6 +49,7 @@ pub fn import_options(store: &TestStore) -> ImportOptions {
         at: store.now(),
         zone: TimeZone::UTC,
         is_dry: false,
+        is_trusted: true,
         limits: ArchiveLimits::for_archive(64 << 20),
     }
 }

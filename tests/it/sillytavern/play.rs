@@ -21,6 +21,7 @@ async fn start_with_import(root: &DataRoot) -> TestServer {
         at: inside.clock.now(),
         zone: TimeZone::UTC,
         is_dry: false,
+        is_trusted: true,
         limits: ArchiveLimits::for_archive(64 << 20),
     };
     import(&inside.store, &inside.ids, ImportSource::Path(root.path().to_owned()), wish, |_| true).await.unwrap();
@@ -34,7 +35,7 @@ async fn open_session(app: TestServer, title: &str) -> ApiSession {
     ApiSession { server: app, sid: session["id"].as_str().unwrap().to_owned() }
 }
 
-/// S4-61: imported regular expressions and global variables apply to new messages. What they did to a message there is
+/// Imported regular expressions and global variables apply to new messages. What they did to a message there is
 /// not done again.
 #[tokio::test]
 async fn imported_scripts_and_variables_apply_to_new_messages() {

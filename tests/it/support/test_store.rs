@@ -9,7 +9,7 @@ use clotho_core::ids::{NodeId, SessionId, UserId};
 use clotho_core::oplog::{Operation as Entry, OperationKind};
 use clotho_core::tree::edit::{HeadRequest, TreeError};
 use clotho_core::tree::{
-    AllowedScripts, Delta, Kind, RecallSettings, Role, Session, Status, SummarySettings, TreeEdit,
+    AllowedScripts, Delta, Kind, RecallSettings, RequestedSettings, Role, Session, Status, SummarySettings, TreeEdit,
 };
 use clotho_core::world::{Pointer, StateChange, StateOperation, World};
 use clotho_store::doctor::{Doctor, RepairableFinding};
@@ -233,6 +233,7 @@ impl TestStore {
             summaries: SummarySettings::default(),
             values_model: None,
             plugins: Vec::new(),
+            requested: RequestedSettings::default(),
             seed: self.ids.next_seed(),
             edits: 0,
             created: now,

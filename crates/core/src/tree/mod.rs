@@ -34,6 +34,7 @@ pub mod preset;
 pub mod recall_settings;
 pub mod reference_tree;
 pub mod reply_facts;
+pub mod requested_settings;
 pub mod session;
 pub mod summary_settings;
 
@@ -43,5 +44,6 @@ pub use delta::{Delta, NodeNote, NodeProblem};
 pub use node::{Effects, Kind, Node, Role, SiblingPosition, Status};
 pub use recall_settings::RecallSettings;
 pub use reply_facts::{NodeMetadata, ReplyFacts, SummaryMetadata, TraceHead, ValuesRecord};
+pub use requested_settings::RequestedSettings;
 pub use session::{AllowedScripts, CardRef, PersonaRef, PluginSetting, Session};
 pub use summary_settings::SummarySettings;

@@ -8,6 +8,7 @@ use crate::ids::{CharacterId, NodeId, PersonaId, PresetId, SessionId, UserId};
 
 use super::authors_note::AuthorsNote;
 use super::recall_settings::RecallSettings;
+use super::requested_settings::RequestedSettings;
 use super::summary_settings::SummarySettings;
 
 /// One story: a tree, a HEAD and its settings.
@@ -44,6 +45,8 @@ pub struct Session {
     pub values_model: Option<String>,
     /// The wanted plugins. Those that were active at a node are recorded on its path (`domain.md` 3.2).
     pub plugins: Vec<PluginSetting>,
+    /// What an imported file wants and the owner has not accepted.
+    pub requested: RequestedSettings,
     /// The seed of all dice of the session.
     pub seed: u64,
     /// The number of arrangement edits that may have invalidated keyframes.

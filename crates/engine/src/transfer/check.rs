@@ -17,6 +17,7 @@ use clotho_store::archive::{
 };
 use clotho_store::{ActiveRules, NodeCounts};
 
+use super::consent;
 use super::line_validation::{self, LineValidity, parse_json};
 
 /// The most bytes of rules and schemas in one file, which are kept in memory during the check.
@@ -39,6 +40,8 @@ pub struct ImportCheck {
     /// The stash and labels at the end of the log.
     pub stash_and_labels: StashAndLabels,
     pub counts: NodeCounts,
+    /// Whether a card or the preset of the file has regex scripts.
+    pub has_scripts: bool,
 }
 
 /// The stash and the labels of a session.
@@ -100,11 +103,13 @@ struct ImportChecker {
     traces: HashMap<NodeId, i64>,
     /// The names of the source files so far.
     sources: HashSet<String>,
+    has_scripts: bool,
 }
 
 impl ImportChecker {
     fn new(session: SessionLine) -> Self {
         Self {
+            has_scripts: consent::has_preset_scripts(&session),
             session,
             part: ImportSection::Log,
             mirror: ReferenceTree::default(),
@@ -185,7 +190,10 @@ impl ImportChecker {
                 self.texts.insert(blob.hash.clone(), blob.text.clone());
                 Ok(())
             }
-            BlobKind::Card => line_validation::check_card(&blob.text),
+            BlobKind::Card => {
+                self.has_scripts |= consent::has_card_scripts(&blob.text);
+                line_validation::check_card(&blob.text)
+            }
             BlobKind::Block => Ok(()),
         }
     }
@@ -342,6 +350,7 @@ impl ImportChecker {
         }
         let (counts, beside) = (counts(&self.mirror), stash_and_labels(&self.mirror));
         Ok(ImportCheck {
+            has_scripts: self.has_scripts,
             session: self.session,
             nodes: self.order,
             fragments: self.fragments,

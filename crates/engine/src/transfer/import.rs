@@ -9,9 +9,10 @@ use clotho_core::clock::{IdGenerator, Time};
 use clotho_core::ids::{JobId, NodeId, SessionId, UserId};
 use clotho_core::tree::edit::TreeError;
 use clotho_store::archive::{ArchiveError, ArchiveLimits, ArchiveLine, ArchiveReader};
-use clotho_store::{IncomingSession, Store, StoreError, Tx, WriteError};
+use clotho_store::{ImportConsent, IncomingSession, Store, StoreError, Tx, WriteError};
 
 use super::check::{ImportCheck, StashAndLabels, check};
+use super::consent::withhold_in_log;
 use super::file_container::SourceFile;
 use super::id_map::ImportIdMap;
 
@@ -75,7 +76,7 @@ impl From<io::Error> for ImportError {
     }
 }
 
-/// The owner and title of an imported session, and the job that reports on it.
+/// Who gets an imported session, under which title, and the job that reports on it.
 #[derive(Debug, Clone)]
 pub struct SessionImportOptions {
     pub owner: UserId,
@@ -83,6 +84,9 @@ pub struct SessionImportOptions {
     pub job: Option<JobId>,
     /// The title; default is the one in the file.
     pub title: Option<String>,
+    /// Whether the owner trusts the file. Otherwise settings that may cost money, grant permissions or run scripts wait
+    /// for an answer.
+    pub is_trusted: bool,
 }
 
 /// Imports a session for its new owner. `report_progress` is called with the progress; the import stops if it returns
@@ -168,13 +172,17 @@ async fn write_lines<R: Read>(
     at: Time,
     mut tell: impl FnMut() -> Result<(), ImportError>,
 ) -> Result<SessionId, ImportError> {
-    let SessionImportOptions { owner, job, title } = arrival;
+    let SessionImportOptions { owner, job, title, is_trusted } = arrival;
+    let consent = match is_trusted {
+        true => ImportConsent::Given,
+        false => ImportConsent::Withheld { has_scripts: checked.has_scripts },
+    };
     let mut session = names.session(checked.session.clone());
     session.title = title.unwrap_or(session.title);
     let session = Arc::new(session);
     let line = Arc::clone(&session);
     // Write the lines in batches.
-    let incoming = store.write(move |tx| tx.begin_import(owner, &line)).await?;
+    let incoming = store.write(move |tx| tx.begin_import(owner, &line, consent)).await?;
     let mut piece = Vec::with_capacity(BATCH);
     let mut remembered: Vec<(NodeId, NodeId)> = Vec::new();
     let mut written = 0;
@@ -183,6 +191,7 @@ async fn write_lines<R: Read>(
         if matches!(line, ArchiveLine::Source(_)) && names.is_copy() {
             continue;
         }
+        let line = if is_trusted { line } else { withhold_in_log(line) };
         if let ArchiveLine::Node(node) = &line {
             remembered.extend(node.remembered.map(|child| (node.id, child)));
         }

@@ -56,10 +56,19 @@ impl Drop for UploadSlot {
 /// The kind of an uploaded file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UploadKind {
-    /// A session file of Clotho, and a title that replaces the one in the file.
-    Session(Option<String>),
+    /// A session file of Clotho.
+    Session(SessionUpload),
     /// Data of another program.
     Foreign(ForeignUpload),
+}
+
+/// The options for importing a session file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SessionUpload {
+    /// A title that replaces the one in the file.
+    pub title: Option<String>,
+    /// Whether all settings of the file come into force (see `SessionImportOptions`).
+    pub is_trusted: bool,
 }
 
 /// The options for importing data of another program.
@@ -71,6 +80,8 @@ pub struct ForeignUpload {
     pub zone: TimeZone,
     /// Whether this is a dry run: only the report is made, nothing is written.
     pub is_dry: bool,
+    /// Whether all settings of exported sessions come into force (see `SessionImportOptions`).
+    pub is_trusted: bool,
 }
 
 /// The import queue.
@@ -210,8 +221,8 @@ impl ImportWorker {
         while let Ok(ImportJob { job, owner, file, kind }) = queue.recv() {
             let result = match kind {
                 _ if self.jobs.is_cancelled(job) => Err(ImportError::Cancelled),
-                UploadKind::Session(title) => {
-                    let arrival = SessionImportOptions { owner, job: Some(job), title };
+                UploadKind::Session(SessionUpload { title, is_trusted }) => {
+                    let arrival = SessionImportOptions { owner, job: Some(job), title, is_trusted };
                     runtime.block_on(self.import_session(job, arrival, file)).map(ImportResult::Session)
                 }
                 UploadKind::Foreign(how) => {
@@ -253,9 +264,9 @@ impl ImportWorker {
         file: File,
         how: ForeignUpload,
     ) -> Result<Arc<Value>, ImportError> {
-        let options =
-            ImportOptions { owner, at: self.clock.now(), zone: how.zone, is_dry: how.is_dry, limits: self.limits };
-        let given = ImportSource::File(file, how.name);
+        let ForeignUpload { name, zone, is_dry, is_trusted } = how;
+        let options = ImportOptions { owner, at: self.clock.now(), zone, is_dry, is_trusted, limits: self.limits };
+        let given = ImportSource::File(file, name);
         let report_progress = |progress| self.report_progress(job, progress);
         let arrived = foreign::import(&self.store, &self.ids, given, options, report_progress).await?;
         let report = serde_json::to_value(&arrived).unwrap_or_default();

@@ -20,6 +20,7 @@
 
 mod cards;
 mod check;
+mod consent;
 mod export;
 mod file_container;
 pub mod foreign;
@@ -41,7 +42,7 @@ pub use cards::{CardRejection, CharacterImport, card_sheet, lorebook_of, read_ca
 pub use check::{ImportCheck, StashAndLabels, check};
 pub use export::export;
 pub use import::{ImportError, ImportProgress, REPAIR_LIST_HINT, SessionImportOptions, discard, import};
-pub use import_queue::{ForeignUpload, ImportQueue, UploadKind, UploadSlot};
+pub use import_queue::{ForeignUpload, ImportQueue, SessionUpload, UploadKind, UploadSlot};
 pub use jobs::{ImportResult, TooManyImports, TransferJob, TransferJobState, TransferJobs};
 pub use lorebooks::{LorebookRejection, new_lorebook, read_lorebook};
 pub use out::{BranchExportFormat, BranchExportOptions, ExportOutcome, ExportTarget, export_all, export_branch};

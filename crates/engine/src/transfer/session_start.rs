@@ -5,9 +5,12 @@ use serde_json::{Map, Value};
 use clotho_core::clock::{IdGenerator, Time};
 use clotho_core::ids::{CharacterId, NodeId, PersonaId, SessionId, UserId};
 use clotho_core::tree::edit::TreeError;
-use clotho_core::tree::{AllowedScripts, CardRef, Kind, PersonaRef, RecallSettings, Role, Session, SummarySettings};
+use clotho_core::tree::{
+    AllowedScripts, CardRef, Kind, PersonaRef, RecallSettings, RequestedSettings, Role, Session, SummarySettings,
+};
 use clotho_store::{NodeDraft, SourceRecord, Store, apply_settings};
 
+use super::consent::has_card_scripts;
 use super::import::ImportError;
 
 /// The longest title, in characters.
@@ -32,6 +35,8 @@ pub struct NewImportedSession {
     pub sources: Vec<SourceRecord>,
     /// The imported settings, by name.
     pub settings: Map<String, Value>,
+    /// Whether all of them come into force (see `SessionImportOptions`).
+    pub is_trusted: bool,
 }
 
 impl NewImportedSession {
@@ -40,7 +45,7 @@ impl NewImportedSession {
     /// # Errors
     /// Returns an error if a character does not exist or the store fails.
     pub async fn write(self, store: &Store, ids: &IdGenerator) -> Result<Option<PersonaRef>, ImportError> {
-        let Self { owner, at, characters: players, persona, sources, settings, .. } = self;
+        let Self { owner, at, characters: players, persona, sources, settings, is_trusted, .. } = self;
         // Read the cards of characters and persona.
         let (cards, persona) = store
             .read(move |reader| {
@@ -78,12 +83,17 @@ impl NewImportedSession {
             summaries: SummarySettings::default(),
             values_model: None,
             plugins: Vec::new(),
+            requested: RequestedSettings::default(),
             seed: ids.next_seed(),
             edits: 0,
             created: begun,
             updated: at,
         };
         apply_settings(&mut session, &settings);
+        if !is_trusted {
+            let has_scripts = settings.contains_key("scripts") && cards.iter().any(|(_, card)| has_card_scripts(card));
+            session.requested = RequestedSettings::withhold(&mut session, has_scripts);
+        }
         let root = NodeDraft::new(self.root, Role::System, Kind::Root, ids.next_seed(), begun);
         // Write it.
         let write = store.write(move |tx| {

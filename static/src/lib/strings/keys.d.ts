@@ -14,6 +14,7 @@ import type presets from "./en-presets.ts";
 import type presetEdit from "./en-preset-edit.ts";
 import type problems from "./en-problems.ts";
 import type recall from "./en-recall.ts";
+import type requestedSettings from "./en-requested-settings.ts";
 import type plugins from "./en-plugins.ts";
 import type scriptErrors from "./en-script-errors.ts";
 import type settings from "./en-settings.ts";
@@ -40,6 +41,7 @@ export type Key =
   | keyof typeof presetEdit
   | keyof typeof problems
   | keyof typeof recall
+  | keyof typeof requestedSettings
   | keyof typeof plugins
   | keyof typeof scriptErrors
   | keyof typeof settings

@@ -13,6 +13,7 @@ import presetEdit from "./zh-preset-edit.ts";
 import presets from "./zh-presets.ts";
 import problems from "./zh-problems.ts";
 import recall from "./zh-recall.ts";
+import requestedSettings from "./zh-requested-settings.ts";
 import plugins from "./zh-plugins.ts";
 import scriptErrors from "./zh-script-errors.ts";
 import settings from "./zh-settings.ts";
@@ -39,6 +40,7 @@ export default {
   ...presets,
   ...problems,
   ...recall,
+  ...requestedSettings,
   ...plugins,
   ...scriptErrors,
   ...settings,

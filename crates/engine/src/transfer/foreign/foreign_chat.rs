@@ -210,6 +210,7 @@ impl ForeignImport<'_> {
                 persona: None,
                 sources: vec![SourceRecord::new(key, target.session.as_bytes())],
                 settings: Map::new(),
+                is_trusted: self.options.is_trusted,
             };
             beginning.write(self.store, self.ids).await?;
         }

@@ -71,7 +71,7 @@ impl ForeignImport<'_> {
             self.dry_run.keep(SourceRecord::new(source_name(session.id), session.id.as_bytes()));
             (session.id, nodes)
         } else {
-            let arrival = SessionImportOptions { owner, job: None, title: None };
+            let arrival = SessionImportOptions { owner, job: None, title: None, is_trusted: self.options.is_trusted };
             let (report_progress, way) = (&mut self.listener, &self.read_progress);
             let mut report_progress = |_| report_progress(way.progress());
             let is = import_from(self.store, place, arrival, self.ids, self.options.at, limits, &mut report_progress)

@@ -275,6 +275,7 @@ impl ForeignImport<'_> {
             persona,
             sources,
             settings,
+            is_trusted: self.options.is_trusted,
         };
         target.persona = beginning.write(self.store, self.ids).await?;
         Ok(())

@@ -80,6 +80,8 @@ pub struct ImportOptions {
     pub zone: TimeZone,
     /// Whether this is a dry run: only the report is made, nothing is written.
     pub is_dry: bool,
+    /// Whether the owner trusts the settings of exported sessions (see `SessionImportOptions`).
+    pub is_trusted: bool,
     /// How much is read of a session export that lies among other files.
     pub limits: ArchiveLimits,
 }

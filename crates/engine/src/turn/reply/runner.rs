@@ -10,6 +10,7 @@ use crate::live::{RunningReply, StopReason};
 use clotho_compat::prompt::TokenOverflow;
 use clotho_core::coded_message::RenderedMessage;
 use clotho_core::ids::{SessionId, UserId};
+use clotho_core::secret_names::mask_secrets;
 use clotho_core::tree::edit::{HeadRequest, TreeError};
 use clotho_core::tree::reply_facts::{ReplyErrorRecord, ToolsRefusalRecord};
 use clotho_core::tree::{Delta, NodeMetadata, Role};
@@ -411,8 +412,10 @@ async fn stream_reply(
             facts.model = Some(candidate.name.clone());
         }
         facts.skipped_models = attempt.skipped_models().or(facts.skipped_models.take());
-        facts.params = Some(attempt.params.clone());
-        head.reply.params = Some(attempt.params.clone());
+        let mut sent = attempt.params.clone();
+        mask_secrets(&mut sent);
+        facts.params = Some(sent.clone());
+        head.reply.params = Some(sent);
         head.template = attempt.template.clone().or(head.template.take());
         record.metadata.seed = attempt.params.get("seed").filter(|seed| !seed.is_null()).cloned().into();
         record.asked_model = Some((candidate.client.endpoint().id.clone(), candidate.model.clone()));

@@ -9,13 +9,15 @@ use clotho_core::clock::Time;
 use clotho_core::ids::{CharacterId, NodeId, SessionId, UserId};
 use clotho_core::tree::edit::TreeError;
 use clotho_core::tree::{
-    AllowedScripts, CardRef, Kind, PersonaRef, PluginSetting, RecallSettings, Role, Session, SummarySettings,
+    AllowedScripts, CardRef, Kind, PersonaRef, PluginSetting, RecallSettings, RequestedSettings, Role, Session,
+    SummarySettings,
 };
 use clotho_core::world::World;
 use clotho_plugin::{Catalogue, DiceSeeds, Hook, HookNodeInfo, InitVarText};
 use clotho_store::{ActiveRules, CharacterCard, IdempotencyClaim, NodeDraft, PersonaCard};
 
 use super::initial_values::{self, InitialValueScope};
+use crate::turn::models::ReplyWriter;
 use crate::turn::prompts::PromptServices;
 use crate::turn::rules::RuleServices;
 use crate::turn::rules::hooks::{HookContext, HookProposal};
@@ -80,6 +82,7 @@ pub async fn begin_session(
         recall: RecallSettings::default(),
         note: None,
         plugins,
+        requested: RequestedSettings::default(),
         seed: parts.storage.ids.next_seed(),
         edits: 0,
         created: now,
@@ -149,8 +152,9 @@ async fn read_cards(
 }
 
 /// The suggestions of a card for its sessions: `metadata.clotho = {model, plugins: [{id, config}]}`. What this server
-/// does not have is ignored. Only installed plugins are enabled; code inside a card never runs. A card without
-/// suggestions that has MVU values suggests the MVU plugin.
+/// does not have is ignored. Only installed plugins are enabled; code inside a card never runs. A stranger's card must
+/// not cost money or grant anything: it can choose a narrator, but no model of a provider, and its plugins get no
+/// permissions unless the request names them. A card without suggestions that has MVU values suggests the MVU plugin.
 struct CardSuggestions {
     model: Option<String>,
     plugins: Vec<PluginChoice>,
@@ -165,7 +169,8 @@ impl CardSuggestions {
     ) -> Self {
         let clotho = card.get("metadata").and_then(|metadata| metadata.get("clotho"));
         let model = clotho.and_then(|c| c.get("model")).and_then(Value::as_str);
-        let model = model.filter(|model| prompt_services.models.find(model).is_ok()).map(str::to_owned);
+        let is_narrator = |model: &&str| matches!(prompt_services.models.find(model), Ok(ReplyWriter::Narrator(_)));
+        let model = model.filter(is_narrator).map(str::to_owned);
         let plugins = clotho.and_then(|c| c.get("plugins")).and_then(Value::as_array);
         let catalogue = rule_services.catalogue.current();
         if plugins.is_none() && model.is_none() && !starts.is_empty() && catalogue.get(MVU_PLUGIN).is_some() {
@@ -175,9 +180,12 @@ impl CardSuggestions {
             let loaded = catalogue.get(plugin.get("id")?.as_str()?)?;
             let config = plugin.get("config").and_then(Value::as_object).cloned().unwrap_or_default();
             let config = loaded.manifest().check_settings(&config).map(|_| config).unwrap_or_default();
-            Some(PluginChoice::enable(loaded.id(), config))
+            let is_narrator = model.as_deref().and_then(|model| model.strip_prefix("plugin:")) == Some(loaded.id());
+            let grants = if is_narrator { None } else { Some(Vec::new()) };
+            Some(PluginChoice { grants, ..PluginChoice::enable(loaded.id(), config) })
         });
-        Self { model, plugins: plugins.collect() }
+        let plugins = plugins.collect();
+        Self { model, plugins }
     }
 }
 

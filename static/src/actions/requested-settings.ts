@@ -1,0 +1,67 @@
+// What an imported session asks for: the settings that its file brought and that nobody has accepted yet.
+import { plugins } from "../net/workshop.ts";
+import { dialog, openDialog } from "../model/page.ts";
+import * as store from "../model/session-store.ts";
+import { preset } from "../net/presets.ts";
+import * as api from "../net/requested-settings.ts";
+import { setPlugins } from "../net/session-plugins.ts";
+import { readModelsAndPlugins } from "./library.ts";
+import { attempt } from "./error-text.ts";
+import { refresh } from "./session-sync.ts";
+import type { PluginChoice, PluginInfo, RequestedSettings, Session } from "../lib/wire.d.ts";
+
+/** Opens the question if the open session has one. Returns whether it does. */
+export function askForRequestedSettings() {
+  const asks = Boolean(store.session.peek()?.requestedSettings);
+  if (asks && dialog.peek() === null) openDialog({ kind: "requestedSettings" });
+  return asks;
+}
+
+/** What the question needs to be understood: the plugins of this server, and the name of the preset. */
+export async function readRequestContext(requested: RequestedSettings) {
+  const [all, found] = await Promise.all([
+    plugins().catch((): PluginInfo[] => []),
+    requested.presetId ? preset(requested.presetId).catch(() => null) : null,
+    readModelsAndPlugins(),
+  ]);
+  return { all, presetName: found?.name ?? "" };
+}
+
+/** The key of a plugin's permissions among the accepted settings. */
+export const grantsKey = (plugin: string) => `grants ${plugin}`;
+
+/** Returns the accepted settings as `PATCH` takes them. */
+function acceptedChange(session: Session, requested: RequestedSettings, accepted: Set<string>): api.SessionChange {
+  const { recall, grants: _, ...others } = requested;
+  const taken = Object.fromEntries(Object.entries(others).filter(([name]) => accepted.has(name)));
+  return { ...taken, ...(recall && accepted.has("recall") && { recall: { ...session.recall, enabled: true } }) };
+}
+
+/** Returns the choices with the accepted permissions. A plugin gets none that it does not ask for. */
+function withGrants(choices: PluginChoice[], accepted: [string, string[]][], all: PluginInfo[]): PluginChoice[] {
+  const granted = new Map(accepted);
+  return choices.map((choice) => {
+    const asked = (all.find(({ id }) => id === choice.id)?.permissions ?? []).map(({ name }) => name);
+    const more = (granted.get(choice.id) ?? []).filter((name) => asked.includes(name));
+    return { ...choice, grants: [...new Set([...(choice.grants ?? []), ...more])] };
+  });
+}
+
+/**
+ * Answers the question. Permissions are granted first, so that a refusal leaves the question open.
+ * @param accepted the names of the accepted settings
+ */
+export async function answerRequestedSettings(accepted: Set<string>) {
+  const session = store.session.peek();
+  const requested = session?.requestedSettings;
+  if (!session || !requested) return true;
+  const saved = await attempt(async () => {
+    const grants = Object.entries(requested.grants ?? {}).filter(([plugin]) => accepted.has(grantsKey(plugin)));
+    if (grants.length > 0) await setPlugins(session.id, withGrants(session.plugins, grants, await plugins()));
+    return api.answerRequest(session.id, acceptedChange(session, requested, accepted));
+  });
+  if (!saved) return false;
+  if (store.session.peek()?.id === saved.id) store.updateSession(saved);
+  await refresh();
+  return true;
+}

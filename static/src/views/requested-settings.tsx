@@ -1,0 +1,132 @@
+// The question about the settings that an imported file brought. Loaded when first opened.
+import { h, useRef } from "../../vendor/preact.js";
+import {
+  answerRequestedSettings,
+  askForRequestedSettings,
+  grantsKey,
+  readRequestContext,
+} from "../actions/requested-settings.ts";
+import { askForPermissions } from "../actions/session-plugins.ts";
+import { addEnglish, t } from "../lib/i18n.ts";
+import plugins from "../lib/strings/en-plugins.ts";
+import words from "../lib/strings/en-requested-settings.ts";
+import { chatModels } from "../model/library.ts";
+import { openDialog } from "../model/page.ts";
+import { session } from "../model/session-store.ts";
+import { ApiError } from "../net/api.ts";
+import { LoadingRows, Modal } from "./common.tsx";
+import { QueryError, useQuery } from "./use-query.tsx";
+import type { PluginInfo, RequestedSettings as Requested } from "../lib/wire.d.ts";
+import type { ComponentChildren } from "../../vendor/preact.js";
+
+addEnglish(plugins);
+addEnglish(words);
+
+/** One thing that the file asks for. */
+interface Wish {
+  /** The name by which it is accepted. */
+  name: string;
+  title: string;
+  hint: string;
+  /** Whether this server cannot grant it. */
+  isImpossible?: boolean;
+}
+
+export function RequestedSettings() {
+  const requested = session.value?.requestedSettings;
+  const found = useQuery(() => readRequestContext(requested ?? {}), `requested ${session.value?.id}`);
+  const modal = (inside: ComponentChildren) => <Modal title={t("requested.title")}>{inside}</Modal>;
+  if (!requested || found === null) return modal(<LoadingRows rows={3} />);
+  if (found instanceof ApiError) return modal(<QueryError error={found} />);
+  return modal(<Question wishes={wishesOf(requested, found.all, found.presetName)} />);
+}
+
+function Question({ wishes }: { wishes: Wish[] }) {
+  const busy = useRef(false);
+  const answer = async (accepted: Set<string>) => {
+    if (busy.current) return;
+    busy.current = true;
+    const isDone = await answerRequestedSettings(accepted);
+    busy.current = false;
+    if (!isDone) return;
+    openDialog(null);
+    if (!askForRequestedSettings()) void askForPermissions();
+  };
+  const submit = (event: Event) => {
+    event.preventDefault();
+    const form = new FormData(event.target as HTMLFormElement);
+    void answer(new Set(wishes.filter(({ name }) => form.has(name)).map(({ name }) => name)));
+  };
+  return (
+    <form onSubmit={submit}>
+      <p class="aside">{t("requested.text")}</p>
+      {wishes.map((wish) => (
+        <WishRow key={wish.name} {...wish} />
+      ))}
+      <div class="actions">
+        <button type="button" onClick={() => void answer(new Set())}>
+          {t("requested.decline")}
+        </button>
+        <button type="submit" class="primary">
+          {t("requested.accept")}
+        </button>
+      </div>
+    </form>
+  );
+}
+
+const WishRow = ({ name, title, hint, isImpossible = false }: Wish) => (
+  <label class="check">
+    <input type="checkbox" name={name} disabled={isImpossible} />
+    <span>
+      {title}
+      {hint && <small>{hint}</small>}
+    </span>
+  </label>
+);
+
+/** Returns what the file asks for, in the order of the question. */
+function wishesOf(requested: Requested, all: PluginInfo[], presetName: string): Wish[] {
+  const { model, valuesModel, params, presetId, regexScripts, recall, summaries, grants = {} } = requested;
+  const has = (id: string) => chatModels.value.some((one) => one.id === id) || id.startsWith("plugin:");
+  const modelWish = (name: "model" | "valuesModel", id: string): Wish => ({
+    name,
+    title: t(`requested.${name}`, { name: id }),
+    hint: has(id) ? "" : t("requested.missing"),
+    isImpossible: !has(id),
+  });
+  const wishes: (Wish | null)[] = [
+    model ? modelWish("model", model) : null,
+    valuesModel ? modelWish("valuesModel", valuesModel) : null,
+    params ? { name: "params", title: t("requested.params"), hint: parametersText(params) } : null,
+    presetId ? { name: "presetId", title: t("requested.preset"), hint: presetName } : null,
+    regexScripts ? { name: "regexScripts", title: t("requested.scripts"), hint: t("requested.scriptsHint") } : null,
+    recall ? { name: "recall", title: t("requested.recall"), hint: t("requested.recallHint") } : null,
+    summaries ? summariesWish(summaries.model ?? null, has) : null,
+    ...Object.entries(grants).map(([plugin, names]) => grantsWish(plugin, names, all)),
+  ];
+  return wishes.filter((wish) => wish !== null);
+}
+
+function summariesWish(model: string | null, has: (id: string) => boolean): Wish {
+  const by = model ? t("requested.summariesBy", { name: model }) : t("requested.summariesHint");
+  const isImpossible = model !== null && !has(model);
+  const hint = isImpossible ? `${by} ${t("requested.missing")}` : by;
+  return { name: "summaries", title: t("requested.summaries"), hint, isImpossible };
+}
+
+function grantsWish(plugin: string, names: string[], all: PluginInfo[]): Wish {
+  const info = all.find(({ id }) => id === plugin);
+  const words = names.map((name) => info?.permissions?.find((one) => one.name === name)?.words ?? name);
+  return {
+    name: grantsKey(plugin),
+    title: t("requested.grants", { name: info?.title || plugin }),
+    hint: info ? words.join("; ") : t("requested.noPlugin"),
+    isImpossible: !info,
+  };
+}
+
+const parametersText = (params: Record<string, unknown>) =>
+  Object.entries(params)
+    .map(([name, value]) => `${name}: ${JSON.stringify(value)}`)
+    .join(", ");
