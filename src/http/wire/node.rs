@@ -8,7 +8,7 @@ use super::enums::{Effects, Kind, Role, Status};
 use super::ids::{WireCharacterId, WireId, WireNodeId, WirePersonaId, WireUserId, wire_ids};
 use super::records::WorldSchema;
 use super::reply_records::NodeMetadataSchema;
-use super::world::{DeltaResponse, TraceResponse, WorldStateSchema, schema_responses};
+use super::world::{DeltaResponse, TraceResponse, WorldStateSchema, schema_responses, world_json};
 use crate::http::error::ApiError;
 use crate::http::json_schema::JsonMap;
 use clotho_core::coded_message::MessageArgs;
@@ -256,7 +256,7 @@ impl NodeResponse {
     /// Describes a node with its expansions.
     pub fn new(facts: NodeFacts) -> Self {
         let NodeFacts { node, world, delta, trace } = facts;
-        let (world, schemas) = world.map(|view| (view.world.to_json(), schema_responses(view.schemas))).unzip();
+        let (world, schemas) = world.map(|view| (world_json(&view.world), schema_responses(view.schemas))).unzip();
         Self {
             node: node.into(),
             world,

@@ -14,7 +14,7 @@ use crate::http::json_schema::{AnyJson, JsonMap};
 use clotho_compat::prompt::OutgoingMessage;
 use clotho_core::ids::NodeId;
 use clotho_core::tree::{Delta, NodeNote, NodeProblem};
-use clotho_core::world::{PathChange, StateOperation};
+use clotho_core::world::{PathChange, StateOperation, World};
 use clotho_engine::turn::RebuiltPrompt;
 use clotho_plugin::TOOL_PREFIX;
 use clotho_queries::nodes::NodeTrace;
@@ -276,10 +276,22 @@ impl From<DeltaPage> for DeltasResponse {
     }
 }
 
+/// Returns a world as clients see it: `lore` always has `active` and `timers`. A world in which no entry has fired yet
+/// stores neither (`domain.md` 3).
+pub fn world_json(world: &World) -> Value {
+    let mut lore = Map::from_iter([("active".to_owned(), json!([])), ("timers".to_owned(), json!({}))]);
+    lore.extend(world.lore.clone());
+    let mut shown = world.to_json();
+    if let Some(sections) = shown.as_object_mut() {
+        sections.insert("lore".to_owned(), lore.into());
+    }
+    shown
+}
+
 impl WorldResponse {
     /// Describes the state after a node.
     pub fn new(node: NodeId, view: WorldView) -> Self {
-        Self { node_id: WireId(node), world: view.world.to_json(), schemas: schema_responses(view.schemas) }
+        Self { node_id: WireId(node), world: world_json(&view.world), schemas: schema_responses(view.schemas) }
     }
 }
 
@@ -361,4 +373,27 @@ pub fn schema_responses(schemas: Vec<SchemaView>) -> Vec<WorldStateSchema> {
         hidden: view.hidden,
     };
     schemas.into_iter().map(response).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Domain 3: clients find both lists from the beginning, and what is stored stays as it is.
+    #[test]
+    fn world_json_without_lore_has_active_and_timers() {
+        let check = |stored: Value, shown: &str| {
+            let world = World::from_json(json!({"lore": stored})).unwrap();
+            assert_eq!(
+                world_json(&world).to_string(),
+                format!(r#"{{"vars":{{}},"lore":{shown},"summary":"","events":[]}}"#)
+            );
+        };
+        check(json!({}), r#"{"active":[],"timers":{}}"#);
+        check(json!({"active": [{"uid": "1"}]}), r#"{"active":[{"uid":"1"}],"timers":{}}"#);
+        check(
+            json!({"timers": {"sticky": {"b.1": {}}}, "counted": {"messages": 2}}),
+            r#"{"active":[],"timers":{"sticky":{"b.1":{}}},"counted":{"messages":2}}"#,
+        );
+    }
 }

@@ -35,6 +35,11 @@ pub fn last_request_contains(play: &ApiSession, text: &str) -> bool {
     play.server.mock().requests().pop().unwrap().to_string().contains(text)
 }
 
+/// The lore of a world in which no entry has fired.
+fn no_lore() -> Value {
+    json!({"active": [], "timers": {}})
+}
+
 async fn lore(play: &ApiSession, node: &str) -> Value {
     play.get(&format!("node/{node}/world")).await["world"]["lore"].clone()
 }
@@ -60,7 +65,7 @@ async fn lore_key_adds_entry_to_prompt_and_trace() {
     let (play, book) = start_with_entries(entries).await;
     let quiet = play.run_turn("Hi.").await;
     assert!(!last_request_contains(&play, "squeaks") && !last_request_contains(&play, "dry"));
-    assert_eq!(lore(&play, &quiet.reply).await, json!({}), "nothing was in mind, nothing is written");
+    assert_eq!(lore(&play, &quiet.reply).await, no_lore(), "nothing was in mind, nothing is written");
     let said = play.run_turn("Open the gate!").await;
     assert!(
         last_request_contains(&play, "The gate of Rin squeaks.")
@@ -78,6 +83,17 @@ async fn lore_key_adds_entry_to_prompt_and_trace() {
     assert_eq!(trace["isExact"], true);
     let delta = play.get(&format!("node/{}/delta", said.reply)).await;
     assert_eq!((&delta["operations"][0]["in"], &delta["operations"][0]["by"]), (&json!("lore"), &json!("server")));
+}
+
+/// Domain 3: root and greeting have both lists, alone and as an expansion of the node.
+#[tokio::test]
+async fn world_before_first_entry_has_empty_lore() {
+    let (play, _) = start_with_entries(json!([entry(1, "gate", "It squeaks.", json!({}))])).await;
+    let session = play.session().await;
+    for node in [&session["rootNodeId"], &session["activeLeafId"]].map(|id| id.as_str().unwrap()) {
+        assert_eq!(lore(&play, node).await, no_lore());
+        assert_eq!(play.get(&format!("node/{node}?expand=world")).await["world"]["lore"], no_lore());
+    }
 }
 
 /// S3-08: the active entries of a node stay recorded, whatever happens to the book later.
@@ -124,7 +140,7 @@ async fn lore_sticky_and_cooldown_count_per_branch() {
     // Another branch from an earlier node.
     let other = play.run_turn_at(&before.reply, "Elsewhere.").await;
     assert!(!last_request_contains(&play, "It squeaks."));
-    assert_eq!(lore(&play, &other.reply).await, json!({}));
+    assert_eq!(lore(&play, &other.reply).await, no_lore());
     play.run_turn_at(&other.reply, "The gate.").await;
     assert!(last_request_contains(&play, "It squeaks."), "nothing rests on this line");
     // The first branch is unchanged.
@@ -143,7 +159,7 @@ async fn prompt_preview_lore_matches_send_and_writes_nothing() {
     let asked = json!({"parentId": head, "content": "The gate."});
     let (one, two) = (play.post("prompt", asked.clone()).await, play.post("prompt", asked).await);
     assert_eq!((&one["messages"], &one["lore"]), (&two["messages"], &two["lore"]));
-    assert_eq!((&play.session().await["op"], lore(&play, &head).await), (&op, json!({})));
+    assert_eq!((&play.session().await["op"], lore(&play, &head).await), (&op, no_lore()));
     let said = play.run_turn("The gate.").await;
     let (fired, shown) = (lore_trace(&play, &said).await["fired"].clone(), one["lore"]["fired"].clone());
     let few = uids(&fired).len();
