@@ -57,6 +57,7 @@ pub fn all_routes() -> Vec<RouteEntry> {
         with_group("Devices", device_routes()),
         with_group("Characters and personas", character_routes()),
         with_group("Lorebooks", lorebook_routes()),
+        with_group("Lorebooks", lorebook_link_routes()),
         with_group("Presets", preset_routes()),
         with_group("Documents", document_routes()),
         // Before the session routes: literal path segments must precede `{sid}`.
@@ -165,6 +166,75 @@ fn lorebook_routes() -> Vec<RouteEntry> {
         route(GET, "/api/lorebooks/{lid}/holds", User, "Get the bindings of a lorebook", lorebooks::bindings),
         route(PUT, "/api/lorebooks/{lid}/holds", User, "Set the bindings of a lorebook", lorebooks::set_bindings),
         route(GET, "/api/lorebooks/{lid}/export", User, "Export a lorebook", lorebooks::export),
+    ]
+}
+
+fn lorebook_link_routes() -> Vec<RouteEntry> {
+    vec![
+        route(
+            PUT,
+            "/api/lorebooks/{lid}/holds/everything",
+            User,
+            "Link a lorebook to all sessions",
+            lorebooks::bind_everything,
+        )
+        .with_statuses(&[204]),
+        route(
+            DELETE,
+            "/api/lorebooks/{lid}/holds/everything",
+            User,
+            "Unlink a lorebook from all sessions",
+            lorebooks::unbind_everything,
+        )
+        .with_statuses(&[204]),
+        route(
+            PUT,
+            "/api/lorebooks/{lid}/holds/sessions/{sid}",
+            User,
+            "Link a lorebook to a session",
+            lorebooks::bind_session,
+        )
+        .with_statuses(&[204]),
+        route(
+            DELETE,
+            "/api/lorebooks/{lid}/holds/sessions/{sid}",
+            User,
+            "Unlink a lorebook from a session",
+            lorebooks::unbind_session,
+        )
+        .with_statuses(&[204]),
+        route(
+            PUT,
+            "/api/lorebooks/{lid}/holds/personas/{pid}",
+            User,
+            "Link a lorebook to a persona",
+            lorebooks::bind_persona,
+        )
+        .with_statuses(&[204]),
+        route(
+            DELETE,
+            "/api/lorebooks/{lid}/holds/personas/{pid}",
+            User,
+            "Unlink a lorebook from a persona",
+            lorebooks::unbind_persona,
+        )
+        .with_statuses(&[204]),
+        route(
+            PUT,
+            "/api/lorebooks/{lid}/holds/characters/{cid}",
+            User,
+            "Link a lorebook to a character",
+            lorebooks::bind_character,
+        )
+        .with_statuses(&[204]),
+        route(
+            DELETE,
+            "/api/lorebooks/{lid}/holds/characters/{cid}",
+            User,
+            "Unlink a lorebook from a character",
+            lorebooks::unbind_character,
+        )
+        .with_statuses(&[204]),
     ]
 }
 

@@ -69,6 +69,19 @@ impl BindingSet {
     }
 }
 
+impl From<BindingTarget> for BindingSet {
+    fn from(one: BindingTarget) -> Self {
+        let mut all = Self::default();
+        match one {
+            BindingTarget::Everything => all.everything = true,
+            BindingTarget::Session(id) => all.sessions.push(id),
+            BindingTarget::Persona(id) => all.personas.push(id),
+            BindingTarget::Character(id) => all.characters.push(id),
+        }
+        all
+    }
+}
+
 /// The id of a linked lorebook with the time of its last change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LorebookVersion {
@@ -179,6 +192,31 @@ fn insert_binding(conn: &mut Conn, book_n: i64, one: BindingTarget) -> QueryResu
     Ok(())
 }
 
+fn delete_binding(conn: &mut Conn, book_n: i64, one: BindingTarget) -> QueryResult<()> {
+    let row = holds::table
+        .filter(holds::lorebook_n.eq(book_n))
+        .filter(holds::scope.eq(one.as_str()))
+        .filter(holds::target.eq(one.target()));
+    diesel::delete(row).execute(conn).map(|_| ())
+}
+
+/// Removes a book from the cards of those characters that name it and are no longer linked.
+fn unlink_from_cards(
+    conn: &mut Conn,
+    owner_n: i64,
+    book: LorebookId,
+    at: Time,
+    is_unlinked: impl Fn(CharacterId) -> bool,
+) -> Result<(), StoreError> {
+    for (n, id, mut card) in characters_naming(conn, owner_n, book)? {
+        let Some(fields) = card.as_object_mut().filter(|_| is_unlinked(id)) else { continue };
+        lorebook::unlink_lorebook(fields, book);
+        let set = (characters::card.eq(card.to_string()), characters::updated.eq(at.0));
+        diesel::update(characters::table.find(n)).set(set).execute(conn)?;
+    }
+    Ok(())
+}
+
 impl StoreReader<'_> {
     /// Returns the bindings of one of the caller's lorebooks; `None` if it does not exist.
     ///
@@ -229,13 +267,25 @@ impl StoreReader<'_> {
 }
 
 impl Tx<'_> {
+    /// Returns the rows of one of the caller's lorebooks and of the caller.
+    fn own_lorebook(&mut self, owner: UserId, book: LorebookId) -> Result<(i64, i64), WriteError> {
+        Ok(self.run(|conn| Ok(own_lorebook(conn, owner, book)?))?.ok_or(TreeError::NotFound("the lorebook"))?)
+    }
+
+    /// Checks that a lorebook exists and belongs to the caller.
+    ///
+    /// # Errors
+    /// Returns an error if it does not exist or belongs to another user.
+    pub fn check_lorebook(&mut self, owner: UserId, book: LorebookId) -> Result<(), WriteError> {
+        self.own_lorebook(owner, book).map(|_| ())
+    }
+
     /// Adds a binding to one of the caller's lorebooks.
     ///
     /// # Errors
     /// Returns an error if it does not exist or belongs to another user.
     pub fn bind_lorebook(&mut self, owner: UserId, book: LorebookId, what: BindingTarget) -> Result<(), WriteError> {
-        let (book_n, _) =
-            self.run(|conn| Ok(own_lorebook(conn, owner, book)?))?.ok_or(TreeError::NotFound("the lorebook"))?;
+        let (book_n, _) = self.own_lorebook(owner, book)?;
         Ok(self.run(|conn| Ok(insert_binding(conn, book_n, what)?))?)
     }
 
@@ -250,9 +300,65 @@ impl Tx<'_> {
         wanted: &BindingSet,
         at: Time,
     ) -> Result<(), WriteError> {
-        let (book_n, owner_n) =
-            self.run(|conn| Ok(own_lorebook(conn, owner, book)?))?.ok_or(TreeError::NotFound("the lorebook"))?;
-        // Check that all targets exist.
+        let (book_n, owner_n) = self.own_lorebook(owner, book)?;
+        self.check_targets(owner_n, wanted)?;
+        self.all_or_nothing(|tx| {
+            tx.run(|conn| {
+                let before = read_bindings(conn, owner_n, book_n, book)?.targets();
+                let wanted = wanted.targets();
+                for gone in before.iter().filter(|one| !wanted.contains(one)) {
+                    delete_binding(conn, book_n, *gone)?;
+                }
+                for new in wanted.iter().filter(|one| !before.contains(one)) {
+                    insert_binding(conn, book_n, *new)?;
+                }
+                let is_unlinked = |id| !wanted.contains(&BindingTarget::Character(id));
+                unlink_from_cards(conn, owner_n, book, at, is_unlinked)
+            })?;
+            Ok(())
+        })
+    }
+
+    /// Adds one binding to one of the caller's lorebooks, if it is missing.
+    ///
+    /// # Errors
+    /// Returns an error if the book or the target does not exist or belongs to another user.
+    pub fn add_lorebook_binding(
+        &mut self,
+        owner: UserId,
+        book: LorebookId,
+        target: BindingTarget,
+    ) -> Result<(), WriteError> {
+        let (book_n, owner_n) = self.own_lorebook(owner, book)?;
+        self.check_targets(owner_n, &BindingSet::from(target))?;
+        Ok(self.run(|conn| Ok(insert_binding(conn, book_n, target)?))?)
+    }
+
+    /// Removes one binding from one of the caller's lorebooks, if it is there. The card of a character stops naming
+    /// the book.
+    ///
+    /// # Errors
+    /// Returns an error if the book or the target does not exist or belongs to another user.
+    pub fn remove_lorebook_binding(
+        &mut self,
+        owner: UserId,
+        book: LorebookId,
+        target: BindingTarget,
+        at: Time,
+    ) -> Result<(), WriteError> {
+        let (book_n, owner_n) = self.own_lorebook(owner, book)?;
+        self.check_targets(owner_n, &BindingSet::from(target))?;
+        self.all_or_nothing(|tx| {
+            tx.run(|conn| {
+                delete_binding(conn, book_n, target)?;
+                unlink_from_cards(conn, owner_n, book, at, |id| target == BindingTarget::Character(id))
+            })?;
+            Ok(())
+        })
+    }
+
+    /// Checks that all targets exist and belong to the owner.
+    fn check_targets(&mut self, owner_n: i64, wanted: &BindingSet) -> Result<(), WriteError> {
         let there = self.run(|conn| existing_targets(conn, owner_n, wanted))?;
         for (what, has_all) in [
             ("the session", wanted.sessions.iter().all(|id| there.sessions.contains(id))),
@@ -263,36 +369,7 @@ impl Tx<'_> {
                 return Err(TreeError::NotFound(what).into());
             }
         }
-        self.all_or_nothing(|tx| {
-            let named = tx.run(|conn| characters_naming(conn, owner_n, book))?;
-            tx.run(|conn| {
-                let before = read_bindings(conn, owner_n, book_n, book)?.targets();
-                let wanted = wanted.targets();
-                // Delete and add rows.
-                for gone in before.iter().filter(|one| !wanted.contains(one)) {
-                    let row = holds::table
-                        .filter(holds::lorebook_n.eq(book_n))
-                        .filter(holds::scope.eq(gone.as_str()))
-                        .filter(holds::target.eq(gone.target()));
-                    diesel::delete(row).execute(conn)?;
-                }
-                for new in wanted.iter().filter(|one| !before.contains(one)) {
-                    insert_binding(conn, book_n, *new)?;
-                }
-                // Remove the book from the cards that name it and are no longer linked.
-                for (n, id, mut card) in named {
-                    let Some(fields) = card.as_object_mut().filter(|_| !wanted.contains(&BindingTarget::Character(id)))
-                    else {
-                        continue;
-                    };
-                    lorebook::unlink_lorebook(fields, book);
-                    let set = (characters::card.eq(card.to_string()), characters::updated.eq(at.0));
-                    diesel::update(characters::table.find(n)).set(set).execute(conn)?;
-                }
-                Ok(())
-            })?;
-            Ok(())
-        })
+        Ok(())
     }
 }
 

@@ -6,7 +6,9 @@ use utoipa::ToSchema;
 
 use super::authors_note::AuthorsNoteFields;
 use super::enums::SessionViewMode;
-use super::ids::{WireCharacterId, WireId, WireNodeId, WirePersonaId, WirePresetId, WireSessionId, WireUserId};
+use super::ids::{
+    WireCharacterId, WireId, WireLorebookId, WireNodeId, WirePersonaId, WirePresetId, WireSessionId, WireUserId,
+};
 use super::records::CodedMessageSchema;
 use super::requested_settings::{RequestedSettingsResponse, deserialize_null};
 use super::string_enums::ScriptScopeEnum;
@@ -18,7 +20,7 @@ use crate::http::error::ApiError;
 use crate::http::json_schema::JsonMap;
 use clotho_core::coded_message::RenderedMessage;
 use clotho_core::tree;
-use clotho_core::tree::limits::{self, MAX_CHARACTERS};
+use clotho_core::tree::limits::{self, MAX_CHARACTERS, MAX_NEW_SESSION_LOREBOOKS};
 use clotho_engine::turn::{PluginChoice, ScopedScript};
 use clotho_queries::sessions::SessionView;
 use clotho_store as store;
@@ -230,6 +232,9 @@ pub struct CreateSessionRequest {
     #[serde(default, deserialize_with = "deserialize_params")]
     #[schema(value_type = JsonMap)]
     pub params: Map<String, Value>,
+    /// Lorebooks of the caller to link to the session, at most 64.
+    #[serde(default)]
+    pub lorebook_ids: Vec<WireLorebookId>,
 }
 
 /// Options for copying a session.
@@ -474,6 +479,15 @@ impl CreateSessionRequest {
         }
         if let Some(twice) = ids.iter().enumerate().position(|(i, id)| ids.iter().take(i).any(|other| other == id)) {
             return Err(ApiError::invalid(&format!("characterIds[{twice}]"), "the character appears twice"));
+        }
+        let books = &self.lorebook_ids;
+        if books.len() > MAX_NEW_SESSION_LOREBOOKS {
+            let message = format!("expected at most {MAX_NEW_SESSION_LOREBOOKS} lorebooks");
+            return Err(ApiError::invalid("lorebookIds", message));
+        }
+        if let Some(twice) = books.iter().enumerate().position(|(i, id)| books.iter().take(i).any(|other| other == id))
+        {
+            return Err(ApiError::invalid(&format!("lorebookIds[{twice}]"), "the lorebook appears twice"));
         }
         check_title(self.title.as_deref())?;
         check_plugins(self.plugins.as_deref().unwrap_or_default())?;

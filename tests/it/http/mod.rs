@@ -53,6 +53,7 @@ mod fuzz;
 mod lore_activation;
 mod lore_settings;
 mod lore_similarity;
+mod lorebook_links;
 mod lorebooks;
 mod macros;
 mod memory;

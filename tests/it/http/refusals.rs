@@ -69,7 +69,9 @@ impl RouteFixture {
 /// file (`session_transfer.rs`, `cards.rs`).
 fn routes_with_json_body() -> Vec<RouteEntry> {
     let takes_file = |path: &str| path.ends_with("/import") || path.ends_with("/avatar");
-    let is_bare = |path: &str| path.ends_with("/cancel") || path.ends_with("/restore") || takes_file(path);
+    let is_link = |path: &str| path.contains("/holds/");
+    let is_bare =
+        |path: &str| path.ends_with("/cancel") || path.ends_with("/restore") || is_link(path) || takes_file(path);
     let takes = |entry: &RouteEntry| matches!(entry.method.as_str(), "POST" | "PUT" | "PATCH") && !is_bare(entry.path);
     clotho::http::all_routes().into_iter().filter(takes).collect()
 }

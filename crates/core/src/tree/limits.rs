@@ -6,6 +6,8 @@ use super::edit::TreeError;
 pub const MAX_SPEAKER_CHARS: usize = 200;
 /// The maximum number of characters in one session.
 pub const MAX_CHARACTERS: usize = 16;
+/// The maximum number of lorebooks to which a new session is linked.
+pub const MAX_NEW_SESSION_LOREBOOKS: usize = 64;
 /// The maximum number of plugins of a session.
 const MAX_PLUGINS: usize = 64;
 /// The maximum length of a title, in characters.

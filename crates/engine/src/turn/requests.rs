@@ -23,6 +23,8 @@ pub struct SessionSpec {
     pub mode: Option<String>,
     /// Parameters passed to the model.
     pub params: Map<String, Value>,
+    /// The user's lorebooks to which the session is linked, besides those that apply anyway.
+    pub lorebook_ids: Vec<LorebookId>,
 }
 
 /// A user's choice for one plugin of a session, before it is checked. The result is a

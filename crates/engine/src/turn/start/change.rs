@@ -250,7 +250,13 @@ async fn initial_values(
         }
         let cards: Vec<_> = cards.iter().map(|(id, card)| (*id, card)).collect();
         let persona = persona.or(session.persona.as_ref().map(|persona| persona.id));
-        let whose = InitialValueScope { owner: session.owner, characters: &cards, persona, session: Some(session.id) };
+        let whose = InitialValueScope {
+            owner: session.owner,
+            characters: &cards,
+            persona,
+            session: Some(session.id),
+            lorebooks: &[],
+        };
         Ok::<_, TurnError>((
             initial_values::read_initial_values(reader, &whose, &inside)?,
             macro_context::globals(reader, session.owner)?,

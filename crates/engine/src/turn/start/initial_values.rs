@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 use clotho_compat::prompt::lore::LorebookScope;
-use clotho_core::ids::{CharacterId, PersonaId, SessionId, UserId};
+use clotho_core::ids::{CharacterId, LorebookId, PersonaId, SessionId, UserId};
 use clotho_core::tree::{NodeProblem, lorebook};
 use clotho_plugin::{InitVarText, unreadable_initial_values};
 use clotho_store::{BindingTarget, LorebookVersion, StoreError, StoreReader};
@@ -29,6 +29,8 @@ pub struct InitialValueScope<'a> {
     pub persona: Option<PersonaId>,
     /// The session, if it exists already.
     pub session: Option<SessionId>,
+    /// The books to which a new session will be linked.
+    pub lorebooks: &'a [LorebookId],
 }
 
 /// Reads the entries, in the order of their books, without filling in macros.
@@ -57,6 +59,9 @@ pub fn read_initial_values(
     }
     if let Some(session) = whose.session {
         reader.bound_lorebooks(whose.owner, BindingTarget::Session(session))?.into_iter().for_each(&mut take);
+    }
+    for book in whose.lorebooks {
+        reader.lorebook_version(whose.owner, *book)?.into_iter().for_each(&mut take);
     }
     let mut books = ActiveLorebooks::default();
     books.add_books(reader, whose.owner, lorebooks, found)?;

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use clotho_compat::prompt::{PromptCast, tags};
 use clotho_core::clock::Time;
-use clotho_core::ids::{CharacterId, NodeId, SessionId, UserId};
+use clotho_core::ids::{CharacterId, LorebookId, NodeId, SessionId, UserId};
 use clotho_core::tree::edit::TreeError;
 use clotho_core::tree::{
     AllowedScripts, CardRef, Kind, PersonaRef, PluginSetting, RecallSettings, RequestedSettings, Role, Session,
@@ -14,7 +14,7 @@ use clotho_core::tree::{
 };
 use clotho_core::world::World;
 use clotho_plugin::{Catalogue, DiceSeeds, Hook, HookNodeInfo, InitVarText};
-use clotho_store::{ActiveRules, CharacterCard, IdempotencyClaim, NodeDraft, PersonaCard};
+use clotho_store::{ActiveRules, BindingTarget, CharacterCard, IdempotencyClaim, NodeDraft, PersonaCard};
 
 use super::initial_values::{self, InitialValueScope};
 use crate::turn::models::ReplyWriter;
@@ -105,7 +105,8 @@ pub async fn begin_session(
         // The root is never shown, so report unreadable initial values at the greetings.
         greeting.delta.problems.extend(initial_values::unreadable_values(&context.plugins, &starts, &greeting.content));
     }
-    write_session(&parts.storage, session, characters, persona, root, greetings, now).await
+    let links = SessionLinks { characters, persona, lorebooks: new.lorebook_ids };
+    write_session(&parts.storage, session, links, root, greetings, now).await
 }
 
 /// The cards and values from which a session is created.
@@ -124,8 +125,8 @@ async fn read_cards(
     caller: UserId,
     new: &SessionSpec,
 ) -> Result<SessionCards, TurnError> {
-    let (ids, persona, inside) =
-        (new.character_ids.clone(), new.persona_id, Arc::clone(&prompt_services.lorebook_cache));
+    let (ids, persona, lorebooks) = (new.character_ids.clone(), new.persona_id, new.lorebook_ids.clone());
+    let inside = Arc::clone(&prompt_services.lorebook_cache);
     storage
         .store
         .read(move |reader| {
@@ -137,9 +138,18 @@ async fn read_cards(
                 Some(id) => Some(reader.persona(caller, id)?.ok_or(TreeError::NotFound("the persona"))?),
                 None => None,
             };
+            for book in &lorebooks {
+                reader.lorebook_version(caller, *book)?.ok_or(TreeError::NotFound("the lorebook"))?;
+            }
             let own: Vec<_> = characters.iter().map(|character| (character.id, &character.card)).collect();
             let persona_id = persona.as_ref().map(|persona| persona.id);
-            let whose = InitialValueScope { owner: caller, characters: &own, persona: persona_id, session: None };
+            let whose = InitialValueScope {
+                owner: caller,
+                characters: &own,
+                persona: persona_id,
+                session: None,
+                lorebooks: &lorebooks,
+            };
             let starts = initial_values::read_initial_values(reader, &whose, &inside)?;
             Ok(SessionCards {
                 characters,
@@ -338,11 +348,17 @@ fn greetings(
     drafts
 }
 
+/// What a new session is linked to.
+struct SessionLinks {
+    characters: Vec<CharacterCard>,
+    persona: Option<PersonaCard>,
+    lorebooks: Vec<LorebookId>,
+}
+
 async fn write_session(
     storage: &TreeStorage,
     session: Session,
-    characters: Vec<CharacterCard>,
-    persona: Option<PersonaCard>,
+    links: SessionLinks,
     root: NodeDraft,
     greetings: Vec<NodeDraft>,
     now: Time,
@@ -353,13 +369,18 @@ async fn write_session(
         .store
         .write(move |tx| {
             let mut session = session.clone();
-            for character in &characters {
+            // Refuse a book that was deleted meanwhile before anything is written.
+            links.lorebooks.iter().try_for_each(|book| tx.check_lorebook(session.owner, *book))?;
+            for character in &links.characters {
                 session.cards.push(CardRef { id: character.id, hash: tx.put_blob(&card_bytes(&character.card))? });
             }
-            if let Some(persona) = &persona {
+            if let Some(persona) = &links.persona {
                 session.persona = Some(PersonaRef { id: persona.id, hash: tx.put_blob(&card_bytes(&persona.card))? });
             }
             tx.begin_session(&session, &root, &greetings, now)?;
+            for book in &links.lorebooks {
+                tx.bind_lorebook(session.owner, *book, BindingTarget::Session(session.id))?;
+            }
             tx.record_claim(claim.as_ref(), &session.id)
         })
         .await?;
