@@ -326,6 +326,9 @@ impl From<TurnError> for ApiError {
             TurnError::PromptTooSlow { seconds } => Self::new(ApiErrorCode::TooLarge, message)
                 .hint("turn off some lorebooks, scripts or plugins, or shorten the texts of the character")
                 .detail("seconds", seconds),
+            TurnError::ReplayChanged => Self::new(ApiErrorCode::Conflict, message)
+                .hint("run the replay again, look at it, and accept it with the new `shown`")
+                .detail("reason", "replay_changed"),
             TurnError::Stopped => Self::new(ApiErrorCode::Unavailable, message),
         }
     }

@@ -73,7 +73,8 @@ async fn run(app: &App, wanted: &PluginReplayArgs, plugin: Arc<LoadedPlugin>) ->
     if hash.as_deref() != Some(asked.plugin.code_hash()) {
         bail!("only an installed plugin can be accepted: put the folder into [plugins] dir first");
     }
-    Ok(app.turns.rules.accept(owner, asked).await?.0)
+    // Whoever accepts here has stopped the server and names no earlier replay.
+    Ok(app.turns.rules.accept(owner, asked, None).await?.0)
 }
 
 /// Renames the field `fromNodeId` of the HTTP interface to the option `--from` in an error.

@@ -176,8 +176,8 @@ pub async fn try_hook(
 ///
 /// # Errors
 /// Returns an error if the caller may not submit code, or the plugin, session or message does not exist. If accepted,
-/// also if the code is not the active one, the branch was played with other rules, a hook fails, or the session has
-/// changed.
+/// also if the code is not the active one, the branch was played with other rules, a hook fails, or the session or the
+/// code has changed since the replay that the caller saw.
 pub async fn replay(
     app: AppData,
     caller: Caller,
@@ -191,17 +191,25 @@ pub async fn replay(
         let error = ApiError::invalid("accept", "only results of the saved code can be accepted");
         return Err(error.hint("save the files first, then accept without source and files"));
     }
+    if asked.accept && asked.shown.is_none() {
+        let error = ApiError::invalid("shown", "the replay to accept is missing");
+        return Err(error.hint("run the replay without accept, look at it, and send the `shown` of its answer"));
+    }
     match source_with_edits(&app, caller, name.0, asked.source, asked.files).await? {
         Ok(plugin) if asked.accept => {
-            let (replayed, arranged) =
-                app.turns.rules.accept(caller.0, ReplaySpec { plugin, session, leaf, from }).await?;
+            let (replayed, arranged) = app
+                .turns
+                .rules
+                .accept(caller.0, ReplaySpec { plugin, session, leaf, from }, asked.shown.as_deref())
+                .await?;
             let op = Some(arranged.op);
             Ok(ApiResponse::ok_redacted(ReplayPluginResponse { op, ..ReplayPluginResponse::from(replayed.rows) })?
                 .with_operation(arranged.op))
         }
         Ok(plugin) => {
             let replayed = app.turns.rules.replay(caller.0, ReplaySpec { plugin, session, leaf, from }).await?;
-            ApiResponse::ok_redacted(ReplayPluginResponse::from(replayed.rows))
+            let shown = Some(replayed.shown);
+            ApiResponse::ok_redacted(ReplayPluginResponse { shown, ..ReplayPluginResponse::from(replayed.rows) })
         }
         Err(error) => {
             check_owned(&app, caller, session, [leaf, from]).await?;

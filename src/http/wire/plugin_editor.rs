@@ -259,6 +259,9 @@ pub struct ReplayPluginRequest {
     /// Whether to write the new deltas, as one step that undo takes back. Only possible with the active code.
     #[serde(default)]
     pub accept: bool,
+    /// The `shown` of the replay to accept; required with `accept`.
+    #[serde(default)]
+    pub shown: Option<String>,
 }
 
 /// The result of a replay. Nothing is written unless it was accepted.
@@ -271,6 +274,9 @@ pub struct ReplayPluginResponse {
     /// Why the code cannot be loaded; null otherwise.
     #[schema(required, value_type = Option<ScriptErrorSchema>)]
     pub error: Option<Value>,
+    /// What to send as `shown` to accept exactly this replay; null if the code cannot be loaded, or if it was accepted.
+    #[schema(required)]
+    pub shown: Option<String>,
     /// Number of the operation that accepted the replay; null if nothing was written.
     #[schema(required)]
     pub op: Option<i64>,

@@ -65,7 +65,7 @@ export const runReplay = (id: string, wanted: PluginReplay) =>
     return { ...answer, nodes };
   });
 
-/** Applies the saved rules to the messages of the branch on screen. */
+/** Applies the saved rules to the messages of a branch, as the replay showed that `wanted.shown` names. */
 export const acceptReplay = (id: string, wanted: PluginReplay) =>
   attempt(() => api.replay(id, { ...wanted, accept: true }));
 

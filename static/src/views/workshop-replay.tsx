@@ -54,7 +54,7 @@ interface ReplayProps {
 
 export function Replay({ plugin, texts, jump }: ReplayProps) {
   const open = session.value;
-  const result = useSignal<{ answer: ReplayAnswer; texts: FileTexts } | null>(null);
+  const result = useSignal<{ answer: ReplayAnswer; texts: FileTexts; leaf: Id | null } | null>(null);
   const isBusy = useSignal(false);
   const every = useSignal(false);
   const follows = useSignal(false);
@@ -67,14 +67,20 @@ export function Replay({ plugin, texts, jump }: ReplayProps) {
     const leaf = viewedLeaf.peek() ?? head.peek();
     const answer = await runReplay(plugin.id, { sessionId: open.id, files: texts, ...(leaf && { leafId: leaf }) });
     isBusy.value = false;
-    if (answer) result.value = { answer, texts };
+    if (answer) result.value = { answer, texts, leaf };
   };
   const accept = async () => {
-    if (isBusy.peek()) return;
+    const seen = result.peek();
+    if (isBusy.peek() || !seen) return;
     clearDialogErrors();
     isBusy.value = true;
-    const leaf = viewedLeaf.peek() ?? head.peek();
-    const answer = await acceptReplay(plugin.id, { sessionId: open.id, files: {}, ...(leaf && { leafId: leaf }) });
+    const { leaf, answer: replay } = seen;
+    const answer = await acceptReplay(plugin.id, {
+      sessionId: open.id,
+      files: {},
+      shown: replay.shown,
+      ...(leaf && { leafId: leaf }),
+    });
     isBusy.value = false;
     if (!answer) return;
     result.value = null;

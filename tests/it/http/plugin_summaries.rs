@@ -210,7 +210,9 @@ async fn plugin_summary_in_replay_saved_only_on_accept() {
     let path = format!("/api/sessions/{}/summaries/{}", play.sid, id_of(&found[0]));
     play.server.request("DELETE", &path).send().await.expect(204);
     assert_eq!(summaries_at(&play, &said.reply).await, [] as [Value; 0]);
-    assert_eq!(ask(json!({"accept": true})).await["text"], "OMEGA: a gate.");
+    let accepted = super::plugin_workshop::accept_replay(&play, "scribe").await;
+    let row = accepted["rows"].as_array().unwrap().iter().find(|row| row["nodeId"] == *said.reply).unwrap();
+    assert_eq!(row["summary"]["text"], "OMEGA: a gate.");
     assert_eq!(summaries_at(&play, &said.reply).await.len(), 1);
     // A trial proposes too, and stores nothing.
     let body = json!({"sessionId": play.sid, "nodeId": said.reply, "hook": "on_reply", "source": other});

@@ -297,6 +297,13 @@ async fn workshop_replay_runs_new_rules_over_branch() {
     assert_eq!((play.session().await, play.nodes().await), before, "nothing is written");
 }
 
+/// Runs a replay, and accepts what it shows.
+pub async fn accept_replay(play: &ApiSession, plugin: &str) -> Value {
+    let path = format!("/api/plugins/{plugin}/replay");
+    let shown = play.server.post(&path, &json!({"sessionId": play.sid})).await["shown"].clone();
+    play.server.post(&path, &json!({"sessionId": play.sid, "accept": true, "shown": shown})).await
+}
+
 /// An accepted replay applies the saved rules to the messages of the branch, as one step for undo and redo. Branches
 /// below follow, and dice and texts stay.
 #[tokio::test]
@@ -310,8 +317,7 @@ async fn workshop_replay_accepted_is_one_undo_step() {
     let (first, second) = (play.run_turn("One.").await, play.run_turn("Two.").await);
     let gold =
         async |node: &str| play.get(&format!("node/{node}/world")).await["world"]["vars"]["purse"]["gold"].clone();
-    let body = json!({"sessionId": play.sid, "accept": true});
-    let accept = async || play.server.post("/api/plugins/purse/replay", &body).await;
+    let accept = async || accept_replay(&play, "purse").await;
     let same = accept().await;
     assert_eq!(same["op"], play.session().await["op"], "nothing to change is no operation");
     let dear = quiet.replace("-ctx.config.price", "-5");
@@ -337,6 +343,55 @@ async fn workshop_replay_accepted_is_one_undo_step() {
     assert_eq!(gold(&second.reply).await, 0);
 }
 
+/// Only the replay that was shown can be accepted: the same code, messages and story. Otherwise nothing is written.
+#[tokio::test]
+async fn workshop_replay_accepted_after_change_is_refused() {
+    let play = start_with_plugin().await;
+    let path = "/api/plugins/purse/replay";
+    let quiet = SCRIPT.replace("#{ reply: ctx.text }", "");
+    let save = async |price: &str| {
+        let content = quiet.replace("-ctx.config.price", price);
+        play.server.put("/api/plugins/purse/files/main.rhai", &json!({"content": content})).await;
+    };
+    let replay = async |more: Value| {
+        let mut body = json!({"sessionId": play.sid});
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        play.server.request("POST", path).json(&body).send().await
+    };
+    save("-3").await;
+    let (first, second) = (play.run_turn("One.").await, play.run_turn("Two.").await);
+    save("-5").await;
+    let shown = replay(json!({})).await.expect(200)["shown"].clone();
+    assert_eq!(replay(json!({})).await.expect(200)["shown"], shown, "the same again shows the same");
+    let unsaved = replay(json!({"files": {"main.rhai": quiet}})).await.expect(200)["shown"].clone();
+    let part = replay(json!({"fromNodeId": second.user_node})).await.expect(200)["shown"].clone();
+    assert!(shown.is_string() && shown != unsaved && shown != part && unsaved != part);
+    assert_eq!(replay(json!({"source": "fn on_reply("})).await.expect(200)["shown"], json!(null));
+    let before = (play.session().await, play.nodes().await);
+    let refused = async |shown: &Value| {
+        let error = replay(json!({"accept": true, "shown": shown})).await.expect_error("conflict");
+        assert_eq!(error["details"]["reason"], "replay_changed", "{error}");
+        assert!(error["hint"].as_str().unwrap().contains("again"), "{error}");
+    };
+    for other in [&unsaved, &part, &json!("0"), &json!("")] {
+        refused(other).await;
+    }
+    for absent in [json!({"accept": true}), json!({"accept": true, "shown": null})] {
+        assert_eq!(replay(absent).await.expect_error("invalid")["details"]["field"], "shown");
+    }
+    // Other code, then the same code and another story.
+    save("-1").await;
+    refused(&shown).await;
+    assert_eq!((play.session().await, play.nodes().await), before, "nothing is written");
+    save("-5").await;
+    play.checkout(&first.reply, true).await;
+    play.checkout(&second.reply, true).await;
+    refused(&shown).await;
+    let again = replay(json!({})).await.expect(200)["shown"].clone();
+    let accepted = replay(json!({"accept": true, "shown": again})).await.expect(200);
+    assert_eq!((&accepted["op"], &accepted["shown"]), (&play.session().await["op"], &json!(null)));
+}
+
 /// A replay that cannot apply is a conflict: failing rules, and messages that were written without the plugin.
 #[tokio::test]
 async fn workshop_replay_that_cannot_apply_returns_conflict() {
@@ -345,8 +400,11 @@ async fn workshop_replay_that_cannot_apply_returns_conflict() {
         .put("/api/plugins/purse/files/main.rhai", &json!({"content": SCRIPT.replace("#{ reply: ctx.text }", "")}))
         .await;
     let said = play.run_turn("One.").await;
-    let refused = async |body: Value| {
-        play.server.request("POST", "/api/plugins/purse/replay").json(&body).send().await.expect_error("conflict")
+    let refused = async |mut body: Value| {
+        let path = "/api/plugins/purse/replay";
+        let shown = play.server.post(path, &body).await["shown"].clone();
+        body.as_object_mut().unwrap().extend([("accept".to_owned(), json!(true)), ("shown".to_owned(), shown)]);
+        play.server.request("POST", path).json(&body).send().await.expect_error("conflict")
     };
     play.server
         .put(
@@ -354,12 +412,12 @@ async fn workshop_replay_that_cannot_apply_returns_conflict() {
             &json!({"content": "fn on_reply(ctx) { ctx.add(\"gold\", 1); nothing(); }"}),
         )
         .await;
-    let told = refused(json!({"sessionId": play.sid, "accept": true})).await;
+    let told = refused(json!({"sessionId": play.sid})).await;
     assert!(told["message"].as_str().unwrap().contains(&said.reply), "{told}");
     play.server.put("/api/plugins/purse/files/main.rhai", &json!({"content": SCRIPT})).await;
     play.server.put(&format!("/api/sessions/{}/plugins", play.sid), &json!([])).await;
     let alone = play.run_turn("Two.").await;
     play.server.put(&format!("/api/sessions/{}/plugins", play.sid), &json!([{"id": "purse"}])).await;
-    let told = refused(json!({"sessionId": play.sid, "accept": true, "fromNodeId": alone.user_node})).await;
+    let told = refused(json!({"sessionId": play.sid, "fromNodeId": alone.user_node})).await;
     assert!(told["message"].as_str().unwrap().contains("fromNodeId"), "{told}");
 }

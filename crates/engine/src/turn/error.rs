@@ -37,6 +37,9 @@ pub enum TurnError {
         /// One sentence.
         message: String,
     },
+    /// The replay to accept is not the one that was shown.
+    #[error("the session or the plugin has changed since this replay")]
+    ReplayChanged,
     /// The server is shutting down, or the request's task failed.
     #[error("the server is shutting down")]
     Stopped,

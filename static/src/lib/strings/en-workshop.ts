@@ -124,6 +124,7 @@ export default {
   "workshop.followText":
     "The new results replace the old ones on these messages, for all branches below them too. You can undo this.",
   "workshop.followSaved": "Save the files first.",
+  "reason.replay_changed": "The story or the plugin has changed since this replay. Run it again.",
   "workshop.follows": "Applied to the story. You can undo this.",
   "workshop.tests": "Tests",
   "workshop.testsText": "Runs the cases in tests/*.toml like “clotho plugin test”, with unsaved changes too.",

@@ -117,6 +117,7 @@ export default {
   "workshop.follow": "应用到故事",
   "workshop.followText": "这些消息改用新的结果，它们下面的所有分支也一样。可以撤销。",
   "workshop.followSaved": "请先保存文件。",
+  "reason.replay_changed": "这次重演之后，故事或插件变了。请重新重演。",
   "workshop.follows": "已应用到故事。可以撤销。",
   "workshop.tests": "测试",
   "workshop.testsText": "像“clotho plugin test”那样运行 tests/*.toml 里的用例，包括未保存的修改。",

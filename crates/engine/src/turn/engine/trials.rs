@@ -75,12 +75,18 @@ impl RuleTrials {
         hook_trial::replay::replay(&self.storage, &self.rules, caller, asked).await
     }
 
-    /// Replays the rules of a plugin along a branch and writes the new deltas of its messages, in one step.
+    /// Replays the rules of a plugin along a branch and writes the new deltas of its messages, in one step. With the
+    /// token `shown` of an earlier replay, only if that one showed the same.
     ///
     /// # Errors
-    /// Returns an error if the session or a message does not exist, other rules apply on the branch, a rule fails, the
-    /// session changed meanwhile, or the database fails.
-    pub async fn accept(&self, caller: UserId, asked: ReplaySpec) -> Result<(ReplayOutcome, ArrangeResult), TurnError> {
-        hook_trial::replay::accept_replay(&self.storage, &self.rules, caller, asked).await
+    /// Returns an error if the session or a message does not exist, the token is of another replay, other rules apply
+    /// on the branch, a rule fails, the session changed meanwhile, or the database fails.
+    pub async fn accept(
+        &self,
+        caller: UserId,
+        asked: ReplaySpec,
+        shown: Option<&str>,
+    ) -> Result<(ReplayOutcome, ArrangeResult), TurnError> {
+        hook_trial::replay::accept_replay(&self.storage, &self.rules, caller, asked, shown).await
     }
 }

@@ -43,6 +43,8 @@ pub struct ReplayOutcome {
     pub rows: Vec<ReplayStep>,
     /// Whether the plugin is in force at the end of the branch.
     pub is_active: bool,
+    /// A token of what the replay shows. Whoever accepts it names the token, so that nothing else is written.
+    pub shown: String,
     /// The newest operation of the session at the time of the replay.
     expected_op: i64,
     /// The new deltas of the messages that would change.
@@ -82,10 +84,21 @@ pub async fn replay(
     caller: UserId,
     asked: ReplaySpec,
 ) -> Result<ReplayOutcome, TurnError> {
-    let (seen, line) = branch_nodes(storage, caller, &asked).await?;
+    let branch = branch_nodes(storage, caller, &asked).await?;
+    replay_branch(storage, rule_services, caller, &asked, branch).await
+}
+
+async fn replay_branch(
+    storage: &TreeStorage,
+    rule_services: &RuleServices,
+    caller: UserId,
+    asked: &ReplaySpec,
+    (seen, line): (i64, Vec<(NodeId, Role)>),
+) -> Result<ReplayOutcome, TurnError> {
     let mut outcome = ReplayOutcome {
         rows: Vec::new(),
         is_active: false,
+        shown: shown_token(asked, seen, &line),
         expected_op: seen,
         deltas: Vec::new(),
         summaries: Vec::new(),
@@ -103,19 +116,35 @@ pub async fn replay(
     Ok(outcome)
 }
 
-/// Replays a branch and writes the new deltas of its messages.
+/// Returns the token of a replay: a hash of the plugin's code, the session's newest operation and the messages.
+fn shown_token(asked: &ReplaySpec, seen: i64, line: &[(NodeId, Role)]) -> String {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(asked.plugin.code_hash().as_bytes()).update(asked.session.as_bytes()).update(&seen.to_le_bytes());
+    for (node, _) in line {
+        hasher.update(node.as_bytes());
+    }
+    hasher.finalize().to_hex().to_string()
+}
+
+/// Replays a branch and writes the new deltas of its messages. With the token `shown` of an earlier replay, only if
+/// that one ran the same code over the same messages of the unchanged session.
 ///
 /// # Errors
-/// See [`replay`]; also if other rules are in force somewhere on the branch, a rule fails, or the session changed
-/// meanwhile.
+/// See [`replay`]; also if the token is of another replay, other rules are in force somewhere on the branch, a rule
+/// fails, or the session changed meanwhile.
 pub async fn accept_replay(
     storage: &TreeStorage,
     rule_services: &RuleServices,
     caller: UserId,
     asked: ReplaySpec,
+    shown: Option<&str>,
 ) -> Result<(ReplayOutcome, ArrangeResult), TurnError> {
     let session = asked.session;
-    let outcome = replay(storage, rule_services, caller, asked).await?;
+    let (seen, line) = branch_nodes(storage, caller, &asked).await?;
+    if shown.is_some_and(|shown| shown != shown_token(&asked, seen, &line)) {
+        return Err(TurnError::ReplayChanged);
+    }
+    let outcome = replay_branch(storage, rule_services, caller, &asked, (seen, line)).await?;
     if let Some(node) = outcome.first_mismatch {
         let message = format!(
             "the message {node} was written without this plugin, or with another version of its values; start below \
