@@ -12,6 +12,7 @@
 
 pub mod body;
 pub mod caller;
+mod connection_end;
 mod content_disposition;
 pub mod describe;
 pub mod error;

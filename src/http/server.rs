@@ -11,6 +11,7 @@ use actix_web::web::Data;
 use actix_web::{App as Site, HttpServer, web};
 use tokio::time::timeout;
 
+use super::connection_end;
 use super::file_limit;
 use super::finalize::{finalize, skip_small_bodies};
 use super::route_table::{RouteEntry, configure};
@@ -69,6 +70,7 @@ pub async fn serve_until(app: Arc<App>, listener: TcpListener, stop: impl Future
             .wrap(Compress::default())
             .wrap(from_fn(finalize))
     })
+    .on_connect(connection_end::note_connection)
     .tcp_nodelay(true)
     .keep_alive(KEEP_ALIVE_TIMEOUT)
     .client_request_timeout(REQUEST_HEAD_TIMEOUT)

@@ -15,9 +15,10 @@ use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
+use actix_web::body::BoxBody;
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse, rt};
-use actix_ws::{AggregatedMessage, AggregatedMessageStream, CloseCode, ProtocolError};
+use actix_ws::{AggregatedMessage, AggregatedMessageStream, CloseCode, CloseReason, ProtocolError};
 use serde::Deserialize;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 use utoipa::IntoParams;
@@ -25,6 +26,7 @@ use utoipa::IntoParams;
 use self::events::{OperationEvent, SocketLogPosition};
 use super::body;
 use super::caller::{Caller, ClientIdentity, unpaired_error};
+use super::connection_end::{self, SocketBody};
 use super::error::{ApiError, ApiErrorCode};
 use super::query::{NodeIdPath, QueryParams, SessionIdPath};
 use super::routes::{AppData, node_renderer};
@@ -105,7 +107,19 @@ pub async fn open(
         _place: place,
     };
     rt::spawn(socket.run(messages, query.0.since));
-    Ok(answer)
+    let connection = connection_end::second_handle(&request);
+    Ok(answer.map_body(|_, frames| BoxBody::new(SocketBody::new(frames, connection))))
+}
+
+/// Returns the code that answers a client's goodbye: its own. A code that nobody may send (RFC 6455, 7.4) is answered
+/// as a breach of the protocol.
+fn goodbye_code(goodbye: Option<&CloseReason>) -> CloseCode {
+    match goodbye.map(|goodbye| goodbye.code) {
+        None => CloseCode::Normal,
+        Some(CloseCode::Abnormal | CloseCode::Tls) => CloseCode::Protocol,
+        Some(CloseCode::Other(code)) if !(3_000..5_000).contains(&code) => CloseCode::Protocol,
+        Some(code) => code,
+    }
 }
 
 struct EventSocket {
@@ -154,7 +168,7 @@ impl EventSocket {
         if let Ok(text) = Event::refusal(&error).text() {
             let _ = timeout(SEND_TIMEOUT, self.session.text(text)).await;
         }
-        let reason = actix_ws::CloseReason { code, description: Some(error.message.clone()) };
+        let reason = CloseReason { code, description: Some(error.message.clone()) };
         let _ = timeout(SEND_TIMEOUT, self.session.close(Some(reason))).await;
     }
 
@@ -319,11 +333,12 @@ impl EventSocket {
                 self.session.pong(&bytes).await.map_err(|_| SocketClose::Disconnected)
             }
             Some(Ok(AggregatedMessage::Pong(_))) => Ok(()),
-            Some(Ok(AggregatedMessage::Close(_))) | None => {
-                // The client closed the socket; answer its close frame.
-                let _ = timeout(SEND_TIMEOUT, self.session.clone().close(None)).await;
+            Some(Ok(AggregatedMessage::Close(goodbye))) => {
+                let reason = CloseReason { code: goodbye_code(goodbye.as_ref()), description: None };
+                let _ = timeout(SEND_TIMEOUT, self.session.clone().close(Some(reason))).await;
                 Err(SocketClose::Disconnected)
             }
+            None => Err(SocketClose::Disconnected),
             Some(Err(error)) if frame_limit::is_too_long(&error) => Err(SocketClose::WithError(
                 CloseCode::Size,
                 ApiError::new(ApiErrorCode::TooLarge, "the frame is too large"),
@@ -387,5 +402,25 @@ impl EventSocket {
         }
         let reasoning = node.reasoning.unwrap_or_default();
         reply_stream::chunk_event(id, &node.content, &reasoning, offset, frame.reasoning_offset)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn goodbye_code_is_that_of_the_client() {
+        let check = |sent: Option<u16>, answered: u16| {
+            let goodbye = sent.map(|code| CloseReason { code: CloseCode::from(code), description: None });
+            assert_eq!(u16::from(goodbye_code(goodbye.as_ref())), answered, "{sent:?}");
+        };
+        check(None, 1000);
+        for code in [1000, 1001, 1008, 1011, 3000, 4001, 4999] {
+            check(Some(code), code);
+        }
+        for code in [0, 999, 1004, 1005, 1006, 1015, 2999, 5000] {
+            check(Some(code), 1002);
+        }
     }
 }

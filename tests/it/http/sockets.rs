@@ -381,6 +381,19 @@ async fn websocket_limit_per_user_is_enforced() {
     .await;
 }
 
+/// RFC 6455, 5.5.1: a goodbye is answered with its own code, 1000 if it has none.
+#[tokio::test]
+async fn websocket_goodbye_is_answered_with_its_code() {
+    let play = ApiSession::start().await;
+    for (sent, answered) in [(Some(1000), 1000), (Some(1001), 1001), (Some(4001), 4001), (None, 1000)] {
+        let mut socket = play.server.open_socket(&play.sid, None).await;
+        socket.read_until_type("hello").await;
+        socket.say_goodbye(sent).await;
+        assert_eq!(socket.next_frame().await, None);
+        assert_eq!(socket.close_code, Some(answered));
+    }
+}
+
 /// Watchers of a session that is deleted during a reply get an error and nothing more.
 #[tokio::test]
 async fn websocket_session_deleted_during_reply_notifies_watchers() {

@@ -7,6 +7,7 @@ use futures_util::{SinkExt, StreamExt};
 use serde_json::Value;
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, client_async};
 
@@ -99,6 +100,12 @@ impl Socket {
                 Some(Ok(other)) => panic!("{other:?}"),
             }
         }
+    }
+
+    /// Sends a close frame, with a code or empty.
+    pub async fn say_goodbye(&mut self, code: Option<u16>) {
+        let frame = code.map(|code| CloseFrame { code: code.into(), reason: "done".into() });
+        self.stream.close(frame).await.unwrap();
     }
 
     /// Resets the connection without a close frame.
