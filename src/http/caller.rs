@@ -7,7 +7,8 @@
 //!
 //! If LAN devices are allowed, a request has an identity: the owner's machine, a paired device, or unknown. It is
 //! derived from the peer address and from the secret in the cookie. Other headers can only reduce rights: a request
-//! that a proxy forwards does not count as coming from this machine.
+//! that a proxy forwards does not count as coming from this machine, and neither does one from this machine that names
+//! the server as other machines do.
 
 use std::convert::Infallible;
 use std::future::{Ready, ready};
@@ -92,7 +93,10 @@ impl ClientIdentity {
 
     fn find(app: &App, head: &RequestHead) -> Self {
         let devices = &app.devices;
-        let from_here = || head.peer_addr.is_some_and(|peer| devices.is_trusted_peer(peer.ip()));
+        let from_here = || {
+            let peer = head.peer_addr.map(|peer| peer.ip().to_canonical());
+            peer.is_some_and(|peer| devices.is_trusted_peer(peer) && (!peer.is_loopback() || names_loopback(head)))
+        };
         if !devices.serves_lan() || (is_direct(head.headers()) && from_here()) {
             return Self::LocalMachine;
         }
@@ -237,6 +241,22 @@ const FORWARDED_PREFIX: &str = "x-forwarded";
 /// Returns whether no header shows that a proxy forwarded the request.
 fn is_direct(headers: &HeaderMap) -> bool {
     !headers.keys().any(|name| PROXY_HEADERS.contains(&name.as_str()) || name.as_str().starts_with(FORWARDED_PREFIX))
+}
+
+/// Returns whether all that a request says of the server's address is a loopback name. A browser on this machine that
+/// opens a loopback address names it. If it names anything else, a local proxy forwards requests and adds no header.
+fn names_loopback(head: &RequestHead) -> bool {
+    let is_local = |authority: &str| HostAuthority::parse(authority).is_some_and(|named| is_loopback(&named.name));
+    let mut origins = head.headers().get_all(header::ORIGIN);
+    host(head.headers()).is_some_and(|host| is_loopback(&host.name))
+        && head.uri.authority().is_none_or(|authority| is_local(authority.as_str()))
+        && origins.all(|origin| {
+            origin
+                .to_str()
+                .ok()
+                .and_then(|text| text.split_once("://"))
+                .is_some_and(|(_, authority)| is_local(authority))
+        })
 }
 
 /// Returns whether a request comes from this machine to a loopback name. A local proxy that forwards requests uses
