@@ -20,8 +20,8 @@ use clotho_core::ids::DeviceId;
 use clotho_store::PairedDevice;
 
 use addresses::LocalAddresses;
-use pairing_codes::PairingCodes;
 pub use pairing_codes::{ClaimResult, LIFETIME_MS};
+use pairing_codes::{PairingCodes, TypedForm};
 
 /// How many devices may be paired.
 pub const MAX_DEVICES: usize = 64;
@@ -48,7 +48,7 @@ pub struct Devices {
 pub struct PairingOffer {
     /// The form for links: 32 hex digits.
     pub code: String,
-    /// The form for typing: 8 characters.
+    /// The form for typing: 8 characters, or 16 while somebody guesses codes.
     pub short: String,
 }
 
@@ -133,14 +133,20 @@ impl Devices {
     /// # Errors
     /// Returns an error if the system has no randomness to give.
     pub fn offer_pairing(&self, now: Time) -> Result<PairingOffer, RandomnessError> {
-        let offer = PairingOffer { code: random::<16>()?, short: new_short_code()? };
-        lock(&self.codes).add([hash(&offer.code), hash(&offer.short)], now);
+        let mut codes = lock(&self.codes);
+        let form = codes.needed_form(now);
+        let short = match form {
+            TypedForm::Short => new_typed_code::<8>()?,
+            TypedForm::Long => new_typed_code::<16>()?,
+        };
+        let offer = PairingOffer { code: random::<16>()?, short };
+        codes.add([hash(&offer.code), hash(&offer.short)], form, now);
         Ok(offer)
     }
 
-    /// Checks a pairing code. A valid one is used up.
-    pub fn claim_pairing(&self, code: &str, peer: Option<IpAddr>, now: Time) -> ClaimResult {
-        lock(&self.codes).claim(&hash(&normalize_code(code)), peer, now)
+    /// Checks a pairing code. A valid one is used up. `client` is the address of the device that sends it.
+    pub fn claim_pairing(&self, code: &str, client: Option<IpAddr>, now: Time) -> ClaimResult {
+        lock(&self.codes).claim(&hash(&normalize_code(code)), client, now)
     }
 
     /// Adds a device that is already stored in the database.
@@ -184,15 +190,15 @@ fn random<const BYTES: usize>() -> Result<String, RandomnessError> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// The alphabet of short codes: without i, l, o and u, which are easy to confuse.
+/// The alphabet of codes to type: without i, l, o and u, which are easy to confuse.
 const SHORT_CODE_ALPHABET: [char; 32] = [
     '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'j', 'k', 'm', 'n', 'p',
     'q', 'r', 's', 't', 'v', 'w', 'x', 'y', 'z',
 ];
 
-/// Returns 8 characters of 5 random bits each.
-fn new_short_code() -> Result<String, RandomnessError> {
-    let mut bytes = [0_u8; 8];
+/// Returns characters of 5 random bits each.
+fn new_typed_code<const CHARS: usize>() -> Result<String, RandomnessError> {
+    let mut bytes = [0_u8; CHARS];
     getrandom::fill(&mut bytes).map_err(|_| RandomnessError)?;
     Ok(bytes.iter().filter_map(|byte| SHORT_CODE_ALPHABET.get(usize::from(byte % 32))).collect())
 }
@@ -260,6 +266,17 @@ mod tests {
             assert_eq!(devices.claim_pairing(&typed(&offer.short), None, Time(1)), ClaimResult::Accepted, "{offer:?}");
             assert_eq!(devices.claim_pairing(&offer.code, None, Time(1)), ClaimResult::Invalid);
         }
+    }
+
+    #[test]
+    fn pairing_offer_while_codes_are_guessed_is_long_to_type() {
+        let devices = devices();
+        for _ in 0..pairing_codes::MAX_WRONG_CODES {
+            devices.claim_pairing("wrong", None, Time(0));
+        }
+        let offer = devices.offer_pairing(Time(1)).unwrap();
+        assert!(offer.short.len() == 16 && offer.code.len() == 32, "{offer:?}");
+        assert_eq!(devices.claim_pairing(&offer.short.to_uppercase(), None, Time(2)), ClaimResult::Accepted);
     }
 
     #[test]

@@ -21,6 +21,7 @@ use actix_web::http::header::{self, HeaderMap, HeaderName};
 use actix_web::{FromRequest, HttpMessage, HttpRequest};
 
 use super::error::{ApiError, ApiErrorCode};
+use super::proxy_headers::{self, is_direct};
 use crate::app::App;
 use crate::devices::EXPIRY_S;
 use crate::devices::addresses::LocalAddresses;
@@ -182,6 +183,12 @@ pub fn authorize(app: &App, head: &RequestHead) -> Result<ClientIdentity, ApiErr
     Ok(via)
 }
 
+/// Returns the address of the client of a request, as the connection or a trusted proxy gives it.
+pub fn client_address(app: &App, request: &HttpRequest) -> Option<IpAddr> {
+    let trusted = &app.config.server.trusted_proxies;
+    request.peer_addr().map(|peer| proxy_headers::client_address(request.headers(), peer.ip(), trusted))
+}
+
 /// Returns the caller of a route with the required `access`.
 ///
 /// # Errors
@@ -216,31 +223,6 @@ fn mark_device_seen(app: &App, id: DeviceId) {
             }
         });
     }
-}
-
-/// Headers that proxies and their services add, besides those that begin with [`FORWARDED_PREFIX`].
-const PROXY_HEADERS: [&str; 15] = [
-    "forwarded",
-    "forwarded-for",
-    "via",
-    "x-real-ip",
-    "x-client-ip",
-    "x-cluster-client-ip",
-    "x-original-forwarded-for",
-    "x-original-host",
-    "x-envoy-external-address",
-    "x-azure-clientip",
-    "x-appengine-user-ip",
-    "true-client-ip",
-    "cf-connecting-ip",
-    "fastly-client-ip",
-    "fly-client-ip",
-];
-const FORWARDED_PREFIX: &str = "x-forwarded";
-
-/// Returns whether no header shows that a proxy forwarded the request.
-fn is_direct(headers: &HeaderMap) -> bool {
-    !headers.keys().any(|name| PROXY_HEADERS.contains(&name.as_str()) || name.as_str().starts_with(FORWARDED_PREFIX))
 }
 
 /// Returns whether all that a request says of the server's address is a loopback name. A browser on this machine that

@@ -22,6 +22,7 @@ mod finalize;
 mod idempotency;
 pub mod json_schema;
 pub mod openapi;
+mod proxy_headers;
 pub mod query;
 pub mod response;
 pub mod route_table;

@@ -20,6 +20,8 @@ pub struct ServerConfig {
     pub lan: bool,
     /// Peers that are treated as the owner at this machine and need no pairing. Only used with `lan`.
     pub trusted_peers: Vec<IpNetwork>,
+    /// Proxies whose `X-Forwarded-For` and `Forwarded` headers tell the address of the client.
+    pub trusted_proxies: Vec<IpNetwork>,
     /// Serves the page from this folder instead of the binary; for development.
     pub static_dir: Option<PathBuf>,
     /// Worker threads for requests; 0: one per core.
@@ -42,8 +44,8 @@ pub struct IpNetwork {
 }
 
 impl IpNetwork {
-    /// Parses `192.168.0.0/16` or a single address.
-    fn parse(text: &str) -> Option<Self> {
+    /// Parses `192.168.0.0/16` or a single address; `None` for anything else.
+    pub fn parse(text: &str) -> Option<Self> {
         let (address, bits) = text.split_once('/').map_or((text, None), |(address, bits)| (address, Some(bits)));
         let address: IpAddr = address.parse().ok()?;
         let most = if address.is_ipv4() { 32 } else { 128 };
@@ -245,11 +247,8 @@ impl ServerConfig {
             mode,
             allowed_hosts: table.texts("allowed_hosts", &[], reader, host).into_iter().map(lower).collect(),
             lan,
-            trusted_peers: table
-                .texts("trusted_peers", &["127.0.0.0/8", "::1"], reader, network)
-                .iter()
-                .filter_map(|text| IpNetwork::parse(text))
-                .collect(),
+            trusted_peers: networks(&table.texts("trusted_peers", &["127.0.0.0/8", "::1"], reader, network)),
+            trusted_proxies: networks(&table.texts("trusted_proxies", &[], reader, network)),
             static_dir: table.parse("static_dir", "", reader, optional_path),
             workers: size(table.number("workers", 0, 0..=256, "the number of threads (0: one for each core)", reader)),
         }
@@ -475,6 +474,10 @@ fn host(text: &str) -> Result<(), String> {
 fn network(text: &str) -> Result<(), String> {
     let message = "expected an address or a network such as \"127.0.0.0/8\" or \"::1\"";
     IpNetwork::parse(text).map(|_| ()).ok_or_else(|| format!("{message}, got {text:?}"))
+}
+
+fn networks(texts: &[String]) -> Vec<IpNetwork> {
+    texts.iter().filter_map(|text| IpNetwork::parse(text)).collect()
 }
 
 fn path(text: &str) -> Result<PathBuf, String> {

@@ -72,7 +72,7 @@ fn config_unknown_key_returns_error_with_suggestion() {
     assert_eq!(
         load_error("\n[server]\nlistne = 1\n", &[]),
         "config.toml:3:1: [server] listne: unknown key; did you mean \"listen\"? \
-         Known: listen, mode, lan, allowed_hosts, trusted_peers, static_dir, workers"
+         Known: listen, mode, lan, allowed_hosts, trusted_peers, trusted_proxies, static_dir, workers"
     );
     assert!(
         load_error("[serverr]\n", &[])
@@ -165,6 +165,10 @@ fn config_lan_address_requires_lan_setting() {
     let holds = |n: usize, peer: &str| peers.trusted_peers[n].contains(peer.parse().unwrap());
     assert!(holds(0, "10.1.255.1") && !holds(0, "10.2.0.1") && !holds(0, "fd00::1") && holds(1, "fd12::1"));
     assert!(!holds(1, "fe00::1") && holds(2, "8.8.8.8") && !holds(2, "::1"));
+    assert_eq!(peers.trusted_proxies, []);
+    let proxies = load("[server]\ntrusted_proxies = [\"172.16.0.0/12\", \"::1\"]", &[]).unwrap().server.trusted_proxies;
+    assert!(proxies[0].contains("172.17.0.1".parse().unwrap()) && proxies[1].contains("::1".parse().unwrap()));
+    assert!(load_error("[server]\ntrusted_proxies = [\"proxy\"]", &[]).contains("an address or a network"));
     for listen in ["127.0.0.1:0", "127.8.9.1:80", "[::1]:80", "localhost:80"] {
         assert!(load(&format!("[server]\nlisten = \"{listen}\""), &[]).unwrap().server.listen.ip().is_loopback());
     }

@@ -86,15 +86,15 @@ fn pairing_link(address: &str) -> Result<PairingLink, ApiError> {
 /// Pairs the calling device.
 ///
 /// # Errors
-/// Returns the same error if the code is wrong, expired or used; another one after too many attempts.
+/// Returns the same error if the code is wrong, expired or used; another one after too many wrong codes.
 pub async fn claim(
     app: AppData,
     request: HttpRequest,
     body: JsonBody<ClaimDeviceRequest>,
 ) -> ApiResult<DeviceResponse> {
     let now = app.clock.now();
-    let peer = request.peer_addr().map(|peer| peer.ip().to_canonical());
-    match app.devices.claim_pairing(body.0.read(), peer, now) {
+    let client = caller::client_address(&app, &request);
+    match app.devices.claim_pairing(body.0.read(), client, now) {
         ClaimResult::RateLimited(wait_s) => {
             let mut error =
                 ApiError::new(ApiErrorCode::RateLimited, "there were too many wrong codes from this address");

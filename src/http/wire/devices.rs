@@ -41,8 +41,8 @@ pub struct PairingRequest {}
 pub struct PairingResponse {
     /// The code in the links. Empty in the replay of an idempotent request.
     pub code: String,
-    /// The same as eight letters and digits to type. Using either uses up both. Empty in the replay of an idempotent
-    /// request.
+    /// The same as eight letters and digits to type, or sixteen after many wrong codes. Using either uses up both. Empty
+    /// in the replay of an idempotent request.
     pub short_code: String,
     /// Pairing URLs, most likely first: the URL of the calling page (unless it is loopback), then those of this
     /// machine. Empty without a network, and in the replay of an idempotent request.

@@ -214,6 +214,28 @@ async fn pairing_code_works_once_and_guesses_are_limited() {
     last.expect_error("rate_limited");
     assert!(last.header("retry-after").unwrap().parse::<u64>().unwrap() <= 60);
     assert_eq!(app.get("/api/devices").await.as_array().unwrap().len(), 1);
+    // A right code is accepted from the same address.
+    let good = pairing_code(&app).await;
+    claim_code(&app, &good).await.expect(201);
+}
+
+/// Clients of a trusted proxy are told to wait one by one. Nobody else can choose the address that is counted.
+#[tokio::test]
+async fn pairing_attempts_behind_proxy_are_counted_per_client() {
+    let setup = setup().set("server.trusted_proxies", r#"["127.0.0.3"]"#);
+    let app = TestServer::start_with(setup).await;
+    let proxy: IpAddr = "127.0.0.3".parse().unwrap();
+    let guess = async |from: IpAddr, client: &str| {
+        let ask = app.request("POST", "/api/devices/claim").with_source_address(from).json(&json!({"code": "x"}));
+        ask.header("x-forwarded-for", client).send().await.status
+    };
+    for n in 0..12 {
+        let expected = if n < 10 { 403 } else { 429 };
+        assert_eq!(guess(proxy, "192.0.2.1").await, expected, "{n}");
+        assert_eq!(guess(PHONE, &format!("192.0.2.{n}")).await, expected, "{n}");
+    }
+    assert_eq!(guess(proxy, "192.0.2.2").await, 403);
+    assert_eq!(guess(proxy, "192.0.2.2, 192.0.2.1").await, 429);
 }
 
 /// A device that is not paired can send a pairing code and nothing larger, so that strangers fill no memory.
