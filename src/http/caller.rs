@@ -25,6 +25,7 @@ use super::proxy_headers::{self, is_direct};
 use crate::app::App;
 use crate::devices::EXPIRY_S;
 use crate::devices::addresses::LocalAddresses;
+use clotho_config::{AllowedHost, PageScheme};
 use clotho_core::ids::{DeviceId, UserId};
 
 /// The required access of a route, as set in the route table.
@@ -178,8 +179,9 @@ pub fn authorize(app: &App, head: &RequestHead) -> Result<ClientIdentity, ApiErr
     let via = ClientIdentity::find(app, head);
     let csrf = (via != ClientIdentity::Unknown).then(|| via.csrf_token(app));
     let devices = &app.devices;
-    let network = devices.serves_lan().then(|| (&devices.addresses, devices.port()));
-    HostPolicy { allowed: &app.config.server.allowed_hosts, csrf: csrf.as_deref(), lan: network }.check(head)?;
+    let network = devices.serves_lan().then_some(&devices.addresses);
+    let allowed = &app.config.server.allowed_hosts;
+    HostPolicy { allowed, csrf: csrf.as_deref(), lan: network, port: devices.port() }.check(head)?;
     Ok(via)
 }
 
@@ -250,11 +252,13 @@ fn is_operator(request: &HttpRequest) -> bool {
 }
 
 struct HostPolicy<'a> {
-    allowed: &'a [String],
+    allowed: &'a [AllowedHost],
     /// The expected CSRF token. `None` for unknown clients, whose writes their route refuses.
     csrf: Option<&'a str>,
-    /// LAN addresses of this machine, and its port.
-    lan: Option<(&'a LocalAddresses, u16)>,
+    /// LAN addresses of this machine.
+    lan: Option<&'a LocalAddresses>,
+    /// The port that the server listens on.
+    port: u16,
 }
 
 impl HostPolicy<'_> {
@@ -288,27 +292,22 @@ impl HostPolicy<'_> {
         let found =
             origin.to_str().ok().filter(|_| origins.next().is_none()).and_then(|text| self.match_origin(text, host));
         found.map(Some).ok_or_else(|| {
-            ApiError::new(ApiErrorCode::BadHost, "the Origin header does not name a page of this server")
+            let error = ApiError::new(ApiErrorCode::BadHost, "the Origin header does not name a page of this server");
+            error.hint("open the server by its own address, or add the origin to allowed_hosts, with an unusual port")
         })
     }
 
     fn match_origin(&self, text: &str, host: &HostAuthority) -> Option<OriginMatch> {
         let (scheme, authority) = text.split_once("://")?;
-        let default_port = match scheme {
-            "http" => 80,
-            "https" => 443,
-            _ => return None,
-        };
-        let origin = HostAuthority::parse(authority)?;
-        let same_port = origin.port.unwrap_or(default_port) == host.port.unwrap_or(default_port);
-        if self.allowed.contains(&origin.name) {
-            Some(OriginMatch::AllowedHost)
-        } else if origin.name == host.name && same_port {
-            // Another port of this machine is another site, because any program can serve a page there.
-            Some(OriginMatch::SameOrigin)
-        } else {
-            None
+        let (scheme, origin) = (PageScheme::from_name(scheme)?, HostAuthority::parse(authority)?);
+        let port = origin.port.unwrap_or(scheme.default_port());
+        if self.allowed.iter().any(|host| host.allows_origin(scheme, &origin.name, port, self.port)) {
+            return Some(OriginMatch::AllowedHost);
         }
+        // Another port of this machine is another site, because any program can serve a page there. Pages of a host in
+        // `allowed_hosts` have the ports that its entries allow, and no others.
+        let is_same = origin.name == host.name && port == host.port.unwrap_or(scheme.default_port());
+        (is_same && self.is_own_address(host)).then_some(OriginMatch::SameOrigin)
     }
 
     /// Checks the CSRF token. A program that is no browser needs none, because no page can make it send requests.
@@ -325,10 +324,14 @@ impl HostPolicy<'_> {
     }
 
     fn is_own_host(&self, host: &HostAuthority) -> bool {
-        let in_house = |(addresses, port): &(&LocalAddresses, u16)| {
-            host.port.unwrap_or(80) == *port && addresses.contains(&host.name)
-        };
-        is_loopback(&host.name) || self.allowed.contains(&host.name) || self.lan.as_ref().is_some_and(in_house)
+        self.allowed.iter().any(|allowed| allowed.has_name(&host.name)) || self.is_own_address(host)
+    }
+
+    /// Returns whether a host is a loopback name, or with `lan` an address or the name of this machine with its port.
+    fn is_own_address(&self, host: &HostAuthority) -> bool {
+        let is_of_machine =
+            |addresses: &LocalAddresses| host.port.unwrap_or(80) == self.port && addresses.contains(&host.name);
+        is_loopback(&host.name) || self.lan.is_some_and(is_of_machine)
     }
 }
 
@@ -401,8 +404,9 @@ mod tests {
         for (name, value) in headers {
             request = request.append_header((*name, *value));
         }
-        let allowed = ["play.example.org".to_owned()];
-        let gate = HostPolicy { allowed: &allowed, csrf: Some("t0ken"), lan: None };
+        let allowed =
+            ["play.example.org", "https://safe.example.org:8443"].map(|host| AllowedHost::parse(host).unwrap());
+        let gate = HostPolicy { allowed: &allowed, csrf: Some("t0ken"), lan: None, port: 7317 };
         let found = gate.check(request.to_http_request().head()).err().map(|error| error.code);
         assert_eq!(found, expected, "{method} {headers:?}");
     }
@@ -447,6 +451,28 @@ mod tests {
         check("GET", &[here, upgrade, ("sec-fetch-site", "cross-site")], bad);
         check("GET", &[here, upgrade, ("origin", "http://localhost:7317"), ("sec-fetch-site", "same-origin")], None);
         check("GET", &[here, upgrade], None);
+    }
+
+    /// A bare entry allows the default ports and that of the server; one with scheme or port nothing else.
+    #[test]
+    fn origin_header_other_port_of_allowed_host_returns_bad_host() {
+        let bad = Some(ApiErrorCode::BadHost);
+        for (host, origin, expected) in [
+            ("play.example.org", "https://play.example.org", None),
+            ("play.example.org", "http://play.example.org", None),
+            ("play.example.org:7317", "http://play.example.org:7317", None),
+            ("localhost:7317", "https://play.example.org.:443", None),
+            ("play.example.org", "https://play.example.org:8443", bad),
+            ("play.example.org:8443", "https://play.example.org:8443", bad),
+            ("play.example.org", "ftp://play.example.org", bad),
+            ("safe.example.org:8443", "https://safe.example.org:8443", None),
+            ("safe.example.org", "https://safe.example.org:8443", None),
+            ("safe.example.org", "https://safe.example.org", bad),
+            ("safe.example.org:8443", "http://safe.example.org:8443", bad),
+            ("safe.example.org:7317", "http://safe.example.org:7317", bad),
+        ] {
+            check("GET", &[("host", host), ("origin", origin)], expected);
+        }
     }
 
     #[test]

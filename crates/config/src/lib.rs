@@ -7,11 +7,12 @@
 //! - [`problem`]: configuration errors and their display
 //! - `source`: merges TOML text and environment variables into a tree in which every value knows its location
 //! - `reader`: takes typed values out of that tree, collects problems, and finds unknown keys
-//! - [`sections`], [`provider`], [`model_alias`]: the sections with their keys, defaults and bounds
+//! - [`sections`], [`provider`], [`model_alias`], [`allowed_host`]: the sections with their keys, defaults and bounds
 //!
 //! To add a key: a field with its doc comment, one line in `read` of its section, and a commented line in
 //! `config.toml` (a test compares the two). To add a section: a struct with `read`, and a line in [`Config`].
 
+pub mod allowed_host;
 pub mod model_alias;
 pub mod problem;
 pub mod provider;
@@ -24,6 +25,7 @@ mod tests;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+pub use allowed_host::{AllowedHost, PageScheme};
 pub use model_alias::ModelAlias;
 pub use problem::{ConfigError, ConfigProblem, SettingLocation, SettingOrigin};
 pub use provider::{

@@ -4,6 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::allowed_host::AllowedHost;
 use super::problem::SettingOrigin;
 use super::reader::{ConfigReader, ConfigTable};
 
@@ -13,9 +14,8 @@ pub struct ServerConfig {
     /// The listen address; port 0 lets the system choose. Must be a loopback address unless `lan` is set.
     pub listen: SocketAddr,
     pub mode: ServerMode,
-    /// Host names and addresses, in lower case and without port, that a `Host` or `Origin` header may contain besides
-    /// the loopback ones.
-    pub allowed_hosts: Vec<String>,
+    /// Hosts that a `Host` or `Origin` header may contain besides the loopback ones.
+    pub allowed_hosts: Vec<AllowedHost>,
     /// Whether paired LAN devices have access. Required if `listen` is not a loopback address.
     pub lan: bool,
     /// Peers that are treated as the owner at this machine and need no pairing. Only used with `lan`.
@@ -245,7 +245,11 @@ impl ServerConfig {
         Self {
             listen,
             mode,
-            allowed_hosts: table.texts("allowed_hosts", &[], reader, host).into_iter().map(lower).collect(),
+            allowed_hosts: table
+                .texts("allowed_hosts", &[], reader, origin)
+                .iter()
+                .filter_map(|text| AllowedHost::parse(text))
+                .collect(),
             lan,
             trusted_peers: networks(&table.texts("trusted_peers", &["127.0.0.0/8", "::1"], reader, network)),
             trusted_proxies: networks(&table.texts("trusted_proxies", &[], reader, network)),
@@ -469,6 +473,12 @@ fn host(text: &str) -> Result<(), String> {
         return Ok(());
     }
     Err(format!("expected a host name such as \"play.example.org\", without scheme, port or path, got {text:?}"))
+}
+
+fn origin(text: &str) -> Result<(), String> {
+    let examples = "\"play.example.org\", \"play.example.org:8080\" or \"https://play.example.org\"";
+    let parsed = AllowedHost::parse(text);
+    parsed.map(|_| ()).ok_or_else(|| format!("expected a host such as {examples}, without path, got {text:?}"))
 }
 
 fn network(text: &str) -> Result<(), String> {

@@ -99,8 +99,13 @@ fn config_wrong_value_returns_expected_type() {
             "config.toml:2:8: [server] mode: this version has no accounts yet: expected \"local\"",
         ),
         (
-            "[server]\nallowed_hosts = [\"http://a\"]",
-            "config.toml:2:18: [server] allowed_hosts: expected a host name such as \"play.example.org\", without scheme, port or path, got \"http://a\"",
+            "[server]\nallowed_hosts = [\"http://a/b\"]",
+            "config.toml:2:18: [server] allowed_hosts: expected a host such as \"play.example.org\", \"play.example.org:8080\" or \
+                \"https://play.example.org\", without path, got \"http://a/b\"",
+        ),
+        (
+            "[pictures]\nallowed_hosts = [\"http://a\"]",
+            "config.toml:2:18: [pictures] allowed_hosts: expected a host name such as \"play.example.org\", without scheme, port or path, got \"http://a\"",
         ),
         (
             "[storage]\nkeyframe_every = 0",
@@ -165,7 +170,7 @@ fn config_lan_address_requires_lan_setting() {
     let holds = |n: usize, peer: &str| peers.trusted_peers[n].contains(peer.parse().unwrap());
     assert!(holds(0, "10.1.255.1") && !holds(0, "10.2.0.1") && !holds(0, "fd00::1") && holds(1, "fd12::1"));
     assert!(!holds(1, "fe00::1") && holds(2, "8.8.8.8") && !holds(2, "::1"));
-    assert_eq!(peers.trusted_proxies, []);
+    assert!(peers.trusted_proxies.is_empty());
     let proxies = load("[server]\ntrusted_proxies = [\"172.16.0.0/12\", \"::1\"]", &[]).unwrap().server.trusted_proxies;
     assert!(proxies[0].contains("172.17.0.1".parse().unwrap()) && proxies[1].contains("::1".parse().unwrap()));
     assert!(load_error("[server]\ntrusted_proxies = [\"proxy\"]", &[]).contains("an address or a network"));
@@ -204,7 +209,7 @@ fn config_environment_overrides_file() {
     ];
     let config = load("[server]\nlisten = \"127.0.0.1:1\"\n", &env).unwrap();
     assert_eq!(config.server.listen.port(), 8080);
-    assert_eq!(config.server.allowed_hosts, ["play.example.org"]);
+    assert_eq!(config.server.allowed_hosts, [AllowedHost::parse("play.example.org").unwrap()]);
     assert_eq!((config.log.level.as_str(), config.generation.model.as_str()), ("warn", "4"));
     assert_eq!(config.limits.body_bytes, 2 << 20);
     assert!(load_error("", &[("CLOTHO_PROVIDER", "[]")]).contains("did you mean \"providers\"?"));

@@ -120,6 +120,35 @@ async fn allowed_hosts_are_accepted_but_get_no_metrics() {
     app.request("GET", "/readyz").send().await.expect(200);
 }
 
+/// A final dot is no part of the name, and a scheme and a port in an entry count.
+#[tokio::test]
+async fn allowed_host_with_dot_scheme_or_port_matches_origin() {
+    let hosts = r#"["play.example.org.", "https://safe.example.org:8443"]"#;
+    let app = TestServer::start_with(TestApp::setup().set("server.allowed_hosts", hosts)).await;
+    let token = app.get("/api/auth/me").await["csrf"].as_str().unwrap().to_owned();
+    let own_port = app.address.port();
+    let ask = async |host: &str, origin: &str| {
+        let ask = app.request("POST", "/api/characters").json(&json!({"name": "Rin"})).host(Some(host));
+        ask.header("origin", origin).header("x-csrf-token", &token).send().await
+    };
+    for (host, origin) in [
+        ("play.example.org", "https://play.example.org".to_owned()),
+        ("play.example.org.", "http://play.example.org".to_owned()),
+        ("play.example.org", format!("http://play.example.org:{own_port}")),
+        ("safe.example.org:8443", "https://safe.example.org:8443".to_owned()),
+    ] {
+        ask(host, &origin).await.expect(201);
+    }
+    for (host, origin) in [
+        ("play.example.org", "https://play.example.org:8443"),
+        ("play.example.org:8443", "https://play.example.org:8443"),
+        ("safe.example.org", "https://safe.example.org"),
+        ("safe.example.org:8443", "http://safe.example.org:8443"),
+    ] {
+        ask(host, origin).await.expect_error("bad_host");
+    }
+}
+
 #[tokio::test]
 async fn security_headers_are_on_every_answer() {
     let app = TestServer::start().await;
