@@ -160,13 +160,11 @@ pub fn device_cookie(app: &App, headers: &HeaderMap, secret: &str) -> String {
 
 /// Returns whether a browser sent the request by HTTPS. The server itself speaks HTTP, so its page or a proxy says it.
 fn is_https(headers: &HeaderMap) -> bool {
-    let starts = |name: &HeaderName, scheme: &str| {
-        headers.get(name).and_then(|value| value.to_str().ok()).is_some_and(|value| value.starts_with(scheme))
+    let is_secure = |name: &HeaderName| {
+        headers.get(name).and_then(|value| value.to_str().ok()).is_some_and(|value| value.starts_with("https://"))
     };
-    starts(&X_FORWARDED_PROTO, "https") || starts(&header::ORIGIN, "https://") || starts(&header::REFERER, "https://")
+    proxy_headers::is_https(headers) || is_secure(&header::ORIGIN) || is_secure(&header::REFERER)
 }
-
-const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const CSRF: HeaderName = HeaderName::from_static("x-csrf-token");

@@ -29,10 +29,20 @@ const PROXY_HEADERS: [&str; 15] = [
 ];
 const FORWARDED_PREFIX: &str = "x-forwarded";
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 
 /// Returns whether no header shows that a proxy forwarded the request.
 pub fn is_direct(headers: &HeaderMap) -> bool {
     !headers.keys().any(|name| PROXY_HEADERS.contains(&name.as_str()) || name.as_str().starts_with(FORWARDED_PREFIX))
+}
+
+/// Returns whether a proxy says that the browser used HTTPS: the first proxy on the way, in `X-Forwarded-Proto` or
+/// `Forwarded`.
+pub fn is_https(headers: &HeaderMap) -> bool {
+    let list = headers.get(X_FORWARDED_PROTO).and_then(|value| value.to_str().ok());
+    let named = list.and_then(|list| list.split(',').next()).map(str::to_owned);
+    let scheme = named.or_else(|| forwarded_elements(headers).iter().find_map(|element| parameter(element, "proto")));
+    scheme.is_some_and(|scheme| scheme.trim().eq_ignore_ascii_case("https"))
 }
 
 /// Returns the address of the client. `X-Forwarded-For` and `Forwarded` (RFC 7239) are believed if the peer is a
@@ -180,6 +190,26 @@ mod tests {
         let both = |forwarded: &str| client(&[("x-forwarded-for", "192.0.2.1"), ("forwarded", forwarded)]);
         assert_eq!(both("for=192.0.2.1"), "192.0.2.1");
         assert_eq!(both("for=192.0.2.2"), "10.0.0.1", "one of them is the client's own");
+    }
+
+    #[test]
+    fn proxy_scheme_is_read_from_both_headers() {
+        for (name, value, expected) in [
+            ("x-forwarded-proto", "https", true),
+            ("x-forwarded-proto", "HTTPS, http", true),
+            ("x-forwarded-proto", "http, https", false),
+            ("x-forwarded-proto", "httpsx", false),
+            ("forwarded", "for=192.0.2.1;proto=https", true),
+            ("forwarded", "For=192.0.2.1; Proto=\"HTTPS\"; by=10.0.0.1", true),
+            ("forwarded", "for=192.0.2.1, proto=https", true),
+            ("forwarded", "proto=http, proto=https", false),
+            ("forwarded", "for=\";proto=https\"", false),
+            ("forwarded", "for=192.0.2.1", false),
+            ("x-real-ip", "https", false),
+        ] {
+            assert_eq!(is_https(&headers(&[(name, value)])), expected, "{name}: {value}");
+        }
+        assert!(!is_https(&headers(&[])));
     }
 
     #[test]

@@ -137,11 +137,16 @@ async fn request_from_machine_with_other_name_is_not_the_owner() {
 #[tokio::test]
 async fn device_cookie_behind_tls_is_secure() {
     let app = start_lan_server().await;
-    for (proto, is_secure) in [("https", true), ("http", false)] {
+    for (name, value, is_secure) in [
+        ("x-forwarded-proto", "https", true),
+        ("x-forwarded-proto", "http", false),
+        ("forwarded", "for=192.0.2.1;proto=https", true),
+        ("forwarded", "for=192.0.2.1;proto=http", false),
+    ] {
         let code = pairing_code(&app).await;
-        let ask = phone_request(&app, "POST", "/api/devices/claim").header("x-forwarded-proto", proto);
+        let ask = phone_request(&app, "POST", "/api/devices/claim").header(name, value);
         let heard = ask.json(&json!({"code": code})).send().await;
-        assert_eq!(heard.header("set-cookie").unwrap().ends_with("; Secure"), is_secure, "{proto}");
+        assert_eq!(heard.header("set-cookie").unwrap().ends_with("; Secure"), is_secure, "{name}: {value}");
     }
 }
 
