@@ -27,7 +27,7 @@ use clotho_plugin::{Catalogue, InstalledPlugins, LoadedPlugin, PluginOrigin, Plu
 use clotho_provider::Embedder;
 use clotho_search::{Index, IndexSource, SearchError};
 use clotho_store::archive::ArchiveLimits;
-use clotho_store::{self as store, CharacterCard, Store, StoreError, UserAccount, WriteError};
+use clotho_store::{self as store, CharacterCard, Store, StoreError, UserAccount, WriteError, private_files};
 
 /// How long dropping the [`App`] waits for tasks that still run.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
@@ -136,6 +136,9 @@ impl App {
         let newest = newest.map_err(|error| explain_store_error(&config, &error))?;
         let hide_tags: Arc<[String]> = Arc::from(config.generation.hide_tags.as_slice());
         let upstream = IndexSource { id: owner.uuid(), newest, texts: log_follower::text_fingerprint(&hide_tags) };
+        // It contains the words of the stories. An error is reported when the index is opened.
+        let _ = private_files::create_folder(&config.storage.search_path());
+        private_files::exclude_others_from(&config.storage.search_path());
         let search = Arc::new(Index::open(&config.storage.search_path(), upstream, config.search.clone())?);
         turns.tasks.refresh_models();
         let feeder = log_follower::IndexFeeder { index: Arc::clone(&search), hide_tags: Arc::clone(&hide_tags) };

@@ -93,7 +93,11 @@ pub fn run() -> ExitCode {
         Ok(line) => line,
         Err(error) => return usage_error(&error),
     };
-    let outcome = match line.command.unwrap_or(CliCommand::Serve { lan: None }) {
+    let command = line.command.unwrap_or(CliCommand::Serve { lan: None });
+    if !matches!(command, CliCommand::Plugin(_)) {
+        make_new_files_private();
+    }
+    let outcome = match command {
         CliCommand::Serve { lan } => load_config(line.config).and_then(|config| serve::serve(config, lan)),
         CliCommand::Export(wanted) => load_config(line.config).and_then(|config| transfer::export(&wanted, &config)),
         CliCommand::Import(wanted) => load_config(line.config).and_then(|config| transfer::import(&wanted, &config)),
@@ -111,6 +115,16 @@ pub fn run() -> ExitCode {
         terminal::print_error(&format!("clotho: {error:#}"));
         ExitCode::from(1)
     })
+}
+
+/// Lets new files and folders belong to their owner alone: the data of the server, and what is exported of it. Files of
+/// the search index are created by its library, which takes no permissions.
+fn make_new_files_private() {
+    #[cfg(unix)]
+    {
+        use rustix::fs::Mode;
+        rustix::process::umask(Mode::RWXG | Mode::RWXO);
+    }
 }
 
 /// Prints help or a usage error. Help and version exit with 0, usage errors with 2.

@@ -113,6 +113,40 @@ fn server_start_in_empty_folder_creates_data_directory() {
     }
 }
 
+/// Returns the paths below a folder, and the folder itself, to which others than the owner have access.
+#[cfg(unix)]
+fn open_to_others(folder: &Path) -> Vec<String> {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let mode = std::fs::metadata(folder).unwrap().permissions().mode();
+    let inner = std::fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path());
+    let own = (mode & 0o077 != 0).then(|| format!("{} {:o}", folder.display(), mode & 0o777));
+    own.into_iter().chain(inner.flat_map(|path| open_to_others(&path))).collect()
+}
+
+/// Nobody else on the machine can read the data: not the index, the locks or an existing folder either.
+#[cfg(unix)]
+#[test]
+fn data_directory_belongs_to_its_owner_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let folder = TempDir::new().unwrap();
+    let data = folder.path().join("data");
+    std::fs::create_dir_all(data.join("search")).unwrap();
+    for old in [data.clone(), data.join("search")] {
+        std::fs::set_permissions(&old, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    for name in ["lock", "search/meta.json"] {
+        std::fs::write(data.join(name), "").unwrap();
+        std::fs::set_permissions(data.join(name), std::fs::Permissions::from_mode(0o644)).unwrap();
+    }
+    let serving = CliServer::start(&mut clotho_command(folder.path()));
+    assert!(data.join("search/meta.json").is_file() && data.join("clotho.db.lock").is_file());
+    assert_eq!(open_to_others(&data), [] as [&str; 0]);
+    serving.stop_with_signal("-TERM");
+    assert_eq!(open_to_others(&data), [] as [&str; 0]);
+}
+
 /// A second server may not use the same data directory. It may not use the same port either, and is refused before it
 /// changes anything.
 #[test]

@@ -65,7 +65,7 @@ mod path_worlds;
 mod pending_erasures;
 mod prepared;
 mod presets;
-mod private_files;
+pub mod private_files;
 mod read;
 mod reader_pool;
 mod recent_deltas;
@@ -310,7 +310,8 @@ fn lock_folder(folder: &Path) -> Result<File, StoreError> {
 
 fn lock_file(path: &Path) -> Result<File, StoreError> {
     let failed = |error: std::io::Error| unusable(path, &error);
-    let file = File::options().create(true).truncate(false).write(true).open(path).map_err(failed)?;
+    private_files::create_file(path).map_err(failed)?;
+    let file = File::options().write(true).open(path).map_err(failed)?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(StoreError::Locked),

@@ -60,3 +60,26 @@ fn export_all_command_writes_folder_or_archive() {
     let (code, said, error) = run_clotho(&there, &["import", "sillytavern", &path("all.zip")]);
     assert!(code == Some(0) && said.contains(" 1 sessions"), "{said}{error}");
 }
+
+/// Exported stories are as private as the data folder.
+#[cfg(unix)]
+#[test]
+fn export_all_command_writes_private_files() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let store = TestStore::new();
+    let sid = create_session(&store).session.to_string();
+    let data = store.settings.data_dir.clone();
+    let folder = TempDir::new().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    assert_eq!(run_clotho(&data, &["export", "--all", &path("all")]).0, Some(0));
+    assert_eq!(run_clotho(&data, &["export", "sillytavern", "--all", &path("tavern")]).0, Some(0));
+    assert_eq!(run_clotho(&data, &["export", &sid, &path("one.clotho")]).0, Some(0));
+    let mode = |name: &str| std::fs::metadata(path(name)).unwrap().permissions().mode() & 0o777;
+    for private in ["all", "tavern"] {
+        assert_eq!(mode(private), 0o700, "{private}");
+    }
+    for private in [&format!("all/{sid}.clotho"), "tavern/settings.json", "one.clotho"] {
+        assert_eq!(mode(private), 0o600, "{private}");
+    }
+}
