@@ -338,6 +338,10 @@ pub fn explain_store_error(config: &Config, error: &StoreError) -> StartError {
         StoreError::Newer(version) => {
             format!("the database in {folder} was written by a newer version (schema {version}): use that version")
         }
+        StoreError::ForeignSchema(object) => format!(
+            "the database in {folder} has the {object}, which this program did not make and which may change what is \
+             written: run \"clotho doctor\" to list all of them, and restore a backup"
+        ),
         other => format!("the data directory {folder} cannot be used: {other}"),
     })
 }

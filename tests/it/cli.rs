@@ -223,6 +223,31 @@ fn read_only_data_directory_stops_start() {
     CliServer::start(&mut clotho_command(folder.path())).stop_with_signal("-TERM");
 }
 
+/// A trigger or a view of somebody else stops the start, and the doctor lists it. Nothing is changed.
+#[test]
+fn database_with_foreign_trigger_or_view_stops_start() {
+    let folder = TempDir::new().unwrap();
+    CliServer::start(&mut clotho_command(folder.path())).stop_with_signal("-TERM");
+    let database = folder.path().join("data/clotho.db");
+    let run = |sql: &str| {
+        let mut conn = crate::support::open_second_connection(&database);
+        diesel::sql_query(sql).execute(&mut conn).unwrap();
+    };
+    for (make, object, drop) in [
+        ("CREATE TRIGGER t AFTER INSERT ON nodes BEGIN SELECT 1; END", "trigger \"t\"", "DROP TRIGGER t"),
+        ("CREATE VIEW v AS SELECT title FROM sessions", "view \"v\"", "DROP VIEW v"),
+    ] {
+        run(make);
+        let said = run_failing(&mut clotho_command(folder.path()));
+        assert_contains_all(&said, &[object, "did not make", "\"clotho doctor\"", "restore a backup"]);
+        let doctor = clotho_command(folder.path()).arg("doctor").output().unwrap();
+        assert_eq!(doctor.status.code(), Some(1));
+        assert_contains_all(&String::from_utf8(doctor.stdout).unwrap(), &[object]);
+        run(drop);
+        CliServer::start(&mut clotho_command(folder.path())).stop_with_signal("-TERM");
+    }
+}
+
 /// A full disk stops the first start with a readable error.
 #[test]
 fn full_disk_on_first_start_reports_error() {

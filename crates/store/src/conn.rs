@@ -29,8 +29,8 @@ const BUSY_MS: u32 = 5_000;
 /// larger database keeps its size.
 ///
 /// # Errors
-/// Returns an error if the file cannot be opened or written, if the disk is full, or if a newer version wrote
-/// it.
+/// Returns an error if the file cannot be opened or written, if the disk is full, if a newer version wrote it, or if it
+/// has a trigger or a view.
 pub fn open_writer(path: &Path, max_pages: Option<u32>) -> Result<Conn, StoreError> {
     // If the file cannot be created, SQLite says why.
     let _ = private_files::create_file(path);
@@ -38,6 +38,9 @@ pub fn open_writer(path: &Path, max_pages: Option<u32>) -> Result<Conn, StoreErr
     check_writable(&mut conn)?;
     // Checked before any pragma, so that a newer database is left unchanged.
     refuse_newer(&mut conn)?;
+    if let Some(object) = foreign_schema_objects(&mut conn)?.into_iter().next() {
+        return Err(StoreError::ForeignSchema(object));
+    }
     if let Some(pages) = max_pages {
         conn.batch_execute(&format!("PRAGMA max_page_count = {};", pages.max(1)))?;
     }

@@ -30,6 +30,9 @@ pub enum StoreError {
     /// The database was written by a newer version of this program.
     #[error("the database has the newer schema {0}; this program cannot read it")]
     Newer(String),
+    /// The database has a trigger or a view, which this program never makes.
+    #[error("the database has the {0}, which this program did not make")]
+    ForeignSchema(String),
     /// This version cannot open the database.
     #[error("cannot open the database: {0}")]
     Open(String),

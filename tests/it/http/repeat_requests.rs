@@ -195,9 +195,8 @@ async fn idempotency_key_after_crash_does_not_act_twice() {
         made.push((heard.status, value));
     }
     // After a restart every retry gets the first result.
-    let play = play.restart().await;
-    let mut behind = crate::support::open_second_connection(&database);
     diesel::sql_query("DROP TRIGGER lose").execute(&mut behind).unwrap();
+    let play = play.restart().await;
     let op = play.session().await["op"].clone();
     for (i, ((path, body), (status, first))) in writes.iter().zip(&made).enumerate() {
         let ask = || play.server.request("POST", path).json(body).header("idempotency-key", &format!("k-{i}"));
