@@ -6,6 +6,7 @@
 //! - `repeat_import`, `kills`, `memory`: a second run, crashes, and memory use
 //! - `play`, `command`: an imported session continued over HTTP, and the command line
 //! - `chat_export`, `canonical`: export of chats, and the differences that it may have
+//! - `imported_scripts`: regex scripts leave imported messages alone
 //! - `folder_export`, `folder_transfer`: export of a whole folder, and its import into another store
 //! - `hostile`: malicious files
 
@@ -19,6 +20,7 @@ pub mod hostile;
 mod import_kills;
 mod lore_personas_and_presets;
 mod memory;
+mod imported_scripts;
 pub mod play;
 mod repeat_import;
 mod skipped_files;

@@ -13,7 +13,7 @@ use crate::support::mock_model::Reply;
 use crate::support::server::TestServer;
 
 /// Returns a server with the imported data of a folder.
-async fn start_with_import(root: &DataRoot) -> TestServer {
+pub async fn start_with_import(root: &DataRoot) -> TestServer {
     let app = TestServer::start_with(TestApp::setup()).await;
     let inside = app.app().shared_app();
     let wish = ImportOptions {
@@ -29,7 +29,7 @@ async fn start_with_import(root: &DataRoot) -> TestServer {
 }
 
 /// Returns the session with this title.
-async fn open_session(app: TestServer, title: &str) -> ApiSession {
+pub async fn open_session(app: TestServer, title: &str) -> ApiSession {
     let list = app.get("/api/sessions").await;
     let session = list["items"].as_array().unwrap().iter().find(|one| one["title"] == title).unwrap().clone();
     ApiSession { server: app, sid: session["id"].as_str().unwrap().to_owned() }

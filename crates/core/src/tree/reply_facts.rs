@@ -205,6 +205,19 @@ pub struct Provenance {
     pub rest: Map<String, Value>,
 }
 
+impl Provenance {
+    /// Returns the JSON value for a copy of a node, whose own value is `original`. The copy of an imported message also
+    /// keeps the file, because its text is still what the other program made of it.
+    pub fn of_copy(original: Option<&Value>, session: SessionId, node: NodeId) -> Value {
+        let original = original.and_then(Value::as_object);
+        let imported = original.filter(|original| original.get("file").is_some_and(Value::is_string));
+        let mut copy = imported.cloned().unwrap_or_default();
+        copy.insert("sessionId".to_owned(), session.to_string().into());
+        copy.insert("nodeId".to_owned(), node.to_string().into());
+        Value::Object(copy)
+    }
+}
+
 json_object! {
     /// What the values model said about a reply.
     ValuesRecord(
@@ -387,6 +400,26 @@ mod tests {
         let read = NodeMetadata::from(stored.clone());
         assert_eq!(read.reply, ReplyFacts::default());
         assert_eq!(Map::from(read), stored);
+    }
+
+    #[test]
+    fn provenance_of_copy_keeps_file_of_import() {
+        let session = SessionId::new(uuid::Uuid::from_u128(1));
+        let node = NodeId::new(uuid::Uuid::from_u128(2));
+        let plain = json!({"sessionId": session.to_string(), "nodeId": node.to_string()});
+        let check = |original: Value, expected: &Value| {
+            assert_eq!(&Provenance::of_copy(Some(&original), session, node), expected, "{original}");
+        };
+        assert_eq!(Provenance::of_copy(None, session, node), plain);
+        check(json!({"sessionId": "a", "nodeId": "b", "odd": 1}), &plain);
+        check(json!({"file": 5}), &plain);
+        check(json!([]), &plain);
+        let mut imported = plain.clone();
+        imported["file"] = json!("a.jsonl");
+        imported["line"] = json!(3);
+        check(json!({"file": "a.jsonl", "line": 3}), &imported);
+        // So does a copy of that copy.
+        check(json!({"file": "a.jsonl", "line": 3, "sessionId": "a", "nodeId": "b"}), &imported);
     }
 
     #[test]

@@ -4,11 +4,12 @@
 use std::collections::HashMap;
 
 use serde_json::value::RawValue;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use clotho_core::ids::{FragmentId, NodeId, SessionId, UserId};
 use clotho_core::oplog::{FragmentInfo, LabelTarget};
+use clotho_core::tree::reply_facts::Provenance;
 use clotho_store::archive::{ArchiveLine, HistoryNode, NodeLine, OperationLine, SessionLine, TraceLine};
 
 use super::check::{ImportCheck, StashAndLabels};
@@ -123,7 +124,7 @@ impl ImportIdMap {
     fn metadata(&self, line: &NodeLine) -> serde_json::Result<Box<RawValue>> {
         let mut metadata: Map<String, Value> = serde_json::from_str(line.metadata.get())?;
         metadata.values_mut().for_each(|value| self.value(value));
-        let origin = json!({"sessionId": self.session.to_string(), "nodeId": line.id.to_string()});
+        let origin = Provenance::of_copy(metadata.get("provenance"), self.session, line.id);
         metadata.insert("provenance".to_owned(), origin);
         serde_json::value::to_raw_value(&metadata)
     }

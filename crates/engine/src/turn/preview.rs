@@ -84,6 +84,8 @@ pub fn append_virtual_message(
     (node.id, node.role, node.kind, node.status) = (id, Role::User, Kind::Message, Status::Complete);
     (node.persona, node.character, node.name) = (persona, None, Some(snapshot.cast.user.clone()));
     (node.content, node.is_enabled, node.created) = (content, true, now);
+    // It is new, whatever the message above it is: imported, edited, or a reply with thoughts.
+    (node.metadata, node.reasoning) = (Box::default(), None);
     node.depth += 1;
     node.turn += 1;
     snapshot.last_message = (Arc::from(node.content.as_str()), Role::User.as_str());

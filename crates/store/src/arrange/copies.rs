@@ -6,12 +6,13 @@ use std::collections::{BTreeMap, HashMap};
 
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use clotho_core::clock::{IdGenerator, Time};
 use clotho_core::ids::{NodeId, SessionId};
 use clotho_core::oplog::Effect;
 use clotho_core::tree::edit::TreeError;
+use clotho_core::tree::reply_facts::Provenance;
 use clotho_core::tree::{Delta, EditTarget, NodeMetadata};
 use clotho_core::world::{StateChange, StateOperation, WorldSection};
 
@@ -197,7 +198,7 @@ impl Tx<'_> {
         metadata.values_mut().for_each(|value| rename_ids(value, ids));
         metadata.extend(changed.into_iter().flat_map(|changed| Map::from(changed.metadata.clone())));
         let original = row_id(row)?;
-        let provenance = json!({"sessionId": originals.session.session.id.to_string(), "nodeId": original.to_string()});
+        let provenance = Provenance::of_copy(metadata.get("provenance"), originals.session.session.id, original);
         metadata.insert("provenance".into(), provenance);
         let id = ids.get(&original).copied().unwrap_or(original);
         // Write all of it.

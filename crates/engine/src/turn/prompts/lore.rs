@@ -388,7 +388,7 @@ fn count_messages(
         0 => (snapshot.at.node.parent.map(|parent| reader.node(&snapshot.stored, parent)).transpose()?.flatten(), 1),
         _ => (Some(snapshot.at.clone()), 0),
     };
-    let continued = u64::from(matches!(context.purpose.generation_task, GenerationTask::Continue(_)));
+    let continued = u64::from(matches!(context.purpose.generation_task, GenerationTask::Continue { .. }));
     let Some(at) = at else { return Ok(unwritten + continued) };
     let last: Option<MessageCountMark> =
         snapshot.world.lore.get(COUNT_KEY).cloned().and_then(|tally| serde_json::from_value(tally).ok());
@@ -567,7 +567,7 @@ fn state_operations(snapshot: &TurnSnapshot, purpose: &PromptPurpose, outcome: &
     let times_changed = operations.iter().any(|operation| operation.path == Pointer::from_keys(["timers"]));
     if times_changed && outcome.timers != LoreTimers::default() {
         // The text being continued has no row of its own yet.
-        let continued = u64::from(matches!(purpose.generation_task, GenerationTask::Continue(_)));
+        let continued = u64::from(matches!(purpose.generation_task, GenerationTask::Continue { .. }));
         let tally = MessageCountMark { node: snapshot.at.node.id, messages: outcome.count.saturating_sub(continued) };
         operations.extend(set((COUNT_KEY, serde_json::to_value(tally).unwrap_or_default())));
     }

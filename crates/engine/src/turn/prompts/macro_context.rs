@@ -10,7 +10,7 @@ use clotho_compat::prompt::lore::LoreAudience;
 use clotho_compat::prompt::macros::{MacroContext, MacroEngine, MacroHistory, MacroTime, MacroVariables};
 use clotho_compat::prompt::{PromptCast, PromptTokenLimits};
 use clotho_core::clock::{SplitMix64, Time};
-use clotho_core::ids::UserId;
+use clotho_core::ids::{NodeId, UserId};
 use clotho_core::tree::{Node, Role};
 use clotho_core::world::{self, SchemaSet, StateChange, StateOperation, World, diff};
 use clotho_store::{StoreError, StoreReader};
@@ -29,8 +29,8 @@ const WHY: &str = "a macro in the prompt";
 pub enum GenerationTask {
     /// A reply.
     Reply,
-    /// More of a reply that begins with this text.
-    Continue(String),
+    /// More of a reply that begins with this text. `from` is the reply whose text it is.
+    Continue { text: String, from: Option<NodeId> },
     /// The user's next message.
     Impersonate,
 }
@@ -50,7 +50,7 @@ impl PromptPurpose {
     /// Returns the audience of lore. One call writes both the story and its values, except for impersonation.
     pub const fn values_call(&self) -> LoreAudience {
         match self.generation_task {
-            GenerationTask::Reply | GenerationTask::Continue(_) => LoreAudience::StoryAndValues,
+            GenerationTask::Reply | GenerationTask::Continue { .. } => LoreAudience::StoryAndValues,
             GenerationTask::Impersonate => LoreAudience::Story,
         }
     }
@@ -58,7 +58,7 @@ impl PromptPurpose {
     /// Returns the generation type: `normal`, `swipe`, `continue` or `impersonate`.
     pub const fn name(&self) -> &'static str {
         match self.generation_task {
-            GenerationTask::Continue(_) => "continue",
+            GenerationTask::Continue { .. } => "continue",
             GenerationTask::Impersonate => "impersonate",
             GenerationTask::Reply if self.number > 0 => "swipe",
             GenerationTask::Reply => "normal",

@@ -71,8 +71,9 @@ impl<'m, 'a> PromptMaterial<'m, 'a> {
         let extent = HistoryExtent { tokens: limits.context, messages: books.scan_depth() };
         let mut history = PromptHistory::read(reader, snapshot, &bounds, extent, &mut scripts)?;
         history.name_speakers(&mut preset.settings.naming);
-        if let GenerationTask::Continue(text) = &purpose.generation_task {
-            history.messages.push(scripts.apply_to_continued(continued_message(snapshot, text)));
+        if let GenerationTask::Continue { text, from } = &purpose.generation_task {
+            let message = continued_message(snapshot, text);
+            history.messages.push(scripts.apply_to_continued(reader, &snapshot.stored, *from, message)?);
         }
         // Lore looks at the messages and at the note. The note contains lore.
         let note = note::merged_note(snapshot.session(), &snapshot.cast);
@@ -187,7 +188,7 @@ fn continued_message(snapshot: &TurnSnapshot, text: &str) -> HistoryMessage {
 const fn preset_kind(purpose: &PromptPurpose) -> GenerationType {
     match purpose.generation_task {
         GenerationTask::Reply if purpose.number > 0 => GenerationType::Swipe,
-        GenerationTask::Continue(_) => GenerationType::Continue,
+        GenerationTask::Continue { .. } => GenerationType::Continue,
         GenerationTask::Impersonate => GenerationType::Impersonate,
         GenerationTask::Reply => GenerationType::Normal,
     }

@@ -120,7 +120,7 @@ fn tool_offers(
         GenerationTask::Reply if bounds.tools != ToolMode::Disabled => {
             ToolOffers::for_plugins(&rules_in_force::active_plugins(&snapshot.rules.plugins, &snapshot.catalogue))
         }
-        GenerationTask::Reply | GenerationTask::Continue(_) | GenerationTask::Impersonate => ToolOffers::default(),
+        GenerationTask::Reply | GenerationTask::Continue { .. } | GenerationTask::Impersonate => ToolOffers::default(),
     };
     if bounds.tools == ToolMode::PromptText && !tools.is_empty() {
         tools.are_in_text = true;

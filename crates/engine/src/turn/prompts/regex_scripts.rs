@@ -13,7 +13,7 @@ use clotho_compat::prompt::scripts::{
     placement,
 };
 use clotho_core::coded_message::CodedMessage as _;
-use clotho_core::ids::CharacterId;
+use clotho_core::ids::{CharacterId, NodeId};
 use clotho_core::tree::{Kind, Node, Role, Session};
 use clotho_store::{StoreError, StoreReader, StoredSession};
 
@@ -83,9 +83,24 @@ impl<'m, 'a> PromptScripts<'m, 'a> {
         Ok(self.apply(said, came, i64::try_from(depth).unwrap_or(i64::MAX)))
     }
 
-    /// Applies the scripts to a reply that is being continued, at depth -1.
-    pub fn apply_to_continued(&mut self, said: HistoryMessage) -> HistoryMessage {
-        self.apply(said, TextOrigin::Written, -1)
+    /// Applies the scripts to the text of a reply that is being continued, at depth -1. The text has the origin of
+    /// that reply, so an imported one is left alone here too.
+    ///
+    /// # Errors
+    /// Returns an error if the database fails.
+    pub fn apply_to_continued(
+        &mut self,
+        reader: &mut StoreReader<'_>,
+        held: &StoredSession,
+        reply: Option<NodeId>,
+        said: HistoryMessage,
+    ) -> Result<HistoryMessage, StoreError> {
+        if self.scripts.is_empty() {
+            return Ok(said);
+        }
+        let reply = reply.map(|id| reader.node(held, id)).transpose()?.flatten();
+        let came = reply.map_or(Ok(TextOrigin::Written), |placed| message_origin(reader, held, &placed.node))?;
+        Ok(self.apply(said, came, -1))
     }
 
     /// Applies the scripts to the filled text of a lorebook entry. `depth` is set only for entries inside the history.
@@ -269,7 +284,7 @@ fn message_origin(reader: &mut StoreReader<'_>, held: &StoredSession, node: &Nod
 }
 
 /// Returns the version from which a node was edited.
-fn edited_from(node: &Node) -> Option<clotho_core::ids::NodeId> {
+fn edited_from(node: &Node) -> Option<NodeId> {
     node.metadata.edited_from
 }
 

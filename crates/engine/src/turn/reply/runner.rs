@@ -318,10 +318,7 @@ async fn read_snapshot(
         }
         _ => None,
     };
-    let wanted = match job.prefix.as_str() {
-        "" => GenerationTask::Reply,
-        text => GenerationTask::Continue(text.to_owned()),
-    };
+    let prefix = Some(job.prefix.clone()).filter(|text| !text.is_empty());
     let query = SnapshotQuery {
         speaker: job.draft.character,
         ..SnapshotQuery::at_node(&parts.rules, job.user, job.session, job.draft.id)
@@ -332,7 +329,9 @@ async fn read_snapshot(
         let placeholder = reader.node(&stored, query.node)?.ok_or(TreeError::NotFound("the message"))?;
         let context = placeholder.node.parent.ok_or(TreeError::NotFound("the message"))?;
         let mut snapshot = snapshot::read_in(reader, stored, &SnapshotQuery { node: context, ..query })?;
-        let purpose = PromptPurpose { generation_task: wanted, number: reader.siblings(&placeholder)?.index };
+        let from = placeholder.node.metadata.continued_from;
+        let generation_task = prefix.map_or(GenerationTask::Reply, |text| GenerationTask::Continue { text, from });
+        let purpose = PromptPurpose { generation_task, number: reader.siblings(&placeholder)?.index };
         let prompt =
             bounds.map(|bounds| prompts::build_prompt(&rules, reader, &mut snapshot, bounds, &purpose)).transpose()?;
         Ok((snapshot, prompt))
