@@ -8,7 +8,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use super::*;
-use crate::support::data_root::{DataRoot, greeting_row, header_row, reply_row, swipes_row, user_row};
+use crate::support::data_root::{DataRoot, chat_file_text, greeting_row, header_row, reply_row, swipes_row, user_row};
 
 /// Exports everything of a store as a folder.
 pub fn export_folder(store: &TestStore) -> (TempDir, ExportOutcome) {
@@ -234,6 +234,38 @@ fn group_chat_export_keeps_speakers() {
     let held = only_session(&other);
     let cards: Vec<_> = held.session.cards.iter().map(|card| card.id).collect();
     assert_eq!(node_by_text(&other, &held, "Hurry up.").character, Some(cards[1]));
+}
+
+/// Chats of one card that were imported one by one may have the same name, also in another case. Each gets a file of its
+/// own, and the index leads to it.
+#[test]
+fn export_of_chats_with_same_name_writes_each_once() {
+    let (store, root) = (TestStore::new(), DataRoot::without_subfolders());
+    for (folder, name, text) in [("a", "Night", "One."), ("b", "Night", "Two."), ("c", "night", "Three.")] {
+        let rows = [reply_row(text, 0), user_row("Hm.", 1)];
+        let chat = root.write_file(&format!("{folder}/{name}.jsonl"), &chat_file_text(&rows));
+        assert_eq!(import_folder(&store, &chat).totals.sessions, 1, "{text}");
+    }
+    let (folder, gone) = export_folder(&store);
+    assert_eq!((gone.sessions, gone.chats), (3, 3));
+    let mut chats = list_files(folder.path());
+    chats.retain(|name| name.ends_with(".jsonl"));
+    let mut lower: Vec<String> = chats.iter().map(|name| name.to_lowercase()).collect();
+    lower.sort();
+    let expected = ["night 2", "night 3", "night"].map(|name| format!("chats/ivo/{name}.jsonl"));
+    assert_eq!(lower, expected, "{chats:?}");
+    let index: Value = serde_json::from_slice(&fs::read(folder.path().join("clotho.json")).unwrap()).unwrap();
+    assert!(chats.iter().all(|name| index["files"][name]["hash"].is_string()), "{index}");
+    // It adds nothing here, and gives the same three stories elsewhere.
+    let again = import_folder(&store, folder.path()).totals;
+    assert_eq!((again.unchanged, again.sessions, again.messages), (3, 0, 0));
+    let other = TestStore::new();
+    assert_eq!(import_folder(&other, folder.path()).totals.sessions, 3);
+    let mut texts: Vec<Vec<String>> =
+        sessions(&other).iter().map(|held| other.visible_texts(held.session.id)).collect();
+    texts.sort();
+    assert_eq!(texts, [["One.", "Hm."], ["Three.", "Hm."], ["Two.", "Hm."]]);
+    other.assert_healthy();
 }
 
 /// File names never lead outside the folder, and each file is written once.

@@ -76,7 +76,7 @@ impl BranchFiles {
         for leaf in leaves {
             let label = labels.iter().find(|label| label.node == leaf);
             let name = match (came.get(&leaf), label) {
-                (Some(name), _) => name.clone(),
+                (Some(name), _) => names.imported(name, stored.session.id),
                 (None, Some(label)) if leaf != main => names.unique(&label.name),
                 (None, _) if leaf == main => names.unique(&stored.session.title),
                 (None, _) => names.unique(&format!("{} - Branch #{}", stored.session.title, lines.files.len())),

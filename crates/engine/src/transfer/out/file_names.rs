@@ -1,6 +1,8 @@
 //! File names that are valid on every system and in SillyTavern.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+
+use clotho_core::ids::SessionId;
 
 /// The most characters of a new file name.
 const LONGEST: usize = 80;
@@ -36,12 +38,29 @@ pub fn is_plain(name: &str) -> bool {
 
 /// The names used in one folder, compared without case.
 #[derive(Debug, Default)]
-pub struct UniqueFileNames(HashSet<String>);
+pub struct UniqueFileNames {
+    used: HashSet<String>,
+    /// Names that wait for one session.
+    reserved: HashMap<String, SessionId>,
+}
 
 impl UniqueFileNames {
-    /// Takes this name; returns `false` if it is used already.
+    /// Keeps a name for a session, unless another one was first.
+    pub fn reserve(&mut self, name: &str, session: SessionId) {
+        self.reserved.entry(name.to_lowercase()).or_insert(session);
+    }
+
+    /// Takes this name; returns `false` if it is used or reserved already.
     pub fn take(&mut self, name: &str) -> bool {
-        self.0.insert(name.to_lowercase())
+        let name = name.to_lowercase();
+        !self.reserved.contains_key(&name) && self.used.insert(name)
+    }
+
+    /// Returns the name under which a file of a session was imported, with a number if another file has it.
+    pub fn imported(&mut self, name: &str, session: SessionId) -> String {
+        let key = name.to_lowercase();
+        let is_own = self.reserved.get(&key).is_none_or(|of| *of == session);
+        if is_own && self.used.insert(key) { name.to_owned() } else { self.unique(name) }
     }
 
     /// Returns the wanted name, with a number if it is used already.
@@ -76,5 +95,19 @@ mod tests {
         }
         let mut names = UniqueFileNames::default();
         assert_eq!(["a", "A", "a", "b/", "b"].map(|name| names.unique(name)), ["a", "A 2", "a 3", "b", "b 2"]);
+    }
+
+    #[test]
+    fn file_names_reserved_ones_are_given_to_their_session_only() {
+        let [first, second] = [1, 2].map(|n| SessionId::new(uuid::Uuid::from_u128(n)));
+        let mut names = UniqueFileNames::default();
+        names.reserve("Night", first);
+        names.reserve("night", second);
+        assert_eq!(names.unique("NIGHT"), "NIGHT 2");
+        assert_eq!(names.imported("night", second), "night 3");
+        assert_eq!(names.imported("Night", first), "Night");
+        assert_eq!(names.imported("Night", first), "Night 4", "two branches of one file");
+        assert_eq!(names.imported("CON.x", first), "CON.x", "it keeps its name");
+        assert!(!names.take("Night"));
     }
 }

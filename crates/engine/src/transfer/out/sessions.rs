@@ -52,10 +52,36 @@ impl GroupExport {
     }
 }
 
+/// The folder into which the chats of a session are written.
+struct SessionFolder {
+    path: String,
+    /// The group, if several characters speak.
+    group: Option<String>,
+}
+
+impl SessionFolder {
+    /// Chooses the folder: the one it was imported from, that of its group, or that of its first character.
+    fn choose(stored: &StoredSession, sources: &[SourceRecord], cast: &ExportCast) -> Self {
+        let came = sources.iter().find_map(|source| Some(source.name.rsplit_once('/')?.0));
+        let first = cast.characters.first().map_or("Somebody", |character| character.file.as_str());
+        let group = match came {
+            Some(folder) => folder.strip_prefix("group chats/").map(str::to_owned),
+            None => (cast.characters.len() > 1).then(|| stored.session.id.to_string()),
+        };
+        let path = if group.is_some() { GROUP_CHATS.to_owned() } else { format!("chats/{}", safe_file_name(first)) };
+        Self { path, group }
+    }
+
+    /// Returns the folder in source keys.
+    fn key(&self) -> String {
+        self.group.as_ref().map_or(self.path.clone(), |id| format!("{}/{id}", self.path))
+    }
+}
+
 /// What is shared while the sessions are written one by one.
 struct SessionsExport<'a> {
     files: ExportFileNames<'a>,
-    /// The file names used in each folder.
+    /// The file names used in each folder, by its lowercase path.
     names: HashMap<String, UniqueFileNames>,
     groups: BTreeMap<String, GroupExport>,
     open_chats: OpenChats,
@@ -70,6 +96,10 @@ fn keep_later(latest: &mut Option<(Time, String)>, open: Option<(Time, String)>)
 }
 
 impl SessionsExport<'_> {
+    fn names_in(&mut self, folder: &SessionFolder) -> &mut UniqueFileNames {
+        self.names.entry(folder.path.to_lowercase()).or_default()
+    }
+
     /// Records the chat that was open in the session of the first character.
     fn mark_open(&mut self, cast: &ExportCast, open: Option<(Time, String)>) {
         if let Some(character) = cast.characters.first() {
@@ -113,12 +143,14 @@ impl<W: Write + Seek> DataFolderWriter<'_, W> {
         self.for_each_page(
             |reader, owner, skip, most| reader.sessions(owner, skip, most),
             |writer, stored| {
-                for source in writer.files_of(&stored)? {
-                    let (folder, _) = source.name.rsplit_once('/').unwrap_or_default();
-                    let folder = if folder.starts_with(GROUP_CHATS) { GROUP_CHATS } else { folder };
-                    let names = shared.names.entry(folder.to_owned()).or_default();
-                    names.take(file_name(&source.name).unwrap_or_default());
+                let sources = writer.files_of(&stored)?;
+                if sources.is_empty() {
+                    return Ok(());
                 }
+                let cast = ExportCast::read(&mut writer.reader, &stored)?.with_files(shared.files.cards);
+                let names = shared.names_in(&SessionFolder::choose(&stored, &sources, &cast));
+                let came = sources.iter().filter_map(|source| file_name(&source.name));
+                came.for_each(|name| names.reserve(name, stored.session.id));
                 Ok(())
             },
         )?;
@@ -158,21 +190,12 @@ impl<W: Write + Seek> DataFolderWriter<'_, W> {
     }
 
     fn session(&mut self, stored: &StoredSession, shared: &mut SessionsExport<'_>) -> Result<(), SessionExportError> {
-        // Choose the folder: the one it was imported from, that of its group, or that of its first character.
         let sources = self.files_of(stored)?;
         let cast = ExportCast::read(&mut self.reader, stored)?.with_files(shared.files.cards);
         self.report_damage(stored, &cast);
-        let came = sources.iter().find_map(|source| Some(source.name.rsplit_once('/')?.0.to_owned()));
-        let first = cast.characters.first().map_or("Somebody", |character| character.file.as_str());
-        let group = match &came {
-            Some(folder) => folder.strip_prefix("group chats/").map(str::to_owned),
-            None => (cast.characters.len() > 1).then(|| stored.session.id.to_string()),
-        };
-        let folder = if group.is_some() { GROUP_CHATS.to_owned() } else { format!("chats/{}", safe_file_name(first)) };
-        let key = group.as_ref().map_or(folder.clone(), |id| format!("{folder}/{id}"));
+        let folder = SessionFolder::choose(stored, &sources, &cast);
         // Write each branch as a chat and add it to the export index.
-        let lines =
-            BranchFiles::read(&mut self.reader, stored, &sources, shared.names.entry(folder.clone()).or_default())?;
+        let lines = BranchFiles::read(&mut self.reader, stored, &sources, shared.names_in(&folder))?;
         let persona = stored.session.persona.as_ref().and_then(|persona| shared.files.personas.get(&persona.id));
         let (head, mut open) = (self.last_message(stored)?, None);
         let mut settings = exported_settings(&stored.session);
@@ -188,11 +211,11 @@ impl<W: Write + Seek> DataFolderWriter<'_, W> {
                 wanted: head,
             };
             let (reader, mut written) = (&mut self.reader, sillytavern::ChatWriteResult::default());
-            let hash = self.target.put(&format!("{folder}/{name}.jsonl"), |mut out| {
+            let hash = self.target.put(&format!("{}/{name}.jsonl", folder.path), |mut out| {
                 written = sillytavern::write(reader, &line, &cast, &links, &mut out)?;
                 Ok(())
             })?;
-            let file = format!("{key}/{name}.jsonl");
+            let file = format!("{}/{name}.jsonl", folder.key());
             self.export_index.add_file(&file, hash, stored.session.id);
             for label in lines.labels.iter().filter(|label| label.node == *leaf) {
                 story.label(label, &file, written.messages);
@@ -205,7 +228,7 @@ impl<W: Write + Seek> DataFolderWriter<'_, W> {
             self.outcome.chats += 1;
         }
         self.export_index.add_session(stored.session.id, story);
-        match group {
+        match folder.group {
             Some(id) => shared.add_group_session(id, stored, &cast, lines, open),
             None => shared.mark_open(&cast, open),
         }
