@@ -122,6 +122,10 @@ fn import_error(path: &Path, error: ImportError) -> anyhow::Error {
         return anyhow::anyhow!("{error}; {REPAIR_LIST_HINT}")
             .context(format!("nothing of {} was imported", path.display()));
     }
+    if matches!(error, ImportError::TooLarge(_)) {
+        let hint = "import the archives one by one, or raise `limits.import_mb`";
+        return anyhow::anyhow!("{error}; {hint}").context(format!("{} was not imported completely", path.display()));
+    }
     let goes_on = matches!(error, ImportError::Store(_) | ImportError::Read(_) | ImportError::Stopped);
     let said = if goes_on { "completely; the same command continues from there" } else { "at all" };
     anyhow::Error::new(error).context(format!("{} was not imported {said}", path.display()))

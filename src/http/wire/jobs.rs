@@ -138,6 +138,8 @@ impl From<ImportError> for ApiError {
             ImportError::Store(error) => error.into(),
             ImportError::Unknown(_) => Self::invalid("file", error.to_string()),
             ImportError::BadList(_) => Self::invalid("file", error.to_string()).hint(REPAIR_LIST_HINT),
+            ImportError::TooLarge(_) => Self::new(ApiErrorCode::TooLarge, error.to_string())
+                .hint("what was imported before stays; send the archives one by one, or raise `limits.import_mb`"),
             ImportError::Read(cause) => Self::internal(cause),
             ImportError::Cancelled => {
                 Self::new(ApiErrorCode::Conflict, error.to_string()).hint("send the file again to continue")

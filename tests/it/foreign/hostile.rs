@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::sillytavern::hostile::zip_archive;
 use crate::sillytavern::{nodes_with_paths, only_session};
 
 /// Security: messages in cycles, duplicates, orphans and several roots are all kept and reported.
@@ -67,6 +68,38 @@ fn long_conversation_of_20000_messages_imports() {
     assert_eq!(arrived.totals.messages, 20_000, "{}", arrived.report);
     let held = only_session(&store);
     assert_eq!(store.stored_node(held.session.id, held.session.head).node.content, "Line 19999.");
+}
+
+/// Security: all archives of an import share one budget of unpacked bytes, so archives in archives cannot multiply.
+/// Files that are not packed cost nothing.
+#[test]
+fn archives_beyond_total_budget_stop_import() {
+    let (store, folder) = (TestStore::new(), DataRoot::without_subfolders());
+    let import_within = |megabytes: u64| {
+        let limits = clotho_store::archive::ArchiveLimits::for_archive(megabytes << 20);
+        let options = clotho_engine::transfer::sillytavern::ImportOptions { limits, ..import_options(&store) };
+        let given = ImportSource::Path(folder.path().to_owned());
+        store.block_on(import(store.store(), &store.ids, given, options, |_| true))
+    };
+    let note = vec![b'a'; 300_000];
+    for n in 0..5 {
+        folder.write_bytes(&format!("note {n}.txt"), &note);
+    }
+    assert!(matches!(import_within(1), Err(ImportError::Unknown(_))), "nothing is packed");
+    let inner = zip_archive(&[("note.txt", &note)]);
+    let names: Vec<String> = (0..5).map(|n| format!("{n}.zip")).collect();
+    let entries: Vec<(&str, &[u8])> = names.iter().map(|name| (name.as_str(), inner.as_slice())).collect();
+    folder.write_bytes("all.zip", &zip_archive(&entries));
+    let stopped = import_within(1).unwrap_err();
+    assert!(matches!(stopped, ImportError::TooLarge(_)), "{stopped}");
+    assert!(stopped.to_string().contains("more than 1 MB in all"), "{stopped}");
+    assert!(matches!(import_within(2), Err(ImportError::Unknown(_))), "they have 1.5 MB");
+    // What was imported before stays, and an import without them goes on.
+    folder.write_file("a.json", &json!([chatgpt_conversation()]).to_string());
+    assert!(matches!(import_within(1), Err(ImportError::TooLarge(_))));
+    assert_eq!(only_session(&store).session.title, "The lamp");
+    assert_eq!(import_within(2).unwrap().totals.messages, 0, "it was imported already");
+    store.assert_healthy();
 }
 
 /// Keys that the readers use, and a few that they do not.

@@ -133,6 +133,24 @@ fn invalid_files_are_reported_others_import() {
     store.assert_healthy();
 }
 
+/// Security: the files of groups and the index have the bound of any JSON. A small file cannot become gigabytes.
+#[test]
+fn group_and_index_with_too_many_values_are_refused() {
+    let (store, root) = (TestStore::new(), DataRoot::new());
+    let lists = |count: usize| format!("[{}]", vec!["[]"; count].join(","));
+    root.write_card("Ivo");
+    root.write_file("groups/1.json", &format!("{{\"name\": \"Ferry\", \"x\": {}}}", lists(700_000)));
+    root.write_file("groups/2.json", r#"{"name": "Fine", "members": [], "chats": []}"#);
+    root.write_file("chats/Ivo/fine.jsonl", &two_message_chat());
+    let arrived = import_folder(&store, root.path());
+    let told = arrived.report.to_string();
+    assert!(told.contains("groups/1.json") && told.contains("too many values"), "{told}");
+    assert_eq!((arrived.totals.sessions, arrived.totals.presets), (1, 1), "{told}");
+    root.write_file("clotho.json", &format!("{{\"files\": {{}}, \"sessions\": {{}}, \"x\": {}}}", lists(2_500_000)));
+    let refused = import_folder_until(&store, root.path(), |_| true).unwrap_err();
+    assert!(matches!(&refused, ImportError::BadList(why) if why.contains("too many values")), "{refused}");
+}
+
 /// Security: cyclic links between chats, a thousand names at one message, and a branch of itself.
 #[test]
 fn chat_links_with_cycles_are_imported() {

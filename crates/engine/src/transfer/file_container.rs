@@ -15,6 +15,8 @@ use zip::{CompressionMethod, ZipArchive};
 
 use clotho_compat::interop::FindingReason;
 
+use super::archive_budget::{ArchiveBudget, EntryCharge};
+
 /// The most entries that are read of one folder.
 pub const MAX_ENTRIES: usize = 200_000;
 /// The most entries of an archive, whose directory is kept in memory.
@@ -94,6 +96,8 @@ enum SourceFileLocation {
         packed: u64,
         is_deflated: bool,
         sum: Option<u32>,
+        /// What an entry of an archive costs; `None` for a file that is not packed.
+        charge: Option<Arc<EntryCharge>>,
     },
 }
 
@@ -113,7 +117,8 @@ impl SourceFile {
     }
 
     fn new(file: SharedArchive, bytes: u64, name: &str) -> Self {
-        let location = SourceFileLocation::Packed { file, start: 0, packed: bytes, is_deflated: false, sum: None };
+        let (packed, is_deflated) = (bytes, false);
+        let location = SourceFileLocation::Packed { file, start: 0, packed, is_deflated, sum: None, charge: None };
         Self { name: name.to_owned(), bytes, location }
     }
 
@@ -132,11 +137,12 @@ impl SourceFile {
         self.name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase()).unwrap_or_default()
     }
 
-    /// Opens the file for reading from its beginning.
+    /// Opens the file for reading from its beginning. An entry of an archive is charged to the budget of the import.
     pub fn open(&self) -> io::Result<Box<dyn Read>> {
         Ok(match &self.location {
             SourceFileLocation::Path(path) => Box::new(File::open(path)?),
-            SourceFileLocation::Packed { file, start, packed, is_deflated, sum } => {
+            SourceFileLocation::Packed { file, start, packed, is_deflated, sum, charge } => {
+                charge.as_ref().map_or(Ok(()), |charge| charge.pay(self.bytes)).map_err(io::Error::other)?;
                 let part = ArchiveSlice::new(file, *start, *packed);
                 // Never read more than the stated size.
                 let plain: Box<dyn Read> = match is_deflated {
@@ -227,31 +233,33 @@ impl Seek for ArchiveSlice {
 
 impl SourceFile {
     /// Opens the file as an archive. An archive inside another archive is kept in memory while any of it is read.
-    pub fn archive(&self) -> io::Result<FileContainer> {
+    /// `budget` is that of the import.
+    pub fn archive(&self, budget: &ArchiveBudget) -> io::Result<FileContainer> {
         let (file, bytes): (SharedArchive, u64) = match &self.location {
             SourceFileLocation::Path(path) => (Arc::new(Mutex::new(File::open(path)?)), self.bytes),
-            SourceFileLocation::Packed { file, start: 0, is_deflated: false, sum: None, packed } => {
+            SourceFileLocation::Packed { file, start: 0, is_deflated: false, sum: None, packed, .. } => {
                 (Arc::clone(file), *packed)
             }
             SourceFileLocation::Packed { .. } => (Arc::new(Mutex::new(Cursor::new(self.read()?))), self.bytes),
         };
-        FileContainer::archive(&file, bytes)
+        FileContainer::archive(&file, bytes, budget)
     }
 }
 
 impl FileContainer {
     /// Reads the directory of an archive.
-    fn archive(file: &SharedArchive, bytes: u64) -> io::Result<Self> {
+    fn archive(file: &SharedArchive, bytes: u64, budget: &ArchiveBudget) -> io::Result<Self> {
         let (most, promised) = entry_counts(ArchiveSlice::new(file, 0, bytes))?;
         if most > MAX_PACKED_ENTRIES {
             return Err(io::Error::other(format!("it has {most} entries, and the limit is {MAX_PACKED_ENTRIES}")));
         }
+        budget.add_entries(most).map_err(io::Error::other)?;
         let mut archive = ZipArchive::new(BufReader::new(ArchiveSlice::new(file, 0, bytes))).map_err(damaged)?;
         let (mut all, mut folders) = (BTreeMap::new(), 0);
         for index in 0..archive.len() {
             let Some(Ok(name)) = archive.name_for_index(index) else { continue };
             let name = name.replace('\\', "/");
-            match entry(&mut archive, index, &name, file) {
+            match entry(&mut archive, index, &name, file, budget) {
                 Some(kind) => _ = all.insert(name.clone(), ContainerEntry { name, kind }),
                 None => folders += 1,
             }
@@ -395,6 +403,7 @@ fn entry<R: Read + Seek>(
     index: usize,
     name: &str,
     file: &SharedArchive,
+    budget: &ArchiveBudget,
 ) -> Option<ContainerEntryKind> {
     let Ok(entry) = archive.by_index_raw(index) else {
         return Some(ContainerEntryKind::NotReadable(FindingReason::ArchiveDamaged));
@@ -413,8 +422,8 @@ fn entry<R: Read + Seek>(
             ContainerEntryKind::NotReadable(FindingReason::CompressionRatio)
         }
         Some(start) if is_deflated || method == CompressionMethod::Stored => {
-            let sum = Some(entry.crc32());
-            let at = SourceFileLocation::Packed { file: Arc::clone(file), start, packed, is_deflated, sum };
+            let (sum, charge) = (Some(entry.crc32()), Some(Arc::new(EntryCharge::new(budget))));
+            let at = SourceFileLocation::Packed { file: Arc::clone(file), start, packed, is_deflated, sum, charge };
             ContainerEntryKind::File(SourceFile { name: name.to_owned(), bytes, location: at })
         }
         _ => ContainerEntryKind::NotReadable(FindingReason::CompressionMethod),

@@ -11,6 +11,7 @@ use clotho_core::tree::edit::TreeError;
 use clotho_store::archive::{ArchiveError, ArchiveLimits, ArchiveLine, ArchiveReader};
 use clotho_store::{ImportConsent, IncomingSession, Store, StoreError, Tx, WriteError};
 
+use super::archive_budget::ArchiveBudgetError;
 use super::check::{ImportCheck, StashAndLabels, check};
 use super::consent::withhold_in_log;
 use super::file_container::SourceFile;
@@ -50,6 +51,9 @@ pub enum ImportError {
     /// The export index (`clotho.json`) cannot be read. Without it, stories that begin alike would be merged.
     #[error("clotho.json, which groups chats into sessions, cannot be read: {0}")]
     BadList(String),
+    /// The archives of the import are too large together. What was imported before stays.
+    #[error("the import stopped: {0}")]
+    TooLarge(#[from] ArchiveBudgetError),
     /// The server is shutting down, or the listener stopped the import.
     #[error("the server stopped before the import ended")]
     Stopped,

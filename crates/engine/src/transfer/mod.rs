@@ -6,7 +6,7 @@
 //! is complete.
 //!
 //! - `id_map.rs` gives new ids where the old ones are taken.
-//! - `file_container.rs` reads folders and archives in place.
+//! - `file_container.rs` reads folders and archives in place, `archive_budget.rs` bounds what they unpack to in all.
 //! - `import_queue.rs` runs imports one after the other; `jobs.rs` keeps their progress.
 //! - `out/` exports one branch of a session, or everything, in forms that others read.
 //! - `foreign/` imports files of other programs, `sillytavern/` a whole data folder.
@@ -18,6 +18,7 @@
 //! `check.rs` or `line_validation.rs`, its writing in `store/session_import.rs`, and its paragraph in
 //! `docs/export.md`.
 
+mod archive_budget;
 mod cards;
 mod check;
 mod consent;
@@ -38,6 +39,7 @@ mod report;
 mod session_start;
 pub mod sillytavern;
 
+pub use archive_budget::ArchiveBudgetError;
 pub use cards::{CardRejection, CharacterImport, card_sheet, lorebook_of, read_card};
 pub use check::{ImportCheck, StashAndLabels, check};
 pub use export::export;

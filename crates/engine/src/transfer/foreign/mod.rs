@@ -20,6 +20,7 @@ use clotho_core::clock::IdGenerator;
 use clotho_store::Store;
 
 use super::ForeignImportItem;
+use super::archive_budget::ArchiveBudget;
 use super::file_container::{ContainerEntry, ContainerEntryKind, FileContainer, MAX_DEPTH, SourceFile};
 use super::import::{ImportError, ImportProgress, REPAIR_LIST_HINT};
 use super::sillytavern::data_folder::{ChatFolder, DataFolder, unread, unread_item};
@@ -49,10 +50,11 @@ pub async fn import(
     mut report_progress: impl FnMut(ImportProgress) -> bool + Send,
 ) -> Result<ForeignImportResult, ImportError> {
     let mut work = ForeignImport::new(store, ids, options, &mut report_progress);
-    let (count, unknown) = match open_input(given)? {
+    let (count, unknown) = match open_input(given, &work.archive_budget)? {
         OpenInput::Container(container) => work.import_container(&container, 0).await?,
         OpenInput::File(place) => (1, work.import_files(vec![place], 0).await?),
     };
+    work.archive_budget.check()?;
     if unknown.len() == count {
         let what = if count == 1 { "it is" } else { "all of its files have this problem:" };
         return Err(ImportError::Unknown(format!(
@@ -74,7 +76,7 @@ enum OpenInput {
     File(SourceFile),
 }
 
-fn open_input(given: ImportSource) -> Result<OpenInput, ImportError> {
+fn open_input(given: ImportSource, budget: &ArchiveBudget) -> Result<OpenInput, ImportError> {
     let place = match given {
         ImportSource::Path(path) if fs::metadata(&path)?.is_dir() => {
             return Ok(OpenInput::Container(FileContainer::Folder(path)));
@@ -86,7 +88,7 @@ fn open_input(given: ImportSource) -> Result<OpenInput, ImportError> {
         return Ok(OpenInput::File(place));
     }
     let bad = |error| ImportError::Unknown(format!("the archive cannot be read: {error}"));
-    let container = place.archive().map_err(bad)?;
+    let container = place.archive(budget).map_err(bad)?;
     Ok(if container.has(CARD) { OpenInput::File(place) } else { OpenInput::Container(container) })
 }
 
@@ -229,7 +231,7 @@ impl ForeignImport<'_> {
         place: &SourceFile,
         depth: usize,
     ) -> Result<Option<ForeignFileType>, ImportError> {
-        let container = place.archive()?;
+        let container = place.archive(&self.archive_budget)?;
         if container.has(CARD) {
             self.character(place, &place.read()?).await?;
             return Ok(None);

@@ -7,9 +7,10 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use clotho_compat::interop::{FindingDetail, FindingReason, ImportFinding};
+use clotho_compat::interop::{FindingDetail, FindingReason, ImportFinding, text};
 
 use super::super::ForeignImportItem;
+use super::super::archive_budget::ArchiveBudget;
 use super::super::file_container::{ContainerEntry, ContainerEntryKind, FileContainer, MAX_ENTRIES, SourceFile, stem};
 use super::super::import::ImportError;
 
@@ -86,7 +87,7 @@ impl DataFolder {
     ///
     /// # Errors
     /// Returns an error if nothing can be imported.
-    pub fn find(path: &Path) -> Result<Self, ImportError> {
+    pub fn find(path: &Path, budget: &ArchiveBudget) -> Result<Self, ImportError> {
         let kind = fs::metadata(path)?;
         if kind.is_dir() {
             return Self::find_in(&FileContainer::Folder(path.to_owned()));
@@ -95,17 +96,17 @@ impl DataFolder {
             return Err(unknown_source("it is neither a file nor a folder"));
         }
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        Self::of_file(File::open(path)?, &name)
+        Self::of_file(File::open(path)?, &name, budget)
     }
 
     /// Opens an archive or a single chat; the extension `.jsonl` means a chat.
     ///
     /// # Errors
     /// Returns an error if the file is no readable archive or has no data folder.
-    pub fn of_file(file: File, name: &str) -> Result<Self, ImportError> {
+    pub fn of_file(file: File, name: &str, budget: &ArchiveBudget) -> Result<Self, ImportError> {
         if !name.to_ascii_lowercase().ends_with(".jsonl") {
             let bad = |error| unknown_source(&format!("it is neither a chat (.jsonl) nor a readable archive: {error}"));
-            return Self::find_in(&SourceFile::from_file(file, name)?.archive().map_err(bad)?);
+            return Self::find_in(&SourceFile::from_file(file, name)?.archive(budget).map_err(bad)?);
         }
         let chats = vec![SourceFile::from_file(file, name.rsplit(['/', '\\']).next().unwrap_or_default())?];
         let folder = ChatFolder { key: "chats".into(), chats, ..ChatFolder::default() };
@@ -175,10 +176,7 @@ impl DataFolder {
         let mut chats: BTreeMap<String, SourceFile> =
             chats.into_iter().map(|chat| (chat.stem().to_owned(), chat)).collect();
         for group in self.files(container, "groups", &["json"]) {
-            let read = group.read().map_err(|error| error.to_string());
-            let value: Result<Value, String> =
-                read.and_then(|bytes| serde_json::from_slice(&bytes).map_err(|error| error.to_string()));
-            match value {
+            match read_group(&group) {
                 Ok(value) => {
                     let texts = |key: &str| {
                         let list = value.get(key).and_then(Value::as_array).into_iter().flatten();
@@ -337,6 +335,13 @@ impl DataFolder {
     pub fn chat_bytes(&self) -> u64 {
         self.folders.iter().flat_map(|folder| &folder.chats).map(|chat| chat.bytes).sum()
     }
+}
+
+/// Parses the file of a group, within the bounds of any JSON from outside.
+fn read_group(place: &SourceFile) -> Result<Value, String> {
+    let bytes = place.read().map_err(|error| error.to_string())?;
+    let text = text::decode(&bytes).map_err(|error| error.to_string())?;
+    text::parse_json_lenient(&text).map_err(|error| error.to_string())
 }
 
 /// Returns report items for the archive entries that cannot be read.

@@ -11,7 +11,9 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
+use clotho_compat::interop::text;
 use clotho_core::ids::{CharacterId, PresetId, SessionId};
+use clotho_core::json_scan::{self, JsonBounds};
 use clotho_store::{CharacterCard, SessionPresence, StoreReader};
 
 use super::super::cards::{CharacterImport, is_same_character, lorebook_of};
@@ -25,6 +27,8 @@ use super::scan::ChatScan;
 const PAGE: i64 = 100;
 /// The key prefix of presets that make prompts.
 const PROMPTS: &str = "openai/";
+/// The bounds of the index. It describes every file and session of a person, so it may have more values than others.
+const BOUNDS: JsonBounds = JsonBounds { memory: 256 << 20, ..JsonBounds::DOCUMENT };
 /// The most labels taken for a session.
 const MOST_LABELS: usize = 1_000;
 
@@ -95,7 +99,9 @@ impl ExportIndex {
         let bad = |why: String| ImportError::BadList(why);
         let bytes =
             place.as_ref().map_err(|why| bad(why.to_string()))?.read().map_err(|error| bad(error.to_string()))?;
-        let value: Value = serde_json::from_slice(&bytes).map_err(|error| bad(error.to_string()))?;
+        let text = text::decode(&bytes).map_err(|error| bad(error.to_string()))?;
+        json_scan::check_bounds(&text, BOUNDS).map_err(|error| bad(error.to_string()))?;
+        let value: Value = serde_json::from_str(&text).map_err(|error| bad(error.to_string()))?;
         Self::from_json(&value).ok_or_else(|| bad("it is not an export index".to_owned()))
     }
 

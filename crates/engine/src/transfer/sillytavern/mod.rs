@@ -60,6 +60,7 @@ use clotho_core::ids::{CharacterId, UserId};
 use clotho_store::archive::ArchiveLimits;
 use clotho_store::{SourceRecord, Store, Tx, WriteError};
 
+use super::archive_budget::ArchiveBudget;
 use super::import::{ImportError, ImportProgress, ProgressListener};
 use super::report::ForeignImportReport;
 use cast::ImportCast;
@@ -82,7 +83,7 @@ pub struct ImportOptions {
     pub is_dry: bool,
     /// Whether the owner trusts the settings of exported sessions (see `SessionImportOptions`).
     pub is_trusted: bool,
-    /// How much is read of a session export that lies among other files.
+    /// How much is read of a session export that lies among other files, and what all archives may unpack to.
     pub limits: ArchiveLimits,
 }
 
@@ -162,16 +163,17 @@ pub async fn import(
     options: ImportOptions,
     mut report_progress: impl FnMut(ImportProgress) -> bool + Send,
 ) -> Result<ForeignImportResult, ImportError> {
-    let root = match given {
-        ImportSource::Path(path) => DataFolder::find(&path)?,
-        ImportSource::File(file, name) => DataFolder::of_file(file, &name)?,
-    };
     let mut work = ForeignImport::new(store, ids, options, &mut report_progress);
+    let root = match given {
+        ImportSource::Path(path) => DataFolder::find(&path, &work.archive_budget)?,
+        ImportSource::File(file, name) => DataFolder::of_file(file, &name, &work.archive_budget)?,
+    };
     work.import_data(&root).await?;
     for other in root.others {
         let why = ImportFinding::skipped(&FindingDetail::LeftOutFile { reason: FindingReason::NotOfSillyTavern });
         work.add_item(super::ForeignImportItem::skipped("file", &other.name, why).from_file(&other.name));
     }
+    work.archive_budget.check()?;
     Ok(work.result)
 }
 
@@ -182,6 +184,8 @@ pub(super) struct ForeignImport<'a> {
     pub(super) options: ImportOptions,
     pub(super) result: ForeignImportResult,
     pub(super) read_progress: ReadProgress,
+    /// What the archives may still unpack to.
+    pub(super) archive_budget: ArchiveBudget,
     /// The path of the archive that is being read, if it lies inside another container. The report puts it before
     /// file names.
     pub(super) inside: String,
@@ -209,12 +213,14 @@ impl<'a> ForeignImport<'a> {
     ) -> Self {
         let (result, read_progress, inside, settings, export_index, namesakes, books, answering_characters, dry_run) =
             Default::default();
+        let archive_budget = ArchiveBudget::new(options.limits.total);
         Self {
             store,
             ids,
             options,
             result,
             read_progress,
+            archive_budget,
             inside,
             settings,
             export_index,
@@ -323,8 +329,10 @@ impl<'a> ForeignImport<'a> {
         self.result.report.items.push(item);
     }
 
-    /// Reports the progress. Returns [`ImportError::Stopped`] if the listener wants to stop.
+    /// Reports the progress. Returns [`ImportError::Stopped`] if the listener wants to stop, and
+    /// [`ImportError::TooLarge`] if the archives have used up their budget.
     pub(super) fn check_cancelled(&mut self) -> Result<(), ImportError> {
+        self.archive_budget.check()?;
         if (self.listener)(self.read_progress.progress()) { Ok(()) } else { Err(ImportError::Stopped) }
     }
 }
