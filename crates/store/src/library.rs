@@ -243,6 +243,15 @@ fn expect_one_row(changed: usize, what: &'static str) -> Result<(), WriteError> 
 }
 
 impl StoreReader<'_> {
+    /// Returns whether any user has a character with this id, also in the trash.
+    ///
+    /// # Errors
+    /// Returns an error if the database fails.
+    pub fn is_character_id_taken(&mut self, id: CharacterId) -> Result<bool, StoreError> {
+        let same = characters::table.filter(characters::id.eq(id.as_bytes().to_vec()));
+        Ok(same.select(characters::n).get_result::<i64>(self.conn).optional()?.is_some())
+    }
+
     /// Returns all users, oldest first.
     ///
     /// # Errors

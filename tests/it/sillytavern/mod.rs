@@ -4,23 +4,25 @@
 //!   become
 //! - `lore_personas_and_presets`, `skipped_files`: everything besides chats, and what is not read
 //! - `repeat_import`, `kills`, `memory`: a second run, crashes, and memory use
+//! - `deleted_characters`: what the folder of a deleted character brings back
 //! - `play`, `command`: an imported session continued over HTTP, and the command line
-//! - `chat_export`, `canonical`: export of chats, and the differences that it may have
 //! - `imported_scripts`: regex scripts leave imported messages alone
+//! - `chat_export`, `canonical`: export of chats, and the differences that it may have
 //! - `folder_export`, `folder_transfer`: export of a whole folder, and its import into another store
 //! - `hostile`: malicious files
 
 mod canonical;
 mod chat_export;
 pub mod command;
+mod deleted_characters;
 mod folder_export;
 mod folder_transfer;
 mod golden;
 pub mod hostile;
 mod import_kills;
+mod imported_scripts;
 mod lore_personas_and_presets;
 mod memory;
-mod imported_scripts;
 pub mod play;
 mod repeat_import;
 mod skipped_files;

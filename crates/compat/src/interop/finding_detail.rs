@@ -357,6 +357,12 @@ coded_messages! {
         /// Something that the user deleted.
         #[error("you deleted it here: it is not imported again")]
         DeletedHere {} = "deleted_here",
+        /// A character that was in the trash.
+        #[error("it was in the trash and is back: delete it after the import if you do not want it")]
+        RestoredFromTrash {} = "from_trash",
+        /// A character that the user deleted permanently.
+        #[error("you deleted it here permanently: it is imported again")]
+        ImportedAgain {} = "imported_again",
         /// Something that changed on both sides.
         #[error("it has changed there, but you also edited the {item} here, which stays unchanged")]
         EditedHere { item: &'static str } = "edited_here",

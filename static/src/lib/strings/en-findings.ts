@@ -88,6 +88,8 @@ export default {
   "finding.chat_settings.bare":
     "One chat setting is kept but not used here.|{count} chat settings are kept but not used here.",
   "finding.deleted_here": "You deleted it here. It is not imported again.",
+  "finding.from_trash": "It was in the trash and is back. Delete it after the import if you do not want it.",
+  "finding.imported_again": "You deleted it here permanently. It is imported again.",
   "finding.edited_here": "The file has changed, and you edited it here too. Your version is kept.",
   "finding.empty": "It has no messages.",
   "finding.in_trash": "Its story is in the trash. Restore it or delete it permanently, then import again.",

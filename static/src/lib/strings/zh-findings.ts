@@ -53,6 +53,8 @@ export default {
   "finding.chat_settings": "{count} 项聊天设置：已保留，在这里未使用：{keys}",
   "finding.chat_settings.bare": "{count} 项聊天设置：已保留，在这里未使用",
   "finding.deleted_here": "你在这里删除过它，不会再导入",
+  "finding.from_trash": "它原来在回收站里，现在已恢复。不需要的话，导入后再删除",
+  "finding.imported_again": "你在这里永久删除过它，现在重新导入",
   "finding.edited_here": "文件变了，你也编辑过：保留你的版本",
   "finding.empty": "里面没有消息",
   "finding.in_trash": "它的故事在回收站里：请恢复或永久删除，再导入一次",

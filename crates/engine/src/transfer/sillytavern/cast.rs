@@ -61,8 +61,8 @@ impl ForeignImport<'_> {
         Ok(())
     }
 
-    /// Imports a card unless it is known and unchanged. Returns its character; `None` if it cannot be read or was
-    /// deleted here.
+    /// Imports a card unless it is known and unchanged. A character that was deleted here comes back. Returns the
+    /// character; `None` if the card cannot be read.
     pub(in crate::transfer) async fn character(
         &mut self,
         place: &SourceFile,
@@ -70,10 +70,11 @@ impl ForeignImport<'_> {
     ) -> Result<Option<FolderCharacter>, ImportError> {
         // Recognize an unchanged export, else read the card with the owner's settings.
         let name = format!("characters/{}", place.stem());
-        if let Some(id) = self.existing_export::<CharacterId>(&name, &blake3::hash(bytes)).await? {
+        if let Some(id) = self.exported_character(&name, &blake3::hash(bytes), place).await? {
             return Ok(Some(FolderCharacter { id, open_chat: None }));
         }
-        let existing = self.match_item::<CharacterId>(name).await?;
+        let mut existing = self.match_item::<CharacterId>(name).await?;
+        let returned = self.bring_back(&mut existing).await?;
         let at = self.options.at;
         let id = existing.id_or(|| CharacterId::new(self.ids.next_id(at)));
         let mut import = match read_card(bytes, Some(&place.name), id, self.ids, at) {
@@ -95,7 +96,10 @@ impl ForeignImport<'_> {
         // Stop if the character is not to be imported.
         match self.decide(&existing, &hash, place.stem(), &place.name) {
             ImportDecision::Import => {}
-            ImportDecision::KeepExisting => return Ok(Some(character)),
+            ImportDecision::KeepExisting => {
+                self.report_return(place, id, returned);
+                return Ok(Some(character));
+            }
             ImportDecision::Deleted => return Ok(None),
         }
         // An export of Clotho may hold a character that exists here under another id.
@@ -112,6 +116,9 @@ impl ForeignImport<'_> {
         if let Some(stored) = &existing.stored {
             import.character.created = stored.created;
             self.same_book(stored, &mut import).await?;
+        }
+        if let Some(item) = import.items.first_mut() {
+            item.findings.extend(returned);
         }
         self.result.totals.characters += 1;
         self.result.totals.lorebooks += u64::from(import.book.is_some());
@@ -245,29 +252,36 @@ impl ForeignImport<'_> {
         Ok(character)
     }
 
-    /// Returns the character with this source key, else the only existing one of that name, else a new one with
-    /// this card. The existing one may stem from a card that was imported alone.
+    /// Returns the character with this source key, also one that was deleted here, else the only existing one of that
+    /// name, else a new one with this card. The existing one may stem from a card that was imported alone.
     pub(in crate::transfer) async fn named_character(
         &mut self,
         known_by: String,
         card: Map<String, Value>,
         why: ImportFinding,
     ) -> Result<CharacterId, ImportError> {
-        let existing = self.match_item::<CharacterId>(known_by).await?;
+        let mut existing = self.match_item::<CharacterId>(known_by).await?;
         if let Some(id) = existing.existing_id() {
             return Ok(id);
         }
         let name = card.get("name").and_then(Value::as_str).unwrap_or_default();
+        let returned = self.bring_back(&mut existing).await?;
+        if let Some(id) = existing.existing_id() {
+            let findings = returned.into_iter().collect();
+            self.count_item(ForeignImportItem::new("character", name, id).with_findings(findings));
+            return Ok(id);
+        }
         if let Some(id) = self.only_namesake(name).await? {
             let why = ImportFinding::works(&FindingDetail::Namesake {});
             self.count_item(ForeignImportItem::new("character", name, id).with_findings(vec![why]));
             return Ok(id);
         }
-        let id = CharacterId::new(self.ids.next_id(self.options.at));
-        self.count_item(ForeignImportItem::new("character", name, id).with_findings(vec![why]));
+        let at = self.options.at;
+        let id = existing.id_or(|| CharacterId::new(self.ids.next_id(at)));
+        let findings = std::iter::once(why).chain(returned).collect();
+        self.count_item(ForeignImportItem::new("character", name, id).with_findings(findings));
         self.result.totals.characters += 1;
         let source = existing.source(id.as_bytes(), None, &card);
-        let at = self.options.at;
         let character = CharacterCard { id, card, created: at, updated: at };
         self.keep_character(CharacterImport::without_files(character), true, source).await?;
         Ok(id)

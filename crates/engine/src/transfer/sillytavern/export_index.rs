@@ -120,7 +120,7 @@ impl ExportIndex {
     }
 
     /// Returns the id of the item that was exported as this file, if the hash matches.
-    fn exported_id(&self, name: &str, hash: &blake3::Hash) -> Option<Uuid> {
+    pub fn exported_id(&self, name: &str, hash: &blake3::Hash) -> Option<Uuid> {
         let (listed, is) = self.files.get(name)?;
         (*listed == hash.to_hex().as_str()).then_some(*is)
     }

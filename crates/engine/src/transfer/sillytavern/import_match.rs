@@ -55,6 +55,8 @@ pub struct ImportMatch<Id> {
     pub stored: Option<LibraryItem<Id>>,
     /// The id it got earlier in this dry run.
     dry_run_id: Option<Id>,
+    /// The id under which it is imported anew, if it was deleted here permanently.
+    new_id: Option<Id>,
 }
 
 /// What to do with an item.
@@ -71,7 +73,23 @@ pub enum ImportDecision {
 impl<Id: ImportableId> ImportMatch<Id> {
     /// Returns its existing id, or a new one.
     pub fn id_or(&self, new: impl FnOnce() -> Id) -> Id {
-        self.existing_id().unwrap_or_else(new)
+        self.existing_id().or(self.new_id).unwrap_or_else(new)
+    }
+
+    /// Returns the id it got in an earlier import, whether or not it still exists.
+    pub fn former_id(&self) -> Option<Id> {
+        self.source.as_ref().and_then(|source| Id::from_slice(&source.became))
+    }
+
+    /// Takes it as existing, because it came back from the trash. A dry run leaves it there and has no `stored`.
+    pub fn restore(&mut self, id: Id, stored: Option<LibraryItem<Id>>) {
+        self.dry_run_id = stored.is_none().then_some(id);
+        self.stored = stored;
+    }
+
+    /// Takes it as never imported. It gets this id.
+    pub fn begin_again(&mut self, id: Id) {
+        self.new_id = Some(id);
     }
 
     /// Returns its id, if it is known and still exists.
@@ -88,7 +106,9 @@ impl<Id: ImportableId> ImportMatch<Id> {
 
     /// Decides what to do with an item that has this hash. Adds a finding if the user should know the reason.
     pub fn decide(&self, hash: &blake3::Hash) -> (ImportDecision, Option<ImportFinding>) {
-        let Some(source) = &self.source else { return (ImportDecision::Import, None) };
+        let Some(source) = self.source.as_ref().filter(|_| self.new_id.is_none()) else {
+            return (ImportDecision::Import, None);
+        };
         let is_same = source.hash.as_deref() == Some(hash.as_bytes());
         match &self.stored {
             _ if self.dry_run_id.is_some() => {
@@ -118,7 +138,7 @@ impl ForeignImport<'_> {
         };
         let (source, existing) = self.store.read(read).await?;
         let became = seen.as_ref().and_then(|seen| Id::from_slice(&seen.became));
-        Ok(ImportMatch { name, source: seen.or(source), stored: existing, dry_run_id: became })
+        Ok(ImportMatch { name, source: seen.or(source), stored: existing, dry_run_id: became, new_id: None })
     }
 
     /// Decides what to do with an item, counts it, and reports why it is not imported.

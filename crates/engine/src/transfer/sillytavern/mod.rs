@@ -6,7 +6,8 @@
 //! - `data_folder.rs` finds the files in a folder or an archive.
 //! - `settings.rs` reads the settings.
 //! - `lore.rs`, `personas.rs`, `presets.rs` and `cast.rs` import lorebooks, personas, presets and characters.
-//! - `import_match.rs` decides what happens to something that was imported before.
+//! - `import_match.rs` decides what happens to something that was imported before, `deleted_characters.rs` brings back
+//!   characters that were deleted here.
 //! - `export_index.rs` reads the index that an export of Clotho wrote.
 //! - `dry_run.rs` recognizes repeated files when nothing is written.
 //! - `scan.rs` is the first reading of a chat. It finds out which files are one story (`interop/chat_tree.rs`).
@@ -26,6 +27,7 @@
 
 pub(super) mod cast;
 pub(super) mod data_folder;
+mod deleted_characters;
 mod dry_run;
 mod export_index;
 mod import_chats;
