@@ -126,6 +126,46 @@ async fn imported_session_can_be_continued_and_swiped() {
     crate::http::search_until(&play.server, "burns", 1).await;
 }
 
+/// The variables of a chat and the state of its messages survive edits, other replies and continued ones, also at the
+/// greeting.
+#[tokio::test]
+async fn imported_state_survives_edits_and_other_replies() {
+    let root = DataRoot::new();
+    root.write_card("Ivo");
+    let oil = |n: i64| json!({"oil": n});
+    let rows = [
+        header_row(json!({"variables": {"hp": "7"}})),
+        with_variables(greeting_row(), &[oil(10)]),
+        with_variables(user_row("I light the lamp.", 1), &[oil(9)]),
+        with_variables(swipes_row(&["It burns."], 0, 2), &[oil(8)]),
+    ];
+    root.write_chat("Ivo", "Night", &rows);
+    let play = open_session(start_with_import(&root).await, "Night").await;
+    let shown = play.get("projection").await;
+    let ids: Vec<&str> = shown["items"].as_array().unwrap().iter().map(|node| node["id"].as_str().unwrap()).collect();
+    let vars = async |node: &str| play.get(&format!("node/{node}/world")).await["world"]["vars"].clone();
+    let state = |n: i64| json!({"hp": "7", "stat_data": {"oil": n}});
+    // Edits keep the state of their old version.
+    for (node, body, n) in [
+        (ids[0], json!({"content": "Good morning."}), 10),
+        (ids[0], json!({"content": "Good night.", "carry": true}), 10),
+        (ids[1], json!({"content": "I light it."}), 9),
+        (ids[2], json!({"content": "It glows."}), 8),
+    ] {
+        let edited = play.post(&format!("node/{node}/edit"), body).await;
+        assert_eq!(vars(edited["node"]["id"].as_str().unwrap()).await, state(n), "{edited}");
+        if let Some(reply) = edited["generations"][0]["id"].as_str() {
+            play.wait_for_reply(reply).await;
+        }
+    }
+    // Another reply and a continued one begin with the state before them.
+    let other = play.regenerate_and_wait(ids[2]).await;
+    assert_eq!(vars(&other).await, state(9));
+    let longer = play.post(&format!("node/{}/continue", ids[2]), json!({})).await;
+    let longer = play.wait_for_reply(longer["generations"][0]["id"].as_str().unwrap()).await;
+    assert_eq!(vars(longer["id"].as_str().unwrap()).await, state(9));
+}
+
 /// Uploads a file and waits until its job is over.
 pub async fn run_import_job(app: &TestServer, query: &str, bytes: &[u8]) -> Value {
     let ask = app.request("POST", &format!("/api/import{query}")).bytes(bytes, "application/zip");

@@ -6,7 +6,7 @@ use clotho_core::clock::{IdGenerator, Time};
 use clotho_core::ids::{CharacterId, NodeId, PersonaId, SessionId, UserId};
 use clotho_core::tree::edit::TreeError;
 use clotho_core::tree::{
-    AllowedScripts, CardRef, Kind, PersonaRef, RecallSettings, RequestedSettings, Role, Session, SummarySettings,
+    AllowedScripts, CardRef, Delta, Kind, PersonaRef, RecallSettings, RequestedSettings, Role, Session, SummarySettings,
 };
 use clotho_store::{NodeDraft, SourceRecord, Store, apply_settings};
 
@@ -37,6 +37,8 @@ pub struct NewImportedSession {
     pub settings: Map<String, Value>,
     /// Whether all of them come into force (see `SessionImportOptions`).
     pub is_trusted: bool,
+    /// The variables of the story before its first message, as operations of the root.
+    pub variables: Delta,
 }
 
 impl NewImportedSession {
@@ -45,7 +47,7 @@ impl NewImportedSession {
     /// # Errors
     /// Returns an error if a character does not exist or the store fails.
     pub async fn write(self, store: &Store, ids: &IdGenerator) -> Result<Option<PersonaRef>, ImportError> {
-        let Self { owner, at, characters: players, persona, sources, settings, is_trusted, .. } = self;
+        let Self { owner, at, characters: players, persona, sources, settings, is_trusted, variables, .. } = self;
         // Read the cards of characters and persona.
         let (cards, persona) = store
             .read(move |reader| {
@@ -94,7 +96,8 @@ impl NewImportedSession {
             let has_scripts = settings.contains_key("scripts") && cards.iter().any(|(_, card)| has_card_scripts(card));
             session.requested = RequestedSettings::withhold(&mut session, has_scripts);
         }
-        let root = NodeDraft::new(self.root, Role::System, Kind::Root, ids.next_seed(), begun);
+        let mut root = NodeDraft::new(self.root, Role::System, Kind::Root, ids.next_seed(), begun);
+        root.delta = variables;
         // Write it.
         let write = store.write(move |tx| {
             let mut session = session.clone();

@@ -15,7 +15,8 @@ use clotho_core::clock::Time;
 use clotho_core::ids::{CharacterId, LorebookId, NodeId, SessionId};
 use clotho_core::tree::limits::MAX_SPEAKER_CHARS;
 use clotho_core::tree::reply_facts::Provenance;
-use clotho_core::tree::{Kind, Role, card};
+use clotho_core::tree::{Delta, Kind, Role, card};
+use clotho_core::world::World;
 use clotho_store::{ImportedNode, NodeDraft, NodeImportEnd, SessionPresence, SourceRecord, Tx};
 
 use super::super::ForeignImportItem;
@@ -184,6 +185,7 @@ impl ForeignImport<'_> {
             known_nodes: HashSet::new(),
             new_nodes: HashSet::new(),
             has_worlds: false,
+            root_world: World::default(),
             is_new: session.is_none(),
             batch: Vec::new(),
             batch_bytes: 0,
@@ -211,6 +213,7 @@ impl ForeignImport<'_> {
                 sources: vec![SourceRecord::new(key, target.session.as_bytes())],
                 settings: Map::new(),
                 is_trusted: self.options.is_trusted,
+                variables: Delta::default(),
             };
             beginning.write(self.store, self.ids).await?;
         }

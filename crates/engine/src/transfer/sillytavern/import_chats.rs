@@ -19,7 +19,6 @@ use clotho_core::world::World;
 use clotho_store::{Actor, BindingTarget, ImportedNode, NodeDraft, NodeImportEnd, SourceRecord};
 
 use super::super::ForeignImportItem;
-use super::super::file_container::stem;
 use super::super::import::{BATCH, BATCH_BYTES, ImportError};
 use super::cast::ImportCast;
 use super::data_folder::ChatFolder;
@@ -45,7 +44,7 @@ struct ImportedChatEnd {
 }
 
 impl ImportedChatEnd {
-    /// Returns the node of a message, counted from 1. The last one includes the change node with the variables of
+    /// Returns the node of a message, counted from 1. The last one includes the change node with changed variables of
     /// the chat.
     fn at(&self, message: u64) -> Option<NodeId> {
         if message >= self.messages { Some(self.node) } else { self.requested_nodes.get(&message).copied() }
@@ -53,7 +52,7 @@ impl ImportedChatEnd {
 }
 
 /// The current position of a reading.
-struct ChatReadPosition {
+struct ChatReadPosition<'a> {
     node: NodeId,
     address: PathHash,
     /// The state at this position; `None` if the node existed before and its state is not loaded yet.
@@ -61,6 +60,8 @@ struct ChatReadPosition {
     date: Time,
     /// The variables of the last message, without the state.
     variables: Option<Map<String, Value>>,
+    /// The variables of the chat, until a new message has what differs from the state there.
+    chat_variables: Option<&'a Map<String, Value>>,
 }
 
 impl ForeignImport<'_> {
@@ -181,8 +182,14 @@ impl ForeignImport<'_> {
         let input = HashingReader::open(&file.file, &self.read_progress)?;
         let mut lines = ChatFileReader::new(BufReader::with_capacity(1 << 16, input));
         let date = Time(file.oldest.unwrap_or(self.options.at.0));
-        let world = Some(World::default());
-        let mut here = ChatReadPosition { node: target.root, address: PathHash::ROOT, world, date, variables: None };
+        let mut here = ChatReadPosition {
+            node: target.root,
+            address: PathHash::ROOT,
+            world: target.is_new.then(|| target.root_world.clone()),
+            date,
+            variables: None,
+            chat_variables: file.header.variables(),
+        };
         let before = (self.result.totals.messages, target.skipped);
         target.new_nodes.clear();
         let (mut messages, mut places) = (0, HashMap::from([(0, target.root)]));
@@ -197,7 +204,7 @@ impl ForeignImport<'_> {
                 places.insert(messages, here.node);
             }
         }
-        let node = self.write_end(file, target, here).await?;
+        let node = self.write_end(target, here).await?;
         self.flush(target).await?;
         let hash = lines.into_input().into_inner().hash();
         let (come, left) = (self.result.totals.messages - before.0, target.skipped - before.1);
@@ -217,7 +224,7 @@ impl ForeignImport<'_> {
         &mut self,
         file: &ChatScan,
         target: &mut ImportTarget,
-        here: &mut ChatReadPosition,
+        here: &mut ChatReadPosition<'_>,
         row: &ChatFileMessage,
         line: u64,
         hash: &str,
@@ -234,6 +241,10 @@ impl ForeignImport<'_> {
         };
         let addresses = here.address.swipe_hashes(row);
         let (mut after, mut date) = (None, here.date);
+        // The first message that only this file has gets what the chat changed since.
+        let selected = addresses.get(row.selected).map(|address| context.id(address));
+        let is_new = selected.is_some_and(|id| !target.known_nodes.contains(&id));
+        let chat_variables = if is_new { here.chat_variables.take() } else { None };
         // Add each alternative that the session does not have yet.
         for (place, (alternative, address)) in row.swipes.iter().zip(&addresses).enumerate() {
             let moment = alternative.date.as_ref().and_then(|date| chat::date::read(date, &self.options.zone));
@@ -249,7 +260,7 @@ impl ForeignImport<'_> {
             let delta = match target.has_worlds {
                 true => {
                     let mut world = self.world_at(target, here).await?;
-                    let delta = worlds::apply_alternative(&mut world, alternative);
+                    let delta = worlds::apply_alternative(&mut world, alternative, chat_variables, &target.root_world);
                     if is_chosen {
                         after = Some(world);
                     }
@@ -257,10 +268,6 @@ impl ForeignImport<'_> {
                 }
                 false => Default::default(),
             };
-            let speaker = row
-                .speaker_card_file()
-                .and_then(|file| target.speakers.get(stem(file)).copied())
-                .or(target.first_speaker);
             let imported = ImportAlternative {
                 row,
                 position: place,
@@ -268,7 +275,7 @@ impl ForeignImport<'_> {
                 address: *address,
                 line,
                 hash,
-                speaker,
+                speaker: target.speaker(row),
                 is_first: here.node == target.root,
                 created,
                 before: here.variables.as_ref(),
@@ -292,7 +299,11 @@ impl ForeignImport<'_> {
     }
 
     /// Returns the state at the current position; below an existing node it is read from the store.
-    async fn world_at(&mut self, target: &mut ImportTarget, here: &mut ChatReadPosition) -> Result<World, ImportError> {
+    async fn world_at(
+        &mut self,
+        target: &mut ImportTarget,
+        here: &mut ChatReadPosition<'_>,
+    ) -> Result<World, ImportError> {
         if let Some(world) = &here.world {
             return Ok(world.clone());
         }
@@ -301,7 +312,8 @@ impl ForeignImport<'_> {
         Ok(world)
     }
 
-    async fn read_world(&mut self, target: &mut ImportTarget, node: NodeId) -> Result<World, ImportError> {
+    /// Returns the state at a node of the store.
+    pub async fn read_world(&mut self, target: &mut ImportTarget, node: NodeId) -> Result<World, ImportError> {
         self.flush(target).await?;
         let (owner, session) = (self.options.owner, target.session);
         self.store
@@ -314,24 +326,17 @@ impl ForeignImport<'_> {
             .await
     }
 
-    /// Writes the chat variables at the end of a file. They go into its last message if that is new, else into a
-    /// change node below.
+    /// Writes the chat variables of a file without new messages. What differs goes into a change node below its last
+    /// message.
     async fn write_end(
         &mut self,
-        file: &ChatScan,
         target: &mut ImportTarget,
-        mut here: ChatReadPosition,
+        mut here: ChatReadPosition<'_>,
     ) -> Result<NodeId, ImportError> {
-        let Some(variables) = file.header.variables() else { return Ok(here.node) };
+        let Some(variables) = here.chat_variables else { return Ok(here.node) };
         let mut world = self.world_at(target, &mut here).await?;
-        let delta = worlds::delta_to(&mut world, variables);
+        let delta = worlds::chat_delta(&mut world, variables, &target.root_world);
         if delta.is_empty() || here.node == target.root {
-            return Ok(here.node);
-        }
-        if let Some(last) = target.batch.iter_mut().rev().find(|seedling| seedling.draft.id == here.node) {
-            last.draft.delta.operations.extend(delta.operations);
-            last.draft.delta.problems.extend(delta.problems);
-            last.draft.delta.notes.extend(delta.notes);
             return Ok(here.node);
         }
         let address = here.address.child(false, "variables", &Value::Object(variables.clone()).to_string(), 0);

@@ -2,12 +2,14 @@
 
 use std::collections::{HashMap, HashSet};
 
+use clotho_compat::interop::chat::ChatFileMessage;
 use clotho_compat::interop::chat_tree::{ChatOutline, PathHash};
 use clotho_core::clock::Time;
 use clotho_core::ids::{CharacterId, NodeId, PersonaId, SessionId, UserId};
 use clotho_core::tree::edit::TreeError;
 use clotho_core::tree::limits::MAX_CHARACTERS;
 use clotho_core::tree::{AuthorsNote, PersonaRef, Session};
+use clotho_core::world::World;
 use clotho_store::{ImportedNode, SessionPresence, SourceRecord, StoreReader};
 
 use super::super::file_container::stem;
@@ -16,7 +18,7 @@ use super::super::session_start::NewImportedSession;
 use super::cast::{FolderCharacter, ImportCast};
 use super::data_folder::ChatFolder;
 use super::scan::ChatScan;
-use super::{ForeignImport, message_to_node};
+use super::{ForeignImport, message_to_node, worlds};
 
 /// The session, if any, that a story became in an earlier import.
 pub enum StoryMatch {
@@ -38,6 +40,8 @@ pub struct ImportTarget {
     pub new_nodes: HashSet<NodeId>,
     /// Whether variables have to be followed from message to message.
     pub has_worlds: bool,
+    /// The state before the first message: the variables of the first chat.
+    pub root_world: World,
     pub is_new: bool,
     pub batch: Vec<ImportedNode>,
     pub batch_bytes: usize,
@@ -48,6 +52,14 @@ pub struct ImportTarget {
     /// The character that speaks if a message names no card.
     pub first_speaker: Option<CharacterId>,
     pub note: Option<AuthorsNote>,
+}
+
+impl ImportTarget {
+    /// Returns the character that speaks a message.
+    pub fn speaker(&self, row: &ChatFileMessage) -> Option<CharacterId> {
+        let own = row.speaker_card_file().and_then(|file| self.speakers.get(stem(file)).copied());
+        own.or(self.first_speaker)
+    }
 }
 
 impl ForeignImport<'_> {
@@ -174,6 +186,7 @@ impl ForeignImport<'_> {
             known_nodes: HashSet::new(),
             new_nodes: HashSet::new(),
             has_worlds: files.iter().any(|file| file.has_state || file.header.variables().is_some()),
+            root_world: World::default(),
             is_new: session.is_none(),
             batch: Vec::new(),
             batch_bytes: 0,
@@ -183,7 +196,13 @@ impl ForeignImport<'_> {
             note: files.iter().find_map(|file| file.note()),
         };
         match session {
-            Some(_) => self.load_nodes(&mut target).await?,
+            Some(_) => {
+                self.load_nodes(&mut target).await?;
+                if target.has_worlds && !self.options.is_dry {
+                    let root = target.root;
+                    target.root_world = self.read_world(&mut target, root).await?;
+                }
+            }
             None => self.begin_session(&mut target, folder, files, &characters, titles, cast).await?,
         }
         Ok(target)
@@ -246,6 +265,10 @@ impl ForeignImport<'_> {
         cast: &ImportCast,
     ) -> Result<(), ImportError> {
         self.result.totals.sessions += 1;
+        // The variables of the chat stand above its first message, so that every version of every message has them.
+        let variables = files.first().and_then(|file| file.header.variables());
+        let before = World::default();
+        let variables = variables.map(|wanted| worlds::chat_delta(&mut target.root_world, wanted, &before));
         if self.options.is_dry {
             return Ok(());
         }
@@ -276,6 +299,7 @@ impl ForeignImport<'_> {
             sources,
             settings,
             is_trusted: self.options.is_trusted,
+            variables: variables.unwrap_or_default(),
         };
         target.persona = beginning.write(self.store, self.ids).await?;
         Ok(())

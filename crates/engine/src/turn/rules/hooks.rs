@@ -555,14 +555,19 @@ fn roll_json(roll: &Roll) -> Value {
     })
 }
 
+/// Returns the operations of a delta that no plugin proposed: writes of macros, and the state of an imported message.
+/// They stay, whatever the text of a new version is.
+pub fn server_operations(old: &Delta) -> Vec<StateOperation> {
+    old.operations.iter().filter(|operation| operation.by == SERVER).cloned().collect()
+}
+
 /// Returns what a narrator or a tool did while a reply was written. Every edited version keeps it, because an edit
 /// changes words and not what happened. Folds the world after it under the rules in force before the reply.
 pub fn streamed_proposal(old: &Delta, world: Arc<World>, rules: &SchemaSet) -> HookProposal {
     let mut proposal = HookProposal::starting_at(world);
-    // The operations of the prompt stay, whatever the text is.
-    let (own, of_plugins): (Vec<StateOperation>, Vec<StateOperation>) =
-        old.operations.iter().cloned().partition(|operation| operation.by == SERVER);
-    proposal.apply_first(own, rules);
+    proposal.apply_first(server_operations(old), rules);
+    let of_plugins = old.operations.iter().filter(|operation| operation.by != SERVER);
+    let of_plugins: Vec<StateOperation> = of_plugins.cloned().collect();
     let count = |run: &Value, what: &str| run.get(what).and_then(Value::as_u64).and_then(|n| usize::try_from(n).ok());
     let all: Option<usize> = old.runs.iter().map(|run| count(run, "ops")).sum();
     // A failed reply has runs but no operations: it changed no world, and its edited version starts without any.

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use clotho_core::tree::{Delta, Kind, Role};
+use clotho_core::world::StateOperation;
 use clotho_plugin::manifest_rules::ManifestRule;
 use clotho_plugin::{Hook, HookAnswer, LoadedPlugin, PluginModelCall, Roll, SlashCommand, SummaryProposal};
 use clotho_store::NodeDraft;
@@ -51,7 +52,14 @@ pub async fn run_text_hooks(
     draft: &mut NodeDraft,
     before: Option<&Delta>,
 ) -> Result<InputHookResult, TurnError> {
+    let kept = before.map(hooks::server_operations).unwrap_or_default();
     if draft.kind != Kind::Message {
+        // No rule runs on a greeting, but an imported one keeps its state.
+        if draft.kind == Kind::Greeting {
+            let mut proposal = HookProposal::starting_at(Arc::clone(&snapshot.world));
+            proposal.apply_first(kept, &snapshot.rules.rules);
+            draft.delta = proposal.delta;
+        }
         return Ok(InputHookResult::default());
     }
     if draft.role == Role::Assistant {
@@ -59,7 +67,15 @@ pub async fn run_text_hooks(
         draft.delta = delta;
         return Ok(InputHookResult { asks, summaries, ..InputHookResult::default() });
     }
-    run_on_input(rule_services, snapshot, draft, before.map(hooks::recorded_rolls).unwrap_or_default()).await
+    let earlier = EarlierVersion { operations: kept, rolls: before.map(hooks::recorded_rolls).unwrap_or_default() };
+    run_on_input(rule_services, snapshot, draft, earlier).await
+}
+
+/// What an edited message keeps of its old version; empty for a new message.
+struct EarlierVersion {
+    /// The operations that no plugin proposed.
+    operations: Vec<StateOperation>,
+    rolls: Arc<[Roll]>,
 }
 
 /// Runs `on_input` of every plugin in order. Each sees the text as earlier ones changed it; a refusal ends the input.
@@ -67,19 +83,19 @@ async fn run_on_input(
     rule_services: &RuleServices,
     snapshot: &TurnSnapshot,
     draft: &mut NodeDraft,
-    recorded: Arc<[Roll]>,
+    earlier: EarlierVersion,
 ) -> Result<InputHookResult, TurnError> {
     let facts = snapshot.next_node_facts(draft.id, draft.created, true);
     let mut context = snapshot.hook_context(&snapshot.rules, facts, draft.dice_seed);
     context.role = draft.role.as_str();
-    context.recorded = recorded;
-    let original = draft.content.clone();
-    let mut heard = run_input_hooks(rule_services, snapshot, &mut context, &original).await?;
+    context.recorded = earlier.rolls;
+    let (original, kept) = (draft.content.clone(), earlier.operations.as_slice());
+    let mut heard = run_input_hooks(rule_services, snapshot, &mut context, &original, kept).await?;
     // Only now is it known that the text is a command, but rules that count turns have run already: run everything
     // again.
     if !heard.command_plugins.is_empty() && has_turn_rules(&context.plugins) {
         context.is_command_only = true;
-        heard = run_input_hooks(rule_services, snapshot, &mut context, &original).await?;
+        heard = run_input_hooks(rule_services, snapshot, &mut context, &original, kept).await?;
     }
     let InputHookRun { text, mut input, mut proposal, command_plugins: aside } = heard;
     hooks::mark_command_only(&mut proposal.delta, &aside);
@@ -107,8 +123,10 @@ async fn run_input_hooks(
     snapshot: &TurnSnapshot,
     context: &mut HookContext,
     original: &str,
+    kept: &[StateOperation],
 ) -> Result<InputHookRun, TurnError> {
-    let proposal = HookProposal::starting_at(Arc::clone(&snapshot.world));
+    let mut proposal = HookProposal::starting_at(Arc::clone(&snapshot.world));
+    proposal.apply_first(kept.to_vec(), &context.rules);
     let mut heard = InputHookRun {
         text: original.to_owned(),
         input: InputHookResult::default(),
