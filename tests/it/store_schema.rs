@@ -138,6 +138,18 @@ fn database_of_newer_version_is_refused_unchanged() {
     assert_eq!(std::fs::read(store.database_path()).unwrap(), before);
 }
 
+/// A misspelled name in double quotes is an error. SQLite would otherwise read it as a text.
+#[test]
+fn sql_unknown_name_in_double_quotes_is_refused() {
+    let store = TestStore::new();
+    let mut conn = store.open_connection();
+    for sql in ["SELECT \"depht\" FROM nodes", "CREATE INDEX odd ON nodes (\"depht\")"] {
+        let refused = conn.batch_execute(sql).unwrap_err().to_string();
+        assert!(refused.contains("no such column"), "{sql}: {refused}");
+    }
+    conn.batch_execute("SELECT \"depth\" FROM nodes").unwrap();
+}
+
 #[derive(QueryableByName, PartialEq, Debug)]
 struct SchemaRow {
     #[diesel(sql_type = diesel::sql_types::Text)]

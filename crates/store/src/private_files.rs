@@ -1,8 +1,8 @@
 //! Stories are private: other people of a machine can read neither the data folder nor the database and its copies.
 //!
-//! New folders and files belong to their owner alone. If everybody has access to one that exists, that is a default of the
-//! system, and all but the owner lose it. If only a group has access, somebody gave it, and it stays. Systems without such
-//! permissions are left alone.
+//! New folders and files belong to their owner alone. If everybody has access to one that exists, that is a default of
+//! the system, and all but the owner lose it. If only a group has access, somebody gave it, and it stays. Systems without
+//! such permissions are left alone.
 
 use std::fs;
 use std::io;
