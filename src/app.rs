@@ -136,10 +136,7 @@ impl App {
         let newest = newest.map_err(|error| explain_store_error(&config, &error))?;
         let hide_tags: Arc<[String]> = Arc::from(config.generation.hide_tags.as_slice());
         let upstream = IndexSource { id: owner.uuid(), newest, texts: log_follower::text_fingerprint(&hide_tags) };
-        // It contains the words of the stories. An error is reported when the index is opened.
-        let _ = private_files::create_folder(&config.storage.search_path());
-        private_files::exclude_others_from(&config.storage.search_path());
-        let search = Arc::new(Index::open(&config.storage.search_path(), upstream, config.search.clone())?);
+        let search = open_index(&config, upstream)?;
         turns.tasks.refresh_models();
         let feeder = log_follower::IndexFeeder { index: Arc::clone(&search), hide_tags: Arc::clone(&hide_tags) };
         log_follower::follow(runtime.handle(), &store, &live, feeder, published);
@@ -294,6 +291,15 @@ struct OpenDatabase {
 
 /// Opens the database and loads the connections that were made while a server ran.
 ///
+/// Opens the search index, which only the owner of the files can read: it contains the words of the stories.
+fn open_index(config: &Config, upstream: IndexSource) -> Result<Arc<Index>, StartError> {
+    let folder = config.storage.search_path();
+    // An error is reported when the index is opened.
+    let _ = private_files::create_folder(&folder);
+    private_files::exclude_others_from(&folder);
+    Ok(Arc::new(Index::open(&folder, upstream, config.search.clone())?))
+}
+
 /// Settings may refer to such connections, so settings that look wrong are checked again afterwards. If there is no
 /// database yet, wrong settings fail before one is created.
 fn open_database(

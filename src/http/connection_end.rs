@@ -130,6 +130,7 @@ mod tests {
             let mut poll = || Pin::new(&mut body).poll_next(&mut cx);
             assert!(matches!(poll(), Poll::Ready(Some(Ok(bytes))) if bytes == "bye"));
             assert!(poll().is_pending(), "the frame is written first");
+            held.writable().await.unwrap();
             assert_eq!(held.try_write(b"bye").unwrap(), 3);
             assert!(matches!(poll(), Poll::Ready(None)));
             let mut heard = String::new();

@@ -149,7 +149,7 @@ impl Tx<'_> {
         let mut session = session_from_line(owner, line)
             .map_err(|column| WriteError::Failed(StoreError::Inconsistent { table: "sessions", column, row: n }))?;
         if let ImportConsent::Withheld { has_scripts } = consent {
-            session.requested = RequestedSettings::withhold(&mut session, has_scripts);
+            session.withhold_settings(has_scripts);
         }
         let row = SessionRow { trashed: Some(IMPORTING), ..SessionRow::new(n, owner_n, &session) };
         self.run(|conn| Ok(diesel::insert_into(sessions::table).values(&row).execute(conn)?))?;

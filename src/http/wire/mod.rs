@@ -32,7 +32,6 @@ pub mod prompt_preview;
 pub mod providers;
 pub mod records;
 pub mod reply_records;
-mod requested_settings;
 mod script_errors;
 pub mod search;
 pub mod server_info;

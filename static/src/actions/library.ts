@@ -103,7 +103,9 @@ export async function startSession(
       choice.plugins ??
       (defaults.plugins ?? [])
         .map(hasTranslation(character) ? withoutLanguage : withUserLanguage)
-        .map((plugin) => (narratorOf(character) === `plugin:${plugin.id}` ? plugin : { ...plugin, grants: [] })),
+        .map((plugin) =>
+          [narratorOf(character), "plugin:mvu"].includes(`plugin:${plugin.id}`) ? plugin : { ...plugin, grants: [] },
+        ),
   };
   const chosen = choice.model || narratorOf(character);
   if (chosen) wanted.model = chosen;

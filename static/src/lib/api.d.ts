@@ -1489,6 +1489,8 @@ export interface components {
         NewSession: {
             /** @description Characters of the session; the first speaks by default. */
             characterIds: components["schemas"]["Id"][];
+            /** @description Lorebooks of the caller to link to the session, at most 64. */
+            lorebookIds?: components["schemas"]["Id"][];
             mode?: components["schemas"]["SessionViewMode"] | null;
             /** @description Model; default: the one that the first character suggests. */
             model?: string | null;
@@ -1756,8 +1758,8 @@ export interface components {
              */
             links: components["schemas"]["PairingLink"][];
             /**
-             * @description The same as eight letters and digits to type. Using either uses up both. Empty in the replay of an idempotent
-             *     request.
+             * @description The same as eight letters and digits to type, or sixteen after many wrong codes. Using either uses up both. Empty
+             *     in the replay of an idempotent request.
              */
             shortCode: string;
         };
@@ -1948,6 +1950,8 @@ export interface components {
             leafId?: components["schemas"]["Id"] | null;
             /** @description Id of the session. */
             sessionId: components["schemas"]["Id"];
+            /** @description The `shown` of the replay to accept; required with `accept`. */
+            shown?: string | null;
             /** @description Unsaved text of the entry script. */
             source?: string | null;
         };
@@ -1963,6 +1967,8 @@ export interface components {
             op: number | null;
             /** @description The messages at which hooks ran, oldest first. */
             rows: components["schemas"]["ReplayPluginRow"][];
+            /** @description What to send as `shown` to accept exactly this replay; null if the code cannot be loaded, or if it was accepted. */
+            shown: string | null;
         };
         /** @description A plugin with all details. */
         PluginResponse: components["schemas"]["PluginSummaryResponse"] & {

@@ -8,7 +8,7 @@ use crate::support::mock_model::MockModel;
 use crate::support::wait::wait_until;
 
 /// The first words of the summary block.
-const HEAD: &str = "What happened before the messages that follow";
+pub(super) const HEAD: &str = "What happened before the messages that follow";
 
 /// The main prompt of a preset that shows summaries.
 pub(super) const SUMMARY_PROMPT: &str = "Tell it. {{summary}}";

@@ -232,7 +232,7 @@ async fn plugin_grants_default_to_manifest_empty_grants_nothing() {
     let app = TestApp::setup().with_script("crier", "fn on_reply(ctx) { ctx.note(\"Hear!\"); }").start().await;
     let story = TestSession::create(&app, &["crier"]).await;
     let granted = |session: &Session| session.plugins[0].grants.clone();
-    assert_eq!(granted(&story.session().await), ["notes", "input.rewrite", "input.stop"]);
+    assert_eq!(granted(&story.session().await), ["notes", "events", "input.rewrite", "input.stop"]);
     let free = story.delta(story.run_turn("One.").await.reply.id).await;
     assert_eq!((free.notes[0].text.as_str(), free.problems.len()), ("Hear!", 0));
 

@@ -18,6 +18,7 @@
 //! To add an edit: a function in `edit.rs` that returns effects, a new [`crate::oplog::Effect`] if none fits, its arm
 //! in `reference_tree.rs`, and its arm in `store/effects.rs`.
 
+pub mod allowed_scripts;
 pub mod arrange;
 pub mod authors_note;
 pub mod card;
@@ -38,6 +39,7 @@ pub mod requested_settings;
 pub mod session;
 pub mod summary_settings;
 
+pub use allowed_scripts::AllowedScripts;
 pub use arrange::{EditTarget, TreeEdit};
 pub use authors_note::{AuthorsNote, NotePlacement};
 pub use delta::{Delta, NodeNote, NodeProblem};
@@ -45,5 +47,5 @@ pub use node::{Effects, Kind, Node, Role, SiblingPosition, Status};
 pub use recall_settings::RecallSettings;
 pub use reply_facts::{NodeMetadata, ReplyFacts, SummaryMetadata, TraceHead, ValuesRecord};
 pub use requested_settings::RequestedSettings;
-pub use session::{AllowedScripts, CardRef, PersonaRef, PluginSetting, Session};
+pub use session::{CardRef, PersonaRef, PluginSetting, Session};
 pub use summary_settings::SummarySettings;

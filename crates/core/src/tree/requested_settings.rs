@@ -6,8 +6,8 @@ use serde_json::{Map, Value, json};
 
 use crate::ids::PresetId;
 
+use super::allowed_scripts::AllowedScripts;
 use super::limits;
-use super::session::{AllowedScripts, Session};
 use super::summary_settings::SummarySettings;
 
 /// The settings of an imported session that its owner has not accepted yet. They may cost money, grant permissions or
@@ -34,30 +34,6 @@ pub const WITHHELD_SETTINGS: [&str; 9] =
     ["model", "valuesModel", "params", "preset", "scripts", "recall", "summaries", "plugins", "requested"];
 
 impl RequestedSettings {
-    /// Moves these settings out of a session, which gets the defaults. Plugins stay, without permissions.
-    /// `has_scripts`: whether its cards or its preset have regex scripts.
-    pub fn withhold(session: &mut Session, has_scripts: bool) -> Self {
-        let grants = session.plugins.iter_mut().map(|plugin| {
-            plugin.refused.clear();
-            (plugin.id.clone(), std::mem::take(&mut plugin.grants))
-        });
-        let grants = grants.filter(|(_, grants)| !grants.is_empty()).collect();
-        let wants_scripts = has_scripts && (session.scripts.card || session.scripts.preset);
-        let scripts = wants_scripts
-            .then(|| std::mem::replace(&mut session.scripts, AllowedScripts { card: false, preset: false }));
-        let summaries = std::mem::take(&mut session.summaries);
-        Self {
-            model: session.model.take(),
-            values_model: session.values_model.take(),
-            params: std::mem::take(&mut session.params),
-            preset: session.preset.take(),
-            scripts,
-            is_recall_on: std::mem::take(&mut session.recall).is_on,
-            summaries: summaries.is_on.then_some(summaries),
-            grants,
-        }
-    }
-
     /// Returns whether nothing is asked for.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()

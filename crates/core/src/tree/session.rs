@@ -1,11 +1,11 @@
 //! Sessions: one story each. Plain data.
 
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::clock::Time;
 use crate::ids::{CharacterId, NodeId, PersonaId, PresetId, SessionId, UserId};
 
+use super::allowed_scripts::AllowedScripts;
 use super::authors_note::AuthorsNote;
 use super::recall_settings::RecallSettings;
 use super::requested_settings::RequestedSettings;
@@ -55,21 +55,29 @@ pub struct Session {
     pub updated: Time,
 }
 
-/// Which third-party regex scripts may change sent and shown text. The user's own scripts always may.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct AllowedScripts {
-    /// Scripts of the speaking character's card.
-    pub card: bool,
-    /// Scripts of the preset.
-    pub preset: bool,
-}
-
-impl Default for AllowedScripts {
-    /// Allows both: scripts only change texts, in bounded time, and playing a card already puts its texts into the
-    /// prompt.
-    fn default() -> Self {
-        Self { card: true, preset: true }
+impl Session {
+    /// Moves the settings that need the owner's consent into `requested`, and sets the defaults. Plugins stay, without
+    /// permissions. `has_scripts`: whether the cards or the preset have regex scripts.
+    pub fn withhold_settings(&mut self, has_scripts: bool) {
+        let grants = self.plugins.iter_mut().map(|plugin| {
+            plugin.refused.clear();
+            (plugin.id.clone(), std::mem::take(&mut plugin.grants))
+        });
+        let grants = grants.filter(|(_, grants)| !grants.is_empty()).collect();
+        let wants_scripts = has_scripts && (self.scripts.card || self.scripts.preset);
+        let scripts =
+            wants_scripts.then(|| std::mem::replace(&mut self.scripts, AllowedScripts { card: false, preset: false }));
+        let summaries = std::mem::take(&mut self.summaries);
+        self.requested = RequestedSettings {
+            model: self.model.take(),
+            values_model: self.values_model.take(),
+            params: std::mem::take(&mut self.params),
+            preset: self.preset.take(),
+            scripts,
+            is_recall_on: std::mem::take(&mut self.recall).is_on,
+            summaries: summaries.is_on.then_some(summaries),
+            grants,
+        };
     }
 }
 

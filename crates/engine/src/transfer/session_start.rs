@@ -94,7 +94,7 @@ impl NewImportedSession {
         apply_settings(&mut session, &settings);
         if !is_trusted {
             let has_scripts = settings.contains_key("scripts") && cards.iter().any(|(_, card)| has_card_scripts(card));
-            session.requested = RequestedSettings::withhold(&mut session, has_scripts);
+            session.withhold_settings(has_scripts);
         }
         let mut root = NodeDraft::new(self.root, Role::System, Kind::Root, ids.next_seed(), begun);
         root.delta = variables;

@@ -191,7 +191,8 @@ impl CardSuggestions {
             let config = plugin.get("config").and_then(Value::as_object).cloned().unwrap_or_default();
             let config = loaded.manifest().check_settings(&config).map(|_| config).unwrap_or_default();
             let is_narrator = model.as_deref().and_then(|model| model.strip_prefix("plugin:")) == Some(loaded.id());
-            let grants = if is_narrator { None } else { Some(Vec::new()) };
+            // An import suggests the MVU plugin by itself. It only shows its values.
+            let grants = if is_narrator || loaded.id() == MVU_PLUGIN { None } else { Some(Vec::new()) };
             Some(PluginChoice { grants, ..PluginChoice::enable(loaded.id(), config) })
         });
         let plugins = plugins.collect();
