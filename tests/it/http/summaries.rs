@@ -8,7 +8,7 @@ use crate::support::mock_model::MockModel;
 use crate::support::wait::wait_until;
 
 /// The first words of the summary block.
-pub(super) const HEAD: &str = "What happened before the messages that follow";
+const HEAD: &str = "What happened before the messages that follow";
 
 /// The main prompt of a preset that shows summaries.
 pub(super) const SUMMARY_PROMPT: &str = "Tell it. {{summary}}";
@@ -28,7 +28,7 @@ impl SummarySession {
     }
 
     /// Starts a session with automatic summaries still off.
-    async fn start_without_summaries(setup: Setup) -> Self {
+    pub(super) async fn start_without_summaries(setup: Setup) -> Self {
         let teller = MockModel::start().await;
         let setup = setup
             .set("providers.2.id", "teller")
@@ -49,7 +49,7 @@ impl SummarySession {
         self.session.server.request("PATCH", &path).json(&change).send().await.expect(200)
     }
 
-    async fn set_summaries_enabled(&self, is_on: bool) {
+    pub(super) async fn set_summaries_enabled(&self, is_on: bool) {
         let summaries = json!({"enabled": is_on, "every": null, "model": "teller/mock"});
         assert_eq!(self.patch_session(json!({"summaries": summaries})).await["summaries"], summaries);
     }
