@@ -35,12 +35,12 @@ const chatLines = (count) =>
 const JSON_TYPE = "application/json";
 /** Each place: its name, its route, and what is handed in. */
 const DOORS = [
-  ["card", "/api/characters/import", JSON_TYPE, () => card({ description: words(4 * MB) })],
+  ["card", "/api/characters/import", JSON_TYPE, () => card({ description: words(MB) })],
   ["card of small values", "/api/characters/import", JSON_TYPE, () => card({ extensions: { x: JSON.parse(smallValues(400_000)) } })],
   ["lorebook", "/api/lorebooks/import", JSON_TYPE, () => JSON.stringify({ name: "Atlas", entries: bookEntries(5_000) })],
   ["lorebook of small values", "/api/lorebooks/import", JSON_TYPE, () => `{"entries": {"0": {"uid": 0, "key": ["a"], "content": "b", "x": ${smallValues(400_000)}}}}`],
-  ["preset", "/api/presets/import?name=Long.json", JSON_TYPE, () => JSON.stringify({ prompts: [{ identifier: "main", role: "system", content: words(4 * MB) }], prompt_order: [] })],
-  ["preset of small values", "/api/presets/import?name=Many.json", JSON_TYPE, () => `{"prompts": [], "prompt_order": [], "x": ${smallValues(400_000)}}`],
+  ["preset", "/api/presets/import?kind=openai", JSON_TYPE, () => JSON.stringify({ prompts: [{ identifier: "main", role: "system", content: words(4 * MB) }], prompt_order: [] })],
+  ["preset of small values", "/api/presets/import?kind=openai", JSON_TYPE, () => `{"prompts": [], "prompt_order": [], "x": ${smallValues(400_000)}}`],
   ["chat", "/api/import?name=Ann.jsonl", JSON_TYPE, () => chatLines(20_000)],
   ["request", "/api/documents", JSON_TYPE, () => JSON.stringify({ collection: "Maps", content: words(60_000) })],
   ["request of small values", "/api/characters", JSON_TYPE, () => `{"name": "Ann", "metadata": {"x": ${smallValues(400_000)}}}`],
