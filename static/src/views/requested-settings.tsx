@@ -36,7 +36,8 @@ export function RequestedSettings() {
   const requested = session.value?.requestedSettings;
   const found = useQuery(() => readRequestContext(requested ?? {}), `requested ${session.value?.id}`);
   const modal = (inside: ComponentChildren) => <Modal title={t("requested.title")}>{inside}</Modal>;
-  if (!requested || found === null) return modal(<LoadingRows rows={3} />);
+  if (!requested) return modal(<p class="aside">{t("requested.none")}</p>);
+  if (found === null) return modal(<LoadingRows rows={3} />);
   if (found instanceof ApiError) return modal(<QueryError error={found} />);
   return modal(<Question wishes={wishesOf(requested, found.all, found.presetName)} />);
 }

@@ -95,6 +95,8 @@ export async function openPage(browser, { expected, late = 0, ...options } = {})
   if (late > 0) await context.addInitScript(delayFrames, late);
   const page = await context.newPage();
   page.setDefaultTimeout(20_000);
+  // From now on the browser asks here for files. If that began with the click on a button, the click could come first.
+  page.on("filechooser", () => {});
   const wrong = [];
   await page.addInitScript(() => {
     addEventListener("securitypolicyviolation", (event) =>

@@ -19,6 +19,7 @@ export default {
   "requested.summariesBy": "Written by {name} while you play.",
   "requested.grants": "Permissions of the plugin {name}",
   "requested.noPlugin": "This server does not have this plugin.",
+  "requested.none": "There is nothing to decide.",
   "requested.accept": "Use what is selected",
   "requested.decline": "Use none",
 };

@@ -17,6 +17,7 @@ export default {
   "requested.summariesBy": "游玩时由 {name} 撰写。",
   "requested.grants": "插件“{name}”的权限",
   "requested.noPlugin": "这台服务器没有这个插件。",
+  "requested.none": "没有需要决定的设置。",
   "requested.accept": "使用勾选的设置",
   "requested.decline": "都不使用",
 } satisfies Record<keyof typeof import("./en-requested-settings.ts").default, string>;
