@@ -17,10 +17,10 @@ export function askForRequestedSettings() {
   return asks;
 }
 
-/** What the question needs to be understood: the plugins of this server, and the name of the preset. */
+/** What the question needs to be understood: the plugins of this server, and the name of the preset if it exists. */
 export async function readRequestContext(requested: RequestedSettings) {
   const [all, found] = await Promise.all([
-    plugins().catch((): PluginInfo[] => []),
+    plugins(),
     requested.presetId ? preset(requested.presetId).catch(() => null) : null,
     readModelsAndPlugins(),
   ]);

@@ -25,19 +25,20 @@ fn is_filled_list(value: Option<&Value>) -> bool {
 }
 
 /// Removes the changes of withheld settings from the log, so that an undo cannot bring them back.
-pub(super) fn withhold_in_log(line: ArchiveLine) -> ArchiveLine {
-    let ArchiveLine::Operation(operation) = line else { return line };
-    let effects: Vec<Value> = serde_json::from_str(operation.effects.get()).unwrap_or_default();
+///
+/// # Errors
+/// Returns an error if the effects are no list. Nothing unread passes.
+pub(super) fn withhold_in_log(line: ArchiveLine) -> serde_json::Result<ArchiveLine> {
+    let ArchiveLine::Operation(operation) = line else { return Ok(line) };
+    let effects: Vec<Value> = serde_json::from_str(operation.effects.get())?;
     let is_withheld = |effect: &Value| {
         let Some(Effect::Setting { name, .. }) = Effect::from_json(effect) else { return false };
         WITHHELD_SETTINGS.contains(&name.as_str())
     };
     if !effects.iter().any(is_withheld) {
-        return ArchiveLine::Operation(operation);
+        return Ok(ArchiveLine::Operation(operation));
     }
     let kept: Vec<&Value> = effects.iter().filter(|effect| !is_withheld(effect)).collect();
-    match serde_json::value::to_raw_value(&kept) {
-        Ok(effects) => ArchiveLine::Operation(Box::new(OperationLine { effects, ..*operation })),
-        Err(_) => ArchiveLine::Operation(operation),
-    }
+    let effects = serde_json::value::to_raw_value(&kept)?;
+    Ok(ArchiveLine::Operation(Box::new(OperationLine { effects, ..*operation })))
 }

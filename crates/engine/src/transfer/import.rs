@@ -191,11 +191,12 @@ async fn write_lines<R: Read>(
     let mut remembered: Vec<(NodeId, NodeId)> = Vec::new();
     let mut written = 0;
     while let Some(line) = lines.next_line()? {
-        let line = names.line(line).map_err(|error| lines.error(format!("JSON that cannot be read: {error}")))?;
+        let unreadable = |error| lines.error(format!("JSON that cannot be read: {error}"));
+        let line = names.line(line).map_err(unreadable)?;
         if matches!(line, ArchiveLine::Source(_)) && names.is_copy() {
             continue;
         }
-        let line = if is_trusted { line } else { withhold_in_log(line) };
+        let line = if is_trusted { line } else { withhold_in_log(line).map_err(unreadable)? };
         if let ArchiveLine::Node(node) = &line {
             remembered.extend(node.remembered.map(|child| (node.id, child)));
         }
