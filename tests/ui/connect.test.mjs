@@ -104,6 +104,33 @@ describe("connecting a model", () => {
     await close();
   });
 
+  test("the offer to connect a model stands in one place from the beginning", async () => {
+    const server = await startEmptyServer();
+    const { page, close } = await openPage(browser);
+    let answer;
+    const asked = new Promise((resolve) => {
+      void page.route("**/api/models*", async (route) => {
+        const answered = new Promise((done) => {
+          answer = done;
+        });
+        resolve();
+        await answered;
+        await route.continue();
+      });
+    });
+    await page.goto(server.base);
+    await asked;
+    await page
+      .getByRole("button", { name: /New character/ })
+      .first()
+      .waitFor();
+    assert.equal(await page.getByRole("button", { name: /Connect a model/ }).count(), 0, "its place is not known yet");
+    answer();
+    await page.getByRole("button", { name: /Connect a model/ }).waitFor();
+    assert.equal(await page.getByRole("heading", { name: "Connect a model" }).count(), 0, "it is offered once");
+    await close();
+  });
+
   test("a wrong key and an unreachable server are reported with a hint", async () => {
     const server = await startEmptyServer();
     const { page, close } = await openPage(browser);

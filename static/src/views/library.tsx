@@ -66,6 +66,9 @@ function Contents() {
     models.value !== null &&
     chatModels.value.length === 0 &&
     (models.value.problems ?? []).length === 0;
+  // Before the models are read, a new user's place for the offer is unknown: it would move under the pointer.
+  const placeUnknown = first && models.value === null;
+  const showsModels = !offersModel && !placeUnknown && (offlineCopyAt.value === null || chatModels.value.length > 0);
   return (
     <>
       {first ? <Welcome adventure={adventure} /> : <h1 class="hidden">{t("command.library")}</h1>}
@@ -108,7 +111,7 @@ function Contents() {
         </ul>
         {others.length > SEARCH_FROM && <Characters all={others} card={withTools} />}
       </section>
-      {!offersModel && (offlineCopyAt.value === null || chatModels.value.length > 0) && <Models />}
+      {showsModels && <Models />}
       <Transfers />
     </>
   );
