@@ -11,6 +11,9 @@ const WANTED = process.argv.slice(2);
 /** Requests at once while `/healthz` is asked. */
 const AT_ONCE = 20;
 
+/** As many values as a document of that size may have. */
+const MOST_VALUES = 195_000;
+
 /** A JSON text of `count` small values. */
 const smallValues = (count) => `[${"0,".repeat(count - 1)}0]`;
 const words = (bytes) => "A grey road goes on. ".repeat(Math.ceil(bytes / 21)).slice(0, bytes);
@@ -36,14 +39,14 @@ const JSON_TYPE = "application/json";
 /** Each place: its name, its route, and what is handed in. */
 const DOORS = [
   ["card", "/api/characters/import", JSON_TYPE, () => card({ description: words(MB) })],
-  ["card of small values", "/api/characters/import", JSON_TYPE, () => card({ extensions: { x: JSON.parse(smallValues(400_000)) } })],
+  ["card of small values", "/api/characters/import", JSON_TYPE, () => card({ extensions: { x: JSON.parse(smallValues(MOST_VALUES)) } })],
   ["lorebook", "/api/lorebooks/import", JSON_TYPE, () => JSON.stringify({ name: "Atlas", entries: bookEntries(5_000) })],
-  ["lorebook of small values", "/api/lorebooks/import", JSON_TYPE, () => `{"entries": {"0": {"uid": 0, "key": ["a"], "content": "b", "x": ${smallValues(400_000)}}}}`],
+  ["lorebook of small values", "/api/lorebooks/import", JSON_TYPE, () => `{"entries": {"0": {"uid": 0, "key": ["a"], "content": "b", "x": ${smallValues(MOST_VALUES)}}}}`],
   ["preset", "/api/presets/import?kind=openai", JSON_TYPE, () => JSON.stringify({ prompts: [{ identifier: "main", role: "system", content: words(4 * MB) }], prompt_order: [] })],
-  ["preset of small values", "/api/presets/import?kind=openai", JSON_TYPE, () => `{"prompts": [], "prompt_order": [], "x": ${smallValues(400_000)}}`],
+  ["preset of small values", "/api/presets/import?kind=openai", JSON_TYPE, () => `{"prompts": [], "prompt_order": [], "x": ${smallValues(MOST_VALUES)}}`],
   ["chat", "/api/import?name=Ann.jsonl", JSON_TYPE, () => chatLines(20_000)],
   ["request", "/api/documents", JSON_TYPE, () => JSON.stringify({ collection: "Maps", content: words(60_000) })],
-  ["request of small values", "/api/characters", JSON_TYPE, () => `{"name": "Ann", "metadata": {"x": ${smallValues(400_000)}}}`],
+  ["request of small values", "/api/characters", JSON_TYPE, () => `{"name": "Ann", "metadata": {"x": ${smallValues(MOST_VALUES)}}}`],
 ];
 
 async function memory(pid, field) {

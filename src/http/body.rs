@@ -16,11 +16,18 @@ use serde::de::{Deserialize, DeserializeOwned, Deserializer, IgnoredAny, MapAcce
 use serde_json::Value;
 use serde_json::error::Category;
 use serde_path_to_error::{Path, Segment};
+use tokio::sync::Semaphore;
 
 use super::caller::ClientIdentity;
 use super::error::{ApiError, ApiErrorCode};
 use crate::app::App;
 use clotho_core::json_scan::{self, JsonBounds, JsonScanError, JsonScanFault};
+
+/// Largest body that is parsed where it arrives.
+const LARGE_BODY: usize = 64 << 10;
+
+/// How many large bodies are parsed at once. The others wait, so that twenty of them leave time and memory for the rest.
+static LARGE_BODY_SLOTS: Semaphore = Semaphore::const_new(2);
 
 /// What a body may be and how long it may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +66,7 @@ pub struct JsonListBody<T>(pub Vec<T>);
 
 type JsonBodyFuture<B> = Pin<Box<dyn Future<Output = Result<B, ApiError>>>>;
 
-impl<T: DeserializeOwned + 'static> FromRequest for JsonBody<T> {
+impl<T: DeserializeOwned + Send + 'static> FromRequest for JsonBody<T> {
     type Error = ApiError;
     type Future = JsonBodyFuture<Self>;
 
@@ -67,12 +74,12 @@ impl<T: DeserializeOwned + 'static> FromRequest for JsonBody<T> {
         let body = read_json(request, payload);
         Box::pin(async move {
             let (bytes, max_depth) = body.await?;
-            parse(&bytes, max_depth).map(Self)
+            parse_bytes(bytes, move |bytes| parse(bytes, max_depth)).await.map(Self)
         })
     }
 }
 
-impl<T: DeserializeOwned + 'static> FromRequest for JsonListBody<T> {
+impl<T: DeserializeOwned + Send + 'static> FromRequest for JsonListBody<T> {
     type Error = ApiError;
     type Future = JsonBodyFuture<Self>;
 
@@ -80,10 +87,26 @@ impl<T: DeserializeOwned + 'static> FromRequest for JsonListBody<T> {
         let body = read_json(request, payload);
         Box::pin(async move {
             let (bytes, max_depth) = body.await?;
-            let list: Vec<JsonObject<T>> = parse_any(&bytes, max_depth)?;
-            Ok(Self(list.into_iter().map(|object| object.0).collect()))
+            let parse_list = move |bytes: &[u8]| parse_any::<Vec<JsonObject<T>>>(bytes, max_depth).map(unwrap_objects);
+            parse_bytes(bytes, parse_list).await.map(Self)
         })
     }
+}
+
+fn unwrap_objects<T>(list: Vec<JsonObject<T>>) -> Vec<T> {
+    list.into_iter().map(|object| object.0).collect()
+}
+
+/// Parses a body, a large one on another thread: many small values take long, and meanwhile a worker answers nobody.
+async fn parse_bytes<T: Send + 'static>(
+    bytes: Vec<u8>,
+    parse: impl FnOnce(&[u8]) -> Result<T, ApiError> + Send + 'static,
+) -> Result<T, ApiError> {
+    if bytes.len() <= LARGE_BODY {
+        return parse(&bytes);
+    }
+    let _slot = LARGE_BODY_SLOTS.acquire().await.map_err(ApiError::internal)?;
+    web::block(move || parse(&bytes)).await.map_err(ApiError::internal)?
 }
 
 /// Reads the bytes of a JSON body, and the configured maximum depth.

@@ -14,11 +14,14 @@ pub struct JsonBounds {
     pub depth: usize,
     /// The maximum memory of the tree of values besides its texts, in bytes, as this scan estimates it.
     pub memory: usize,
+    /// Further bytes of memory for each byte of the document, so that a large ordinary file is not refused.
+    pub growth: usize,
 }
 
 impl JsonBounds {
-    /// For files and for responses of model servers. The depth is that of the parser.
-    pub const DOCUMENT: Self = Self { depth: 127, memory: 64 << 20 };
+    /// For files and for responses of model servers. The depth is that of the parser. A document is held up to three
+    /// times while it is stored and sent back, so three times this memory is what a request may cost.
+    pub const DOCUMENT: Self = Self { depth: 127, memory: 20 << 20, growth: 4 };
 
     /// The same memory with another depth.
     pub const fn of_depth(depth: usize) -> Self {
@@ -100,6 +103,7 @@ fn scan_with(
 ) -> Result<(), JsonScanError> {
     let mut stack: Vec<JsonScanFrame<'_>> = Vec::new();
     let bytes = text.as_bytes();
+    let max_memory = bounds.memory.saturating_add(bytes.len().saturating_mul(bounds.growth));
     let (mut at, mut memory) = (0, 0_usize);
     while let Some(byte) = bytes.get(at) {
         match byte {
@@ -149,8 +153,8 @@ fn scan_with(
             let fault = JsonScanFault::TooDeep { limit: bounds.depth };
             return Err(JsonScanError { field: current_path(&stack), fault });
         }
-        if memory > bounds.memory {
-            let fault = JsonScanFault::TooManyValues { limit: bounds.memory >> 20 };
+        if memory > max_memory {
+            let fault = JsonScanFault::TooManyValues { limit: max_memory >> 20 };
             return Err(JsonScanError { field: current_path(&stack), fault });
         }
         at += 1;
@@ -262,7 +266,7 @@ mod tests {
     /// The estimate is at least what the parser allocates, for values that are small as text.
     #[test]
     fn json_scan_memory_bounds_small_values() {
-        let bounds = JsonBounds { depth: 4, memory: 100_000 };
+        let bounds = JsonBounds { depth: 4, memory: 100_000, growth: 0 };
         let list = |element: &str, count: usize| format!("[{}]", vec![element; count].join(","));
         for (element, least) in [("[]", 60), ("0", 60), ("{}", 60), ("[0]", 200), ("{\"a\":0}", 400)] {
             let count = bounds.memory / least;
@@ -272,6 +276,12 @@ mod tests {
         }
         let fields: Vec<String> = (0..1_000).map(|n| format!("\"{n}\":0")).collect();
         assert!(check_bounds(&format!("{{{}}}", fields.join(",")), bounds).is_err());
+        let wide = JsonBounds { growth: 40, ..bounds };
+        assert!(check_bounds(&list("{\"name\": \"ordinary\"}", 10_000), bounds).is_err());
+        assert!(
+            check_bounds(&list("{\"name\": \"ordinary\"}", 10_000), wide).is_ok(),
+            "a longer document may be larger"
+        );
         let long = format!("[\"{}\"]", "x".repeat(1_000_000));
         assert!(check_bounds(&long, bounds).is_ok(), "texts are bounded by the size of the document");
     }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 /// Maximum size of a response in bytes: some hundred vectors with some thousand numbers each.
 const MAX_BYTES: usize = 64 << 20;
 /// Bounds of a response. A number needs 80 bytes until it is converted.
-const BOUNDS: JsonBounds = JsonBounds { depth: 8, memory: 256 << 20 };
+const BOUNDS: JsonBounds = JsonBounds { depth: 8, memory: 256 << 20, growth: 0 };
 /// Maximum length of a vector. The largest models have about eight thousand numbers.
 const MAX_NUMBERS: usize = 16_384;
 

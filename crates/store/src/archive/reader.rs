@@ -231,8 +231,7 @@ impl<R: Read> ArchiveReader<R> {
     fn check_bounds(&self) -> Result<(), ArchiveError> {
         let text = std::str::from_utf8(&self.buffer).map_err(|_| self.error("the line is not UTF-8"))?;
         // An operation on a long branch, and the node of a merge, name each node. The parser checks the depth.
-        let memory = JsonBounds::DOCUMENT.memory.saturating_add(text.len().saturating_mul(GROWTH));
-        let bounds = JsonBounds { depth: MAX_LINE_DEPTH, memory };
+        let bounds = JsonBounds { depth: MAX_LINE_DEPTH, growth: GROWTH, ..JsonBounds::DOCUMENT };
         json_scan::check_bounds(text, bounds).map_err(|error| match error.fault {
             JsonScanFault::TooManyValues { .. } => self.error_of_kind(ArchiveErrorKind::TooLarge, error.to_string()),
             _ => self.error(format!("the line has a wrong format: {error}")),
