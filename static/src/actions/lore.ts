@@ -152,7 +152,7 @@ export const writeEntry = (
 ): Promise<EntryWriteResult | undefined> =>
   attempt(async () => {
     try {
-      return { is: "written", entry: await api.changeEntry(id, uid, mine, expectedFieldsOf(seen)) };
+      return { is: "written", entry: await api.changeEntry(id, uid, mine, expectedFieldsOf(seen, mine)) };
     } catch (error) {
       const now = currentEntry(error);
       if (now) return { is: "changed", entry: now };
@@ -161,19 +161,20 @@ export const writeEntry = (
     }
   });
 
-/** Returns the editable fields of an entry as the user saw them. */
-const expectedFieldsOf = ({ comment, key, content, constant, disable, vectorized }: Partial<LoreEntry>) => ({
-  comment: comment ?? null,
-  key: key ?? null,
-  content: content ?? null,
-  constant: constant ?? null,
-  disable: disable ?? null,
-  vectorized: vectorized ?? null,
-});
+/** Returns the fields that are written, as the user saw them. */
+const expectedFieldsOf = (seen: Partial<LoreEntry>, mine: EditableEntry) =>
+  Object.fromEntries(Object.keys(mine).map((field) => [field, seen[field as keyof LoreEntry] ?? null]));
 
 /** Returns the current entry if a request was refused because somebody else changed it. */
 const currentEntry = (error: unknown): LoreEntry | null =>
   (error instanceof ApiError && error.code === "conflict" && error.details.entry) || null;
+
+/** Returns which entries of a lorebook a text would activate. Nothing is written. */
+export const testLorebook = (id: Id, text: string) =>
+  attempt(async () => {
+    const { silentCount, ...found } = await api.test(id, text);
+    return { ...found, silent: silentCount };
+  });
 
 export const addEntry = (id: Id, entry: NewEntry, keyFor: (request: unknown) => string) =>
   attempt(() => api.addEntry(id, entry, keyFor(entry)));

@@ -62,10 +62,48 @@ export type Lorebook = Schemas["LorebookResponse"];
 export type LorebookBindings = Schemas["LorebookBindingsResponse"];
 export type WorldInfoSettings = Schemas["WorldInfoSettingsFields"];
 export type LoreTrace = Schemas["LoreTrace"];
+export type LoreTestResult = Schemas["LoreTestResponse"];
 export type LoreVerdict = Schemas["LoreVerdict"];
 
 /** A World Info entry, as other programs write it; the document takes any object. Fields not named here are kept. */
-export interface LoreEntry {
+/** The options of a lore entry besides its name, keys and content. `null`: as in the settings of all lorebooks. */
+export interface LoreEntryOptions {
+  keysecondary: string[];
+  selectiveLogic: number;
+  position: number;
+  depth: number;
+  role: number;
+  outletName: string;
+  order: number;
+  probability: number;
+  scanDepth: number | null;
+  caseSensitive: boolean | null;
+  matchWholeWords: boolean | null;
+  useGroupScoring: boolean | null;
+  automationId: string;
+  /** A condition on variables, such as `affinity >= 20`. */
+  when: string;
+  excludeRecursion: boolean;
+  preventRecursion: boolean;
+  delayUntilRecursion: number;
+  ignoreBudget: boolean;
+  group: string;
+  groupOverride: boolean;
+  groupWeight: number;
+  sticky: number | null;
+  cooldown: number | null;
+  delay: number | null;
+  triggers: string[];
+  characterFilter: { isExclude: boolean; names: string[]; tags: string[] };
+  matchPersonaDescription: boolean;
+  matchCharacterDescription: boolean;
+  matchCharacterPersonality: boolean;
+  matchCharacterDepthPrompt: boolean;
+  matchScenario: boolean;
+  matchCreatorNotes: boolean;
+}
+
+export interface LoreEntry extends Partial<LoreEntryOptions> {
   uid: number | string;
   comment?: string;
   key?: string[];
@@ -75,6 +113,10 @@ export interface LoreEntry {
   addMemo?: boolean;
   /** Whether it is also activated without a key, when it is similar to the chat. */
   vectorized?: boolean;
+  /** Whether its secondary keys count. */
+  selective?: boolean;
+  /** Whether its probability counts. */
+  useProbability?: boolean;
 }
 
 export type Preset = Schemas["PresetResponse"];

@@ -1,13 +1,15 @@
 // The user's lorebooks without their entries, and unsaved entries of this tab.
 import { signal } from "../../vendor/preact.js";
+import { readOptions } from "../lib/lore-options.ts";
 import { keysOf, readStored, writeStored } from "../lib/storage.ts";
 import type { Id, LoreEntry, Lorebook } from "../lib/wire.d.ts";
 
-/** The fields of an entry that the user edits. */
+/** The fields of an entry that the user edits. Options are only there if the user changed them. */
 export type EditableEntry = Pick<
   Required<LoreEntry>,
   "comment" | "key" | "content" | "constant" | "disable" | "vectorized"
->;
+> &
+  Partial<LoreEntry>;
 
 /** An unsaved entry. `before`: the stored entry when editing began. */
 interface EntryDraft {
@@ -46,7 +48,7 @@ export const saveEntryDraft = (id: Id, uid: string | null, draft: EntryDraft | n
 
 /** An unsaved entry made from a passage. It is stored under the passage, because it has no uid yet. */
 interface PassageDraft {
-  mine: Omit<EditableEntry, "disable" | "vectorized">;
+  mine: Pick<EditableEntry, "comment" | "key" | "content" | "constant">;
   where: string;
   book: string;
 }
@@ -73,12 +75,13 @@ export const entryDraftsIn = (id: Id): (string | null)[] =>
 export const looksSame = (one: Partial<LoreEntry>, other: Partial<LoreEntry>) =>
   visibleFields(one) === visibleFields(other);
 
-const visibleFields = ({ comment, key, content, constant, disable, vectorized }: Partial<LoreEntry>) =>
+const visibleFields = (entry: Partial<LoreEntry>) =>
   JSON.stringify([
-    (comment ?? "").trim(),
-    key ?? [],
-    (content ?? "").replaceAll("\r\n", "\n"),
-    constant === true,
-    disable === true,
-    vectorized === true,
+    (entry.comment ?? "").trim(),
+    entry.key ?? [],
+    (entry.content ?? "").replaceAll("\r\n", "\n"),
+    entry.constant === true,
+    entry.disable === true,
+    entry.vectorized === true,
+    readOptions(entry),
   ]);

@@ -38,6 +38,10 @@ export const settings = (): Promise<Wire.WorldInfoSettings> => call("GET", "/api
 export const setSettings = (rules: Partial<Wire.WorldInfoSettings>): Promise<Wire.WorldInfoSettings> =>
   call("PUT", "/api/lorebooks/settings", rules);
 
+/** Returns which entries of a lorebook a text would activate. */
+export const test = (id: Wire.Id, text: string): Promise<Wire.LoreTestResult> =>
+  call("POST", "/api/lorebooks/test", { text, lorebookIds: [id] });
+
 export const remove = (id: Wire.Id) => deleteItem(at(id));
 
 /**

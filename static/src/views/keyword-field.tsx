@@ -4,15 +4,24 @@ import { t } from "../lib/i18n.ts";
 import { keysIn } from "../lib/keywords.ts";
 import { icon } from "./common.tsx";
 import type { Signal } from "../../vendor/preact.js";
+import type { Key } from "../lib/i18n.ts";
 
 interface KeywordFieldProps {
   keys: Signal<string[]>;
   before: string[];
   suggested?: string[];
+  legend?: Key;
+  hint?: Key;
 }
 
-/** @param props `before`: the keys when the form was opened */
-export function KeywordField({ keys, before, suggested = [] }: KeywordFieldProps) {
+/** @param props `before`: the keys when the form was opened; `legend` and `hint`: other texts than those of main keys */
+export function KeywordField({
+  keys,
+  before,
+  suggested = [],
+  legend = "lore.keys",
+  hint = "lore.keysHint",
+}: KeywordFieldProps) {
   const field = useRef<HTMLInputElement | null>(null);
   const add = (more: string[]) => (keys.value = [...new Set([...keys.peek(), ...more])]);
   const drop = (key: string) => {
@@ -55,7 +64,7 @@ export function KeywordField({ keys, before, suggested = [] }: KeywordFieldProps
   const offered = suggested.filter((word) => !keys.value.includes(word));
   return (
     <fieldset class="lore-keys">
-      <legend>{t("lore.keys")}</legend>
+      <legend>{t(legend)}</legend>
       {keys.value.length > 0 && (
         <ul class="chips">
           {keys.value.map((key) => (
@@ -76,7 +85,7 @@ export function KeywordField({ keys, before, suggested = [] }: KeywordFieldProps
       <label>
         <span class="hidden">{t("lore.keyAdd")}</span>
         <input ref={field} placeholder={t("lore.keyAdd")} onKeyDown={press} onBlur={() => isDown.current || take()} />
-        <small>{t("lore.keysHint")}</small>
+        <small>{t(hint)}</small>
       </label>
       <input hidden readonly defaultValue={before.join("\n")} value={keys.value.join("\n")} />
       {offered.length > 0 && (

@@ -4,8 +4,10 @@ import { Fragment, h, useLayoutEffect, useRef, useSignal } from "../../vendor/pr
 import { addEntry, writeEntry } from "../actions/lore.ts";
 import { t } from "../lib/i18n.ts";
 import { idempotencyKeys } from "../lib/idempotency-keys.ts";
+import { changedOptions, readOptions } from "../lib/lore-options.ts";
 import { looksSame, readEntryDraft, saveEntryDraft } from "../model/lore.ts";
 import { EntryFields, entryFromForm, entryTitle } from "./lore-entry-fields.tsx";
+import { LoreOptions } from "./lore-options.tsx";
 import { icon } from "./common.tsx";
 import { takeFocus } from "./confirmation.tsx";
 import type { Id, LoreEntry } from "../lib/wire.d.ts";
@@ -26,6 +28,8 @@ export function EntryForm({ bookId, entry, onClose }: EntryFormProps) {
   /** The stored entry when the edit began, or as the user last saw it. */
   const before = useRef(draft ? draft.before : entry);
   const start = useRef<Partial<LoreEntry>>(before.current ?? {}).current;
+  const options = useSignal(readOptions(start));
+  const secondary = useSignal(options.peek().keysecondary);
   const form = useRef<HTMLFormElement | null>(null);
   const keys = useSignal(start.key ?? []);
   const meanwhile = useSignal<EntryConflict | null>(null);
@@ -33,15 +37,18 @@ export function EntryForm({ bookId, entry, onClose }: EntryFormProps) {
   const busy = useRef(false);
   const words = (): EditableEntry => {
     const typed = new FormData(form.current as HTMLFormElement);
+    const wanted = { ...options.peek(), keysecondary: secondary.peek() };
     return {
       ...entryFromForm(typed, keys.peek()),
+      ...changedOptions(before.current ?? {}, wanted),
       disable: !typed.has("on"),
       vectorized: typed.has("vectorized"),
     } as EditableEntry;
   };
   const keep = () => {
     const mine = words();
-    saveEntryDraft(bookId, uid, looksSame(mine, before.current ?? {}) ? null : { mine, before: before.current });
+    const isSame = looksSame({ ...before.current, ...mine }, before.current ?? {});
+    saveEntryDraft(bookId, uid, isSame ? null : { mine, before: before.current });
   };
   const fill = (from: Partial<LoreEntry>) => {
     const field = (name: string) => form.current?.elements.namedItem(name) as HTMLInputElement;
@@ -51,10 +58,13 @@ export function EntryForm({ bookId, entry, onClose }: EntryFormProps) {
     field("vectorized").checked = from.vectorized === true;
     field("on").checked = from.disable !== true;
     keys.value = from.key ?? [];
+    options.value = readOptions({ ...before.current, ...from });
+    secondary.value = options.peek().keysecondary;
     keep();
   };
   useLayoutEffect(() => (draft ? fill(draft.mine) : undefined), []);
   useLayoutEffect(() => keys.subscribe(keep), []);
+  useLayoutEffect(() => secondary.subscribe(keep), []);
   // Unmounting deletes the draft, because the user has saved or cancelled. A reload keeps it: it does not run this.
   useLayoutEffect(() => () => saveEntryDraft(bookId, uid, null), []);
   const leave = (written: LoreEntry | null) => {
@@ -119,6 +129,16 @@ export function EntryForm({ bookId, entry, onClose }: EntryFormProps) {
           <small>{t("lore.onHint")}</small>
         </span>
       </label>
+      <details class="lore-options">
+        <summary>{t("entry.more")}</summary>
+        <LoreOptions
+          options={options.value}
+          set={(changed) => (options.value = { ...options.peek(), ...changed })}
+          secondary={secondary}
+          before={readOptions(before.current ?? {})}
+          isFilterOff={start.selective === false && secondary.value.length > 0}
+        />
+      </details>
       {at?.is === "changed" && <ConflictNote now={at.now} keepMine={keepMine} takeTheirs={takeTheirs} />}
       {at?.is === "taken" && (
         <p class="aside" role="status">

@@ -8,6 +8,7 @@ import { plainText } from "../lib/text.ts";
 import { entryDraftsIn, readEntryDraft, saveEntryDraft } from "../model/lore.ts";
 import { entryTitle } from "./lore-entry-fields.tsx";
 import { LoreLinks } from "./lore-links.tsx";
+import { LoreTest } from "./lore-test.tsx";
 import { EntryForm } from "./lore-entry.tsx";
 import { EmptyState, LoadingRows, icon } from "./common.tsx";
 import { takeFocus } from "./confirmation.tsx";
@@ -110,6 +111,7 @@ export function LorebookEditor({ id, opened, back }: { id: Id; opened: string | 
         </button>
       </div>
       <LoreLinks id={id} />
+      <LoreTest id={id} />
       <Unsaved id={id} goOn={(uid) => (editing.value = uid ?? NEW)} />
       {entries.value.length > 0 && (
         <div class="search-field">

@@ -8,7 +8,7 @@ import { causesOf, inputsOf } from "../lib/causes.ts";
 import { changesOf } from "../lib/schema.ts";
 import { modelFailureText } from "../lib/model-failure.ts";
 import words from "../lib/strings/en-preset-edit.ts";
-import { compactJson, escapeStep, labelFromKey, sentence } from "../lib/text.ts";
+import { compactJson, escapeStep, labelFromKey } from "../lib/text.ts";
 import { isTextVisible, visibleProblems } from "../model/secrets.ts";
 import { nodeOf, session } from "../model/session-store.ts";
 import { isWithheld, pathLabel, rows, visibleDelta } from "../model/world.ts";
@@ -16,23 +16,12 @@ import { ApiError } from "../net/api.ts";
 import { answeredMessage, changeNodesAfter } from "../tree/shown-branch.ts";
 import { RollChip, changeNodeTitle, differenceOf, isManualChange, toneOf } from "./changes.tsx";
 import { Modal, ProblemLine, LoadingRows } from "./common.tsx";
+import { LoreVerdicts } from "./lore-verdicts.tsx";
 import { PluginRuns } from "./trace-runs.tsx";
 import { QueryError, useLatestResult, useQuery } from "./use-query.tsx";
 import { HiddenNote, secretMark } from "./secret.tsx";
 import { slotName, sourceName } from "./prompt-part-names.ts";
-import type {
-  Block,
-  ChatNode,
-  Delta,
-  Id,
-  Json,
-  LoreTrace,
-  LoreVerdict,
-  Operation,
-  PresetPart,
-  ScriptRun,
-  Trace,
-} from "../lib/wire.d.ts";
+import type { Block, ChatNode, Delta, Id, Json, Operation, PresetPart, ScriptRun, Trace } from "../lib/wire.d.ts";
 
 addEnglish(words);
 
@@ -100,7 +89,12 @@ function Contents({ nid, trace, delta: all, others, changeNodes }: ContentsProps
       )}
       <Origin node={node} />
       {trace.tools && <OfferedTools tools={trace.tools} />}
-      {trace.lore && <Lore lore={trace.lore} />}
+      {trace.lore && (
+        <section>
+          <h3>{t("why.lore")}</h3>
+          <LoreVerdicts scan={trace.lore} />
+        </section>
+      )}
       <Prompt trace={trace} />
       {trace.values && <ValuesModelCall values={trace.values} />}
     </>
@@ -312,48 +306,6 @@ const Operations = ({ operations }: { operations: Operation[] }) => (
     </table>
   </div>
 );
-
-/** Lists the lorebook entries that were activated or stopped, with the reasons. */
-function Lore({ lore: { books, fired, stopped, silent, overflowed, similar, notes, problems } }: { lore: LoreTrace }) {
-  const bookOf = ({ book }: LoreVerdict) => books.find(({ id }) => id === book)?.name ?? "";
-  const reasonOf = ({ why, key, problem, failure, score, plugin }: LoreVerdict) => {
-    const error = failure ? messageText("why.condition", failure) : problem;
-    return [optionalText(`why.lore.${why}`) || why, key, error, score, plugin].filter(Boolean).join(": ");
-  };
-  const row = (one: LoreVerdict, isIn: boolean) => (
-    <li key={`${one.book}.${one.uid}`} class={isIn ? "" : "dropped"}>
-      <b>{one.title || t("lore.nameless", { uid: one.uid })}</b>{" "}
-      <small>
-        {[bookOf(one), one.tokens === undefined ? "" : t("why.tokens", { n: one.tokens })].filter(Boolean).join(" · ")}
-      </small>{" "}
-      <small>{reasonOf(one)}</small>
-    </li>
-  );
-  return (
-    <section>
-      <h3>{t("why.lore")}</h3>
-      {fired.length === 0 && <p class="aside">{t("why.noLore")}</p>}
-      {fired.length + stopped.length > 0 && (
-        <ol class="blocks">
-          {fired.map((one) => row(one, true))}
-          {stopped.map((one) => row(one, false))}
-        </ol>
-      )}
-      {silent > 0 && <p class="aside">{t("why.loreSilent", { n: silent })}</p>}
-      {overflowed && <p class="aside">{t("why.loreFull")}</p>}
-      {similar?.problem && (
-        <p class="aside bad">
-          {t("why.loreNoVectors")} {modelFailureText(similar.failure ?? similar.problem)}
-        </p>
-      )}
-      {(problems?.map((one) => messageText("why.loreNote", one)) ?? notes.map((note) => sentence(note))).map((note) => (
-        <p key={note} class="aside bad">
-          {note}
-        </p>
-      ))}
-    </section>
-  );
-}
 
 function Prompt({ trace }: { trace: Partial<Trace> }) {
   const {

@@ -7,6 +7,7 @@ import type findings from "./en-findings.ts";
 import type history from "./en-history.ts";
 import type lore from "./en-lore.ts";
 import type note from "./en-note.ts";
+import type loreOptions from "./en-lore-options.ts";
 import type loreSettings from "./en-lore-settings.ts";
 import type remoteImages from "./en-remote-images.ts";
 import type overview from "./en-overview.ts";
@@ -33,6 +34,7 @@ export type Key =
   | keyof typeof findings
   | keyof typeof history
   | keyof typeof lore
+  | keyof typeof loreOptions
   | keyof typeof loreSettings
   | keyof typeof note
   | keyof typeof remoteImages

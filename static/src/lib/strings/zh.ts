@@ -6,6 +6,7 @@ import findings from "./zh-findings.ts";
 import history from "./zh-history.ts";
 import lore from "./zh-lore.ts";
 import note from "./zh-note.ts";
+import loreOptions from "./zh-lore-options.ts";
 import loreSettings from "./zh-lore-settings.ts";
 import remoteImages from "./zh-remote-images.ts";
 import overview from "./zh-overview.ts";
@@ -33,6 +34,7 @@ export default {
   ...history,
   ...lore,
   ...note,
+  ...loreOptions,
   ...loreSettings,
   ...remoteImages,
   ...overview,
