@@ -307,6 +307,7 @@ const DIALOGS = ({
     { dialog: { kind: "trash" } },
     { dialog: { kind: "usage", sid } },
     { dialog: { kind: "note" } },
+    { dialog: { kind: "generation" } },
     { dialog: { kind: "recall" } },
     { dialog: { kind: "branches" } },
     { dialog: { kind: "compare", from: reply, to: hills } },

@@ -110,6 +110,9 @@ export const SYNONYMS: Readonly<Record<string, string>> = {
   "page.lore":
     "lorebooks, lore, world info, wi, compendium, journal, codex, knowledge, keywords, 世界书, 世界信息, 知识书, 设定集, 合集包, " +
     "日志, 关键词, 关键字, scan depth, insertion depth, recursion, 扫描深度, 插入深度, 递归",
+  "session.generation":
+    "ai response configuration, samplers, sampler settings, temperature, top p, top k, min p, repetition penalty, " +
+    "response length, max tokens, seed, stop strings, parameters, 采样器, 温度, 重复惩罚, 回复长度, 最大 token, 种子, 停止字符串, 参数",
   "session.note": "author's note, authors note, /note, 作者注释, 作者备注, 作者笔记",
   "session.recall":
     "memory, memories, vector storage, data bank, rag, summary, summaries, summarize, 记忆, 长期记忆, 向量存储, 数据库, 总结, 摘要, 概括",

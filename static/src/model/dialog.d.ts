@@ -29,6 +29,7 @@ export type Dialog =
   | { kind: "trash" }
   | { kind: "usage"; sid: Id }
   | { kind: "note" }
+  | { kind: "generation" }
   | { kind: "recall" }
   | { kind: "branches" }
   | { kind: "compare"; from: Id; to: Id }

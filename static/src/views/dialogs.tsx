@@ -51,6 +51,8 @@ export function OpenDialog({ open }: { open: Dialog }) {
       return <UsageDialog key={open.sid} sid={open.sid} />;
     case "note":
       return <Note />;
+    case "generation":
+      return <Generation />;
     case "recall":
       return <RecallDialog />;
     case "branches":
@@ -133,6 +135,7 @@ const Lore = lazyView(() => import("./lore.tsx").then((module) => module.Lore));
 const SaveLoreEntry = lazyView(() => import("./save-lore-entry.tsx").then((module) => module.SaveLoreEntry));
 const TraceDialog = lazyView(() => import("./trace.tsx").then((module) => module.TraceDialog));
 const LabelDialog = lazyView(() => import("./label.tsx").then((module) => module.LabelDialog), 0);
+const Generation = lazyView(() => import("./generation.tsx").then((module) => module.Generation), 0);
 const Note = lazyView(() => import("./note.tsx").then((module) => module.Note), 0);
 const RecallDialog = lazyView(() => import("./recall.tsx").then((module) => module.RecallDialog), 0);
 const branches = () => import("./branches.tsx");

@@ -1,6 +1,7 @@
 // The items of the page's menu while a story is open. They are loaded after the story, which can be shown without them.
 import { Fragment, h } from "../../vendor/preact.js";
 import { run } from "../actions/commands.ts";
+import "../actions/generation.ts";
 import "../actions/hidden-values.ts";
 import "../actions/lore.ts";
 import "../actions/note.ts";
@@ -15,6 +16,7 @@ import { addEnglish, t } from "../lib/i18n.ts";
 import storyTexts from "../lib/strings/en-story.ts";
 import editsTexts from "../lib/strings/en-edit.ts";
 import files from "../lib/strings/en-cards.ts";
+import generation from "../lib/strings/en-generation.ts";
 import lore from "../lib/strings/en-lore.ts";
 import note from "../lib/strings/en-note.ts";
 import presets from "../lib/strings/en-presets.ts";
@@ -25,6 +27,7 @@ import { showsHidden } from "../model/page.ts";
 import { CommandButton, icon } from "./common.tsx";
 
 addEnglish(files);
+addEnglish(generation);
 addEnglish(lore);
 addEnglish(note);
 addEnglish(presets);
@@ -43,6 +46,7 @@ const ITEMS = [
   "page.lore",
   "page.personas",
   "page.presets",
+  "session.generation",
   "session.rules",
   "page.workshop",
   "session.note",

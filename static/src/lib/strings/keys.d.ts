@@ -4,6 +4,7 @@ import type devices from "./en-devices.ts";
 import type edit from "./en-edit.ts";
 import type en from "./en.ts";
 import type findings from "./en-findings.ts";
+import type generation from "./en-generation.ts";
 import type history from "./en-history.ts";
 import type lore from "./en-lore.ts";
 import type note from "./en-note.ts";
@@ -33,6 +34,7 @@ export type Key =
   | keyof typeof devices
   | keyof typeof findings
   | keyof typeof history
+  | keyof typeof generation
   | keyof typeof lore
   | keyof typeof loreOptions
   | keyof typeof loreSettings

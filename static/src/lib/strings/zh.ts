@@ -4,6 +4,7 @@ import devices from "./zh-devices.ts";
 import edit from "./zh-edit.ts";
 import findings from "./zh-findings.ts";
 import history from "./zh-history.ts";
+import generation from "./zh-generation.ts";
 import lore from "./zh-lore.ts";
 import note from "./zh-note.ts";
 import loreOptions from "./zh-lore-options.ts";
@@ -32,6 +33,7 @@ export default {
   ...edit,
   ...findings,
   ...history,
+  ...generation,
   ...lore,
   ...note,
   ...loreOptions,
