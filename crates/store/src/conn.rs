@@ -382,3 +382,16 @@ impl ToSql<Binary, Sqlite> for IdBytes {
         <[u8] as ToSql<Binary, Sqlite>>::to_sql(self.bytes(), out)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn schema_write_on_connection_is_refused() {
+        let mut conn = open(Path::new(":memory:")).unwrap();
+        conn.batch_execute("CREATE TABLE kept (id INTEGER)").unwrap();
+        let error = conn.batch_execute("PRAGMA writable_schema = ON; DELETE FROM sqlite_schema").unwrap_err();
+        assert!(error.to_string().contains("may not be modified"), "{error}");
+    }
+}

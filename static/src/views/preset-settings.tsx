@@ -13,6 +13,11 @@ import type { PresetEditing } from "../actions/preset-edit.ts";
 const NUMBERS: [string, number, number | undefined, string][] = [
   ["temperature", 0, 2, "any"],
   ["top_p", 0, 1, "any"],
+  ["top_k", 0, 100_000, "1"],
+  ["min_p", 0, 1, "any"],
+  ["top_a", 0, 1, "any"],
+  ["typical_p", 0, 1, "any"],
+  ["repetition_penalty", 0, 5, "any"],
   ["frequency_penalty", -2, 2, "any"],
   ["presence_penalty", -2, 2, "any"],
   ["seed", -1, undefined, "1"],

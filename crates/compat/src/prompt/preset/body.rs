@@ -111,4 +111,17 @@ mod tests {
         assert_eq!(preset.extensions.models, ["smart", "gpt-*"]);
         assert_eq!(Preset::read(&preset.to_json()), Ok(preset));
     }
+
+    #[test]
+    fn preset_samplers_without_effect_are_left_out() {
+        let samplers = |body: Value| Preset::read(body.as_object().unwrap()).unwrap().samplers;
+        let set = json!({"prompts": [], "top_k": 40, "min_p": 0.05, "top_a": 0.1, "typical_p": 0.9, "repetition_penalty": 1.1,
+            "reasoning_effort": "max"});
+        let sent = json!({"top_k": 40, "min_p": 0.05, "top_a": 0.1, "typical_p": 0.9, "repetition_penalty": 1.1,
+            "reasoning_effort": "high"});
+        assert_eq!(Value::Object(samplers(set)), sent);
+        let off = json!({"prompts": [], "top_k": 0, "min_p": 0.0, "top_a": 0, "typical_p": 1, "repetition_penalty": 1.0,
+            "reasoning_effort": "auto", "temperature": "hot"});
+        assert_eq!(Value::Object(samplers(off)), json!({}));
+    }
 }

@@ -91,11 +91,17 @@ impl PresetFieldType {
     }
 }
 
-const FIELDS: [(&str, PresetFieldType); 20] = [
+const FIELDS: [(&str, PresetFieldType); 26] = [
     ("temperature", PresetFieldType::Number(0.0, 2.0)),
     ("top_p", PresetFieldType::Number(0.0, 1.0)),
     ("frequency_penalty", PresetFieldType::Number(-2.0, 2.0)),
     ("presence_penalty", PresetFieldType::Number(-2.0, 2.0)),
+    ("top_k", PresetFieldType::Integer(0.0, 100_000.0)),
+    ("min_p", PresetFieldType::Number(0.0, 1.0)),
+    ("top_a", PresetFieldType::Number(0.0, 1.0)),
+    ("typical_p", PresetFieldType::Number(0.0, 1.0)),
+    ("repetition_penalty", PresetFieldType::Number(0.0, 5.0)),
+    ("reasoning_effort", PresetFieldType::OneOf(&["auto", "none", "min", "minimal", "low", "medium", "high", "max"])),
     ("seed", PresetFieldType::Integer(-1.0, 9_007_199_254_740_991.0)),
     ("openai_max_context", PresetFieldType::Integer(1.0, 10_000_000.0)),
     ("openai_max_tokens", PresetFieldType::Integer(1.0, 10_000_000.0)),

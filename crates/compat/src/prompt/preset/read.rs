@@ -241,12 +241,37 @@ fn texts(map: &Map<String, Value>, key: &str) -> Vec<String> {
     list.filter_map(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned).collect()
 }
 
-fn samplers(map: &Map<String, Value>) -> Map<String, Value> {
-    let named = ["temperature", "frequency_penalty", "presence_penalty", "top_p"];
-    let mut samplers: Map<String, Value> = Map::new();
-    for name in named {
-        samplers.extend(map.get(name).filter(|value| value.is_number()).map(|value| (name.to_owned(), value.clone())));
+/// The samplers that are sent, and the value with which each does nothing. Every preset of SillyTavern names them all, and
+/// many servers refuse those they do not know, so a sampler that does nothing is left out.
+const SAMPLERS: [(&str, Option<f64>); 9] = [
+    ("temperature", None),
+    ("frequency_penalty", None),
+    ("presence_penalty", None),
+    ("top_p", None),
+    ("top_k", Some(0.0)),
+    ("min_p", Some(0.0)),
+    ("top_a", Some(0.0)),
+    ("typical_p", Some(1.0)),
+    ("repetition_penalty", Some(1.0)),
+];
+
+/// Returns the reasoning effort in OpenAI's words. `auto` leaves it to the server.
+fn reasoning_effort(map: &Map<String, Value>) -> Option<&str> {
+    match map.get("reasoning_effort")?.as_str()? {
+        "min" => Some("minimal"),
+        "max" => Some("high"),
+        effort @ ("none" | "minimal" | "low" | "medium" | "high") => Some(effort),
+        _ => None,
     }
+}
+
+fn samplers(map: &Map<String, Value>) -> Map<String, Value> {
+    let mut samplers: Map<String, Value> = Map::new();
+    for (name, neutral) in SAMPLERS {
+        let value = map.get(name).filter(|value| value.as_f64().is_some_and(|number| Some(number) != neutral));
+        samplers.extend(value.map(|value| (name.to_owned(), value.clone())));
+    }
+    samplers.extend(reasoning_effort(map).map(|effort| ("reasoning_effort".to_owned(), effort.into())));
     let seed = map.get("seed").filter(|seed| seed.as_i64().is_some_and(|seed| seed >= 0));
     samplers.extend(seed.map(|seed| ("seed".to_owned(), seed.clone())));
     let stop = texts(map, "stop");
