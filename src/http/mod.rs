@@ -24,6 +24,7 @@ pub mod json_schema;
 pub mod openapi;
 mod proxy_headers;
 pub mod query;
+mod recorded_json;
 pub mod response;
 pub mod route_table;
 pub mod routes;

@@ -98,11 +98,12 @@ impl SessionUsageTotals {
         self.cached = self.cached.saturating_add(count(metadata.cached_tokens.get().copied()));
         if let Some(saved) = &metadata.saved {
             // A value that is too large to add is ignored.
-            self.cache_savings =
-                number::add(self.cache_savings.as_ref().unwrap_or(&0.into()), saved).ok().or(self.cache_savings.take());
+            self.cache_savings = number::add(self.cache_savings.as_ref().unwrap_or(&0.into()), saved.number())
+                .ok()
+                .or(self.cache_savings.take());
         }
         match metadata.cost.get() {
-            Some(cost) => self.add_cost(cost),
+            Some(cost) => self.add_cost(cost.number()),
             None => self.replies_without_price += 1,
         }
     }

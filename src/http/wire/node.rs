@@ -298,3 +298,76 @@ impl From<tree::NodeProblem> for NodeProblemResponse {
         Self { code: trouble.code, args: trouble.args, message: trouble.message, plugin: trouble.plugin }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Map, json};
+
+    use super::*;
+    use crate::http::recorded_json::RecordSchema;
+
+    /// Metadata with every key, each with a value of its type.
+    fn full_metadata() -> Value {
+        let id = "01890a5d-ac96-774b-bcce-b302099a8057";
+        let message = json!({"code": "c", "args": {"n": 1}, "message": "m"});
+        json!({
+            "model": "m", "alias": "a", "passedOver": [{"model": "m", "code": "c", "args": {}, "message": "m"}],
+            "params": {"top_p": 1}, "queuedMs": 1, "latencyMs": 1, "firstTokenMs": 1,
+            "tokenCount": {"prompt": 1, "completion": 1}, "cachedTokens": 1, "cost": 0.5, "costFrom": "prices",
+            "saved": -0.5, "toolCalls": [{"id": "i", "name": "n", "arguments": "{}"}], "finishReason": "stop",
+            "error": {"code": "c", "args": {"n": 1}, "message": "m", "hint": "h"}, "reportedModel": "m",
+            "isTruncated": true, "seed": 7, "override": {"model": "m", "params": {"top_k": 1}},
+            "values": {"model": "m", "text": "t", "error": "e", "failure": message, "cost": 1, "toolCalls": []},
+            "continuedFrom": id, "editedFrom": id, "originalContent": "t", "summarizedFrom": [id], "mergedFrom": id,
+            "mergedNodes": [{"nodeId": id, "operations": 1}],
+            "answers": {"plugin": "p", "name": "n", "nodeId": id, "error": "e", "failure": message},
+            "provenance": {"file": "f", "line": 1, "sessionId": id, "nodeId": id}, "sillytavern": {"extra": {}},
+        })
+    }
+
+    /// Returns copies of a value, each with `odd` in another place.
+    fn variants(value: &Value, odd: &Value) -> Vec<Value> {
+        let mut all = vec![odd.clone()];
+        let keys: Vec<String> = match value {
+            Value::Object(map) => map.keys().map(|key| format!("/{key}")).collect(),
+            Value::Array(items) => (0..items.len()).map(|n| format!("/{n}")).collect(),
+            _ => Vec::new(),
+        };
+        for key in keys {
+            for part in variants(value.pointer(&key).unwrap(), odd) {
+                let mut changed = value.clone();
+                *changed.pointer_mut(&key).unwrap() = part;
+                all.push(changed);
+            }
+        }
+        all
+    }
+
+    fn sent(stored: &Value) -> Value {
+        let stored: Map<String, Value> = stored.as_object().unwrap().clone();
+        serde_json::to_value(merge_rating(stored.into(), None)).unwrap()
+    }
+
+    #[test]
+    fn node_metadata_sample_has_every_key_and_is_sent_whole() {
+        let full = full_metadata();
+        let keys = NodeMetadata::KEYS.iter().chain(tree::ReplyFacts::KEYS);
+        assert_eq!(keys.filter(|key| full.get(**key).is_none()).count(), 0);
+        assert_eq!(sent(&full), full);
+    }
+
+    /// Whatever a file holds under a key, or within its value, what is sent is as the document says.
+    #[test]
+    fn node_metadata_of_any_type_is_sent_as_documented() {
+        let schema = RecordSchema::of::<NodeMetadataSchema>();
+        let beyond: Value = serde_json::from_str("1e999").unwrap();
+        for odd in
+            [json!(5), json!(-1.5), json!("x"), json!(true), json!(null), json!([[5]]), json!({"a": [null]}), beyond]
+        {
+            for stored in variants(&full_metadata(), &odd).iter().filter(|stored| stored.is_object()) {
+                let shown = sent(stored);
+                assert_eq!(schema.fitting(shown.clone()), Some(shown), "{stored}");
+            }
+        }
+    }
+}

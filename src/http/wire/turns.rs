@@ -117,7 +117,8 @@ impl From<TurnView> for TurnResponse {
             records: replies.into_iter().map(|reply| TurnRecordResponse::new(reply, node.id)).collect(),
             is_keyframe: node.is_keyframe,
             rag_position: memory_position,
-            event_history: events,
+            // An imported file may have other values among them.
+            event_history: events.into_iter().filter(Value::is_object).collect(),
             default_generation: remembered.map(WireId),
             turn: node.turn,
             created_at: node.created.to_string(),

@@ -1,5 +1,7 @@
 //! The state at a node, the delta of a node, and the trace of a reply.
 
+use std::sync::LazyLock;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
@@ -11,15 +13,25 @@ use super::records::{
 };
 use super::reply_records::{TraceHeadSchema, TraceToolsSchema};
 use crate::http::json_schema::{AnyJson, JsonMap};
+use crate::http::recorded_json::RecordSchema;
 use clotho_compat::prompt::OutgoingMessage;
 use clotho_core::ids::NodeId;
-use clotho_core::tree::{Delta, NodeNote, NodeProblem};
+use clotho_core::tree::{Delta, NodeNote, NodeProblem, TraceHead};
 use clotho_core::world::{PathChange, StateOperation, World};
 use clotho_engine::turn::RebuiltPrompt;
 use clotho_plugin::TOOL_PREFIX;
 use clotho_queries::nodes::NodeTrace;
 use clotho_queries::worlds::{DeltaPage, NodeDelta, SchemaView, WorldView};
 use clotho_store::MissingNode;
+
+static ROLL: LazyLock<RecordSchema> = LazyLock::new(RecordSchema::of::<DiceRollSchema>);
+static HOOK_RUN: LazyLock<RecordSchema> = LazyLock::new(RecordSchema::of::<HookRunSchema>);
+static BLOCK: LazyLock<RecordSchema> = LazyLock::new(RecordSchema::of::<PromptBlockSchema>);
+static HEAD: LazyLock<RecordSchema> = LazyLock::new(RecordSchema::of::<TraceHeadSchema>);
+
+/// The fields of a trace that its recorded head does not set.
+const TRACE_FIELDS: [&str; 11] =
+    ["blueprint", "messages", "history", "isExact", "rules", "rolls", "problems", "plan", "tools", "timings", "usage"];
 
 /// The state after a node.
 #[derive(Debug, Serialize, ToSchema)]
@@ -257,8 +269,8 @@ impl From<NodeDelta> for DeltaResponse {
             operations: delta.operations.iter().map(StateOperation::to_json).collect(),
             notes: delta.notes.iter().map(NodeNote::to_json).collect(),
             problems: delta.problems.iter().map(NodeProblem::to_json).collect(),
-            rolls: delta.rolls,
-            rules: delta.runs,
+            rolls: ROLL.fitting_items(delta.rolls),
+            rules: HOOK_RUN.fitting_items(delta.runs),
             changes: changes.into_iter().map(PathChangeResponse::from).collect(),
         }
     }
@@ -280,7 +292,15 @@ impl From<DeltaPage> for DeltasResponse {
 /// stores neither (`domain.md` 3).
 pub fn world_json(world: &World) -> Value {
     let mut lore = Map::from_iter([("active".to_owned(), json!([])), ("timers".to_owned(), json!({}))]);
-    lore.extend(world.lore.clone());
+    // Operations of an imported file may have put anything there.
+    let fits = |key: &str, value: &Value| match key {
+        "active" => value.is_array(),
+        "timers" => value.is_object(),
+        _ => true,
+    };
+    lore.extend(
+        world.lore.iter().filter(|(key, value)| fits(key, value)).map(|(key, value)| (key.clone(), value.clone())),
+    );
     let mut shown = world.to_json();
     if let Some(sections) = shown.as_object_mut() {
         sections.insert("lore".to_owned(), lore.into());
@@ -304,8 +324,11 @@ impl From<NodeTrace> for TraceResponse {
 impl TraceResponse {
     /// Describes how a node was made, or a prompt that was not sent.
     pub fn new(mut rebuilt: RebuiltPrompt, delta: &Delta) -> Self {
-        let plan = rebuilt.head.plan.take().map(|runs| runs.into_iter().map(Value::Object).collect());
-        let tools = tools_json(rebuilt.head.tools.take().map(Value::from), delta);
+        drop_mistyped_records(&mut rebuilt.head);
+        let runs = HOOK_RUN.fitting_items(delta.runs.iter().cloned());
+        let plan =
+            rebuilt.head.plan.take().map(|runs| HOOK_RUN.fitting_items(runs.into_iter().map(Value::Object)).into());
+        let tools = tools_json(rebuilt.head.tools.take().map(Value::from), &runs);
         let sent = rebuilt.messages.into_iter();
         let mut history: Vec<TraceNodeResponse> =
             rebuilt.history.iter().copied().map(WireId).map(TraceNodeResponse::There).collect();
@@ -327,27 +350,45 @@ impl TraceResponse {
             .as_ref()
             .map(|counted| TraceUsageResponse { prompt: counted.prompt, completion: counted.completion });
         Self {
-            blueprint: rebuilt.blueprint,
+            blueprint: BLOCK.fitting_items(rebuilt.blueprint),
             messages: sent.map(TraceMessageResponse::from).collect(),
             history,
             is_exact: rebuilt.is_exact,
-            rules: delta.runs.clone(),
-            rolls: delta.rolls.clone(),
+            rules: runs,
+            rolls: ROLL.fitting_items(delta.rolls.iter().cloned()),
             problems: delta.problems.iter().map(NodeProblem::to_json).collect(),
             plan,
             tools,
             timings,
             usage,
-            rest: rebuilt.head.into(),
+            rest: head_fields(rebuilt.head),
         }
     }
 }
 
+/// Removes fields of known keys whose values have another type.
+fn drop_mistyped_records(head: &mut TraceHead) {
+    head.drop_mistyped();
+    if let Some(values) = &mut head.values {
+        values.drop_mistyped();
+    }
+}
+
+/// Returns the fields of a trace that stand beside its own, as far as they are what the document promises.
+fn head_fields(head: Box<TraceHead>) -> Map<String, Value> {
+    let mut head: Map<String, Value> = head.into();
+    head.retain(|key, _| !TRACE_FIELDS.contains(&key.as_str()));
+    match HEAD.fitting(head.into()) {
+        Some(Value::Object(fields)) => fields,
+        _ => Map::new(),
+    }
+}
+
 /// Returns the offered tools and the calls of the model, in order.
-fn tools_json(offered: Option<Value>, delta: &Delta) -> Option<Value> {
+fn tools_json(offered: Option<Value>, runs: &[Value]) -> Option<Value> {
     let is_use =
         |run: &&Value| run.get("hook").and_then(Value::as_str).is_some_and(|hook| hook.starts_with(TOOL_PREFIX));
-    let used: Vec<&Value> = delta.runs.iter().filter(is_use).collect();
+    let used: Vec<&Value> = runs.iter().filter(is_use).collect();
     let told = |run: &&Value| {
         let keys = ["plugin", "hook", "arguments", "answer", "refused", "refusal"].into_iter();
         keys.filter_map(|key| Some((key.to_owned(), run.get(key)?.clone()))).collect::<Map<String, Value>>()
@@ -390,10 +431,29 @@ mod tests {
             );
         };
         check(json!({}), r#"{"active":[],"timers":{}}"#);
+        check(json!({"active": 5, "timers": [], "more": 1}), r#"{"active":[],"timers":{},"more":1}"#);
         check(json!({"active": [{"uid": "1"}]}), r#"{"active":[{"uid":"1"}],"timers":{}}"#);
         check(
             json!({"timers": {"sticky": {"b.1": {}}}, "counted": {"messages": 2}}),
             r#"{"active":[],"timers":{"sticky":{"b.1":{}}},"counted":{"messages":2}}"#,
         );
+    }
+
+    /// The head of an imported trace cannot set the fields of the trace itself.
+    #[test]
+    fn trace_fields_are_never_those_of_its_head() {
+        let head: Map<String, Value> = TRACE_FIELDS
+            .iter()
+            .map(|key| ((*key).to_owned(), json!(5)))
+            .chain([("newer".to_owned(), json!(6))])
+            .collect();
+        let rebuilt = RebuiltPrompt { head: head.into(), blueprint: vec![json!(5)], ..RebuiltPrompt::default() };
+        let delta = Delta { rolls: vec![json!(5)], runs: vec![json!([5])], ..Delta::default() };
+        let sent = serde_json::to_value(TraceResponse::new(rebuilt, &delta)).unwrap();
+        let own: Vec<&str> =
+            sent.as_object().unwrap().keys().map(String::as_str).filter(|key| *key != "newer").collect();
+        assert!(own.iter().all(|key| TRACE_FIELDS.contains(key)), "{own:?}");
+        assert!(!sent.to_string().contains('5') && sent["newer"] == 6, "{sent}");
+        assert_eq!((&sent["rolls"], &sent["rules"], &sent["blueprint"]), (&json!([]), &json!([]), &json!([])));
     }
 }

@@ -22,6 +22,7 @@
 //! - `chat_templates`, `token_counts`, `usage_totals`: prompts as one text, their size, and what replies cost
 //! - `transcripts`, `exports`, `session_transfer`, `requested_settings`: a branch as a file, whole sessions out and in
 //! - `sockets`, `reply_queue`, `continue_replies`, `drafts`, `unread_replies`, `stale_heads`: live events and replies
+//! - `odd_types`: values of other types in imported metadata, traces and deltas
 //! - `repeat_requests`, `clock_jumps`, `sql_statements`: repeated requests, clock changes and the cost of a turn
 //! - `models`, `providers`, `values_model`, `tool_calls`: model servers, the values model and tools
 //! - `plugin_and_model_lists`, `plugin_reload`, `plugin_state`, `plugin_displays`, `plugin_model_calls`: plugins
@@ -60,6 +61,7 @@ mod memory;
 mod models;
 mod mvu;
 mod node_fields;
+mod odd_types;
 mod ownership;
 mod page_types;
 mod plugin_and_model_lists;

@@ -13,7 +13,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 
 use crate::ids::NodeId;
 use crate::world::{Pointer, StateChange, StateOperation, WorldSection};
@@ -30,25 +30,13 @@ pub struct MergePart {
 }
 
 /// How many operations of a merge node come from one original node. The remaining operations at the end are its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MergedNodeRecord {
     /// The original node.
+    #[serde(rename = "nodeId")]
     pub origin: NodeId,
     /// The number of operations; 0 if conflicts were resolved against all of them.
     pub operations: usize,
-}
-
-impl MergedNodeRecord {
-    /// Returns the wire form, used in `metadata.mergedNodes`.
-    pub fn to_json(&self) -> Value {
-        json!({"nodeId": self.origin.to_string(), "operations": self.operations})
-    }
-
-    /// Parses the output of [`MergedNodeRecord::to_json`]; `None` if it is malformed.
-    pub fn from_json(value: &Value) -> Option<Self> {
-        let operations = usize::try_from(value.get("operations")?.as_u64()?).ok()?;
-        Some(Self { origin: value.get("nodeId")?.as_str()?.parse().ok()?, operations })
-    }
 }
 
 /// Splits the operations of a node into parts. A node that is no merge has an empty record.
@@ -136,6 +124,7 @@ impl OverwrittenPaths {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::world::{SchemaSet, World, fold};
@@ -186,7 +175,10 @@ mod tests {
         assert_eq!(held, parts_of(&[(1, &[add("/a", 1)]), (2, &[]), (9, &[set("/b", 2)])]));
         assert_eq!(split_node(node_id(9), vec![add("/a", 1)], &record).len(), 2, "nothing is its own");
         assert_eq!(split_node(node_id(5), Vec::new(), &[]), parts_of(&[(5, &[])]));
-        assert_eq!(MergedNodeRecord::from_json(&record[0].to_json()), Some(record[0]));
+        let wire = |n, operations: usize| json!({"nodeId": node_id(n).to_string(), "operations": operations});
+        let wire = json!([wire(1, 1), wire(2, 0)]);
+        assert_eq!(serde_json::to_value(record).unwrap(), wire);
+        assert_eq!(serde_json::from_value::<[MergedNodeRecord; 2]>(wire).unwrap(), record);
     }
 
     /// Domain 2.13: a repeated merge brings only new operations, skips overruled ones, and repeats those it

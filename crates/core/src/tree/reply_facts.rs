@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value};
 
+use super::merge_parts::MergedNodeRecord;
 use crate::coded_message::{MessageArgs, RenderedMessage};
 use crate::ids::{NodeId, SessionId};
 use crate::json_facts::NullableField;
@@ -31,11 +32,11 @@ json_facts! {
         /// The prompt tokens that came from the provider's cache.
         cached_tokens: NullableField<u64> = "cachedTokens",
         /// The cost in the provider's currency.
-        cost: NullableField<Number> = "cost",
+        cost: NullableField<CostAmount> = "cost",
         /// The source of the cost: `provider`, or the price list.
         cost_source: NullableField<String> = "costFrom",
         /// What prompt caching saved, in the same currency.
-        saved: Option<Number> = "saved",
+        saved: Option<FiniteNumber> = "saved",
         /// The tools that the model called.
         tool_calls: Option<Vec<ToolCallRecord>> = "toolCalls",
         /// Why the model stopped; `cancelled` if a user stopped it.
@@ -55,6 +56,58 @@ impl ReplyFacts {
         Self { reported_model: None, is_truncated: None, ..self.clone() }
     }
 }
+
+/// A number that a program can calculate with. JSON can also write numbers beyond every finite one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Number", into = "Number")]
+pub struct FiniteNumber(Number);
+
+/// The cost of a reply: a finite number from 0.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Number", into = "Number")]
+pub struct CostAmount(Number);
+
+/// A number is negative, or no finite one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the number is negative or no finite one")]
+pub struct NumberOutOfRange;
+
+macro_rules! checked_number {
+    ($name:ident, $fits:expr) => {
+        impl $name {
+            /// Returns the number with all its digits.
+            pub fn number(&self) -> &Number {
+                &self.0
+            }
+        }
+
+        impl TryFrom<Number> for $name {
+            type Error = NumberOutOfRange;
+
+            fn try_from(number: Number) -> Result<Self, NumberOutOfRange> {
+                let fits: fn(f64) -> bool = $fits;
+                let is_in_range = number.as_f64().is_some_and(|value| value.is_finite() && fits(value));
+                if is_in_range { Ok(Self(number)) } else { Err(NumberOutOfRange) }
+            }
+        }
+
+        impl From<$name> for Number {
+            fn from(from: $name) -> Self {
+                from.0
+            }
+        }
+    };
+}
+
+impl FiniteNumber {
+    /// Returns the number of a JSON value; `None` if it is none.
+    pub fn from_json(value: &Value) -> Option<Self> {
+        value.as_number().cloned().and_then(|number| number.try_into().ok())
+    }
+}
+
+checked_number!(FiniteNumber, |_| true);
+checked_number!(CostAmount, |value| value >= 0.0);
 
 /// A model of a list that failed before another one answered.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -83,9 +136,11 @@ pub struct TokenCount {
 /// A call of a tool, as the model wrote it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ToolCallRecord {
-    pub id: Value,
-    pub name: Value,
-    pub arguments: Value,
+    /// Empty if the provider gives none.
+    pub id: String,
+    pub name: String,
+    /// They should be JSON, but can be invalid.
+    pub arguments: String,
     #[serde(flatten)]
     pub rest: Map<String, Value>,
 }
@@ -112,7 +167,7 @@ json_object! {
         reply: ReplyFacts
     ) {
         /// The seed as sent.
-        seed: NullableField<Value> = "seed",
+        seed: NullableField<FiniteNumber> = "seed",
         /// What the request set instead of the session's settings.
         overridden: Option<GenerationOverride> = "override",
         /// What the values model said.
@@ -127,8 +182,8 @@ json_object! {
         summarized_from: Option<Vec<NodeId>> = "summarizedFrom",
         /// The leaf of the other branch, on a node that a merge made.
         merged_from: Option<NodeId> = "mergedFrom",
-        /// The origins of its operations ([`MergedNodeRecord`](super::merge_parts::MergedNodeRecord)).
-        merged_nodes: Option<Vec<Value>> = "mergedNodes",
+        /// The origins of its operations.
+        merged_nodes: Option<Vec<MergedNodeRecord>> = "mergedNodes",
         /// The background call whose answer made the node.
         answers: Option<ModelCallRecord> = "answers",
         /// Where a copy or an imported message comes from.
@@ -194,6 +249,9 @@ pub struct Provenance {
     /// The file of an import.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
+    /// The line of the file, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u64>,
     /// The session of the original.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<SessionId>,
@@ -375,7 +433,10 @@ mod tests {
         let read = NodeMetadata::from(stored.clone());
         assert_eq!(read.reply.model.as_deref(), Some("m"));
         assert!(read.seed.is_unknown() && read.reply.first_token_ms.is_unknown());
-        assert_eq!(read.reply.cost.get().map(ToString::to_string).as_deref(), Some("0.00123456789012345678900"));
+        assert_eq!(
+            read.reply.cost.get().map(|cost| cost.number().to_string()).as_deref(),
+            Some("0.00123456789012345678900")
+        );
         assert_eq!(read.values.as_ref().and_then(|values| values.error.as_deref()), Some("it was stopped"));
         assert_eq!(read.rest.keys().collect::<Vec<_>>(), ["somebodyElses"]);
         assert_eq!(Map::from(read), stored);
@@ -390,6 +451,27 @@ mod tests {
         let mut read = Box::new(NodeMetadata::from(stored));
         read.drop_shown_keys();
         assert_eq!(Value::from(Map::from(read.for_readers())), json!({"values": {"odd": 1}, "somebodyElses": 1}));
+    }
+
+    /// Each known key is sent with a value of its type or not at all.
+    #[test]
+    fn node_metadata_for_readers_drops_numbers_and_records_out_of_shape() {
+        let id = NodeId::new(uuid::Uuid::from_u128(7)).to_string();
+        let fits = json!({
+            "seed": 3, "cost": 0.5, "saved": -0.1, "toolCalls": [{"id": "", "name": "n", "arguments": "{"}],
+            "mergedNodes": [{"nodeId": id, "operations": 0}], "provenance": {"file": "a.jsonl", "line": 3, "more": []},
+        });
+        let shown = |stored: Value| Value::from(Map::from(Box::new(NodeMetadata::from(object(stored))).for_readers()));
+        assert_eq!(shown(fits.clone()), fits);
+        for text in [
+            r#"{"seed": "7", "cost": -1, "saved": [], "toolCalls": [5], "mergedNodes": [5], "provenance": 5}"#,
+            r#"{"seed": [7], "cost": 1e999, "saved": 1e999, "toolCalls": [{"id": 1, "name": "n", "arguments": ""}]}"#,
+            r#"{"cost": -1e-9, "seed": -1e999, "mergedNodes": [{"nodeId": "x", "operations": 1}], "toolCalls": [{}]}"#,
+            r#"{"cost": "1", "mergedNodes": {}, "provenance": {"line": -1}, "values": {"cost": -1, "toolCalls": [5]}}"#,
+        ] {
+            let left = shown(serde_json::from_str(text).unwrap());
+            assert!(left == json!({}) || left == json!({"values": {}}), "{text}: {left}");
+        }
     }
 
     #[test]

@@ -251,8 +251,7 @@ fn plan_merge(
 
 /// Returns the metadata of a node that a merge made.
 fn merge_metadata(from: NodeId, record: impl Iterator<Item = MergedNodeRecord>) -> NodeMetadata {
-    let merged_nodes = Some(record.map(|carried| carried.to_json()).collect());
-    NodeMetadata { merged_from: Some(from), merged_nodes, ..NodeMetadata::default() }
+    NodeMetadata { merged_from: Some(from), merged_nodes: Some(record.collect()), ..NodeMetadata::default() }
 }
 
 /// Returns the recorded origins of those rows that a merge made.
@@ -271,11 +270,7 @@ fn merge_records(conn: &mut Conn, rows: &[NodeRow]) -> Result<HashMap<i64, Vec<M
         for (n, metadata) in some.load::<(i64, String)>(conn)? {
             let bad = || StoreError::Inconsistent { table: "texts", column: "metadata", row: n };
             let parsed: NodeMetadata = metadata_from_text(&metadata).ok_or_else(bad)?;
-            let record = parsed.merged_nodes.iter().flatten();
-            records.insert(
-                n,
-                record.map(|one| MergedNodeRecord::from_json(one).ok_or_else(bad)).collect::<Result<_, _>>()?,
-            );
+            records.insert(n, parsed.merged_nodes.unwrap_or_default());
         }
     }
     Ok(records)

@@ -14,7 +14,7 @@ use serde_json::Number;
 
 use crate::turn::tools::text_tools::TextToolParser;
 use clotho_core::clock::Time;
-use clotho_core::tree::reply_facts::{TokenCount, ToolCallRecord};
+use clotho_core::tree::reply_facts::{CostAmount, TokenCount, ToolCallRecord};
 use clotho_core::tree::{ReplyFacts, Status};
 use clotho_provider::{FinishReason, Frame, ToolCall, Usage};
 
@@ -348,8 +348,9 @@ impl ReplyMachine {
             let (prompt, completion) = (Some(usage.prompt), Some(usage.completion));
             facts.token_count = Some(TokenCount { prompt, completion, ..TokenCount::default() });
             facts.cached_tokens = usage.cached.into();
-            facts.cost = usage.cost.and_then(Number::from_f64).into();
-            facts.cost_source = usage.cost.map(|_| "provider".to_owned()).into();
+            let cost = usage.cost.and_then(Number::from_f64).and_then(|cost| CostAmount::try_from(cost).ok());
+            facts.cost_source = cost.as_ref().map(|_| "provider".to_owned()).into();
+            facts.cost = cost.into();
         }
         let calls: Vec<ToolCallRecord> = self.calls.iter().chain(&self.pending_calls).map(tool_call_record).collect();
         if !calls.is_empty() {
@@ -359,8 +360,8 @@ impl ReplyMachine {
 }
 
 fn tool_call_record(call: &ToolCall) -> ToolCallRecord {
-    let (id, name) = (call.id.clone().into(), call.name.as_str().into());
-    ToolCallRecord { id, name, arguments: call.arguments.as_str().into(), ..ToolCallRecord::default() }
+    let ToolCall { id, name, arguments } = call.clone();
+    ToolCallRecord { id, name, arguments, ..ToolCallRecord::default() }
 }
 
 /// Adds the usage of two requests. A count that only one of them has is taken as it is; the cost needs both.

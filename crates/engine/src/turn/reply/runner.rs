@@ -12,7 +12,7 @@ use clotho_core::coded_message::RenderedMessage;
 use clotho_core::ids::{SessionId, UserId};
 use clotho_core::secret_names::mask_secrets;
 use clotho_core::tree::edit::{HeadRequest, TreeError};
-use clotho_core::tree::reply_facts::{ReplyErrorRecord, ToolsRefusalRecord};
+use clotho_core::tree::reply_facts::{FiniteNumber, ReplyErrorRecord, ToolsRefusalRecord};
 use clotho_core::tree::{Delta, NodeMetadata, Role};
 use clotho_plugin::{Hook, HookAnswer, mvu};
 use clotho_provider::{self as provider, Frame};
@@ -416,7 +416,7 @@ async fn stream_reply(
         facts.params = Some(sent.clone());
         head.reply.params = Some(sent);
         head.template = attempt.template.clone().or(head.template.take());
-        record.metadata.seed = attempt.params.get("seed").filter(|seed| !seed.is_null()).cloned().into();
+        record.metadata.seed = attempt.params.get("seed").and_then(FiniteNumber::from_json).into();
         record.asked_model = Some((candidate.client.endpoint().id.clone(), candidate.model.clone()));
         record.save_request(&parts.work, job);
     };

@@ -14,6 +14,7 @@ use crate::turn::storage::TreeStorage;
 use clotho_core::coded_message::RenderedMessage;
 use clotho_core::json_facts::NullableField;
 use clotho_core::tree::ReplyFacts;
+use clotho_core::tree::reply_facts::{CostAmount, FiniteNumber};
 use clotho_provider::Usage;
 use std::time::Duration;
 
@@ -81,7 +82,9 @@ pub fn add_cost(prompt_services: &PromptServices, facts: &mut ReplyFacts, provid
     else {
         return;
     };
+    // Prices of the settings and of lists are never negative.
+    let Ok(cost) = CostAmount::try_from(cost) else { return };
     facts.cost = NullableField::Known(cost);
     facts.cost_source = NullableField::Known(from.to_owned());
-    facts.saved = saved.or(facts.saved.take());
+    facts.saved = saved.and_then(|saved| FiniteNumber::try_from(saved).ok()).or(facts.saved.take());
 }
