@@ -11,7 +11,8 @@ use actix_web::middleware::Next;
 use actix_web::web::Bytes;
 use actix_web::{Error, HttpMessage, web};
 
-use super::caller;
+use super::caller::{self, ClientIdentity};
+use super::connection_limit::{ConnectionLimit, ConnectionPlace};
 use super::error::{ApiError, code_of};
 use super::server_state::{RunningRequestGuard, ServerState};
 use crate::app::App;
@@ -60,12 +61,14 @@ pub async fn finalize(
     let id = request_id(&app, request.headers());
     let (method, path) = (request.method().clone(), request.path().to_owned());
     drop_unknown_encodings(request.headers_mut());
-    let answer = match caller::authorize(&app, request.head()) {
-        Ok(via) => {
+    let admitted = caller::authorize(&app, request.head()).and_then(|via| Ok((via, admit(&app, &request, via)?)));
+    // The place of a client behind a proxy is held until its answer is complete.
+    let (answer, place) = match admitted {
+        Ok((via, place)) => {
             request.extensions_mut().insert(via);
-            next.call(request).await?.map_into_boxed_body()
+            (next.call(request).await?.map_into_boxed_body(), place)
         }
-        Err(refusal) => request.error_response(refusal),
+        Err(refusal) => (request.error_response(refusal), None),
     };
     let mut answer = format_refusals(&app, &id, answer);
     let status = answer.status().as_u16();
@@ -73,7 +76,13 @@ pub async fn finalize(
     shared.metrics.count_response(status);
     let micros = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
     tracing::info!(target: "clotho::http", request_id = id, %method, path, status, micros, "request");
-    Ok(answer.map_body(|_, body| BoxBody::new(TrackedBody { body, rest: Bytes::new(), _serving: serving })))
+    Ok(answer.map_body(|_, body| BoxBody::new(TrackedBody { body, rest: Bytes::new(), _serving: (serving, place) })))
+}
+
+/// Counts the request of a client that is not known.
+fn admit(app: &App, request: &ServiceRequest, via: ClientIdentity) -> Result<Option<ConnectionPlace>, ApiError> {
+    let Some(connections) = request.app_data::<web::Data<ConnectionLimit>>() else { return Ok(None) };
+    connections.clone().into_inner().admit_request(app, request.request(), via)
 }
 
 /// A response body that counts as a running request until it is sent. It is sent in chunks, because data accepted by
@@ -81,7 +90,7 @@ pub async fn finalize(
 struct TrackedBody {
     body: BoxBody,
     rest: Bytes,
-    _serving: RunningRequestGuard,
+    _serving: (RunningRequestGuard, Option<ConnectionPlace>),
 }
 
 impl MessageBody for TrackedBody {
@@ -221,7 +230,7 @@ mod tests {
     async fn finalize_response_counts_as_running_until_body_sent() {
         let shared = Arc::new(ServerState::default());
         let body = BoxBody::new(Bytes::from(vec![7; CHUNK_BYTES + 1]));
-        let mut leaving = TrackedBody { body, rest: Bytes::new(), _serving: shared.begin_request() };
+        let mut leaving = TrackedBody { body, rest: Bytes::new(), _serving: (shared.begin_request(), None) };
         let mut sizes = Vec::new();
         while let Some(piece) = std::future::poll_fn(|cx| Pin::new(&mut leaving).poll_next(cx)).await {
             sizes.push(piece.unwrap().len());

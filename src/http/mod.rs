@@ -13,6 +13,7 @@
 pub mod body;
 pub mod caller;
 mod connection_end;
+mod connection_limit;
 mod content_disposition;
 pub mod describe;
 pub mod error;

@@ -12,6 +12,7 @@ use actix_web::{App as Site, HttpServer, web};
 use tokio::time::timeout;
 
 use super::connection_end;
+use super::connection_limit::ConnectionLimit;
 use super::file_limit;
 use super::finalize::{finalize, skip_small_bodies};
 use super::route_table::{RouteEntry, configure};
@@ -56,13 +57,17 @@ pub async fn serve_until(app: Arc<App>, listener: TcpListener, stop: impl Future
     let shared = Data::new(ServerState::default());
     let entries: Arc<[RouteEntry]> = super::all_routes().into();
     let workers = app.config.server.workers;
-    let (program, common) = (Data::from(app), shared.clone());
+    let connections = Data::new(ConnectionLimit::default());
+    let (program, common, counted) = (Data::from(app), shared.clone(), connections.clone());
+    // The listener may hold it a little longer than the workers.
+    let at_door = Arc::downgrade(&program.clone().into_inner());
     let (alive, mut gone) = tokio::sync::mpsc::channel::<()>(1);
     let mut server = HttpServer::new(move || {
         let entries = Arc::clone(&entries);
         Site::new()
             .app_data(program.clone())
             .app_data(common.clone())
+            .app_data(counted.clone())
             .app_data(Data::new(alive.clone()))
             .configure(move |config| configure(config, &entries))
             .default_service(web::to(web_page::not_found))
@@ -70,7 +75,12 @@ pub async fn serve_until(app: Arc<App>, listener: TcpListener, stop: impl Future
             .wrap(Compress::default())
             .wrap(from_fn(finalize))
     })
-    .on_connect(connection_end::note_connection)
+    .on_connect(move |connection, data| {
+        connection_end::note_connection(connection, data);
+        if let Some(app) = at_door.upgrade() {
+            connections.admit(&app, connection, data);
+        }
+    })
     .tcp_nodelay(true)
     .keep_alive(KEEP_ALIVE_TIMEOUT)
     .client_request_timeout(REQUEST_HEAD_TIMEOUT)

@@ -22,6 +22,8 @@ pub struct ServerConfig {
     pub trusted_peers: Vec<IpNetwork>,
     /// Proxies whose `X-Forwarded-For` and `Forwarded` headers tell the address of the client.
     pub trusted_proxies: Vec<IpNetwork>,
+    /// The connections that one address may hold open without a paired device; 0: any number. Only used with `lan`.
+    pub unpaired_connections: usize,
     /// Serves the page from this folder instead of the binary; for development.
     pub static_dir: Option<PathBuf>,
     /// Worker threads for requests; 0: one per core.
@@ -253,6 +255,13 @@ impl ServerConfig {
             lan,
             trusted_peers: networks(&table.texts("trusted_peers", &["127.0.0.0/8", "::1"], reader, network)),
             trusted_proxies: networks(&table.texts("trusted_proxies", &[], reader, network)),
+            unpaired_connections: size(table.number(
+                "unpaired_connections",
+                32,
+                0..=10_000,
+                "the number of connections (0: no limit)",
+                reader,
+            )),
             static_dir: table.parse("static_dir", "", reader, optional_path),
             workers: size(table.number("workers", 0, 0..=256, "the number of threads (0: one for each core)", reader)),
         }

@@ -72,7 +72,8 @@ fn config_unknown_key_returns_error_with_suggestion() {
     assert_eq!(
         load_error("\n[server]\nlistne = 1\n", &[]),
         "config.toml:3:1: [server] listne: unknown key; did you mean \"listen\"? \
-         Known: listen, mode, lan, allowed_hosts, trusted_peers, trusted_proxies, static_dir, workers"
+         Known: listen, mode, lan, allowed_hosts, trusted_peers, trusted_proxies, unpaired_connections, static_dir, \
+         workers"
     );
     assert!(
         load_error("[serverr]\n", &[])
@@ -174,6 +175,9 @@ fn config_lan_address_requires_lan_setting() {
     let proxies = load("[server]\ntrusted_proxies = [\"172.16.0.0/12\", \"::1\"]", &[]).unwrap().server.trusted_proxies;
     assert!(proxies[0].contains("172.17.0.1".parse().unwrap()) && proxies[1].contains("::1".parse().unwrap()));
     assert!(load_error("[server]\ntrusted_proxies = [\"proxy\"]", &[]).contains("an address or a network"));
+    assert_eq!(peers.unpaired_connections, 32);
+    assert_eq!(load("[server]\nunpaired_connections = 0", &[]).unwrap().server.unpaired_connections, 0);
+    assert!(load_error("[server]\nunpaired_connections = -1", &[]).contains("the number of connections"));
     for listen in ["127.0.0.1:0", "127.8.9.1:80", "[::1]:80", "localhost:80"] {
         assert!(load(&format!("[server]\nlisten = \"{listen}\""), &[]).unwrap().server.listen.ip().is_loopback());
     }

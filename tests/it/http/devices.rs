@@ -5,9 +5,12 @@ use std::net::IpAddr;
 
 use super::contract::path_with_unknown_ids;
 use super::*;
-use crate::support::client::{HttpRequest, HttpResponse};
+use crate::support::client::{HttpRequest, HttpResponse, connect};
 use crate::support::socket::Socket;
+use crate::support::wait::wait_until;
 use clotho::http::caller::RouteAccess;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 
 const PHONE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(127, 0, 0, 2));
 const AGENT: &str = "Mozilla/5.0 (Linux; Android 15) AppleWebKit/537.36 Chrome/131.0 Mobile Safari/537.36";
@@ -255,6 +258,81 @@ async fn unpaired_device_sends_4_kb_at_most() {
     let csrf = phone_request(&app, "GET", "/api/auth/me").header("cookie", &cookie).send().await.expect(200);
     let ask = phone_request(&app, "POST", "/api/documents").header("cookie", &cookie).json(&note);
     ask.header("x-csrf-token", csrf["csrf"].as_str().unwrap()).send().await.expect(201);
+}
+
+/// Opens a connection that stays open after its first request. Returns it with the status; `None` if the server ends it
+/// before it answers.
+async fn open_connection(app: &TestServer, from: IpAddr, cookie: &str) -> Option<(TcpStream, String)> {
+    let mut stream = connect(app.address, Some(from)).await;
+    let head = format!("GET /api/auth/me HTTP/1.1\r\nhost: {}\r\ncookie: {cookie}\r\n\r\n", app.address);
+    // The server may have ended the connection before the request is written, and then reset it.
+    let _ = stream.write_all(head.as_bytes()).await;
+    let mut told = Vec::new();
+    while !told.windows(4).any(|end| end == b"\r\n\r\n") {
+        if stream.read_buf(&mut told).await.unwrap_or(0) == 0 {
+            return None;
+        }
+    }
+    let line = String::from_utf8_lossy(&told).lines().next().unwrap_or_default().to_owned();
+    Some((stream, line))
+}
+
+/// One address holds a few connections without a paired device. Paired devices, the owner and others are not affected.
+#[tokio::test]
+async fn unpaired_connections_of_one_address_are_limited() {
+    let app = TestServer::start_with(setup().set("server.unpaired_connections", "3")).await;
+    let (_, cookie) = pair_device(&app).await;
+    let mut held = Vec::new();
+    wait_until("the end of the pairing's connection", async || {
+        held.extend(open_connection(&app, PHONE, "").await);
+        held.len() == 3
+    })
+    .await;
+    assert!(held.iter().all(|(_, line)| line.contains(" 401 ")), "{held:?}");
+    assert!(open_connection(&app, PHONE, "").await.is_none());
+    assert!(open_connection(&app, PHONE, &cookie).await.is_none(), "nobody knows yet whose it is");
+    // Others, and the owner.
+    let other: IpAddr = "127.0.0.4".parse().unwrap();
+    assert!(open_connection(&app, other, "").await.is_some_and(|(_, line)| line.contains(" 401 ")));
+    app.get("/api/sessions").await;
+    // A place that is free again is given to the next. Connections of a paired device keep none.
+    held.pop();
+    let mut paired = Vec::new();
+    wait_until("a free place", async || {
+        paired.extend(open_connection(&app, PHONE, &cookie).await);
+        paired.len() == 5
+    })
+    .await;
+    assert!(paired.iter().all(|(_, line)| line.contains(" 200 ")), "{paired:?}");
+    assert!(open_connection(&app, PHONE, "").await.is_some());
+}
+
+/// Connections of a trusted proxy do not count. Its clients count one by one, for the time of their requests.
+#[tokio::test]
+async fn unpaired_requests_behind_proxy_are_limited_per_client() {
+    let setup = setup().set("server.trusted_proxies", r#"["127.0.0.3"]"#).set("server.unpaired_connections", "2");
+    let app = TestServer::start_with(setup).await;
+    let proxy: IpAddr = "127.0.0.3".parse().unwrap();
+    // A body that does not arrive keeps its request open.
+    let hold = async |client: &str| {
+        let mut stream = connect(app.address, Some(proxy)).await;
+        let head = format!(
+            "POST /api/devices/claim HTTP/1.1\r\nhost: {}\r\nx-forwarded-for: {client}\r\ncontent-type: \
+             application/json\r\ncontent-length: 100\r\n\r\n{{",
+            app.address
+        );
+        stream.write_all(head.as_bytes()).await.unwrap();
+        stream
+    };
+    let status = async |client: &str| {
+        let ask = app.request("GET", "/api/auth/me").with_source_address(proxy);
+        ask.header("x-forwarded-for", client).send().await.status
+    };
+    let mut held = vec![hold("192.0.2.1").await, hold("192.0.2.1").await];
+    wait_until("both requests", async || status("192.0.2.1").await == 503).await;
+    assert_eq!(status("192.0.2.2").await, 401, "another client");
+    held.pop();
+    wait_until("the end of one request", async || status("192.0.2.1").await == 401).await;
 }
 
 /// The short code pairs like the long one in any typed variant, and then neither works again.
