@@ -12,5 +12,6 @@ pub mod json_scan;
 pub mod oplog;
 pub mod printable;
 pub mod secret_names;
+pub mod stop_check;
 pub mod tree;
 pub mod world;

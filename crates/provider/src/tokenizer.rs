@@ -9,6 +9,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
+use clotho_core::stop_check::StopCheck;
+
 use super::normalizer_growth;
 
 /// Maximum size of a tokenizer file in bytes. Those with the largest vocabularies have half of it.
@@ -16,6 +18,8 @@ const MAX_FILE_BYTES: u64 = 64 << 20;
 /// Self-test: a tokenizer that cannot encode this is rejected when it is loaded.
 const SELF_TEST_TEXT: &str = "lantern";
 
+/// Texts above this are counted in pieces: some hundredths of a second each.
+const MAX_PIECE_BYTES: usize = 128 << 10;
 /// Maximum number of cached counts. Above it, the older half is dropped.
 const MAX_CACHE_ENTRIES: usize = 8_192;
 
@@ -108,6 +112,11 @@ impl Tokenizer {
 
     /// Returns the number of tokens of a text, or `None` if the tokenizer fails on it.
     pub fn count(&self, text: &str) -> Option<usize> {
+        self.count_until(text, &StopCheck::NEVER)
+    }
+
+    /// As [`Tokenizer::count`]; `None` also if `stop` is set meanwhile. A long text is counted in pieces.
+    pub fn count_until(&self, text: &str, stop: &StopCheck) -> Option<usize> {
         if text.is_empty() {
             return Some(0);
         }
@@ -116,11 +125,40 @@ impl Tokenizer {
         if let Some(count) = cached().get(&hash) {
             return Some(count);
         }
-        // A panic in an untrusted tokenizer must not end a reply.
-        let count = catch_unwind(AssertUnwindSafe(|| (self.0.count)(text))).ok().flatten()?;
+        let (mut count, mut rest) = (0_usize, text);
+        while !rest.is_empty() {
+            if stop.is_stopped() {
+                return None;
+            }
+            let (piece, behind) = rest.split_at(piece_end(rest));
+            // A panic in an untrusted tokenizer must not end a reply.
+            let own = catch_unwind(AssertUnwindSafe(|| (self.0.count)(piece))).ok().flatten()?;
+            (count, rest) = (count.saturating_add(own), behind);
+        }
         cached().put(hash, count);
         Some(count)
     }
+}
+
+/// Returns where the first piece of a text ends. A text of usual length is one piece. Others end where vocabularies
+/// separate tokens too: before a space and a letter, or between a line break and a letter.
+fn piece_end(text: &str) -> usize {
+    if text.len() <= MAX_PIECE_BYTES {
+        return text.len();
+    }
+    let separates = |at: &usize| {
+        let (before, behind) = (text.get(..*at), text.get(*at..));
+        let (Some(before), Some(mut behind)) = (before.map(str::chars), behind.map(str::chars)) else { return false };
+        let first = behind.next();
+        match before.last() {
+            Some('\n') => first.is_some_and(char::is_alphabetic),
+            Some(last) => !last.is_whitespace() && first == Some(' ') && behind.next().is_some_and(char::is_alphabetic),
+            None => false,
+        }
+    };
+    let is_boundary = |at: &usize| text.is_char_boundary(*at);
+    let found = (MAX_PIECE_BYTES / 2..=MAX_PIECE_BYTES).rev().find(separates);
+    found.or_else(|| (1..=MAX_PIECE_BYTES).rev().find(is_boundary)).unwrap_or(text.len())
 }
 
 impl fmt::Debug for Tokenizer {
@@ -189,6 +227,35 @@ mod tests {
 
     fn count_tokens(name: &str, text: &str) -> usize {
         Tokenizer::builtin(name).unwrap().count(text).unwrap()
+    }
+
+    /// A long text has as many tokens as its pieces, and is left alone as soon as nobody wants the number.
+    #[test]
+    fn tokenizer_counts_long_texts_in_pieces_and_stops_between() {
+        let tokenizer = Tokenizer::builtin(O200K).unwrap();
+        let whole = |text: &str| count_without_special_tokens(tiktoken_rs::o200k_base_singleton(), text).unwrap();
+        for line in ["The lantern glows, and nobody sees it.\n", "word ", "x = [1, 2];\n\n", "灯笼亮着。谁也没看见\n"]
+        {
+            let text = line.repeat(3 * MAX_PIECE_BYTES / line.len());
+            assert_eq!(tokenizer.count(&text), Some(whole(&text)), "{line}");
+        }
+        let text = "A lamp. ".repeat(MAX_PIECE_BYTES);
+        let stop = StopCheck::after_looks(3);
+        assert_eq!((tokenizer.count_until(&text, &stop), stop.looks()), (None, 4));
+        assert!(tokenizer.count(&text).is_some_and(|count| count > 2 * MAX_PIECE_BYTES), "nothing false was cached");
+    }
+
+    #[test]
+    fn tokenizer_pieces_end_at_characters() {
+        for text in ["灯".repeat(MAX_PIECE_BYTES), "a".repeat(MAX_PIECE_BYTES * 2 + 1), " ".repeat(MAX_PIECE_BYTES + 5)]
+        {
+            let (mut rest, mut pieces) = (text.as_str(), 0);
+            while !rest.is_empty() {
+                (rest, pieces) = (rest.get(piece_end(rest)..).unwrap(), pieces + 1);
+            }
+            assert!((2..=7).contains(&pieces), "{pieces}");
+        }
+        assert_eq!(piece_end("short"), 5);
     }
 
     /// The numbers in OpenAI's cookbook, "How to count tokens with tiktoken".
@@ -293,6 +360,34 @@ mod tests {
         assert!(said(&large).contains("500 MB, the limit is 64"), "{}", said(&large));
         assert!(said(folder.path()).contains("not a file"));
         assert!(said(Path::new("no/such/tokenizer.json")).contains("no/such"));
+    }
+
+    /// A small or deep file of a stranger ends with an error, whatever it asks for.
+    #[test]
+    fn tokenizer_hostile_file_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("odd.json");
+        let nested = |open: &str, close: &str| format!("{}{}", open.repeat(100_000), close.repeat(100_000));
+        let with = |key: &str, value: &str| WORDS.replace(&format!("\"{key}\": null"), &format!("\"{key}\": {value}"));
+        let sequence = nested(r#"{"type": "Sequence", "normalizers": ["#, "]}");
+        for text in [
+            nested("[", "]"),
+            nested("{\"a\":", "}"),
+            "[".repeat(1_000_000),
+            with("normalizer", &nested("[", "]")),
+            with("normalizer", &sequence),
+            with("post_processor", &nested("[", "]")),
+            with("decoder", &nested("{\"type\":", "}")),
+            with("normalizer", r#"{"type": "Replace", "pattern": {"Regex": "(a+)+("}, "content": "x"}"#),
+            with("normalizer", r#"{"type": "Precompiled", "precompiled_charsmap": "////////"}"#),
+            WORDS.replace(r#"{"[UNK]": 0, "the": 1, "lamp": 2}"#, "5"),
+            WORDS.replace("WordLevel", "Nothing"),
+            PIECES.replace("-1.5", "1e999"),
+        ] {
+            std::fs::write(&path, &text).unwrap();
+            let told = Tokenizer::from_setting(path.to_str().unwrap());
+            assert!(told.is_err(), "{}", text.get(..80).unwrap_or(&text));
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@ use diesel::sql_types::{BigInt, Binary};
 
 use clotho_core::ids::{NodeId, SessionId, UserId};
 use clotho_core::oplog::Operation;
+use clotho_core::stop_check::StopCheck;
 use clotho_core::tree::{Delta, Role, SiblingPosition};
 use clotho_core::world::World;
 
@@ -51,29 +52,30 @@ macro_rules! full_nodes {
 pub struct StoreReader<'a> {
     pub(super) conn: &'a mut Conn,
     pub(super) caches: &'a Arc<Caches>,
-    is_wanted: &'a dyn Fn() -> bool,
+    stop: StopCheck,
 }
 
 impl<'a> StoreReader<'a> {
     pub(super) fn new(conn: &'a mut Conn, caches: &'a Arc<Caches>) -> Self {
-        Self { conn, caches, is_wanted: &|| true }
+        Self { conn, caches, stop: StopCheck::NEVER }
     }
 
     pub(super) fn snapshot<T, E: From<StoreError>>(
         &mut self,
         closure: impl FnOnce(&mut StoreReader<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
-        self.snapshot_while(self.is_wanted, closure)
+        let stop = self.stop.clone();
+        self.snapshot_until(&stop, closure)
     }
 
-    /// As [`StoreReader::snapshot`]; `is_wanted` says whether somebody still waits for the result.
-    pub(super) fn snapshot_while<T, E: From<StoreError>>(
+    /// As [`StoreReader::snapshot`]; `stop` is set when nobody waits for the result any more.
+    pub(super) fn snapshot_until<T, E: From<StoreError>>(
         &mut self,
-        is_wanted: &dyn Fn() -> bool,
+        stop: &StopCheck,
         closure: impl FnOnce(&mut StoreReader<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
         conn::begin_read(self.conn)?;
-        let result = closure(&mut StoreReader { conn: self.conn, caches: self.caches, is_wanted });
+        let result = closure(&mut StoreReader { conn: self.conn, caches: self.caches, stop: stop.clone() });
         conn::end_read(self.conn);
         result
     }
@@ -83,7 +85,13 @@ impl<'a> StoreReader<'a> {
     /// # Errors
     /// Returns [`StoreError::Abandoned`] if nobody does: the request was cancelled, or its time is over.
     pub fn check_wanted(&self) -> Result<(), StoreError> {
-        if (self.is_wanted)() { Ok(()) } else { Err(StoreError::Abandoned) }
+        if self.stop.is_stopped() { Err(StoreError::Abandoned) } else { Ok(()) }
+    }
+
+    /// Returns the sign that is set when nobody waits for the result of this read any more. Work within one step, such
+    /// as a search in a long text, looks at it.
+    pub fn stop_check(&self) -> StopCheck {
+        self.stop.clone()
     }
 
     /// Returns a session that the caller may see.

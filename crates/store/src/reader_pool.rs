@@ -11,6 +11,7 @@ use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
+use clotho_core::stop_check::StopCheck;
 use tokio::sync::oneshot;
 
 use super::caches::Caches;
@@ -102,6 +103,17 @@ impl ReadQueue {
     }
 }
 
+/// Stops a read when its caller is dropped before it has the result.
+struct WaitingCaller(Option<StopCheck>);
+
+impl Drop for WaitingCaller {
+    fn drop(&mut self) {
+        if let Some(stop) = &self.0 {
+            stop.stop();
+        }
+    }
+}
+
 /// Wakes a thread if one is needed, after the lock is released.
 fn wake_thread(mut queue: MutexGuard<'_, ReadQueueState>) {
     let woken = queue.thread_to_wake();
@@ -143,15 +155,20 @@ impl ReaderPool {
         F: FnOnce(&mut StoreReader<'_>) -> Result<T, E> + Send + 'static,
     {
         let (reply, result) = oneshot::channel();
+        let stop = StopCheck::new();
+        let mut waiting = WaitingCaller(Some(stop.clone()));
         let job: ReadJob = Box::new(move |reader| {
-            if reply.is_closed() {
+            if stop.is_stopped() {
                 return;
             }
-            let outcome = reader.snapshot_while(&|| !reply.is_closed(), closure);
+            let outcome = reader.snapshot_until(&stop, closure);
             let _ = reply.send(outcome);
         });
         self.queue.submit(job);
-        result.await.unwrap_or_else(|_| Err(panicked().into()))
+        let outcome = result.await;
+        // What was read may keep the sign. It is only for those who are gone.
+        waiting.0 = None;
+        outcome.unwrap_or_else(|_| Err(panicked().into()))
     }
 
     /// Runs a short closure on one snapshot, on the caller's thread if few others read.

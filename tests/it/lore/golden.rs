@@ -6,6 +6,7 @@ use clotho_compat::prompt::lore::{
     LoreAudience, LoreHost, LoreTimer, LoreTimers, LorebookScope, ScanBook, ScanCharacter, ScanMessage, ScanOutcome,
     ScanRequest, ScopedBook, WorldInfoSettings, scan,
 };
+use clotho_core::stop_check::StopCheck;
 use serde_json::{Map, Value, json};
 
 const FAMILIES: [(&str, &str); 14] = [
@@ -148,6 +149,7 @@ impl<'a> CaseRun<'a> {
             prompt: usize::try_from(case["max_prompt_tokens"].as_u64().unwrap()).unwrap(),
             max_tokens: None,
             ignores_timers: turn["dry_run"] == true,
+            stop: StopCheck::NEVER,
         };
         // Scan, and keep the timers for the next turn.
         let mut around = LoreCaseHost { case, draw_count: 0 };

@@ -3,13 +3,15 @@
 use std::fmt;
 use std::sync::Arc;
 
+use clotho_core::stop_check::StopCheck;
+
 /// Extra tokens of a message: its markers and its role.
 const MESSAGE_OVERHEAD: usize = 4;
 
 /// Counts the tokens of texts.
 pub trait TokenCounter: Send + Sync + fmt::Debug {
-    /// Returns the tokens of a text without message overhead.
-    fn count(&self, text: &str) -> usize;
+    /// Returns the tokens of a text without message overhead. If `stop` is set meanwhile, any number.
+    fn count(&self, text: &str, stop: &StopCheck) -> usize;
     /// Returns the name shown to users: [`ESTIMATE`], or the name of a tokenizer.
     fn name(&self) -> String;
 }
@@ -35,32 +37,41 @@ impl PromptTokenLimits {
 
 /// Measures the texts of a prompt with a counter.
 #[derive(Debug, Clone)]
-pub struct TokenMeasure(Arc<dyn TokenCounter>);
+pub struct TokenMeasure {
+    counter: Arc<dyn TokenCounter>,
+    stop: StopCheck,
+}
 
 impl TokenMeasure {
     /// Creates a measure from a counter.
     pub fn new(counter: Arc<dyn TokenCounter>) -> Self {
-        Self(counter)
+        Self { counter, stop: StopCheck::NEVER }
+    }
+
+    /// Counts nothing more as soon as `stop` is set. The numbers are then worth nothing.
+    #[must_use]
+    pub fn until(self, stop: StopCheck) -> Self {
+        Self { stop, ..self }
     }
 
     /// Returns the tokens of a text as a message, with overhead.
     pub fn message(&self, text: &str) -> usize {
-        self.0.count(text).saturating_add(MESSAGE_OVERHEAD)
+        self.text(text).saturating_add(MESSAGE_OVERHEAD)
     }
 
     /// Returns the tokens of a text without overhead, such as a lorebook entry.
     pub fn text(&self, text: &str) -> usize {
-        self.0.count(text)
+        self.counter.count(text, &self.stop)
     }
 
     /// Returns whether a tokenizer counts, not the estimate.
     pub fn is_exact(&self) -> bool {
-        self.0.name() != ESTIMATE
+        self.counter.name() != ESTIMATE
     }
 
     /// Returns the name of the counter.
     pub fn counter_name(&self) -> String {
-        self.0.name()
+        self.counter.name()
     }
 }
 
@@ -75,7 +86,7 @@ impl Default for TokenMeasure {
 struct TokenEstimate;
 
 impl TokenCounter for TokenEstimate {
-    fn count(&self, text: &str) -> usize {
+    fn count(&self, text: &str, _: &StopCheck) -> usize {
         estimate_text(text)
     }
 

@@ -99,6 +99,7 @@ pub async fn test_lore(
                 macro_context::globals(reader, caller)?,
                 &mut draw,
             );
+            macros.stop_with(reader.stop_check());
             let mut scripted = PromptScripts::read(reader, &snapshot, &preset, &mut macros)?;
             // Gather the messages to scan.
             let least = books.scan_depth();
@@ -169,6 +170,7 @@ fn test_text(
     let facts = MacroContext::default();
     let (mut draw, mut luck) = (|| 0.0, || 0.0);
     let mut macros = MacroEngine::new(&facts, Map::new(), macro_context::globals(reader, caller)?, &mut draw);
+    macros.stop_with(reader.stop_check());
     let generation = &prompt_services.config.generation;
     let prompt = generation.context_tokens.saturating_sub(generation.reply_tokens);
     let text = asked.text.clone().unwrap_or_default();
@@ -179,6 +181,7 @@ fn test_text(
         count: 1,
         trigger: PromptPurpose::FIRST.name().to_owned(),
         prompt: usize::try_from(prompt).unwrap_or(usize::MAX),
+        stop: reader.stop_check(),
         ..ScanRequest::default()
     };
     // No model is called, so the default measure counts the tokens.

@@ -24,6 +24,8 @@ mod text;
 
 use std::ops::Range;
 
+use clotho_core::stop_check::StopCheck;
+
 pub use text::Utf16Text;
 
 use linear::LinearRegex;
@@ -35,6 +37,8 @@ use syntax::RegexModes;
 const BASE_STEP_BUDGET: usize = 500_000;
 /// Additional steps for each UTF-16 unit of the text; linear patterns need only a few.
 const STEPS_PER_UNIT: usize = 16;
+/// Steps between two looks whether to stop: some tenths of a millisecond.
+const STEPS_PER_LOOK: usize = 16_384;
 /// Steps (fixed, and per unit) after which a search asks the linear engine whether there is a match at all.
 const LINEAR_FALLBACK_AFTER: (usize, usize) = (4_096, 4);
 
@@ -80,23 +84,41 @@ impl RegexSyntaxError {
 pub struct StepLimitError;
 
 /// Remaining steps. A budget shared by several uses limits their sum.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct StepBudget(usize);
+#[derive(Debug, Clone)]
+pub struct StepBudget {
+    left: usize,
+    /// With fewer steps left, it looks whether to stop; 0 if nobody can stop it.
+    look_below: usize,
+    stop: StopCheck,
+}
 
 impl StepBudget {
     /// Creates a budget of so many steps.
     pub const fn new(steps: usize) -> Self {
-        Self(steps)
+        Self { left: steps, look_below: 0, stop: StopCheck::NEVER }
+    }
+
+    /// Ends the budget as soon as `stop` is set.
+    #[must_use]
+    pub fn until(self, stop: StopCheck) -> Self {
+        let look_below = if stop.is_never() { 0 } else { self.left.saturating_sub(STEPS_PER_LOOK) };
+        Self { look_below, stop, ..self }
+    }
+
+    /// Returns a budget of so many steps of this one. They are not taken from it.
+    #[must_use]
+    pub fn part(&self, steps: usize) -> Self {
+        Self::new(steps.min(self.left)).until(self.stop.clone())
     }
 
     /// Returns the budget for one use on a text of `units` UTF-16 units.
     pub const fn for_text(units: usize) -> Self {
-        Self(BASE_STEP_BUDGET + units.saturating_mul(STEPS_PER_UNIT))
+        Self::new(BASE_STEP_BUDGET + units.saturating_mul(STEPS_PER_UNIT))
     }
 
     /// Returns the remaining steps.
     pub const fn remaining(&self) -> usize {
-        self.0
+        self.left
     }
 
     /// Takes steps from the budget.
@@ -104,9 +126,39 @@ impl StepBudget {
     /// # Errors
     /// Returns an error if too few steps are left; the budget is then 0.
     pub fn spend(&mut self, steps: usize) -> Result<(), StepLimitError> {
-        let left = self.0.checked_sub(steps);
-        self.0 = left.unwrap_or(0);
+        let left = self.left.checked_sub(steps);
+        self.left = left.unwrap_or(0);
+        if self.left < self.look_below {
+            self.look()?;
+        }
         left.map(|_| ()).ok_or(StepLimitError)
+    }
+
+    /// Looks whether to stop; then the budget is 0.
+    #[cold]
+    fn look(&mut self) -> Result<(), StepLimitError> {
+        if self.stop.is_stopped() {
+            // Whoever spends more hears of it again.
+            (self.left, self.look_below) = (0, usize::MAX);
+            return Err(StepLimitError);
+        }
+        self.look_below = self.left.saturating_sub(STEPS_PER_LOOK);
+        Ok(())
+    }
+
+    /// Leaves at most so many steps for now. Returns how many are hidden, for [`StepBudget::show`].
+    fn hide_all_but(&mut self, steps: usize) -> usize {
+        let hidden = self.left.saturating_sub(steps);
+        self.left -= hidden;
+        self.look_below = self.look_below.saturating_sub(hidden);
+        hidden
+    }
+
+    fn show(&mut self, hidden: usize) {
+        self.left += hidden;
+        if !self.stop.is_never() {
+            self.look_below = self.look_below.saturating_add(hidden);
+        }
     }
 }
 
@@ -273,7 +325,9 @@ impl JsRegex {
             match self.attempt(machine, start, &mut patience, steps) {
                 Ok(true) => return Ok(Some(self.to_match(machine))),
                 Ok(false) => {}
-                Err(StepLimitError) if patience.is_some_and(|left| left.remaining() == 0) && steps.remaining() > 0 => {
+                Err(StepLimitError)
+                    if patience.as_ref().is_some_and(|left| left.remaining() == 0) && steps.remaining() > 0 =>
+                {
                     patience = None;
                     match self.linear.find_from(text, start, steps)? {
                         linear::LinearSearch::None => return Ok(None),
@@ -302,12 +356,11 @@ impl JsRegex {
     ) -> Result<bool, StepLimitError> {
         match patience {
             Some(patience) => {
-                let before = patience.remaining().min(steps.remaining());
-                let mut now = StepBudget::new(before);
-                let result = machine.match_at(start, &mut now);
-                let spent = before - now.remaining();
-                steps.0 = steps.0.saturating_sub(spent);
-                patience.0 = patience.0.saturating_sub(spent);
+                let before = patience.left.min(steps.left);
+                let hidden = steps.hide_all_but(before);
+                let result = machine.match_at(start, steps);
+                patience.left -= before - steps.left;
+                steps.show(hidden);
                 result
             }
             None => machine.match_at(start, steps),

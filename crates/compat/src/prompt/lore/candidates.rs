@@ -14,6 +14,8 @@ use super::scan_budget::ScanBudget;
 use super::scan_text::ScanTexts;
 use super::verdict::{GroupLoss, LoreReason};
 
+/// Entries between two looks whether to stop.
+const ENTRIES_PER_LOOK: usize = 256;
 /// Longest key in a reason, in characters.
 const MAX_KEY_CHARS: usize = 200;
 
@@ -25,7 +27,10 @@ impl<'a> ScanPasses<'a> {
         self.is_done = is_done;
         let live = std::mem::take(&mut self.candidates);
         let mut found = Vec::new();
-        for at in &live {
+        for (n, at) in live.iter().enumerate() {
+            if n % ENTRIES_PER_LOOK == 0 && self.scan_budget.is_stopped() {
+                break;
+            }
             let Some(own) = self.entry(*at) else { continue };
             match self.evaluate(*at, own, phase) {
                 Ok(why) => {

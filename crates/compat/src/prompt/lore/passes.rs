@@ -97,7 +97,7 @@ impl<'a> ScanPasses<'a> {
                 .into_iter()
                 .for_each(|place| *place = Some(at));
         }
-        let mut effort = ScanBudget::new();
+        let mut effort = ScanBudget::new(scanned.stop.clone());
         let texts =
             ScanTexts::new(&scanned.messages, settings.includes_names, &scanned.card, &scanned.injects, &mut effort);
         let size = list.len();
@@ -231,7 +231,7 @@ impl<'a> ScanPasses<'a> {
 
     /// Records which keys are in a part of the text, and adds the entries that may become active.
     fn scan_part(&mut self, part: ScanPart, text: &str) {
-        if text.is_empty() {
+        if text.is_empty() || self.scan_budget.is_stopped() {
             return;
         }
         let folded = fold_case(text);
@@ -284,6 +284,9 @@ impl<'a> ScanPasses<'a> {
         let before = self.recursion_tokens.tokens(self.host);
         for at in kept.iter().copied() {
             let Some(own) = self.entry(at) else { continue };
+            if self.scan_budget.is_stopped() {
+                break;
+            }
             if self.overflowed && !own.ignores_budget {
                 self.reasons.insert(at, LoreReason::Budget);
                 passed.push(at);
@@ -441,4 +444,79 @@ impl<'a> ScanPasses<'a> {
 pub(super) fn entry<'a>(books: &'a [ScopedBook<'a>], list: &[(usize, usize)], at: usize) -> Option<&'a LorebookEntry> {
     let (book, entry) = list.get(at)?;
     books.get(*book)?.book.entries.get(*entry)
+}
+
+#[cfg(test)]
+mod tests {
+    use clotho_core::stop_check::StopCheck;
+    use serde_json::{Map, Value, json};
+
+    use super::*;
+    use crate::prompt::lore::{LorebookScope, ScanBook, ScanMessage};
+
+    /// Counts how many texts are filled in.
+    struct CountingHost(usize);
+
+    impl LoreHost for CountingHost {
+        fn fill(&mut self, text: &str) -> String {
+            self.0 += 1;
+            text.to_owned()
+        }
+
+        fn apply_scripts(&mut self, text: String, _: Option<i64>) -> String {
+            text
+        }
+
+        fn variable(&mut self, _: &[String]) -> Option<Value> {
+            None
+        }
+
+        fn count_tokens(&mut self, _: &str) -> usize {
+            0
+        }
+
+        fn random(&mut self) -> f64 {
+            0.5
+        }
+    }
+
+    /// Scans entries that call each other, and returns how many were filled in and how often the sign was looked at.
+    fn scan_until(stop: &StopCheck, count: usize, entry: impl Fn(usize) -> Value) -> (usize, usize) {
+        let entries: Map<String, Value> = (0..count).map(|uid| (uid.to_string(), entry(uid))).collect();
+        let book = ScanBook::read("b", "Book", json!({"entries": entries}).as_object().unwrap());
+        let books = [ScopedBook { scope: LorebookScope::Chat, book: &book }];
+        let message = ScanMessage { name: "Ann".to_owned(), text: "A lamp 0. ".repeat(1_000) };
+        let request = ScanRequest {
+            messages: vec![message; 50],
+            prompt: 1_000_000,
+            stop: stop.clone(),
+            ..ScanRequest::default()
+        };
+        let settings = WorldInfoSettings { recursive: true, depth: 50, ..WorldInfoSettings::default() };
+        let mut host = CountingHost(0);
+        scan(&books, &settings, &request, &LoreTimers::default(), &mut host);
+        (host.0, stop.looks())
+    }
+
+    /// Nobody waits for the outcome any more: a large book is left alone, in whatever part of the work it is.
+    #[test]
+    fn scan_stops_within_a_large_book() {
+        let constant = |uid: usize| json!({"uid": uid, "content": "text", "constant": true});
+        let called =
+            |uid: usize| json!({"uid": uid, "key": [format!("lamp {uid}.")], "content": format!("lamp {}.", uid + 1)});
+        let pattern = |uid: usize| json!({"uid": uid, "key": [format!("/(l|a|m)+ {uid}$/")], "content": "text"});
+        for (name, count, entry) in [
+            ("constant", 2_000, &constant as &dyn Fn(usize) -> Value),
+            ("called", 300, &called),
+            ("pattern", 300, &pattern),
+        ] {
+            let (filled, all) = scan_until(&StopCheck::new(), count, entry);
+            assert!(all > 60, "{name}: {all} looks");
+            for most in [0, 1, 10, 55] {
+                let (few, looks) = scan_until(&StopCheck::after_looks(most), count, entry);
+                assert!(few <= most.min(filled), "{name}: {few} filled in after {most} looks");
+                assert!(looks < most + 60, "{name}: {looks} looks after the sign at {most}");
+            }
+        }
+    }
 }

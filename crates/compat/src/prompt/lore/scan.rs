@@ -1,5 +1,6 @@
 //! Input and output of a scan.
 
+use clotho_core::stop_check::StopCheck;
 use serde::Serialize;
 
 use super::note::LoreNote;
@@ -69,6 +70,8 @@ pub struct ScanRequest {
     pub max_tokens: Option<usize>,
     /// Neither reads nor sets timers, like a dry run of SillyTavern.
     pub ignores_timers: bool,
+    /// Set when nobody wants the outcome any more; the scan then ends soon, with whatever it has.
+    pub stop: StopCheck,
 }
 
 /// An active entry.

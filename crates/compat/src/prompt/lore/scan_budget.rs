@@ -1,5 +1,7 @@
 //! Limits the cost of a scan. Books and stories are untrusted: a scan ends whatever they contain.
 
+use clotho_core::stop_check::StopCheck;
+
 use crate::prompt::js_regex::StepBudget;
 
 use super::note::LoreNote;
@@ -14,17 +16,24 @@ const MAX_PASSES: usize = 4_000;
 /// The remaining budget of a scan.
 #[derive(Debug, Clone)]
 pub struct ScanBudget {
-    bytes: usize,
-    steps: usize,
+    bytes: StepBudget,
+    steps: StepBudget,
     passes: usize,
+    stop: StopCheck,
     /// Messages to the user about aborted work.
     pub notes: Vec<LoreNote>,
 }
 
 impl ScanBudget {
-    /// Creates the full budget.
-    pub const fn new() -> Self {
-        Self { bytes: MAX_BYTES, steps: MAX_STEPS, passes: MAX_PASSES, notes: Vec::new() }
+    /// Creates the full budget. It is used up as soon as `stop` is set.
+    pub fn new(stop: StopCheck) -> Self {
+        let full = |most| StepBudget::new(most).until(stop.clone());
+        Self { bytes: full(MAX_BYTES), steps: full(MAX_STEPS), passes: MAX_PASSES, stop, notes: Vec::new() }
+    }
+
+    /// Returns whether nobody wants the result of the scan any more.
+    pub fn is_stopped(&self) -> bool {
+        self.stop.is_stopped()
     }
 
     /// Takes bytes to compare; returns whether there were enough.
@@ -37,26 +46,31 @@ impl ScanBudget {
         // A pattern that fails at once still has to convert the text.
         let left =
             Self::spend(&mut self.steps, units.saturating_add(64), &mut self.notes, LoreNote::TooManyPatterns {});
-        left.then(|| StepBudget::new(StepBudget::for_text(units).remaining().min(self.steps)))
+        left.then(|| self.steps.part(StepBudget::for_text(units).remaining()))
     }
 
     /// Takes used steps from the budget.
     pub fn spend_steps(&mut self, steps: usize) {
-        self.steps = self.steps.saturating_sub(steps);
+        // Whoever needs more finds none left.
+        let _ = self.steps.spend(steps);
     }
 
     /// Takes a pass; returns whether there was one left.
     pub fn spend_pass(&mut self) -> bool {
-        Self::spend(&mut self.passes, 1, &mut self.notes, LoreNote::EndlessActivation {})
+        let rest = self.passes.checked_sub(1);
+        self.passes = rest.unwrap_or(0);
+        if rest.is_none() {
+            self.note(LoreNote::EndlessActivation {});
+        }
+        rest.is_some() && !self.is_stopped()
     }
 
-    fn spend(left: &mut usize, cost: usize, notes: &mut Vec<LoreNote>, note: LoreNote) -> bool {
-        let rest = left.checked_sub(cost);
-        *left = rest.unwrap_or(0);
-        if rest.is_none() {
+    fn spend(left: &mut StepBudget, cost: usize, notes: &mut Vec<LoreNote>, note: LoreNote) -> bool {
+        let is_enough = left.spend(cost).is_ok();
+        if !is_enough {
             Self::push_note(notes, note);
         }
-        rest.is_some()
+        is_enough
     }
 
     /// Adds a note, unless it is there already or the list is full.

@@ -6,7 +6,7 @@ use super::read::parse;
 use super::source_text::SourceText;
 use super::stored_text::to_stored_text;
 use super::table::{self, MacroAction, MacroCall};
-use super::{MAX_MACROS, MAX_WORK, MacroEngine};
+use super::{MACROS_PER_LOOK, MAX_MACROS, MAX_WORK, MacroEngine};
 
 const TOO_DEEP: &str = "macros are nested too deep: the outer ones stay as text";
 const TOO_MUCH: &str = "a text has too many macros, or they produce too much text: the later ones stay as text";
@@ -53,6 +53,9 @@ impl MacroEngine<'_> {
 
     fn expand_macro(&mut self, text: &SourceText<'_>, one: &MacroNode, out: &mut String) {
         self.macros += 1;
+        if self.macros.is_multiple_of(MACROS_PER_LOOK) && self.stop.is_stopped() {
+            self.is_stopped = true;
+        }
         if self.is_out_of_budget() {
             self.note_problem(TOO_MUCH);
             let end = one.block.as_ref().map_or(one.close.end, |block| block.close.end);
@@ -70,7 +73,7 @@ impl MacroEngine<'_> {
     }
 
     fn is_out_of_budget(&self) -> bool {
-        self.macros > MAX_MACROS || self.work + self.local.work + self.global.work > MAX_WORK
+        self.is_stopped || self.macros > MAX_MACROS || self.work + self.local.work + self.global.work > MAX_WORK
     }
 
     fn expand_named(&mut self, text: &SourceText<'_>, one: &MacroNode, out: &mut String) {

@@ -30,6 +30,7 @@ mod yaml;
 
 use std::collections::BTreeMap;
 
+use clotho_core::stop_check::StopCheck;
 use serde_json::{Map, Value};
 
 use super::PromptTokenLimits;
@@ -43,6 +44,8 @@ pub use variables::{MAX_LIST, MAX_VALUE, MacroVariables};
 pub const MAX_MACROS: usize = 100_000;
 /// Bytes that the macros of one text may write or read again; later macros stay text.
 pub const MAX_WORK: usize = 4 << 20;
+/// Macros between two looks whether to stop.
+const MACROS_PER_LOOK: usize = 64;
 /// Largest number of dice in one roll.
 pub const MAX_DICE: u64 = 10_000;
 /// Largest count of repeated spaces or line breaks.
@@ -80,6 +83,10 @@ pub struct MacroEngine<'a> {
     active_card_texts: Vec<&'static str>,
     macros: usize,
     work: usize,
+    /// Set when nobody wants the texts any more.
+    stop: StopCheck,
+    /// Whether it was seen to be set.
+    is_stopped: bool,
 }
 
 impl<'a> MacroEngine<'a> {
@@ -102,7 +109,14 @@ impl<'a> MacroEngine<'a> {
             active_card_texts: Vec::new(),
             macros: 0,
             work: 0,
+            stop: StopCheck::NEVER,
+            is_stopped: false,
         }
+    }
+
+    /// Expands nothing more as soon as `stop` is set. The texts are then worth nothing.
+    pub fn stop_with(&mut self, stop: StopCheck) {
+        self.stop = stop;
     }
 
     /// Returns the limits of the prompt, as the size macros say them.
@@ -113,7 +127,8 @@ impl<'a> MacroEngine<'a> {
     /// Expands the macros of a text. A text without braces and `<` is returned unchanged.
     pub fn fill(&mut self, text: &str) -> String {
         (self.macros, self.work, self.local.work, self.global.work) = (0, 0, 0, 0);
-        self.expand(text)
+        self.is_stopped = self.is_stopped || self.stop.is_stopped();
+        if self.is_stopped { text.to_owned() } else { self.expand(text) }
     }
 
     /// Like [`Self::fill`], for a text that replaces another: `{{original}}` is the replaced text, already expanded.

@@ -50,7 +50,7 @@ pub(super) fn apply(
     filler: &mut dyn MacroFiller,
 ) -> Result<Option<String>, ScriptFailure> {
     // Search, charged to the budget of this use and to the total.
-    let mut own = StepBudget::new(StepBudget::for_text(whole.len()).remaining().min(steps.remaining()));
+    let mut own = steps.part(StepBudget::for_text(whole.len()).remaining());
     let before = own.remaining();
     let found = pattern.matches(whole, &mut own);
     let paid = steps.spend(before - own.remaining());

@@ -25,6 +25,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use clotho_core::coded_messages;
+use clotho_core::stop_check::StopCheck;
 
 use super::js_regex::{JsRegex, RegexSyntaxError, StepBudget, StepLimitError, Utf16Text};
 use super::macros::MacroEngine;
@@ -259,6 +260,11 @@ impl RegexScriptSet {
                 break;
             }
         }
+    }
+
+    /// Ends the work as soon as `stop` is set. The texts are then worth nothing.
+    pub fn stop_with(&mut self, stop: StopCheck) {
+        self.steps = self.steps.clone().until(stop);
     }
 
     /// Returns whether no script can run.

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use clotho_core::coded_message::CodedMessage;
+use clotho_core::stop_check::StopCheck;
 
 use super::*;
 
@@ -237,6 +238,27 @@ fn reasons_have_no_full_stop() -> bool {
     ]
     .iter()
     .all(|why| !why.to_string().is_empty() && !why.to_string().ends_with('.'))
+}
+
+/// Nobody waits for the rest: whatever the scripts and the texts, the work ends a few steps after the sign.
+#[test]
+fn scripts_stop_within_one_pattern_and_between_texts() {
+    let slow = json!({"findRegex": "/(?=(a+)+$)\\1b/", "replaceString": "", "placement": [2]});
+    let quick = json!({"findRegex": "/lamp/g", "replaceString": "light", "placement": [2]});
+    for (script, text, texts) in
+        [(&slow, format!("{}!", "a".repeat(200_000)), 1), (&quick, "A lamp. ".repeat(50_000), 200)]
+    {
+        let stop = StopCheck::after_looks(3);
+        let mut scripts = RegexScriptSet::default();
+        scripts.stop_with(stop.clone());
+        scripts.add(ScriptScope::Card, true, std::iter::repeat_n(script, 100));
+        for _ in 0..texts {
+            let _ = scripts.apply_for_prompt(&text, TextOrigin::Written, REPLY, &mut FixtureFiller::from_fixture());
+        }
+        // Each script hears of it once; all steps together would be looks by the thousand.
+        assert!((4..300).contains(&stop.looks()), "{}", stop.looks());
+        assert!(scripts.is_empty(), "no further text is even read");
+    }
 }
 
 /// Any number of scripts ends within the budget, and skipped ones are reported.

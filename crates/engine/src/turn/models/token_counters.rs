@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use clotho_compat::prompt::{ESTIMATE, OutgoingMessage, TokenCounter, TokenMeasure, estimate_message, estimate_text};
 use clotho_config::ProviderConfig;
+use clotho_core::stop_check::StopCheck;
 use clotho_provider::{ChatTemplate, Tokenizer, TokenizerError};
 
 /// The number of models of a provider with their own counters. Beyond that all are dropped and learned anew.
@@ -118,8 +119,8 @@ impl ModelTokenCounter {
 }
 
 impl TokenCounter for ModelTokenCounter {
-    fn count(&self, text: &str) -> usize {
-        if let Some(count) = self.tokenizer.as_ref().and_then(|tokenizer| tokenizer.count(text)) {
+    fn count(&self, text: &str, stop: &StopCheck) -> usize {
+        if let Some(count) = self.tokenizer.as_ref().and_then(|tokenizer| tokenizer.count_until(text, stop)) {
             return count;
         }
         let share = lock(&self.server_ratios).iter().copied().max().unwrap_or(1_000);

@@ -134,6 +134,7 @@ fn newest_messages(
     loop {
         let before = page.next;
         for placed in page.nodes.into_iter().rev().filter(|placed| placed.node.is_in_prompt()) {
+            reader.check_wanted()?;
             let line = trace::prompt_line(&placed.node, &bounds.hide_tags);
             let message = preset_message(&line, &snapshot.cast);
             let message =

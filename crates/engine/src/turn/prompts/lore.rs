@@ -151,6 +151,7 @@ impl ActiveLorebooks {
         held: impl IntoIterator<Item = (LorebookScope, LorebookVersion)>,
     ) -> Result<(), StoreError> {
         for (scope, held) in held {
+            reader.check_wanted()?;
             let book = match cache.get(held.id, held.updated) {
                 Some(book) => Some(book),
                 None => read_lorebook(reader, owner, held.id)?.inspect(|book| cache.put(held.id, held.updated, book)),
@@ -248,6 +249,7 @@ impl ActiveLorebooks {
             similar: near,
             overrides: context.requests.to_vec(),
             max_tokens: Some(context.lore_limit),
+            stop: reader.stop_check(),
             ..ScanRequest::default()
         };
         let mut draw = macro_context::seeded_random_for(snapshot, context.purpose, LORE_REASON);

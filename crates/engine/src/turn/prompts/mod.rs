@@ -79,7 +79,7 @@ pub fn build_prompt(
     reader.check_wanted()?;
     let tools = tool_offers(snapshot, &bounds, purpose, &mut planned);
     let budget = bounds.budget.saturating_sub(tools.tokens(&bounds.measure));
-    let bounds = PromptBounds { budget, ..bounds };
+    let bounds = PromptBounds { budget, measure: bounds.measure.until(reader.stop_check()), ..bounds };
     // Macros know the sizes that the preset sets.
     let selection = select_preset(reader, snapshot.session(), &bounds.names)?;
     let sizes = bounds.token_limits(&selection.preset);
@@ -87,6 +87,7 @@ pub fn build_prompt(
     let mut draw = macro_context::seeded_random(snapshot, purpose);
     let globals = macro_context::globals(reader, snapshot.session().owner)?;
     let mut macros = MacroEngine::new(&facts, snapshot.world.vars.clone(), globals, &mut draw);
+    macros.stop_with(reader.stop_check());
     let mut material = PromptMaterial::gather(reader, snapshot, bounds, selection, purpose, planned, &mut macros)?;
     // Allocate the budget to the texts and the history. Then fill the reserve: the texts in it stand for the messages
     // that were cut, so they are gathered only now.
@@ -99,6 +100,7 @@ pub fn build_prompt(
         }
         Err(overflow) => render::render_overflow(material, overflow),
     };
+    reader.check_wanted()?;
     prompt.macro_result.operations.extend(macro_context::variable_operations(
         &snapshot.world,
         &snapshot.rules.rules,

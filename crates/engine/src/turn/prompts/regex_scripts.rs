@@ -53,6 +53,7 @@ impl<'m, 'a> PromptScripts<'m, 'a> {
         let session = snapshot.session();
         let own = reader.preset_bodies(session.owner, KIND)?;
         let mut scripts = RegexScriptSet::default();
+        scripts.stop_with(reader.stop_check());
         scripts.add(ScriptScope::Global, true, &own.all);
         scripts.add(ScriptScope::Preset, session.scripts.preset, &preset.scripts);
         scripts.add(ScriptScope::Card, session.scripts.card, &snapshot.cast.scripts);

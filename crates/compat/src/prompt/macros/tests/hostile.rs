@@ -1,9 +1,12 @@
 //! Hostile texts: nothing panics or runs forever, and limits are reported.
 
+use clotho_core::stop_check::StopCheck;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use super::super::{CardTexts, MAX_MACROS, MAX_VALUE, MAX_WORK, MacroContext, MacroEngine, MacroReport};
+use super::super::{
+    CardTexts, MACROS_PER_LOOK, MAX_MACROS, MAX_VALUE, MAX_WORK, MacroContext, MacroEngine, MacroReport,
+};
 use super::test_context;
 
 fn fill(facts: &MacroContext, local: Map<String, Value>, text: &str) -> (String, MacroReport) {
@@ -48,6 +51,29 @@ fn macros_growing_text_stops_at_limit() {
     let lists = "{{addvar::list::x}}".repeat(MAX_MACROS);
     let (_, noted) = fill(&test_context(), json!({"list": "[]"}).as_object().unwrap().clone(), &lists);
     assert_eq!(noted.problems.len(), 1);
+}
+
+/// Nobody waits for the text any more: the rest of it stays as it is, and so do all later ones.
+#[test]
+fn macros_stop_within_one_text() {
+    let facts = test_context();
+    let mut draw = || 0.25;
+    let mut macros = MacroEngine::new(&facts, Map::new(), Map::new(), &mut draw);
+    let stop = StopCheck::after_looks(3);
+    macros.stop_with(stop.clone());
+    let text = "{{addvar::count::1}}".repeat(10_000);
+    let filled = macros.fill(&text);
+    // One look at the beginning, and one in so many macros.
+    assert_eq!(stop.looks(), 4);
+    assert!(filled.len() > text.len() - 20 * 4 * MACROS_PER_LOOK, "{}", filled.len());
+    assert_eq!((macros.fill("{{user}}").as_str(), stop.looks()), ("{{user}}", 4));
+    // Nested ones, too.
+    let mut draw = || 0.25;
+    let mut macros = MacroEngine::new(&facts, Map::new(), Map::new(), &mut draw);
+    let stop = StopCheck::after_looks(2);
+    macros.stop_with(stop.clone());
+    let _ = macros.fill(&format!("{{{{upper::{}}}}}", "{{if 1}}{{user}}{{/if}}".repeat(10_000)));
+    assert_eq!(stop.looks(), 3);
 }
 
 /// Security 2.7: huge numbers, NUL, U+0001 and odd JSON.

@@ -88,6 +88,7 @@ impl RecallPool {
     ) -> Result<(), StoreError> {
         let mut page = reader.newest_page(&snapshot.stored, from, PAGE, PathFilter::Enabled)?;
         loop {
+            reader.check_wanted()?;
             for placed in page.nodes.iter().rev().filter(|placed| placed.node.is_in_prompt()) {
                 let sent = tags::text_for_model(placed.node.role, &placed.node.content, hide_tags);
                 self.add(
