@@ -248,6 +248,39 @@ fn database_with_foreign_trigger_or_view_stops_start() {
     }
 }
 
+/// Files of strangers that the settings name keep nobody from the doctor or the server: they are reported.
+#[test]
+fn hostile_template_and_tokenizer_files_are_reported() {
+    let folder = TempDir::new().unwrap();
+    let nested = |open: &str, close: &str| format!("{}{}", open.repeat(50_000), close.repeat(50_000));
+    let files = [
+        ("chain.jinja", format!("{{{{ {}a }}}}", "-".repeat(200_000))),
+        ("elif.jinja", format!("{{% if a %}}{}{{% endif %}}", "{% elif a %}".repeat(15_000))),
+        ("brackets.jinja", format!("{{{{ {}", "(".repeat(200_000))),
+        ("large.jinja", " ".repeat(1 << 20)),
+        ("deep.json", nested("[", "]")),
+        ("steps.json", format!("{{\"normalizer\": {}}}", nested("{\"type\": \"Sequence\", \"normalizers\": [", "]}"))),
+        ("empty.json", String::new()),
+    ];
+    let models: Vec<String> = (0..2_000).map(|n| format!("\"model-{n}\"")).collect();
+    let mut config = String::new();
+    for (n, (name, text)) in files.iter().enumerate() {
+        std::fs::write(folder.path().join(name), text).unwrap();
+        let key = if name.ends_with(".json") { "tokenizer" } else { "template" };
+        config += &format!(
+            "[[providers]]\nid = \"p{n}\"\nkind = \"koboldcpp\"\nbase_url = \"http://127.0.0.1:9\"\n\
+             {key} = \"{name}\"\nmodels = [{}]\n",
+            models.join(", ")
+        );
+    }
+    std::fs::write(folder.path().join("config.toml"), config).unwrap();
+    CliServer::start(&mut clotho_command(folder.path())).stop_with_signal("-TERM");
+    let doctor = clotho_command(folder.path()).arg("doctor").output().unwrap();
+    let said = format!("{}{}", String::from_utf8_lossy(&doctor.stdout), String::from_utf8_lossy(&doctor.stderr));
+    assert_eq!(doctor.status.code(), Some(0), "{said}");
+    assert_contains_all(&said, &files.iter().map(|(name, _)| *name).collect::<Vec<_>>());
+}
+
 /// A full disk stops the first start with a readable error.
 #[test]
 fn full_disk_on_first_start_reports_error() {

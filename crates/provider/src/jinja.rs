@@ -2,8 +2,9 @@
 //!
 //! The source is untrusted: a model server sends it, or a downloaded file contains it. It cannot read files or run other
 //! templates. Fuel bounds its work and memory, and its output size is limited. The engine follows values by recursion,
-//! and a template can nest them as deeply as its fuel allows. So a template runs on a thread of its own, whose stack is
-//! large enough for that depth, and whose caller waits for a limited time.
+//! and a template can nest them as deeply as its fuel allows. It reads chains of operators by recursion too. So a
+//! template is read and runs on a thread of its own, whose stack is large enough for that depth, and whose caller waits
+//! for a limited time.
 //!
 //! Some templates reject two user messages in a row or system messages in the middle. They get the messages with
 //! alternating roles instead. If that fails too, the caller uses another template.
@@ -32,6 +33,8 @@ const MESSAGE_FUEL: u64 = 500;
 const MAX_FUEL: u64 = 1_000_000;
 /// Stack for each fuel. Each level of a value costs one fuel, and the engine needs less than this for a level.
 const STACK_PER_FUEL: usize = 1 << 10;
+/// Stack for each byte of a source. Each sign of a chain of operators is one level of the reader's recursion.
+const STACK_PER_SOURCE_BYTE: usize = 8 << 10;
 /// How long the caller waits for a template. The fuel ends it later.
 const TIMEOUT: Duration = Duration::from_secs(2);
 /// Maximum output in bytes beyond four times the input.
@@ -68,14 +71,10 @@ impl JinjaTemplate {
         if source.len() > MAX_SOURCE_BYTES {
             return Err(format!("it has {} KB, the limit is {}", source.len() >> 10, MAX_SOURCE_BYTES >> 10));
         }
-        let mut environment = Environment::new();
-        let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
-        environment.set_syntax(syntax.map_err(|error| error.to_string())?);
-        environment.set_unknown_method_callback(minijinja_contrib::pycompat::unknown_method_callback);
-        environment.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
-        let refuse = |words: String| Err::<Value, Error>(Error::new(ErrorKind::InvalidOperation, words));
-        environment.add_function("raise_exception", refuse);
-        environment.add_template_owned(TEMPLATE_NAME, source.to_owned()).map_err(|error| error.to_string())?;
+        // The engine reads a chain of operators by recursion.
+        let stack = source.len().saturating_add(1).saturating_mul(STACK_PER_SOURCE_BYTE);
+        let own = source.to_owned();
+        let environment = on_own_thread(stack, move || read_source(own))?;
         let found =
             MARKER_PATTERN.iter().flat_map(|marks| marks.find_iter(source)).map(|mark| mark.as_str().to_owned());
         let mut marks: Vec<String> = found.collect();
@@ -190,6 +189,19 @@ impl JinjaTemplate {
     }
 }
 
+/// Reads a template. Only a thread with a large stack can do that.
+fn read_source(source: String) -> Result<Environment<'static>, String> {
+    let mut environment = Environment::new();
+    let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
+    environment.set_syntax(syntax.map_err(|error| error.to_string())?);
+    environment.set_unknown_method_callback(minijinja_contrib::pycompat::unknown_method_callback);
+    environment.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
+    let refuse = |words: String| Err::<Value, Error>(Error::new(ErrorKind::InvalidOperation, words));
+    environment.add_function("raise_exception", refuse);
+    environment.add_template_owned(TEMPLATE_NAME, source).map_err(|error| error.to_string())?;
+    Ok(environment)
+}
+
 /// Returns the messages with the system first and then user and assistant in turn.
 fn alternate_roles(messages: &[RequestMessage]) -> Vec<RequestMessage> {
     let made = alternation::alternate(&Request { messages: messages.to_vec(), ..Request::default() });
@@ -216,10 +228,10 @@ fn fold_system_into_user(in_turns: &[RequestMessage]) -> Vec<RequestMessage> {
 
 /// Runs `work` on a thread with a stack of this size, and waits for it. Unused stack takes no memory. Everything that
 /// `work` owns is dropped there too.
-fn on_own_thread(
+fn on_own_thread<T: Send + 'static>(
     stack: usize,
-    work: impl FnOnce() -> Result<String, String> + Send + 'static,
-) -> Result<String, String> {
+    work: impl FnOnce() -> Result<T, String> + Send + 'static,
+) -> Result<T, String> {
     let (send, receive) = mpsc::sync_channel(1);
     let thread = thread::Builder::new().name("chat-template".to_owned()).stack_size(stack);
     let run = move || _ = send.send(work());
@@ -314,10 +326,45 @@ mod tests {
         assert_eq!(render_template(source, &[(U, "Hi.")]).unwrap(), "Hi.True4002");
     }
 
+    /// The reader follows chains by recursion, and bounds only the depth of brackets and blocks by itself.
+    #[test]
+    fn jinja_template_long_chains_are_read_or_refused() {
+        for (before, unit, after) in [
+            ("{{ ", "-", "a }}"),
+            ("{{ ", "not ", "a }}"),
+            ("{{ a", "~a", " }}"),
+            ("{{ a", "**a", " }}"),
+            ("{{ a", " and a", " }}"),
+            ("{{ a", "==a", " }}"),
+            ("{{ a", " in a", " }}"),
+            ("{{ a", " is a", " }}"),
+            ("{{ a", ".a", " }}"),
+            ("{{ a", "[0]", " }}"),
+            ("{{ a", "()", " }}"),
+            ("{{ a", "|e", " }}"),
+            ("{{ a", " if a else a", " }}"),
+            ("{{ ", "(", ""),
+            ("{{ ", "[", ""),
+            ("{{ ", "{'a':", ""),
+            ("{% if a %}", "{% elif a %}", "{% endif %}"),
+            ("", "{% if a %}", ""),
+            ("", "{% for a in b %}", ""),
+            ("", "{% macro a() %}", ""),
+            ("", "{% block a %}", ""),
+            ("", "{% set a %}", ""),
+            ("{% filter a", "|a", " %}{% endfilter %}"),
+        ] {
+            for bytes in [10_000, MAX_SOURCE_BYTES - before.len() - after.len()] {
+                let source = format!("{before}{}{after}", unit.repeat(bytes / unit.len()));
+                assert!(JinjaTemplate::new(&source).is_err(), "{before}{unit}{after}: no message is in it");
+            }
+        }
+    }
+
     #[test]
     fn jinja_template_without_thread_returns_error() {
         assert_eq!(on_own_thread(1 << 20, || Ok("done".to_owned())), Ok("done".to_owned()));
-        assert!(on_own_thread(1 << 46, || Ok(String::new())).is_err());
+        assert!(on_own_thread(1 << 46, || Ok(())).is_err());
     }
 
     #[test]

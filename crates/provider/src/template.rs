@@ -138,15 +138,21 @@ impl NamedTemplate {
     fn from_file(file: &str) -> Self {
         let path = Path::new(file);
         let name = path.file_name().map_or(file.into(), |name| name.to_string_lossy());
-        let is_large =
-            std::fs::metadata(path).is_ok_and(|about| usize::try_from(about.len()).is_ok_and(|n| n > MAX_SOURCE_BYTES));
-        let source = match is_large {
-            true => Err("it is too large".to_owned()),
-            false => std::fs::read_to_string(path).map_err(|error| error.to_string()),
-        };
-        let jinja = source.and_then(|source| JinjaTemplate::new(&source));
+        let jinja = read_template_file(path).and_then(|source| JinjaTemplate::new(&source));
         Self::new(&name, jinja.map_err(|error| TemplateProblem::UnusableFile { file: file.to_owned(), error }))
     }
+}
+
+/// Reads a file within the limits of a template. A pipe or a device could be endless.
+fn read_template_file(path: &Path) -> Result<String, String> {
+    let about = std::fs::metadata(path).map_err(|error| error.to_string())?;
+    if !about.is_file() {
+        return Err("it is not a file".to_owned());
+    }
+    if usize::try_from(about.len()).is_ok_and(|bytes| bytes > MAX_SOURCE_BYTES) {
+        return Err("it is too large".to_owned());
+    }
+    std::fs::read_to_string(path).map_err(|error| error.to_string())
 }
 
 impl Default for ChatTemplate {
@@ -279,6 +285,38 @@ mod tests {
         let chosen = ChatTemplate::from_setting("gemma");
         chosen.set_server_template(own);
         assert_eq!(chosen.render(&request_messages(&[(U, "Hi.")])).template, "gemma");
+    }
+
+    /// Whatever stands in the place of a template file, it is read within limits or refused.
+    #[test]
+    fn chat_template_hostile_file_is_reported() {
+        let folder = tempfile::tempdir().unwrap();
+        let problem =
+            |path: &Path| ChatTemplate::from_setting(path.to_str().unwrap()).problem().map(|why| why.to_string());
+        let file = |name: &str, bytes: &[u8]| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, bytes).unwrap();
+            path
+        };
+        let large = file("large.jinja", b"");
+        std::fs::File::options().write(true).open(&large).unwrap().set_len(500 << 20).unwrap();
+        for (path, expected) in [
+            (folder.path().to_owned(), "not a file"),
+            (large, "too large"),
+            (file("binary.jinja", b"\xff\xfe\x00"), "UTF-8"),
+            (file("empty.jinja", b""), ""),
+            (file("zeros.jinja", &[0; 1_000]), ""),
+            (file("deep.jinja", &b"{{ ".iter().copied().chain([b'('; 100_000]).collect::<Vec<u8>>()), ""),
+            (
+                file("long.jinja", &b"{{ ".iter().copied().chain([b'-'; 100_000]).chain(*b"a }}").collect::<Vec<u8>>()),
+                "",
+            ),
+        ] {
+            let told = problem(&path);
+            assert!(told.as_ref().is_some_and(|told| told.contains(expected)), "{}: {told:?}", path.display());
+        }
+        #[cfg(unix)]
+        assert!(problem(Path::new("/dev/null")).is_some_and(|told| told.contains("not a file")));
     }
 
     /// If a template fails, ChatML is used and the problem is reported.
