@@ -26,9 +26,22 @@ const KEY_OWNERS: [&str; 6] = ["api", "access", "auth", "private", "subscription
 /// Words before `token` that name a token of the text: `eos_token`, not `gateway_token`.
 const TEXT_TOKENS: [&str; 9] = ["eos", "bos", "pad", "unk", "stop", "ban", "sep", "mask", "special"];
 
-/// Returns whether a parameter carries a secret: a text under a name such as `api_key`, `x-gateway-token` or
-/// `Authorization`.
+/// Returns whether a parameter carries a secret: a text, or a list or object of texts, under a name such as `api_key`,
+/// `x-gateway-token` or `Authorization`.
 pub fn is_secret(name: &str, value: &Value) -> bool {
+    names_secret(name) && has_text(value)
+}
+
+fn has_text(value: &Value) -> bool {
+    match value {
+        Value::String(text) => !text.is_empty(),
+        Value::Array(list) => list.iter().any(has_text),
+        Value::Object(inner) => inner.values().any(has_text),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+fn names_secret(name: &str) -> bool {
     let words = words_of(name);
     let before = words.len().checked_sub(2).and_then(|at| words.get(at)).map(String::as_str);
     let is_secret_name = match words.last().map(String::as_str) {
@@ -36,8 +49,7 @@ pub fn is_secret(name: &str, value: &Value) -> bool {
         Some("token") => before.is_none_or(|word| !TEXT_TOKENS.contains(&word)),
         _ => false,
     };
-    let is_secret_name = is_secret_name || words.iter().any(|word| SECRET_WORDS.contains(&word.as_str()));
-    is_secret_name && value.as_str().is_some_and(|text| !text.is_empty())
+    is_secret_name || words.iter().any(|word| SECRET_WORDS.contains(&word.as_str()))
 }
 
 /// Returns the name of the first secret among parameters, also inside nested objects and lists.
@@ -142,5 +154,13 @@ mod tests {
         let masked = json!({"temperature": 0.5, "extra_body": {"list": [{"api_key": "***"}], "stop": ["T"]}});
         assert_eq!(Value::Object(params.clone()), masked);
         assert_eq!(first_secret(json!({"max_tokens": 5}).as_object().unwrap()), None);
+        // Headers may have several values.
+        let mut params = json!({"headers": {"Authorization": ["Bearer T"], "Cookie": {"a": "T"}, "Accept": ["x"]}});
+        let params = params.as_object_mut().unwrap();
+        assert_eq!(first_secret(params), Some("Authorization"));
+        mask_secrets(params);
+        let masked = json!({"headers": {"Authorization": "***", "Cookie": "***", "Accept": ["x"]}});
+        assert_eq!(Value::Object(params.clone()), masked);
+        assert_eq!(first_secret(json!({"password": [], "token": [1, null], "cookie": {}}).as_object().unwrap()), None);
     }
 }
