@@ -70,7 +70,7 @@ impl SummarySession {
         wait_until("rest", async || self.get_summaries("").await["isWorking"] == false).await;
     }
 
-    async fn get_summaries(&self, query: &str) -> Value {
+    pub(super) async fn get_summaries(&self, query: &str) -> Value {
         self.session.server.get(&format!("/api/sessions/{}/summaries{query}", self.session.sid)).await
     }
 

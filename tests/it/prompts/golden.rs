@@ -310,6 +310,7 @@ impl PromptCase {
             pins_examples: is("pin_examples"),
             has_prefill: setup["source"] == "claude",
             reserve: 0,
+            cut_reserve: 0,
             default_budget: self.token_limits(),
         };
         let assembled = preset::assemble(&self.preset, &given, &mut house).ok()?;

@@ -14,8 +14,10 @@ use crate::prompt::{OmitReason, PromptTokenLimits, TokenOverflow};
 #[derive(Debug, Clone, Copy)]
 pub(super) struct AllocationLimits {
     pub budget: PromptTokenLimits,
-    /// Tokens reserved for texts that stand for the messages that do not fit.
+    /// Tokens that are always reserved.
     pub reserve: usize,
+    /// Further tokens that are reserved if the history is cut, for texts that stand for its messages.
+    pub cut_reserve: usize,
     /// Estimated tokens of the newest message; the reserve leaves it room.
     pub newest: usize,
     /// Estimated tokens of the newest message and of the texts inside the chat; the reserve leaves them room, too.
@@ -37,6 +39,8 @@ pub(super) struct PromptAllocation {
     pub omitted: Vec<OmittedText>,
     /// Number of kept history messages: the newest ones.
     pub history: usize,
+    /// Whether older messages are left out.
+    pub is_cut: bool,
     /// Tokens that are taken.
     pub tokens: usize,
     /// Tokens that stay reserved.
@@ -56,7 +60,30 @@ pub(super) fn check_required(limits: PromptTokenLimits, candidates: &[PromptCand
 
 /// Allocates the budget. `history` gives the messages, newest first; it is asked for the next one only while there is
 /// room.
+///
+/// If the whole history fits, nothing is reserved for texts that stand for its messages. So a text that is made later
+/// cuts no prompt that was whole.
 pub(super) fn allocate(
+    limits: &AllocationLimits,
+    candidates: Vec<PromptCandidate>,
+    history: &mut dyn Iterator<Item = PromptCandidate>,
+) -> PromptAllocation {
+    if limits.cut_reserve == 0 {
+        return allocate_once(limits, candidates, history);
+    }
+    // A message is rendered once, because its macros may write.
+    let mut rendered = Vec::new();
+    let whole =
+        allocate_once(limits, candidates.clone(), &mut history.by_ref().inspect(|one| rendered.push(one.clone())));
+    if !whole.is_cut {
+        return whole;
+    }
+    let limits = AllocationLimits { reserve: limits.reserve.saturating_add(limits.cut_reserve), ..*limits };
+    allocate_once(&limits, candidates, &mut rendered.into_iter().chain(history))
+}
+
+/// Allocates the budget with the reserve that is always there.
+fn allocate_once(
     limits: &AllocationLimits,
     candidates: Vec<PromptCandidate>,
     history: &mut dyn Iterator<Item = PromptCandidate>,
@@ -83,8 +110,8 @@ pub(super) fn allocate(
     for text in stages.take(AllocationStage::ChatText).into_iter().rev() {
         if text.is_empty() || budget.try_take(text.tokens) { kept.push(text) } else { omitted.push(text) }
     }
-    let is_full = said.fit(history, &mut budget);
-    if let (true, HistoryTruncation::Steps(began)) = (is_full, limits.truncation) {
+    let is_cut = said.fit(history, &mut budget);
+    if let (true, HistoryTruncation::Steps(began)) = (is_cut, limits.truncation) {
         said.truncate_in_steps(began, &mut budget);
     }
     // Examples after the history.
@@ -95,7 +122,7 @@ pub(super) fn allocate(
     kept.sort_by_key(|candidate| candidate.order);
     let omitted = examples.omitted.into_iter().chain(omitted);
     let omitted = omitted.flat_map(|candidate| candidate.omit(OmitReason::Budget)).collect();
-    PromptAllocation { kept, omitted, history, tokens: budget.spent(), reserve: budget.reserved() }
+    PromptAllocation { kept, omitted, history, is_cut, tokens: budget.spent(), reserve: budget.reserved() }
 }
 
 /// The candidates of each stage, in the order of the prompt.
@@ -232,6 +259,7 @@ mod tests {
         AllocationLimits {
             budget: PromptTokenLimits { context: total + OVERHEAD, reply: 0 },
             reserve: 0,
+            cut_reserve: 0,
             newest: 0,
             chat: 0,
             max_examples: usize::MAX,
@@ -283,6 +311,29 @@ mod tests {
         check(AllocationLimits { reserve: 99, newest: 5, chat: 30, ..limits(100) }, (0, 70));
     }
 
+    /// The reserve for texts that stand for cut messages exists only if messages are cut. Each message is rendered
+    /// once.
+    #[test]
+    fn allocation_whole_history_needs_no_cut_reserve() {
+        let check = |said: &[usize], reserve: usize, expected: (usize, usize)| {
+            let limits = AllocationLimits { reserve, cut_reserve: 30, ..limits(100) };
+            let limits = AllocationLimits { truncation: HistoryTruncation::Steps(None), ..limits };
+            let mut asked = Vec::new();
+            let mut history = message_candidates(said).into_iter().inspect(|one| asked.push(one.history_index()));
+            let allocation = allocate(&limits, Vec::new(), &mut history);
+            assert_eq!((allocation.history, allocation.reserve), expected, "{said:?} {reserve}");
+            let mut once = asked.clone();
+            once.dedup();
+            assert_eq!(once, asked);
+        };
+        check(&[10; 10], 0, (10, 0));
+        check(&[10; 9], 10, (9, 10));
+        check(&[10; 10], 10, (4, 40));
+        check(&[10; 11], 0, (5, 30));
+        check(&[90, 1], 0, (2, 0));
+        check(&[], 0, (0, 0));
+    }
+
     /// A message that does not fit is the last one that is rendered.
     #[test]
     fn allocation_asks_only_for_messages_with_room() {
@@ -328,7 +379,8 @@ mod tests {
                 texts.into_iter().enumerate().map(text).collect::<Vec<_>>()
             }).prop_flat_map(|texts| (Just(texts.clone()), Just(texts).prop_shuffle())),
             said in proptest::collection::vec(0_usize..40, 0..12),
-            (total, reserve, shares) in (0_usize..400, 0_usize..100, (0_usize..200, proptest::option::of(0_usize..200))),
+            (total, (reserve, cut_reserve), shares) in
+                (0_usize..400, (0_usize..100, 0_usize..100), (0_usize..200, proptest::option::of(0_usize..200))),
             truncation in prop_oneof![
                 Just(HistoryTruncation::Exact),
                 proptest::option::of(85_usize..=100).prop_map(HistoryTruncation::Steps)
@@ -341,7 +393,9 @@ mod tests {
             let newest = said.first().copied().unwrap_or_default() + tokens(&[Filler]);
             let (max_examples, min_history) = shares;
             let chat = newest + tokens(&[ChatText]);
-            let limits = AllocationLimits { reserve, newest, chat, max_examples, min_history, truncation, ..limits(total) };
+            let limits = AllocationLimits {
+                reserve, cut_reserve, newest, chat, max_examples, min_history, truncation, ..limits(total)
+            };
             let allocation = allocate(&limits, texts.clone(), &mut message_candidates(&said).into_iter());
             // What must be sent is kept.
             let is_kept = |text: &PromptCandidate| allocation.kept.contains(text);

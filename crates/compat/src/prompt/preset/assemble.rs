@@ -84,6 +84,7 @@ fn allocation_limits(scope: &PromptScope<'_>, chat: usize, renderer: &dyn Prompt
     AllocationLimits {
         budget,
         reserve: scope.input.reserve,
+        cut_reserve: scope.input.cut_reserve,
         newest: scope.newest().map_or(0, |newest| renderer.count(&newest.text)),
         chat,
         max_examples: shares.for_examples(prompt),
@@ -159,6 +160,7 @@ mod tests {
             pins_examples: false,
             has_prefill: true,
             reserve: 0,
+            cut_reserve: 0,
             default_budget: PromptTokenLimits { context, reply: 0 },
             prompt_tokens: 0,
         };

@@ -328,6 +328,8 @@ pub struct PromptInput<'a> {
     pub has_prefill: bool,
     /// Tokens reserved for something else, if the mandatory texts and the texts between the last messages leave them.
     pub reserve: usize,
+    /// Further tokens that are reserved in the same way, but only if the history does not fit without them.
+    pub cut_reserve: usize,
     /// The limits, if the preset does not set them.
     pub default_budget: PromptTokenLimits,
     /// Tokens of the whole prompt including those reserved for recall; 0 = the default budget.

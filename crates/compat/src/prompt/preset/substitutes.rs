@@ -20,11 +20,6 @@ impl SubstituteBudget {
         Self { total: self.total.min(reserved), ..self }
     }
 
-    /// Returns the tokens of both kinds together.
-    pub const fn total(self) -> usize {
-        self.total
-    }
-
     /// Returns the tokens of summaries, which take theirs first.
     pub fn for_summaries(self) -> usize {
         self.summaries.min(self.total)
@@ -51,7 +46,6 @@ mod tests {
             assert_eq!((budget.for_summaries(), budget.for_recall(summaries)), expected, "{budget:?}");
         };
         let budget = SubstituteBudget::new(30, 20);
-        assert_eq!(budget.total(), 50);
         check(budget, 30, (30, 20));
         check(budget, 0, (30, 20));
         check(budget.within(40), 30, (30, 10));

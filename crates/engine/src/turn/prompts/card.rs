@@ -32,6 +32,7 @@ pub(super) fn card_input(cast: &PromptCast) -> PromptInput<'_> {
         pins_examples: false,
         has_prefill: false,
         reserve: 0,
+        cut_reserve: 0,
         default_budget: PromptTokenLimits::default(),
         prompt_tokens: 0,
     }

@@ -130,7 +130,9 @@ impl<'m, 'a> PromptMaterial<'m, 'a> {
             lore: &self.lore.lore,
             note: self.note.clone(),
             has_prefill: self.bounds.supports_prefill,
-            reserve: self.substitutes.total(),
+            // Documents are recalled beside a whole history, too. Summaries stand only for what was cut.
+            reserve: self.substitutes.max_recall(),
+            cut_reserve: self.substitutes.for_summaries(),
             ..card::card_input(&snapshot.cast)
         };
         let mut renderer = MacroTextFiller { macros: &mut *self.scripts.macros, measure: &self.bounds.measure };
