@@ -1,5 +1,5 @@
 //! Requests compared byte for byte with those that SillyTavern 1.19.0 would have sent: presets, cards, lore, notes,
-//! scripts.
+//! scripts. The parts are called directly here; `imported` sends the same cases through the server.
 
 use clotho_compat::interop::lorebook;
 use clotho_compat::prompt::lore::{
@@ -15,9 +15,9 @@ use clotho_compat::prompt::{PromptCast, PromptTokenLimits};
 use clotho_core::tree::Role;
 use serde_json::{Map, Value, json};
 
-const CASES: &str = include_str!("../../fixtures/golden/prompts/prompts.jsonl");
-const DIFFERENCES: &str = include_str!("../../fixtures/golden/prompts/differences.json");
-const HOUSE: &str = include_str!("../../fixtures/golden/prompts/lore_settings.json");
+pub(super) const CASES: &str = include_str!("../../fixtures/golden/prompts/prompts.jsonl");
+pub(super) const DIFFERENCES: &str = include_str!("../../fixtures/golden/prompts/differences.json");
+pub(super) const LORE_SETTINGS: &str = include_str!("../../fixtures/golden/prompts/lore_settings.json");
 
 /// Intended differences (`docs/presets.md`).
 const EXAMPLES_GO: &str = "examples without names are sent";
@@ -28,16 +28,16 @@ const NO_FILLER: &str = "`send_if_empty` goes only where a reply has the last wo
 const DEEP_GOES: &str = "what stands between the messages goes, however few of them fit";
 const NEWEST_GOES: &str = "the newest message goes, whatever its size";
 
-fn read_golden_file(folder: &str, name: &str) -> Map<String, Value> {
+pub(super) fn read_golden_file(folder: &str, name: &str) -> Map<String, Value> {
     let path = format!("{}/tests/fixtures/golden/prompts/{folder}/{name}.json", env!("CARGO_MANIFEST_DIR"));
     serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
 }
 
-fn text_field(value: &Value, key: &str) -> String {
+pub(super) fn text_field(value: &Value, key: &str) -> String {
     value[key].as_str().unwrap_or_default().to_owned()
 }
 
-fn number_field(value: &Value, key: &str) -> usize {
+pub(super) fn number_field(value: &Value, key: &str) -> usize {
     usize::try_from(value[key].as_u64().unwrap_or_default()).unwrap()
 }
 
@@ -197,7 +197,7 @@ impl PromptCase {
         let own = self.card.get("character_book").map(lorebook::from_card).unwrap_or_default();
         let book = ScanBook::read("card", "card", &own);
         let bound = [ScopedBook { scope: LorebookScope::Character, book: &book }];
-        let settings: Map<String, Value> = serde_json::from_str(HOUSE).unwrap();
+        let settings: Map<String, Value> = serde_json::from_str(LORE_SETTINGS).unwrap();
         let said = |one: &HistoryMessage| lore::ScanMessage { name: one.name.clone(), text: one.text.clone() };
         let scanned = ScanRequest {
             messages: history.iter().rev().map(said).collect(),
@@ -371,7 +371,7 @@ fn intended_difference(case: &Value) -> Option<&'static str> {
 
 /// Returns how our messages differ from the recorded ones: what stands between the messages that both begin and end
 /// with. `None` if they are equal. A refused prompt has no messages.
-fn difference(recorded: &Value, ours: Option<&Value>) -> Option<Value> {
+pub(super) fn difference(recorded: &Value, ours: Option<&Value>) -> Option<Value> {
     let Some(ours) = ours.and_then(Value::as_array) else { return Some(json!({"ours": null})) };
     let recorded = recorded.as_array().unwrap();
     if recorded == ours {

@@ -75,7 +75,7 @@ pub fn macro_facts(
 ) -> MacroContext {
     let at = &snapshot.at.node;
     MacroContext {
-        history: MacroHistory { version: swipe_position(purpose), ..last_message(snapshot) },
+        history: MacroHistory { version: swipe_position(purpose), ..last_messages(snapshot, purpose) },
         time: MacroTime { ms: at.created.0, ..MacroTime::default() },
         token_limits: sizes,
         model: model.to_owned(),
@@ -102,18 +102,30 @@ pub fn globals(reader: &mut StoreReader<'_>, owner: UserId) -> Result<Map<String
     Ok(kept.filter_map(|body| if let Value::Object(body) = body { Some(body) } else { None }).flatten().collect())
 }
 
-/// Returns the last messages on the branch.
-fn last_message(snapshot: &TurnSnapshot) -> MacroHistory {
+/// Returns the last messages of a prompt: those of the branch, and a reply that is continued.
+fn last_messages(snapshot: &TurnSnapshot, purpose: &PromptPurpose) -> MacroHistory {
     let sent = || snapshot.page.nodes.iter().rev().map(|placed| &placed.node).filter(|node| node.is_in_prompt());
     let text = |found: Option<&Node>| found.map(|node| node.content.clone()).unwrap_or_default();
     let is = |role: Role| move |node: &&Node| node.role == role;
+    let spoke = |newest: usize| sent().skip(newest).find(is(Role::User)).map(|node| node.created.0);
+    let last_user = text(sent().find(is(Role::User)));
+    if let GenerationTask::Continue { text, .. } = &purpose.generation_task {
+        return MacroHistory {
+            last: text.clone(),
+            last_user,
+            last_character: text.clone(),
+            last_id: u64::try_from(snapshot.at.node.depth).ok(),
+            user_spoke: spoke(0),
+            ..MacroHistory::default()
+        };
+    }
     MacroHistory {
         last: text(sent().next()),
-        last_user: text(sent().find(is(Role::User))),
+        last_user,
         last_character: text(sent().find(is(Role::Assistant))),
         // The root does not count as a message.
         last_id: sent().next().and_then(|node| u64::try_from(node.depth).ok()?.checked_sub(1)),
-        user_spoke: sent().skip(1).find(is(Role::User)).map(|node| node.created.0),
+        user_spoke: spoke(1),
         ..MacroHistory::default()
     }
 }
