@@ -35,17 +35,21 @@ pub mod upload_form;
 pub mod wire;
 pub mod ws;
 
+use actix_web::FromRequest;
 use actix_web::http::Method;
 
 pub use server::{serve, serve_until};
 
 use caller::RouteAccess::{Operator, Public, Unpaired, User};
+use describe::DescribeInput;
+use query::{CharacterIdPath, PersonaIdPath, SessionIdPath};
 use route_table::{RouteEntry, route, with_group};
+use routes::lorebook_links::BindingTargetPath;
 use routes::{
     api_docs, auth, avatars, branches, cards, characters, devices, documents, drafts, embedded_plugin, exports, health,
-    image_proxy, lorebooks, messages, models, node_states, nodes, personas, plugin_editor, plugins, presets,
-    projection, prompt_preview, providers, search, sessions, summaries, transcript, transfers, trash, tree, tree_edits,
-    turns, web_page, worlds,
+    image_proxy, lorebook_links, lorebooks, messages, models, node_states, nodes, personas, plugin_editor, plugins,
+    presets, projection, prompt_preview, providers, search, sessions, summaries, transcript, transfers, trash, tree,
+    tree_edits, turns, web_page, worlds,
 };
 
 const GET: Method = Method::GET;
@@ -174,71 +178,39 @@ fn lorebook_routes() -> Vec<RouteEntry> {
 }
 
 fn lorebook_link_routes() -> Vec<RouteEntry> {
-    vec![
-        route(
-            PUT,
+    let links = [
+        link_routes::<()>(
             "/api/lorebooks/{lid}/holds/everything",
-            User,
             "Link a lorebook to all sessions",
-            lorebooks::bind_everything,
-        )
-        .with_statuses(&[204]),
-        route(
-            DELETE,
-            "/api/lorebooks/{lid}/holds/everything",
-            User,
             "Unlink a lorebook from all sessions",
-            lorebooks::unbind_everything,
-        )
-        .with_statuses(&[204]),
-        route(
-            PUT,
+        ),
+        link_routes::<SessionIdPath>(
             "/api/lorebooks/{lid}/holds/sessions/{sid}",
-            User,
             "Link a lorebook to a session",
-            lorebooks::bind_session,
-        )
-        .with_statuses(&[204]),
-        route(
-            DELETE,
-            "/api/lorebooks/{lid}/holds/sessions/{sid}",
-            User,
             "Unlink a lorebook from a session",
-            lorebooks::unbind_session,
-        )
-        .with_statuses(&[204]),
-        route(
-            PUT,
+        ),
+        link_routes::<PersonaIdPath>(
             "/api/lorebooks/{lid}/holds/personas/{pid}",
-            User,
             "Link a lorebook to a persona",
-            lorebooks::bind_persona,
-        )
-        .with_statuses(&[204]),
-        route(
-            DELETE,
-            "/api/lorebooks/{lid}/holds/personas/{pid}",
-            User,
             "Unlink a lorebook from a persona",
-            lorebooks::unbind_persona,
-        )
-        .with_statuses(&[204]),
-        route(
-            PUT,
+        ),
+        link_routes::<CharacterIdPath>(
             "/api/lorebooks/{lid}/holds/characters/{cid}",
-            User,
             "Link a lorebook to a character",
-            lorebooks::bind_character,
-        )
-        .with_statuses(&[204]),
-        route(
-            DELETE,
-            "/api/lorebooks/{lid}/holds/characters/{cid}",
-            User,
             "Unlink a lorebook from a character",
-            lorebooks::unbind_character,
-        )
-        .with_statuses(&[204]),
+        ),
+    ];
+    links.into_iter().flatten().collect()
+}
+
+/// Returns the routes that set and remove one kind of link.
+fn link_routes<T>(path: &'static str, link: &'static str, unlink: &'static str) -> [RouteEntry; 2]
+where
+    T: BindingTargetPath + FromRequest + DescribeInput + 'static,
+{
+    [
+        route(PUT, path, User, link, lorebook_links::link::<T>).with_statuses(&[204]),
+        route(DELETE, path, User, unlink, lorebook_links::unlink::<T>).with_statuses(&[204]),
     ]
 }
 

@@ -10,9 +10,7 @@ use super::AppData;
 use crate::http::body::JsonBody;
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
-use crate::http::query::{
-    CharacterIdPath, LoreEntryUidPath, LorebookIdPath, PersonaIdPath, QueryParams, SessionIdPath,
-};
+use crate::http::query::{LoreEntryUidPath, LorebookIdPath, QueryParams};
 use crate::http::response::{ApiResponse, ApiResult, FileResponse, FileResponseHead, NoContent, ResponseChunks};
 use crate::http::upload_form::UploadForm;
 use crate::http::wire::lorebooks::{
@@ -28,7 +26,7 @@ use clotho_core::ids::LorebookId;
 use clotho_core::tree::lorebook::validate_lorebook;
 use clotho_engine::transfer::{self, ForeignImportReport, LorebookRejection};
 use clotho_engine::turn;
-use clotho_store::{self as store, BindingTarget, IdempotencyClaim, Tx};
+use clotho_store::{self as store, IdempotencyClaim, Tx};
 
 /// Lists the caller's lorebooks, oldest first.
 ///
@@ -267,111 +265,6 @@ pub async fn set_bindings(
     let (holds, now) = (body.0.read()?, app.clock.now());
     app.store.write(move |tx| tx.set_lorebook_bindings(caller.0, id.0, &holds, now)).await?;
     ApiResponse::ok(&load_bindings(&app, caller, id).await?)
-}
-
-async fn bind(app: &AppData, caller: Caller, id: LorebookIdPath, target: BindingTarget) -> ApiResult<NoContent> {
-    app.store.write(move |tx| tx.add_lorebook_binding(caller.0, id.0, target)).await?;
-    Ok(ApiResponse::no_content())
-}
-
-async fn unbind(app: &AppData, caller: Caller, id: LorebookIdPath, target: BindingTarget) -> ApiResult<NoContent> {
-    let now = app.clock.now();
-    app.store.write(move |tx| tx.remove_lorebook_binding(caller.0, id.0, target, now)).await?;
-    Ok(ApiResponse::no_content())
-}
-
-/// Links a lorebook to all sessions.
-///
-/// # Errors
-/// Returns an error if it does not exist.
-pub async fn bind_everything(app: AppData, caller: Caller, id: LorebookIdPath) -> ApiResult<NoContent> {
-    bind(&app, caller, id, BindingTarget::Everything).await
-}
-
-/// Removes the link of a lorebook to all sessions. Its links to single sessions stay.
-///
-/// # Errors
-/// Returns an error if it does not exist.
-pub async fn unbind_everything(app: AppData, caller: Caller, id: LorebookIdPath) -> ApiResult<NoContent> {
-    unbind(&app, caller, id, BindingTarget::Everything).await
-}
-
-/// Links a lorebook to a session.
-///
-/// # Errors
-/// Returns an error if one of them does not exist.
-pub async fn bind_session(
-    app: AppData,
-    caller: Caller,
-    id: LorebookIdPath,
-    sid: SessionIdPath,
-) -> ApiResult<NoContent> {
-    bind(&app, caller, id, BindingTarget::Session(sid.0)).await
-}
-
-/// Removes the link of a lorebook to a session.
-///
-/// # Errors
-/// Returns an error if one of them does not exist.
-pub async fn unbind_session(
-    app: AppData,
-    caller: Caller,
-    id: LorebookIdPath,
-    sid: SessionIdPath,
-) -> ApiResult<NoContent> {
-    unbind(&app, caller, id, BindingTarget::Session(sid.0)).await
-}
-
-/// Links a lorebook to a persona.
-///
-/// # Errors
-/// Returns an error if one of them does not exist.
-pub async fn bind_persona(
-    app: AppData,
-    caller: Caller,
-    id: LorebookIdPath,
-    persona: PersonaIdPath,
-) -> ApiResult<NoContent> {
-    bind(&app, caller, id, BindingTarget::Persona(persona.0)).await
-}
-
-/// Removes the link of a lorebook to a persona.
-///
-/// # Errors
-/// Returns an error if one of them does not exist.
-pub async fn unbind_persona(
-    app: AppData,
-    caller: Caller,
-    id: LorebookIdPath,
-    persona: PersonaIdPath,
-) -> ApiResult<NoContent> {
-    unbind(&app, caller, id, BindingTarget::Persona(persona.0)).await
-}
-
-/// Links a lorebook to a character.
-///
-/// # Errors
-/// Returns an error if one of them does not exist.
-pub async fn bind_character(
-    app: AppData,
-    caller: Caller,
-    id: LorebookIdPath,
-    character: CharacterIdPath,
-) -> ApiResult<NoContent> {
-    bind(&app, caller, id, BindingTarget::Character(character.0)).await
-}
-
-/// Removes the link of a lorebook to a character, whose card stops naming the lorebook.
-///
-/// # Errors
-/// Returns an error if one of them does not exist.
-pub async fn unbind_character(
-    app: AppData,
-    caller: Caller,
-    id: LorebookIdPath,
-    character: CharacterIdPath,
-) -> ApiResult<NoContent> {
-    unbind(&app, caller, id, BindingTarget::Character(character.0)).await
 }
 
 /// Returns the caller's global lorebook settings.

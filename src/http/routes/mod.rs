@@ -17,6 +17,7 @@ pub mod embedded_plugin;
 pub mod exports;
 pub mod health;
 pub mod image_proxy;
+pub mod lorebook_links;
 pub mod lorebooks;
 pub mod messages;
 pub mod models;
