@@ -13,6 +13,7 @@ import { withoutInvisible, diffLines, titlesOf, showInvisible } from "../../stat
 import { SYNONYMS, otherNames } from "../../static/src/lib/synonyms.ts";
 import { visiblePart, quoteText } from "../../static/src/lib/hidden-tags.ts";
 import { withoutMarkup } from "../../static/src/lib/text.ts";
+import { modelFailureText } from "../../static/src/lib/model-failure.ts";
 
 /** Waits longer than any promise that is already settled needs. */
 const waitForPromises = () => steps(12);
@@ -384,4 +385,13 @@ describe("other names of commands", () => {
     for (const word of ["group", "image", "voice", "background", "tts", "群聊", "图片", "语音", "背景", "qwertz"])
       assert.deepEqual(finds(word), [], word);
   });
+});
+
+test("a provider that cannot be used says why, in the words of the page", () => {
+  const text = (args) => modelFailureText({ code: "provider_misconfigured", args, message: "as the server says it" });
+  const key = { reason: "no_key_variable", variable: "MY_KEY", words: "in English" };
+  assert.match(text(key), /^The settings of this model are wrong: The environment variable “MY_KEY” is missing/);
+  for (const reason of ["of a newer server", undefined]) {
+    assert.equal(text({ reason, words: "in English" }), "The settings of this model are wrong: in English.");
+  }
 });

@@ -10,7 +10,7 @@ use crate::http::caller::Caller;
 use crate::http::response::{ApiResponse, ApiResult};
 use crate::http::wire::server_info::{ModelResponse, ModelsResponse, ProviderProblem};
 use clotho_config::ToolMode;
-use clotho_provider::{ModelInfo, ProviderClient, ProviderFailure};
+use clotho_provider::{ModelInfo, ProviderClient};
 
 /// Maximum time for a provider to list its models; afterwards only its configured models are listed.
 const LIST_TIMEOUT: Duration = Duration::from_secs(5);
@@ -38,10 +38,10 @@ pub async fn list(app: AppData, request: HttpRequest, _: Caller) -> ApiResult<Mo
     // Models of the providers, which are asked in parallel.
     let mut problems = Vec::new();
     let providers: Vec<(String, ProviderClient, Vec<String>)> = app.models.providers().collect();
-    let listed = join_all(providers.iter().map(|(_, client, _)| fetch_models(client))).await;
+    let listed = join_all(providers.iter().map(|(id, client, _)| fetch_models(id, client))).await;
     for ((id, _, named), listed) in providers.into_iter().zip(listed) {
         let listed = listed.unwrap_or_else(|problem| {
-            problems.push(ProviderProblem { provider: id.clone(), ..problem });
+            problems.push(problem);
             Vec::new()
         });
         let missing = named.iter().filter(|name| !listed.iter().any(|info| info.id == **name));
@@ -50,10 +50,9 @@ pub async fn list(app: AppData, request: HttpRequest, _: Caller) -> ApiResult<Mo
     }
     // Providers that cannot be used.
     for (id, why, named) in app.models.unusable() {
-        let (code, message) = ("provider_misconfigured".to_owned(), why.clone());
-        problems.push(ProviderProblem { provider: id.clone(), code, message });
+        problems.push(ProviderProblem::unusable(&id, &why));
         let unusable = |name: &String| ModelResponse {
-            unusable: Some(why.clone()),
+            unusable: Some(why.to_string()),
             ..model_response(format!("{id}/{name}"), &id, name, None)
         };
         items.extend(named.iter().map(unusable));
@@ -70,15 +69,10 @@ pub async fn list(app: AppData, request: HttpRequest, _: Caller) -> ApiResult<Mo
     ApiResponse::ok(&ModelsResponse { items, next: None, default_model: default.clone(), problems })
 }
 
-async fn fetch_models(client: &ProviderClient) -> Result<Vec<ModelInfo>, ProviderProblem> {
-    let problem =
-        |code: &str, message: String| ProviderProblem { provider: String::new(), code: code.to_owned(), message };
+async fn fetch_models(id: &str, client: &ProviderClient) -> Result<Vec<ModelInfo>, ProviderProblem> {
     match tokio::time::timeout(LIST_TIMEOUT, client.models()).await {
-        Ok(listed) => listed.map_err(|failure: ProviderFailure| problem(failure.code(), failure.to_string())),
-        Err(_) => {
-            let message = format!("the model server did not list its models within {} s", LIST_TIMEOUT.as_secs());
-            Err(problem("provider_timeout", message))
-        }
+        Ok(listed) => listed.map_err(|failure| ProviderProblem::unlisted(id, &failure)),
+        Err(_) => Err(ProviderProblem::late(id, LIST_TIMEOUT)),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Information about the server: the caller, plugins, models, commands and health.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -10,10 +11,12 @@ use super::ids::{WireDeviceId, WireUserId};
 use super::records::{CodedMessageSchema, ScriptErrorSchema};
 use super::string_enums::{PluginOriginEnum, SettingKindEnum, ToolModeEnum};
 use crate::http::json_schema::{AnyJson, JsonMap, OtherFields};
-use clotho_core::coded_message::RenderedMessage;
+use clotho_core::coded_message::{CodedMessage, MessageArgs, RenderedMessage};
 use clotho_core::world::StateOperation;
+use clotho_engine::turn::ProviderProblemDetail;
 use clotho_plugin::manifest_rules::{ManifestRule, RuleTrigger};
 use clotho_plugin::{CatalogueEntry, LoadedPlugin, Manifest, Permission, PluginOrigin, PluginSettingSpec, SettingKind};
+use clotho_provider::ProviderFailure;
 
 /// The caller.
 #[derive(Debug, Serialize, ToSchema)]
@@ -253,8 +256,39 @@ pub struct ProviderProblem {
     pub provider: String,
     /// Stable error code.
     pub code: String,
+    /// Arguments of the code: texts and numbers by name.
+    #[schema(value_type = JsonMap)]
+    pub args: MessageArgs,
     /// The error in one sentence.
     pub message: String,
+}
+
+impl ProviderProblem {
+    /// Describes a provider that cannot be used, with the code and the arguments of the reason as arguments.
+    pub fn unusable(provider: &str, reason: &ProviderProblemDetail) -> Self {
+        let mut args = reason.args();
+        args.insert("reason".to_owned(), reason.code().into());
+        args.insert("words".to_owned(), reason.to_string().into());
+        let code = "provider_misconfigured".to_owned();
+        Self { provider: provider.to_owned(), code, args, message: reason.to_string() }
+    }
+
+    /// Describes a provider that could not list its models.
+    pub fn unlisted(provider: &str, failure: &ProviderFailure) -> Self {
+        let (code, message) = (failure.code().to_owned(), failure.to_string());
+        Self { provider: provider.to_owned(), code, args: failure.args(), message }
+    }
+
+    /// Describes a provider that did not list its models in time.
+    pub fn late(provider: &str, limit: Duration) -> Self {
+        let seconds = limit.as_secs();
+        Self {
+            provider: provider.to_owned(),
+            code: "provider_timeout".to_owned(),
+            args: MessageArgs::from_iter([("seconds".to_owned(), seconds.into())]),
+            message: format!("the model server did not list its models within {seconds} s"),
+        }
+    }
 }
 
 /// The health of the server.

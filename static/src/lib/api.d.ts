@@ -2297,6 +2297,8 @@ export interface components {
         ProviderOrigin: "config" | "connected";
         /** @description A provider whose model list could not be read. */
         ProviderProblem: {
+            /** @description Arguments of the code: texts and numbers by name. */
+            args: components["schemas"]["JsonObject"];
             /** @description Stable error code. */
             code: string;
             /** @description The error in one sentence. */

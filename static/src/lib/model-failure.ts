@@ -4,9 +4,13 @@ import { isWestern, sentence } from "./text.ts";
 import { withFullStop, filledText } from "./coded-message.ts";
 import type { Args, Failure, Json } from "./wire.d.ts";
 
-/** Returns what a model server said, or why there was no connection. */
-const serverWords = ({ cause, words }: Args): Json | undefined =>
-  (cause && optionalText(`served.cause.${cause}`)) || words;
+/** Returns what a model server said, why there was no connection, or what is wrong with the settings of a provider. */
+function serverWords(args: Args): Json | undefined {
+  const { cause, reason, words } = args;
+  return (
+    (cause && optionalText(`served.cause.${cause}`)) || (reason && filledText(`provider.${reason}`, args)) || words
+  );
+}
 
 function translatedFailure(code: string, args: Args): string | undefined {
   const { last, ...other } = args;

@@ -12,15 +12,16 @@ import {
 } from "../actions/library.ts";
 import { errorText } from "../actions/error-text.ts";
 import { navigate } from "../actions/navigation.ts";
-import { ago, locale, moment, optionalText, t } from "../lib/i18n.ts";
+import { ago, moment, t } from "../lib/i18n.ts";
 import { excerpt } from "../lib/excerpt.ts";
 import { favouritesFirst } from "../lib/character-list.ts";
-import { plainText, sentence, withNames } from "../lib/text.ts";
+import { plainText, withNames } from "../lib/text.ts";
 import { characterById, loading, models, moreSessions, sessions, chatModels } from "../model/library.ts";
 import { dialog, offlineCopyAt, openDialog } from "../model/page.ts";
 import { Avatar, EmptyState, Menu, LoadingRows, icon, lazyView } from "./common.tsx";
-import type { Character, ModelInfo, Models as ModelLists, Session } from "../lib/wire.d.ts";
+import type { Character, ModelInfo, Session } from "../lib/wire.d.ts";
 
+const ModelProblems = lazyView(() => import("./model-problems.tsx").then((module) => module.ModelProblems), 0);
 const Transfers = lazyView(() => import("./transfers.tsx").then((module) => module.Transfers), 0);
 const ImportHistoryButton = lazyView(() => import("./transfers.tsx").then((module) => module.ImportHistoryButton), 0);
 const CharacterTools = lazyView(() => import("./library-items.tsx").then((module) => module.CharacterItems), 0);
@@ -252,13 +253,6 @@ const toolsOf = ({ tools }: ModelInfo) =>
     </>
   );
 
-/**
- * Returns why a server does not list its models. The server sends no arguments with it, so in other languages the text
- * of the code stands alone.
- */
-const listFailureText = ({ code, message }: ModelLists["problems"][number]) =>
-  (locale.value !== "en" && optionalText(`failure.${code}`)) || sentence(message);
-
 export function Models() {
   const list = chatModels.value;
   const problems = models.value?.problems ?? [];
@@ -285,14 +279,7 @@ export function Models() {
       ) : (
         <p>{t("models.none")}</p>
       )}
-      {problems.map((problem) => (
-        <p key={problem.provider} class="problem">
-          {icon("warning")}
-          <span>
-            <b>{problem.provider}</b> {t("models.problem")} {listFailureText(problem)}
-          </span>
-        </p>
-      ))}
+      {problems.length > 0 && <ModelProblems />}
       <div class="actions start">
         <button
           type="button"

@@ -54,7 +54,8 @@ async fn provider_without_api_key_is_listed_as_unusable() {
     let why = model("mock/mock")["unusable"].as_str().unwrap().to_owned();
     assert!(why.contains("variable \"NOT_THERE\" is missing"), "{why}");
     assert_eq!((&model("second/mock")["unusable"], &model("mock/mock")["isDefault"]), (&json!(null), &json!(true)));
-    let problem = json!({"provider": "mock", "code": "provider_misconfigured", "message": why});
+    let args = json!({"reason": "no_key_variable", "variable": "NOT_THERE", "words": why});
+    let problem = json!({"provider": "mock", "code": "provider_misconfigured", "args": args, "message": why});
     assert_eq!(models["problems"], json!([problem]));
 
     let said = play.run_turn("Hi.").await;
@@ -63,6 +64,18 @@ async fn provider_without_api_key_is_listed_as_unusable() {
     assert_eq!((&reply["status"], &error["code"]), (&json!("error"), &json!("provider_misconfigured")));
     let message = error["message"].as_str().unwrap();
     assert!(message.contains("\"mock\" cannot be used") && message.contains("NOT_THERE"), "{message}");
+}
+
+/// A provider that does not list its models is a problem with the arguments of its code.
+#[tokio::test]
+async fn provider_refusing_model_list_is_problem_with_arguments() {
+    let app = TestServer::start().await;
+    app.mock().set_models_reply(Reply::error(403, "not you"));
+    let models = app.get("/api/models").await;
+    let problem = models["problems"].as_array().unwrap().iter().find(|one| one["provider"] == "second").unwrap();
+    assert_eq!((&problem["code"], &problem["args"]["status"]), (&json!("provider_refused"), &json!(403)), "{problem}");
+    let words = problem["args"]["words"].as_str().unwrap();
+    assert!(words.contains("not you") && problem["message"].as_str().unwrap().ends_with(words), "{problem}");
 }
 
 /// The reason why a plugin offers no quick replies is listed beside the replies of others. An older page has neither.

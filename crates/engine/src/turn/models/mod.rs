@@ -456,9 +456,9 @@ impl ModelRegistry {
     }
 
     /// Returns the unusable providers: id, reason, and the models that the settings list.
-    pub fn unusable(&self) -> impl Iterator<Item = (String, String, Vec<String>)> {
+    pub fn unusable(&self) -> impl Iterator<Item = (String, ProviderProblemDetail, Vec<String>)> {
         let entries = self.entries().into_iter();
-        entries.filter_map(|entry| Some((entry.id.clone(), entry.unusable.as_ref()?.to_string(), entry.models.clone())))
+        entries.filter_map(|entry| Some((entry.id.clone(), entry.unusable.clone()?, entry.models.clone())))
     }
 
     /// Returns the aliases: name, models, and why none of them can be asked.
