@@ -6,6 +6,10 @@ use crate::support::client::route_matches;
 use crate::support::schema;
 use clotho::http::caller::RouteAccess;
 use clotho::http::openapi::list_operations;
+use clotho_compat::interop::{FindingDetail, ImportFinding};
+use clotho_core::tree::{NodeMetadata, ReplyFacts, TraceHead};
+use clotho_engine::transfer::sillytavern::{ForeignImportResult, ImportTotals};
+use clotho_engine::transfer::{ForeignImportItem, ForeignImportReport};
 use std::collections::BTreeSet;
 
 /// An id that nothing has.
@@ -263,6 +267,51 @@ fn openapi_schemas_keep_promised_fields() {
             let is_free = shape == "Trace" && matches!(name, "params" | "model");
             assert!(is_free || described.contains(&format!("\"{name}\":")), "{shape} has no {name}: {described}");
         }
+    }
+}
+
+/// Returns the names of the fields that a schema of the document describes.
+fn schema_fields(name: &str) -> BTreeSet<String> {
+    let reference = schema::schema_reference(name);
+    let whole = schema::resolve_reference(&reference);
+    let parts = whole["allOf"].as_array().into_iter().flatten().chain([whole]);
+    parts.filter_map(|part| part["properties"].as_object()).flat_map(|fields| fields.keys().cloned()).collect()
+}
+
+/// The HTTP layer describes records of other crates, which do not know the document. It has every field of an import's
+/// result, and none that the types do not have. Of the metadata of nodes and the heads of traces it names some fields.
+#[test]
+fn openapi_record_schemas_match_serialized_types() {
+    let detail = FindingDetail::CardPicture { reason: "torn".to_owned() };
+    let finding = ImportFinding { line: Some(1), names: vec!["a.png".to_owned()], ..ImportFinding::works(&detail) };
+    let item = ForeignImportItem {
+        file: Some("a.json".to_owned()),
+        findings: vec![finding.clone()],
+        ..ForeignImportItem::new("file", "a", "1")
+    };
+    let report = ForeignImportReport { items: vec![item.clone()] };
+    let result = ForeignImportResult { totals: ImportTotals::default(), report: report.clone() };
+    for (name, value) in [
+        ("ForeignImportFinding", serde_json::to_value(&finding)),
+        ("ForeignImportItem", serde_json::to_value(&item)),
+        ("ForeignImportReport", serde_json::to_value(&report)),
+        ("ForeignImportResult", serde_json::to_value(&result)),
+        ("ImportTotals", serde_json::to_value(result.totals)),
+    ] {
+        let value = value.unwrap();
+        assert_eq!(schema::faults(&schema::schema_reference(name), &value), [] as [String; 0], "{name}");
+        let fields: BTreeSet<String> = value.as_object().unwrap().keys().cloned().collect();
+        assert_eq!(schema_fields(name), fields, "{name}");
+    }
+    // What the server adds to the metadata when it shows a node.
+    let shown = ["phase", "queuePosition", "rating"];
+    for (name, keys) in [
+        ("NodeMetadata", [ReplyFacts::KEYS, NodeMetadata::KEYS, &shown].concat()),
+        ("TraceHead", [ReplyFacts::KEYS, TraceHead::KEYS].concat()),
+    ] {
+        let unknown: Vec<String> =
+            schema_fields(name).into_iter().filter(|field| !keys.contains(&field.as_str())).collect();
+        assert_eq!(unknown, [] as [String; 0], "{name}");
     }
 }
 
