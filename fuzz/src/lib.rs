@@ -7,28 +7,91 @@
 
 use std::sync::Arc;
 
-use clotho_compat::interop::{card, chat, foreign_chat, lorebook, persona, preset};
+use clotho_compat::interop::{card, chat, foreign_chat, lorebook, persona, png, preset};
 use clotho_compat::prompt::macros::{MacroContext, MacroEngine};
 use clotho_core::clock::Time;
+use clotho_core::json_scan::{self, JsonBounds};
 use clotho_core::world::{Pointer, Schema, SchemaSet, StateOperation, World, canonical, diff, fold};
-use clotho_plugin::{Manifest, ScriptLimits, mvu};
+use clotho_plugin::{InitVarText, Manifest, ScriptLimits, heap, mvu};
 use clotho_provider::sse::{LineTooLong, SseEvent, SseParser};
+use clotho_provider::{ChatTemplate, Frame, ProviderKind, RequestMessage, RequestRole, Tokenizer};
 use clotho_search::{LocalNow, ParsedQuery};
+use clotho_store::archive::{ArchiveLimits, ArchiveReader};
 use serde_json::{Map, Value, json};
 
 /// A function over untrusted bytes.
 pub type Target = fn(&[u8]);
 
 /// All targets by name.
-pub const TARGETS: [(&str, Target); 7] = [
+pub const TARGETS: [(&str, Target); 15] = [
+    ("json", json),
     ("sse", sse),
+    ("reply", reply),
+    ("models", models),
+    ("template", template),
+    ("tokenizer", tokenizer),
     ("import", import),
+    ("png", png),
+    ("archive", archive),
+    ("values", values),
     ("query", query),
     ("operations", operations),
     ("macros", macros),
     ("mvu", mvu),
     ("manifest", manifest),
 ];
+
+/// Most memory of the values of a JSON document. Lists and maps grow by doubling, so they can have twice what is
+/// counted. A document of up to 4 MB may have four times its length more.
+const DOCUMENT_MEMORY: usize = 2 * (JsonBounds::DOCUMENT.memory + (16 << 20));
+/// Most memory for reading a file to import: the values of a document, and some copies of its unpacked texts (32 MB).
+const IMPORT_MEMORY: usize = 4 * DOCUMENT_MEMORY;
+/// Most memory for reading a tokenizer, and for a text in YAML.
+const FILE_MEMORY: usize = 256 << 20;
+
+/// Runs a reader and checks that it never holds more than so many bytes of memory.
+fn within<R>(limit: usize, read: impl FnOnce() -> R) -> R {
+    heap::reset_peak();
+    let before = heap::live_bytes();
+    let result = read();
+    let held = heap::peak_bytes() - before;
+    assert!(i64::try_from(limit).is_ok_and(|limit| held <= limit), "{held} bytes of memory, the limit is {limit}");
+    result
+}
+
+/// Scans JSON before it is parsed, as every reader of JSON does, also that of request bodies. What passes the scan is
+/// not deeper than the bounds, needs about the counted memory, and has no U+0000.
+pub fn json(bytes: &[u8]) {
+    const BOUNDS: JsonBounds = JsonBounds { depth: 16, memory: 64 << 10, growth: 0 };
+    let text = String::from_utf8_lossy(bytes);
+    let is_bounded = json_scan::check_bounds(&text, BOUNDS).is_ok();
+    let is_clean = json_scan::scan(&text, BOUNDS).is_ok();
+    assert!(is_bounded || !is_clean);
+    if !is_bounded {
+        return;
+    }
+    let limit = 2 * BOUNDS.memory + 4 * text.len() + 4_096;
+    let Ok(value) = within(limit, || serde_json::from_str::<Value>(&text)) else { return };
+    assert!(depth_of(&value) <= BOUNDS.depth);
+    assert!(!is_clean || !has_nul(&value));
+}
+
+fn depth_of(value: &Value) -> usize {
+    match value {
+        Value::Array(list) => 1 + list.iter().map(depth_of).max().unwrap_or_default(),
+        Value::Object(map) => 1 + map.values().map(depth_of).max().unwrap_or_default(),
+        _ => 0,
+    }
+}
+
+fn has_nul(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains('\0'),
+        Value::Array(list) => list.iter().any(has_nul),
+        Value::Object(map) => map.iter().any(|(key, value)| key.contains('\0') || has_nul(value)),
+        _ => false,
+    }
+}
 
 /// Parses a model server's stream: wherever it is split, it gives the same events.
 pub fn sse(bytes: &[u8]) {
@@ -45,16 +108,127 @@ pub fn sse(bytes: &[u8]) {
     assert_eq!(heard(&each), whole);
 }
 
+/// Reads a reply of each kind of model server, split at one place. Its text stays within the limit, and no piece of it
+/// is empty or has U+0000.
+pub fn reply(bytes: &[u8]) {
+    const LIMIT: usize = 256;
+    let Some((cut, body)) = bytes.split_first() else { return };
+    let (first, second) = body.split_at(usize::from(*cut).min(body.len()));
+    for kind in ProviderKind::all() {
+        let mut frames = Vec::new();
+        if let Err(failure) = within(DOCUMENT_MEMORY, || kind.decode_reply(&[first, second], LIMIT, &mut frames)) {
+            assert!(!failure.to_string().is_empty());
+        }
+        let mut written = 0;
+        for frame in &frames {
+            let (Frame::Text(words) | Frame::Reasoning(words)) = frame else { continue };
+            assert!(!words.is_empty() && !words.contains('\0'));
+            written += words.len();
+        }
+        assert!(written <= LIMIT);
+    }
+}
+
+/// Reads model lists of each kind of model server. NUL bytes separate the bodies of several lists.
+pub fn models(bytes: &[u8]) {
+    let bodies: Vec<&[u8]> = bytes.split(|byte| *byte == 0).take(3).collect();
+    for kind in ProviderKind::all() {
+        let listed = within(4 * DOCUMENT_MEMORY, || kind.parse_model_lists(&bodies)).unwrap_or_default();
+        assert!(listed.len() <= bytes.len() + 1);
+    }
+}
+
+/// Uses the chat template of a model server. There is always a prompt, and its size is limited.
+pub fn template(bytes: &[u8]) {
+    let template = ChatTemplate::from_setting("auto");
+    template.set_server_template(&String::from_utf8_lossy(bytes));
+    let roles = [RequestRole::System, RequestRole::User, RequestRole::Assistant, RequestRole::User];
+    let said = ["Tell it.", "Who is there?", "The <|im_end|> keeper.", "Open the door."];
+    let messages = roles.into_iter().zip(said);
+    let messages: Vec<RequestMessage> =
+        messages.map(|(role, content)| RequestMessage { role, name: None, content: content.to_owned() }).collect();
+    let prompt = template.render(&messages);
+    assert!(prompt.text.contains("Open the door.") && prompt.text.len() <= 2 << 20);
+    assert!(prompt.stops.len() <= 2);
+}
+
+/// Reads a `tokenizer.json` and counts a text with it.
+pub fn tokenizer(bytes: &[u8]) {
+    let Ok(tokenizer) = within(FILE_MEMORY, || Tokenizer::from_bytes("file", bytes)) else { return };
+    within(FILE_MEMORY, || tokenizer.count("The lamp burns, 夜 falls; nobody speaks for a long while."));
+}
+
 /// Reads a file to import: cards, lorebooks, personas, presets, chats of other programs.
 pub fn import(bytes: &[u8]) {
-    let _ = card::read(bytes);
-    let _ = lorebook::read(bytes);
-    let _ = persona::read(bytes);
-    let _ = preset::read(bytes);
-    let _ = foreign_chat::read(bytes);
+    within(IMPORT_MEMORY, || drop(card::read(bytes)));
+    within(IMPORT_MEMORY, || drop(lorebook::read(bytes)));
+    within(IMPORT_MEMORY, || drop(persona::read(bytes)));
+    within(IMPORT_MEMORY, || drop(preset::read(bytes)));
+    within(IMPORT_MEMORY, || drop(foreign_chat::read(bytes)));
     for line in bytes.split(|byte| *byte == b'\n') {
-        let _ = chat::read(line);
+        within(IMPORT_MEMORY, || drop(chat::read(line)));
     }
+}
+
+/// Reads what stands beside a picture: a text chunk with a correct checksum, of the kind that the first byte chooses.
+pub fn png(bytes: &[u8]) {
+    const MAX_TEXT_BYTES: usize = 32 << 20;
+    let Some((kind, data)) = bytes.split_first() else { return };
+    let kind = match kind % 3 {
+        0 => b"tEXt",
+        1 => b"zTXt",
+        _ => b"iTXt",
+    };
+    let chunks = [png::encode_chunk(kind, data), png::encode_chunk(b"IEND", b"")].concat();
+    let file = [png::SIGNATURE.as_slice(), &chunks].concat();
+    let (chunks, fault) = png::read_chunks(&file).unwrap_or_default();
+    assert!(chunks.len() == 2 && fault.is_none());
+    for chunk in chunks {
+        let text = within(4 * MAX_TEXT_BYTES, || chunk.text()).unwrap_or_default();
+        assert!(text.len() <= MAX_TEXT_BYTES);
+    }
+    within(IMPORT_MEMORY, || drop(card::read(&file)));
+    within(IMPORT_MEMORY, || drop(lorebook::read(&file)));
+}
+
+/// Reads a session file: the bytes as they are, and the bytes as its unpacked content.
+pub fn archive(bytes: &[u8]) {
+    let limits = ArchiveLimits { total: 1 << 20, line: 64 << 10 };
+    for file in [bytes.to_vec(), zstd_frame(bytes)] {
+        within(DOCUMENT_MEMORY, || {
+            let Ok(mut reader) = ArchiveReader::begin(file.as_slice(), limits) else { return };
+            while let Ok(Some(_)) = reader.next_line() {}
+            assert!(reader.bytes() <= limits.total + 1);
+        });
+    }
+}
+
+/// Returns bytes as a zstd stream of uncompressed blocks.
+fn zstd_frame(bytes: &[u8]) -> Vec<u8> {
+    /// Bytes of a block. The window is as large.
+    const BLOCK_BYTES: usize = 128 << 10;
+    // The magic number, a header without fields, and the window: 2 to the power of 10 + 7.
+    let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, 0, 7 << 3];
+    let mut rest = bytes;
+    loop {
+        let (block, after) = rest.split_at(rest.len().min(BLOCK_BYTES));
+        let header = u32::try_from(block.len() << 3).unwrap_or_default() | u32::from(after.is_empty());
+        frame.extend(header.to_le_bytes().into_iter().take(3));
+        frame.extend(block);
+        if after.is_empty() {
+            return frame;
+        }
+        rest = after;
+    }
+}
+
+/// Reads initial values of a story: YAML, TOML or relaxed JSON, in an entry and in a greeting.
+pub fn values(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes).into_owned();
+    let greeting = format!("Hello. <initvar>{text}</initvar>");
+    let starts = [InitVarText { name: "start".to_owned(), text }];
+    let unread = within(FILE_MEMORY, || mvu::unreadable_initial_values(&starts, &greeting));
+    assert!(unread.len() <= 2);
 }
 
 /// Parses a typed search query. An error has a message.

@@ -103,16 +103,17 @@ impl ProviderClient {
         let mut head = String::new();
         if let Some(url) = urls.next() {
             let body = self.fetch(url).await?;
-            listed.push(json::parse_bytes(&body, JsonBounds::DOCUMENT).unwrap_or_default());
             head = self.shared.http.scrub().text_of_body(&body);
+            listed.push(body);
         }
         for url in urls {
-            let body = self.fetch(url).await.unwrap_or_default();
-            listed.push(json::parse_bytes(&body, JsonBounds::DOCUMENT).unwrap_or_default());
+            listed.push(self.fetch(url).await.unwrap_or_default());
         }
         let words = || self.shared.http.scrub().clean(&format!("it is not a list of models, it begins with: {head}"));
-        let models =
-            dialect.parse_models(&listed).ok_or_else(|| ProviderFailure::InvalidResponse { words: words() })?;
+        let models = self
+            .kind()
+            .parse_model_lists(&listed)
+            .ok_or_else(|| ProviderFailure::InvalidResponse { words: words() })?;
         if let Some(template) = models.iter().find_map(|model| model.template.as_deref()) {
             self.endpoint().template.set_server_template(template);
         }

@@ -46,6 +46,7 @@ mod params;
 mod reply;
 mod request;
 mod retry;
+mod sent_body;
 pub mod sse;
 mod stream_state;
 mod template;

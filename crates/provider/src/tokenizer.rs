@@ -95,10 +95,18 @@ impl Tokenizer {
             return Ok(named);
         }
         let path = Path::new(setting);
-        let inner = load_file(path).map_err(|why| TokenizerError { file: setting.to_owned(), why })?;
         let name = path.file_name().map_or(setting.into(), |name| name.to_string_lossy());
-        let count = move |text: &str| Some(inner.encode_fast(text, false).ok()?.len());
-        Ok(Self::new(format!("file {name}"), count))
+        let read = read_file(path).and_then(|bytes| Self::from_bytes(&format!("file {name}"), &bytes));
+        read.map_err(|why| TokenizerError { file: setting.to_owned(), why })
+    }
+
+    /// Creates a tokenizer from the content of a `tokenizer.json`.
+    ///
+    /// # Errors
+    /// Returns a sentence if the content is invalid or fails the self-test.
+    pub fn from_bytes(name: &str, bytes: &[u8]) -> Result<Self, String> {
+        let inner = parse_file(bytes)?;
+        Ok(Self::new(name.to_owned(), move |text: &str| Some(inner.encode_fast(text, false).ok()?.len())))
     }
 
     fn new(name: String, count: impl Fn(&str) -> Option<usize> + Send + Sync + 'static) -> Self {
@@ -172,7 +180,7 @@ fn count_without_special_tokens(vocabulary: &tiktoken_rs::CoreBPE, text: &str) -
     Some(vocabulary.encode_ordinary(text).len())
 }
 
-fn load_file(path: &Path) -> Result<tokenizers::Tokenizer, String> {
+fn read_file(path: &Path) -> Result<Vec<u8>, String> {
     let about = std::fs::metadata(path).map_err(|error| error.to_string())?;
     if !about.is_file() {
         return Err("it is not a file".to_owned());
@@ -180,9 +188,12 @@ fn load_file(path: &Path) -> Result<tokenizers::Tokenizer, String> {
     if about.len() > MAX_FILE_BYTES {
         return Err(format!("it has {} MB, the limit is {}", about.len() >> 20, MAX_FILE_BYTES >> 20));
     }
-    let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
-    normalizer_growth::check(&bytes)?;
-    let read = catch_unwind(AssertUnwindSafe(|| tokenizers::Tokenizer::from_bytes(&bytes)));
+    std::fs::read(path).map_err(|error| error.to_string())
+}
+
+fn parse_file(bytes: &[u8]) -> Result<tokenizers::Tokenizer, String> {
+    normalizer_growth::check(bytes)?;
+    let read = catch_unwind(AssertUnwindSafe(|| tokenizers::Tokenizer::from_bytes(bytes)));
     let mut tokenizer = read.map_err(|_| "reading it failed".to_owned())?.map_err(|error| error.to_string())?;
     // A file's batch settings would truncate or pad the text.
     tokenizer.with_padding(None);
