@@ -207,23 +207,24 @@ describe("the rows of a state", () => {
 
 describe("hidden tags", () => {
   const whole =
-    'Snow <b>falls</b>, 3 < 4.\n\n<think>a secret</THINK>\n\nShe nods. <thinker>\n<updatevariable a=1>\n_.set("hp", 1);\n</UpdateVariable>\n<StatusPlaceHolderImpl/>\nThe end';
+    'Snow <b>falls</b>, 3 < 4.\n\n<initvar>a secret</INITVAR>\n\nShe nods. <initvars>\n<updatevariable a=1>\n_.set("hp", 1);\n</UpdateVariable>\n<StatusPlaceHolderImpl/>\nThe end';
 
   test("S3-18: no part of a hidden tag is shown while a text grows, and what is shown stays", () => {
     let before = "";
     for (let n = 0; n <= whole.length; n += 1) {
       const now = visiblePart(whole.slice(0, n));
       assert.ok(now.startsWith(before), `${JSON.stringify(before)} went away at ${JSON.stringify(now)}`);
-      assert.ok(!/<t?h?i?n?k?$|<thi?n?k?[> ]|secret|update|_\.set|hp|status/i.test(now.replace("</b>", "")), now);
+      assert.ok(!/<i?n?i?t?v?a?r?$|<initvar[> ]|secret|update|_\.set|hp|status/i.test(now.replace("</b>", "")), now);
       before = now;
     }
-    assert.equal(before, "Snow <b>falls</b>, 3 < 4.\n\n\n\nShe nods. <thinker>\n\n\nThe end");
+    assert.equal(before, "Snow <b>falls</b>, 3 < 4.\n\n\n\nShe nods. <initvars>\n\n\nThe end");
     for (const [text, shown] of [
-      ["<think>hm", ""],
-      ["<think>hm</think>\n\nHello", "Hello"],
+      ["<initvar>hm", ""],
+      ["<initvar>hm</initvar>\n\nHello", "Hello"],
+      ["She writes <think> on the wall.", "She writes <think> on the wall."],
       ["Hello <initvar>\nnever closed", "Hello "],
       ["a < b", "a < b"],
-      ["天<think>x</THINK>地", "天地"],
+      ["天<initvar>x</INITVAR>地", "天地"],
       ["  plain", "  plain"],
     ])
       assert.equal(visiblePart(text), shown);

@@ -122,7 +122,7 @@ pub struct GenerationConfig {
     pub context_tokens: u32,
     /// Tokens reserved for the reply, and the maximum requested from the model.
     pub reply_tokens: u32,
-    /// Tags whose `<tag>…</tag>` blocks in earlier replies are left out of later prompts.
+    /// Tags whose `<tag>…</tag>` blocks are hidden, and pairs of marks around thoughts, as `opening…closing`.
     pub hide_tags: Vec<String>,
     /// The user message for prompts that contain none; empty: none is added.
     pub filler: String,
@@ -544,7 +544,19 @@ fn tag(text: &str) -> Result<(), String> {
     if text.chars().next().is_some_and(char::is_alphabetic) && text.chars().all(fits) && text.len() <= 64 {
         return Ok(());
     }
+    if text.len() <= 400 && !text.contains('\n') && is_mark_pair(text) {
+        return Ok(());
+    }
     Err(format!("expected a tag name such as \"think\", without brackets, got {text:?}"))
+}
+
+/// Returns whether a text is a pair of marks around thoughts, as the server reads it.
+fn is_mark_pair(text: &str) -> bool {
+    let marks = text.split_once('…').or_else(|| text.split_once("..."));
+    marks.is_some_and(|(open, close)| {
+        let (open, close) = (open.trim(), close.trim());
+        !open.is_empty() && !close.is_empty() && !open.eq_ignore_ascii_case(close)
+    })
 }
 
 /// Validates log levels. The logger would take an unknown level for a target name.

@@ -153,6 +153,18 @@ fn config_wrong_value_returns_expected_type() {
 }
 
 /// Mode `local` has no password, so only this machine may reach the server unless devices must be paired.
+/// A host names the marks of a model's thoughts as a pair.
+#[test]
+fn config_pair_of_marks_is_accepted() {
+    let tags =
+        |list: &str| load(&format!("[generation]\nhide_tags = {list}"), &[]).map(|read| read.generation.hide_tags);
+    let pairs = ["think", "<|plan|>…<|/plan|>", "Thought:...Answer:"];
+    assert_eq!(tags("[\"think\", \"<|plan|>…<|/plan|>\", \"Thought:...Answer:\"]").unwrap(), pairs);
+    for bad in ["[\"…\"]", "[\"<a>…\"]", "[\"...<a>\"]", "[\"*…*\"]", "[\"<a>\"]"] {
+        tags(bad).unwrap_err();
+    }
+}
+
 #[test]
 fn config_lan_address_requires_lan_setting() {
     for listen in ["0.0.0.0:80", "192.168.1.2:7317", "[::]:7317"] {

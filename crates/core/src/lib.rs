@@ -13,5 +13,6 @@ pub mod oplog;
 pub mod printable;
 pub mod secret_names;
 pub mod stop_check;
+pub mod thoughts;
 pub mod tree;
 pub mod world;

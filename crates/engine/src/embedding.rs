@@ -370,7 +370,8 @@ fn node_text(
         placed.node.status == Status::Complete && !matches!(placed.node.kind, Kind::Root | Kind::Change)
     });
     Ok(message.and_then(|placed| {
-        let text = tags::text_for_model(placed.node.role, &placed.node.content, hide_tags).into_owned();
+        let node = &placed.node;
+        let text = tags::text_for_model(node.role, &node.content, node.reasoning.is_some(), hide_tags).into_owned();
         let hash = recall::embed_hash(&text, chars);
         (!text.trim().is_empty()).then_some(EmbedText { hash, text, node: Some(placed.n) })
     }))

@@ -32,7 +32,7 @@ const LOOK_AGAIN: std::time::Duration = std::time::Duration::from_secs(2);
 const BATCH_DELAY: std::time::Duration = std::time::Duration::from_millis(50);
 
 /// The version of the text processing. Change it when texts are made differently, so that old indexes are rebuilt.
-const TEXTS: &[u8] = b"of models";
+const TEXTS: &[u8] = b"without thoughts";
 
 /// The search index and its text settings.
 #[derive(Clone)]
@@ -240,7 +240,8 @@ fn node_change(
 ) -> Result<IndexChange, StoreError> {
     let found = reader.node_or_stashed(stored, id)?.filter(|placed| is_searchable(&placed.node));
     let Some(mut placed) = found else { return Ok(IndexChange::Remove(id)) };
-    if let Cow::Owned(shown) = tags::text_for_model(placed.node.role, &placed.node.content, hide_tags) {
+    let node = &placed.node;
+    if let Cow::Owned(shown) = tags::text_for_model(node.role, &node.content, node.reasoning.is_some(), hide_tags) {
         placed.node.content = shown;
     }
     if placed.node.content.is_empty() {

@@ -1,13 +1,15 @@
 //! One reply in progress: waits for its concurrency limit, sends the request and reads the response frame by frame.
 
 use super::{
-    Endpoint, Frame, ProviderFailure, ProviderKind, Request, TimeoutPhase, Timeouts, alternation,
+    Endpoint, Frame, ProviderFailure, ProviderKind, Request, RequestRole, TimeoutPhase, Timeouts, alternation,
     breaker::CircuitBreaker,
     decode::ReplyDecoder,
     http::{EndpointHttp, OutgoingRequest},
 };
 use bytes::Bytes;
+use clotho_core::thoughts;
 use reqwest::Response;
+use serde_json::Value;
 use std::{
     collections::{HashSet, VecDeque},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -49,6 +51,8 @@ pub(super) struct ReplyStream {
     decoder: ReplyDecoder,
     /// Frames that have arrived but were not yet returned.
     ready: VecDeque<Frame>,
+    /// The mark with which the prompt opens a thought. It belongs before the text of the reply.
+    open_mark: Option<String>,
     /// Returned after the ready frames, as the last item.
     failure: Option<ProviderFailure>,
     /// Text or reasoning has been returned.
@@ -77,6 +81,7 @@ impl ReplyStream {
             request,
             phase: ReplyPhase::Queue,
             ready: VecDeque::new(),
+            open_mark: None,
             failure: None,
             has_content: false,
             awaits_breaker: false,
@@ -89,7 +94,7 @@ impl ReplyStream {
         loop {
             if let Some(frame) = self.ready.pop_front() {
                 self.has_content |= matches!(frame, Frame::Text(_) | Frame::Reasoning(_));
-                return Some(Ok(frame));
+                return Some(Ok(self.with_open_mark(frame)));
             }
             if let Some(failure) = self.failure.take() {
                 self.release();
@@ -117,10 +122,28 @@ impl ReplyStream {
         }
     }
 
+    /// Puts the mark with which the prompt opens a thought before the first text.
+    fn with_open_mark(&mut self, frame: Frame) -> Frame {
+        match frame {
+            Frame::Text(text) if !text.is_empty() => match self.open_mark.take() {
+                Some(mark) => Frame::Text(mark + &text),
+                None => Frame::Text(text),
+            },
+            // The server parts thoughts by itself.
+            Frame::Reasoning(_) => {
+                self.open_mark = None;
+                frame
+            }
+            frame => frame,
+        }
+    }
+
     async fn send(&mut self) {
         let http = &self.shared.http;
         let url = http.kind.dialect().reply_url(&http.endpoint, &self.request.model);
-        let body = http.kind.dialect().body(&self.request, &http.endpoint).to_string();
+        let body = http.kind.dialect().body(&self.request, &http.endpoint);
+        self.open_mark = open_mark(http, &self.request, &body);
+        let body = body.to_string();
         let answered = match url {
             Ok(url) => http.send_with_retries(&OutgoingRequest { url, body: Some(Bytes::from(body)) }).await,
             Err(failure) => Err(failure),
@@ -214,6 +237,17 @@ fn decoder(http: &EndpointHttp, request: &Request) -> ReplyDecoder {
     ReplyDecoder::new(http.endpoint.max_reply_bytes, http.scrub(), dialect.reader(request), dialect.framing())
 }
 
+/// Returns the mark with which a prompt opens a thought: at the end of the chat template, or of a prefill.
+fn open_mark(http: &EndpointHttp, request: &Request, body: &Value) -> Option<String> {
+    let prompt = if http.kind.dialect().is_text_completion() {
+        body.get("prompt")?.as_str()?
+    } else {
+        let last = request.messages.last().filter(|last| last.role == RequestRole::Assistant);
+        &last.filter(|_| request.rounds.is_empty())?.content
+    };
+    thoughts::open_mark_at_end(prompt).map(str::to_owned)
+}
+
 fn is_content(frame: &Frame) -> bool {
     matches!(frame, Frame::Text(_) | Frame::Reasoning(_) | Frame::ToolCall(_) | Frame::Finish(_))
 }
@@ -230,6 +264,45 @@ fn next_timeout(timeouts: &Timeouts, speaking: bool, finished: bool) -> (Timeout
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::RequestMessage;
+
+    /// A thought that the template opens is marked in the reply, as if the model had opened it.
+    #[test]
+    fn reply_stream_mark_of_template_precedes_text() {
+        let user = RequestMessage { role: RequestRole::User, name: None, content: "Hi.".into() };
+        let prefill =
+            |text: &str| RequestMessage { role: RequestRole::Assistant, name: None, content: text.to_owned() };
+        let state = |kind: ProviderKind, template: &str| {
+            let endpoint = Endpoint::new("a", "http://a/");
+            endpoint.template.set_server_template(template);
+            Arc::new(EndpointState::new(kind, endpoint))
+        };
+        let opened = |state: &Arc<EndpointState>, messages: &[RequestMessage]| {
+            let request = Request { messages: messages.to_vec(), ..Request::default() };
+            open_mark(&state.http, &request, &state.http.kind.dialect().body(&request, &state.http.endpoint))
+        };
+        let opens = state(
+            ProviderKind::from_name("llamacpp").unwrap(),
+            "{% for m in messages %}<|user|>{{ m.content }}{% endfor %}<|assistant|>\n<think>\n",
+        );
+        assert_eq!(opened(&opens, std::slice::from_ref(&user)).as_deref(), Some("<think>"));
+        let plain = state(
+            ProviderKind::from_name("llamacpp").unwrap(),
+            "{% for m in messages %}<|user|>{{ m.content }}{% endfor %}<|assistant|>\n<think>\n\n</think>\n\n",
+        );
+        assert_eq!(opened(&plain, std::slice::from_ref(&user)), None);
+        let chat = state(ProviderKind::from_name("openai").unwrap(), "");
+        assert_eq!(opened(&chat, &[user.clone(), prefill("<think>\n")]).as_deref(), Some("<think>"));
+        assert_eq!(opened(&chat, &[user.clone(), prefill("She reads <think>")]), None);
+        assert_eq!(opened(&chat, std::slice::from_ref(&user)), None);
+        let mut reply = ReplyStream::new(opens, Request::default(), false);
+        reply.open_mark = Some("<think>".to_owned());
+        let frames = ["", "a", "b"].map(|text| reply.with_open_mark(Frame::Text(text.to_owned())));
+        assert_eq!(frames, ["", "<think>a", "b"].map(|text| Frame::Text(text.to_owned())));
+        reply.open_mark = Some("<think>".to_owned());
+        reply.with_open_mark(Frame::Reasoning("a".to_owned()));
+        assert_eq!(reply.with_open_mark(Frame::Text("b".to_owned())), Frame::Text("b".to_owned()));
+    }
 
     #[test]
     fn reply_stream_timeout_depends_on_phase() {

@@ -59,7 +59,11 @@ impl NodeRenderer {
         let (children, notes, problems) = (dressed.children, dressed.notes, dressed.problems);
         let mut node = dressed.node.node;
         node.metadata.drop_shown_keys();
-        let display = self.display(node.role.code(), &node.content);
+        let display = self.display(node.role.code(), &node.content, node.reasoning.is_some());
+        // Older and imported messages have their thoughts in the text.
+        if display.is_some() && node.reasoning.is_none() {
+            node.reasoning = tags::thoughts_in(&node.content, &self.hide_tags);
+        }
         let mut shown =
             NodeView { node, children, siblings: None, notes, problems, display, needs_plugin_display: false };
         if shown.node.status == Status::Generating {
@@ -142,15 +146,15 @@ impl NodeRenderer {
 
     /// Returns the displayed text for a role ([`Role::code`]), if it differs from the content. Only assistant texts are
     /// changed.
-    pub fn display(&self, role: i16, content: &str) -> Option<String> {
+    pub fn display(&self, role: i16, content: &str, has_reasoning: bool) -> Option<String> {
         let is_written = role == Role::Assistant.code();
-        let hidden = is_written.then(|| tags::hide_blocks(content, &self.hide_tags))?;
+        let hidden = is_written.then(|| tags::hide_blocks(content, has_reasoning, &self.hide_tags))?;
         hidden.filter(|shown| shown != content)
     }
 
     /// Returns the start of the displayed text on one line, at most `most` characters.
     pub fn preview(&self, node: &Node, most: usize) -> String {
-        let shown = self.display(node.role.code(), &node.content);
+        let shown = self.display(node.role.code(), &node.content, node.reasoning.is_some());
         let words = shown.as_deref().unwrap_or(&node.content).split_whitespace();
         words.collect::<Vec<_>>().join(" ").chars().take(most).collect()
     }

@@ -119,7 +119,7 @@ pub fn tree_outline(
 ) -> Result<TreeOutline, StoreError> {
     let mut nodes = reader.outline(stored)?;
     for sketch in &mut nodes {
-        if let Some(shown) = look.display(sketch.role, &sketch.excerpt) {
+        if let Some(shown) = look.display(sketch.role, &sketch.excerpt, false) {
             sketch.excerpt = shown;
         }
         if let Some((end, _)) = sketch.excerpt.char_indices().nth(PREVIEW_CHARS) {

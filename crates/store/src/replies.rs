@@ -196,6 +196,21 @@ impl Tx<'_> {
         Ok(())
     }
 
+    /// Empties the segments of running replies whose text has changed. Save all of their text next.
+    ///
+    /// # Errors
+    /// Returns an error if the database fails.
+    pub fn clear_segments(&mut self, replies: &[NodeId]) -> Result<(), WriteError> {
+        for node in replies {
+            self.run(|conn| {
+                let Some(node_n) = generating_row(conn, *node)? else { return Ok(()) };
+                diesel::delete(segments::table.filter(segments::node_n.eq(node_n))).execute(conn)?;
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
     /// Saves the request of a running reply, in case the reply never ends by itself. It also writes an empty
     /// first segment.
     ///

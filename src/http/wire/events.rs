@@ -142,6 +142,10 @@ pub struct ReplyChunkEvent {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub reasoning_offset: Option<usize>,
+    /// True if the chunk is all of the text, because earlier text turned out to be a thought; absent otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub is_whole: Option<bool>,
 }
 
 /// A chunk of a draft.
@@ -154,6 +158,10 @@ pub struct DraftChunkEvent {
     pub content_chunk: String,
     /// Length of the text before the chunk, in UTF-16 code units.
     pub offset: usize,
+    /// True if the chunk is all of the text, because earlier text turned out to be a thought; absent otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub is_whole: Option<bool>,
     /// `queued`, `waiting`, `thinking` or `streaming`; `done` or `error` in the last chunk.
     #[schema(value_type = DraftStatusEnum)]
     pub status: &'static str,

@@ -22,6 +22,8 @@ pub struct DraftStreams {
 struct DraftStreamProgress {
     content: StreamTextPosition,
     phase: GenerationPhase,
+    /// How often the sent text had been taken back.
+    rewrites: u32,
     is_over: bool,
 }
 
@@ -47,22 +49,27 @@ impl DraftStreams {
             }
             // Read the phase before the text: a finished draft then has all of its text.
             let (phase, is_over) = (draft.phase(), draft.is_over());
-            let (chunk, after) = draft.generation.with_partial_text(|written| {
+            let (chunk, after, rewrites) = draft.generation.with_partial_text(|written| {
+                if written.rewrites() != sent.rewrites {
+                    sent.content = StreamTextPosition::default();
+                }
                 let (rest, after) = sent.content.rest_of(&written.content);
-                (rest.to_owned(), after)
+                (rest.to_owned(), after, written.rewrites())
             });
-            if chunk.is_empty() && phase == sent.phase {
+            let is_whole = (rewrites != sent.rewrites).then_some(true);
+            if chunk.is_empty() && phase == sent.phase && is_whole.is_none() {
                 continue;
             }
             events.push(Event::Draft(DraftChunkEvent {
                 id: WireId(draft.generation.id),
                 content_chunk: chunk,
                 offset: sent.content.utf16_units(),
+                is_whole,
                 status: phase.word,
                 queue_position: phase.place,
                 error: draft.failure().map(DraftErrorResponse::from),
             }));
-            *sent = DraftStreamProgress { content: after, phase, is_over };
+            *sent = DraftStreamProgress { content: after, phase, rewrites, is_over };
         }
         events
     }

@@ -396,9 +396,8 @@ impl EventSocket {
         let node = self.store.read_inline(read).await?;
         if node.status == clotho_core::tree::Status::Generating {
             let running = running.ok_or_else(|| ApiError::not_found(NodeIdPath::WHAT))?;
-            return running.with_partial_text(|written| {
-                position.streams.resume(id, &written.content, &written.reasoning, offset, frame.reasoning_offset)
-            });
+            return running
+                .with_partial_text(|written| position.streams.resume(id, written, offset, frame.reasoning_offset));
         }
         let reasoning = node.reasoning.unwrap_or_default();
         reply_stream::chunk_event(id, &node.content, &reasoning, offset, frame.reasoning_offset)

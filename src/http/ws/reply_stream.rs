@@ -7,7 +7,7 @@ use crate::http::error::ApiError;
 use crate::http::wire::events::{Event, ReplyChunkEvent};
 use crate::http::wire::ids::WireId;
 use clotho_core::ids::NodeId;
-use clotho_engine::live::{GenerationPhase, LiveSessions};
+use clotho_engine::live::{GenerationPhase, LiveSessions, PartialText};
 
 /// The replies that this socket has announced and not finished.
 #[derive(Debug, Default)]
@@ -21,6 +21,8 @@ struct ReplyStreamProgress {
     content: StreamTextPosition,
     reasoning: StreamTextPosition,
     phase: GenerationPhase,
+    /// How often the sent text had been taken back.
+    rewrites: u32,
 }
 
 /// A position in a text, in bytes and in UTF-16 code units.
@@ -68,7 +70,7 @@ impl ReplyStreams {
     pub fn join(&mut self, node: NodeId, live: &LiveSessions) {
         let mut sent = ReplyStreamProgress::default();
         if let Some(running) = live.running_reply(node) {
-            running.with_partial_text(|written| _ = next_chunk(node, &mut sent, &written.content, &written.reasoning));
+            running.with_partial_text(|written| _ = running_chunk(node, &mut sent, written));
         }
         self.open.insert(node, sent);
     }
@@ -82,9 +84,7 @@ impl ReplyStreams {
             if std::mem::replace(&mut sent.phase, phase) != phase {
                 events.push(Event::Progress { id: WireId(*node), phase: phase.word, queue_position: phase.place });
             }
-            running.with_partial_text(|written| {
-                events.extend(next_chunk(*node, sent, &written.content, &written.reasoning))
-            });
+            running.with_partial_text(|written| events.extend(running_chunk(*node, sent, written)));
         }
         events
     }
@@ -95,26 +95,51 @@ impl ReplyStreams {
         next_chunk(node, &mut sent, content, reasoning)
     }
 
-    /// Returns one chunk from the client's offset; later chunks continue after it.
+    /// Returns one chunk of a running reply from the client's offset; later chunks continue after it. If text was taken
+    /// back, the client's offset may be of another text: the chunk is all of it then.
     ///
     /// # Errors
     /// Returns an error if the offset is not in the text.
     pub fn resume(
         &mut self,
         node: NodeId,
-        content: &str,
-        reasoning: &str,
+        written: &PartialText,
         offset: usize,
         reasoning_offset: Option<usize>,
     ) -> Result<Event, ApiError> {
+        let PartialText { content, reasoning, .. } = written;
+        let is_whole = written.rewrites() > 0;
+        let offset = if is_whole { 0 } else { offset };
         let event = chunk_event(node, content, reasoning, offset, reasoning_offset)?;
+        let event = if is_whole { as_whole(event) } else { event };
         if let Some(sent) = self.open.get_mut(&node) {
+            sent.rewrites = written.rewrites();
             sent.content = StreamTextPosition::default().rest_of(content).1;
             if reasoning_offset.is_some() {
                 sent.reasoning = StreamTextPosition::default().rest_of(reasoning).1;
             }
         }
         Ok(event)
+    }
+}
+
+/// Returns the unsent text of a running reply as a chunk; `None` if there is none. If text was taken back, the chunk is
+/// all of it.
+fn running_chunk(node: NodeId, sent: &mut ReplyStreamProgress, written: &PartialText) -> Option<Event> {
+    if std::mem::replace(&mut sent.rewrites, written.rewrites()) == written.rewrites() {
+        return next_chunk(node, sent, &written.content, &written.reasoning);
+    }
+    sent.content = StreamTextPosition::default();
+    let whole = next_chunk(node, sent, &written.content, &written.reasoning);
+    let none = || Event::Grown(ReplyChunkEvent { id: Some(WireId(node)), ..ReplyChunkEvent::default() });
+    Some(as_whole(whole.unwrap_or_else(none)))
+}
+
+/// Marks a chunk as all of the text.
+fn as_whole(event: Event) -> Event {
+    match event {
+        Event::Grown(chunk) => Event::Grown(ReplyChunkEvent { is_whole: Some(true), ..chunk }),
+        other => other,
     }
 }
 
@@ -132,6 +157,7 @@ fn next_chunk(node: NodeId, sent: &mut ReplyStreamProgress, content: &str, reaso
         offset: sent.content.units,
         reasoning_chunk: has_thought.then(|| thought.to_owned()),
         reasoning_offset: has_thought.then_some(sent.reasoning.units),
+        is_whole: None,
     };
     (sent.content, sent.reasoning) = (after, thought_after);
     Some(Event::Grown(chunk))
@@ -160,6 +186,7 @@ pub fn chunk_event(
         offset,
         reasoning_chunk: thought.map(|from| from.rest_of(reasoning).0.to_owned()),
         reasoning_offset,
+        is_whole: None,
     }))
 }
 
@@ -197,7 +224,9 @@ mod tests {
     fn reply_stream_close_sends_rest_once() {
         let mut streams = ReplyStreams::default();
         streams.open(node_id());
-        let resumed = streams.resume(node_id(), "half", "", 2, None).unwrap();
+        let mut written = PartialText::default();
+        written.content.push_str("half");
+        let resumed = streams.resume(node_id(), &written, 2, None).unwrap();
         assert_eq!(expect_chunk(Some(resumed)), Some((2, "lf".into())));
         assert_eq!(expect_chunk(streams.close(node_id(), "half a loaf", "")), Some((4, " a loaf".into())));
         assert!(streams.open.is_empty());

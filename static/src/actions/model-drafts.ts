@@ -44,6 +44,7 @@ export function startDraft(ask: () => Promise<{ draftId: Id }>, grown: (now: Dra
   }
 
   function applyPiece(piece: DraftPiece) {
+    if (piece.isWhole) return grow(piece, piece.contentChunk);
     if (piece.offset > text.length) return void catchUp();
     grow(piece, text + piece.contentChunk.slice(text.length - piece.offset));
   }

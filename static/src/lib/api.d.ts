@@ -709,6 +709,8 @@ export interface components {
             error?: components["schemas"]["DraftErrorResponse"];
             /** @description Id of the draft. */
             id: components["schemas"]["Id"];
+            /** @description True if the chunk is all of the text, because earlier text turned out to be a thought; absent otherwise. */
+            isWhole?: boolean;
             /** @description Length of the text before the chunk, in UTF-16 code units. */
             offset: number;
             /** @description Position in the queue, from 1, while `status` is `queued`. */
@@ -2485,6 +2487,8 @@ export interface components {
             /** @description The new text. */
             contentChunk: string;
             id: components["schemas"]["Id"] | null;
+            /** @description True if the chunk is all of the text, because earlier text turned out to be a thought; absent otherwise. */
+            isWhole?: boolean;
             /** @description Length of the text before the chunk, in UTF-16 code units. */
             offset: number;
             /** @description New reasoning text. */

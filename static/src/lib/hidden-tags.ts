@@ -1,9 +1,10 @@
-// Text that models and cards write for machines (`<think>`, `<UpdateVariable>`…) and that is not displayed. Pure. The
-// server removes it from complete texts (`display`). This file removes it from growing texts and quotes. The page does
-// not know the configured tags (`hide_tags`), so these are the documented defaults.
+// Text that models and cards write for machines (`<UpdateVariable>`…) and that is not displayed. Pure. The server
+// removes it from complete texts (`display`). This file removes it from growing texts and quotes. The page does not
+// know the configured tags (`hide_tags`), so these are the documented defaults. Thoughts (`<think>`) are not among
+// them: the server parts them from growing texts too.
 import { plainText } from "./text.ts";
 
-const TAGS = ["think", "thinking", "UpdateVariable", "JSONPatch", "json_patch", "initvar", "StatusBlock"];
+const TAGS = ["UpdateVariable", "JSONPatch", "json_patch", "initvar", "StatusBlock"];
 const PANEL = "StatusPlaceHolderImpl";
 
 /** Placeholders of a status panel. */

@@ -1,6 +1,6 @@
 // The open session: its nodes, the branch on screen, HEAD. Actions and events change it only through these functions.
 import { batch, signal } from "../../vendor/preact.js";
-import { addPiece, endAllStreams, endStream, streamOf } from "./stream.ts";
+import { addPiece, endAllStreams, endStream, replaceText, streamOf } from "./stream.ts";
 import { clearMoves, recordStep } from "./head-moves.ts";
 import type {
   ChatNode,
@@ -431,6 +431,7 @@ function applyContent(frame: Extract<Frame, { type: "node.content.updated" }>): 
   const node = peekNode(frame.id);
   if (node?.status !== "generating") return {};
   const stream = streamOf(node);
+  if (frame.isWhole) replaceText(stream, frame.contentChunk);
   const whole =
     addPiece(stream, "reasoning", frame.reasoningChunk ?? "", frame.reasoningOffset ?? 0) &&
     addPiece(stream, "text", frame.contentChunk ?? "", frame.offset ?? 0);

@@ -46,6 +46,13 @@ export function addPiece(stream: Stream, part: "text" | "reasoning", piece: stri
   return true;
 }
 
+/** Replaces the text: what had come of it turned out to be a thought. */
+export function replaceText(stream: Stream, text: string) {
+  stream.text = text;
+  changedStreams.add(stream);
+  if (!scheduled) schedule();
+}
+
 function schedule() {
   scheduled = true;
   // A hidden page gets no animation frames, but its title and badges should not wait for one.

@@ -48,7 +48,7 @@ async fn export_sillytavern_chat_has_siblings_as_swipes() {
     let reply = &lines[3];
     let swipes = reply["swipes"].as_array().unwrap();
     assert_eq!((swipes.len(), &reply["swipe_id"], &swipes[0]), (2, &json!(0), &reply["mes"]));
-    assert_eq!(reply["mes"], "<think>Hm.</think>*waves* <b>no</b>", "what was received");
+    assert_eq!((&reply["mes"], &reply["extra"]["reasoning"]), (&json!("*waves* <b>no</b>"), &json!("Hm.")));
     assert_eq!(reply["swipe_info"][0]["extra"], reply["extra"]);
     assert_eq!(reply["swipe_info"].as_array().unwrap().len(), 2);
     assert_eq!((&reply["extra"]["token_count"], &reply["send_date"]), (&json!(7), &nodes[&first]["timestamp"]));

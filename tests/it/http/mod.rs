@@ -23,6 +23,7 @@
 //! - `transcripts`, `exports`, `session_transfer`, `requested_settings`: a branch as a file, whole sessions out and in
 //! - `sockets`, `reply_queue`, `continue_replies`, `drafts`, `unread_replies`, `stale_heads`: live events and replies
 //! - `odd_types`: values of other types in imported metadata, traces and deltas
+//! - `reply_thoughts`: thoughts in the text of replies
 //! - `repeat_requests`, `clock_jumps`, `sql_statements`: repeated requests, clock changes and the cost of a turn
 //! - `models`, `providers`, `values_model`, `tool_calls`: model servers, the values model and tools
 //! - `plugin_and_model_lists`, `plugin_reload`, `plugin_state`, `plugin_displays`, `plugin_model_calls`: plugins
@@ -83,6 +84,7 @@ mod regex_scripts;
 mod remote_pictures;
 mod repeat_requests;
 mod reply_queue;
+mod reply_thoughts;
 mod request_guard;
 mod requested_settings;
 mod save_points;

@@ -294,12 +294,12 @@ async fn turn_view_includes_replies_below_change_node() {
     assert_eq!(found["selectedGenerationId"], json!(second));
 }
 
-/// S3-18: machine blocks of a model's text are hidden, and the text is stored byte for byte.
+/// S3-18: machine blocks of a model's text are hidden, but stored; its thoughts are its reasoning.
 #[tokio::test]
 async fn reply_machine_blocks_are_hidden_but_stored() {
     let play = ApiSession::start().await;
-    let text = "<think>A plan.</think>The ogre <b>hits</b>.\n<UpdateVariable>{\"hp\": 3}</UpdateVariable>";
-    play.server.mock().queue_reply(Reply::ok([text]));
+    let text = "The ogre <b>hits</b>.\n<UpdateVariable>{\"hp\": 3}</UpdateVariable>";
+    play.server.mock().queue_reply(Reply::ok(["<think>A plan.</think>", text]));
     let marked = play.run_turn("Hi.").await;
     let plain = play.run_turn("On.").await;
     let nodes = play.nodes().await;
@@ -307,6 +307,7 @@ async fn reply_machine_blocks_are_hidden_but_stored() {
         (&nodes[&marked.reply]["content"], &nodes[&marked.reply]["display"]),
         (&json!(text), &json!("The ogre <b>hits</b>."))
     );
+    assert_eq!(nodes[&marked.reply]["reasoning"], "A plan.");
     assert!(nodes[&plain.reply]["display"].is_null(), "nothing is hidden");
 }
 

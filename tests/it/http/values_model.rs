@@ -164,7 +164,7 @@ async fn values_model_ignores_commands_in_reasoning() {
     ]));
     let said = play.run_turn("Pay her.").await;
     assert_eq!(gold(&play, &said.reply).await, 7);
-    mock.queue_reply(Reply::ok(["She keeps it.<think>Or _.add('purse.gold', -7);"]));
+    mock.queue_reply(Reply::ok(["She may pay: _.add('purse.gold', -7);\n</think>\nShe keeps it."]));
     let said = play.run_turn("Pay her.").await;
     assert_eq!(gold(&play, &said.reply).await, 7);
 }

@@ -146,8 +146,8 @@ async fn reasoning_is_kept_but_not_sent_again() {
         Reply::ok(["<think>inside</think>", "Aloud."]).reasoning(ReasoningField::All, ["quietly ", "pondering"]),
     );
     let reply = story.run_turn("One?").await.reply;
-    assert_eq!(reply.reasoning.as_deref(), Some("quietly pondering"));
-    assert_eq!(reply.content, "<think>inside</think>Aloud.", "the node keeps what was received");
+    assert_eq!(reply.reasoning.as_deref(), Some("quietly pondering\n\ninside"), "whatever way it came");
+    assert_eq!(reply.content, "Aloud.");
     story.run_turn("Two?").await;
     let second = app.mock.requests()[1].to_string();
     assert!(!second.contains("pondering") && !second.contains("inside"), "{second}");

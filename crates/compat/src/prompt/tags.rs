@@ -1,35 +1,21 @@
-//! Tags that models write for machines (`<think>`, `<UpdateVariable>`…). They are hidden from readers and from later
-//! prompts, but never removed from the node.
+//! Texts that models write for machines (`<think>`, `<UpdateVariable>`…). They are hidden from readers and from later
+//! prompts. [`clotho_core::thoughts`] finds thoughts. Those of new replies are in their reasoning, those of older
+//! messages in their texts. `has_reasoning` tells both apart.
 
 use std::borrow::Cow;
 
+use clotho_core::thoughts::{ReplyParts, ThoughtMarks, is_thought_tag, mark_pair, split_reply};
 use clotho_core::tree::Role;
 
 /// Tag with which MVU cards mark their status panel. It is for display only.
 const STATUS_PLACEHOLDER: &str = "StatusPlaceHolderImpl";
 
-/// Tags for thoughts of a model. If hidden, no rule acts on their content; other hidden tags are there for rules.
-const THOUGHT_TAGS: [&str; 13] = [
-    "think",
-    "thinking",
-    "thought",
-    "thoughts",
-    "reasoning",
-    "reflection",
-    "analysis",
-    "scratchpad",
-    "cot",
-    "思考",
-    "思考过程",
-    "思维链",
-    "推理",
-];
 /// Tag for thoughts inside hidden blocks. It counts there even if the tag itself is not in the hidden list.
 const INNER_THOUGHT_TAG: &str = "Analysis";
 
-/// Removes the blocks of these tags and status panel placeholders; `None` if the text has neither.
-pub fn hide_for_reader(text: &str, tags: &[String]) -> Option<String> {
-    let hidden = hide_blocks(text, tags);
+/// Removes thoughts, the blocks of these tags and status panel placeholders; `None` if the text has none of them.
+pub fn hide_for_reader(text: &str, has_reasoning: bool, tags: &[String]) -> Option<String> {
+    let hidden = hide_blocks(text, has_reasoning, tags);
     remove_status_placeholders(hidden.as_deref().unwrap_or(text)).or(hidden)
 }
 
@@ -56,9 +42,35 @@ pub fn remove_status_placeholders(text: &str) -> Option<String> {
     found.then(|| out.trim().to_owned())
 }
 
-/// Removes the blocks of these tags, ignoring case; `None` if there are none. An unclosed block extends to the end.
-pub fn hide_blocks(text: &str, tags: &[String]) -> Option<String> {
-    remove_blocks(text, |at| tags.iter().find_map(|tag| block(at, tag))).map(|rest| rest.trim().to_owned())
+/// Removes thoughts and the blocks of these tags, ignoring case; `None` if there are none. An unclosed block that is no
+/// thought extends to the end.
+pub fn hide_blocks(text: &str, has_reasoning: bool, tags: &[String]) -> Option<String> {
+    let said = split_thoughts(text, has_reasoning, tags).map(|parts| parts.text);
+    let rest = said.as_deref().unwrap_or(text);
+    let hidden = remove_blocks(rest, |at| block_tags(tags).find_map(|tag| block(at, tag)));
+    hidden.or(said).map(|rest| rest.trim().to_owned())
+}
+
+/// Returns a text without its thoughts. Hidden blocks for rules stay.
+pub fn without_thoughts<'a>(text: &'a str, has_reasoning: bool, tags: &[String]) -> Cow<'a, str> {
+    split_thoughts(text, has_reasoning, tags)
+        .map_or(Cow::Borrowed(text), |parts| Cow::Owned(parts.text.trim().to_owned()))
+}
+
+/// Returns the thoughts in a text that has no reasoning beside it.
+pub fn thoughts_in(text: &str, tags: &[String]) -> Option<String> {
+    split_thoughts(text, false, tags).map(|parts| parts.thoughts).filter(|thoughts| !thoughts.is_empty())
+}
+
+/// Splits a text from its thoughts; `None` if it has none.
+fn split_thoughts(text: &str, has_reasoning: bool, tags: &[String]) -> Option<ReplyParts> {
+    let may_have_marks = text.contains(['<', '[', '◁']) || tags.iter().any(|tag| mark_pair(tag).is_some());
+    may_have_marks.then(|| split_reply(text, has_reasoning, &ThoughtMarks::from_hidden_tags(tags))).flatten()
+}
+
+/// Returns the hidden tags that are none of thoughts.
+fn block_tags(tags: &[String]) -> impl Iterator<Item = &String> {
+    tags.iter().filter(|tag| !is_thought_tag(tag) && mark_pair(tag).is_none())
 }
 
 /// Removes the blocks that `found_at` finds at a `<`; `None` if there are none.
@@ -92,29 +104,19 @@ fn replace_tags(text: &str, found_at: impl Fn(&str) -> Option<(usize, Option<Str
 
 /// Returns a reply as rules read it: without hidden thoughts.
 ///
-/// Hidden blocks meant for rules stay, without the thoughts inside. An unclosed thought hides as much as it hides from
-/// readers, but no more than its enclosing block.
-pub fn text_for_rules<'a>(role: Role, text: &'a str, tags: &[String]) -> Cow<'a, str> {
-    let heard = if role == Role::Assistant { without_thoughts(text, tags) } else { None };
-    heard.map_or(Cow::Borrowed(text), Cow::Owned)
-}
-
-fn without_thoughts(text: &str, tags: &[String]) -> Option<String> {
-    let heard = replace_tags(text, |at| {
-        let (tag, block) = tags.iter().find_map(|tag| Some((tag, block(at, tag)?)))?;
+/// Hidden blocks meant for rules stay, without the thoughts inside. An unclosed thought inside of an unclosed block
+/// hides as much as it hides from readers.
+pub fn text_for_rules<'a>(role: Role, text: &'a str, has_reasoning: bool, tags: &[String]) -> Cow<'a, str> {
+    if role != Role::Assistant {
+        return Cow::Borrowed(text);
+    }
+    let said = without_thoughts(text, has_reasoning, tags);
+    let heard = replace_tags(&said, |at| {
+        let block = block_tags(tags).find_map(|tag| block(at, tag))?;
         let whole = at.get(..block.length).unwrap_or_default();
-        let other = if is_thought_tag(tag) {
-            Some(String::new())
-        } else {
-            block_without_thoughts(whole, tags, block.is_closed)
-        };
-        Some((block.length, other))
+        Some((block.length, block_without_thoughts(whole, tags, block.is_closed)))
     });
-    heard.map(|heard| heard.trim().to_owned())
-}
-
-fn is_thought_tag(tag: &str) -> bool {
-    THOUGHT_TAGS.iter().any(|thought| thought.eq_ignore_ascii_case(tag))
+    heard.map_or(said, |heard| Cow::Owned(heard.trim().to_owned()))
 }
 
 /// Removes the thoughts inside a block. In a closed block an unclosed thought is a mistake of the model and hides
@@ -126,9 +128,9 @@ fn block_without_thoughts(whole: &str, tags: &[String], is_closed: bool) -> Opti
     remove_blocks(whole, |at| thought(at).filter(|block| block.is_closed || !is_closed))
 }
 
-/// Returns a message as models get it. Tags are hidden only in assistant messages; user text is sent as written.
-pub fn text_for_model<'a>(role: Role, text: &'a str, tags: &[String]) -> Cow<'a, str> {
-    let hidden = if role == Role::Assistant { hide_for_reader(text, tags) } else { None };
+/// Returns a message as models get it. Only assistant messages are changed; user text is sent as written.
+pub fn text_for_model<'a>(role: Role, text: &'a str, has_reasoning: bool, tags: &[String]) -> Cow<'a, str> {
+    let hidden = if role == Role::Assistant { hide_for_reader(text, has_reasoning, tags) } else { None };
     hidden.map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
@@ -166,14 +168,19 @@ mod tests {
             ("plain <b>prose</b>", None),
             ("<think>hm</think>Hello", Some("Hello")),
             ("Hello <updatevariable a=1>\n_.add('hp', -1);\n</UpdateVariable> there", Some("Hello  there")),
-            ("Hello <think>never closed", Some("Hello")),
+            ("<think>never closed", Some("")),
+            ("Hello <think>never closed", None),
+            ("Hello <UpdateVariable>never closed", Some("Hello")),
             ("<thinker>stays</thinker>", None),
-            ("天<think>x</THINK>地", Some("天地")),
+            ("天<updatevariable>x</UPDATEVARIABLE>地", Some("天地")),
+            ("A plan.\n</think>\nHello", Some("Hello")),
+            ("<UpdateVariable>a</UpdateVariable>\n</think>\nHello<UpdateVariable>b", Some("Hello")),
+            ("She wrote `<think>x</think>` on it.", None),
         ] {
-            assert_eq!(hide_for_reader(text, &tags).as_deref(), expected, "{text}");
-            assert_eq!(text_for_model(Role::Assistant, text, &tags), expected.unwrap_or(text));
-            assert_eq!(text_for_model(Role::User, text, &tags), text, "what people write goes as it stands");
-            assert_eq!(hide_blocks(text, &tags), hide_for_reader(text, &tags));
+            assert_eq!(hide_for_reader(text, false, &tags).as_deref(), expected, "{text}");
+            assert_eq!(text_for_model(Role::Assistant, text, false, &tags), expected.unwrap_or(text));
+            assert_eq!(text_for_model(Role::User, text, false, &tags), text, "what people write goes as it stands");
+            assert_eq!(hide_blocks(text, false, &tags), hide_for_reader(text, false, &tags));
         }
     }
 
@@ -193,11 +200,27 @@ mod tests {
             ("a<UpdateVariable><think>b</UpdateVariable>c", "a<UpdateVariable><think>b</UpdateVariable>c"),
             ("a<UpdateVariable>b<Analysis>c", "a<UpdateVariable>b"),
             ("<analysis>is shown here</analysis>", "<analysis>is shown here</analysis>"),
-            ("天<think>地", "天"),
+            ("_.add('hp', -9);</think>She waits.", "She waits."),
+            ("<|channel|>analysis<|message|>_.x<|end|><|start|>assistant<|channel|>final<|message|>b", "b"),
+            ("天<think>地", "天<think>地"),
         ] {
-            assert_eq!(text_for_rules(Role::Assistant, text, &tags), expected, "{text}");
-            assert_eq!(text_for_rules(Role::User, text, &tags), text);
+            assert_eq!(text_for_rules(Role::Assistant, text, false, &tags), expected, "{text}");
+            assert_eq!(text_for_rules(Role::User, text, false, &tags), text);
         }
+    }
+
+    /// The text of a reply whose thoughts are stored beside it may speak of a closing mark.
+    #[test]
+    fn tags_text_beside_reasoning_keeps_lone_mark() {
+        let tags = ["think".to_owned()];
+        let text = "She says </think> to me.";
+        assert_eq!(hide_for_reader(text, true, &tags), None);
+        assert_eq!(text_for_model(Role::Assistant, text, true, &tags), text);
+        assert_eq!(text_for_rules(Role::Assistant, text, true, &tags), text);
+        assert_eq!(without_thoughts("<think>a</think>\nb<UpdateVariable>c", false, &tags), "b<UpdateVariable>c");
+        assert_eq!(without_thoughts(text, false, &[]), text);
+        assert_eq!(thoughts_in("<think>a</think>b", &tags).as_deref(), Some("a"));
+        assert_eq!(thoughts_in("a <think> b", &tags), None);
     }
 
     /// Plugins 3.1: the status panel placeholder is for readers and never sent.
@@ -210,8 +233,8 @@ mod tests {
             ("<StatusPlaceHolderImpl></StatusPlaceHolderImpl>Hi", "Hi"),
             ("<StatusPlaceHolderImplX/> <StatusPlaceHolderImpl", "<StatusPlaceHolderImplX/> <StatusPlaceHolderImpl"),
         ] {
-            assert_eq!(text_for_model(Role::Assistant, text, &tags), expected);
+            assert_eq!(text_for_model(Role::Assistant, text, false, &tags), expected);
         }
-        assert_eq!(hide_blocks("Hello.<StatusPlaceHolderImpl/>", &tags), None);
+        assert_eq!(hide_blocks("Hello.<StatusPlaceHolderImpl/>", false, &tags), None);
     }
 }

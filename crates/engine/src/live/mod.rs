@@ -31,7 +31,7 @@ use clotho_core::oplog::{Effect, Operation};
 
 pub use draft::{Draft, DraftFailure, DraftKind};
 pub use queue::GenerationLimits;
-pub use text_generation::{GenerationPhase, PartialText, RunningReply, StopReason, TextGeneration};
+pub use text_generation::{GenerationPhase, PartialText, RunningReply, StopReason, TextGeneration, UnsavedText};
 
 /// All sessions that are watched or have running generations.
 pub struct LiveSessions {
@@ -104,6 +104,19 @@ impl LiveSessions {
     /// Appends text to a generation.
     pub fn append<T>(&self, writing: &TextGeneration<T>, content: &str, reasoning: &str, phase: &'static str) {
         writing.append(content, reasoning, phase);
+        self.notify_watchers(writing.session);
+    }
+
+    /// Replaces the text of a generation behind its first `keep` bytes, and appends reasoning.
+    pub fn rewrite<T>(
+        &self,
+        writing: &TextGeneration<T>,
+        keep: usize,
+        content: &str,
+        reasoning: &str,
+        phase: &'static str,
+    ) {
+        writing.rewrite(keep, content, reasoning, phase);
         self.notify_watchers(writing.session);
     }
 
@@ -400,15 +413,42 @@ mod tests {
         let user = UserId::new(uuid::Uuid::from_u128(2));
         let running = enqueue_reply(&live, 3, user);
         live.append(&running, "天空", "", "streaming");
-        let piece = Some(("天空".to_owned(), String::new()));
-        assert_eq!((running.unsaved(), running.unsaved()), (piece.clone(), piece), "the disk may have been full");
-        running.mark_saved("天空".len(), 0);
+        let piece = |content: &str, reasoning: &str, rewrites| {
+            Some(UnsavedText {
+                content: content.to_owned(),
+                reasoning: reasoning.to_owned(),
+                rewrites,
+                is_whole: false,
+            })
+        };
+        let first = running.unsaved();
+        assert_eq!((&first, running.unsaved()), (&piece("天空", "", 0), first.clone()), "the disk may have been full");
+        running.mark_saved(&first.unwrap());
         assert_eq!(running.unsaved(), None);
         live.append(&running, "!", "hm", "streaming");
-        assert_eq!(running.unsaved(), Some(("!".into(), "hm".into())));
+        assert_eq!(running.unsaved(), piece("!", "hm", 0));
         assert_eq!(live.count(user), (1, 1));
         live.end(running.id);
         assert_eq!(live.count(user), (0, 0));
+    }
+
+    /// A text that turns out to be a thought is saved again, whole, also if it is rewritten while it is being saved.
+    #[test]
+    fn live_rewritten_text_is_saved_whole() {
+        let live = live_without_limits();
+        let running = enqueue_reply(&live, 3, UserId::new(uuid::Uuid::from_u128(2)));
+        live.append(&running, "A plan.", "", "streaming");
+        let late = running.unsaved().unwrap();
+        live.rewrite(&running, 0, "", "A plan.", "thinking");
+        running.mark_saved(&late);
+        let whole = running.unsaved().unwrap();
+        assert_eq!((whole.content.as_str(), whole.reasoning.as_str(), whole.is_whole), ("", "A plan.", true));
+        running.mark_saved(&whole);
+        assert_eq!(running.unsaved(), None);
+        live.append(&running, "No.", "", "streaming");
+        let more = running.unsaved().unwrap();
+        assert_eq!((more.content.as_str(), more.reasoning.as_str(), more.is_whole), ("No.", "", false));
+        running.with_partial_text(|text| assert_eq!((text.content.as_str(), text.rewrites()), ("No.", 1)));
     }
 
     /// The replies of a request are added all or none; check and addition are atomic.

@@ -55,6 +55,26 @@ pub struct PartialText {
     pub phase: &'static str,
     /// How many bytes of content and reasoning are already stored.
     saved: (usize, usize),
+    /// How often text was taken back, and how often when it was stored.
+    rewrites: u32,
+    saved_rewrites: u32,
+}
+
+impl PartialText {
+    /// Returns how often text was taken back, because it turned out to be a thought.
+    pub fn rewrites(&self) -> u32 {
+        self.rewrites
+    }
+}
+
+/// What of a partial text is not stored yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnsavedText {
+    pub content: String,
+    pub reasoning: String,
+    /// It is all of the text. What was stored before counts no more.
+    pub is_whole: bool,
+    pub(super) rewrites: u32,
 }
 
 impl<T> TextGeneration<T> {
@@ -112,6 +132,18 @@ impl<T> TextGeneration<T> {
         written.phase = phase;
     }
 
+    /// Replaces the text behind its first `keep` bytes, appends reasoning and sets the phase. All is unsaved then.
+    pub(super) fn rewrite(&self, keep: usize, content: &str, reasoning: &str, phase: &'static str) {
+        let mut written = lock(&self.partial);
+        if written.content.is_char_boundary(keep) {
+            written.content.truncate(keep);
+        }
+        written.content.push_str(content);
+        written.reasoning.push_str(reasoning);
+        (written.phase, written.saved) = (phase, (0, 0));
+        written.rewrites += 1;
+    }
+
     /// Asks it to stop now; the partial text is kept.
     pub fn cancel(&self) {
         self.request_stop(StopReason::Cancelled);
@@ -134,20 +166,25 @@ impl<T> TextGeneration<T> {
     }
 
     /// Returns the text and reasoning that are not stored yet; `None` if all is. See [`TextGeneration::mark_saved`].
-    pub fn unsaved(&self) -> Option<(String, String)> {
+    pub fn unsaved(&self) -> Option<UnsavedText> {
         let written = lock(&self.partial);
         let (content, reasoning) = written.saved;
-        let new = (
-            written.content.get(content..).unwrap_or_default().to_owned(),
-            written.reasoning.get(reasoning..).unwrap_or_default().to_owned(),
-        );
-        if new.0.is_empty() && new.1.is_empty() { None } else { Some(new) }
+        let new = UnsavedText {
+            content: written.content.get(content..).unwrap_or_default().to_owned(),
+            reasoning: written.reasoning.get(reasoning..).unwrap_or_default().to_owned(),
+            is_whole: written.rewrites != written.saved_rewrites,
+            rewrites: written.rewrites,
+        };
+        (new.is_whole || !new.content.is_empty() || !new.reasoning.is_empty()).then_some(new)
     }
 
-    /// Records how many more bytes of content and reasoning are stored.
-    pub fn mark_saved(&self, content: usize, reasoning: usize) {
+    /// Records that a text is stored. If text was taken back meanwhile, all of it stays unsaved.
+    pub fn mark_saved(&self, stored: &UnsavedText) {
         let mut written = lock(&self.partial);
-        written.saved.0 += content;
-        written.saved.1 += reasoning;
+        if written.rewrites == stored.rewrites {
+            written.saved.0 += stored.content.len();
+            written.saved.1 += stored.reasoning.len();
+            written.saved_rewrites = stored.rewrites;
+        }
     }
 }

@@ -186,7 +186,7 @@ fn internal_fault(draft: &Draft, cause: &str) -> ReplyFault {
 
 async fn stream(parts: &Arc<TurnServices>, job: DraftJob) -> Result<ReplyMachine, TurnError> {
     let now = parts.storage.clock.now();
-    let mut machine = ReplyMachine::new(now);
+    let mut machine = ReplyMachine::new(now).parting_thoughts(&parts.rules.hide_tags);
     let writing = &job.draft.generation;
     let stop = match writing.wait_for_turn().await {
         Err(stop) => Some(stop),

@@ -148,7 +148,12 @@ pub fn read_in(
     };
     let last = page.nodes.last().filter(|_| at.node.kind == Kind::Change).unwrap_or(&at);
     let said = (
-        Arc::from(tags::text_for_rules(last.node.role, &last.node.content, &query.hide_tags)),
+        Arc::from(tags::text_for_rules(
+            last.node.role,
+            &last.node.content,
+            last.node.reasoning.is_some(),
+            &query.hide_tags,
+        )),
         last.node.role.as_str(),
     );
     let sent = || page.nodes.iter().map(|placed| &placed.node).filter(|node| node.is_in_prompt());
@@ -199,7 +204,8 @@ fn recent_message(node: &Node, hide_tags: &[String], cast: &PromptCast) -> Recen
     RecentMessage {
         role: node.role.as_str().to_owned(),
         name: node.name.clone().unwrap_or_else(|| fallback.clone()),
-        text: tags::hide_for_reader(&node.content, hide_tags).unwrap_or_else(|| node.content.clone()),
+        text: tags::hide_for_reader(&node.content, node.reasoning.is_some(), hide_tags)
+            .unwrap_or_else(|| node.content.clone()),
     }
 }
 

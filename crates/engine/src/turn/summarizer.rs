@@ -121,7 +121,7 @@ async fn summarize_step(parts: &Arc<TurnServices>, session: SessionId, leaf: Nod
         BuiltPrompt { messages, reply_tokens: reply, context_tokens: bounds.context_tokens, ..BuiltPrompt::default() };
     let _place = parts.work.summary_queue.slots.acquire().await.map_err(error_text)?;
     let (content, reply) = side_calls::complete(&parts.storage, &parts.prompts, &choice, &params, &prompt).await?;
-    let content = tags::hide_for_reader(&content, &bounds.hide_tags).unwrap_or(content).trim().to_owned();
+    let content = tags::hide_for_reader(&content, false, &bounds.hide_tags).unwrap_or(content).trim().to_owned();
     let created = parts.storage.clock.now();
     let metadata = SummaryMetadata { reply, ..SummaryMetadata::default() };
     let new =

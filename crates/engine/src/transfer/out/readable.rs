@@ -28,7 +28,7 @@ pub fn write<W: Write>(
     out.write_all(if is_html { html::header(&title) } else { markdown::header(&title) }.as_bytes())?;
     line.messages(reader, |_, placed| {
         let node = &placed.node;
-        let hidden = tags::hide_for_reader(&node.content, options.hide_tags);
+        let hidden = tags::hide_for_reader(&node.content, node.reasoning.is_some(), options.hide_tags);
         let text = text::trim_blank_lines(hidden.as_deref().unwrap_or(&node.content));
         if text.is_empty() {
             return Ok::<_, SessionExportError>(());

@@ -199,7 +199,8 @@ pub(in crate::turn) fn hook_context(
     // A tool is called while the reply is written, so it reads the parent.
     if *is_read && hook != Hook::Tool {
         hook_context.role = node.role.as_str();
-        hook_context.text = side_calls::with_values(hide_tags, node.role, &node.content, &node.metadata);
+        hook_context.text =
+            side_calls::with_values(hide_tags, node.role, &node.content, node.reasoning.is_some(), &node.metadata);
     } else if !*is_read {
         hook_context.world = Arc::clone(before);
     }

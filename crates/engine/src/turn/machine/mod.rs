@@ -9,16 +9,16 @@
 
 mod fault;
 mod prefix_filter;
+mod reply_text;
 
 use serde_json::Number;
 
-use crate::turn::tools::text_tools::TextToolParser;
 use clotho_core::clock::Time;
 use clotho_core::tree::reply_facts::{CostAmount, TokenCount, ToolCallRecord};
 use clotho_core::tree::{ReplyFacts, Status};
 use clotho_provider::{FinishReason, Frame, ToolCall, Usage};
 
-use prefix_filter::PrefixFilter;
+use reply_text::{ArrivingText, TextChange};
 
 pub use fault::{
     EmptyReplyReason, PromptTexts, ReplyFailure, ReplyFault, cancelled_before_text, prompt_too_slow, provider_message,
@@ -40,6 +40,9 @@ pub enum ReplyEvent {
 pub enum ReplyAction {
     /// Publish this piece to the watchers.
     Show {
+        /// Only so many bytes of the published text stay, because the rest was a thought; `None` = all.
+        keep: Option<usize>,
+        /// The text behind that.
         content: String,
         reasoning: String,
         /// The phase of the reply.
@@ -63,13 +66,11 @@ enum MachineOutcome {
 #[derive(Debug, Clone)]
 pub struct ReplyMachine {
     asked_at: Time,
-    /// The length in bytes of the text that the reply continues.
-    prefix_len: usize,
-    prefix_filter: PrefixFilter,
+    text: ArrivingText,
+    /// What was held back until the end, to be published.
+    rest: Option<ReplyAction>,
     first_at: Option<Time>,
     ended_at: Option<Time>,
-    content: String,
-    reasoning: String,
     usage: Option<Usage>,
     finish: Option<FinishReason>,
     model: Option<String>,
@@ -79,10 +80,6 @@ pub struct ReplyMachine {
     pending_calls: Vec<ToolCall>,
     /// How many more times tools may be called; `None` = tools are not called.
     rounds: Option<usize>,
-    /// Extracts tool calls from the text, if the model writes them there.
-    text_tools: Option<TextToolParser>,
-    /// The offset at which the text of the current request begins.
-    request_start: usize,
     /// The usage of earlier requests for the same reply.
     previous_usage: Option<Usage>,
     outcome: Option<MachineOutcome>,
@@ -93,20 +90,16 @@ impl ReplyMachine {
     pub fn new(asked_at: Time) -> Self {
         Self {
             asked_at,
-            prefix_len: 0,
-            prefix_filter: PrefixFilter::default(),
+            text: ArrivingText::default(),
+            rest: None,
             first_at: None,
             ended_at: None,
-            content: String::new(),
-            reasoning: String::new(),
             usage: None,
             finish: None,
             model: None,
             calls: Vec::new(),
             pending_calls: Vec::new(),
             rounds: None,
-            text_tools: None,
-            request_start: 0,
             previous_usage: None,
             outcome: None,
         }
@@ -115,7 +108,7 @@ impl ReplyMachine {
     /// Allows up to `rounds` rounds of tool calls. With `in_words` the model writes its calls in the text.
     pub fn allow_tools(&mut self, rounds: usize, in_words: bool) {
         self.rounds = Some(rounds);
-        self.text_tools = in_words.then(TextToolParser::default);
+        self.text.find_tool_calls(in_words);
     }
 
     /// Returns whether tools were called, so that the model was asked more than once.
@@ -125,7 +118,7 @@ impl ReplyMachine {
 
     /// Returns the tool calls that the model waits for, and its text since the last request.
     pub fn pending_tools(&self) -> (&[ToolCall], &str) {
-        (&self.pending_calls, self.content.get(self.request_start..).unwrap_or_default())
+        (&self.pending_calls, self.text.of_request())
     }
 
     /// Marks the pending tools as called and begins the next request. Its text is appended, and its usage is added.
@@ -134,16 +127,14 @@ impl ReplyMachine {
         self.finish = None;
         self.calls.append(&mut self.pending_calls);
         self.rounds = self.rounds.map(|left| left.saturating_sub(1));
-        self.request_start = self.content.len();
-        self.text_tools.iter_mut().for_each(TextToolParser::reset);
+        self.text.continue_after_tools();
     }
 
     /// Resets what the previous model reported, to ask another one. The previous model has written no text.
     pub fn switch_model(&mut self) {
         (self.usage, self.finish, self.model) = (None, None, None);
-        self.prefix_filter = PrefixFilter::new(self.content.get(..self.prefix_len).unwrap_or_default());
         self.pending_calls.clear();
-        self.text_tools.iter_mut().for_each(TextToolParser::reset);
+        self.text.switch_model();
     }
 
     /// Returns whether no text or reasoning has arrived yet.
@@ -154,13 +145,14 @@ impl ReplyMachine {
     /// Turns this into a reply that continues a text.
     #[must_use]
     pub fn continuing_from(self, text: &str) -> Self {
-        Self {
-            prefix_len: text.len(),
-            request_start: text.len(),
-            prefix_filter: PrefixFilter::new(text),
-            content: text.to_owned(),
-            ..self
-        }
+        Self { text: self.text.continuing_from(text), ..self }
+    }
+
+    /// Moves thoughts that the model writes in its text to the reasoning, as the hidden tags say.
+    #[must_use]
+    pub fn parting_thoughts(mut self, hide_tags: &[String]) -> Self {
+        self.text.part_thoughts(hide_tags);
+        self
     }
 
     /// Handles an event and returns the action to take. After the end it returns `None`.
@@ -168,27 +160,27 @@ impl ReplyMachine {
         if self.outcome.is_some() {
             return None;
         }
-        if matches!(event, ReplyEvent::Ended) {
-            let rest = self.prefix_filter.finish();
-            let rest = self.strip_tool_calls(rest);
-            self.content.push_str(&rest);
-            if let Some((shown, calls)) = self.text_tools.as_mut().map(TextToolParser::finish) {
-                self.content.push_str(&shown);
-                self.pending_calls.extend(calls);
-            }
+        if !matches!(event, ReplyEvent::Frame(_)) {
+            let is_whole = matches!(event, ReplyEvent::Ended);
+            let is_cut =
+                !is_whole || matches!(self.finish, Some(FinishReason::Length | FinishReason::ContentFilter(_)));
+            let change = self.text.finish(is_cut, is_whole);
+            self.rest = self.show(change, now);
+            // Not before: text that turns out to be a thought has no calls.
+            self.pending_calls.extend(self.text.take_calls());
         }
         match event {
             ReplyEvent::Frame(frame) => self.frame(frame, now),
             ReplyEvent::Ended if !self.pending_calls.is_empty() && self.rounds.is_some_and(|left| left > 0) => {
                 Some(ReplyAction::CallTools)
             }
-            ReplyEvent::Ended if self.added_text().trim().is_empty() => {
+            ReplyEvent::Ended if self.text.added().trim().is_empty() => {
                 let fault = self.empty_reply_fault();
                 self.end(MachineOutcome::Failed(fault), now)
             }
             ReplyEvent::Ended => self.end(MachineOutcome::Finished, now),
             ReplyEvent::Failed(fault) => self.end(MachineOutcome::Failed(fault), now),
-            ReplyEvent::Cancelled if self.added_text().trim().is_empty() => {
+            ReplyEvent::Cancelled if self.text.added().trim().is_empty() => {
                 self.end(MachineOutcome::Failed(cancelled_before_text()), now)
             }
             ReplyEvent::Cancelled => self.end(MachineOutcome::Cancelled, now),
@@ -202,7 +194,7 @@ impl ReplyMachine {
                 let hint = "rephrase the message, or choose another model";
                 ReplyFault::new(&ReplyFailure::ContentFiltered { words: words.to_string() }, hint)
             }
-            _ if self.prefix_len > 0 => {
+            _ if self.text.has_prefix() => {
                 let hint =
                     "the text may already be complete: try again, choose another model, or write the next message";
                 empty_fault(EmptyReplyReason::NothingAdded, hint)
@@ -221,12 +213,13 @@ impl ReplyMachine {
     fn frame(&mut self, frame: Frame, now: Time) -> Option<ReplyAction> {
         match frame {
             Frame::Text(text) => {
-                let new = self.prefix_filter.push(&text);
-                let new = self.strip_tool_calls(new);
-                let gap = if self.needs_separator(&new) { "\n\n" } else { "" };
-                self.show(&format!("{gap}{new}"), "", now)
+                let change = self.text.push(&text);
+                self.show(change, now)
             }
-            Frame::Reasoning(text) => self.show("", &text, now),
+            Frame::Reasoning(text) => {
+                let change = self.text.push_reasoning(&text);
+                self.show(change, now)
+            }
             Frame::ToolCall(call) => {
                 self.pending_calls.push(call);
                 None
@@ -247,32 +240,19 @@ impl ReplyMachine {
         }
     }
 
-    /// Removes tool calls from a text and queues them.
-    fn strip_tool_calls(&mut self, text: String) -> String {
-        let Some(spoken) = &mut self.text_tools else { return text };
-        let (shown, calls) = spoken.push(&text);
-        self.pending_calls.extend(calls);
-        shown
-    }
-
-    /// Returns whether a paragraph break has to separate the new text from the text before a tool call.
-    fn needs_separator(&self, new: &str) -> bool {
-        let is_first = self.has_called() && self.content.len() == self.request_start;
-        let ends_open = |text: &str| !text.is_empty() && !text.ends_with(char::is_whitespace);
-        is_first && !new.is_empty() && ends_open(self.added_text()) && !new.starts_with(char::is_whitespace)
-    }
-
-    fn show(&mut self, content: &str, reasoning: &str, now: Time) -> Option<ReplyAction> {
-        if content.is_empty() && reasoning.is_empty() {
+    fn show(&mut self, change: TextChange, now: Time) -> Option<ReplyAction> {
+        let TextChange { keep, content, reasoning } = change;
+        if keep.is_none() && content.is_empty() && reasoning.is_empty() {
             return None;
         }
         self.first_at.get_or_insert(now);
-        // The database does not accept U+0000.
-        let (content, reasoning) = (content.replace('\0', "\u{fffd}"), reasoning.replace('\0', "\u{fffd}"));
-        self.content.push_str(&content);
-        self.reasoning.push_str(&reasoning);
-        let phase = if self.added_text().is_empty() { "thinking" } else { "streaming" };
-        Some(ReplyAction::Show { content, reasoning, phase })
+        let phase = if self.text.added().is_empty() { "thinking" } else { "streaming" };
+        Some(ReplyAction::Show { keep, content, reasoning, phase })
+    }
+
+    /// Takes what was held back until the event that was handled last. It is to be published before anything else.
+    pub fn take_rest(&mut self) -> Option<ReplyAction> {
+        self.rest.take()
     }
 
     fn end(&mut self, over: MachineOutcome, now: Time) -> Option<ReplyAction> {
@@ -291,19 +271,14 @@ impl ReplyMachine {
         self.outcome == Some(MachineOutcome::Finished)
     }
 
-    /// Returns the text without the prefix that it continues.
-    fn added_text(&self) -> &str {
-        self.content.get(self.prefix_len..).unwrap_or_default()
-    }
-
     /// Returns the text so far.
     pub fn content(&self) -> &str {
-        &self.content
+        self.text.content()
     }
 
     /// Returns the reasoning so far, if there is any.
     pub fn reasoning(&self) -> Option<&str> {
-        Some(self.reasoning.as_str()).filter(|text| !text.is_empty())
+        Some(self.text.reasoning()).filter(|text| !text.is_empty())
     }
 
     /// Returns the status of the node. A cancelled reply with text is complete.
@@ -406,9 +381,10 @@ mod tests {
         let mut now = 1_000;
         let actions = events
             .into_iter()
-            .filter_map(|event| {
+            .flat_map(|event| {
                 now += 10;
-                machine.handle_event(event, Time(now))
+                let action = machine.handle_event(event, Time(now));
+                machine.take_rest().into_iter().chain(action)
             })
             .collect();
         (machine, actions)
@@ -495,6 +471,39 @@ mod tests {
         );
     }
 
+    /// Text that turns out to be a thought is taken back, and a tool call in it is not made.
+    #[test]
+    fn machine_thought_is_taken_back_with_its_calls() {
+        let call = "<tool_call>{\"name\": \"roll\", \"arguments\": {}}</tool_call>";
+        let mut machine = ReplyMachine::new(Time(0)).parting_thoughts(&["think".to_owned()]);
+        machine.allow_tools(1, true);
+        machine.handle_event(text_event("I may roll."), Time(1));
+        machine.handle_event(text_event(call), Time(1));
+        let back = machine.handle_event(text_event("\n</think>\n"), Time(1));
+        let thought = ReplyAction::Show {
+            keep: Some(0),
+            content: String::new(),
+            reasoning: "I may roll.".into(),
+            phase: "thinking",
+        };
+        assert_eq!(back, Some(thought));
+        machine.handle_event(text_event("She waits."), Time(2));
+        assert_eq!(machine.handle_event(ReplyEvent::Ended, Time(2)), Some(ReplyAction::Finish));
+        assert_eq!((machine.content(), machine.reasoning()), ("She waits.", Some("I may roll.")));
+        assert!(!stored_facts(&machine).contains_key("toolCalls"));
+    }
+
+    /// A reply cut off in its thought has no text.
+    #[test]
+    fn machine_cut_thought_is_no_text() {
+        let mut machine = ReplyMachine::new(Time(0)).parting_thoughts(&["think".to_owned()]);
+        machine.handle_event(text_event("<think>He wants the"), Time(1));
+        machine.handle_event(ReplyEvent::Frame(Frame::Finish(FinishReason::Length)), Time(1));
+        machine.handle_event(ReplyEvent::Ended, Time(2));
+        assert_eq!((machine.content(), machine.reasoning()), ("", Some("He wants the")));
+        assert_eq!(stored_facts(&machine)["error"]["code"], "empty_reply");
+    }
+
     /// S3-23: a cancelled reply with text is complete and truncated, and no rules run on it.
     #[test]
     fn machine_cancelled_reply_keeps_text_without_rules() {
@@ -537,7 +546,12 @@ mod tests {
         let (machine, shown) =
             go_on(vec![text_event("She "), text_event("lights"), text_event(" the lamp."), ReplyEvent::Ended]);
         assert_eq!((machine.content(), machine.status()), ("She lights the lamp.", Status::Complete));
-        let piece = ReplyAction::Show { content: " the lamp.".into(), reasoning: String::new(), phase: "streaming" };
+        let piece = ReplyAction::Show {
+            keep: None,
+            content: " the lamp.".into(),
+            reasoning: String::new(),
+            phase: "streaming",
+        };
         assert_eq!(shown, [piece, ReplyAction::Finish]);
         let (machine, _) = go_on(vec![text_event("She"), ReplyEvent::Ended]);
         assert_eq!(machine.content(), "She lightsShe", "what is no whole echo is text");
@@ -611,7 +625,7 @@ mod tests {
             prop_assert!(finishes == 0 || actions.last() == Some(&ReplyAction::Finish));
             let mut shown = (String::new(), String::new());
             for action in &actions {
-                if let ReplyAction::Show { content, reasoning, phase } = action {
+                if let ReplyAction::Show { content, reasoning, phase, .. } = action {
                     shown.0.push_str(content);
                     shown.1.push_str(reasoning);
                     prop_assert_eq!(*phase == "thinking", shown.0.is_empty());

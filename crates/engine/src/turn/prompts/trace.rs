@@ -197,7 +197,7 @@ impl BuiltPrompt {
 
 /// Returns a node's text as models see it, with hidden tags removed.
 pub fn prompt_line(node: &Node, hide_tags: &[String]) -> PromptLine {
-    let text = tags::text_for_model(node.role, &node.content, hide_tags).into_owned();
+    let text = tags::text_for_model(node.role, &node.content, node.reasoning.is_some(), hide_tags).into_owned();
     PromptLine { role: node.role, name: node.name.clone(), text }
 }
 

@@ -59,22 +59,22 @@ async fn save_requests(storage: &TreeStorage, work: &RunningWork) -> Result<(), 
 
 /// Saves the new text of all replies in one commit. After a failure it is saved the next time.
 pub async fn save_partial_texts(storage: &TreeStorage, work: &RunningWork) -> Result<(), TurnError> {
-    let arrived: Vec<_> = work
-        .live
-        .all_running_replies()
-        .into_iter()
-        .filter_map(|running| running.unsaved().map(|(content, reasoning)| (running, content, reasoning)))
-        .collect();
+    let running = work.live.all_running_replies();
+    let arrived: Vec<_> =
+        running.into_iter().filter_map(|running| running.unsaved().map(|text| (running, text))).collect();
     if arrived.is_empty() {
         return Ok(());
     }
-    let lengths: Vec<_> = arrived.iter().map(|(_, content, reasoning)| (content.len(), reasoning.len())).collect();
-    let (running, segments): (Vec<_>, Vec<_>) = arrived
-        .into_iter()
-        .map(|(running, content, reasoning)| (running.clone(), (running.id, content, reasoning)))
-        .unzip();
-    storage.store.write(move |tx| tx.save_segments(&segments)).await?;
-    running.iter().zip(lengths).for_each(|(running, (content, reasoning))| running.mark_saved(content, reasoning));
+    let segments: Vec<(NodeId, String, String)> =
+        arrived.iter().map(|(running, text)| (running.id, text.content.clone(), text.reasoning.clone())).collect();
+    let changed: Vec<NodeId> =
+        arrived.iter().filter(|(_, text)| text.is_whole).map(|(running, _)| running.id).collect();
+    let write = move |tx: &mut Tx<'_>| {
+        tx.clear_segments(&changed)?;
+        tx.save_segments(&segments)
+    };
+    storage.store.write(write).await?;
+    arrived.iter().for_each(|(running, text)| running.mark_saved(text));
     Ok(())
 }
 

@@ -222,10 +222,18 @@ pub fn feed_machine<T>(
     machine: &mut ReplyMachine,
     event: ReplyEvent,
 ) -> bool {
-    match machine.handle_event(event, storage.clock.now()) {
-        Some(ReplyAction::Show { content, reasoning, phase }) => work.live.append(writing, &content, &reasoning, phase),
-        Some(ReplyAction::CallTools) => return true,
-        Some(ReplyAction::Finish) | None => {}
+    let action = machine.handle_event(event, storage.clock.now());
+    for action in machine.take_rest().into_iter().chain(action) {
+        match action {
+            ReplyAction::Show { keep: None, content, reasoning, phase } => {
+                work.live.append(writing, &content, &reasoning, phase)
+            }
+            ReplyAction::Show { keep: Some(keep), content, reasoning, phase } => {
+                work.live.rewrite(writing, keep, &content, &reasoning, phase)
+            }
+            ReplyAction::CallTools => return true,
+            ReplyAction::Finish => {}
+        }
     }
     false
 }

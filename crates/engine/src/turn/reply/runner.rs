@@ -154,7 +154,8 @@ async fn write_reply(parts: &Arc<TurnServices>, job: ReplyJob) -> Result<(), Tur
     if let Err(stop) = job.running.wait_for_turn().await {
         return end_unwritten(&parts.storage, &parts.work, &job, &stop_fault(stop)).await;
     }
-    let mut machine = ReplyMachine::new(job.draft.created).continuing_from(&job.prefix);
+    let mut machine =
+        ReplyMachine::new(job.draft.created).continuing_from(&job.prefix).parting_thoughts(&parts.rules.hide_tags);
     let waited = is_queued.then(|| parts.storage.clock.now().millis_since(job.draft.created));
     let (snapshot, mut record) = match compose_text(parts, &job, &mut machine, waited).await {
         Ok(composed) => composed,
@@ -507,9 +508,10 @@ async fn text_for_rules(
     machine: &ReplyMachine,
     record: &mut ReplyRecord,
 ) -> Arc<str> {
+    // Its thoughts are parted already.
     let plain = machine.content();
     let hide_tags = &parts.rules.hide_tags;
-    let read = |metadata: &NodeMetadata| side_calls::with_values(hide_tags, Role::Assistant, plain, metadata);
+    let read = |metadata: &NodeMetadata| side_calls::with_values(hide_tags, Role::Assistant, plain, true, metadata);
     let Some(model) = snapshot.values_model() else { return read(&record.metadata) };
     parts.work.live.append(&job.running, "", "", "values");
     let values = tokio::select! {

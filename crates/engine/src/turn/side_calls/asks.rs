@@ -119,7 +119,7 @@ async fn call_model(
     let prompt =
         BuiltPrompt { messages, reply_tokens: reply, context_tokens: bounds.context_tokens, ..BuiltPrompt::default() };
     let (content, facts) = call::complete(storage, prompt_services, &choice, &params, &prompt).await?;
-    let content = tags::hide_for_reader(&content, &bounds.hide_tags).unwrap_or(content);
+    let content = tags::hide_for_reader(&content, false, &bounds.hide_tags).unwrap_or(content);
     let content = clotho_compat::prompt::recall::embed_prefix(content.trim(), MAX_ANSWER_CHARS).to_owned();
     if content.is_empty() {
         return Err(RenderedMessage::new(&ModelCallProblem::EmptyAnswer {}));

@@ -97,7 +97,7 @@ pub async fn request_values(
         BuiltPrompt { messages, reply_tokens: reply, context_tokens: bounds.context_tokens, ..BuiltPrompt::default() };
     let values = match call::complete(storage, prompt_services, &choice, &params, &prompt).await {
         Ok((content, values_text)) => {
-            read_answer(model, &tags::text_for_rules(Role::Assistant, &content, &bounds.hide_tags), values_text)
+            read_answer(model, &tags::text_for_rules(Role::Assistant, &content, false, &bounds.hide_tags), values_text)
         }
         Err(error) => ValuesModelResult::failure(model, &error),
     };
@@ -108,7 +108,7 @@ pub async fn request_values(
 fn last_lines(snapshot: &TurnSnapshot, reply: &str, hide_tags: &[String]) -> [PromptLine; 2] {
     let line =
         |role: Role, name: &str, text: &str| PromptLine { role, name: Some(name.to_owned()), text: text.to_owned() };
-    let shown = tags::hide_for_reader(reply, hide_tags).unwrap_or_else(|| reply.to_owned());
+    let shown = tags::hide_for_reader(reply, true, hide_tags).unwrap_or_else(|| reply.to_owned());
     let shown = mvu::without_commands(&shown);
     [
         line(Role::User, &snapshot.cast.user, &snapshot.last_message.0),
@@ -184,8 +184,14 @@ fn wrap_in_tags(content: &str) -> String {
 
 /// Returns a message as its rules read it: without hidden tags. With a values model, its commands replace those in the
 /// text.
-pub fn with_values(hide_tags: &[String], role: Role, content: &str, metadata: &NodeMetadata) -> Arc<str> {
-    let heard = tags::text_for_rules(role, content, hide_tags);
+pub fn with_values(
+    hide_tags: &[String],
+    role: Role,
+    content: &str,
+    has_reasoning: bool,
+    metadata: &NodeMetadata,
+) -> Arc<str> {
+    let heard = tags::text_for_rules(role, content, has_reasoning, hide_tags);
     let Some(values) = &metadata.values else { return Arc::from(heard) };
     let text = mvu::without_commands(&heard);
     match &values.text {

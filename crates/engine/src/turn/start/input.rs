@@ -185,7 +185,13 @@ async fn run_on_reply(
 ) -> HookProposal {
     let facts = snapshot.next_node_facts(draft.id, draft.created, false);
     let mut context = snapshot.hook_context(&snapshot.rules, facts, draft.dice_seed);
-    context.text = side_calls::with_values(&rule_services.hide_tags, Role::Assistant, &draft.content, &draft.metadata);
+    context.text = side_calls::with_values(
+        &rule_services.hide_tags,
+        Role::Assistant,
+        &draft.content,
+        draft.reasoning.is_some(),
+        &draft.metadata,
+    );
     context.role = Role::Assistant.as_str();
     context.recorded = before.map(hooks::recorded_rolls).unwrap_or_default();
     let mut proposal =

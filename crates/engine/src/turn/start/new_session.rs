@@ -315,7 +315,8 @@ async fn root_draft(
 
 /// Runs plugins on a greeting. All greetings start from the root's world.
 async fn run_greeting_hooks(rule_services: &RuleServices, context: &mut HookContext, greeting: &mut NodeDraft) {
-    let heard = tags::text_for_rules(greeting.role, &greeting.content, &rule_services.hide_tags);
+    let heard =
+        tags::text_for_rules(greeting.role, &greeting.content, greeting.reasoning.is_some(), &rule_services.hide_tags);
     (context.text, context.role) = (Arc::from(heard), greeting.role.as_str());
     context.character = greeting.name.clone().unwrap_or_default();
     context.node = HookNodeInfo { id: greeting.id.to_string(), depth: 1, turn: 0, time: Some(greeting.created) };

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use clotho_compat::prompt::tags;
 use clotho_core::ids::{NodeId, SessionId, UserId};
 use clotho_core::oplog::OperationKind;
 use clotho_core::tree::edit::{self, TreeError};
@@ -62,13 +63,16 @@ pub async fn continue_reply(
         let message = format!("the plugin \"{}\" writes complete replies and cannot continue a text", plugin.id());
         return Err(TurnError::Invalid { field: "model", message });
     }
+    let named = &place.named_node;
+    // An older message has its thoughts in its text. New text is no part of them.
+    let text = tags::without_thoughts(&named.content, named.reasoning.is_some(), &parts.rules.hide_tags).into_owned();
     let options = GenerateOptions {
         generate: Some(place.generate.clone()),
         plugin_reply: None,
         asks: Vec::new(),
         summaries: Vec::new(),
         move_head: asked.move_head,
-        continued: Some(ContinuedReply { node: place.named_node.id, text: place.named_node.content.clone() }),
+        continued: Some(ContinuedReply { node: named.id, text }),
     };
     begin_replies(parts, caller, &place, options, asked.expected_leaf).await
 }

@@ -90,7 +90,8 @@ impl RecallPool {
         loop {
             reader.check_wanted()?;
             for placed in page.nodes.iter().rev().filter(|placed| placed.node.is_in_prompt()) {
-                let sent = tags::text_for_model(placed.node.role, &placed.node.content, hide_tags);
+                let node = &placed.node;
+                let sent = tags::text_for_model(node.role, &node.content, node.reasoning.is_some(), hide_tags);
                 self.add(
                     RecallItem { is_document: false, n: placed.n, depth },
                     recall::embed_hash(&sent, chars),
