@@ -3,10 +3,11 @@
 
 use serde_json::{Map, Value};
 
-use super::{PATCH_TAGS, first_block_text, strip_blocks, value};
+use super::meta::META;
+use super::{PATCH_TAGS, first_block_text, strip_blocks, value, yaml};
 
-/// Metadata from which MVU builds a schema; it is not a value.
-const META: &str = "$meta";
+/// The mark of the element of a list that has the metadata of the list.
+const LIST_META: &str = "$arrayMeta";
 const EXTENSIBLE: &str = "$__META_EXTENSIBLE__$";
 /// The tag of a greeting's own initial values.
 const TAG: &str = "initvar";
@@ -22,12 +23,26 @@ pub struct InitVarText {
     pub text: String,
 }
 
-/// Merges the values of all texts and then of the greeting's block: maps are joined, other values are replaced. Also
-/// returns a message for each unreadable text.
-pub(crate) fn initial_values(starts: &[InitVarText], greeting: &str) -> (Map<String, Value>, Vec<String>) {
-    let (mut all, mut unread) = (Value::Object(Map::new()), Vec::new());
+/// The initial values of a story.
+#[derive(Debug, Default)]
+pub(crate) struct InitialValues {
+    pub(crate) values: Map<String, Value>,
+    /// A message for each unreadable text.
+    pub(crate) unread: Vec<String>,
+    /// A message for each text with values that are left out.
+    pub(crate) left_out: Vec<String>,
+}
+
+/// Merges the values of all texts and then of the greeting's block: maps are joined, other values are replaced.
+pub(crate) fn initial_values(starts: &[InitVarText], greeting: &str) -> InitialValues {
+    let (mut all, mut unread, mut left_out) = (Value::Object(Map::new()), Vec::new(), Vec::new());
     let mut take = |name: &str, text: &str| match parse_map(text) {
-        Some(map) => merge(&mut all, Value::Object(map)),
+        Some((map, lost)) => {
+            merge(&mut all, Value::Object(map));
+            if lost > 0 {
+                left_out.push(format!("\"{name}\" has {lost} values that are no finite numbers; they are left out"));
+            }
+        }
         None => unread.push(format!("\"{name}\" is neither YAML nor JSON nor TOML, so it is ignored")),
     };
     for start in starts {
@@ -36,36 +51,33 @@ pub(crate) fn initial_values(starts: &[InitVarText], greeting: &str) -> (Map<Str
     if let Some(own) = first_block_text(greeting, TAG) {
         take("<initvar>", own);
     }
-    match all {
-        Value::Object(map) => (map, unread),
-        _ => (Map::new(), unread),
-    }
+    InitialValues { values: map(all).unwrap_or_default(), unread, left_out }
 }
 
 /// Returns a message for each text that cannot be parsed, including the greeting's block. It is pure, so that users can
 /// be told before a story begins.
 pub fn unreadable_initial_values(starts: &[InitVarText], greeting: &str) -> Vec<String> {
-    initial_values(starts, greeting).1
+    initial_values(starts, greeting).unread
 }
 
-/// Parses a text to a map of values; an empty text is an empty map.
-fn parse_map(text: &str) -> Option<Map<String, Value>> {
+/// Parses a text to a map of values, and counts the values that are left out; an empty text is an empty map.
+fn parse_map(text: &str) -> Option<(Map<String, Value>, usize)> {
     // A text may also contain commands. They are removed here and applied like those of a reply.
     let text = PATCH_TAGS.iter().fold(text.to_owned(), |text, tag| strip_blocks(&text, tag));
     let text = strip_code_fence(text.trim());
     if text.is_empty() {
-        return Some(Map::new());
+        return Some((Map::new(), 0));
     }
-    let relaxed = || if text.starts_with('{') { value::read_object(text).map(|(map, _)| map) } else { None };
-    let yaml = || serde_saphyr::from_str::<Value>(text).ok().and_then(map);
-    let toml = || toml::from_str::<Value>(text).ok().and_then(map);
-    let mut map = relaxed().or_else(yaml).or_else(toml)?;
+    let relaxed = || text.starts_with('{').then(|| value::read_object(text)).flatten().map(|(map, _)| (map, 0));
+    let yaml = || yaml::read(text).and_then(|(value, lost)| Some((map(value)?, lost)));
+    let toml = || toml::from_str::<Value>(text).ok().and_then(map).map(|map| (map, 0));
+    let (mut map, lost) = relaxed().or_else(yaml).or_else(toml)?;
     if let (1, Some(Value::Object(inner))) = (map.len(), map.get(STAT_DATA)) {
         map = inner.clone();
     }
     let mut whole = Value::Object(map);
     remove_metadata(&mut whole);
-    self::map(whole)
+    Some((self::map(whole)?, lost))
 }
 
 fn map(value: Value) -> Option<Map<String, Value>> {
@@ -79,20 +91,31 @@ fn strip_code_fence(text: &str) -> &str {
     inside.strip_suffix("```").unwrap_or(inside).trim()
 }
 
-/// Removes MVU metadata and NUL characters.
+/// Removes NUL characters, and MVU metadata that has no effect here. MVU builds a schema of it. Here, a template,
+/// required keys and the ban of new keys stay in the map that they are about.
 fn remove_metadata(value: &mut Value) {
     match value {
         Value::Object(map) => {
-            map.shift_remove(META);
+            if !map.get(META).is_some_and(is_effective) {
+                map.shift_remove(META);
+            }
             map.values_mut().for_each(remove_metadata);
         }
         Value::Array(list) => {
-            list.retain(|value| value != EXTENSIBLE);
+            list.retain(|value| value != EXTENSIBLE && value.get(LIST_META).is_none());
             list.iter_mut().for_each(remove_metadata);
         }
         Value::String(text) if text.contains('\0') => *text = text.replace('\0', ""),
         _ => {}
     }
+}
+
+/// Returns whether metadata changes what commands may do.
+fn is_effective(meta: &Value) -> bool {
+    let says = |key: &str, is_it: fn(&Value) -> bool| meta.get(key).is_some_and(is_it);
+    says("template", |value| !value.is_null())
+        || says("required", Value::is_array)
+        || says("extensible", |value| value == &Value::Bool(false))
 }
 
 /// Lists the writes that put `value` over the values in `there`, map by map: a path below the root and a value each.
@@ -144,7 +167,8 @@ mod tests {
             init_var_text("- only\n- a list"),
             init_var_text(""),
         ];
-        let (values, unread) = initial_values(&starts, "Hello.<initvar>\nstat_data:\n  hour: 9\n</initvar>");
+        let InitialValues { values, unread, .. } =
+            initial_values(&starts, "Hello.<initvar>\nstat_data:\n  hour: 9\n</initvar>");
         let expected =
             json!({"Rin": {"mood": ["calm", "how she feels"], "affinity": 7, "bag": ["map"], "far": true}, "hour": 9});
         assert_eq!(Value::Object(values), expected);
@@ -157,8 +181,32 @@ mod tests {
         let bomb = "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\n\
             d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: [*e,*e,*e,*e,*e,*e,*e,*e,*e]\n";
         for text in [bomb, &"[".repeat(9_000), &"a:\n ".repeat(300), "\0", "{", "a: b: c"] {
-            let (values, _) = initial_values(&[init_var_text(text)], "");
+            let InitialValues { values, .. } = initial_values(&[init_var_text(text)], "");
             assert!(Value::Object(values).to_string().len() < 2_000_000);
         }
+    }
+
+    /// What MVU needs to fill in new entries and to protect others stays in the values, where readers do not see it.
+    #[test]
+    fn mvu_init_vars_metadata_with_effect_is_kept() {
+        let text = "npc:\n  $meta: {extensible: true, template: {hp: 10}}\nRin:\n  hp: 5\n  $meta: {required: [hp]}\n\
+            bag:\n  rope: 1\n  $meta: {extensible: true}\nshut:\n  $meta: {extensible: false}\n\
+            list: [a, {$arrayMeta: true, $meta: {extensible: true}}]\n";
+        let InitialValues { values, .. } = initial_values(&[init_var_text(text)], "");
+        let expected = json!({
+            "npc": {"$meta": {"extensible": true, "template": {"hp": 10}}},
+            "Rin": {"hp": 5, "$meta": {"required": ["hp"]}}, "bag": {"rope": 1},
+            "shut": {"$meta": {"extensible": false}}, "list": ["a"],
+        });
+        assert_eq!(Value::Object(values), expected);
+    }
+
+    #[test]
+    fn mvu_init_vars_value_that_is_no_finite_number_costs_only_itself() {
+        let InitialValues { values, unread, left_out } =
+            initial_values(&[init_var_text("hp: 5\nfar: .inf\nlamp: on\n")], "");
+        assert_eq!(Value::Object(values), json!({"hp": 5, "lamp": "on"}));
+        assert_eq!(unread, [""; 0]);
+        assert_eq!(left_out, ["\"[initvar]\" has 1 values that are no finite numbers; they are left out"]);
     }
 }

@@ -4,18 +4,22 @@
 //! `_.set('a.b', 1);//why` and `<JSONPatch>[{"op": "delta", "path": "/a/b", "value": 1}]</JSONPatch>` both become
 //! `MvuCommand`s in text order. An invalid command is skipped with a reason; the others still apply.
 //!
-//! - `commands.rs` parses the calls, `patch.rs` the patches, `value.rs` the relaxed values in them.
-//! - `replay.rs` applies the commands of imported chats; `init_vars.rs` parses initial values.
-//! - `path_repair.rs` corrects misspelled paths.
+//! - `commands.rs` parses the calls, `patch.rs` the patches, `value.rs` the relaxed values in them, `arithmetic.rs` the
+//!   sums in these.
+//! - `replay.rs` applies the commands of imported chats; `init_vars.rs` parses initial values, `yaml.rs` those in YAML.
+//! - `path_repair.rs` corrects misspelled paths, `meta.rs` reads what cards say about their maps.
 //! - `value_updates.rs` applies the commands of a values model for plugins that read none themselves.
 
+mod arithmetic;
 mod commands;
 mod init_vars;
+mod meta;
 mod patch;
 mod path_repair;
 mod replay;
 mod value;
 mod value_updates;
+mod yaml;
 
 use std::fmt;
 
@@ -24,7 +28,7 @@ use serde_json::{Map, Value};
 use clotho_core::world::Pointer;
 
 pub use init_vars::{InitVarText, unreadable_initial_values};
-pub(super) use init_vars::{initial_values, leaf_values};
+pub(super) use init_vars::{InitialValues, initial_values, leaf_values};
 pub(super) use path_repair::repair_paths;
 pub use replay::{MvuReplay, replay};
 pub use value_updates::{MvuChanges, MvuTarget, apply_commands, count_commands};
@@ -129,7 +133,21 @@ impl ParsedCommands {
 
 const PATCH_TAGS: [&str; 2] = ["JSONPatch", "json_patch"];
 /// Blocks of reasoning; commands inside them are ignored.
-const REASONING_TAGS: [&str; 3] = ["Analysis", "think", "thinking"];
+const REASONING_TAGS: [&str; 13] = [
+    "Analysis",
+    "think",
+    "thinking",
+    "thought",
+    "thoughts",
+    "reasoning",
+    "reflection",
+    "scratchpad",
+    "cot",
+    "思考",
+    "思考过程",
+    "思维链",
+    "推理",
+];
 /// All tags of blocks that contain commands.
 const UPDATE_TAGS: [&str; 3] = ["UpdateVariable", "JSONPatch", "json_patch"];
 
@@ -251,8 +269,8 @@ fn parse_lodash_path(path: &str) -> Option<Vec<String>> {
     let mut rest = path.trim();
     while !rest.is_empty() {
         if let Some(inner) = rest.strip_prefix('[') {
-            let (key, after) = inner.split_once(']')?;
-            keys.push(key.trim().trim_matches(['"', '\'', '`']).to_owned());
+            let (key, after) = bracket_key(inner)?;
+            keys.push(key.to_owned());
             rest = after.strip_prefix('.').unwrap_or(after);
         } else {
             let end = rest.find(['.', '[']).unwrap_or(rest.len());
@@ -263,6 +281,21 @@ fn parse_lodash_path(path: &str) -> Option<Vec<String>> {
     }
     let named = keys.iter().all(|key| !key.is_empty() && !key.contains('\0'));
     (named && keys.len() <= 31).then_some(keys)
+}
+
+/// Returns the key of `key]`, `"key"]` or `'key']`, and the rest.
+fn bracket_key(inner: &str) -> Option<(&str, &str)> {
+    let quoted = inner.trim_start();
+    if let Some(quote) = quoted.chars().next().and_then(value::closing_quote) {
+        let key_and_rest = quoted.get(quoted.chars().next()?.len_utf8()..)?.split_once(quote);
+        if let Some((key, rest)) = key_and_rest
+            && let Some(after) = rest.trim_start().strip_prefix(']')
+        {
+            return Some((key, after));
+        }
+    }
+    let (key, after) = inner.split_once(']')?;
+    Some((key.trim().trim_matches(['"', '\'', '`']), after))
 }
 
 #[cfg(test)]
@@ -325,6 +358,8 @@ mod tests {
         check("a.b[0][\"c d\"].e", "a/b/0/c d/e");
         check("stat_data.理.好感度", "理/好感度");
         check("a['x/y']", "a/x~1y");
+        check("a['x.y'].z", "a/x.y/z");
+        check("a[ \"x]y\" ]", "a/x]y");
         for bad in ["", "a[0", "a..b", "stat_data"] {
             assert_eq!(parse_lodash_path(bad).and_then(|keys| join_path(&keys)), None, "{bad}");
         }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::value::{self, relaxed_number};
+use super::value::{self, number};
 use super::{MvuCommand, MvuOp, ParsedCommands, SkippedCommand, join_path, parse_lodash_path};
 
 /// Parses each object of a patch separately, so that an invalid one or a missing bracket affects no other.
@@ -67,7 +67,10 @@ pub(super) fn parse_bare_patch<'t>(text: &'t str, most: usize, parsed: &mut Pars
 
 fn command(map: &Map<String, Value>) -> Result<MvuCommand, &'static str> {
     let text = |key: &str| map.get(key).and_then(Value::as_str);
-    let mut keys = text("path").and_then(pointer).ok_or("it has no path")?;
+    // MVU names the target of a move `to`.
+    let is_move = text("op").is_some_and(|op| op.eq_ignore_ascii_case("move"));
+    let path = text("path").or_else(|| text("to").filter(|_| is_move));
+    let mut keys = path.and_then(pointer).ok_or("it has no path")?;
     let value = map.get("value").cloned();
     let mut command = MvuCommand {
         op: MvuOp::Set,
@@ -116,14 +119,6 @@ fn pointer(path: &str) -> Option<Vec<String>> {
     (named && keys.len() <= 31).then_some(keys)
 }
 
-fn number(value: &Value) -> Option<Value> {
-    match value {
-        Value::Number(_) => Some(value.clone()),
-        Value::String(text) => relaxed_number(text.trim()).map(Value::Number),
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -140,6 +135,8 @@ mod tests {
              {"op": "add", "path": "/list/-", "value": 5},
              {"op": "remove", "path": "stat_data.bag.torch"},
              {"op": "move", "from": "/a/b", "path": "/c"},
+             {"op": "move", "from": "/a/b", "to": "/d"},
+             {"op": "delta", "path": "/gold", "value": 2*3},
              {"op": "add", "path": "/top", "value": 1},
              {"op": "test", "path": "/a", "value": 1},
              {"op": "replace", "path": "/a"},
@@ -157,6 +154,8 @@ mod tests {
                 json!({"op": "insert", "path": "list", "value": 5, "reason": ""}),
                 json!({"op": "remove", "path": "bag/torch", "value": null, "reason": ""}),
                 json!({"op": "move", "path": "c", "value": null, "reason": "", "from": "a/b"}),
+                json!({"op": "move", "path": "d", "value": null, "reason": "", "from": "a/b"}),
+                json!({"op": "add", "path": "gold", "value": 6, "reason": ""}),
                 json!({"op": "insert", "path": "", "value": 1, "reason": "", "key": "top"}),
                 json!({"op": "set", "path": "last", "value": 9, "reason": ""}),
             ]

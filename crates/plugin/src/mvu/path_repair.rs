@@ -1,7 +1,7 @@
 //! Repairs misspelled paths: models write `rin.Affinity` or `Rin. affinity` where the state has `rin.affinity`. If
 //! exactly one value fits, the command uses it and the repair is reported.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::MvuCommand;
 use clotho_core::world::{Pointer, World, find_equivalent_name};
@@ -17,36 +17,63 @@ pub(crate) fn repair_paths(command: &mut MvuCommand, root: &Pointer, world: &Wor
     (said != command.path).then(|| format!("read \"{said}\" as \"{}\"", command.path))
 }
 
+/// The most parts of a path that are one key with dots.
+const MAX_DOTTED_PARTS: usize = 4;
+
 /// Returns the corrected path; `None` if it is right or no match is known.
 fn resolve_path(path: &str, root: &Pointer, world: &World) -> Option<String> {
     let mut there = world.get(root)?;
     let mut keys: Vec<String> = Vec::new();
-    let mut rest = path.split('/').filter(|key| !key.is_empty());
-    for key in rest.by_ref() {
+    let parts: Vec<&str> = path.split('/').filter(|key| !key.is_empty()).collect();
+    let mut rest = parts.as_slice();
+    while let Some((key, after)) = rest.split_first() {
+        // A value with its description is the first of two: a key in the path is one of the value.
+        if let Value::Array(pair) = there
+            && let [value @ Value::Object(_), Value::String(_)] = pair.as_slice()
+            && key.parse::<usize>().is_err()
+        {
+            keys.push("0".to_owned());
+            there = value;
+        }
         let inside = match there {
             Value::Object(map) => {
-                let plain = key.replace("~1", "/").replace("~0", "~");
-                let known = if map.contains_key(&plain) {
-                    Some(plain)
-                } else {
-                    find_equivalent_name(&plain, map.keys().map(String::as_str)).map(str::to_owned)
-                };
-                known.and_then(|known| map.get(&known).map(|value| (known, value)))
+                known_key(map, rest).and_then(|(known, parts)| Some((map.get_key_value(&known)?, parts)))
             }
-            Value::Array(list) => key.parse().ok().and_then(|at: usize| Some((key.to_owned(), list.get(at)?))),
+            Value::Array(list) => {
+                let value = key.parse().ok().and_then(|at: usize| list.get(at));
+                let Some(value) = value else { break };
+                keys.push((*key).to_owned());
+                (there, rest) = (value, after);
+                continue;
+            }
             _ => None,
         };
-        let Some((key, value)) = inside else {
-            // New keys stay as written.
-            keys.push(key.to_owned());
-            break;
-        };
+        // New keys stay as written.
+        let Some(((key, value), parts)) = inside else { break };
         keys.push(key.replace('~', "~0").replace('/', "~1"));
         there = value;
+        rest = rest.get(parts..).unwrap_or_default();
     }
-    keys.extend(rest.map(str::to_owned));
+    keys.extend(rest.iter().map(|key| (*key).to_owned()));
     let meant = keys.join("/");
     (meant != path).then_some(meant)
+}
+
+/// Returns the key of a map that a path names, and how many parts of the path it has. Keys may have dots, and a
+/// misspelled key counts if only one is like it.
+fn known_key(map: &Map<String, Value>, path: &[&str]) -> Option<(String, usize)> {
+    let plain: Vec<String> =
+        path.iter().take(MAX_DOTTED_PARTS).map(|key| key.replace("~1", "/").replace("~0", "~")).collect();
+    let first = plain.first()?;
+    if map.contains_key(first) {
+        return Some((first.clone(), 1));
+    }
+    let dotted = (2..=plain.len()).find_map(|parts| {
+        let key = plain.get(..parts)?.join(".");
+        map.contains_key(&key).then_some((key, parts))
+    });
+    let alike = || find_equivalent_name(first, map.keys().map(String::as_str)).map(|known| (known.to_owned(), 1));
+    dotted.or_else(alike)
 }
 
 #[cfg(test)]
@@ -58,8 +85,10 @@ mod tests {
 
     #[test]
     fn mvu_path_repair_misspelled_path_finds_value() {
-        let vars =
-            json!({"stat_data": {"Rin": {"good will": 1, "a_b": 1, "a-b": 2}, "b/c": {"x": 1}, "list": [{"n": 1}]}});
+        let vars = json!({"stat_data": {
+            "Rin": {"good will": 1, "a_b": 1, "a-b": 2}, "b/c": {"x": 1}, "list": [{"n": 1}], "k.k": {"v.1": {"z": 1}},
+            "pair": [{"n": 1}, "what it is"],
+        }});
         let world = World { vars: vars.as_object().unwrap().clone(), ..World::default() };
         let root = Pointer::from_keys(["stat_data"]);
         let check = |said: &str, meant: &str| {
@@ -73,5 +102,8 @@ mod tests {
         check("rin.new.one", "Rin/new/one");
         check("list.0.N", "list/0/n");
         check("other.Rin", "other/Rin");
+        check("k.k.v.1.Z", "k.k/v.1/z");
+        check("pair.n", "pair/0/n");
+        check("pair.0.n", "pair/0/n");
     }
 }

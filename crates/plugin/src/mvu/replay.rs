@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use clotho_core::world::{Pointer, SchemaSet, StateChange, StateOperation, World, fold};
 
+use super::meta::{may_insert, may_remove, merge, with_template};
 use super::{MvuCommand, MvuOp, parse};
 
 /// The most commands of one text that are applied.
@@ -70,32 +71,66 @@ pub(super) fn pointer_below(root: &Pointer, path: &str) -> Pointer {
 /// For a value with a description, `[value, "what it is"]`, returns the path of its first element.
 fn value_of(path: Pointer, world: &World) -> Pointer {
     match world.get(&path) {
-        Some(Value::Array(pair)) if matches!(pair.as_slice(), [first, Value::String(_)] if !first.is_object()) => {
+        Some(Value::Array(pair)) if matches!(pair.as_slice(), [first, Value::String(_)] if !first.is_array()) => {
             path.child("0")
         }
         _ => path,
     }
 }
 
-/// Inserts a value into the one at a path: at the end of a list, under a key, or key by key.
+/// Returns the place in a list of so many values that a key names; negative ones count from the end.
+fn list_place(key: &str, length: usize) -> usize {
+    match key.strip_prefix('-').and_then(|back| back.parse::<usize>().ok()) {
+        Some(back) => length.saturating_sub(back),
+        None => key.parse().unwrap_or(length).min(length),
+    }
+}
+
+/// Lists the writes that merge a value into the one at a path, map by map.
+fn merge_changes(there: Option<&Value>, path: Pointer, value: &Value, out: &mut Vec<(Pointer, StateChange)>) {
+    match (there, value) {
+        (Some(Value::Object(map)), Value::Object(more)) => {
+            for (key, value) in more.iter().filter(|(key, _)| may_insert(there, key)) {
+                match map.get(key) {
+                    Some(inside) => merge_changes(Some(inside), path.child(key.clone()), value, out),
+                    None => out.push((path.child(key.clone()), StateChange::Set(with_template(there, value)))),
+                }
+            }
+        }
+        (Some(list @ Value::Array(_)), Value::Array(_)) => {
+            let mut list = list.clone();
+            merge(&mut list, value);
+            out.push((path, StateChange::Set(list)));
+        }
+        _ => out.push((path, StateChange::Set(value.clone()))),
+    }
+}
+
+/// Inserts a value into the one at a path: at the end of a list, under a key, or merged into a map.
 pub(super) fn insert_changes(
     command: &MvuCommand,
     path: &Pointer,
     value: &Value,
     world: &World,
 ) -> Vec<(Pointer, StateChange)> {
-    match (world.get(path), &command.key, value) {
+    let there = world.get(path);
+    match (there, &command.key, value) {
         (Some(Value::Array(list)), Some(key), _) => {
             let mut list = list.clone();
-            let at = key.parse().unwrap_or(list.len()).min(list.len());
-            list.insert(at, value.clone());
+            list.insert(list_place(key, list.len()), value.clone());
             vec![(path.clone(), StateChange::Set(Value::Array(list)))]
         }
         (Some(Value::Array(_)), None, _) => vec![(path.clone(), StateChange::Append(value.clone()))],
+        (_, Some(key), _) if !may_insert(there, key) => Vec::new(),
+        (Some(Value::Object(map)), Some(key), _) if !map.contains_key(key) => {
+            let value = with_template(there, value);
+            vec![(path.clone(), StateChange::Insert { key: key.clone(), value })]
+        }
         (_, Some(key), _) => vec![(path.clone(), StateChange::Insert { key: key.clone(), value: value.clone() })],
-        (Some(Value::Object(_)), None, Value::Object(map)) => {
-            let each = map.iter().map(|(key, value)| (path.child(key.clone()), StateChange::Set(value.clone())));
-            each.collect()
+        (Some(Value::Object(_)), None, Value::Object(_)) => {
+            let mut each = Vec::new();
+            merge_changes(there, path.clone(), value, &mut each);
+            each
         }
         (None, None, _) => vec![(path.clone(), StateChange::Set(value.clone()))],
         _ => Vec::new(),
@@ -111,7 +146,11 @@ pub(super) fn find_inside(path: &Pointer, what: &Value, world: &World) -> Option
             Some(path.child(at.to_string()))
         }
         Value::Object(map) => {
-            let key = what.as_str().or_else(|| map.keys().nth(position?).map(String::as_str))?;
+            // Keys that models do not see do not count.
+            let key = match (what.as_str(), position) {
+                (Some(key), _) => key,
+                (None, position) => map.keys().filter(|key| !key.starts_with('$')).nth(position?)?,
+            };
             Some(path.child(key))
         }
         _ => None,
@@ -128,6 +167,7 @@ pub(super) fn remove_change(path: &Pointer, world: &World) -> Option<(Pointer, S
             list.remove(at);
             Some((above, StateChange::Set(Value::Array(list))))
         }
+        Some(map) if !may_remove(map, key) => None,
         _ => Some((path.clone(), StateChange::Remove)),
     }
 }
@@ -162,5 +202,49 @@ mod tests {
         let patch = "<JSONPatch>[{\"op\":\"replace\",\"path\":\"/hero/hp/0\",\"value\":9}]</JSONPatch>";
         check(patch, json!({"hero": {"hp": [8, "health"]}}), json!({"hero": {"hp": [9, "health"]}}), 0);
         check("She smiles.", json!({"hp": 1}), json!({"hp": 1}), 0);
+        check("_.set('gold', 15, 15-3);_.add('gold', -2*3);", json!({"gold": 15}), json!({"gold": 6}), 0);
+        check("_.set('obj', {k: 2});", json!({"obj": [{"k": 1}, "it"]}), json!({"obj": [{"k": 2}, "it"]}), 0);
+        check("_.set('tags', ['z']);", json!({"tags": [["x"], "it"]}), json!({"tags": ["z"]}), 0);
+        check("_.insert('', 'fresh', 1);", json!({"hp": 1}), json!({"hp": 1, "fresh": 1}), 0);
+        check("_.assign('', {fresh: 1});", json!({"hp": 1}), json!({"hp": 1, "fresh": 1}), 0);
+        check("_.insert('bag', '-', 'rope');", json!({"bag": ["coin"]}), json!({"bag": ["coin", "rope"]}), 0);
+        check(
+            "_.insert('bag', -1, 'rope');",
+            json!({"bag": ["coin", "map"]}),
+            json!({"bag": ["coin", "rope", "map"]}),
+            0,
+        );
+        check("_.set('hp', null);", json!({"hp": 1}), json!({"hp": null}), 0);
+    }
+
+    /// `assign` of a map merges deeply, as in MVU.
+    #[test]
+    fn mvu_replay_assign_merges_deeply() {
+        let before = json!({"bag": {"rope": {"n": 1, "worn": true}, "list": ["a", "b"]}});
+        let after = json!({"bag": {"rope": {"n": 1, "worn": true, "m": 5}, "list": ["z", "b"], "lamp": 1}});
+        let text = "_.assign('bag', {rope: {m: 5}, list: ['z'], lamp: 1});";
+        let mut world = World { vars: json!({ "stat_data": before }).as_object().unwrap().clone(), ..World::default() };
+        assert_eq!(replay(text, &Pointer::from_keys(["stat_data"]), &mut world).skipped, 0);
+        assert_eq!(world.vars["stat_data"], after);
+    }
+
+    /// Templates fill new entries in; what a card protects stays.
+    #[test]
+    fn mvu_replay_obeys_metadata_of_maps() {
+        let template = json!({"extensible": true, "template": {"hp": 10, "mood": "calm"}});
+        let before = json!({
+            "npc": {"$meta": template, "Ana": {"hp": 1}}, "Rin": {"hp": 5, "$meta": {"required": ["hp"]}},
+            "shut": {"a": 1, "$meta": {"extensible": false}},
+        });
+        let mut world = World { vars: json!({ "stat_data": before }).as_object().unwrap().clone(), ..World::default() };
+        let text = "_.insert('npc', 'Rin', {hp: 5});_.assign('npc', {Ana: {hp: 2}, Bo: {}});_.remove('npc', 0);\
+            _.remove('Rin.hp');_.insert('shut', 'b', 1);_.insert('shut', 'a', 2);_.remove('shut.a');";
+        let skipped = replay(text, &Pointer::from_keys(["stat_data"]), &mut world).skipped;
+        let npc = json!({"$meta": template, "Rin": {"hp": 5, "mood": "calm"}, "Bo": {"hp": 10, "mood": "calm"}});
+        let after = json!({
+            "npc": npc, "Rin": {"hp": 5, "$meta": {"required": ["hp"]}},
+            "shut": {"a": 2, "$meta": {"extensible": false}},
+        });
+        assert_eq!((&world.vars["stat_data"], skipped), (&after, 3));
     }
 }

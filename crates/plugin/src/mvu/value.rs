@@ -1,10 +1,12 @@
-//! Parses values as models write them: JSON with single quotes, bare keys, trailing commas, comments, a plus sign.
-//! Anything else is a string.
+//! Parses values as models write them: JSON with quotes of any kind, bare keys, trailing commas, comments, a plus sign,
+//! sums of numbers. Anything else is a string.
 
 use std::iter::Peekable;
 use std::str::CharIndices;
 
 use serde_json::{Map, Number, Value};
+
+use super::arithmetic::calculate;
 
 /// The deepest nesting.
 const MAX_DEPTH: usize = 32;
@@ -27,6 +29,41 @@ pub(super) fn read_object(text: &str) -> Option<(Map<String, Value>, &str)> {
         }
         _ => None,
     }
+}
+
+/// Returns the number of a value that must be one, also in quotes.
+pub(super) fn number(value: &Value) -> Option<Value> {
+    match value {
+        Value::Number(_) => Some(value.clone()),
+        Value::String(text) => {
+            let text = text.trim();
+            relaxed_number(text).or_else(|| calculate(text)).map(Value::Number)
+        }
+        _ => None,
+    }
+}
+
+/// Returns the closing quote for an opening one.
+pub(super) const fn closing_quote(opening: char) -> Option<char> {
+    match opening {
+        '"' | '\'' | '`' => Some(opening),
+        '“' => Some('”'),
+        '‘' => Some('’'),
+        '「' => Some('」'),
+        _ => None,
+    }
+}
+
+/// Returns the text before a comment at the end of a line. A comment begins after white space, so that addresses and
+/// colours are none.
+fn without_comment(text: &str) -> &str {
+    let is_comment = |(at, sign): &(usize, &str)| {
+        let before = text.get(..*at).unwrap_or_default();
+        let after = text.get(at + sign.len()..).unwrap_or_default();
+        (before.is_empty() || before.ends_with(char::is_whitespace)) && (*sign != "#" || after.starts_with(' '))
+    };
+    let first = ["//", "/*", "#"].iter().filter_map(|sign| text.match_indices(sign).find(is_comment)).map(|(at, _)| at);
+    text.get(..first.min().unwrap_or(text.len())).unwrap_or_default().trim_end()
 }
 
 /// Parses a number in relaxed notation: `+3`, `.5`, `5.`.
@@ -80,7 +117,7 @@ impl<'t> RelaxedJsonReader<'t> {
         loop {
             while self.chars.next_if(|(_, c)| c.is_whitespace()).is_some() {}
             let rest = self.rest();
-            let skip = if rest.starts_with("//") {
+            let skip = if rest.starts_with("//") || rest.starts_with("# ") {
                 rest.find('\n').unwrap_or(rest.len())
             } else if rest.starts_with("/*") {
                 rest.find("*/").map_or(rest.len(), |end| end + 2)
@@ -98,7 +135,7 @@ impl<'t> RelaxedJsonReader<'t> {
         match self.peek()? {
             '{' => self.map(depth),
             '[' => self.list(depth),
-            '"' | '\'' | '`' => self.quoted().map(Value::String),
+            quote if closing_quote(quote).is_some() => self.quoted().map(Value::String),
             _ => self.literal(),
         }
     }
@@ -112,7 +149,7 @@ impl<'t> RelaxedJsonReader<'t> {
                 return Some(Value::Object(map));
             }
             let key = match self.peek()? {
-                '"' | '\'' | '`' => self.quoted()?,
+                quote if closing_quote(quote).is_some() => self.quoted()?,
                 _ => self.bare_word(|c| c == ':' || c == '{' || c == '}' || c == ','),
             };
             self.skip_space();
@@ -145,7 +182,7 @@ impl<'t> RelaxedJsonReader<'t> {
     }
 
     fn quoted(&mut self) -> Option<String> {
-        let (_, quote) = self.chars.next()?;
+        let quote = closing_quote(self.chars.next()?.1)?;
         let mut out = String::new();
         loop {
             match self.chars.next()?.1 {
@@ -194,14 +231,14 @@ impl<'t> RelaxedJsonReader<'t> {
         out.trim().to_owned()
     }
 
-    /// Parses a number or one of the value keywords.
+    /// Parses a number, a sum of numbers or one of the value keywords.
     fn literal(&mut self) -> Option<Value> {
         let word = self.bare_word(|c| matches!(c, ',' | '}' | ']'));
-        match word.as_str() {
+        match without_comment(&word) {
             "true" => Some(Value::Bool(true)),
             "false" => Some(Value::Bool(false)),
             "null" | "undefined" => Some(Value::Null),
-            number => relaxed_number(number).map(Value::Number),
+            number => relaxed_number(number).or_else(|| calculate(number)).map(Value::Number),
         }
     }
 }
@@ -223,6 +260,16 @@ mod tests {
         check("{a: 1, 'b c': [true, undefined,], /* no */ d: {}}", json!({"a": 1, "b c": [true, null], "d": {}}));
         check("\"\\u732b\\ud83d\\ude00\"", json!("猫😀"));
         check("very tired", json!("very tired"));
+        check("15-3", json!(12));
+        check("{hp: 10*2, mp: (-3)}", json!({"hp": 20, "mp": -3}));
+        check("'15-3'", json!("15-3"));
+        check("“calm”", json!("calm"));
+        check("{“a b”: ‘it's’}", json!({"a b": "it's"}));
+        check("5 // how many", json!(5));
+        check("5 # how many", json!(5));
+        check("[1, // one\n 2, # two\n 3 /* three */]", json!([1, 2, 3]));
+        check("#ff0000", json!("#ff0000"));
+        check("http://a.example/b", json!("http://a.example/b"));
         check("{a: 1", json!("{a: 1"));
         check("", json!(""));
         check("123456789012345678901234567890", serde_json::from_str("123456789012345678901234567890").unwrap());

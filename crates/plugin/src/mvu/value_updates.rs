@@ -124,7 +124,7 @@ fn relative_path(path: &str, root: &Pointer) -> String {
 
 fn operations(command: &MvuCommand, holder: &MvuTarget, world: &World) -> Result<Vec<StateOperation>, &'static str> {
     let path = pointer_below(&holder.root, &command.path);
-    if command.path.is_empty() && !(command.op == MvuOp::Insert && command.key.is_some()) {
+    if command.path.is_empty() && command.op != MvuOp::Insert {
         return Err("the root of a plugin cannot be changed as one value");
     }
     let target = match &command.key {
