@@ -16,7 +16,7 @@ use clotho_engine::turn::machine::ReplyFailure;
 use clotho_engine::turn::{ModelCallProblem, ProviderProblemDetail, ToolRefusal, TurnProblem};
 use clotho_plugin::ScriptErrorDetail;
 use clotho_plugin::manifest_rules::RuleProblem;
-use clotho_provider::{ProviderFailure, TemplateProblem, UnreachableCause};
+use clotho_provider::{ParameterChange, ProviderFailure, TemplateProblem, UnreachableCause};
 
 /// The argument names of each code.
 type CodeArguments = BTreeMap<&'static str, BTreeSet<&'static str>>;
@@ -49,7 +49,7 @@ fn merge_codes(lists: &[&[MessageSignature]], more: &[&'static str]) -> CodeArgu
     all
 }
 
-fn code_families() -> [(&'static str, CodeArguments); 11] {
+fn code_families() -> [(&'static str, CodeArguments); 12] {
     let problems = [ProblemDetail::CODES, TurnProblem::CODES, RuleProblem::CODES];
     let failures = [ProviderFailure::CODES, ReplyFailure::CODES, ModelCallProblem::CODES];
     [
@@ -59,6 +59,7 @@ fn code_families() -> [(&'static str, CodeArguments); 11] {
         ("health", merge_codes(&[HealthProblem::CODES], &[])),
         ("provider", merge_codes(&[ProviderProblemDetail::CODES], &[])),
         ("why.template", merge_codes(&[TemplateProblem::CODES], &[])),
+        ("why.parameter", merge_codes(&[ParameterChange::CODES], &[])),
         ("why.loreNote", merge_codes(&[LoreNote::CODES], &[])),
         ("why.condition", merge_codes(&[ConditionError::CODES], &[])),
         ("why.toolRefusal", merge_codes(&[ToolRefusal::CODES], &[])),

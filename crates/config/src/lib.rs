@@ -13,6 +13,7 @@
 //! `config.toml` (a test compares the two). To add a section: a struct with `read`, and a line in [`Config`].
 
 pub mod allowed_host;
+mod base_url;
 pub mod model_alias;
 pub mod problem;
 pub mod provider;

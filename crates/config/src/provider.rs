@@ -1,11 +1,13 @@
 //! `[[providers]]`: the model servers, and API keys that are never printed.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
+use super::base_url::parse_base_url;
 use super::problem::{ConfigError, SettingOrigin};
 use super::reader::{ConfigReader, ConfigTable};
 
@@ -13,6 +15,8 @@ use super::reader::{ConfigReader, ConfigTable};
 const MAX_BASE_URL_BYTES: usize = 1000;
 /// The maximum length of an entered API key, in bytes.
 const MAX_KEY_BYTES: usize = 4000;
+/// The context lengths that can be set, in tokens.
+const CONTEXT_TOKENS: RangeInclusive<u32> = 512..=16_000_000;
 /// The maximum number of models listed for a connected server.
 const MAX_MODELS: usize = 200;
 
@@ -27,6 +31,10 @@ pub struct ProviderConfig {
     kind_origin: SettingOrigin,
     /// The base URL of the API, such as `http://127.0.0.1:8080/v1`; without a trailing slash.
     pub base_url: String,
+    /// Context length of its models in tokens; 0: the server is asked.
+    pub context_tokens: u32,
+    /// Context lengths of single models, by model name.
+    pub contexts: IndexMap<String, u32>,
     /// The source of the API key. See [`ProviderConfig::key`].
     pub api_key: ApiKey,
     /// The names of its models; empty: the server is asked.
@@ -91,15 +99,20 @@ pub enum ApiKey {
 pub struct Secret(String);
 
 impl Secret {
-    /// Wraps a key without surrounding white space, which files and pasting add.
+    /// Wraps a key without the white space and invisible characters around it, which files and pasting add.
     pub fn new(key: &str) -> Self {
-        Self(key.trim().to_owned())
+        Self(trim_key(key).to_owned())
     }
 
     /// Returns the key itself, for the one place that sends it.
     pub fn expose(&self) -> &str {
         &self.0
     }
+}
+
+fn trim_key(text: &str) -> &str {
+    let is_invisible = |char: char| matches!(char, '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}');
+    text.trim_matches(|char: char| char.is_whitespace() || char.is_control() || is_invisible(char))
 }
 
 impl fmt::Debug for Secret {
@@ -149,6 +162,8 @@ pub struct ProviderConnection {
     pub base_url: String,
     /// As [`ProviderConfig::models`].
     pub models: Vec<String>,
+    /// As [`ProviderConfig::context_tokens`]; `None`: the server is asked.
+    pub context_tokens: Option<u32>,
 }
 
 /// An invalid field of a connection.
@@ -177,22 +192,30 @@ impl ProviderConnection {
         if self.base_url.len() > MAX_BASE_URL_BYTES {
             return Err(invalid("baseUrl")(format!("expected a URL of at most {MAX_BASE_URL_BYTES} bytes")));
         }
-        let base_url = base_url(&self.base_url).map_err(invalid("baseUrl"))?;
+        let base_url = parse_base_url(&self.kind, &self.base_url).map_err(invalid("baseUrl"))?;
         if self.models.len() > MAX_MODELS {
             let message = format!("expected at most {MAX_MODELS} names; an empty list asks the server");
             return Err(invalid("models")(message));
         }
         self.models.iter().try_for_each(|name| model(name)).map_err(invalid("models"))?;
+        if self.context_tokens.is_some_and(|tokens| !CONTEXT_TOKENS.contains(&tokens)) {
+            let (low, high) = (CONTEXT_TOKENS.start(), CONTEXT_TOKENS.end());
+            let message = format!("expected a whole number of tokens from {low} to {high}, or null to ask the server");
+            return Err(invalid("contextTokens")(message));
+        }
         Ok(Self { id, base_url, ..self })
     }
 
     /// Converts it to a provider configuration; settings that only a file can give get their defaults.
     pub fn into_config(self, api_key: ApiKey) -> ProviderConfig {
         ProviderConfig {
+            // An address that was stored by an older version may be that of an endpoint.
+            base_url: parse_base_url(&self.kind, &self.base_url).unwrap_or(self.base_url),
             id: self.id,
             kind: self.kind,
             kind_origin: SettingOrigin::default(),
-            base_url: self.base_url,
+            context_tokens: self.context_tokens.unwrap_or_default(),
+            contexts: IndexMap::new(),
             api_key,
             models: self.models,
             concurrent: 0,
@@ -216,7 +239,7 @@ impl ProviderConnection {
 /// # Errors
 /// Returns an error if the key is empty, too long, or contains characters that no header can carry.
 pub fn parse_api_key(text: &str) -> Result<Secret, String> {
-    let key = text.trim();
+    let key = trim_key(text);
     if key.is_empty() || key.len() > MAX_KEY_BYTES || !key.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ') {
         return Err("expected a key: one line of Latin letters, digits and signs".to_owned());
     }
@@ -224,6 +247,12 @@ pub fn parse_api_key(text: &str) -> Result<Secret, String> {
 }
 
 impl ProviderConfig {
+    /// Returns the context length of a model in tokens, if the settings have one.
+    pub fn context_length(&self, model: &str) -> Option<u32> {
+        let own = self.contexts.get(model).copied();
+        own.or_else(|| Some(self.context_tokens).filter(|tokens| *tokens > 0))
+    }
+
     /// Returns an error for the kind, at the location of the setting. `None` if nobody set it.
     pub fn refuse_kind(&self, message: String) -> Option<ConfigError> {
         self.kind_origin.refuse("[[providers]]", "kind", message)
@@ -244,7 +273,7 @@ impl ProviderConfig {
         };
         let text = std::fs::read_to_string(path);
         let text = text.map_err(|cause| ApiKeyError::Unreadable { provider: self.id.clone(), cause })?;
-        let key = text.trim();
+        let key = trim_key(&text);
         if key.is_empty() || key.chars().any(char::is_control) {
             return Err(ApiKeyError::Malformed { provider: self.id.clone() });
         }
@@ -270,11 +299,15 @@ pub(super) fn read_all(
 }
 
 fn read(table: &mut ConfigTable, reader: &mut ConfigReader, env: &[(String, String)]) -> ProviderConfig {
+    let id = table.parse("id", "", reader, id);
+    let kind = table.text("kind", "openai", reader);
     let provider = ProviderConfig {
-        id: table.parse("id", "", reader, id),
-        kind: table.text("kind", "openai", reader),
+        id,
         kind_origin: table.origin("kind", reader),
-        base_url: table.parse("base_url", "", reader, base_url),
+        base_url: table.parse("base_url", "", reader, |text| parse_base_url(&kind, text)),
+        kind,
+        context_tokens: table.number("context_tokens", 0, 0..=*CONTEXT_TOKENS.end(), "tokens", reader),
+        contexts: contexts(table, reader),
         api_key: read_key(table, reader, env),
         models: table.texts("models", &[], reader, model),
         concurrent: table.number("concurrent", 0, 0..=1000, "replies at the same time", reader),
@@ -317,7 +350,7 @@ fn read_key(table: &mut ConfigTable, reader: &mut ConfigReader, env: &[(String, 
         return ApiKey::Value(Secret::new(&key));
     }
     if !variable.is_empty() {
-        let value = env.iter().find(|(name, _)| *name == variable).map(|(_, value)| value.trim());
+        let value = env.iter().find(|(name, _)| *name == variable).map(|(_, value)| trim_key(value));
         return match value {
             Some(value) if !value.is_empty() && !value.chars().any(char::is_control) => {
                 ApiKey::Value(Secret::new(value))
@@ -341,6 +374,22 @@ fn tokenizers(table: &mut ConfigTable, reader: &mut ConfigReader) -> IndexMap<St
         }
     }
     files
+}
+
+fn contexts(table: &mut ConfigTable, reader: &mut ConfigReader) -> IndexMap<String, u32> {
+    let mut contexts = IndexMap::new();
+    for (model, said) in table.json("contexts", reader) {
+        let tokens = said.as_u64().and_then(|tokens| u32::try_from(tokens).ok());
+        match tokens.filter(|tokens| CONTEXT_TOKENS.contains(tokens)) {
+            Some(tokens) => _ = contexts.insert(model, tokens),
+            None => {
+                let (low, high) = (CONTEXT_TOKENS.start(), CONTEXT_TOKENS.end());
+                let expected = format!("expected tokens, a whole number from {low} to {high}");
+                table.report(&["contexts"], format!("{model:?}: {expected}"), reader);
+            }
+        }
+    }
+    contexts
 }
 
 fn prices(table: &mut ConfigTable, reader: &mut ConfigReader) -> IndexMap<String, ModelPrices> {
@@ -377,22 +426,6 @@ fn id(text: &str) -> Result<String, String> {
         return Ok(text.to_owned());
     }
     Err(format!("{message}, got {text:?}"))
-}
-
-/// Validates a base URL. Messages never repeat it, because people write passwords into URLs.
-fn base_url(text: &str) -> Result<String, String> {
-    let expected = "expected a URL such as \"http://127.0.0.1:8080/v1\"";
-    let url = reqwest::Url::parse(text).map_err(|error| format!("{expected}: {error}"))?;
-    if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
-        return Err(format!("{expected}: it must begin with http:// or https://"));
-    }
-    if !url.username().is_empty() || url.password().is_some() {
-        return Err(format!("{expected}: put keys into api_key, api_key_env or api_key_file"));
-    }
-    if url.query().is_some() || url.fragment().is_some() {
-        return Err(format!("{expected}: it must not have a ? or # part"));
-    }
-    Ok(url.as_str().trim_end_matches('/').to_owned())
 }
 
 fn model(text: &str) -> Result<(), String> {

@@ -302,6 +302,42 @@ fn config_provider_prices_and_kind_are_read() {
 }
 
 #[test]
+fn config_provider_context_lengths_are_read() {
+    let base = "[[providers]]\nid = \"a\"\nbase_url = \"http://a\"\n";
+    let lengths = |lines: &str| {
+        let provider = load(&format!("{base}{lines}"), &[]).unwrap().providers.remove(0);
+        ["m", "other"].map(|model| provider.context_length(model))
+    };
+    assert_eq!(lengths(""), [None, None]);
+    assert_eq!(lengths("context_tokens = 4096\n"), [Some(4096), Some(4096)]);
+    assert_eq!(lengths("contexts = {m = 131072}\n"), [Some(131_072), None]);
+    assert_eq!(lengths("context_tokens = 4096\ncontexts = {m = 131072}\n"), [Some(131_072), Some(4096)]);
+    for wrong in ["contexts = {m = 7}", "contexts = {m = \"long\"}", "context_tokens = -1"] {
+        assert!(load_error(&format!("{base}{wrong}"), &[]).contains("expected tokens, a whole number"), "{wrong}");
+    }
+}
+
+/// The address of an endpoint is mended by the kind of its server, whichever of the two keys comes first.
+#[test]
+fn config_provider_pasted_endpoint_becomes_base_url() {
+    let text = "[[providers]]\nid = \"a\"\nbase_url = \" http://a/api/chat \"\nkind = \"ollama\"\n\
+                [[providers]]\nid = \"b\"\nbase_url = \"http://b/v1/chat/completions\"\n";
+    let providers = load(text, &[]).unwrap().providers;
+    assert_eq!([&providers[0].base_url, &providers[1].base_url], ["http://a", "http://b/v1"]);
+}
+
+#[test]
+fn api_key_surrounding_characters_are_trimmed() {
+    for text in ["sk-1", " sk-1\n", "\u{feff}sk-1\r\n", "\u{200b}sk-1\u{a0}", "\tsk-1\0"] {
+        assert_eq!(Secret::new(text).expose(), "sk-1", "{text:?}");
+        assert_eq!(parse_api_key(text).unwrap().expose(), "sk-1", "{text:?}");
+    }
+    for text in ["", " \n", "two\nlines", "钥匙", "sk-\u{200b}1", "“sk-1”"] {
+        assert!(parse_api_key(text).unwrap_err().starts_with("expected a key"), "{text:?}");
+    }
+}
+
+#[test]
 fn config_model_aliases_are_read() {
     let text = "[models]\nsmart = [\"a/x\", \"b/y\"]\nfast = \"a/z\"\n";
     let aliases = load(text, &[("CLOTHO_MODELS__FAST", "[\"b/z\"]")]).unwrap().aliases;

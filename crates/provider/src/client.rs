@@ -1,7 +1,7 @@
 //! The client of one endpoint, of any kind.
 
 use super::{
-    Endpoint, FrameStream, ModelInfo, ProviderFailure, ProviderKind, Request, TemplatedPrompt,
+    Endpoint, FrameStream, ModelInfo, ParameterChange, ProviderFailure, ProviderKind, Request, TemplatedPrompt,
     http::OutgoingRequest,
     json,
     reply::{EndpointState, ReplyStream},
@@ -43,13 +43,23 @@ impl ProviderClient {
 
     /// Returns the body of a request exactly as it is sent.
     pub fn wire_body(&self, request: &Request) -> Value {
-        self.kind().dialect().body(request, self.endpoint())
+        self.shared.body(request, &[]).0
     }
 
     /// Returns the parameters of a request under their original names, without those that this kind of server cannot
     /// use.
     pub fn wire_params(&self, request: &Request) -> Map<String, Value> {
-        self.kind().dialect().params(request, self.endpoint())
+        self.shared.params(request).0
+    }
+
+    /// Returns the parameters of a request as [`crate::Frame::ParametersChanged`] changed them.
+    pub fn changed_params(&self, request: &Request, changes: &[ParameterChange]) -> Map<String, Value> {
+        self.shared.changed_params(request, changes)
+    }
+
+    /// Returns how the parameters that are sent differ from those of a request, because the server refuses some.
+    pub fn parameter_changes(&self, request: &Request) -> Vec<ParameterChange> {
+        self.shared.params(request).1
     }
 
     /// Returns the context length in tokens that the parameters or the endpoint request from the server.
@@ -99,14 +109,17 @@ impl ProviderClient {
     pub async fn models(&self) -> Result<Vec<ModelInfo>, ProviderFailure> {
         let dialect = self.kind().dialect();
         let mut urls = dialect.model_list_urls(self.endpoint())?.into_iter();
+        let mut more = Vec::new();
         let mut listed = Vec::new();
         let mut head = String::new();
         if let Some(url) = urls.next() {
             let body = self.fetch(url).await?;
+            let first = json::parse_bytes(&body, JsonBounds::DOCUMENT).unwrap_or_default();
+            more = dialect.more_model_list_urls(self.endpoint(), &first);
             head = self.shared.http.scrub().text_of_body(&body);
             listed.push(body);
         }
-        for url in urls {
+        for url in urls.chain(more) {
             listed.push(self.fetch(url).await.unwrap_or_default());
         }
         let words = || self.shared.http.scrub().clean(&format!("it is not a list of models, it begins with: {head}"));

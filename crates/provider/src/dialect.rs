@@ -22,6 +22,16 @@ pub(super) trait ProviderDialect: Send + Sync {
     /// Returns the parameters of a request under OpenAI's names, without those that this kind of server cannot use.
     fn params(&self, request: &Request, endpoint: &Endpoint) -> Map<String, Value>;
 
+    /// Returns the fields that a body needs, besides the prompt and the model.
+    fn required_fields(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Returns pairs of a parameter's name here and at the server.
+    fn param_names(&self) -> &'static [(&'static str, &'static str)] {
+        &[]
+    }
+
     /// Returns the header for the key and the prefix of its value.
     fn key_header(&self) -> (&'static str, &'static str) {
         ("authorization", "Bearer ")
@@ -45,6 +55,11 @@ pub(super) trait ProviderDialect: Send + Sync {
     /// # Errors
     /// Returns an error if the endpoint's address is invalid.
     fn model_list_urls(&self, endpoint: &Endpoint) -> Result<Vec<Url>, ProviderFailure>;
+
+    /// Returns more optional URLs of the model list, which the response of the first one asks for.
+    fn more_model_list_urls(&self, _endpoint: &Endpoint, _first: &Value) -> Vec<Url> {
+        Vec::new()
+    }
 
     /// Parses the responses of those URLs, null for one that failed. Returns `None` if they contain no list.
     fn parse_models(&self, models: &[Value]) -> Option<Vec<ModelInfo>>;

@@ -103,6 +103,18 @@ impl Endpoint {
         }
     }
 
+    /// Appends `path` to the root of a server, for native paths that are outside of `/v1`.
+    pub(super) fn native_url(&self, path: &[&str]) -> Result<Url, ProviderFailure> {
+        let base_url = self.base_url.trim_end_matches('/');
+        let base_url = base_url.strip_suffix("/v1").unwrap_or(base_url).to_owned();
+        Self { base_url, ..self.clone() }.url(path)
+    }
+
+    /// Returns whether the server is one of these vendors' own.
+    pub(super) fn is_host(&self, hosts: &[&str]) -> bool {
+        self.url(&[]).is_ok_and(|url| url.host_str().is_some_and(|host| hosts.contains(&host)))
+    }
+
     /// Returns whether the server is on this machine, where no proxy can reach it.
     pub(super) fn is_loopback(url: &Url) -> bool {
         let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);

@@ -2,8 +2,10 @@
 
 use super::{
     ProviderFailure,
-    error_text::ErrorScrubber,
+    error_detail::ErrorDetail,
+    error_text::{ErrorScrubber, json_error_text},
     json::{first_present, text},
+    retry_after,
 };
 use serde_json::Value;
 
@@ -19,11 +21,9 @@ pub(super) fn error_of(value: &Value) -> Option<&Value> {
 
 /// Converts an error to a failure.
 pub(super) fn failure_of(error: &Value, scrub: &ErrorScrubber) -> ProviderFailure {
+    let detail = ErrorDetail::from_words(error_number(error), &json_error_text(error));
     let words = scrub.text_of_json(error);
-    match error_number(error) {
-        Some(status) => ProviderFailure::from_status(status, words, None),
-        None => ProviderFailure::Failed { status: None, words, retry_after: None },
-    }
+    ProviderFailure::from_error(&detail, Some(error), words, retry_after::of_stream_error(error))
 }
 
 /// Returns the HTTP status of an error, by its number or its name.

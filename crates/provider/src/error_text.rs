@@ -13,6 +13,9 @@ const MAX_CHARS: usize = 500;
 /// damage the message.
 const MIN_KEY_CHARS: usize = 8;
 
+/// Maximum number of errors of a list that are shown.
+const MAX_LISTED: usize = 8;
+
 /// Cleans messages and removes the key from them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ErrorScrubber {
@@ -64,14 +67,19 @@ fn is_invisible(char: char) -> bool {
     matches!(char, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
-fn json_error_text(value: &Value) -> String {
+/// Returns the message in a JSON error, in full.
+pub(super) fn json_error_text(value: &Value) -> String {
     match value {
         Value::String(words) => words.clone(),
-        Value::Array(items) => items.first().map(json_error_text).unwrap_or_default(),
+        Value::Array(items) => {
+            let said = items.iter().take(MAX_LISTED).map(json_error_text).filter(|words| !words.is_empty());
+            said.collect::<Vec<_>>().join("; ")
+        }
         Value::Object(fields) => {
             let names = ["message", "error", "detail", "msg", "error_description", "title"];
             let said = names.iter().filter_map(|name| fields.get(*name)).find(|said| !said.is_null());
             let words = said.map_or_else(|| value.to_string(), json_error_text);
+            let words = with_field(fields, words);
             // Aggregators put the message of the vendor behind them here.
             match value.pointer("/metadata/raw").and_then(Value::as_str) {
                 Some(raw) => format!("{words}: {raw}"),
@@ -80,6 +88,19 @@ fn json_error_text(value: &Value) -> String {
         }
         Value::Null => String::new(),
         other => other.to_string(),
+    }
+}
+
+/// Adds the field that an error is about, if its words do not name it.
+fn with_field(error: &serde_json::Map<String, Value>, words: String) -> String {
+    let place = match (error.get("loc"), error.get("param")) {
+        (Some(Value::Array(path)), _) => path.iter().filter_map(Value::as_str).rfind(|part| *part != "body"),
+        (_, Some(Value::String(param))) => Some(param.as_str()).filter(|param| !param.is_empty()),
+        _ => None,
+    };
+    match place.filter(|place| !words.contains(place)) {
+        Some(place) => format!("{place}: {words}"),
+        None => words,
     }
 }
 
@@ -102,6 +123,13 @@ mod tests {
             (r#"{"object":"error","message":"too long"}"#, "too long"),
             (r#"{"detail":[{"loc":["body"],"msg":"field required"}]}"#, "field required"),
             (r#"[{"error":{"code":400,"message":"from a list"}}]"#, "from a list"),
+            (
+                r#"{"object":"error","message":{"detail":[{"loc":["body","seed"],"msg":"Extra inputs are not permitted"},
+                    {"loc":["body","top_k"],"msg":"no"}]}}"#,
+                "seed: Extra inputs are not permitted; top_k: no",
+            ),
+            (r#"{"error":{"message":"not supported","param":"stop"}}"#, "stop: not supported"),
+            (r#"{"error":{"message":"'stop' is not supported","param":"stop"}}"#, "'stop' is not supported"),
             (
                 r#"{"error":{"message":"Provider returned error","metadata":{"raw":"overloaded"}}}"#,
                 "Provider returned error: overloaded",

@@ -4,6 +4,8 @@ use std::{error::Error, fmt, io, time::Duration};
 
 use serde_json::{Map, Value};
 
+use super::{context_overflow::ContextOverflow, error_detail::ErrorDetail, refused_parameter};
+
 /// Why there is no reply, or why it ended early. Texts of providers are bounded and contain no control characters and
 /// no key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -29,6 +31,16 @@ pub enum ProviderFailure {
         status: u16,
         /// The server's message.
         words: String,
+    },
+    /// The prompt exceeds the context of the model.
+    #[error("the prompt is longer than the context of the model{}: {words}", limit_text(*limit))]
+    ContextTooShort {
+        /// The server's message.
+        words: String,
+        /// Tokens of prompt and reply together that the model can take, if the server tells them.
+        limit: Option<u64>,
+        /// Tokens that the request needs, if the server tells them.
+        needed: Option<u64>,
     },
     /// Too many requests, or no credit for now.
     #[error("the model server's rate limit is reached: {words}")]
@@ -151,6 +163,10 @@ fn status_text(status: Option<u16>) -> String {
     status.map(|status| format!(" ({status})")).unwrap_or_default()
 }
 
+fn limit_text(limit: Option<u64>) -> String {
+    limit.map(|limit| format!(" ({limit} tokens)")).unwrap_or_default()
+}
+
 impl ProviderFailure {
     /// Returns the stable code, used by clients and stored on the node.
     pub fn code(&self) -> &'static str {
@@ -159,6 +175,7 @@ impl ProviderFailure {
             Self::Unreachable { .. } => "provider_unreachable",
             Self::Timeout { .. } => "provider_timeout",
             Self::Refused { .. } => "provider_refused",
+            Self::ContextTooShort { .. } => "context_too_short",
             Self::RateLimited { .. } => "provider_rate_limited",
             Self::Failed { .. } => "provider_failed",
             Self::CircuitOpen { .. } => "provider_resting",
@@ -189,6 +206,9 @@ impl ProviderFailure {
                 named(&[("wait", wait.as_str().into()), ("seconds", limit.as_secs_f64().into())])
             }
             Self::Refused { status, words } => named(&[("status", (*status).into()), ("words", words.as_str().into())]),
+            Self::ContextTooShort { words, limit, needed } => {
+                named(&[("words", words.as_str().into()), ("limit", (*limit).into()), ("needed", (*needed).into())])
+            }
             Self::Failed { status, words, .. } => {
                 named(&[("status", (*status).into()), ("words", words.as_str().into())])
             }
@@ -212,6 +232,7 @@ impl ProviderFailure {
         ("provider_unreachable", &["words", "cause"]),
         ("provider_timeout", &["wait", "seconds"]),
         ("provider_refused", &["status", "words"]),
+        ("context_too_short", &["words", "limit", "needed"]),
         ("provider_rate_limited", &["words"]),
         ("provider_failed", &["status", "words"]),
         ("provider_resting", &["failures", "retryAfter", "last"]),
@@ -234,12 +255,37 @@ impl ProviderFailure {
                 "redirects are not followed: set `base_url` to the final address"
             }
             Self::Refused { .. } => "change the request as the model server asks",
+            Self::ContextTooShort { .. } => {
+                "set the context length of the model server to what it can take, or choose another model"
+            }
             Self::RateLimited { .. } => "wait a little and try again",
             Self::Failed { .. } => "try again, or choose another model",
             Self::CircuitOpen { .. } => "wait a little and try again, or choose another model",
             Self::InvalidResponse { .. } => "check that `kind` and `base_url` are correct for this model server",
             Self::CutOff => "try again, or continue the text so far",
             Self::TooLarge { .. } => "lower `max_tokens`, or raise the size limit of replies",
+        }
+    }
+
+    /// Returns the words of the server, if it said any.
+    pub(super) fn words(&self) -> Option<&str> {
+        match self {
+            Self::Refused { words, .. }
+            | Self::ContextTooShort { words, .. }
+            | Self::RateLimited { words, .. }
+            | Self::Failed { words, .. } => Some(words),
+            _ => None,
+        }
+    }
+
+    /// Returns the status of the server's error, if it told one.
+    pub(super) const fn status(&self) -> Option<u16> {
+        match self {
+            Self::Refused { status, .. } => Some(*status),
+            Self::Failed { status, .. } => *status,
+            Self::RateLimited { .. } => Some(429),
+            Self::ContextTooShort { .. } => Some(400),
+            _ => None,
         }
     }
 
@@ -260,7 +306,7 @@ impl ProviderFailure {
 
     /// Returns whether the server rejected tools. Each vendor has its own message, but all mention tools.
     pub fn refuses_tools(&self) -> bool {
-        let (Self::Refused { status: 400 | 404 | 422 | 501, words }
+        let (Self::Refused { status: 400 | 404 | 422 | 500 | 501, words }
         | Self::Failed { status: Some(500 | 501), words, .. }) = self
         else {
             return false;
@@ -288,6 +334,26 @@ impl ProviderFailure {
         }
     }
 
+    /// Classifies an error by what it says in full. `words` is its message for people.
+    pub(super) fn from_error(
+        detail: &ErrorDetail,
+        error: Option<&Value>,
+        words: String,
+        retry_after: Option<Duration>,
+    ) -> Self {
+        let may_be_overflow = matches!(detail.status, None | Some(400 | 413 | 422 | 500));
+        let overflow = ContextOverflow::find(error, &detail.words).filter(|_| may_be_overflow);
+        match (overflow, detail.status) {
+            (Some(ContextOverflow { limit, needed, .. }), _) => Self::ContextTooShort { words, limit, needed },
+            // Some servers say so when a field of the request is wrong.
+            (None, Some(status @ 500)) if refused_parameter::is_validation_error(&detail.words) => {
+                Self::Refused { status, words }
+            }
+            (None, Some(status)) => Self::from_status(status, words, retry_after),
+            (None, None) => Self::Failed { status: None, words, retry_after },
+        }
+    }
+
     /// Classifies an error response by its status.
     pub(super) fn from_status(status: u16, words: String, retry_after: Option<Duration>) -> Self {
         match status {
@@ -311,6 +377,7 @@ mod tests {
             ProviderFailure::Unreachable { words: words(), cause },
             ProviderFailure::Timeout { wait: TimeoutPhase::Idle, limit },
             ProviderFailure::Refused { status: 401, words: words() },
+            ProviderFailure::ContextTooShort { words: words(), limit: Some(512), needed: Some(931) },
             ProviderFailure::RateLimited { words: words(), retry_after: None },
             ProviderFailure::Failed { status: Some(500), words: words(), retry_after: None },
             ProviderFailure::CircuitOpen { failures: 3, last: Box::new(ProviderFailure::CutOff), retry_after: limit },
@@ -332,6 +399,23 @@ mod tests {
         let last = Box::new(ProviderFailure::Unreachable { words: words(), cause });
         let args = ProviderFailure::CircuitOpen { failures: 3, last, retry_after: limit }.args();
         assert_eq!((&args["last"], &args["cause"]), (&"provider_unreachable".into(), &"connection_refused".into()));
+    }
+
+    #[test]
+    fn provider_failure_overflow_and_validation_have_their_own_codes() {
+        let classified = |status: u16, words: &str| {
+            let detail = ErrorDetail::from_words(Some(status), words);
+            ProviderFailure::from_error(&detail, None, words.to_owned(), None)
+        };
+        let long = "This model's maximum context length is 512 tokens. However, you requested 931 tokens";
+        let expected = ProviderFailure::ContextTooShort { words: long.into(), limit: Some(512), needed: Some(931) };
+        assert_eq!(classified(400, long), expected);
+        assert!(!expected.is_retryable() && expected.should_try_fallback());
+        assert_eq!(classified(429, long).code(), "provider_rate_limited");
+        let refused = classified(500, "1 validation error: frequency_penalty");
+        assert_eq!((refused.code(), refused.is_retryable()), ("provider_refused", false));
+        assert_eq!(classified(500, "out of memory").code(), "provider_failed");
+        assert_eq!(classified(503, "1 validation error").code(), "provider_failed");
     }
 
     /// Servers that reject tools are recognized by their message. Messages about the prompt mean something else.

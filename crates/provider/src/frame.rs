@@ -1,6 +1,6 @@
 //! The parts of a streamed reply.
 
-use super::ProviderFailure;
+use super::{ParameterChange, ProviderFailure};
 use futures_util::stream::BoxStream;
 
 /// A reply in progress. It ends after the first failure. Dropping it ends the request. Timeouts run only while it is
@@ -14,6 +14,8 @@ pub type FrameStream = BoxStream<'static, Result<Frame, ProviderFailure>>;
 pub enum Frame {
     /// Something arrived that has no content: the server is alive.
     KeepAlive,
+    /// The server refused parameters of this request. It was sent again with all of these changes.
+    ParametersChanged(Vec<ParameterChange>),
     /// More of the reply. Never empty, never cut inside a code point, and without U+0000, which becomes U+FFFD.
     Text(String),
     /// More of the model's reasoning, with the same guarantees as [`Frame::Text`].

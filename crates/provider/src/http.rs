@@ -3,16 +3,17 @@
 use crate::tls;
 
 use super::{
-    Endpoint, ProviderFailure, ProviderKind, TimeoutPhase, UnreachableCause, error_text::ErrorScrubber, retry,
+    Endpoint, ProviderFailure, ProviderKind, TimeoutPhase, UnreachableCause, error_detail::ErrorDetail,
+    error_text::ErrorScrubber, retry::RetryAttempt, retry_after,
 };
 use bytes::Bytes;
 use reqwest::{
     Client, Method, Response, Url,
-    header::{ACCEPT, CONTENT_TYPE, DATE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER},
+    header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION},
     redirect,
 };
 use std::{error::Error, sync::OnceLock, time::Duration};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 /// Maximum bytes of an error body that are searched for a message.
 const MAX_ERROR_BYTES: usize = 64 * 1024;
@@ -33,6 +34,26 @@ pub(super) struct OutgoingRequest {
     pub(super) body: Option<Bytes>,
 }
 
+/// A request that failed.
+#[derive(Debug)]
+pub(super) struct FailedRequest {
+    pub(super) failure: ProviderFailure,
+    /// What the server said, if it answered.
+    pub(super) detail: Option<Box<ErrorDetail>>,
+}
+
+impl From<ProviderFailure> for FailedRequest {
+    fn from(failure: ProviderFailure) -> Self {
+        Self { failure, detail: None }
+    }
+}
+
+impl From<FailedRequest> for ProviderFailure {
+    fn from(failed: FailedRequest) -> Self {
+        failed.failure
+    }
+}
+
 impl EndpointHttp {
     pub(super) fn new(kind: ProviderKind, endpoint: Endpoint) -> Self {
         Self { kind, endpoint, client: OnceLock::new() }
@@ -43,22 +64,26 @@ impl EndpointHttp {
     }
 
     /// Sends a request with retries and returns the successful response, whose body is not yet read.
-    pub(super) async fn send_with_retries(&self, ask: &OutgoingRequest) -> Result<Response, ProviderFailure> {
-        let mut retried = 0;
+    pub(super) async fn send_with_retries(&self, ask: &OutgoingRequest) -> Result<Response, FailedRequest> {
+        let first = Instant::now();
+        let mut done = 0;
         loop {
-            let failure = match self.send_once(ask).await {
+            let asked = Instant::now();
+            let failed = match self.send_once(ask).await {
                 Ok(response) => return Ok(response),
-                Err(failure) => failure,
+                Err(failed) => failed,
             };
-            let Some(wait) = self.endpoint.retries.delay(retried, &failure) else { return Err(failure) };
+            let attempt = RetryAttempt { done, took: asked.elapsed(), total: first.elapsed() };
+            let Some(wait) = self.endpoint.retries.delay(attempt, &failed.failure) else { return Err(failed) };
+            let failure = &failed.failure;
             tracing::info!(provider = self.endpoint.id, code = failure.code(), %failure, ?wait, "sending the request to the model server again");
             tokio::time::sleep(wait).await;
-            retried = retried.saturating_add(1);
+            done = done.saturating_add(1);
         }
     }
 
     /// Sends a request once, without retries.
-    pub(super) async fn send_once(&self, ask: &OutgoingRequest) -> Result<Response, ProviderFailure> {
+    pub(super) async fn send_once(&self, ask: &OutgoingRequest) -> Result<Response, FailedRequest> {
         let client = self.client.get_or_init(|| build(&self.endpoint, &ask.url)).as_ref().map_err(Clone::clone)?;
         let method = if ask.body.is_some() { Method::POST } else { Method::GET };
         let mut request = client.request(method, ask.url.clone()).headers(self.headers()?);
@@ -103,18 +128,21 @@ impl EndpointHttp {
     }
 
     /// Converts a response with a status other than 2xx to a failure.
-    async fn status_failure(&self, response: Response) -> ProviderFailure {
+    async fn status_failure(&self, response: Response) -> FailedRequest {
         let status = response.status();
-        let header = |name: HeaderName| response.headers().get(name).and_then(|value| value.to_str().ok());
-        let wait = header(RETRY_AFTER).and_then(|value| retry::parse_retry_after(value, header(DATE)));
+        let headers = response.headers().clone();
         if status.is_redirection() {
-            let target = header(LOCATION).unwrap_or("nowhere");
+            let target = headers.get(LOCATION).and_then(|value| value.to_str().ok()).unwrap_or("nowhere");
             let words = self.scrub().clean(&format!("it redirects to {target}"));
-            return ProviderFailure::from_status(status.as_u16(), words, wait);
+            return ProviderFailure::from_status(status.as_u16(), words, None).into();
         }
         // A truncated or endless body must not hide the status.
         let (body, _) = self.read_up_to(response, MAX_ERROR_BYTES).await;
-        ProviderFailure::from_status(status.as_u16(), self.scrub().text_of_body(&body), wait)
+        let (detail, error) = ErrorDetail::from_body(status.as_u16(), &body);
+        let wait = retry_after::of_response(&headers, error.as_ref(), status.as_u16() == 429);
+        let words = self.scrub().text_of_body(&body);
+        let failure = ProviderFailure::from_error(&detail, error.as_ref(), words, wait);
+        FailedRequest { failure, detail: Some(Box::new(detail)) }
     }
 
     /// Reads the body of `response`. Also returns the reason if it ends early.

@@ -9,6 +9,7 @@
 //! - `reply` waits for the `concurrency_limit` of its key and for the circuit `breaker`, sends over `http` and enforces
 //!   the timeouts
 //! - `decode` splits the bytes into chunks: with `sse` or `json_lines` for a stream, otherwise the whole body
+//! - if the server refuses a parameter, `refused_parameter` finds it, and `parameter_rules` asks without it
 //! - the kind's reader converts each chunk to frames
 //!
 //! Only `reply`, `http` and `client` do I/O for replies; the rest is pure. `embeddings` requests vectors of texts and
@@ -26,11 +27,13 @@ mod alternation;
 mod breaker;
 mod client;
 mod concurrency_limit;
+mod context_overflow;
 mod cost;
 mod decode;
 mod dialect;
 mod embeddings;
 mod endpoint;
+mod error_detail;
 mod error_report;
 mod error_text;
 mod failure;
@@ -42,11 +45,15 @@ mod json_lines;
 mod kinds;
 mod models;
 mod normalizer_growth;
+mod parameter_change;
+mod parameter_rules;
 mod params;
+mod refused_parameter;
 mod reply;
 mod request;
 mod retry;
 mod sent_body;
+mod retry_after;
 pub mod sse;
 mod stream_state;
 mod template;
@@ -63,6 +70,7 @@ pub use failure::{ProviderFailure, TimeoutPhase, UnreachableCause};
 pub use frame::{FinishReason, Frame, FrameStream, ToolCall, Usage};
 pub use kinds::ProviderKind;
 pub use models::ModelInfo;
+pub use parameter_change::ParameterChange;
 pub use request::{Request, RequestMessage, RequestRole, ToolRound};
 pub use retry::RetryPolicy;
 pub use template::{ChatTemplate, TemplatedPrompt};

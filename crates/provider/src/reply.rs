@@ -2,14 +2,18 @@
 
 use super::{
     Endpoint, Frame, ProviderFailure, ProviderKind, Request, RequestRole, TimeoutPhase, Timeouts, alternation,
-    breaker::CircuitBreaker,
+    breaker::{CircuitBreaker, RequestOrigin},
     decode::ReplyDecoder,
-    http::{EndpointHttp, OutgoingRequest},
+    error_detail::ErrorDetail,
+    http::{EndpointHttp, FailedRequest, OutgoingRequest},
+    parameter_change::ParameterChange,
+    parameter_rules::{self, LearnedRules, ParameterRule},
+    refused_parameter,
 };
 use bytes::Bytes;
 use clotho_core::thoughts;
 use reqwest::Response;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::{
     collections::{HashSet, VecDeque},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -20,6 +24,9 @@ use tokio::{sync::OwnedSemaphorePermit, time::Instant};
 /// Maximum number of models remembered as rejecting a prefill. Above it, all are forgotten and learned again.
 const MAX_NO_PREFILL_MODELS: usize = 256;
 
+/// Maximum number of times that a request is sent again without something that its server refuses.
+const MAX_ADAPTATIONS: usize = 8;
+
 /// State shared by all replies of one endpoint.
 #[derive(Debug)]
 pub(super) struct EndpointState {
@@ -27,6 +34,8 @@ pub(super) struct EndpointState {
     breaker: CircuitBreaker,
     /// Models that have rejected a prefill.
     no_prefill_models: Mutex<HashSet<String>>,
+    /// How the parameters that the server refuses are sent.
+    rules: Mutex<LearnedRules>,
 }
 
 impl EndpointState {
@@ -35,7 +44,40 @@ impl EndpointState {
             http: EndpointHttp::new(kind, endpoint),
             breaker: CircuitBreaker::default(),
             no_prefill_models: Mutex::default(),
+            rules: Mutex::default(),
         }
+    }
+
+    /// Returns the body of a request as it is sent, and what was changed in it. `more` are rules of this request.
+    pub(super) fn body(&self, request: &Request, more: &[ParameterRule]) -> (Value, Vec<ParameterChange>) {
+        let endpoint = &self.http.endpoint;
+        let mut body = match self.http.kind.dialect().body(request, endpoint) {
+            Value::Object(body) => body,
+            other => return (other, Vec::new()),
+        };
+        let known = parameter_rules::known_rules(endpoint, &request.model, &body);
+        let learned = self.rules();
+        let rules = known.iter().chain(learned.of(&request.model)).chain(more);
+        let changes = parameter_rules::apply(rules, &mut body);
+        (Value::Object(body), changes)
+    }
+
+    /// Returns the parameters of a request under OpenAI's names as they are sent, and what was changed in them.
+    pub(super) fn params(&self, request: &Request) -> (Map<String, Value>, Vec<ParameterChange>) {
+        let (_, changes) = self.body(request, &[]);
+        (self.changed_params(request, &changes), changes)
+    }
+
+    /// Returns the parameters of a request under OpenAI's names, with these changes.
+    pub(super) fn changed_params(&self, request: &Request, changes: &[ParameterChange]) -> Map<String, Value> {
+        let dialect = self.http.kind.dialect();
+        let mut params = dialect.params(request, &self.http.endpoint);
+        parameter_rules::apply_to_params(changes, dialect.param_names(), &mut params);
+        params
+    }
+
+    fn rules(&self) -> MutexGuard<'_, LearnedRules> {
+        self.rules.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn no_prefill_models(&self) -> MutexGuard<'_, HashSet<String>> {
@@ -62,6 +104,14 @@ pub(super) struct ReplyStream {
     /// Its failures do not count for the circuit breaker.
     is_side_call: bool,
     permit: Option<OwnedSemaphorePermit>,
+    /// Rules for what the server refused of this request. They are learned when a reply comes.
+    rules: Vec<ParameterRule>,
+    /// How often the request was sent again without something.
+    adaptations: usize,
+    /// Whether any of the body has arrived.
+    has_received: bool,
+    /// Whether the reply is requested as a whole, because the stream had not one byte.
+    is_whole: bool,
 }
 
 enum ReplyPhase {
@@ -87,6 +137,10 @@ impl ReplyStream {
             awaits_breaker: false,
             is_side_call,
             permit: None,
+            rules: Vec::new(),
+            adaptations: 0,
+            has_received: false,
+            is_whole: false,
         }
     }
 
@@ -116,7 +170,12 @@ impl ReplyStream {
 
     async fn wait_for_permit(&mut self) {
         self.permit = self.shared.http.endpoint.concurrency_limit.acquire().await;
-        match self.shared.breaker.try_acquire(Instant::now()) {
+        if self.awaits_breaker {
+            // It was admitted, and is sent again.
+            self.phase = ReplyPhase::Send;
+            return;
+        }
+        match self.shared.breaker.try_acquire(RequestOrigin::of(&self.request), Instant::now()) {
             Ok(()) => (self.awaits_breaker, self.phase) = (true, ReplyPhase::Send),
             Err(failure) => self.failure = Some(failure),
         }
@@ -141,19 +200,102 @@ impl ReplyStream {
     async fn send(&mut self) {
         let http = &self.shared.http;
         let url = http.kind.dialect().reply_url(&http.endpoint, &self.request.model);
-        let body = http.kind.dialect().body(&self.request, &http.endpoint);
+        let body = self.body();
         self.open_mark = open_mark(http, &self.request, &body);
-        let body = body.to_string();
         let answered = match url {
-            Ok(url) => http.send_with_retries(&OutgoingRequest { url, body: Some(Bytes::from(body)) }).await,
-            Err(failure) => Err(failure),
+            Ok(url) => {
+                http.send_with_retries(&OutgoingRequest { url, body: Some(Bytes::from(body.to_string())) }).await
+            }
+            Err(failure) => Err(failure.into()),
         };
         match answered {
             Ok(response) => self.phase = ReplyPhase::Read(response),
-            Err(failure) if failure.refuses_prefill() && alternation::has_prefill(&self.request) => {
+            Err(FailedRequest { failure, .. })
+                if failure.refuses_prefill() && alternation::has_prefill(&self.request) =>
+            {
                 self.retry_without_prefill()
             }
-            Err(failure) => self.fail(failure),
+            Err(FailedRequest { failure, detail }) => {
+                let is_adapted = detail.is_some_and(|detail| self.adapt(&detail, &failure, &body));
+                if !is_adapted {
+                    self.fail(failure);
+                }
+            }
+        }
+    }
+
+    /// Prepares another request without what the server refused. Returns whether there is anything to change.
+    fn adapt(&mut self, detail: &ErrorDetail, failure: &ProviderFailure, body: &Value) -> bool {
+        if self.adaptations >= MAX_ADAPTATIONS {
+            return false;
+        }
+        let dialect = self.shared.http.kind.dialect();
+        let words = failure.words().unwrap_or_default();
+        let refused = refused_parameter::find(detail, body, dialect.required_fields()).into_iter();
+        let new: Vec<ParameterRule> = refused
+            .map(|refused| ParameterRule { refused, words: words.to_owned() })
+            .filter(|rule| !self.rules.iter().any(|known| known.refused == rule.refused))
+            .collect();
+        if new.is_empty() {
+            return false;
+        }
+        for rule in &new {
+            let (provider, model) = (&self.shared.http.endpoint.id, &self.request.model);
+            let parameter = &rule.refused.name;
+            tracing::info!(provider, model, parameter, "the model server refuses a parameter");
+        }
+        self.rules.extend(new);
+        self.send_again();
+        true
+    }
+
+    /// Prepares the next request of the same reply.
+    fn send_again(&mut self) {
+        self.adaptations = self.adaptations.saturating_add(1);
+        self.has_received = false;
+        self.decoder = decoder(&self.shared.http, &self.request);
+        self.phase = if self.permit.is_some() { ReplyPhase::Send } else { ReplyPhase::Queue };
+    }
+
+    /// Returns the body as it is sent.
+    fn body(&self) -> Value {
+        let (mut body, _) = self.shared.body(&self.request, &self.rules);
+        if let Some(fields) = body.as_object_mut().filter(|_| self.is_whole) {
+            fields.insert("stream".into(), false.into());
+            fields.shift_remove("stream_options");
+        }
+        body
+    }
+
+    /// Prepares another request after a failure in a stream that had no content yet. Returns whether there is anything
+    /// to change. `is_ended` = the body ended in order.
+    fn adapt_early(&mut self, failure: &ProviderFailure, is_ended: bool) -> bool {
+        if self.has_content || self.ready.iter().any(is_content) {
+            return false;
+        }
+        let body = self.body();
+        // Some servers begin a stream and then refuse the request without a word. Without a stream they say why.
+        let is_mute = is_ended && !self.has_received && *failure == ProviderFailure::CutOff;
+        if is_mute && body.get("stream") == Some(&Value::Bool(true)) {
+            self.is_whole = true;
+            self.send_again();
+            return true;
+        }
+        let Some(words) = failure.words() else { return false };
+        let detail = ErrorDetail::from_words(failure.status(), words);
+        self.adapt(&detail, failure, &body)
+    }
+
+    /// Remembers what led to a reply, and reports it before the first frame of the reply.
+    fn learn_rules(&mut self) {
+        if self.rules.is_empty() {
+            return;
+        }
+        let (_, changes) = self.shared.body(&self.request, &self.rules);
+        let rules = std::mem::take(&mut self.rules);
+        self.shared.rules().learn(&self.request.model, rules);
+        if !changes.is_empty() {
+            self.ready.push_front(Frame::ParametersChanged(changes));
         }
     }
 
@@ -173,7 +315,7 @@ impl ReplyStream {
         if std::mem::take(&mut self.awaits_breaker) {
             match self.is_side_call {
                 true => self.shared.breaker.abandon_probe(),
-                false => self.shared.breaker.record_failure(&failure, Instant::now()),
+                false => self.shared.breaker.record_failure(&failure, RequestOrigin::of(&self.request), Instant::now()),
             }
         }
         self.failure = Some(failure);
@@ -182,6 +324,8 @@ impl ReplyStream {
     /// Decodes received data, the end of the body, or a read failure.
     fn accept(&mut self, piece: Result<Option<Bytes>, ProviderFailure>) {
         let mut frames = Vec::new();
+        let is_ended = matches!(piece, Ok(None));
+        self.has_received |= matches!(piece, Ok(Some(_)));
         let result = match piece {
             Ok(Some(bytes)) => self.decoder.feed(&bytes, &mut frames),
             // Only the end of the body is missing.
@@ -196,8 +340,11 @@ impl ReplyStream {
         if self.awaits_breaker && (self.decoder.is_finished() || self.ready.iter().any(is_content)) {
             self.awaits_breaker = false;
             self.shared.breaker.record_success();
+            self.learn_rules();
         }
-        if let Err(failure) = result {
+        if let Err(failure) = result
+            && !self.adapt_early(&failure, is_ended)
+        {
             self.fail(failure);
         }
     }

@@ -1,7 +1,6 @@
 //! When to retry, and after which delay.
 
 use super::ProviderFailure;
-use jiff::fmt::rfc2822;
 use std::time::Duration;
 
 /// How often to retry when a server is unreachable, busy or failing and no reply has begun.
@@ -13,64 +12,104 @@ pub struct RetryPolicy {
     pub first_wait: Duration,
     /// Maximum delay. If a server asks for more, there is no retry.
     pub longest_wait: Duration,
+    /// A refusal that took this long is not tried again: the server has tried or waited itself.
+    pub slow_answer: Duration,
+    /// Maximum time from the first request to the last retry.
+    pub longest_total: Duration,
+}
+
+/// What was tried so far.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct RetryAttempt {
+    /// Number of retries.
+    pub(super) done: u32,
+    /// How long the last answer took.
+    pub(super) took: Duration,
+    /// The time since the first request.
+    pub(super) total: Duration,
 }
 
 impl Default for RetryPolicy {
-    /// Returns 2 retries, after 0.5 s and 1 s, with at most 10 s if the server asks for a delay.
+    /// Returns 2 retries, after 0.5 s and 1 s, with at most 10 s if the server asks for a delay. Answers that take 5 s
+    /// are slow. All retries begin within 30 s.
     fn default() -> Self {
-        Self { max: 2, first_wait: Duration::from_millis(500), longest_wait: Duration::from_secs(10) }
+        Self {
+            max: 2,
+            first_wait: Duration::from_millis(500),
+            longest_wait: Duration::from_secs(10),
+            slow_answer: Duration::from_secs(5),
+            longest_total: Duration::from_secs(30),
+        }
     }
 }
 
 impl RetryPolicy {
-    /// Returns the delay before the next retry after `failure`, given that `done` retries were made. `None` = give up.
-    pub(super) fn delay(&self, done: u32, failure: &ProviderFailure) -> Option<Duration> {
-        if done >= self.max || !failure.is_retryable() {
+    /// Returns the delay before the next retry after `failure`. `None` = give up.
+    pub(super) fn delay(&self, attempt: RetryAttempt, failure: &ProviderFailure) -> Option<Duration> {
+        let RetryAttempt { done, took, total } = attempt;
+        if done >= self.max || !failure.is_retryable() || took >= self.slow_answer {
             return None;
         }
-        match failure.retry_after() {
-            Some(asked) => (asked <= self.longest_wait).then_some(asked),
-            None => Some(self.first_wait.saturating_mul(2_u32.saturating_pow(done)).min(self.longest_wait)),
-        }
+        let wait = match failure.retry_after() {
+            Some(asked) => Some(asked).filter(|asked| *asked <= self.longest_wait)?,
+            None => self.first_wait.saturating_mul(2_u32.saturating_pow(done)).min(self.longest_wait),
+        };
+        (total.saturating_add(wait) <= self.longest_total).then_some(wait)
     }
-}
-
-/// Parses `Retry-After`: seconds, or a date, which is compared with the response's own `Date`.
-pub(super) fn parse_retry_after(value: &str, date: Option<&str>) -> Option<Duration> {
-    let value = value.trim();
-    if let Ok(seconds) = value.parse::<f64>() {
-        return Duration::try_from_secs_f64(seconds).ok();
-    }
-    let parser = rfc2822::DateTimeParser::new();
-    let until = parser.parse_timestamp(value).ok()?;
-    let now = parser.parse_timestamp(date?.trim()).ok()?;
-    Some(until.duration_since(now).try_into().unwrap_or_default())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const RETRIES: RetryPolicy =
-        RetryPolicy { max: 2, first_wait: Duration::from_secs(1), longest_wait: Duration::from_secs(3) };
+    const RETRIES: RetryPolicy = RetryPolicy {
+        max: 2,
+        first_wait: Duration::from_secs(1),
+        longest_wait: Duration::from_secs(3),
+        slow_answer: Duration::from_secs(5),
+        longest_total: Duration::from_secs(10),
+    };
+
+    fn after(done: u32) -> RetryAttempt {
+        RetryAttempt { done, ..RetryAttempt::default() }
+    }
+
+    fn busy() -> ProviderFailure {
+        ProviderFailure::from_status(503, String::new(), None)
+    }
+
+    /// A gateway has tried for a long time itself, and would do so with each retry.
+    #[test]
+    fn retry_slow_refusal_is_not_repeated() {
+        let took = |seconds| RetryAttempt { took: Duration::from_secs(seconds), ..RetryAttempt::default() };
+        assert_eq!(RETRIES.delay(took(4), &busy()), Some(Duration::from_secs(1)));
+        assert_eq!(RETRIES.delay(took(5), &busy()), None);
+    }
+
+    #[test]
+    fn retry_total_time_is_bounded() {
+        let total = |seconds| RetryAttempt { total: Duration::from_secs(seconds), ..RetryAttempt::default() };
+        assert_eq!(RETRIES.delay(total(9), &busy()), Some(Duration::from_secs(1)));
+        assert_eq!(RETRIES.delay(total(10), &busy()), None);
+    }
 
     #[test]
     fn retry_delay_doubles_until_max() {
         let unreachable =
             ProviderFailure::Unreachable { words: String::new(), cause: crate::failure::UnreachableCause::Other };
-        assert_eq!(RETRIES.delay(0, &unreachable), Some(Duration::from_secs(1)));
-        assert_eq!(RETRIES.delay(1, &unreachable), Some(Duration::from_secs(2)));
-        assert_eq!(RETRIES.delay(2, &unreachable), None);
+        assert_eq!(RETRIES.delay(after(0), &unreachable), Some(Duration::from_secs(1)));
+        assert_eq!(RETRIES.delay(after(1), &unreachable), Some(Duration::from_secs(2)));
+        assert_eq!(RETRIES.delay(after(2), &unreachable), None);
         let many = RetryPolicy { max: u32::MAX, ..RETRIES };
-        assert_eq!(many.delay(40, &unreachable), Some(RETRIES.longest_wait));
+        assert_eq!(many.delay(after(40), &unreachable), Some(RETRIES.longest_wait));
     }
 
     #[test]
     fn retry_after_is_honored_or_gives_up() {
         let asks = |seconds| ProviderFailure::from_status(429, String::new(), Some(Duration::from_secs(seconds)));
-        assert_eq!(RETRIES.delay(0, &asks(0)), Some(Duration::ZERO));
-        assert_eq!(RETRIES.delay(1, &asks(3)), Some(Duration::from_secs(3)));
-        assert_eq!(RETRIES.delay(0, &asks(4)), None);
+        assert_eq!(RETRIES.delay(after(0), &asks(0)), Some(Duration::ZERO));
+        assert_eq!(RETRIES.delay(after(1), &asks(3)), Some(Duration::from_secs(3)));
+        assert_eq!(RETRIES.delay(after(0), &asks(4)), None);
     }
 
     #[test]
@@ -79,7 +118,7 @@ mod tests {
             [(400, false), (401, false), (404, false), (429, true), (500, true), (501, false), (503, true)]
         {
             assert_eq!(
-                RETRIES.delay(0, &ProviderFailure::from_status(status, String::new(), None)).is_some(),
+                RETRIES.delay(after(0), &ProviderFailure::from_status(status, String::new(), None)).is_some(),
                 again,
                 "{status}"
             );
@@ -89,25 +128,7 @@ mod tests {
             ProviderFailure::TooLarge { limit: 1 },
             ProviderFailure::InvalidResponse { words: String::new() },
         ] {
-            assert_eq!(RETRIES.delay(0, &failure), None);
+            assert_eq!(RETRIES.delay(after(0), &failure), None);
         }
-    }
-
-    #[test]
-    fn retry_after_seconds_and_date_are_parsed() {
-        let date = Some("Sun, 06 Nov 1994 08:49:37 GMT");
-        for (value, expected) in [
-            ("7", Some(Duration::from_secs(7))),
-            (" 0.5 ", Some(Duration::from_millis(500))),
-            ("Sun, 06 Nov 1994 08:50:37 GMT", Some(Duration::from_secs(60))),
-            ("Sun, 06 Nov 1994 08:00:00 GMT", Some(Duration::ZERO)),
-            ("-3", None),
-            ("NaN", None),
-            ("1e300", None),
-            ("soon", None),
-        ] {
-            assert_eq!(parse_retry_after(value, date), expected, "{value}");
-        }
-        assert_eq!(parse_retry_after("Sun, 06 Nov 1994 08:50:37 GMT", None), None);
     }
 }

@@ -26,11 +26,13 @@ pub struct ConnectedProvider {
     pub sealed_key: Option<Vec<u8>>,
     /// The names of its models; if empty, the server is asked for them.
     pub models: Vec<String>,
+    /// The context length of its models in tokens; `None` if the server is asked for it.
+    pub context_tokens: Option<u32>,
     pub created: Time,
     pub updated: Time,
 }
 
-type ProviderRow = (i64, String, String, String, Option<Vec<u8>>, String, i64, i64);
+type ProviderRow = (i64, String, String, String, Option<Vec<u8>>, String, i64, i64, Option<i64>);
 
 impl StoreReader<'_> {
     /// Returns all connected model servers in the order in which they were added.
@@ -52,11 +54,14 @@ impl StoreReader<'_> {
 }
 
 fn provider_from_row(
-    (n, id, kind, base_url, sealed_key, models, created, updated): ProviderRow,
+    (n, id, kind, base_url, sealed_key, models, created, updated, context_tokens): ProviderRow,
 ) -> Result<ConnectedProvider, StoreError> {
     let damaged = |_| StoreError::Inconsistent { table: "providers", column: "models", row: n };
     let models = serde_json::from_str(&models).map_err(damaged)?;
-    Ok(ConnectedProvider { id, kind, base_url, sealed_key, models, created: Time(created), updated: Time(updated) })
+    let damaged = |_| StoreError::Inconsistent { table: "providers", column: "context_tokens", row: n };
+    let context_tokens = context_tokens.map(u32::try_from).transpose().map_err(damaged)?;
+    let (created, updated) = (Time(created), Time(updated));
+    Ok(ConnectedProvider { id, kind, base_url, sealed_key, models, context_tokens, created, updated })
 }
 
 impl Tx<'_> {
@@ -78,6 +83,7 @@ impl Tx<'_> {
                 providers::base_url.eq(&new.base_url),
                 providers::sealed_key.eq(&new.sealed_key),
                 providers::models.eq(models_to_text(&new.models)),
+                providers::context_tokens.eq(new.context_tokens.map(i64::from)),
                 providers::created.eq(new.created.0),
                 providers::updated.eq(new.updated.0),
             );
@@ -98,6 +104,7 @@ impl Tx<'_> {
                 providers::base_url.eq(&new.base_url),
                 providers::sealed_key.eq(&new.sealed_key),
                 providers::models.eq(models_to_text(&new.models)),
+                providers::context_tokens.eq(new.context_tokens.map(i64::from)),
                 providers::updated.eq(new.updated.0),
             );
             Ok(diesel::update(providers::table.filter(providers::id.eq(&new.id))).set(set).execute(conn)?)

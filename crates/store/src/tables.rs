@@ -35,7 +35,7 @@ diesel::table! {
 diesel::table! {
     providers (n) {
         n -> BigInt, id -> Text, kind -> Text, base_url -> Text, sealed_key -> Nullable<Binary>, models -> Text,
-        created -> BigInt, updated -> BigInt,
+        created -> BigInt, updated -> BigInt, context_tokens -> Nullable<BigInt>,
     }
 }
 diesel::table! {

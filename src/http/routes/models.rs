@@ -57,13 +57,16 @@ pub async fn list(app: AppData, request: HttpRequest, _: Caller) -> ApiResult<Mo
         };
         items.extend(named.iter().map(unusable));
     }
-    // The default model and tool support.
+    // The default model, context lengths of the settings, and tool support.
     let default = &app.models.default_name();
     let is_alias = app.models.aliases().any(|(name, ..)| name == default);
     for item in &mut items {
         let is_named_so = !is_alias && item.name == *default && item.provider != "plugin";
         item.is_default = item.id == *default || is_named_so;
         let server = item.id.split_once('/').filter(|_| item.provider != "models");
+        if let Some((provider, model)) = server {
+            item.context_length = app.models.context_length_beside(provider, model, item.context_length);
+        }
         item.tools = server.and_then(|(provider, model)| app.models.tools_of(provider, model)).map(tool_support_name);
     }
     ApiResponse::ok(&ModelsResponse { items, next: None, default_model: default.clone(), problems })

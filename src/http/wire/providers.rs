@@ -42,6 +42,9 @@ pub struct ProviderResponse {
     pub has_key: bool,
     /// Configured model names; empty = the server is asked for its list.
     pub models: Vec<String>,
+    /// Configured context length of its models in tokens; null = the server is asked.
+    #[schema(required)]
+    pub context_tokens: Option<u32>,
     /// `config` if defined in `config.toml` and read-only here; otherwise `connected`.
     #[schema(value_type = ProviderOriginEnum)]
     pub origin: &'static str,
@@ -88,6 +91,9 @@ pub struct CreateProviderRequest {
     /// Model names; empty = ask the server for its list.
     #[serde(default)]
     pub models: Vec<String>,
+    /// Context length of its models in tokens; null = the server is asked.
+    #[serde(default)]
+    pub context_tokens: Option<u32>,
 }
 
 /// Changes to a provider; absent fields stay.
@@ -104,6 +110,10 @@ pub struct UpdateProviderRequest {
     pub key: Option<Option<ApiKeyField>>,
     /// Model names; empty = ask the server for its list.
     pub models: Option<Vec<String>>,
+    /// Context length of its models in tokens: absent = unchanged, null = the server is asked.
+    #[serde(default, deserialize_with = "deserialize_nullable_option")]
+    #[schema(value_type = Option<u32>)]
+    pub context_tokens: Option<Option<u32>>,
 }
 
 /// A provider to test before it is added.
@@ -225,6 +235,7 @@ impl ProviderResponse {
             kind: one.kind,
             base_url: one.base_url,
             models: one.models,
+            context_tokens: one.context_tokens,
             origin: "connected",
             unusable: problem.as_ref().map(ToString::to_string),
             failure: problem.as_ref().map(RenderedMessage::new),
@@ -239,6 +250,7 @@ impl ProviderResponse {
             base_url: one.base_url.clone(),
             has_key: one.api_key != clotho_config::ApiKey::None,
             models: one.models.clone(),
+            context_tokens: Some(one.context_tokens).filter(|tokens| *tokens > 0),
             origin: "config",
             unusable: problem.as_ref().map(ToString::to_string),
             failure: problem.as_ref().map(RenderedMessage::new),
@@ -262,8 +274,8 @@ impl CreateProviderRequest {
     /// # Errors
     /// Returns an error if the key is invalid.
     pub fn into_connection(self) -> Result<(ProviderConnection, Option<Secret>), ApiError> {
-        let Self { id, kind, base_url, models, .. } = self;
-        Ok((ProviderConnection { id, kind, base_url, models }, parse_key(self.key)?))
+        let Self { id, kind, base_url, models, context_tokens, .. } = self;
+        Ok((ProviderConnection { id, kind, base_url, models, context_tokens }, parse_key(self.key)?))
     }
 }
 
@@ -274,7 +286,8 @@ impl UpdateProviderRequest {
     /// Returns an error if the key is invalid.
     pub fn change(self) -> Result<ConnectionChange, ApiError> {
         let key = self.key.map(parse_key).transpose()?;
-        Ok(ConnectionChange { kind: self.kind, base_url: self.base_url, key, models: self.models })
+        let Self { kind, base_url, models, context_tokens, .. } = self;
+        Ok(ConnectionChange { kind, base_url, key, models, context_tokens })
     }
 }
 
@@ -289,7 +302,8 @@ impl TestNewProviderRequest {
     pub fn into_test_parts(self) -> Result<ProviderTestParts, ApiError> {
         // The id is not stored, so any will do.
         let id = self.id.unwrap_or_else(|| "new".to_owned());
-        let connection = ProviderConnection { id, kind: self.kind, base_url: self.base_url, models: Vec::new() };
+        let Self { kind, base_url, .. } = self;
+        let connection = ProviderConnection { id, kind, base_url, models: Vec::new(), context_tokens: None };
         Ok((connection, self.key.map(parse_key).transpose()?, self.model))
     }
 }

@@ -241,6 +241,9 @@ pub struct TraceHeadSchema {
     /// The estimated tokens of the prompt.
     #[schema(nullable = false)]
     pub tokens_estimated: Option<u64>,
+    /// The parameters that were not sent as they were set, because the server refuses them: a code, and why.
+    #[schema(nullable = false)]
+    pub parameters: Option<Vec<CodedMessageSchema>>,
     /// The tags whose contents are hidden from models.
     #[schema(nullable = false)]
     pub hide_tags: Option<Vec<String>>,

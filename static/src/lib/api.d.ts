@@ -437,6 +437,11 @@ export interface components {
         CreateProviderRequest: {
             /** @description Base URL of the API. */
             baseUrl: string;
+            /**
+             * Format: int32
+             * @description Context length of its models in tokens; null = the server is asked.
+             */
+            contextTokens?: number | null;
             /** @description Id: lower-case letters, digits, `-` and `_`. */
             id: string;
             /** @description API key; null = none needed. */
@@ -2312,6 +2317,11 @@ export interface components {
         ProviderResponse: {
             /** @description Base URL of the API. */
             baseUrl: string;
+            /**
+             * Format: int32
+             * @description Configured context length of its models in tokens; null = the server is asked.
+             */
+            contextTokens: number | null;
             /** @description The same as `unusable`: a code with arguments, and the sentence. */
             failure?: components["schemas"]["CodedMessage"];
             /** @description Whether a key is stored. The key itself is never returned. */
@@ -3150,6 +3160,8 @@ export interface components {
             lore?: components["schemas"]["LoreTrace"];
             /** @description The model that was asked. */
             model?: string;
+            /** @description The parameters that were not sent as they were set, because the server refuses them: a code, and why. */
+            parameters?: components["schemas"]["CodedMessage"][];
             /** @description The parameters as sent. */
             params?: components["schemas"]["JsonObject"];
             /** @description The models of the alias that failed before one answered. */
@@ -3479,6 +3491,11 @@ export interface components {
         UpdateProviderRequest: {
             /** @description Base URL of the API. A change of the host requires the key again. */
             baseUrl?: string | null;
+            /**
+             * Format: int32
+             * @description Context length of its models in tokens: absent = unchanged, null = the server is asked.
+             */
+            contextTokens?: number | null;
             /** @description API key: absent = unchanged, null = removed. */
             key?: string | null;
             /** @description API kind. */

@@ -100,9 +100,10 @@ function Form({ known, taken, close }: { known: Provider | null; taken: string[]
     const models =
       model && seen.peek() && !isListed ? [...new Set([...(known?.models ?? []), model])] : (known?.models ?? []);
     const first = field("default")?.checked && model ? model : null;
+    const contextTokens = value("contextTokens") ? Number(value("contextTokens")) : null;
     const saved = known
-      ? await changeProvider(known.id, { ...server(), ...key(), models }, first)
-      : await connect({ id: value("id"), ...server(), key: value("key") || null, models }, first);
+      ? await changeProvider(known.id, { ...server(), ...key(), models, contextTokens }, first)
+      : await connect({ id: value("id"), ...server(), key: value("key") || null, models, contextTokens }, first);
     doing.value = "";
     if (saved) close();
   };
@@ -124,7 +125,8 @@ function Form({ known, taken, close }: { known: Provider | null; taken: string[]
         {t("connect.address")}
         <input
           name="baseUrl"
-          type="url"
+          type="text"
+          inputmode="url"
           required
           maxlength={1000}
           spellcheck={false}
@@ -158,6 +160,18 @@ function Form({ known, taken, close }: { known: Provider | null; taken: string[]
           <small>{t("connect.nameHint")}</small>
         </label>
       )}
+      <label>
+        {t("connect.context")}
+        <input
+          name="contextTokens"
+          type="number"
+          min={512}
+          max={16000000}
+          step={1}
+          defaultValue={String(known?.contextTokens ?? "")}
+        />
+        <small>{t("connect.contextHint")}</small>
+      </label>
       <div class="actions start">
         <button type="button" aria-disabled={doing.value !== ""} onClick={() => tryIt("")}>
           {icon("search")}

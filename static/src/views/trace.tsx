@@ -315,6 +315,7 @@ function Prompt({ trace }: { trace: Partial<Trace> }) {
     usage,
     timings,
     params,
+    parameters = [],
     model,
     historyCut,
     alias,
@@ -359,6 +360,7 @@ function Prompt({ trace }: { trace: Partial<Trace> }) {
     [t("why.cached"), cachedTokens ? String(cachedTokens) : null],
     [t("why.cost"), cost == null ? null : String(cost)],
     [t("why.saved"), saved == null ? null : String(saved)],
+    [t("why.parameter"), parameters.map((one) => messageText("why.parameter", one)).join(" ")],
     [t("why.params"), params && Object.keys(params).length ? named(params, "why.param") : null],
   ].filter(([, value]) => value);
   return (

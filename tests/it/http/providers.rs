@@ -156,6 +156,54 @@ async fn provider_invalid_change_is_refused_naming_field() {
     assert_eq!(error["details"]["field"], "model");
 }
 
+/// A pasted endpoint becomes the base of the API before it is stored, and the key loses what stands around it.
+#[tokio::test]
+async fn provider_pasted_endpoint_and_key_are_mended() {
+    let app = TestServer::start().await;
+    let pasted = format!(" \"{}/chat/completions?stream=true\" ", app.mock().base_url());
+    let new = json!({"id": "house", "kind": "openai", "baseUrl": pasted, "key": format!("\n {KEY}\u{200b}\n")});
+    let made = app.request("POST", "/api/providers").json(&new).send().await.expect(201);
+    assert_eq!(made["baseUrl"], json!(app.mock().base_url()));
+    app.mock().queue_reply(Reply::ok(["Hello"]));
+    assert_eq!(app.post("/api/providers/house/test", &json!({"model": "mock"})).await["isOk"], true);
+    let seen = app.mock().all_requests().pop().unwrap();
+    assert_eq!(seen.request_line, "POST /v1/chat/completions");
+    assert!(seen.headers.iter().any(|line| line.ends_with(&format!("Bearer {KEY}"))), "{:?}", seen.headers);
+    let root = app.mock().root_url();
+    let change = json!({"kind": "ollama", "baseUrl": format!("{root}/api/generate")});
+    assert_eq!(patch_provider(&app, "house", change).await["baseUrl"], json!(root));
+}
+
+/// A context length that is set is used for prompts, and goes before what the server lists.
+#[tokio::test]
+async fn provider_context_length_is_set_kept_and_removed() {
+    let play = ApiSession::start().await;
+    let app = &play.server;
+    let new = json!({"id": "house", "kind": "openai", "baseUrl": app.mock().base_url(), "contextTokens": 2048});
+    let made = app.request("POST", "/api/providers").json(&new).send().await.expect(201);
+    assert_eq!(made["contextTokens"], 2048);
+    let listed = app.get("/api/models").await["items"].as_array().unwrap().clone();
+    let length = |id: &str| listed.iter().find(|model| model["id"] == id).unwrap()["contextLength"].clone();
+    assert_eq!((length("house/mock"), length("mock/mock")), (json!(2048), json!(8192)));
+    let session = format!("/api/sessions/{}", play.sid);
+    app.request("PATCH", &session).json(&json!({"model": "house/mock"})).send().await.expect(200);
+    let long = "The wall is long and the night is cold. ".repeat(30);
+    for _ in 0..8 {
+        play.run_turn(&long).await;
+    }
+    let size = |app: &TestServer| app.mock().requests().pop().unwrap()["messages"].to_string().len();
+    let short = size(app);
+    assert_eq!(patch_provider(app, "house", json!({"models": ["mock"]})).await["contextTokens"], 2048);
+    assert_eq!(patch_provider(app, "house", json!({"contextTokens": null})).await["contextTokens"], json!(null));
+    play.run_turn("Well?").await;
+    assert!(short < 2048 * 4 && size(app) > short, "{short}");
+    for wrong in [json!(0), json!(511), json!(16_000_001)] {
+        let body = json!({"contextTokens": wrong});
+        let error = app.request("PATCH", "/api/providers/house").json(&body).send().await.expect_error("invalid");
+        assert_eq!(error["details"]["field"], "contextTokens", "{error}");
+    }
+}
+
 /// A test reports the models and the time to the first text, or the reason for the failure with the server's text and a
 /// hint.
 #[tokio::test]

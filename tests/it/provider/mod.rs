@@ -3,6 +3,7 @@
 //! - `replies`, `failures`: success and every kind of failure, with OpenAI's chat completions
 //! - `machine`: the environment of the client
 //! - `kinds`, `transcripts`: what every kind of server shares, and recorded transcripts of each
+//! - `refused_parameters`: servers that refuse a parameter, and what is asked instead
 //! - `concurrency_and_breaker`: the concurrency limit and the breaker
 //!
 //! To test a new server behaviour, add a method to the mock's `Reply`, then a test here.
@@ -11,14 +12,16 @@ mod concurrency_and_breaker;
 mod failures;
 mod kinds;
 mod machine;
+mod refused_parameters;
 mod replies;
 mod transcripts;
 
 use crate::support::mock_model::{Gate, MockModel, ReasoningField, Reply, WORDS};
 use clotho_config::Secret;
 use clotho_provider::{
-    ConcurrencyLimit, Endpoint, FinishReason, Frame, FrameStream, ModelInfo, ProviderClient, ProviderFailure,
-    ProviderKind, Request, RequestMessage, RequestRole, RetryPolicy, TimeoutPhase, Timeouts, ToolCall, Usage,
+    ConcurrencyLimit, Endpoint, FinishReason, Frame, FrameStream, ModelInfo, ParameterChange, ProviderClient,
+    ProviderFailure, ProviderKind, Request, RequestMessage, RequestRole, RetryPolicy, TimeoutPhase, Timeouts, ToolCall,
+    Usage,
 };
 use futures_util::StreamExt;
 use serde_json::{Value, json};
@@ -34,7 +37,13 @@ fn endpoint(base_url: &str) -> Endpoint {
     Endpoint {
         timeouts: Timeouts { connect: LONG, first_token: LONG, idle: LONG, after_finish: LONG },
         max_reply_bytes: 1 << 24,
-        retries: RetryPolicy { max: 2, first_wait: Duration::from_millis(1), longest_wait: Duration::from_secs(1) },
+        retries: RetryPolicy {
+            max: 2,
+            first_wait: Duration::from_millis(1),
+            longest_wait: Duration::from_secs(1),
+            slow_answer: LONG,
+            longest_total: LONG,
+        },
         ..Endpoint::new("mock", base_url)
     }
 }
@@ -68,6 +77,7 @@ struct CollectedReply {
     finish_reasons: Vec<FinishReason>,
     failure: Option<ProviderFailure>,
     has_keep_alive: bool,
+    parameter_changes: Vec<ParameterChange>,
 }
 
 async fn collect_reply(mut stream: FrameStream) -> CollectedReply {
@@ -76,6 +86,7 @@ async fn collect_reply(mut stream: FrameStream) -> CollectedReply {
         assert_eq!(heard.failure, None, "something after a failure: {item:?}");
         match item {
             Ok(Frame::KeepAlive) => heard.has_keep_alive = true,
+            Ok(Frame::ParametersChanged(changes)) => heard.parameter_changes = changes,
             Ok(Frame::Text(words)) => heard.text += &words,
             Ok(Frame::Reasoning(words)) => heard.reasoning += &words,
             Ok(Frame::Usage(usage)) => heard.usage = Some(usage),
@@ -109,7 +120,7 @@ fn text_frame(words: &str) -> Frame {
 async fn next_frame(stream: &mut FrameStream) -> Option<Result<Frame, ProviderFailure>> {
     loop {
         match stream.next().await {
-            Some(Ok(Frame::KeepAlive | Frame::Model(_))) => {}
+            Some(Ok(Frame::KeepAlive | Frame::Model(_) | Frame::ParametersChanged(_))) => {}
             item => return item,
         }
     }

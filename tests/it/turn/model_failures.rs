@@ -20,7 +20,7 @@ fn model_failures() -> Vec<ModelFailure> {
     let soon = |reply: Reply| reply.header("Retry-After", "0");
     vec![
         model_failure(Reply::error(401, "your key is not mine"), "provider_refused", "your key is not mine", ""),
-        model_failure(Reply::error(400, "the prompt is too long"), "provider_refused", "the prompt is too long", ""),
+        model_failure(Reply::error(400, "the prompt is too long"), "context_too_short", "the prompt is too long", ""),
         model_failure(
             Reply::error(429, "slow down, friend").header("Retry-After", "60"),
             "provider_rate_limited",
@@ -174,6 +174,66 @@ async fn reply_at_token_limit_is_complete_and_truncated() {
     );
     assert_eq!(story.var(reply.id, "/hurt/hp").await, json!(90));
     assert_eq!(story.run_turn("Hi.").await.reply.metadata.to_json()["isTruncated"], json!(false));
+}
+
+/// A server that tells how long its context is gets a shorter prompt at once, and only such prompts from then on.
+#[tokio::test]
+async fn prompt_over_told_context_is_built_again() {
+    let app = hurt_setup().start().await;
+    let story = TestSession::create(&app, &["hurt"]).await;
+    story.set_setting("model", json!("mock/mock-plain")).await;
+    let long = "The wall is long and the night is cold. ".repeat(30);
+    for _ in 0..6 {
+        story.run_turn(&long).await;
+    }
+    let words = "This model's maximum context length is 1024 tokens. However, you requested 2048 tokens.";
+    let asked = app.mock.requests().len();
+    app.mock.queue_reply(Reply::error(400, words));
+    let turn = story.run_turn("Hi.").await;
+    assert_eq!(turn.reply.status, Status::Complete, "{:?}", turn.reply.metadata.to_json());
+    let sizes: Vec<usize> =
+        app.mock.requests()[asked..].iter().map(|body| body["messages"].to_string().len()).collect();
+    let [first, second] = sizes.as_slice() else { panic!("{sizes:?}") };
+    assert!(second < first && *second < 8 * 1024, "{sizes:?}");
+    story.run_turn("Hi again.").await;
+    assert!(app.mock.requests().pop().unwrap()["messages"].to_string().len() < 8 * 1024);
+}
+
+/// A server that finds every prompt too long is asked twice, and its words are reported.
+#[tokio::test]
+async fn prompt_over_context_of_any_length_fails_with_own_code() {
+    let app = hurt_setup().start().await;
+    let story = TestSession::create(&app, &["hurt"]).await;
+    let words = "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens.";
+    app.mock.set_default_reply(Reply::error(400, words));
+    let turn = story.run_turn("Hi.").await;
+    check_failed_reply(&story, turn.user_node, &turn.reply, "context_too_short", "4096", "").await;
+    let error = turn.reply.metadata.to_json()["error"].clone();
+    assert_eq!((&error["args"]["limit"], &error["args"]["needed"]), (&json!(4096), &json!(5000)));
+    assert!(error["hint"].as_str().unwrap().contains("context length"), "{error}");
+    assert_eq!(app.mock.requests().len(), 2);
+}
+
+/// A refused parameter is left out, and the trace says so. The seed that was not sent is not recorded.
+#[tokio::test]
+async fn refused_parameter_stands_in_trace() {
+    let app = hurt_setup().start().await;
+    let story = TestSession::create(&app, &["hurt"]).await;
+    let refused = || json!({"detail": [{"type": "extra_forbidden", "loc": ["body", "seed"], "msg": "Extra inputs are not permitted"}]});
+    app.mock.queue_reply(Reply::json(422, &refused()));
+    for attempt in ["refused", "known"] {
+        let reply = story.run_turn("Hi.").await.reply;
+        assert_eq!(reply.status, Status::Complete, "{attempt}");
+        let facts = reply.metadata.to_json();
+        assert!(facts["seed"].is_null() && facts["params"]["seed"].is_null(), "{attempt}: {facts}");
+        let head = story.trace(reply.id).await.head.to_json();
+        let change = &head["parameters"][0];
+        assert_eq!((&change["code"], &change["args"]["parameter"]), (&json!("parameter_left_out"), &json!("seed")));
+        assert!(change["message"].as_str().unwrap().contains("Extra inputs are not permitted"), "{head}");
+        assert!(head["params"]["seed"].is_null() && head["params"]["max_tokens"].is_u64(), "{head}");
+    }
+    assert_eq!(app.mock.requests().len(), 3);
+    assert!(app.mock.requests()[1..].iter().all(|body| body["seed"].is_null()));
 }
 
 /// A model that no provider has is refused before anything is written.

@@ -347,6 +347,8 @@ json_object! {
         template: Option<Value> = "template",
         /// The model that refused tools, so that they are in the text.
         tools_in_text: Option<ToolsRefusalRecord> = "toolsInWords",
+        /// The parameters that were not sent as they were set, each with a code and the reason.
+        parameters: Option<Vec<Value>> = "parameters",
         /// What the values model said.
         values: Option<ValuesRecord> = "values",
     }

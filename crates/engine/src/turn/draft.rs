@@ -230,6 +230,7 @@ async fn stream(parts: &Arc<TurnServices>, job: DraftJob) -> Result<ReplyMachine
         prompt: &prompt,
         params: &job.params,
         dice_seed: parts.storage.ids.next_seed(),
+        may_rebuild: false,
     };
     // A draft offers no tools, so there is no refusal to handle.
     let _ = fallback::stream_with_fallback(parts, writing, &mut machine, &request, None, |_| {}).await;

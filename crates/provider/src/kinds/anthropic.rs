@@ -11,7 +11,7 @@ use crate::{
     error_report,
     error_text::ErrorScrubber,
     json::{count_at, parse_object, strip_nul, text},
-    params,
+    models, params,
     stream_state::{ModelNameTracker, ToolCallAssembler},
 };
 use reqwest::Url;
@@ -41,6 +41,9 @@ const OMITTED_PARAMS: [&str; 15] = [
     "response_format",
     "reasoning_effort",
 ];
+
+/// Our names and the server's.
+const PARAM_NAMES: [(&str, &str); 2] = [("max_completion_tokens", "max_tokens"), ("stop", "stop_sequences")];
 
 /// The Anthropic dialect.
 pub(super) struct AnthropicDialect;
@@ -94,6 +97,14 @@ impl ProviderDialect for AnthropicDialect {
         params
     }
 
+    fn required_fields(&self) -> &'static [&'static str] {
+        &["max_tokens"]
+    }
+
+    fn param_names(&self) -> &'static [(&'static str, &'static str)] {
+        &PARAM_NAMES
+    }
+
     /// Models that think first accept no prefill.
     fn supports_prefill(&self, params: &Map<String, Value>, endpoint: &Endpoint) -> bool {
         let thinking = params.get("thinking").or_else(|| endpoint.extra.get("thinking"));
@@ -126,7 +137,7 @@ impl ProviderDialect for AnthropicDialect {
     fn parse_models(&self, models: &[Value]) -> Option<Vec<ModelInfo>> {
         let list = models.first()?.get("data")?.as_array()?;
         let model = |entry: &Value| {
-            let context_length = count_at(entry, &["/max_input_tokens"]).filter(|tokens| *tokens > 0);
+            let context_length = models::context_length(entry);
             Some(ModelInfo { id: text(entry, "id")?.to_owned(), context_length, ..ModelInfo::default() })
         };
         Some(list.iter().filter_map(model).collect())

@@ -11,7 +11,7 @@ use crate::{
     error_report,
     error_text::ErrorScrubber,
     json::{count_at, parse, parse_object, strip_nul, text},
-    params,
+    models, params,
     stream_state::ModelNameTracker,
 };
 use reqwest::Url;
@@ -41,7 +41,8 @@ const OMITTED_PARAMS: [&str; 13] = [
 ];
 
 /// Our names and those in `generationConfig`.
-const PARAM_NAMES: [(&str, &str); 8] = [
+const PARAM_NAMES: [(&str, &str); 9] = [
+    ("stop", "stopSequences"),
     ("max_completion_tokens", "maxOutputTokens"),
     ("max_tokens", "maxOutputTokens"),
     ("top_p", "topP"),
@@ -97,6 +98,10 @@ impl ProviderDialect for GeminiDialect {
         params::merge(request, endpoint, &OMITTED_PARAMS)
     }
 
+    fn param_names(&self) -> &'static [(&'static str, &'static str)] {
+        &PARAM_NAMES
+    }
+
     fn key_header(&self) -> (&'static str, &'static str) {
         ("x-goog-api-key", "")
     }
@@ -121,7 +126,7 @@ impl ProviderDialect for GeminiDialect {
         let model = |entry: &Value| {
             let name = text(entry, "name")?;
             let id = name.strip_prefix("models/").unwrap_or(name).to_owned();
-            let context_length = count_at(entry, &["/inputTokenLimit"]).filter(|tokens| *tokens > 0);
+            let context_length = models::context_length(entry);
             Some(ModelInfo { id, context_length, ..ModelInfo::default() })
         };
         Some(list.iter().filter(writes).filter_map(model).collect())

@@ -28,7 +28,8 @@ const OMITTED_PARAMS: [&str; 9] = [
 ];
 
 /// Our names and the server's.
-const PARAM_NAMES: [(&str, &str); 7] = [
+const PARAM_NAMES: [(&str, &str); 8] = [
+    ("stop", "stop_sequence"),
     ("max_completion_tokens", "max_length"),
     ("max_tokens", "max_length"),
     ("repetition_penalty", "rep_pen"),
@@ -70,6 +71,10 @@ impl ProviderDialect for KoboldCppDialect {
 
     fn params(&self, request: &Request, endpoint: &Endpoint) -> Map<String, Value> {
         params::merge(request, endpoint, &OMITTED_PARAMS)
+    }
+
+    fn param_names(&self) -> &'static [(&'static str, &'static str)] {
+        &PARAM_NAMES
     }
 
     fn reader(&self, _request: &Request) -> Box<dyn ChunkReader> {

@@ -36,7 +36,7 @@ impl ProviderDialect for LlamaCppDialect {
     }
 
     fn reply_url(&self, endpoint: &Endpoint, _model: &str) -> Result<Url, ProviderFailure> {
-        native_url(endpoint, &["completion"])
+        endpoint.native_url(&["completion"])
     }
 
     fn body(&self, request: &Request, endpoint: &Endpoint) -> Value {
@@ -58,24 +58,26 @@ impl ProviderDialect for LlamaCppDialect {
         params::merge(request, endpoint, &OMITTED_PARAMS)
     }
 
+    fn param_names(&self) -> &'static [(&'static str, &'static str)] {
+        &PARAM_NAMES
+    }
+
     fn reader(&self, _request: &Request) -> Box<dyn ChunkReader> {
         Box::new(LlamaCppReader::default())
     }
 
     fn embeddings_url(&self, endpoint: &Endpoint) -> Result<Url, ProviderFailure> {
-        native_url(endpoint, &["v1", "embeddings"])
+        endpoint.native_url(&["v1", "embeddings"])
     }
 
     fn model_list_urls(&self, endpoint: &Endpoint) -> Result<Vec<Url>, ProviderFailure> {
-        Ok(vec![native_url(endpoint, &["v1", "models"])?, native_url(endpoint, &["props"])?])
+        Ok(vec![endpoint.native_url(&["v1", "models"])?, endpoint.native_url(&["props"])?])
     }
 
     /// The properties contain the context length of one reply, the list only the model's maximum.
     fn parse_models(&self, listed: &[Value]) -> Option<Vec<ModelInfo>> {
         let mut models = models::parse(listed.first()?)?;
-        let context =
-            listed.get(1).and_then(|props| count_at(props, &["/default_generation_settings/n_ctx", "/n_ctx"]));
-        if let Some(context) = context.filter(|tokens| *tokens > 0) {
+        if let Some(context) = listed.get(1).and_then(models::context_length) {
             models.iter_mut().for_each(|model| model.context_length = Some(context));
         }
         let template = listed.get(1).and_then(|props| text(props, "chat_template"));
@@ -91,19 +93,12 @@ impl ProviderDialect for LlamaCppDialect {
 
     fn token_count_request(&self, request: &Request, endpoint: &Endpoint) -> Option<(Url, Value)> {
         let text = endpoint.template.render(&request.messages).text;
-        Some((native_url(endpoint, &["tokenize"]).ok()?, json!({"content": text, "add_special": true})))
+        Some((endpoint.native_url(&["tokenize"]).ok()?, json!({"content": text, "add_special": true})))
     }
 
     fn parse_token_count(&self, answer: &Value) -> Option<u64> {
         u64::try_from(answer.get("tokens")?.as_array()?.len()).ok()
     }
-}
-
-/// Returns the URL of a native path. These are outside `/v1`, so an address with `/v1` works too.
-fn native_url(endpoint: &Endpoint, path: &[&str]) -> Result<Url, ProviderFailure> {
-    let base_url = endpoint.base_url.trim_end_matches('/');
-    let base_url = base_url.strip_suffix("/v1").unwrap_or(base_url).to_owned();
-    Endpoint { base_url, ..endpoint.clone() }.url(path)
 }
 
 /// Reads a stream of pieces, or a whole response, which has the form of the last piece.

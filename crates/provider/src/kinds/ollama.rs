@@ -74,6 +74,10 @@ impl ProviderDialect for OllamaDialect {
         params::merge(request, endpoint, &OMITTED_PARAMS)
     }
 
+    fn param_names(&self) -> &'static [(&'static str, &'static str)] {
+        &OPTION_NAMES
+    }
+
     fn framing(&self) -> Framing {
         Framing::JsonLines
     }

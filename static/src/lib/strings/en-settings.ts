@@ -14,6 +14,8 @@ export default {
   "connect.keyDrop": "Delete the saved key",
   "connect.name": "Name",
   "connect.nameHint": "It is the prefix of its models: name/model. Lower-case letters, digits, - and _.",
+  "connect.context": "Context length",
+  "connect.contextHint": "In tokens. Leave empty to use what the server tells.",
   "connect.look": "Load models",
   "connect.looking": "Loading models …",
   "connect.found": "One model found.|{n} models found.",

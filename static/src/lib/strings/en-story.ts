@@ -73,6 +73,9 @@ export default {
     "Check that it is running. Check its base URL in the settings or in config.toml. Then try again.",
   "failure.provider_timeout": "The model server took too long.",
   "failure.provider_refused": "The model server refused the request.",
+  "failure.context_too_short": "The prompt is longer than the model’s context.",
+  "failureHint.context_too_short":
+    "Set the context length of this model server in the settings, or choose a model with a longer context.",
   "failure.provider_rate_limited": "The model server’s rate limit is reached.",
   "failureHint.provider_rate_limited": "Wait a little and try again.",
   "failure.provider_failed": "The model server failed.",
@@ -399,6 +402,7 @@ export default {
   "why.cost": "Cost",
   "why.saved": "Saved by caching",
   "why.params": "Parameters",
+  "why.parameter": "Changed for this server",
   "why.prompt": "Prompt",
   "why.messages": "The message as sent|The {n} messages as sent",
   "why.tokens": "{n} token|{n} tokens",

@@ -14,6 +14,8 @@ export default {
   "connect.keyDrop": "删除已保存的密钥",
   "connect.name": "名称",
   "connect.nameHint": "它是模型名的前缀：名称/模型。小写字母、数字、- 和 _。",
+  "connect.context": "上下文长度",
+  "connect.contextHint": "以 Token 计。留空则采用服务器提供的长度。",
   "connect.look": "加载模型",
   "connect.looking": "正在加载模型……",
   "connect.found": "找到 {n} 个模型。",

@@ -16,7 +16,7 @@ use serde_json::Number;
 use clotho_core::clock::Time;
 use clotho_core::tree::reply_facts::{CostAmount, TokenCount, ToolCallRecord};
 use clotho_core::tree::{ReplyFacts, Status};
-use clotho_provider::{FinishReason, Frame, ToolCall, Usage};
+use clotho_provider::{FinishReason, Frame, ParameterChange, ToolCall, Usage};
 
 use reply_text::{ArrivingText, TextChange};
 
@@ -74,6 +74,8 @@ pub struct ReplyMachine {
     usage: Option<Usage>,
     finish: Option<FinishReason>,
     model: Option<String>,
+    /// How the request was changed, because the server refused parameters.
+    parameter_changes: Option<Vec<ParameterChange>>,
     /// Tool calls already made, or not ours to make.
     calls: Vec<ToolCall>,
     /// Tool calls that the model waits for.
@@ -97,6 +99,7 @@ impl ReplyMachine {
             usage: None,
             finish: None,
             model: None,
+            parameter_changes: None,
             calls: Vec::new(),
             pending_calls: Vec::new(),
             rounds: None,
@@ -109,6 +112,11 @@ impl ReplyMachine {
     pub fn allow_tools(&mut self, rounds: usize, in_words: bool) {
         self.rounds = Some(rounds);
         self.text.find_tool_calls(in_words);
+    }
+
+    /// Takes the changes of parameters that the last request needed.
+    pub fn take_parameter_changes(&mut self) -> Option<Vec<ParameterChange>> {
+        self.parameter_changes.take()
     }
 
     /// Returns whether tools were called, so that the model was asked more than once.
@@ -234,6 +242,10 @@ impl ReplyMachine {
             }
             Frame::Finish(finish) => {
                 self.finish = Some(finish);
+                None
+            }
+            Frame::ParametersChanged(changes) => {
+                self.parameter_changes = Some(changes);
                 None
             }
             Frame::KeepAlive => None,

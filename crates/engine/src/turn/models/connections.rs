@@ -77,6 +77,8 @@ pub struct ConnectionChange {
     pub key: Option<Option<Secret>>,
     /// The names of its models.
     pub models: Option<Vec<String>>,
+    /// The context length of its models in tokens; `Some(None)` asks the server.
+    pub context_tokens: Option<Option<u32>>,
 }
 
 /// The result of a connection test.
@@ -190,6 +192,7 @@ impl ProviderConnections {
             kind: change.kind.unwrap_or_else(|| old.kind.clone()),
             base_url: change.base_url.unwrap_or_else(|| old.base_url.clone()),
             models: change.models.unwrap_or_else(|| old.models.clone()),
+            context_tokens: change.context_tokens.unwrap_or(old.context_tokens),
         })?;
         let stored = match change.key {
             Some(key) => self.to_stored(new, key.as_ref(), Some(before.created))?,
@@ -312,8 +315,9 @@ impl ProviderConnections {
     ) -> Result<ConnectedProvider, ConnectError> {
         let sealed_key = key.map(|key| self.keyring.seal(key, &key_context(&new))).transpose()?;
         let now = self.clock.now();
-        let ProviderConnection { id, kind, base_url, models } = new;
-        Ok(ConnectedProvider { id, kind, base_url, sealed_key, models, created: created.unwrap_or(now), updated: now })
+        let ProviderConnection { id, kind, base_url, models, context_tokens } = new;
+        let created = created.unwrap_or(now);
+        Ok(ConnectedProvider { id, kind, base_url, sealed_key, models, context_tokens, created, updated: now })
     }
 
     /// Returns the stored key of an id, if it belongs to the same address.

@@ -385,10 +385,21 @@ impl ModelRegistry {
         format!("; there are {}", narrators.chain(ids).collect::<Vec<_>>().join(", "))
     }
 
-    /// Returns the context length of a model in tokens, if its provider reports it.
+    /// Returns the context length of a model in tokens, if the settings or the provider tell it.
     pub fn context_length(&self, provider: &str, model: &str) -> Option<usize> {
-        let length = self.entry(provider)?.model_list().models.iter().find(|info| info.id == model)?.context_length?;
-        usize::try_from(length).ok()
+        self.entry(provider)?.context_length(model)
+    }
+
+    /// Returns the context length of a model in tokens that prompts are made for, if its provider lists this one.
+    pub fn context_length_beside(&self, provider: &str, model: &str, listed: Option<u64>) -> Option<u64> {
+        let Some(entry) = self.entry(provider) else { return listed };
+        let length = entry.context_length_beside(model, || usize::try_from(listed?).ok());
+        length.and_then(|tokens| u64::try_from(tokens).ok())
+    }
+
+    /// From now on makes prompts for a context length that an error told. Returns whether that is shorter than before.
+    pub fn learn_context(&self, provider: &str, model: &str, tokens: usize, before: usize) -> bool {
+        self.entry(provider).is_some_and(|entry| entry.learn_context(model, tokens, before))
     }
 
     /// Returns the token measure of a model.

@@ -17,6 +17,9 @@ use clotho_store::ConnectedProvider;
 use super::provider_problem::ProviderProblemDetail;
 use super::token_counters::TokenCounters;
 
+/// The maximum number of models whose told context length is kept. Above it, all are forgotten and learned again.
+const MAX_TOLD_CONTEXTS: usize = 256;
+
 /// A provider, usable or not.
 pub(in crate::turn) struct ProviderEntry {
     pub id: String,
@@ -25,6 +28,10 @@ pub(in crate::turn) struct ProviderEntry {
     pub client: ProviderClient,
     /// Why it cannot be used: its key is missing, or its kind is unknown.
     pub unusable: Option<ProviderProblemDetail>,
+    /// The context lengths of the settings, in tokens: of all models, and of single ones.
+    context: ContextSettings,
+    /// Context lengths that errors of the server told, by model. Kept until the process ends.
+    told_contexts: Mutex<HashMap<String, usize>>,
     prices: indexmap::IndexMap<String, ModelPrices>,
     /// The token counters of its models.
     pub counters: TokenCounters,
@@ -32,6 +39,15 @@ pub(in crate::turn) struct ProviderEntry {
     tools: ToolMode,
     /// Models whose server refused tools in a request. Kept until the process ends.
     text_tool_models: Mutex<HashSet<String>>,
+}
+
+/// The context lengths that the settings of a provider have.
+#[derive(Default)]
+struct ContextSettings {
+    /// Of all its models; 0 = unknown.
+    tokens: u32,
+    /// Of single models.
+    by_model: indexmap::IndexMap<String, u32>,
 }
 
 /// The models that a provider reported.
@@ -72,6 +88,38 @@ impl ProviderEntry {
 
     fn text_tool_models(&self) -> MutexGuard<'_, HashSet<String>> {
         self.text_tool_models.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the context length of a model in tokens, with what its provider reported last.
+    pub fn context_length(&self, model: &str) -> Option<usize> {
+        self.context_length_beside(model, || {
+            let models = self.model_list();
+            usize::try_from(models.models.iter().find(|info| info.id == model)?.context_length?).ok()
+        })
+    }
+
+    /// Returns the context length of a model in tokens: that of the settings, else the listed one; at most what an error
+    /// of the server told.
+    pub fn context_length_beside(&self, model: &str, listed: impl FnOnce() -> Option<usize>) -> Option<usize> {
+        let own = self.context.by_model.get(model).copied().unwrap_or(self.context.tokens);
+        let known = usize::try_from(own).ok().filter(|tokens| *tokens > 0).or_else(listed);
+        let told = self.told_contexts().get(model).copied();
+        known.map(|known| told.map_or(known, |told| told.min(known))).or(told)
+    }
+
+    /// From now on makes prompts for the context length that an error told. Returns whether that is shorter.
+    pub fn learn_context(&self, model: &str, tokens: usize, before: usize) -> bool {
+        let mut told = self.told_contexts();
+        // Names of models are chosen by users.
+        if told.len() >= MAX_TOLD_CONTEXTS {
+            told.clear();
+        }
+        told.insert(model.to_owned(), tokens);
+        tokens < before
+    }
+
+    fn told_contexts(&self) -> MutexGuard<'_, HashMap<String, usize>> {
+        self.told_contexts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns whether the provider offers a model: by the settings, or if they list none, by its own list.
@@ -156,6 +204,8 @@ fn provider_entry(
         models: provider.models.clone(),
         client: ProviderClient::new(kind.unwrap_or_default(), endpoint),
         unusable,
+        context: ContextSettings { tokens: provider.context_tokens, by_model: provider.contexts.clone() },
+        told_contexts: Mutex::default(),
         prices: provider.prices.clone(),
         counters: TokenCounters::new(provider),
         model_list: Mutex::default(),
@@ -205,6 +255,7 @@ pub(in crate::turn) fn connection(one: &ConnectedProvider) -> ProviderConnection
         kind: one.kind.clone(),
         base_url: one.base_url.clone(),
         models: one.models.clone(),
+        context_tokens: one.context_tokens,
     }
 }
 
@@ -260,6 +311,23 @@ mod tests {
             ..ModelInfo::default()
         }];
         assert_eq!(entries[0].cost("other", &usage).map(|cost| cost.from), Some("prices"));
+    }
+
+    /// The settings come before what the server lists; what it says in an error can only make the context shorter.
+    #[test]
+    fn provider_context_length_settings_come_first() {
+        let entries = provider_entries(&parse_config(
+            "[[providers]]\nid = \"a\"\nbase_url = \"http://a\"\ncontexts = {m = 4096}\n\
+             [[providers]]\nid = \"b\"\nbase_url = \"http://b\"\ncontext_tokens = 2048\ncontexts = {m = 4096}\n",
+        ));
+        let listed = |id: &str| ModelInfo { id: id.into(), context_length: Some(32_768), ..ModelInfo::default() };
+        entries[0].model_list().models = vec![listed("m"), listed("n")];
+        let lengths = |entry: &ProviderEntry| ["m", "n", "other"].map(|model| entry.context_length(model));
+        assert_eq!(lengths(&entries[0]), [Some(4096), Some(32_768), None]);
+        assert_eq!(lengths(&entries[1]), [Some(4096), Some(2048), Some(2048)]);
+        assert!(entries[0].learn_context("n", 512, 32_768) && entries[0].learn_context("other", 512, 8192));
+        assert!(!entries[0].learn_context("m", 9_000, 4096));
+        assert_eq!(lengths(&entries[0]), [Some(4096), Some(512), Some(512)]);
     }
 
     /// Ranked idea 9: the limit belongs to the key, even if several providers use it.

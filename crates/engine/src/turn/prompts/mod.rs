@@ -199,6 +199,7 @@ mod tests {
             (json!({"max_completion_tokens": 200}), json!({}), json!({"max_completion_tokens": 200})),
             (json!({}), json!({"max_completion_tokens": 300}), json!({"max_completion_tokens": 300})),
             (json!({"max_tokens": null}), json!({}), json!({})),
+            (json!({"max_tokens": 0}), json!({}), json!({})),
         ] {
             let endpoint = endpoint(&extra);
             let request = build_request(params.as_object().unwrap(), 7, "m".into(), &made, &endpoint);

@@ -72,7 +72,7 @@ pub const REPLY_LIMIT_KEYS: [&str; 2] = ["max_tokens", "max_completion_tokens"];
 pub fn reply_reserve(params: &Map<String, Value>, endpoint: &Endpoint, reply_tokens: usize, context: usize) -> usize {
     let asked = [params, &endpoint.extra]
         .into_iter()
-        .find_map(|said| REPLY_LIMIT_KEYS.iter().find_map(|key| said.get(*key)?.as_u64()));
+        .find_map(|said| REPLY_LIMIT_KEYS.iter().find_map(|key| said.get(*key)?.as_u64().filter(|tokens| *tokens > 0)));
     asked.and_then(|tokens| usize::try_from(tokens).ok()).unwrap_or(reply_tokens).min(context / 2)
 }
 
@@ -159,6 +159,7 @@ mod tests {
             (json!({}), json!({"max_tokens": 300}), 300),
             (json!({"max_tokens": 200}), json!({"max_completion_tokens": 300}), 200),
             (json!({"max_tokens": null}), json!({}), 1_000),
+            (json!({"max_tokens": 0}), json!({}), 1_000),
         ] {
             let room = reply_reserve(params.as_object().unwrap(), &endpoint(&extra), 1_000, 8_000);
             assert_eq!(room, expected, "{params} {extra}");

@@ -8,11 +8,11 @@ use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
 use crate::live::{StopReason, TextGeneration};
-use clotho_provider::{FrameStream, ProviderFailure, Request, TemplatedPrompt, ToolRound};
+use clotho_provider::{FrameStream, ParameterChange, ProviderFailure, Request, TemplatedPrompt, ToolRound};
 
 use super::endings;
 use crate::turn::machine::{ReplyAction, ReplyEvent, ReplyFailure, ReplyFault, ReplyMachine};
-use crate::turn::models::{ModelCandidate, ModelSelection, SkippedModel};
+use crate::turn::models::{ModelCandidate, ModelSelection, SkippedModel, token_counters};
 use crate::turn::prompts::trace::BuiltPrompt;
 use crate::turn::running::RunningWork;
 use crate::turn::services::TurnServices;
@@ -31,6 +31,8 @@ pub struct FallbackRequest<'a> {
     pub params: &'a Map<String, Value>,
     /// The seed of the reply and its rolls.
     pub dice_seed: u64,
+    /// Whether the prompt can be built again, if a server says that it is too long.
+    pub may_rebuild: bool,
 }
 
 /// One attempt with one model.
@@ -38,6 +40,8 @@ pub struct ModelAttempt<'a> {
     pub candidate: &'a ModelCandidate,
     /// The parameters sent with the request.
     pub params: Map<String, Value>,
+    /// How these differ from the parameters that were asked for.
+    pub changes: Vec<ParameterChange>,
     /// The template, if the prompt is sent as one text: `{name, problem?, failure?}`.
     pub template: Option<Value>,
     /// The models that failed before.
@@ -49,6 +53,24 @@ impl ModelAttempt<'_> {
     pub fn skipped_models(&self) -> Option<Vec<SkippedModelRecord>> {
         (!self.skipped.is_empty()).then(|| self.skipped.iter().map(SkippedModel::to_record).collect())
     }
+
+    /// Formats the changes of parameters for the trace; `None` without any.
+    pub fn parameter_trace(&self) -> Option<Vec<Value>> {
+        let message = |change: &ParameterChange| RenderedMessage {
+            code: change.code().to_owned(),
+            args: change.args(),
+            message: change.to_string(),
+        };
+        (!self.changes.is_empty()).then(|| self.changes.iter().map(|change| message(change).to_json()).collect())
+    }
+}
+
+/// Why a prompt has to be built again. No text was sent.
+pub enum PromptRefusal {
+    /// The server does not accept tools.
+    Tools(ToolsRefusal),
+    /// The prompt is too long. What the server said of its length is learned.
+    TooLong,
 }
 
 /// A model whose server refused the request because of its tools. No text was sent.
@@ -59,8 +81,8 @@ pub struct ToolsRefusal {
 }
 
 /// Asks one model after another until one begins to answer, and streams its answer to the end. Calls `asked` before
-/// each attempt. All attempts and tool calls together have the time limit of a reply. Returns a refusal if a server
-/// does not accept tools, because the prompt then has to be built again.
+/// each attempt, and once more if the server refused parameters of it. All attempts and tool calls together have the
+/// time limit of a reply. Returns a refusal if the prompt has to be built again.
 pub async fn stream_with_fallback<T>(
     parts: &Arc<TurnServices>,
     writing: &TextGeneration<T>,
@@ -68,16 +90,19 @@ pub async fn stream_with_fallback<T>(
     fallback: &FallbackRequest<'_>,
     mut tools: Option<&mut ToolRunner<'_>>,
     mut asked: impl FnMut(&ModelAttempt<'_>),
-) -> Option<ToolsRefusal> {
+) -> Option<PromptRefusal> {
     let mut passed = fallback.choice.skipped.clone();
     let mut left = fallback.choice.others.len();
     let deadline = Instant::now() + parts.prompts.config.limits.generation;
     let mut rounds = Vec::new();
     for candidate in fallback.choice.candidates() {
         let mut request = build_request(fallback, candidate);
-        let params = candidate.client.wire_params(&request);
+        // The parameters without tools, which are recorded apart.
+        let asked_for = Request { model: request.model.clone(), params: request.params.clone(), ..Request::default() };
+        let (params, changes) =
+            (candidate.client.wire_params(&asked_for), candidate.client.parameter_changes(&asked_for));
         let template = candidate.client.render_template(&request).map(|written| template_trace(&written));
-        asked(&ModelAttempt { candidate, params, template, skipped: &passed });
+        asked(&ModelAttempt { candidate, params, changes, template: template.clone(), skipped: &passed });
         parts.prompts.refresh_if_due(&candidate.client, parts.storage.clock.now());
         if let Some(wire) = tools.as_ref().and_then(|tools| tools.to_wire()) {
             add_tools(&mut request, wire);
@@ -88,10 +113,26 @@ pub async fn stream_with_fallback<T>(
             append_tool_rounds(&mut request, &rounds, prompt, tools.as_deref());
             let frames = candidate.client.stream(&request);
             let is_told = rounds.is_empty() && tools.as_ref().is_some_and(|tools| tools.to_wire().is_some());
-            let may = FailureHandling { next_model: left > 0, without_tools: is_told };
-            if let Some(failure) = stream_frames(parts, writing, machine, frames, deadline, may).await {
+            let may_rebuild = fallback.may_rebuild && rounds.is_empty();
+            let may = FailureHandling { next_model: left > 0, without_tools: is_told, may_rebuild };
+            let failure = stream_frames(parts, writing, machine, frames, deadline, may).await;
+            if let Some(changes) = machine.take_parameter_changes() {
+                let params = candidate.client.changed_params(&asked_for, &changes);
+                asked(&ModelAttempt { candidate, params, changes, template: template.clone(), skipped: &passed });
+            }
+            if let Some(failure) = failure {
                 if may.retries_without_tools(&failure) {
-                    return Some(ToolsRefusal { candidate: candidate.clone(), why: failure.to_string() });
+                    let refusal = ToolsRefusal { candidate: candidate.clone(), why: failure.to_string() };
+                    return Some(PromptRefusal::Tools(refusal));
+                }
+                if may_rebuild && learn_length(parts, candidate, fallback.prompt, &failure) {
+                    return Some(PromptRefusal::TooLong);
+                }
+                if left == 0 {
+                    // It was returned only because the prompt might have been built again.
+                    let event = ReplyEvent::Failed(ReplyFault::from(&failure));
+                    feed_machine(&parts.storage, &parts.work, writing, machine, event);
+                    return None;
                 }
                 break failure;
             }
@@ -117,6 +158,8 @@ struct FailureHandling {
     next_model: bool,
     /// The same model may be asked without the request's `tools` field.
     without_tools: bool,
+    /// The same model may be asked with a shorter prompt.
+    may_rebuild: bool,
 }
 
 impl FailureHandling {
@@ -125,8 +168,31 @@ impl FailureHandling {
     }
 
     fn tries_next_model(self, failure: &ProviderFailure) -> bool {
-        self.retries_without_tools(failure) || (self.next_model && failure.should_try_fallback())
+        self.retries_without_tools(failure)
+            || (self.may_rebuild && matches!(failure, ProviderFailure::ContextTooShort { .. }))
+            || (self.next_model && failure.should_try_fallback())
     }
+}
+
+/// Learns from a server that a prompt is too long: the context of the model, or how many tokens the prompt really has.
+/// Returns whether the next prompt will be shorter.
+fn learn_length(
+    parts: &Arc<TurnServices>,
+    candidate: &ModelCandidate,
+    prompt: &BuiltPrompt,
+    failure: &ProviderFailure,
+) -> bool {
+    let ProviderFailure::ContextTooShort { limit, needed, .. } = failure else { return false };
+    let (models, provider) = (&parts.prompts.models, &candidate.client.endpoint().id);
+    let limit = limit.and_then(|limit| usize::try_from(limit).ok());
+    if limit.is_some_and(|limit| models.learn_context(provider, &candidate.model, limit, prompt.context_tokens)) {
+        return true;
+    }
+    // The context was known, so the prompt has more tokens than was estimated.
+    let Some(needed) = needed else { return false };
+    let estimated = token_counters::estimate_messages(&prompt.messages);
+    models.learn_token_count(provider, &candidate.model, estimated, *needed);
+    true
 }
 
 /// Adds the tools to a request, after those of its own parameters.

@@ -19,7 +19,7 @@ use clotho_provider::{self as provider, Frame};
 use clotho_store::{NodeDraft, ReplyCompletion, StoreReader, Trace};
 
 use super::endings;
-use super::fallback::{self, FallbackRequest, ModelAttempt, ToolsRefusal};
+use super::fallback::{self, FallbackRequest, ModelAttempt, PromptRefusal, ToolsRefusal};
 use crate::turn::machine::{self, PromptTexts, ReplyEvent, ReplyFailure, ReplyFault, ReplyMachine};
 use crate::turn::models::{ModelSelection, ReplyWriter};
 use crate::turn::problem::ModelCallProblem;
@@ -133,6 +133,8 @@ struct ReplyRecord {
     estimated_tokens: usize,
     /// Lore texts for the values model.
     values_prompt: Vec<String>,
+    /// Whether a server has found an earlier prompt too long, so that this one was built again.
+    is_rebuilt: bool,
 }
 
 impl ReplyRecord {
@@ -205,7 +207,8 @@ impl From<TurnError> for PromptFailure {
     }
 }
 
-/// Reads the snapshot and has the text written. If a server refuses tools, it does so once more with another prompt.
+/// Reads the snapshot and has the text written. If a server refuses tools or finds the prompt too long, it does so once
+/// more with another prompt.
 async fn compose_text(
     parts: &Arc<TurnServices>,
     job: &ReplyJob,
@@ -213,6 +216,7 @@ async fn compose_text(
     waited: Option<u64>,
 ) -> Result<(TurnSnapshot, ReplyRecord), PromptFailure> {
     let mut refused: Option<ToolsRefusal> = None;
+    let mut is_rebuilt = false;
     loop {
         let source = reply_source(&parts.prompts, &job.source);
         let (snapshot, prompt) = tokio::select! {
@@ -221,7 +225,7 @@ async fn compose_text(
             built = build_fitting_prompt(parts, job, &source) => built?,
         };
         let written = prompt.as_ref().map(|prompt| prompt.macro_result.operations.clone()).unwrap_or_default();
-        let mut record = ReplyRecord::new(job, &snapshot);
+        let mut record = ReplyRecord { is_rebuilt, ..ReplyRecord::new(job, &snapshot) };
         record.metadata.reply.queued_ms = waited.or(record.metadata.reply.queued_ms);
         record.proposal.apply_first(written, &snapshot.rules.rules);
         match prepare_text(&parts.rules, &parts.work, job, &snapshot, source, prompt, &mut record).await {
@@ -229,19 +233,22 @@ async fn compose_text(
             Ok(ReplyText::FromModels { choice, prompt }) => {
                 record.trace.head.tools_in_text = refused.as_ref().map(refusal_trace);
                 let again = stream_reply(parts, job, &snapshot, machine, &choice, &prompt, &mut record).await;
-                if let Some(again) = again {
-                    match refused {
-                        None => {
-                            remember_refusal(&parts.prompts, &again);
-                            refused = Some(again);
-                            continue;
-                        }
-                        // Tools were in the text this time, so another refusal is unexpected; do not try forever.
-                        Some(_) => {
-                            let failure = ReplyFailure::ToolsRefused { words: again.why };
-                            let fault = ReplyFault::new(&failure, "set `tools = \"none\"` there");
-                            machine.handle_event(ReplyEvent::Failed(fault), parts.storage.clock.now());
-                        }
+                match (again, &refused) {
+                    (None, _) => {}
+                    (Some(PromptRefusal::TooLong), _) => {
+                        is_rebuilt = true;
+                        continue;
+                    }
+                    (Some(PromptRefusal::Tools(again)), None) => {
+                        remember_refusal(&parts.prompts, &again);
+                        refused = Some(again);
+                        continue;
+                    }
+                    // Tools were in the text this time, so another refusal is unexpected; do not try forever.
+                    (Some(PromptRefusal::Tools(again)), Some(_)) => {
+                        let failure = ReplyFailure::ToolsRefused { words: again.why };
+                        let fault = ReplyFault::new(&failure, "set `tools = \"none\"` there");
+                        machine.handle_event(ReplyEvent::Failed(fault), parts.storage.clock.now());
                     }
                 }
             }
@@ -384,7 +391,7 @@ enum ReplyText {
 }
 
 /// Streams from the first model of the fallback list that answers; records each attempt before it is sent. Returns a
-/// refusal if a server does not accept tools.
+/// refusal if the prompt has to be built again.
 async fn stream_reply(
     parts: &Arc<TurnServices>,
     job: &ReplyJob,
@@ -393,8 +400,9 @@ async fn stream_reply(
     choice: &ModelSelection,
     prompt: &BuiltPrompt,
     record: &mut ReplyRecord,
-) -> Option<ToolsRefusal> {
-    let request = FallbackRequest { choice, prompt, params: &job.params, dice_seed: job.draft.dice_seed };
+) -> Option<PromptRefusal> {
+    let (params, dice_seed) = (&job.params, job.draft.dice_seed);
+    let request = FallbackRequest { choice, prompt, params, dice_seed, may_rebuild: !record.is_rebuilt };
     record.estimated_tokens = token_counters::estimate_messages(&prompt.messages);
     let is_many = record.metadata.reply.alias.is_some();
     let mut proposal = std::mem::take(&mut record.proposal);
@@ -417,7 +425,9 @@ async fn stream_reply(
         facts.params = Some(sent.clone());
         head.reply.params = Some(sent);
         head.template = attempt.template.clone().or(head.template.take());
-        record.metadata.seed = attempt.params.get("seed").and_then(FiniteNumber::from_json).into();
+        head.parameters = attempt.parameter_trace();
+        let seed = ["seed", "random_seed"].iter().find_map(|name| attempt.params.get(*name));
+        record.metadata.seed = seed.and_then(FiniteNumber::from_json).into();
         record.asked_model = Some((candidate.client.endpoint().id.clone(), candidate.model.clone()));
         record.save_request(&parts.work, job);
     };

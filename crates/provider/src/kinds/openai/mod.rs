@@ -8,7 +8,7 @@ mod chunk;
 use crate::{
     Endpoint, ModelInfo, ProviderFailure, Request, RequestMessage, ToolCall, ToolRound, alternation,
     dialect::{ChunkReader, ProviderDialect},
-    models,
+    models, params,
 };
 use reqwest::Url;
 use serde_json::{Map, Value, json};
@@ -60,8 +60,22 @@ impl ProviderDialect for OpenAiDialect {
         Ok(vec![endpoint.url(&["models"])?])
     }
 
-    fn parse_models(&self, models: &[Value]) -> Option<Vec<ModelInfo>> {
-        models::parse(models.first()?)
+    /// Older versions of llama.cpp list only the maximum of the model, and tell the length that they use elsewhere.
+    fn more_model_list_urls(&self, endpoint: &Endpoint, first: &Value) -> Vec<Url> {
+        let only =
+            first.get("data").and_then(Value::as_array).filter(|list| list.len() == 1).and_then(|list| list.first());
+        let is_llamacpp = only.is_some_and(|entry| {
+            entry.pointer("/meta/n_ctx_train").is_some() && entry.pointer("/meta/n_ctx").is_none()
+        });
+        if is_llamacpp { endpoint.native_url(&["props"]).into_iter().collect() } else { Vec::new() }
+    }
+
+    fn parse_models(&self, listed: &[Value]) -> Option<Vec<ModelInfo>> {
+        let mut models = models::parse(listed.first()?)?;
+        if let Some(context) = listed.get(1).and_then(models::context_length) {
+            models.iter_mut().for_each(|model| model.context_length = Some(context));
+        }
+        Some(models)
     }
 }
 
@@ -93,7 +107,7 @@ fn body_with(request: &Request, messages: Vec<Value>, endpoint: &Endpoint) -> Ma
     if body.get("stream") == Some(&Value::Bool(false)) {
         body.shift_remove("stream_options");
     }
-    body.retain(|_, value| !value.is_null());
+    params::remove_unset(&mut body);
     body
 }
 
@@ -208,6 +222,33 @@ mod tests {
     fn openai_null_param_removes_field() {
         assert_eq!(request_body(json!({"top_k": 40}), json!({"top_k": null})), request_body(json!({}), json!({})));
         assert_eq!(request_body(json!({"stream_options": null}), json!({})).get("stream_options"), None);
+    }
+
+    /// A llama.cpp that lists only the maximum of its model is asked for the length that it uses.
+    #[test]
+    fn openai_context_length_of_older_llamacpp_comes_from_props() {
+        let urls = |list: Value| -> Vec<String> {
+            let urls = OpenAiDialect.more_model_list_urls(&Endpoint::new("a", "http://a/v1"), &list);
+            urls.into_iter().map(String::from).collect()
+        };
+        let old = json!({"data": [{"id": "m", "owned_by": "llamacpp", "meta": {"n_ctx_train": 32768}}]});
+        assert_eq!(urls(old.clone()), ["http://a/props"]);
+        assert!(urls(json!({"data": [{"id": "m", "meta": {"n_ctx_train": 32768, "n_ctx": 4096}}]})).is_empty());
+        assert!(urls(json!({"data": [{"id": "m"}, {"id": "n"}]})).is_empty());
+        let props = json!({"default_generation_settings": {"n_ctx": 4096}});
+        let length = |listed: &[Value]| OpenAiDialect.parse_models(listed).unwrap()[0].context_length;
+        assert_eq!(length(&[old.clone(), props]), Some(4096));
+        assert_eq!(length(&[old, Value::Null]), Some(32768));
+    }
+
+    #[test]
+    fn openai_empty_stops_and_length_of_zero_are_not_sent() {
+        let sent = request_body(json!({"max_tokens": 100}), json!({"stop": ["", "zzz"], "max_tokens": 0}));
+        assert_eq!((sent.get("stop"), sent.get("max_tokens")), (Some(&json!(["zzz"])), None));
+        assert_eq!(
+            request_body(json!({}), json!({"stop": [""], "max_tokens": null})),
+            request_body(json!({}), json!({}))
+        );
     }
 
     #[test]
