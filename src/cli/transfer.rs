@@ -45,9 +45,9 @@ const IMPORT_HELP: &str = "\
 The content decides the type of a file:
   a session, as `clotho export` or the page writes it;
   SillyTavern: its data folder or an archive of it, a chat (.jsonl);
-  a character card (PNG, JSON, CHARX, YAML), also of RisuAI and Agnai, a lorebook, personas;
+  a character card (PNG, JSON, CHARX, also behind a JPEG, BYAF, YAML), also of RisuAI and Agnai, a lorebook, personas;
   chats of ChatGPT (conversations.json or the archive of its export), Open WebUI, LibreChat, RisuAI, Agnai, KoboldAI,
-  text-generation-webui, CAI Tools and Chub;
+  NovelAI, text-generation-webui, CAI Tools and Chub;
   a folder or an archive of any of these.
 Existing items stay unchanged, so you can import the same files again. Only the import of a single session makes a copy
 of an existing one.";

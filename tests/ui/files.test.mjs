@@ -36,6 +36,8 @@ describe("the kind of a file", () => {
       ["default-user.zip", "PK", "foreign"],
       ["notes.txt", "", "foreign"],
       ["a.yaml", "name: Rin", "card"],
+      ["Anna.byaf", "PK", "card"],
+      ["Nell.jpeg", "", "foreign"],
       ["broken.json", "{", "card"],
       ["big.json", " ".repeat((16 << 20) + 1), "foreign"],
     ])
@@ -50,6 +52,7 @@ describe("the kind of a file", () => {
       [{ char_name: "Rin", char_persona: "x" }, "card"],
       [{ kind: "character", name: "Rin", persona: {} }, "card"],
       [{ kind: "memory", entries: [] }, "book"],
+      [{ spec: "lorebook_v3", data: { entries: [] } }, "book"],
       [{ type: "risu", data: [] }, "book"],
       [{ type: "risuChat", data: {} }, "foreign"],
       [{ name: "A chat", description: "", messages: [] }, "foreign"],

@@ -16,3 +16,4 @@ pub mod stop_check;
 pub mod thoughts;
 pub mod tree;
 pub mod world;
+pub mod yaml;

@@ -82,7 +82,7 @@ pub use loaded::LoadedPlugin;
 pub use localized_text::LocalizedText;
 pub use manifest::{Manifest, ManifestState, PluginCommand, PluginTool};
 pub use model_call::{ModelCallAnswer, PluginModelCall};
-pub use mvu::{InitVarText, unreadable_initial_values};
+pub use mvu::{InitVarText, initial_value_problems, omitted_initial_values, unreadable_initial_values};
 pub use permission::{Permission, UnknownPermission};
 pub use plan::{LoreSelection, PluginPromptPlan, TextInjection};
 pub use script_error_detail::ScriptErrorDetail;

@@ -11,7 +11,7 @@ import { readLibrary } from "./library.ts";
 import type { CharacterChanges, Id, Report } from "../lib/wire.d.ts";
 
 /** File extensions of cards. */
-export const CARD_EXTENSIONS = ".png,.json,.charx,.yaml,.yml";
+export const CARD_EXTENSIONS = ".png,.json,.charx,.jpg,.jpeg,.byaf,.yaml,.yml";
 
 /** The import function for each kind of file, with the name and the report for the user. Only characters have an id. */
 const IMPORTERS: Record<string, (file: File) => Promise<{ id: Id | null; name: string; report: Report }>> = {

@@ -20,6 +20,7 @@ export async function fileKind(file: File): Promise<FileKind> {
     case "lorebook":
       return "book";
     case "charx":
+    case "byaf":
     case "yaml":
     case "yml":
       return "card";
@@ -41,6 +42,7 @@ export function jsonKind(text: string): FileKind {
   if (Array.isArray(value)) return value[0]?.findRegex === undefined ? "foreign" : "preset";
   const has = (...keys: string[]) => keys.some((key) => key in value);
   if (has("power_user", "persona_descriptions")) return "persona";
+  if (value.spec === "lorebook_v3") return "book";
   if (has("spec") || has("first_mes", "char_name", "char_greeting") || value.kind === "character") return "card";
   if (value.type === "risu" || value.kind === "memory" || has("lorebookVersion") || isEntries(value.entries))
     return "book";

@@ -195,6 +195,45 @@ fn open_webui_chats_keep_branches_and_reasoning() {
     store.assert_healthy();
 }
 
+/// Open WebUI: tool calls and all thoughts leave the text, a reply that failed stays an error, and an export with one
+/// chat per line is read.
+#[test]
+fn open_webui_lines_keep_errors_and_unfold_texts() {
+    let (store, folder) = (TestStore::new(), DataRoot::without_subfolders());
+    let folded = "<details type=\"reasoning\">\n<summary>T</summary>\n&gt; He asks.\n</details>\n<details type=\"tool_calls\" id=\"c\" name=\"look\">\n</details>\n<details type=\"reasoning\">\n&gt; The shelf.\n</details>\nOn the shelf.";
+    let chat = |id: &str, reply: Value| {
+        let mut reply = reply;
+        reply["role"] = json!("assistant");
+        reply["parentId"] = json!("a");
+        json!({"id": id, "title": id, "chat": {"history": {"currentId": "b", "messages": {
+            "a": {"role": "user", "content": format!("Where, {id}?"), "childrenIds": ["b"]}, "b": reply,
+        }}}})
+    };
+    let lines = [
+        chat("one", json!({"content": folded})),
+        chat("two", json!({"content": "One two", "error": {"content": {"message": "It broke."}}})),
+        chat("three", json!({"content": "", "error": {"content": "Slow down"}})),
+    ];
+    let text = lines.map(|line| line.to_string()).join("\n");
+    let arrived = import_path(&store, &folder.write_file("all.jsonl", &text));
+    let told = arrived.report.to_string();
+    assert_eq!((arrived.totals.sessions, arrived.totals.messages), (3, 6), "{told}");
+    assert!(told.contains("1 tool call is kept") && told.contains("1 reply failed and stays an error"), "{told}");
+    let reply = |title: &str| {
+        let held = sessions(&store).into_iter().find(|held| held.session.title == title).unwrap();
+        let ask = node_by_text(&store, &held, &format!("Where, {title}?"));
+        let held_ask = child_texts(&store, &held, ask.id);
+        node_by_text(&store, &held, &held_ask[0])
+    };
+    let one = reply("one");
+    assert_eq!((one.content.as_str(), one.reasoning.as_deref()), ("On the shelf.", Some("He asks.\n\nThe shelf.")));
+    assert_eq!(one.metadata.to_json()["open-webui"]["tool_calls"][0]["name"], "look");
+    let two = reply("two");
+    assert_eq!((two.status, two.content.as_str()), (clotho_core::tree::Status::Error, "One two"));
+    assert_eq!(two.metadata.to_json()["error"]["args"]["words"], "It broke.");
+    store.assert_healthy();
+}
+
 fn librechat_message(id: &str, parent: Option<&str>, is_user: bool, text: &str) -> Value {
     let nobody = "00000000-0000-0000-0000-000000000000";
     json!({"messageId": id, "parentMessageId": parent.unwrap_or(nobody), "isCreatedByUser": is_user, "text": text,

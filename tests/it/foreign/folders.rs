@@ -285,3 +285,58 @@ async fn session_archive_upload_restores_sessions() {
     let sid = items.iter().find(|item| item["name"] == "The oil").unwrap()["id"].as_str().unwrap();
     assert_eq!(app.get(&format!("/api/sessions/{sid}")).await["counts"]["nodes"], 5);
 }
+
+/// A minimal JPEG: only its signature matters here.
+const JPEG: &[u8] = b"\xff\xd8\xff\xe0\x00\x10JFIF\0\x01\x01\0\0\x01\0\x01\0\0\xff\xd9";
+
+/// Returns a CHARX archive with this path of its card.
+fn charx(path: &str, name: &str) -> Vec<u8> {
+    let card = json!({"spec": "chara_card_v3", "data": {"name": name, "first_mes": "Evening."}}).to_string();
+    zip_archive(&[(path, card.as_bytes())])
+}
+
+/// A card archive behind other bytes, in a folder or with another spelling of its name, is a character by every door:
+/// alone, in a folder, in an archive, and by the command.
+#[test]
+fn card_archive_behind_other_bytes_is_imported_by_every_door() {
+    let (mut store, folder) = (TestStore::new(), DataRoot::without_subfolders());
+    let behind = |before: &[u8], file: Vec<u8>| [before, &file].concat();
+    folder.write_bytes("Nell.jpg", &behind(JPEG, charx("card.json", "Nell")));
+    folder.write_bytes("deep/Ivo.bin", &behind(b"#!/bin/sh\nexit 0\n", charx("./card.json", "Ivo")));
+    let inner = behind(JPEG, charx("Anna/Card.json", "Anna"));
+    folder.write_bytes(
+        "more.zip",
+        &zip_archive(&[("a/Anna.jpeg", &inner), ("b/Berta.charx", &charx("card.json", "Berta"))]),
+    );
+    folder.write_bytes("photo.jpg", JPEG);
+    let arrived = import_path(&store, folder.path());
+    let told = arrived.report.to_string();
+    assert_eq!((arrived.totals.characters, arrived.totals.skipped), (4, 1), "{told}");
+    for name in
+        ["Nell (Nell.jpg)", "Ivo (deep/Ivo.bin)", "Anna (more.zip/a/Anna.jpeg)", "Berta (more.zip/b/Berta.charx)"]
+    {
+        assert!(told.contains(&format!("character {name}")), "{name}: {told}");
+    }
+    assert!(told.contains("file photo (photo.jpg)"), "{told}");
+    let alone = import_path(&store, &folder.path().join("Nell.jpg"));
+    assert_eq!((alone.totals.known, alone.totals.characters), (1, 0), "{}", alone.report);
+    let data = store.settings.data_dir.clone();
+    store.close();
+    folder.write_bytes("Otto.jpeg", &behind(JPEG, charx("Otto/card.json", "Otto")));
+    let (code, told, said) = run_clotho(&data, &["import", folder.path().join("Otto.jpeg").to_str().unwrap()]);
+    assert!(code == Some(0) && told.contains("character Otto"), "{told}{said}");
+}
+
+/// An upload of a card archive behind a JPEG becomes a character, with the JPEG as its picture.
+#[tokio::test]
+async fn card_archive_behind_jpeg_upload_keeps_picture() {
+    let app = TestServer::start_with(TestApp::setup()).await;
+    let drawn = clotho_compat::interop::picture::png_or_placeholder(None);
+    let file = [drawn.as_slice(), &charx("card.json", "Nell")].concat();
+    let sent = app.request("POST", "/api/characters/import").bytes(&file, "application/octet-stream").send().await;
+    let came = sent.expect(201);
+    assert_eq!(came["name"], "Nell");
+    assert!(came["avatar"].as_str().is_some_and(|avatar| avatar.contains("/avatar?v=")), "{came}");
+    let job = run_import_job(&app, "?name=Anna.jpg", &[JPEG, &charx("card.json", "Anna")].concat()).await;
+    assert_eq!((&job["state"], &job["result"]["report"]["totals"]["characters"]), (&json!("done"), &json!(1)), "{job}");
+}

@@ -20,6 +20,9 @@ pub fn detect(map: &Map<String, Value>) -> Option<JsonFileKind> {
     if has(&["power_user", "persona_descriptions"]) {
         return Some(JsonFileKind::Personas);
     }
+    if is("spec", super::lorebook::BOOK_SPEC) {
+        return Some(JsonFileKind::Book);
+    }
     if has(&["spec", "first_mes", "char_name", "char_greeting"]) || is("kind", "character") {
         return Some(JsonFileKind::Card);
     }
@@ -44,6 +47,7 @@ mod tests {
         check(json!({"spec": "chara_card_v2", "data": {}}), Some(JsonFileKind::Card));
         check(json!({"name": "Ivo", "persona": {"attributes": {}}, "greeting": ""}), Some(JsonFileKind::Card));
         check(json!({"name": "Lamps", "description": "", "entries": {}}), Some(JsonFileKind::Book));
+        check(json!({"spec": "lorebook_v3", "data": {"entries": []}}), Some(JsonFileKind::Book));
         check(json!({"type": "risu", "data": []}), Some(JsonFileKind::Book));
         check(json!({"personas": {}, "persona_descriptions": {}}), Some(JsonFileKind::Personas));
         check(json!({"name": "Ivo"}), None);

@@ -105,6 +105,36 @@ coded_messages! {
         /// A name that was cut.
         #[error("the name had more than {most} characters and was cut")]
         NameCut { most: usize } = "name_cut",
+        /// A name that the card does not have.
+        #[error("the card has no name, so it gets the name of its file")]
+        NameOfFile {} = "name_of_file",
+        /// Entries of a list that are no texts.
+        #[error("{} of {field} {} no text", count_phrase(*count, "entry", "entries"), if *count == 1 { "is" } else { "are" })]
+        UnreadableListItems { count: usize, field: String } = "bad_list_items",
+        /// The depth of a character's note.
+        #[error("the depth of the character's note, \"{value}\", is no whole number from 0: {depth} is used")]
+        NoteDepth { value: String, depth: u64 } = "note_depth",
+        /// Notes of the creator in several languages.
+        #[error("notes of the creator in {}: {languages}", count_phrase(*count, "language", "languages"))]
+        MultilingualNotes { count: usize, languages: String } = "notes_languages",
+        /// Values of a YAML card that were left out.
+        #[error("{} left out: {values}", count_phrase(*count, "value is", "values are"))]
+        OmittedYamlValues { count: usize, values: String } = "yaml_values",
+        /// Further characters in the file of a card.
+        #[error(
+            "{} skipped: only the first one of the file is imported",
+            count_phrase(*count, "more character is", "more characters are")
+        )]
+        MoreCharacters { count: usize } = "more_characters",
+        /// A chat in the file of a card.
+        #[error("{} skipped: a card has no chats", count_phrase(*count, "message of a chat is", "messages of chats are"))]
+        CardChat { count: usize } = "card_chat",
+        /// Further scenarios of a card.
+        #[error(
+            "{} kept: their greetings are offered, but the scenario is the first one's",
+            count_phrase(*count, "more scenario is", "more scenarios are")
+        )]
+        MoreScenarios { count: usize } = "more_scenarios",
         /// Fields with two values.
         #[error("the card has two different values for {fields}: the one in \"data\" is used")]
         FieldsTwice { count: usize, fields: String } = "said_twice",
@@ -195,12 +225,33 @@ coded_messages! {
         /// Entries that were left out.
         #[error("{}", invalid_entries(*count, entries))]
         InvalidEntries { count: usize, entries: String } = "bad_entry",
+        /// Fields of entries with values that cannot be read.
+        #[error("{} cannot be read, so the default is used: {fields}", count_phrase(*count, "value", "values"))]
+        UnreadableLoreFields { count: usize, fields: String } = "lore_values",
+        /// Decorators of version 3 that became fields.
+        #[error("{} became settings of their entries: {names}", count_phrase(*count, "decorator", "decorators"))]
+        AppliedDecorators { count: usize, names: String } = "decorators",
+        /// Decorators of version 3 without effect.
+        #[error("{} nothing here: {names}", count_phrase(*count, "decorator does", "decorators do"))]
+        IgnoredDecorators { count: usize, names: String } = "decorators_kept",
+        /// Settings of entries without effect.
+        #[error("{} kept, but not used here: {fields}", count_phrase(*count, "setting is", "settings are"))]
+        IgnoredLoreFields { count: usize, fields: String } = "lore_fields",
+        /// Folders of a lorebook.
+        #[error("{} skipped: their entries are imported without them", count_phrase(*count, "folder is", "folders are"))]
+        LoreFolders { count: usize } = "lore_folders",
         /// Initial variables that cannot be parsed. The finding names their entries.
         #[error(
             "{} with initial variables: neither YAML nor JSON nor TOML, so they are ignored",
             count_phrase(*count, "text", "texts")
         )]
         UnreadableVariables { count: usize } = "start_unread",
+        /// Initial variables that were left out of texts that can be parsed. The finding names their texts.
+        #[error(
+            "{} with initial variables that are infinite or occur twice, and are left out: {values}",
+            count_phrase(*count, "text", "texts")
+        )]
+        OmittedVariables { count: usize, values: String } = "start_left_out",
         /// A lorebook for all sessions.
         #[error("it was a global lorebook, and is linked to all sessions here")]
         GlobalLorebook {} = "lore_for_all",
@@ -304,6 +355,15 @@ coded_messages! {
             )
         )]
         HiddenMessages { count: usize } = "hidden",
+        /// Replies that failed in the other program.
+        #[error("{} an error, as in the other program", count_phrase(*count, "reply failed and stays", "replies failed and stay"))]
+        FailedReplies { count: usize } = "failed_replies",
+        /// Tool calls of replies.
+        #[error("{} kept beside the text of the replies", count_phrase(*count, "tool call is", "tool calls are"))]
+        ToolCalls { count: usize } = "tool_calls",
+        /// A story in a format that cannot be read.
+        #[error("its text is in NovelAI's newer format, which cannot be read: export it as a text or as a scenario")]
+        StoryDocument {} = "story_document",
         /// Messages without a text.
         #[error("{} skipped", count_phrase(*count, "message has no text and was", "messages have no text and were"))]
         EmptyMessages { count: usize } = "no_text",

@@ -9,6 +9,7 @@
 //! - `file_kind.rs`: detects the kind of a JSON file
 //! - `finding.rs`: reports whether each feature of a file works here. `finding_detail.rs` has every code with its
 //!   arguments and its sentence, and `finding_reason.rs` the reasons in them.
+//! - `lenient.rs`: numbers, flags and lists that files write as texts
 //! - `text.rs`: decodes bytes to text; `png.rs`: PNG chunks; `picture.rs`: picture formats and thumbnails
 //!
 //! To add a format: create a file or folder with its name. Its reader takes bytes (or a `BufRead` if files may be
@@ -23,6 +24,7 @@ pub mod finding;
 mod finding_detail;
 mod finding_reason;
 pub mod foreign_chat;
+pub mod lenient;
 pub mod lorebook;
 pub mod persona;
 pub mod picture;

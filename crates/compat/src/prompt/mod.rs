@@ -97,6 +97,8 @@ pub struct PromptCast {
     /// The persona's description.
     pub persona: String,
     pub character: String,
+    /// What `{{char}}` becomes instead of the name; empty = the name. A card of version 3 may have one.
+    pub nickname: String,
     pub description: String,
     pub personality: String,
     pub scenario: String,
@@ -155,6 +157,7 @@ impl PromptCast {
         macros::MacroContext {
             user: self.user.clone(),
             character: self.character.clone(),
+            nickname: self.nickname.clone(),
             persona: self.persona.clone(),
             card: macros::CardTexts {
                 description: self.description.clone(),
@@ -175,6 +178,7 @@ impl PromptCast {
 
     /// Returns the names for expanding history lines.
     pub fn names(&self) -> refill::HistoryNames {
-        refill::HistoryNames { user: self.user.clone(), character: self.character.clone() }
+        let character = if self.nickname.is_empty() { &self.character } else { &self.nickname };
+        refill::HistoryNames { user: self.user.clone(), character: character.clone() }
     }
 }

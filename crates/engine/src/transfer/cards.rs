@@ -1,6 +1,8 @@
 //! Imports and exports character cards: converts between what `interop` reads or writes and characters with their
 //! files.
 
+use std::path::Path;
+
 use serde_json::{Map, Value, json};
 
 use clotho_compat::interop::card::{self, CardImportError, ExportCard};
@@ -9,11 +11,12 @@ use clotho_core::clock::{IdGenerator, Time};
 use clotho_core::ids::{CharacterId, LorebookId, UserId};
 use clotho_core::tree::card::{TrimmedList, ValidationError, trim_to_limits, validate_card};
 use clotho_core::tree::lorebook::{EXTRA_FIELD as EXTRA_LOREBOOKS, PRIMARY_FIELD as LOREBOOK};
-use clotho_plugin::{embedded_plugin, unreadable_initial_values};
+use clotho_plugin::{embedded_plugin, omitted_initial_values, unreadable_initial_values};
 use clotho_store::{CardFile, CharacterCard, Lorebook, Tx, WriteError};
 
 use super::lorebooks::{
-    initial_values, invalid_entries_finding, new_lorebook, unreadable_values_finding, without_macros,
+    initial_values, invalid_entries_finding, new_lorebook, omitted_values_finding, unreadable_values_finding,
+    without_macros,
 };
 use super::pictures::{picture_files, picture_url};
 use super::report::ForeignImportItem;
@@ -65,7 +68,7 @@ pub fn read_card(
     now: Time,
 ) -> Result<CharacterImport, CardRejection> {
     let card::ImportedCard { card: mut fields, book, picture, assets, open_chat, is_favourite, mut findings } =
-        card::read(file)?;
+        card::read_named(file, name.and_then(|name| Path::new(name).file_stem()?.to_str()))?;
     // Picture and assets become files.
     let mut files = Vec::new();
     if let Some(bytes) = picture {
@@ -102,6 +105,8 @@ pub fn read_card(
     findings.extend(embedded_plugin_finding(&fields));
     let greetings = greetings(&fields).flat_map(|text| unreadable_initial_values(&[], &without_macros(text)));
     findings.extend(unreadable_values_finding(greetings.map(|_| "<initvar>".to_owned()).collect()));
+    let omitted = self::greetings(&fields).flat_map(|text| omitted_initial_values(&[], &without_macros(text)));
+    findings.extend(omitted_values_finding(omitted.collect()));
     validate_card(&fields)?;
     let mut items = vec![ForeignImportItem::new("character", title, id).with_findings(findings)];
     let book = book.map(|(book, item)| {
@@ -150,8 +155,10 @@ fn embedded_lorebook(
     now: Time,
 ) -> Result<(Lorebook, ForeignImportItem), ValidationError> {
     let odd = book.as_object_mut().map(lorebook::take_invalid_entries).unwrap_or_default();
-    let (book, mut item) = new_lorebook(lorebook::from_card(&book), title, ids, now)?;
+    let (book, findings) = lorebook::from_card_with_findings(&book);
+    let (book, mut item) = new_lorebook(book, title, ids, now)?;
     item.findings.extend(invalid_entries_finding(&odd));
+    item.findings.extend(findings);
     Ok((book, item))
 }
 

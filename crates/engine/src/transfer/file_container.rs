@@ -14,6 +14,7 @@ use zip::result::ZipError;
 use zip::{CompressionMethod, ZipArchive};
 
 use clotho_compat::interop::FindingReason;
+use clotho_compat::interop::card::card_folder;
 
 use super::archive_budget::{ArchiveBudget, EntryCharge};
 
@@ -157,6 +158,31 @@ impl SourceFile {
         })
     }
 
+    /// Returns the last bytes of the file, at most `count`. An entry of an archive that has to be unpacked for that,
+    /// and is too large to be read into memory, gives none.
+    pub fn tail(&self, count: u64) -> io::Result<Vec<u8>> {
+        let (mut tail, start) = (Vec::new(), self.bytes.saturating_sub(count));
+        match &self.location {
+            SourceFileLocation::Path(path) => {
+                let mut file = File::open(path)?;
+                file.seek(SeekFrom::Start(start))?;
+                file.take(count).read_to_end(&mut tail)?;
+            }
+            SourceFileLocation::Packed { file, start: 0, packed, is_deflated: false, charge: None, .. } => {
+                let mut part = ArchiveSlice::new(file, 0, *packed);
+                part.seek(SeekFrom::Start(start))?;
+                part.take(count).read_to_end(&mut tail)?;
+            }
+            SourceFileLocation::Packed { .. } if self.bytes > MAX_FILE_BYTES => {}
+            SourceFileLocation::Packed { .. } => {
+                let mut file = self.open()?;
+                io::copy(&mut file.by_ref().take(start), &mut io::sink())?;
+                file.take(count).read_to_end(&mut tail)?;
+            }
+        }
+        Ok(tail)
+    }
+
     /// Reads a small file completely.
     pub fn read(&self) -> io::Result<Vec<u8>> {
         if self.bytes > MAX_FILE_BYTES {
@@ -258,7 +284,9 @@ impl FileContainer {
         let (mut all, mut folders) = (BTreeMap::new(), 0);
         for index in 0..archive.len() {
             let Some(Ok(name)) = archive.name_for_index(index) else { continue };
+            // Some programs begin every path with `./`.
             let name = name.replace('\\', "/");
+            let name = name.strip_prefix("./").unwrap_or(&name).to_owned();
             match entry(&mut archive, index, &name, file, budget) {
                 Some(kind) => _ = all.insert(name.clone(), ContainerEntry { name, kind }),
                 None => folders += 1,
@@ -268,9 +296,27 @@ impl FileContainer {
         Ok(Self::Archive(ZipIndex { all, missing_entries: promised.saturating_sub(seen) }))
     }
 
-    /// Whether an archive has this file at its top level.
-    pub fn has(&self, name: &str) -> bool {
-        matches!(self, Self::Archive(packed) if packed.all.contains_key(name))
+    /// Whether an archive is a character card: it has one `card.json`, at its top or in the folder that contains all of
+    /// its files, or it is one of Backyard AI.
+    pub fn is_card(&self) -> bool {
+        let Self::Archive(ZipIndex { all, .. }) = self else { return false };
+        let files = || all.keys().filter(|name| !name.starts_with("__MACOSX/"));
+        let mut folders = files().filter_map(|name| card_folder(name));
+        let is_alone = |folder: &str| files().all(|name| name.starts_with(folder));
+        let is_card = match (folders.next(), folders.next()) {
+            (Some(folder), None) => folder.matches('/').count() <= 1 && is_alone(folder),
+            // Of several, one at the top names the others as its files.
+            (Some(_), Some(_)) => files().any(|name| card_folder(name) == Some("")),
+            _ => false,
+        };
+        is_card || self.is_backyard_card()
+    }
+
+    /// Whether an archive has the files of a character of Backyard AI.
+    fn is_backyard_card(&self) -> bool {
+        let Self::Archive(ZipIndex { all, .. }) = self else { return false };
+        let is_character = |name: &String| name.starts_with("characters/") && name.ends_with("/character.json");
+        all.contains_key("manifest.json") && all.keys().any(is_character)
     }
 
     /// Finds the data folders: at the top or deeper, such as `data/default-user`. If a folder contains a `data`
@@ -503,4 +549,34 @@ fn on_disk(top: &Path, folder: &str) -> io::Result<(Vec<ContainerEntry>, bool)> 
     }
     found.sort_by(|one, other| one.name.cmp(&other.name));
     Ok((found, is_more))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn archive(names: &[&str]) -> FileContainer {
+        let place = |name: &&str| {
+            ((*name).to_owned(), ContainerEntry { name: (*name).to_owned(), kind: ContainerEntryKind::Folder })
+        };
+        FileContainer::Archive(ZipIndex { all: names.iter().map(place).collect(), missing_entries: 0 })
+    }
+
+    #[test]
+    fn archive_is_card_if_its_files_belong_to_one() {
+        for (names, expected) in [
+            (&["card.json", "assets/a.png"][..], true),
+            (&["Card.JSON"], true),
+            (&["Anna/card.json", "Anna/assets/a.png", "__MACOSX/Anna/._card.json"], true),
+            (&["card.json", "old/card.json"], true),
+            (&["Anna/card.json", "Berta/card.json"], false),
+            (&["Anna/card.json", "notes.txt"], false),
+            (&["a/b/card.json"], false),
+            (&["manifest.json", "characters/a/character.json"], true),
+            (&["manifest.json"], false),
+            (&["discard.json"], false),
+        ] {
+            assert_eq!(archive(names).is_card(), expected, "{names:?}");
+        }
+    }
 }

@@ -11,7 +11,7 @@ use clotho_core::clock::{IdGenerator, Time};
 use clotho_core::ids::LorebookId;
 use clotho_core::tree::card::ValidationError;
 use clotho_core::tree::lorebook::validate_lorebook;
-use clotho_plugin::{InitVarText, unreadable_initial_values};
+use clotho_plugin::{InitVarText, omitted_initial_values, unreadable_initial_values};
 use clotho_store::Lorebook;
 
 use super::report::ForeignImportItem;
@@ -42,9 +42,10 @@ pub fn read_lorebook(
     now: Time,
 ) -> Result<(Lorebook, ForeignImportItem), LorebookRejection> {
     let stem = name.and_then(|name| Path::new(name).file_stem()?.to_str()).unwrap_or_default();
-    let (book, odd) = lorebook::read_with_invalid(file)?;
+    let lorebook::ImportedLorebook { book, invalid, findings } = lorebook::read_with_findings(file)?;
     let (book, mut item) = new_lorebook(book, stem, ids, now)?;
-    item.findings.extend(invalid_entries_finding(&odd));
+    item.findings.extend(invalid_entries_finding(&invalid));
+    item.findings.extend(findings);
     item.file = name.map(str::to_owned);
     Ok((book, item))
 }
@@ -76,10 +77,11 @@ pub fn new_lorebook(
     let n = lorebook::entries(&book).len();
     let mut findings =
         if n == 0 { Vec::new() } else { vec![ImportFinding::works(&FindingDetail::LoreEntries { count: n })] };
-    let starts = initial_values(&book)
-        .into_iter()
-        .filter(|start| !unreadable_initial_values(std::slice::from_ref(start), "").is_empty());
-    findings.extend(unreadable_values_finding(starts.map(|start| start.name).collect()));
+    let starts = initial_values(&book);
+    findings.extend(omitted_values_finding(omitted_initial_values(&starts, "")));
+    let unread =
+        starts.into_iter().filter(|start| !unreadable_initial_values(std::slice::from_ref(start), "").is_empty());
+    findings.extend(unreadable_values_finding(unread.map(|start| start.name).collect()));
     let item = ForeignImportItem::new("lorebook", called, id).with_findings(findings);
     Ok((Lorebook { id, card: book, created: now, updated: now }, item))
 }
@@ -114,4 +116,12 @@ pub fn without_macros(text: &str) -> String {
 pub fn unreadable_values_finding(names: Vec<String>) -> Option<ImportFinding> {
     let finding = ImportFinding::kept(&FindingDetail::UnreadableVariables { count: names.len() });
     (!names.is_empty()).then(|| finding.with_names(names.into_iter().take(NAMED).collect()))
+}
+
+/// Returns the finding for initial values that are left out: the names of their texts, with the paths.
+pub fn omitted_values_finding(omitted: Vec<(String, String)>) -> Option<ImportFinding> {
+    let values: Vec<&str> = omitted.iter().map(|(_, values)| values.as_str()).take(NAMED).collect();
+    let values: String = values.join(", ").chars().take(LONGEST_NAME).collect();
+    let finding = ImportFinding::skipped(&FindingDetail::OmittedVariables { count: omitted.len(), values });
+    (!omitted.is_empty()).then(|| finding.with_names(omitted.into_iter().map(|(name, _)| name).take(NAMED).collect()))
 }

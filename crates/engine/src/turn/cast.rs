@@ -2,8 +2,10 @@
 
 use serde_json::{Map, Value};
 
+use clotho_compat::interop::lenient;
 use clotho_compat::prompt::{CardAuthorsNote, CardNotePosition, DEFAULT_DEPTH, PromptCast};
 use clotho_core::ids::{CharacterId, PersonaId};
+use clotho_core::tree::limits::MAX_SPEAKER_CHARS;
 use clotho_core::tree::{CardRef, Role, Session};
 use clotho_store::{StoreError, StoreReader};
 
@@ -70,6 +72,7 @@ pub fn cast_of_cards(character: &Map<String, Value>, persona: &Map<String, Value
         user: if user.is_empty() { DEFAULT_USER_NAME.to_owned() } else { user },
         persona: text(persona, "description"),
         character: text(character, "name"),
+        nickname: extension_text(character, "/nickname").trim().chars().take(MAX_SPEAKER_CHARS).collect(),
         description: text(character, "description"),
         personality: text(character, "personality"),
         scenario: text(character, "scenario"),
@@ -103,7 +106,7 @@ fn extension_text(card: &Map<String, Value>, path: &str) -> String {
 fn depth_position(card: &Map<String, Value>) -> (usize, Role) {
     let own = card.get("metadata").and_then(|metadata| metadata.pointer("/extensions/depth_prompt"));
     let field = |key: &str| own.and_then(|own| own.get(key));
-    let depth = field("depth").and_then(Value::as_u64).and_then(|depth| usize::try_from(depth).ok());
+    let depth = field("depth").and_then(lenient::count).and_then(|depth| usize::try_from(depth).ok());
     let role = field("role").and_then(Value::as_str).and_then(Role::parse);
     (depth.unwrap_or(DEFAULT_DEPTH.0), role.unwrap_or(DEFAULT_DEPTH.1))
 }
@@ -130,4 +133,27 @@ fn card_scripts(card: &Map<String, Value>) -> Vec<Value> {
 /// Parses a card as a JSON object; anything else becomes an empty object.
 pub fn card_object(bytes: &[u8]) -> Map<String, Value> {
     serde_json::from_slice(bytes).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// Version 3: the nickname of a card replaces its name in `{{char}}`, also in messages by the character.
+    #[test]
+    fn card_nickname_is_char_macro() {
+        let card = json!({"name": "Anna Ferrywoman", "metadata": {"nickname": " Anna "}});
+        let cast = cast_of_cards(card.as_object().unwrap(), &Map::new());
+        assert_eq!((cast.character.as_str(), cast.nickname.as_str()), ("Anna Ferrywoman", "Anna"));
+        let facts = cast.macro_context();
+        assert_eq!(facts.char_name(None), "Anna");
+        assert_eq!(facts.char_name(Some("Anna Ferrywoman")), "Anna");
+        assert_eq!(facts.char_name(Some("Berta")), "Berta");
+        assert_eq!(cast.names().fill("{{char}} waves."), "Anna waves.");
+        let plain =
+            cast_of_cards(json!({"name": "Anna", "metadata": {"nickname": ""}}).as_object().unwrap(), &Map::new());
+        assert_eq!(plain.macro_context().char_name(None), "Anna");
+    }
 }

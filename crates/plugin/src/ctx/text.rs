@@ -242,10 +242,10 @@ impl RunningCall {
 
     fn start_values(&self, function: &str) -> Result<serde_json::Map<String, Value>, RhaiThrow> {
         let text = self.check_length(function, &self.call.text)?;
-        let mvu::InitialValues { values, unread, left_out } = mvu::initial_values(&self.call.initial_values, text);
+        let (values, problems) = mvu::initial_values(&self.call.initial_values, text);
         let mut done = self.effects();
         let room = (self.limits().warnings / 2).saturating_sub(done.warnings.len());
-        done.warnings.extend(unread.into_iter().chain(left_out).take(room));
+        done.warnings.extend(problems.into_iter().take(room));
         Ok(values)
     }
 }

@@ -1,10 +1,11 @@
 //! Initial values of a story: `[initvar]` entries of lorebooks and `<initvar>` blocks of greetings. They are YAML,
 //! relaxed JSON or TOML.
 
+use clotho_core::yaml;
 use serde_json::{Map, Value};
 
 use super::meta::META;
-use super::{PATCH_TAGS, first_block_text, strip_blocks, value, yaml};
+use super::{PATCH_TAGS, first_block_text, strip_blocks, value};
 
 /// The mark of the element of a list that has the metadata of the list.
 const LIST_META: &str = "$arrayMeta";
@@ -23,27 +24,33 @@ pub struct InitVarText {
     pub text: String,
 }
 
-/// The initial values of a story.
-#[derive(Debug, Default)]
-pub(crate) struct InitialValues {
-    pub(crate) values: Map<String, Value>,
-    /// A message for each unreadable text.
-    pub(crate) unread: Vec<String>,
-    /// A message for each text with values that are left out.
-    pub(crate) left_out: Vec<String>,
+/// Merges the values of all texts and then of the greeting's block: maps are joined, other values are replaced. Also
+/// returns a message for each unreadable text, and for each text with values that were left out.
+pub(crate) fn initial_values(starts: &[InitVarText], greeting: &str) -> (Map<String, Value>, Vec<String>) {
+    let read = read_values(starts, greeting);
+    let omitted = read.omitted.into_iter().map(|(name, values)| format!("\"{name}\": left out {values}"));
+    (read.values, read.unreadable.into_iter().chain(omitted).collect())
 }
 
-/// Merges the values of all texts and then of the greeting's block: maps are joined, other values are replaced.
-pub(crate) fn initial_values(starts: &[InitVarText], greeting: &str) -> InitialValues {
-    let (mut all, mut unread, mut left_out) = (Value::Object(Map::new()), Vec::new(), Vec::new());
+/// The values of all texts.
+struct InitialValues {
+    values: Map<String, Value>,
+    /// A message for each unreadable text.
+    unreadable: Vec<String>,
+    /// The name of each text of which values were left out, with their paths.
+    omitted: Vec<(String, String)>,
+}
+
+fn read_values(starts: &[InitVarText], greeting: &str) -> InitialValues {
+    let (mut all, mut unreadable, mut omitted) = (Value::Object(Map::new()), Vec::new(), Vec::new());
     let mut take = |name: &str, text: &str| match parse_map(text) {
-        Some((map, lost)) => {
+        Some((map, left_out)) => {
             merge(&mut all, Value::Object(map));
-            if lost > 0 {
-                left_out.push(format!("\"{name}\" has {lost} values that are no finite numbers; they are left out"));
+            if !left_out.is_empty() {
+                omitted.push((name.to_owned(), left_out.join(", ")));
             }
         }
-        None => unread.push(format!("\"{name}\" is neither YAML nor JSON nor TOML, so it is ignored")),
+        None => unreadable.push(format!("\"{name}\" is neither YAML nor JSON nor TOML, so it is ignored")),
     };
     for start in starts {
         take(&start.name, &start.text);
@@ -51,33 +58,46 @@ pub(crate) fn initial_values(starts: &[InitVarText], greeting: &str) -> InitialV
     if let Some(own) = first_block_text(greeting, TAG) {
         take("<initvar>", own);
     }
-    InitialValues { values: map(all).unwrap_or_default(), unread, left_out }
+    InitialValues { values: map(all).unwrap_or_default(), unreadable, omitted }
 }
 
 /// Returns a message for each text that cannot be parsed, including the greeting's block. It is pure, so that users can
 /// be told before a story begins.
 pub fn unreadable_initial_values(starts: &[InitVarText], greeting: &str) -> Vec<String> {
-    initial_values(starts, greeting).unread
+    read_values(starts, greeting).unreadable
 }
 
-/// Parses a text to a map of values, and counts the values that are left out; an empty text is an empty map.
-fn parse_map(text: &str) -> Option<(Map<String, Value>, usize)> {
+/// Returns the names of the texts of which values are left out, such as infinite numbers, with the paths of these
+/// values.
+pub fn omitted_initial_values(starts: &[InitVarText], greeting: &str) -> Vec<(String, String)> {
+    read_values(starts, greeting).omitted
+}
+
+/// Returns a message for each unreadable text, and for each text with values that are left out.
+pub fn initial_value_problems(starts: &[InitVarText], greeting: &str) -> Vec<String> {
+    initial_values(starts, greeting).1
+}
+
+/// Parses a text to a map of values; an empty text is an empty map. Also returns the paths of values that were left
+/// out.
+fn parse_map(text: &str) -> Option<(Map<String, Value>, Vec<String>)> {
     // A text may also contain commands. They are removed here and applied like those of a reply.
     let text = PATCH_TAGS.iter().fold(text.to_owned(), |text, tag| strip_blocks(&text, tag));
     let text = strip_code_fence(text.trim());
     if text.is_empty() {
-        return Some((Map::new(), 0));
+        return Some((Map::new(), Vec::new()));
     }
-    let relaxed = || text.starts_with('{').then(|| value::read_object(text)).flatten().map(|(map, _)| (map, 0));
-    let yaml = || yaml::read(text).and_then(|(value, lost)| Some((map(value)?, lost)));
-    let toml = || toml::from_str::<Value>(text).ok().and_then(map).map(|map| (map, 0));
-    let (mut map, lost) = relaxed().or_else(yaml).or_else(toml)?;
+    let relaxed = || if text.starts_with('{') { value::read_object(text).map(|(map, _)| map) } else { None };
+    let whole = |map| (map, Vec::new());
+    let yaml = || yaml::read(text).ok().and_then(|read| Some((map(read.value)?, read.left_out)));
+    let toml = || toml::from_str::<Value>(text).ok().and_then(map);
+    let (mut map, left_out) = relaxed().map(whole).or_else(yaml).or_else(|| toml().map(whole))?;
     if let (1, Some(Value::Object(inner))) = (map.len(), map.get(STAT_DATA)) {
         map = inner.clone();
     }
-    let mut whole = Value::Object(map);
-    remove_metadata(&mut whole);
-    Some((self::map(whole)?, lost))
+    let mut values = Value::Object(map);
+    remove_metadata(&mut values);
+    Some((self::map(values)?, left_out))
 }
 
 fn map(value: Value) -> Option<Map<String, Value>> {
@@ -173,6 +193,17 @@ mod tests {
             json!({"Rin": {"mood": ["calm", "how she feels"], "affinity": 7, "bag": ["map"], "far": true}, "hour": 9});
         assert_eq!(Value::Object(values), expected);
         assert_eq!(unread, ["\"[initvar]\" is neither YAML nor JSON nor TOML, so it is ignored"]);
+    }
+
+    /// MVU reads YAML 1.2: words such as `on` are texts, and one bad value does not cost the others.
+    #[test]
+    fn mvu_init_vars_yaml_1_2_is_read_and_bad_value_is_reported() {
+        let text = "lamp: on\ncountry: no\nstage: 007\nid: 1_000\nday: 2024-05-01\nfar: .inf\n~: x\n";
+        let (values, problems) = initial_values(&[init_var_text(text)], "");
+        let expected = json!({"lamp": "on", "country": "no", "stage": 7, "id": "1_000", "day": "2024-05-01", "": "x"});
+        assert_eq!(Value::Object(values), expected);
+        assert_eq!(problems, ["\"[initvar]\": left out far"]);
+        assert!(unreadable_initial_values(&[init_var_text(text)], "").is_empty(), "the text as a whole is readable");
     }
 
     /// Invalid input, deep nesting and alias bombs must end quickly and stay small.

@@ -19,7 +19,6 @@ mod path_repair;
 mod replay;
 mod value;
 mod value_updates;
-mod yaml;
 
 use std::fmt;
 
@@ -27,8 +26,8 @@ use serde_json::{Map, Value};
 
 use clotho_core::world::Pointer;
 
-pub use init_vars::{InitVarText, unreadable_initial_values};
-pub(super) use init_vars::{InitialValues, initial_values, leaf_values};
+pub use init_vars::{InitVarText, initial_value_problems, omitted_initial_values, unreadable_initial_values};
+pub(super) use init_vars::{initial_values, leaf_values};
 pub(super) use path_repair::repair_paths;
 pub use replay::{MvuReplay, replay};
 pub use value_updates::{MvuChanges, MvuTarget, apply_commands, count_commands};

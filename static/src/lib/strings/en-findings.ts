@@ -99,6 +99,46 @@ export default {
   "finding.no_card": "It contains no card: {reason}",
   "finding.no_card.bare": "It contains no card.",
   "finding.no_name": "It has no name for its messages.",
+  "finding.name_of_file": "The card has no name, so it gets the name of its file.",
+  "finding.bad_list_items":
+    "One entry of “{field}” is not a text and was skipped.|{count} entries of “{field}” are not texts and were skipped.",
+  "finding.bad_list_items.bare": "Some entries of a list are not texts and were skipped.",
+  "finding.note_depth": "The depth of the character’s note (“{value}”) is not a whole number from 0. {depth} is used.",
+  "finding.note_depth.bare": "The depth of the character’s note cannot be read. The default is used.",
+  "finding.notes_languages":
+    "The creator’s notes are in one language: {languages}.|The creator’s notes are in {count} languages: {languages}.",
+  "finding.notes_languages.bare": "The creator’s notes are in several languages.",
+  "finding.yaml_values":
+    "One value is infinite or occurs twice and was left out: {values}.|{count} values are infinite or occur twice and were left out: {values}.",
+  "finding.yaml_values.bare": "Some values are infinite or occur twice and were left out.",
+  "finding.more_characters":
+    "The file has one more character, which was skipped.|The file has {count} more characters, which were skipped.",
+  "finding.card_chat":
+    "One message of a chat was skipped, because a card has no chats.|{count} messages of chats were skipped, because a card has no chats.",
+  "finding.more_scenarios":
+    "It has one more scenario. Its greetings are offered, but the scenario is the first one’s.|It has {count} more scenarios. Their greetings are offered, but the scenario is the first one’s.",
+  "finding.lore_values":
+    "One value cannot be read, so the default is used: {fields}.|{count} values cannot be read, so the defaults are used: {fields}.",
+  "finding.lore_values.bare": "Some values cannot be read, so the defaults are used.",
+  "finding.decorators":
+    "One decorator became a setting of its entry: {names}.|{count} decorators became settings of their entries: {names}.",
+  "finding.decorators.bare": "Decorators became settings of their entries.",
+  "finding.decorators_kept": "One decorator does nothing here: {names}.|{count} decorators do nothing here: {names}.",
+  "finding.decorators_kept.bare": "Some decorators do nothing here.",
+  "finding.lore_folders":
+    "One folder was skipped. Its entries are imported.|{count} folders were skipped. Their entries are imported.",
+  "finding.start_left_out":
+    "One text has initial variables that are infinite or occur twice and were left out: {values}.|{count} texts have initial variables that are infinite or occur twice and were left out: {values}.",
+  "finding.start_left_out.bare": "Some initial variables are infinite or occur twice and were left out.",
+  "finding.failed_replies":
+    "One reply failed in the other program and stays an error.|{count} replies failed in the other program and stay errors.",
+  "finding.tool_calls":
+    "One tool call is kept beside the text of its reply.|{count} tool calls are kept beside the texts of their replies.",
+  "finding.story_document":
+    "Its text is in NovelAI’s newer format, which cannot be read. Export it as a text or as a scenario.",
+  "finding.lore_fields":
+    "One setting is kept, but not used here: {fields}.|{count} settings are kept, but not used here: {fields}.",
+  "finding.lore_fields.bare": "Some settings are kept, but not used here.",
   "finding.odd_field": "The field “{field}” is not standard and is kept.",
   "finding.odd_field.bare": "It has a non-standard field, which is kept.",
   "finding.picture": "An image cannot be read: {reason}",

@@ -3,8 +3,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{CardImportError, ExportCard, ImportedCard, agnai, unsupported};
-use crate::interop::{FindingDetail, ImportFinding};
+use super::{CardImportError, ExportCard, ImportedCard, agnai, lenient_fields, unsupported};
+use crate::interop::{FindingDetail, ImportFinding, lenient};
 
 /// Maximum number of characters of a name.
 const MAX_NAME_CHARS: usize = 200;
@@ -54,35 +54,28 @@ const DUPLICATE_FIELDS: [&str; 14] = [
 /// Keys of `metadata` that this program uses. A card's own fields with these names are kept in `metadata.card.data`.
 const RESERVED_METADATA: [&str; 2] = ["card", "clotho"];
 
-/// Reads the JSON of a card of any version.
-pub fn read(card: Value) -> Result<ImportedCard, CardImportError> {
+/// Reads the JSON of a card of any version. `file_stem` becomes the name of a card without one.
+pub fn read(card: Value, file_stem: Option<&str>) -> Result<ImportedCard, CardImportError> {
     let Value::Object(card) = card else { return Err(CardImportError::NoName) };
     let card = if agnai::is_agnai_character(&card) { agnai::to_card(card) } else { card };
     let mut read = ImportedCard::default();
     let (mut data, mut beside) = split_fields(card, &mut read.findings);
-    let name = data.remove("name").or_else(|| beside.get("name").cloned());
-    let name = name.as_ref().and_then(Value::as_str).map(|name| name.replace('\0', "")).unwrap_or_default();
-    let short: String = name.trim().chars().take(MAX_NAME_CHARS).collect();
-    if short.is_empty() {
-        return Err(CardImportError::NoName);
-    }
-    if short.len() < name.trim().len() {
-        read.findings.push(ImportFinding::translated(&FindingDetail::NameCut { most: MAX_NAME_CHARS }));
-    }
+    read.card.insert("name".to_owned(), take_name(&mut data, &beside, file_stem, &mut read.findings)?.into());
     // Convert the known fields.
-    read.card.insert("name".to_owned(), short.into());
     for (theirs, ours) in TEXT_FIELDS {
         if let Some(text) = take_field(&mut data, theirs, as_text, &mut read.findings) {
             read.card.insert(ours.to_owned(), text.into());
         }
     }
     for (theirs, ours) in LIST_FIELDS {
-        if let Some(list) = take_field(&mut data, theirs, as_texts, &mut read.findings) {
+        if let Some(list) = take_list(&mut data, theirs, &mut read.findings) {
             read.card.insert(ours.to_owned(), list.into());
         }
     }
+    lenient_fields::use_multilingual_notes(&mut read.card, &data, &mut read.findings);
+    lenient_fields::normalize_extensions(&mut data, &mut read.findings);
     // Take the book and the private fields out, and drop repeated fields.
-    read.book = data.shift_remove("character_book").filter(Value::is_object);
+    read.book = take_book(&mut data, &mut read.findings);
     read.is_favourite = [beside.get("fav").cloned(), remove_private_fields(&mut data)].iter().flatten().any(is_true);
     read.open_chat = beside.get("chat").and_then(Value::as_str).map(str::to_owned);
     for copy in DUPLICATE_FIELDS {
@@ -110,11 +103,24 @@ fn split_fields(
 ) -> (Map<String, Value>, Map<String, Value>) {
     // Versions 2 and 3: the fields are in `data`.
     if let Some(Value::Object(data)) = card.get("data") {
-        let data = data.clone();
+        let mut data = data.clone();
         card.shift_remove("data");
+        // Some writers leave a field out of `data` and have it outside only. An empty text in `data` counts, because
+        // editors do not always clear the copy; a name cannot be empty.
+        if !has_name(&data) {
+            data.shift_remove("name");
+        }
+        let known = TEXT_FIELDS.iter().chain(&LIST_FIELDS).map(|(theirs, _)| *theirs);
+        for theirs in known.filter(|theirs| card.get(*theirs).is_some_and(|outside| !outside.is_null())) {
+            if data.get(theirs).is_none_or(Value::is_null) {
+                data.insert(theirs.to_owned(), card.get(theirs).cloned().unwrap_or_default());
+            }
+        }
         let differ = TEXT_FIELDS.iter().map(|(theirs, _)| *theirs).chain(["name"]).filter(|theirs| {
             let (inside, outside) = (data.get(*theirs), card.get(*theirs));
-            outside.is_some_and(|text| text.as_str() != Some("") && inside != Some(text))
+            let is_only_outside = *theirs == "name" && inside.is_none();
+            outside.is_some_and(|text| !text.is_null() && text.as_str() != Some("") && inside != Some(text))
+                && !is_only_outside
         });
         let differ: Vec<&str> = differ.collect();
         if !differ.is_empty() {
@@ -151,6 +157,59 @@ fn split_fields(
     (card, beside)
 }
 
+/// Takes the book out of `data`. A list is one of entries, and a text may contain the book as JSON.
+fn take_book(data: &mut Map<String, Value>, findings: &mut Vec<ImportFinding>) -> Option<Value> {
+    let parsed = |text: String| crate::interop::text::parse_json_lenient(&text).unwrap_or(Value::String(text));
+    let book = match data.shift_remove("character_book")? {
+        Value::String(text) => parsed(text),
+        book => book,
+    };
+    match book {
+        Value::Object(_) => Some(book),
+        Value::Array(entries) if entries.is_empty() => None,
+        Value::Array(entries) => Some(json!({"entries": entries, "extensions": {}})),
+        Value::Null => None,
+        Value::String(text) if text.trim().is_empty() => None,
+        _ => {
+            let detail = FindingDetail::UnusualField { field: "character_book".to_owned() };
+            findings.push(ImportFinding::skipped(&detail));
+            None
+        }
+    }
+}
+
+/// Returns whether some fields contain a name that is not blank.
+fn has_name(fields: &Map<String, Value>) -> bool {
+    fields.get("name").and_then(Value::as_str).is_some_and(|name| !name.replace('\0', "").trim().is_empty())
+}
+
+/// Takes the name out of `data`; one that stands only outside counts too. A card with other fields of a card, but
+/// without a name, gets that of its file.
+fn take_name(
+    data: &mut Map<String, Value>,
+    beside: &Map<String, Value>,
+    file_stem: Option<&str>,
+    findings: &mut Vec<ImportFinding>,
+) -> Result<String, CardImportError> {
+    let own = [&*data, beside].into_iter().find(|fields| has_name(fields)).and_then(|fields| fields.get("name"));
+    let mut name = own.and_then(Value::as_str).map(|name| name.replace('\0', "")).unwrap_or_default();
+    data.shift_remove("name");
+    if name.trim().is_empty() {
+        let is_card = TEXT_FIELDS.iter().any(|(theirs, _)| data.get(*theirs).and_then(Value::as_str).is_some());
+        let stem = file_stem.map(str::trim).filter(|stem| is_card && !stem.is_empty());
+        name = stem.ok_or(CardImportError::NoName)?.to_owned();
+        findings.push(ImportFinding::translated(&FindingDetail::NameOfFile {}));
+    }
+    let short: String = name.trim().chars().filter(|c| !c.is_control()).take(MAX_NAME_CHARS).collect();
+    if short.trim().is_empty() {
+        return Err(CardImportError::NoName);
+    }
+    if name.trim().chars().count() > MAX_NAME_CHARS {
+        findings.push(ImportFinding::translated(&FindingDetail::NameCut { most: MAX_NAME_CHARS }));
+    }
+    Ok(short)
+}
+
 /// Removes and returns the favourite flag, which is private to the owner.
 fn remove_private_fields(data: &mut Map<String, Value>) -> Option<Value> {
     data.get_mut("extensions").and_then(Value::as_object_mut)?.shift_remove("fav")
@@ -158,7 +217,7 @@ fn remove_private_fields(data: &mut Map<String, Value>) -> Option<Value> {
 
 /// Returns whether a flag is set. Older writers store flags as text.
 fn is_true(value: &Value) -> bool {
-    value.as_bool().or_else(|| Some(value.as_str()? == "true")).unwrap_or_default()
+    lenient::truth(value).unwrap_or_default()
 }
 
 /// Takes a field out of `data` and converts it. A field of an unexpected shape stays there and is reported.
@@ -190,15 +249,16 @@ fn as_text(value: &Value) -> Option<String> {
     }
 }
 
-/// Converts a list of texts. Older cards store tags as one comma-separated text.
-fn as_texts(value: &Value) -> Option<Vec<String>> {
-    match value {
-        Value::String(text) => {
-            Some(text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect())
-        }
-        Value::Array(list) => list.iter().filter(|one| !one.is_null()).map(as_text).collect(),
-        _ => None,
+/// Takes a list of texts out of `data`, and reports the entries that are no texts. A field of another shape stays
+/// there and is reported.
+fn take_list(data: &mut Map<String, Value>, name: &str, findings: &mut Vec<ImportFinding>) -> Option<Vec<String>> {
+    let mut unreadable = 0;
+    let found = take_field(data, name, |value| lenient_fields::texts(name, value, &mut unreadable), findings);
+    if unreadable > 0 {
+        let detail = FindingDetail::UnreadableListItems { count: unreadable, field: name.to_owned() };
+        findings.push(ImportFinding::skipped(&detail));
     }
+    found
 }
 
 /// Writes a card as version 3. Repeats the fields of version 1 at the top for older readers.
@@ -267,7 +327,7 @@ mod tests {
     use super::*;
 
     fn read_card(value: Value) -> Map<String, Value> {
-        read(value).unwrap().card
+        read(value, None).unwrap().card
     }
 
     #[test]
@@ -285,7 +345,7 @@ mod tests {
             assert_eq!(Value::Object(read), expected, "{card_of}");
         }
         for bad in [json!({}), json!([]), json!({"name": 5}), json!({"name": "  "}), json!({"data": {"name": null}})] {
-            assert_eq!(read(bad).unwrap_err(), CardImportError::NoName);
+            assert_eq!(read(bad, None).unwrap_err(), CardImportError::NoName);
         }
     }
 
@@ -295,9 +355,8 @@ mod tests {
             "name": "Rin", "odd": [1, {"two": null}], "clotho": {"model": "x"}, "card": 5,
             "extensions": {"fav": true, "third": {"a": 1.50}}, "description": {"not": "a text"},
         });
-        let read =
-            read(json!({"spec": "chara_card_v2", "spec_version": "2.0", "beside": 42, "fav": true, "data": data}))
-                .unwrap();
+        let card = json!({"spec": "chara_card_v2", "spec_version": "2.0", "beside": 42, "fav": true, "data": data});
+        let read = read(card, None).unwrap();
         let metadata = &read.card["metadata"];
         assert_eq!(metadata["odd"], json!([1, {"two": null}]));
         assert_eq!(metadata["clotho"], Value::Null);
@@ -314,7 +373,8 @@ mod tests {
     #[test]
     fn card_clotho_extension_survives_export() {
         let theirs = json!({"rules": {"files": {}}, "plugins": [{"id": "tide"}], "model": "x"});
-        let read = read(json!({"data": {"name": "Rin", "extensions": {"clotho": theirs}}})).unwrap();
+        let card = json!({"data": {"name": "Rin", "extensions": {"clotho": theirs}}});
+        let read = read(card, None).unwrap();
         let mut card = read.card;
         card["metadata"]["clotho"] = json!({"plugins": [{"id": "mvu"}], "model": "y"});
         let out = write(&ExportCard { card, ..ExportCard::default() });
@@ -333,5 +393,41 @@ mod tests {
         assert_eq!(read["personality"], "5");
         assert_eq!(read["alternateGreetings"], json!(["x", "3"]));
         assert_eq!(read["metadata"]["extensions"]["talkativeness"], json!(0.9));
+    }
+
+    #[test]
+    fn card_name_beside_data_is_used_if_data_has_none() {
+        for inside in
+            [json!({"name": ""}), json!({"name": null}), json!({}), json!({"name": " \n"}), json!({"name": 5})]
+        {
+            let found = read(json!({"spec": "chara_card_v2", "name": "Nell", "data": inside}), None).unwrap();
+            assert_eq!((&found.card["name"], found.findings.len()), (&json!("Nell"), 0), "{inside}");
+        }
+        let outside = json!({"name": "x", "first_mes": "Evening.", "tags": ["a"], "data": {"name": "Nell", "tags": null, "scenario": ""}});
+        let card = read_card(outside);
+        assert_eq!((&card["firstMessage"], &card["tags"]), (&json!("Evening."), &json!(["a"])), "data has none");
+    }
+
+    #[test]
+    fn card_without_name_gets_name_of_file() {
+        let card = json!({"spec": "chara_card_v2", "data": {"name": "", "first_mes": "Evening."}});
+        assert_eq!(read(card.clone(), None).unwrap_err(), CardImportError::NoName);
+        let found = read(card, Some("Nell")).unwrap();
+        assert_eq!((&found.card["name"], found.findings[0].code), (&json!("Nell"), "name_of_file"));
+        assert!(read(json!({"hello": 1}), Some("Nell")).is_err(), "it is no card");
+    }
+
+    #[test]
+    fn card_book_of_any_shape_is_read_or_reported() {
+        let book_of = |book: Value| read(json!({"data": {"name": "Rin", "character_book": book}}), None).unwrap();
+        let entry = json!({"keys": ["a"], "content": "x"});
+        for book in [json!({"entries": [entry]}), json!([entry]), json!({"entries": [entry]}).to_string().into()] {
+            assert_eq!(book_of(book.clone()).book.unwrap()["entries"], json!([entry]), "{book}");
+        }
+        for book in [json!(null), json!(""), json!([])] {
+            let read = book_of(book);
+            assert_eq!((read.book, read.findings.len()), (None, 0));
+        }
+        assert_eq!(book_of(json!("no book")).findings[0].code, "odd_field");
     }
 }

@@ -1,16 +1,22 @@
-//! Character cards: PNG with an embedded card, JSON (versions 1 to 3), CHARX archives and YAML. [`read`] detects the
-//! format from the bytes. [`write_json()`], [`write_png()`] and [`write_charx()`] write cards for other programs.
+//! Character cards: PNG with an embedded card, JSON (versions 1 to 3), CHARX and BYAF archives, and YAML. [`read`]
+//! detects the format from the bytes. [`write_json()`], [`write_png()`] and [`write_charx()`] write cards for other
+//! programs.
 //!
 //! - `fields.rs`: the only mapping between card fields and ours
-//! - `charx.rs`, `yaml.rs`, `agnai.rs`: the formats with these names
+//! - `charx.rs`, `yaml.rs`, `agnai.rs`, `byaf.rs`: the formats with these names
+//! - `archive.rs`: entries of archives
+//! - `lenient_fields.rs`: fields that programs write in more than one shape
 //! - `unsupported.rs`: findings about features that do nothing here
 //! - `macros.rs`: the supported macros
 //!
 //! To add a field: add a line in `fields.rs`. To add a format: add a file with its name and detect it in [`read`].
 
 mod agnai;
+mod archive;
+mod byaf;
 mod charx;
 mod fields;
+mod lenient_fields;
 mod macros;
 mod unsupported;
 mod yaml;
@@ -19,7 +25,8 @@ use serde_json::{Map, Value};
 
 use super::png::{self as chunks, PngChunk, PngError};
 use super::{FindingDetail, FindingReason, ImportFinding, picture, text};
-pub use charx::CardAsset;
+pub use archive::CardAsset;
+pub use charx::{ARCHIVE_TAIL_BYTES, card_folder, has_archive_end};
 pub use macros::SUPPORTED_MACROS;
 
 /// Maximum size of a card file in bytes. Pictures have some megabytes, and archives contain many of them.
@@ -72,8 +79,8 @@ pub enum CardImportError {
     TooMany(&'static str, usize),
     #[error("the image contains no card")]
     NoCardInPicture,
-    /// The archive has no `card.json`.
-    #[error("the archive contains no card.json")]
+    /// The archive has no `card.json`, and is not one of Backyard AI.
+    #[error("the archive contains no card.json, and no character of Backyard AI")]
     NoCardInArchive,
     /// The card has no name, so it is probably not a card.
     #[error("this is not a character card: it has no name")]
@@ -104,7 +111,9 @@ impl CardImportError {
             Self::NoCardInPicture => {
                 "export the card again as PNG: many sites and messengers remove the card when they shrink an image"
             }
-            Self::NoCardInArchive => "send the .charx file as it was exported, with card.json at its top level",
+            Self::NoCardInArchive => {
+                "send the .charx or .byaf file as it was exported, with its card.json or manifest.json"
+            }
             Self::NoName | Self::Unknown(_) | Self::NotYaml(_) => {
                 "send a character card: PNG, JSON (V1, V2, V3), CHARX or YAML; chats and lorebooks have their own \
                  import"
@@ -120,23 +129,45 @@ impl CardImportError {
 /// # Errors
 /// Returns an error if the file is too large, damaged, or not a card.
 pub fn read(file: &[u8]) -> Result<ImportedCard, CardImportError> {
+    read_named(file, None)
+}
+
+/// Reads a card like [`read`]. A card without a name gets that of its file, `file_stem`, which has no extension.
+///
+/// # Errors
+/// Returns an error if the file is too large, damaged, or not a card.
+pub fn read_named(file: &[u8], file_stem: Option<&str>) -> Result<ImportedCard, CardImportError> {
     if file.len() > MAX_FILE_BYTES {
         return Err(CardImportError::TooLong("the file", u64::try_from(MAX_FILE_BYTES).unwrap_or(u64::MAX)));
     }
     if file.starts_with(chunks::SIGNATURE) {
-        return from_png(file);
+        return match from_png(file, file_stem) {
+            Err(CardImportError::NoCardInPicture | CardImportError::Png(_)) if charx::is_archive(file) => {
+                charx::read(file, file_stem)
+            }
+            read => read,
+        };
     }
     if charx::is_archive(file) {
-        return charx::read(file);
+        return charx::read(file, file_stem);
+    }
+    if picture::detect_format(file).is_some() {
+        return Err(CardImportError::NoCardInPicture);
     }
     let text = text::decode(file).map_err(|error| CardImportError::Unknown(error.to_string()))?;
     if text.trim_start().starts_with(['{', '[']) {
-        return fields::read(parse("the file", &text)?);
+        return fields::read(parse("the file", &text)?, file_stem);
     }
-    fields::read(yaml::read(&text)?)
+    let (card, left_out) = yaml::read(&text)?;
+    let mut read = fields::read(card, file_stem)?;
+    if !left_out.is_empty() {
+        let detail = FindingDetail::OmittedYamlValues { count: left_out.len(), values: left_out.join(", ") };
+        read.findings.push(ImportFinding::skipped(&detail));
+    }
+    Ok(read)
 }
 
-fn from_png(file: &[u8]) -> Result<ImportedCard, CardImportError> {
+fn from_png(file: &[u8], file_stem: Option<&str>) -> Result<ImportedCard, CardImportError> {
     let (all, fault) = chunks::read_chunks(file)?;
     let Some(chosen) = newest_card_chunk(&all) else {
         return Err(fault.map_or(CardImportError::NoCardInPicture, CardImportError::Png));
@@ -146,7 +177,7 @@ fn from_png(file: &[u8]) -> Result<ImportedCard, CardImportError> {
     let place = format!("the chunk \"{keyword}\"");
     let text = text::decode(&bytes)
         .map_err(|error| CardImportError::NotJson { place: place.clone(), cause: error.to_string() })?;
-    let mut read = fields::read(parse(&place, &text)?)?;
+    let mut read = fields::read(parse(&place, &text)?, file_stem)?;
     if !chosen.crc_matches {
         read.findings.push(ImportFinding::translated(&FindingDetail::ChunkChecksum { chunk: keyword }));
     }

@@ -1,5 +1,6 @@
 //! Cards in YAML: those of text-generation-webui, or cards of any version in YAML instead of JSON.
 
+use clotho_core::yaml::{self, YamlDocument};
 use serde_json::Value;
 
 use super::CardImportError;
@@ -8,12 +9,9 @@ use super::CardImportError;
 const NAMES: [(&str, &str); 3] =
     [("context", "description"), ("greeting", "first_mes"), ("example_dialogue", "mes_example")];
 
-/// Converts a YAML card to JSON. The parser's own budget rejects anchor bombs and endless documents.
-pub fn read(text: &str) -> Result<Value, CardImportError> {
-    let mut card: Value = serde_saphyr::from_str(text).map_err(|error| {
-        let words = error.to_string();
-        CardImportError::NotYaml(words.lines().next().unwrap_or_default().chars().take(200).collect())
-    })?;
+/// Converts a YAML card to JSON. Also returns the values that were left out.
+pub fn read(text: &str) -> Result<(Value, Vec<String>), CardImportError> {
+    let YamlDocument { value: mut card, left_out } = yaml::read(text).map_err(CardImportError::NotYaml)?;
     let Some(fields) = card.as_object_mut() else {
         return Err(CardImportError::Unknown("it is a string".to_owned()));
     };
@@ -22,5 +20,5 @@ pub fn read(text: &str) -> Result<Value, CardImportError> {
             fields.remove(theirs).map(|value| fields.insert(ours.to_owned(), value));
         }
     }
-    Ok(card)
+    Ok((card, left_out))
 }

@@ -1,5 +1,5 @@
-//! Splits a file into chats: the elements of a top-level list, or the file as a whole. Elements that are too long are
-//! skipped and never held in memory.
+//! Splits a file into chats: the elements of a top-level list, or objects that follow each other, one per line or in
+//! any other layout. Elements that are too long are skipped and never held in memory.
 
 use std::io::{self, BufRead};
 
@@ -26,6 +26,8 @@ enum FileLayout {
     /// Not yet detected.
     Unknown,
     List,
+    /// Objects that follow each other; most files have one.
+    Objects,
     /// A single element.
     Whole,
     Finished,
@@ -45,6 +47,8 @@ enum ByteRole {
     Inner,
     Comma,
     End,
+    /// The end of an object or list at the top.
+    Closed,
 }
 
 impl JsonPosition {
@@ -62,7 +66,12 @@ impl JsonPosition {
             b'"' => self.is_text = true,
             b'[' | b'{' => self.depth += 1,
             b']' if self.depth == 0 => return ByteRole::End,
-            b']' | b'}' => self.depth = self.depth.saturating_sub(1),
+            b']' | b'}' => {
+                self.depth = self.depth.saturating_sub(1);
+                if self.depth == 0 {
+                    return ByteRole::Closed;
+                }
+            }
             b',' if self.depth == 0 => return ByteRole::Comma,
             _ => {}
         }
@@ -128,6 +137,7 @@ impl<R: BufRead> JsonElements<R> {
                     self.input.consume(1);
                     return Ok(FileLayout::List);
                 }
+                b'{' => return Ok(FileLayout::Objects),
                 _ => return Ok(FileLayout::Whole),
             }
         }
@@ -153,17 +163,20 @@ impl<R: BufRead> JsonElements<R> {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => return Err(error),
             };
-            let mut end = None;
-            if self.form == FileLayout::List {
-                let mut each = here.iter().enumerate().map(|(n, byte)| (n, at.advance(*byte)));
-                end = each.find(|(_, byte)| *byte != ByteRole::Inner);
-            }
+            let mut each = here.iter().enumerate().map(|(n, byte)| (n, at.advance(*byte)));
+            let end = match self.form {
+                FileLayout::List => each.find(|(_, byte)| matches!(byte, ByteRole::Comma | ByteRole::End)),
+                // The bracket belongs to the object.
+                FileLayout::Objects => each.find(|(_, byte)| *byte == ByteRole::Closed).map(|(n, byte)| (n + 1, byte)),
+                FileLayout::Unknown | FileLayout::Whole | FileLayout::Finished => None,
+            };
             let count = end.as_ref().map_or(here.len(), |(n, _)| *n);
             length += count;
             if length <= self.longest {
                 self.piece.extend(here.iter().take(count));
             }
-            let used = count + usize::from(end.is_some());
+            let is_separator = matches!(end, Some((_, ByteRole::Comma | ByteRole::End)));
+            let used = count + usize::from(is_separator);
             let is_over = here.is_empty() || matches!(end, Some((_, ByteRole::End)));
             self.input.consume(used);
             if is_over {
@@ -203,6 +216,11 @@ mod tests {
         check(r#"[{"a":[1,2]}, {"b":"],\""} ,3 ]"#, &[r#"{"a":[1,2]}"#, r#"{"b":"],\""}"#, "3"]);
         check("\u{feff} \n[1,\n2", &["1", "2"]);
         check("{\"a\": [1]}\n", &["{\"a\": [1]}"]);
+        check(
+            "{\"a\": [1]}\n{\"b\": \"}\"}\r\n\n{\n \"c\": 3\n}",
+            &["{\"a\": [1]}", "{\"b\": \"}\"}", "{\n \"c\": 3\n}"],
+        );
+        check("{\"a\": 1} and more", &["{\"a\": 1}", "and more"]);
         check("[]", &[]);
         check("", &[]);
         check("[1,,2] and more", &["1", "2"]);

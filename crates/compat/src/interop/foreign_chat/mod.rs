@@ -3,11 +3,11 @@
 //!
 //! `json_elements.rs` splits a file of any size into chats. `nested.rs` parses JSON deeper than the parser's recursion
 //! limit. `message_tree.rs` builds a tree from messages that refer to each other, even if the references are wrong.
-//! `keys.rs` reads fields.
+//! `keys.rs` reads fields, `details_blocks.rs` folded blocks in texts.
 //!
 //! Each program has a file for its format:
 //! - trees: `chatgpt.rs`, `librechat.rs`, `open_webui.rs`, `agnai.rs`
-//! - lists: `risu.rs`, `kobold.rs`, `ooba.rs` (text-generation-webui), `character_ai.rs` (CAI Tools)
+//! - lists: `risu.rs`, `kobold.rs`, `novelai.rs`, `ooba.rs` (text-generation-webui), `character_ai.rs` (CAI Tools)
 //!
 //! To add a program: add a variant of [`ForeignProgram`] and a file, and detect its format in [`read`]. Keep unknown
 //! fields in `rest`, and report skipped content as findings.
@@ -15,12 +15,14 @@
 mod agnai;
 mod character_ai;
 mod chatgpt;
+mod details_blocks;
 mod json_elements;
 mod keys;
 mod kobold;
 mod librechat;
 mod message_tree;
 mod nested;
+mod novelai;
 mod ooba;
 mod open_webui;
 mod risu;
@@ -45,6 +47,8 @@ pub enum ForeignProgram {
     Agnai,
     /// A saved story of KoboldAI or KoboldAI Lite.
     Kobold,
+    /// A saved story or scenario.
+    NovelAi,
     /// A saved chat of text-generation-webui.
     TextGeneration,
     /// Character.AI, as saved by CAI Tools.
@@ -61,6 +65,7 @@ impl ForeignProgram {
             Self::Risu => "risu",
             Self::Agnai => "agnai",
             Self::Kobold => "kobold",
+            Self::NovelAi => "novelai",
             Self::TextGeneration => "text-generation-webui",
             Self::CharacterAi => "cai",
         }
@@ -75,6 +80,7 @@ impl ForeignProgram {
             Self::Risu => "RisuAI",
             Self::Agnai => "Agnai",
             Self::Kobold => "KoboldAI",
+            Self::NovelAi => "NovelAI",
             Self::TextGeneration => "text-generation-webui",
             Self::CharacterAi => "CAI Tools",
         }
@@ -86,7 +92,7 @@ impl ForeignProgram {
         match self {
             Self::ChatGpt => Some("ChatGPT"),
             Self::LibreChat | Self::OpenWebUi => Some("Assistant"),
-            Self::Kobold => Some("Narrator"),
+            Self::Kobold | Self::NovelAi => Some("Narrator"),
             Self::Risu | Self::Agnai | Self::TextGeneration | Self::CharacterAi => None,
         }
     }
@@ -146,6 +152,8 @@ pub struct ForeignMessage {
     pub date: Option<i64>,
     /// Whether the source program hid it from the reader or from the model.
     pub is_hidden: bool,
+    /// Why a reply failed, in the words of the program; empty if it does not say why. `None` if it did not fail.
+    pub error: Option<String>,
     /// Unknown fields of the message.
     pub rest: Map<String, Value>,
 }
@@ -193,6 +201,9 @@ fn from_object(map: Map<String, Value>) -> Result<Vec<ForeignChat>, ForeignChatE
     }
     if map.get("type").is_some_and(|kind| kind == "risuChat" || kind == "risuAllChats") {
         return Ok(risu::read(map));
+    }
+    if novelai::is_story(&map) {
+        return Ok(vec![novelai::read(map)]);
     }
     if kobold::is_story(&map) {
         return Ok(vec![kobold::read(map)]);

@@ -4,9 +4,9 @@
 
 use serde_json::{Map, Value};
 
+use super::details_blocks::unescape_html;
 use super::keys::{drop_empty, list, object};
 use super::message_tree::build_line;
-use super::open_webui::unescape_html;
 use super::{ForeignChat, ForeignMessage, ForeignProgram, ForeignRole};
 use crate::interop::chat::date;
 

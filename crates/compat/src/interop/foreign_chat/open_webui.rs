@@ -1,16 +1,18 @@
 //! Open WebUI: exported chats. A chat has a `history` of messages by id, each with its parent and children. `currentId`
 //! is where it was left. The oldest chats have only a list of `messages`.
 //!
-//! Reasoning comes before the answer in an HTML `<details>` element.
+//! Reasoning and tool calls stand in the text as HTML `<details>` elements, or beside it in a list `output`.
 
 use serde_json::{Map, Value};
 
+use super::details_blocks::unfold;
 use super::keys::{drop_empty, join_paragraphs, list, name, names, object, text, timestamp};
 use super::message_tree::{UnlinkedMessage, build_tree};
 use super::{ForeignChat, ForeignMessage, ForeignProgram, ForeignRole};
+use crate::interop::{FindingDetail, ImportFinding};
 
-/// Start and end of reasoning.
-const REASONING_TAGS: (&str, &str) = ("<details type=\"reasoning\"", "</details>");
+/// The key under which the tool calls of a message are kept.
+const TOOL_CALLS: &str = "tool_calls";
 
 /// Returns whether an object is a bare chat, without the record around it.
 pub fn is_chat(map: &Map<String, Value>) -> bool {
@@ -29,6 +31,8 @@ pub fn read(mut map: Map<String, Value>) -> ForeignChat {
         loose = link_in_order(linear);
     }
     let grown = build_tree(loose, current.as_deref());
+    let mut findings = grown.findings;
+    findings.extend(tool_calls_finding(&grown.messages));
     let inner = name(&mut chat, "id");
     let (title, inner_title) = (text(&mut map, "title"), text(&mut chat, "title"));
     let begun = timestamp(&mut map, "created_at");
@@ -44,7 +48,7 @@ pub fn read(mut map: Map<String, Value>) -> ForeignChat {
         messages: grown.messages,
         head: grown.head,
         rest: Map::new(),
-        findings: grown.findings,
+        findings,
     };
     for (key, part) in [("history", history), ("chat", chat)] {
         map.insert(key.to_owned(), part.into());
@@ -80,14 +84,20 @@ fn read_message(id: String, message: Value) -> UnlinkedMessage {
         "assistant" => ForeignRole::Assistant,
         _ => ForeignRole::System,
     };
-    let (folded, words) = match text(&mut message, "content") {
-        Some(words) => split_reasoning(&words),
-        None => (None, content_text(&mut message)),
-    };
-    let thought = text(&mut message, "reasoning_content").into_iter().chain(folded);
-    let thought = Some(join_paragraphs(thought)).filter(|thought| !thought.is_empty());
-    if words.trim().is_empty() {
+    let content = text(&mut message, "content").unwrap_or_else(|| content_text(&mut message));
+    let output = MessageOutput::take(&mut message);
+    let folded = unfold(&content);
+    let words = if folded.text.trim().is_empty() { output.text } else { folded.text };
+    // The list repeats the thoughts of the text.
+    let thoughts = if folded.thoughts.is_empty() { output.thoughts } else { folded.thoughts };
+    let own = text(&mut message, "reasoning_content").filter(|own| !thoughts.contains(own));
+    let thought = Some(join_paragraphs(own.into_iter().chain(thoughts))).filter(|thought| !thought.is_empty());
+    let error = error_words(&mut message);
+    if words.trim().is_empty() && error.is_none() {
         return UnlinkedMessage { expects_text: thought.is_none(), reasoning: thought, ..found };
+    }
+    if !folded.tool_calls.is_empty() {
+        message.insert(TOOL_CALLS.to_owned(), folded.tool_calls.into());
     }
     let model = text(&mut message, "model");
     let chat_message = ForeignMessage {
@@ -99,6 +109,7 @@ fn read_message(id: String, message: Value) -> UnlinkedMessage {
         model,
         date: timestamp(&mut message, "timestamp"),
         is_hidden: who == ForeignRole::System,
+        error,
         ..ForeignMessage::default()
     };
     message.shift_remove("done");
@@ -112,26 +123,118 @@ fn content_text(message: &mut Map<String, Value>) -> String {
     join_paragraphs(parts.filter_map(|part| Some(part.get("text")?.as_str()?.to_owned())))
 }
 
-/// Splits a text into reasoning and answer.
-fn split_reasoning(words: &str) -> (Option<String>, String) {
-    let (mut thoughts, mut rest) = (Vec::new(), words.trim_start());
-    while let Some(folded) = rest.strip_prefix(REASONING_TAGS.0) {
-        let Some((inside, after)) = folded.split_once(REASONING_TAGS.1) else { break };
-        let body = inside.split_once('>').map_or("", |(_, body)| body).trim_start();
-        let body =
-            body.strip_prefix("<summary>").and_then(|body| body.split_once("</summary>")).map_or(body, |two| two.1);
-        let lines = body.trim().lines().map(|line| line.strip_prefix("> ").or(line.strip_prefix('>')).unwrap_or(line));
-        thoughts.push(unescape_html(&lines.collect::<Vec<_>>().join("\n")));
-        rest = after.trim_start();
-    }
-    if thoughts.is_empty() {
-        return (None, words.to_owned());
-    }
-    (Some(join_paragraphs(thoughts)), rest.to_owned())
+/// What a message has beside its text in the list `output`.
+#[derive(Default)]
+struct MessageOutput {
+    thoughts: Vec<String>,
+    text: String,
 }
 
-/// Replaces HTML entities.
-pub fn unescape_html(text: &str) -> String {
-    let marks = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#x27;", "'"), ("&#39;", "'"), ("&amp;", "&")];
-    marks.iter().fold(text.to_owned(), |text, (mark, plain)| text.replace(mark, plain))
+impl MessageOutput {
+    /// Takes the thoughts and the text out of a message. The list stays if it has anything else, such as tool calls.
+    fn take(message: &mut Map<String, Value>) -> Self {
+        let items = message.get("output").and_then(Value::as_array).cloned().unwrap_or_default();
+        let kind = |item: &Value| item.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let of_kind = |wanted: &'static str| items.iter().filter(move |item| kind(item) == wanted);
+        let thoughts = of_kind("reasoning").map(|item| {
+            let content = part_texts(item.get("content"));
+            if content.trim().is_empty() { part_texts(item.get("summary")) } else { content }
+        });
+        let thoughts = thoughts.filter(|thought| !thought.trim().is_empty()).collect();
+        let text = join_paragraphs(of_kind("message").map(|item| part_texts(item.get("content"))));
+        if items.iter().all(|item| matches!(kind(item).as_str(), "reasoning" | "message")) {
+            message.shift_remove("output");
+        }
+        Self { thoughts, text }
+    }
+}
+
+/// Returns the texts of a list of parts; plain text is one part.
+fn part_texts(parts: Option<&Value>) -> String {
+    match parts {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Array(list)) => {
+            list.iter().filter_map(|part| part.get("text").unwrap_or(part).as_str()).collect::<Vec<_>>().concat()
+        }
+        _ => String::new(),
+    }
+}
+
+/// Returns why a reply failed, in the words of the server. Empty if the file does not say why; `None` if it did not
+/// fail.
+fn error_words(message: &mut Map<String, Value>) -> Option<String> {
+    let error = message.get("error").filter(|error| !matches!(error, Value::Null | Value::Bool(false)))?;
+    let words = ["/content/message", "/content/error/message", "/content/detail", "/content", "/message", "/detail"];
+    let words = words.iter().find_map(|path| error.pointer(path)?.as_str()).or_else(|| error.as_str());
+    let words = words.map(|words| words.trim().chars().take(2_000).collect::<String>());
+    if error.is_boolean() || error.is_string() {
+        message.shift_remove("error");
+    }
+    Some(words.unwrap_or_default())
+}
+
+/// Returns the finding for tool calls, which are kept beside their messages.
+fn tool_calls_finding(messages: &[ForeignMessage]) -> Option<ImportFinding> {
+    let of = |message: &ForeignMessage| {
+        let list = |key: &str| message.rest.get(key).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        let is_call =
+            |item: &&Value| item.get("type").and_then(Value::as_str).is_some_and(|kind| kind.ends_with("_call"));
+        list(TOOL_CALLS).len().max(list("output").iter().filter(is_call).count())
+    };
+    let count: usize = messages.iter().map(of).sum();
+    (count > 0).then(|| ImportFinding::kept(&FindingDetail::ToolCalls { count }))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn read_reply(reply: Value) -> (ForeignMessage, Vec<ImportFinding>) {
+        let mut reply = reply.as_object().cloned().unwrap();
+        reply.extend([("parentId".to_owned(), json!("a")), ("role".to_owned(), json!("assistant"))]);
+        let user = json!({"role": "user", "content": "Hi.", "childrenIds": ["b"]});
+        let chat = json!({"chat": {"history": {"currentId": "b", "messages": {"a": user, "b": reply}}}});
+        let mut chat = read(chat.as_object().cloned().unwrap());
+        assert_eq!((chat.messages.len(), chat.head), (2, Some(1)));
+        (chat.messages.pop().unwrap(), chat.findings)
+    }
+
+    #[test]
+    fn open_webui_output_gives_thoughts_and_text() {
+        let thought = json!({"type": "reasoning", "content": [{"type": "output_text", "text": "hmm "}, {"type": "output_text", "text": "well"}], "summary": null});
+        let summary = json!({"type": "reasoning", "content": [], "summary": [{"type": "summary_text", "text": "So."}]});
+        let words = json!({"type": "message", "content": [{"type": "output_text", "text": "One two."}]});
+        for content in ["One two.", ""] {
+            let (read, findings) = read_reply(json!({"content": content, "output": [thought, summary, words]}));
+            assert_eq!((read.text.as_str(), read.reasoning.as_deref()), ("One two.", Some("hmm well\n\nSo.")));
+            assert_eq!((read.rest.get("output"), findings.len()), (None, 0));
+        }
+        let folded = "<details type=\"reasoning\">\n<summary>T</summary>\n> hmm well\n</details>\nOne two.";
+        let call = json!({"type": "function_call", "name": "look"});
+        let (read, findings) = read_reply(json!({"content": folded, "output": [thought, call, words]}));
+        assert_eq!((read.text.as_str(), read.reasoning.as_deref()), ("One two.", Some("hmm well")), "not twice");
+        assert!(read.rest.contains_key("output"), "the call is kept");
+        assert_eq!((findings[0].code, findings[0].count), ("tool_calls", 1));
+    }
+
+    #[test]
+    fn open_webui_failed_reply_keeps_its_error() {
+        for (error, words) in [
+            (json!({"content": {"message": "It broke.", "code": "boom"}}), "It broke."),
+            (json!({"content": "Slow down"}), "Slow down"),
+            (json!({"detail": "No."}), "No."),
+            (json!("plain"), "plain"),
+            (json!(true), ""),
+            (json!({"odd": 1}), ""),
+        ] {
+            for text in ["One two", ""] {
+                let (read, _) = read_reply(json!({"content": text, "error": error}));
+                assert_eq!((read.text.as_str(), read.error.as_deref()), (text, Some(words)), "{error}");
+            }
+        }
+        let (read, _) = read_reply(json!({"content": "Fine.", "error": false}));
+        assert_eq!(read.error, None);
+    }
 }

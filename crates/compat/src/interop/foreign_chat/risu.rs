@@ -27,8 +27,9 @@ fn convert_chat(mut map: Map<String, Value>) -> ForeignChat {
     let grown = build_line(messages);
     let lore = list(&mut map, "localLore");
     let title = text(&mut map, "name");
-    let lore =
-        (!lore.is_empty()).then(|| lorebook::read(json!({"type": "risu", "data": lore}).to_string().as_bytes()).ok());
+    let lore = (!lore.is_empty()).then(|| json!({"type": "risu", "data": lore}).to_string());
+    let lore = lore.and_then(|lore| lorebook::read_with_findings(lore.as_bytes()).ok()).unwrap_or_default();
+    let findings = grown.findings.into_iter().chain(lore.findings).collect();
     let tale = ForeignChat {
         program: ForeignProgram::Risu,
         id: name(&mut map, "id"),
@@ -36,11 +37,11 @@ fn convert_chat(mut map: Map<String, Value>) -> ForeignChat {
         started_at: grown.messages.iter().filter_map(|chat_message| chat_message.date).min(),
         assistant_name: None,
         card_fields: Map::new(),
-        lorebook: lore.flatten(),
+        lorebook: Some(lore.book).filter(|book| !book.is_empty()),
         messages: grown.messages,
         head: grown.head,
         rest: Map::new(),
-        findings: grown.findings,
+        findings,
     };
     drop_empty(&mut map);
     ForeignChat { rest: map, ..tale }

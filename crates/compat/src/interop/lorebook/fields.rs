@@ -2,6 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
+use super::conversion::ConversionNotes;
+use super::{decorators, values};
+use crate::interop::lenient;
+
 /// The key in a card entry's `extensions` for fields that only world info has.
 pub const EXTENSION_KEY: &str = "clotho";
 
@@ -99,19 +103,22 @@ pub fn default_entry(index: usize) -> Map<String, Value> {
 fn card_value(entry: &Map<String, Value>, place: CardFieldPath) -> Option<Value> {
     match place {
         Entry(name) => entry.get(name).cloned(),
-        Inverted(name) => entry.get(name).and_then(Value::as_bool).map(|truth| Value::Bool(!truth)),
+        Inverted(name) => entry.get(name).and_then(lenient::truth).map(|truth| Value::Bool(!truth)),
         Extension(name) => entry.get("extensions")?.get(name).cloned(),
     }
 }
 
-/// Converts a card's entry to world info.
-pub fn from_card(entry: &Map<String, Value>, index: usize) -> Map<String, Value> {
+/// Converts a card's entry to world info, with its decorators in the text.
+pub fn from_card(entry: &Map<String, Value>, index: usize, notes: &mut ConversionNotes) -> Map<String, Value> {
     let mut own = default_entry(index);
+    if entry.get("enabled").is_some_and(|enabled| !enabled.is_null() && lenient::truth(enabled).is_none()) {
+        notes.unreadable_field("enabled");
+    }
     for (name, place, blank) in fields() {
         let value = card_value(entry, place).filter(|value| !value.is_null() || matches!(blank, Nothing));
         own.extend(value.map(|value| (name.to_owned(), value)));
     }
-    own.insert("position".to_owned(), position(entry));
+    own.insert("position".to_owned(), position(entry, notes));
     let has_words = own.get("comment").and_then(Value::as_str).is_some_and(|words| !words.is_empty());
     own.insert("addMemo".to_owned(), has_words.into());
     own.extend(card_value(entry, Extension("display_index")).map(|value| ("displayIndex".to_owned(), value)));
@@ -125,24 +132,33 @@ pub fn from_card(entry: &Map<String, Value>, index: usize) -> Map<String, Value>
     let rest = extensions.shift_remove(EXTENSION_KEY).and_then(|rest| rest.as_object().cloned()).unwrap_or_default();
     own.extend(rest);
     own.insert("extensions".to_owned(), extensions.into());
+    values::normalize(&mut own, &default_entry(index), notes);
     own
 }
 
 /// Returns the position: 0 = before the character, 1 = after. `extensions.position` has more values.
-fn position(entry: &Map<String, Value>) -> Value {
-    let own = card_value(entry, Extension("position")).filter(Value::is_number);
-    own.unwrap_or_else(|| u8::from(entry.get("position").is_none_or(|words| words != "before_char")).into())
+fn position(entry: &Map<String, Value>, notes: &mut ConversionNotes) -> Value {
+    let is_blank = |value: &Value| value.is_null() || value.as_str().is_some_and(|text| text.trim().is_empty());
+    for given in [card_value(entry, Extension("position")), entry.get("position").cloned()] {
+        let Some(given) = given.filter(|given| !is_blank(given)) else { continue };
+        match values::position(&given) {
+            Some(position) => return position,
+            None => notes.unreadable_field("position"),
+        }
+    }
+    1.into()
 }
 
 /// Converts an entry of world info to a card's. Fields that are the same in `original` keep their spelling there.
 pub fn to_card(entry: &Map<String, Value>, original: Option<&Map<String, Value>>, index: usize) -> Map<String, Value> {
     let mut out =
         original.cloned().unwrap_or_else(|| json!({"use_regex": true}).as_object().cloned().unwrap_or_default());
-    let before = original.map(|original| from_card(original, index));
+    let before = original.map(|original| unchanged_entry(entry, original, index));
     let is_said = |name: &str| before.as_ref().is_some_and(|before| before.get(name) == entry.get(name));
     let mut extensions = Map::new();
     for (name, place, blank) in fields().filter(|(name, ..)| !is_said(name)) {
         let value = entry.get(name).cloned().unwrap_or_else(|| blank.value());
+        let value = if name == "content" { decorators::with_ignored(entry) } else { value };
         match place {
             Entry(name) => _ = out.insert(name.to_owned(), value),
             Inverted(name) => _ = out.insert(name.to_owned(), (value != Value::Bool(true)).into()),
@@ -166,6 +182,17 @@ pub fn to_card(entry: &Map<String, Value>, original: Option<&Map<String, Value>>
     out
 }
 
+/// Returns the original of an entry as world info, for a comparison. If the entry is as an import made it, that includes
+/// its decorators. Otherwise they count as a part of the text there, so that the fields are written instead.
+fn unchanged_entry(entry: &Map<String, Value>, original: &Map<String, Value>, index: usize) -> Map<String, Value> {
+    let mut notes = ConversionNotes::default();
+    let read = from_card(original, index, &mut notes);
+    let mut obeyed = read.clone();
+    decorators::apply(&mut obeyed, &mut notes);
+    let is_same = decorators::CHANGED_FIELDS.iter().all(|name| obeyed.get(*name) == entry.get(*name));
+    if is_same { obeyed } else { read }
+}
+
 /// Adds to `extensions` the changed fields in `said`, and the fields that only world info has.
 fn write_extensions(
     out: &mut Map<String, Value>,
@@ -185,7 +212,9 @@ fn write_extensions(
         .filter(|(name, value)| !known(name) && !is_plain(name, value))
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect();
-    let own = entry.get("extensions").and_then(Value::as_object).cloned().unwrap_or_default();
+    let mut own = entry.get("extensions").and_then(Value::as_object).cloned().unwrap_or_default();
+    // They are in the text again.
+    own.shift_remove(decorators::EXTENSION_KEY);
     let extensions = out.entry("extensions").or_insert_with(|| json!({}));
     let Some(extensions) = extensions.as_object_mut() else { return };
     if !has_original {
@@ -223,7 +252,7 @@ mod tests {
         entry.insert("odd".into(), json!({"a": [null]}));
         entry.insert("extensions".into(), json!({"third": 1}));
         let card = to_card(&entry, None, 0);
-        let mut back = from_card(&card, 0);
+        let mut back = from_card(&card, 0, &mut ConversionNotes::default());
         let extensions = back["extensions"].as_object_mut().unwrap();
         extensions.retain(|name, _| name == "third");
         assert_eq!(back, entry);
@@ -237,7 +266,7 @@ mod tests {
         let card =
             json!({"id": 3, "keys": ["a"], "content": "x", "name": "n", "enabled": true, "extensions": {"odd": 1}});
         let card = card.as_object().unwrap();
-        let mut own = from_card(card, 0);
+        let mut own = from_card(card, 0, &mut ConversionNotes::default());
         assert_eq!(to_card(&own, Some(card), 0), *card);
         own.insert("content".into(), json!("y"));
         own.insert("excludeRecursion".into(), json!(true));
@@ -245,5 +274,50 @@ mod tests {
         expected.insert("content".into(), json!("y"));
         expected.insert("extensions".into(), json!({"odd": 1, "exclude_recursion": true}));
         assert_eq!(to_card(&own, Some(card), 0), expected);
+    }
+
+    /// Decorators stay in the export of an unchanged entry. Once a field of theirs changes, the fields are exported.
+    #[test]
+    fn lorebook_entry_with_decorators_is_exported_as_it_means() {
+        let card = json!({"id": 0, "keys": ["a"], "content": "@@depth 3\n@@is_greeting 1\nOld.", "extensions": {}});
+        let card = card.as_object().unwrap();
+        let mut notes = ConversionNotes::default();
+        let mut own = from_card(card, 0, &mut notes);
+        assert_eq!(to_card(&own, Some(card), 0), *card, "decorators are not obeyed yet");
+        decorators::apply(&mut own, &mut notes);
+        assert_eq!((&own["depth"], &own["position"], &own["content"]), (&json!(3), &json!(4), &json!("Old.")));
+        assert_eq!(to_card(&own, Some(card), 0), *card);
+        own.insert("depth".into(), json!(5));
+        let changed = to_card(&own, Some(card), 0);
+        assert_eq!(changed["content"], "@@is_greeting 1\nOld.");
+        assert_eq!((&changed["extensions"]["depth"], &changed["extensions"]["position"]), (&json!(5), &json!(4)));
+        let new = to_card(&own, None, 0);
+        assert_eq!((&new["content"], &new["extensions"]["decorators"]), (&changed["content"], &Value::Null));
+    }
+
+    #[test]
+    fn lorebook_card_values_as_texts_are_read() {
+        let card = json!({
+            "keys": ["a"], "content": "x", "enabled": "false", "constant": "false", "insertion_order": "10",
+            "extensions": {"position": "4", "depth": "2", "probability": "bad", "role": "1"},
+        });
+        let mut notes = ConversionNotes::default();
+        let own = from_card(card.as_object().unwrap(), 0, &mut notes);
+        for (name, expected) in [
+            ("disable", json!(true)),
+            ("constant", json!(false)),
+            ("order", json!(10)),
+            ("position", json!(4)),
+            ("depth", json!(2)),
+            ("role", json!(1)),
+            ("probability", json!(100)),
+        ] {
+            assert_eq!(own[name], expected, "{name}");
+        }
+        assert_eq!(notes.findings()[0].count, 1);
+        for (position, expected) in [(json!("before_char"), 0), (json!(4), 4), (json!(""), 1), (json!("odd"), 1)] {
+            let entry = Map::from_iter([("position".to_owned(), position.clone())]);
+            assert_eq!(from_card(&entry, 0, &mut ConversionNotes::default())["position"], expected, "{position}");
+        }
     }
 }

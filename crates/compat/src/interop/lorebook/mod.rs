@@ -3,19 +3,27 @@
 //! unchanged.
 //!
 //! `fields.rs` lists all fields of an entry with their names in both forms. `foreign_formats.rs` reads the other
-//! programs' formats. To add a field: add a line to that list. To add a program: detect its format in [`read`] and add
-//! a function there.
+//! programs' formats. `values.rs` gives the fields their types, `decorators.rs` turns decorators into fields, and
+//! `conversion.rs` reports both. To add a field: add a line to that list. To add a program: detect its format in
+//! [`read`] and add a function there.
 
+mod conversion;
+mod decorators;
 mod fields;
 mod foreign_formats;
+mod values;
 
 use serde_json::{Map, Value, json};
 
+use super::ImportFinding;
 use super::png;
 use super::text;
+use conversion::ConversionNotes;
 
 /// Maximum size of a lorebook file in bytes.
 pub const MAX_FILE_BYTES: usize = 16 << 20;
+/// The `spec` of a lorebook of version 3 by itself.
+pub const BOOK_SPEC: &str = "lorebook_v3";
 /// The text chunk in which NovelAI stores a lorebook.
 const NOVELAI_CHUNK: &str = "naidata";
 
@@ -58,24 +66,37 @@ impl LorebookImportError {
 /// # Errors
 /// Returns an error if the file is too large, damaged, or not a lorebook.
 pub fn read(file: &[u8]) -> Result<Map<String, Value>, LorebookImportError> {
-    read_with_invalid(file).map(|(book, _)| book)
+    read_file(file, false).map(|read| read.book)
 }
 
-/// Reads a lorebook like [`read`], and also returns the positions or keys of entries that were dropped as invalid.
+/// An imported lorebook, converted to world info.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ImportedLorebook {
+    pub book: Map<String, Value>,
+    /// The positions, from 1, or keys of entries that were dropped as invalid.
+    pub invalid: Vec<String>,
+    pub findings: Vec<ImportFinding>,
+}
+
+/// Reads a lorebook like [`read`], obeys the decorators of version 3, and returns what was dropped or changed.
 ///
 /// # Errors
 /// Returns an error if the file is too large, damaged, or not a lorebook.
-pub fn read_with_invalid(file: &[u8]) -> Result<(Map<String, Value>, Vec<String>), LorebookImportError> {
+pub fn read_with_findings(file: &[u8]) -> Result<ImportedLorebook, LorebookImportError> {
+    read_file(file, true)
+}
+
+fn read_file(file: &[u8], obeys_decorators: bool) -> Result<ImportedLorebook, LorebookImportError> {
     if file.len() > MAX_FILE_BYTES {
         return Err(LorebookImportError::TooLong);
     }
     if !file.starts_with(png::SIGNATURE) {
-        return from_text(file);
+        return from_text(file, obeys_decorators);
     }
     let (chunks, _) = png::read_chunks(file)?;
     let chunk = chunks.iter().find(|chunk| chunk.is_text() && chunk.keyword() == NOVELAI_CHUNK);
     let chunk = chunk.ok_or(LorebookImportError::NoBookInPicture)?;
-    from_text(&png::decode_base64(NOVELAI_CHUNK, &chunk.text()?)?)
+    from_text(&png::decode_base64(NOVELAI_CHUNK, &chunk.text()?)?, obeys_decorators)
 }
 
 /// Returns whether a file is a picture that contains a lorebook.
@@ -84,13 +105,24 @@ pub fn is_in_picture(file: &[u8]) -> bool {
     png::read_chunks(file).is_ok_and(|(chunks, _)| chunks.iter().any(is_book))
 }
 
-fn from_text(bytes: &[u8]) -> Result<(Map<String, Value>, Vec<String>), LorebookImportError> {
+fn from_text(bytes: &[u8], obeys_decorators: bool) -> Result<ImportedLorebook, LorebookImportError> {
     let text = text::decode(bytes)?;
     let value: Value =
         text::parse_json_lenient(&text).map_err(|error| LorebookImportError::NotJson(error.to_string()))?;
     let Value::Object(mut book) = value else { return Err(LorebookImportError::NoEntries) };
-    let odd = take_invalid_entries(&mut book);
-    Ok((to_world_info(book)?, odd))
+    // A lorebook of version 3 by itself.
+    if let (true, Some(Value::Object(data))) =
+        (book.get("spec").is_some_and(|spec| spec == BOOK_SPEC), book.get("data"))
+    {
+        book = data.clone();
+    }
+    let invalid = take_invalid_entries(&mut book);
+    let mut notes = ConversionNotes::default();
+    let (mut book, has_decorators) = to_world_info(book, &mut notes)?;
+    if obeys_decorators && has_decorators {
+        apply_decorators(&mut book, &mut notes);
+    }
+    Ok(ImportedLorebook { book, invalid, findings: notes.findings() })
 }
 
 /// Removes invalid entries from a book in any format. Returns their positions, from 1, or their keys.
@@ -112,22 +144,54 @@ pub fn take_invalid_entries(book: &mut Map<String, Value>) -> Vec<String> {
     }
 }
 
-fn to_world_info(book: Map<String, Value>) -> Result<Map<String, Value>, LorebookImportError> {
+/// Converts a book of any format. Also returns whether decorators mean something in that format.
+fn to_world_info(
+    mut book: Map<String, Value>,
+    notes: &mut ConversionNotes,
+) -> Result<(Map<String, Value>, bool), LorebookImportError> {
     if book.contains_key("lorebookVersion") {
-        return Ok(foreign_formats::from_novelai(&book));
+        return Ok((foreign_formats::from_novelai(&book, notes), false));
     }
     if book.get("kind").is_some_and(|kind| kind == "memory") {
-        return Ok(foreign_formats::from_agnai(&book));
+        return Ok((foreign_formats::from_agnai(&book), false));
     }
     if book.get("type").is_some_and(|kind| kind == "risu") {
-        return Ok(foreign_formats::from_risuai(&book));
+        return Ok((foreign_formats::from_risuai(&book, notes), true));
     }
     match book.get("entries") {
         Some(Value::Array(entries)) if entries.iter().any(|entry| entry.get("keys").is_some()) => {
-            Ok(from_card(&book.into()))
+            Ok((convert_card_book(&book.into(), notes), true))
         }
-        Some(Value::Array(_) | Value::Object(_)) => Ok(book),
+        Some(Value::Object(entries))
+            if entries.values().any(|entry| entry.get("keys").is_some() && entry.get("key").is_none()) =>
+        {
+            Ok((convert_card_book(&book.into(), notes), true))
+        }
+        Some(Value::Array(_) | Value::Object(_)) => {
+            normalize_world_info(&mut book, notes);
+            Ok((book, false))
+        }
         _ => Err(LorebookImportError::NoEntries),
+    }
+}
+
+/// Turns the decorators of all entries into fields.
+fn apply_decorators(book: &mut Map<String, Value>, notes: &mut ConversionNotes) {
+    let entries = book.get_mut("entries").and_then(Value::as_object_mut).into_iter().flat_map(|map| map.values_mut());
+    entries.filter_map(Value::as_object_mut).for_each(|entry| decorators::apply(entry, notes));
+}
+
+/// Gives the fields of world info their types. Decorators mean nothing there, as in SillyTavern.
+fn normalize_world_info(book: &mut Map<String, Value>, notes: &mut ConversionNotes) {
+    let entries: Vec<&mut Value> = match book.get_mut("entries") {
+        Some(Value::Array(list)) => list.iter_mut().collect(),
+        Some(Value::Object(map)) => map.values_mut().collect(),
+        _ => Vec::new(),
+    };
+    for (index, entry) in entries.into_iter().enumerate() {
+        let Some(entry) = entry.as_object_mut() else { continue };
+        values::normalize(entry, &fields::default_entry(index), notes);
+        decorators::note_ignored(entry, notes);
     }
 }
 
@@ -214,6 +278,18 @@ pub fn keyed_by_uid(entries: Vec<Map<String, Value>>) -> Map<String, Value> {
 
 /// Converts a card's book to world info.
 pub fn from_card(card_book: &Value) -> Map<String, Value> {
+    convert_card_book(card_book, &mut ConversionNotes::default())
+}
+
+/// Converts a card's book like [`from_card`], obeys the decorators of version 3, and returns what was changed.
+pub fn from_card_with_findings(card_book: &Value) -> (Map<String, Value>, Vec<ImportFinding>) {
+    let mut notes = ConversionNotes::default();
+    let mut book = convert_card_book(card_book, &mut notes);
+    apply_decorators(&mut book, &mut notes);
+    (book, notes.findings())
+}
+
+fn convert_card_book(card_book: &Value, notes: &mut ConversionNotes) -> Map<String, Value> {
     let mut original = card_book.as_object().cloned().unwrap_or_default();
     let list = match original.get("entries") {
         Some(Value::Array(list)) => list.clone(),
@@ -221,7 +297,8 @@ pub fn from_card(card_book: &Value) -> Map<String, Value> {
         _ => Vec::new(),
     };
     let list: Vec<Map<String, Value>> = list.into_iter().filter_map(|entry| entry.as_object().cloned()).collect();
-    let read = keyed_by_uid(list.iter().enumerate().map(|(index, entry)| fields::from_card(entry, index)).collect());
+    let read =
+        keyed_by_uid(list.iter().enumerate().map(|(index, entry)| fields::from_card(entry, index, notes)).collect());
     // Give the card's entries the same ids, so that they can be matched on export.
     let numbered = list.into_iter().zip(read.values()).map(|(mut entry, own)| {
         entry.insert("id".to_owned(), own.get("uid").cloned().unwrap_or_default());
@@ -264,4 +341,36 @@ pub fn to_card(book: &Map<String, Value>) -> Value {
         }
     }
     card_book.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_book(value: &Value) -> (Map<String, Value>, Vec<&'static str>) {
+        let read = read_with_findings(value.to_string().as_bytes()).unwrap();
+        let entry = read.book["entries"].as_object().unwrap().values().next().unwrap().as_object().unwrap().clone();
+        (entry, read.findings.iter().map(|finding| finding.code).collect())
+    }
+
+    #[test]
+    fn lorebook_decorators_are_obeyed_where_they_mean_something() {
+        let text = "@@depth 3\n@@is_greeting 1\nOld.";
+        let card = json!({"entries": [{"keys": ["a"], "content": text}]});
+        for book in [
+            card.clone(),
+            json!({"spec": "lorebook_v3", "data": card}),
+            json!({"entries": {"0": {"keys": ["a"], "content": text}}}),
+            json!({"type": "risu", "data": [{"key": "a", "content": text}]}),
+        ] {
+            let (entry, told) = read_book(&book);
+            assert_eq!((&entry["content"], &entry["depth"]), (&json!("Old."), &json!(3)), "{book}");
+            assert_eq!((&entry["position"], told), (&json!(4), vec!["decorators", "decorators_kept"]), "{book}");
+        }
+        let (entry, told) = read_book(&json!({"entries": {"0": {"key": ["a"], "content": text, "order": "5"}}}));
+        assert_eq!((&entry["content"], &entry["order"]), (&json!(text), &json!(5)), "world info of SillyTavern");
+        assert_eq!(told, ["decorators_kept"]);
+        let (book, findings) = from_card_with_findings(&card);
+        assert_eq!((&book["entries"]["0"]["depth"], findings.len()), (&json!(3), 2));
+    }
 }

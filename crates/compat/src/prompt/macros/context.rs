@@ -13,6 +13,8 @@ pub struct MacroContext {
     pub user: String,
     /// Name of the character that speaks.
     pub character: String,
+    /// What `{{char}}` becomes instead of that name; empty = the name.
+    pub nickname: String,
     /// Persona text, before macro expansion.
     pub persona: String,
     pub card: CardTexts,
@@ -37,6 +39,17 @@ pub struct MacroContext {
     pub outlets: Option<BTreeMap<String, String>>,
     /// Seed of `{{pick}}`, fixed for a story.
     pub seed: u64,
+}
+
+impl MacroContext {
+    /// Returns what `{{char}}` becomes in a text by a speaker; `None` = by nobody or by the character.
+    pub fn char_name<'a>(&'a self, speaker: Option<&'a str>) -> &'a str {
+        match speaker.filter(|speaker| *speaker != self.character) {
+            Some(other) => other,
+            None if self.nickname.is_empty() => &self.character,
+            None => &self.nickname,
+        }
+    }
 }
 
 /// The texts of a card, before macro expansion.

@@ -3,8 +3,9 @@
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 
+use clotho_compat::interop::card::{ARCHIVE_TAIL_BYTES, has_archive_end};
 use clotho_compat::interop::chat::{self, ChatFileLine, ChatFileReader};
-use clotho_compat::interop::png;
+use clotho_compat::interop::{foreign_chat, png};
 
 use super::super::file_container::SourceFile;
 
@@ -59,6 +60,10 @@ pub fn detect_type(place: &SourceFile) -> io::Result<ForeignFileType> {
         Some(b'{' | b'[') => ForeignFileType::Json,
         _ if matches!(place.ending().as_str(), "yaml" | "yml") => ForeignFileType::Card,
         _ if place.ending() == "jsonl" => ForeignFileType::Chat,
+        // An archive may stand behind a picture or a program that unpacks it.
+        _ if has_archive_end(&place.tail(u64::try_from(ARCHIVE_TAIL_BYTES).unwrap_or(u64::MAX))?) => {
+            ForeignFileType::Archive
+        }
         _ => ForeignFileType::Unknown,
     })
 }
@@ -73,6 +78,7 @@ fn is_chat(place: &SourceFile) -> io::Result<bool> {
         Ok(ChatFileLine::Header(header)) => {
             ["chat_metadata", "user_name", "character_name"].iter().any(|key| header.0.contains_key(*key))
         }
-        Err(_) => place.ending() == "jsonl",
+        // Open WebUI exports one chat per line too.
+        Err(_) => place.ending() == "jsonl" && foreign_chat::read(line).is_err(),
     })
 }

@@ -12,10 +12,11 @@ use clotho_compat::interop::foreign_chat::{
 };
 use clotho_compat::interop::{FindingDetail, ImportFinding};
 use clotho_core::clock::Time;
+use clotho_core::coded_message::MessageArgs;
 use clotho_core::ids::{CharacterId, LorebookId, NodeId, SessionId};
 use clotho_core::tree::limits::MAX_SPEAKER_CHARS;
-use clotho_core::tree::reply_facts::Provenance;
-use clotho_core::tree::{Delta, Kind, Role, card};
+use clotho_core::tree::reply_facts::{Provenance, ReplyErrorRecord};
+use clotho_core::tree::{Delta, Kind, Role, Status, card};
 use clotho_core::world::World;
 use clotho_store::{ImportedNode, NodeDraft, NodeImportEnd, SessionPresence, SourceRecord, Tx};
 
@@ -133,6 +134,7 @@ impl ForeignImport<'_> {
         let (before, (messages, branches)) = (self.result.totals.messages, story_size(&tale.messages));
         let newest = tale.messages.iter().filter_map(|one| one.date).max();
         let hidden = tale.messages.iter().filter(|one| one.is_hidden).count();
+        let failed = tale.messages.iter().filter(|one| one.error.is_some()).count();
         let nodes = self.write_messages(&mut tale, &spots, &mut target, &format!("{}#{number}", place.name)).await?;
         // Complete the session and report.
         let mut source = SourceRecord::new(key, target.session.as_bytes());
@@ -141,7 +143,7 @@ impl ForeignImport<'_> {
         source.header = (!tale.rest.is_empty()).then(|| Value::Object(tale.rest.clone()).to_string());
         let come = self.result.totals.messages - before;
         item.findings.push(ImportFinding::works(&FindingDetail::BranchMessages { messages, branches, new: come }));
-        item.findings.extend(story_findings(tale, hidden, target.skipped));
+        item.findings.extend(story_findings(tale, hidden, failed, target.skipped));
         self.finish_story(target, newest, source, come > 0 || is_begun).await?;
         self.count_item(item);
         Ok(())
@@ -451,6 +453,10 @@ fn message_draft(
     draft.content = strip_nul(&message.text);
     draft.reasoning = message.reasoning.as_deref().map(strip_nul);
     draft.metadata.reply.model = message.model;
+    if let Some(words) = message.error.filter(|_| role == Role::Assistant) {
+        draft.status = Status::Error;
+        draft.metadata.reply.error = Some(failed_reply(&words));
+    }
     let place = [("id".to_owned(), message.id.into()), ("program".to_owned(), program.into())];
     let rest = Map::from_iter(place);
     draft.metadata.provenance = Some(Provenance { file: Some(file.to_owned()), rest, ..Provenance::default() });
@@ -460,6 +466,17 @@ fn message_draft(
     draft
 }
 
+/// Returns the error of a reply that failed in the other program.
+fn failed_reply(words: &str) -> ReplyErrorRecord {
+    let words = strip_nul(if words.is_empty() { "the reply failed in the other program" } else { words });
+    ReplyErrorRecord {
+        code: "provider_failed".to_owned(),
+        message: format!("the model server failed: {words}"),
+        args: MessageArgs::from_iter([("words".to_owned(), Value::from(words))]),
+        ..ReplyErrorRecord::default()
+    }
+}
+
 /// Returns how many messages and branches a story has.
 fn story_size(all: &[ForeignMessage]) -> (usize, usize) {
     let answered: HashSet<usize> = all.iter().filter_map(|one| one.parent).collect();
@@ -467,10 +484,13 @@ fn story_size(all: &[ForeignMessage]) -> (usize, usize) {
 }
 
 /// Returns the findings of a story.
-fn story_findings(tale: ForeignChat, hidden: usize, left: usize) -> Vec<ImportFinding> {
+fn story_findings(tale: ForeignChat, hidden: usize, failed: usize, left: usize) -> Vec<ImportFinding> {
     let mut findings = tale.findings;
     if hidden > 0 {
         findings.push(ImportFinding::translated(&FindingDetail::HiddenMessages { count: hidden }));
+    }
+    if failed > 0 {
+        findings.push(ImportFinding::kept(&FindingDetail::FailedReplies { count: failed }));
     }
     if left > 0 {
         findings.push(ImportFinding::skipped(&FindingDetail::BelowRemoved { count: left }));

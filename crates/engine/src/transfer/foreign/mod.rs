@@ -33,8 +33,8 @@ const NAMED: usize = 200;
 const MAX_ARCHIVE_DEPTH: usize = 2;
 
 /// The accepted kinds of input, for the error message.
-const ACCEPTED_INPUTS: &str = "a session (.clotho), a folder or archive of SillyTavern or a chat of it (.jsonl), a character card (PNG, JSON, CHARX, YAML), a lorebook, personas, chats of \
-                     ChatGPT (conversations.json), Open WebUI, LibreChat, RisuAI, Agnai, KoboldAI, text-generation-webui, CAI Tools or \
+const ACCEPTED_INPUTS: &str = "a session (.clotho), a folder or archive of SillyTavern or a chat of it (.jsonl), a character card (PNG, JSON, CHARX, also behind a JPEG, BYAF, YAML), a lorebook, personas, chats of \
+                     ChatGPT (conversations.json), Open WebUI, LibreChat, RisuAI, Agnai, KoboldAI, NovelAI, text-generation-webui, CAI Tools or \
                      Chub, or a folder or archive of these";
 
 /// Imports a folder, an archive or a file of another program. What exists already is left alone.
@@ -89,11 +89,8 @@ fn open_input(given: ImportSource, budget: &ArchiveBudget) -> Result<OpenInput, 
     }
     let bad = |error| ImportError::Unknown(format!("the archive cannot be read: {error}"));
     let container = place.archive(budget).map_err(bad)?;
-    Ok(if container.has(CARD) { OpenInput::File(place) } else { OpenInput::Container(container) })
+    Ok(if container.is_card() { OpenInput::File(place) } else { OpenInput::Container(container) })
 }
-
-/// The file that makes an archive a character card.
-const CARD: &str = "card.json";
 
 /// Returns the last part of a path.
 fn base_name(name: &str) -> &str {
@@ -232,7 +229,7 @@ impl ForeignImport<'_> {
         depth: usize,
     ) -> Result<Option<ForeignFileType>, ImportError> {
         let container = place.archive(&self.archive_budget)?;
-        if container.has(CARD) {
+        if container.is_card() {
             self.character(place, &place.read()?).await?;
             return Ok(None);
         }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use clotho_compat::prompt::lore::LorebookScope;
 use clotho_core::ids::{CharacterId, LorebookId, PersonaId, SessionId, UserId};
 use clotho_core::tree::{NodeProblem, lorebook};
-use clotho_plugin::{InitVarText, unreadable_initial_values};
+use clotho_plugin::{InitVarText, initial_value_problems};
 use clotho_store::{BindingTarget, LorebookVersion, StoreError, StoreReader};
 
 use crate::turn::problem::TurnProblem;
@@ -73,9 +73,9 @@ pub fn read_initial_values(
         .collect())
 }
 
-/// Returns problems for initial values that cannot be parsed, if a new plugin reads them.
+/// Returns problems for initial values that cannot be parsed or are left out, if a new plugin reads them.
 pub fn unreadable_values(active_plugins: &[ActivePlugin], starts: &[InitVarText], greeting: &str) -> Vec<NodeProblem> {
     let Some(active) = active_plugins.iter().find(|active| active.plugin.reads_init_vars()) else { return Vec::new() };
     let trouble = |error| TurnProblem::StartUnread { error }.for_plugin(active.plugin.id());
-    unreadable_initial_values(starts, greeting).into_iter().map(trouble).collect()
+    initial_value_problems(starts, greeting).into_iter().map(trouble).collect()
 }

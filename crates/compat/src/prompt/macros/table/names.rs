@@ -6,7 +6,7 @@ use super::MacroDefinition;
 /// The rows of the table.
 pub const ROWS: &[MacroDefinition] = &[
     MacroDefinition::plain(&["user"], |m, _| Some(m.facts.user.clone())),
-    MacroDefinition::plain(&["char"], |m, _| Some(m.speaker.as_ref().unwrap_or(&m.facts.character).clone())),
+    MacroDefinition::plain(&["char"], |m, _| Some(m.facts.char_name(m.speaker.as_deref()).to_owned())),
     MacroDefinition::plain(&["group", "charIfNotGroup"], |m, _| Some(all_characters(m))),
     MacroDefinition::plain(&["groupNotMuted"], |m, _| Some(unmuted_characters(m, ""))),
     MacroDefinition::plain(&["notChar"], |m, _| {
