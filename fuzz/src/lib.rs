@@ -96,7 +96,7 @@ fn has_nul(value: &Value) -> bool {
 /// Parses a model server's stream: wherever it is split, it gives the same events.
 pub fn sse(bytes: &[u8]) {
     let Some((cut, stream)) = bytes.split_first() else { return };
-    let heard = |pieces: &[&[u8]]| -> (Vec<SseEvent>, Result<Option<String>, LineTooLong>) {
+    let heard = |pieces: &[&[u8]]| -> (Vec<SseEvent>, Result<Option<SseEvent>, LineTooLong>) {
         let (mut parser, mut events) = (SseParser::new(1_000), Vec::new());
         let fed = pieces.iter().try_for_each(|piece| parser.feed(piece, &mut events));
         (events, fed.and_then(|()| parser.finish()))

@@ -19,6 +19,12 @@ pub fn cost(usage: &Usage, info: &ModelInfo) -> Option<Number> {
     sum.write()
 }
 
+/// Returns a cost that a provider reports as a number, rounded to twelve digits. This removes the noise of binary
+/// fractions: 0.020999999999999998 becomes 0.021. `None` if it is not finite.
+pub fn rounded_cost(cost: f64) -> Option<Number> {
+    Number::from_f64(format!("{cost:.11e}").parse().ok()?)
+}
+
 /// Returns what the provider's cache saved: cached tokens times the difference to the prompt price. `None` if nothing
 /// was saved or a price is unknown.
 pub fn cache_savings(usage: &Usage, info: &ModelInfo) -> Option<Number> {
@@ -106,6 +112,23 @@ mod tests {
         assert_eq!(cost(1, 1, (1e-300, 1.0)), None);
         let unknown = ModelInfo { prompt_price: Some(1.0), ..ModelInfo::default() };
         assert_eq!(super::cost(&Usage::default(), &unknown), None);
+    }
+
+    #[test]
+    fn cost_reported_number_is_rounded() {
+        for (cost, expected) in [
+            (0.020_999_999_999_999_998, "0.021"),
+            (0.1 + 0.2, "0.3"),
+            (0.0015, "0.0015"),
+            (0.000_012_345_678_9, "0.0000123456789"),
+            (0.0, "0"),
+            (2.0, "2"),
+            (1_234.567_8, "1234.5678"),
+        ] {
+            assert_eq!(rounded_cost(cost).and_then(|cost| cost.as_f64()), expected.parse().ok(), "{cost}");
+        }
+        assert_eq!(rounded_cost(0.020_999_999_999_999_998).unwrap().to_string(), "0.021");
+        assert_eq!(rounded_cost(f64::NAN), None);
     }
 
     #[test]

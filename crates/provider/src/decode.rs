@@ -1,18 +1,25 @@
 //! Decodes a response body into frames. Pure; the client feeds it the received bytes.
 
 use super::{
-    Frame, ProviderFailure,
+    FinishReason, Frame, ProviderFailure,
     dialect::{ChunkReader, ChunkStatus, Framing},
+    error_report,
     error_text::ErrorScrubber,
     json, json_lines,
     sse::{LineTooLong, SseEvent, SseParser},
+    stream_end::StreamEnd,
+    surrogates::{self, SurrogateJoiner},
 };
+use serde_json::Value;
 
 /// Minimum limit of an event, whatever the reply's limit. Roles, usage and vendor fields need space.
 const MIN_EVENT_BYTES: usize = 1 << 20;
 
 /// Bytes kept from the start of a response, to quote in an error.
 const HEAD_BYTES: usize = 2048;
+
+/// Names of events that only keep the connection alive.
+const PING_EVENTS: [&str; 4] = ["ping", "heartbeat", "keepalive", "keep-alive"];
 
 /// Decodes one response.
 #[derive(Debug)]
@@ -22,11 +29,18 @@ pub(super) struct ReplyDecoder {
     taken: usize,
     /// Number of chunks read.
     read: usize,
+    /// Whether there was anything but comments, empty events and events of other matters.
+    has_data: bool,
     framing: Framing,
     shape: ReplyBodyShape,
     reader: Box<dyn ChunkReader>,
     /// The combined status of all chunks.
     status: ChunkStatus,
+    end: StreamEnd,
+    /// Whether the server cuts texts by UTF-16 units.
+    has_marks: bool,
+    text_joiner: SurrogateJoiner,
+    reasoning_joiner: SurrogateJoiner,
     scrub: ErrorScrubber,
     head: Vec<u8>,
 }
@@ -44,8 +58,22 @@ enum ReplyBodyShape {
 impl ReplyDecoder {
     /// Creates a decoder that returns at most `limit` bytes of text and reasoning.
     pub(super) fn new(limit: usize, scrub: ErrorScrubber, reader: Box<dyn ChunkReader>, framing: Framing) -> Self {
-        let (shape, status, head) = (ReplyBodyShape::Unknown, ChunkStatus::default(), Vec::new());
-        Self { limit, taken: 0, read: 0, framing, shape, reader, status, scrub, head }
+        Self {
+            limit,
+            taken: 0,
+            read: 0,
+            has_data: false,
+            framing,
+            shape: ReplyBodyShape::Unknown,
+            reader,
+            status: ChunkStatus::default(),
+            end: StreamEnd::default(),
+            has_marks: false,
+            text_joiner: SurrogateJoiner::default(),
+            reasoning_joiner: SurrogateJoiner::default(),
+            scrub,
+            head: Vec::new(),
+        }
     }
 
     /// Returns whether the provider said that nothing more will come.
@@ -53,9 +81,20 @@ impl ReplyDecoder {
         self.status.done
     }
 
+    /// Returns whether the body has ended.
+    pub(super) fn is_over(&self) -> bool {
+        matches!(self.shape, ReplyBodyShape::Closed)
+    }
+
     /// Returns whether the provider gave the finish reason; usage can still follow.
     pub(super) fn is_finished(&self) -> bool {
         self.status.finished
+    }
+
+    /// Returns whether a body without anything of a reply has ended: at most with comments and the end mark.
+    pub(super) fn is_empty(&self) -> bool {
+        let has_ended = self.status.done || self.is_over();
+        has_ended && !self.has_data && (self.status.done || self.is_preamble_only())
     }
 
     /// Appends the frames completed by `bytes`, or [`Frame::KeepAlive`] if there are none.
@@ -97,7 +136,7 @@ impl ReplyDecoder {
             ReplyBodyShape::Lines(parser) => {
                 let mut lines = Vec::new();
                 let fed = parser.feed(bytes, &mut lines);
-                lines.into_iter().try_for_each(|line| self.decode_event(SseEvent::Data(line), frames))?;
+                lines.into_iter().try_for_each(|line| self.decode_data(&line, frames))?;
                 fed.map_err(|error| self.too_long(error))
             }
             ReplyBodyShape::Whole(body) if body.len().saturating_add(bytes.len()) > event_limit => {
@@ -111,6 +150,11 @@ impl ReplyDecoder {
         }
     }
 
+    /// Ends a reply whose body broke off: appends what is left of its texts.
+    pub(super) fn break_off(&mut self, frames: &mut Vec<Frame>) {
+        self.flush_halves(frames);
+    }
+
     /// Decodes the rest after the body has ended or broken off, and checks that the reply is complete.
     ///
     /// # Errors
@@ -122,20 +166,48 @@ impl ReplyDecoder {
                 let open = parser.finish().map_err(|error| self.too_long(error))?;
                 self.finish_stream(open, frames)
             }
-            ReplyBodyShape::Lines(parser) => self.finish_stream(parser.finish(), frames),
+            ReplyBodyShape::Lines(parser) => self.finish_stream(parser.finish().map(SseEvent::Data), frames),
             ReplyBodyShape::Unknown | ReplyBodyShape::Closed => self.finish_stream(None, frames),
         }
     }
 
-    fn finish_stream(&mut self, open: Option<String>, frames: &mut Vec<Frame>) -> Result<(), ProviderFailure> {
+    fn finish_stream(&mut self, open: Option<SseEvent>, frames: &mut Vec<Frame>) -> Result<(), ProviderFailure> {
         // Accept a last event without its blank line if it is complete; a partial one means that the body was cut.
-        if let Some(data) = open.filter(|data| data.trim() == "[DONE]" || json::parse(data).is_ok()) {
-            self.decode_event(SseEvent::Data(data), frames)?;
+        if let Some(event) = open {
+            if is_complete(&event) {
+                self.decode_event(event, frames)?;
+            } else {
+                self.has_data = true;
+            }
         }
-        match self.status.done || self.status.finished || self.reader.may_end_without_finish() {
-            true => Ok(()),
-            false if self.status.recognised || self.is_preamble_only() => Err(ProviderFailure::CutOff),
-            false => Err(self.malformed_reply("it is not a reply")),
+        let is_over = self.status.finished || self.reader.may_end_without_finish();
+        if self.status.done {
+            return Ok(());
+        }
+        if is_over || self.end.is_normal() {
+            self.end_reply(frames);
+            return Ok(());
+        }
+        self.flush_halves(frames);
+        if self.status.recognised || self.is_preamble_only() {
+            return Err(ProviderFailure::CutOff);
+        }
+        Err(self.malformed_reply("it is not a reply"))
+    }
+
+    /// Appends what was held back when the reply is over. If the server gave no reason and nothing else shows a normal
+    /// end, says so.
+    fn end_reply(&mut self, frames: &mut Vec<Frame>) {
+        let before = frames.len();
+        self.reader.flush(frames);
+        let has_calls = frames.iter().skip(before).any(|frame| matches!(frame, Frame::ToolCall(_)));
+        self.join_halves(frames, before);
+        self.flush_halves(frames);
+        let has_reason = self.status.finished || self.reader.may_end_without_finish();
+        if has_calls {
+            frames.push(Frame::Finish(FinishReason::ToolCalls));
+        } else if !has_reason && self.end.is_open() {
+            frames.push(Frame::Finish(FinishReason::Unstated));
         }
     }
 
@@ -153,37 +225,121 @@ impl ReplyDecoder {
     }
 
     fn finish_whole(&mut self, body: &[u8], frames: &mut Vec<Frame>) -> Result<(), ProviderFailure> {
-        let value = match json::parse(&String::from_utf8_lossy(body)) {
-            Ok(value) => value,
+        self.has_data = true;
+        let value = match json::parse_chunk(&String::from_utf8_lossy(body)) {
+            Ok((value, has_marks)) => {
+                self.has_marks = has_marks;
+                value
+            }
             Err(json::JsonResponseError::Syntax(error)) if error.is_eof() => return Err(ProviderFailure::CutOff),
             Err(_) => return Err(self.malformed_reply("it is not JSON")),
         };
-        // Some gateways wrap the error object in a list.
-        let value = value.as_array().and_then(|list| list.first()).unwrap_or(&value);
-        self.decode_chunk(value, frames)?;
-        if self.status.recognised { Ok(()) } else { Err(self.malformed_reply("it is not a reply")) }
+        // Some gateways wrap the error object in a list, and some send all chunks of the stream as one.
+        match &value {
+            Value::Array(chunks) => chunks.iter().try_for_each(|chunk| self.decode_chunk(chunk, frames))?,
+            value => self.decode_chunk(value, frames)?,
+        }
+        if !self.status.recognised {
+            return Err(self.malformed_reply("it is not a reply"));
+        }
+        // A whole body without a reason is complete, because its JSON is.
+        self.status.finished = true;
+        self.end_reply(frames);
+        Ok(())
     }
 
     fn decode_event(&mut self, event: SseEvent, frames: &mut Vec<Frame>) -> Result<(), ProviderFailure> {
-        let SseEvent::Data(data) = event else { return Ok(()) };
+        match event {
+            SseEvent::Comment => Ok(()),
+            SseEvent::Data(data) => self.decode_data(&data, frames),
+            SseEvent::Named { .. } if self.status.done => Ok(()),
+            SseEvent::Named { name, data } if name == "error" => {
+                self.has_data = true;
+                self.flush_halves(frames);
+                let value = json::parse(&data).unwrap_or(Value::String(data));
+                Err(error_report::failure_of(error_report::error_of(&value).unwrap_or(&value), &self.scrub))
+            }
+            SseEvent::Named { name, data } if is_ping(&name, &data) => Ok(()),
+            SseEvent::Named { data, .. } if self.reader.names_events() || data.trim() == "[DONE]" => {
+                self.decode_data(&data, frames)
+            }
+            SseEvent::Named { data, .. } => self.decode_named(&data, frames),
+        }
+    }
+
+    /// Decodes an event with a name of its own. Servers tell other things in such events: progress, files, pings.
+    fn decode_named(&mut self, data: &str, frames: &mut Vec<Frame>) -> Result<(), ProviderFailure> {
+        let value = json::parse(data).unwrap_or_default();
+        if error_report::has_reply_field(&value) {
+            return self.decode_data(data, frames);
+        }
+        if value.is_object() {
+            self.has_data = true;
+            self.read = self.read.saturating_add(1);
+        }
+        Ok(())
+    }
+
+    fn decode_data(&mut self, data: &str, frames: &mut Vec<Frame>) -> Result<(), ProviderFailure> {
         match data.trim() {
             _ if self.status.done => Ok(()),
             "" | "null" => Ok(()),
             "[DONE]" => {
                 self.status.done = true;
+                self.end_reply(frames);
                 Ok(())
             }
-            data => match json::parse(data) {
-                Ok(value) if value.is_object() => self.decode_chunk(&value, frames),
-                _ => Err(ProviderFailure::InvalidResponse {
-                    words: self.scrub.clean(&format!("a piece of the stream is not a JSON object: {data}")),
-                }),
-            },
+            data => self.decode_json(data, frames),
         }
     }
 
+    fn decode_json(&mut self, data: &str, frames: &mut Vec<Frame>) -> Result<(), ProviderFailure> {
+        self.has_data = true;
+        let Some((value, has_marks)) = json::parse_chunk(data).ok().filter(|(value, _)| value.is_object()) else {
+            self.flush_halves(frames);
+            let words = self.scrub.clean(&format!("a piece of the stream is not a JSON object: {data}"));
+            return Err(ProviderFailure::InvalidResponse { words });
+        };
+        self.has_marks |= has_marks;
+        self.decode_chunk(&value, frames)?;
+        if self.status.done {
+            self.end_reply(frames);
+        }
+        Ok(())
+    }
+
+    /// Joins characters that chunks have cut, in the frames from `start` on.
+    fn join_halves(&mut self, frames: &mut Vec<Frame>, start: usize) {
+        if !self.has_marks {
+            return;
+        }
+        for mut frame in frames.split_off(start.min(frames.len())) {
+            match &mut frame {
+                Frame::Text(words) => *words = self.text_joiner.push(words),
+                Frame::Reasoning(words) => *words = self.reasoning_joiner.push(words),
+                Frame::ToolCall(call) => {
+                    for text in [&mut call.id, &mut call.name, &mut call.arguments] {
+                        *text = surrogates::join_text(text);
+                    }
+                }
+                Frame::ProviderState(state) => surrogates::join_value(state),
+                Frame::Finish(_) => self.flush_halves(frames),
+                Frame::KeepAlive | Frame::Usage(_) | Frame::Model(_) => {}
+            }
+            if !matches!(&frame, Frame::Text(words) | Frame::Reasoning(words) if words.is_empty()) {
+                frames.push(frame);
+            }
+        }
+    }
+
+    /// Ends texts in the middle of a character.
+    fn flush_halves(&mut self, frames: &mut Vec<Frame>) {
+        frames.extend(self.reasoning_joiner.finish().map(Frame::Reasoning));
+        frames.extend(self.text_joiner.finish().map(Frame::Text));
+    }
+
     /// Reads one chunk, within the limit.
-    fn decode_chunk(&mut self, value: &serde_json::Value, frames: &mut Vec<Frame>) -> Result<(), ProviderFailure> {
+    fn decode_chunk(&mut self, value: &Value, frames: &mut Vec<Frame>) -> Result<(), ProviderFailure> {
         self.read = self.read.saturating_add(1);
         let mut read = Vec::new();
         let end = self.reader.read(value, &self.scrub, &mut read).map(|said| {
@@ -191,6 +347,11 @@ impl ReplyDecoder {
             self.status.finished |= said.finished;
             self.status.done |= said.done;
         });
+        self.end.note(&read);
+        self.join_halves(&mut read, 0);
+        if end.is_err() {
+            self.flush_halves(&mut read);
+        }
         for mut frame in read {
             let room = self.limit.saturating_sub(self.taken);
             let (Frame::Text(words) | Frame::Reasoning(words)) = &mut frame else {
@@ -220,6 +381,20 @@ impl ReplyDecoder {
     }
 }
 
+/// Returns whether an event that the end of the body interrupted has all of its data.
+fn is_complete(event: &SseEvent) -> bool {
+    match event {
+        SseEvent::Comment => false,
+        SseEvent::Named { name, .. } if name == "error" => true,
+        SseEvent::Data(data) | SseEvent::Named { data, .. } => data.trim() == "[DONE]" || json::parse(data).is_ok(),
+    }
+}
+
+/// Returns whether an event only keeps the connection alive.
+fn is_ping(name: &str, data: &str) -> bool {
+    PING_EVENTS.contains(&name) && !error_report::has_reply_field(&json::parse(data).unwrap_or_default())
+}
+
 /// Skips leading whitespace, which can keep a connection alive, and a byte order mark.
 fn skip_bom_and_whitespace(bytes: &[u8]) -> &[u8] {
     let is_lead_in = |byte: &u8| byte.is_ascii_whitespace() || "\u{feff}".as_bytes().contains(byte);
@@ -228,139 +403,4 @@ fn skip_bom_and_whitespace(bytes: &[u8]) -> &[u8] {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{FinishReason, ProviderKind, Request};
-
-    fn new_decoder(kind: &str, limit: usize) -> ReplyDecoder {
-        let dialect = ProviderKind::from_name(kind).unwrap().dialect();
-        ReplyDecoder::new(limit, ErrorScrubber::default(), dialect.reader(&Request::default()), dialect.framing())
-    }
-
-    const HI: &str = r#"{"choices":[{"index":0,"delta":{"content":"hi"}}]}"#;
-    const STOP: &str = r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#;
-
-    /// Decodes `body` in pieces of `size` bytes. Omits keep-alive frames.
-    fn decode_in_pieces(size: usize, limit: usize, body: &[u8]) -> (Vec<Frame>, Result<(), ProviderFailure>) {
-        let mut decoder = new_decoder("openai", limit);
-        let mut frames = Vec::new();
-        let mut end = body.chunks(size).try_for_each(|piece| decoder.feed(piece, &mut frames));
-        if end.is_ok() {
-            end = decoder.finish(&mut frames);
-        }
-        frames.retain(|frame| *frame != Frame::KeepAlive);
-        (frames, end)
-    }
-
-    /// Checks that the result does not depend on how the body is split. Returns the joined texts.
-    fn decode(limit: usize, body: &[u8]) -> (String, Vec<FinishReason>, Result<(), ProviderFailure>) {
-        let (frames, end) = decode_in_pieces(usize::MAX, limit, body);
-        for size in [1, 2, 3, 7] {
-            assert_eq!(decode_in_pieces(size, limit, body), (frames.clone(), end.clone()), "cut into {size}");
-        }
-        let text = frames
-            .iter()
-            .filter_map(|frame| if let Frame::Text(text) = frame { Some(text.as_str()) } else { None })
-            .collect();
-        let finish = frames
-            .iter()
-            .filter_map(|frame| if let Frame::Finish(finish) = frame { Some(finish.clone()) } else { None });
-        (text, finish.collect(), end)
-    }
-
-    fn check(body: &str, text: &str, finish: &[FinishReason], code: Option<&str>) {
-        let (said, finished, end) = decode(1000, body.as_bytes());
-        assert_eq!(
-            (said.as_str(), finished.as_slice(), end.map_err(|failure| failure.code()).err()),
-            (text, finish, code),
-            "{body}"
-        );
-    }
-
-    #[test]
-    fn decode_stream_end_reports_complete_or_cut_off() {
-        let stop = &[FinishReason::Stop];
-        check(&format!("data: {HI}\n\ndata: {STOP}\n\ndata: [DONE]\n\n"), "hi", stop, None);
-        check(&format!("data: {HI}\n\ndata: {STOP}\n\n"), "hi", stop, None);
-        check(&format!("data: {HI}\n\ndata: {STOP}"), "hi", stop, None);
-        check(&format!("data: {HI}\n\ndata: [DONE]"), "hi", &[], None);
-        check(&format!("data: {HI}\n\ndata: [DONE]\n\ndata: {HI}\n\ndata: nonsense\n\n"), "hi", &[], None);
-        check(&format!("data: {HI}\n\n"), "hi", &[], Some("cut_off"));
-        check(&format!("data: {HI}\n\ndata: {{\"choi"), "hi", &[], Some("cut_off"));
-        check("data: {\"choi", "", &[], Some("cut_off"));
-        check(": ping\n\n: ping\n\n", "", &[], Some("cut_off"));
-        check("", "", &[], Some("cut_off"));
-        check(" \r\n\n", "", &[], Some("cut_off"));
-    }
-
-    #[test]
-    fn decode_malformed_events_are_skipped() {
-        let noisy = format!(
-            "\u{feff}: hello\r\n\r\nevent: x\nid: 7\nretry: 1\ndata:{HI}\r\r: ping\n\ndata:\n\ndata: null\n\ndata: {STOP}\r\n\r\n"
-        );
-        check(&noisy, "hi", &[FinishReason::Stop], None);
-        check(
-            &format!("data: {}\n\ndata: {STOP}\n\n", HI.replace(',', ",\ndata: ")),
-            "hi",
-            &[FinishReason::Stop],
-            None,
-        );
-    }
-
-    #[test]
-    fn decode_foreign_body_returns_failure() {
-        for body in [
-            "hello",
-            "data: hello\n\n",
-            "data: [1]\n\n",
-            "data: 7\n\n",
-            "[]",
-            r#"{"a":1}"#,
-            "{nonsense}",
-            "<html><title>Login</title>",
-            "a: b\n\n",
-            "event: start\ndata: {\"type\":\"message_start\"}\n\n",
-        ] {
-            check(body, "", &[], Some("provider_garbled"));
-        }
-        let (_, _, end) = decode(1000, b"<html><title>Login</title>");
-        assert!(end.unwrap_err().to_string().contains("Login"));
-        check(&format!("data: {HI}\n\ndata: {{nonsense\n\ndata: {STOP}\n\n"), "hi", &[], Some("provider_garbled"));
-    }
-
-    #[test]
-    fn decode_whole_body_returns_frames() {
-        let whole =
-            r#" {"choices":[{"index":0,"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}]}"#;
-        check(whole, "hi", &[FinishReason::Stop], None);
-        check(&format!("\u{feff}\n\n{whole}\n"), "hi", &[FinishReason::Stop], None);
-        check(whole.split_at(40).0, "", &[], Some("cut_off"));
-        check(r#"{"error":{"message":"no"}}"#, "", &[], Some("provider_failed"));
-        check(r#"[{"error":{"message":"no","code":400}}]"#, "", &[], Some("provider_refused"));
-    }
-
-    #[test]
-    fn decode_oversized_reply_keeps_text_up_to_limit() {
-        let piece = |text: &str| format!("data: {}\n\n", HI.replace("hi", text));
-        let (text, _, end) = decode(10, (piece("夜夜夜") + &piece("夜夜")).as_bytes());
-        assert_eq!((text.as_str(), end), ("夜夜夜", Err(ProviderFailure::TooLarge { limit: 10 })));
-        let (text, _, end) = decode(10, (piece("0123456789") + "data: [DONE]\n\n").as_bytes());
-        assert_eq!((text.as_str(), end), ("0123456789", Ok(())));
-        let (frames, end) =
-            decode_in_pieces(usize::MAX, 10, format!("data: {}", "x".repeat(MIN_EVENT_BYTES)).as_bytes());
-        assert_eq!((frames, end), (vec![], Err(ProviderFailure::TooLarge { limit: 10 })));
-        let (_, end) =
-            decode_in_pieces(usize::MAX, 10, format!("{{\"a\":\"{}", "x".repeat(MIN_EVENT_BYTES)).as_bytes());
-        assert_eq!(end, Err(ProviderFailure::TooLarge { limit: 10 }));
-    }
-
-    #[test]
-    fn decode_any_bytes_emit_keep_alive() {
-        let mut decoder = new_decoder("openai", 100);
-        for piece in ["\n", ": ping\n\n", "data: {\"choices\"", ":[]}\n\n", "data: [DONE]\n\n", ": more\n\n"] {
-            let mut frames = Vec::new();
-            decoder.feed(piece.as_bytes(), &mut frames).unwrap();
-            assert_eq!(frames, [Frame::KeepAlive], "{piece}");
-        }
-    }
-}
+mod tests;

@@ -19,6 +19,26 @@ pub(super) trait ProviderDialect: Send + Sync {
     /// Returns the body of a request for a reply, exactly as it is sent.
     fn body(&self, request: &Request, endpoint: &Endpoint) -> Value;
 
+    /// Returns the URL and body of a request for the same reply as a whole, without a stream. `None` = the request is
+    /// not for a stream.
+    ///
+    /// # Errors
+    /// Returns an error if the endpoint's address is invalid.
+    fn whole_reply_request(
+        &self,
+        request: &Request,
+        endpoint: &Endpoint,
+    ) -> Result<Option<(Url, Value)>, ProviderFailure> {
+        let mut body = self.body(request, endpoint);
+        let Some(fields) = body.as_object_mut().filter(|fields| fields.get("stream") == Some(&Value::Bool(true)))
+        else {
+            return Ok(None);
+        };
+        fields.insert("stream".into(), false.into());
+        fields.shift_remove("stream_options");
+        Ok(Some((self.reply_url(endpoint, &request.model)?, body)))
+    }
+
     /// Returns the parameters of a request under OpenAI's names, without those that this kind of server cannot use.
     fn params(&self, request: &Request, endpoint: &Endpoint) -> Map<String, Value>;
 
@@ -121,8 +141,17 @@ pub(super) trait ChunkReader: fmt::Debug + Send {
         frames: &mut Vec<Frame>,
     ) -> Result<ChunkStatus, ProviderFailure>;
 
+    /// Appends what is held back, when the reply is over without a finish reason: tool calls.
+    fn flush(&mut self, _frames: &mut Vec<Frame>) {}
+
     /// Returns whether a body without a finish reason can be a complete reply.
     fn may_end_without_finish(&self) -> bool {
+        false
+    }
+
+    /// Returns whether the kind gives its events names. Otherwise an event with a name of its own, such as `ping`, is
+    /// only read if its data look like a reply.
+    fn names_events(&self) -> bool {
         false
     }
 }

@@ -15,6 +15,19 @@ const MIN_KEY_CHARS: usize = 8;
 
 /// Maximum number of errors of a list that are shown.
 const MAX_LISTED: usize = 8;
+/// Fields that can have the message, the most telling ones first.
+const TEXT_FIELDS: [&str; 10] = [
+    "message",
+    "error",
+    "detail",
+    "msg",
+    "error_description",
+    "error_msg",
+    "error_message",
+    "errorMessage",
+    "errmsg",
+    "title",
+];
 
 /// Cleans messages and removes the key from them.
 #[derive(Debug, Clone, Default)]
@@ -76,8 +89,7 @@ pub(super) fn json_error_text(value: &Value) -> String {
             said.collect::<Vec<_>>().join("; ")
         }
         Value::Object(fields) => {
-            let names = ["message", "error", "detail", "msg", "error_description", "title"];
-            let said = names.iter().filter_map(|name| fields.get(*name)).find(|said| !said.is_null());
+            let said = TEXT_FIELDS.iter().filter_map(|name| fields.get(*name)).find(|said| !said.is_null());
             let words = said.map_or_else(|| value.to_string(), json_error_text);
             let words = with_field(fields, words);
             // Aggregators put the message of the vendor behind them here.

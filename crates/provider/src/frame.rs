@@ -2,11 +2,12 @@
 
 use super::{ParameterChange, ProviderFailure};
 use futures_util::stream::BoxStream;
+use serde_json::Value;
 
 /// A reply in progress. It ends after the first failure. Dropping it ends the request. Timeouts run only while it is
 /// polled, so a slow consumer does not count as a silent server.
 ///
-/// A reply without a failure has at most one [`Frame::Finish`], and none if the provider gives no reason.
+/// A reply without a failure has at most one [`Frame::Finish`], and none if its end is normal but has no reason.
 pub type FrameStream = BoxStream<'static, Result<Frame, ProviderFailure>>;
 
 /// A part of a reply.
@@ -22,6 +23,9 @@ pub enum Frame {
     Reasoning(String),
     /// A complete tool call.
     ToolCall(ToolCall),
+    /// What the provider wants back unchanged with the results of the tool calls, such as signatures of reasoning. It
+    /// belongs into [`super::ToolRound::provider_state`] of requests to the same endpoint. Its form is private.
+    ProviderState(Value),
     /// Token usage. Can come more than once; the last one is valid.
     Usage(Usage),
     /// The name of the model that answers. Sent again if it changes.
@@ -71,6 +75,8 @@ pub enum FinishReason {
     ToolCalls,
     /// Another reason, with the provider's name for it.
     Other(String),
+    /// The provider ended the reply without a reason, and nothing else shows a normal end. It can be truncated.
+    Unstated,
 }
 
 impl FinishReason {
@@ -79,7 +85,8 @@ impl FinishReason {
         match reason.to_ascii_lowercase().as_str() {
             "stop" | "end_turn" | "stop_sequence" | "eos" | "word" => Self::Stop,
             "length" | "max_tokens" | "limit" | "model_context_window_exceeded" => Self::Length,
-            "content_filter" | "safety" | "refusal" => Self::ContentFilter(reason.to_owned()),
+            "content_filter" | "safety" | "recitation" | "prohibited_content" | "blocklist" | "spii" | "refusal"
+            | "sensitive" => Self::ContentFilter(reason.to_owned()),
             "tool_calls" | "tool_use" | "function_call" => Self::ToolCalls,
             _ => Self::Other(reason.to_owned()),
         }
@@ -93,6 +100,7 @@ impl FinishReason {
             Self::ContentFilter(_) => "content_filter",
             Self::ToolCalls => "tool_calls",
             Self::Other(reason) => reason,
+            Self::Unstated => "unknown",
         }
     }
 }

@@ -3,20 +3,37 @@
 //! Fields are looked up one by one instead of derived. Vendors omit, rename, repeat and mistype fields, and an unused
 //! field must not break a reply.
 
+use super::surrogates;
 use clotho_core::json_scan::{self, JsonBounds, JsonScanError};
 use serde_json::Value;
 
-/// Parses the JSON of a chunk or of a whole response. Lone surrogate escapes, which some servers produce when they cut a
-/// text, and control
-/// characters become U+FFFD.
+/// Parses the JSON of a whole document. Lone surrogate escapes, which some servers produce when they cut a text, and
+/// control characters become U+FFFD.
 pub(super) fn parse(json: &str) -> Result<Value, JsonResponseError> {
     parse_within(json, JsonBounds::DOCUMENT)
+}
+
+/// Parses the JSON of a chunk, whose texts other chunks continue. Works like [`parse`], but lone surrogate escapes
+/// become the marks of [`surrogates`]. Also returns whether there are any.
+pub(super) fn parse_chunk(json: &str) -> Result<(Value, bool), JsonResponseError> {
+    json_scan::check_bounds(json, JsonBounds::DOCUMENT)?;
+    let error = match serde_json::from_str(json) {
+        Ok(value) => return Ok((value, false)),
+        Err(error) => error,
+    };
+    // Marks are only unambiguous if the server does not use these characters itself.
+    let can_mark = !surrogates::has_mark(json);
+    let repaired = repair_escapes(json, if can_mark { surrogates::mark_of } else { |_| None });
+    match serde_json::from_str(&repaired) {
+        Ok(value) => Ok((value, can_mark)),
+        Err(_) => Err(error.into()),
+    }
 }
 
 fn parse_within(json: &str, bounds: JsonBounds) -> Result<Value, JsonResponseError> {
     json_scan::check_bounds(json, bounds)?;
     let parsed = serde_json::from_str(json);
-    Ok(parsed.or_else(|error| serde_json::from_str(&repair_escapes(json)).map_err(|_| error))?)
+    Ok(parsed.or_else(|error| serde_json::from_str(&repair_escapes(json, |_| None)).map_err(|_| error))?)
 }
 
 /// Parses the JSON of a whole response.
@@ -35,7 +52,8 @@ pub(super) enum JsonResponseError {
     OutOfBounds(#[from] JsonScanError),
 }
 
-fn repair_escapes(json: &str) -> String {
+/// Replaces lone surrogate escapes by their marks, or by U+FFFD if they have none, and control characters by U+FFFD.
+fn repair_escapes(json: &str, mark_of: fn(u16) -> Option<char>) -> String {
     let mut out = String::with_capacity(json.len());
     let mut rest = json;
     while let Some(at) =
@@ -45,7 +63,10 @@ fn repair_escapes(json: &str) -> String {
         out.push_str(before);
         let escape = escape_length(tail);
         let (escape, after) = tail.split_at_checked(escape).unwrap_or((tail, ""));
-        out.push_str(if is_broken(escape) { "\\ufffd" } else { escape });
+        match utf16_unit(escape).and_then(mark_of).filter(|_| is_broken(escape)) {
+            Some(mark) => out.push(mark),
+            None => out.push_str(if is_broken(escape) { "\\ufffd" } else { escape }),
+        }
         rest = after;
     }
     out + rest
@@ -122,6 +143,18 @@ mod tests {
         for broken in [r#""\ud8"#, r#""\"#, r#"{"a":"#, r#""\u夜夜""#, ""] {
             assert!(parse(broken).is_err(), "{broken}");
         }
+    }
+
+    /// A half that another chunk may complete is marked, unless the server uses the characters of marks itself.
+    #[test]
+    fn json_chunk_lone_surrogates_become_marks() {
+        let (value, has_marks) = parse_chunk(r#"{"a":"\ud83dx\u0000","b":"\ud83c\udf19"}"#).unwrap();
+        assert_eq!((value, has_marks), (json!({"a": "\u{10d83d}x\u{0}", "b": "🌙"}), true));
+        let own = "{\"a\":\"\u{10d83d}\\ud83d\"}";
+        assert_eq!(parse_chunk(own).unwrap(), (json!({"a": "\u{10d83d}\u{fffd}"}), false));
+        assert_eq!(parse_chunk("{\"a\":\"b\u{1}\"}").unwrap().0, json!({"a": "b\u{fffd}"}));
+        assert_eq!(parse_chunk("{}").unwrap(), (json!({}), false));
+        assert!(parse_chunk(r#"{"a":"\ud8"#).is_err());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Clients for model servers: a request goes in, a stream of [`Frame`]s comes out.
 //!
 //! Callers never see a vendor's protocol. They get the closed set of [`Frame`]s and at most one [`ProviderFailure`],
-//! which comes last. A failure has a stable code, a sentence and the provider's own message.
+//! which comes last. What a vendor wants back with the results of tools is opaque to them ([`Frame::ProviderState`]). A failure has a stable code, a sentence and the provider's own message.
 //!
 //! How a reply is made:
 //!
@@ -55,15 +55,18 @@ mod retry;
 mod sent_body;
 mod retry_after;
 pub mod sse;
+mod stream_end;
 mod stream_state;
+mod surrogates;
 mod template;
 mod template_problem;
 pub mod tls;
 mod tokenizer;
+mod tool_call_assembler;
 
 pub use client::ProviderClient;
 pub use concurrency_limit::ConcurrencyLimit;
-pub use cost::{cache_savings, cost};
+pub use cost::{cache_savings, cost, rounded_cost};
 pub use embeddings::Embedder;
 pub use endpoint::{Endpoint, Timeouts};
 pub use failure::{ProviderFailure, TimeoutPhase, UnreachableCause};

@@ -12,7 +12,7 @@ use super::{
 };
 use bytes::Bytes;
 use clotho_core::thoughts;
-use reqwest::Response;
+use reqwest::{Response, Url};
 use serde_json::{Map, Value};
 use std::{
     collections::{HashSet, VecDeque},
@@ -50,12 +50,16 @@ impl EndpointState {
 
     /// Returns the body of a request as it is sent, and what was changed in it. `more` are rules of this request.
     pub(super) fn body(&self, request: &Request, more: &[ParameterRule]) -> (Value, Vec<ParameterChange>) {
-        let endpoint = &self.http.endpoint;
-        let mut body = match self.http.kind.dialect().body(request, endpoint) {
+        self.apply_rules(request, self.http.kind.dialect().body(request, &self.http.endpoint), more)
+    }
+
+    /// Changes a body as the rules for its model say.
+    fn apply_rules(&self, request: &Request, body: Value, more: &[ParameterRule]) -> (Value, Vec<ParameterChange>) {
+        let mut body = match body {
             Value::Object(body) => body,
             other => return (other, Vec::new()),
         };
-        let known = parameter_rules::known_rules(endpoint, &request.model, &body);
+        let known = parameter_rules::known_rules(&self.http.endpoint, &request.model, &body);
         let learned = self.rules();
         let rules = known.iter().chain(learned.of(&request.model)).chain(more);
         let changes = parameter_rules::apply(rules, &mut body);
@@ -99,6 +103,10 @@ pub(super) struct ReplyStream {
     failure: Option<ProviderFailure>,
     /// Text or reasoning has been returned.
     has_content: bool,
+    /// It is asked for once more without a stream, because the stream was empty.
+    is_whole: bool,
+    /// The cost in the header of the response, for usage without a cost.
+    header_cost: Option<f64>,
     /// The breaker admitted it and does not know the outcome yet.
     awaits_breaker: bool,
     /// Its failures do not count for the circuit breaker.
@@ -108,10 +116,6 @@ pub(super) struct ReplyStream {
     rules: Vec<ParameterRule>,
     /// How often the request was sent again without something.
     adaptations: usize,
-    /// Whether any of the body has arrived.
-    has_received: bool,
-    /// Whether the reply is requested as a whole, because the stream had not one byte.
-    is_whole: bool,
 }
 
 enum ReplyPhase {
@@ -134,13 +138,13 @@ impl ReplyStream {
             open_mark: None,
             failure: None,
             has_content: false,
+            is_whole: false,
+            header_cost: None,
             awaits_breaker: false,
             is_side_call,
             permit: None,
             rules: Vec::new(),
             adaptations: 0,
-            has_received: false,
-            is_whole: false,
         }
     }
 
@@ -199,17 +203,20 @@ impl ReplyStream {
 
     async fn send(&mut self) {
         let http = &self.shared.http;
-        let url = http.kind.dialect().reply_url(&http.endpoint, &self.request.model);
-        let body = self.body();
+        let outgoing = self.outgoing();
+        let body = outgoing.as_ref().map(|(_, body)| body.clone()).unwrap_or_default();
         self.open_mark = open_mark(http, &self.request, &body);
-        let answered = match url {
-            Ok(url) => {
+        let answered = match outgoing {
+            Ok((url, body)) => {
                 http.send_with_retries(&OutgoingRequest { url, body: Some(Bytes::from(body.to_string())) }).await
             }
             Err(failure) => Err(failure.into()),
         };
         match answered {
-            Ok(response) => self.phase = ReplyPhase::Read(response),
+            Ok(response) => {
+                self.header_cost = header_cost(&response);
+                self.phase = ReplyPhase::Read(response);
+            }
             Err(FailedRequest { failure, .. })
                 if failure.refuses_prefill() && alternation::has_prefill(&self.request) =>
             {
@@ -252,36 +259,31 @@ impl ReplyStream {
     /// Prepares the next request of the same reply.
     fn send_again(&mut self) {
         self.adaptations = self.adaptations.saturating_add(1);
-        self.has_received = false;
         self.decoder = decoder(&self.shared.http, &self.request);
         self.phase = if self.permit.is_some() { ReplyPhase::Send } else { ReplyPhase::Queue };
     }
 
-    /// Returns the body as it is sent.
-    fn body(&self) -> Value {
-        let (mut body, _) = self.shared.body(&self.request, &self.rules);
-        if let Some(fields) = body.as_object_mut().filter(|_| self.is_whole) {
-            fields.insert("stream".into(), false.into());
-            fields.shift_remove("stream_options");
-        }
-        body
+    /// Returns the address and the body of the request as it is sent.
+    fn outgoing(&self) -> Result<(Url, Value), ProviderFailure> {
+        let endpoint = &self.shared.http.endpoint;
+        let dialect = self.shared.http.kind.dialect();
+        let whole = if self.is_whole { dialect.whole_reply_request(&self.request, endpoint)? } else { None };
+        let (url, body) = match whole {
+            Some(whole) => whole,
+            None => (dialect.reply_url(endpoint, &self.request.model)?, dialect.body(&self.request, endpoint)),
+        };
+        let (body, _) = self.shared.apply_rules(&self.request, body, &self.rules);
+        Ok((url, body))
     }
 
     /// Prepares another request after a failure in a stream that had no content yet. Returns whether there is anything
-    /// to change. `is_ended` = the body ended in order.
-    fn adapt_early(&mut self, failure: &ProviderFailure, is_ended: bool) -> bool {
+    /// to change.
+    fn adapt_early(&mut self, failure: &ProviderFailure) -> bool {
         if self.has_content || self.ready.iter().any(is_content) {
             return false;
         }
-        let body = self.body();
-        // Some servers begin a stream and then refuse the request without a word. Without a stream they say why.
-        let is_mute = is_ended && !self.has_received && *failure == ProviderFailure::CutOff;
-        if is_mute && body.get("stream") == Some(&Value::Bool(true)) {
-            self.is_whole = true;
-            self.send_again();
-            return true;
-        }
         let Some(words) = failure.words() else { return false };
+        let Ok((_, body)) = self.outgoing() else { return false };
         let detail = ErrorDetail::from_words(failure.status(), words);
         self.adapt(&detail, failure, &body)
     }
@@ -324,17 +326,28 @@ impl ReplyStream {
     /// Decodes received data, the end of the body, or a read failure.
     fn accept(&mut self, piece: Result<Option<Bytes>, ProviderFailure>) {
         let mut frames = Vec::new();
-        let is_ended = matches!(piece, Ok(None));
-        self.has_received |= matches!(piece, Ok(Some(_)));
         let result = match piece {
             Ok(Some(bytes)) => self.decoder.feed(&bytes, &mut frames),
             // Only the end of the body is missing.
-            Err(_) if self.decoder.is_finished() => self.finish_decoder(&mut frames),
-            Err(failure) => Err(failure),
-            Ok(None) => self.finish_decoder(&mut frames),
+            Err(_) if self.decoder.is_finished() => self.decoder.finish(&mut frames),
+            Err(failure) => {
+                self.decoder.break_off(&mut frames);
+                Err(failure)
+            }
+            Ok(None) => self.decoder.finish(&mut frames),
         };
-        if result.is_ok() && self.decoder.is_done() {
-            self.drain_connection();
+        if self.decoder.is_empty() {
+            return self.retry_without_stream();
+        }
+        match &result {
+            Ok(()) if self.decoder.is_done() => self.drain_connection(),
+            _ if self.decoder.is_over() => self.release(),
+            _ => {}
+        }
+        for frame in &mut frames {
+            if let Frame::Usage(usage) = frame {
+                usage.cost = usage.cost.or(self.header_cost);
+            }
         }
         self.ready.extend(frames);
         if self.awaits_breaker && (self.decoder.is_finished() || self.ready.iter().any(is_content)) {
@@ -343,15 +356,23 @@ impl ReplyStream {
             self.learn_rules();
         }
         if let Err(failure) = result
-            && !self.adapt_early(&failure, is_ended)
+            && !self.adapt_early(&failure)
         {
             self.fail(failure);
         }
     }
 
-    fn finish_decoder(&mut self, frames: &mut Vec<Frame>) -> Result<(), ProviderFailure> {
-        self.release();
-        self.decoder.finish(frames)
+    /// Asks once more, for the whole reply, after an empty response. Some servers begin a stream before they look at the
+    /// request, and can then only end it. Without a stream they answer with their error.
+    fn retry_without_stream(&mut self) {
+        let http = &self.shared.http;
+        let whole = http.kind.dialect().whole_reply_request(&self.request, &http.endpoint);
+        if self.is_whole || !matches!(whole, Ok(Some(_))) {
+            return self.fail(ProviderFailure::InvalidResponse { words: "it is empty".to_owned() });
+        }
+        tracing::info!(provider = http.endpoint.id, "the stream was empty: asking the model server without a stream");
+        self.is_whole = true;
+        self.send_again();
     }
 
     /// Ends reading and frees its place for the next reply.
@@ -393,6 +414,12 @@ fn open_mark(http: &EndpointHttp, request: &Request, body: &Value) -> Option<Str
         &last.filter(|_| request.rounds.is_empty())?.content
     };
     thoughts::open_mark_at_end(prompt).map(str::to_owned)
+}
+
+/// Returns the cost that LiteLLM tells in a header of whole replies.
+fn header_cost(response: &Response) -> Option<f64> {
+    let cost: f64 = response.headers().get("x-litellm-response-cost")?.to_str().ok()?.trim().parse().ok()?;
+    (cost.is_finite() && cost > 0.0).then_some(cost)
 }
 
 fn is_content(frame: &Frame) -> bool {

@@ -42,6 +42,8 @@ pub struct ToolRound {
     pub calls: Vec<ToolCall>,
     /// The results as JSON, in the order of the calls.
     pub answers: Vec<String>,
+    /// What the server sent to get back with this round ([`super::Frame::ProviderState`]). Only for its own endpoint.
+    pub provider_state: Option<Value>,
 }
 
 impl ToolRound {

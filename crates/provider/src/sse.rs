@@ -6,15 +6,17 @@
 //! Deviations for model servers:
 //! - Invalid UTF-8 becomes U+FFFD.
 //! - An event interrupted by the end of the body is returned too, because some servers omit the last blank line.
-//! - `error` lines count as data, because llama.cpp once sent its errors like that.
+//! - `error` lines count as data of an event named `error`, because llama.cpp once sent its errors like that.
 
-/// A part of an event stream. `event`, `id` and `retry` lines are ignored.
+/// A part of an event stream. `id` and `retry` lines are ignored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SseEvent {
     /// A comment line, sent to keep the connection alive.
     Comment,
-    /// The payload of one event.
+    /// The payload of an event without a name, or with the default name `message`.
     Data(String),
+    /// An event with another name.
+    Named { name: String, data: String },
 }
 
 /// A line, or all lines of one event, exceed the parser's limit.
@@ -30,6 +32,7 @@ pub struct LineTooLong {
 pub struct SseParser {
     limit: usize,
     line: Vec<u8>,
+    name: String,
     data: Option<String>,
     after_cr: bool,
     first_line: bool,
@@ -38,7 +41,7 @@ pub struct SseParser {
 impl SseParser {
     /// Creates a parser that rejects lines and events longer than `limit` bytes.
     pub fn new(limit: usize) -> Self {
-        Self { limit, line: Vec::new(), data: None, after_cr: false, first_line: true }
+        Self { limit, line: Vec::new(), name: String::new(), data: None, after_cr: false, first_line: true }
     }
 
     /// Parses the next bytes and appends completed events to `events`.
@@ -68,11 +71,21 @@ impl SseParser {
     ///
     /// # Errors
     /// Returns [`LineTooLong`], as for [`SseParser::feed`].
-    pub fn finish(mut self) -> Result<Option<String>, LineTooLong> {
+    pub fn finish(mut self) -> Result<Option<SseEvent>, LineTooLong> {
         if !self.line.is_empty() {
             self.end_line(&mut Vec::new())?;
         }
-        Ok(self.data)
+        Ok(self.take_event())
+    }
+
+    /// Returns the event whose lines were read, if it has data.
+    fn take_event(&mut self) -> Option<SseEvent> {
+        let (name, data) = (std::mem::take(&mut self.name), self.data.take()?);
+        Some(if matches!(name.as_str(), "" | "message") {
+            SseEvent::Data(data)
+        } else {
+            SseEvent::Named { name, data }
+        })
     }
 
     fn append(&mut self, bytes: &[u8]) -> Result<(), LineTooLong> {
@@ -90,7 +103,7 @@ impl SseParser {
             line = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line);
         }
         match line {
-            [] => events.extend(self.data.take().map(SseEvent::Data)),
+            [] => events.extend(self.take_event()),
             [b':', ..] => events.push(SseEvent::Comment),
             _ => self.field(line)?,
         }
@@ -99,11 +112,18 @@ impl SseParser {
 
     fn field(&mut self, line: &[u8]) -> Result<(), LineTooLong> {
         let mut parts = line.splitn(2, |byte| *byte == b':');
-        if !matches!(parts.next(), Some(b"data" | b"error")) {
-            return Ok(());
-        }
+        let name = parts.next().unwrap_or_default();
         let value = parts.next().unwrap_or_default();
         let value = String::from_utf8_lossy(value.strip_prefix(b" ").unwrap_or(value));
+        match name {
+            b"data" => {}
+            b"error" => "error".clone_into(&mut self.name),
+            b"event" => {
+                self.name = value.into_owned();
+                return Ok(());
+            }
+            _ => return Ok(()),
+        }
         match &mut self.data {
             None => self.data = Some(value.into_owned()),
             Some(data) if data.len().saturating_add(value.len()) < self.limit => {
@@ -125,7 +145,7 @@ mod tests {
     fn parse_pieces<'a>(
         limit: usize,
         pieces: impl IntoIterator<Item = &'a [u8]>,
-    ) -> (Vec<SseEvent>, Result<Option<String>, LineTooLong>) {
+    ) -> (Vec<SseEvent>, Result<Option<SseEvent>, LineTooLong>) {
         let mut parser = SseParser::new(limit);
         let mut events = Vec::new();
         for piece in pieces {
@@ -144,10 +164,11 @@ mod tests {
             .map(|event| match event {
                 SseEvent::Comment => "<comment>",
                 SseEvent::Data(data) => data,
+                SseEvent::Named { .. } => "<named>",
             })
             .collect();
         assert_eq!(shown, expected, "{body:?}");
-        assert_eq!(end, Ok(open.map(str::to_owned)), "{body:?}");
+        assert_eq!(end, Ok(open.map(|data| SseEvent::Data(data.to_owned()))), "{body:?}");
     }
 
     #[test]
@@ -159,15 +180,24 @@ mod tests {
         check("data: one\ndata: two\ndata\n\n", &["one\ntwo\n"], None);
         check("data:\n\n", &[""], None);
         check(": hello\n\n:\n", &["<comment>", "<comment>"], None);
-        check("event: error\nid: 7\nretry: 3\nfoo\ndata: a\n\n", &["a"], None);
+        check("event: message\nid: 7\nretry: 3\nfoo\ndata: a\n\n", &["a"], None);
         check("database: no\n\n", &[], None);
-        check("error: {}\n\n", &["{}"], None);
         check("\u{feff}data: a\n\n", &["a"], None);
         check("data: a\n\n\u{feff}data: b\n\n", &["a"], None);
         check("data: a\n", &[], Some("a"));
         check("data: a", &[], Some("a"));
         check("\n\n\r\n", &[], None);
         check("", &[], None);
+    }
+
+    /// A name counts for one event, with or without data, and an `error` line names its event.
+    #[test]
+    fn sse_parser_event_names_are_kept_for_one_event() {
+        let named = |name: &str, data: &str| SseEvent::Named { name: name.into(), data: data.into() };
+        let body = b"event: ping\ndata: a\n\nevent: gone\n\ndata: b\n\nerror: {}\n\ndata: c\nevent:error\n";
+        let (events, end) = parse_pieces(100, [body.as_slice()]);
+        assert_eq!(events, [named("ping", "a"), SseEvent::Data("b".into()), named("error", "{}")]);
+        assert_eq!(end, Ok(Some(named("error", "c"))));
     }
 
     #[test]

@@ -51,7 +51,7 @@ pub struct ReplyFactsSchema {
     /// The tools that the model called.
     #[schema(nullable = false)]
     pub tool_calls: Option<Vec<ToolCallSchema>>,
-    /// Why the model stopped; `cancelled` if a user stopped it.
+    /// Why the model stopped; `cancelled` if a user stopped it. Null if the server did not say.
     pub finish_reason: Option<String>,
     /// Why the reply failed; in a trace also why no prompt could be made.
     #[schema(nullable = false)]

@@ -1523,7 +1523,7 @@ export interface components {
             editedFrom?: components["schemas"]["Id"];
             /** @description Why the reply failed. */
             error?: components["schemas"]["ReplyError"];
-            /** @description Why the model stopped; `cancelled` if a user stopped it. */
+            /** @description Why the model stopped; `cancelled` if a user stopped it. Null if the server did not say. */
             finishReason?: string | null;
             /** @description Whether the text ends before the model was done. */
             isTruncated?: boolean;

@@ -142,7 +142,9 @@ export function Body({ node }: { node: ChatNode }) {
       {node.reasoning && <Thinking node={node} text={node.reasoning} live={false} />}
       <MessageText node={node} />
       {node.status === "error" && <Failure node={node} />}
-      {node.metadata?.isTruncated && node.status === "complete" && <p class="aside">{t("message.cut")}</p>}
+      {node.metadata?.isTruncated && node.status === "complete" && (
+        <p class="aside">{t(node.metadata.finishReason ? "message.cut" : "message.cutUnknown")}</p>
+      )}
       {visibleNotes(node.notes ?? []).map((note, i) => (
         <p key={i} class="aside note" title={note.plugin}>
           {codedMessageText({ ...note, message: note.text })}
@@ -286,8 +288,8 @@ function Failure({ node }: { node: ChatNode }) {
   const title = optionalText(`failure.${code}`);
   // Shows messages of model servers and plugins, and those about prompts, as they contain numbers. For other errors the
   // title already says everything.
-  const detail =
-    title && !/^(provider|plugin|prompt)_/.test(code) ? "" : failureDetail({ code, ...(args && { args }), message });
+  const hasOwnDetail = /^(provider|plugin|prompt)_/.test(code) || args?.words !== undefined;
+  const detail = title && !hasOwnDetail ? "" : failureDetail({ code, ...(args && { args }), message });
   const advice = optionalText(`failureHint.${code}`) || sentence(hint);
   return (
     <div class="failure" role="group" aria-label={t("message.failed")}>

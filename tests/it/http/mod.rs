@@ -25,7 +25,7 @@
 //! - `odd_types`: values of other types in imported metadata, traces and deltas
 //! - `reply_thoughts`: thoughts in the text of replies
 //! - `repeat_requests`, `clock_jumps`, `sql_statements`: repeated requests, clock changes and the cost of a turn
-//! - `models`, `providers`, `values_model`, `tool_calls`: model servers, the values model and tools
+//! - `models`, `providers`, `model_streams`, `values_model`, `tool_calls`: model servers, the values model and tools
 //! - `plugin_and_model_lists`, `plugin_reload`, `plugin_state`, `plugin_displays`, `plugin_model_calls`: plugins
 //! - `plugin_workshop`, `plugin_tests`: files, checks, trials and tests of plugins
 //! - `devices`, `static_files`, `remote_pictures`: pairing, the page and pictures of other servers
@@ -59,6 +59,7 @@ mod lorebook_links;
 mod lorebooks;
 mod macros;
 mod memory;
+mod model_streams;
 mod models;
 mod mvu;
 mod node_fields;

@@ -156,6 +156,37 @@ async fn stream_cut_off_returns_partial_text_without_retry() {
     assert_eq!(reply_outcome(Reply::raw(200, "application/json", "{\"choices\":[{")).await.1, Some("cut_off"));
 }
 
+/// A stream with nothing in it is asked for once without streaming: the server's words are the failure, and a reply is
+/// taken. A server that never answers is not asked for ever.
+#[tokio::test]
+async fn empty_stream_is_asked_once_without_stream() {
+    for body in ["", "\n\n", ": ping\n\n", "data: [DONE]\n\n", "retry: 100\n\n: x\n\ndata: [DONE]\n\n"] {
+        let empty = || Reply::raw(200, "text/event-stream", body);
+        let words = "This model's maximum context length is 512 tokens. However, you requested 931 tokens";
+        let (mock, client) = start_with_replies([empty(), Reply::error(400, words)]).await;
+        let failure = request_reply(&client).await.failure.unwrap();
+        assert_eq!(failure, ProviderFailure::Refused { status: 400, words: words.into() }, "{body:?}");
+        let asked = mock.requests();
+        assert_eq!((asked.len(), &asked[0]["stream"], &asked[1]["stream"]), (2, &json!(true), &json!(false)));
+        assert_eq!((asked[1].get("stream_options"), &asked[1]["messages"]), (None, &asked[0]["messages"]));
+
+        let (mock, client) = start_with_replies([empty(), Reply::full_completion("hi")]).await;
+        let heard = request_reply(&client).await;
+        assert_eq!((heard.text.as_str(), heard.failure, mock.requests().len()), ("hi", None, 2), "{body:?}");
+
+        let (mock, client) = start_with_replies([empty(), empty()]).await;
+        let failure = request_reply(&client).await.failure.unwrap();
+        assert_eq!((failure.code(), mock.requests().len()), ("provider_garbled", 2), "{body:?}");
+    }
+    // A stream that was not requested is not asked for again.
+    let mock = MockModel::start().await;
+    mock.queue_reply(Reply::raw(200, "text/event-stream", ""));
+    let extra = json!({"stream": false}).as_object().unwrap().clone();
+    let failure =
+        request_reply(&openai_client(Endpoint { extra, ..endpoint(&mock.base_url()) })).await.failure.unwrap();
+    assert_eq!((failure.code(), mock.requests().len()), ("provider_garbled", 1));
+}
+
 #[tokio::test]
 async fn stream_silence_times_out_per_phase() {
     let cases = [

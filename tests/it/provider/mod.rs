@@ -92,6 +92,7 @@ async fn collect_reply(mut stream: FrameStream) -> CollectedReply {
             Ok(Frame::Usage(usage)) => heard.usage = Some(usage),
             Ok(Frame::Model(model)) => heard.models.push(model),
             Ok(Frame::ToolCall(call)) => heard.tool_calls.push(call),
+            Ok(Frame::ProviderState(_)) => {}
             Ok(Frame::Finish(finish)) => heard.finish_reasons.push(finish),
             Err(failure) => heard.failure = Some(failure),
         }

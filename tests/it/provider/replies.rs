@@ -70,6 +70,16 @@ async fn usage_is_read_from_any_position() {
     assert_eq!(request_reply(&client).await.usage, None);
 }
 
+/// LiteLLM tells the cost of a whole reply in a header.
+#[tokio::test]
+async fn cost_in_header_is_read() {
+    let header = |cost: &str| Reply::full_completion("hi").header("x-litellm-response-cost", cost);
+    let (_mock, client) = start_with_replies([header("0.0042"), header("None"), header("0.0")]).await;
+    for cost in [Some(0.0042), None, None] {
+        assert_eq!(request_reply(&client).await.usage.map(|usage| usage.cost), Some(cost));
+    }
+}
+
 /// S4-29 (the provider's half): the finish reason is reported unchanged, also for a reply without text.
 #[tokio::test]
 async fn finish_reason_is_reported() {
@@ -147,7 +157,6 @@ async fn non_streamed_reply_is_read() {
 #[tokio::test]
 async fn stream_end_without_done_mark_is_complete() {
     assert_eq!(reply_outcome(Reply::ok(["a"]).without_done()).await, ("a".into(), None));
-    assert_eq!(reply_outcome(Reply::events(["[DONE]"])).await, (String::new(), None));
     // The connection breaks after the finish reason: the reply is complete.
     let finished = r#"{"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":"stop"}]}"#;
     assert_eq!(reply_outcome(Reply::events([finished]).then_cut()).await, ("a".into(), None));
@@ -189,8 +198,9 @@ async fn connections_are_reused() {
 #[tokio::test]
 async fn response_remainder_is_read_after_finish() {
     let gate = Gate::new();
-    let (mock, client) = start_with_replies([Reply::events(["[DONE]"]).gate(&gate)]).await;
-    gate.release(1);
+    let finished = r#"{"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":"stop"}]}"#;
+    let (mock, client) = start_with_replies([Reply::events([finished, "[DONE]"]).gate(&gate)]).await;
+    gate.release(2);
     assert_eq!(request_reply(&client).await.failure, None);
     client.models().await.unwrap();
     gate.release(1);

@@ -20,6 +20,7 @@ pub mod js_regex;
 mod legacy_trace;
 pub mod lore;
 pub mod macros;
+pub mod own_name;
 pub mod preset;
 pub mod recall;
 pub mod refill;

@@ -221,9 +221,13 @@ async fn stream(parts: &Arc<TurnServices>, job: DraftJob) -> Result<ReplyMachine
         }
         prompt => prompt?,
     };
+    let (prompt, own_name) = prompt;
     if let Some(too_large) = prompt.too_large {
         machine.handle_event(ReplyEvent::Failed(too_long(kind, too_large, prompt.has_preset())), now);
         return Ok(machine);
+    }
+    if let Some(name) = &own_name {
+        machine.strip_name(name);
     }
     let request = FallbackRequest {
         choice: &job.choice,
@@ -248,18 +252,21 @@ async fn bounds(storage: &TreeStorage, prompt_services: &PromptServices, job: &D
     PromptBounds { recall, ..bounds }
 }
 
+/// Builds the prompt of a draft. Also returns the name that the draft must not begin with.
 fn build_prompt(
     rule_services: &RuleServices,
     reader: &mut StoreReader<'_>,
     query: impl FnOnce(NodeId) -> SnapshotQuery,
     task: DraftTask,
     bounds: PromptBounds,
-) -> Result<BuiltPrompt, TurnError> {
+) -> Result<(BuiltPrompt, Option<String>), TurnError> {
     match task {
         DraftTask::Impersonate { leaf } => {
             let mut snapshot = snapshot::read(reader, &query(leaf))?;
             let purpose = PromptPurpose { generation_task: GenerationTask::Impersonate, number: 0 };
-            Ok(prompts::build_prompt(rule_services, reader, &mut snapshot, bounds, &purpose)?)
+            let prompt = prompts::build_prompt(rule_services, reader, &mut snapshot, bounds, &purpose)?;
+            let name = prompt.has_names.then(|| snapshot.cast.user.clone());
+            Ok((prompt, name))
         }
         DraftTask::Summarise { run } => {
             let read = run.iter().filter(|node| node.is_in_prompt());
@@ -268,13 +275,14 @@ fn build_prompt(
             let needed = messages.iter().map(|sent| prompt::estimate_message(&sent.text)).sum();
             let budget = bounds.budget;
             let too_large = (needed > budget).then_some(prompt::TokenOverflow { needed, budget });
-            Ok(BuiltPrompt {
+            let prompt = BuiltPrompt {
                 messages,
                 reply_tokens: bounds.reply_tokens,
                 context_tokens: bounds.context_tokens,
                 too_large,
                 ..BuiltPrompt::default()
-            })
+            };
+            Ok((prompt, None))
         }
     }
 }

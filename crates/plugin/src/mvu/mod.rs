@@ -6,7 +6,7 @@
 //!
 //! - `commands.rs` parses the calls, `patch.rs` the patches, `value.rs` the relaxed values in them, `arithmetic.rs` the
 //!   sums in these.
-//! - `replay.rs` applies the commands of imported chats; `init_vars.rs` parses initial values, `yaml.rs` those in YAML.
+//! - `replay.rs` applies the commands of imported chats; `init_vars.rs` parses initial values.
 //! - `path_repair.rs` corrects misspelled paths, `meta.rs` reads what cards say about their maps.
 //! - `value_updates.rs` applies the commands of a values model for plugins that read none themselves.
 

@@ -1,8 +1,8 @@
 //! Anthropic's Messages API: `POST …/v1/messages`, streamed, and `GET …/v1/models`.
 //!
 //! The system prompt is separate and roles alternate ([`alternation`]). The vendor caches the prompt up to two marks:
-//! the end of the system prompt and the last message that the next prompt repeats. Reasoning comes in its own blocks;
-//! signatures and encrypted blocks are dropped.
+//! the end of the system prompt and the last message that the next prompt repeats. Reasoning comes in its own blocks.
+//! They are signed or encrypted, and go back unchanged with the results of tools.
 
 use crate::{
     Endpoint, FinishReason, Frame, ModelInfo, ProviderFailure, Request, ToolCall, ToolRound, Usage,
@@ -12,7 +12,8 @@ use crate::{
     error_text::ErrorScrubber,
     json::{count_at, parse_object, strip_nul, text},
     models, params,
-    stream_state::{ModelNameTracker, ToolCallAssembler},
+    stream_state::{MAX_STATE_BYTES, ModelNameTracker},
+    tool_call_assembler::{ToolCallAssembler, ToolCallPiece, index_of},
 };
 use reqwest::Url;
 use serde_json::{Map, Value, json};
@@ -64,8 +65,8 @@ impl ProviderDialect for AnthropicDialect {
         let mut body = Map::new();
         body.insert("model".into(), request.model.as_str().into());
         body.insert("max_tokens".into(), DEFAULT_MAX_TOKENS.into());
-        if !request.rounds.is_empty() {
-            // The API needs the reasoning before tool calls sent back, but it is not kept. So thinking is turned off.
+        if request.rounds.first().is_some_and(|round| !has_reasoning(round)) {
+            // The API needs the reasoning before tool calls sent back. Without any, thinking is turned off.
             params.shift_remove("thinking");
         }
         let thinks = reserve_thinking_tokens(&mut params);
@@ -208,11 +209,33 @@ fn messages(story: &AlternatingPrompt, rounds: &[ToolRound], mark: Option<&Value
     all.into()
 }
 
-/// Returns the assistant's text and tool calls in a round. The vendor rejects empty texts.
+/// Returns the assistant's reasoning, text and tool calls in a round. The vendor rejects empty texts.
 fn tool_use_blocks(round: &ToolRound) -> Vec<Value> {
-    let text = Some(round.text.trim_end()).filter(|text| !text.is_empty()).map(|text| text_block(text, None));
     let call = |call: &ToolCall| json!({"type": "tool_use", "id": call.id, "name": call.name, "input": parse_object(&call.arguments)});
-    text.into_iter().chain(round.calls.iter().map(call)).collect()
+    let mut calls = round.calls.iter().map(call);
+    let Some(blocks) = round.provider_state.as_ref().and_then(Value::as_array) else {
+        let text = Some(round.text.trim_end()).filter(|text| !text.is_empty()).map(|text| text_block(text, None));
+        return text.into_iter().chain(calls).collect();
+    };
+    let mut sent = Vec::new();
+    for block in blocks {
+        match text(block, "type") {
+            Some("tool_use") => sent.extend(calls.next()),
+            Some("text") if text(block, "text").is_none_or(|words| words.trim().is_empty()) => {}
+            _ => sent.push(block.clone()),
+        }
+    }
+    sent.extend(calls);
+    sent
+}
+
+/// Returns whether the model's reasoning before the tool calls of a round is known.
+fn has_reasoning(round: &ToolRound) -> bool {
+    round.provider_state.as_ref().and_then(Value::as_array).is_some_and(|blocks| blocks.iter().any(is_reasoning))
+}
+
+fn is_reasoning(block: &Value) -> bool {
+    matches!(text(block, "type"), Some("thinking" | "redacted_thinking"))
 }
 
 fn text_block(text: &str, mark: Option<&Value>) -> Value {
@@ -241,6 +264,7 @@ fn tool_choice(word: &str) -> Value {
 struct AnthropicReader {
     model: ModelNameTracker,
     calls: ToolCallAssembler,
+    blocks: ReplyBlocks,
     usage: Usage,
     /// The prefill ended with whitespace that was not sent, so leading whitespace of the reply is dropped.
     skips_blank: bool,
@@ -286,19 +310,82 @@ impl ChunkReader for AnthropicReader {
         }
         Ok(status)
     }
+
+    fn flush(&mut self, frames: &mut Vec<Frame>) {
+        let (calls, state) = (self.calls.finish(), self.blocks.finish());
+        frames.extend(state.filter(|_| !calls.is_empty()));
+        frames.extend(calls.into_iter().map(|(call, _)| Frame::ToolCall(call)));
+    }
+
+    fn names_events(&self) -> bool {
+        true
+    }
+}
+
+/// The blocks of a reply in their order, for the results of tools. Of a tool call only the place is kept.
+#[derive(Debug, Default)]
+struct ReplyBlocks {
+    blocks: Vec<(u64, Map<String, Value>)>,
+    bytes: usize,
+}
+
+impl ReplyBlocks {
+    fn begin(&mut self, index: u64, block: &Value) {
+        let mut fields = block.as_object().cloned().unwrap_or_default();
+        if text(block, "type") == Some("tool_use") {
+            fields.retain(|name, _| name == "type");
+        }
+        self.bytes = self.bytes.saturating_add(block.to_string().len());
+        if self.bytes <= MAX_STATE_BYTES {
+            self.blocks.push((index, fields));
+        }
+    }
+
+    /// Appends a text to a field of the open block. Begins a block of this kind if the server did not.
+    fn append(&mut self, index: u64, kind: &str, field: &str, piece: &str) {
+        self.bytes = self.bytes.saturating_add(piece.len());
+        if self.bytes > MAX_STATE_BYTES {
+            return;
+        }
+        if self.blocks.last().is_none_or(|(at, block)| *at != index || block.get("type") != Some(&kind.into())) {
+            self.blocks.push((index, Map::from_iter([("type".to_owned(), kind.into())])));
+        }
+        let Some((_, block)) = self.blocks.last_mut() else { return };
+        match block.get_mut(field) {
+            Some(Value::String(text)) => text.push_str(piece),
+            _ => _ = block.insert(field.to_owned(), piece.into()),
+        }
+    }
+
+    /// Returns the frame for the blocks, if there is reasoning among them.
+    fn finish(&mut self) -> Option<Frame> {
+        let Self { blocks, bytes } = std::mem::take(self);
+        let blocks: Vec<Value> = blocks.into_iter().map(|(_, block)| Value::Object(block)).collect();
+        let is_kept = bytes <= MAX_STATE_BYTES && blocks.iter().any(is_reasoning);
+        is_kept.then(|| Frame::ProviderState(blocks.into()))
+    }
 }
 
 impl AnthropicReader {
     fn read_block(&mut self, chunk: &Value, block: Option<&Value>, frames: &mut Vec<Frame>) {
         let Some(block) = block else { return };
-        match text(block, "type") {
+        let kind = text(block, "type");
+        if matches!(kind, Some("text" | "thinking" | "redacted_thinking" | "tool_use")) {
+            self.blocks.begin(index(chunk), block);
+        }
+        match kind {
             Some("text") => self.push_text(text(block, "text"), frames),
             Some("thinking") => push_reasoning(text(block, "thinking"), frames),
             Some("tool_use") => {
                 // In a stream the arguments are an empty object here and come in pieces afterwards.
                 let input = block.get("input").filter(|input| input.as_object().is_some_and(|input| !input.is_empty()));
-                let arguments = input.map(Value::to_string).unwrap_or_default();
-                self.calls.push_delta(index(chunk), text(block, "id"), text(block, "name"), &arguments);
+                self.calls.push_piece(ToolCallPiece {
+                    index: Some(index(chunk)),
+                    id: text(block, "id"),
+                    name: text(block, "name"),
+                    arguments: input,
+                    ..ToolCallPiece::default()
+                });
             }
             _ => {}
         }
@@ -306,11 +393,22 @@ impl AnthropicReader {
 
     fn read_delta(&mut self, chunk: &Value, frames: &mut Vec<Frame>) {
         let Some(delta) = chunk.get("delta") else { return };
+        let (index, piece) = (index(chunk), |name: &str| text(delta, name));
         match text(delta, "type") {
-            Some("text_delta") => self.push_text(text(delta, "text"), frames),
-            Some("thinking_delta") => push_reasoning(text(delta, "thinking"), frames),
+            Some("text_delta") => {
+                self.blocks.append(index, "text", "text", piece("text").unwrap_or_default());
+                self.push_text(piece("text"), frames);
+            }
+            Some("thinking_delta") => {
+                self.blocks.append(index, "thinking", "thinking", piece("thinking").unwrap_or_default());
+                push_reasoning(piece("thinking"), frames);
+            }
+            Some("signature_delta") => {
+                self.blocks.append(index, "thinking", "signature", piece("signature").unwrap_or_default());
+            }
             Some("input_json_delta") => {
-                self.calls.push_delta(index(chunk), None, None, text(delta, "partial_json").unwrap_or_default());
+                let arguments = delta.get("partial_json");
+                self.calls.push_piece(ToolCallPiece { index: Some(index), arguments, ..ToolCallPiece::default() });
             }
             _ => {}
         }
@@ -342,7 +440,7 @@ impl AnthropicReader {
 
     fn read_stop_reason(&mut self, holder: Option<&Value>, scrub: &ErrorScrubber, frames: &mut Vec<Frame>) -> bool {
         let Some(reason) = holder.and_then(|holder| text(holder, "stop_reason")) else { return false };
-        frames.extend(self.calls.finish());
+        self.flush(frames);
         frames.push(Frame::Finish(match FinishReason::parse(reason) {
             FinishReason::Other(reason) => FinishReason::Other(scrub.clean(&reason)),
             known => known,
@@ -356,7 +454,7 @@ fn push_reasoning(words: Option<&str>, frames: &mut Vec<Frame>) {
 }
 
 fn index(chunk: &Value) -> u64 {
-    chunk.get("index").and_then(Value::as_u64).unwrap_or_default()
+    chunk.get("index").and_then(index_of).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -481,10 +579,55 @@ mod tests {
                 Frame::Model("m-1".into()),
                 Frame::Reasoning("hm".into()),
                 Frame::Text("Yes.".into()),
+                Frame::ProviderState(json!([{"type": "thinking", "thinking": "hm", "signature": "x"},
+                    {"type": "text", "text": "Yes."}, {"type": "tool_use"}])),
                 Frame::ToolCall(call),
                 Frame::Finish(FinishReason::ToolCalls),
             ]
         );
+    }
+
+    /// Reasoning goes back unchanged with the results of tools, and thinking stays on. Without reasoning it is turned
+    /// off, because the vendor would refuse the request.
+    #[test]
+    fn anthropic_reasoning_goes_back_with_tool_results() {
+        let (mut reader, mut frames) = (AnthropicReader::default(), Vec::new());
+        let delta = |index: u64, delta: Value| json!({"type": "content_block_delta", "index": index, "delta": delta});
+        let start =
+            |index: u64, block: Value| json!({"type": "content_block_start", "index": index, "content_block": block});
+        for chunk in [
+            start(0, json!({"type": "thinking", "thinking": "", "signature": ""})),
+            delta(0, json!({"type": "thinking_delta", "thinking": "h"})),
+            delta(0, json!({"type": "thinking_delta", "thinking": "m"})),
+            delta(0, json!({"type": "signature_delta", "signature": "c2ln"})),
+            start(1, json!({"type": "redacted_thinking", "data": "eA=="})),
+            start(2, json!({"type": "text", "text": ""})),
+            start(3, json!({"type": "tool_use", "id": "t1", "name": "roll", "input": {}})),
+            delta(3, json!({"type": "input_json_delta", "partial_json": "{\"sides\":6}"})),
+            json!({"type": "message_delta", "delta": {"stop_reason": "tool_use"}}),
+        ] {
+            reader.read(&chunk, &ErrorScrubber::default(), &mut frames).unwrap();
+        }
+        let state =
+            frames.iter().find_map(|frame| if let Frame::ProviderState(state) = frame { Some(state) } else { None });
+        let call = ToolCall { id: "t1".into(), name: "roll".into(), arguments: r#"{"sides":6}"#.into() };
+        let round = ToolRound {
+            calls: vec![call],
+            answers: vec!["4".into()],
+            provider_state: state.cloned(),
+            ..ToolRound::default()
+        };
+        let params = json!({"thinking": {"type": "enabled", "budget_tokens": 100}});
+        let mut asked = Request { rounds: vec![round], ..request(params, 0, &STORY) };
+        let sent = request_body(json!({}), &asked);
+        let turns = sent["messages"].as_array().unwrap();
+        let blocks = json!([{"type": "thinking", "thinking": "hm", "signature": "c2ln"},
+            {"type": "redacted_thinking", "data": "eA=="},
+            {"type": "tool_use", "id": "t1", "name": "roll", "input": {"sides": 6}}]);
+        assert_eq!((&turns[turns.len() - 2]["content"], sent["thinking"].is_null()), (&blocks, false));
+        asked.rounds[0].provider_state = None;
+        let sent = request_body(json!({}), &asked);
+        assert!(sent["thinking"].is_null() && !sent.to_string().contains("redacted"), "{sent}");
     }
 
     #[test]

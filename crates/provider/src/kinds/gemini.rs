@@ -10,9 +10,10 @@ use crate::{
     dialect::{ChunkReader, ChunkStatus, ProviderDialect},
     error_report,
     error_text::ErrorScrubber,
-    json::{count_at, parse, parse_object, strip_nul, text},
+    json::{count_at, first_present, parse, parse_object, strip_nul, text},
     models, params,
-    stream_state::ModelNameTracker,
+    stream_state::{MAX_STATE_BYTES, ModelNameTracker},
+    tool_call_assembler::arguments_text,
 };
 use reqwest::Url;
 use serde_json::{Map, Value, json};
@@ -70,6 +71,16 @@ impl ProviderDialect for GeminiDialect {
             endpoint.url_with_api_prefix(&API_VERSIONS, &["models", &format!("{model}:streamGenerateContent")])?;
         url.query_pairs_mut().append_pair("alt", "sse");
         Ok(url)
+    }
+
+    fn whole_reply_request(
+        &self,
+        request: &Request,
+        endpoint: &Endpoint,
+    ) -> Result<Option<(Url, Value)>, ProviderFailure> {
+        let model = request.model.strip_prefix("models/").unwrap_or(&request.model);
+        let url = endpoint.url_with_api_prefix(&API_VERSIONS, &["models", &format!("{model}:generateContent")])?;
+        Ok(Some((url, self.body(request, endpoint))))
     }
 
     fn body(&self, request: &Request, endpoint: &Endpoint) -> Value {
@@ -133,18 +144,37 @@ impl ProviderDialect for GeminiDialect {
     }
 }
 
-/// Returns the tool calls of a round and their results.
+/// Returns the tool calls of a round and their results. If the model signed its parts, they go back as they came.
 fn tool_round_contents(round: &ToolRound) -> [Value; 2] {
+    let signed = round.provider_state.as_ref().and_then(Value::as_array);
+    if let Some(asked) = signed.filter(|parts| parts.iter().filter_map(function_call).count() == round.calls.len()) {
+        let ids = asked.iter().filter_map(function_call).map(|call| text(call, "id"));
+        let answer = |((call, answer), id): ((&ToolCall, &str), Option<&str>)| function_response(call, answer, id);
+        let answers: Vec<Value> = round.calls_with_answers().zip(ids).map(answer).collect();
+        return [json!({"role": "model", "parts": asked}), json!({"role": "user", "parts": answers})];
+    }
     let content =
         Some(round.text.as_str()).filter(|content| !content.trim().is_empty()).map(|content| json!({"text": content}));
     let call = |call: &ToolCall| json!({"functionCall": {"name": call.name, "args": parse_object(&call.arguments)}});
-    let answer = |(call, text): (&ToolCall, &str)| {
-        let response = json!({"result": parse(text).unwrap_or_else(|_| text.into())});
-        json!({"functionResponse": {"name": call.name, "response": response}})
-    };
     let asked: Vec<Value> = content.into_iter().chain(round.calls.iter().map(call)).collect();
-    let answers: Vec<Value> = round.calls_with_answers().map(answer).collect();
+    let answers: Vec<Value> =
+        round.calls_with_answers().map(|(call, answer)| function_response(call, answer, None)).collect();
     [json!({"role": "model", "parts": asked}), json!({"role": "user", "parts": answers})]
+}
+
+/// Returns the result of a tool call. It has the call's id if the call is sent with one.
+fn function_response(call: &ToolCall, answer: &str, id: Option<&str>) -> Value {
+    let response = json!({"result": parse(answer).unwrap_or_else(|_| answer.into())});
+    let mut fields = json!({"name": call.name, "response": response});
+    if let (Some(fields), Some(id)) = (fields.as_object_mut(), id) {
+        fields.insert("id".into(), id.into());
+    }
+    json!({"functionResponse": fields})
+}
+
+/// Returns the tool call of a part. Gateways write field names in snake case.
+fn function_call(part: &Value) -> Option<&Value> {
+    first_present(part, &["functionCall", "function_call"])
 }
 
 fn parts(parts: &[AlternatingTurnPart]) -> Value {
@@ -192,6 +222,39 @@ struct GeminiReader {
     model: ModelNameTracker,
     /// Whether there are tool calls; the finish reason does not tell.
     has_calls: bool,
+    parts: SignedParts,
+}
+
+/// The parts of a reply with their signatures. After tool calls the server wants all of them back unchanged.
+#[derive(Debug, Default)]
+struct SignedParts {
+    parts: Vec<Value>,
+    is_signed: bool,
+    bytes: usize,
+}
+
+impl SignedParts {
+    /// Adds a part. Texts without a signature are joined, and summaries of reasoning without one are left out.
+    fn push(&mut self, part: &Value) {
+        let is_signed = first_present(part, &["thoughtSignature", "thought_signature"]).is_some();
+        self.is_signed |= is_signed;
+        self.bytes = self.bytes.saturating_add(part.to_string().len());
+        if self.bytes > MAX_STATE_BYTES || (!is_signed && is_thought(part)) {
+            return;
+        }
+        let is_plain = |part: &Value| part.as_object().is_some_and(|fields| fields.len() == 1);
+        let words = text(part, "text").filter(|_| is_plain(part));
+        match (self.parts.last_mut().filter(|last| is_plain(last)).and_then(|last| last.get_mut("text")), words) {
+            (Some(Value::String(last)), Some(words)) => last.push_str(words),
+            _ => self.parts.push(part.clone()),
+        }
+    }
+
+    /// Returns the frame for the parts, if they have to go back.
+    fn finish(&mut self) -> Option<Frame> {
+        let Self { parts, is_signed, bytes } = std::mem::take(self);
+        (is_signed && bytes <= MAX_STATE_BYTES).then(|| Frame::ProviderState(parts.into()))
+    }
 }
 
 impl ChunkReader for GeminiReader {
@@ -220,22 +283,31 @@ impl ChunkReader for GeminiReader {
             (None, None) => None,
         };
         status.finished = finish.is_some();
+        if status.finished {
+            self.flush(frames);
+        }
         frames.extend(finish.map(Frame::Finish));
         frames.extend(chunk.get("usageMetadata").and_then(usage).map(Frame::Usage));
         Ok(status)
+    }
+
+    fn flush(&mut self, frames: &mut Vec<Frame>) {
+        let state = self.parts.finish();
+        frames.extend(state.filter(|_| self.has_calls));
     }
 }
 
 impl GeminiReader {
     fn read_parts(&mut self, candidate: &Value, frames: &mut Vec<Frame>) {
         for part in candidate.pointer("/content/parts").and_then(Value::as_array).into_iter().flatten() {
-            let is_thought = part.get("thought") == Some(&Value::Bool(true));
+            self.parts.push(part);
             let words = text(part, "text").map(strip_nul);
-            frames.extend(words.map(|words| if is_thought { Frame::Reasoning(words) } else { Frame::Text(words) }));
-            if let Some(call) = part.get("functionCall") {
+            frames
+                .extend(words.map(|words| if is_thought(part) { Frame::Reasoning(words) } else { Frame::Text(words) }));
+            if let Some(call) = function_call(part) {
                 self.has_calls = true;
                 frames.extend(text(call, "name").map(|name| {
-                    let arguments = call.get("args").map(Value::to_string).unwrap_or_default();
+                    let arguments = call.get("args").map(arguments_text).unwrap_or_default();
                     let id = text(call, "id").unwrap_or_default().to_owned();
                     Frame::ToolCall(ToolCall { id, name: name.to_owned(), arguments })
                 }));
@@ -254,6 +326,10 @@ impl GeminiReader {
             other => FinishReason::Other(scrub.clean(other)),
         }
     }
+}
+
+fn is_thought(part: &Value) -> bool {
+    part.get("thought") == Some(&Value::Bool(true))
 }
 
 /// Reads the usage. Reasoning is counted separately from the text.
@@ -335,8 +411,7 @@ mod tests {
     fn gemini_chunk_returns_reasoning_text_tools_and_usage() {
         let (frames, said) = read_chunk(
             json!({"modelVersion": "m-1", "candidates": [{"content": {"role": "model", "parts": [
-            {"text": "hm", "thought": true}, {"text": "Yes."}, {"thoughtSignature": "x"},
-            {"functionCall": {"name": "roll", "args": {"sides": 6}}}]}, "finishReason": "STOP"}],
+            {"text": "hm", "thought": true}, {"text": "Yes."}, {"functionCall": {"name": "roll", "args": {"sides": 6}}}]}, "finishReason": "STOP"}],
             "usageMetadata": {"promptTokenCount": 30, "candidatesTokenCount": 4, "thoughtsTokenCount": 3, "cachedContentTokenCount": 20}}),
         );
         assert!(said.recognised && said.finished);
@@ -353,6 +428,42 @@ mod tests {
                 Frame::Usage(usage),
             ]
         );
+    }
+
+    #[test]
+    fn gemini_signed_parts_go_back_unchanged() {
+        let parts = json!([{"text": "hm", "thought": true}, {"text": "I "}, {"text": "look.", "thoughtSignature": "t"},
+            {"function_call": {"id": "f1", "name": "look", "args": null}, "thought_signature": "s"}]);
+        let (mut reader, mut frames) = (GeminiReader::default(), Vec::new());
+        for part in parts.as_array().unwrap() {
+            let chunk = json!({"candidates": [{"content": {"parts": [part]}}]});
+            reader.read(&chunk, &ErrorScrubber::default(), &mut frames).unwrap();
+        }
+        reader.flush(&mut frames);
+        let call = ToolCall { id: "f1".into(), name: "look".into(), arguments: String::new() };
+        let [.., Frame::ToolCall(made), Frame::ProviderState(state)] = frames.as_slice() else { panic!("{frames:?}") };
+        assert_eq!(made, &call);
+        let mut round = ToolRound {
+            text: "I look.".into(),
+            calls: vec![call],
+            answers: vec!["7".into()],
+            provider_state: Some(state.clone()),
+        };
+        let sent = tool_round_contents(&round);
+        assert_eq!(sent[0]["parts"].as_array().unwrap()[..], parts.as_array().unwrap()[1..]);
+        let response = json!({"name": "look", "response": {"result": 7}, "id": "f1"});
+        assert_eq!(sent[1]["parts"], json!([{"functionResponse": response}]));
+        round.provider_state = None;
+        let unsigned = json!([{"text": "I look."}, {"functionCall": {"name": "look", "args": {}}}]);
+        assert_eq!(tool_round_contents(&round)[0]["parts"], unsigned);
+    }
+
+    /// Without signatures there is nothing to send back.
+    #[test]
+    fn gemini_unsigned_parts_have_no_state() {
+        let part = json!({"functionCall": {"name": "look", "args": {}}});
+        let (frames, _) = read_chunk(json!({"candidates": [{"content": {"parts": [part]}, "finishReason": "STOP"}]}));
+        assert!(!frames.iter().any(|frame| matches!(frame, Frame::ProviderState(_))), "{frames:?}");
     }
 
     #[test]

@@ -51,6 +51,15 @@ impl ProviderDialect for KoboldCppDialect {
         endpoint.url_with_api_prefix(&["api"], &["extra", "generate", "stream"])
     }
 
+    fn whole_reply_request(
+        &self,
+        request: &Request,
+        endpoint: &Endpoint,
+    ) -> Result<Option<(Url, Value)>, ProviderFailure> {
+        let url = endpoint.url_with_api_prefix(&["api"], &["v1", "generate"])?;
+        Ok(Some((url, self.body(request, endpoint))))
+    }
+
     fn body(&self, request: &Request, endpoint: &Endpoint) -> Value {
         let written = endpoint.template.render(&request.messages);
         let mut params = params::merge(request, endpoint, &OMITTED_PARAMS);

@@ -10,7 +10,8 @@ use crate::{
     error_text::ErrorScrubber,
     json::{count_at, parse_object, strip_nul, text},
     params,
-    stream_state::{ModelNameTracker, ToolCallAssembler},
+    stream_state::ModelNameTracker,
+    tool_call_assembler::{ToolCallAssembler, ToolCallPiece},
 };
 use reqwest::Url;
 use serde_json::{Map, Value, json};
@@ -144,11 +145,15 @@ impl ChunkReader for OllamaReader {
         let is_over = chunk.get("done") == Some(&Value::Bool(true));
         if is_over {
             let has_calls = self.tool_calls > 0;
-            frames.extend(self.calls.finish());
+            self.flush(frames);
             frames.extend(text(chunk, "done_reason").map(|reason| Frame::Finish(finish(reason, has_calls, scrub))));
             frames.extend(usage(chunk).map(Frame::Usage));
         }
         Ok(ChunkStatus { recognised: message.is_some() || is_over, finished: is_over, done: is_over })
+    }
+
+    fn flush(&mut self, frames: &mut Vec<Frame>) {
+        frames.extend(self.calls.finish().into_iter().map(|(call, _)| Frame::ToolCall(call)));
     }
 }
 
@@ -157,8 +162,14 @@ impl OllamaReader {
     fn read_calls(&mut self, message: &Value) {
         for call in message.get("tool_calls").and_then(Value::as_array).into_iter().flatten() {
             let function = call.get("function").unwrap_or(call);
-            let arguments = function.get("arguments").map(Value::to_string).unwrap_or_default();
-            self.calls.push_delta(self.tool_calls, text(call, "id"), text(function, "name"), &arguments);
+            self.calls.push_piece(ToolCallPiece {
+                // Its own number, because ids can be missing or the same.
+                index: Some(self.tool_calls),
+                id: text(call, "id"),
+                name: text(function, "name"),
+                arguments: function.get("arguments"),
+                ..ToolCallPiece::default()
+            });
             self.tool_calls = self.tool_calls.saturating_add(1);
         }
     }

@@ -55,6 +55,7 @@ export default {
   "message.tools": "Message actions",
   "message.thinking": "Reasoning",
   "message.cut": "Stopped before the end.",
+  "message.cutUnknown": "The model server did not say why it stopped here. The end may be missing.",
   "message.leftOut": "Excluded from the prompt.",
   "message.muted": "Its state changes are ignored.",
   "message.edited": "Edited",

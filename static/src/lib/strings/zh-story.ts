@@ -55,6 +55,7 @@ export default {
   "message.tools": "消息操作",
   "message.thinking": "推理过程",
   "message.cut": "未写完就停下了。",
+  "message.cutUnknown": "模型服务器没有说明为何在此停下，结尾可能缺失。",
   "message.leftOut": "已从提示词中排除。",
   "message.muted": "它的状态变化已忽略。",
   "message.edited": "已编辑",

@@ -24,6 +24,9 @@ coded_messages! {
         /// It ended normally without text.
         #[error("{reason}")]
         EmptyReply { reason: EmptyReplyReason } = "empty_reply",
+        /// It ended without text, and the model server said why.
+        #[error("the model answered without text, and gave as the reason: {words}")]
+        EmptyReplyEnded { words: String } = "empty_reply",
         /// The plugin that writes replies answered without any text.
         #[error("the plugin \"{plugin}\" returned an empty reply")]
         EmptyNarration { plugin: String } = "empty_reply",

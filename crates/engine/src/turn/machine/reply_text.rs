@@ -1,5 +1,6 @@
 //! The text of a reply while it arrives. Thoughts are parted from it first, so that no filter and no tool sees them.
 
+use clotho_compat::prompt::own_name::OwnNameFilter;
 use clotho_core::thoughts::{ReplyParts, ThoughtMarks, ThoughtPiece, ThoughtSplitter};
 use clotho_provider::ToolCall;
 
@@ -14,6 +15,9 @@ pub struct ArrivingText {
     /// The length in bytes of the text that the reply continues.
     prefix_len: usize,
     prefix_filter: PrefixFilter,
+    /// The name of the speaker, which is dropped from the start of the text; empty to keep it.
+    own_name: String,
+    name_filter: OwnNameFilter,
     /// Extracts tool calls from the text, if the model writes them there.
     text_tools: Option<TextToolParser>,
     /// The calls found in the text since they were taken.
@@ -42,6 +46,8 @@ impl Default for ArrivingText {
             splitter: ThoughtSplitter::new(ThoughtMarks::default()),
             prefix_len: 0,
             prefix_filter: PrefixFilter::default(),
+            own_name: String::new(),
+            name_filter: OwnNameFilter::default(),
             text_tools: None,
             calls: Vec::new(),
             request_start: 0,
@@ -71,6 +77,14 @@ impl ArrivingText {
         self.splitter.restart_after(&self.parts.text);
     }
 
+    /// Drops the speaker's name from the start of the text. Not of one that continues a text.
+    pub fn strip_name(&mut self, name: &str) {
+        if !self.has_prefix() {
+            name.clone_into(&mut self.own_name);
+            self.name_filter = OwnNameFilter::new(name);
+        }
+    }
+
     /// Sets whether the model writes tool calls in its text.
     pub fn find_tool_calls(&mut self, is_on: bool) {
         self.text_tools = is_on.then(TextToolParser::default);
@@ -92,6 +106,7 @@ impl ArrivingText {
     }
 
     fn restart(&mut self) {
+        self.name_filter = OwnNameFilter::new(&self.own_name);
         self.splitter.restart_after("");
         self.text_tools.iter_mut().for_each(TextToolParser::reset);
     }
@@ -114,11 +129,16 @@ impl ArrivingText {
     pub fn finish(&mut self, is_cut: bool, is_whole: bool) -> TextChange {
         let pieces = self.splitter.finish(is_cut);
         let mut change = self.apply(pieces);
+        let start = self.parts.text.len();
         if is_whole {
-            let start = self.parts.text.len();
             self.flush_filters();
-            change.content.push_str(self.parts.text.get(start..).unwrap_or_default());
+        } else {
+            // What could be a name is text; the start of an echo is none.
+            let rest = self.name_filter.finish();
+            let rest = self.strip_tool_calls(rest);
+            self.parts.text.push_str(&rest);
         }
+        change.content.push_str(self.parts.text.get(start..).unwrap_or_default());
         change
     }
 
@@ -129,6 +149,7 @@ impl ArrivingText {
             if piece == ThoughtPiece::TakeBack {
                 self.flush_filters();
                 self.prefix_filter = PrefixFilter::new(self.prefix());
+                self.name_filter = OwnNameFilter::new(&self.own_name);
                 self.text_tools.iter_mut().for_each(TextToolParser::reset);
                 self.calls.clear();
             }
@@ -147,6 +168,7 @@ impl ArrivingText {
 
     fn add_text(&mut self, text: &str) {
         let new = self.prefix_filter.push(text);
+        let new = self.name_filter.push(&new);
         let new = self.strip_tool_calls(new);
         if self.needs_separator(&new) {
             self.parts.text.push_str("\n\n");
@@ -156,6 +178,7 @@ impl ArrivingText {
 
     fn flush_filters(&mut self) {
         let rest = self.prefix_filter.finish();
+        let rest = self.name_filter.push(&rest) + &self.name_filter.finish();
         let rest = self.strip_tool_calls(rest);
         self.parts.text.push_str(&rest);
         if let Some((shown, calls)) = self.text_tools.as_mut().map(TextToolParser::finish) {

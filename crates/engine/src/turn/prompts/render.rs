@@ -23,6 +23,12 @@ pub(super) fn render_prompt(
 ) -> BuiltPrompt {
     let PromptMaterial { bounds, limits, preset, preset_reason, scripts, history, lore, plan, .. } = material;
     let kept = history.kept(assembled.history);
+    let mut shown = history.messages.iter().skip(kept.first);
+    let has_names = match preset.settings.naming {
+        SpeakerNaming::Before => true,
+        SpeakerNaming::Others => shown.any(|message| message.is_other),
+        SpeakerNaming::Never | SpeakerNaming::Field | SpeakerNaming::AsNeeded => false,
+    };
     let prompt = render_messages(&preset, preset_reason, assembled, kept, &substitutes, snapshot.cast.names());
     let HistorySubstitutes { summaries, recalled } = substitutes;
     let operations = lore.operations.into_iter().chain(summaries.operation).collect();
@@ -37,6 +43,7 @@ pub(super) fn render_prompt(
         scripts: scripts.to_trace(),
         lore_trace: lore.trace,
         values_prompt: lore.values_prompt,
+        has_names,
         summary_trace: summaries.trace,
         recall_trace: recalled.trace,
         samplers: preset.samplers,

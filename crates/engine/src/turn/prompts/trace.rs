@@ -104,6 +104,8 @@ pub struct BuiltPrompt {
     /// The trace of recall; null if recall is off.
     pub recall_trace: Value,
     pub tools: ToolOffers,
+    /// Whether lines of the history begin with the names of their speakers.
+    pub has_names: bool,
     /// Set if the mandatory blocks do not fit, so that nothing can be sent.
     pub too_large: Option<TokenOverflow>,
 }

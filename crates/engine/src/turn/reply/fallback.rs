@@ -137,12 +137,16 @@ pub async fn stream_with_fallback<T>(
                 break failure;
             }
             let (calls, text) = machine.pending_tools();
-            match &mut tools {
-                Some(tools) if !machine.is_finished() => rounds.push(tools.run_calls(text, calls).await),
+            let mut round = match &mut tools {
+                Some(tools) if !machine.is_finished() => tools.run_calls(text, calls).await,
                 _ => return None,
-            }
+            };
+            round.provider_state = machine.take_provider_state();
+            rounds.push(round);
             machine.continue_after_tools();
         };
+        // Only the server that sent it can use it.
+        rounds.iter_mut().for_each(|round| round.provider_state = None);
         // The model failed before any text: try the next one.
         tracing::warn!(model = candidate.name, code = failure.code(), "trying the next model: {failure}");
         passed.push(SkippedModel::from_failure(&candidate.name, &failure));

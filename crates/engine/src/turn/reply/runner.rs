@@ -231,6 +231,9 @@ async fn compose_text(
         match prepare_text(&parts.rules, &parts.work, job, &snapshot, source, prompt, &mut record).await {
             Ok(ReplyText::Whole(pieces)) => feed_whole_text(&parts.storage, &parts.work, job, machine, pieces),
             Ok(ReplyText::FromModels { choice, prompt }) => {
+                if prompt.has_names {
+                    machine.strip_name(&snapshot.cast.character);
+                }
                 record.trace.head.tools_in_text = refused.as_ref().map(refusal_trace);
                 let again = stream_reply(parts, job, &snapshot, machine, &choice, &prompt, &mut record).await;
                 match (again, &refused) {

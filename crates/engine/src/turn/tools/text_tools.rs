@@ -164,7 +164,8 @@ mod tests {
     fn text_tools_rounds_become_messages() {
         let call = parse_call("```json\n{\"name\": \"give\", \"arguments\": \"{\\\"item\\\": 1}\"}\n```");
         assert_eq!((call.name.as_str(), call.arguments.as_str()), ("give", "{\"item\": 1}"));
-        let round = ToolRound { text: "Hm.".into(), calls: vec![call], answers: vec!["true".into()] };
+        let round =
+            ToolRound { text: "Hm.".into(), calls: vec![call], answers: vec!["true".into()], ..ToolRound::default() };
         let told = messages(&[round], true);
         assert_eq!(told[0].content, "Hm.\n<tool_call>{\"name\":\"give\",\"arguments\":{\"item\":1}}</tool_call>");
         assert!(told[1].content.starts_with("<tool_response>true</tool_response>\nWrite on"), "{told:?}");

@@ -1,12 +1,14 @@
 //! Converts one chunk of a reply, or a whole reply, to frames.
 
+use super::assistant_state::{self, AssistantState};
 use crate::{
     FinishReason, Frame, ProviderFailure, Usage,
     dialect::{ChunkReader, ChunkStatus},
     error_report,
     error_text::ErrorScrubber,
     json::{count_at, first_present, strip_nul, text},
-    stream_state::{ModelNameTracker, ToolCallAssembler},
+    stream_state::ModelNameTracker,
+    tool_call_assembler::{ToolCallAssembler, ToolCallPiece, index_of},
 };
 use serde_json::Value;
 
@@ -15,7 +17,13 @@ use serde_json::Value;
 pub(super) struct OpenAiReader {
     model: ModelNameTracker,
     calls: ToolCallAssembler,
+    state: AssistantState,
+    /// Whether usage has come, which is more exact than timings.
+    has_usage: bool,
 }
+
+/// The number of the only call in `function_call`, the field before `tool_calls`.
+const LEGACY_CALL: u64 = u64::MAX;
 
 impl ChunkReader for OpenAiReader {
     fn read(
@@ -30,32 +38,74 @@ impl ChunkReader for OpenAiReader {
         if let Some(message) = choice.and_then(|choice| first_present(choice, &["delta", "message"])) {
             read_message(message, frames);
             self.read_calls(message);
+            self.state.read(message);
         }
         if let Some(error) = error_report::error_of(chunk).or_else(|| choice.and_then(error_report::error_of)) {
             return Err(error_report::failure_of(error, scrub));
         }
-        let end = choice.and_then(|choice| Some((choice, text(choice, "finish_reason")?)));
+        if let Some(words) = chunk.pointer("/x_groq/error").and_then(Value::as_str) {
+            return Err(ProviderFailure::Failed { status: None, words: scrub.clean(words), retry_after: None });
+        }
+        let reason = choice.and_then(|choice| text(choice, "finish_reason")).filter(|reason| *reason != "null");
+        let end = choice.zip(reason);
         if let Some((choice, reason)) = end {
             if reason.eq_ignore_ascii_case("error") {
                 return Err(ProviderFailure::Failed { status: None, words: scrub.clean(""), retry_after: None });
             }
-            frames.extend(self.calls.finish());
+            self.flush(frames);
             frames.push(Frame::Finish(finish(choice, reason, scrub)));
         }
-        frames.extend(chunk.get("usage").and_then(usage).map(Frame::Usage));
+        frames.extend(self.read_usage(chunk, choice).map(Frame::Usage));
         Ok(ChunkStatus { recognised, finished: end.is_some(), done: false })
+    }
+
+    fn flush(&mut self, frames: &mut Vec<Frame>) {
+        let (calls, extras): (Vec<_>, Vec<_>) = self.calls.finish().into_iter().unzip();
+        let state = self.state.finish(extras);
+        frames.extend(state.filter(|_| !calls.is_empty()).map(Frame::ProviderState));
+        frames.extend(calls.into_iter().map(Frame::ToolCall));
     }
 }
 
 impl OpenAiReader {
     /// Tool calls come in pieces: first a name, then the arguments bit by bit.
     fn read_calls(&mut self, message: &Value) {
-        for (nth, call) in message.get("tool_calls").and_then(Value::as_array).into_iter().flatten().enumerate() {
-            let index = call.get("index").and_then(Value::as_u64).or_else(|| u64::try_from(nth).ok());
-            let function = call.get("function").unwrap_or(call);
-            let (name, arguments) = (text(function, "name"), text(function, "arguments"));
-            self.calls.push_delta(index.unwrap_or_default(), text(call, "id"), name, arguments.unwrap_or_default());
+        let calls = match message.get("tool_calls") {
+            Some(Value::Array(calls)) => calls.as_slice(),
+            Some(call @ Value::Object(_)) => std::slice::from_ref(call),
+            _ => &[],
+        };
+        for (nth, call) in calls.iter().enumerate() {
+            let nth = u64::try_from(nth).ok().filter(|_| calls.len() > 1);
+            self.read_call(call, call.get("index").and_then(index_of).or(nth));
         }
+        if let Some(call) = message.get("function_call").filter(|call| call.is_object()) {
+            self.read_call(call, Some(LEGACY_CALL));
+        }
+    }
+
+    fn read_call(&mut self, call: &Value, index: Option<u64>) {
+        let function = call.get("function").filter(|function| function.is_object()).unwrap_or(call);
+        self.calls.push_piece(ToolCallPiece {
+            index,
+            id: text(call, "id"),
+            name: text(function, "name"),
+            arguments: function.get("arguments"),
+            extra: assistant_state::call_fields(call, function),
+        });
+    }
+
+    /// Reads the usage from where the server puts it. llama.cpp also sends timings, which count the same.
+    fn read_usage(&mut self, chunk: &Value, choice: Option<&Value>) -> Option<Usage> {
+        let places =
+            [chunk.get("usage"), choice.and_then(|choice| choice.get("usage")), chunk.pointer("/x_groq/usage")];
+        let timings = chunk.get("timings");
+        if let Some(mut usage) = places.into_iter().flatten().find_map(usage) {
+            self.has_usage = true;
+            usage.cached = usage.cached.or_else(|| count_at(timings?, &["/cache_n"]));
+            return Some(usage);
+        }
+        timings.filter(|_| !self.has_usage).and_then(usage_of_timings)
     }
 }
 
@@ -82,7 +132,10 @@ fn read_message(message: &Value, frames: &mut Vec<Frame>) {
 /// Returns the reasoning from the first field that has it, because aggregators repeat it in several.
 fn reasoning(message: &Value) -> String {
     let plain = text(message, "reasoning_content").or_else(|| text(message, "reasoning"));
-    plain.map_or_else(|| message.get("reasoning_details").map(reasoning_details).unwrap_or_default(), str::to_owned)
+    plain.map_or_else(
+        || assistant_state::list_of(message, "reasoning_details").map(reasoning_details).unwrap_or_default(),
+        str::to_owned,
+    )
 }
 
 fn reasoning_details(details: &Value) -> String {
@@ -123,11 +176,29 @@ fn usage(usage: &Value) -> Option<Usage> {
     Some(Usage {
         prompt: prompt.unwrap_or_default(),
         completion: completion.unwrap_or_default(),
-        cached: count_at(usage, &["/prompt_tokens_details/cached_tokens", "/prompt_cache_hit_tokens"]),
-        written: count_at(usage, &["/prompt_tokens_details/cache_write_tokens"]),
+        cached: count_at(
+            usage,
+            &[
+                "/prompt_tokens_details/cached_tokens",
+                "/prompt_cache_hit_tokens",
+                "/input_tokens_details/cached_tokens",
+                "/cache_read_input_tokens",
+                "/cached_tokens",
+            ],
+        ),
+        written: count_at(usage, &["/prompt_tokens_details/cache_write_tokens", "/cache_creation_input_tokens"]),
         reasoning: count_at(usage, &["/completion_tokens_details/reasoning_tokens", "/reasoning_tokens"]),
         cost: usage.get("cost").and_then(Value::as_f64).filter(|cost| cost.is_finite() && *cost >= 0.0),
     })
+}
+
+/// Reads the timings of llama.cpp, whose count of the prompt is without cached tokens.
+fn usage_of_timings(timings: &Value) -> Option<Usage> {
+    let (read, written) = (count_at(timings, &["/prompt_n"]), count_at(timings, &["/predicted_n"]));
+    read.or(written)?;
+    let cached = count_at(timings, &["/cache_n"]);
+    let prompt = read.unwrap_or_default().saturating_add(cached.unwrap_or_default());
+    Some(Usage { prompt, completion: written.unwrap_or_default(), cached, ..Usage::default() })
 }
 
 #[cfg(test)]
@@ -189,6 +260,7 @@ mod tests {
             &json!({"reasoning": null, "reasoning_content": "", "reasoning_details": details, "content": "a"}),
             &[reasoning_frame("hm"), text_frame("a")],
         );
+        check_delta(&json!({"provider_specific_fields": {"reasoning_details": details}}), &[reasoning_frame("hm")]);
         check_delta(&json!({"reasoning": "", "reasoning_details": []}), &[]);
     }
 
@@ -216,6 +288,39 @@ mod tests {
         for none in ["null", "{}", "7", r#"{"prompt_tokens":"x"}"#, r#"{"prompt_tokens":-1}"#] {
             assert_eq!(read_chunk(&format!(r#"{{"choices":[],"usage":{none}}}"#)).0, [], "{none}");
         }
+    }
+
+    #[test]
+    fn openai_chunk_usage_any_place_is_read() {
+        let counted = |chunk: Value| {
+            let frames = read_chunk(&chunk.to_string()).0;
+            frames.into_iter().find_map(|frame| if let Frame::Usage(usage) = frame { Some(usage) } else { None })
+        };
+        let usage = json!({"prompt_tokens": 11, "completion_tokens": 3});
+        let expected = Some(Usage { prompt: 11, completion: 3, ..Usage::default() });
+        let choice = json!({"index": 0, "delta": {}, "finish_reason": "stop", "usage": usage});
+        assert_eq!(counted(json!({"choices": [choice], "usage": null})), expected);
+        assert_eq!(counted(json!({"choices": [], "usage": usage})), expected);
+        assert_eq!(counted(json!({"choices": [], "x_groq": {"id": "r", "usage": usage}})), expected);
+        assert_eq!(counted(json!({"choices": [], "x_groq": {"id": "r"}})), None);
+        let cached = Some(Usage { cached: Some(4), ..expected.unwrap() });
+        for more in [
+            json!({"prompt_tokens_details": {"cached_tokens": 4}}),
+            json!({"prompt_tokens_details": null, "prompt_cache_hit_tokens": 4, "prompt_cache_miss_tokens": 7}),
+            json!({"prompt_tokens_details": {"cached_tokens": null}, "cached_tokens": 4}),
+        ] {
+            let mut usage = usage.clone();
+            usage.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            assert_eq!(counted(json!({"choices": [], "usage": usage})), cached, "{usage}");
+        }
+        let timings = json!({"prompt_n": 7, "predicted_n": 3, "cache_n": 4, "predicted_ms": 1.5});
+        assert_eq!(counted(json!({"choices": [], "timings": timings})), cached);
+        assert_eq!(counted(json!({"choices": [], "usage": usage, "timings": timings})), cached);
+        let (mut reader, mut frames) = (OpenAiReader::default(), Vec::new());
+        for chunk in [json!({"choices": [], "usage": usage}), json!({"choices": [], "timings": {"prompt_n": 1}})] {
+            reader.read(&chunk, &ErrorScrubber::default(), &mut frames).unwrap();
+        }
+        assert_eq!(frames, [Frame::Usage(expected.unwrap())], "timings do not replace usage");
     }
 
     #[test]
@@ -276,6 +381,50 @@ mod tests {
                 assert_eq!(read_chunk(fine), (vec![], Ok(())), "{fine}");
             }
         }
+    }
+
+    /// Reads chunks to their end. Returns the calls as `id name arguments`.
+    fn read_calls(deltas: &[Value], finish: Option<&str>) -> Vec<String> {
+        let (mut chunks, mut frames) = (OpenAiReader::default(), Vec::new());
+        for delta in deltas {
+            let chunk = json!({"choices": [{"index": 0, "delta": delta}]});
+            chunks.read(&chunk, &ErrorScrubber::default(), &mut frames).unwrap();
+        }
+        if let Some(reason) = finish {
+            let last = json!({"choices": [{"delta": {}, "finish_reason": reason}]});
+            chunks.read(&last, &ErrorScrubber::default(), &mut frames).unwrap();
+        }
+        chunks.flush(&mut frames);
+        let shown = |frame: &Frame| match frame {
+            Frame::ToolCall(call) => Some(format!("{} {} {}", call.id, call.name, call.arguments)),
+            _ => None,
+        };
+        frames.iter().filter_map(shown).collect()
+    }
+
+    #[test]
+    fn openai_chunk_tool_calls_any_shape_are_read() {
+        let call = |arguments: Value| json!({"id": "c1", "function": {"name": "roll", "arguments": arguments}});
+        let expected = [r#"c1 roll {"sides":6}"#];
+        let text = Value::from(r#"{"sides":6}"#);
+        for (delta, finish) in [
+            (json!({"tool_calls": [call(text.clone())]}), Some("tool_calls")),
+            (json!({"tool_calls": [call(text.clone())]}), Some("stop")),
+            (json!({"tool_calls": [call(text.clone())]}), None),
+            (json!({"tool_calls": call(text)}), None),
+            (json!({"tool_calls": [call(json!({"sides": 6}))]}), Some("stop")),
+        ] {
+            assert_eq!(read_calls(&[delta.clone()], finish), expected, "{delta}");
+        }
+        for empty in [json!(null), json!("")] {
+            assert_eq!(read_calls(&[json!({"tool_calls": [call(empty)]})], None), ["c1 roll "]);
+        }
+        let legacy =
+            [json!({"name": "roll", "arguments": ""}), json!({"arguments": "{\"si"}), json!({"arguments": "des\":6}"})];
+        let deltas = legacy.map(|call| json!({"role": "assistant", "content": null, "function_call": call}));
+        assert_eq!(read_calls(&deltas, Some("function_call")), [r#" roll {"sides":6}"#]);
+        let two = json!({"tool_calls": [{"function": {"name": "roll"}}, {"function": {"name": "roll"}}]});
+        assert_eq!(read_calls(&[two], None), [" roll ", " roll "]);
     }
 
     /// A tool call is returned complete, after all its pieces have come.

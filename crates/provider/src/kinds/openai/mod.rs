@@ -3,6 +3,7 @@
 //!
 //! `chunk` reads responses. To add a field or variant: edit it there and add a case to its table of tests.
 
+mod assistant_state;
 mod chunk;
 
 use crate::{
@@ -111,16 +112,27 @@ fn body_with(request: &Request, messages: Vec<Value>, endpoint: &Endpoint) -> Ma
     body
 }
 
-/// Returns the tool calls of a round and their results.
+/// Returns the tool calls of a round and their results, with what the server wants back.
 fn tool_round_messages(round: &ToolRound) -> Vec<Value> {
-    let call = |call: &ToolCall| {
-        let function = json!({"name": call.name, "arguments": call.arguments});
-        json!({"id": call.id, "type": "function", "function": function})
+    let (kept, mut kept_of_calls) = assistant_state::fields_of(round.provider_state.as_ref());
+    kept_of_calls.resize(round.calls.len(), Map::new());
+    let call = |(call, kept): (&ToolCall, Map<String, Value>)| {
+        // Servers parse the arguments, and no text at all is no JSON.
+        let arguments = Some(call.arguments.as_str()).filter(|text| !text.trim().is_empty()).unwrap_or("{}");
+        let function = json!({"name": call.name, "arguments": arguments});
+        with_fields(json!({"id": call.id, "type": "function", "function": function}), kept)
     };
-    let calls: Vec<Value> = round.calls.iter().map(call).collect();
-    let asked = json!({"role": "assistant", "content": round.text, "tool_calls": calls});
+    let calls: Vec<Value> = round.calls.iter().zip(kept_of_calls).map(call).collect();
+    let asked = with_fields(json!({"role": "assistant", "content": round.text, "tool_calls": calls}), kept);
     let answer = |(call, text): (&ToolCall, &str)| json!({"role": "tool", "tool_call_id": call.id, "content": text});
     std::iter::once(asked).chain(round.calls_with_answers().map(answer)).collect()
+}
+
+fn with_fields(mut value: Value, more: Map<String, Value>) -> Value {
+    if let Some(fields) = value.as_object_mut() {
+        fields.extend(more);
+    }
+    value
 }
 
 fn message(message: &RequestMessage) -> Value {
@@ -199,6 +211,30 @@ mod tests {
                 .to_owned()
                 + r#""stream":true,"stream_options":{"include_usage":true},"temperature":0.7,"top_k":40,"stop":["\n"],"seed":7}"#
         );
+    }
+
+    /// Reasoning and signatures go back with the results of tools, and nothing else does.
+    #[test]
+    fn openai_tool_round_sends_provider_state_back() {
+        let call = |id: &str, text: &str| ToolCall { id: id.into(), name: "roll".into(), arguments: text.into() };
+        let signature = json!({"google": {"thought_signature": "s"}});
+        let state = json!({"message": {"reasoning_content": "hm"}, "calls": [{"extra_content": signature}]});
+        let mut round = ToolRound {
+            text: "I roll.".into(),
+            calls: vec![call("a", "{}"), call("b", "")],
+            answers: vec!["1".into(), "2".into()],
+            provider_state: Some(state),
+        };
+        let function = json!({"name": "roll", "arguments": "{}"});
+        let plain = |id: &str| json!({"id": id, "type": "function", "function": function});
+        let mut signed = plain("a");
+        signed["extra_content"] = signature;
+        let expected = json!({"role": "assistant", "content": "I roll.", "tool_calls": [signed, plain("b")],
+            "reasoning_content": "hm"});
+        assert_eq!(tool_round_messages(&round)[0], expected);
+        round.provider_state = None;
+        let expected = json!({"role": "assistant", "content": "I roll.", "tool_calls": [plain("a"), plain("b")]});
+        assert_eq!(tool_round_messages(&round)[0], expected);
     }
 
     #[test]
