@@ -74,7 +74,7 @@ pub(super) fn allocate(
     // A message is rendered once, because its macros may write.
     let mut rendered = Vec::new();
     let whole =
-        allocate_once(limits, candidates.clone(), &mut history.by_ref().inspect(|one| rendered.push(one.clone())));
+        allocate_once(limits, candidates.clone(), &mut (&mut *history).inspect(|one| rendered.push(one.clone())));
     if !whole.is_cut {
         return whole;
     }
