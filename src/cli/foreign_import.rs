@@ -50,7 +50,8 @@ pub struct ForeignImportArgs {
     /// UTC offset of old dates without a time zone, in hours: 1, -5 or 5.5
     #[arg(long, value_name = "HOURS", default_value = "0", allow_hyphen_values = true, value_parser = parse_utc_offset)]
     utc_offset: TimeZone,
-    /// Apply all settings of session files: models, parameters, permissions of plugins and scripts
+    /// Apply all settings of session files: models, parameters, permissions of plugins and scripts. Also let the regex
+    /// scripts of cards and presets run
     #[arg(long)]
     pub trust: bool,
     /// Print the report as JSON

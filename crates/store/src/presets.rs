@@ -16,6 +16,7 @@ use clotho_core::tree::preset::validate_preset;
 use super::error::{StoreError, WriteError};
 use super::library::LibraryItem;
 use super::read::StoreReader;
+use super::script_consents::preset_scripts;
 use super::tables::{presets, users};
 use super::tx::Tx;
 
@@ -255,7 +256,12 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// Returns an error if the database fails.
-    pub(super) fn import_preset(&mut self, owner: UserId, line: &SessionLine) -> Result<(), WriteError> {
+    pub(super) fn import_preset(
+        &mut self,
+        owner: UserId,
+        line: &SessionLine,
+        is_trusted: bool,
+    ) -> Result<(), WriteError> {
         let (Some(id), Some(stored)) = (line.preset, &line.preset_kept) else { return Ok(()) };
         let Ok(Value::Object(mut body)) = serde_json::from_str(stored.body.get()) else { return Ok(()) };
         // The preset came for this session, so it must not become the default of other models.
@@ -272,6 +278,9 @@ impl Tx<'_> {
         })?;
         if existing > 0 || validate_preset(&card).is_err() {
             return Ok(());
+        }
+        if !is_trusted {
+            self.ask_for_scripts(owner, preset_scripts(&card), None)?;
         }
         let at = Time(line.updated);
         self.put_preset(owner, &StoredPreset { id, card, created: at, updated: at })

@@ -27,6 +27,7 @@ use super::rows::{
     NO_NODE, NewDeltaRow, NewTextRow, NodeRow, OperationRow, SessionRow, note_from_text, object_from_text,
     plugins_from_text, recall_from_text, summaries_from_text,
 };
+use super::script_consents::card_scripts;
 use super::session_settings::check_setting;
 use super::stored::NodeCounts;
 use super::tables::{characters, deltas, fragments, nodes, operations, personas, sessions, sources};
@@ -142,7 +143,7 @@ impl Tx<'_> {
         consent: ImportConsent,
     ) -> Result<IncomingSession, WriteError> {
         let owner_n = self.user_row(owner)?;
-        self.import_preset(owner, line)?;
+        self.import_preset(owner, line, consent == ImportConsent::Given)?;
         let last: Option<i64> =
             self.run(|conn| Ok(sessions::table.select(diesel::dsl::max(sessions::n)).get_result(conn)?))?;
         let n = last.unwrap_or(0) + 1;
@@ -423,10 +424,11 @@ impl Tx<'_> {
         owner: UserId,
         line: &SessionLine,
         counts: NodeCounts,
+        consent: ImportConsent,
         at: Time,
     ) -> Result<(), WriteError> {
         let (root, head) = (self.imported_row(incoming, line.root)?, self.imported_row(incoming, line.head)?);
-        self.import_cards(owner, line, at)?;
+        self.import_cards(owner, line, consent, at)?;
         let whole = (
             sessions::root_n.eq(root.n),
             sessions::head_n.eq(head.n),
@@ -438,11 +440,20 @@ impl Tx<'_> {
     }
 
     /// Adds cards that do not exist here to the owner's library, in the version of the session.
-    fn import_cards(&mut self, owner: UserId, line: &SessionLine, at: Time) -> Result<(), WriteError> {
+    fn import_cards(
+        &mut self,
+        owner: UserId,
+        line: &SessionLine,
+        consent: ImportConsent,
+        at: Time,
+    ) -> Result<(), WriteError> {
         for (id, hash) in &line.cards {
             let same = characters::table.filter(characters::id.eq(id.as_bytes().to_vec())).select(characters::n);
             if self.run(|conn| Ok(same.get_result::<i64>(conn).optional()?))?.is_none() {
                 let card = self.run(|conn| card(conn, hash))?;
+                if consent != ImportConsent::Given {
+                    self.ask_for_scripts(owner, card_scripts(&card), None)?;
+                }
                 self.put_character(owner, &LibraryItem { id: *id, card, created: at, updated: at })?;
             }
         }

@@ -144,6 +144,9 @@ diesel::table! {
     }
 }
 diesel::table! {
+    script_consents (owner_n, hash) { owner_n -> BigInt, hash -> Binary, answer -> SmallInt, }
+}
+diesel::table! {
     vectors (n) { n -> BigInt, model -> Text, hash -> Binary, vector -> Binary, }
 }
 diesel::table! {
@@ -189,6 +192,7 @@ diesel::allow_tables_to_appear_in_same_query!(
     operations,
     personas,
     presets,
+    script_consents,
     segments,
     sessions,
     sources,

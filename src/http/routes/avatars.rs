@@ -79,7 +79,7 @@ pub async fn set_character(
         pictures.iter().try_for_each(|file| tx.put_card_file(cid.0.uuid(), file))
     };
     app.store.write(write).await?;
-    ApiResponse::ok(&CharacterResponse::from(character))
+    ApiResponse::ok(&characters::response(&app, caller, character).await?)
 }
 
 /// Sets the avatar of a persona.

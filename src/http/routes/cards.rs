@@ -5,13 +5,14 @@ use bytes::Bytes;
 use futures_util::stream;
 
 use super::AppData;
-use super::characters::load;
+use super::characters::{load, response};
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
 use crate::http::query::{CharacterIdPath, QueryParams};
 use crate::http::response::{ApiResponse, ApiResult, FileResponse, FileResponseHead, ResponseChunks};
 use crate::http::upload_form::UploadForm;
-use crate::http::wire::cards::{CardExportQuery, CardFormatParam, CharacterImportResponse, CharacterResponse};
+use crate::http::wire::cards::{CardExportQuery, CardFormatParam, CharacterImportResponse};
+use crate::http::wire::script_consent::CardImportQuery;
 use clotho_compat::interop::card::{self, MAX_FILE_BYTES};
 use clotho_core::ids::CharacterId;
 use clotho_engine::transfer::{self, CardRejection, ForeignImportReport};
@@ -21,9 +22,15 @@ use clotho_store::{IdempotencyClaim, Tx};
 ///
 /// # Errors
 /// Returns an error if the file is no card or too large.
-pub async fn import(app: AppData, caller: Caller, form: UploadForm) -> ApiResult<CharacterImportResponse> {
+pub async fn import(
+    app: AppData,
+    caller: Caller,
+    query: QueryParams<CardImportQuery>,
+    form: UploadForm,
+) -> ApiResult<CharacterImportResponse> {
     if let Some(previous) = IdempotencyClaim::previous_result() {
-        let character = CharacterResponse::from(load(&app, caller, CharacterIdPath(previous)).await?);
+        let character = load(&app, caller, CharacterIdPath(previous)).await?;
+        let character = response(&app, caller, character).await?;
         return ApiResponse::created(&CharacterImportResponse {
             character,
             report: ForeignImportReport::default().into(),
@@ -34,7 +41,8 @@ pub async fn import(app: AppData, caller: Caller, form: UploadForm) -> ApiResult
     let (ids, now) = (app.ids.clone(), app.clock.now());
     let id = CharacterId::new(ids.next_id(now));
     let read = move || transfer::read_card(&sent.bytes, sent.name.as_deref(), id, &ids, now);
-    let import = web::block(read).await.map_err(ApiError::internal)??;
+    let mut import = web::block(read).await.map_err(ApiError::internal)??;
+    import.is_trusted = query.0.trust.unwrap_or(false);
     let (character, report) = (import.character.clone(), ForeignImportReport { items: import.items.clone() });
     let claim = IdempotencyClaim::current();
     let write = move |tx: &mut Tx<'_>| {
@@ -42,7 +50,8 @@ pub async fn import(app: AppData, caller: Caller, form: UploadForm) -> ApiResult
         tx.record_claim(claim.as_ref(), &import.character.id)
     };
     app.store.write(write).await?;
-    ApiResponse::created(&CharacterImportResponse { character: character.into(), report: report.into() })
+    let character = response(&app, caller, character).await?;
+    ApiResponse::created(&CharacterImportResponse { character, report: report.into() })
 }
 
 impl From<CardRejection> for ApiError {

@@ -30,6 +30,7 @@ pub mod presets;
 pub mod projection;
 pub mod prompt_preview;
 pub mod providers;
+mod script_consent;
 pub mod search;
 pub mod sessions;
 pub mod summaries;

@@ -6,6 +6,7 @@ use futures_util::stream;
 use serde_json::{Map, Value};
 
 use super::AppData;
+use super::script_consent;
 use crate::http::body::JsonBody;
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
@@ -23,7 +24,7 @@ use clotho_core::clock::Time;
 use clotho_core::ids::PresetId;
 use clotho_core::tree::preset::{KINDS, MAX_BYTES};
 use clotho_engine::transfer::{self, ForeignImportReport, PresetRejection};
-use clotho_store::{self as store, IdempotencyClaim, Tx};
+use clotho_store::{self as store, IdempotencyClaim, Tx, preset_scripts};
 
 /// Lists the caller's presets, oldest first, without their bodies.
 ///
@@ -56,7 +57,8 @@ fn check_kind(kind: Option<String>) -> Result<Option<String>, ApiError> {
 /// Returns an error if a field is invalid.
 pub async fn create(app: AppData, caller: Caller, body: JsonBody<CreatePresetRequest>) -> ApiResult<PresetResponse> {
     if let Some(previous) = IdempotencyClaim::previous_result() {
-        return ApiResponse::created(&PresetResponse::from(load(&app, caller, PresetIdPath(previous)).await?));
+        let preset = load(&app, caller, PresetIdPath(previous)).await?;
+        return ApiResponse::created(&response(&app, caller, preset).await?);
     }
     let (name, beginning) = body.0.name_and_source()?;
     let (kind, source) = match beginning {
@@ -72,7 +74,7 @@ pub async fn create(app: AppData, caller: Caller, body: JsonBody<CreatePresetReq
         tx.record_claim(claim.as_ref(), &stored.id)
     };
     app.store.write(write).await?;
-    ApiResponse::created(&PresetResponse::from(new))
+    ApiResponse::created(&response(&app, caller, new).await?)
 }
 
 /// Kind of presets that build prompts.
@@ -94,7 +96,7 @@ pub async fn import(
     query: QueryParams<PresetImportQuery>,
     form: UploadForm,
 ) -> ApiResult<PresetsImportResponse> {
-    let kind = check_kind(query.0.kind)?;
+    let (kind, is_trusted) = (check_kind(query.0.kind)?, query.0.trust.unwrap_or(false));
     if let Some(previous) = IdempotencyClaim::previous_result::<Vec<PresetId>>() {
         return ApiResponse::created(&PresetsImportResponse {
             items: load_all(&app, caller, previous).await?,
@@ -107,7 +109,14 @@ pub async fn import(
     let (presets, mut report) = web::block(read).await.map_err(ApiError::internal)??;
     let claim = IdempotencyClaim::current();
     let write = move |tx: &mut Tx<'_>| {
-        let keep = |preset: &store::StoredPreset| tx.put_preset_if_new(caller.0, preset);
+        let keep = |preset: &store::StoredPreset| {
+            let id = tx.put_preset_if_new(caller.0, preset)?;
+            // An identical preset that the caller has already asks for nothing new.
+            if id == preset.id || is_trusted {
+                transfer::put_preset_consent(tx, caller.0, preset, None, is_trusted)?;
+            }
+            Ok::<_, store::WriteError>(id)
+        };
         let stored = presets.iter().map(keep).collect::<Result<Vec<_>, _>>()?;
         tx.record_claim(claim.as_ref(), &stored)?;
         Ok(stored)
@@ -122,7 +131,8 @@ pub async fn import(
 async fn load_all(app: &AppData, caller: Caller, ids: Vec<PresetId>) -> Result<Vec<PresetResponse>, ApiError> {
     let mut items = Vec::new();
     for id in ids {
-        items.push(load(app, caller, PresetIdPath(id)).await?.into());
+        let preset = load(app, caller, PresetIdPath(id)).await?;
+        items.push(response(app, caller, preset).await?);
     }
     Ok(items)
 }
@@ -152,7 +162,8 @@ impl From<PresetRejection> for ApiError {
 /// # Errors
 /// Returns an error if it does not exist.
 pub async fn read(app: AppData, caller: Caller, id: PresetIdPath) -> ApiResult<PresetResponse> {
-    ApiResponse::ok(&PresetResponse::from(load(&app, caller, id).await?))
+    let preset = load(&app, caller, id).await?;
+    ApiResponse::ok(&response(&app, caller, preset).await?)
 }
 
 /// Changes only what the request names, so that concurrent changes of other clients are kept. A conflict with the
@@ -168,12 +179,20 @@ pub async fn update(
 ) -> ApiResult<PresetResponse> {
     loop {
         let mut preset = load(&app, caller, id).await?;
-        let seen = preset.updated;
+        let (seen, before) = (preset.updated, preset_scripts(&preset.card).cloned());
+        let answer = body.0.script_answer();
         body.0.apply(&mut preset.card)?;
         preset.updated = app.clock.now().max(Time(seen.0 + 1));
         let stored = preset.clone();
-        if app.store.write(move |tx| tx.swap_preset(caller.0, seen, &stored)).await? {
-            return ApiResponse::ok(&PresetResponse::from(preset));
+        let write = move |tx: &mut Tx<'_>| {
+            let is_swapped = tx.swap_preset(caller.0, seen, &stored)?;
+            if is_swapped {
+                script_consent::write_change(tx, caller, before.as_ref(), preset_scripts(&stored.card), answer)?;
+            }
+            Ok::<_, store::WriteError>(is_swapped)
+        };
+        if app.store.write(write).await? {
+            return ApiResponse::ok(&response(&app, caller, preset).await?);
         }
     }
 }
@@ -198,6 +217,12 @@ pub async fn export(app: AppData, caller: Caller, id: PresetIdPath) -> ApiResult
     let bytes = serde_json::to_vec_pretty(&preset.card.get("body")).map_err(ApiError::internal)?;
     let pieces: ResponseChunks = Box::pin(stream::iter([Ok(Bytes::from(bytes))]));
     Ok(ApiResponse::file(FileResponseHead::from_title(name, "json", "application/json"), pieces))
+}
+
+/// Returns the response for one of the caller's presets, with its body.
+async fn response(app: &AppData, caller: Caller, preset: store::StoredPreset) -> Result<PresetResponse, ApiError> {
+    let consent = script_consent::read(app, caller, preset_scripts(&preset.card).cloned()).await?;
+    Ok(PresetResponse::new(preset, consent))
 }
 
 async fn load(app: &AppData, caller: Caller, id: PresetIdPath) -> Result<store::StoredPreset, ApiError> {

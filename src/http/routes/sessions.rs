@@ -110,6 +110,7 @@ pub async fn update(
         None => None,
     };
     // Write the settings.
+    let answer = body.0.script_answer();
     let settings = setting_changes(body.0);
     let actor = Actor { user: caller.0, at: app.clock.now(), expected_leaf: None };
     app.store
@@ -121,6 +122,9 @@ pub async fn update(
                 }
                 Some(None) => settings.push(("persona".into(), Value::Null)),
                 None => {}
+            }
+            if let Some(allowed) = answer {
+                tx.answer_for_session_scripts(caller.0, sid.0, allowed)?;
             }
             tx.set_settings(&actor, sid.0, &settings)
         })

@@ -5,11 +5,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 
-use super::deserialize_nullable_option;
 use super::ids::{WireCharacterId, WireId, WireLorebookId, WirePersonaId};
 use super::import_report::ImportReportResponse;
+use super::script_consent::{RequestedScriptsResponse, ScriptAnswer};
+use super::{deserialize_null, deserialize_nullable_option};
 use crate::http::error::{ApiError, ApiErrorCode};
 use crate::http::json_schema::JsonMap;
+use clotho_core::tree::ScriptConsent;
 use clotho_core::tree::card::{self, ValidationError};
 use clotho_store::{CharacterCard, PersonaCard};
 
@@ -55,6 +57,11 @@ pub struct CharacterResponse {
     /// All other fields of the card.
     #[schema(value_type = JsonMap)]
     pub metadata: Map<String, Value>,
+    /// Whether the regex scripts of the card run in new sessions; `true` also if it has none.
+    pub regex_scripts: bool,
+    /// What the imported card wants and nobody has accepted or declined yet; null = nothing.
+    #[schema(required)]
+    pub requested_settings: Option<RequestedScriptsResponse>,
     /// Creation or import time, ISO 8601 UTC.
     pub created_at: String,
     /// Time of the last change, ISO 8601 UTC.
@@ -209,6 +216,12 @@ pub struct CharacterFields {
     /// All other fields of the card. An update merges keys; null removes a key.
     #[schema(value_type = Option<JsonMap>)]
     pub metadata: Option<Map<String, Value>>,
+    /// Whether the regex scripts of the card run in new sessions. Ends the question of an imported card.
+    pub regex_scripts: Option<bool>,
+    /// Only null: ends the question about what an imported card wants. Without `regexScripts`, its scripts do not run.
+    #[serde(deserialize_with = "deserialize_null")]
+    #[schema(value_type = Option<JsonMap>)]
+    pub requested_settings: Option<()>,
 }
 
 /// Fields of a persona: all fields of a new one, or the fields to change.
@@ -229,6 +242,11 @@ pub struct PersonaFields {
 }
 
 impl CharacterFields {
+    /// Returns what the request says about the regex scripts of the card.
+    pub const fn script_answer(&self) -> ScriptAnswer {
+        ScriptAnswer { is_allowed: self.regex_scripts, ends_question: self.requested_settings.is_some() }
+    }
+
     /// Writes the fields into a card.
     ///
     /// # Errors
@@ -327,8 +345,9 @@ impl CardFieldReader<'_> {
     }
 }
 
-impl From<CharacterCard> for CharacterResponse {
-    fn from(card: CharacterCard) -> Self {
+impl CharacterResponse {
+    /// Returns a character; `consent` tells whether its regex scripts may run.
+    pub fn new(card: CharacterCard, consent: ScriptConsent) -> Self {
         let fields = CardFieldReader(&card.card);
         Self {
             id: WireId(card.id),
@@ -348,16 +367,16 @@ impl From<CharacterCard> for CharacterResponse {
             lorebook_id: fields.optional("lorebookId"),
             extra_lorebook_ids: fields.texts("extraLorebookIds"),
             metadata: fields.metadata(),
+            regex_scripts: consent == ScriptConsent::Allowed,
+            requested_settings: RequestedScriptsResponse::new(consent),
             created_at: card.created.to_string(),
             updated_at: card.updated.to_string(),
         }
     }
-}
 
-impl CharacterResponse {
     /// Returns the character as a list entry, without the card texts that no list shows.
-    pub fn without_texts(card: CharacterCard) -> Self {
-        let mut brief = Self::from(card);
+    pub fn without_texts(card: CharacterCard, consent: ScriptConsent) -> Self {
+        let mut brief = Self::new(card, consent);
         brief.metadata.retain(|key, _| !matches!(key.as_str(), "extensions" | "card" | "assets"));
         brief
     }

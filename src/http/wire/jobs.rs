@@ -31,7 +31,8 @@ pub struct ForeignImportQuery {
     pub dry_run: Option<bool>,
     /// UTC offset of old dates without a time zone, in hours from -25 to 25; default 0.
     pub utc_offset: Option<f64>,
-    /// Apply all settings of exported sessions; default `false` (see `requestedSettings` of a session).
+    /// Apply all settings of exported sessions, and let the regex scripts of cards and presets run; default `false` (see
+    /// `requestedSettings` of a session and a character).
     pub trust: Option<bool>,
 }
 

@@ -32,6 +32,7 @@ pub mod prompt_preview;
 pub mod providers;
 pub mod records;
 pub mod reply_records;
+pub mod script_consent;
 mod script_errors;
 pub mod search;
 pub mod server_info;
@@ -47,6 +48,7 @@ pub mod world;
 
 use std::borrow::Cow;
 
+use serde::de::{Error as _, IgnoredAny};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use utoipa::openapi::RefOr;
@@ -184,6 +186,17 @@ pub fn deserialize_nullable_option<'de, T: Deserialize<'de>, D: Deserializer<'de
     from: D,
 ) -> Result<Option<Option<T>>, D::Error> {
     Option::<T>::deserialize(from).map(Some)
+}
+
+/// Deserializes a field that can only be null.
+///
+/// # Errors
+/// Returns an error if the value is not null.
+pub fn deserialize_null<'de, D: Deserializer<'de>>(from: D) -> Result<Option<()>, D::Error> {
+    match Option::<IgnoredAny>::deserialize(from)? {
+        None => Ok(Some(())),
+        Some(_) => Err(D::Error::custom("expected null")),
+    }
 }
 
 /// Deserializes an optional field that must not be `null`.

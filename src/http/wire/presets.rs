@@ -8,12 +8,14 @@ use super::PageQuery;
 use super::ids::{WireId, WirePresetId};
 use super::import_report::ImportReportResponse;
 use super::records::CodedMessageSchema;
-use super::{deserialize_optional_object, deserialize_optional_objects};
+use super::script_consent::{RequestedScriptsResponse, ScriptAnswer};
+use super::{deserialize_null, deserialize_optional_object, deserialize_optional_objects};
 use crate::http::error::{ApiError, ApiErrorCode};
 use crate::http::json_schema::JsonMap;
 use clotho_compat::prompt::preset::{ExpectedPreset, PresetFieldError, PresetPatch, PresetPatchError, models_of};
 use clotho_compat::prompt::scripts;
 use clotho_core::coded_message::RenderedMessage;
+use clotho_core::tree::ScriptConsent;
 use clotho_core::tree::preset::validate_preset;
 use clotho_engine::turn;
 use clotho_store as store;
@@ -51,6 +53,14 @@ pub struct PresetResponse {
     pub failure: Option<RenderedMessage>,
     /// Models that use the preset when a session has none: aliases or names, with `*` as a wildcard.
     pub models: Vec<String>,
+    /// Whether the regex scripts inside the preset run; `true` also if it has none. Absent in lists.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub regex_scripts: Option<bool>,
+    /// What the imported preset wants and nobody has accepted or declined yet; absent = nothing. Absent in lists.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub requested_settings: Option<RequestedScriptsResponse>,
     /// Creation or import time, ISO 8601 UTC.
     pub created_at: String,
     /// Time of the last change, ISO 8601 UTC.
@@ -78,6 +88,8 @@ pub struct PresetQuery {
 pub struct PresetImportQuery {
     /// Kind of the imported presets; default: detected from their keys.
     pub kind: Option<String>,
+    /// Whether the regex scripts inside the presets run without a question; default `false`.
+    pub trust: Option<bool>,
 }
 
 /// The result of an import of presets.
@@ -185,6 +197,12 @@ pub struct UpdatePresetRequest {
     /// Precondition on the current values.
     #[serde(deserialize_with = "deserialize_optional_object")]
     pub expected: Option<ExpectedPresetFields>,
+    /// Whether the regex scripts inside the preset run. Ends the question of an imported preset.
+    pub regex_scripts: Option<bool>,
+    /// Only null: ends the question about what an imported preset wants. Without `regexScripts`, its scripts do not run.
+    #[serde(deserialize_with = "deserialize_null")]
+    #[schema(value_type = Option<JsonMap>)]
+    pub requested_settings: Option<()>,
 }
 
 impl PresetQuery {
@@ -228,6 +246,11 @@ pub fn new_card(kind: String, name: &str, body: Map<String, Value>) -> Result<Ma
 }
 
 impl UpdatePresetRequest {
+    /// Returns what the request says about the regex scripts inside the preset.
+    pub const fn script_answer(&self) -> ScriptAnswer {
+        ScriptAnswer { is_allowed: self.regex_scripts, ends_question: self.requested_settings.is_some() }
+    }
+
     /// Writes the fields into a preset.
     ///
     /// # Errors
@@ -322,8 +345,9 @@ impl ExpectedPresetFields {
 /// Kind of regex scripts.
 const REGEX_KIND: &str = "regex";
 
-impl From<store::StoredPreset> for PresetResponse {
-    fn from(mut preset: store::StoredPreset) -> Self {
+impl PresetResponse {
+    /// Returns a preset with its body; `consent` tells whether the regex scripts inside it may run.
+    pub fn new(mut preset: store::StoredPreset, consent: ScriptConsent) -> Self {
         let effective = turn::parse_preset(&preset).and_then(Result::ok).map(|preset| preset.to_json());
         let text = |value: Option<Value>| value.as_ref().and_then(Value::as_str).map(str::to_owned);
         let kind = text(preset.card.shift_remove("kind")).unwrap_or_default();
@@ -340,6 +364,8 @@ impl From<store::StoredPreset> for PresetResponse {
             body,
             models: effective.as_ref().map(models_of).unwrap_or_default(),
             effective,
+            regex_scripts: Some(consent == ScriptConsent::Allowed),
+            requested_settings: RequestedScriptsResponse::new(consent),
             created_at: preset.created.to_string(),
             updated_at: preset.updated.to_string(),
         }
@@ -358,6 +384,8 @@ impl From<store::PresetHead> for PresetResponse {
             problem: None,
             failure: None,
             models: head.models,
+            regex_scripts: None,
+            requested_settings: None,
             created_at: head.created.to_string(),
             updated_at: head.updated.to_string(),
         }

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::de::{Error as _, IgnoredAny};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value};
 use utoipa::ToSchema;
 
@@ -15,7 +14,7 @@ use super::ids::{
 use super::records::CodedMessageSchema;
 use super::string_enums::ScriptScopeEnum;
 use super::{
-    deserialize_nullable_object, deserialize_nullable_option, deserialize_optional_object,
+    deserialize_null, deserialize_nullable_object, deserialize_nullable_option, deserialize_optional_object,
     deserialize_optional_objects, deserialize_optional_params, deserialize_params,
 };
 use crate::http::error::ApiError;
@@ -566,6 +565,14 @@ impl CopySessionRequest {
 }
 
 impl UpdateSessionRequest {
+    /// Returns the answer about the scripts that an imported file wants; `None` if the question stays open.
+    pub fn script_answer(&self) -> Option<tree::AllowedScripts> {
+        self.requested_settings?;
+        let none = RegexScriptsPermission { card: false, preset: false };
+        let RegexScriptsPermission { card, preset } = self.regex_scripts.unwrap_or(none);
+        Some(tree::AllowedScripts { card, preset })
+    }
+
     /// Checks the fields without any lookup.
     ///
     /// # Errors
@@ -625,13 +632,5 @@ impl From<SessionPluginFields> for PluginChoice {
             grants: plugin.grants,
             refused: plugin.refused,
         }
-    }
-}
-
-/// Deserializes a field that can only be null.
-fn deserialize_null<'de, D: Deserializer<'de>>(from: D) -> Result<Option<()>, D::Error> {
-    match Option::<IgnoredAny>::deserialize(from)? {
-        None => Ok(Some(())),
-        Some(_) => Err(D::Error::custom("expected null")),
     }
 }

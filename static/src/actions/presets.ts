@@ -2,7 +2,7 @@
 import { messageText } from "../lib/coded-message.ts";
 import { download } from "../lib/download.ts";
 import { t } from "../lib/i18n.ts";
-import { openDialog, notify } from "../model/page.ts";
+import { dialog, openDialog, notify } from "../model/page.ts";
 import { scriptsChanged } from "../model/display-scripts.ts";
 import * as store from "../model/session-store.ts";
 import { ApiError } from "../net/api.ts";
@@ -94,12 +94,17 @@ export const importPreset = (
       const name = items.map(({ name }) => name).join(", ");
       if (items.every(({ id }) => known.has(id))) notify({ tone: "quiet", text: t("notice.wasHere", { name }) });
       else notifyImported({ id: null, name, report });
+      const asking = items.find(({ requestedSettings }) => requestedSettings);
+      if (asking) askForPresetScripts(asking.id);
       return "in";
     } catch (error) {
       if (error instanceof ApiError && error.details.field === "kind") return "unsure";
       throw error;
     }
   });
+
+/** Asks whether the regex scripts of a preset may run, and returns to the open dialog. */
+export const askForPresetScripts = (id: Id) => openDialog({ kind: "presetScripts", presetId: id, back: dialog.peek() });
 
 register({
   id: "page.presets",

@@ -1,4 +1,5 @@
-// What an imported session asks for: the settings that its file brought and that nobody has accepted yet.
+// What an imported file asks for: the settings of a session, and the scripts of a preset, that nobody has accepted yet.
+import { scriptsChanged } from "../model/display-scripts.ts";
 import { plugins } from "../net/workshop.ts";
 import { dialog, openDialog } from "../model/page.ts";
 import * as store from "../model/session-store.ts";
@@ -8,7 +9,10 @@ import { setPlugins } from "../net/session-plugins.ts";
 import { readModelsAndPlugins } from "./library.ts";
 import { attempt } from "./error-text.ts";
 import { refresh } from "./session-sync.ts";
-import type { PluginChoice, PluginInfo, RequestedSettings, Session } from "../lib/wire.d.ts";
+import type { Id, PluginChoice, PluginInfo, RequestedSettings, Session, Unchecked } from "../lib/wire.d.ts";
+
+/** The most script names in a question. */
+const MAX_NAMES = 12;
 
 /** Opens the question if the open session has one. Returns whether it does. */
 export function askForRequestedSettings() {
@@ -25,6 +29,26 @@ export async function readRequestContext(requested: RequestedSettings) {
     readModelsAndPlugins(),
   ]);
   return { all, presetName: found?.name ?? "" };
+}
+
+/** Reads the name of a preset, and the names of the regex scripts inside it. */
+export async function readPresetScripts(id: Id) {
+  const { name, body } = await preset(id);
+  return { name, scripts: scriptNames(body.extensions) };
+}
+
+/** Returns the names of the regex scripts in the extensions of a preset; those without a name are left out. */
+function scriptNames(extensions: Unchecked): string[] {
+  const scripts: Unchecked = extensions?.regex_scripts;
+  const names = Array.isArray(scripts) ? scripts.map((script) => String(script?.scriptName ?? "").trim()) : [];
+  return names.filter(Boolean).slice(0, MAX_NAMES);
+}
+
+/** Answers whether the scripts inside a preset may run. Returns whether the answer is saved. */
+export async function answerPresetScripts(id: Id, isAllowed: boolean) {
+  const isSaved = (await attempt(async () => (await api.answerPresetScripts(id, isAllowed), true))) ?? false;
+  if (isSaved) scriptsChanged();
+  return isSaved;
 }
 
 /** The key of a plugin's permissions among the accepted settings. */

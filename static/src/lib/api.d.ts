@@ -161,6 +161,10 @@ export interface components {
             personality: string;
             /** @description Instructions after the chat history. */
             postHistoryInstructions: string;
+            /** @description Whether the regex scripts of the card run in new sessions; `true` also if it has none. */
+            regexScripts: boolean;
+            /** @description What the imported card wants and nobody has accepted or declined yet; null = nothing. */
+            requestedSettings: components["schemas"]["RequestedScriptsResponse"] | null;
             /** @description Setting of the story. */
             scenario: string;
             /** @description Replaces the default system prompt. */
@@ -194,6 +198,9 @@ export interface components {
             personality?: string | null;
             /** @description Instructions after the chat history. */
             postHistoryInstructions?: string | null;
+            /** @description Whether the regex scripts of the card run in new sessions. Ends the question of an imported card. */
+            regexScripts?: boolean | null;
+            requestedSettings?: components["schemas"]["JsonObject"] | null;
             /** @description Setting of the story. */
             scenario?: string | null;
             /** @description Replaces the default system prompt. */
@@ -2172,6 +2179,10 @@ export interface components {
             name: string;
             /** @description For a `regex` preset with a body: why it never runs, such as an invalid pattern. It is stored anyway. */
             problem?: string;
+            /** @description Whether the regex scripts inside the preset run; `true` also if it has none. Absent in lists. */
+            regexScripts?: boolean;
+            /** @description What the imported preset wants and nobody has accepted or declined yet; absent = nothing. Absent in lists. */
+            requestedSettings?: components["schemas"]["RequestedScriptsResponse"];
             /** @description Time of the last change, ISO 8601 UTC. */
             updatedAt: string;
         };
@@ -2516,6 +2527,11 @@ export interface components {
             hint?: string;
             /** @description The error in one sentence. */
             message: string;
+        };
+        /** @description What an imported card or preset wants and its owner has neither accepted nor declined yet. */
+        RequestedScriptsResponse: {
+            /** @description `true`: its regex scripts want to run. */
+            regexScripts: boolean;
         };
         /**
          * @description The settings that an imported file wants and that were not applied, because they may cost money, grant permissions or

@@ -50,6 +50,8 @@ export type Document = Schemas["DocumentResponse"];
 export interface CardMetadata {
   /** `rules`: the plugin embedded in the card. */
   clotho?: { plugins?: PluginChoice[]; model?: string | null; rules?: object };
+  /** What other programs keep in the card, such as regex scripts. */
+  extensions?: Unchecked;
 }
 
 export type Character = Schemas["Character"] & { metadata: CardMetadata };

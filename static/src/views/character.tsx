@@ -10,7 +10,7 @@ import { openDialog } from "../model/page.ts";
 import { EmbeddedPluginDialog } from "./embedded-plugin.tsx";
 import { Avatar, Modal, LoadingRows, icon } from "./common.tsx";
 import type { Signal } from "../../vendor/preact.js";
-import type { Character } from "../lib/wire.d.ts";
+import type { Character, Unchecked } from "../lib/wire.d.ts";
 
 addEnglish(words);
 addEnglish(outside);
@@ -73,7 +73,8 @@ function Form({ character }: { character: Character }) {
       .getAll("greeting")
       .map((greeting) => String(greeting).replaceAll("\r\n", "\n"))
       .filter((greeting) => greeting.trim());
-    void changeCharacter(character.id, { ...texts, name: text("name"), tags, alternateGreetings }, picture.value);
+    const changes = { ...texts, ...scriptsAnswer(form), name: text("name"), tags, alternateGreetings };
+    void changeCharacter(character.id, changes, picture.value);
   };
   const field = ([name, rows]: (typeof TEXTS)[number] | (typeof MORE)[number]) => (
     <label key={name}>
@@ -100,6 +101,7 @@ function Form({ character }: { character: Character }) {
         {MORE.map(field)}
       </details>
       <ImagePermissionField characterId={character.id} />
+      <ScriptConsentField character={character} />
       <EmbeddedPluginDialog characterId={character.id} />
       <div class="actions">
         <button type="button" onClick={() => openDialog(null)}>
@@ -133,6 +135,35 @@ function ImagePermissionField({ characterId }: { characterId: string }) {
         ))}
       </select>
       <small>{t("outside.settingHint")}</small>
+    </label>
+  );
+}
+
+/** The choices for the regex scripts of a card. A card asks only until there is an answer. */
+const SCRIPT_ANSWERS = ["ask", "yes", "no"] as const;
+
+/** Returns the answer about the scripts of the card, if there is one. */
+function scriptsAnswer(form: FormData) {
+  const answer = form.get("scripts");
+  return answer === "yes" || answer === "no" ? { regexScripts: answer === "yes" } : {};
+}
+
+function ScriptConsentField({ character }: { character: Character }) {
+  const scripts: Unchecked = character.metadata.extensions;
+  if (!Array.isArray(scripts?.regex_scripts) || scripts.regex_scripts.length === 0) return null;
+  const asks = character.requestedSettings !== null;
+  const now = asks ? "ask" : character.regexScripts ? "yes" : "no";
+  return (
+    <label>
+      {t("character.scripts")}
+      <select name="scripts">
+        {SCRIPT_ANSWERS.filter((name) => asks || name !== "ask").map((name) => (
+          <option key={name} value={name} selected={name === now}>
+            {t(`character.scripts.${name}`)}
+          </option>
+        ))}
+      </select>
+      <small>{t("character.scriptsHint")}</small>
     </label>
   );
 }

@@ -75,6 +75,8 @@ export function OpenDialog({ open }: { open: Dialog }) {
       return <SessionPlugins />;
     case "requestedSettings":
       return <RequestedSettings />;
+    case "presetScripts":
+      return <PresetScripts key={open.presetId} presetId={open.presetId} back={open.back} />;
     case "workshop":
       return <Workshop pluginId={open.pluginId} />;
     case "purge":
@@ -126,10 +128,9 @@ const ImportOptionsDialog = lazyView(
   () => import("./import-options.tsx").then((module) => module.ImportOptionsDialog),
   0,
 );
-const RequestedSettings = lazyView(
-  () => import("./requested-settings.tsx").then((module) => module.RequestedSettings),
-  0,
-);
+const requested = () => import("./requested-settings.tsx");
+const RequestedSettings = lazyView(() => requested().then((module) => module.RequestedSettings), 0);
+const PresetScripts = lazyView(() => requested().then((module) => module.PresetScripts), 0);
 const EditCharacter = lazyView(() => import("./character.tsx").then((module) => module.EditCharacter));
 const Lore = lazyView(() => import("./lore.tsx").then((module) => module.Lore));
 const SaveLoreEntry = lazyView(() => import("./save-lore-entry.tsx").then((module) => module.SaveLoreEntry));

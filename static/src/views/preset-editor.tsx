@@ -1,7 +1,7 @@
 // The editor of a prompt preset: its prompts in order, its other texts, and its model parameters. Loaded when first
 // opened.
 import { Fragment, h, useEffect, useRef, useSignal } from "../../vendor/preact.js";
-import { setSessionPreset } from "../actions/presets.ts";
+import { askForPresetScripts, setSessionPreset } from "../actions/presets.ts";
 import { copyPreset, presetEditor } from "../actions/preset-edit.ts";
 import { addEnglish, t } from "../lib/i18n.ts";
 import { onTabVisible } from "../lib/tab-visibility.ts";
@@ -83,6 +83,14 @@ export function PresetEditor({ id, back, goTo }: { id: Id; back: () => void; goT
         )}
       </div>
       {held?.id === id && <ModelPresetNote model={held.model} />}
+      {preset?.regexScripts === false && (
+        <p class="aside">
+          {t("preset.scriptsOff")}{" "}
+          <button type="button" class="link" onClick={surely(() => askForPresetScripts(id))}>
+            {t("preset.scriptsLook")}
+          </button>
+        </p>
+      )}
       {asking.value && (
         <Confirmation
           text={t("typed.text")}

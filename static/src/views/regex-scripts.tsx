@@ -53,14 +53,21 @@ export function SessionScripts() {
       <p class="aside">{t("script.ofStoryText")}</p>
       {SCOPES.map(([scope, label]) => {
         const some = others.filter((one) => one.scope === scope);
+        // The session allows them, and their owner has not allowed those of this preset.
+        const isWithheld = allowed[scope] && some.every((one) => !one.isAllowed);
         const whose = [...new Set(some.map((one) => one.whose))].filter(Boolean).join(", ");
         return (
           some.length > 0 && (
             <label key={scope} class="check">
-              <input type="checkbox" checked={allowed[scope]} onChange={turn(scope)} />
+              <input
+                type="checkbox"
+                checked={allowed[scope] && !isWithheld}
+                disabled={isWithheld}
+                onChange={turn(scope)}
+              />
               <span>
                 {t(label, { n: some.length })}
-                <small>{whose}</small>
+                <small>{isWithheld ? `${whose} · ${t("preset.scriptsOff")}` : whose}</small>
               </span>
             </label>
           )

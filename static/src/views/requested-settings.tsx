@@ -1,13 +1,16 @@
-// The question about the settings that an imported file brought. Loaded when first opened.
+// The question about what an imported file brought: the settings of a story, or the scripts of a preset. Loaded when
+// first opened.
 import { h, useRef } from "../../vendor/preact.js";
 import {
+  answerPresetScripts,
   answerRequestedSettings,
   askForRequestedSettings,
   grantsKey,
+  readPresetScripts,
   readRequestContext,
 } from "../actions/requested-settings.ts";
 import { askForPermissions } from "../actions/session-plugins.ts";
-import { addEnglish, t } from "../lib/i18n.ts";
+import { addEnglish, locale, t } from "../lib/i18n.ts";
 import plugins from "../lib/strings/en-plugins.ts";
 import words from "../lib/strings/en-requested-settings.ts";
 import { chatModels } from "../model/library.ts";
@@ -16,7 +19,8 @@ import { session } from "../model/session-store.ts";
 import { ApiError } from "../net/api.ts";
 import { LoadingRows, Modal } from "./common.tsx";
 import { QueryError, useQuery } from "./use-query.tsx";
-import type { PluginInfo, RequestedSettings as Requested } from "../lib/wire.d.ts";
+import type { Id, PluginInfo, RequestedSettings as Requested } from "../lib/wire.d.ts";
+import type { Dialog } from "../model/page.ts";
 import type { ComponentChildren } from "../../vendor/preact.js";
 
 addEnglish(plugins);
@@ -39,19 +43,36 @@ export function RequestedSettings() {
   if (!requested) return modal(<p class="aside">{t("requested.none")}</p>);
   if (found === null) return modal(<LoadingRows rows={3} />);
   if (found instanceof ApiError) return modal(<QueryError error={found} />);
-  return modal(<Question wishes={wishesOf(requested, found.all, found.presetName)} />);
+  return modal(<Question wishes={wishesOf(requested, found.all, found.presetName)} onAnswer={answerForSession} />);
 }
 
-function Question({ wishes }: { wishes: Wish[] }) {
+/** The question about the regex scripts inside an imported preset. */
+export function PresetScripts({ presetId, back }: { presetId: Id; back: Dialog | null }) {
+  const found = useQuery(() => readPresetScripts(presetId), `scripts ${presetId}`);
+  const modal = (inside: ComponentChildren) => <Modal title={t("requested.title")}>{inside}</Modal>;
+  if (found === null) return modal(<LoadingRows rows={3} />);
+  if (found instanceof ApiError) return modal(<QueryError error={found} />);
+  const hint = `${t("requested.scriptsHint")} ${new Intl.ListFormat(locale.value).format(found.scripts)}`;
+  const wish: Wish = { name: "regexScripts", title: t("requested.scriptsOf", { name: found.name }), hint };
+  const answer = async (accepted: Set<string>) => {
+    if (await answerPresetScripts(presetId, accepted.has("regexScripts"))) openDialog(back);
+  };
+  return modal(<Question wishes={[wish]} onAnswer={answer} />);
+}
+
+async function answerForSession(accepted: Set<string>) {
+  if (!(await answerRequestedSettings(accepted))) return;
+  openDialog(null);
+  if (!askForRequestedSettings()) void askForPermissions();
+}
+
+function Question({ wishes, onAnswer }: { wishes: Wish[]; onAnswer: (accepted: Set<string>) => Promise<void> }) {
   const busy = useRef(false);
   const answer = async (accepted: Set<string>) => {
     if (busy.current) return;
     busy.current = true;
-    const isDone = await answerRequestedSettings(accepted);
+    await onAnswer(accepted);
     busy.current = false;
-    if (!isDone) return;
-    openDialog(null);
-    if (!askForRequestedSettings()) void askForPermissions();
   };
   const submit = (event: Event) => {
     event.preventDefault();

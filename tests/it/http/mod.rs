@@ -18,6 +18,7 @@
 //! - `lorebooks`, `lore_activation`, `lore_settings`, `lore_similarity`: lorebooks and what they add to prompts
 //! - `presets`, `preset_edits`, `preset_prompts`: presets and the prompts that they make
 //! - `authors_note`, `macros`, `regex_scripts`, `prompt_plans`: what else changes a prompt
+//! - `script_consent`: whether the regex scripts of an imported card or preset may run
 //! - `memory`, `summaries`, `plugin_summaries`, `vector_search`: recall and summaries
 //! - `chat_templates`, `token_counts`, `usage_totals`: prompts as one text, their size, and what replies cost
 //! - `transcripts`, `exports`, `session_transfer`, `requested_settings`: a branch as a file, whole sessions out and in
@@ -89,6 +90,7 @@ mod reply_thoughts;
 mod request_guard;
 mod requested_settings;
 mod save_points;
+mod script_consent;
 mod search_hits;
 mod search_queries;
 mod session_transfer;

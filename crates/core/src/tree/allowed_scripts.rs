@@ -13,8 +13,8 @@ pub struct AllowedScripts {
 }
 
 impl Default for AllowedScripts {
-    /// Allows both: scripts only change texts, in bounded time, and playing a card already puts its texts into the
-    /// prompt.
+    /// Allows both. Scripts of an imported card that its owner has not allowed are turned off when a session begins
+    /// (`Session::apply_script_consents`); those of a preset are checked when they run.
     fn default() -> Self {
         Self { card: true, preset: true }
     }

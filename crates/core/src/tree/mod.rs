@@ -36,6 +36,7 @@ pub mod recall_settings;
 pub mod reference_tree;
 pub mod reply_facts;
 pub mod requested_settings;
+pub mod script_consent;
 pub mod session;
 pub mod summary_settings;
 
@@ -47,5 +48,6 @@ pub use node::{Effects, Kind, Node, Role, SiblingPosition, Status};
 pub use recall_settings::RecallSettings;
 pub use reply_facts::{NodeMetadata, ReplyFacts, SummaryMetadata, TraceHead, ValuesRecord};
 pub use requested_settings::RequestedSettings;
+pub use script_consent::ScriptConsent;
 pub use session::{CardRef, PersonaRef, PluginSetting, Session};
 pub use summary_settings::SummarySettings;

@@ -9,6 +9,7 @@ use super::allowed_scripts::AllowedScripts;
 use super::authors_note::AuthorsNote;
 use super::recall_settings::RecallSettings;
 use super::requested_settings::RequestedSettings;
+use super::script_consent::ScriptConsent;
 use super::summary_settings::SummarySettings;
 
 /// One story: a tree, a HEAD and its settings.
@@ -78,6 +79,19 @@ impl Session {
             summaries: summaries.is_on.then_some(summaries),
             grants,
         };
+    }
+
+    /// Turns the scripts of the cards off if the owner has not allowed those of each card. If one of them waits for an
+    /// answer, they wait in the requested settings too.
+    pub fn apply_script_consents(&mut self, consents: &[ScriptConsent]) {
+        if !self.scripts.card || consents.iter().all(|consent| *consent == ScriptConsent::Allowed) {
+            return;
+        }
+        let wanted = self.scripts;
+        self.scripts.card = false;
+        if consents.contains(&ScriptConsent::Asked) && self.requested.scripts.is_none() {
+            self.requested.scripts = Some(wanted);
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use clotho_core::ids::{CharacterId, LorebookId, UserId};
 use clotho_core::tree::card::{TrimmedList, ValidationError, trim_to_limits, validate_card};
 use clotho_core::tree::lorebook::{EXTRA_FIELD as EXTRA_LOREBOOKS, PRIMARY_FIELD as LOREBOOK};
 use clotho_plugin::{embedded_plugin, omitted_initial_values, unreadable_initial_values};
-use clotho_store::{CardFile, CharacterCard, Lorebook, Tx, WriteError};
+use clotho_store::{CardFile, CharacterCard, Lorebook, Tx, WriteError, card_scripts};
 
 use super::lorebooks::{
     initial_values, invalid_entries_finding, new_lorebook, omitted_values_finding, unreadable_values_finding,
@@ -52,6 +52,8 @@ pub struct CharacterImport {
     pub open_chat: Option<String>,
     /// Whether it was a favourite in the other program.
     pub is_favourite: bool,
+    /// Whether its regex scripts may run without a question to the owner.
+    pub is_trusted: bool,
     /// The report items of character and lorebook.
     pub items: Vec<ForeignImportItem>,
 }
@@ -115,7 +117,7 @@ pub fn read_card(
     });
     items.iter_mut().for_each(|item| item.file = name.map(str::to_owned));
     let character = CharacterCard { id, card: fields, created: now, updated: now };
-    Ok(CharacterImport { character, files, book, open_chat, is_favourite, items })
+    Ok(CharacterImport { character, files, book, open_chat, is_favourite, is_trusted: false, items })
 }
 
 /// Returns the finding for a list that was shortened.
@@ -177,7 +179,15 @@ fn extract_scripts(fields: &mut Map<String, Value>, findings: &mut Vec<ImportFin
 impl CharacterImport {
     /// Returns a character without files and lorebook.
     pub const fn without_files(character: CharacterCard) -> Self {
-        Self { character, files: Vec::new(), book: None, open_chat: None, is_favourite: false, items: Vec::new() }
+        Self {
+            character,
+            files: Vec::new(),
+            book: None,
+            open_chat: None,
+            is_favourite: false,
+            is_trusted: false,
+            items: Vec::new(),
+        }
     }
 
     /// Writes a new character with its files and lorebook.
@@ -185,6 +195,7 @@ impl CharacterImport {
     /// # Errors
     /// Returns an error if the database fails.
     pub fn insert(&self, tx: &mut Tx<'_>, owner: UserId) -> Result<(), WriteError> {
+        self.put_script_consent(tx, owner, None)?;
         tx.put_character(owner, &self.character)?;
         self.put_files_and_lorebook(tx, owner)
     }
@@ -194,8 +205,20 @@ impl CharacterImport {
     /// # Errors
     /// Returns an error if it does not exist or belongs to another user.
     pub fn replace(&self, tx: &mut Tx<'_>, owner: UserId) -> Result<(), WriteError> {
+        let known = tx.stored_card_scripts(owner, self.character.id)?;
+        self.put_script_consent(tx, owner, known.as_ref())?;
         tx.update_character(owner, &self.character)?;
         self.put_files_and_lorebook(tx, owner)
+    }
+
+    /// Asks the owner about the scripts of the card, or allows them if the file is trusted.
+    fn put_script_consent(&self, tx: &mut Tx<'_>, owner: UserId, known: Option<&Value>) -> Result<(), WriteError> {
+        let scripts = card_scripts(&self.character.card);
+        if self.is_trusted {
+            tx.answer_for_scripts(owner, scripts, true)
+        } else {
+            tx.ask_for_scripts(owner, scripts, known)
+        }
     }
 
     fn put_files_and_lorebook(&self, tx: &mut Tx<'_>, owner: UserId) -> Result<(), WriteError> {

@@ -219,7 +219,7 @@ async fn write_lines<R: Read>(
     put_stash_and_labels(store, incoming, names.stash_and_labels(&checked.stash_and_labels)).await?;
     let (line, counts) = (Arc::clone(&session), checked.counts);
     let finish = move |tx: &mut Tx<'_>| {
-        tx.finish_import(incoming, owner, &line, counts, at)?;
+        tx.finish_import(incoming, owner, &line, counts, consent, at)?;
         job.map_or(Ok(()), |job| tx.end_job(job, line.id))
     };
     store.write(finish).await?;

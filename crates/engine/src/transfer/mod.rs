@@ -50,5 +50,5 @@ pub use lorebooks::{LorebookRejection, new_lorebook, read_lorebook};
 pub use out::{BranchExportFormat, BranchExportOptions, ExportOutcome, ExportTarget, export_all, export_branch};
 pub use personas::read_personas;
 pub use pictures::{picture_files, picture_url};
-pub use presets::{PresetRejection, read_presets};
+pub use presets::{PresetRejection, put_preset_consent, read_presets};
 pub use report::{ForeignImportItem, ForeignImportReport};

@@ -7,10 +7,10 @@ use serde_json::{Map, Value};
 use clotho_compat::interop::FindingOutcome;
 use clotho_compat::interop::preset::{self, PresetImportError, import_findings};
 use clotho_core::clock::{IdGenerator, Time};
-use clotho_core::ids::PresetId;
+use clotho_core::ids::{PresetId, UserId};
 use clotho_core::tree::card::ValidationError;
 use clotho_core::tree::preset::{MAX_NAME_CHARS, validate_preset};
-use clotho_store::StoredPreset;
+use clotho_store::{StoredPreset, Tx, WriteError, preset_scripts};
 
 use super::report::{ForeignImportItem, ForeignImportReport};
 
@@ -57,4 +57,20 @@ pub fn read_presets(
         presets.push(StoredPreset { id, card, created: now, updated: now });
     }
     Ok((presets, report))
+}
+
+/// Asks the owner about the regex scripts inside an imported preset, or allows them if its file is trusted. `known`: the
+/// scripts of the stored preset that it replaces; nobody is asked about the same ones.
+///
+/// # Errors
+/// Returns an error if the owner does not exist or the database fails.
+pub fn put_preset_consent(
+    tx: &mut Tx<'_>,
+    owner: UserId,
+    preset: &StoredPreset,
+    known: Option<&Value>,
+    is_trusted: bool,
+) -> Result<(), WriteError> {
+    let scripts = preset_scripts(&preset.card);
+    if is_trusted { tx.answer_for_scripts(owner, scripts, true) } else { tx.ask_for_scripts(owner, scripts, known) }
 }

@@ -8,7 +8,7 @@ use clotho_core::tree::edit::TreeError;
 use clotho_core::tree::{
     AllowedScripts, CardRef, Delta, Kind, PersonaRef, RecallSettings, RequestedSettings, Role, Session, SummarySettings,
 };
-use clotho_store::{NodeDraft, SourceRecord, Store, apply_settings};
+use clotho_store::{NodeDraft, SourceRecord, Store, apply_settings, card_scripts};
 
 use super::consent::has_card_scripts;
 use super::import::ImportError;
@@ -49,15 +49,17 @@ impl NewImportedSession {
     pub async fn write(self, store: &Store, ids: &IdGenerator) -> Result<Option<PersonaRef>, ImportError> {
         let Self { owner, at, characters: players, persona, sources, settings, is_trusted, variables, .. } = self;
         // Read the cards of characters and persona.
-        let (cards, persona) = store
+        let (cards, consents, persona) = store
             .read(move |reader| {
-                let mut cards = Vec::new();
+                let (mut cards, mut consents) = (Vec::new(), Vec::new());
                 for id in players {
                     let card = reader.character(owner, id)?.ok_or(TreeError::NotFound("the character"))?;
+                    consents.push(reader.script_consent(owner, card_scripts(&card.card))?);
                     cards.push((id, Value::Object(card.card).to_string()));
                 }
                 let persona = persona.map(|id| reader.persona(owner, id)).transpose()?.flatten();
-                Ok::<_, ImportError>((cards, persona.map(|card| (card.id, Value::Object(card.card).to_string()))))
+                let persona = persona.map(|card| (card.id, Value::Object(card.card).to_string()));
+                Ok::<_, ImportError>((cards, consents, persona))
             })
             .await?;
         // Build the session.
@@ -96,6 +98,7 @@ impl NewImportedSession {
             let has_scripts = settings.contains_key("scripts") && cards.iter().any(|(_, card)| has_card_scripts(card));
             session.withhold_settings(has_scripts);
         }
+        session.apply_script_consents(&consents);
         let mut root = NodeDraft::new(self.root, Role::System, Kind::Root, ids.next_seed(), begun);
         root.delta = variables;
         // Write it.

@@ -25,6 +25,12 @@ export default {
   "character.tagsHint": "Separate them with commas.",
   "character.more": "Advanced definitions",
   "character.picture": "Picture: PNG, JPEG, WebP or GIF",
+  "character.scripts": "Regex scripts of this card",
+  "character.scripts.ask": "Ask when a story begins",
+  "character.scripts.yes": "Run in new stories",
+  "character.scripts.no": "Do not run",
+  "character.scriptsHint":
+    "They change what is shown, and what is sent to the model. Each story can turn them on or off.",
   "character.greetings": "Alternate greetings",
   "character.greeting": "Greeting {n}",
   "character.addGreeting": "Add greeting",

@@ -32,6 +32,8 @@ export default {
   "preset.parts": "{n} part|{n} parts",
   "preset.more": "Show more of {n}",
   "preset.nothing": "It is empty.",
+  "preset.scriptsOff": "The regex scripts inside this preset do not run.",
+  "preset.scriptsLook": "Decide about them",
   "script.new": "New script",
   "script.edit": "Edit",
   "script.find": "Find regex",

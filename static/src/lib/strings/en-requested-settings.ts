@@ -11,6 +11,7 @@ export default {
   "requested.params": "Model parameters",
   "requested.preset": "Preset",
   "requested.scripts": "Regex scripts",
+  "requested.scriptsOf": "Regex scripts of {name}",
   "requested.scriptsHint": "They change what is shown, and what is sent to the model.",
   "requested.recall": "Recall of messages and documents",
   "requested.recallHint": "Each prompt is searched for with the embedding model.",

@@ -29,6 +29,8 @@ export default {
   "preset.parts": "{n} 项",
   "preset.more": "再显示一些，还有 {n} 项",
   "preset.nothing": "里面是空的。",
+  "preset.scriptsOff": "这个预设里的正则脚本不会运行。",
+  "preset.scriptsLook": "决定是否运行",
   "script.new": "新建脚本",
   "script.edit": "编辑",
   "script.find": "查找正则",

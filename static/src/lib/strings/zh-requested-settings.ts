@@ -9,6 +9,7 @@ export default {
   "requested.params": "模型参数",
   "requested.preset": "预设",
   "requested.scripts": "正则脚本",
+  "requested.scriptsOf": "“{name}”的正则脚本",
   "requested.scriptsHint": "它们会改动显示的文字和发给模型的文字。",
   "requested.recall": "召回消息和文档",
   "requested.recallHint": "每次发送提示词时都会用嵌入模型搜索。",

@@ -293,6 +293,7 @@ impl ForeignImport<'_> {
         is_new: bool,
         source: SourceRecord,
     ) -> Result<(), ImportError> {
+        let import = CharacterImport { is_trusted: self.options.is_trusted, ..import };
         self.store_with_source(
             source,
             move |tx: &mut Tx<'_>, owner| {

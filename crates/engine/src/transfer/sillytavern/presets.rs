@@ -14,6 +14,7 @@ use clotho_store::StoredPreset;
 use super::super::ForeignImportItem;
 use super::super::file_container::SourceFile;
 use super::super::import::ImportError;
+use super::super::presets::put_preset_consent;
 use super::data_folder::{DataFolder, SETTINGS};
 use super::import_match::ImportDecision;
 use super::{ForeignImport, unreadable};
@@ -125,7 +126,10 @@ impl ForeignImport<'_> {
         item.fate = item.findings.first().map_or(FindingOutcome::Kept, |finding| finding.fate);
         self.count_item(item);
         let preset = StoredPreset { id, card, created: at, updated: at };
+        let is_trusted = self.options.is_trusted;
         self.store_with_source(source, move |tx, owner| {
+            let known = tx.stored_preset_scripts(owner, preset.id)?;
+            put_preset_consent(tx, owner, &preset, known.as_ref(), is_trusted)?;
             if is_new { tx.put_preset(owner, &preset) } else { tx.update_preset(owner, &preset) }
         })
         .await

@@ -14,7 +14,7 @@ use clotho_compat::prompt::scripts::{
 };
 use clotho_core::coded_message::CodedMessage as _;
 use clotho_core::ids::{CharacterId, NodeId};
-use clotho_core::tree::{Kind, Node, Role, Session};
+use clotho_core::tree::{Kind, Node, Role, ScriptConsent, Session};
 use clotho_store::{StoreError, StoreReader, StoredSession};
 
 use super::macro_context;
@@ -55,7 +55,8 @@ impl<'m, 'a> PromptScripts<'m, 'a> {
         let mut scripts = RegexScriptSet::default();
         scripts.stop_with(reader.stop_check());
         scripts.add(ScriptScope::Global, true, &own.all);
-        scripts.add(ScriptScope::Preset, session.scripts.preset, &preset.scripts);
+        let is_preset_allowed = session.scripts.preset && are_preset_scripts_allowed(reader, session, preset)?;
+        scripts.add(ScriptScope::Preset, is_preset_allowed, &preset.scripts);
         scripts.add(ScriptScope::Card, session.scripts.card, &snapshot.cast.scripts);
         Ok(Self { scripts, is_truncated: own.is_truncated, macros })
     }
@@ -141,6 +142,8 @@ pub struct ScopedScript {
     pub character: Option<CharacterId>,
     /// The name of the preset or character that contains it; empty for the user's own.
     pub source_name: String,
+    /// Whether the owner has not allowed the scripts of its preset.
+    pub is_withheld: bool,
     pub script: RegexScript,
 }
 
@@ -154,21 +157,53 @@ pub fn session_scripts(
     session: &Session,
     names: &[String],
 ) -> Result<Vec<ScopedScript>, StoreError> {
-    let mut all = Vec::new();
-    let mut take = |scope: ScriptScope, character: Option<CharacterId>, whose: &str, list: &[Value]| {
-        let known = |script| ScopedScript { scope, character, source_name: whose.to_owned(), script };
+    let mut all: Vec<ScopedScript> = Vec::new();
+    let mut take = |origin: ScriptOrigin<'_>, list: &[Value]| {
         let more = MAX_SCRIPTS.saturating_sub(all.len());
-        all.extend(list.iter().filter_map(RegexScript::read).take(more).map(known));
+        all.extend(list.iter().filter_map(RegexScript::read).take(more).map(|script| origin.own(script)));
     };
-    take(ScriptScope::Global, None, "", &reader.preset_bodies(session.owner, KIND)?.all);
+    take(ScriptOrigin::new(ScriptScope::Global, ""), &reader.preset_bodies(session.owner, KIND)?.all);
     let PresetSelection { preset, reason: by } = select_preset(reader, session, names)?;
     let name = by.preset_name.map(|(_, name)| name).unwrap_or_default();
-    take(ScriptScope::Preset, None, &name, &preset.scripts);
+    let is_withheld = !are_preset_scripts_allowed(reader, session, &preset)?;
+    take(ScriptOrigin { is_withheld, ..ScriptOrigin::new(ScriptScope::Preset, &name) }, &preset.scripts);
     for card in &session.cards {
         let cast = cast::cast_of_cards(&cast::card_object(&reader.blob(&card.hash)?), &Map::new());
-        take(ScriptScope::Card, Some(card.id), &cast.character, &cast.scripts);
+        let origin = ScriptOrigin { character: Some(card.id), ..ScriptOrigin::new(ScriptScope::Card, &cast.character) };
+        take(origin, &cast.scripts);
     }
     Ok(all)
+}
+
+/// Where the scripts of a list come from.
+#[derive(Clone, Copy)]
+struct ScriptOrigin<'a> {
+    scope: ScriptScope,
+    character: Option<CharacterId>,
+    source_name: &'a str,
+    is_withheld: bool,
+}
+
+impl<'a> ScriptOrigin<'a> {
+    const fn new(scope: ScriptScope, source_name: &'a str) -> Self {
+        Self { scope, character: None, source_name, is_withheld: false }
+    }
+
+    fn own(self, script: RegexScript) -> ScopedScript {
+        let Self { scope, character, source_name, is_withheld } = self;
+        ScopedScript { scope, character, source_name: source_name.to_owned(), is_withheld, script }
+    }
+}
+
+/// Returns whether the owner has allowed the scripts of a preset. Those of cards are asked about when a session starts,
+/// because a session keeps its cards; a preset can change.
+fn are_preset_scripts_allowed(
+    reader: &mut StoreReader<'_>,
+    session: &Session,
+    preset: &Preset,
+) -> Result<bool, StoreError> {
+    let scripts = Value::from(preset.scripts.clone());
+    Ok(reader.script_consent(session.owner, Some(&scripts))? == ScriptConsent::Allowed)
 }
 
 /// The values of macros by name.
@@ -240,7 +275,7 @@ impl ScopedScript {
     pub const fn is_allowed(&self, session: &Session) -> bool {
         match self.scope {
             ScriptScope::Global => true,
-            ScriptScope::Preset => session.scripts.preset,
+            ScriptScope::Preset => session.scripts.preset && !self.is_withheld,
             ScriptScope::Card => session.scripts.card,
         }
     }

@@ -9,12 +9,12 @@ use clotho_core::clock::Time;
 use clotho_core::ids::{CharacterId, LorebookId, NodeId, SessionId, UserId};
 use clotho_core::tree::edit::TreeError;
 use clotho_core::tree::{
-    AllowedScripts, CardRef, Kind, PersonaRef, PluginSetting, RecallSettings, RequestedSettings, Role, Session,
-    SummarySettings,
+    AllowedScripts, CardRef, Kind, PersonaRef, PluginSetting, RecallSettings, RequestedSettings, Role, ScriptConsent,
+    Session, SummarySettings,
 };
 use clotho_core::world::World;
 use clotho_plugin::{Catalogue, DiceSeeds, Hook, HookNodeInfo, InitVarText};
-use clotho_store::{ActiveRules, BindingTarget, CharacterCard, IdempotencyClaim, NodeDraft, PersonaCard};
+use clotho_store::{ActiveRules, BindingTarget, CharacterCard, IdempotencyClaim, NodeDraft, PersonaCard, card_scripts};
 
 use super::initial_values::{self, InitialValueScope};
 use crate::turn::models::ReplyWriter;
@@ -40,7 +40,7 @@ pub async fn begin_session(
         return Err(TurnError::Invalid { field: "mode", message });
     }
     // Read the cards and resolve model and plugins.
-    let SessionCards { characters, persona, globals, initial_values: starts } =
+    let SessionCards { characters, script_consents, persona, globals, initial_values: starts } =
         read_cards(&parts.storage, &parts.prompts, caller, &new).await?;
     let first = characters.first().ok_or_else(|| TurnError::Invalid {
         field: "characterIds",
@@ -62,7 +62,7 @@ pub async fn begin_session(
     let empty = Map::new();
     let own = persona.as_ref().map_or(&empty, |persona| &persona.card);
     let cast = cast::cast_of_cards(&first.card, own);
-    let session = Session {
+    let mut session = Session {
         id: SessionId::new(parts.storage.ids.next_id(now)),
         owner: caller,
         title: new.title.clone().unwrap_or_else(|| cast.character.clone()),
@@ -88,6 +88,7 @@ pub async fn begin_session(
         created: now,
         updated: now,
     };
+    session.apply_script_consents(&script_consents);
     // Run `init` at the root, then the greetings.
     let starts = starts.into_iter().map(|start| {
         let text = macro_context::fill_greeting(&cast, &start.text, &globals, session.seed, now);
@@ -112,6 +113,8 @@ pub async fn begin_session(
 /// The cards and values from which a session is created.
 struct SessionCards {
     characters: Vec<CharacterCard>,
+    /// Whether the regex scripts of each card may run.
+    script_consents: Vec<ScriptConsent>,
     persona: Option<PersonaCard>,
     /// The caller's global variables.
     globals: Map<String, Value>,
@@ -134,6 +137,10 @@ async fn read_cards(
             for id in ids {
                 characters.push(reader.character(caller, id)?.ok_or(TreeError::NotFound("the character"))?);
             }
+            let mut script_consents = Vec::new();
+            for character in &characters {
+                script_consents.push(reader.script_consent(caller, card_scripts(&character.card))?);
+            }
             let persona = match persona {
                 Some(id) => Some(reader.persona(caller, id)?.ok_or(TreeError::NotFound("the persona"))?),
                 None => None,
@@ -153,6 +160,7 @@ async fn read_cards(
             let starts = initial_values::read_initial_values(reader, &whose, &inside)?;
             Ok(SessionCards {
                 characters,
+                script_consents,
                 persona,
                 globals: macro_context::globals(reader, caller)?,
                 initial_values: starts,

@@ -1,0 +1,231 @@
+//! Consent for the regex scripts of imported cards and presets. It is kept by content: equal scripts are asked about
+//! once, and changed ones again. Scripts without a row run, because their owner wrote them or had them before.
+
+use diesel::prelude::*;
+use serde_json::{Map, Value};
+
+use clotho_core::ids::{CharacterId, PresetId, SessionId, UserId};
+use clotho_core::tree::{AllowedScripts, ScriptConsent};
+
+use super::blobs;
+use super::conn::Conn;
+use super::error::{StoreError, WriteError};
+use super::read::StoreReader;
+use super::tables::{characters, presets, script_consents, users};
+use super::tx::Tx;
+
+const fn to_column(consent: ScriptConsent) -> i16 {
+    match consent {
+        ScriptConsent::Asked => 0,
+        ScriptConsent::Allowed => 1,
+        ScriptConsent::Declined => 2,
+    }
+}
+
+const fn from_column(answer: i16) -> ScriptConsent {
+    match answer {
+        1 => ScriptConsent::Allowed,
+        2 => ScriptConsent::Declined,
+        _ => ScriptConsent::Asked,
+    }
+}
+
+/// Returns the regex scripts of a character's card; `None` if it has none.
+pub fn card_scripts(card: &Map<String, Value>) -> Option<&Value> {
+    filled_list(card.get("metadata")?.pointer("/extensions/regex_scripts"))
+}
+
+/// Returns the regex scripts inside a stored preset; `None` if it has none.
+pub fn preset_scripts(preset: &Map<String, Value>) -> Option<&Value> {
+    filled_list(preset.get("body")?.pointer("/extensions/regex_scripts"))
+}
+
+fn filled_list(scripts: Option<&Value>) -> Option<&Value> {
+    scripts.filter(|scripts| scripts.as_array().is_some_and(|list| !list.is_empty()))
+}
+
+fn hash_of(scripts: &Value) -> Vec<u8> {
+    blake3::hash(scripts.to_string().as_bytes()).as_bytes().to_vec()
+}
+
+impl StoreReader<'_> {
+    /// Returns whether a list of scripts may run for an owner; an empty one may.
+    ///
+    /// # Errors
+    /// Returns an error if the database fails.
+    pub fn script_consent(&mut self, owner: UserId, scripts: Option<&Value>) -> Result<ScriptConsent, StoreError> {
+        let Some(scripts) = filled_list(scripts) else { return Ok(ScriptConsent::Allowed) };
+        let answer: Option<i16> = script_consents::table
+            .inner_join(users::table.on(users::n.eq(script_consents::owner_n)))
+            .filter(users::id.eq(owner.as_bytes().to_vec()))
+            .filter(script_consents::hash.eq(hash_of(scripts)))
+            .select(script_consents::answer)
+            .get_result(self.conn)
+            .optional()?;
+        Ok(answer.map(from_column).unwrap_or_default())
+    }
+}
+
+impl Tx<'_> {
+    /// Keeps the scripts of an imported file from running until their owner allows them. If the owner answered before,
+    /// the answer stays. `known`: the scripts that the file replaces; nobody is asked about the same ones.
+    ///
+    /// # Errors
+    /// Returns an error if the owner does not exist or the database fails.
+    pub fn ask_for_scripts(
+        &mut self,
+        owner: UserId,
+        scripts: Option<&Value>,
+        known: Option<&Value>,
+    ) -> Result<(), WriteError> {
+        let Some(scripts) = scripts.filter(|_| scripts != known) else { return Ok(()) };
+        let owner_n = self.user_row(owner)?;
+        Ok(self.run(|conn| {
+            if consent(conn, owner_n, scripts)?.is_none() {
+                put_consent(conn, owner_n, scripts, ScriptConsent::Asked)?;
+            }
+            Ok(())
+        })?)
+    }
+
+    /// Keeps the owner's answer about scripts. Nothing is kept about scripts that nobody asked about and that may run.
+    ///
+    /// # Errors
+    /// Returns an error if the owner does not exist or the database fails.
+    pub fn answer_for_scripts(
+        &mut self,
+        owner: UserId,
+        scripts: Option<&Value>,
+        is_allowed: bool,
+    ) -> Result<(), WriteError> {
+        let Some(scripts) = scripts else { return Ok(()) };
+        let owner_n = self.user_row(owner)?;
+        Ok(self.run(|conn| {
+            if is_allowed && consent(conn, owner_n, scripts)?.is_none() {
+                return Ok(());
+            }
+            put_consent(conn, owner_n, scripts, ScriptConsent::of_answer(is_allowed))
+        })?)
+    }
+
+    /// Declines scripts that wait for an answer.
+    ///
+    /// # Errors
+    /// Returns an error if the owner does not exist or the database fails.
+    pub fn decline_asked_scripts(&mut self, owner: UserId, scripts: Option<&Value>) -> Result<(), WriteError> {
+        let owner_n = self.user_row(owner)?;
+        Ok(self.run(|conn| answer_if_asked(conn, owner_n, scripts, false))?)
+    }
+
+    /// Gives changed scripts the consent of those they replace, so that a small edit of scripts that do not run does
+    /// not make them run.
+    ///
+    /// # Errors
+    /// Returns an error if the owner does not exist or the database fails.
+    pub fn carry_script_consent(
+        &mut self,
+        owner: UserId,
+        before: Option<&Value>,
+        after: Option<&Value>,
+    ) -> Result<(), WriteError> {
+        let (Some(before), Some(after)) = (before, after.filter(|_| before != after)) else { return Ok(()) };
+        let owner_n = self.user_row(owner)?;
+        Ok(self.run(|conn| match consent(conn, owner_n, before)? {
+            Some(ScriptConsent::Allowed) | None => Ok(()),
+            Some(held) if consent(conn, owner_n, after)?.is_none() => put_consent(conn, owner_n, after, held),
+            Some(_) => Ok(()),
+        })?)
+    }
+
+    /// Answers for the cards and presets of a session whose scripts wait for its owner. An answer that allows them
+    /// also holds where the owner declined them before.
+    ///
+    /// # Errors
+    /// Returns an error if the session does not exist or the database fails.
+    pub fn answer_for_session_scripts(
+        &mut self,
+        owner: UserId,
+        session: SessionId,
+        allowed: AllowedScripts,
+    ) -> Result<(), WriteError> {
+        let session = self.session(owner, session)?.session;
+        let Some(wanted) = session.requested.scripts else { return Ok(()) };
+        let owner_n = self.user_row(owner)?;
+        if wanted.card {
+            for card in &session.cards {
+                self.run(|conn| {
+                    let card: Map<String, Value> =
+                        serde_json::from_slice(&blobs::by_hash(conn, &card.hash)?).unwrap_or_default();
+                    answer_if_asked(conn, owner_n, card_scripts(&card), allowed.card)
+                })?;
+            }
+        }
+        if let (true, Some(preset)) = (wanted.preset, session.requested.preset) {
+            let preset = self.stored_preset_scripts(owner, preset)?;
+            self.run(|conn| answer_if_asked(conn, owner_n, preset.as_ref(), allowed.preset))?;
+        }
+        Ok(())
+    }
+
+    /// Returns the regex scripts of one of an owner's characters as it is stored; `None` if there are none.
+    ///
+    /// # Errors
+    /// Returns an error if the owner does not exist or the database fails.
+    pub fn stored_card_scripts(&mut self, owner: UserId, id: CharacterId) -> Result<Option<Value>, WriteError> {
+        let owner_n = self.user_row(owner)?;
+        let text: Option<String> = self.run(|conn| {
+            let own = characters::table
+                .filter(characters::id.eq(id.as_bytes().to_vec()))
+                .filter(characters::owner_n.eq(owner_n));
+            Ok(own.select(characters::card).get_result(conn).optional()?)
+        })?;
+        let card: Map<String, Value> = text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+        Ok(card_scripts(&card).cloned())
+    }
+
+    /// Returns the regex scripts inside one of an owner's presets as it is stored; `None` if there are none.
+    ///
+    /// # Errors
+    /// Returns an error if the owner does not exist or the database fails.
+    pub fn stored_preset_scripts(&mut self, owner: UserId, id: PresetId) -> Result<Option<Value>, WriteError> {
+        let owner_n = self.user_row(owner)?;
+        let text: Option<String> = self.run(|conn| {
+            let own =
+                presets::table.filter(presets::id.eq(id.as_bytes().to_vec())).filter(presets::owner_n.eq(owner_n));
+            Ok(own.select(presets::body).get_result(conn).optional()?)
+        })?;
+        let body: Value = text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+        Ok(filled_list(body.pointer("/extensions/regex_scripts")).cloned())
+    }
+}
+
+/// Returns the stored consent for scripts.
+fn consent(conn: &mut Conn, owner_n: i64, scripts: &Value) -> Result<Option<ScriptConsent>, StoreError> {
+    let own = script_consents::table
+        .filter(script_consents::owner_n.eq(owner_n))
+        .filter(script_consents::hash.eq(hash_of(scripts)));
+    let answer: Option<i16> = own.select(script_consents::answer).get_result(conn).optional()?;
+    Ok(answer.map(from_column))
+}
+
+/// Stores the consent for scripts, in place of an earlier one.
+fn put_consent(conn: &mut Conn, owner_n: i64, scripts: &Value, consent: ScriptConsent) -> Result<(), StoreError> {
+    let hash = hash_of(scripts);
+    let answer = script_consents::answer.eq(to_column(consent));
+    let own = script_consents::table.find((owner_n, hash.clone()));
+    if diesel::update(own).set(answer).execute(conn)? == 0 {
+        let row = (script_consents::owner_n.eq(owner_n), script_consents::hash.eq(hash), answer);
+        diesel::insert_into(script_consents::table).values(row).execute(conn)?;
+    }
+    Ok(())
+}
+
+/// Stores an answer about scripts that do not run.
+fn answer_if_asked(conn: &mut Conn, owner_n: i64, scripts: Option<&Value>, is_allowed: bool) -> Result<(), StoreError> {
+    let Some(scripts) = scripts else { return Ok(()) };
+    match consent(conn, owner_n, scripts)? {
+        Some(ScriptConsent::Asked) => put_consent(conn, owner_n, scripts, ScriptConsent::of_answer(is_allowed)),
+        Some(ScriptConsent::Declined) if is_allowed => put_consent(conn, owner_n, scripts, ScriptConsent::Allowed),
+        _ => Ok(()),
+    }
+}
