@@ -33,6 +33,8 @@ const MESSAGE_FUEL: u64 = 500;
 const MAX_FUEL: u64 = 1_000_000;
 /// Stack for each fuel. Each level of a value costs one fuel, and the engine needs less than this for a level.
 const STACK_PER_FUEL: usize = 1 << 10;
+/// Stack that reading any source needs.
+const READER_STACK: usize = 2 << 20;
 /// Stack for each byte of a source. Each sign of a chain of operators is one level of the reader's recursion.
 const STACK_PER_SOURCE_BYTE: usize = 8 << 10;
 /// How long the caller waits for a template. The fuel ends it later.
@@ -72,7 +74,7 @@ impl JinjaTemplate {
             return Err(format!("it has {} KB, the limit is {}", source.len() >> 10, MAX_SOURCE_BYTES >> 10));
         }
         // The engine reads a chain of operators by recursion.
-        let stack = source.len().saturating_add(1).saturating_mul(STACK_PER_SOURCE_BYTE);
+        let stack = READER_STACK.saturating_add(source.len().saturating_mul(STACK_PER_SOURCE_BYTE));
         let own = source.to_owned();
         let environment = on_own_thread(stack, move || read_source(own))?;
         let found =
