@@ -96,7 +96,8 @@ impl DeepBranch {
     /// Makes a prompt. Returns the number of its messages and its size in bytes.
     fn build_prompt(&self) -> (usize, usize) {
         let content = Some("I look around the room.".to_owned());
-        let asked = PreviewSpec { parent: self.end, content, model: None, params: Map::new(), preset: None };
+        let asked =
+            PreviewSpec { parent: self.end, content, model: None, params: Map::new(), preset: None, time_zone: None };
         let made = self.runtime.block_on(self.app.turns.prompts.preview(self.app.owner, self.session, asked)).unwrap();
         (made.history.len(), made.messages.iter().map(|message| message.text.len()).sum())
     }

@@ -8,6 +8,7 @@
 //! - `source`: merges TOML text and environment variables into a tree in which every value knows its location
 //! - `reader`: takes typed values out of that tree, collects problems, and finds unknown keys
 //! - [`sections`], [`provider`], [`model_alias`], [`allowed_host`]: the sections with their keys, defaults and bounds
+//! - [`time_zone`](parse_time_zone): names of time zones
 //!
 //! To add a key: a field with its doc comment, one line in `read` of its section, and a commented line in
 //! `config.toml` (a test compares the two). To add a section: a struct with `read`, and a line in [`Config`].
@@ -22,6 +23,7 @@ pub mod sections;
 mod source;
 #[cfg(test)]
 mod tests;
+mod time_zone;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -39,6 +41,7 @@ pub use sections::{
     RecallConfig, SearchConfig, ServerConfig, ServerMode, StorageConfig, SummariesConfig, TreeConfig,
 };
 use source::ConfigTree;
+pub use time_zone::parse_time_zone;
 
 /// The file that is read by default: `config.toml` in the working directory.
 const DEFAULT_FILE: &str = "config.toml";

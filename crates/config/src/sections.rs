@@ -126,6 +126,8 @@ pub struct GenerationConfig {
     pub hide_tags: Vec<String>,
     /// The user message for prompts that contain none; empty: none is added.
     pub filler: String,
+    /// The time zone of people whose requests name none; a name that [`parse_time_zone`](super::parse_time_zone) reads.
+    pub time_zone: String,
 }
 
 /// `[pictures]`: remote images named by cards.
@@ -332,6 +334,7 @@ impl GenerationConfig {
             reply_tokens: table.number("reply_tokens", 1024, 16..=1_000_000, "tokens", reader),
             hide_tags: table.texts("hide_tags", HIDE_TAGS, reader, tag),
             filler: table.text("filler", "[Go on]", reader),
+            time_zone: table.parse("time_zone", "UTC", reader, time_zone),
         };
         if generation.reply_tokens >= generation.context_tokens {
             let (reply, context) = (generation.reply_tokens, generation.context_tokens);
@@ -526,6 +529,11 @@ fn model(text: &str) -> Result<String, String> {
     let fits = !text.is_empty() && text.len() <= 300 && !text.chars().any(|c| c.is_control() || c.is_whitespace());
     let message = "expected a model: \"provider/model\", \"model\", or \"plugin:<id>\"";
     if fits { Ok(text.to_owned()) } else { Err(format!("{message}, got {text:?}")) }
+}
+
+fn time_zone(text: &str) -> Result<String, String> {
+    let message = "expected a time zone: a name such as \"Europe/Berlin\", or an offset such as \"+02:00\"";
+    super::parse_time_zone(text).map(|_| text.to_owned()).ok_or_else(|| format!("{message}, got {text:?}"))
 }
 
 fn embeddings(text: &str) -> Result<String, String> {

@@ -9,6 +9,7 @@ pub mod coded_message;
 pub mod ids;
 pub mod json_facts;
 pub mod json_scan;
+pub mod letters;
 pub mod oplog;
 pub mod printable;
 pub mod secret_names;

@@ -1,9 +1,9 @@
 //! Text to terms; the same for indexing, searching and highlighting.
 //!
-//! Words of scripts with spaces are lower-cased, without accents, full-width letters as narrow ones. Scripts without
-//! spaces (Chinese, Japanese, Korean, Thai …) give each character and each pair of neighbours. So any substring is
-//! found, also a single character. A dictionary would miss unknown words, and needs more memory than the whole idle
-//! server. Emoji are words of one character.
+//! Words of scripts with spaces are lower-cased, without accents and other marks, full-width letters as narrow ones.
+//! Scripts without spaces (Chinese, Japanese, Korean, Thai …) give each character and each pair of neighbours. So any
+//! substring is found, also a single character. A dictionary would miss unknown words, and needs more memory than the
+//! whole idle server. Emoji are words of one character.
 
 use std::collections::HashSet;
 use std::iter::Peekable;
@@ -12,6 +12,7 @@ use std::str::CharIndices;
 use tantivy::tokenizer::{AsciiFoldingFilter, TextAnalyzer, Token, TokenStream, Tokenizer};
 
 use super::stemming::{StemFilter, stem};
+use clotho_core::letters::{compose_letters, is_mark, is_unspaced, push_base_letters, usual_form};
 
 /// The name of the text analyzer in the index.
 pub(super) const NAME: &str = "clotho";
@@ -136,17 +137,21 @@ impl TokenStream for MixedScriptTokenStream<'_> {
             self.token.position_length = 2;
             return true;
         }
-        while let Some((at, wide)) = self.chars.next() {
-            let c = to_half_width(wide);
+        while let Some((at, written)) = self.chars.next() {
+            let c = usual_form(written);
             let class = char_class(c);
             if matches!(class, CharClass::Gap | CharClass::Joiner) {
                 continue;
             }
-            self.begin(at, c, at + wide.len_utf8());
+            let end = at + written.len_utf8();
             match class {
-                CharClass::Dense => self.prepare_pair(),
-                CharClass::Word => self.read_word(),
-                _ => {}
+                CharClass::Dense => self.read_pair(at, c, end),
+                CharClass::Word => self.read_word(at, c, end),
+                _ => {
+                    self.begin(at, end);
+                    self.token.text.push(c);
+                    self.token.offset_to = self.skip_marks(end);
+                }
             }
             return true;
         }
@@ -163,25 +168,27 @@ impl TokenStream for MixedScriptTokenStream<'_> {
 }
 
 impl MixedScriptTokenStream<'_> {
-    fn begin(&mut self, at: usize, c: char, end: usize) {
+    fn begin(&mut self, at: usize, end: usize) {
         self.token.text.clear();
-        self.token.text.extend(c.to_lowercase());
         self.token.offset_from = at;
         self.token.offset_to = end;
         self.token.position = self.token.position.wrapping_add(1);
         self.token.position_length = 1;
     }
 
-    fn read_word(&mut self) {
+    fn read_word(&mut self, at: usize, first: char, end: usize) {
+        self.begin(at, end);
+        push_base_letters(first, |c| self.token.text.push(c));
         let mut count = 1;
-        while let Some(&(at, wide)) = self.chars.peek() {
-            let c = to_half_width(wide);
+        while let Some(&(at, written)) = self.chars.peek() {
+            let c = usual_form(written);
             match char_class(c) {
                 CharClass::Word if count < WORD_MAX => {
-                    self.token.text.extend(c.to_lowercase());
-                    self.token.offset_to = at + wide.len_utf8();
+                    push_base_letters(c, |c| self.token.text.push(c));
+                    self.token.offset_to = at + written.len_utf8();
                     count += 1;
                 }
+                CharClass::Joiner if is_mark(c) => self.token.offset_to = at + written.len_utf8(),
                 CharClass::Joiner => {}
                 _ => break,
             }
@@ -189,13 +196,47 @@ impl MixedScriptTokenStream<'_> {
         }
     }
 
-    fn prepare_pair(&mut self) {
-        while self.chars.next_if(|&(_, c)| char_class(c) == CharClass::Joiner).is_some() {}
-        if let Some(&(at, c)) = self.chars.peek()
-            && char_class(c) == CharClass::Dense
+    /// Reads one character of a script without spaces, and looks at the next one for the pair.
+    fn read_pair(&mut self, at: usize, first: char, end: usize) {
+        self.begin(at, end);
+        let (first, end) = self.compose(first, end);
+        self.token.text.extend(first.to_lowercase());
+        self.token.offset_to = self.skip_marks(end);
+        let mut ahead = self.chars.clone();
+        std::mem::swap(&mut ahead, &mut self.chars);
+        if let Some((at, written)) = self.chars.next()
+            && let next = usual_form(written)
+            && char_class(next) == CharClass::Dense
         {
-            self.pair = Some((self.token.text.chars().chain(c.to_lowercase()).collect(), at + c.len_utf8()));
+            let (next, end) = self.compose(next, at + written.len_utf8());
+            let text = self.token.text.chars().chain(next.to_lowercase()).collect();
+            self.pair = Some((text, self.skip_marks(end)));
         }
+        self.chars = ahead;
+    }
+
+    /// Joins a letter and the characters after it that Unicode has one character for: kana and their voicing marks,
+    /// Korean letters. Returns it with its end.
+    fn compose(&mut self, first: char, end: usize) -> (char, usize) {
+        let (mut whole, mut end) = (first, end);
+        while let Some(&(at, written)) = self.chars.peek()
+            && let Some(joined) = compose_letters(whole, usual_form(written))
+        {
+            (whole, end) = (joined, at + written.len_utf8());
+            self.chars.next();
+        }
+        (whole, end)
+    }
+
+    /// Skips the joiners from here on. Returns the end of the last mark among them.
+    fn skip_marks(&mut self, end: usize) -> usize {
+        let mut end = end;
+        while let Some((at, c)) = self.chars.next_if(|&(_, c)| char_class(usual_form(c)) == CharClass::Joiner) {
+            if c != '\u{200d}' {
+                end = at + c.len_utf8();
+            }
+        }
+        end
     }
 }
 
@@ -207,7 +248,7 @@ enum CharClass {
     Dense,
     /// A word of its own.
     Symbol,
-    /// Belongs to the character before it and is ignored: accents, joiners, variation selectors.
+    /// Belongs to the character before it and is ignored: accents and other marks, joiners, variation selectors.
     Joiner,
     /// Separates words.
     Gap,
@@ -216,47 +257,23 @@ enum CharClass {
 fn char_class(c: char) -> CharClass {
     match c {
         '\u{ad}'
-        | '\u{300}'..='\u{36f}'
+        | '\u{640}'
         | '\u{200c}'
         | '\u{200d}'
         | '\u{20d0}'..='\u{20ff}'
-        | '\u{3099}'
-        | '\u{309a}'
         | '\u{fe00}'..='\u{fe0f}'
         | '\u{1f3fb}'..='\u{1f3ff}'
         | '\u{e0100}'..='\u{e01ef}' => CharClass::Joiner,
-        '\u{e00}'..='\u{109f}'
-        | '\u{1100}'..='\u{11ff}'
-        | '\u{1780}'..='\u{17ff}'
-        | '\u{2e80}'..='\u{2fdf}'
-        | '\u{3005}'..='\u{3007}'
-        | '\u{3021}'..='\u{3029}'
-        | '\u{3041}'..='\u{3096}'
-        | '\u{309d}'..='\u{309f}'
-        | '\u{30a1}'..='\u{30fa}'
-        | '\u{30fc}'..='\u{318e}'
-        | '\u{31a0}'..='\u{31ff}'
-        | '\u{3400}'..='\u{4dbf}'
-        | '\u{4e00}'..='\u{9fff}'
-        | '\u{a960}'..='\u{a97f}'
-        | '\u{ac00}'..='\u{d7ff}'
-        | '\u{f900}'..='\u{faff}'
-        | '\u{ff66}'..='\u{ff9d}'
-        | '\u{20000}'..='\u{3ffff}' => CharClass::Dense,
+        // Apostrophes that Unicode counts as letters.
+        '\u{2b9}'..='\u{2bd}' => CharClass::Gap,
+        c if is_unspaced(c) => CharClass::Dense,
+        c if is_mark(c) => CharClass::Joiner,
         '\u{2190}'..='\u{21ff}' | '\u{2300}'..='\u{23ff}' | '\u{25a0}'..='\u{27bf}' | '\u{2b00}'..='\u{2bff}' => {
             CharClass::Symbol
         }
         '\u{1f000}'..='\u{1faff}' => CharClass::Symbol,
         c if c.is_alphanumeric() => CharClass::Word,
         _ => CharClass::Gap,
-    }
-}
-
-/// Returns the narrow form of a full-width letter, digit or sign.
-pub(super) fn to_half_width(c: char) -> char {
-    match c {
-        '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(c) - 0xfee0).unwrap_or(c),
-        _ => c,
     }
 }
 
@@ -292,7 +309,32 @@ mod tests {
         let found = tokens("灯塔HP低。");
         assert_eq!(found.iter().map(|(at, word, text)| (*at, word.as_str(), *text)).collect::<Vec<_>>(), expected);
         assert_eq!(tokenize("灯・塔"), ["灯", "塔"]);
-        assert_eq!(tokenize("か\u{3099}き"), ["か", "かき", "き"]);
+        assert_eq!(tokens("か\u{3099}き")[1], (0, "がき".to_owned(), "か\u{3099}き"));
+        assert_eq!(tokenize("か\u{3099}き"), ["が", "がき", "き"]);
+        assert_eq!(tokenize("ｶﾞｷ"), ["ガ", "ガキ", "キ"]);
+        assert_eq!(tokenize("\u{1112}\u{1161}\u{11ab}\u{1100}\u{1173}\u{11af}"), tokenize("한글"));
+    }
+
+    /// Accents and marks of any script are left out, composed or not, and stay inside of the marked place.
+    #[test]
+    fn analyzer_marks_of_any_script_are_left_out() {
+        for (text, expected) in [
+            ("кот и ёж", "кот и еж"),
+            ("Ελλάς ΕΛΛΑΣ", "ελλασ ελλασ"),
+            ("İstanbul i\u{307}stanbul ISTANBUL", "istanbul istanbul istanbul"),
+            ("ışık IŞIK", "isik isik"),
+            ("Đặng Łódź Ørsted", "dang lodz orsted"),
+            ("שָׁלוֹם", "שלום"),
+            ("مُحَمَّد مـحـمـد أحمد", "محمد محمد احمد"),
+            ("ﻣﺤﻤﺪ", "محمد"),
+            ("мʼяч", "м яч"),
+            ("ＣＡＦÉ 𝒞𝒶𝒻é", "cafe cafe"),
+            ("ﬁn ĳs", "fin ijs"),
+        ] {
+            assert_eq!(tokenize(text), expected.split(' ').collect::<Vec<_>>(), "{text}");
+        }
+        assert_eq!(tokens("(e\u{308}ж)")[0], (0, "eж".to_owned(), "e\u{308}ж"));
+        assert_eq!(tokens("(же\u{308}) ы")[0], (0, "же".to_owned(), "же\u{308}"));
     }
 
     /// Terms are counted in any script, English words by their stems.

@@ -58,6 +58,7 @@ pub async fn create(app: AppData, caller: Caller, body: JsonBody<CreateSessionRe
         mode: body.mode.map(|mode| mode.name().to_owned()),
         params: body.params,
         lorebook_ids: body.lorebook_ids.iter().map(|id| id.0).collect(),
+        time_zone: body.time_zone,
     };
     let id = app.turns.sessions.begin(caller.0, new).await?;
     ApiResponse::created(&load(&app, caller, SessionIdPath(id)).await?)

@@ -19,6 +19,14 @@ pub fn expected_version(leaf: Option<WireNodeId>, op: Option<i64>) -> Result<Opt
     }
 }
 
+/// Checks that a time zone is one that this server knows.
+pub fn check_time_zone(name: Option<&str>) -> Result<(), ApiError> {
+    if name.is_none_or(|name| clotho_config::parse_time_zone(name).is_some()) {
+        return Ok(());
+    }
+    Err(ApiError::invalid("timeZone", "expected a time zone such as Europe/Berlin, or an offset such as +02:00"))
+}
+
 /// Checks that a message's text is not empty and not longer than the limit.
 pub fn check_content(content: &str, limit: usize) -> Result<(), ApiError> {
     if content.trim().is_empty() {

@@ -35,6 +35,8 @@ macro_rules! wire_enums {
 wire_enums! {
     /// Role of a message.
     Role = tree::Role { System, User, Assistant, }
+    /// Which characters are parts of words: letters of any script, or ASCII ones as in SillyTavern.
+    WordCharacters = clotho_compat::prompt::lore::WordCharacters { Unicode, Ascii, }
     /// Kind of a node.
     Kind = tree::Kind { Root, Message, Greeting, Change, Summary, Merge, }
     /// Status of a node: a reply starts as `generating` and ends as `complete` or `error`.

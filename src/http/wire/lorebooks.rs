@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 
+use super::enums::WordCharacters;
 use super::ids::{WireCharacterId, WireId, WireLorebookId, WireNodeId, WirePersonaId, WireSessionId, wire_ids};
 use super::import_report::ImportReportResponse;
 use super::records::{CodedMessageSchema, LoreSimilaritySchema, LoreVerdictSchema, ScannedLorebookSchema};
@@ -84,6 +85,9 @@ pub struct LorebookFields {
     pub name: Option<String>,
     /// The complete list of entries. An entry without `uid` is new.
     pub entries: Option<Vec<LoreEntryResponse>>,
+    /// Which characters are parts of words, for keys that must match whole words. It is `metadata.wordCharacters` of a
+    /// response; without one, `unicode`.
+    pub word_characters: Option<WordCharacters>,
 }
 
 /// A new lorebook entry.
@@ -500,6 +504,9 @@ impl LorebookFields {
         if let Some(entries) = self.entries {
             let whole = entries.into_iter().enumerate().map(|(index, entry)| lorebook::with_defaults(&entry.0, index));
             book.insert("entries".to_owned(), lorebook::keyed_by_uid(whole.collect()).into());
+        }
+        if let Some(words) = self.word_characters {
+            book.insert(lore::WordCharacters::FIELD.to_owned(), lore::WordCharacters::from(words).as_str().into());
         }
         book.entry("entries").or_insert_with(|| Map::new().into());
         Ok(validate_lorebook(book)?)

@@ -10,7 +10,7 @@ use utoipa::openapi::schema::{ObjectBuilder, OneOfBuilder, Schema, Type};
 use utoipa::openapi::{Ref, RefOr};
 use utoipa::{PartialSchema, ToSchema};
 
-use super::checks::{check_content, expected_version};
+use super::checks::{check_content, check_time_zone, expected_version};
 use super::enums::{Effects, OnStale, Role};
 use super::ids::{WireCharacterId, WireNodeId, WirePersonaId};
 use super::node::ChatMessageNode;
@@ -89,6 +89,10 @@ pub struct CreateMessageRequest {
     /// What to do if the precondition fails; default `refuse`.
     #[serde(default)]
     pub on_stale: Option<OnStale>,
+    /// Time zone of the person who writes, for dates in prompts: an IANA name, or an offset such as `+02:00`. It is
+    /// kept with the message. Default: that of the server.
+    #[serde(default)]
+    pub time_zone: Option<String>,
 }
 
 /// A request for alternative replies.
@@ -143,6 +147,10 @@ pub struct EditMessageRequest {
     /// Whether the children of the old version move below the new one; default false.
     #[serde(default)]
     pub carry: bool,
+    /// Time zone of the person who writes, for dates in prompts: an IANA name, or an offset such as `+02:00`. It is
+    /// kept with the message. Default: that of the old version.
+    #[serde(default)]
+    pub time_zone: Option<String>,
     /// `true`, `false` or generation options. Default: one reply for a user message without `carry`, otherwise none.
     #[serde(default)]
     pub generate: Option<GenerateField>,
@@ -366,6 +374,7 @@ impl CreateMessageRequest {
     pub fn read(self, limit: usize) -> Result<turn::MessageSpec, ApiError> {
         check_content(&self.content, limit)?;
         self.name.as_deref().map_or(Ok(()), check_speaker)?;
+        check_time_zone(self.time_zone.as_deref())?;
         Ok(turn::MessageSpec {
             parent: self.parent_id.0,
             content: self.content,
@@ -376,6 +385,7 @@ impl CreateMessageRequest {
             move_head: self.move_head.unwrap_or(true),
             expected_leaf: expected_version(self.expected_leaf_id, self.expected_op)?,
             on_stale: self.on_stale.unwrap_or(OnStale::Refuse).into(),
+            time_zone: self.time_zone,
         })
     }
 }
@@ -387,8 +397,10 @@ impl EditMessageRequest {
     /// Returns an error that names the invalid field.
     pub fn read(self, limit: usize) -> Result<turn::EditSpec, ApiError> {
         check_content(&self.content, limit)?;
+        check_time_zone(self.time_zone.as_deref())?;
         Ok(turn::EditSpec {
             content: self.content,
+            time_zone: self.time_zone,
             move_children: self.carry,
             generate: self.generate.map(GenerateField::read).transpose()?,
             move_head: self.move_head.unwrap_or(true),

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::checks::check_content;
+use super::checks::{check_content, check_time_zone};
 use super::deserialize_params;
 use super::ids::{WireNodeId, WirePresetId};
 use super::sessions::check_model;
@@ -32,6 +32,9 @@ pub struct PromptPreviewRequest {
     /// Overrides the session's preset.
     #[serde(default)]
     pub preset_id: Option<WirePresetId>,
+    /// Time zone of the person who writes the message; see the field of messages.
+    #[serde(default)]
+    pub time_zone: Option<String>,
 }
 
 impl PromptPreviewRequest {
@@ -41,11 +44,13 @@ impl PromptPreviewRequest {
     /// Returns an error that names the invalid field.
     pub fn read(self, limit: usize) -> Result<turn::PreviewSpec, ApiError> {
         check_model(self.model.as_deref())?;
+        check_time_zone(self.time_zone.as_deref())?;
         if let Some(text) = &self.content {
             check_content(text, limit)?;
         }
         let (parent, content) = (self.parent_id.0, self.content);
         let preset = self.preset_id.map(|id| id.0);
-        Ok(turn::PreviewSpec { parent, content, model: self.model, params: self.params, preset })
+        let (model, params, time_zone) = (self.model, self.params, self.time_zone);
+        Ok(turn::PreviewSpec { parent, content, model, params, preset, time_zone })
     }
 }

@@ -160,6 +160,9 @@ pub struct NodeMetadataSchema {
     /// The version from which this one was edited.
     #[schema(nullable = false)]
     pub edited_from: Option<WireNodeId>,
+    /// The time zone of the person who wrote it, for dates in prompts: a name or an offset from UTC.
+    #[schema(nullable = false)]
+    pub time_zone: Option<String>,
     /// The model call of a plugin whose answer made the node.
     #[schema(nullable = false)]
     pub answers: Option<AnsweredCallSchema>,

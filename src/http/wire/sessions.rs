@@ -7,6 +7,7 @@ use serde_json::{Map, Number, Value};
 use utoipa::ToSchema;
 
 use super::authors_note::AuthorsNoteFields;
+use super::checks::check_time_zone;
 use super::enums::SessionViewMode;
 use super::ids::{
     WireCharacterId, WireId, WireLorebookId, WireNodeId, WirePersonaId, WirePresetId, WireSessionId, WireUserId,
@@ -293,6 +294,9 @@ pub struct CreateSessionRequest {
     /// Lorebooks of the caller to link to the session, at most 64.
     #[serde(default)]
     pub lorebook_ids: Vec<WireLorebookId>,
+    /// Time zone of the person, for dates in greetings: an IANA name, or an offset such as `+02:00`.
+    #[serde(default)]
+    pub time_zone: Option<String>,
 }
 
 /// Options for copying a session.
@@ -548,6 +552,7 @@ impl CreateSessionRequest {
             return Err(ApiError::invalid(&format!("lorebookIds[{twice}]"), "the lorebook appears twice"));
         }
         check_title(self.title.as_deref())?;
+        check_time_zone(self.time_zone.as_deref())?;
         check_plugins(self.plugins.as_deref().unwrap_or_default())?;
         check_model(self.model.as_deref())
     }

@@ -1,5 +1,6 @@
 // HTTP calls, one function per route. The other files of this folder have the rest. A failed call throws an ApiError.
 import { locale } from "../lib/i18n.ts";
+import { ownUtcOffset } from "../lib/time-zone.ts";
 import type * as Wire from "../lib/wire.d.ts";
 
 /** The refusal of a request, as the server explained it. */
@@ -206,7 +207,8 @@ export async function sessions(cursor?: string): Promise<Wire.Page<Wire.Session>
 
 export const session = (sid: Wire.Id): Promise<Wire.Session> => call("GET", `/api/sessions/${sid}`);
 
-export const createSession = (wanted: Wire.NewSession): Promise<Wire.Session> => call("POST", "/api/sessions", wanted);
+export const createSession = (wanted: Wire.NewSession): Promise<Wire.Session> =>
+  call("POST", "/api/sessions", { ...wanted, timeZone: ownUtcOffset() });
 
 export const changeSession = (
   sid: Wire.Id,
@@ -243,7 +245,7 @@ export const send = (
   sid: Wire.Id,
   message: { parentId: Wire.Id; content: string; generate: true; expectedLeafId?: Wire.Id },
   key: string,
-): Promise<Wire.TurnStart> => call("POST", `${chat(sid)}/message`, message, { key });
+): Promise<Wire.TurnStart> => call("POST", `${chat(sid)}/message`, { ...message, timeZone: ownUtcOffset() }, { key });
 
 export const reroll = (sid: Wire.Id, nid: Wire.Id, how: { model?: string } = {}): Promise<Wire.TurnStart> =>
   call("POST", `${node(sid, nid)}/reroll`, how);
@@ -253,7 +255,7 @@ export const continueReply = (sid: Wire.Id, nid: Wire.Id): Promise<Wire.TurnStar
   call("POST", `${node(sid, nid)}/continue`, {});
 
 export const edit = (sid: Wire.Id, nid: Wire.Id, edit: { content: string; carry: boolean }): Promise<Wire.TurnStart> =>
-  call("POST", `${node(sid, nid)}/edit`, edit);
+  call("POST", `${node(sid, nid)}/edit`, { ...edit, timeZone: ownUtcOffset() });
 
 export const cancel = (sid: Wire.Id, nid: Wire.Id) => call("POST", `${node(sid, nid)}/cancel`, {});
 

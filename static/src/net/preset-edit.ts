@@ -1,4 +1,5 @@
 // The calls for editing presets.
+import { ownUtcOffset } from "../lib/time-zone.ts";
 import { call } from "./api.ts";
 import type * as Wire from "../lib/wire.d.ts";
 
@@ -22,4 +23,4 @@ export const copyPreset = (from: Wire.Id | "own", name: string, key: string): Pr
 export const previewPrompt = (
   sid: Wire.Id,
   asked: { parentId: Wire.Id; content?: string; presetId?: Wire.Id },
-): Promise<Wire.Trace> => call("POST", `/api/chat/${sid}/prompt`, asked);
+): Promise<Wire.Trace> => call("POST", `/api/chat/${sid}/prompt`, { ...asked, timeZone: ownUtcOffset() });

@@ -1,6 +1,7 @@
 // The filters and the sort order of a search: chips below the search field.
 import { h } from "../../vendor/preact.js";
 import { t } from "../lib/i18n.ts";
+import { ownUtcOffset } from "../lib/time-zone.ts";
 import { session } from "../model/session-store.ts";
 import { icon } from "./common.tsx";
 import type { SearchQuery } from "../lib/wire.d.ts";
@@ -28,14 +29,8 @@ export function requestFieldsOf({ days, ...rest }: SearchFilter): Omit<SearchQue
   return {
     ...rest,
     ...(days && { after: new Date(Date.now() - days * DAY).toISOString() }),
-    zone: utcOffset(-new Date().getTimezoneOffset()),
+    zone: ownUtcOffset(),
   };
-}
-
-/** Returns an offset from UTC in minutes as `+02:00`. */
-export function utcOffset(ahead: number) {
-  const two = (n: number) => String(Math.trunc(n)).padStart(2, "0");
-  return `${ahead < 0 ? "-" : "+"}${two(Math.abs(ahead) / 60)}:${two(Math.abs(ahead) % 60)}`;
 }
 
 /** Returns whether a filter excludes anything; the sort order does not. */

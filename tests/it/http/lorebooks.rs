@@ -236,3 +236,49 @@ async fn card_lorebook_edits_are_exported_with_the_card() {
         "in the trash it goes along with nobody"
     );
 }
+
+/// A lorebook says which characters are parts of words; a card's book keeps it.
+#[tokio::test]
+async fn lorebook_word_characters_decide_about_whole_words() {
+    let app = TestServer::start().await;
+    let entries = json!([{"key": ["кот"], "content": "A cat."}]);
+    let book = app.post("/api/lorebooks", &json!({"name": "Cats", "entries": entries})).await;
+    let path = format!("/api/lorebooks/{}", id_of(&book));
+    for (words, text, expected) in [
+        (None, "Который час?", 0),
+        (None, "Вот кот.", 1),
+        (Some("ascii"), "Который час?", 1),
+        (Some("unicode"), "Который час?", 0),
+        (Some("ascii"), "Который час?", 1),
+    ] {
+        if let Some(words) = words {
+            let change = json!({"wordCharacters": words});
+            let changed = app.request("PATCH", &path).json(&change).send().await.expect(200);
+            assert_eq!((&changed["metadata"]["wordCharacters"], &changed["entryCount"]), (&json!(words), &json!(1)));
+        }
+        let told = app.post("/api/lorebooks/test", &json!({"text": text, "lorebookIds": [book["id"]]})).await;
+        assert_eq!(told["fired"].as_array().unwrap().len(), expected, "{words:?} {text}");
+    }
+    let exported = get_json_file(&app, &format!("{path}/export?format=card")).await;
+    let again = app.request("POST", "/api/lorebooks/import").bytes(exported.to_string().as_bytes(), "application/json");
+    assert_eq!(again.send().await.expect(201)["metadata"]["wordCharacters"], "ascii");
+    let odd = app.request("PATCH", &path).json(&json!({"wordCharacters": "latin"})).send().await;
+    odd.expect_error("invalid");
+}
+
+/// Keys in one text are split by an import, which says so.
+#[tokio::test]
+async fn lorebook_import_with_keys_in_one_text_splits_them() {
+    let app = TestServer::start().await;
+    let sent = json!({"name": "Town", "entries": [
+        {"keys": "lamp, lantern", "content": "Lit at dusk.", "enabled": true, "insertion_order": "10", "extensions": {}},
+        {"keys": ["mill"], "content": "It turns.", "enabled": true, "extensions": {}},
+    ]});
+    let sent = app.request("POST", "/api/lorebooks/import").bytes(sent.to_string().as_bytes(), "application/json");
+    let book = sent.send().await.expect(201);
+    let findings = book["report"]["items"][0]["findings"].as_array().unwrap();
+    let split = findings.iter().find(|finding| finding["code"] == "lore_keys_split").unwrap();
+    assert_eq!((&split["fate"], &split["args"]["count"]), (&json!("translated"), &json!(1)));
+    let asked = json!({"text": "The lantern is lit.", "lorebookIds": [book["id"]]});
+    assert_eq!(app.post("/api/lorebooks/test", &asked).await["fired"].as_array().unwrap().len(), 1);
+}

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use clotho_compat::prompt::lore::{
-    LoreAudience, LoreHost, LoreTimer, LoreTimers, LorebookScope, ScanBook, ScanCharacter, ScanMessage, ScanOutcome,
-    ScanRequest, ScopedBook, WorldInfoSettings, scan,
+    LoreAudience, LoreDepthTexts, LoreHost, LoreTimer, LoreTimers, LorebookScope, ScanBook, ScanCharacter, ScanMessage,
+    ScanOutcome, ScanRequest, ScopedBook, WordCharacters, WorldInfoSettings, scan,
 };
 use clotho_core::stop_check::StopCheck;
 use serde_json::{Map, Value, json};
@@ -111,11 +111,12 @@ impl<'a> CaseRun<'a> {
             }
         }
         // Read the books.
-        let read: Vec<(LorebookScope, ScanBook)> = self
-            .books
-            .iter()
-            .map(|(scope, name, book)| (*scope, ScanBook::read(name.as_str(), name.as_str(), book)))
-            .collect();
+        let read_book = |(scope, name, book): &(LorebookScope, String, Map<String, Value>)| {
+            let mut book = book.clone();
+            book.insert(WordCharacters::FIELD.to_owned(), "ascii".into());
+            (*scope, ScanBook::read(name.as_str(), name.as_str(), &book))
+        };
+        let read: Vec<(LorebookScope, ScanBook)> = self.books.iter().map(read_book).collect();
         let bound: Vec<ScopedBook<'_>> = read.iter().map(|(scope, book)| ScopedBook { scope: *scope, book }).collect();
         // Build the request.
         let case = self.case;
@@ -181,7 +182,7 @@ fn outcome_json(outcome: &ScanOutcome, draws: u64) -> Value {
         "an_bottom": printed.note_bottom,
         "author_note": note,
         "examples": examples,
-        "at_depth": printed.at_depth,
+        "at_depth": group_by_role(&printed.at_depth),
         "outlets": printed.outlets,
         "budget": outcome.budget,
         "overflowed": outcome.overflowed,
@@ -189,6 +190,18 @@ fn outcome_json(outcome: &ScanOutcome, draws: u64) -> Value {
         "timed": {"sticky": timers(&outcome.timers.sticky), "cooldown": timers(&outcome.timers.cooldown)},
         "passes": outcome.passes,
     })
+}
+
+/// Groups texts at a depth by role, as SillyTavern does. Here, entries of several roles keep their order.
+fn group_by_role(at_depth: &[LoreDepthTexts]) -> Vec<LoreDepthTexts> {
+    let mut groups: Vec<LoreDepthTexts> = Vec::new();
+    for run in at_depth.iter().rev() {
+        match groups.iter_mut().find(|group| group.depth == run.depth && group.role == run.role) {
+            Some(group) => _ = group.entries.splice(0..0, run.entries.iter().cloned()),
+            None => groups.push(run.clone()),
+        }
+    }
+    groups
 }
 
 /// Returns the recorded result without the parts that have another form here.

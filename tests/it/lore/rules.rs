@@ -149,10 +149,84 @@ fn lore_key_matching_agrees_in_both_searches() {
         (long, "a key that is much longer than what the automaton knows of", true, false, false),
         ("{{user}}'s", "ann's", true, false, true),
         ("a\u{1}b", "a\u{1}b", true, false, true),
+        ("smith's forge", "at the smith’s forge", true, false, true),
+        ("smith’s", "THE SMITH'S.", true, false, true),
+        ("smith's", "the smithʼs", true, true, true),
+        ("Smith's", "the smith’s", true, true, false),
+        ("\"Gull\"", "on the “Gull”", true, false, true),
+        ("half-elf", "a half–elf", true, false, true),
+        ("café", "the cafe\u{301}", true, false, true),
+        ("café", "the cafe\u{301}", true, true, true),
+        ("cafe", "the café", true, false, false),
+        ("ABC", "ａｂｃ", true, false, true),
+        ("ABC", "ＡＢＣ", true, true, false),
+        ("straße", "STRASSE", true, false, true),
+        ("final", "the ﬁnal", true, false, true),
+        ("кот", "Который час?", true, false, false),
+        ("кот", "Вот КОТ, смотри.", true, false, true),
+        ("кот", "Который час?", false, false, true),
+        ("na", "Quel naïf, dit-elle.", true, false, false),
+        ("λόγο", "ο λόγος", true, false, false),
+        ("龙城", "我去了龙城看看", true, false, true),
+        ("龙城", "abc龙城123", true, false, true),
+        ("마법사", "그 마법사는", true, false, true),
+        ("HP", "他的HP很低", true, false, true),
+        ("\u{200b}", "x y", true, false, false),
+        ("/smith's/", "the smith’s", true, false, false),
         ("\u{0}", "x\u{0}y", false, false, true),
     ] {
         let entry = json!({"key": [key], "matchWholeWords": whole, "caseSensitive": sensitive});
         let found = !run_scan(&book(&[entry]), &["", text], &mut StubHost::default()).active.is_empty();
         assert_eq!(found, expected, "{key} in {text}");
     }
+}
+
+/// A book can ask for SillyTavern's own borders of words.
+#[test]
+fn lore_word_characters_ascii_are_those_of_sillytavern() {
+    for (words, expected) in [(json!("ascii"), 3), (json!("unicode"), 1), (json!(7), 1), (json!(null), 1)] {
+        let entries = json!({
+            "0": {"uid": 0, "key": ["кот"], "content": "a", "position": 0},
+            "1": {"uid": 1, "key": ["na", "{{noop}}na"], "content": "b", "position": 0},
+            "2": {"uid": 2, "key": ["naïf"], "content": "c", "position": 0},
+        });
+        let book = json!({"entries": entries, "wordCharacters": words});
+        let book = ScanBook::read("b", "Book", book.as_object().unwrap());
+        let outcome = run_scan(&book, &["Который naïf час"], &mut StubHost::default());
+        assert_eq!(outcome.active.len(), expected, "{words}");
+    }
+}
+
+/// Entries at one depth keep their order, whatever their roles; neighbours with one role are one text.
+#[test]
+fn lore_roles_at_one_depth_keep_their_order() {
+    let at = |role: u8, depth: u8| json!({"constant": true, "position": 4, "depth": depth, "role": role});
+    let book = book(&[at(0, 1), at(2, 1), at(1, 1), at(1, 1), at(0, 3), at(0, 1)]);
+    let printed = run_scan(&book, &["x"], &mut StubHost::default()).placement;
+    let told: Vec<(Option<i64>, u8, String)> =
+        printed.at_depth.iter().map(|one| (one.depth, one.role, one.entries.join("|"))).collect();
+    let one = |depth: i64, role: u8, texts: &str| (Some(depth), role, texts.to_owned());
+    let expected = [
+        one(1, 0, "text 5"),
+        one(3, 0, "text 4"),
+        one(1, 1, "text 3|text 2"),
+        one(1, 2, "text 1"),
+        one(1, 0, "text 0"),
+    ];
+    assert_eq!(told, expected);
+}
+
+/// Keys may be written as one text, as people do by hand; numbers are keys too.
+#[test]
+fn lore_keys_as_one_text_fire_separately() {
+    let entry = |key: Value| json!({"key": key, "keysecondary": "lit； dark"});
+    let book = book(&[entry(json!("lamp, lantern")), entry(json!("/la.p, x/, fog")), entry(json!([7, null]))]);
+    let fired = |text: &str| {
+        let outcome = run_scan(&book, &[text], &mut StubHost::default());
+        active_uids(&outcome).into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(fired("The lantern is lit."), ["0"]);
+    assert_eq!(fired("a dark lamp, x"), ["0", "1"]);
+    assert_eq!(fired("dark fog, 7 of them"), ["1", "2"]);
+    assert_eq!(fired("lamp, lantern"), [""; 0]);
 }

@@ -194,7 +194,8 @@ impl PromptCase {
 
     /// Returns the lore that activates.
     fn scan_lore(&self, history: &[HistoryMessage], house: &mut PromptCaseHost<'_, '_, '_>) -> ScanOutcome {
-        let own = self.card.get("character_book").map(lorebook::from_card).unwrap_or_default();
+        let mut own = self.card.get("character_book").map(lorebook::from_card).unwrap_or_default();
+        own.insert(lore::WordCharacters::FIELD.to_owned(), "ascii".into());
         let book = ScanBook::read("card", "card", &own);
         let bound = [ScopedBook { scope: LorebookScope::Character, book: &book }];
         let settings: Map<String, Value> = serde_json::from_str(LORE_SETTINGS).unwrap();

@@ -56,12 +56,20 @@ pub fn message_spec(parent: NodeId, content: &str) -> MessageSpec {
         move_head: true,
         expected_leaf: None,
         on_stale: StaleHeadPolicy::Refuse,
+        time_zone: None,
     }
 }
 
 /// Returns an edit with default options.
 pub fn edit_spec(content: &str) -> EditSpec {
-    EditSpec { content: content.to_owned(), move_children: false, generate: None, move_head: true, expected_leaf: None }
+    EditSpec {
+        content: content.to_owned(),
+        move_children: false,
+        generate: None,
+        move_head: true,
+        expected_leaf: None,
+        time_zone: None,
+    }
 }
 
 /// Returns the choice of an enabled plugin with default settings.

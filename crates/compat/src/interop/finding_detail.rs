@@ -222,6 +222,9 @@ coded_messages! {
         /// The entries of a lorebook.
         #[error("{}", count_phrase(*count, "entry", "entries"))]
         LoreEntries { count: usize } = "lore",
+        /// Entries whose keys were one text.
+        #[error("{} all keys in one text, which was split", count_phrase(*count, "entry had", "entries had"))]
+        SplitLoreKeys { count: usize } = "lore_keys_split",
         /// Entries that were left out.
         #[error("{}", invalid_entries(*count, entries))]
         InvalidEntries { count: usize, entries: String } = "bad_entry",

@@ -176,6 +176,8 @@ json_object! {
         continued_from: Option<NodeId> = "continuedFrom",
         /// The version from which this one was edited.
         edited_from: Option<NodeId> = "editedFrom",
+        /// The time zone of the person who wrote it, as a name or an offset from UTC.
+        time_zone: Option<String> = "timeZone",
         /// The text as typed, if plugins changed it.
         original_content: Option<String> = "originalContent",
         /// The messages that a summary node replaces.

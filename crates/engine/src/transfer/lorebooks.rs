@@ -74,9 +74,13 @@ pub fn new_lorebook(
     book.insert("name".to_owned(), called.clone().into());
     validate_lorebook(&book)?;
     let id = LorebookId::new(ids.next_id(now));
+    let split = lorebook::split_joined_keys(&mut book);
     let n = lorebook::entries(&book).len();
     let mut findings =
         if n == 0 { Vec::new() } else { vec![ImportFinding::works(&FindingDetail::LoreEntries { count: n })] };
+    if split > 0 {
+        findings.push(ImportFinding::translated(&FindingDetail::SplitLoreKeys { count: split }));
+    }
     let starts = initial_values(&book);
     findings.extend(omitted_values_finding(omitted_initial_values(&starts, "")));
     let unread =

@@ -91,12 +91,12 @@ pub async fn test_lore(
             let purpose = &PromptPurpose::FIRST;
             let preset = select_preset(reader, snapshot.session(), &bounds.names)?.preset;
             let sizes = bounds.token_limits(&preset);
-            let facts = macro_context::macro_facts(&snapshot, sizes, &bounds.model, purpose);
+            let facts = macro_context::macro_facts(&snapshot, sizes, (&bounds.model, &bounds.time_zone), purpose);
             let mut draw = macro_context::seeded_random(&snapshot, purpose);
             let mut macros = MacroEngine::new(
                 &facts,
                 snapshot.world.vars.clone(),
-                macro_context::globals(reader, caller)?,
+                macro_context::globals_on_branch(macro_context::globals(reader, caller)?, &snapshot.world),
                 &mut draw,
             );
             macros.stop_with(reader.stop_check());

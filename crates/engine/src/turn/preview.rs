@@ -12,7 +12,7 @@ use clotho_store::{StoreReader, StoredNode, StoredSession};
 use crate::turn::cast::{self, UserPersona};
 use crate::turn::prompts;
 use crate::turn::prompts::deadline;
-use crate::turn::prompts::macro_context::{GenerationTask, PromptPurpose};
+use crate::turn::prompts::macro_context::{self, GenerationTask, PromptPurpose};
 use crate::turn::prompts::prompt_bounds::PromptBounds;
 use crate::turn::prompts::trace::{BuiltPrompt, RebuiltPrompt};
 use crate::turn::services::TurnServices;
@@ -34,6 +34,7 @@ pub async fn preview(
         prompt_bounds::prompt_bounds(&parts.prompts, &choice, &start::merged_params(&stored.session, &generate));
     let now = parts.storage.clock.now();
     let (embedder, store) = (&parts.prompts.query_embedder, &parts.storage.store);
+    let time_zone = macro_context::recorded_zone(asked.time_zone, &bounds.time_zone);
     let recall = embedder.prompt_query(store, now, caller, session, asked.parent, asked.content.as_deref()).await;
     let bounds = PromptBounds { recall, ..bounds };
     let query = SnapshotQuery::at_node(&parts.rules, caller, session, asked.parent);
@@ -46,6 +47,7 @@ pub async fn preview(
         let number = match content {
             Some(content) => {
                 append_virtual_message(reader, &mut snapshot, id, content, now, &query.hide_tags)?;
+                snapshot.set_time_zone(time_zone);
                 0
             }
             None => pending_replies(reader, &snapshot.stored, &snapshot.at)?,

@@ -25,6 +25,8 @@ pub struct SessionSpec {
     pub params: Map<String, Value>,
     /// The user's lorebooks to which the session is linked, besides those that apply anyway.
     pub lorebook_ids: Vec<LorebookId>,
+    /// The time zone of the person; `None` = the server's.
+    pub time_zone: Option<String>,
 }
 
 /// A user's choice for one plugin of a session, before it is checked. The result is a
@@ -61,6 +63,8 @@ pub struct PreviewSpec {
     pub params: Map<String, Value>,
     /// Overrides the session's preset.
     pub preset: Option<PresetId>,
+    /// The time zone of the person; `None` = the server's.
+    pub time_zone: Option<String>,
 }
 
 /// Replies to generate.
@@ -105,6 +109,8 @@ pub struct MessageSpec {
     pub expected_leaf: Option<ExpectedVersion>,
     /// What to do if the session has changed since.
     pub on_stale: StaleHeadPolicy,
+    /// The time zone of the person; `None` = the server's.
+    pub time_zone: Option<String>,
 }
 
 /// An edited version of a message.
@@ -115,6 +121,8 @@ pub struct EditSpec {
     pub move_children: bool,
     /// The replies: `None` = what fits the node, `Some(None)` = none.
     pub generate: Option<Option<GenerationSpec>>,
+    /// The time zone of the person; `None` = the server's.
+    pub time_zone: Option<String>,
     /// Whether HEAD moves to the new node.
     pub move_head: bool,
     /// The version of the session that the writer saw.

@@ -84,6 +84,13 @@ impl TurnSnapshot {
         self.recent = sent.map(|node| recent_message(node, hide_tags, &self.cast)).collect();
     }
 
+    /// Records the time zone of the person who writes the newest message, as if it were written.
+    pub fn set_time_zone(&mut self, zone: Option<String>) {
+        for placed in self.page.nodes.last_mut().into_iter().chain([&mut self.at]) {
+            placed.node.metadata.time_zone.clone_from(&zone);
+        }
+    }
+
     /// Returns the facts of a node to be written below this one. `speaks` says whether it starts a new turn.
     pub fn next_node_facts(&self, id: NodeId, time: clotho_core::clock::Time, speaks: bool) -> HookNodeInfo {
         let count = |n: i32| u64::try_from(n).unwrap_or(0);

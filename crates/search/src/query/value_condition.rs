@@ -4,6 +4,7 @@ use super::SearchTerms;
 use super::error::QueryError;
 use super::lexeme_text::LexemeText;
 use crate::{analyzer, decimal_code, values};
+use clotho_core::letters::usual_form;
 
 /// A condition on one value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,7 +90,7 @@ fn parse_match(field: &str, value: &LexemeText<'_>) -> Result<ValueMatch, QueryE
 
 /// Normalizes typographic and full-width operators.
 fn normalize_operators(text: &str) -> String {
-    text.replace('≤', "<=").replace('≥', ">=").replace('≠', "!=").chars().map(analyzer::to_half_width).collect()
+    text.replace('≤', "<=").replace('≥', ">=").replace('≠', "!=").chars().map(usual_form).collect()
 }
 
 /// Returns whether a text can only be a condition: `<20`, `!=5`, `5..10`.

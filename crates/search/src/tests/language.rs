@@ -35,6 +35,49 @@ fn search_word_forms_are_found() {
     assert_eq!(find_nodes(&index, "runs -\"running\""), [4]);
 }
 
+/// Case and marks of any script do not count, in texts and in searches; the snippet marks the text as it is written.
+#[test]
+fn search_letters_of_any_script_are_found_without_marks() {
+    let texts = [
+        "кот и ёж",
+        "Ελλάς θάλασσα",
+        "İstanbul gece",
+        "Đà Nẵng, Łódź",
+        "שָׁלוֹם מُחَمَّد",
+        "ＣＡＦＥ ガラス",
+        "cafe\u{301} йод",
+    ];
+    let index = index_with_texts(&texts);
+    for (text, node, marked) in [
+        ("еж", 1, "ёж"),
+        ("Е\u{308}Ж", 1, "ёж"),
+        ("ελλας", 2, "Ελλάς"),
+        ("ΕΛΛΑΣ", 2, "Ελλάς"),
+        ("θαλασσα", 2, "θάλασσα"),
+        ("istanbul", 3, "İstanbul"),
+        ("ISTANBUL", 3, "İstanbul"),
+        ("ıstanbul", 3, "İstanbul"),
+        ("da nang", 4, "Đà Nẵng"),
+        ("lodz", 4, "Łódź"),
+        ("ист*", 0, ""),
+        ("שלום", 5, "שָׁלוֹם"),
+        ("\"ＬＯＤＺ\"", 4, "Łódź"),
+        ("ｶﾞﾗｽ", 6, "ガラス"),
+        ("йод", 7, "йод"),
+        ("и\u{306}од", 7, "йод"),
+        ("\"café\"", 7, "cafe\u{301}"),
+    ] {
+        let page = index.find(&request(text)).page(0, 10).unwrap();
+        let found = page.hits.iter().find(|hit| hit.node == node_id(node));
+        assert_eq!(found.is_some(), node > 0, "{text}");
+        if let Some(hit) = found {
+            let (start, end) = hit.snippet.marks[0];
+            let units: Vec<u16> = hit.snippet.text.encode_utf16().collect();
+            assert_eq!(String::from_utf16(&units[start..end]).unwrap(), marked, "{text}");
+        }
+    }
+}
+
 #[test]
 fn search_prefix_fuzzy_and_joined_words_are_found() {
     let index = index_with_texts(&["red lamp", "red lantern, blue lamp", "a lantern", "fog 灯塔", "lamplight"]);

@@ -28,6 +28,8 @@ export default {
   "finding.group_greetings": "One group-only greeting.|{count} group-only greetings.",
   "finding.assets": "One image or file. Only the avatar is shown.|{count} images and files. Only the avatar is shown.",
   "finding.lore": "One entry.|{count} entries.",
+  "finding.lore_keys_split":
+    "One entry had all its keys in one text. They are separate keys now.|{count} entries had all their keys in one text. They are separate keys now.",
   "finding.ejs": "One EJS block, kept as text.|{count} EJS blocks, kept as text.",
   "finding.html_scripts":
     "One script in a text. It is not shown and does not run.|{count} scripts in texts. They are not shown and " +

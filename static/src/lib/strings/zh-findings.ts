@@ -15,6 +15,7 @@ export default {
   "finding.group_greetings": "{count} 个仅用于群聊的开场白",
   "finding.assets": "{count} 个图片与文件：只显示头像",
   "finding.lore": "{count} 个世界书条目",
+  "finding.lore_keys_split": "{count} 个条目的关键词写成了一整段文字，已拆开",
   "finding.ejs": "{count} 段 EJS：保留为文字",
   "finding.html_scripts": "文字里有 {count} 段脚本：不显示，也不运行",
   "finding.rules": "它带有插件“{plugin}”：在角色里查看并安装之前，不会运行",

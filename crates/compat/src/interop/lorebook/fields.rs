@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use super::conversion::ConversionNotes;
 use super::{decorators, values};
 use crate::interop::lenient;
+use crate::prompt::lore::read_keys;
 
 /// The key in a card entry's `extensions` for fields that only world info has.
 pub const EXTENSION_KEY: &str = "clotho";
@@ -117,6 +118,10 @@ pub fn from_card(entry: &Map<String, Value>, index: usize, notes: &mut Conversio
     for (name, place, blank) in fields() {
         let value = card_value(entry, place).filter(|value| !value.is_null() || matches!(blank, Nothing));
         own.extend(value.map(|value| (name.to_owned(), value)));
+    }
+    for name in ["key", "keysecondary"] {
+        let keys = read_keys(own.get(name));
+        own.insert(name.to_owned(), keys.into());
     }
     own.insert("position".to_owned(), position(entry, notes));
     let has_words = own.get("comment").and_then(Value::as_str).is_some_and(|words| !words.is_empty());

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use super::conversion::ConversionNotes;
 use super::{fields, keyed_by_uid};
 use crate::interop::lenient;
+use crate::prompt::lore::split_keys;
 
 /// Converts one foreign entry and records which of its fields were used.
 struct EntryConverter<'a> {
@@ -130,8 +131,8 @@ fn risuai_entry(entry: &Map<String, Value>, index: usize) -> Map<String, Value> 
     for (theirs, ours) in [("key", "key"), ("secondkey", "keysecondary")] {
         let text = converter.text(theirs);
         // A pattern may contain commas.
-        let parts: Vec<&str> = if is_regex { vec![text.as_str()] } else { text.split(',').collect() };
-        let keys: Vec<&str> = parts.into_iter().map(str::trim).filter(|key| !key.is_empty()).collect();
+        let whole = || Some(text.trim().to_owned()).filter(|key| !key.is_empty()).into_iter().collect();
+        let keys: Vec<String> = if is_regex { whole() } else { split_keys(&text) };
         converter.set(ours, keys);
     }
     for (theirs, ours) in [("comment", "comment"), ("content", "content")] {

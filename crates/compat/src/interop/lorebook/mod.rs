@@ -18,6 +18,7 @@ use serde_json::{Map, Value, json};
 use super::ImportFinding;
 use super::png;
 use super::text;
+use crate::prompt::lore::{WordCharacters, read_keys, split_keys};
 use conversion::ConversionNotes;
 
 /// Maximum size of a lorebook file in bytes.
@@ -183,15 +184,43 @@ fn apply_decorators(book: &mut Map<String, Value>, notes: &mut ConversionNotes) 
 
 /// Gives the fields of world info their types. Decorators mean nothing there, as in SillyTavern.
 fn normalize_world_info(book: &mut Map<String, Value>, notes: &mut ConversionNotes) {
-    let entries: Vec<&mut Value> = match book.get_mut("entries") {
-        Some(Value::Array(list)) => list.iter_mut().collect(),
-        Some(Value::Object(map)) => map.values_mut().collect(),
-        _ => Vec::new(),
-    };
-    for (index, entry) in entries.into_iter().enumerate() {
-        let Some(entry) = entry.as_object_mut() else { continue };
+    for (index, entry) in entries_mut(book).into_iter().enumerate() {
         values::normalize(entry, &fields::default_entry(index), notes);
         decorators::note_ignored(entry, notes);
+    }
+}
+
+/// The fields of an entry that have keys, in world info and in a card's book.
+const KEY_FIELDS: [&str; 4] = ["key", "keysecondary", "keys", "secondary_keys"];
+
+/// Makes the keys of all entries of world info lists of texts, in place. Returns how many entries had several keys in
+/// one text, also in the form of a card that the book came from.
+pub fn split_joined_keys(book: &mut Map<String, Value>) -> usize {
+    let original = book.get("originalData").and_then(Value::as_object);
+    let in_card =
+        original.map_or(0, |original| entries(original).into_iter().filter(|one| has_joined_keys(one)).count());
+    let in_book = entries(book).into_iter().filter(|entry| has_joined_keys(entry)).count();
+    for entry in entries_mut(book) {
+        for name in ["key", "keysecondary"] {
+            let Some(keys) = entry.get_mut(name) else { continue };
+            if !keys.as_array().is_some_and(|list| list.iter().all(Value::is_string)) {
+                *keys = read_keys(Some(&*keys)).into();
+            }
+        }
+    }
+    in_card.max(in_book)
+}
+
+fn has_joined_keys(entry: &Map<String, Value>) -> bool {
+    let mut texts = KEY_FIELDS.iter().filter_map(|name| entry.get(*name)?.as_str());
+    texts.any(|text| split_keys(text).len() > 1)
+}
+
+fn entries_mut(book: &mut Map<String, Value>) -> Vec<&mut Map<String, Value>> {
+    match book.get_mut("entries") {
+        Some(Value::Array(list)) => list.iter_mut().filter_map(Value::as_object_mut).collect(),
+        Some(Value::Object(map)) => map.values_mut().filter_map(Value::as_object_mut).collect(),
+        _ => Vec::new(),
     }
 }
 
@@ -308,6 +337,11 @@ fn convert_card_book(card_book: &Value, notes: &mut ConversionNotes) -> Map<Stri
     let mut book = Map::new();
     original.get("name").filter(|name| name.is_string()).map(|name| book.insert("name".to_owned(), name.clone()));
     book.insert("entries".to_owned(), read.into());
+    // Restore fields that this program exported for world info only.
+    let own = original.get("extensions").and_then(|extensions| extensions.get(fields::EXTENSION_KEY)?.as_object());
+    if let Some(words) = own.and_then(|own| own.get(WordCharacters::FIELD)) {
+        book.insert(WordCharacters::FIELD.to_owned(), words.clone());
+    }
     book.insert("originalData".to_owned(), original.into());
     book
 }
@@ -372,5 +406,36 @@ mod tests {
         assert_eq!(told, ["decorators_kept"]);
         let (book, findings) = from_card_with_findings(&card);
         assert_eq!((&book["entries"]["0"]["depth"], findings.len()), (&json!(3), 2));
+    }
+
+    /// Keys in one text become a list, and the unchanged entry is still exported as it came.
+    #[test]
+    fn lorebook_keys_in_one_text_become_lists() {
+        let card = json!({"name": "Town", "entries": [
+            {"keys": "lamp, lantern", "secondary_keys": null, "content": "x", "enabled": true, "extensions": {}},
+            {"keys": ["lamp, lantern", 7], "secondary_keys": "a，b", "content": "y", "extensions": {}},
+            {"keys": "lamp", "content": "z", "extensions": {}},
+        ]});
+        let mut book = from_card(&card);
+        assert_eq!(split_joined_keys(&mut book), 2);
+        let keys = |name: &str| entries(&book).into_iter().map(|entry| entry[name].clone()).collect::<Vec<_>>();
+        assert_eq!(keys("key"), [json!(["lamp", "lantern"]), json!(["lamp, lantern", "7"]), json!(["lamp"])]);
+        assert_eq!(keys("keysecondary"), [json!([]), json!(["a", "b"]), json!([])]);
+        let back = to_card(&book);
+        assert_eq!(back["entries"][0]["keys"], "lamp, lantern");
+        assert_eq!(back["entries"][1]["secondary_keys"], "a，b");
+        let world = json!({"entries": {"0": {"key": "/a,b/, c", "keysecondary": 5}, "1": {"key": ["x"]}}});
+        let mut world = world.as_object().unwrap().clone();
+        assert_eq!(split_joined_keys(&mut world), 1);
+        assert_eq!(world["entries"]["0"], json!({"key": ["/a,b/", "c"], "keysecondary": ["5"]}));
+    }
+
+    /// The way to tell words apart survives an export as a card's book.
+    #[test]
+    fn lorebook_word_characters_survive_a_card() {
+        let book = json!({"name": "Town", "entries": {}, "wordCharacters": "ascii"});
+        let card = to_card(book.as_object().unwrap());
+        assert_eq!(card["extensions"]["clotho"], json!({"wordCharacters": "ascii"}));
+        assert_eq!(from_card(&card)["wordCharacters"], "ascii");
     }
 }

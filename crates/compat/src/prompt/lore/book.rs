@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::entry::{LorebookEntry, MAX_KEYS, has_more_keys};
 use super::key_finder::KeyFinder;
+use super::key_pattern::WordCharacters;
 use super::note::LoreNote;
 use super::settings::InsertionStrategy;
 use super::word_index::{LoreWordIndex, WordSplitter};
@@ -22,6 +23,7 @@ pub struct ScanBook {
     /// Entries; numbered keys first, in order.
     pub entries: Vec<LorebookEntry>,
     pub(super) finder: KeyFinder,
+    pub(super) word_characters: WordCharacters,
     /// Orders of the entries with their indices, highest order first.
     sorted: Vec<(f64, usize)>,
     /// Largest scan depth that an entry sets itself.
@@ -65,7 +67,8 @@ impl ScanBook {
             })
             .collect();
         // Prepare what every scan needs: the automaton, the sort order, the recursion levels and timed entries.
-        let finder = KeyFinder::new(&mut entries);
+        let word_characters = WordCharacters::read(book.get(WordCharacters::FIELD));
+        let finder = KeyFinder::new(&mut entries, word_characters);
         let mut sorted: Vec<(f64, usize)> = entries.iter().enumerate().map(|(at, entry)| (entry.order, at)).collect();
         sorted.sort_by(|(a, _), (b, _)| b.total_cmp(a));
         let mut recursion_levels: Vec<i64> =
@@ -80,6 +83,7 @@ impl ScanBook {
             name: name.into(),
             entries,
             finder,
+            word_characters,
             sorted,
             max_scan_depth,
             recursion_levels,

@@ -125,6 +125,7 @@ impl<'a> ScanPasses<'a> {
             manner: KeyMatchOptions {
                 case_sensitive: own.case_sensitive.unwrap_or(self.settings.case_sensitive),
                 whole_words: own.whole_words.unwrap_or(self.settings.whole_words),
+                word_characters: self.books.get(book).map(|bound| bound.book.word_characters).unwrap_or_default(),
             },
             sights: self.key_hits.get(book).map(Vec::as_slice).unwrap_or_default(),
             texts: &mut self.texts,

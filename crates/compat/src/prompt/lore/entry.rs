@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::key_list::read_keys;
 use super::keys::LoreKey;
 use super::lenient_values::{count, integer, is_truthy, optional_bool, text, texts, to_number};
 use super::title_labels::TitleLabels;
@@ -226,18 +227,24 @@ const CARD_TEXT_FIELDS: [&str; 6] = [
 
 /// Returns whether an entry has more keys than [`MAX_KEYS`].
 pub(super) fn has_more_keys(entry: &Map<String, Value>) -> bool {
-    let is_long = |value: &&Value| value.as_array().is_some_and(|list| list.len() > MAX_KEYS);
+    let is_long = |value: &&Value| {
+        value.as_array().is_some_and(|list| list.len() > MAX_KEYS)
+            || value.as_str().is_some_and(|text| text.len() > MAX_KEYS)
+    };
     let lists = ["key", "keysecondary"].into_iter().filter_map(|name| entry.get(name));
-    lists.filter(is_long).any(|list| texts(Some(list)).len() > MAX_KEYS)
+    lists.filter(is_long).any(|list| read_keys(Some(list)).len() > MAX_KEYS)
 }
 
 fn keys(value: Option<&Value>) -> Vec<LoreKey> {
-    texts(value).into_iter().take(MAX_KEYS).map(LoreKey::new).collect()
+    read_keys(value).into_iter().take(MAX_KEYS).map(LoreKey::new).collect()
 }
 
 /// Returns the logic of the secondary keys; `None` unless the entry is selective and has some.
 fn logic(entry: &Map<String, Value>) -> Option<SelectiveLogic> {
-    let has_others = entry.get("keysecondary").and_then(Value::as_array).is_some_and(|keys| !keys.is_empty());
+    let has_others = match entry.get("keysecondary") {
+        Some(Value::Array(keys)) => !keys.is_empty(),
+        others => !read_keys(others).is_empty(),
+    };
     if !is_truthy(entry.get("selective")) || !has_others {
         return None;
     }
@@ -331,12 +338,12 @@ mod tests {
     #[test]
     fn lore_entry_invalid_values_use_defaults() {
         let entry = serde_json::json!({
-            "key": "one", "keysecondary": 7, "content": null, "order": "12", "position": 99, "depth": 1e300,
+            "key": "one, two", "keysecondary": 7, "content": null, "order": "12", "position": 99, "depth": 1e300,
             "role": -5, "probability": {}, "group": ["x"], "sticky": -3, "cooldown": "4", "scanDepth": true,
             "characterFilter": [], "when": "a >=", "delayUntilRecursion": true, "triggers": "normal",
         });
         let entry = LorebookEntry::read("1".into(), entry.as_object().unwrap());
-        assert_eq!((entry.keys.len(), entry.secondary.len(), entry.logic), (1, 1, None));
+        assert_eq!((entry.keys.len(), entry.secondary.len(), entry.logic), (2, 1, None));
         assert_eq!((entry.order, entry.position, entry.depth, entry.role), (12.0, None, Some(1_000_000), 0));
         assert_eq!((entry.sticky, entry.cooldown, entry.recursion_delay), (0, 4, 1));
         assert!(entry.condition.is_some_and(|when| when.is_err()) && entry.filter.allows("", &[]));

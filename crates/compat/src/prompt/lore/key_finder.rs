@@ -1,6 +1,6 @@
 //! Finds all plain keys of a book at once: one pass over each text tells which keys are in it, and where.
 //!
-//! The automaton holds the case-folded prefix of each key. A key without a hit is not in the text, whatever the
+//! The automaton holds the folded prefix of each key. A key without a hit is not in the text, whatever the
 //! settings. A key that the automaton holds whole is in the text, unless matching is case-sensitive. So few texts are
 //! searched key by key.
 
@@ -9,7 +9,8 @@ use std::collections::HashMap;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 use super::entry::LorebookEntry;
-use super::key_pattern::{KeyPattern, is_word};
+use super::key_pattern::{KeyPattern, WordCharacters};
+use super::keys::fold_key;
 
 /// Bytes of a key that the automaton holds. Most keys fit; huge keys, or many with a common prefix, cost no more.
 const MAX_PREFIX_BYTES: usize = 32;
@@ -89,6 +90,7 @@ impl HitPositions {
 #[derive(Debug)]
 pub struct KeyFinder {
     automaton: Option<AhoCorasick>,
+    word_characters: WordCharacters,
     /// For each pattern, the entries that have it as a primary key, as indices in the book.
     owners: Vec<Vec<usize>>,
     /// Entries that must always be checked, because no scan can rule them out.
@@ -97,7 +99,7 @@ pub struct KeyFinder {
 
 impl KeyFinder {
     /// Builds the automaton from the keys of the entries, and stores in each key its pattern.
-    pub fn new(entries: &mut [LorebookEntry]) -> Self {
+    pub fn new(entries: &mut [LorebookEntry], word_characters: WordCharacters) -> Self {
         let mut words = KeyPatternBuilder::default();
         let mut always = Vec::new();
         for (at, entry) in entries.iter_mut().enumerate().filter(|(_, entry)| !entry.disabled) {
@@ -123,7 +125,7 @@ impl KeyFinder {
             let keys = entries.iter_mut().flat_map(|entry| entry.keys.iter_mut().chain(&mut entry.secondary));
             keys.for_each(|key| key.automaton_pattern = None);
         }
-        Self { automaton, owners: words.owners, unfiltered: always }
+        Self { automaton, word_characters, owners: words.owners, unfiltered: always }
     }
 
     /// Returns hits with nothing found yet.
@@ -133,14 +135,14 @@ impl KeyFinder {
 
     /// Records which keys are in a part, and calls `found` with each entry that may become active (possibly repeated).
     ///
-    /// `folded` is text folded by [`fold_case`].
+    /// `folded` is text folded by [`fold_text`](clotho_core::letters::fold_text).
     pub fn scan(&self, part: ScanPart, folded: &str, sights: &mut [KeyHits], mut found: impl FnMut(usize)) {
         let Some(automaton) = self.automaton.as_ref().filter(|automaton| automaton.patterns_len() > 0) else { return };
         for hit in automaton.find_overlapping_iter(folded) {
             let at = hit.pattern().as_usize();
             let Some(sight) = sights.get_mut(at) else { continue };
             let is_new = !sight.0.iter().any(|places| places.is_found());
-            sight.add(part, is_word(folded, hit.start(), hit.end()));
+            sight.add(part, self.word_characters.is_whole_word(folded, hit.start(), hit.end()));
             if is_new {
                 self.owners.get(at).into_iter().flatten().for_each(|entry| found(*entry));
             }
@@ -164,8 +166,8 @@ struct KeyPatternBuilder {
 
 impl KeyPatternBuilder {
     fn add_key(&mut self, key: &str, owner: Option<usize>) -> KeyPattern {
-        let folded = fold_case(key);
-        let is_whole = folded.len() <= MAX_PREFIX_BYTES && !folded.contains('σ');
+        let folded = fold_key(key);
+        let is_whole = folded.len() <= MAX_PREFIX_BYTES;
         let end = (0..=MAX_PREFIX_BYTES.min(folded.len())).rev().find(|end| folded.is_char_boundary(*end)).unwrap_or(0);
         let word = folded.get(..end).unwrap_or_default();
         let pattern = self.places.get(word).copied().unwrap_or_else(|| {
@@ -181,18 +183,4 @@ impl KeyPatternBuilder {
         }
         KeyPattern { pattern, is_whole }
     }
-}
-
-/// A text in which capitals make no difference, letter by letter: what is in a text is in the folded text, folded.
-pub fn fold_case(text: &str) -> String {
-    let mut folded = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            // `str::to_lowercase` has a final form of sigma; per-character folding needs one form.
-            'Σ' | 'ς' => folded.push('σ'),
-            c if c.is_ascii() => folded.push(c.to_ascii_lowercase()),
-            c => folded.extend(c.to_lowercase()),
-        }
-    }
-    folded
 }

@@ -4,25 +4,32 @@ use std::cell::OnceCell;
 
 use crate::prompt::js_regex::{JsRegex, Utf16Text, has_bare_slash, split_literal};
 
-use super::key_pattern::{KeyPattern, is_word};
+use super::key_pattern::{KeyPattern, WordCharacters};
 use super::note::LoreNote;
 use super::scan_budget::ScanBudget;
+use clotho_core::letters::{fold_quotes, fold_text};
 
-/// A text to search for keys; lower-cased once, on first use.
+/// A text to search for keys; folded once for each way to compare, on first use.
 #[derive(Debug, Default)]
 pub struct Haystack {
     raw: String,
-    lower: OnceCell<String>,
+    /// For case-sensitive keys.
+    cased: OnceCell<String>,
+    folded: OnceCell<String>,
 }
 
 impl Haystack {
     /// Wraps a text.
     pub const fn new(raw: String) -> Self {
-        Self { raw, lower: OnceCell::new() }
+        Self { raw, cased: OnceCell::new(), folded: OnceCell::new() }
     }
 
     fn text(&self, case_sensitive: bool) -> &str {
-        if case_sensitive { &self.raw } else { self.lower.get_or_init(|| self.raw.to_lowercase()) }
+        if case_sensitive {
+            self.cased.get_or_init(|| fold_quotes(&self.raw))
+        } else {
+            self.folded.get_or_init(|| fold_text(&self.raw))
+        }
     }
 }
 
@@ -32,6 +39,7 @@ pub struct KeyMatchOptions {
     pub case_sensitive: bool,
     /// Single-word keys must match whole words.
     pub whole_words: bool,
+    pub word_characters: WordCharacters,
 }
 
 /// What a key searches for.
@@ -40,7 +48,9 @@ pub enum KeyMatcher {
     /// Plain text.
     Plain {
         raw: String,
-        lower: String,
+        /// For case-sensitive comparison.
+        cased: String,
+        folded: String,
         /// Whether the text has no white space.
         is_word: bool,
     },
@@ -53,7 +63,12 @@ impl KeyMatcher {
     pub fn from_text(text: &str) -> Self {
         match pattern(text) {
             Some(pattern) => Self::Pattern(Box::new(pattern)),
-            None => Self::Plain { raw: text.to_owned(), lower: text.to_lowercase(), is_word: !text.contains(is_space) },
+            None => Self::Plain {
+                raw: text.to_owned(),
+                cased: fold_quotes(text),
+                folded: fold_key(text),
+                is_word: !text.contains(is_space),
+            },
         }
     }
 
@@ -61,17 +76,24 @@ impl KeyMatcher {
     pub fn is_in(&self, hay: &Haystack, manner: KeyMatchOptions, effort: &mut ScanBudget) -> bool {
         match self {
             Self::Pattern(pattern) => matches(pattern, &hay.raw, effort),
-            Self::Plain { raw, lower, is_word } => {
+            Self::Plain { cased, folded, is_word, .. } => {
                 let text = hay.text(manner.case_sensitive);
-                let key = if manner.case_sensitive { raw } else { lower };
+                let key = if manner.case_sensitive { cased } else { folded };
                 if *is_word && manner.whole_words {
-                    contains_word(text, key, effort)
+                    contains_word(text, key, manner.word_characters, effort)
                 } else {
                     contains(text, key, effort)
                 }
             }
         }
     }
+}
+
+/// Folds a key like the texts it is searched in. A key of nothing but invisible characters stays as it is: folded to
+/// nothing, it would be in every text.
+pub fn fold_key(key: &str) -> String {
+    let folded = fold_text(key);
+    if folded.is_empty() { key.to_owned() } else { folded }
 }
 
 /// Parses the pattern between the first and the last slash, with flags after it. An inner slash must be escaped.
@@ -95,8 +117,8 @@ fn contains(text: &str, key: &str, effort: &mut ScanBudget) -> bool {
     effort.spend_bytes(text.len().saturating_add(key.len())) && text.contains(key)
 }
 
-/// Returns whether a text contains a key as a whole word: not next to an ASCII letter, digit or `_`.
-fn contains_word(text: &str, key: &str, effort: &mut ScanBudget) -> bool {
+/// Returns whether a text contains a key as a whole word.
+fn contains_word(text: &str, key: &str, words: WordCharacters, effort: &mut ScanBudget) -> bool {
     if key.is_empty() {
         return true;
     }
@@ -110,7 +132,7 @@ fn contains_word(text: &str, key: &str, effort: &mut ScanBudget) -> bool {
             return false;
         };
         let at = from + found;
-        if is_word(text, at, at + key.len()) {
+        if words.is_whole_word(text, at, at + key.len()) {
             return true;
         }
         if !effort.spend_bytes(found) {

@@ -24,6 +24,7 @@ mod candidates;
 mod entry;
 mod groups;
 mod key_finder;
+mod key_list;
 mod key_pattern;
 mod keys;
 mod lenient_values;
@@ -44,6 +45,8 @@ use serde_json::Value;
 
 pub use book::{LorebookScope, ScanBook, ScopedBook};
 pub use entry::{LorePosition, LorebookEntry};
+pub use key_list::{read_keys, split_keys};
+pub use key_pattern::WordCharacters;
 pub use note::LoreNote;
 pub use passes::scan;
 pub use placement::{LoreDepthTexts, LorePlacement};

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use super::LoreHost;
 use super::book::{ScopedBook, ordered_entries};
 use super::entry::LorebookEntry;
-use super::key_finder::{KeyHits, ScanPart, fold_case};
+use super::key_finder::{KeyHits, ScanPart};
 use super::placement::{LorePlacement, script_depth};
 use super::scan::{ActiveEntry, ScanOutcome, ScanRequest, is_worth_reporting};
 use super::scan_budget::{MAX_NOTES, ScanBudget};
@@ -16,6 +16,7 @@ use super::timers::{ActiveTimers, LoreTimers, TimerDurations};
 use super::title_labels::LoreAudience;
 use super::token_buffer::TokenBuffer;
 use super::verdict::{LoreReason, LoreVerdict};
+use clotho_core::letters::fold_text;
 
 /// The purpose of a pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -234,7 +235,7 @@ impl<'a> ScanPasses<'a> {
         if text.is_empty() || self.scan_budget.is_stopped() {
             return;
         }
-        let folded = fold_case(text);
+        let folded = fold_text(text);
         let mut found = Vec::new();
         for ((bound, places), sights) in self.books.iter().zip(&self.places).zip(&mut self.key_hits) {
             bound.book.finder.scan(part, &folded, sights, |at| found.extend(places.get(at).copied().flatten()));

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::entry::{LorePosition, LorebookEntry};
 
-/// Texts in the history at one depth, with one role.
+/// Texts in the history at one depth, with one role: neighbours in the order of the entries.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LoreDepthTexts {
     /// Number of messages after it; `None` = the entry has no depth.
@@ -30,7 +30,7 @@ pub struct LorePlacement {
     pub note_bottom: Vec<String>,
     /// Next to the example dialogue: `true` = before it.
     pub examples: Vec<(bool, String)>,
-    /// Between history messages.
+    /// Between history messages. At one depth, the last one stands nearest to the end.
     pub at_depth: Vec<LoreDepthTexts>,
     /// Texts for outlet macros, by outlet name.
     pub outlets: BTreeMap<String, Vec<String>>,
@@ -73,12 +73,13 @@ impl LorePlacement {
         printed.note_bottom.reverse();
         printed.examples.reverse();
         printed.at_depth.iter_mut().for_each(|group| group.entries.reverse());
+        printed.at_depth.reverse();
         printed
     }
 
     fn place(&mut self, entry: &LorebookEntry, text: String) {
-        let own = self.at_depth.iter_mut().find(|group| group.depth == entry.depth && group.role == entry.role);
-        match own {
+        let nearest = self.at_depth.iter_mut().rfind(|group| group.depth == entry.depth);
+        match nearest.filter(|group| group.role == entry.role) {
             Some(group) => group.entries.push(text),
             None => self.at_depth.push(LoreDepthTexts { depth: entry.depth, role: entry.role, entries: vec![text] }),
         }

@@ -1,6 +1,6 @@
 //! Macros: `{{user}}`, `{{getvar::hp}}`, `{{if .hp}}…{{else}}…{{/if}}` in prompt texts, as SillyTavern cards, presets
 //! and lorebooks use them (`docs/prompts.md`). Pure: facts are passed in as [`MacroContext`], random numbers as a
-//! callback, variables as maps. The caller takes the changed variables out again.
+//! callback, variables as maps. The caller takes the changes that last out again.
 //!
 //! - `head` and `read` parse a text into pieces, `blocks` pairs opening and closing macros.
 //! - `expand` walks the pieces; the rows of `table/` define what each macro does.
@@ -124,11 +124,37 @@ impl<'a> MacroEngine<'a> {
         self.facts.token_limits
     }
 
+    /// Returns the time of the prompt, with its zone.
+    pub const fn time(&self) -> &MacroTime {
+        &self.facts.time
+    }
+
     /// Expands the macros of a text. A text without braces and `<` is returned unchanged.
     pub fn fill(&mut self, text: &str) -> String {
         (self.macros, self.work, self.local.work, self.global.work) = (0, 0, 0, 0);
         self.is_stopped = self.is_stopped || self.stop.is_stopped();
         if self.is_stopped { text.to_owned() } else { self.expand(text) }
+    }
+
+    /// Like [`Self::fill`], for a text whose macros run again in each prompt that has it, such as an older message. Its
+    /// writes are visible to the texts after it, and do not last.
+    pub fn fill_without_keeping(&mut self, text: &str) -> String {
+        self.keep_changes();
+        let filled = self.fill(text);
+        self.forget_changes();
+        filled
+    }
+
+    /// Makes the writes so far last; see [`MacroVariables::kept`].
+    pub fn keep_changes(&mut self) {
+        self.local.keep_changes();
+        self.global.keep_changes();
+    }
+
+    /// Leaves the writes since [`Self::keep_changes`] out of what lasts.
+    pub fn forget_changes(&mut self) {
+        self.local.forget_changes();
+        self.global.forget_changes();
     }
 
     /// Like [`Self::fill`], for a text that replaces another: `{{original}}` is the replaced text, already expanded.

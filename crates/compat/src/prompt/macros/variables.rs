@@ -2,9 +2,9 @@
 //! string value may contain JSON, as SillyTavern stores lists and maps; it is then changed inside that string.
 //!
 //! A name that is no key but looks like a path (`combat.hp`) is looked up inside the values. So a card can read a
-//! plugin's state. The caller decides what to do with changes ([`MacroVariables::changed`]).
+//! plugin's state. The caller decides which changes last ([`MacroVariables::keep_changes`]).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
@@ -19,7 +19,10 @@ pub const MAX_LIST: usize = 10_000;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct MacroVariables {
     map: Map<String, Value>,
+    /// The names that were written or removed since the last text; for a path, its first part.
     changed: BTreeSet<String>,
+    /// The values of the changes that last; `None` = removed.
+    kept: BTreeMap<String, Option<Value>>,
     /// Whether a write was refused, because the value is too large or the place does not exist.
     pub has_rejected_write: bool,
     /// Bytes parsed to look into values; the caller limits it.
@@ -37,9 +40,22 @@ impl MacroVariables {
         &self.map
     }
 
-    /// Returns the names that were written or removed; for a path, its first part.
-    pub const fn changed(&self) -> &BTreeSet<String> {
-        &self.changed
+    /// Makes the changes so far last: other texts cannot change them any more, unless they are kept too.
+    pub fn keep_changes(&mut self) {
+        for name in std::mem::take(&mut self.changed) {
+            let value = self.map.get(&name).cloned();
+            self.kept.insert(name, value);
+        }
+    }
+
+    /// Forgets that the values which were written since [`Self::keep_changes`] are changes. They stay visible.
+    pub fn forget_changes(&mut self) {
+        self.changed.clear();
+    }
+
+    /// Returns the changes that last, by name: the value, or `None` for a removed variable.
+    pub const fn kept(&self) -> &BTreeMap<String, Option<Value>> {
+        &self.kept
     }
 
     /// Returns a value by name, else by path.
@@ -273,7 +289,8 @@ mod tests {
         own.remove("combat.foes");
         assert_eq!(Value::Object(own.map().clone()), json!({"combat": {"hp": 25}, "a.b": 1, "combat.gone.x": 1}));
         assert_eq!([text(&json!("007")), text(&json!("12345678901234567890"))], ["7", "12345678901234567890"]);
-        assert_eq!(own.changed().iter().map(String::as_str).collect::<Vec<_>>(), ["combat", "combat.gone.x"]);
+        own.keep_changes();
+        assert_eq!(own.kept().keys().map(String::as_str).collect::<Vec<_>>(), ["combat", "combat.gone.x"]);
     }
 
     /// Bad input: nothing grows without limit.

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::Preset;
 use super::check::{PresetFieldError, check_extension, check_field, check_order, check_prompt};
-use super::read::{DEFAULT_PARTS, ORDER_CHARACTER_ID, default_part_name};
+use super::read::{DEFAULT_PARTS, ORDER_CHARACTER_ID, default_part_name, is_used_order};
 use clotho_core::world::number::values_equal;
 
 /// A change of a preset.
@@ -162,11 +162,10 @@ impl PresetPatch {
             *lists = json!([]);
         }
         let Some(lists) = lists.as_array_mut() else { return Ok(()) };
-        let counts = |list: &Value| list.get("character_id").and_then(Value::as_i64) == Some(ORDER_CHARACTER_ID);
-        if !lists.iter().any(counts) {
+        if !lists.iter().any(is_used_order) {
             lists.push(json!({"character_id": ORDER_CHARACTER_ID, "order": []}));
         }
-        let Some(list) = lists.iter_mut().find(|list| counts(list)).and_then(Value::as_object_mut) else {
+        let Some(list) = lists.iter_mut().find(|list| is_used_order(list)).and_then(Value::as_object_mut) else {
             return Ok(());
         };
         let before = list.get("order").and_then(Value::as_array).cloned().unwrap_or_default();

@@ -340,6 +340,10 @@ pub struct PromptInput<'a> {
 pub trait PromptRenderer {
     /// Expands macros; variables they write are visible to the next text.
     fn fill(&mut self, text: &str) -> String;
+    /// Expands the macros of a message of the history. Those of the newest user message run for the first time.
+    fn fill_message(&mut self, text: &str, _is_new: bool) -> String {
+        self.fill(text)
+    }
     /// Expands a text that replaces another one, available as `{{original}}`.
     fn fill_over(&mut self, text: &str, original: &str) -> String;
     /// Returns the tokens of a text.

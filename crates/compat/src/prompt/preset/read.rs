@@ -7,8 +7,20 @@ use super::{
 };
 use clotho_core::tree::Role;
 
-/// Id of the list in `prompt_order` that is used; 100000 is left over from older versions of SillyTavern.
+/// Id of the list in `prompt_order` that is used.
 pub(super) const ORDER_CHARACTER_ID: i64 = 100_001;
+/// Id of that list in older versions of SillyTavern.
+const OLD_ORDER_CHARACTER_ID: i64 = 100_000;
+/// Default parts that stand before the history in an arranged preset.
+const BEFORE_HISTORY: [&str; 7] = [
+    "worldInfoBefore",
+    "personaDescription",
+    "charDescription",
+    "charPersonality",
+    "scenario",
+    "worldInfoAfter",
+    "dialogueExamples",
+];
 /// Largest number of parts.
 const MAX_PARTS: usize = 10_000;
 
@@ -154,9 +166,10 @@ impl Preset {
         let mut preset =
             Self { settings: settings(map), samplers: samplers(map), scripts, extensions: own, ..Self::default() };
         preset.parts = prompts.iter().filter_map(Value::as_object).filter_map(part).collect();
-        if let Some(order) = list("prompt_order").and_then(|orders| order(orders)) {
-            preset.order = order;
-        }
+        preset.order = match list("prompt_order").and_then(|lists| order_rows(lists)) {
+            Some(rows) => order(rows),
+            None => order_of_parts(prompts),
+        };
         preset.add_default_parts();
         Ok(preset)
     }
@@ -311,16 +324,133 @@ fn part(map: &Map<String, Value>) -> Option<PresetPart> {
     })
 }
 
-fn order(orders: &[Value]) -> Option<Vec<(String, bool)>> {
-    let counts = |order: &&Value| order.get("character_id").and_then(Value::as_i64) == Some(ORDER_CHARACTER_ID);
-    let list = orders.iter().find(counts)?.get("order")?.as_array()?;
+/// Returns the character id of a list of `prompt_order`: a number, or the same as a text.
+fn character_id(list: &Value) -> Option<i64> {
+    let id = list.get("character_id")?;
+    id.as_i64().or_else(|| id.as_str()?.trim().parse().ok())
+}
+
+/// Returns whether a list of `prompt_order` is the one for all characters, which is read and written.
+pub(super) fn is_used_order(list: &Value) -> bool {
+    character_id(list) == Some(ORDER_CHARACTER_ID)
+}
+
+/// Returns the rows of the list that is used: the one for all characters, else that of older versions, else the first
+/// one with rows. `None` if there is none.
+fn order_rows(lists: &[Value]) -> Option<&[Value]> {
+    let rows = |list: &Value| list.get("order").and_then(Value::as_array).map(Vec::as_slice);
+    let of = |id: i64| lists.iter().find(|list| character_id(list) == Some(id)).and_then(rows);
+    let is_some = |rows: &&[Value]| !rows.is_empty();
+    let older = of(OLD_ORDER_CHARACTER_ID).filter(is_some);
+    of(ORDER_CHARACTER_ID).or(older).or_else(|| lists.iter().filter_map(rows).find(is_some))
+}
+
+/// Returns the order of a preset that has none: its parts in their order in the file, with the missing default parts
+/// between them. A file that has card or lore behind the history is not arranged so; then the default order holds, with
+/// the file's own parts between.
+fn order_of_parts(prompts: &[Value]) -> Vec<(String, bool)> {
+    let enabled = |row: &Value, id: &str| {
+        let by_default = DEFAULT_PARTS.iter().find(|(known, ..)| *known == id).is_none_or(|(.., is_on)| *is_on);
+        row.get("enabled").and_then(Value::as_bool).unwrap_or(by_default)
+    };
+    let ids = prompts.iter().filter_map(|row| Some((row, row.get("identifier")?.as_str()?)));
+    let own: Vec<(String, bool)> = ids.map(|(row, id)| (id.to_owned(), enabled(row, id))).collect();
+    let defaults = DEFAULT_PARTS.iter().map(|(id, _, is_on)| ((*id).to_owned(), *is_on)).collect();
+    let behind_history = own.iter().skip_while(|(id, _)| id != "chatHistory");
+    let is_arranged = !behind_history.into_iter().any(|(id, _)| BEFORE_HISTORY.contains(&id.as_str()));
+    if is_arranged { merge_orders(own, defaults) } else { merge_orders(defaults, own) }
+}
+
+/// Adds the rows that only `other` has, each behind its predecessor there. Of rows with one id, the first counts.
+fn merge_orders(order: Vec<(String, bool)>, other: Vec<(String, bool)>) -> Vec<(String, bool)> {
+    let mut merged: Vec<(String, bool)> = Vec::new();
+    for (id, is_on) in order {
+        // The setting of the file counts, also where the default order holds.
+        let is_on = other.iter().find(|(known, _)| *known == id).map_or(is_on, |(_, other)| is_on && *other);
+        if !merged.iter().any(|(known, _)| *known == id) {
+            merged.push((id, is_on));
+        }
+    }
+    let mut at = 0;
+    for (id, is_on) in other {
+        match merged.iter().position(|(known, _)| *known == id) {
+            Some(place) => at = place + 1,
+            None => {
+                merged.insert(at.min(merged.len()), (id, is_on));
+                at += 1;
+            }
+        }
+    }
+    merged
+}
+
+fn order(rows: &[Value]) -> Vec<(String, bool)> {
     let mut order: Vec<(String, bool)> = Vec::new();
     let mut seen = std::collections::HashSet::new();
-    for row in list {
+    for row in rows {
         let Some(id) = row.get("identifier").and_then(Value::as_str) else { continue };
         if seen.insert(id) {
             order.push((id.to_owned(), row.get("enabled").and_then(Value::as_bool).unwrap_or_default()));
         }
     }
-    Some(order)
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn order_of(body: &Value) -> Vec<String> {
+        let preset = Preset::read(body.as_object().unwrap()).unwrap();
+        preset.order.into_iter().filter(|(_, is_on)| *is_on).map(|(id, _)| id).collect()
+    }
+
+    /// The id of the order is a number or a text; lists of older versions and of single characters count if no other
+    /// is there.
+    #[test]
+    fn preset_order_id_in_any_form_is_read() {
+        let list =
+            |id: Value, name: &str| json!({"character_id": id, "order": [{"identifier": name, "enabled": true}]});
+        let body = |lists: Value| json!({"prompts": [{"identifier": "main"}], "prompt_order": lists});
+        let (old, new) = (list(json!("100000"), "old"), list(json!(" 100001 "), "new"));
+        assert_eq!(order_of(&body(json!([new]))), ["new"]);
+        assert_eq!(order_of(&body(json!([old, new]))), ["new"]);
+        assert_eq!(order_of(&body(json!([list(json!(1), "one"), old]))), ["old"]);
+        assert_eq!(order_of(&body(json!([list(json!(100_000), "old")]))), ["old"]);
+        assert_eq!(
+            order_of(&body(json!([{"character_id": 100_000, "order": []}, list(json!(7), "seven")]))),
+            ["seven"]
+        );
+        assert_eq!(order_of(&body(json!([{"character_id": "100001", "order": []}]))), [""; 0]);
+    }
+
+    /// Without an order, the parts stand as in the file, and nothing is lost.
+    #[test]
+    fn preset_without_order_keeps_all_parts() {
+        let part = |id: &str| json!({"identifier": id, "content": "x"});
+        let of = |ids: &[&str], lists: Value| {
+            let prompts: Vec<Value> = ids.iter().map(|id| part(id)).collect();
+            order_of(&json!({"prompts": prompts, "prompt_order": lists}))
+        };
+        let default = order_of(&json!({"prompts": []}));
+        assert_eq!(default.first().map(String::as_str), Some("main"));
+        for lists in [json!(null), json!([]), json!([{"character_id": 100_001}])] {
+            let own = of(&["tail", "main", "own", "chatHistory", "end"], lists);
+            assert_eq!(own[..3], ["tail", "main", "worldInfoBefore"]);
+            assert_eq!(own[own.len() - 4..], ["own", "chatHistory", "jailbreak", "end"]);
+            assert_eq!(own.len(), default.len() + 3);
+        }
+        assert_eq!(of(&["chatHistory", "main"], json!([]))[..2], ["chatHistory", "jailbreak"]);
+        // The list of SillyTavern's own file is not arranged.
+        let file = ["main", "nsfw", "jailbreak", "chatHistory", "worldInfoBefore", "charDescription", "extra"];
+        let own = of(&file, json!([]));
+        assert_eq!(own.iter().filter(|id| *id != "extra").collect::<Vec<_>>(), default.iter().collect::<Vec<_>>());
+        assert_eq!(
+            own.iter().position(|id| id == "extra"),
+            own.iter().position(|id| id == "charDescription").map(|at| at + 1)
+        );
+        let off = json!({"prompts": [{"identifier": "own", "content": "x", "enabled": false}, part("nsfw")]});
+        assert!(!order_of(&off).contains(&"own".to_owned()) && order_of(&off).contains(&"nsfw".to_owned()));
+    }
 }

@@ -37,9 +37,8 @@ fn machine_tool_calls_continue_reply() {
     let mut machine = ReplyMachine::new(Time(0));
     machine.allow_tools(1, false);
     let usage = |prompt| ReplyEvent::Frame(Frame::Usage(Usage { prompt, completion: 1, ..Usage::default() }));
-    let wants = || {
-        ReplyEvent::Frame(Frame::ToolCall(ToolCall { id: "c".into(), name: "roll".into(), ..ToolCall::default() }))
-    };
+    let wants =
+        || ReplyEvent::Frame(Frame::ToolCall(ToolCall { id: "c".into(), name: "roll".into(), ..ToolCall::default() }));
     for event in [text_event("She rolls."), wants(), usage(10)] {
         machine.handle_event(event, Time(1));
     }
@@ -106,10 +105,7 @@ fn machine_uncalled_tools_are_reset_on_model_switch() {
     machine.switch_model();
     machine.handle_event(text_event("Hm."), Time(2_000));
     assert!(!machine.is_empty());
-    assert_eq!(
-        (stored_facts(&machine).get("toolCalls"), stored_facts(&machine).get("reportedModel")),
-        (None, None)
-    );
+    assert_eq!((stored_facts(&machine).get("toolCalls"), stored_facts(&machine).get("reportedModel")), (None, None));
 }
 
 /// Text that turns out to be a thought is taken back, and a tool call in it is not made.
@@ -121,12 +117,8 @@ fn machine_thought_is_taken_back_with_its_calls() {
     machine.handle_event(text_event("I may roll."), Time(1));
     machine.handle_event(text_event(call), Time(1));
     let back = machine.handle_event(text_event("\n</think>\n"), Time(1));
-    let thought = ReplyAction::Show {
-        keep: Some(0),
-        content: String::new(),
-        reasoning: "I may roll.".into(),
-        phase: "thinking",
-    };
+    let thought =
+        ReplyAction::Show { keep: Some(0), content: String::new(), reasoning: "I may roll.".into(), phase: "thinking" };
     assert_eq!(back, Some(thought));
     machine.handle_event(text_event("She waits."), Time(2));
     assert_eq!(machine.handle_event(ReplyEvent::Ended, Time(2)), Some(ReplyAction::Finish));
@@ -187,12 +179,8 @@ fn machine_continued_reply_appends_to_prefix() {
     let (machine, shown) =
         go_on(vec![text_event("She "), text_event("lights"), text_event(" the lamp."), ReplyEvent::Ended]);
     assert_eq!((machine.content(), machine.status()), ("She lights the lamp.", Status::Complete));
-    let piece = ReplyAction::Show {
-        keep: None,
-        content: " the lamp.".into(),
-        reasoning: String::new(),
-        phase: "streaming",
-    };
+    let piece =
+        ReplyAction::Show { keep: None, content: " the lamp.".into(), reasoning: String::new(), phase: "streaming" };
     assert_eq!(shown, [piece, ReplyAction::Finish]);
     let (machine, _) = go_on(vec![text_event("She"), ReplyEvent::Ended]);
     assert_eq!(machine.content(), "She lightsShe", "what is no whole echo is text");
@@ -208,8 +196,7 @@ fn machine_continued_reply_appends_to_prefix() {
 /// A reply stopped by a content filter is truncated if it has text; else it fails with the provider's words.
 #[test]
 fn machine_content_filter_truncates_or_fails() {
-    let held_back =
-        || ReplyEvent::Frame(Frame::Finish(FinishReason::ContentFilter("content_filter, SAFETY".into())));
+    let held_back = || ReplyEvent::Frame(Frame::Finish(FinishReason::ContentFilter("content_filter, SAFETY".into())));
     let (machine, _) = run_events(vec![text_event("Half"), held_back(), ReplyEvent::Ended]);
     assert_eq!((machine.status(), machine.runs_rules()), (Status::Complete, true));
     assert_eq!(

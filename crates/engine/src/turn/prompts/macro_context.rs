@@ -1,18 +1,21 @@
 //! The values of macros at a snapshot, and what happens to the variables that they write (`docs/domain.md` 6.4).
 //!
 //! Everything comes from the snapshot, so that a preview and the request after it are the same. The time is that of the
-//! answered message. Random numbers are seeded by the session, that message and the number of the reply. Variables are
-//! a copy of the world there; writes are lost with it, except for values that the session's schemas declare.
+//! answered message, in the time zone that the messages record. Random numbers are seeded by the session, that message
+//! and the number of the reply. Variables are a copy of the world there. What the parts of a prompt and the new message
+//! write becomes operations of the reply, so another reply to the same message starts from the same values.
 
+use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 
 use clotho_compat::prompt::lore::LoreAudience;
-use clotho_compat::prompt::macros::{MacroContext, MacroEngine, MacroHistory, MacroTime, MacroVariables};
+use clotho_compat::prompt::macros::{MacroContext, MacroEngine, MacroHistory, MacroTime};
 use clotho_compat::prompt::{PromptCast, PromptTokenLimits};
+use clotho_config::{GenerationConfig, parse_time_zone};
 use clotho_core::clock::{SplitMix64, Time};
 use clotho_core::ids::{NodeId, UserId};
 use clotho_core::tree::{Node, Role};
-use clotho_core::world::{self, SchemaSet, StateChange, StateOperation, World, diff};
+use clotho_core::world::{self, Pointer, SchemaSet, StateChange, StateOperation, World, diff};
 use clotho_store::{StoreError, StoreReader};
 
 use super::note;
@@ -23,6 +26,12 @@ use crate::turn::snapshot::TurnSnapshot;
 const VARIABLES: &str = "variables";
 /// The reason given in operations of macros.
 const WHY: &str = "a macro in the prompt";
+/// The reason given in operations of the macros of a greeting.
+const WHY_GREETING: &str = "a macro in the greeting";
+/// Bytes of the variables that the macros of one prompt may write to the state; a card must not fill the disk.
+const MAX_WRITTEN_BYTES: usize = 256 << 10;
+/// The variable of a state that holds what macros wrote to global variables on its branch.
+const BRANCH_GLOBALS: &str = "$global";
 
 /// The kind of text that the model should write.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,17 +75,17 @@ impl PromptPurpose {
     }
 }
 
-/// Returns the values of macros at a snapshot.
+/// Returns the values of macros at a snapshot, for a model and the time zone of people whose messages record none.
 pub fn macro_facts(
     snapshot: &TurnSnapshot,
     sizes: PromptTokenLimits,
-    model: &str,
+    (model, usual_zone): (&str, &str),
     purpose: &PromptPurpose,
 ) -> MacroContext {
     let at = &snapshot.at.node;
     MacroContext {
         history: MacroHistory { version: swipe_position(purpose), ..last_messages(snapshot, purpose) },
-        time: MacroTime { ms: at.created.0, ..MacroTime::default() },
+        time: MacroTime { ms: at.created.0, zone: zone_at(snapshot, usual_zone) },
         token_limits: sizes,
         model: model.to_owned(),
         note: note::merged_note(snapshot.session(), &snapshot.cast).text,
@@ -87,19 +96,47 @@ pub fn macro_facts(
     }
 }
 
+/// Returns the time zone of the people at a snapshot: that of the newest message which records one, else `usual`.
+pub fn zone_at(snapshot: &TurnSnapshot, usual: &str) -> TimeZone {
+    let nodes = snapshot.page.nodes.iter().rev();
+    let recorded = nodes.map(|placed| &placed.node.metadata).find_map(|metadata| metadata.time_zone.as_deref());
+    zone_or_usual(recorded, usual)
+}
+
+/// Returns the time zone of a request, else `usual`, else UTC.
+pub fn zone_or_usual(asked: Option<&str>, usual: &str) -> TimeZone {
+    asked.and_then(parse_time_zone).or_else(|| parse_time_zone(usual)).unwrap_or(TimeZone::UTC)
+}
+
+/// Returns what a message records as its time zone, so that prompts stay the same when the setting changes.
+pub fn recorded_zone(asked: Option<String>, usual: &str) -> Option<String> {
+    asked.or_else(|| (usual != "UTC").then(|| usual.to_owned()))
+}
+
 /// Returns the number of the reply, from 1, and the number of earlier siblings; `None` for the first reply.
 fn swipe_position(purpose: &PromptPurpose) -> Option<(u64, u64)> {
     let before = u64::try_from(purpose.number).ok().filter(|before| *before > 0)?;
     Some((before + 1, before))
 }
 
-/// Reads the global variables of a user. What macros write to them is lost after the prompt.
+/// Reads the global variables of a user, without what macros wrote to them on a branch.
 ///
 /// # Errors
 /// Returns an error if the database fails.
 pub fn globals(reader: &mut StoreReader<'_>, owner: UserId) -> Result<Map<String, Value>, StoreError> {
     let kept = reader.preset_bodies(owner, VARIABLES)?.all.into_iter();
     Ok(kept.filter_map(|body| if let Value::Object(body) = body { Some(body) } else { None }).flatten().collect())
+}
+
+/// Returns global variables as a branch sees them: with what macros wrote to them there.
+pub fn globals_on_branch(stored: Map<String, Value>, world: &World) -> Map<String, Value> {
+    let mut seen = stored;
+    if let Some(Value::Object(own)) = world.vars.get(BRANCH_GLOBALS) {
+        seen.extend(own.clone());
+        // Null stands for a removed variable.
+        seen.retain(|_, value| !value.is_null());
+    }
+    seen
 }
 
 /// Returns the last messages of a prompt: those of the branch, and a reply that is continued.
@@ -148,17 +185,16 @@ pub fn seeded_random_for(snapshot: &TurnSnapshot, purpose: &PromptPurpose, who: 
 
 /// Fills in the macros of a recalled message. Its random numbers depend only on the session and the message, and
 /// variables that it writes are dropped.
-pub fn fill_recalled(snapshot: &TurnSnapshot, node: &Node, text: &str, sizes: PromptTokenLimits) -> String {
+pub fn fill_recalled(snapshot: &TurnSnapshot, node: &Node, text: &str, prompt: &MacroEngine<'_>) -> String {
     if !text.contains(['{', '}', '<']) {
         return text.to_owned();
     }
     let mut hasher = blake3::Hasher::new();
     hasher.update(&snapshot.session().seed.to_le_bytes());
     hasher.update(node.id.as_bytes());
-    let time = MacroTime { ms: snapshot.at.node.created.0, ..MacroTime::default() };
     let facts = MacroContext {
-        time,
-        token_limits: sizes,
+        time: prompt.time().clone(),
+        token_limits: prompt.token_limits(),
         seed: snapshot.session().seed,
         generation_type: "normal".into(),
         ..snapshot.cast.macro_context()
@@ -178,47 +214,98 @@ fn random_sequence(seed: u64) -> impl FnMut() -> f64 + use<> {
     move || f64::from(u32::try_from(random.next_u64() >> 32).unwrap_or(0)) / 4_294_967_296.0
 }
 
-/// Fills in the macros of a greeting.
-pub fn fill_greeting(cast: &PromptCast, text: &str, globals: &Map<String, Value>, seed: u64, now: Time) -> String {
-    fill_greeting_in(&World::default(), cast, text, globals, seed, now)
+/// Fills in the macros of a text at the beginning of a story, outside of any state.
+pub fn fill_first_text(cast: &PromptCast, text: &str, globals: &Map<String, Value>, at: &GreetingMoment) -> String {
+    fill_greeting(&World::default(), &SchemaSet::default(), cast, text, globals, at).0
 }
 
-/// Like [`greeting`], with the given world.
-pub fn fill_greeting_in(
+/// When a greeting is written, and the seed of its random numbers.
+#[derive(Debug, Clone)]
+pub struct GreetingMoment {
+    pub seed: u64,
+    pub now: Time,
+    /// The time zone of the person.
+    pub zone: TimeZone,
+    /// What the greeting records as its time zone.
+    pub recorded_zone: Option<String>,
+}
+
+impl GreetingMoment {
+    /// Returns the moment of a request with this time zone.
+    pub fn new(settings: &GenerationConfig, seed: u64, now: Time, asked: Option<&str>) -> Self {
+        let usual = &settings.time_zone;
+        let recorded_zone = recorded_zone(asked.map(str::to_owned), usual);
+        Self { seed, now, zone: zone_or_usual(asked, usual), recorded_zone }
+    }
+}
+
+/// Fills in the macros of a greeting in a state. Returns its text, and operations for the variables that it writes.
+pub fn fill_greeting(
     world: &World,
+    rules: &SchemaSet,
     cast: &PromptCast,
     text: &str,
     globals: &Map<String, Value>,
-    seed: u64,
-    now: Time,
-) -> String {
+    at: &GreetingMoment,
+) -> (String, Vec<StateOperation>) {
     let facts = MacroContext {
-        time: MacroTime { ms: now.0, ..MacroTime::default() },
-        seed,
+        time: MacroTime { ms: at.now.0, zone: at.zone.clone() },
+        seed: at.seed,
         generation_type: "normal".into(),
         ..cast.macro_context()
     };
-    MacroEngine::new(&facts, world.vars.clone(), globals.clone(), &mut random_sequence(seed)).fill(text)
+    let mut draw = random_sequence(at.seed);
+    let mut macros = MacroEngine::new(&facts, world.vars.clone(), globals.clone(), &mut draw);
+    let filled = macros.fill(text);
+    macros.keep_changes();
+    let operations = variable_operations(world, rules, globals, &macros);
+    (filled, operations.into_iter().map(|one| StateOperation { why: WHY_GREETING.into(), ..one }).collect())
 }
 
-/// Returns operations for the written variables that schemas declare.
-pub fn variable_operations(world: &World, rules: &SchemaSet, local: &MacroVariables) -> Vec<StateOperation> {
-    let only = |vars: &Map<String, Value>| {
-        let own = local.changed().iter().filter_map(|name| Some((name.clone(), vars.get(name)?.clone())));
-        World { vars: own.collect(), ..World::default() }
-    };
-    let changes = diff(&only(&world.vars), &only(local.map())).into_iter();
-    let declared = changes.filter_map(|change| {
-        let (root, schema) = rules.schema_for(&change.path)?;
-        let node = schema.node_at(change.path.below(root)?)?;
+/// Returns operations for the written variables that last. Below the root of a schema, only declared values do. What is
+/// larger than [`MAX_WRITTEN_BYTES`] is left out.
+///
+/// Global variables are written to the state too, so that going back in the story takes them back.
+pub fn variable_operations(
+    world: &World,
+    rules: &SchemaSet,
+    globals: &Map<String, Value>,
+    macros: &MacroEngine<'_>,
+) -> Vec<StateOperation> {
+    let written = macros.local.kept();
+    let own = written.keys().filter_map(|name| Some((name.clone(), world.vars.get(name)?.clone())));
+    let before = World { vars: own.collect(), ..World::default() };
+    let own = written.iter().filter_map(|(name, value)| Some((name.clone(), value.clone()?)));
+    let after = World { vars: own.collect(), ..World::default() };
+    let local = diff(&before, &after).into_iter().filter_map(|change| {
+        let declared = match rules.schema_for(&change.path) {
+            Some((root, schema)) => Some(schema.node_at(change.path.below(root)?)?),
+            None => None,
+        };
         let change_there = match change.after {
-            Some(value) if accepts_text(node) => StateChange::Set(value),
-            Some(value) => StateChange::Set(parse_scalar(value)),
+            Some(value) if declared.is_some_and(|node| !accepts_text(node)) => StateChange::Set(parse_scalar(value)),
+            Some(value) => StateChange::Set(value),
             None => StateChange::Remove,
         };
         Some(StateOperation::new(change.path, change_there, WHY, SERVER))
     });
-    declared.collect()
+    let global = macros.global.kept().iter().filter(|(name, value)| globals.get(*name) != value.as_ref());
+    let global = global.map(|(name, value)| {
+        let path = Pointer::from_keys([BRANCH_GLOBALS, name.as_str()]);
+        StateOperation::new(path, StateChange::Set(value.clone().unwrap_or_default()), WHY, SERVER)
+    });
+    within_bytes(local.chain(global), MAX_WRITTEN_BYTES)
+}
+
+/// Returns the operations that fit into so many bytes, each in turn.
+fn within_bytes(operations: impl Iterator<Item = StateOperation>, most: usize) -> Vec<StateOperation> {
+    let mut left = most;
+    let fits = |operation: &StateOperation| {
+        let rest = left.checked_sub(operation.to_json().to_string().len());
+        left = rest.unwrap_or(left);
+        rest.is_some()
+    };
+    operations.filter(fits).collect()
 }
 
 /// Returns whether a schema node accepts text.
@@ -245,24 +332,92 @@ mod tests {
         SchemaSet::new(vec![(Pointer::from_keys(["combat"]), Arc::new(Schema::parse(schema).unwrap()))]).unwrap()
     }
 
-    /// `domain.md` 6.4: only variables that a schema declares become operations, with the type of the schema.
-    #[test]
-    fn macros_declared_variable_writes_become_operations() {
-        let vars = json!({"combat": {"hp": 20, "name": "7", "bag": {}, "loose": 1}, "mood": "grey"});
+    fn operations_of(vars: &Value, globals: &Value, kept: &[&str], passing: &str) -> Vec<Value> {
         let world = World { vars: vars.as_object().unwrap().clone(), ..World::default() };
+        let globals = globals_on_branch(globals.as_object().unwrap().clone(), &world);
         let facts = MacroContext::default();
         let mut draw = || 0.0;
-        let mut macros = MacroEngine::new(&facts, world.vars.clone(), Map::new(), &mut draw);
-        macros.fill("{{setvar::mood::blue}}{{setvar::new::1}}{{addvar::combat.hp::-5}}{{setvar::combat.name::8}}");
-        macros.fill("{{setvarkey::combat.bag::rope::2}}{{setvar::combat.loose::2}}");
-        let told: Vec<Value> =
-            variable_operations(&world, &schema_set(), &macros.local).iter().map(StateOperation::to_json).collect();
-        let set =
-            |path: &str, value: Value| json!({"op": "set", "path": path, "value": value, "why": WHY, "by": SERVER});
+        let mut macros = MacroEngine::new(&facts, world.vars.clone(), globals.clone(), &mut draw);
+        macros.fill_without_keeping(passing);
+        kept.iter().for_each(|text| _ = macros.fill(text));
+        macros.fill_without_keeping(passing);
+        macros.keep_changes();
+        variable_operations(&world, &schema_set(), &globals, &macros).iter().map(StateOperation::to_json).collect()
+    }
+
+    fn set(path: &str, value: &Value) -> Value {
+        json!({"op": "set", "path": path, "value": value, "why": WHY, "by": SERVER})
+    }
+
+    /// `domain.md` 6.4: written variables become operations. Below the root of a schema, only declared values do, with
+    /// the type of the schema.
+    #[test]
+    fn macros_variable_writes_become_operations() {
+        let vars = json!({"combat": {"hp": 20, "name": "7", "bag": {}, "loose": 1}, "mood": "grey", "gone": 1});
+        let texts = [
+            "{{setvar::mood::blue}}{{setvar::new::1}}{{addvar::combat.hp::-5}}{{setvar::combat.name::8}}",
+            "{{setvarkey::combat.bag::rope::2}}{{setvar::combat.loose::2}}{{deletevar::gone}}{{incvar::turns}}",
+        ];
+        let told = operations_of(&vars, &json!({}), &texts, "");
+        let mut paths: Vec<&str> = told.iter().map(|one| one["path"].as_str().unwrap()).collect();
+        paths.sort_unstable();
+        assert_eq!(paths, ["/combat/bag/rope", "/combat/hp", "/combat/name", "/gone", "/mood", "/new", "/turns"]);
+        for expected in [
+            set("/combat/hp", &json!(15)),
+            set("/combat/name", &json!("8")),
+            set("/combat/bag/rope", &json!(2)),
+            set("/mood", &json!("blue")),
+            set("/new", &json!("1")),
+            set("/turns", &json!(1)),
+        ] {
+            assert!(told.contains(&expected), "{expected} {told:?}");
+        }
         assert_eq!(
-            told,
-            [set("/combat/hp", json!(15)), set("/combat/name", json!("8")), set("/combat/bag/rope", json!(2))]
+            operations_of(&vars, &json!({}), &["{{setvar::mood::grey}}{{getvar::turns}}"], ""),
+            [] as [Value; 0]
         );
+    }
+
+    /// Texts that run again in each prompt change nothing that lasts, before and after the others.
+    #[test]
+    fn macros_writes_of_older_messages_do_not_last() {
+        let passing = "{{setvar::mood::old}}{{incvar::seen}}{{setglobalvar::g::old}}";
+        let told = operations_of(&json!({}), &json!({}), &["{{setvar::mood::new}}"], passing);
+        assert_eq!(told, [set("/mood", &json!("new"))]);
+        assert_eq!(operations_of(&json!({}), &json!({}), &[], passing), [] as [Value; 0]);
+    }
+
+    /// Global variables are changed on the branch, and read there again.
+    #[test]
+    fn macros_global_writes_stay_on_the_branch() {
+        let vars = json!({"$global": {"count": 4, "gone": null}});
+        let globals = json!({"count": 1, "gone": "x", "other": "y"});
+        let told = operations_of(&vars, &globals, &["{{incglobalvar::count}}{{getglobalvar::gone}}"], "");
+        assert_eq!(told, [set("/$global/count", &json!(5))]);
+        let told = operations_of(&vars, &globals, &["{{deleteglobalvar::other}}{{addglobalvar::gone::z}}"], "");
+        assert_eq!(told, [set("/$global/gone", &json!("z")), set("/$global/other", &json!(null))]);
+    }
+
+    /// Bad input: a card cannot fill the state.
+    #[test]
+    fn macros_huge_writes_do_not_last() {
+        let double = "{{setvar::x::{{getvar::x}}{{getvar::x}}xxxxxxxx}}".repeat(16);
+        let told = operations_of(&json!({}), &json!({}), &["{{setvar::a::1}}", &double, "{{setvar::z::2}}"], "");
+        assert_eq!(told, [set("/a", &json!("1")), set("/z", &json!("2"))]);
+    }
+
+    /// What a greeting chooses is in its text and in the state.
+    #[test]
+    fn macros_greeting_writes_become_operations() {
+        let text = "{{setvar::coat::{{random::red::blue::green}}}}Her {{getvar::coat}} coat.{{incglobalvar::met}}";
+        let (cast, rules) = (PromptCast::default(), SchemaSet::default());
+        let at = GreetingMoment::new(&clotho_config::Config::default().generation, 5, Time(0), None);
+        let (filled, operations) = fill_greeting(&World::default(), &rules, &cast, text, &Map::new(), &at);
+        let told: Vec<Value> = operations.iter().map(StateOperation::to_json).collect();
+        let coat = told[0]["value"].as_str().unwrap();
+        assert_eq!(filled, format!("Her {coat} coat.1"));
+        assert_eq!((&told[0]["path"], &told[0]["why"]), (&json!("/coat"), &json!(WHY_GREETING)));
+        assert_eq!((&told[1]["path"], &told[1]["value"]), (&json!("/$global/met"), &json!(1)));
     }
 
     #[test]

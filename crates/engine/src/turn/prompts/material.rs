@@ -207,6 +207,10 @@ impl PromptRenderer for MacroTextFiller<'_, '_> {
         self.macros.fill(text)
     }
 
+    fn fill_message(&mut self, text: &str, is_new: bool) -> String {
+        if is_new { self.macros.fill(text) } else { self.macros.fill_without_keeping(text) }
+    }
+
     fn fill_over(&mut self, text: &str, original: &str) -> String {
         // A macro runs only if the text names it.
         let is_named = text.to_ascii_lowercase().contains("original");

@@ -83,10 +83,11 @@ pub fn build_prompt(
     // Macros know the sizes that the preset sets.
     let selection = select_preset(reader, snapshot.session(), &bounds.names)?;
     let sizes = bounds.token_limits(&selection.preset);
-    let facts = macro_context::macro_facts(snapshot, sizes, &bounds.model, purpose);
+    let facts = macro_context::macro_facts(snapshot, sizes, (&bounds.model, &bounds.time_zone), purpose);
     let mut draw = macro_context::seeded_random(snapshot, purpose);
     let globals = macro_context::globals(reader, snapshot.session().owner)?;
-    let mut macros = MacroEngine::new(&facts, snapshot.world.vars.clone(), globals, &mut draw);
+    let globals = macro_context::globals_on_branch(globals, &snapshot.world);
+    let mut macros = MacroEngine::new(&facts, snapshot.world.vars.clone(), globals.clone(), &mut draw);
     macros.stop_with(reader.stop_check());
     let mut material = PromptMaterial::gather(reader, snapshot, bounds, selection, purpose, planned, &mut macros)?;
     // Allocate the budget to the texts and the history. Then fill the reserve: the texts in it stand for the messages
@@ -101,11 +102,10 @@ pub fn build_prompt(
         Err(overflow) => render::render_overflow(material, overflow),
     };
     reader.check_wanted()?;
-    prompt.macro_result.operations.extend(macro_context::variable_operations(
-        &snapshot.world,
-        &snapshot.rules.rules,
-        &macros.local,
-    ));
+    macros.keep_changes();
+    let written = macro_context::variable_operations(&snapshot.world, &snapshot.rules.rules, &globals, &macros);
+    prompt.macro_result.written = written.iter().map(|operation| operation.path.to_string()).collect();
+    prompt.macro_result.operations.extend(written);
     prompt.macro_result.noted = macros.report;
     prompt.tools = tools;
     Ok(prompt)

@@ -39,5 +39,12 @@ pub fn placed_note(note: &AuthorsNote, snapshot: &TurnSnapshot, lore: &PromptLor
 /// Returns the note's text for the lore scan, if the note allows that and is due.
 pub fn scannable_texts(note: &AuthorsNote, snapshot: &TurnSnapshot, macros: &mut MacroEngine<'_>) -> Vec<String> {
     let is_open = note.is_for_lore && !note.text.trim().is_empty() && is_due(note, snapshot);
-    if is_open { vec![macros.fill(&note.text)] } else { Vec::new() }
+    if !is_open {
+        return Vec::new();
+    }
+    // The prompt fills the note in once more. Only then do its writes count.
+    let (local, global) = (macros.local.clone(), macros.global.clone());
+    let filled = macros.fill(&note.text);
+    (macros.local, macros.global) = (local, global);
+    vec![filled]
 }

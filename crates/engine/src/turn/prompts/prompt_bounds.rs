@@ -35,6 +35,8 @@ pub struct PromptBounds {
     pub hide_tags: Vec<String>,
     /// The user message to send if there is none.
     pub filler_message: String,
+    /// The time zone of people whose messages record none.
+    pub time_zone: String,
     pub model: String,
     /// All names of the models, by which presets are selected.
     pub names: Vec<String>,
@@ -102,6 +104,7 @@ pub fn prompt_bounds(
         context_tokens: context,
         hide_tags: generation.hide_tags.clone(),
         filler_message: generation.filler.clone(),
+        time_zone: generation.time_zone.clone(),
         is_reply_length_set: sets_reply_length(params, endpoint),
         lorebook_cache: Arc::clone(&prompt_services.lorebook_cache),
         model: choice.first.model.clone(),

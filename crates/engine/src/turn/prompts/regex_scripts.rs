@@ -115,7 +115,11 @@ impl<'m, 'a> PromptScripts<'m, 'a> {
         let placement = if said.role == Role::User { placement::USER } else { placement::REPLY };
         let speaker = Some(said.name.as_str()).filter(|_| said.is_other && said.role == Role::Assistant);
         let place = ScriptPlacement { placement, depth: Some(depth), speaker };
-        match self.scripts.apply_for_prompt(&said.text, came, place, &mut *self.macros) {
+        // Scripts run again on a message in each prompt that has it, so what they write does not last.
+        self.macros.keep_changes();
+        let changed = self.scripts.apply_for_prompt(&said.text, came, place, &mut *self.macros);
+        self.macros.forget_changes();
+        match changed {
             Some(text) => HistoryMessage { text, ..said },
             None => said,
         }

@@ -110,6 +110,9 @@ pub struct BuiltPrompt {
     pub too_large: Option<TokenOverflow>,
 }
 
+/// The largest number of written variables in a trace.
+const MAX_WRITTEN: usize = 100;
+
 /// The results of macros in a prompt.
 #[derive(Debug, Clone, Default)]
 pub struct PromptMacroResult {
@@ -119,16 +122,22 @@ pub struct PromptMacroResult {
     pub differences: Vec<(usize, LinePatch)>,
     /// Warnings for the trace.
     pub noted: MacroReport,
-    /// Writes to declared variables, and the operations of lore and summaries.
+    /// The paths of the variables that macros write.
+    pub written: Vec<String>,
+    /// Writes of macros to variables, and the operations of lore and summaries.
     pub operations: Vec<StateOperation>,
 }
 
 impl PromptMacroResult {
-    /// Formats the result for the trace: `{names?: [user, character], left?, problems?}`.
+    /// Formats the result for the trace: `{names?: [user, character], left?, problems?, written?}`.
     fn to_json(&self) -> Value {
         let mut kept = Map::new();
         kept.extend(self.names.as_ref().map(|names| ("names".to_owned(), json!([names.user, names.character]))));
-        let noted = [("left", json!(self.noted.unresolved)), ("problems", json!(self.noted.problems))];
+        let noted = [
+            ("left", json!(self.noted.unresolved)),
+            ("problems", json!(self.noted.problems)),
+            ("written", json!(self.written.iter().take(MAX_WRITTEN).collect::<Vec<_>>())),
+        ];
         let told = noted.into_iter().filter(|(_, told)| told != &json!([]));
         kept.extend(told.map(|(key, told)| (key.to_owned(), told)));
         kept.into()

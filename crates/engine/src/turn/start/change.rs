@@ -267,8 +267,10 @@ async fn initial_values(
         tracing::error!(session = %snapshot.session().id, "the initial variables cannot be read: {error}");
         Default::default()
     });
+    let zone = macro_context::zone_at(snapshot, &prompt_services.config.generation.time_zone);
+    let at = macro_context::GreetingMoment { seed: snapshot.session().seed, now, zone, recorded_zone: None };
     let filled = starts.into_iter().map(|start| InitVarText {
-        text: macro_context::fill_greeting(&snapshot.cast, &start.text, &globals, snapshot.session().seed, now),
+        text: macro_context::fill_first_text(&snapshot.cast, &start.text, &globals, &at),
         ..start
     });
     filled.collect()

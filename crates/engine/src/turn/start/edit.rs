@@ -55,6 +55,7 @@ pub async fn edit_message(
     (draft.author, draft.persona, draft.character) = (Some(caller), old.persona, old.character);
     (draft.name, draft.content) = (old.name.clone(), asked.content);
     draft.metadata.edited_from = Some(old.id);
+    draft.metadata.time_zone = asked.time_zone.or_else(|| old.metadata.time_zone.clone());
     // Keep what the values model said of the old version.
     draft.metadata.values.clone_from(&old.metadata.values);
     // An edited summary covers the same messages.

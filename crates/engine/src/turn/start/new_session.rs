@@ -19,6 +19,7 @@ use clotho_store::{ActiveRules, BindingTarget, CharacterCard, IdempotencyClaim, 
 use super::initial_values::{self, InitialValueScope};
 use crate::turn::models::ReplyWriter;
 use crate::turn::prompts::PromptServices;
+use crate::turn::prompts::macro_context::GreetingMoment;
 use crate::turn::rules::RuleServices;
 use crate::turn::rules::hooks::{HookContext, HookProposal};
 use crate::turn::services::TurnServices;
@@ -90,14 +91,15 @@ pub async fn begin_session(
     };
     session.apply_script_consents(&script_consents);
     // Run `init` at the root, then the greetings.
+    let moment = GreetingMoment::new(&parts.prompts.config.generation, session.seed, now, new.time_zone.as_deref());
     let starts = starts.into_iter().map(|start| {
-        let text = macro_context::fill_greeting(&cast, &start.text, &globals, session.seed, now);
+        let text = macro_context::fill_first_text(&cast, &start.text, &globals, &moment);
         InitVarText { text, ..start }
     });
     let starts: Arc<[InitVarText]> = starts.collect();
     let (mut root, mut context) =
         root_draft(&parts.storage, &parts.rules, &session, &cast, Arc::clone(&starts), now).await;
-    let mut greetings = greetings(&parts.storage, &characters, own, &globals, &context.world, now);
+    let mut greetings = greetings(&parts.storage, &characters, own, &globals, &context, &moment);
     if greetings.is_empty() {
         root.delta.problems.extend(initial_values::unreadable_values(&context.plugins, &starts, ""));
     }
@@ -321,7 +323,7 @@ async fn root_draft(
     (root, context)
 }
 
-/// Runs plugins on a greeting. All greetings start from the root's world.
+/// Runs plugins on a greeting. All greetings start from the root's world, with what their own macros wrote.
 async fn run_greeting_hooks(rule_services: &RuleServices, context: &mut HookContext, greeting: &mut NodeDraft) {
     let heard =
         tags::text_for_rules(greeting.role, &greeting.content, greeting.reasoning.is_some(), &rule_services.hide_tags);
@@ -329,20 +331,22 @@ async fn run_greeting_hooks(rule_services: &RuleServices, context: &mut HookCont
     context.character = greeting.name.clone().unwrap_or_default();
     context.node = HookNodeInfo { id: greeting.id.to_string(), depth: 1, turn: 0, time: Some(greeting.created) };
     context.seeds.node = greeting.dice_seed;
-    let so_far = HookProposal::starting_at(Arc::clone(&context.world));
+    let mut so_far = HookProposal::starting_at(Arc::clone(&context.world));
+    so_far.apply_first(std::mem::take(&mut greeting.delta.operations), &context.rules);
     greeting.delta = rule_services.hooks.run(Hook::OnGreeting, context, so_far).await.delta;
 }
 
 /// Returns the greetings of all characters: the first message, then the alternate ones, with macros filled in. Random
-/// macros are drawn once; their writes to variables are dropped.
+/// macros are drawn once. What macros write to variables is in the delta of the greeting.
 fn greetings(
     storage: &TreeStorage,
     characters: &[CharacterCard],
     persona: &Map<String, Value>,
     globals: &Map<String, Value>,
-    world: &World,
-    now: Time,
+    root: &HookContext,
+    moment: &GreetingMoment,
 ) -> Vec<NodeDraft> {
+    let now = moment.now;
     let mut drafts = Vec::new();
     for character in characters {
         let cast = cast::cast_of_cards(&character.card, persona);
@@ -351,7 +355,11 @@ fn greetings(
             let mut draft = NodeDraft::new(id, Role::Assistant, Kind::Greeting, storage.ids.next_seed(), now);
             draft.character = Some(character.id);
             draft.name = Some(cast.character.clone());
-            draft.content = macro_context::fill_greeting_in(world, &cast, text, globals, draft.dice_seed, now);
+            draft.metadata.time_zone.clone_from(&moment.recorded_zone);
+            let at = GreetingMoment { seed: draft.dice_seed, ..moment.clone() };
+            let (filled, written) = macro_context::fill_greeting(&root.world, &root.rules, &cast, text, globals, &at);
+            draft.content = filled;
+            draft.delta.operations = written;
             drafts.push(draft);
         }
     }

@@ -18,7 +18,7 @@ use crate::turn::running::RunningWork;
 use crate::turn::services::TurnServices;
 use crate::turn::snapshot::{self, SnapshotQuery, TurnSnapshot};
 use crate::turn::storage::TreeStorage;
-use crate::turn::{MessageSpec, StaleHeadPolicy, TurnError, TurnReceipt, side_calls};
+use crate::turn::{MessageSpec, StaleHeadPolicy, TurnError, TurnReceipt, prompts::macro_context, side_calls};
 
 /// The number of attempts if HEAD moves meanwhile, or another request adds the same change node first. One of the
 /// competing requests succeeds each time.
@@ -75,6 +75,8 @@ async fn try_send(
     let (bridge, snapshot) = change::resolve_rules_change(parts, caller, snapshot, now).await?;
     check_content_length(&parts.prompts, snapshot.session(), new.generate.as_ref(), &new.content)?;
     let mut draft = message_draft(&parts.storage, caller, &snapshot, new, now);
+    let usual_zone = &parts.prompts.config.generation.time_zone;
+    draft.metadata.time_zone = macro_context::recorded_zone(new.time_zone.clone(), usual_zone);
     let input = input::run_text_hooks(&parts.rules, &snapshot, &mut draft, None).await?;
     let generate = new.generate.clone().filter(|_| input.is_answered());
     let InputHookResult { plugin_reply: given, asks, summaries, .. } = input;

@@ -4,6 +4,8 @@ use super::super::candidate::{ChatText, HISTORY, PromptCandidates, PromptScope, 
 use super::super::{ChatPosition, PositionedText, PromptInsert, PromptPosition, PromptRenderer};
 use clotho_core::tree::Role;
 
+/// Id of the texts of lorebook entries.
+pub(super) const LORE: &str = "lore";
 /// Order of texts without their own.
 const DEFAULT_ORDER: i64 = 100;
 /// Base order of inserted texts: they stand nearer to the end than all other texts of their depth.
@@ -32,7 +34,7 @@ impl PromptSource for ChatTextSource {
         };
         all.push(system(1, DEFAULT_ORDER, given.state, "world"));
         for (depth, role, text) in &given.lore.in_chat {
-            all.push(ChatText { role: *role, ..system(*depth, DEFAULT_ORDER, text, "lore") });
+            all.push(ChatText { role: *role, ..system(*depth, DEFAULT_ORDER, text, LORE) });
         }
         // Each gets its own order and thus its own message, so that each can be omitted separately.
         for (n, insert) in (0_i64..).zip(given.injected) {

@@ -8,6 +8,7 @@ use super::super::candidate::{
 };
 use super::super::render::without_carriage_returns;
 use super::super::{GenerationType, MessageSource, PromptLayout, PromptMessage, PromptRenderer, names};
+use super::chat_texts::LORE;
 use clotho_core::tree::Role;
 
 /// The source of the history.
@@ -66,7 +67,10 @@ impl Iterator for HistoryRenderer<'_, '_> {
     fn next(&mut self) -> Option<PromptCandidate> {
         let HistoryCandidate { order, index } = self.messages.next()?;
         let said = self.scope.input.history.get(index)?;
-        let text = without_carriage_returns(self.renderer.fill(&said.text));
+        // The text to go on from stands behind the message that it answers.
+        let after = usize::from(self.scope.input.kind == GenerationType::Continue);
+        let is_new = said.role == Role::User && index + 1 + after == self.scope.input.history.len();
+        let text = without_carriage_returns(self.renderer.fill_message(&said.text, is_new));
         let (name, text) = names::apply_naming(self.scope.preset.settings.naming, said, text);
         Some(PromptCandidate {
             kind: CandidateKind::Message,
@@ -126,23 +130,32 @@ fn filler(scope: &PromptScope<'_>, entries: &[ChatEntry], renderer: &mut dyn Pro
 /// Returns the messages at each depth; the one nearest to the end is last.
 ///
 /// Higher orders are nearer to the end. Texts of one order are joined by role: assistant first, then user, then system.
+/// Lorebook entries of several roles keep their own order, and stand before the other texts.
 fn messages_by_depth(all: Vec<ChatText>) -> BTreeMap<usize, Vec<PromptMessage>> {
-    let mut sorted: BTreeMap<(usize, i64, u8), PromptMessage> = BTreeMap::new();
+    let mut orders: BTreeMap<(usize, i64), Vec<ChatText>> = BTreeMap::new();
     for one in all.into_iter().filter(|one| !one.text.trim().is_empty()) {
-        let turn = match one.role {
-            Role::Assistant => 0,
-            Role::User => 1,
-            Role::System => 2,
-        };
-        let place = (one.at.depth, one.at.order, turn);
-        let empty = || PromptMessage { role: one.role, name: None, text: String::new(), sources: Vec::new() };
-        let message = sorted.entry(place).or_insert_with(empty);
-        join(message, &one.text);
-        message.sources.push(MessageSource::Part(one.id));
+        orders.entry((one.at.depth, one.at.order)).or_default().push(one);
     }
     let mut depths: BTreeMap<usize, Vec<PromptMessage>> = BTreeMap::new();
-    for ((depth, _, _), message) in sorted {
-        depths.entry(depth).or_default().push(message);
+    for ((depth, _), mut texts) in orders {
+        let roles: Vec<Role> = texts.iter().filter(|one| one.id == LORE).map(|one| one.role).collect();
+        let has_several = roles.windows(2).any(|pair| pair.first() != pair.last());
+        texts.sort_by_key(|one| match one.role {
+            _ if has_several && one.id == LORE => 0,
+            Role::Assistant => 1,
+            Role::User => 2,
+            Role::System => 3,
+        });
+        let mut joined: Vec<PromptMessage> = Vec::new();
+        for one in texts {
+            if joined.last().is_none_or(|last| last.role != one.role) {
+                joined.push(PromptMessage { role: one.role, name: None, text: String::new(), sources: Vec::new() });
+            }
+            let Some(message) = joined.last_mut() else { continue };
+            join(message, &one.text);
+            message.sources.push(MessageSource::Part(one.id));
+        }
+        depths.entry(depth).or_default().extend(joined);
     }
     depths
 }
@@ -154,5 +167,36 @@ fn join(message: &mut PromptMessage, text: &str) {
     } else {
         message.text.push('\n');
         message.text.push_str(text.trim_end());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::ChatPosition;
+    use super::*;
+
+    fn text(role: Role, text: &str, id: &str, order: i64) -> ChatText {
+        let at = ChatPosition { depth: 1, order };
+        ChatText { at, role, text: text.to_owned(), id: id.to_owned(), part: None }
+    }
+
+    /// Lorebook entries of several roles at one depth keep their order. Of one role, they are joined to the others.
+    #[test]
+    fn history_lore_of_several_roles_keeps_its_order() {
+        let (system, user, assistant) = (Role::System, Role::User, Role::Assistant);
+        let shown = |texts: Vec<ChatText>| {
+            let depths = messages_by_depth(texts);
+            let told = depths[&1].iter().map(|one| format!("{} {}", one.role.as_str(), one.text.replace('\n', "|")));
+            told.collect::<Vec<_>>()
+        };
+        let own = || [text(system, "note", "authorsNote", 100), text(assistant, "part", "own", 100)];
+        let lore = [text(user, "first", LORE, 100), text(assistant, "second", LORE, 100)];
+        let before = [text(system, "early", "own", 5)];
+        assert_eq!(
+            shown([&own()[..], &lore, &before].concat()),
+            ["system early", "user first", "assistant second|part", "system note"]
+        );
+        let one_role = [text(system, "first", LORE, 100), text(system, "second", LORE, 100)];
+        assert_eq!(shown([&own()[..], &one_role].concat()), ["assistant part", "system note|first|second"]);
     }
 }

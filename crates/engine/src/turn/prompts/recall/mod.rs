@@ -258,7 +258,7 @@ fn sent_text(
     depth: usize,
 ) -> Result<String, StoreError> {
     let message = scripts.apply_to_message(reader, &snapshot.stored, node, message, depth)?;
-    Ok(macro_context::fill_recalled(snapshot, node, &message.text, scripts.macros.token_limits()))
+    Ok(macro_context::fill_recalled(snapshot, node, &message.text, &*scripts.macros))
 }
 
 impl RecallBlock {
