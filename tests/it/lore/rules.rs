@@ -191,7 +191,7 @@ fn lore_word_characters_ascii_are_those_of_sillytavern() {
             "2": {"uid": 2, "key": ["naïf"], "content": "c", "position": 0},
         });
         let book = json!({"entries": entries, "wordCharacters": words});
-        let book = ScanBook::read("b", "Book", book.as_object().unwrap());
+        let book = clotho_compat::prompt::lore::ScanBook::read("b", "Book", book.as_object().unwrap());
         let outcome = run_scan(&book, &["Который naïf час"], &mut StubHost::default());
         assert_eq!(outcome.active.len(), expected, "{words}");
     }

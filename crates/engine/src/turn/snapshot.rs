@@ -86,8 +86,9 @@ impl TurnSnapshot {
 
     /// Records the time zone of the person who writes the newest message, as if it were written.
     pub fn set_time_zone(&mut self, zone: Option<String>) {
-        for placed in self.page.nodes.last_mut().into_iter().chain([&mut self.at]) {
-            placed.node.metadata.time_zone.clone_from(&zone);
+        self.at.node.metadata.time_zone.clone_from(&zone);
+        if let Some(newest) = self.page.nodes.last_mut() {
+            newest.node.metadata.time_zone = zone;
         }
     }
 

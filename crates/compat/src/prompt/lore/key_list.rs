@@ -1,7 +1,5 @@
 //! The keys of an entry as a list, whatever form a file gives them.
 
-use std::mem;
-
 use serde_json::Value;
 
 use super::keys::{KeyMatcher, trim};
@@ -47,7 +45,8 @@ fn pattern_end(text: &str) -> Option<usize> {
     }
     let mut is_escaped = false;
     for (at, c) in text.char_indices().skip(1) {
-        let was_escaped = mem::replace(&mut is_escaped, c == '\\' && !is_escaped);
+        let was_escaped = is_escaped;
+        is_escaped = c == '\\' && !was_escaped;
         if c != '/' || was_escaped {
             continue;
         }

@@ -338,7 +338,9 @@ pub(super) fn is_used_order(list: &Value) -> bool {
 /// Returns the rows of the list that is used: the one for all characters, else that of older versions, else the first
 /// one with rows. `None` if there is none.
 fn order_rows(lists: &[Value]) -> Option<&[Value]> {
-    let rows = |list: &Value| list.get("order").and_then(Value::as_array).map(Vec::as_slice);
+    fn rows(list: &Value) -> Option<&[Value]> {
+        list.get("order").and_then(Value::as_array).map(Vec::as_slice)
+    }
     let of = |id: i64| lists.iter().find(|list| character_id(list) == Some(id)).and_then(rows);
     let is_some = |rows: &&[Value]| !rows.is_empty();
     let older = of(OLD_ORDER_CHARACTER_ID).filter(is_some);

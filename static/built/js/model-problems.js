@@ -1,0 +1,2 @@
+/* Built of static/ by tools/vendor, do not edit. */
+import{h as r,Fragment as e}from"../../vendor/preact.js";import{bv as l,az as m,t as a}from"./first.js";import{aB as p}from"./story.js";import"../../vendor/marked.js";import"../../vendor/purify.js";function i(){return r(e,null,l.value?.problems.map(o=>r("p",{key:o.provider,class:"problem"},m("warning"),r("span",null,r("b",null,o.provider)," ",a("models.problem")," ",p(o)))))}export{i as ModelProblems};
